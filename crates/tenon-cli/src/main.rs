@@ -1,0 +1,3 @@
+//! The `tenon` program.
+
+fn main() {}

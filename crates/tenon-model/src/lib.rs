@@ -1,0 +1,13 @@
+//! What a model says and hears: messages, the providers that carry them, and the fold that turns
+//! a stream of events into a message. No files, no processes, no terminal.
+
+mod message;
+mod provider;
+
+pub use message::{
+    ContentBlock, Conversation, Image, Message, Role, Thinking, ToolCall, ToolCallFault, ToolResult,
+};
+pub use provider::{
+    Abilities, EventStream, Price, Provider, ProviderError, ProviderErrorKind, Request, StopReason,
+    StreamEvent, ToolSpec, Usage,
+};

@@ -1,0 +1,1 @@
+//! Confined files and confined processes.
