@@ -228,6 +228,8 @@ pub enum ProviderErrorKind {
     Protocol,
     /// The model could not be loaded or run in process.
     Local,
+    /// An option is wrong: base URL, proxy, certificate authority, key.
+    Configuration,
 }
 
 impl Default for Abilities {

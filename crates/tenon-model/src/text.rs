@@ -1,0 +1,153 @@
+//! Text that must not be printed as it is: keys, and whatever files, commands, servers or models
+//! produced.
+//!
+//! [`Secret`] prints `***`. [`Untrusted`] has no `Display`: the only way to a screen is
+//! [`visible`], which turns everything a terminal would obey or hide into something a person sees.
+
+use std::{borrow::Cow, fmt, sync::Arc};
+
+/// Keys shorter than this are not searched for in other text: hiding every `a` helps nobody.
+const HIDDEN_BYTES_MIN: usize = 4;
+
+/// A key or token. Prints as `***`, clones without copying, is not serialisable.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Arc<str>);
+
+/// Text from outside that may hold terminal control sequences or invisible characters.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Untrusted(String);
+
+impl Secret {
+    /// Wraps a key.
+    pub fn new(key: impl Into<Arc<str>>) -> Self {
+        Self(key.into())
+    }
+
+    /// Returns the key itself, for the one header or comparison that needs it.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns `text` with each occurrence of the key replaced by `***`.
+    pub fn hidden_in<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if self.0.len() < HIDDEN_BYTES_MIN || !text.contains(&*self.0) {
+            return Cow::Borrowed(text);
+        }
+        Cow::Owned(text.replace(&*self.0, "***"))
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl fmt::Display for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl Untrusted {
+    /// Wraps text from outside.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// Returns the text made visible; see [`visible`].
+    pub fn visible(&self) -> Cow<'_, str> {
+        visible(&self.0)
+    }
+
+    /// Returns the text as it came, for anything but a screen.
+    pub fn raw(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for Untrusted {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+/// Returns `text` with everything but newline, tab and printable characters made visible: control
+/// characters as their pictures (`␛`), what reorders or hides text (bidirectional controls,
+/// zero-width characters, tags) as `⟨U+202E⟩`.
+///
+/// Each character is judged alone, so pieces of a stream give the same as the whole. The joiners
+/// that emoji and some scripts need (U+200C, U+200D, U+FE00 to U+FE0F) pass.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    let Some(first) = text.find(is_unsafe) else { return Cow::Borrowed(text) };
+    let (safe, rest) = text.split_at(first);
+    let mut shown = String::with_capacity(text.len() + 16);
+    shown.push_str(safe);
+    for character in rest.chars() {
+        match character {
+            _ if !is_unsafe(character) => shown.push(character),
+            '\0'..='\u{1f}' => shown.push(picture(character)),
+            '\u{7f}' => shown.push('␡'),
+            _ => shown.push_str(&format!("⟨U+{:04X}⟩", u32::from(character))),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Returns the sign of the block Control Pictures, which lists C0 in its own order.
+fn picture(control: char) -> char {
+    char::from_u32(0x2400 + u32::from(control)).unwrap_or(char::REPLACEMENT_CHARACTER)
+}
+
+fn is_unsafe(character: char) -> bool {
+    match character {
+        '\n' | '\t' | ' '..='~' => false,
+        _ if character.is_control() => true,
+        // Soft hyphen, Arabic letter mark, Hangul fillers, Mongolian vowel separator.
+        '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' | '\u{180e}' => {
+            true
+        }
+        // Zero-width space, direction marks, line and paragraph separators, embeddings, overrides.
+        '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' => true,
+        // Word joiner, invisible operators, isolates, deprecated format characters.
+        '\u{2060}'..='\u{206f}' => true,
+        // Byte order mark, interlinear annotations.
+        '\u{feff}' | '\u{fff9}'..='\u{fffb}' => true,
+        // Tags and the variation selectors with which text can be smuggled.
+        '\u{e0000}'..='\u{e0fff}' => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_a_person_sees_passes() {
+        let cases = [
+            ("plain\n\ttext", "plain\n\ttext"),
+            ("汉字 é 👨‍👩‍👧 ❤️", "汉字 é 👨‍👩‍👧 ❤️"),
+            ("\x1b[31mred\x1b[0m", "␛[31mred␛[0m"),
+            ("50%\r100%\r\n", "50%␍100%␍\n"),
+            ("\x1b]0;title\x07\0\x7f", "␛]0;title␇␀␡"),
+            ("\u{9b}31m", "⟨U+009B⟩31m"),
+            ("a\u{202e}b\u{2066}c", "a⟨U+202E⟩b⟨U+2066⟩c"),
+            ("x\u{e0041}\u{200b}\u{feff}", "x⟨U+E0041⟩⟨U+200B⟩⟨U+FEFF⟩"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(visible(text), expected);
+            let pieces: String =
+                text.chars().map(|c| visible(&c.to_string()).into_owned()).collect();
+            assert_eq!(pieces, expected, "in pieces");
+        }
+    }
+
+    #[test]
+    fn a_secret_never_prints() {
+        let key = Secret::new("sk-very-secret");
+        assert_eq!(format!("{key} {key:?} {:?}", Some(&key)), "*** *** Some(***)");
+        assert_eq!(key.hidden_in("bad key sk-very-secret!"), "bad key ***!");
+        assert_eq!(Secret::new("a").hidden_in("banana"), "banana");
+    }
+}
