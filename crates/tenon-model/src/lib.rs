@@ -1,19 +1,35 @@
 //! What a model says and hears: messages, the providers that carry them, and the fold that turns
 //! a stream of events into a message. No files, no processes, no terminal.
 
+mod catalogue;
+mod exchange;
+mod failure;
 mod fold;
+mod http;
+mod loopback;
 mod message;
 mod provider;
+pub mod providers;
+mod retry;
 mod sse;
 mod text;
 
+pub use catalogue::abilities;
 pub use fold::{Fold, Reply, read_arguments};
+pub use http::{Download, HttpClient, HttpOptions};
+pub use loopback::{LOOPBACK_CANDIDATES, LoopbackCandidate, LoopbackServer, loopback_servers};
 pub use message::{
     ContentBlock, Conversation, Image, Message, Role, Thinking, ToolCall, ToolCallFault, ToolResult,
 };
 pub use provider::{
     Abilities, EventStream, Price, Provider, ProviderError, ProviderErrorKind, Request, StopReason,
     StreamEvent, ToolSpec, Usage,
+};
+pub use providers::{
+    PROVIDERS,
+    anthropic::{AnthropicOptions, AnthropicProvider, AnthropicThinking, KeyHeader},
+    openai_chat::{OpenAiOptions, OpenAiProvider},
+    scripted::{Script, ScriptedCall, ScriptedError, ScriptedProvider, ScriptedTurn},
 };
 pub use sse::{EventTooLarge, SseEvent, SseParser};
 pub use text::{Secret, Untrusted, visible};

@@ -1,0 +1,170 @@
+//! The request of Chat Completions. Pure.
+//!
+//! Compact, and ordered so that everything up to the last message stays the same from request to
+//! request, because servers that cache do so by prefix.
+
+use serde_json::Value;
+
+use super::Habits;
+use crate::{
+    message::{ContentBlock, Message, Role, ToolCall},
+    provider::Request,
+    providers::body::{Parts, Wire, accepted, put, put_raw},
+};
+
+/// Writes requests for one model.
+pub(super) struct OpenAiWire {
+    pub(super) model: String,
+    pub(super) habits: Habits,
+}
+
+impl Wire for OpenAiWire {
+    type Note = ();
+
+    fn head(&self, request: &Request, out: &mut Vec<u8>) {
+        put_raw(out, r#"{"model":"#);
+        put(out, &self.model);
+        if !request.tools.is_empty() {
+            put_raw(out, r#","tools":["#);
+            for (index, tool) in request.tools.iter().enumerate() {
+                put_raw(out, if index == 0 { "" } else { "," });
+                put_raw(out, r#"{"type":"function","function":{"name":"#);
+                put(out, &tool.name);
+                put_raw(out, r#","description":"#);
+                put(out, &tool.description);
+                put_raw(out, r#","parameters":"#);
+                put(out, &tool.schema);
+                put_raw(out, "}}");
+            }
+            put_raw(out, "]");
+        }
+        put_raw(out, r#","messages":["#);
+        if !request.system.is_empty() {
+            put_raw(out, r#"{"role":"system","content":"#);
+            put(out, &*request.system);
+            put_raw(out, "}");
+        }
+    }
+
+    fn message(&self, message: &Message, (): &(), out: &mut Vec<u8>) {
+        match message.role {
+            Role::User => put_user(message, out),
+            Role::Assistant => self.put_assistant(message, out),
+        }
+    }
+
+    fn join(&self, parts: &Parts<'_, ()>, request: &Request) -> Vec<u8> {
+        let mut body = Vec::with_capacity(parts.head.len() + parts.messages.len() + 128);
+        body.extend_from_slice(parts.head);
+        // Each message ends in a comma, so that none has to know whether it is the first.
+        let messages = parts.messages.strip_suffix(b",").unwrap_or(parts.messages);
+        if !messages.is_empty() && !request.system.is_empty() {
+            put_raw(&mut body, ",");
+        }
+        body.extend_from_slice(messages);
+        put_raw(&mut body, r#"],""#);
+        put_raw(&mut body, self.habits.output_limit_field);
+        put_raw(&mut body, r#"":"#);
+        put(&mut body, &request.output_tokens_max);
+        put_raw(&mut body, r#","stream":true,"stream_options":{"include_usage":true}}"#);
+        body
+    }
+}
+
+impl OpenAiWire {
+    fn put_assistant(&self, message: &Message, out: &mut Vec<u8>) {
+        let text = message.text();
+        let calls: Vec<&ToolCall> = message.tool_calls().collect();
+        if text.trim().is_empty() && calls.is_empty() {
+            return;
+        }
+        put_raw(out, r#"{"role":"assistant","content":"#);
+        // Null beside calls is what the API itself sends; some servers refuse an empty string.
+        match text.trim().is_empty() {
+            true => put_raw(out, "null"),
+            false => put(out, &text),
+        }
+        if let Some(field) = self.habits.reasoning_field {
+            let reasoning: String = message.content.iter().filter_map(thought).collect();
+            // Beside calls the field must not be missing, even if nothing was thought.
+            if !reasoning.is_empty() || !calls.is_empty() {
+                put_raw(out, ",");
+                put(out, field);
+                put_raw(out, ":");
+                put(out, &reasoning);
+            }
+        }
+        if !calls.is_empty() {
+            put_raw(out, r#","tool_calls":["#);
+            for (index, call) in calls.into_iter().enumerate() {
+                put_raw(out, if index == 0 { "" } else { "," });
+                put_call(call, out);
+            }
+            put_raw(out, "]");
+        }
+        put_raw(out, "},");
+    }
+}
+
+fn thought(block: &ContentBlock) -> Option<&str> {
+    match block {
+        ContentBlock::Thinking(thinking) => Some(&thinking.text),
+        _ => None,
+    }
+}
+
+fn put_call(call: &ToolCall, out: &mut Vec<u8>) {
+    put_raw(out, r#"{"id":"#);
+    put(out, &call.id);
+    put_raw(out, r#","type":"function","function":{"name":"#);
+    put(out, &accepted(&call.name));
+    put_raw(out, r#","arguments":"#);
+    match &call.arguments {
+        Value::Object(_) if call.fault.is_none() => put(out, &call.arguments.to_string()),
+        _ => put(out, "{}"),
+    }
+    put_raw(out, "}}");
+}
+
+/// Appends the results, each a message of its own, and then what the person says.
+fn put_user(message: &Message, out: &mut Vec<u8>) {
+    for block in &message.content {
+        if let ContentBlock::ToolResult(result) = block {
+            put_raw(out, r#"{"role":"tool","tool_call_id":"#);
+            put(out, &result.call_id);
+            put_raw(out, r#","content":"#);
+            put(out, &result.content);
+            put_raw(out, "},");
+        }
+    }
+    if !message.content.iter().any(|block| matches!(block, ContentBlock::Image(_))) {
+        let text = message.text();
+        if !text.trim().is_empty() {
+            put_raw(out, r#"{"role":"user","content":"#);
+            put(out, &text);
+            put_raw(out, "},");
+        }
+        return;
+    }
+    put_raw(out, r#"{"role":"user","content":["#);
+    let mut separator = "";
+    for block in &message.content {
+        match block {
+            ContentBlock::Text { text } if !text.trim().is_empty() => {
+                put_raw(out, separator);
+                put_raw(out, r#"{"type":"text","text":"#);
+                put(out, text);
+                put_raw(out, "}");
+            }
+            ContentBlock::Image(image) => {
+                put_raw(out, separator);
+                put_raw(out, r#"{"type":"image_url","image_url":{"url":"#);
+                put(out, &format!("data:{};base64,{}", image.media_type, image.data));
+                put_raw(out, "}}");
+            }
+            _ => continue,
+        }
+        separator = ",";
+    }
+    put_raw(out, "]},");
+}
