@@ -197,7 +197,7 @@ impl<D: Decoder> Reading<'_, D> {
 
     fn take_end(&mut self) -> Result<(), ProviderError> {
         match std::mem::replace(&mut self.body, Body::Unknown) {
-            Body::Unknown => Ok(()),
+            Body::Unknown => Err(self.exchange.server.said_nothing()),
             Body::Whole(whole) if whole.trim_ascii_start().starts_with(b"<") => {
                 Err(self.exchange.server.not_understood("a web page instead of a reply"))
             }

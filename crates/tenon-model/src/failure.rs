@@ -91,6 +91,17 @@ impl Server {
         )
     }
 
+    /// Returns the error for a stream that ended without anything in it.
+    pub(crate) fn said_nothing(&self) -> ProviderError {
+        ProviderError::new(
+            ProviderErrorKind::Dropped,
+            format!("{} ended the stream without a reply", self.host),
+        )
+        .with_hint(
+            "some servers do so when the conversation is longer than their context: see the server's own log",
+        )
+    }
+
     fn error(&self, kind: ProviderErrorKind, sentence: &str) -> ProviderError {
         let error = ProviderError::new(kind, sentence);
         let hint = match kind {

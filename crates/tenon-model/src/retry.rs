@@ -24,19 +24,21 @@ const RETRY_AFTER_MAX: Duration = Duration::from_secs(120);
 /// When and how often a request is made again.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Schedule {
-    /// Whether a connection that cannot be made is tried again. Not for a server on this machine:
-    /// nobody starts it in the meantime.
-    pub(crate) connects_again: bool,
+    /// Whether the server runs on this machine. If it is not there, nobody starts it in the
+    /// meantime; if it breaks off twice, it does so for a reason, and no network is to blame.
+    pub(crate) is_local: bool,
 }
 
 impl Schedule {
     /// Returns the wait after failed attempt `attempt` (from 1), `None` if there is no other one.
     /// `random` moves the wait by up to a quarter either way, so that many clients spread out.
     pub(crate) fn wait(self, attempt: u32, error: &ProviderError, random: u64) -> Option<Duration> {
-        let hopeless = !error.is_transient()
-            || attempt >= ATTEMPTS_MAX
-            || (error.kind == ProviderErrorKind::Connect && !self.connects_again);
-        if hopeless {
+        let attempts_max = match error.kind {
+            ProviderErrorKind::Connect if self.is_local => 1,
+            ProviderErrorKind::Dropped if self.is_local => 2,
+            _ => ATTEMPTS_MAX,
+        };
+        if !error.is_transient() || attempt >= attempts_max {
             return None;
         }
         if let Some(asked) = error.retry_after {
@@ -166,7 +168,7 @@ mod tests {
     use super::*;
     use crate::provider::StopReason;
 
-    const SCHEDULE: Schedule = Schedule { connects_again: true };
+    const SCHEDULE: Schedule = Schedule { is_local: false };
 
     fn error(kind: ProviderErrorKind) -> ProviderError {
         ProviderError::new(kind, "lost")
@@ -209,8 +211,11 @@ mod tests {
             Kind::Configuration,
         ];
         assert!(yes.into_iter().all(again) && !no.into_iter().any(again));
-        let here = Schedule { connects_again: false };
+        let here = Schedule { is_local: true };
         assert_eq!(here.wait(1, &error(Kind::Connect), 0), None);
+        assert!(here.wait(1, &error(Kind::Dropped), 0).is_some());
+        assert_eq!(here.wait(2, &error(Kind::Dropped), 0), None);
+        assert!(here.wait(2, &error(Kind::Overloaded), 0).is_some());
     }
 
     #[test]

@@ -171,6 +171,19 @@ async fn a_long_wait_is_said_and_not_sat_out() {
 }
 
 #[tokio::test]
+async fn a_local_server_that_says_nothing_is_asked_twice() {
+    let server = FakeServer::start(vec![Reply::sse(), Reply::sse(), Reply::sse()]);
+    let run = run(&openai(&server.url()), request("hi")).await;
+    assert_eq!(run.retries(), 1);
+    let error = run.error();
+    assert!(
+        error.message.ends_with("ended the stream without a reply (after 2 attempts)"),
+        "{error}"
+    );
+    assert!(error.hint.is_some_and(|hint| hint.contains("longer than their context")));
+}
+
+#[tokio::test]
 async fn a_server_that_does_not_run_is_said_at_once() {
     let url = FakeServer::start(Vec::new()).url();
     let run = run(&openai(&url), request("hi")).await;

@@ -18,3 +18,5 @@ mod network;
 mod openai;
 #[cfg(test)]
 mod requests;
+#[cfg(test)]
+mod tls;

@@ -260,6 +260,30 @@ async fn calls_come_in_many_shapes() {
 }
 
 #[tokio::test]
+async fn llama_cpp_python_sends_each_call_in_two_fields() {
+    let both = |part: &str| {
+        let function = json!({"name": "weather", "arguments": part});
+        delta(json!({"role": null, "content": null, "function_call": function,
+            "tool_calls": [{"index": 0, "id": "call__0_weather_cmpl-7", "type": "function", "function": function}]}))
+    };
+    let start = delta(
+        json!({"role": "assistant", "content": null, "function_call": null, "tool_calls": null}),
+    );
+    let parts = ["{\"", "city", "\":", " \"", "Paris", "\"}", ""].map(both);
+    let end = json!({"choices": [{"index": 0, "finish_reason": "tool_calls", "logprobs": null, "delta": {"role": null, "content": null, "function_call": null, "tool_calls": null}}]});
+    let stream = format!(
+        ": ping - 2026-11-21 10:50:10.700011+00:00\n\n{}{DONE}",
+        sse(&[&[start], &parts[..], &[end]].concat())
+    );
+    check(
+        "recorded",
+        &stream,
+        r#"call__0_weather_cmpl-7:weather{"city":"Paris"} ToolCalls 0+0r+0w>0"#,
+    )
+    .await;
+}
+
+#[tokio::test]
 async fn a_reply_may_be_one_document() {
     let document = json!({"object": "chat.completion", "choices": [{"index": 0, "finish_reason": "tool_calls", "message": {
         "role": "assistant", "content": "hi", "reasoning_content": "hm",

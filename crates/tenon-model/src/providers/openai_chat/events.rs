@@ -15,6 +15,8 @@ use crate::{
 pub(super) struct OpenAiDecoder<'a> {
     server: &'a Server,
     calls: Calls,
+    /// Whether calls come in `tool_calls`, so that `function_call` only repeats them.
+    has_tool_calls: bool,
     usage: Option<Usage>,
     stop_reason: Option<StopReason>,
     /// Whether a refusal was streamed in the field of its own.
@@ -107,6 +109,7 @@ impl<'a> OpenAiDecoder<'a> {
         Self {
             server,
             calls: Calls::default(),
+            has_tool_calls: false,
             usage: None,
             stop_reason: None,
             refused: false,
@@ -170,9 +173,11 @@ impl<'a> OpenAiDecoder<'a> {
             self.refused = true;
         }
         for fragment in delta.tool_calls.into_iter().flatten() {
+            self.has_tool_calls = true;
             self.calls.push(fragment, out);
         }
-        if let Some(function) = delta.function_call {
+        // llama-cpp-python sends each call in both fields.
+        if let Some(function) = delta.function_call.filter(|_| !self.has_tool_calls) {
             self.calls.push(Fragment::of(function), out);
         }
     }

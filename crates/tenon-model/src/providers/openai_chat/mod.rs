@@ -124,7 +124,7 @@ impl Provider for OpenAiProvider {
             headers: self.headers.clone(),
             body: self.bodies.body(&self.wire, &request),
         };
-        let schedule = Schedule { connects_again: !is_loopback(&self.url) };
+        let schedule = Schedule { is_local: is_loopback(&self.url) };
         let attempt = move || exchange.clone().attempt(OpenAiDecoder::new(exchange.server));
         with_retries(schedule, attempt).boxed()
     }
