@@ -2,7 +2,7 @@
 //! LM Studio, DeepSeek, Qwen, GLM, OpenRouter and others, told apart by base URL alone.
 //!
 //! What the servers do differently is written down in `calls.rs` and `events.rs` (replies) and in
-//! [`Habits`] (requests).
+//! `Habits` (requests).
 
 mod calls;
 mod events;
