@@ -1,1 +1,27 @@
-//! Confined files and confined processes.
+//! Confined files and confined processes: the only door through which tenon reads a file, writes
+//! one or starts a program.
+//!
+//! [`Workspace`] serves files by directory descriptors, [`Command`] runs a shell script in a
+//! process tree that ends with it. Nothing here decides whether something may happen; that is
+//! policy, above. Linux only.
+
+mod clean;
+mod command;
+mod environment;
+mod linux;
+mod output;
+mod profile;
+mod spill;
+mod workspace;
+
+pub use clean::{Cleaner, clean_bytes};
+pub use command::{Command, CommandError, CommandLimits, Exit, Output, signal_name};
+pub use environment::child_environment;
+pub use linux::probe::{Kernel, probe};
+pub use output::{CleanText, OutputBuffer, Piece, Stream};
+pub use profile::{Network, Profile};
+pub use spill::{SPILL_BYTES_MAX, SpillFile, SpillTarget};
+pub use workspace::{
+    ContentHash, EntryKind, Expected, FileError, Location, OpenFile, ProtectedNames, Seen, Walk,
+    WalkEntry, WalkOptions, Workspace, WriteOptions, Written,
+};

@@ -1,0 +1,56 @@
+//! The one way in which a file beneath a directory is opened: openat2 that cannot leave it.
+//!
+//! The kernel decides on each component while it walks, so there is no moment between a check and
+//! the opening in which a name could be exchanged.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::fs::{Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+use rustix::path::Arg;
+
+/// How often an opening is tried again when the kernel answers EAGAIN, which it does when a
+/// directory is renamed during a walk that has `..` in it. Each try is a fresh walk of a few
+/// microseconds; somebody who renames without pause may make a call fail, never succeed wrongly.
+const TRIES_MAX: usize = 32;
+
+/// Opens `path` beneath `folder`: `..`, symbolic links and magic links cannot lead out of it.
+///
+/// The descriptor is closed on exec, never becomes the controlling terminal and does not wait for
+/// the other end of a pipe.
+///
+/// # Errors
+/// What openat2 says; `XDEV` for a path that leaves the folder.
+pub(crate) fn open_beneath(
+    folder: impl AsFd,
+    path: impl Arg + Copy,
+    flags: OFlags,
+    mode: Mode,
+) -> Result<OwnedFd, Errno> {
+    // openat2 refuses every other flag together with O_PATH.
+    let flags = if flags.contains(OFlags::PATH) {
+        flags | OFlags::CLOEXEC
+    } else {
+        flags | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK
+    };
+    let mut outcome = Err(Errno::AGAIN);
+    for _ in 0..TRIES_MAX {
+        outcome = rustix::fs::openat2(
+            &folder,
+            path,
+            flags,
+            mode,
+            ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS,
+        );
+        if !matches!(outcome, Err(Errno::AGAIN | Errno::INTR)) {
+            break;
+        }
+    }
+    outcome
+}
+
+/// Opens `name`, one component, in `folder` for looking at it only; a symbolic link is opened
+/// itself.
+pub(crate) fn look_at(folder: impl AsFd, name: impl Arg + Copy) -> Result<OwnedFd, Errno> {
+    open_beneath(folder, name, OFlags::PATH | OFlags::NOFOLLOW, Mode::empty())
+}

@@ -1,0 +1,160 @@
+//! Finds and ends every process that came from a command.
+//!
+//! A descendant may have left its session and its parent (setsid, double fork). It cannot leave
+//! its subreaper: when its parent ends it becomes a child of the helper, so ancestry in `/proc`
+//! always leads there.
+
+use std::collections::HashSet;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{Dir, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
+
+/// A process that does not end by SIGKILL within this time hangs in the kernel or belongs to
+/// another user; nothing more can be done about it.
+const GIVE_UP_AFTER: Duration = Duration::from_secs(2);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Process {
+    pid: Pid,
+    parent: i32,
+    session: i32,
+}
+
+/// Sends `signal` to everything that came from the process `ancestor`, not to itself.
+pub(crate) fn signal_descendants(ancestor: Pid, signal: Signal) {
+    for pid in descendants(ancestor) {
+        // It may have ended meanwhile.
+        let _ = kill_process(pid, signal);
+    }
+}
+
+/// Kills everything in the session `session`: what is left to do when its helper is gone.
+pub(crate) fn kill_session(session: Pid) {
+    let session = session.as_raw_nonzero().get();
+    for process in processes().into_iter().filter(|process| process.session == session) {
+        let _ = kill_process(process.pid, Signal::KILL);
+    }
+}
+
+/// Ends and reaps every descendant of this process, and tells of each child that was reaped.
+///
+/// All are stopped before any is killed, so that none can make new ones meanwhile.
+pub(crate) fn end_descendants(mut reaped: impl FnMut(Pid, WaitStatus)) {
+    let give_up_at = Instant::now() + GIVE_UP_AFTER;
+    let ancestor = rustix::process::getpid();
+    while reap(&mut reaped) == Left::Some && Instant::now() < give_up_at {
+        let mut stopped = HashSet::new();
+        loop {
+            let found = descendants(ancestor);
+            let before = stopped.len();
+            for pid in found {
+                if stopped.insert(pid) {
+                    let _ = kill_process(pid, Signal::STOP);
+                }
+            }
+            if stopped.len() == before || Instant::now() > give_up_at {
+                break;
+            }
+        }
+        for pid in &stopped {
+            let _ = kill_process(*pid, Signal::KILL);
+        }
+        if reap(&mut reaped) == Left::None {
+            return;
+        }
+        // Killed processes take a moment to go; their children come to us only then.
+        std::thread::sleep(Duration::from_micros(200));
+    }
+}
+
+/// Whether there are children.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Left {
+    Some,
+    None,
+}
+
+/// Reaps every child that has ended.
+pub(crate) fn reap(reaped: &mut impl FnMut(Pid, WaitStatus)) -> Left {
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some((pid, status))) => reaped(pid, status),
+            Ok(None) => return Left::Some,
+            Err(Errno::INTR) => {}
+            Err(_) => return Left::None,
+        }
+    }
+}
+
+fn descendants(ancestor: Pid) -> Vec<Pid> {
+    let processes = processes();
+    let mut family = HashSet::from([ancestor.as_raw_nonzero().get()]);
+    let mut found = Vec::new();
+    // A child's number may be below its parent's, so once through the list is not enough.
+    loop {
+        let before = found.len();
+        for process in &processes {
+            let pid = process.pid.as_raw_nonzero().get();
+            if family.contains(&process.parent) && family.insert(pid) {
+                found.push(process.pid);
+            }
+        }
+        if found.len() == before {
+            return found;
+        }
+    }
+}
+
+fn processes() -> Vec<Process> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let Ok(folder) = rustix::fs::open("/proc", flags, Mode::empty()) else { return Vec::new() };
+    let Ok(entries) = Dir::read_from(&folder) else { return Vec::new() };
+    let names = entries.flatten().filter_map(|entry| {
+        let name = entry.file_name().to_str().ok()?;
+        name.parse().ok()
+    });
+    names.filter_map(|pid| read_process(&folder, pid)).collect()
+}
+
+fn read_process(folder: &OwnedFd, pid: i32) -> Option<Process> {
+    let name = format!("{pid}/stat");
+    let file =
+        rustix::fs::openat(folder, &*name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    // The name is at most 16 bytes (64 for kernel threads), the numbers at most 20 each.
+    let mut buffer = [0_u8; 1024];
+    let length = rustix::io::read(file, &mut buffer).ok()?;
+    let text = buffer.get(..length)?;
+    let (parent, session) = parse_stat(text)?;
+    Some(Process { pid: Pid::from_raw(pid)?, parent, session })
+}
+
+/// Reads parent and session out of `/proc/PID/stat`. The name in it is in parentheses and may have
+/// parentheses itself, so the last one counts.
+fn parse_stat(text: &[u8]) -> Option<(i32, i32)> {
+    let end = text.iter().rposition(|byte| *byte == b')')?;
+    let text = std::str::from_utf8(text.get(end + 1..)?).ok()?;
+    let mut fields = text.split_ascii_whitespace().skip(1);
+    let parent = fields.next()?.parse().ok()?;
+    let session = fields.nth(1)?.parse().ok()?;
+    Some((parent, session))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_parentheses_does_not_confuse() {
+        assert_eq!(parse_stat(b"12 (a) S (b)) S 5 6 7 0 -1"), Some((5, 7)));
+        assert_eq!(parse_stat(b"12 (cat"), None);
+    }
+
+    #[test]
+    fn this_process_is_a_descendant_of_its_parent() {
+        let parent = rustix::process::getppid().unwrap();
+        assert!(descendants(parent).contains(&rustix::process::getpid()));
+    }
+}

@@ -1,0 +1,277 @@
+//! Files beneath fixed roots.
+//!
+//! A root is a directory descriptor that is opened once; every later opening starts from it and
+//! cannot leave it (see [`crate::linux::openat`]). No check is ever made on the text of a path,
+//! except that an absolute one must begin with a root. `~`, `$` and `%` are ordinary characters.
+//!
+//! Calls block; an async caller runs them where blocking is allowed.
+
+mod error;
+mod hash;
+mod protected;
+mod read;
+mod resolve;
+mod rules;
+mod seen;
+mod walk;
+mod write;
+
+use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use rustix::fs::{FileType, Mode, OFlags};
+
+pub use self::error::FileError;
+pub use self::hash::ContentHash;
+pub use self::read::OpenFile;
+pub use self::seen::Seen;
+pub use self::walk::{EntryKind, Walk, WalkEntry, WalkOptions};
+pub use self::write::{Expected, ProtectedNames, WriteOptions, Written};
+
+use self::seen::SeenTable;
+use crate::spill::SpillTarget;
+
+/// The folders that a session may work in. Cheap to clone; clones share what was seen.
+#[derive(Debug, Clone)]
+pub struct Workspace {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Clone)]
+struct Shared {
+    /// The writable roots, then the spill folder if there is one.
+    roots: Vec<Arc<Root>>,
+    /// Folders of tenon's own that lie inside a root and are protected there, as absolute paths.
+    own_folders: Vec<PathBuf>,
+    seen: Arc<SeenTable>,
+}
+
+#[derive(Debug)]
+struct Root {
+    /// Absolute and without symbolic links.
+    path: PathBuf,
+    /// As the user wrote it, made absolute; models repeat what they see in a prompt or in `PWD`.
+    alias: Option<PathBuf>,
+    /// Empty only for a spill folder that nothing was spilled to yet.
+    folder: OnceLock<Arc<OwnedFd>>,
+    read_only: bool,
+}
+
+/// Where a path leads, for a decision on it before anything is done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Location {
+    /// Index of the root in [`Workspace::roots`]; the spill folder comes after the last of them.
+    pub root: usize,
+    /// The path beneath that root with every link and `..` resolved; empty for the root itself.
+    pub beneath: PathBuf,
+    /// The same as an absolute path.
+    pub absolute: PathBuf,
+    /// Writing it needs an approval of its own, because other programs read commands from it.
+    pub protected: bool,
+    /// Writing it is never possible.
+    pub read_only: bool,
+    /// What is there; `None` when nothing is.
+    pub kind: Option<EntryKind>,
+}
+
+impl Workspace {
+    /// Opens `root` as a workspace with one root.
+    ///
+    /// # Errors
+    /// [`FileError`] when it is not a directory that can be opened.
+    pub fn open(root: &Path) -> Result<Self, FileError> {
+        let shared = Shared {
+            roots: vec![Arc::new(Root::open(root)?)],
+            own_folders: Vec::new(),
+            seen: Arc::default(),
+        };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// Adds a further writable root. What [`Workspace::open`] says about errors holds here.
+    ///
+    /// # Errors
+    /// [`FileError`] when it is not a directory that can be opened.
+    pub fn with_root(self, root: &Path) -> Result<Self, FileError> {
+        let root = Arc::new(Root::open(root)?);
+        if self.shared.roots.iter().any(|known| known.path == root.path) {
+            return Ok(self);
+        }
+        let mut shared = Arc::unwrap_or_clone(self.shared);
+        let writable = shared.roots.iter().take_while(|root| !root.read_only).count();
+        shared.roots.insert(writable, root);
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// Adds the folder that long results are spilled to, as a root for reading only. It need not
+    /// exist yet.
+    ///
+    /// # Errors
+    /// [`FileError`] when the part of the path that exists cannot be resolved.
+    pub fn with_spill(self, folder: &Path) -> Result<Self, FileError> {
+        let root = Arc::new(Root::later(folder)?);
+        let mut shared = Arc::unwrap_or_clone(self.shared);
+        shared.roots.retain(|root| !root.read_only);
+        shared.roots.push(root);
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// Protects `folder`, one of tenon's own, against writing where it lies inside a root.
+    #[must_use]
+    pub fn with_own_folder(self, folder: &Path) -> Self {
+        let mut shared = Arc::unwrap_or_clone(self.shared);
+        shared.own_folders.push(canonical_or_lexical(folder));
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// Returns the first root, absolute and without symbolic links.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        self.shared.roots.first().map_or(Path::new("/"), |root| &root.path)
+    }
+
+    /// Returns the writable roots; the first is [`Workspace::root`].
+    #[must_use]
+    pub fn roots(&self) -> Vec<PathBuf> {
+        let writable = self.shared.roots.iter().filter(|root| !root.read_only);
+        writable.map(|root| root.path.clone()).collect()
+    }
+
+    /// Returns the folder that long results are spilled to.
+    #[must_use]
+    pub fn spill_folder(&self) -> Option<&Path> {
+        self.shared.roots.iter().find(|root| root.read_only).map(|root| &*root.path)
+    }
+
+    /// Returns where a result that is too long to show goes.
+    #[must_use]
+    pub fn spill_target(&self) -> Option<SpillTarget> {
+        self.spill_folder().map(SpillTarget::new)
+    }
+
+    /// Returns where `path` leads, links and `..` resolved, whether or not something is there.
+    ///
+    /// # Errors
+    /// [`FileError::Escapes`] and the like; nothing being there is not an error.
+    pub fn locate(&self, path: &str) -> Result<Location, FileError> {
+        let found = self.resolve(path)?;
+        Ok(Location {
+            root: found.root,
+            absolute: self.absolute(found.root, &found.beneath),
+            protected: self.is_protected(&found),
+            read_only: self.root_of(found.root).is_some_and(|root| root.read_only),
+            kind: found.kind(),
+            beneath: found.beneath,
+        })
+    }
+
+    fn root_of(&self, root: usize) -> Option<&Root> {
+        self.shared.roots.get(root).map(|root| &**root)
+    }
+
+    fn absolute(&self, root: usize, beneath: &Path) -> PathBuf {
+        let root = self.root_of(root).map_or(Path::new("/"), |root| &root.path);
+        if beneath.as_os_str().is_empty() { root.to_path_buf() } else { root.join(beneath) }
+    }
+
+    /// Returns how a place is shown: relative in the first root, absolute elsewhere.
+    fn shown(&self, root: usize, beneath: &Path) -> PathBuf {
+        match (root, beneath.as_os_str().is_empty()) {
+            (0, true) => PathBuf::from("."),
+            (0, false) => beneath.to_path_buf(),
+            _ => self.absolute(root, beneath),
+        }
+    }
+}
+
+impl Root {
+    fn open(path: &Path) -> Result<Self, FileError> {
+        let shown = path.to_string_lossy().into_owned();
+        let fail = |source| FileError::Io { path: shown.clone(), source };
+        let canonical =
+            std::fs::canonicalize(path).map_err(|source| match source.raw_os_error() {
+                Some(code) => {
+                    FileError::from_errno(&shown, rustix::io::Errno::from_raw_os_error(code))
+                }
+                None => fail(source),
+            })?;
+        let alias = std::path::absolute(path).map_err(fail)?;
+        let folder =
+            open_folder(&canonical).map_err(|errno| FileError::from_errno(&shown, errno))?;
+        let alias = Some(alias).filter(|alias| *alias != canonical);
+        let folder = OnceLock::from(Arc::new(folder));
+        Ok(Self { path: canonical, alias, folder, read_only: false })
+    }
+
+    fn later(path: &Path) -> Result<Self, FileError> {
+        let alias = std::path::absolute(path).map_err(|source| FileError::Io {
+            path: path.to_string_lossy().into_owned(),
+            source,
+        })?;
+        let canonical = canonical_or_lexical(&alias);
+        let alias = Some(alias).filter(|alias| *alias != canonical);
+        Ok(Self { path: canonical, alias, folder: OnceLock::new(), read_only: true })
+    }
+
+    /// Returns the descriptor; a spill folder is opened at the first look after it was made.
+    fn folder(&self) -> Result<Arc<OwnedFd>, rustix::io::Errno> {
+        if let Some(folder) = self.folder.get() {
+            return Ok(Arc::clone(folder));
+        }
+        let folder = Arc::new(open_folder(&self.path)?);
+        Ok(Arc::clone(self.folder.get_or_init(|| folder)))
+    }
+
+    fn is_at(&self, absolute: &Path) -> bool {
+        self.path == absolute || self.alias.as_deref() == Some(absolute)
+    }
+}
+
+fn open_folder(path: &Path) -> Result<OwnedFd, rustix::io::Errno> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::open(path, flags, Mode::empty())
+}
+
+/// Resolves the part of `path` that exists and appends the rest.
+fn canonical_or_lexical(path: &Path) -> PathBuf {
+    for known in path.ancestors() {
+        if let Ok(canonical) = std::fs::canonicalize(known) {
+            return match path.strip_prefix(known) {
+                Ok(rest) if !rest.as_os_str().is_empty() => canonical.join(rest),
+                _ => canonical,
+            };
+        }
+    }
+    path.to_path_buf()
+}
+
+/// Refuses what cannot name a file.
+fn check_text(path: &OsStr) -> Result<(), FileError> {
+    let invalid = |reason| {
+        let path = path.to_string_lossy().into_owned();
+        Err(FileError::InvalidPath { path, reason })
+    };
+    if path.is_empty() {
+        return invalid("is empty");
+    }
+    if path.as_bytes().contains(&0) {
+        return invalid("has a NUL character");
+    }
+    Ok(())
+}
+
+/// Names what is no regular file and no directory, in words.
+fn kind_in_words(kind: FileType) -> &'static str {
+    match kind {
+        FileType::Directory => "directory",
+        FileType::Symlink => "symbolic link",
+        FileType::Fifo => "named pipe",
+        FileType::Socket => "socket",
+        FileType::CharacterDevice => "character device",
+        FileType::BlockDevice => "block device",
+        _ => "special file",
+    }
+}

@@ -1,0 +1,111 @@
+//! Names that other programs take commands from.
+//!
+//! Writing one is a way to run a command later and outside the walls (a git hook, an editor task,
+//! an `.envrc`), so it needs an approval of its own even where edits are allowed. Decided on the
+//! place a path leads to. Names are compared without regard to case, because some file systems do.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use super::Workspace;
+use super::resolve::Resolved;
+use crate::linux::openat::look_at;
+
+/// Protected wherever they stand in a path, with everything beneath them.
+const NAMES: [&str; 5] = [".tenon", ".mcp.json", ".vscode", ".idea", ".envrc"];
+
+/// What a directory that is a git repository's own has in it.
+const REPOSITORY_ENTRIES: [&str; 3] = ["HEAD", "objects", "refs"];
+
+impl Workspace {
+    pub(super) fn is_protected(&self, found: &Resolved) -> bool {
+        let absolute = self.absolute(found.root, &found.beneath);
+        is_protected_name(&found.beneath)
+            || self.shared.own_folders.iter().any(|own| absolute.starts_with(own))
+            || self.is_in_bare_repository(found)
+    }
+
+    /// A repository's own directory need not be called `.git`: bare ones, and those that a `.git`
+    /// file points to. Only looked for where the path has a name that matters there.
+    fn is_in_bare_repository(&self, found: &Resolved) -> bool {
+        let Some(Ok(top)) = self.root_of(found.root).map(super::Root::folder) else { return false };
+        found.beneath.ancestors().any(|place| {
+            let (Some(name), Some(folder)) = (place.file_name(), place.parent()) else {
+                return false;
+            };
+            let holds = |entry: &str| look_at(&top, &folder.join(entry)).is_ok();
+            is_repository_setting(name) && REPOSITORY_ENTRIES.into_iter().all(holds)
+        })
+    }
+}
+
+fn is_protected_name(beneath: &Path) -> bool {
+    let mut in_repository = false;
+    let mut names = beneath.iter().peekable();
+    while let Some(name) = names.next() {
+        let listed = NAMES.iter().any(|known| name.eq_ignore_ascii_case(known));
+        if listed || in_repository && is_repository_setting(name) {
+            return true;
+        }
+        if name.eq_ignore_ascii_case(".git") {
+            // The file `.git` says where the repository is.
+            if names.peek().is_none() {
+                return true;
+            }
+            in_repository = true;
+        }
+    }
+    false
+}
+
+fn is_repository_setting(name: &OsStr) -> bool {
+    let is_config =
+        name.as_bytes().get(..6).is_some_and(|start| start.eq_ignore_ascii_case(b"config"));
+    is_config || ["hooks", "info", "commondir"].iter().any(|known| name.eq_ignore_ascii_case(known))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_run_commands_are_protected() {
+        let protected = [
+            ".git",
+            ".git/hooks/pre-commit",
+            ".git/config",
+            ".git/config.worktree",
+            ".git/info/attributes",
+            ".GIT/Hooks/post-merge",
+            ".git/modules/part/hooks/pre-push",
+            ".git/worktrees/side/config.worktree",
+            ".git/worktrees/side/commondir",
+            "vendor/part/.git/hooks/pre-commit",
+            "vendor/part/.git",
+            ".tenon/config.toml",
+            "part/.tenon",
+            ".mcp.json",
+            ".vscode/tasks.json",
+            "part/.idea/workspace.xml",
+            ".envrc",
+        ];
+        let ordinary = [
+            "",
+            "src/main.rs",
+            ".gitignore",
+            ".github/workflows/ci.yml",
+            ".git/COMMIT_EDITMSG",
+            "config",
+            "hooks/pre-commit",
+            "info/a",
+            ".vscodes",
+            ".env",
+        ];
+        for (list, expected) in [(&protected[..], true), (&ordinary[..], false)] {
+            for path in list {
+                assert_eq!(is_protected_name(Path::new(path)), expected, "{path}");
+            }
+        }
+    }
+}

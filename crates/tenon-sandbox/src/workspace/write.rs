@@ -1,0 +1,420 @@
+//! Writing: a new file beside the target, made durable, then put in its place by one rename.
+//!
+//! So a reader sees the old bytes or the new ones, a full disk leaves the target untouched, and a
+//! hard link that leaves the workspace is broken, not written through. Mode, owner, access control
+//! list and extended attributes are carried over; where that cannot be done, or the directory
+//! takes no new file, the bytes are written in place and the result says so.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::Arc;
+
+use rustix::fs::{
+    AtFlags, FallocateFlags, FileType, Gid, Mode, OFlags, RenameFlags, Uid, XattrFlags,
+};
+use rustix::io::Errno;
+use rustix::rand::GetRandomFlags;
+use sha2::{Digest, Sha256};
+
+use super::resolve::{Node, Resolved};
+use super::{ContentHash, FileError, Workspace, kind_in_words};
+use crate::linux::openat::{look_at, open_beneath};
+
+/// What the target must be at the moment it is replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    /// Anything, or nothing.
+    Any,
+    /// Nothing.
+    Absent,
+    /// A file with this content.
+    Hash(ContentHash),
+}
+
+/// Whether a write may touch names that other programs take commands from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProtectedNames {
+    /// Refused with [`FileError::Protected`].
+    Refuse,
+    /// Written; an approval was given.
+    Allow,
+}
+
+/// How to write. An [`Expected`] alone turns into options that refuse protected names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WriteOptions {
+    /// What the target must be.
+    pub expected: Expected,
+    /// Whether protected names may be written.
+    pub protected: ProtectedNames,
+}
+
+impl From<Expected> for WriteOptions {
+    fn from(expected: Expected) -> Self {
+        Self { expected, protected: ProtectedNames::Refuse }
+    }
+}
+
+/// What a write did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// Length of the file in bytes.
+    pub bytes: u64,
+    /// Nothing was there before.
+    pub created: bool,
+    /// Written over the old bytes, because a replaced file could not have kept owner, attributes
+    /// or place. Not atomic.
+    pub in_place: bool,
+    /// Hash of the new content.
+    pub hash: ContentHash,
+}
+
+/// How the new bytes cannot get there by a rename.
+enum Failure {
+    /// This way is closed; writing in place may be open.
+    TryInPlace,
+    Error(FileError),
+}
+
+impl Workspace {
+    /// Writes a whole file, atomically where that is possible, and makes parent directories.
+    ///
+    /// A symbolic link inside the workspace is followed and kept.
+    ///
+    /// # Errors
+    /// [`FileError`]; the target then has its old bytes, unless a write in place broke off.
+    pub fn write(
+        &self,
+        path: &str,
+        bytes: &[u8],
+        options: impl Into<WriteOptions>,
+    ) -> Result<Written, FileError> {
+        let options = options.into();
+        let mut found = self.resolve(path)?;
+        self.check_writable(path, &found, options)?;
+        for folder in std::mem::take(&mut found.missing) {
+            found.folder = make_folder(path, &found.folder, &folder)?;
+        }
+        let replacing = Replacing { path, found: &found, bytes, expected: options.expected };
+        let in_place = match replacing.by_rename() {
+            Ok(()) => false,
+            Err(Failure::Error(error)) => return Err(error),
+            Err(Failure::TryInPlace) => {
+                replacing.in_place()?;
+                true
+            }
+        };
+        Ok(Written {
+            bytes: bytes.len() as u64,
+            created: found.node.is_none(),
+            in_place,
+            hash: ContentHash::of(bytes),
+        })
+    }
+
+    fn check_writable(
+        &self,
+        path: &str,
+        found: &Resolved,
+        options: WriteOptions,
+    ) -> Result<(), FileError> {
+        let path = path.to_owned();
+        if self.root_of(found.root).is_none_or(|root| root.read_only) {
+            return Err(FileError::ReadOnly { path });
+        }
+        if options.protected == ProtectedNames::Refuse && self.is_protected(found) {
+            return Err(FileError::Protected { path });
+        }
+        if found.dangling {
+            return Err(FileError::DanglingLink { path });
+        }
+        let Some(node) = &found.node else {
+            return match options.expected {
+                Expected::Hash(_) => Err(FileError::Changed { path }),
+                _ if found.name.is_empty() => Err(FileError::IsDirectory { path }),
+                _ => Ok(()),
+            };
+        };
+        match node.file_type() {
+            FileType::RegularFile if options.expected == Expected::Absent => {
+                Err(FileError::Changed { path })
+            }
+            FileType::RegularFile => Ok(()),
+            FileType::Directory => Err(FileError::IsDirectory { path }),
+            other => Err(FileError::NotRegular { path, kind: kind_in_words(other) }),
+        }
+    }
+}
+
+struct Replacing<'a> {
+    path: &'a str,
+    found: &'a Resolved,
+    bytes: &'a [u8],
+    expected: Expected,
+}
+
+impl Replacing<'_> {
+    fn fail(&self, errno: Errno) -> FileError {
+        FileError::from_errno(self.path, errno)
+    }
+
+    fn io(&self, source: io::Error) -> FileError {
+        match source.raw_os_error() {
+            Some(code) => self.fail(Errno::from_raw_os_error(code)),
+            None => FileError::Io { path: self.path.to_owned(), source },
+        }
+    }
+
+    fn by_rename(&self) -> Result<(), Failure> {
+        let found = self.found;
+        if let Some(node) = &found.node {
+            self.check_permission(node).map_err(Failure::Error)?;
+        }
+        let mut temporary = self.make_temporary()?;
+        if let Some(node) = &found.node {
+            carry_over(node, &temporary.file).map_err(|_| Failure::TryInPlace)?;
+        }
+        let outcome = temporary.file.write_all(self.bytes).and_then(|()| temporary.file.sync_all());
+        outcome.map_err(|source| Failure::Error(self.io(source)))?;
+        self.check_expected().map_err(Failure::Error)?;
+        let flags = match (&found.node, self.expected) {
+            (None, Expected::Absent) => RenameFlags::NOREPLACE,
+            _ => RenameFlags::empty(),
+        };
+        match temporary.rename_to(&found.name, flags) {
+            Ok(()) => {}
+            Err(Errno::EXIST) => {
+                return Err(Failure::Error(FileError::Changed { path: self.path.to_owned() }));
+            }
+            // Another's file in a sticky directory, or a file that something is mounted on.
+            Err(Errno::PERM | Errno::ACCESS | Errno::BUSY) if found.node.is_some() => {
+                return Err(Failure::TryInPlace);
+            }
+            Err(errno) => return Err(Failure::Error(self.fail(errno))),
+        }
+        sync_folder(&found.folder);
+        Ok(())
+    }
+
+    /// A rename asks only the directory; a file that this user may not write stays as it is.
+    fn check_permission(&self, node: &Node) -> Result<(), FileError> {
+        let link = handle_path(&node.handle);
+        rustix::fs::accessat(rustix::fs::CWD, &link, rustix::fs::Access::WRITE_OK, AtFlags::EACCESS)
+            .map_err(|errno| self.fail(errno))
+    }
+
+    fn make_temporary(&self) -> Result<Temporary<'_>, Failure> {
+        // The content of a private file must not be open to others for a moment; a new file gets
+        // what the umask leaves.
+        let mode = if self.found.node.is_some() { 0o600 } else { 0o666 };
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+        let name = random_name().map_err(|errno| Failure::Error(self.fail(errno)))?;
+        match open_beneath(&self.found.folder, &*name, flags, Mode::from_raw_mode(mode)) {
+            Ok(handle) => Ok(Temporary {
+                folder: &self.found.folder,
+                file: File::from(handle),
+                name: Some(name),
+            }),
+            Err(Errno::ACCESS | Errno::PERM | Errno::ROFS) if self.found.node.is_some() => {
+                Err(Failure::TryInPlace)
+            }
+            Err(errno) => Err(Failure::Error(self.fail(errno))),
+        }
+    }
+
+    fn check_expected(&self) -> Result<(), FileError> {
+        let Expected::Hash(expected) = self.expected else { return Ok(()) };
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW;
+        let handle = open_beneath(&self.found.folder, &*self.found.name, flags, Mode::empty())
+            .map_err(|errno| match errno {
+                Errno::NOENT | Errno::LOOP => FileError::Changed { path: self.path.to_owned() },
+                other => self.fail(other),
+            })?;
+        let now = hash_of(handle).map_err(|source| self.io(source))?;
+        if now == expected {
+            return Ok(());
+        }
+        Err(FileError::Changed { path: self.path.to_owned() })
+    }
+
+    fn in_place(&self) -> Result<(), FileError> {
+        let Some(node) = &self.found.node else {
+            return Err(self.fail(Errno::ACCESS));
+        };
+        // Its other name may lie outside the workspace.
+        if node.stat.st_nlink > 1 {
+            return Err(self.fail(Errno::ACCESS));
+        }
+        self.check_expected()?;
+        let flags = OFlags::WRONLY | OFlags::NOFOLLOW;
+        let handle = open_beneath(&self.found.folder, &*self.found.name, flags, Mode::empty())
+            .map_err(|errno| self.fail(errno))?;
+        let stat = rustix::fs::fstat(&handle).map_err(|errno| self.fail(errno))?;
+        if (stat.st_dev, stat.st_ino) != (node.stat.st_dev, node.stat.st_ino) {
+            return Err(FileError::Changed { path: self.path.to_owned() });
+        }
+        // Room for all of it first: a full disk must not leave half a file. File systems that
+        // cannot promise room say so, and then the write itself tells.
+        let length = self.bytes.len() as u64;
+        if length > 0
+            && let Err(errno @ (Errno::NOSPC | Errno::DQUOT)) =
+                rustix::fs::fallocate(&handle, FallocateFlags::KEEP_SIZE, 0, length)
+        {
+            return Err(self.fail(errno));
+        }
+        let mut file = File::from(handle);
+        file.write_all(self.bytes)
+            .and_then(|()| file.set_len(length))
+            .and_then(|()| file.sync_all())
+            .map_err(|source| self.io(source))
+    }
+}
+
+/// A file without a place yet; removed unless it was renamed.
+struct Temporary<'a> {
+    folder: &'a Arc<OwnedFd>,
+    file: File,
+    name: Option<OsString>,
+}
+
+impl Temporary<'_> {
+    fn rename_to(&mut self, target: &OsStr, flags: RenameFlags) -> Result<(), Errno> {
+        let Some(name) = &self.name else { return Err(Errno::NOENT) };
+        let rename =
+            |flags| rustix::fs::renameat_with(self.folder, &**name, self.folder, target, flags);
+        let outcome = match rename(flags) {
+            // The file system has no such rename: look, then rename.
+            Err(Errno::INVAL) if flags == RenameFlags::NOREPLACE => {
+                match look_at(self.folder, target) {
+                    Ok(_) => Err(Errno::EXIST),
+                    Err(Errno::NOENT) => rename(RenameFlags::empty()),
+                    Err(errno) => Err(errno),
+                }
+            }
+            other => other,
+        };
+        outcome.map(|()| self.name = None)
+    }
+}
+
+impl Drop for Temporary<'_> {
+    fn drop(&mut self) {
+        if let Some(name) = &self.name {
+            // Nothing more can be done about a file that cannot be removed.
+            let _ = rustix::fs::unlinkat(self.folder, &**name, AtFlags::empty());
+        }
+    }
+}
+
+/// Gives the new file what the old one has beside its bytes.
+fn carry_over(node: &Node, file: &File) -> Result<(), Errno> {
+    let (old, new) = (&node.stat, rustix::fs::fstat(file)?);
+    let owner = (old.st_uid != new.st_uid).then(|| Uid::from_raw(old.st_uid));
+    let group = (old.st_gid != new.st_gid).then(|| Gid::from_raw(old.st_gid));
+    if owner.is_some() || group.is_some() {
+        rustix::fs::fchown(file, owner, group)?;
+    }
+    carry_over_attributes(node, file)?;
+    // After the owner, whose change takes set-user-id away, and after the access control list,
+    // whose mask is the group's part of the mode.
+    rustix::fs::fchmod(file, Mode::from_raw_mode(old.st_mode))
+}
+
+fn carry_over_attributes(node: &Node, file: &File) -> Result<(), Errno> {
+    // The node is open for looking at it only, which attribute calls refuse; the kernel's name for
+    // the descriptor serves.
+    let link = handle_path(&node.handle);
+    let old = attribute_names(|buffer| rustix::fs::listxattr(&link, buffer))?;
+    let new = attribute_names(|buffer| rustix::fs::flistxattr(file, buffer))?;
+    for name in new.iter().filter(|name| !old.contains(name)) {
+        // A default list of the directory that the old file does not have.
+        rustix::fs::fremovexattr(file, &**name)?;
+    }
+    for name in &old {
+        let value = attribute(|buffer| rustix::fs::getxattr(&link, &**name, buffer))?;
+        let there = new.contains(name)
+            && attribute(|buffer| rustix::fs::fgetxattr(file, &**name, buffer))? == value;
+        if !there {
+            rustix::fs::fsetxattr(file, &**name, &value, XattrFlags::empty())?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the attributes to carry over. Capabilities and signatures belong to the old bytes.
+fn attribute_names(
+    list: impl Fn(&mut [u8]) -> Result<usize, Errno>,
+) -> Result<Vec<Vec<u8>>, Errno> {
+    let names = match attribute(list) {
+        Err(Errno::OPNOTSUPP) => Vec::new(),
+        other => other?,
+    };
+    const OF_THE_BYTES: [&[u8]; 3] = [b"security.capability", b"security.ima", b"security.evm"];
+    let names = names.split(|byte| *byte == 0);
+    let names = names.filter(|name| !name.is_empty() && !OF_THE_BYTES.contains(name));
+    Ok(names.map(<[u8]>::to_vec).collect())
+}
+
+/// Reads a list or a value whose length is not known before.
+fn attribute(read: impl Fn(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
+    // The kernel's XATTR_SIZE_MAX and XATTR_LIST_MAX.
+    const BYTES_MAX: usize = 65_536;
+    let mut buffer = vec![0; 256];
+    loop {
+        match read(&mut buffer) {
+            Ok(length) => {
+                buffer.truncate(length);
+                return Ok(buffer);
+            }
+            Err(Errno::RANGE) if buffer.len() < BYTES_MAX => buffer.resize(BYTES_MAX, 0),
+            Err(errno) => return Err(errno),
+        }
+    }
+}
+
+fn make_folder(path: &str, parent: &OwnedFd, name: &OsStr) -> Result<Arc<OwnedFd>, FileError> {
+    let fail = |errno| FileError::from_errno(path, errno);
+    match rustix::fs::mkdirat(parent, name, Mode::from_raw_mode(0o777)) {
+        Ok(()) => sync_folder(parent),
+        Err(Errno::EXIST) => {}
+        Err(errno) => return Err(fail(errno)),
+    }
+    // A link that was put here meanwhile is refused: a directory is asked for and links are not
+    // followed.
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW;
+    Ok(Arc::new(open_beneath(parent, name, flags, Mode::empty()).map_err(fail)?))
+}
+
+/// Makes a change of names durable. A directory that may be written but not read cannot be
+/// opened for this; the rename stands all the same.
+fn sync_folder(folder: &OwnedFd) {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+    if let Ok(open) = open_beneath(folder, ".", flags, Mode::empty()) {
+        let _ = rustix::fs::fsync(open);
+    }
+}
+
+fn hash_of(handle: OwnedFd) -> io::Result<ContentHash> {
+    let mut file = File::from(handle);
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(ContentHash::of_digest(hasher)),
+            length => hasher.update(buffer.get(..length).unwrap_or_default()),
+        }
+    }
+}
+
+fn random_name() -> Result<OsString, Errno> {
+    let mut bytes = [0_u8; 12];
+    rustix::rand::getrandom(&mut bytes, GetRandomFlags::empty())?;
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(OsString::from(format!(".tenon-{digits}.tmp")))
+}
+
+fn handle_path(handle: &OwnedFd) -> String {
+    format!("/proc/self/fd/{}", handle.as_raw_fd())
+}

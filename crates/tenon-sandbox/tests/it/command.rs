@@ -1,0 +1,93 @@
+//! Commands: what they print, how they end, and that nothing of them stays.
+
+use std::path::Path;
+
+use tenon_sandbox::{CommandError, Exit, Profile, Workspace, signal_name};
+
+use crate::support::{command, run, shown, spilling, try_run};
+
+fn check(script: &str, exit: Exit, out: &str, error: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(command(folder.path(), script));
+    assert_eq!(shown(&output), (exit, out.to_owned(), error.to_owned()), "{script}");
+}
+
+#[test]
+fn spec_19_a_script_runs_in_a_shell_with_empty_input() {
+    check("printf 'b\\na\\n' | sort", Exit::Code(0), "a\nb\n", "");
+    check("X=1; echo $X > f && cat f || echo no", Exit::Code(0), "1\n", "");
+    check("cat <<E\none\nE", Exit::Code(0), "one\n", "");
+    check("cat; echo end", Exit::Code(0), "end\n", "");
+    check("echo $0 $# ${#BASH_SOURCE}", Exit::Code(0), "bash 0 0\n", "");
+}
+
+#[test]
+fn spec_23_the_exit_is_a_code_or_a_signal() {
+    check("exit 3", Exit::Code(3), "", "");
+    check("kill -TERM $$", Exit::Signal(15), "", "");
+    check("foobar", Exit::Code(127), "", "bash: line 1: foobar: command not found\n");
+    check("echo a; echo b >&2", Exit::Code(0), "a\n", "b\n");
+    assert_eq!(signal_name(15), "SIGTERM");
+    assert_eq!(signal_name(64), "signal 64");
+}
+
+#[test]
+fn a_command_runs_in_its_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().canonicalize().unwrap();
+    let (_, out, _) = shown(&run(command(&path, "pwd; echo $PWD")));
+    assert_eq!(out, format!("{0}\n{0}\n", path.display()));
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_an_error() {
+    let result = try_run(command(Path::new("/no/such/folder"), "true"));
+    assert!(matches!(result, Err(CommandError::Folder { .. })), "{result:?}");
+}
+
+#[test]
+fn a_profile_that_cannot_be_enforced_runs_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut confined = command(folder.path(), "touch ran");
+    confined.profile = Profile::workspace(&Workspace::open(folder.path()).unwrap());
+    let result = try_run(confined);
+    assert!(matches!(result, Err(CommandError::NotConfined)), "{result:?}");
+    assert!(!folder.path().join("ran").exists());
+}
+
+#[test]
+fn a_script_longer_than_an_argument_runs_like_any_other() {
+    let filler = format!("# {}\n", "x".repeat(300_000));
+    check(&format!("{filler}echo $0 $# ${{#BASH_SOURCE}}"), Exit::Code(0), "bash 0 0\n", "");
+    check(&format!("cat; foo() {{ return 4; }}\n{filler}foo"), Exit::Code(4), "", "");
+    check(&format!("ls /proc/self/fd | wc -l\n{filler}"), Exit::Code(0), "4\n", "");
+    check(&format!("{filler}cat <<E\n$((1+1))\nE"), Exit::Code(0), "2\n", "");
+}
+
+#[test]
+fn a_nul_character_in_a_script_is_an_error() {
+    let result = try_run(command(Path::new("/"), "echo a\0b"));
+    assert!(matches!(result, Err(CommandError::NulCharacter)), "{result:?}");
+}
+
+#[test]
+fn spec_35_the_whole_text_is_spilled_when_some_is_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let spill = folder.path().join("deep/spill");
+    let output = run(spilling(folder.path(), "seq 1 10", &spill));
+    assert_eq!((output.left_out_bytes, output.spilled_to), (0, None));
+    assert!(!spill.exists());
+
+    let output = run(spilling(folder.path(), "seq 1 20000; echo end >&2", &spill));
+    let path = output.spilled_to.unwrap();
+    let whole = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(whole.len() as u64, output.bytes_total);
+    assert!(whole.contains("\n10000\n10001\n"));
+    let mode = |path: &Path| {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+    };
+    assert_eq!((mode(&spill), mode(&path)), (0o700, 0o600));
+    let kept: usize = output.pieces.iter().map(|piece| piece.text.len()).sum();
+    assert_eq!(kept as u64 + output.left_out_bytes, output.bytes_total);
+}
