@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Component, Path};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{FileType, Mode, OFlags, Stat};
@@ -118,6 +118,10 @@ impl Workspace {
             }
             // An absolute link that points inside, a way through another root, or an escape.
             Err(Errno::XDEV | Errno::LOOP) => self.open_resolved(path, shown, flags),
+            // Something is missing on a way that may lead out after it, which matters more.
+            Err(Errno::NOENT) if beneath.components().any(|part| part == Component::ParentDir) => {
+                self.open_resolved(path, shown, flags)
+            }
             Err(errno) => Err(FileError::from_errno(shown, errno)),
         }
     }

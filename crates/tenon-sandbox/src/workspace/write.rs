@@ -176,8 +176,15 @@ impl Replacing<'_> {
         if let Some(node) = &found.node {
             carry_over(node, &temporary.file).map_err(|_| Failure::TryInPlace)?;
         }
-        let outcome = temporary.file.write_all(self.bytes).and_then(|()| temporary.file.sync_all());
-        outcome.map_err(|source| Failure::Error(self.io(source)))?;
+        temporary
+            .file
+            .write_all(self.bytes)
+            .and_then(|()| match &found.node {
+                Some(node) => keep_mode(node, &temporary.file),
+                None => Ok(()),
+            })
+            .and_then(|()| temporary.file.sync_all())
+            .map_err(|source| Failure::Error(self.io(source)))?;
         self.check_expected().map_err(Failure::Error)?;
         let flags = match (&found.node, self.expected) {
             (None, Expected::Absent) => RenameFlags::NOREPLACE,
@@ -316,10 +323,13 @@ fn carry_over(node: &Node, file: &File) -> Result<(), Errno> {
     if owner.is_some() || group.is_some() {
         rustix::fs::fchown(file, owner, group)?;
     }
-    carry_over_attributes(node, file)?;
-    // After the owner, whose change takes set-user-id away, and after the access control list,
-    // whose mask is the group's part of the mode.
-    rustix::fs::fchmod(file, Mode::from_raw_mode(old.st_mode))
+    carry_over_attributes(node, file)
+}
+
+/// Comes last: a change of owner and a write both take set-user-id away, and the mask of an access
+/// control list is the group's part of the mode.
+fn keep_mode(node: &Node, file: &File) -> io::Result<()> {
+    Ok(rustix::fs::fchmod(file, Mode::from_raw_mode(node.stat.st_mode))?)
 }
 
 fn carry_over_attributes(node: &Node, file: &File) -> Result<(), Errno> {

@@ -1,9 +1,13 @@
 //! Tests of the crate from outside: real folders, real processes.
 
 #![expect(clippy::disallowed_methods, reason = "tests look at files and processes from outside")]
+#![expect(clippy::print_stdout, reason = "a test that is skipped says why")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 mod command;
 mod environment;
 mod files;
+mod processes;
+mod races;
 mod support;
+mod walk;
