@@ -19,7 +19,7 @@ mod write;
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use rustix::fs::{FileType, Mode, OFlags};
@@ -179,10 +179,12 @@ impl Workspace {
 
     /// Returns how a place is shown: relative in the first root, absolute elsewhere.
     fn shown(&self, root: usize, beneath: &Path) -> PathBuf {
+        let parts = beneath.components().filter(|part| *part != Component::CurDir);
+        let beneath: PathBuf = parts.collect();
         match (root, beneath.as_os_str().is_empty()) {
             (0, true) => PathBuf::from("."),
-            (0, false) => beneath.to_path_buf(),
-            _ => self.absolute(root, beneath),
+            (0, false) => beneath,
+            _ => self.absolute(root, &beneath),
         }
     }
 }

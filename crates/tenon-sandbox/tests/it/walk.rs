@@ -97,6 +97,15 @@ fn paths_in_another_root_are_absolute() {
 }
 
 #[test]
+fn a_filter_leaves_out_entries_and_walks_into_folders() {
+    let (_folder, workspace) = make(&[("a/x.rs", ""), ("a/y.txt", ""), ("b.rs", "")]);
+    let walk = workspace.walk(".", WalkOptions::default()).unwrap();
+    let walk = walk.only(|path| path.extension().is_some_and(|extension| extension == "rs"));
+    let paths: Vec<_> = walk.map(|entry| entry.unwrap().path).collect();
+    assert_eq!(paths, [Path::new("a/x.rs"), Path::new("b.rs")]);
+}
+
+#[test]
 fn a_walk_ends_at_its_bound_and_says_so() {
     let (_folder, workspace) = make(&[("a", ""), ("b", ""), ("c", "")]);
     for (entries_max, count, is_cut) in [(2, 2, true), (3, 3, false)] {
