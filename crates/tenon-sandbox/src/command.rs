@@ -12,6 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags};
@@ -43,6 +44,9 @@ const HELPER_SLACK: Duration = Duration::from_secs(3);
 
 /// How long the helper may take to start and read its request.
 const HELPER_START: Duration = Duration::from_secs(10);
+
+/// Stands for a time limit that the clock cannot add up.
+const FAR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// One read takes at most this much. The kernel's pipes hold 64 KiB unless asked for more.
 const READ_BYTES: usize = 64 * 1024;
@@ -156,8 +160,18 @@ impl Command {
         cancel: &CancellationToken,
         on_output: &mut (dyn FnMut(Stream, &str) + Send),
     ) -> Result<Output, CommandError> {
+        let shells = shells(&self.environment);
+        self.run_with(shells, cancel, on_output).await
+    }
+
+    async fn run_with(
+        self,
+        shells: Vec<OsString>,
+        cancel: &CancellationToken,
+        on_output: &mut (dyn FnMut(Stream, &str) + Send),
+    ) -> Result<Output, CommandError> {
         let started_at = Instant::now();
-        let mut running = Running::start(&self, started_at).await?;
+        let mut running = Running::start(&self, shells, started_at).await?;
         let mut printed = Printed {
             buffer: OutputBuffer::new(self.limits.output_bytes_max),
             target: self.limits.spill,
@@ -215,13 +229,17 @@ struct Running {
 }
 
 impl Running {
-    async fn start(command: &Command, started_at: Instant) -> Result<Self, CommandError> {
+    async fn start(
+        command: &Command,
+        shells: Vec<OsString>,
+        started_at: Instant,
+    ) -> Result<Self, CommandError> {
         let helper_failed = |source| CommandError::Helper { source };
         if command.script.as_bytes().contains(&0) {
             return Err(CommandError::NulCharacter);
         }
         let request = Request {
-            shells: shells(&command.environment),
+            shells,
             script: OsString::from(command.script.as_str()),
             environment: command.environment.clone(),
             profile: command.profile.clone(),
@@ -243,7 +261,7 @@ impl Running {
             error: Some(error),
             helper,
             phase: Phase::Running,
-            deadline: started_at + command.limits.timeout,
+            deadline: started_at.checked_add(command.limits.timeout).unwrap_or(started_at + FAR),
             ended: None,
             report: None,
             session: None,
@@ -269,9 +287,6 @@ impl Running {
                 () = ready(self.error.as_ref()) => self.read_pipe(Stream::Error, printed),
                 () = ready(self.out.as_ref()) => self.read_pipe(Stream::Out, printed),
             }
-        }
-        if self.phase != Phase::Forcing {
-            self.helper.reap();
         }
         Ok(())
     }
@@ -360,6 +375,8 @@ impl Running {
             Some(Report::Started(pid)) => self.session = Pid::from_raw(pid),
             Some(Report::Exited(code)) => self.shell_ended(Exit::Code(code)),
             Some(Report::Signalled(signal)) => self.shell_ended(Exit::Signal(signal)),
+            // The helper is about to end; that need not be waited for.
+            Some(Report::Done) => self.control_closed(),
             Some(Report::NoShell(libc::ENOENT)) => return Err(CommandError::ShellMissing),
             Some(Report::NoShell(code)) => {
                 return Err(CommandError::Shell { source: error(code) });
@@ -464,6 +481,10 @@ impl Printed<'_> {
     }
 }
 
+/// Helpers that end by themselves, now that their socket is closed. Nobody waits for them; they
+/// are reaped when the next command starts or ends.
+static LEFT_HELPERS: Mutex<Vec<Child>> = Mutex::new(Vec::new());
+
 /// The watcher, a child of this process until it is reaped.
 struct HelperProcess(Option<Child>);
 
@@ -475,21 +496,21 @@ impl HelperProcess {
         }
     }
 
-    /// Reaps a helper that has closed its socket. The kernel closes it while the process ends,
-    /// so this waits for microseconds only.
-    fn reap(&mut self) {
-        if let Some(mut child) = self.0.take() {
-            let _ = child.wait();
-        }
+    /// Reaps helpers that ended since the last call.
+    fn reap_left() {
+        Self::left().retain_mut(|child| !matches!(child.try_wait(), Ok(Some(_)) | Err(_)));
+    }
+
+    fn left() -> MutexGuard<'static, Vec<Child>> {
+        // Nothing that can panic runs under the lock.
+        LEFT_HELPERS.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for HelperProcess {
     fn drop(&mut self) {
-        if let Some(mut child) = self.0.take() {
-            // It ends by itself now that its socket is closed; somebody has to wait for it.
-            let _ = std::thread::Builder::new().spawn(move || child.wait());
-        }
+        Self::left().extend(self.0.take());
+        Self::reap_left();
     }
 }
 
@@ -503,6 +524,7 @@ fn open_folder(command: &Command) -> Result<OwnedFd, CommandError> {
 
 #[expect(clippy::disallowed_methods, reason = "the one place where processes are started")]
 fn start_helper(folder: &OwnedFd) -> io::Result<(HelperProcess, UnixStream, Receiver, Receiver)> {
+    HelperProcess::reap_left();
     let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
     let (out, out_end) = io::pipe()?;
     let (error, error_end) = io::pipe()?;
@@ -568,4 +590,34 @@ pub fn signal_name(signal: i32) -> String {
         _ => return format!("signal {signal}"),
     };
     name.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_machine_without_bash_is_told_so() {
+        let command = Command {
+            script: "true".to_owned(),
+            folder: PathBuf::from("/"),
+            environment: Vec::new(),
+            profile: Profile::unconfined(),
+            limits: CommandLimits { timeout: Duration::MAX, output_bytes_max: 0, spill: None },
+        };
+        let run = |shell: &str| {
+            let shells = vec![OsString::from("/none/bash"), OsString::from(shell)];
+            let command = command.clone();
+            async move { command.run_with(shells, &CancellationToken::new(), &mut |_, _| {}).await }
+        };
+        assert!(matches!(run("/none/either").await, Err(CommandError::ShellMissing)));
+        assert!(matches!(run("/proc/version").await, Err(CommandError::Shell { .. })));
+        assert!(matches!(run("/bin/bash").await, Ok(Output { exit: Exit::Code(0), .. })));
+    }
+
+    #[test]
+    fn bash_is_looked_for_in_absolute_folders_only() {
+        let environment = [("PATH".into(), "/opt/bin:relative:".into())];
+        assert_eq!(shells(&environment), ["/bin/bash", "/usr/bin/bash", "/opt/bin/bash"]);
+    }
 }

@@ -338,7 +338,9 @@ fn keep(control: &Control, signals: &Signals, request: &Request, watcher: Pid) -
             break;
         }
     }
-    end_descendants(&mut reaped);
+    if end_descendants(&mut reaped) == Left::None {
+        control.report(Report::Done);
+    }
     exit(0);
 }
 

@@ -39,13 +39,17 @@ pub(crate) fn kill_session(session: Pid) {
     }
 }
 
-/// Ends and reaps every descendant of this process, and tells of each child that was reaped.
+/// Ends and reaps every descendant of this process, tells of each child that was reaped, and
+/// returns whether some are left that could not be ended.
 ///
 /// All are stopped before any is killed, so that none can make new ones meanwhile.
-pub(crate) fn end_descendants(mut reaped: impl FnMut(Pid, WaitStatus)) {
+pub(crate) fn end_descendants(mut reaped: impl FnMut(Pid, WaitStatus)) -> Left {
     let give_up_at = Instant::now() + GIVE_UP_AFTER;
     let ancestor = rustix::process::getpid();
-    while reap(&mut reaped) == Left::Some && Instant::now() < give_up_at {
+    while reap(&mut reaped) == Left::Some {
+        if Instant::now() > give_up_at {
+            return Left::Some;
+        }
         let mut stopped = HashSet::new();
         loop {
             let found = descendants(ancestor);
@@ -63,11 +67,12 @@ pub(crate) fn end_descendants(mut reaped: impl FnMut(Pid, WaitStatus)) {
             let _ = kill_process(*pid, Signal::KILL);
         }
         if reap(&mut reaped) == Left::None {
-            return;
+            break;
         }
         // Killed processes take a moment to go; their children come to us only then.
         std::thread::sleep(Duration::from_micros(200));
     }
+    Left::None
 }
 
 /// Whether there are children.

@@ -37,6 +37,8 @@ pub(crate) enum Report {
     Exited(i32),
     /// The shell was ended by a signal.
     Signalled(i32),
+    /// Everything that came from the command has ended, and the helper has nothing left to do.
+    Done,
     /// No shell could be executed: the error number.
     NoShell(i32),
     /// The helper could not do its work: the error number.
@@ -57,6 +59,7 @@ impl Report {
             Self::NoShell(errno) => (4, errno),
             Self::Failed(errno) => (5, errno),
             Self::NotConfined => (6, 0),
+            Self::Done => (7, 0),
         };
         let [a, b, c, d] = value.to_le_bytes();
         [tag, a, b, c, d]
@@ -71,6 +74,7 @@ impl Report {
             4 => Some(Self::NoShell(value)),
             5 => Some(Self::Failed(value)),
             6 => Some(Self::NotConfined),
+            7 => Some(Self::Done),
             _ => None,
         }
     }
@@ -202,8 +206,10 @@ mod tests {
 
     #[test]
     fn a_report_survives_its_bytes() {
-        use Report::{Exited, Failed, NoShell, NotConfined, Signalled, Started};
-        for report in [Started(7), Exited(-1), Signalled(9), NoShell(2), Failed(1), NotConfined] {
+        use Report::{Done, Exited, Failed, NoShell, NotConfined, Signalled, Started};
+        let reports =
+            [Started(7), Exited(-1), Signalled(9), Done, NoShell(2), Failed(1), NotConfined];
+        for report in reports {
             assert_eq!(Report::from_bytes(report.to_bytes()), Some(report));
         }
     }
