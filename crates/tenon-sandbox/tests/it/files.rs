@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+use proptest::{prop_assert, prop_assert_eq, proptest};
 use rustix::fs::XattrFlags;
 use tempfile::TempDir;
 use tenon_sandbox::{
@@ -117,6 +118,44 @@ fn spec_15_spec_16_paths_outside_are_refused() {
         fs::read(fixture.outer.join("secrets/passwords.txt")).unwrap(),
         b"secrets/passwords.txt"
     );
+}
+
+#[test]
+fn spec_15_no_combination_of_names_leads_out() {
+    let fixture = fixture();
+    symlink("../secrets", fixture.root.join("out")).unwrap();
+    symlink("/etc", fixture.root.join("out-absolute")).unwrap();
+    symlink(&fixture.root, fixture.root.join("src/top")).unwrap();
+    symlink("../..", fixture.root.join("src/up")).unwrap();
+    let parts = proptest::sample::select(vec![
+        "..",
+        ".",
+        "",
+        "src",
+        "deep",
+        "top",
+        "up",
+        "out",
+        "out-absolute",
+        "main.py",
+        "project",
+        "secrets",
+        "passwords.txt",
+        "project-evil",
+        "x",
+        "missing",
+        "ROOT",
+    ]);
+    let paths = proptest::collection::vec(parts, 1..8);
+    proptest!(|(names in paths)| {
+        let path = names.join("/").replace("ROOT", fixture.root.to_str().unwrap());
+        if let Ok(bytes) = fixture.workspace.read(&path, 1000) {
+            prop_assert_eq!(bytes, b"project/src/main.py", "{}", path);
+        }
+        if let Ok(location) = fixture.workspace.locate(&path) {
+            prop_assert!(location.absolute.starts_with(&fixture.root), "{} {:?}", path, location);
+        }
+    });
 }
 
 #[test]
