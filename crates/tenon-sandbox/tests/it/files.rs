@@ -13,7 +13,7 @@ use tenon_sandbox::{
     ContentHash, EntryKind, Expected, FileError, ProtectedNames, Workspace, WriteOptions,
 };
 
-/// The layout of SPEC 16: a project, and beside it what must not be reached.
+/// A project, and beside it what must not be reached.
 pub(crate) struct Fixture {
     _outer: TempDir,
     pub(crate) outer: PathBuf,

@@ -1,0 +1,231 @@
+//! Runs a shell script in a process tree that ends with it.
+//!
+//! The script runs under a helper process (see `linux/helper.rs`) that reports its end and ends
+//! what it left behind. A command is finished when its shell ends, not when the last holder of a
+//! pipe lets go. Time and output have limits that must be given.
+
+mod printed;
+mod running;
+mod start;
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use self::printed::Printed;
+use self::running::Running;
+use crate::output::{OutputBuffer, Piece, Stream};
+use crate::profile::Profile;
+use crate::spill::SpillTarget;
+
+/// A shell script and everything it runs with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    /// What `bash -c` would get; may be longer than an argument can be.
+    pub script: String,
+    /// Where it runs.
+    pub folder: PathBuf,
+    /// All of its environment.
+    pub environment: Vec<(OsString, OsString)>,
+    /// What it may read, write and reach.
+    pub profile: Profile,
+    /// Its limits.
+    pub limits: CommandLimits,
+}
+
+/// The limits of a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandLimits {
+    /// After this it is asked to end, and killed two seconds later.
+    pub timeout: Duration,
+    /// How many bytes of each stream are kept, head and tail together.
+    pub output_bytes_max: usize,
+    /// Where the whole text goes when more is printed than is kept.
+    pub spill: Option<SpillTarget>,
+}
+
+/// What a command did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// How it ended.
+    pub exit: Exit,
+    /// What it printed, cleaned, in the order in which it arrived; head and tail of each stream.
+    pub pieces: Vec<Piece>,
+    /// How many bytes it printed.
+    pub bytes_total: u64,
+    /// How many bytes of cleaned text are in no piece.
+    pub left_out_bytes: u64,
+    /// The file with the whole text, if something was left out and could be written there.
+    pub spilled_to: Option<PathBuf>,
+    /// From start to end.
+    pub duration: Duration,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// By itself, with this code.
+    Code(i32),
+    /// By this signal; see [`signal_name`].
+    Signal(i32),
+    /// By us, because its time was up.
+    TimedOut {
+        /// The time it had.
+        after: Duration,
+    },
+    /// By us, because the caller cancelled.
+    Cancelled,
+}
+
+/// Why a command did not run.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// A script cannot have a NUL character in it.
+    #[error("the command has a NUL character")]
+    NulCharacter,
+    /// The folder to run in cannot be opened.
+    #[error("cannot run in {}: {source}", folder.display())]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// There is no bash on this machine.
+    #[error("bash is not installed: it is neither in /bin and /usr/bin nor on PATH")]
+    ShellMissing,
+    /// Bash is there and could not be started.
+    #[error("bash cannot be started: {source}")]
+    Shell {
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The profile confines, and this build has nothing to enforce it with. Nothing was run.
+    #[error("this build cannot confine commands; nothing was run")]
+    NotConfined,
+    /// The helper process could not be started or did not answer.
+    #[error("cannot start the process that runs commands: {source}")]
+    Helper {
+        /// What the operating system said.
+        source: io::Error,
+    },
+}
+
+impl Command {
+    /// Runs the command to its end. Both streams are read all the time; `on_output` gets the
+    /// cleaned text as it comes, in whole lines.
+    ///
+    /// Needs a tokio runtime with I/O and time. A future that is dropped ends the command.
+    ///
+    /// # Errors
+    /// [`CommandError`] when it did not run. A command that fails is an [`Output`].
+    pub async fn run(
+        self,
+        cancel: &CancellationToken,
+        on_output: &mut (dyn FnMut(Stream, &str) + Send),
+    ) -> Result<Output, CommandError> {
+        let shells = shells(&self.environment);
+        self.run_with(shells, cancel, on_output).await
+    }
+
+    async fn run_with(
+        self,
+        shells: Vec<OsString>,
+        cancel: &CancellationToken,
+        on_output: &mut (dyn FnMut(Stream, &str) + Send),
+    ) -> Result<Output, CommandError> {
+        let started_at = Instant::now();
+        let mut running = Running::start(&self, shells, started_at).await?;
+        let buffer = OutputBuffer::new(self.limits.output_bytes_max);
+        let mut printed = Printed::new(buffer, self.limits.spill, on_output);
+        running.attend(cancel, &mut printed).await?;
+        let exit = running.exit(self.limits.timeout);
+        drop(running);
+        printed.finish();
+        Ok(Output {
+            exit,
+            pieces: printed.buffer.pieces(),
+            bytes_total: printed.buffer.bytes_total(),
+            left_out_bytes: printed.buffer.left_out_bytes(),
+            spilled_to: printed.spilled_to(),
+            duration: started_at.elapsed(),
+        })
+    }
+}
+
+/// Returns where bash may be: the usual places, then the search path.
+fn shells(environment: &[(OsString, OsString)]) -> Vec<OsString> {
+    let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| &**value);
+    let folders = path.unwrap_or_default().as_bytes().split(|byte| *byte == b':');
+    let folders = folders.filter(|folder| folder.starts_with(b"/")).map(OsStr::from_bytes);
+    let mut shells = vec![OsString::from("/bin/bash"), OsString::from("/usr/bin/bash")];
+    shells.extend(folders.map(|folder| PathBuf::from(folder).join("bash").into_os_string()));
+    shells
+}
+
+/// Returns a signal's name, such as `SIGKILL`; `signal N` for one without.
+#[must_use]
+pub fn signal_name(signal: i32) -> String {
+    let name = match signal {
+        libc::SIGHUP => "SIGHUP",
+        libc::SIGINT => "SIGINT",
+        libc::SIGQUIT => "SIGQUIT",
+        libc::SIGILL => "SIGILL",
+        libc::SIGTRAP => "SIGTRAP",
+        libc::SIGABRT => "SIGABRT",
+        libc::SIGBUS => "SIGBUS",
+        libc::SIGFPE => "SIGFPE",
+        libc::SIGKILL => "SIGKILL",
+        libc::SIGUSR1 => "SIGUSR1",
+        libc::SIGSEGV => "SIGSEGV",
+        libc::SIGUSR2 => "SIGUSR2",
+        libc::SIGPIPE => "SIGPIPE",
+        libc::SIGALRM => "SIGALRM",
+        libc::SIGTERM => "SIGTERM",
+        libc::SIGSTKFLT => "SIGSTKFLT",
+        libc::SIGVTALRM => "SIGVTALRM",
+        libc::SIGPROF => "SIGPROF",
+        libc::SIGIO => "SIGIO",
+        libc::SIGPWR => "SIGPWR",
+        libc::SIGSYS => "SIGSYS",
+        libc::SIGXCPU => "SIGXCPU",
+        libc::SIGXFSZ => "SIGXFSZ",
+        _ => return format!("signal {signal}"),
+    };
+    name.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_machine_without_bash_is_told_so() {
+        let command = Command {
+            script: "true".to_owned(),
+            folder: PathBuf::from("/"),
+            environment: Vec::new(),
+            profile: Profile::unconfined(),
+            limits: CommandLimits { timeout: Duration::MAX, output_bytes_max: 0, spill: None },
+        };
+        let run = |shell: &str| {
+            let shells = vec![OsString::from("/none/bash"), OsString::from(shell)];
+            let command = command.clone();
+            async move { command.run_with(shells, &CancellationToken::new(), &mut |_, _| {}).await }
+        };
+        assert!(matches!(run("/none/either").await, Err(CommandError::ShellMissing)));
+        assert!(matches!(run("/proc/version").await, Err(CommandError::Shell { .. })));
+        assert!(matches!(run("/bin/bash").await, Ok(Output { exit: Exit::Code(0), .. })));
+    }
+
+    #[test]
+    fn bash_is_looked_for_in_absolute_folders_only() {
+        let environment = [("PATH".into(), "/opt/bin:relative:".into())];
+        assert_eq!(shells(&environment), ["/bin/bash", "/usr/bin/bash", "/opt/bin/bash"]);
+    }
+}

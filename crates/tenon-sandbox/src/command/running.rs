@@ -1,0 +1,275 @@
+//! Attends to one command while it runs: reads what it prints, hears what the helper reports, and
+//! brings it to an end when its time is up or the caller cancels.
+
+use std::ffi::OsString;
+use std::io;
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal};
+use tokio::io::AsyncWriteExt;
+use tokio::net::UnixStream;
+use tokio::net::unix::pipe::Receiver;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::printed::Printed;
+use super::start::{HelperProcess, open_folder, start_helper};
+use super::{Command, CommandError, Exit};
+use crate::linux::process_tree::kill_session;
+use crate::linux::request::{REPORT_BYTES, Report, Request, STOP};
+use crate::output::Stream;
+
+/// Between asking a command to end and killing it.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How long pipes are read after the shell ended: what it printed is in them already, so this is
+/// for a machine under load.
+const DRAIN: Duration = Duration::from_millis(200);
+
+/// How long the helper may take for what is left to do before it is ended itself. It gives up on
+/// processes that do not die after 2 s.
+const HELPER_SLACK: Duration = Duration::from_secs(3);
+
+/// How long the helper may take to start and read its request.
+const HELPER_START: Duration = Duration::from_secs(10);
+
+/// Stands for a time limit that the clock cannot add up.
+const FAR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// One read takes at most this much. The kernel's pipes hold 64 KiB unless asked for more.
+const READ_BYTES: usize = 64 * 1024;
+
+/// Why we ended a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    TimedOut,
+    Cancelled,
+}
+
+/// What happens when the time of a phase is up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// The command runs; then it is asked to end.
+    Running,
+    /// The shell ended; then pipes are not read any more.
+    Draining,
+    /// The helper ends what is left; then the helper itself is asked to end.
+    Stopping,
+    /// The watcher ends everything; then it is killed.
+    Forcing,
+}
+
+pub(super) struct Running {
+    control: Option<UnixStream>,
+    out: Option<Receiver>,
+    error: Option<Receiver>,
+    helper: HelperProcess,
+    phase: Phase,
+    deadline: Instant,
+    ended: Option<Ended>,
+    report: Option<Exit>,
+    session: Option<Pid>,
+    /// Bytes of a report that is not complete yet.
+    partial: Vec<u8>,
+    buffer: Vec<u8>,
+}
+
+impl Running {
+    pub(super) async fn start(
+        command: &Command,
+        shells: Vec<OsString>,
+        started_at: Instant,
+    ) -> Result<Self, CommandError> {
+        let helper_failed = |source| CommandError::Helper { source };
+        if command.script.as_bytes().contains(&0) {
+            return Err(CommandError::NulCharacter);
+        }
+        let request = Request {
+            shells,
+            script: OsString::from(command.script.as_str()),
+            environment: command.environment.clone(),
+            profile: command.profile.clone(),
+            grace_ms: u32::try_from(GRACE.as_millis()).unwrap_or(u32::MAX),
+        };
+        let too_long = || CommandError::Shell { source: Errno::TOOBIG.into() };
+        let request = request.to_bytes().ok_or_else(too_long)?;
+        let folder = open_folder(command)?;
+        let (helper, mut control, out, error) = start_helper(&folder).map_err(helper_failed)?;
+        // Sent while the helper reads; a script may be longer than the socket holds.
+        match tokio::time::timeout(HELPER_START, control.write_all(&request)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(source)) => return Err(helper_failed(source)),
+            Err(_) => return Err(helper_failed(Errno::TIMEDOUT.into())),
+        }
+        Ok(Self {
+            control: Some(control),
+            out: Some(out),
+            error: Some(error),
+            helper,
+            phase: Phase::Running,
+            deadline: started_at.checked_add(command.limits.timeout).unwrap_or(started_at + FAR),
+            ended: None,
+            report: None,
+            session: None,
+            partial: Vec::new(),
+            buffer: vec![0; READ_BYTES],
+        })
+    }
+
+    /// Reads what comes until the command is over.
+    pub(super) async fn attend(
+        &mut self,
+        cancel: &CancellationToken,
+        printed: &mut Printed<'_>,
+    ) -> Result<(), CommandError> {
+        while self.control.is_some() || self.out.is_some() || self.error.is_some() {
+            let is_running = self.phase == Phase::Running;
+            // In this order, so that a command that prints without end cannot hold off its end.
+            tokio::select! {
+                biased;
+                () = cancel.cancelled(), if is_running => self.stop(Ended::Cancelled),
+                () = tokio::time::sleep_until(self.deadline) => self.time_is_up(),
+                () = readable(self.control.as_ref()) => self.read_reports()?,
+                () = ready(self.error.as_ref()) => self.read_pipe(Stream::Error, printed),
+                () = ready(self.out.as_ref()) => self.read_pipe(Stream::Out, printed),
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn exit(&self, after: Duration) -> Exit {
+        match (self.ended, self.report) {
+            (Some(Ended::TimedOut), _) => Exit::TimedOut { after },
+            (Some(Ended::Cancelled), _) => Exit::Cancelled,
+            (None, Some(exit)) => exit,
+            // Nobody could tell, because the helper was killed, and everything with it.
+            (None, None) => Exit::Signal(libc::SIGKILL),
+        }
+    }
+
+    fn enter(&mut self, phase: Phase, time: Duration) {
+        self.phase = phase;
+        self.deadline = Instant::now() + time;
+    }
+
+    fn stop(&mut self, why: Ended) {
+        self.ended = Some(why);
+        if let Some(control) = &self.control {
+            // A socket that takes no byte belongs to a helper that reads none; the deadline acts.
+            let _ = control.try_write(&[STOP]);
+        }
+        self.enter(Phase::Stopping, GRACE + HELPER_SLACK);
+    }
+
+    fn time_is_up(&mut self) {
+        match self.phase {
+            Phase::Running => self.stop(Ended::TimedOut),
+            Phase::Draining => {
+                self.out = None;
+                self.error = None;
+                self.enter(Phase::Stopping, HELPER_SLACK);
+            }
+            Phase::Stopping => {
+                self.helper.signal(Signal::TERM);
+                self.enter(Phase::Forcing, HELPER_SLACK);
+            }
+            Phase::Forcing => {
+                self.helper.signal(Signal::KILL);
+                self.control_closed();
+                self.out = None;
+                self.error = None;
+            }
+        }
+    }
+
+    /// The helper is gone, and with it, as far as it could, everything that came from the command.
+    fn control_closed(&mut self) {
+        self.control = None;
+        if self.report.is_none()
+            && let Some(session) = self.session
+        {
+            kill_session(session);
+        }
+        if self.phase != Phase::Draining {
+            self.enter(Phase::Draining, DRAIN);
+        }
+    }
+
+    fn read_reports(&mut self) -> Result<(), CommandError> {
+        let mut bytes = [0; 64];
+        let read = match &self.control {
+            Some(control) => control.try_read(&mut bytes),
+            None => return Ok(()),
+        };
+        match read {
+            Ok(0) => self.control_closed(),
+            Ok(length) => self.partial.extend_from_slice(bytes.get(..length).unwrap_or_default()),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(_) => self.control_closed(),
+        }
+        while let Some((bytes, rest)) = self.partial.split_first_chunk::<REPORT_BYTES>() {
+            let report = Report::from_bytes(*bytes);
+            self.partial = rest.to_vec();
+            self.take(report)?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, report: Option<Report>) -> Result<(), CommandError> {
+        let error = io::Error::from_raw_os_error;
+        match report {
+            Some(Report::Started(pid)) => self.session = Pid::from_raw(pid),
+            Some(Report::Exited(code)) => self.shell_ended(Exit::Code(code)),
+            Some(Report::Signalled(signal)) => self.shell_ended(Exit::Signal(signal)),
+            // The helper is about to end; that need not be waited for.
+            Some(Report::Done) => self.control_closed(),
+            Some(Report::NoShell(libc::ENOENT)) => return Err(CommandError::ShellMissing),
+            Some(Report::NoShell(code)) => {
+                return Err(CommandError::Shell { source: error(code) });
+            }
+            Some(Report::Failed(code)) => return Err(CommandError::Helper { source: error(code) }),
+            Some(Report::NotConfined) => return Err(CommandError::NotConfined),
+            None => return Err(CommandError::Helper { source: Errno::BADMSG.into() }),
+        }
+        Ok(())
+    }
+
+    fn shell_ended(&mut self, exit: Exit) {
+        self.report = Some(exit);
+        // After a request to end, the rest of the tree has its grace still.
+        if self.phase == Phase::Running {
+            self.enter(Phase::Draining, DRAIN);
+        }
+    }
+
+    fn read_pipe(&mut self, stream: Stream, printed: &mut Printed<'_>) {
+        let slot = match stream {
+            Stream::Out => &mut self.out,
+            Stream::Error => &mut self.error,
+        };
+        let Some(pipe) = slot else { return };
+        match pipe.try_read(&mut self.buffer) {
+            Ok(0) => *slot = None,
+            Ok(length) => printed.take(stream, self.buffer.get(..length).unwrap_or_default()),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(_) => *slot = None,
+        }
+    }
+}
+
+/// Ready when there is something to read; never for a stream that is closed.
+async fn ready(pipe: Option<&Receiver>) {
+    match pipe {
+        // An error shows at the read that follows.
+        Some(pipe) => drop(pipe.readable().await),
+        None => std::future::pending().await,
+    }
+}
+
+async fn readable(control: Option<&UnixStream>) {
+    match control {
+        Some(control) => drop(control.readable().await),
+        None => std::future::pending().await,
+    }
+}
