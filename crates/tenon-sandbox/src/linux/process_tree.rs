@@ -34,15 +34,35 @@ pub(crate) fn signal_descendants(ancestor: Pid, signal: Signal) {
 /// Kills everything in the session `session`: what is left to do when its helper is gone.
 pub(crate) fn kill_session(session: Pid) {
     let session = session.as_raw_nonzero().get();
-    for process in processes().into_iter().filter(|process| process.session == session) {
-        let _ = kill_process(process.pid, Signal::KILL);
+    kill_all(Instant::now() + GIVE_UP_AFTER, || {
+        let members = processes().into_iter().filter(|process| process.session == session);
+        members.map(|process| process.pid).collect()
+    });
+}
+
+/// Kills all that `find` finds. All are stopped before any is killed, and looked for again until
+/// there are no others, so that none can make new ones meanwhile.
+fn kill_all(give_up_at: Instant, find: impl Fn() -> Vec<Pid>) {
+    let mut stopped = HashSet::new();
+    loop {
+        let before = stopped.len();
+        for pid in find() {
+            if stopped.insert(pid) {
+                // It may have ended meanwhile.
+                let _ = kill_process(pid, Signal::STOP);
+            }
+        }
+        if stopped.len() == before || Instant::now() > give_up_at {
+            break;
+        }
+    }
+    for pid in stopped {
+        let _ = kill_process(pid, Signal::KILL);
     }
 }
 
 /// Ends and reaps every descendant of this process, tells of each child that was reaped, and
 /// returns whether some are left that could not be ended.
-///
-/// All are stopped before any is killed, so that none can make new ones meanwhile.
 pub(crate) fn end_descendants(mut reaped: impl FnMut(Pid, WaitStatus)) -> Left {
     let give_up_at = Instant::now() + GIVE_UP_AFTER;
     let ancestor = rustix::process::getpid();
@@ -50,22 +70,7 @@ pub(crate) fn end_descendants(mut reaped: impl FnMut(Pid, WaitStatus)) -> Left {
         if Instant::now() > give_up_at {
             return Left::Some;
         }
-        let mut stopped = HashSet::new();
-        loop {
-            let found = descendants(ancestor);
-            let before = stopped.len();
-            for pid in found {
-                if stopped.insert(pid) {
-                    let _ = kill_process(pid, Signal::STOP);
-                }
-            }
-            if stopped.len() == before || Instant::now() > give_up_at {
-                break;
-            }
-        }
-        for pid in &stopped {
-            let _ = kill_process(*pid, Signal::KILL);
-        }
+        kill_all(give_up_at, || descendants(ancestor));
         if reap(&mut reaped) == Left::None {
             break;
         }

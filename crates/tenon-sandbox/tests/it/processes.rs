@@ -162,11 +162,30 @@ fn killing_both_helpers_ends_the_command_and_its_session() {
     let folder = tempfile::tempdir().unwrap();
     let script = "watcher=$(sed 's/.*) . //; s/ .*//' /proc/$PPID/stat)
         echo $$ >> pids
-        (sleep 1000; :) & echo $! >> pids
+        (for i in $(seq 1000); do sleep 1000 & echo $! >> more; done) & echo $! >> pids
         kill -9 $watcher $PPID; sleep 1000";
     let output = run(command(folder.path(), script));
     assert_eq!(output.exit, Exit::Signal(9));
     wait_until_gone(folder.path(), 2);
+    let session = pids(folder.path()).first().unwrap().to_string();
+    for _ in 0..2000 {
+        if session_members(&session).is_empty() {
+            return;
+        }
+        // Killed processes take a moment to go.
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(session_members(&session), Vec::<String>::new());
+}
+
+fn session_members(session: &str) -> Vec<String> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let stats = entries.filter_map(|entry| std::fs::read_to_string(entry.path().join("stat")).ok());
+    let is_member = |stat: &String| {
+        let fields: Vec<_> = stat.rsplit(')').next().unwrap().split_ascii_whitespace().collect();
+        fields.first() != Some(&"Z") && fields.get(3) == Some(&session)
+    };
+    stats.filter(is_member).collect()
 }
 
 /// Runs one of the `agent_…` tests below in a process of its own, with `folder` to work in.
