@@ -17,7 +17,7 @@ mod workspace;
 pub use clean::{Cleaner, clean_bytes};
 pub use command::{Command, CommandError, CommandLimits, Exit, Output, signal_name};
 pub use environment::child_environment;
-pub use linux::probe::{Kernel, probe};
+pub use linux::probe::{Kernel, confines_writes, probe};
 pub use output::{CleanText, OutputBuffer, Piece, Stream};
 pub use profile::{Network, Profile};
 pub use spill::{SPILL_BYTES_MAX, SpillFile, SpillTarget};

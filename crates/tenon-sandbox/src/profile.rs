@@ -35,6 +35,12 @@ impl Profile {
         Self { readable: everything.clone(), writable: everything, network: Network::On }
     }
 
+    /// Returns the profile for a command that only looks: everything readable, nothing writable.
+    #[must_use]
+    pub fn reading() -> Self {
+        Self { writable: Vec::new(), ..Self::unconfined() }
+    }
+
     /// Returns the profile for work in a workspace: everything readable, the roots writable, no
     /// network.
     #[must_use]

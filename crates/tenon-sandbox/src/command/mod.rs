@@ -105,8 +105,8 @@ pub enum CommandError {
         /// What the operating system said.
         source: io::Error,
     },
-    /// The profile confines, and this build has nothing to enforce it with. Nothing was run.
-    #[error("this build cannot confine commands; nothing was run")]
+    /// The kernel or this build cannot hold the command to its profile. Nothing was run.
+    #[error("the command cannot be confined as it should be; nothing was run")]
     NotConfined,
     /// The helper process could not be started or did not answer.
     #[error("cannot start the process that runs commands: {source}")]

@@ -28,6 +28,7 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, WaitStatus};
 
 use super::process_tree::{Left, end_descendants, reap, signal_descendants};
 use super::request::{REQUEST_BYTES_MAX, Report, Request, STOP};
+use crate::linux::landlock;
 use crate::profile::Profile;
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
@@ -191,7 +192,7 @@ fn watch() -> ! {
         Ok(prepared) => prepared,
         Err(errno) => control.fail(errno),
     };
-    if request.profile != Profile::unconfined() {
+    if !can_be_enforced(&request.profile) {
         control.report(Report::NotConfined);
         exit(1);
     }
@@ -371,6 +372,10 @@ fn start_shell(control: &Control, request: &Request) -> Result<Pid, Errno> {
     // SAFETY: this process has one thread.
     match unsafe { libc::fork() } {
         0 => {
+            if confine(&request.profile).is_none() {
+                control.report(Report::NotConfined);
+                exit(127);
+            }
             let errno = exec_shell(&shells, &arguments, &environment, long_script.as_ref(), keeper);
             control.report(Report::NoShell(errno.raw_os_error()));
             exit(127);
@@ -388,6 +393,22 @@ fn script_file(script: &[u8]) -> Result<OwnedFd, Errno> {
     }
     // Not 3 already, where its copy for the shell goes.
     rustix::io::fcntl_dupfd_cloexec(&file, 10)
+}
+
+/// Whether this helper can hold a command to `profile`: it holds writes, and neither reads nor the
+/// network.
+fn can_be_enforced(profile: &Profile) -> bool {
+    let Profile { readable, network, .. } = Profile::unconfined();
+    profile.readable == readable && profile.network == network
+}
+
+/// In the child: gives up for ever what the profile does not grant. `None` if the kernel does not
+/// take it away.
+fn confine(profile: &Profile) -> Option<()> {
+    if profile.writable == Profile::unconfined().writable {
+        return Some(());
+    }
+    landlock::confine_writes(&profile.writable).ok()
 }
 
 /// In the child: becomes the shell, or says why not.

@@ -4,7 +4,11 @@
 
 #![expect(unsafe_code, reason = "two questions to the kernel that no library asks")]
 
+use std::sync::OnceLock;
+
 use rustix::fs::{Mode, OFlags, ResolveFlags};
+
+use super::landlock::LANDLOCK_VERSION_MIN;
 
 /// What the kernel of this machine gives this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +54,13 @@ pub fn probe() -> Kernel {
             .is_some_and(|text| text.lines().any(|line| line.ends_with("\toverlay"))),
         cgroup_v2: setting("/sys/fs/cgroup/cgroup.controllers").is_some(),
     }
+}
+
+/// Returns whether a command can be held to what its profile lets it write. Asked once.
+#[must_use]
+pub fn confines_writes() -> bool {
+    static ANSWER: OnceLock<bool> = OnceLock::new();
+    *ANSWER.get_or_init(|| landlock_abi().is_some_and(|version| version >= LANDLOCK_VERSION_MIN))
 }
 
 fn landlock_abi() -> Option<u32> {

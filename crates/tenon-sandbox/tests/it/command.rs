@@ -56,6 +56,23 @@ fn a_profile_that_cannot_be_enforced_runs_nothing() {
 }
 
 #[test]
+fn spec_4_a_command_that_only_reads_cannot_write() {
+    assert!(tenon_sandbox::confines_writes(), "this kernel has no Landlock of version 3");
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("kept"), "kept").unwrap();
+    let script = "cat kept; echo x 2>/dev/null >/dev/null; echo x > new; : > kept; rm kept; \
+                  mv kept other; mkdir made; ln -s kept link; (setsid sh -c 'echo x > late')";
+    let mut reading = command(folder.path(), script);
+    reading.profile = Profile::reading();
+    let output = try_run(reading).unwrap();
+    assert!(output.pieces.iter().any(|piece| piece.text == "kept"), "{output:?}");
+    let names: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["kept"]);
+    assert_eq!(std::fs::read_to_string(folder.path().join("kept")).unwrap(), "kept");
+}
+
+#[test]
 fn a_script_longer_than_an_argument_runs_like_any_other() {
     let filler = format!("# {}\n", "x".repeat(300_000));
     check(&format!("{filler}echo $0 $# ${{#BASH_SOURCE}}"), Exit::Code(0), "bash 0 0\n", "");
