@@ -83,7 +83,7 @@ impl<'a> Standing<'a> {
 
     /// Returns whether an answer, whatever it says, would be sent back.
     pub(crate) fn forbids_answer(&self) -> bool {
-        self.after_error
+        self.after_error && self.asked_for_change
     }
 
     /// Returns whether an answer may be sent back for what it claims.
@@ -94,7 +94,7 @@ impl<'a> Standing<'a> {
     /// Returns the hint with which `block` is sent back, if it is.
     pub(crate) fn hint(&self, block: &Block) -> Option<String> {
         match block {
-            Block::Answer { .. } if self.after_error => Some(
+            Block::Answer { .. } if self.forbids_answer() => Some(
                 "The last call failed. Mend it with another call if the task is not done. \
                  If nothing can be done, answer and say what failed."
                     .into(),
@@ -120,10 +120,92 @@ pub(crate) fn claims_change(text: &str) -> bool {
     CLAIMS.iter().any(|claim| start.contains(claim))
 }
 
-/// Questions that the person asks with these words are answered from what is there.
+/// What begins with these words, or ends with a question mark, is answered from what is there.
+const LOOKS: [&str; 20] = [
+    "what",
+    "how many",
+    "which",
+    "who",
+    "where",
+    "why",
+    "does ",
+    "is ",
+    "are ",
+    "read ",
+    "show ",
+    "look ",
+    "open ",
+    "run ",
+    "execute ",
+    "tell ",
+    "please run",
+    "please read",
+    "运行",
+    "检查",
+];
+
 fn asks_for_change(prompt: &str) -> bool {
-    let task = prompt.rsplit("\n\n").next().unwrap_or(prompt).to_lowercase();
-    let question =
-        ["what", "how many", "which", "who", "where", "why", "does ", "is ", "read ", "show "];
-    !question.iter().any(|word| task.starts_with(word)) && !task.ends_with(['?', '?'])
+    let task = prompt.rsplit("\n\n").next().unwrap_or(prompt).trim().to_lowercase();
+    !LOOKS.iter().any(|word| task.starts_with(word)) && !task.ends_with(['?', '\u{ff1f}'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prompt(text: &str) -> Line {
+        Line::text(Speaker::User, text)
+    }
+
+    fn result(failed: bool) -> Line {
+        Line { speaker: Speaker::User, text: "Result".into(), kind: Kind::Result { failed } }
+    }
+
+    fn bash(command: &str) -> Block {
+        Block::Bash { command: command.into() }
+    }
+
+    fn answer(text: &str) -> Block {
+        Block::Answer { text: text.into() }
+    }
+
+    fn check(lines: &[Line], block: &Block, hint_start: Option<&str>) {
+        let hint = Standing::of(lines).hint(block);
+        let fits = match (&hint, hint_start) {
+            (Some(hint), Some(start)) => hint.starts_with(start),
+            (None, None) => true,
+            _ => false,
+        };
+        assert!(fits, "{block:?}: {hint:?}");
+    }
+
+    #[test]
+    fn the_same_call_twice_in_a_row_is_sent_back() {
+        let lines = [prompt("List the files"), Line::block(bash("ls")), result(false)];
+        check(&lines, &bash("ls"), Some("You have just done"));
+        check(&lines, &bash("ls -l"), None);
+        let later = [&lines[..], &[prompt("Again")]].concat();
+        check(&later, &bash("ls"), None);
+    }
+
+    #[test]
+    fn an_answer_straight_after_an_error_is_sent_back() {
+        let mut lines = vec![prompt("Fix it"), Line::block(bash("x")), result(true)];
+        check(&lines, &answer("Done."), Some("The last call failed"));
+        lines.extend([Line::block(bash("y")), result(false)]);
+        check(&lines, &answer("Done."), None);
+        let lines = [prompt("Run x"), Line::block(bash("x")), result(true)];
+        check(&lines, &answer("It failed."), None);
+    }
+
+    #[test]
+    fn a_claim_of_change_without_one_is_sent_back() {
+        let ask = || prompt("Files: a\n\nAdd a line to a");
+        check(&[ask()], &answer("I have added the line."), Some("No file was changed"));
+        check(&[ask()], &answer("已添加。"), Some("No file was changed"));
+        check(&[ask()], &answer("There is no file a."), None);
+        check(&[prompt("What has been updated?")], &answer("It has been updated."), None);
+        let wrote = Block::WriteFile { path: "a".into(), content: "x".into() };
+        check(&[ask(), Line::block(wrote), result(false)], &answer("I added it."), None);
+    }
 }

@@ -154,3 +154,73 @@ impl Kernels {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns bytes that look random; where blocks hold half precision numbers, small ones.
+    fn noise(storage: Storage, blocks: usize) -> Vec<u8> {
+        let (_, block_bytes) = storage.block();
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut bytes: Vec<u8> = (0..blocks * block_bytes)
+            .map(|_| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (state >> 56) as u8
+            })
+            .collect();
+        let halves: &[usize] = match storage {
+            Storage::Q4K | Storage::Q5K => &[0, 2],
+            Storage::Q6K => &[208],
+            _ => &[0],
+        };
+        for block in bytes.chunks_mut(block_bytes) {
+            for at in halves {
+                block[at + 1] = block[at + 1] & 0x83 | 0x14;
+            }
+        }
+        bytes
+    }
+
+    fn check(storage: Storage, tokens: usize, rows: usize) {
+        let columns = 2 * SUPERBLOCK;
+        let bytes = noise(storage, rows * columns / storage.block().0);
+        // Whole numbers up to 127, all of which occur: their 8-bit form is exact.
+        let floats: Vec<f32> =
+            (0..tokens * columns).map(|at| (at * 37 % 255) as f32 - 127.0).collect();
+        let matrix = Matrix { storage, columns, bytes: &bytes };
+        let product = |kernels: Kernels| {
+            let mut out = vec![0.0; rows * tokens];
+            let activations = Activations::new(&floats, columns, kernels);
+            kernels.multiply(&activations, &mut [(matrix, &mut out)]);
+            out
+        };
+        let (expected, found) = (product(Kernels::portable()), product(Kernels::detect()));
+        let size = expected.iter().map(|value| value.abs()).fold(0.0, f32::max);
+        for (at, (found, expected)) in found.iter().zip(&expected).enumerate() {
+            let close = (found - expected).abs() <= size * 1e-4;
+            assert!(close, "{storage:?}, {tokens} tokens, {at}: {found} is not {expected}");
+        }
+    }
+
+    #[test]
+    fn the_fast_path_agrees_with_the_portable_one() {
+        for storage in [Storage::Q4K, Storage::Q5K, Storage::Q6K, Storage::Q8_0, Storage::Q4_0] {
+            for tokens in [1, 2, 3, 8, 17] {
+                for rows in [8, 16, 71] {
+                    check(storage, tokens, rows);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn fast_halves_are_the_portable_ones() {
+        let halves: Vec<u16> =
+            (0..1_003u16).map(|at| at * 61).filter(|at| at & 0x7c00 != 0x7c00).collect();
+        let mut found = vec![0.0; halves.len()];
+        Kernels::detect().widen(&halves, &mut found);
+        let expected: Vec<f32> = halves.iter().map(|half| half_to_float(*half)).collect();
+        assert_eq!(found, expected);
+    }
+}

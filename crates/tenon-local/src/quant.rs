@@ -265,3 +265,47 @@ fn q6k(block: &[u8; 210], out: &mut [f32; SUPERBLOCK]) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Blocks of random bytes and their values as gguf-py, the reference in Python, has them.
+    #[test]
+    fn values_are_those_of_the_reference() {
+        let cases: serde_json::Value =
+            serde_json::from_str(include_str!("../tests/data/quants.json")).unwrap();
+        for case in cases.as_array().unwrap() {
+            let kind = u32::try_from(case["kind"].as_u64().unwrap()).unwrap();
+            let storage = Storage::from_number(kind).unwrap();
+            let hex = case["bytes"].as_str().unwrap();
+            let byte = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
+            let bytes: Vec<u8> = (0..hex.len()).step_by(2).map(byte).collect();
+            let expected: Vec<f32> = case["values"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|x| x.as_f64().unwrap() as f32)
+                .collect();
+            let mut found = vec![0.0; expected.len()];
+            storage.values(&bytes, &mut found);
+            for (found, expected) in found.iter().zip(&expected) {
+                let close = (found - expected).abs() <= expected.abs() * 1e-5 + 1e-7;
+                assert!(close, "{}: {found} is not {expected}", case["name"]);
+            }
+        }
+    }
+
+    #[test]
+    fn every_half_survives_widening_and_narrowing() {
+        for bits in 0..=u16::MAX {
+            let value = half_to_float(bits);
+            if !value.is_nan() {
+                assert_eq!(float_to_half(value), bits, "{value}");
+            }
+        }
+        assert_eq!(float_to_half(1e9), 0x7c00);
+        assert_eq!(float_to_half(65_519.9), 0x7bff);
+        assert!(half_to_float(float_to_half(f32::NAN)).is_nan());
+    }
+}

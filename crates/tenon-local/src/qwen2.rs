@@ -15,6 +15,7 @@ use crate::{
     kernels::{Kernels, Matrix},
     mapped::MappedFile,
     quant::Storage,
+    tokenizer::Tokenizer,
 };
 
 /// Tokens of one pass: the sums of four rows and a superblock of this many tokens fit the
@@ -126,6 +127,11 @@ impl Qwen2 {
         })
     }
 
+    /// Returns the vocabulary that the model file carries.
+    pub fn tokenizer(&self) -> Result<Tokenizer, EngineError> {
+        Tokenizer::read(&Gguf::parse(&self.file)?)
+    }
+
     /// Returns the bytes of the model file.
     pub(crate) fn file(&self) -> &[u8] {
         &self.file
@@ -192,6 +198,9 @@ impl Engine for Qwen2 {
     fn logits(&mut self, count: usize) -> &[f32] {
         let width = self.shape.width;
         let count = count.min(self.hidden.len() / width);
+        if count == 0 {
+            return &[];
+        }
         let skipped = self.hidden.len() - count * width;
         let mut normed = Vec::with_capacity(count * width);
         for token in self.hidden.iter().skip(skipped).copied().collect::<Vec<_>>().chunks(width) {

@@ -7,7 +7,6 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::{
     Engine, EngineError, LocalOptions, TOKENS_PER_PASS,
     generate::{End, Flow, Reply, generate},
-    gguf::Gguf,
     grammar::{Allowed, Grammar},
     guards::{CLAIM_BYTES, HINTS_MAX, Standing},
     prefix::SavedPrefix,
@@ -43,7 +42,7 @@ impl Session {
         let threads = options.threads.unwrap_or_else(physical_cores);
         let tokens_max = usize::try_from(options.context_tokens).unwrap_or(usize::MAX);
         let engine = Qwen2::load(&options.model_file, tokens_max, threads)?;
-        let tokenizer = Tokenizer::read(&Gguf::parse(engine.file())?)?;
+        let tokenizer = engine.tokenizer()?;
         let prefix = prompt::tokens(&prompt::static_prefix(), &tokenizer)?;
         let saved = SavedPrefix::place(&options.cache_folder, &engine, &prefix);
         Ok(Self { engine, tokenizer, prefix, saved })

@@ -213,3 +213,139 @@ fn rewrite(text: &str, tags: &[&str], count: impl Fn(usize) -> Option<usize>) ->
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::grammar::{Allowed, Grammar};
+
+    /// Text as programs and people write it, with everything that could be taken for a tag.
+    fn text() -> impl Strategy<Value = String> {
+        let pieces = prop::sample::select(vec![
+            "a",
+            " ",
+            "\n",
+            "\r\n",
+            "\t",
+            "\"",
+            "'",
+            "<",
+            "</",
+            ">",
+            "\\",
+            "&",
+            "&quot;",
+            "&amp;",
+            "<bash>",
+            "</bash>",
+            "<\\/bash>",
+            "</old>",
+            "</new>",
+            "<new>",
+            "</write_file>",
+            "</answer>",
+            "<\\\\/answer>",
+            "</edit_file>",
+            "<answer>",
+            "<![CDATA[x]]>",
+            "中文。",
+            "fn main() {\n    println!(\"{}\", 1 < 2);\n}\n",
+            "<div class=\"x\">&nbsp;</div>",
+            "😀",
+        ]);
+        prop::collection::vec(pieces, 1..12).prop_map(|pieces| pieces.concat())
+    }
+
+    /// Text that is not blank alone.
+    fn some() -> impl Strategy<Value = String> {
+        text().prop_filter("blank", |text| !text.trim().is_empty())
+    }
+
+    fn block() -> impl Strategy<Value = Block> {
+        prop_oneof![
+            some().prop_map(|command| Block::Bash { command }),
+            text().prop_map(|path| Block::ReadFile { path }),
+            (text(), text()).prop_map(|(path, content)| Block::WriteFile { path, content }),
+            (text(), some(), text()).prop_map(|(path, old, new)| Block::EditFile {
+                path,
+                old,
+                new
+            }),
+            (text(), text()).prop_map(|(pattern, path)| Block::Grep { pattern, path }),
+            text().prop_map(|pattern| Block::Glob { pattern }),
+            some().prop_map(|text| Block::Answer { text }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn any_block_survives_printing_and_parsing(block in block()) {
+            prop_assert_eq!(parse(&block.print()), Some(block));
+        }
+
+        #[test]
+        fn any_prefix_of_a_block_is_accepted(block in block()) {
+            let printed = block.print();
+            let mut grammar = Grammar::new(Allowed::All);
+            for (at, byte) in printed.bytes().enumerate() {
+                prop_assert!(!grammar.is_done(), "done before byte {} of {}", at, printed);
+                let forced = grammar.forced();
+                prop_assert!(printed.as_bytes()[at..].starts_with(forced.as_bytes()), "{forced}");
+                let next = grammar.after(&[byte]);
+                prop_assert!(next.is_some(), "byte {} of {} is refused", at, printed);
+                grammar = next.unwrap();
+            }
+            prop_assert!(grammar.is_done());
+            prop_assert_eq!(grammar.after(b"x"), None);
+        }
+
+        #[test]
+        fn what_the_grammar_completes_is_a_block(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+            let mut grammar = Grammar::new(Allowed::All);
+            let mut written = Vec::new();
+            for byte in bytes {
+                let forced = grammar.forced();
+                grammar = grammar.after(forced.as_bytes()).unwrap();
+                written.extend_from_slice(forced.as_bytes());
+                let Some(next) = grammar.after(&[byte]) else { continue };
+                grammar = next;
+                written.push(byte);
+            }
+            if grammar.is_done() {
+                prop_assert!(parse(&String::from_utf8_lossy(&written)).is_some());
+            }
+        }
+
+        #[test]
+        fn parsing_never_fails_otherwise(text in ".*") {
+            parse(&text);
+        }
+    }
+
+    #[test]
+    fn what_models_write_is_understood() {
+        let check =
+            |text: &str, expected: Option<Block>| assert_eq!(parse(text), expected, "{text}");
+        let bash = |command: &str| Some(Block::Bash { command: command.into() });
+        check("<bash>ls</bash>", bash("ls"));
+        check("<bash>\nls -l\n</bash>\n", bash("ls -l"));
+        check("<bash>ls", None);
+        check("<bash>ls</bash><bash>ls</bash>", None);
+        check("ls", None);
+        check("<read_file path=\"\"/>", Some(Block::ReadFile { path: "".into() }));
+        check(
+            "<grep pattern=\"a&quot;b && c\"/>",
+            Some(Block::Grep { pattern: "a\"b && c".into(), path: "".into() }),
+        );
+        check(
+            "<write_file path=\"a\">x\r\n</write_file>",
+            Some(Block::WriteFile { path: "a".into(), content: "x\r\n".into() }),
+        );
+        check(
+            "<edit_file path=\"a\"><old>x</old><new></new></edit_file>",
+            Some(Block::EditFile { path: "a".into(), old: "x".into(), new: "".into() }),
+        );
+    }
+}

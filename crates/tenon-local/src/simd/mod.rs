@@ -5,6 +5,8 @@
 #![expect(unsafe_code, reason = "processor intrinsics; docs/decisions/local-engine.md")]
 #![expect(clippy::indexing_slicing, reason = "offsets within fixed block sizes")]
 
+mod tiles;
+
 use std::arch::x86_64::*;
 
 use crate::{
@@ -51,9 +53,13 @@ impl Avx2 {
         activations: &Activations,
         out: &mut [f32],
     ) -> bool {
+        let whole_tiles = (rows.len() / row_bytes).is_multiple_of(tiles::ROWS);
+        let many = activations.tokens() >= TILED_TOKENS_MIN && whole_tiles;
         // SAFETY: `self` is only made where the processor has these features.
         unsafe {
             match storage {
+                Storage::Q4K if many => tiled(rows, row_bytes, activations, out, storage),
+                Storage::Q6K if many => tiled(rows, row_bytes, activations, out, storage),
                 Storage::Q4K => rows_q4k(rows, row_bytes, activations, out),
                 Storage::Q5K => rows_q5k(rows, row_bytes, activations, out),
                 Storage::Q6K => rows_q6k(rows, row_bytes, activations, out),
@@ -144,6 +150,27 @@ rows_of!(rows_q4k, 144, unpack_q4k);
 rows_of!(rows_q5k, 176, unpack_q5k);
 rows_of!(rows_q6k, 210, unpack_q6k);
 
+/// With fewer tokens, turning the weights costs more than it saves.
+const TILED_TOKENS_MIN: usize = 2;
+
+#[target_feature(enable = "avx2,fma,f16c")]
+fn tiled(
+    rows: &[u8],
+    row_bytes: usize,
+    activations: &Activations,
+    out: &mut [f32],
+    storage: Storage,
+) {
+    let mut sums = Vec::new();
+    let groups = rows.chunks_exact(row_bytes * tiles::ROWS);
+    for (rows, out) in groups.zip(out.chunks_exact_mut(tiles::ROWS * activations.tokens())) {
+        match storage {
+            Storage::Q4K => tiles::rows_q4k(rows, row_bytes, activations, out, &mut sums),
+            _ => tiles::rows_q6k(rows, row_bytes, activations, out, &mut sums),
+        }
+    }
+}
+
 /// Adds the scalar product of one superblock of weights and activations, spread over the lanes.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
@@ -232,18 +259,16 @@ fn unpack_q6k(block: &[u8; 210]) -> Unpacked {
         quants[side * 4 + 2] = join(_mm256_srli_epi16::<4>(first), high);
         quants[side * 4 + 3] = join(_mm256_srli_epi16::<4>(second), _mm256_srli_epi16::<2>(high));
     }
-    let mut bytes = [0i8; 16];
-    for (byte, stored) in bytes.iter_mut().zip(&block[192..208]) {
-        *byte = stored.cast_signed();
-    }
+    let mut packed = [0; 16];
+    packed.copy_from_slice(&block[192..208]);
     let mut wide = [_mm256_setzero_si256(); 8];
     for i in 0..8 {
         wide[i] = _mm256_set_m128i(
-            _mm_set1_epi16(i16::from(bytes[2 * i + 1])),
-            _mm_set1_epi16(i16::from(bytes[2 * i])),
+            _mm_set1_epi16(i16::from(packed[2 * i + 1].cast_signed())),
+            _mm_set1_epi16(i16::from(packed[2 * i].cast_signed())),
         );
     }
-    let all = i128::from_le_bytes(bytes.map(i8::cast_unsigned));
+    let all = i128::from_le_bytes(packed);
     let all = _mm_set_epi64x((all >> 64) as i64, all as i64);
     let offset = Offset::Sixteen { scales: _mm256_cvtepi8_epi16(all) };
     Unpacked { quants, scales: wide, scale: half(block, 208), offset }
@@ -347,4 +372,11 @@ fn load_floats(floats: &[f32; 16], at: usize) -> __m256 {
     let eight = &floats[at..at + 8];
     // SAFETY: the slice has the eight floats that are loaded; no alignment is needed.
     unsafe { _mm256_loadu_ps(eight.as_ptr()) }
+}
+
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+fn load_halves(halves: [[u8; 2]; 8]) -> __m256 {
+    let bytes = u128::from_le_bytes(*halves.as_flattened().first_chunk().unwrap_or(&[0; 16]));
+    _mm256_cvtph_ps(_mm_set_epi64x((bytes >> 64) as i64, bytes as i64))
 }
