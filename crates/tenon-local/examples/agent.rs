@@ -198,7 +198,7 @@ fn attached(prompt: &str) -> String {
             && !shown.contains(&holder)
         {
             shown.push(holder);
-            let content = files[holder].trim_end();
+            let content = files.get(holder).map_or("", |content| content.trim_end());
             let _ = write!(text, "\n\nContent of {holder}:\n```\n{content}\n```");
         }
     }

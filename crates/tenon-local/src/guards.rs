@@ -1,4 +1,5 @@
-//! Small models repeat themselves, give up at errors and claim what they have not done.
+//! Small models repeat themselves, give up at errors, claim what they have not done, and write a
+//! whole file where a line was to be added.
 //!
 //! Pure: looks at the conversation and at the reply that is about to count, and returns the hint
 //! with which the model is asked once more. The rest of the program never sees those replies.
@@ -49,6 +50,7 @@ pub(crate) struct Standing<'a> {
     /// Whether something ran in this turn that may have changed files.
     changed: bool,
     asked_for_change: bool,
+    prompt: &'a str,
 }
 
 impl<'a> Standing<'a> {
@@ -58,11 +60,13 @@ impl<'a> Standing<'a> {
             .iter()
             .rposition(|line| line.speaker == Speaker::User && line.kind == Kind::Text)
             .unwrap_or(0);
+        let text = lines.get(prompt).map_or("", |line| line.text.as_str());
         let mut standing = Self {
+            prompt: text,
             last_call: None,
             after_error: false,
             changed: false,
-            asked_for_change: lines.get(prompt).is_some_and(|line| asks_for_change(&line.text)),
+            asked_for_change: asks_for_change(text),
         };
         for line in lines.iter().skip(prompt) {
             match &line.kind {
@@ -108,9 +112,25 @@ impl<'a> Standing<'a> {
                  Do the next thing, or answer if everything is done."
                     .into(),
             ),
+            Block::WriteFile { path, content } if would_lose(self.prompt, path, content) => {
+                Some(format!(
+                    "{path} exists, and this would delete what stands in it. Use edit_file: \
+                     repeat the lines next to the place in <old>, and in <new> with the change."
+                ))
+            }
             _ => None,
         }
     }
+}
+
+/// Returns whether writing `content` would drop most lines of a file that the prompt shows.
+fn would_lose(prompt: &str, path: &str, content: &str) -> bool {
+    let shown = format!("Content of {path}:\n```\n");
+    let Some((_, rest)) = prompt.split_once(&shown) else { return false };
+    let before = rest.split("\n```").next().unwrap_or(rest);
+    let lines: Vec<&str> = before.lines().filter(|line| !line.trim().is_empty()).collect();
+    let kept = lines.iter().filter(|line| content.lines().any(|new| new == **line)).count();
+    kept * 2 < lines.len()
 }
 
 /// Returns whether `text` says that something was changed.
@@ -146,7 +166,8 @@ const LOOKS: [&str; 20] = [
 
 fn asks_for_change(prompt: &str) -> bool {
     let task = prompt.rsplit("\n\n").next().unwrap_or(prompt).trim().to_lowercase();
-    !LOOKS.iter().any(|word| task.starts_with(word)) && !task.ends_with(['?', '\u{ff1f}'])
+    !LOOKS.iter().any(|word| task.starts_with(word))
+        && !task.trim_end_matches("(用中文回答)").ends_with(['?', '\u{ff1f}'])
 }
 
 #[cfg(test)]
@@ -196,6 +217,18 @@ mod tests {
         check(&lines, &answer("Done."), None);
         let lines = [prompt("Run x"), Line::block(bash("x")), result(true)];
         check(&lines, &answer("It failed."), None);
+    }
+
+    #[test]
+    fn writing_over_a_file_that_is_shown_is_sent_back() {
+        let shown = [prompt("Files: a\n\nContent of a:\n```\none\n\ntwo\n```\n\nAdd three to a")];
+        let write = |path: &str, content: &str| Block::WriteFile {
+            path: path.into(),
+            content: content.into(),
+        };
+        check(&shown, &write("a", "three\n"), Some("a exists"));
+        check(&shown, &write("a", "one\ntwo\nthree\n"), None);
+        check(&shown, &write("b", "three\n"), None);
     }
 
     #[test]

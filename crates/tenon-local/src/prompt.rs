@@ -3,10 +3,10 @@
 //! The first two never change and are the static prefix, whose state is saved. Examples teach
 //! more than rules do; they name things by letters, because the model copies what it sees.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, ops::RangeInclusive};
 
 use serde_json::Value;
-use tenon_model::{ContentBlock, Conversation, Role, ToolCall, ToolResult};
+use tenon_model::{ContentBlock, Conversation, Message, Role, ToolCall, ToolResult};
 
 use crate::{EngineError, tags::Block, tokenizer::Tokenizer};
 
@@ -91,7 +91,8 @@ pub(crate) fn lines(conversation: &Conversation) -> Vec<Line> {
         let text = message.text();
         match message.role {
             Role::User if !text.trim().is_empty() => {
-                lines.push(Line::text(Speaker::User, text.trim()));
+                let text = format!("{}{}", text.trim(), language_hint(message));
+                lines.push(Line::text(Speaker::User, &text));
             }
             Role::User => {}
             Role::Assistant => {
@@ -108,6 +109,19 @@ pub(crate) fn lines(conversation: &Conversation) -> Vec<Line> {
         }
     }
     lines
+}
+
+/// Small models slip into the language of the last example. Only Chinese is asked for: where
+/// nothing is asked, they answer in the prompt's own.
+fn language_hint(message: &Message) -> &'static str {
+    let prompt = message.content.iter().rev().find_map(|block| match block {
+        ContentBlock::Text { text } => Some(text.as_str()),
+        _ => None,
+    });
+    let prompt = prompt.unwrap_or_default();
+    let any = |range: RangeInclusive<char>| prompt.chars().any(|letter| range.contains(&letter));
+    let (han, kana) = (any('\u{4e00}'..='\u{9fff}'), any('\u{3040}'..='\u{30ff}'));
+    if han && !kana { "(用中文回答)" } else { "" }
 }
 
 /// Returns the tool and its arguments that `block` asks for; nothing for an answer.

@@ -4,6 +4,10 @@
 //! step into functions compiled for AVX2, which is taken only where [`Avx2::detect`] saw it.
 #![expect(unsafe_code, reason = "processor intrinsics; docs/decisions/local-engine.md")]
 #![expect(clippy::indexing_slicing, reason = "offsets within fixed block sizes")]
+#![cfg_attr(
+    not(test),
+    expect(clippy::wildcard_imports, reason = "dozens of intrinsics, named by their prefix")
+)]
 
 mod tiles;
 
@@ -216,13 +220,13 @@ fn unpack_q5k(block: &[u8; 176]) -> Unpacked {
     let low = _mm256_set1_epi8(15);
     let high = load(block, 16);
     let mut quants = [_mm256_setzero_si256(); 8];
-    for i in 0..8 {
+    for (i, quants) in quants.iter_mut().enumerate() {
         let packed = load(block, 48 + 32 * (i / 2));
         let shifted = if i % 2 == 0 { packed } else { _mm256_srli_epi16::<4>(packed) };
         let bit = _mm256_and_si256(high, _mm256_set1_epi8((1u8 << i).cast_signed()));
         let unset = _mm256_cmpeq_epi8(bit, _mm256_setzero_si256());
         let fifth = _mm256_andnot_si256(unset, _mm256_set1_epi8(16));
-        quants[i] = _mm256_or_si256(_mm256_and_si256(shifted, low), fifth);
+        *quants = _mm256_or_si256(_mm256_and_si256(shifted, low), fifth);
     }
     with_offsets(block, quants)
 }

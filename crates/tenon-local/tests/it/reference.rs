@@ -20,18 +20,18 @@ const TIE: f64 = 0.4;
 const DISTANCE_MAX: f64 = 1.0;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let tests: [(&str, fn(&Path)); 2] = [
-        ("the_mathematics_is_that_of_the_reference", compare),
-        ("text_becomes_the_tokens_of_the_reference", compare_tokens),
-    ];
-    let trial = |(name, test): (&str, fn(&Path))| {
-        Trial::ignorable_test(name, move || {
-            let Some(path) = weights() else { return Ok(Completion::ignored_with(MISSING)) };
-            test(&path);
-            Ok(Completion::Completed)
-        })
-    };
-    tests.map(trial).into()
+    vec![
+        trial("the_mathematics_is_that_of_the_reference", compare),
+        trial("text_becomes_the_tokens_of_the_reference", compare_tokens),
+    ]
+}
+
+fn trial(name: &str, test: fn(&Path)) -> Trial {
+    Trial::ignorable_test(name, move || {
+        let Some(path) = weights() else { return Ok(Completion::ignored_with(MISSING)) };
+        test(&path);
+        Ok(Completion::Completed)
+    })
 }
 
 const MISSING: &str = "there are no weights: set TENON_MODEL_FILE, or pull the model";
