@@ -1,1 +1,3 @@
 //! The agent as a library.
+
+pub mod policy;

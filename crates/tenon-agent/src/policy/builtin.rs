@@ -1,0 +1,135 @@
+//! The built-in tiers: what destroys the machine is denied, what a person wants to know of before
+//! is asked. One file for each kind of harm; each looks at one simple command at a time.
+
+mod device;
+mod download;
+mod git;
+mod machine;
+mod removal;
+
+use super::places::Places;
+use super::rule::Verdict;
+use super::shell::{Launches, Parsed, Piece, SimpleCommand, Word};
+
+/// What a built-in rule found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Finding {
+    pub(crate) verdict: Verdict,
+    /// The name of the rule, as people read it.
+    pub(crate) rule: &'static str,
+    /// One sentence: what would happen.
+    pub(crate) reason: String,
+    /// The command it speaks of, as an index into the parsed commands.
+    pub(crate) command: usize,
+    /// How many of its words a rule must name to speak of the same thing.
+    pub(crate) words: usize,
+    /// A yes runs the command line outside the walls.
+    pub(crate) unconfined: bool,
+}
+
+impl Finding {
+    fn deny(rule: &'static str, reason: String) -> Finding {
+        Finding { verdict: Verdict::Deny, rule, reason, command: 0, words: 0, unconfined: false }
+    }
+
+    /// `words` are those up to and with the one that makes it so.
+    fn ask(rule: &'static str, words: usize, reason: String) -> Finding {
+        Finding { verdict: Verdict::Ask, rule, reason, command: 0, words, unconfined: false }
+    }
+}
+
+/// Returns everything that the built-in rules say about a command line.
+pub(crate) fn findings(parsed: &Parsed, places: &Places) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (index, command) in parsed.commands.iter().enumerate() {
+        let found = [
+            machine::judge(command),
+            device::judge(command, places),
+            removal::judge(command, places),
+            git::judge(command),
+            privilege(command),
+            download::judge(parsed, index),
+            hidden(command),
+        ];
+        findings.extend(found.into_iter().flatten().map(|mut finding| {
+            if finding.rule != download::RULE {
+                finding.command = index;
+            }
+            finding
+        }));
+    }
+    findings.extend(machine::fork_bomb(parsed));
+    findings
+}
+
+fn privilege(command: &SimpleCommand) -> Option<Finding> {
+    let name = command.program()?;
+    if !matches!(name, "sudo" | "su" | "doas" | "pkexec" | "run0") {
+        return None;
+    }
+    let harmless = [["--version"], ["--help"], ["-V"]];
+    let only: Vec<_> = command.arguments().iter().filter_map(Word::literal).collect();
+    if harmless.iter().any(|words| only == words) {
+        return None;
+    }
+    let reason = format!(
+        "{name} cannot work inside the walls; a yes runs the whole command line outside them"
+    );
+    let words = command.words.len();
+    Some(Finding { unconfined: true, ..Finding::ask("privileges", words, reason) })
+}
+
+/// What runs is put together by the command line itself, so no rule can see it.
+fn hidden(command: &SimpleCommand) -> Option<Finding> {
+    let first = command.words.first()?;
+    let reason = if command.launches == Launches::Unknown {
+        format!("what `{}` runs is only known when it runs", first.shown())
+    } else if command.program().is_none()
+        && first.pieces.iter().any(|piece| match piece {
+            Piece::Unknown(unknown) => unknown.inherited.is_none(),
+            Piece::Glob(_) => true,
+            _ => false,
+        })
+    {
+        format!("which program `{}` is, is only known when it runs", first.shown())
+    } else {
+        return None;
+    };
+    Some(Finding::ask("hidden command", command.words.len(), reason))
+}
+
+/// Says whether an option is given: long ones also shortened, short ones also in a row (`-rf`).
+fn has_option(arguments: &[Word], long: &str, long_bytes_min: usize, short: &[char]) -> bool {
+    option_position(arguments, long, long_bytes_min, short).is_some()
+}
+
+/// Returns the position of an option among the arguments before `--`.
+fn option_position(
+    arguments: &[Word],
+    long: &str,
+    long_bytes_min: usize,
+    short: &[char],
+) -> Option<usize> {
+    arguments.iter().take_while(|word| word.literal() != Some("--")).position(|word| {
+        let text = word.prefix();
+        if let Some(letters) = text.strip_prefix('-').filter(|rest| !rest.starts_with('-')) {
+            return letters.contains(short);
+        }
+        let name = text.split_once('=').map_or(text, |(name, _)| name);
+        name.len() >= long_bytes_min && name.starts_with("--") && long.starts_with(name)
+    })
+}
+
+/// Returns the arguments that are no options; all behind `--` are.
+fn operands(arguments: &[Word]) -> Vec<&Word> {
+    let mut plain = false;
+    let mut operands = Vec::new();
+    for word in arguments {
+        if !plain && word.literal() == Some("--") {
+            plain = true;
+        } else if plain || !word.prefix().starts_with('-') || word.literal() == Some("-") {
+            operands.push(word);
+        }
+    }
+    operands
+}

@@ -1,0 +1,133 @@
+//! Policy: whether a call runs, is asked about, or does not run. Pure: values in, a value out.
+//!
+//! Deny comes before ask, ask before allow. The built-in denials cannot be lifted; the built-in
+//! questions are lifted by a rule of the user's that names the command. This is a courtesy to
+//! people, not a wall: what a command may touch is held by the kernel.
+
+pub mod action;
+mod builtin;
+pub mod places;
+pub mod rule;
+mod run;
+pub mod shell;
+#[cfg(test)]
+mod tests;
+
+use action::Action;
+use places::Places;
+use rule::{Origin, Rule, Rules, Verdict};
+
+/// How much is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// Nothing is written and only commands that read are run.
+    ReadOnly,
+    /// Every write and every command is asked about.
+    Ask,
+    /// Free inside the workspace.
+    #[default]
+    Auto,
+}
+
+/// What is done with a call, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// Whether it runs.
+    pub verdict: Verdict,
+    /// One sentence for people and the model.
+    pub reason: String,
+    /// The rule that decided, as text: `built-in: forced git`, `bash(git push:*)`, `mode: auto`.
+    pub rule: String,
+    /// What to give on the command line so that the same call is allowed, if anything is.
+    pub flag: Option<String>,
+    /// The command line runs outside the walls if it runs; said to the person who is asked.
+    pub unconfined: bool,
+}
+
+impl Decision {
+    fn new(verdict: Verdict, rule: impl Into<String>, reason: impl Into<String>) -> Decision {
+        let (rule, reason) = (rule.into(), reason.into());
+        Decision { verdict, reason, rule, flag: None, unconfined: false }
+    }
+
+    fn with_flag(self, rules: &[Rule]) -> Decision {
+        let flags: Vec<_> =
+            rules.iter().map(|rule| format!("--allow {}", quoted(&rule.to_string()))).collect();
+        Decision { flag: (!flags.is_empty()).then(|| flags.join(" ")), ..self }
+    }
+}
+
+/// Decides what is done with a call of `tool`.
+pub fn decide(tool: &str, action: &Action, rules: &Rules, mode: Mode, places: &Places) -> Decision {
+    if let Action::Run { command } = action {
+        return run::decide(tool, command, rules, mode, places);
+    }
+    let touches = |rule: &&Rule| {
+        rule.is_for(tool)
+            && match action {
+                Action::Read { paths } if paths.is_empty() => rule.is_sweeping(),
+                Action::Read { paths } if rule.verdict() == Verdict::Allow => {
+                    paths.iter().all(|path| rule.matches_path(path, places))
+                }
+                Action::Read { paths } => paths.iter().any(|path| rule.matches_path(path, places)),
+                Action::Write { path, .. } => rule.matches_path(path, places),
+                Action::Other { subject } => rule.matches_subject(subject),
+                Action::Run { .. } => false,
+            }
+    };
+    let reads = matches!(action, Action::Read { .. });
+    if let Some(rule) = rules.with(Verdict::Deny).find(touches) {
+        return by_rule(rule);
+    }
+    if mode == Mode::ReadOnly && !reads {
+        return Decision::new(Verdict::Deny, mode.rule(), "nothing is changed in read-only mode");
+    }
+    if let Some(rule) = rules.with(Verdict::Ask).find(touches) {
+        return by_rule(rule);
+    }
+    let protected = matches!(action, Action::Write { protected: true, .. });
+    let lifts = |rule: &&Rule| touches(rule) && (!protected || rule.names_a_file());
+    if let Some(rule) = rules.with(Verdict::Allow).find(lifts) {
+        return by_rule(rule);
+    }
+    let flag = || match action {
+        Action::Write { path, .. } => Rule::for_glob(tool, path),
+        Action::Other { subject } => Rule::for_glob(tool, subject),
+        Action::Read { .. } | Action::Run { .. } => Rule::for_tool(tool),
+    };
+    if let Action::Write { path, protected: true } = action {
+        let reason = format!("writing `{path}` can make other programs run code later");
+        return Decision::new(Verdict::Ask, "built-in: protected file", reason)
+            .with_flag(&[flag()]);
+    }
+    if mode == Mode::Ask && !reads {
+        return Decision::new(Verdict::Ask, mode.rule(), "every change is asked about in ask mode")
+            .with_flag(&[flag()]);
+    }
+    Decision::new(Verdict::Allow, mode.rule(), "nothing in it needs a question")
+}
+
+fn by_rule(rule: &Rule) -> Decision {
+    let reason = match (rule.verdict(), rule.origin()) {
+        (Verdict::Allow, _) => format!("the rule {rule} allows it"),
+        (Verdict::Ask, _) => format!("the rule {rule} asks about it"),
+        (Verdict::Deny, Origin::CommandLine) => format!("--deny {rule} forbids it"),
+        (Verdict::Deny, Origin::Config | Origin::Session) => format!("the rule {rule} forbids it"),
+    };
+    Decision::new(rule.verdict(), rule.to_string(), reason)
+}
+
+impl Mode {
+    fn rule(self) -> &'static str {
+        match self {
+            Mode::ReadOnly => "mode: read-only",
+            Mode::Ask => "mode: ask",
+            Mode::Auto => "mode: auto",
+        }
+    }
+}
+
+/// Returns the text as one word of a shell.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}

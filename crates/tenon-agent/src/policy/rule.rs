@@ -1,0 +1,500 @@
+//! Rules: one line of configuration each, such as `bash(git push:*)` or `edit_file(src/**)`.
+//!
+//! A rule for commands is matched by the words of one simple command, never by text within them.
+//! A rule for paths is a glob. Whether several rules agree is decided elsewhere.
+
+use std::fmt;
+
+use super::places::{Places, clean};
+use super::shell::{SimpleCommand, Word, launch};
+
+/// What is to be done with a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Verdict {
+    /// It runs.
+    Allow,
+    /// A person is asked.
+    Ask,
+    /// It does not run.
+    Deny,
+}
+
+/// Where a rule was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// In the user's configuration file.
+    Config,
+    /// On the command line of tenon.
+    CommandLine,
+    /// By a person's answer in this session.
+    Session,
+}
+
+/// One rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    tool: String,
+    pattern: Option<Pattern>,
+    verdict: Verdict,
+    origin: Origin,
+}
+
+/// Why a text is not a rule.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RuleError {
+    /// The tool's name is missing or has other characters than letters, digits, `_`, `-` and `.`.
+    #[error("a rule begins with the name of a tool, such as bash(git push:*), not `{0}`")]
+    Tool(String),
+    /// The parenthesis that opens the pattern is not closed at the end.
+    #[error("the pattern of the rule `{0}` does not end with )")]
+    Unclosed(String),
+    /// A quote within the pattern is not closed.
+    #[error("a quote in the rule `{0}` is not closed")]
+    Quote(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Pattern {
+    /// Words of a command; whether more may follow.
+    Words { words: Vec<Wild>, open: bool },
+    /// A path, or the subject of a tool of one's own.
+    Glob(String),
+}
+
+/// Text with `*` for anything: the parts between the stars.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Wild {
+    parts: Vec<String>,
+}
+
+/// The tools whose pattern is a command.
+const COMMAND_TOOL: &str = "bash";
+
+/// All rules of a session, in the order in which they were given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rules {
+    rules: Vec<Rule>,
+}
+
+impl Rules {
+    /// Adds a rule behind the others. Order decides only which one is named: deny comes before
+    /// ask, ask before allow.
+    pub fn add(&mut self, rule: Rule) {
+        self.rules.push(rule);
+    }
+
+    /// Returns the rules in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Rule> {
+        self.rules.iter()
+    }
+
+    pub(crate) fn with(&self, verdict: Verdict) -> impl Iterator<Item = &Rule> {
+        self.rules.iter().filter(move |rule| rule.verdict == verdict)
+    }
+}
+
+impl FromIterator<Rule> for Rules {
+    fn from_iter<I: IntoIterator<Item = Rule>>(rules: I) -> Rules {
+        Rules { rules: rules.into_iter().collect() }
+    }
+}
+
+impl Rule {
+    /// Reads a rule: `TOOL`, `TOOL(*)`, `bash(WORDS)`, `bash(WORDS:*)` or `TOOL(GLOB)`.
+    ///
+    /// Words are quoted as in a shell; an unquoted `*` stands for any text within a word. `:*` at
+    /// the end lets further words follow. `TOOL` is the name of a tool, or `*` for all.
+    ///
+    /// # Errors
+    ///
+    /// If the text has another form.
+    pub fn parse(text: &str, verdict: Verdict, origin: Origin) -> Result<Rule, RuleError> {
+        let text = text.trim();
+        let (tool, pattern) = match text.split_once('(') {
+            Some((tool, rest)) => {
+                let inner =
+                    rest.strip_suffix(')').ok_or_else(|| RuleError::Unclosed(text.into()))?;
+                (tool.trim(), Some(inner.trim()))
+            }
+            None => (text, None),
+        };
+        let named = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+        if tool != "*" && (tool.is_empty() || !tool.chars().all(named)) {
+            return Err(RuleError::Tool(text.to_owned()));
+        }
+        let pattern = match pattern {
+            None | Some("*" | "**" | "") => None,
+            Some(inner) if tool == COMMAND_TOOL => {
+                let (line, open) = match inner.strip_suffix(":*") {
+                    Some(line) => (line, true),
+                    None => (inner, false),
+                };
+                let words = split(line).ok_or_else(|| RuleError::Quote(text.to_owned()))?;
+                Some(Pattern::Words { words, open })
+            }
+            Some(inner) => Some(Pattern::Glob(inner.to_owned())),
+        };
+        Ok(Rule { tool: tool.to_owned(), pattern, verdict, origin })
+    }
+
+    /// Returns the rule that covers commands which begin with these words.
+    pub(crate) fn for_words<'a>(words: impl Iterator<Item = &'a str>) -> Rule {
+        let words = words.map(|word| Wild { parts: vec![word.to_owned()] }).collect();
+        let pattern = Some(Pattern::Words { words, open: true });
+        Rule { pattern, ..Rule::for_tool(COMMAND_TOOL) }
+    }
+
+    /// Returns the rule that allows a tool for one path or subject.
+    pub(crate) fn for_glob(tool: &str, glob: &str) -> Rule {
+        Rule { pattern: Some(Pattern::Glob(glob.to_owned())), ..Rule::for_tool(tool) }
+    }
+
+    /// Returns the rule that allows all calls of a tool.
+    pub(crate) fn for_tool(tool: &str) -> Rule {
+        let (verdict, origin) = (Verdict::Allow, Origin::CommandLine);
+        Rule { tool: tool.to_owned(), pattern: None, verdict, origin }
+    }
+
+    /// Returns what the rule says.
+    pub fn verdict(&self) -> Verdict {
+        self.verdict
+    }
+
+    /// Returns where the rule was written.
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// Says whether the rule names no command, path or subject.
+    pub(crate) fn is_sweeping(&self) -> bool {
+        self.pattern.is_none()
+    }
+
+    /// Says whether the rule speaks of files by name and not only by folder.
+    pub(crate) fn names_a_file(&self) -> bool {
+        matches!(&self.pattern, Some(Pattern::Glob(glob))
+            if glob.rsplit('/').next().is_some_and(|name| !name.contains(['*', '?'])))
+    }
+
+    pub(crate) fn is_for(&self, tool: &str) -> bool {
+        self.tool == "*" || self.tool == tool
+    }
+
+    /// Says whether the rule allows this command: word by word as written, the program by its
+    /// plain name or where the system keeps it.
+    pub(crate) fn allows_command(&self, command: &SimpleCommand) -> bool {
+        match &self.pattern {
+            None => true,
+            Some(Pattern::Words { words, open }) => matches_words(words, *open, &command.words),
+            Some(Pattern::Glob(_)) => false,
+        }
+    }
+
+    /// Says whether the rule speaks of this command, however the program is named and whatever
+    /// options stand before the subcommand of git.
+    pub(crate) fn touches_command(&self, command: &SimpleCommand) -> bool {
+        let Some(Pattern::Words { words, open }) = &self.pattern else {
+            return self.pattern.is_none();
+        };
+        let plain = plain_name(command);
+        matches_words(words, *open, &plain)
+            || git_words(&plain).is_some_and(|git| matches_words(words, *open, &git))
+    }
+
+    /// Says whether a rule for paths matches this one.
+    pub(crate) fn matches_path(&self, path: &str, places: &Places) -> bool {
+        let Some(Pattern::Glob(glob)) = &self.pattern else { return self.pattern.is_none() };
+        let path = places.absolute(path);
+        if let Some(rest) = glob.strip_prefix("~/") {
+            return glob_matches(&clean(&format!("{}/{rest}", places.home)), &path);
+        }
+        if glob.starts_with('/') {
+            return glob_matches(&clean(glob), &path);
+        }
+        let glob = glob.strip_prefix("./").unwrap_or(glob);
+        places.roots.iter().any(|root| glob_matches(&clean(&format!("{root}/{glob}")), &path))
+    }
+
+    /// Says whether a rule matches the main argument of a tool of one's own.
+    pub(crate) fn matches_subject(&self, subject: &str) -> bool {
+        match &self.pattern {
+            None => true,
+            Some(Pattern::Glob(glob)) => Wild::new(glob).matches(subject),
+            Some(Pattern::Words { .. }) => false,
+        }
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.tool)?;
+        match &self.pattern {
+            None => Ok(()),
+            Some(Pattern::Glob(glob)) => write!(f, "({glob})"),
+            Some(Pattern::Words { words, open }) => {
+                let words: Vec<_> = words.iter().map(ToString::to_string).collect();
+                write!(f, "({}{})", words.join(" "), if *open { ":*" } else { "" })
+            }
+        }
+    }
+}
+
+impl Wild {
+    fn new(text: &str) -> Wild {
+        Wild { parts: text.split('*').map(str::to_owned).collect() }
+    }
+
+    fn matches(&self, text: &str) -> bool {
+        let Some((first, rest)) = self.parts.split_first() else { return text.is_empty() };
+        let Some(mut left) = text.strip_prefix(first.as_str()) else { return false };
+        let Some((last, middle)) = rest.split_last() else { return left.is_empty() };
+        for part in middle {
+            let Some(position) = left.find(part.as_str()) else { return false };
+            left = left.get(position + part.len()..).unwrap_or_default();
+        }
+        left.ends_with(last.as_str())
+    }
+}
+
+impl fmt::Display for Wild {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plain = |c: char| c.is_alphanumeric() || "_-./=@%+:,^~".contains(c);
+        if self.parts.len() == 1 && self.parts.iter().all(String::is_empty) {
+            return f.write_str("\"\"");
+        }
+        for (index, part) in self.parts.iter().enumerate() {
+            if index > 0 {
+                f.write_str("*")?;
+            }
+            // A colon at the end could be taken for the mark of an open rule.
+            if part.chars().all(plain) && !part.ends_with(':') {
+                f.write_str(part)?;
+            } else {
+                write!(f, "\"{}\"", part.replace('\\', "\\\\").replace('"', "\\\""))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn matches_words(pattern: &[Wild], open: bool, words: &[Word]) -> bool {
+    if words.len() < pattern.len() || (!open && words.len() > pattern.len()) {
+        return false;
+    }
+    pattern.iter().zip(words).enumerate().all(|(index, (wild, word))| match word.literal() {
+        Some(text) => wild.matches(text) || (index == 0 && is_in_system(text, wild)),
+        // A lone star stands for a word that is not known, too, but never for the program.
+        None => index > 0 && wild.parts.iter().all(String::is_empty) && wild.parts.len() > 1,
+    })
+}
+
+/// Says whether a program named by path is the one that the plain name would find.
+fn is_in_system(text: &str, wild: &Wild) -> bool {
+    ["/bin/", "/usr/bin/", "/usr/local/bin/"]
+        .iter()
+        .any(|folder| text.strip_prefix(folder).is_some_and(|name| wild.matches(name)))
+}
+
+fn plain_name(command: &SimpleCommand) -> Vec<Word> {
+    let mut words = command.words.clone();
+    if let (Some(name), Some(first)) = (command.program(), words.first_mut()) {
+        *first = Word::text(name);
+    }
+    words
+}
+
+/// Returns a git command without git's own options.
+fn git_words(words: &[Word]) -> Option<Vec<Word>> {
+    let (git, arguments) = words.split_first()?;
+    if git.literal() != Some("git") {
+        return None;
+    }
+    let (subcommand, rest) = launch::git_subcommand(arguments)?;
+    let mut plain = vec![git.clone(), Word::text(subcommand)];
+    plain.extend_from_slice(rest);
+    Some(plain)
+}
+
+/// Splits a pattern into words; `None` if a quote is open.
+fn split(text: &str) -> Option<Vec<Wild>> {
+    let mut words = Vec::new();
+    let mut word: Option<Vec<String>> = None;
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        if character.is_whitespace() {
+            words.extend(word.take().map(|parts| Wild { parts }));
+            continue;
+        }
+        let parts = word.get_or_insert_with(|| vec![String::new()]);
+        if character == '*' {
+            parts.push(String::new());
+            continue;
+        }
+        let Some(last) = parts.last_mut() else { continue };
+        match character {
+            '\\' => last.push(characters.next()?),
+            '\'' | '"' => loop {
+                match characters.next()? {
+                    other if other == character => break,
+                    '\\' if character == '"' => last.push(characters.next()?),
+                    other => last.push(other),
+                }
+            },
+            other => last.push(other),
+        }
+    }
+    words.extend(word.map(|parts| Wild { parts }));
+    Some(words)
+}
+
+/// Matches a path by components: `**` for any number of them, `*` and `?` within one.
+fn glob_matches(glob: &str, path: &str) -> bool {
+    let pattern: Vec<_> = glob.split('/').collect();
+    let parts: Vec<_> = path.split('/').collect();
+    // reached[j]: the pattern so far matches the first j components.
+    let mut reached = vec![false; parts.len() + 1];
+    if let Some(start) = reached.first_mut() {
+        *start = true;
+    }
+    for element in pattern {
+        let mut next = vec![false; parts.len() + 1];
+        let mut before = false;
+        for (index, slot) in next.iter_mut().enumerate() {
+            let here = reached.get(index).copied().unwrap_or(false);
+            if element == "**" {
+                before |= here;
+                *slot = before;
+            } else if index > 0 {
+                let part = parts.get(index - 1).copied().unwrap_or_default();
+                let came = reached.get(index - 1).copied().unwrap_or(false);
+                *slot = came && component_matches(element, part);
+            }
+        }
+        reached = next;
+    }
+    reached.last().copied().unwrap_or(false)
+}
+
+fn component_matches(element: &str, part: &str) -> bool {
+    if !element.contains('?') {
+        return Wild::new(element).matches(part);
+    }
+    let element: Vec<_> = element.chars().collect();
+    let mut reached = vec![0usize];
+    for character in part.chars() {
+        let mut next = Vec::new();
+        for at in closure(&element, &reached) {
+            match element.get(at) {
+                Some('*') => next.push(at),
+                Some('?') => next.push(at + 1),
+                Some(other) if *other == character => next.push(at + 1),
+                _ => {}
+            }
+        }
+        next.sort_unstable();
+        next.dedup();
+        reached = next;
+    }
+    closure(&element, &reached).contains(&element.len())
+}
+
+fn closure(element: &[char], reached: &[usize]) -> Vec<usize> {
+    let mut all = reached.to_vec();
+    for start in reached {
+        let mut at = *start;
+        while element.get(at) == Some(&'*') {
+            at += 1;
+            all.push(at);
+        }
+    }
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Origin, Rule, RuleError, Verdict, glob_matches};
+    use crate::policy::shell;
+
+    fn rule(text: &str) -> Rule {
+        Rule::parse(text, Verdict::Allow, Origin::Config).expect(text)
+    }
+
+    #[test]
+    fn rules_are_read_and_shown_alike() {
+        for (text, shown) in [
+            ("bash", "bash"),
+            ("bash(*)", "bash"),
+            ("bash( git   push:* )", "bash(git push:*)"),
+            ("bash(git commit -m 'a b')", "bash(git commit -m \"a b\")"),
+            ("bash(cargo t*:*)", "bash(cargo t*:*)"),
+            ("bash(echo '*':*)", "bash(echo \"*\":*)"),
+            ("bash(a \"b:\":*)", "bash(a \"b:\":*)"),
+            ("bash(a '' b)", "bash(a \"\" b)"),
+            ("write_file(src/**)", "write_file(src/**)"),
+            ("*", "*"),
+        ] {
+            assert_eq!(rule(text).to_string(), shown);
+            assert_eq!(rule(shown), rule(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_rule_is_named() {
+        let parse = |text| Rule::parse(text, Verdict::Deny, Origin::Config).map(|_| ());
+        assert!(matches!(parse("(x)"), Err(RuleError::Tool(_))));
+        assert!(matches!(parse(""), Err(RuleError::Tool(_))));
+        assert!(matches!(parse("git push"), Err(RuleError::Tool(_))));
+        assert!(matches!(parse("bash(git"), Err(RuleError::Unclosed(_))));
+        assert!(matches!(parse("bash(git 'x)"), Err(RuleError::Quote(_))));
+    }
+
+    #[test]
+    fn commands_are_matched_by_words() {
+        for (text, command, allows, touches) in [
+            ("bash(git push:*)", "git push", true, true),
+            ("bash(git push:*)", "git push origin main", true, true),
+            ("bash(git push)", "git push origin", false, false),
+            ("bash(git push:*)", "git pushx", false, false),
+            ("bash(git push:*)", "git -C x push", false, true),
+            ("bash(git push:*)", "git -c a=b --no-pager push x", false, true),
+            ("bash(git push:*)", "/usr/bin/git push", true, true),
+            ("bash(git push:*)", "./git push", false, true),
+            ("bash(git push:*)", "'gi't \"push\"", true, true),
+            ("bash(git push:*)", "echo git push", false, false),
+            ("bash(git push:*)", "$X push", false, false),
+            ("bash(cargo t*:*)", "cargo test -p x", true, true),
+            ("bash(cargo * -q)", "cargo build -q", true, true),
+            ("bash(cargo * -q)", "cargo $X -q", true, true),
+            ("bash(rm '*')", "rm \\*", true, true),
+            ("bash(rm '*')", "rm x", false, false),
+            ("bash", "anything", true, true),
+        ] {
+            let parsed = shell::parse(command);
+            let first = parsed.commands.first().expect(command);
+            assert_eq!(rule(text).allows_command(first), allows, "{text} allows {command}");
+            assert_eq!(rule(text).touches_command(first), touches, "{text} touches {command}");
+        }
+    }
+
+    #[test]
+    fn globs_match_by_components() {
+        for (glob, path, want) in [
+            ("/a/*", "/a/b", true),
+            ("/a/*", "/a/b/c", false),
+            ("/a/**", "/a/b/c", true),
+            ("/a/**/c", "/a/c", true),
+            ("/a/**/c", "/a/x/y/c", true),
+            ("/a/*.rs", "/a/x.rs", true),
+            ("/a/*.rs", "/a/x.rsx", false),
+            ("/a/?.rs", "/a/x.rs", true),
+            ("/a/?*b?", "/a/xxbc", true),
+            ("/**", "/a", true),
+            ("/a", "/a", true),
+        ] {
+            assert_eq!(glob_matches(glob, path), want, "{glob} {path}");
+        }
+        assert!(!glob_matches(&"/**/a*a*a*a*b".repeat(8), &"/aaaaaaaaaaaaaaaa".repeat(40)));
+    }
+}

@@ -1,0 +1,127 @@
+//! The decision on a command line: every simple command in it is judged, the worst one counts.
+
+use super::builtin::{self, Finding};
+use super::places::Places;
+use super::rule::{Rule, Rules, Verdict};
+use super::shell::{self, Launches, Parsed, RedirectKind, SimpleCommand, launch};
+use super::{Decision, Mode, by_rule};
+
+pub(super) fn decide(
+    tool: &str,
+    command: &str,
+    rules: &Rules,
+    mode: Mode,
+    places: &Places,
+) -> Decision {
+    let parsed = shell::parse(command);
+    let findings = builtin::findings(&parsed, places);
+    if let Some(finding) = findings.iter().find(|finding| finding.verdict == Verdict::Deny) {
+        return built_in(finding);
+    }
+    let touches = |rule: &&Rule| {
+        rule.is_for(tool)
+            && (rule.is_sweeping() || parsed.commands.iter().any(|one| rule.touches_command(one)))
+    };
+    if let Some(rule) = rules.with(Verdict::Deny).find(touches) {
+        return by_rule(rule);
+    }
+    if mode == Mode::ReadOnly && !shell::only_reads(&parsed) {
+        let reason = "only commands that surely read are run in read-only mode";
+        return Decision::new(Verdict::Deny, mode.rule(), reason);
+    }
+    if let Some(rule) = rules.with(Verdict::Ask).find(touches) {
+        return by_rule(rule);
+    }
+    let allows: Vec<_> = rules.with(Verdict::Allow).filter(|rule| rule.is_for(tool)).collect();
+    let sweeping = allows.iter().find(|rule| rule.is_sweeping());
+    if let (Some(doubt), None) = (&parsed.doubt, sweeping) {
+        let reason = format!("what it would run is not sure: {doubt}");
+        return Decision::new(Verdict::Ask, "built-in: doubtful command", reason)
+            .with_flag(&[Rule::for_tool(tool)]);
+    }
+    asked(&parsed, &findings, &allows)
+        .or_else(|| (mode == Mode::Ask).then(|| ask_each(&parsed, &allows, places)).flatten())
+        .unwrap_or_else(|| allowed(&parsed, &findings, &allows, mode))
+}
+
+/// Asks for what the built-in rules found and no rule of the user's allows.
+fn asked(parsed: &Parsed, findings: &[Finding], allows: &[&Rule]) -> Option<Decision> {
+    let open: Vec<_> =
+        findings.iter().filter(|finding| lifted_by(parsed, finding, allows).is_none()).collect();
+    let mut flags = Vec::new();
+    for finding in &open {
+        let command = parsed.commands.get(finding.command);
+        let rule = command.map_or_else(|| Rule::for_tool("bash"), |one| naming(one, finding.words));
+        if !flags.contains(&rule) {
+            flags.push(rule);
+        }
+    }
+    let unconfined = findings.iter().any(|finding| finding.unconfined);
+    Some(Decision { unconfined, ..built_in(open.first()?).with_flag(&flags) })
+}
+
+/// Asks for each command that no rule covers.
+fn ask_each(parsed: &Parsed, allows: &[&Rule], places: &Places) -> Option<Decision> {
+    let covered = |command: &SimpleCommand| {
+        let transparent = command.launches == Launches::Known
+            && command.program().is_some_and(launch::is_transparent);
+        let named = transparent || allows.iter().any(|rule| rule.allows_command(command));
+        let writes_outside = command.redirects.iter().any(|redirect| {
+            redirect.kind == RedirectKind::Write
+                && redirect.target.literal() != Some("/dev/null")
+                && !places.holds(&places.target(&redirect.target, command.folder.as_deref()))
+        });
+        let nothing = command.words.is_empty() && command.redirects.is_empty();
+        nothing || (named && !writes_outside)
+    };
+    let open: Vec<_> = parsed.commands.iter().filter(|command| !covered(command)).collect();
+    let first = open.first()?;
+    let mut flags = Vec::new();
+    for command in &open {
+        let rule = naming(command, command.words.len().min(2));
+        if !flags.contains(&rule) {
+            flags.push(rule);
+        }
+    }
+    let reason = format!("every command is asked about in ask mode: {}", first.shown());
+    Some(Decision::new(Verdict::Ask, Mode::Ask.rule(), reason).with_flag(&flags))
+}
+
+fn allowed(parsed: &Parsed, findings: &[Finding], allows: &[&Rule], mode: Mode) -> Decision {
+    let lifted = findings.iter().find_map(|finding| lifted_by(parsed, finding, allows));
+    let covering = (mode == Mode::Ask)
+        .then(|| {
+            allows.iter().find(|rule| parsed.commands.iter().any(|one| rule.allows_command(one)))
+        })
+        .flatten();
+    let sweeping = parsed.doubt.as_ref().and(allows.iter().find(|rule| rule.is_sweeping()));
+    let unconfined = findings.iter().any(|finding| finding.unconfined);
+    match lifted.or(covering.copied()).or(sweeping.copied()) {
+        Some(rule) => Decision { unconfined, ..by_rule(rule) },
+        None => Decision::new(Verdict::Allow, mode.rule(), "nothing in it needs a question"),
+    }
+}
+
+/// Returns the rule that lifts a question. What runs outside the walls must be named by the rule.
+fn lifted_by<'a>(parsed: &Parsed, finding: &Finding, allows: &[&'a Rule]) -> Option<&'a Rule> {
+    let command = parsed.commands.get(finding.command)?;
+    allows
+        .iter()
+        .find(|rule| rule.allows_command(command) && !(finding.unconfined && rule.is_sweeping()))
+        .copied()
+}
+
+fn built_in(finding: &Finding) -> Decision {
+    let mut reason = finding.reason.clone();
+    if finding.verdict == Verdict::Deny {
+        reason.push_str("; no rule can allow that");
+    }
+    let decision = Decision::new(finding.verdict, format!("built-in: {}", finding.rule), reason);
+    Decision { unconfined: finding.unconfined, ..decision }
+}
+
+/// Returns the rule that names a command by its first words, as far as they are known.
+fn naming(command: &SimpleCommand, words: usize) -> Rule {
+    let known: Vec<_> = command.words.iter().take(words).map_while(|word| word.literal()).collect();
+    if known.is_empty() { Rule::for_tool("bash") } else { Rule::for_words(known.into_iter()) }
+}

@@ -1,0 +1,124 @@
+//! What a bash command line could run, as far as that can be known without running it.
+//!
+//! A script becomes a flat row of simple commands: those of lists, pipes, groups, loops and
+//! substitutions, and those that a launcher such as `env`, `xargs` or `sh -c` would start. What
+//! cannot be read is a doubt, and a doubt is asked about. This decides questions, never walls:
+//! bash has more corners than any grammar, and the kernel has the last word.
+
+mod expand;
+pub(crate) mod launch;
+mod lift;
+mod reads;
+mod terminal;
+mod tree;
+mod walk;
+mod word;
+
+use std::ops::Range;
+
+pub use terminal::NeedsTerminal;
+pub use word::Word;
+pub(crate) use word::{Piece, Unknown};
+
+/// A command line, read.
+#[derive(Clone, Debug, Default)]
+pub struct Parsed {
+    /// Every simple command, inner ones before what uses their output, in the order of the text.
+    pub commands: Vec<SimpleCommand>,
+    /// Why the reading may not be what bash does, in a few words; `None` if there is no doubt.
+    pub doubt: Option<String>,
+    /// The functions it defines, and the commands of their bodies.
+    pub(crate) functions: Vec<(String, Range<usize>)>,
+}
+
+/// One program or builtin with its arguments.
+#[derive(Clone, Debug, Default)]
+pub struct SimpleCommand {
+    /// The name and the arguments; empty for a bare assignment or redirect.
+    pub words: Vec<Word>,
+    /// What is set for this command, or for the shell if there are no words.
+    pub assignments: Vec<(String, Word)>,
+    /// The redirects written at this command, or around the group if there are no words.
+    pub redirects: Vec<Redirect>,
+    /// The commands whose output it reads through a pipe, as indices into [`Parsed::commands`].
+    pub piped_from: Option<Range<usize>>,
+    /// The command that starts this one (`env`, `xargs`, `sh -c`), as an index.
+    pub launched_by: Option<usize>,
+    /// What this command starts.
+    pub launches: Launches,
+    /// It runs beside what follows (`&`).
+    pub background: bool,
+    /// The changes of folder before it, in order; `None` if one of them is not known.
+    pub(crate) folder: Option<Vec<Word>>,
+}
+
+/// What a command starts besides itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Launches {
+    /// Nothing that is known of.
+    #[default]
+    Nothing,
+    /// Commands that stand in [`Parsed::commands`].
+    Known,
+    /// Something that is only known when it runs.
+    Unknown,
+}
+
+/// One redirect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redirect {
+    /// What is done with the target.
+    pub kind: RedirectKind,
+    /// The file, the descriptor or the text.
+    pub target: Word,
+}
+
+/// What a redirect does with its target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RedirectKind {
+    /// `< file`
+    Read,
+    /// `> file`, `>> file`, `&> file`
+    Write,
+    /// `2>&1`, `<&-`
+    Descriptor,
+    /// `<<< text` or a here document
+    Text,
+}
+
+impl SimpleCommand {
+    /// Returns the name of the program without its folder, if it is known.
+    pub fn program(&self) -> Option<&str> {
+        self.words.first().and_then(Word::program)
+    }
+
+    /// Returns the arguments.
+    pub fn arguments(&self) -> &[Word] {
+        self.words.get(1..).unwrap_or_default()
+    }
+
+    /// Returns the command for people, unknown parts as `…`.
+    pub fn shown(&self) -> String {
+        self.words.iter().map(Word::shown).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Reads a bash command line. Never fails and never panics; linear in its length but for the
+/// bounds on nesting and number of commands, past which it doubts.
+pub fn parse(command: &str) -> Parsed {
+    walk::walk(command)
+}
+
+/// Says whether the command line only reads: each of its commands is on a short list and writes
+/// nothing with these arguments, nothing dynamic decides what runs, and there is no doubt.
+pub fn only_reads(parsed: &Parsed) -> bool {
+    parsed.doubt.is_none()
+        && parsed.functions.is_empty()
+        && !parsed.commands.is_empty()
+        && parsed.commands.iter().all(reads::reads)
+}
+
+/// Returns the first command that needs a terminal, or that would never end by itself.
+pub fn needs_terminal(parsed: &Parsed) -> Option<NeedsTerminal> {
+    terminal::find(parsed)
+}

@@ -1,0 +1,425 @@
+//! Programs that start other programs, and what they would start.
+//!
+//! One table for those that take options and then a command line; the rest (`find -exec`,
+//! `xargs`, `sh -c`, `eval`) each by hand. What is started is judged like anything else.
+
+use super::word::{Piece, Unknown, Word};
+use super::{RedirectKind, SimpleCommand};
+
+/// What a command would start.
+pub(super) enum Launched {
+    Command(SimpleCommand),
+    Script { text: String, same_shell: bool },
+    Unknown,
+}
+
+/// A program that runs its arguments as a command.
+struct Launcher {
+    name: &'static str,
+    /// Options that take the next word as their value.
+    valued: &'static [&'static str],
+    /// Words between the options and the command.
+    operands: usize,
+}
+
+const fn launcher(
+    name: &'static str,
+    valued: &'static [&'static str],
+    operands: usize,
+) -> Launcher {
+    Launcher { name, valued, operands }
+}
+
+/// From the manuals of GNU coreutils, util-linux, sudo and bash.
+const LAUNCHERS: &[Launcher] = &[
+    launcher("busybox", &[], 0),
+    launcher("builtin", &[], 0),
+    launcher("chroot", &[], 1),
+    launcher("chrt", &["-T", "-P", "-D"], 1),
+    launcher("command", &[], 0),
+    launcher("coproc", &[], 0),
+    launcher("doas", &["-u", "-C"], 0),
+    launcher("env", &["-u", "--unset", "-C", "--chdir", "-S", "--split-string"], 0),
+    launcher("exec", &["-a"], 0),
+    launcher("flock", &["-w", "--timeout", "-E", "--conflict-exit-code"], 1),
+    launcher("ionice", &["-c", "--class", "-n", "--classdata"], 0),
+    launcher("nice", &["-n", "--adjustment"], 0),
+    launcher("nohup", &[], 0),
+    launcher("nsenter", &["-t", "--target"], 0),
+    launcher("pkexec", &["--user"], 0),
+    launcher("run0", &["-u", "--user", "-g", "--group", "-D", "--chdir"], 0),
+    launcher("setarch", &[], 1),
+    launcher("setpriv", &[], 0),
+    launcher("setsid", &[], 0),
+    launcher("stdbuf", &["-i", "-o", "-e"], 0),
+    launcher("strace", &["-e", "-o", "-p", "-s", "-u", "-E", "-a"], 0),
+    launcher(
+        "sudo",
+        &["-u", "--user", "-g", "--group", "-h", "-p", "-C", "-r", "-t", "-D", "--chdir", "-R"],
+        0,
+    ),
+    launcher("taskset", &[], 1),
+    launcher("time", &["-f", "--format", "-o", "--output"], 0),
+    launcher("timeout", &["-s", "--signal", "-k", "--kill-after"], 1),
+    launcher("toybox", &[], 0),
+    launcher("unshare", &["-w", "--wd", "-S", "-G", "-R", "--root"], 0),
+    launcher("watch", &["-n", "--interval"], 0),
+    launcher("xvfb-run", &["-n", "-s", "-f", "-e", "-w", "-a"], 0),
+];
+
+/// Shells that take `-c SCRIPT`.
+pub(crate) const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash", "rbash", "fish"];
+
+const SHELL_VALUED: &[&str] = &["-o", "+o", "-O", "+O", "--rcfile", "--init-file"];
+
+/// Returns what `command` would start; `feed` are the commands whose output it reads.
+pub(super) fn launched(command: &SimpleCommand, feed: &[SimpleCommand]) -> Vec<Launched> {
+    let Some(name) = command.program() else { return Vec::new() };
+    let arguments = command.arguments();
+    match name {
+        "eval" => script(join(arguments), true),
+        "trap" => match arguments.first() {
+            Some(word) if word.is_no_option() => script(word.clone(), true),
+            _ => Vec::new(),
+        },
+        "find" => find(arguments),
+        "git" => git_aliases(arguments),
+        "xargs" => xargs(arguments, feed),
+        "su" | "runuser" => match valued(arguments, &["-c", "--command"]) {
+            Some(word) => script(word, false),
+            None => Vec::new(),
+        },
+        shell if SHELLS.contains(&shell) => of_shell(command, feed),
+        "command"
+            if arguments
+                .first()
+                .is_some_and(|word| matches!(word.literal(), Some("-v" | "-V"))) =>
+        {
+            Vec::new()
+        }
+        "watch" => script(join(skip_options(arguments, &["-n", "--interval"])), false),
+        _ => LAUNCHERS
+            .iter()
+            .find(|launcher| launcher.name == name)
+            .map_or_else(Vec::new, |launcher| through(launcher, command)),
+    }
+}
+
+/// Says whether a program only runs its arguments, so that a rule for those covers it.
+pub(crate) fn is_transparent(name: &str) -> bool {
+    const PRIVILEGED: &[&str] = &["sudo", "doas", "pkexec", "run0", "chroot", "nsenter", "unshare"];
+    (LAUNCHERS.iter().any(|launcher| launcher.name == name) && !PRIVILEGED.contains(&name))
+        || SHELLS.contains(&name)
+        || matches!(name, "eval" | "xargs" | "trap")
+}
+
+fn through(launcher: &Launcher, command: &SimpleCommand) -> Vec<Launched> {
+    let arguments = command.arguments();
+    if launcher.name == "env" || launcher.name == "flock" {
+        let option = if launcher.name == "env" { ["-S", "--split-string"] } else { ["-c", "-c"] };
+        if let Some(word) = valued(arguments, &option) {
+            return script(word, false);
+        }
+    }
+    let mut rest = skip_options(arguments, launcher.valued);
+    rest = rest.get(launcher.operands..).unwrap_or_default();
+    let mut inner =
+        SimpleCommand { folder: folder(launcher, arguments, command), ..Default::default() };
+    if matches!(launcher.name, "env" | "sudo" | "doas") {
+        while let Some((word, after)) = rest.split_first() {
+            let Some((name, value)) = word.prefix().split_once('=') else { break };
+            let stripped = word.strip_prefix(&format!("{name}="));
+            inner.assignments.push((name.to_owned(), stripped.unwrap_or(Word::text(value))));
+            rest = after;
+        }
+    }
+    if rest.is_empty() {
+        return Vec::new();
+    }
+    inner.words = rest.to_vec();
+    vec![Launched::Command(inner)]
+}
+
+fn folder(launcher: &Launcher, arguments: &[Word], command: &SimpleCommand) -> Option<Vec<Word>> {
+    let options: &[&str] = match launcher.name {
+        "env" => &["-C", "--chdir"],
+        "sudo" | "run0" => &["-D", "--chdir"],
+        _ => return None,
+    };
+    let target = valued(arguments, options)?;
+    let mut folder = command.folder.clone().unwrap_or_default();
+    folder.push(target);
+    Some(folder)
+}
+
+/// Skips options and the values of those that have one; stops behind `--`.
+pub(super) fn skip_options<'a>(words: &'a [Word], valued: &[&str]) -> &'a [Word] {
+    let mut rest = words;
+    while let Some((word, after)) = rest.split_first() {
+        let prefix = word.prefix();
+        if word.literal() == Some("--") {
+            return after;
+        }
+        if !prefix.starts_with('-') || prefix == "-" && word.literal() != Some("-") {
+            break;
+        }
+        rest = after;
+        if word.literal().is_some_and(|text| valued.contains(&text)) {
+            rest = rest.get(1..).unwrap_or_default();
+        }
+    }
+    rest
+}
+
+/// Returns the value of an option: the next word, or what follows `=`.
+pub(super) fn valued(words: &[Word], options: &[&str]) -> Option<Word> {
+    for (index, word) in words.iter().enumerate() {
+        for option in options {
+            if word.literal() == Some(option) {
+                return words.get(index + 1).cloned();
+            }
+            if option.starts_with("--")
+                && let Some(value) = word.strip_prefix(&format!("{option}="))
+                && word.prefix().starts_with("--")
+            {
+                return Some(value);
+            }
+        }
+    }
+    None
+}
+
+fn script(word: Word, same_shell: bool) -> Vec<Launched> {
+    match word.script() {
+        Some(text) => vec![Launched::Script { text, same_shell }],
+        None => vec![Launched::Unknown],
+    }
+}
+
+fn join(words: &[Word]) -> Word {
+    let space = Word::text(" ");
+    words.iter().enumerate().fold(Word::default(), |joined, (index, word)| {
+        if index == 0 { word.clone() } else { joined.joined(&space).joined(word) }
+    })
+}
+
+fn of_shell(command: &SimpleCommand, feed: &[SimpleCommand]) -> Vec<Launched> {
+    let arguments = command.arguments();
+    let mut rest = arguments;
+    while let Some((word, after)) = rest.split_first() {
+        let text = word.prefix();
+        if text.starts_with('-') && !text.starts_with("--") && text.contains('c') {
+            let after = skip_options(after, SHELL_VALUED);
+            return after.first().map_or_else(Vec::new, |word| script(word.clone(), false));
+        }
+        if !text.starts_with(['-', '+']) {
+            break;
+        }
+        let valued = word.literal().is_some_and(|text| SHELL_VALUED.contains(&text));
+        rest = after.get(usize::from(valued)..).unwrap_or_default();
+    }
+    if !reads_program(command) {
+        return Vec::new();
+    }
+    if let Some(text) = command.redirects.iter().find(|one| one.kind == RedirectKind::Text) {
+        return script(text.target.clone(), false);
+    }
+    match feed {
+        [one] => printed(one)
+            .map_or_else(Vec::new, |text| vec![Launched::Script { text, same_shell: false }]),
+        _ => Vec::new(),
+    }
+}
+
+/// Says whether an interpreter takes its program from standard input: it has no script to run.
+pub(crate) fn reads_program(command: &SimpleCommand) -> bool {
+    let rest = skip_options(command.arguments(), &["-o", "+o", "-O", "+O", "-W", "-X"]);
+    let shell = command.program().is_some_and(|name| SHELLS.contains(&name));
+    let takes_text = |word: &Word| {
+        let text = word.prefix();
+        let one = text.starts_with('-') && !text.starts_with("--");
+        if shell {
+            one && text.contains('c')
+        } else {
+            ["-c", "-m", "-e", "-E", "-n", "-p", "-r"].iter().any(|option| text.starts_with(option))
+                || matches!(
+                    text,
+                    "--eval" | "--print" | "--version" | "--help" | "-V" | "-v" | "-h"
+                )
+        }
+    };
+    let options = command.arguments().iter().take_while(|word| !word.is_no_option());
+    let forced = shell
+        && command.arguments().iter().any(|word| {
+            word.literal().is_some_and(|text| {
+                text.starts_with('-') && !text.starts_with("--") && text.contains('s')
+            })
+        });
+    let mut options = options;
+    !options.any(takes_text)
+        && (forced
+            || rest.first().is_none_or(|word| matches!(word.literal(), Some("-" | "/dev/stdin"))))
+}
+
+/// Returns what an `echo` or a plain `printf` with known arguments prints.
+pub(super) fn printed(command: &SimpleCommand) -> Option<String> {
+    let literal = |word: &Word| word.literal().map(str::to_owned);
+    match command.program()? {
+        "echo" => {
+            let words: Option<Vec<_>> = command
+                .arguments()
+                .iter()
+                .skip_while(|word| {
+                    matches!(word.literal(), Some("-n" | "-e" | "-E" | "-ne" | "-en"))
+                })
+                .map(literal)
+                .collect();
+            Some(words?.join(" ") + "\n")
+        }
+        "printf" => {
+            let words: Option<Vec<_>> = command.arguments().iter().map(literal).collect();
+            let words = words?;
+            let (format, values) = words.split_first()?;
+            let mut text = format.replace("\\n", "\n");
+            for value in values {
+                text = text.replacen("%s", value, 1);
+            }
+            Some(text)
+        }
+        _ => None,
+    }
+}
+
+/// Returns the folders that a `find` walks; `.` if it names none.
+pub(crate) fn find_starts(arguments: &[Word]) -> Vec<Word> {
+    let starts: Vec<_> = arguments
+        .iter()
+        .skip_while(|word| matches!(word.literal(), Some("-H" | "-L" | "-P")))
+        .take_while(|word| {
+            !word.prefix().starts_with('-') && !matches!(word.literal(), Some("(" | "!"))
+        })
+        .cloned()
+        .collect();
+    if starts.is_empty() { vec![Word::text(".")] } else { starts }
+}
+
+fn beneath(start: &Word, piece: Piece) -> Word {
+    start.joined(&Word::text("/")).joined(&Word { pieces: vec![piece] })
+}
+
+fn find(arguments: &[Word]) -> Vec<Launched> {
+    let mut launched = Vec::new();
+    let starts = find_starts(arguments);
+    let mut rest = arguments;
+    let mut tested = false;
+    while let Some((word, after)) = rest.split_first() {
+        rest = after;
+        match word.literal() {
+            Some("-exec" | "-execdir" | "-ok" | "-okdir") => {
+                let end = after.iter().position(|word| matches!(word.literal(), Some(";" | "+")));
+                let (line, after) = after.split_at(end.unwrap_or(after.len()));
+                rest = after;
+                for start in &starts {
+                    let found = beneath(start, Piece::Unknown(Unknown::default()));
+                    let words = line.iter().map(|word| word.replaced("{}", &found)).collect();
+                    launched.push(Launched::Command(SimpleCommand { words, ..Default::default() }));
+                }
+            }
+            Some("-delete") => {
+                for start in &starts {
+                    let found = match tested {
+                        true => Piece::Unknown(Unknown::default()),
+                        false => Piece::Glob("*".to_owned()),
+                    };
+                    let words = vec![Word::text("rm"), Word::text("-r"), beneath(start, found)];
+                    launched.push(Launched::Command(SimpleCommand { words, ..Default::default() }));
+                }
+            }
+            Some(
+                "-name" | "-iname" | "-path" | "-ipath" | "-wholename" | "-regex" | "-iregex"
+                | "-newer" | "-mtime" | "-mmin" | "-atime" | "-ctime" | "-size" | "-empty"
+                | "-user" | "-perm",
+            ) => tested = true,
+            _ => {}
+        }
+    }
+    launched
+}
+
+fn xargs(arguments: &[Word], feed: &[SimpleCommand]) -> Vec<Launched> {
+    const VALUED: &[&str] = &[
+        "-I",
+        "-n",
+        "-P",
+        "-L",
+        "-d",
+        "-a",
+        "-s",
+        "-E",
+        "--max-args",
+        "--max-procs",
+        "--max-lines",
+        "--delimiter",
+        "--arg-file",
+        "--max-chars",
+        "--process-slot-var",
+    ];
+    let line = skip_options(arguments, VALUED);
+    if line.is_empty() {
+        return Vec::new();
+    }
+    let unknown = || Piece::Unknown(Unknown::default());
+    let found = match feed {
+        [one] if one.program() == Some("find") => {
+            find_starts(one.arguments()).iter().map(|start| beneath(start, unknown())).collect()
+        }
+        _ => vec![Word { pieces: vec![unknown()] }],
+    };
+    let options = arguments.get(..arguments.len() - line.len()).unwrap_or_default();
+    let mark = options.iter().enumerate().find_map(|(index, word)| match word.literal()? {
+        "-I" => options.get(index + 1)?.literal().map(str::to_owned),
+        "-i" | "--replace" => Some("{}".to_owned()),
+        text => {
+            text.strip_prefix("--replace=").or_else(|| text.strip_prefix("-I")).map(str::to_owned)
+        }
+    });
+    found
+        .iter()
+        .map(|found| {
+            let mut words: Vec<_> = match &mark {
+                Some(mark) => line.iter().map(|word| word.replaced(mark, found)).collect(),
+                None => line.to_vec(),
+            };
+            if mark.is_none() {
+                words.push(found.clone());
+            }
+            Launched::Command(SimpleCommand { words, ..Default::default() })
+        })
+        .collect()
+}
+
+/// `git -c alias.x='!command' x` runs a command.
+fn git_aliases(arguments: &[Word]) -> Vec<Launched> {
+    let value = |word: &Word| {
+        let (name, value) = word.literal()?.split_once('=')?;
+        let text = value.strip_prefix('!').filter(|_| name.starts_with("alias."))?;
+        Some(Launched::Script { text: text.to_owned(), same_shell: false })
+    };
+    arguments.iter().filter_map(value).collect()
+}
+
+/// Returns the subcommand of a git command and what follows it, past git's own options.
+pub(crate) fn git_subcommand(arguments: &[Word]) -> Option<(&str, &[Word])> {
+    const VALUED: &[&str] = &[
+        "-C",
+        "-c",
+        "--git-dir",
+        "--work-tree",
+        "--namespace",
+        "--exec-path",
+        "--config-env",
+        "--super-prefix",
+    ];
+    let (name, arguments) = skip_options(arguments, VALUED).split_first()?;
+    Some((name.literal()?, arguments))
+}

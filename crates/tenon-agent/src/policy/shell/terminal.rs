@@ -1,0 +1,190 @@
+//! Commands that cannot work without a terminal, found before they hang.
+//!
+//! A command has no terminal and an empty standard input here: an editor would fail oddly, a
+//! monitor would never end. Each refusal says what to do instead.
+
+use super::launch::{git_subcommand, skip_options};
+use super::{Parsed, RedirectKind, SimpleCommand, Word};
+
+/// A command that needs a terminal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NeedsTerminal {
+    /// The command as written, unknown parts as `…`.
+    pub command: String,
+    /// What to do instead.
+    pub hint: &'static str,
+}
+
+const EDIT: &str = "use write_file or edit_file";
+const PAGE: &str = "use read_file, cat or head";
+const ONCE: &str =
+    "take one sample: ps, top -b -n 1, or the command with a time limit (timeout 10 …)";
+const LIMIT: &str = "give it a time limit (timeout 10 …) or read the end once (tail -n 50)";
+const PROGRAM: &str = "give it a program: -c 'code', a file, or standard input";
+const ANSWERS: &str = "use the options that answer its questions beforehand";
+
+/// Returns the first command that needs a terminal.
+pub(super) fn find(parsed: &Parsed) -> Option<NeedsTerminal> {
+    parsed.commands.iter().find_map(|command| {
+        let hint =
+            hint(command).or_else(|| endless(command).filter(|_| !is_limited(parsed, command)))?;
+        Some(NeedsTerminal { command: command.shown(), hint })
+    })
+}
+
+/// Says whether something ends the command: a time limit, or that it runs beside the others.
+fn is_limited(parsed: &Parsed, command: &SimpleCommand) -> bool {
+    let mut command = command;
+    while let Some(outer) = command.launched_by.and_then(|index| parsed.commands.get(index)) {
+        if outer.program() == Some("timeout") {
+            return true;
+        }
+        command = outer;
+    }
+    command.background
+}
+
+fn hint(command: &SimpleCommand) -> Option<&'static str> {
+    let arguments = command.arguments();
+    let has = |options: &[&str]| has(arguments, options);
+    if has(&["--version", "--help", "-version"]) {
+        return None;
+    }
+    let fed = command.piped_from.is_some()
+        || command
+            .redirects
+            .iter()
+            .any(|one| matches!(one.kind, RedirectKind::Read | RedirectKind::Text));
+    match command.program()? {
+        "vi" | "vim" | "nvim" | "view" | "ex" if has(&["-es", "-Es", "--headless"]) => None,
+        "vi" | "vim" | "nvim" | "view" | "vimdiff" | "nano" | "pico" | "micro" | "hx" | "helix"
+        | "joe" | "ne" | "mcedit" | "kak" | "ed" | "ex"
+            if !fed || command.program() != Some("ed") =>
+        {
+            Some(EDIT)
+        }
+        "emacs" if !has(&["--batch", "-batch", "--script", "--daemon"]) => Some(EDIT),
+        "less" | "more" | "most" | "pg" if !fed => Some(PAGE),
+        "htop" | "btop" | "atop" | "nvtop" | "bmon" | "nmon" | "glances" | "k9s" => Some(ONCE),
+        "top" if !has_letter(arguments, 'b') => Some(ONCE),
+        "iotop" if !has_letter(arguments, 'b') => Some(ONCE),
+        "python" | "python3" | "python2" | "node" | "bun" | "lua" | "ghci" | "irb" | "ipython"
+        | "R" | "julia" | "deno" | "iex" | "scala" | "jshell" | "bc" | "ocaml"
+            if !fed && arguments.is_empty() =>
+        {
+            Some(PROGRAM)
+        }
+        "python" | "python3" | "bash" | "sh" | "php" if has(&["-i", "-a"]) && !fed => Some(PROGRAM),
+        "ssh" if !fed && !has(&["-N", "-f", "-V", "-G", "-O", "-Q"]) => {
+            let rest = skip_options(arguments, SSH_VALUED);
+            (rest.len() == 1).then_some("give ssh a command to run: ssh HOST 'command'")
+        }
+        "sftp" | "telnet" | "ftp" if !fed && !has(&["-b"]) => Some(ANSWERS),
+        "psql" | "mysql" | "mariadb" if !fed && !has_sql(arguments) => Some(PROGRAM),
+        "gdb" | "lldb" if !fed && !has(&["-batch", "--batch", "-b"]) => {
+            Some("run the debugger in batch mode with its commands as options")
+        }
+        "passwd" | "visudo" | "vipw" | "vigr" | "dialog" | "whiptail" | "mc" | "ranger" | "nnn"
+        | "tig" | "lazygit" | "gitui" | "ncdu" | "alsamixer" | "nmtui" | "menuconfig" => {
+            Some(ANSWERS)
+        }
+        "fzf" if !has(&["-f", "--filter"]) => Some("use fzf --filter, or grep"),
+        "crontab" if has(&["-e"]) => Some("write the table to a file and load it: crontab FILE"),
+        "tmux" | "screen" if !has(&["-d", "-dm", "-dmS", "-ls", "ls", "kill-session"]) => {
+            Some("start it as an ordinary command")
+        }
+        "docker" | "podman" | "kubectl" | "nerdctl"
+            if has(&["-it", "-ti", "--tty"]) || (has(&["-i"]) && has(&["-t"])) =>
+        {
+            Some("leave out -it; there is no terminal")
+        }
+        "git" => git(command),
+        _ => None,
+    }
+}
+
+const SSH_VALUED: &[&str] = &[
+    "-b", "-c", "-D", "-E", "-e", "-F", "-I", "-i", "-J", "-L", "-l", "-m", "-o", "-p", "-R", "-S",
+    "-W", "-w", "-B",
+];
+
+fn endless(command: &SimpleCommand) -> Option<&'static str> {
+    let arguments = command.arguments();
+    match command.program()? {
+        "tail"
+            if has(arguments, &["--follow", "--follow=name", "--follow=descriptor"])
+                || has_letter(arguments, 'f')
+                || has_letter(arguments, 'F') =>
+        {
+            // `--pid` ends it.
+            (!arguments.iter().any(|word| word.prefix().starts_with("--pid"))).then_some(LIMIT)
+        }
+        "journalctl" if has(arguments, &["-f", "--follow"]) => Some(LIMIT),
+        "dmesg" if has(arguments, &["-w", "--follow", "-W"]) => Some(LIMIT),
+        "watch" => Some(ONCE),
+        _ => None,
+    }
+}
+
+fn git(command: &SimpleCommand) -> Option<&'static str> {
+    let (subcommand, arguments) = git_subcommand(command.arguments())?;
+    let given = command.assignments.iter().any(|(name, _)| name.ends_with("EDITOR"))
+        || command.arguments().iter().any(|word| word.prefix().starts_with("core.editor="));
+    let has = |options: &[&str]| has(arguments, options);
+    // `git commit -i` includes files; elsewhere `-i` asks.
+    let picks =
+        has(&["-p", "--patch", "--interactive"]) || (has(&["-i"]) && subcommand != "commit");
+    let message = arguments.iter().any(|word| {
+        let text = word.prefix();
+        [
+            "--message",
+            "--file",
+            "--reuse-message",
+            "--fixup=",
+            "--squash=",
+            "--no-edit",
+            "--dry-run",
+        ]
+        .iter()
+        .any(|option| text.starts_with(option))
+            || (text.starts_with('-') && !text.starts_with("--") && text.contains(['m', 'F', 'C']))
+    });
+    match subcommand {
+        "add" | "checkout" | "restore" | "reset" | "stash" | "clean" | "commit" if picks => {
+            Some("name the files, or apply a patch: git apply --cached")
+        }
+        "rebase" if has(&["-i", "--interactive", "--edit-todo"]) && !given => {
+            Some("set GIT_SEQUENCE_EDITOR to a command that edits the list, such as sed")
+        }
+        "commit" if !message && !given => Some("give the message: git commit -m 'message'"),
+        "tag" if !message && !given && has(&["-a", "-s", "--annotate"]) => {
+            Some("give the message: git tag -a NAME -m 'message'")
+        }
+        "mergetool" | "citool" | "gui" => Some("edit the conflicting files"),
+        "difftool" => Some("use git diff"),
+        _ => None,
+    }
+}
+
+fn has_sql(arguments: &[Word]) -> bool {
+    arguments.iter().any(|word| {
+        ["-c", "-e", "-f", "-l", "--command", "--execute", "--file", "--list"]
+            .iter()
+            .any(|option| word.prefix().starts_with(option))
+    })
+}
+
+fn has(arguments: &[Word], options: &[&str]) -> bool {
+    arguments
+        .iter()
+        .take_while(|word| word.literal() != Some("--"))
+        .any(|word| word.literal().is_some_and(|text| options.contains(&text)))
+}
+
+/// Says whether a letter is among the short options, alone or in a row such as `-nf`.
+fn has_letter(arguments: &[Word], letter: char) -> bool {
+    arguments.iter().take_while(|word| word.literal() != Some("--")).any(|word| {
+        let text = word.prefix();
+        text.starts_with('-') && !text.starts_with("--") && text.contains(letter)
+    })
+}

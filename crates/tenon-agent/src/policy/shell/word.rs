@@ -1,0 +1,464 @@
+//! Words of a command: what is known of them before bash runs.
+//!
+//! A word is a row of pieces. Quotes are gone, escapes are applied, and what only bash can know
+//! (variables, substitutions) stays as a piece of its own, so that a rule never mistakes a guess
+//! for a fact. Nothing here looks at the file system.
+
+use std::ops::Range;
+
+/// The most words that one word may become through braces and splitting; a bound on `{a,b}{c,d}…`.
+const WORDS_PER_WORD_MAX: usize = 64;
+
+/// One word of a simple command.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Word {
+    pub(crate) pieces: Vec<Piece>,
+}
+
+/// A part of a [`Word`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Piece {
+    /// Literal text, quotes removed.
+    Text(String),
+    /// An unquoted pattern, such as `*`.
+    Glob(String),
+    /// The home folder of a user; empty for one's own (`~`, `$HOME`).
+    Home(String),
+    /// The folder that the command runs in (`$PWD`, `~+`).
+    Folder,
+    /// What only bash knows.
+    Unknown(Unknown),
+    /// An unquoted `{`, `,` or `}`; gone once the word is finished.
+    Brace(char),
+    /// A boundary made by splitting an unquoted variable; gone once the word is finished.
+    Break,
+}
+
+/// The source of a piece that is only known when it runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Unknown {
+    /// The commands whose output it is, as indices into [`super::Parsed::commands`].
+    pub(crate) from: Range<usize>,
+    /// The variable it is the value of, if it is one that the command line did not set itself.
+    pub(crate) inherited: Option<String>,
+}
+
+impl Word {
+    /// Returns a word of literal text.
+    pub(crate) fn text(text: impl Into<String>) -> Word {
+        Word { pieces: vec![Piece::Text(text.into())] }
+    }
+
+    /// Returns the whole word, if all of it is known.
+    pub fn literal(&self) -> Option<&str> {
+        match self.pieces.as_slice() {
+            [] => Some(""),
+            [Piece::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns the literal text that the word begins with; empty if it begins otherwise.
+    pub fn prefix(&self) -> &str {
+        match self.pieces.first() {
+            Some(Piece::Text(text)) => text,
+            _ => "",
+        }
+    }
+
+    /// Returns the file name of the word taken as the path of a program, if that much is known.
+    pub fn program(&self) -> Option<&str> {
+        match self.pieces.as_slice() {
+            [] => None,
+            [Piece::Text(text)] => Some(text.rsplit('/').next().unwrap_or(text)),
+            [.., Piece::Text(text)] => text.rsplit_once('/').map(|(_, name)| name),
+            _ => None,
+        }
+    }
+
+    /// Says whether the word surely is not an option: it begins with known text other than `-`.
+    pub(crate) fn is_no_option(&self) -> bool {
+        match self.pieces.first() {
+            None => true,
+            Some(Piece::Text(text)) => !text.starts_with('-'),
+            Some(Piece::Home(_) | Piece::Folder) => true,
+            Some(_) => false,
+        }
+    }
+
+    /// Returns the sources of what is unknown in the word.
+    pub(crate) fn unknown(&self) -> impl Iterator<Item = &Unknown> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Unknown(unknown) => Some(unknown),
+            _ => None,
+        })
+    }
+
+    /// Returns the word with literal text removed from its front, if it begins so.
+    pub(crate) fn strip_prefix(&self, prefix: &str) -> Option<Word> {
+        let rest = self.prefix().strip_prefix(prefix)?;
+        let mut pieces = self.pieces.clone();
+        match pieces.first_mut() {
+            Some(Piece::Text(text)) => *text = rest.to_owned(),
+            _ => return prefix.is_empty().then(|| self.clone()),
+        }
+        Some(Word { pieces }.merged())
+    }
+
+    /// Returns this word followed by another, as one word.
+    pub(crate) fn joined(&self, other: &Word) -> Word {
+        let mut pieces = self.pieces.clone();
+        pieces.extend(other.pieces.iter().cloned());
+        Word { pieces }.merged()
+    }
+
+    /// Puts `value` wherever the literal `mark` stands, as `find` and `xargs` do.
+    pub(crate) fn replaced(&self, mark: &str, value: &Word) -> Word {
+        let mut pieces = Vec::new();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) if !mark.is_empty() => {
+                    for (index, part) in text.split(mark).enumerate() {
+                        if index > 0 {
+                            pieces.extend(value.pieces.iter().cloned());
+                        }
+                        pieces.push(Piece::Text(part.to_owned()));
+                    }
+                }
+                other => pieces.push(other.clone()),
+            }
+        }
+        Word { pieces }.merged()
+    }
+
+    /// Returns bash source for the word when it is itself a script (`sh -c WORD`); what is
+    /// unknown in it stays a variable. `None` if the script begins with something unknown.
+    pub(crate) fn script(&self) -> Option<String> {
+        if matches!(self.pieces.first(), Some(Piece::Unknown(_))) {
+            return None;
+        }
+        let mut script = String::new();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) | Piece::Glob(text) => script.push_str(text),
+                Piece::Home(user) => {
+                    script.push('~');
+                    script.push_str(user);
+                }
+                Piece::Folder => script.push_str("${PWD}"),
+                Piece::Unknown(_) => script.push_str("${_}"),
+                Piece::Brace(character) => script.push(*character),
+                Piece::Break => script.push(' '),
+            }
+        }
+        Some(script)
+    }
+
+    /// Returns the word for people: unknown parts as `…`.
+    pub(crate) fn shown(&self) -> String {
+        let mut shown = String::new();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) | Piece::Glob(text) => shown.push_str(text),
+                Piece::Home(user) => {
+                    shown.push('~');
+                    shown.push_str(user);
+                }
+                Piece::Folder => shown.push_str("$PWD"),
+                Piece::Unknown(Unknown { inherited: Some(name), .. }) => {
+                    shown.push('$');
+                    shown.push_str(name);
+                }
+                Piece::Unknown(_) => shown.push('…'),
+                Piece::Brace(character) => shown.push(*character),
+                Piece::Break => shown.push(' '),
+            }
+        }
+        shown
+    }
+
+    fn merged(self) -> Word {
+        let mut pieces: Vec<Piece> = Vec::with_capacity(self.pieces.len());
+        for piece in self.pieces {
+            match (pieces.last_mut(), piece) {
+                (Some(Piece::Text(before)), Piece::Text(text)) => before.push_str(&text),
+                (_, Piece::Text(text)) if text.is_empty() => {}
+                (_, piece) => pieces.push(piece),
+            }
+        }
+        Word { pieces }
+    }
+}
+
+/// Makes words of raw pieces: expands braces, splits at breaks, joins neighbouring text.
+pub(crate) fn finish(pieces: Vec<Piece>, quoted: bool) -> Vec<Word> {
+    let split = pieces.contains(&Piece::Break);
+    let mut expanded = Vec::new();
+    if pieces.iter().any(|piece| matches!(piece, Piece::Brace('{'))) {
+        expand_braces(pieces, &mut expanded);
+    } else {
+        expanded.push(pieces);
+    }
+    let mut words = Vec::new();
+    for pieces in expanded {
+        if !split {
+            words.push(Word { pieces: plain_braces(pieces) }.merged());
+            continue;
+        }
+        for part in pieces.split(|piece| *piece == Piece::Break) {
+            let word = Word { pieces: plain_braces(part.to_vec()) }.merged();
+            if quoted || !word.pieces.is_empty() {
+                words.push(word);
+            }
+        }
+    }
+    words
+}
+
+/// Turns unquoted text, as written, into pieces. `start` says that the word begins here, where
+/// `~` has its meaning.
+pub(crate) fn unquoted(text: &str, start: bool) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    if start && let Some(after) = text.strip_prefix('~') {
+        let end = after.find('/').unwrap_or(after.len());
+        let (user, tail) = after.split_at(end);
+        if user.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.')) {
+            pieces.push(Piece::Home(user.to_owned()));
+            rest = tail;
+        } else if user == "+" {
+            pieces.push(Piece::Folder);
+            rest = tail;
+        } else if user == "-" {
+            pieces.push(Piece::Unknown(Unknown::default()));
+            rest = tail;
+        }
+    }
+    let mut characters = rest.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => match characters.next() {
+                Some('\n') => {}
+                Some(escaped) => push_text(&mut pieces, escaped),
+                None => push_text(&mut pieces, '\\'),
+            },
+            '*' | '?' | '[' => pieces.push(Piece::Glob(character.to_string())),
+            '{' | '}' | ',' => pieces.push(Piece::Brace(character)),
+            other => push_text(&mut pieces, other),
+        }
+    }
+    pieces
+}
+
+/// Turns the inside of double quotes, as written, into text.
+pub(crate) fn double_quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match (character, characters.peek()) {
+            ('\\', Some('\n')) => {
+                characters.next();
+            }
+            ('\\', Some(&escaped)) if matches!(escaped, '$' | '`' | '"' | '\\') => {
+                out.push(escaped);
+                characters.next();
+            }
+            _ => out.push(character),
+        }
+    }
+    out
+}
+
+/// Turns the inside of `$'…'` into text; `None` if a quote ends it early, which is then not what
+/// the grammar took it for.
+pub(crate) fn dollar_quoted(text: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '\'' => return None,
+            '\\' => {}
+            other => {
+                out.push(other);
+                continue;
+            }
+        }
+        let number = |characters: &mut std::iter::Peekable<std::str::Chars>, radix, digits_max| {
+            let mut value = 0;
+            for _ in 0..digits_max {
+                let Some(digit) = characters.peek().and_then(|c| c.to_digit(radix)) else { break };
+                value = value * radix + digit;
+                characters.next();
+            }
+            char::from_u32(value)
+        };
+        let escaped = match characters.next()? {
+            'n' => '\n',
+            't' => '\t',
+            'r' => '\r',
+            'a' => '\u{7}',
+            'b' => '\u{8}',
+            'v' => '\u{b}',
+            'f' => '\u{c}',
+            'e' | 'E' => '\u{1b}',
+            'x' => number(&mut characters, 16, 2)?,
+            'u' => number(&mut characters, 16, 4)?,
+            'U' => number(&mut characters, 16, 7)?,
+            'c' => char::from_u32(u32::from(characters.next()?) & 0x1f)?,
+            first @ '0'..='7' => {
+                let mut value = first.to_digit(8)?;
+                for _ in 0..2 {
+                    let Some(digit) = characters.peek().and_then(|c| c.to_digit(8)) else { break };
+                    value = value * 8 + digit;
+                    characters.next();
+                }
+                char::from_u32(value & 0xff)?
+            }
+            other @ ('\\' | '\'' | '"' | '?') => other,
+            other => {
+                out.push('\\');
+                other
+            }
+        };
+        if escaped == '\0' {
+            return None;
+        }
+        out.push(escaped);
+    }
+    Some(out)
+}
+
+/// Turns the known value of a variable into pieces, split and globbed as bash does unquoted.
+pub(crate) fn split_value(pieces: &[Piece]) -> Vec<Piece> {
+    let mut out = Vec::new();
+    for piece in pieces {
+        let Piece::Text(text) = piece else {
+            out.push(piece.clone());
+            continue;
+        };
+        for character in text.chars() {
+            match character {
+                ' ' | '\t' | '\n' => out.push(Piece::Break),
+                '*' | '?' | '[' => out.push(Piece::Glob(character.to_string())),
+                other => push_text(&mut out, other),
+            }
+        }
+    }
+    out
+}
+
+fn push_text(pieces: &mut Vec<Piece>, character: char) {
+    match pieces.last_mut() {
+        Some(Piece::Text(text)) => text.push(character),
+        _ => pieces.push(Piece::Text(character.to_string())),
+    }
+}
+
+fn plain_braces(pieces: Vec<Piece>) -> Vec<Piece> {
+    pieces
+        .into_iter()
+        .map(|piece| match piece {
+            Piece::Brace(character) => Piece::Text(character.to_string()),
+            other => other,
+        })
+        .collect()
+}
+
+/// Expands the first brace list of a word, then the rest of each result, up to the bound.
+fn expand_braces(pieces: Vec<Piece>, out: &mut Vec<Vec<Piece>>) {
+    let mut pending = vec![pieces];
+    while let Some(pieces) = pending.pop() {
+        if out.len() + pending.len() >= WORDS_PER_WORD_MAX {
+            out.push(vec![Piece::Unknown(Unknown::default())]);
+            return;
+        }
+        let Some((open, commas, close)) = brace_list(&pieces) else {
+            out.push(pieces);
+            continue;
+        };
+        let mut starts = vec![open];
+        starts.extend(&commas);
+        let mut ends = commas;
+        ends.push(close);
+        // The last alternative is pushed first, so that words come out in the order of bash.
+        for (start, end) in starts.into_iter().zip(ends).rev() {
+            let before = pieces.iter().take(open);
+            let middle = pieces.iter().take(end).skip(start + 1);
+            let after = pieces.iter().skip(close + 1);
+            pending.push(before.chain(middle).chain(after).cloned().collect());
+        }
+    }
+}
+
+/// Finds the first `{` that has a comma and a `}` of its own.
+fn brace_list(pieces: &[Piece]) -> Option<(usize, Vec<usize>, usize)> {
+    for (open, piece) in pieces.iter().enumerate() {
+        if *piece != Piece::Brace('{') {
+            continue;
+        }
+        let mut depth = 0usize;
+        let mut commas = Vec::new();
+        for (index, piece) in pieces.iter().enumerate().skip(open) {
+            match piece {
+                Piece::Brace('{') => depth += 1,
+                Piece::Brace(',') if depth == 1 => commas.push(index),
+                Piece::Brace('}') => {
+                    depth -= 1;
+                    if depth == 0 {
+                        if !commas.is_empty() {
+                            return Some((open, commas, index));
+                        }
+                        break;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Word, dollar_quoted, finish, unquoted};
+
+    #[test]
+    fn braces_become_words_in_the_order_of_bash() {
+        for (text, want) in [
+            ("a{b,c}d", "abd acd"),
+            ("{a,b}{c,d}", "ac ad bc bd"),
+            ("a{b,{c,d}}", "ab ac ad"),
+            ("{a}", "{a}"),
+            ("{}", "{}"),
+            ("a,b", "a,b"),
+            ("{a{b,c}", "{ab {ac"),
+            ("{,x}", " x"),
+            ("\\{a,b\\}", "{a,b}"),
+        ] {
+            let words: Vec<_> =
+                finish(unquoted(text, true), false).iter().map(Word::shown).collect();
+            assert_eq!(words.join(" "), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_flood_of_braces_is_bounded() {
+        assert!(finish(unquoted(&"{a,b}".repeat(100), true), false).len() <= 64);
+        assert!(finish(unquoted(&"{".repeat(2000), true), false).len() == 1);
+    }
+
+    #[test]
+    fn dollar_quotes_are_decoded_or_doubted() {
+        for (text, want) in [
+            (r"\x72m", Some("rm")),
+            (r"\162m", Some("rm")),
+            (r"\u0072m", Some("rm")),
+            (r"a\'b", Some("a'b")),
+            (r"a\\' ; rm", None),
+            (r"a\0b", None),
+            (r"\q", Some(r"\q")),
+        ] {
+            assert_eq!(dollar_quoted(text).as_deref(), want, "{text}");
+        }
+    }
+}

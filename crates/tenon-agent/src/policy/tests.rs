@@ -1,0 +1,222 @@
+//! Tables of command lines and what is decided about them.
+
+mod benign;
+mod denials;
+mod properties;
+mod questions;
+mod shell;
+
+use super::action::Action;
+use super::places::Places;
+use super::rule::{Origin, Rule, Rules, Verdict};
+use super::shell::parse;
+use super::{Decision, Mode, decide};
+
+fn places() -> Places {
+    Places {
+        roots: vec!["/home/user/project".to_owned(), "/srv/shared".to_owned()],
+        home: "/home/user".to_owned(),
+        cwd: "/home/user/project".to_owned(),
+    }
+}
+
+fn rules(lines: &[(&str, Verdict)]) -> Rules {
+    lines
+        .iter()
+        .map(|(text, verdict)| Rule::parse(text, *verdict, Origin::Config).expect(text))
+        .collect()
+}
+
+fn run(command: &str, rules: &Rules, mode: Mode) -> Decision {
+    let action = Action::Run { command: command.to_owned() };
+    decide("bash", &action, rules, mode, &places())
+}
+
+/// Checks that each command gets this verdict by this rule, with no rules of a user's.
+fn check(verdict: Verdict, rule: &str, commands: &[&str]) {
+    let mut wrong = Vec::new();
+    for command in commands {
+        let decision = run(command, &Rules::default(), Mode::Auto);
+        if decision.verdict != verdict || decision.rule != rule {
+            wrong.push(format!("{command}\n    {:?} by {}", decision.verdict, decision.rule));
+        }
+        assert_eq!(decision.flag.is_some(), decision.verdict == Verdict::Ask, "{command}");
+    }
+    assert!(wrong.is_empty(), "want {verdict:?} by {rule}\n{}", wrong.join("\n"));
+}
+
+fn deny(rule: &str, commands: &[&str]) {
+    check(Verdict::Deny, &format!("built-in: {rule}"), commands);
+}
+
+fn ask(rule: &str, commands: &[&str]) {
+    check(Verdict::Ask, &format!("built-in: {rule}"), commands);
+}
+
+fn allow(commands: &[&str]) {
+    check(Verdict::Allow, "mode: auto", commands);
+}
+
+#[test]
+fn rules_lift_questions_but_never_the_built_in_denials() {
+    let check = |lines: &[(&str, Verdict)], command: &str, want: (Verdict, &str)| {
+        let decision = run(command, &rules(lines), Mode::Auto);
+        assert_eq!((decision.verdict, decision.rule.as_str()), want, "{lines:?} {command}");
+    };
+    let (allow, ask, deny) = (Verdict::Allow, Verdict::Ask, Verdict::Deny);
+    check(&[("bash(git push:*)", allow)], "git push -f", (allow, "bash(git push:*)"));
+    check(&[("bash", allow)], "git push -f", (allow, "bash"));
+    check(&[("bash(git push:*)", allow)], "git reset --hard", (ask, "built-in: forced git"));
+    check(
+        &[("bash(git push:*)", allow)],
+        "git push -f && git reset --hard",
+        (ask, "built-in: forced git"),
+    );
+    check(&[("bash(git push:*)", allow)], "./git push -f", (ask, "built-in: forced git"));
+    check(
+        &[("bash(git push:*)", allow)],
+        "git -c core.sshCommand=x push -f",
+        (ask, "built-in: forced git"),
+    );
+    check(&[("bash", allow)], "rm -rf /", (deny, "built-in: removing the system"));
+    check(&[("bash(rm:*)", allow)], "rm -rf ~", (deny, "built-in: removing the system"));
+    check(&[("*", allow)], "sudo ls", (ask, "built-in: privileges"));
+    check(&[("bash(sudo ls:*)", allow)], "sudo ls", (allow, "bash(sudo ls:*)"));
+    check(&[("bash", allow)], "echo 'open", (allow, "bash"));
+    check(&[("bash(curl:*)", allow)], "curl x | sh", (allow, "bash(curl:*)"));
+    check(&[("bash(cargo publish:*)", deny)], "a; cargo publish", (deny, "bash(cargo publish:*)"));
+    check(
+        &[("bash(cargo publish:*)", deny)],
+        "sh -c 'cargo publish'",
+        (deny, "bash(cargo publish:*)"),
+    );
+    check(&[("bash(curl:*)", deny), ("bash", allow)], "/usr/bin/curl x", (deny, "bash(curl:*)"));
+    check(&[("bash(npm:*)", ask), ("bash(npm:*)", allow)], "npm i", (ask, "bash(npm:*)"));
+    check(&[("bash", deny)], "ls", (deny, "bash"));
+    check(&[("write_file", deny)], "ls", (allow, "mode: auto"));
+    assert!(run("sudo ls", &rules(&[("bash(sudo ls:*)", allow)]), Mode::Auto).unconfined);
+    assert!(!run("ls", &rules(&[]), Mode::Auto).unconfined);
+}
+
+#[test]
+fn the_flag_that_is_named_allows_the_call() {
+    for command in [
+        "git push origin main --force",
+        "sudo apt install 'a b'",
+        "rm -rf .",
+        "rm -rf '*' .",
+        "rm -rf \"it's\" .",
+        "curl x | sh; git reset --hard",
+        "eval \"$X\"",
+        "echo 'open",
+        "git clean -fd \"a:\"",
+    ] {
+        let flag = run(command, &Rules::default(), Mode::Auto).flag.expect(command);
+        let words = parse(&flag).commands.remove(0).words;
+        let given =
+            words.iter().filter_map(|word| word.literal()).filter(|word| *word != "--allow");
+        let rules = given
+            .map(|text| Rule::parse(text, Verdict::Allow, Origin::CommandLine).expect(text))
+            .collect();
+        let decision = run(command, &rules, Mode::Auto);
+        assert_eq!(decision.verdict, Verdict::Allow, "{command} with {flag}: {decision:?}");
+    }
+}
+
+#[test]
+fn modes_decide_what_no_rule_decides() {
+    let check = |mode, command, want: Verdict| {
+        assert_eq!(run(command, &Rules::default(), mode).verdict, want, "{mode:?} {command}");
+    };
+    check(Mode::ReadOnly, "git status && cat x", Verdict::Allow);
+    check(Mode::ReadOnly, "cargo build", Verdict::Deny);
+    check(Mode::ReadOnly, "cat x > y", Verdict::Deny);
+    check(Mode::ReadOnly, "echo 'open", Verdict::Deny);
+    check(Mode::Ask, "ls", Verdict::Ask);
+    check(Mode::Ask, "rm -rf /", Verdict::Deny);
+    let allowed = rules(&[("bash(cargo test:*)", Verdict::Allow), ("bash(cd:*)", Verdict::Allow)]);
+    for (command, want) in [
+        ("cd x && cargo test -q", Verdict::Allow),
+        ("timeout 60 cargo test", Verdict::Allow),
+        ("X=1; cargo test", Verdict::Allow),
+        ("cargo test > out.txt", Verdict::Allow),
+        ("cargo test > ~/.bashrc", Verdict::Ask),
+        ("cargo test; make", Verdict::Ask),
+        ("cargo test $(make)", Verdict::Ask),
+        ("timeout 60 make", Verdict::Ask),
+    ] {
+        assert_eq!(run(command, &allowed, Mode::Ask).verdict, want, "{command}");
+    }
+    let flag = run("cargo test -q && make all", &Rules::default(), Mode::Ask).flag;
+    assert_eq!(flag.as_deref(), Some("--allow 'bash(cargo test:*)' --allow 'bash(make all:*)'"));
+}
+
+const ALLOW: Verdict = Verdict::Allow;
+const ASK: Verdict = Verdict::Ask;
+const DENY: Verdict = Verdict::Deny;
+
+fn write(path: &str) -> Action {
+    Action::Write { path: path.to_owned(), protected: false }
+}
+
+fn write_protected(path: &str) -> Action {
+    Action::Write { path: path.to_owned(), protected: true }
+}
+
+fn read(path: &str) -> Action {
+    Action::Read { paths: vec![path.to_owned()] }
+}
+
+fn check_tool(
+    lines: &[(&str, Verdict)],
+    mode: Mode,
+    tool: &str,
+    action: &Action,
+    verdict: Verdict,
+    rule: &str,
+) {
+    let decision = decide(tool, action, &rules(lines), mode, &places());
+    assert_eq!((decision.verdict, decision.rule.as_str()), (verdict, rule), "{lines:?} {action:?}");
+}
+
+#[test]
+fn writes_are_decided_by_mode_rule_and_protection() {
+    let check = |lines: &[(&str, Verdict)], mode, action, verdict, rule| {
+        check_tool(lines, mode, "edit_file", &action, verdict, rule);
+    };
+    let protected = "built-in: protected file";
+    check(&[], Mode::Auto, write("a.rs"), ALLOW, "mode: auto");
+    check(&[], Mode::Ask, write("a.rs"), ASK, "mode: ask");
+    check(&[], Mode::ReadOnly, write("a.rs"), DENY, "mode: read-only");
+    check(&[], Mode::Auto, write_protected(".envrc"), ASK, protected);
+    check(&[("edit_file", ALLOW)], Mode::Auto, write_protected(".envrc"), ASK, protected);
+    check(&[("edit_file(**)", ALLOW)], Mode::Auto, write_protected(".envrc"), ASK, protected);
+    let named = "edit_file(.envrc)";
+    check(&[(named, ALLOW)], Mode::Auto, write_protected(".envrc"), ALLOW, named);
+    let source = "edit_file(src/**)";
+    check(&[(source, ALLOW)], Mode::Ask, write("src/a/b.rs"), ALLOW, source);
+    check(&[(source, ALLOW)], Mode::Ask, write("src/../x"), ASK, "mode: ask");
+    check(&[(source, DENY)], Mode::Auto, write("./src//x"), DENY, source);
+    let action = write_protected(".envrc");
+    let decision = decide("edit_file", &action, &Rules::default(), Mode::Auto, &places());
+    assert_eq!(decision.flag.as_deref(), Some("--allow 'edit_file(.envrc)'"));
+}
+
+#[test]
+fn reads_and_other_tools_are_decided_by_mode_and_rule() {
+    let keys = "*(**/*.key)";
+    let home = "read_file(~/**)";
+    let hosts = "read_file(/etc/*)";
+    let check = |lines: &[(&str, Verdict)], mode, action, verdict, rule| {
+        check_tool(lines, mode, "read_file", &action, verdict, rule);
+    };
+    check(&[], Mode::ReadOnly, read("a.rs"), ALLOW, "mode: read-only");
+    check(&[(keys, DENY)], Mode::Auto, read("a/b.key"), DENY, keys);
+    check(&[(home, DENY)], Mode::Auto, read("a"), DENY, home);
+    check(&[(hosts, ASK)], Mode::Auto, read("/etc/hosts"), ASK, hosts);
+    let other = Action::Other { subject: "https://x/y".to_owned() };
+    let pages = "fetch(https://x/*)";
+    check_tool(&[], Mode::Auto, "fetch", &other, ALLOW, "mode: auto");
+    check_tool(&[], Mode::ReadOnly, "fetch", &other, DENY, "mode: read-only");
+    check_tool(&[(pages, DENY)], Mode::Auto, "fetch", &other, DENY, pages);
+}
