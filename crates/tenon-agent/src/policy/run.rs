@@ -78,6 +78,11 @@ fn ask_each(parsed: &Parsed, allows: &[&Rule], places: &Places) -> Option<Decisi
     let first = open.first()?;
     let mut flags = Vec::new();
     for command in &open {
+        // What an unnamed program may turn out to be needs no rule of its own.
+        let by = command.launched_by.and_then(|index| parsed.commands.get(index));
+        if by.is_some_and(|outer| outer.program().is_none()) {
+            continue;
+        }
         let rule = naming(command, command.words.len().min(2));
         if !flags.contains(&rule) {
             flags.push(rule);

@@ -147,6 +147,8 @@ fn modes_decide_what_no_rule_decides() {
     ] {
         assert_eq!(run(command, &allowed, Mode::Ask).verdict, want, "{command}");
     }
+    let flag = run("$PYTHON -m pytest", &Rules::default(), Mode::Ask).flag;
+    assert_eq!(flag.as_deref(), Some("--allow 'bash'"));
     let flag = run("cargo test -q && make all", &Rules::default(), Mode::Ask).flag;
     assert_eq!(flag.as_deref(), Some("--allow 'bash(cargo test:*)' --allow 'bash(make all:*)'"));
 }

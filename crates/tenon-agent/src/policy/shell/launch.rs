@@ -74,6 +74,9 @@ const SHELL_VALUED: &[&str] = &["-o", "+o", "-O", "+O", "--rcfile", "--init-file
 
 /// Returns what `command` would start; `feed` are the commands whose output it reads.
 pub(super) fn launched(command: &SimpleCommand, feed: &[SimpleCommand]) -> Vec<Launched> {
+    if let Some(words) = without_inherited(&command.words) {
+        return vec![Launched::Command(SimpleCommand { words, ..Default::default() })];
+    }
     let Some(name) = command.program() else { return Vec::new() };
     let arguments = command.arguments();
     match name {
@@ -103,6 +106,16 @@ pub(super) fn launched(command: &SimpleCommand, feed: &[SimpleCommand]) -> Vec<L
             .find(|launcher| launcher.name == name)
             .map_or_else(Vec::new, |launcher| through(launcher, command)),
     }
+}
+
+/// Returns the command as it is if the variables in its name are not set: `$SUDO rm` and `r${x}m`
+/// are then `rm`. `None` if there are none.
+fn without_inherited(words: &[Word]) -> Option<Vec<Word>> {
+    let (first, rest) = words.split_first()?;
+    let name = first.without_inherited()?;
+    let name = (!name.pieces.is_empty()).then_some(name);
+    let words: Vec<_> = name.into_iter().chain(rest.iter().cloned()).collect();
+    (!words.is_empty()).then_some(words)
 }
 
 /// Says whether a program only runs its arguments, so that a rule for those covers it.

@@ -50,7 +50,7 @@ pub(super) fn agrees(tree: &Tree, script: &str) -> bool {
             }
             end = node.end_byte().max(end);
         }
-        if !words_are_apart(node) {
+        if !words_are_apart(node, script) {
             return false;
         }
         if node.kind() == "string" {
@@ -75,7 +75,7 @@ fn is_blank(text: &str) -> bool {
 
 /// Says whether the words of a node have something between them; bash knows no other end of a
 /// word. Those of a command are joined by the walk.
-fn words_are_apart(node: Node) -> bool {
+fn words_are_apart(node: Node, script: &str) -> bool {
     let lists = [
         "declaration_command",
         "unset_command",
@@ -86,10 +86,26 @@ fn words_are_apart(node: Node) -> bool {
         "herestring_redirect",
     ];
     let command = node.kind() == "command";
+    let text = script.get(node.byte_range()).unwrap_or_default();
+    match node.kind() {
+        // `!x` is one word.
+        "negated_command" => {
+            return text.strip_prefix('!').is_some_and(|rest| rest.starts_with([' ', '\t']));
+        }
+        // `-f2>&1` redirects the output of `-f2`, `$ x` is two words, a test ends with its line.
+        "file_descriptor" => return text.chars().all(|c| c.is_ascii_digit()),
+        "simple_expansion" => return !text.contains([' ', '\t', '\n']),
+        "test_command" => return text.starts_with("[[") || !text.contains('\n'),
+        _ => {}
+    }
     if !command && !lists.contains(&node.kind()) {
         return true;
     }
     let children = children_of(node);
+    // After `=~` the grammar sees a pattern that runs over `;` and `&`, also outside `[[ ]]`.
+    if command && children.iter().any(|child| child.kind() == "regex") {
+        return false;
+    }
     children.iter().zip(children.iter().skip(1)).all(|(left, right)| {
         let assigned = left.kind() == "variable_assignment";
         left.end_byte() < right.start_byte()

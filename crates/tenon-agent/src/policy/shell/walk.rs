@@ -292,38 +292,36 @@ impl Walker {
         more_words: Vec<Word>,
     ) {
         let mut command = SimpleCommand { redirects, ..Default::default() };
-        let mut trailing = Vec::new();
-        let mut word_end = 0;
+        let mut words: Vec<(Vec<Piece>, usize)> = Vec::new();
         for child in children_of(node) {
-            let before = command.words.len();
             match child.kind() {
                 "variable_assignment" => {
-                    if let Some(assignment) = self.assigned(child, source) {
-                        command.assignments.push(assignment);
-                    }
+                    command.assignments.extend(self.assigned(child, source));
                 }
                 "file_redirect" | "herestring_redirect" => {
+                    let mut trailing = Vec::new();
                     self.redirect(child, source, &mut command.redirects, &mut trailing);
+                    words.extend(trailing.into_iter().map(|word| (word.pieces, 0)));
                 }
                 "subshell" => self.isolated(|walker| walker.children(child, source)),
-                "command_name" => {
-                    for name in named_children(child) {
-                        command.words.extend(self.words(name, source));
+                _ => {
+                    let word = child.named_child(0).filter(|_| child.kind() == "command_name");
+                    let pieces = match child.is_named() {
+                        true => self.pieces(word.unwrap_or(child), source),
+                        false => vec![Piece::Text(source.text(child).to_owned())],
+                    };
+                    // The grammar takes `\d'd'\e'f'` for two words; without a blank it is one.
+                    match words.last_mut() {
+                        Some((before, end)) if *end == child.start_byte() => {
+                            before.extend(pieces);
+                            *end = child.end_byte();
+                        }
+                        _ => words.push((pieces, child.end_byte())),
                     }
                 }
-                _ if child.is_named() => command.words.extend(self.words(child, source)),
-                _ => command.words.push(Word::text(source.text(child))),
             }
-            // The grammar takes `\d'd'\e'f'` for two words; without a blank it is one.
-            if before > 0 && command.words.len() > before && child.start_byte() == word_end {
-                let rest = command.words.split_off(before - 1);
-                command.words.extend(rest.iter().cloned().reduce(|all, part| all.joined(&part)));
-            }
-            if command.words.len() > before || is_word(child.kind()) {
-                word_end = child.end_byte();
-            }
-            command.words.append(&mut trailing);
         }
+        command.words.extend(words.into_iter().flat_map(|(pieces, _)| word::finish(pieces, false)));
         command.words.extend(more_words);
         self.finish(command);
     }
@@ -421,6 +419,9 @@ impl Walker {
     fn assigned(&mut self, node: Node, source: Source) -> Option<(String, Word)> {
         let name = node.child_by_field_name("name")?;
         self.statement(name, source);
+        if !is_name(source.text(name).split('[').next().unwrap_or_default()) {
+            self.doubt("bash takes a part of it for a command and not for an assignment");
+        }
         let appended = children_of(node).iter().any(|child| child.kind() == "+=");
         let value = match node.child_by_field_name("value") {
             Some(value) if value.kind() == "array" => {

@@ -105,6 +105,16 @@ impl Word {
         Some(Word { pieces }.merged())
     }
 
+    /// Returns the word as it is when none of its inherited variables is set; `None` if it has none.
+    pub(crate) fn without_inherited(&self) -> Option<Word> {
+        let inherited =
+            |piece: &Piece| matches!(piece, Piece::Unknown(unknown) if unknown.inherited.is_some());
+        self.pieces.iter().any(inherited).then(|| {
+            let pieces = self.pieces.iter().filter(|piece| !inherited(piece)).cloned().collect();
+            Word { pieces }.merged()
+        })
+    }
+
     /// Returns this word followed by another, as one word.
     pub(crate) fn joined(&self, other: &Word) -> Word {
         let mut pieces = self.pieces.clone();
