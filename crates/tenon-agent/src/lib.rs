@@ -1,3 +1,40 @@
-//! The agent as a library.
+//! The agent as a library: one loop, a map from tool names to tools, and layers around a call.
+//!
+//! No terminal, environment or home folder: whatever the agent needs of those is given to it in
+//! [`AgentOptions`]. An agent with one tool, on a scripted model:
+//!
+//! ```
+#![doc = include_str!("../examples/own_tool.rs")]
+//! ```
 
-pub mod policy;
+mod agent;
+mod context;
+mod event;
+mod input;
+mod layers;
+mod options;
+mod policy;
+mod session;
+mod tools;
+mod turn;
+
+pub use agent::{Agent, TurnOutcome};
+pub use context::{INSTRUCTIONS_BYTES_MAX, Instruction, SYSTEM_PROMPT};
+pub use event::{
+    CallEvent, EndReason, LOG_VERSION, Live, ModelEvent, Record, SessionEvent, SessionNote,
+    TurnEvent, Update, View,
+};
+pub use input::{Answer, FrontEnd, Prompt, Question, Silent};
+pub use layers::{Layer, RESULT_CHARS_MAX, Rest};
+pub use options::AgentOptions;
+pub use policy::{
+    Action, ApprovedCall, Decision, Mode, Origin, Places, Rule, RuleError, Rules, Verdict, decide,
+};
+pub use session::{
+    LogError, Session, SessionLog, SessionSummary, list as list_sessions, read as read_session,
+};
+pub use tools::{
+    AnyTool, ArgumentError, Effect, PreparedCall, Progress, Sandbox, Tool, ToolContext, ToolOutput,
+    Tools, tool,
+};
+pub use turn::TurnLimits;

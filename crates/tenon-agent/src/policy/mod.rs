@@ -4,18 +4,21 @@
 //! questions are lifted by a rule of the user's that names the command. This is a courtesy to
 //! people, not a wall: what a command may touch is held by the kernel.
 
-pub mod action;
+mod action;
 mod builtin;
-pub mod places;
-pub mod rule;
+mod call;
+mod places;
+mod rule;
 mod run;
-pub mod shell;
+pub(crate) mod shell;
 #[cfg(test)]
 mod tests;
 
-use action::Action;
-use places::Places;
-use rule::{Origin, Rule, Rules, Verdict};
+pub use action::Action;
+pub use call::ApprovedCall;
+pub(crate) use call::{Judged, ProposedCall, judge};
+pub use places::Places;
+pub use rule::{Origin, Rule, RuleError, Rules, Verdict};
 
 /// How much is asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -58,7 +61,13 @@ impl Decision {
 }
 
 /// Decides what is done with a call of `tool`.
-pub fn decide(tool: &str, action: &Action, rules: &Rules, mode: Mode, places: &Places) -> Decision {
+pub(crate) fn decide(
+    tool: &str,
+    action: &Action,
+    rules: &Rules,
+    mode: Mode,
+    places: &Places,
+) -> Decision {
     if let Action::Run { command } = action {
         return run::decide(tool, command, rules, mode, places);
     }

@@ -5,11 +5,14 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::places::{Places, clean};
 use super::shell::{SimpleCommand, Word, launch};
 
 /// What is to be done with a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// It runs.
     Allow,

@@ -16,13 +16,13 @@ mod word;
 
 use std::ops::Range;
 
-pub use terminal::NeedsTerminal;
-pub use word::Word;
+pub(crate) use terminal::NeedsTerminal;
+pub(crate) use word::Word;
 pub(crate) use word::{Piece, Unknown};
 
 /// A command line, read.
 #[derive(Clone, Debug, Default)]
-pub struct Parsed {
+pub(crate) struct Parsed {
     /// Every simple command, inner ones before what uses their output, in the order of the text.
     pub commands: Vec<SimpleCommand>,
     /// Why the reading may not be what bash does, in a few words; `None` if there is no doubt.
@@ -33,7 +33,7 @@ pub struct Parsed {
 
 /// One program or builtin with its arguments.
 #[derive(Clone, Debug, Default)]
-pub struct SimpleCommand {
+pub(crate) struct SimpleCommand {
     /// The name and the arguments; empty for a bare assignment or redirect.
     pub words: Vec<Word>,
     /// What is set for this command, or for the shell if there are no words.
@@ -54,7 +54,7 @@ pub struct SimpleCommand {
 
 /// What a command starts besides itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Launches {
+pub(crate) enum Launches {
     /// Nothing that is known of.
     #[default]
     Nothing,
@@ -66,7 +66,7 @@ pub enum Launches {
 
 /// One redirect.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Redirect {
+pub(crate) struct Redirect {
     /// What is done with the target.
     pub kind: RedirectKind,
     /// The file, the descriptor or the text.
@@ -75,7 +75,7 @@ pub struct Redirect {
 
 /// What a redirect does with its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RedirectKind {
+pub(crate) enum RedirectKind {
     /// `< file`
     Read,
     /// `> file`, `>> file`, `&> file`
@@ -88,30 +88,30 @@ pub enum RedirectKind {
 
 impl SimpleCommand {
     /// Returns the name of the program without its folder, if it is known.
-    pub fn program(&self) -> Option<&str> {
+    pub(crate) fn program(&self) -> Option<&str> {
         self.words.first().and_then(Word::program)
     }
 
     /// Returns the arguments.
-    pub fn arguments(&self) -> &[Word] {
+    pub(crate) fn arguments(&self) -> &[Word] {
         self.words.get(1..).unwrap_or_default()
     }
 
     /// Returns the command for people, unknown parts as `…`.
-    pub fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         self.words.iter().map(Word::shown).collect::<Vec<_>>().join(" ")
     }
 }
 
 /// Reads a bash command line. Never fails and never panics; linear in its length but for the
 /// bounds on nesting and number of commands, past which it doubts.
-pub fn parse(command: &str) -> Parsed {
+pub(crate) fn parse(command: &str) -> Parsed {
     walk::walk(command)
 }
 
 /// Says whether the command line only reads: each of its commands is on a short list and writes
 /// nothing with these arguments, nothing dynamic decides what runs, and there is no doubt.
-pub fn only_reads(parsed: &Parsed) -> bool {
+pub(crate) fn only_reads(parsed: &Parsed) -> bool {
     parsed.doubt.is_none()
         && parsed.functions.is_empty()
         && !parsed.commands.is_empty()
@@ -119,6 +119,6 @@ pub fn only_reads(parsed: &Parsed) -> bool {
 }
 
 /// Returns the first command that needs a terminal, or that would never end by itself.
-pub fn needs_terminal(parsed: &Parsed) -> Option<NeedsTerminal> {
+pub(crate) fn needs_terminal(parsed: &Parsed) -> Option<NeedsTerminal> {
     terminal::find(parsed)
 }

@@ -8,7 +8,7 @@ use super::{Parsed, RedirectKind, SimpleCommand, Word};
 
 /// A command that needs a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NeedsTerminal {
+pub(crate) struct NeedsTerminal {
     /// The command as written, unknown parts as `…`.
     pub command: String,
     /// What to do instead.

@@ -11,7 +11,7 @@ const WORDS_PER_WORD_MAX: usize = 64;
 
 /// One word of a simple command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Word {
+pub(crate) struct Word {
     pub(crate) pieces: Vec<Piece>,
 }
 
@@ -50,7 +50,7 @@ impl Word {
     }
 
     /// Returns the whole word, if all of it is known.
-    pub fn literal(&self) -> Option<&str> {
+    pub(crate) fn literal(&self) -> Option<&str> {
         match self.pieces.as_slice() {
             [] => Some(""),
             [Piece::Text(text)] => Some(text),
@@ -59,7 +59,7 @@ impl Word {
     }
 
     /// Returns the literal text that the word begins with; empty if it begins otherwise.
-    pub fn prefix(&self) -> &str {
+    pub(crate) fn prefix(&self) -> &str {
         match self.pieces.first() {
             Some(Piece::Text(text)) => text,
             _ => "",
@@ -67,7 +67,7 @@ impl Word {
     }
 
     /// Returns the file name of the word taken as the path of a program, if that much is known.
-    pub fn program(&self) -> Option<&str> {
+    pub(crate) fn program(&self) -> Option<&str> {
         match self.pieces.as_slice() {
             [] => None,
             [Piece::Text(text)] => Some(text.rsplit('/').next().unwrap_or(text)),

@@ -1,0 +1,169 @@
+//! The loop that never changes: asks the turn what comes next, and performs it.
+
+use std::{sync::Arc, time::Instant};
+
+use tenon_model::{ContentBlock, Conversation, Message, Role, ToolCall, ToolResult, Usage};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    context::{Exchange, Reply, user_message},
+    event::{EndReason, ModelEvent, TurnEvent},
+    input::Prompt,
+    layers::Dispatch,
+    options::{AgentOptions, Opening},
+    session::{LogError, Recorder},
+    turn::{Next, Turn, TurnLimits},
+};
+
+/// A model, its tools and a conversation in one workspace.
+pub struct Agent {
+    exchange: Exchange,
+    dispatch: Dispatch,
+    recorder: Recorder,
+    limits: TurnLimits,
+    opening: Opening,
+    conversation: Conversation,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnOutcome {
+    /// Why.
+    pub reason: EndReason,
+    /// The last text of the model: the answer.
+    pub answer: String,
+    /// Tokens of the whole turn.
+    pub usage: Usage,
+    /// US dollars, where the model's price is known.
+    pub cost: Option<f64>,
+    /// Model requests that were answered.
+    pub steps: u32,
+    /// From prompt to end.
+    pub duration_ms: u64,
+}
+
+impl Agent {
+    /// Returns an agent that has said and heard nothing.
+    ///
+    /// # Errors
+    /// If the session's first line cannot be logged.
+    pub fn new(options: AgentOptions) -> Result<Self, LogError> {
+        let (exchange, dispatch, recorder, limits, opening) = options.into_parts()?;
+        Ok(Self { exchange, dispatch, recorder, limits, opening, conversation: Vec::new() })
+    }
+
+    /// Carries out one turn: from `prompt` until the model is done, a limit is reached, or
+    /// `cancel` is set. What happens on the way goes to the front end and the log.
+    ///
+    /// # Errors
+    /// Only if the log cannot be written; the turn is then over.
+    pub async fn prompt(
+        &mut self,
+        prompt: impl Into<Prompt>,
+        cancel: &CancellationToken,
+    ) -> Result<TurnOutcome, LogError> {
+        let started = Instant::now();
+        let mut turn = Turn::new(self.limits);
+        let mut answer = String::new();
+        self.open(&prompt.into())?;
+        let reason = loop {
+            match turn.next() {
+                Next::CallModel => answer = self.call_model(&mut turn, cancel).await?,
+                Next::RunCalls(calls) => self.run_calls(&mut turn, &calls, cancel).await?,
+                Next::Stop(reason) => break reason,
+            }
+        };
+        let usage = turn.usage();
+        let price = self.exchange.provider.abilities().price;
+        let outcome = TurnOutcome {
+            reason,
+            answer,
+            usage,
+            cost: price.map(|price| usage.cost(&price)),
+            steps: turn.steps(),
+            duration_ms: started.elapsed().as_millis() as u64,
+        };
+        self.recorder.record(outcome.event())?;
+        Ok(outcome)
+    }
+
+    fn open(&mut self, prompt: &Prompt) -> Result<(), LogError> {
+        let opening = self.opening.take_for();
+        let message = user_message(opening.before, prompt);
+        self.conversation.push(Arc::new(message.clone()));
+        self.recorder.record(TurnEvent::UserMessage {
+            message,
+            prompt: prompt.text.clone(),
+            attached: opening.attached,
+        })?;
+        opening
+            .notices
+            .into_iter()
+            .try_for_each(|text| self.recorder.record(TurnEvent::Notice { text }))
+    }
+
+    async fn call_model(
+        &mut self,
+        turn: &mut Turn,
+        cancel: &CancellationToken,
+    ) -> Result<String, LogError> {
+        let show = |live| self.recorder.show(live);
+        let Reply { message, stop, usage, duration_ms, error } =
+            self.exchange.run(&self.conversation, cancel, show).await;
+        let (calls, text) = (message.tool_calls().cloned().collect(), message.text());
+        if !message.content.is_empty() {
+            self.conversation.push(Arc::new(message.clone()));
+            self.recorder.record(ModelEvent::AssistantMessage {
+                message,
+                stop,
+                usage,
+                duration_ms,
+            })?;
+        }
+        match (stop, error) {
+            (Some(stop), _) => turn.on_reply(calls, stop, &usage),
+            (None, Some(error)) => {
+                self.recorder.record(ModelEvent::failed(error))?;
+                turn.end(EndReason::ProviderFailed);
+            }
+            (None, None) => turn.end(EndReason::Cancelled),
+        }
+        Ok(text)
+    }
+
+    async fn run_calls(
+        &mut self,
+        turn: &mut Turn,
+        calls: &[ToolCall],
+        cancel: &CancellationToken,
+    ) -> Result<(), LogError> {
+        let results = self.dispatch.run(calls, &self.recorder, cancel).await?;
+        let nudge = turn.on_results(calls, &results);
+        self.conversation.push(Arc::new(results_message(results, nudge.clone())));
+        if cancel.is_cancelled() {
+            turn.end(EndReason::Cancelled);
+        } else if let Some(text) = nudge {
+            self.recorder.record(TurnEvent::Notice { text })?;
+        }
+        Ok(())
+    }
+}
+
+impl TurnOutcome {
+    fn event(&self) -> TurnEvent {
+        TurnEvent::TurnEnded {
+            reason: self.reason,
+            answer: self.answer.clone(),
+            usage: self.usage,
+            cost: self.cost,
+            steps: self.steps,
+            duration_ms: self.duration_ms,
+        }
+    }
+}
+
+fn results_message(results: Vec<ToolResult>, nudge: Option<String>) -> Message {
+    let nudge = nudge.map(|text| ContentBlock::Text { text });
+    let content = results.into_iter().map(ContentBlock::ToolResult).chain(nudge).collect();
+    Message { role: Role::User, content }
+}

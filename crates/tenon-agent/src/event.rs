@@ -1,0 +1,339 @@
+//! What happens in a session: the log stores it, the screen draws it, stream-json prints it.
+//!
+//! One enum per room, wrapped in [`SessionEvent`]. Every event has a `type` of its own in JSON,
+//! so that a reader needs no second look-up; unknown types are skipped when a log is read.
+//! Deltas and progress are [`Live`]: shown as they come and never stored.
+
+use std::{path::PathBuf, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+use tenon_model::{Message, ProviderError, ProviderErrorKind, StopReason, ToolCall, Usage};
+
+use crate::policy::Verdict;
+
+/// The version of the log's format, in its first line.
+pub const LOG_VERSION: u32 = 1;
+
+/// What a front end is told.
+#[derive(Debug, Clone)]
+pub enum Update {
+    /// An event that is in the log already.
+    Stored(Arc<Record>),
+    /// Something to show now that is not kept.
+    Live(Live),
+}
+
+/// A session event with its time, as it stands in the log.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Milliseconds since 1970 in UTC.
+    pub time_ms: u64,
+    /// What happened.
+    #[serde(flatten)]
+    pub event: SessionEvent,
+}
+
+/// An event of a session, by the room that it comes from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum SessionEvent {
+    /// Of the session as a whole.
+    Session(SessionNote),
+    /// Of a turn.
+    Turn(TurnEvent),
+    /// Of a model request.
+    Model(ModelEvent),
+    /// Of a tool call.
+    Call(CallEvent),
+}
+
+/// Events of the session as a whole.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum SessionNote {
+    /// The first line of every log.
+    SessionStarted {
+        /// [`LOG_VERSION`] of the writer.
+        version: u32,
+        /// The session's id.
+        session: String,
+        /// The folders that the session may work in; the first is the root.
+        workspace: Vec<PathBuf>,
+        /// `PROVIDER/NAME` of the model.
+        model: String,
+        /// The version of the program or library that wrote the log.
+        tenon: String,
+    },
+}
+
+/// Events of a turn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum TurnEvent {
+    /// The person said something; a turn begins.
+    UserMessage {
+        /// What the model is sent: instructions and attached context first, the prompt last.
+        message: Message,
+        /// The prompt alone, as the person wrote it.
+        prompt: String,
+        /// What was put in front of the prompt, one line each, for people.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        attached: Vec<String>,
+    },
+    /// The harness said something to the model or the person: a nudge, a cut, a continuation.
+    Notice {
+        /// One sentence.
+        text: String,
+    },
+    /// Control is back with the user.
+    TurnEnded {
+        /// Why.
+        reason: EndReason,
+        /// The last text of the model: the answer.
+        answer: String,
+        /// Tokens of the whole turn.
+        usage: Usage,
+        /// US dollars, where the model's price is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<f64>,
+        /// Model requests made.
+        steps: u32,
+        /// From prompt to end.
+        duration_ms: u64,
+    },
+}
+
+/// Events of a model request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ModelEvent {
+    /// A reply is over.
+    AssistantMessage {
+        /// What the model said, whole and unchanged; only its text if it was cut short.
+        message: Message,
+        /// Why it stopped; missing if it was cut short by the person or a failure.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stop: Option<StopReason>,
+        /// Tokens of this request.
+        usage: Usage,
+        /// From the request to the end of the reply.
+        duration_ms: u64,
+    },
+    /// No reply could be had.
+    RequestFailed {
+        /// What kind of failure it was.
+        kind: ProviderErrorKind,
+        /// One sentence, with the server's own words where it had some.
+        message: String,
+        /// What to do about it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        hint: Option<String>,
+    },
+}
+
+/// Events of a tool call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum CallEvent {
+    /// The policy decided, and a person where one was asked. What follows is the call itself.
+    CallDecided {
+        /// The call.
+        call_id: String,
+        /// What was decided in the end.
+        verdict: Verdict,
+        /// The rule that decided.
+        rule: String,
+        /// Whether a person was asked.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        asked: bool,
+    },
+    /// The call begins.
+    CallStarted {
+        /// The call, as the model wrote it.
+        call: ToolCall,
+        /// Its main argument, for people.
+        subject: String,
+    },
+    /// The call is answered.
+    ToolResult {
+        /// The call.
+        call_id: String,
+        /// What the model reads.
+        content: String,
+        /// Whether the call failed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_error: bool,
+        /// How people see it.
+        view: View,
+        /// From start to answer.
+        duration_ms: u64,
+    },
+}
+
+/// How people see a result. The text is bounded by [`View::CHARS_MAX`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "shape", rename_all = "snake_case")]
+pub enum View {
+    /// Plain lines.
+    Text {
+        /// The first lines.
+        text: String,
+        /// How many lines there are in all.
+        lines: usize,
+    },
+    /// A unified diff of one file.
+    Diff {
+        /// The file as the model named it.
+        path: String,
+        /// The hunks, without file headers.
+        diff: String,
+    },
+}
+
+/// Shown as it comes, never stored.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Live {
+    /// More prose of the reply that is being written.
+    TextDelta(String),
+    /// More thinking of the reply that is being written.
+    ThinkingDelta(String),
+    /// What is waited for, as a sentence.
+    Progress(String),
+    /// A request failed before anything was shown and is made again.
+    Retrying {
+        /// The attempt that follows, from 2.
+        attempt: u32,
+        /// How long is waited before it.
+        wait_ms: u64,
+        /// Why the last one failed.
+        reason: String,
+    },
+    /// Output of a call that is running.
+    CallOutput {
+        /// The call.
+        call_id: String,
+        /// What came, made readable.
+        text: String,
+    },
+}
+
+/// Why a turn ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EndReason {
+    /// The model was done.
+    Finished,
+    /// The reply was cut by the output limit.
+    OutputLimit,
+    /// The model or its provider refused.
+    Refusal,
+    /// The turn's limit of steps was reached.
+    StepLimit,
+    /// The turn's limit of tokens was reached.
+    TokenLimit,
+    /// The person cancelled.
+    Cancelled,
+    /// The model repeated itself without getting anywhere.
+    LoopGuard,
+    /// No reply could be had from the provider.
+    ProviderFailed,
+}
+
+impl View {
+    /// The most characters of text that a view keeps: a screen or two, so that the log and the
+    /// screen stay small whatever a command prints.
+    pub const CHARS_MAX: usize = 4_000;
+
+    /// Returns a view of the first lines of `text`.
+    pub fn text(text: &str) -> Self {
+        let lines = text.lines().count();
+        Self::Text { text: cut(text).to_owned(), lines }
+    }
+
+    /// Returns a view of a unified diff of `path`.
+    pub fn diff(path: &str, diff: &str) -> Self {
+        Self::Diff { path: path.to_owned(), diff: cut(diff).to_owned() }
+    }
+}
+
+impl ModelEvent {
+    /// Returns the event for a request that failed with `error`.
+    pub(crate) fn failed(error: ProviderError) -> Self {
+        Self::RequestFailed { kind: error.kind, message: error.message, hint: error.hint }
+    }
+}
+
+impl EndReason {
+    /// Returns whether the task was carried out to its end.
+    pub fn is_success(self) -> bool {
+        self == Self::Finished
+    }
+}
+
+impl From<SessionNote> for SessionEvent {
+    fn from(event: SessionNote) -> Self {
+        Self::Session(event)
+    }
+}
+
+impl From<TurnEvent> for SessionEvent {
+    fn from(event: TurnEvent) -> Self {
+        Self::Turn(event)
+    }
+}
+
+impl From<ModelEvent> for SessionEvent {
+    fn from(event: ModelEvent) -> Self {
+        Self::Model(event)
+    }
+}
+
+impl From<CallEvent> for SessionEvent {
+    fn from(event: CallEvent) -> Self {
+        Self::Call(event)
+    }
+}
+
+fn cut(text: &str) -> &str {
+    match text.char_indices().nth(View::CHARS_MAX) {
+        Some((end, _)) => text.get(..end).unwrap_or(text),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_one_flat_object_with_time_and_type() {
+        let record = Record {
+            time_ms: 5,
+            event: CallEvent::ToolResult {
+                call_id: "a".into(),
+                content: "b".into(),
+                is_error: false,
+                view: View::text("b"),
+                duration_ms: 1,
+            }
+            .into(),
+        };
+        let json = serde_json::to_string(&record).unwrap();
+        assert_eq!(
+            json,
+            r#"{"time_ms":5,"type":"tool_result","call_id":"a","content":"b","view":{"shape":"text","text":"b","lines":1},"duration_ms":1}"#
+        );
+        assert_eq!(serde_json::from_str::<Record>(&json).unwrap(), record);
+    }
+
+    #[test]
+    fn an_unknown_event_is_an_error_that_a_reader_can_skip() {
+        assert!(serde_json::from_str::<Record>(r#"{"time_ms":5,"type":"later"}"#).is_err());
+    }
+
+    #[test]
+    fn a_view_is_cut_at_a_character_and_still_counts_all_lines() {
+        let View::Text { text, lines } = View::text(&"汉\n".repeat(10_000)) else { panic!() };
+        assert_eq!((text.chars().count(), lines), (View::CHARS_MAX, 10_000));
+    }
+}

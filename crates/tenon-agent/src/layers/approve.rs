@@ -1,0 +1,64 @@
+//! Policy decides; where it wants a yes, a person is asked. Nobody there means no.
+
+use crate::{
+    input::{Answer, FrontEnd, Question},
+    policy::{ApprovedCall, Decision, Judged, ProposedCall, Verdict, judge},
+};
+
+/// What became of a call before it ran.
+pub(super) struct Approval {
+    /// The call, or the sentence that the model gets instead.
+    pub outcome: Result<ApprovedCall, String>,
+    /// What was decided in the end.
+    pub verdict: Verdict,
+    /// Whether a person was asked.
+    pub asked: bool,
+}
+
+/// Judges `call` by `decision` and asks `front` where a yes is needed. `asking` lets one question
+/// stand at a time.
+pub(super) async fn approve(
+    tool: &str,
+    subject: &str,
+    call: ProposedCall,
+    decision: Decision,
+    front: &dyn FrontEnd,
+    asking: &tokio::sync::Mutex<()>,
+) -> Approval {
+    let call_id = call.id.clone();
+    let waiting = match judge(call, &decision) {
+        Judged::Approved(call) => {
+            return Approval { outcome: Ok(call), verdict: Verdict::Allow, asked: false };
+        }
+        Judged::Refused(reason) => {
+            return Approval { outcome: Err(reason), verdict: Verdict::Deny, asked: false };
+        }
+        Judged::Waiting(waiting) => waiting,
+    };
+    let _one_at_a_time = asking.lock().await;
+    let refusal = refusal(&decision);
+    let question =
+        Question { call_id, tool: tool.to_owned(), subject: subject.to_owned(), decision };
+    match front.ask(question).await {
+        Answer::Allow => {
+            Approval { outcome: Ok(waiting.allowed()), verdict: Verdict::Allow, asked: true }
+        }
+        Answer::Deny(words) => {
+            let words = words.map(|words| format!(" and said: {words}")).unwrap_or_default();
+            Approval {
+                outcome: Err(format!("the user refused this call{words}")),
+                verdict: Verdict::Deny,
+                asked: true,
+            }
+        }
+        Answer::Nobody => Approval { outcome: Err(refusal), verdict: Verdict::Deny, asked: false },
+    }
+}
+
+fn refusal(decision: &Decision) -> String {
+    let flag = match &decision.flag {
+        Some(flag) => format!(" The user can allow it with {flag}."),
+        None => String::new(),
+    };
+    format!("needs the user's yes, and nobody is here to ask: {}.{flag}", decision.reason)
+}

@@ -1,0 +1,199 @@
+//! Sends each call of a reply to its tool: looked up, checked, judged, run, answered.
+//!
+//! Calls that only read run side by side; any other runs alone. Results come back in the order
+//! of the calls, one for each, whatever happens.
+
+use std::{sync::Arc, time::Instant};
+
+use futures::{StreamExt, TryStreamExt, stream};
+use tenon_model::{ToolCall, ToolCallFault, ToolResult};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    approve::approve,
+    layer::{Layer, Rest},
+};
+use crate::{
+    event::{CallEvent, Live, Update, View},
+    policy::{Mode, Places, ProposedCall, Rules, Verdict, decide},
+    session::{LogError, Recorder},
+    tools::{AnyTool, Effect, PreparedCall, Progress, Sandbox, ToolContext, ToolOutput, Tools},
+};
+
+/// How many calls that only read run at the same time.
+const READS_AT_ONCE_MAX: usize = 8;
+
+/// Everything that a call needs on its way.
+pub(crate) struct Dispatch {
+    pub tools: Tools,
+    pub layers: Vec<Arc<dyn Layer>>,
+    pub rules: Rules,
+    pub mode: Mode,
+    pub places: Places,
+    pub workspace: tenon_sandbox::Workspace,
+    pub sandbox: Sandbox,
+    pub asking: tokio::sync::Mutex<()>,
+}
+
+/// A call that is ready to be judged, or the answer that it gets instead of running.
+enum Ready<'a> {
+    Call(&'a dyn AnyTool, PreparedCall),
+    Answer(String),
+}
+
+impl Dispatch {
+    /// Runs `calls` and returns one result for each, in their order.
+    ///
+    /// # Errors
+    /// Only if the log cannot be written.
+    pub(crate) async fn run(
+        &self,
+        calls: &[ToolCall],
+        recorder: &Recorder,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<ToolResult>, LogError> {
+        let mut results = Vec::with_capacity(calls.len());
+        let mut rest = calls;
+        while !rest.is_empty() {
+            let reads = rest.iter().take_while(|call| self.only_reads(call)).count();
+            let (now, later) = rest.split_at(reads.max(1));
+            rest = later;
+            let answers: Vec<ToolResult> = stream::iter(now)
+                .map(|call| self.answer(call, recorder, cancel))
+                .buffered(READS_AT_ONCE_MAX)
+                .try_collect()
+                .await?;
+            results.extend(answers);
+        }
+        Ok(results)
+    }
+
+    fn only_reads(&self, call: &ToolCall) -> bool {
+        match self.ready(call) {
+            Ready::Call(_, prepared) => prepared.effect == Effect::Read,
+            Ready::Answer(_) => true,
+        }
+    }
+
+    fn ready(&self, call: &ToolCall) -> Ready<'_> {
+        match &call.fault {
+            Some(ToolCallFault::CutOff) => {
+                return Ready::Answer(
+                    "the reply was cut off by its output limit in the middle of this call, so it \
+                     did not run. Send it again in smaller pieces."
+                        .into(),
+                );
+            }
+            Some(ToolCallFault::Malformed { raw, error }) => {
+                return Ready::Answer(format!(
+                    "the arguments are not a JSON object ({error}), so the call did not run. \
+                     What came: {raw}"
+                ));
+            }
+            None => {}
+        }
+        let Some(tool) = self.tools.get(&call.name) else {
+            return Ready::Answer(self.tools.unknown(&call.name));
+        };
+        match tool.prepare(&call.arguments, &self.workspace) {
+            Ok(prepared) => Ready::Call(tool.as_ref(), prepared),
+            Err(error) => Ready::Answer(format!("{}: {error}", call.name)),
+        }
+    }
+
+    async fn answer(
+        &self,
+        call: &ToolCall,
+        recorder: &Recorder,
+        cancel: &CancellationToken,
+    ) -> Result<ToolResult, LogError> {
+        let started = Instant::now();
+        let ready = self.ready(call);
+        let subject = match &ready {
+            Ready::Call(_, prepared) => prepared.subject.clone(),
+            Ready::Answer(_) => String::new(),
+        };
+        recorder.record(CallEvent::CallStarted { call: call.clone(), subject })?;
+        let output = match ready {
+            Ready::Answer(answer) => ToolOutput::error(answer),
+            Ready::Call(..) if cancel.is_cancelled() => {
+                ToolOutput::error("cancelled before it ran")
+            }
+            Ready::Call(tool, prepared) => {
+                self.judged(tool, call, prepared, recorder, cancel).await?
+            }
+        };
+        let view = output.view.unwrap_or_else(|| View::text(&output.content));
+        recorder.record(CallEvent::ToolResult {
+            call_id: call.id.clone(),
+            content: output.content.clone(),
+            is_error: output.is_error,
+            view,
+            duration_ms: started.elapsed().as_millis() as u64,
+        })?;
+        Ok(ToolResult {
+            call_id: call.id.clone(),
+            content: output.content,
+            is_error: output.is_error,
+        })
+    }
+
+    async fn judged(
+        &self,
+        tool: &dyn AnyTool,
+        call: &ToolCall,
+        prepared: PreparedCall,
+        recorder: &Recorder,
+        cancel: &CancellationToken,
+    ) -> Result<ToolOutput, LogError> {
+        let decision = decide(tool.name(), &prepared.action, &self.rules, self.mode, &self.places);
+        let rule = decision.rule.clone();
+        let proposed = ProposedCall {
+            id: call.id.clone(),
+            arguments: prepared.arguments,
+            action: prepared.action,
+        };
+        let front = recorder.front();
+        let approval =
+            approve(tool.name(), &prepared.subject, proposed, decision, front, &self.asking);
+        let approval = tokio::select! {
+            approval = approval => approval,
+            () = cancel.cancelled() => return Ok(ToolOutput::error("cancelled before it ran")),
+        };
+        if approval.asked || approval.verdict != Verdict::Allow {
+            recorder.record(CallEvent::CallDecided {
+                call_id: call.id.clone(),
+                verdict: approval.verdict,
+                rule,
+                asked: approval.asked,
+            })?;
+        }
+        let approved = match approval.outcome {
+            Ok(approved) => approved,
+            Err(reason) => return Ok(ToolOutput::error(reason)),
+        };
+        let context = self.context(&call.id, recorder, cancel);
+        let layers = Rest { layers: &self.layers, tool };
+        Ok(layers.run(&approved, &context).await)
+    }
+
+    fn context(
+        &self,
+        call_id: &str,
+        recorder: &Recorder,
+        cancel: &CancellationToken,
+    ) -> ToolContext {
+        let (front, call_id) = (recorder.front_shared(), call_id.to_owned());
+        ToolContext {
+            workspace: self.workspace.clone(),
+            sandbox: self.sandbox.clone(),
+            cancel: cancel.clone(),
+            progress: Progress::new(move |text| {
+                front.update(Update::Live(Live::CallOutput {
+                    call_id: call_id.clone(),
+                    text: text.to_owned(),
+                }));
+            }),
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! What wraps a call. Layers are few, in a fixed order, and each does one thing.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::{
+    policy::ApprovedCall,
+    tools::{AnyTool, ToolContext, ToolOutput},
+};
+
+/// Something around the run of an approved call.
+#[async_trait]
+pub trait Layer: Send + Sync {
+    /// Carries the call out by way of `rest`, before or after which it does its own work.
+    async fn around(
+        &self,
+        call: &ApprovedCall,
+        context: &ToolContext,
+        rest: Rest<'_>,
+    ) -> ToolOutput;
+}
+
+/// The layers further in, and the tool itself.
+#[derive(Clone, Copy)]
+pub struct Rest<'a> {
+    pub(super) layers: &'a [Arc<dyn Layer>],
+    pub(super) tool: &'a dyn AnyTool,
+}
+
+impl Rest<'_> {
+    /// Carries the call out.
+    pub async fn run(self, call: &ApprovedCall, context: &ToolContext) -> ToolOutput {
+        match self.layers.split_first() {
+            Some((layer, further)) => {
+                layer.around(call, context, Rest { layers: further, tool: self.tool }).await
+            }
+            None => self.tool.run(call.arguments().clone(), context).await,
+        }
+    }
+}

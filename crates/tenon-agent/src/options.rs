@@ -1,0 +1,135 @@
+//! What an agent is made of, and what it says before its first prompt.
+
+use std::sync::Arc;
+
+use tenon_model::Provider;
+use tenon_sandbox::Workspace;
+
+use crate::{
+    context::{Exchange, Instruction, SYSTEM_PROMPT, render_instructions},
+    event::{LOG_VERSION, SessionNote},
+    input::{FrontEnd, Silent},
+    layers::{self, Dispatch, RESULT_CHARS_MAX},
+    policy::{Mode, Places, Rules},
+    session::{LogError, Recorder, SessionLog},
+    tools::{Sandbox, Tools},
+    turn::TurnLimits,
+};
+
+/// The parts of an agent. [`AgentOptions::new`] fills in what most programs want; every field can
+/// be set before the agent is made.
+pub struct AgentOptions {
+    /// The model.
+    pub provider: Arc<dyn Provider>,
+    /// The only way to files.
+    pub workspace: Workspace,
+    /// The only way to processes.
+    pub sandbox: Sandbox,
+    /// What the model can call.
+    pub tools: Tools,
+    /// What is allowed, asked for and denied beyond the built-in rules.
+    pub rules: Rules,
+    /// What is done without asking.
+    pub mode: Mode,
+    /// The places that the built-in rules speak of.
+    pub places: Places,
+    /// Where the session is shown and who answers for it.
+    pub front: Arc<dyn FrontEnd>,
+    /// Where the session is kept; nowhere if `None`.
+    pub log: Option<SessionLog>,
+    /// The limits of each turn.
+    pub limits: TurnLimits,
+    /// The most characters of a result that the model is shown.
+    pub result_chars_max: usize,
+    /// The system prompt.
+    pub system: Arc<str>,
+    /// What goes in front of the first prompt, the nearest to the work last.
+    pub instructions: Vec<Instruction>,
+}
+
+/// What goes in front of prompts.
+pub(crate) struct Opening {
+    instructions: Vec<Instruction>,
+    first: bool,
+}
+
+/// What goes in front of one prompt.
+pub(crate) struct OpeningText {
+    /// For the model.
+    pub before: Vec<String>,
+    /// The same in a line each, for people.
+    pub attached: Vec<String>,
+    /// What people should know.
+    pub notices: Vec<String>,
+}
+
+impl AgentOptions {
+    /// Returns the options of an agent that has no tools yet, writes no log, shows nothing, and
+    /// works freely in `workspace`.
+    pub fn new(provider: Arc<dyn Provider>, workspace: Workspace, sandbox: Sandbox) -> Self {
+        Self {
+            provider,
+            tools: Tools::new(),
+            rules: Rules::default(),
+            mode: Mode::default(),
+            places: Places {
+                roots: workspace.roots().iter().map(|root| root.display().to_string()).collect(),
+                ..Places::default()
+            },
+            front: Arc::new(Silent),
+            log: None,
+            limits: TurnLimits::default(),
+            result_chars_max: RESULT_CHARS_MAX,
+            system: SYSTEM_PROMPT.into(),
+            instructions: Vec::new(),
+            workspace,
+            sandbox,
+        }
+    }
+
+    pub(crate) fn into_parts(
+        self,
+    ) -> Result<(Exchange, Dispatch, Recorder, TurnLimits, Opening), LogError> {
+        let recorder = Recorder::new(self.log, self.front);
+        recorder.record(SessionNote::SessionStarted {
+            version: LOG_VERSION,
+            session: recorder.session_id().to_owned(),
+            workspace: self.workspace.roots(),
+            model: self.provider.model().to_owned(),
+            tenon: env!("CARGO_PKG_VERSION").to_owned(),
+        })?;
+        let opening = Opening { instructions: self.instructions, first: true };
+        let exchange = Exchange {
+            provider: self.provider,
+            system: self.system,
+            tools: self.tools.specs().into(),
+        };
+        let dispatch = Dispatch {
+            tools: self.tools,
+            layers: layers::layers(self.result_chars_max),
+            rules: self.rules,
+            mode: self.mode,
+            places: self.places,
+            workspace: self.workspace,
+            sandbox: self.sandbox,
+            asking: tokio::sync::Mutex::default(),
+        };
+        Ok((exchange, dispatch, recorder, self.limits, opening))
+    }
+}
+
+impl Opening {
+    /// Returns what goes in front of the next prompt: instructions, once.
+    pub(crate) fn take_for(&mut self) -> OpeningText {
+        let mut opening =
+            OpeningText { before: Vec::new(), attached: Vec::new(), notices: Vec::new() };
+        if std::mem::take(&mut self.first) {
+            let sources = self.instructions.iter().map(|instruction| &instruction.source);
+            opening.attached.extend(sources.map(|source| format!("instructions: {source}")));
+            let (text, note) = render_instructions(&self.instructions);
+            opening.before.extend(text);
+            opening.notices.extend(note);
+        }
+        opening
+    }
+}

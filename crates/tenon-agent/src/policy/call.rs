@@ -1,0 +1,78 @@
+//! The only maker of an [`ApprovedCall`]. Nothing else in the program can run a tool.
+
+use serde_json::Value;
+
+use super::{Action, Decision, Verdict};
+
+/// A call that policy, and a person where one was asked, let through.
+#[derive(Debug, Clone)]
+pub struct ApprovedCall {
+    id: String,
+    arguments: Value,
+    action: Action,
+}
+
+/// What is known of a call before it is judged.
+#[derive(Debug, Clone)]
+pub(crate) struct ProposedCall {
+    /// The id that joins call and result.
+    pub(crate) id: String,
+    /// The checked arguments.
+    pub(crate) arguments: Value,
+    /// What it would touch.
+    pub(crate) action: Action,
+}
+
+/// What became of a proposed call.
+#[derive(Debug, Clone)]
+pub(crate) enum Judged {
+    /// It may run.
+    Approved(ApprovedCall),
+    /// A person must say yes first.
+    Waiting(WaitingCall),
+    /// It must not run; one sentence for the model.
+    Refused(String),
+}
+
+/// A call that waits for a person.
+#[derive(Debug, Clone)]
+pub(crate) struct WaitingCall(ProposedCall);
+
+/// Turns a decision into what it means for the call.
+pub(crate) fn judge(call: ProposedCall, decision: &Decision) -> Judged {
+    match decision.verdict {
+        Verdict::Allow => Judged::Approved(approved(call)),
+        Verdict::Ask => Judged::Waiting(WaitingCall(call)),
+        Verdict::Deny => {
+            Judged::Refused(format!("refused by the rule {}: {}", decision.rule, decision.reason))
+        }
+    }
+}
+
+impl WaitingCall {
+    /// Returns the call after a person said yes.
+    pub(crate) fn allowed(self) -> ApprovedCall {
+        approved(self.0)
+    }
+}
+
+impl ApprovedCall {
+    /// Returns the id that joins call and result.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Returns the checked arguments.
+    pub fn arguments(&self) -> &Value {
+        &self.arguments
+    }
+
+    /// Returns what the call touches.
+    pub fn action(&self) -> &Action {
+        &self.action
+    }
+}
+
+fn approved(call: ProposedCall) -> ApprovedCall {
+    ApprovedCall { id: call.id, arguments: call.arguments, action: call.action }
+}

@@ -1,0 +1,91 @@
+//! The map from tool names to tools, and the list of the core tools.
+
+mod arguments;
+mod function;
+mod tool;
+
+use std::sync::Arc;
+
+use tenon_model::ToolSpec;
+
+pub use arguments::ArgumentError;
+pub use function::tool;
+pub use tool::{AnyTool, Effect, PreparedCall, Progress, Sandbox, Tool, ToolContext, ToolOutput};
+
+/// The most names that an error for an unknown tool lists.
+const NEAREST_MAX: usize = 3;
+
+/// The tools of a session, in the order in which the model sees them.
+#[derive(Clone, Default)]
+pub struct Tools {
+    tools: Vec<Arc<dyn AnyTool>>,
+    by_name: std::collections::HashMap<String, usize>,
+}
+
+impl Tools {
+    /// Returns an empty map.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds `tool`; one of the same name is replaced and keeps its place.
+    #[must_use]
+    pub fn with(self, tool: impl Tool) -> Self {
+        self.with_any(Arc::new(tool))
+    }
+
+    /// Adds a tool that is shared or not typed; one of the same name is replaced.
+    #[must_use]
+    pub fn with_any(mut self, tool: Arc<dyn AnyTool>) -> Self {
+        let name = tool.name().to_owned();
+        match self.by_name.get(&name).and_then(|index| self.tools.get_mut(*index)) {
+            Some(place) => *place = tool,
+            None => {
+                self.by_name.insert(name, self.tools.len());
+                self.tools.push(tool);
+            }
+        }
+        self
+    }
+
+    /// Returns the tool called `name`.
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn AnyTool>> {
+        self.by_name.get(name).and_then(|index| self.tools.get(*index))
+    }
+
+    /// Returns the tools as the model sees them.
+    pub fn specs(&self) -> Vec<ToolSpec> {
+        self.tools.iter().map(|tool| tool.spec()).collect()
+    }
+
+    /// Returns what the model is told when it calls a tool that does not exist.
+    pub fn unknown(&self, name: &str) -> String {
+        let mut names: Vec<(usize, &str)> =
+            self.tools.iter().map(|tool| (distance(name, tool.name()), tool.name())).collect();
+        names.sort();
+        let nearest: Vec<&str> = names.iter().take(NEAREST_MAX).map(|(_, name)| *name).collect();
+        match nearest.as_slice() {
+            [] => format!("Unknown tool: {name}"),
+            nearest => format!("Unknown tool: {name}. Nearest: {}", nearest.join(", ")),
+        }
+    }
+}
+
+/// Levenshtein distance over bytes, after Wagner and Fischer (1974); names are short.
+fn distance(left: &str, right: &str) -> usize {
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (i, a) in left.bytes().enumerate() {
+        let mut diagonal = i;
+        let mut last = i + 1;
+        if let Some(first) = row.first_mut() {
+            *first = last;
+        }
+        for (cell, b) in row.iter_mut().skip(1).zip(right.bytes()) {
+            let next = (diagonal + usize::from(a != b)).min(*cell + 1).min(last + 1);
+            diagonal = *cell;
+            *cell = next;
+            last = next;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}

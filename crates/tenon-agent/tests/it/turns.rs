@@ -1,0 +1,144 @@
+//! Turns: what is sent, what ends them, what stays valid.
+
+use serde_json::json;
+use tenon_agent::{EndReason, Tools, TurnLimits, tool};
+use tenon_model::{
+    ContentBlock, ProviderError, ProviderErrorKind, Role, StopReason, StreamEvent, Thinking,
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::support::{bench, bench_with, calls, text};
+
+fn echo() -> Tools {
+    Tools::new().with(tool::<serde_json::Value>("echo", "Says it again.", |arguments| {
+        Ok(arguments.to_string())
+    }))
+}
+
+#[tokio::test]
+async fn spec_1_each_step_sends_system_conversation_tools_and_the_largest_reply() {
+    let mut bench = bench(vec![calls(&[("echo", json!({}))]), text("done")], echo());
+    bench.agent.prompt("go", &CancellationToken::new()).await.unwrap();
+    let requests = bench.provider.requests.lock().unwrap();
+    assert_eq!(requests.len(), 2);
+    for request in requests.iter() {
+        assert!(request.system.contains("tenon"));
+        assert_eq!(request.tools.len(), 1);
+        assert_eq!(request.output_tokens_max, 8_192);
+    }
+    let lengths: Vec<usize> = requests.iter().map(|request| request.conversation.len()).collect();
+    assert_eq!(lengths, [1, 3]);
+    // What was sent once is sent again, the very same.
+    assert!(std::sync::Arc::ptr_eq(&requests[0].conversation[0], &requests[1].conversation[0]));
+}
+
+#[tokio::test]
+async fn spec_2_the_whole_reply_is_appended_unchanged_before_tools_run() {
+    let mut reply = vec![
+        Ok(StreamEvent::ThinkingDelta { text: "hm".into() }),
+        Ok(StreamEvent::ThinkingSignature { signature: "s".into() }),
+        Ok(StreamEvent::TextDelta { text: "I look.".into() }),
+    ];
+    reply.extend(calls(&[("echo", json!({"a": 1}))]));
+    let mut bench = bench(vec![reply, text("done")], echo());
+    bench.agent.prompt("go", &CancellationToken::new()).await.unwrap();
+    let requests = bench.provider.requests.lock().unwrap();
+    let said = &requests[1].conversation[1];
+    assert_eq!(said.role, Role::Assistant);
+    let thinking = Thinking { text: "hm".into(), signature: Some("s".into()), redacted: None };
+    assert_eq!(said.content[0], ContentBlock::Thinking(thinking));
+    assert_eq!(said.content[1], ContentBlock::Text { text: "I look.".into() });
+    assert!(matches!(&said.content[2], ContentBlock::ToolCall(call) if call.name == "echo"));
+}
+
+#[tokio::test]
+async fn spec_6_the_last_text_is_the_answer() {
+    let mut first = vec![Ok(StreamEvent::TextDelta { text: "working".into() })];
+    first.extend(calls(&[("echo", json!({}))]));
+    let mut bench = bench(vec![first, text("the answer")], echo());
+    let outcome = bench.agent.prompt("go", &CancellationToken::new()).await.unwrap();
+    assert_eq!((outcome.answer.as_str(), outcome.steps), ("the answer", 2));
+    assert_eq!(outcome.reason, EndReason::Finished);
+}
+
+#[tokio::test]
+async fn spec_5_a_cancelled_turn_leaves_no_call_unanswered() {
+    let cancel = CancellationToken::new();
+    let stop = cancel.clone();
+    let tools = Tools::new().with(tool::<serde_json::Value>("stop", "Cancels.", move |_| {
+        stop.cancel();
+        Ok("cancelled".into())
+    }));
+    let both = calls(&[("stop", json!({})), ("stop", json!({}))]);
+    let mut bench = bench(vec![both, text("again")], tools);
+    let outcome = bench.agent.prompt("go", &cancel).await.unwrap();
+    assert_eq!(outcome.reason, EndReason::Cancelled);
+    bench.agent.prompt("and now", &CancellationToken::new()).await.unwrap();
+    let requests = bench.provider.requests.lock().unwrap();
+    let results = &requests[1].conversation[2];
+    assert_eq!(results.content.len(), 2);
+}
+
+#[tokio::test]
+async fn a_reply_that_is_cancelled_keeps_its_text() {
+    let cancel = CancellationToken::new();
+    // The second request never ends; the words before it stand.
+    let mut bench = bench(vec![calls(&[("echo", json!({}))])], echo());
+    let end = cancel.clone();
+    let (outcome, ()) = tokio::join!(bench.agent.prompt("go", &cancel), async move {
+        tokio::task::yield_now().await;
+        end.cancel();
+    });
+    assert_eq!(outcome.unwrap().reason, EndReason::Cancelled);
+}
+
+#[tokio::test]
+async fn a_failed_request_ends_the_turn_with_its_reason_and_the_next_turn_works() {
+    let error = ProviderError::new(ProviderErrorKind::Unauthorized, "no key").with_hint("set it");
+    let mut bench = bench(vec![vec![Err(error)], text("now")], echo());
+    let outcome = bench.agent.prompt("go", &CancellationToken::new()).await.unwrap();
+    assert_eq!(outcome.reason, EndReason::ProviderFailed);
+    let outcome = bench.agent.prompt("go on", &CancellationToken::new()).await.unwrap();
+    assert_eq!(outcome.answer, "now");
+}
+
+#[tokio::test]
+async fn the_step_limit_ends_a_turn() {
+    let again = |n: u32| calls(&[("echo", json!({ "n": n }))]);
+    let limits = TurnLimits { steps_max: Some(3), tokens_max: None };
+    let mut bench =
+        bench_with((0..9).map(again).collect(), echo(), |options| options.limits = limits);
+    let outcome = bench.agent.prompt("go", &CancellationToken::new()).await.unwrap();
+    assert_eq!((outcome.reason, outcome.steps), (EndReason::StepLimit, 3));
+}
+
+#[tokio::test]
+async fn the_same_call_with_the_same_result_is_nudged_and_then_ended() {
+    let again = || calls(&[("echo", json!({}))]);
+    let mut bench = bench((0..9).map(|_| again()).collect(), echo());
+    let outcome = bench.agent.prompt("go", &CancellationToken::new()).await.unwrap();
+    assert_eq!((outcome.reason, outcome.steps), (EndReason::LoopGuard, 5));
+    let requests = bench.provider.requests.lock().unwrap();
+    let nudged = requests[3].conversation.last().unwrap();
+    assert!(nudged.text().contains("several times in a row"), "{nudged:?}");
+}
+
+#[tokio::test]
+async fn a_call_cut_off_by_the_output_limit_never_runs() {
+    let ran = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let flag = ran.clone();
+    let tools = Tools::new().with(tool::<serde_json::Value>("echo", "x", move |_| {
+        flag.store(true, std::sync::atomic::Ordering::SeqCst);
+        Ok(String::new())
+    }));
+    let cut = vec![
+        Ok(StreamEvent::ToolCallStarted { index: 0, id: "a".into(), name: "echo".into() }),
+        Ok(StreamEvent::ToolCallDelta { index: 0, arguments: "{}".into() }),
+        Ok(StreamEvent::Stopped { reason: StopReason::OutputLimit }),
+    ];
+    let mut bench = bench(vec![cut, text("ok")], tools);
+    bench.agent.prompt("go", &CancellationToken::new()).await.unwrap();
+    assert!(!ran.load(std::sync::atomic::Ordering::SeqCst));
+    let (content, is_error) = bench.results(1).remove(0);
+    assert!(is_error && content.contains("output limit"), "{content}");
+}
