@@ -1,11 +1,13 @@
 //! What the model is shown: the system prompt, project instructions, attached context, and the
 //! request that carries them.
 
+mod attach;
 mod exchange;
 mod instructions;
 
 use tenon_model::{ContentBlock, Message, Role};
 
+pub(crate) use attach::attach;
 pub(crate) use exchange::{Exchange, Reply};
 pub(crate) use instructions::render as render_instructions;
 pub use instructions::{INSTRUCTIONS_BYTES_MAX, Instruction};

@@ -2,6 +2,9 @@
 
 mod arguments;
 mod function;
+#[cfg(test)]
+pub(crate) mod testing;
+pub(crate) mod text_file;
 mod tool;
 
 use std::sync::Arc;

@@ -1,0 +1,181 @@
+//! What the tools that read and write files share: which bytes are text, what the model has seen
+//! of a file, and on which thread the work is done.
+
+use tenon_sandbox::{
+    ContentHash, Expected, FileError, OpenFile, ProtectedNames, Workspace, WriteOptions, Written,
+};
+
+use super::ToolOutput;
+use crate::policy::Action;
+
+/// Files up to this length (2 MiB: nearly all source) are read whole and known by the hash of
+/// their bytes; larger ones are streamed and known by length and time of change, which costs
+/// nothing.
+pub(crate) const WHOLE_BYTES_MAX: u64 = 2 * 1024 * 1024;
+
+/// Work on so many bytes is done in well under a millisecond, less than what a thread costs.
+const INLINE_BYTES_MAX: u64 = 256 * 1024;
+
+/// A NUL in the first 8 KiB means binary, as git has it.
+const SNIFFED_BYTES: usize = 8 * 1024;
+
+/// How a text file's bytes are to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    /// UTF-8, or anything else in which ASCII is ASCII.
+    Bytes,
+    /// UTF-16 with a byte order mark, low byte first.
+    Utf16Le,
+    /// UTF-16 with a byte order mark, high byte first.
+    Utf16Be,
+}
+
+impl Encoding {
+    /// Returns how a file that begins with `start` is to be read; `None` if it is binary.
+    pub(crate) fn of(start: &[u8]) -> Option<Self> {
+        match start.get(..SNIFFED_BYTES).unwrap_or(start) {
+            // UTF-32.
+            [0xFF, 0xFE, 0, 0, ..] => None,
+            [0xFF, 0xFE, ..] => Some(Self::Utf16Le),
+            [0xFE, 0xFF, ..] => Some(Self::Utf16Be),
+            sniffed if memchr::memchr(0, sniffed).is_some() => None,
+            _ => Some(Self::Bytes),
+        }
+    }
+
+    fn unit(self, pair: [u8; 2]) -> u16 {
+        match self {
+            Self::Utf16Be => u16::from_be_bytes(pair),
+            Self::Utf16Le | Self::Bytes => u16::from_le_bytes(pair),
+        }
+    }
+
+    /// Returns the text of a UTF-16 file behind its byte order mark; `None` if it is not one.
+    pub(crate) fn utf16_text(self, bytes: &[u8]) -> Option<String> {
+        let (pairs, rest) = bytes.get(2..)?.as_chunks::<2>();
+        let units = pairs.iter().map(|pair| self.unit(*pair));
+        let text: Result<String, _> = char::decode_utf16(units).collect();
+        text.ok().filter(|_| rest.is_empty())
+    }
+
+    /// Returns `text` as the bytes of a file of this encoding.
+    pub(crate) fn encoded(self, text: &str) -> Vec<u8> {
+        match self {
+            Self::Bytes => text.as_bytes().to_vec(),
+            Self::Utf16Le => text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
+            Self::Utf16Be => text.encode_utf16().flat_map(u16::to_be_bytes).collect(),
+        }
+    }
+}
+
+/// Returns the text of a whole file, what is not UTF-8 replaced; `None` if it is binary.
+pub(crate) fn readable(bytes: &[u8]) -> Option<String> {
+    match Encoding::of(bytes)? {
+        Encoding::Bytes => Some(String::from_utf8_lossy(bytes).into_owned()),
+        encoding => encoding.utf16_text(bytes),
+    }
+}
+
+/// Returns by what the present state of a file is known; `bytes` are its whole content.
+pub(crate) fn state(file: &OpenFile, bytes: &[u8]) -> ContentHash {
+    if file.len() > WHOLE_BYTES_MAX { state_of_large(file) } else { ContentHash::of(bytes) }
+}
+
+/// Returns by what the state of a file above [`WHOLE_BYTES_MAX`] is known.
+pub(super) fn state_of_large(file: &OpenFile) -> ContentHash {
+    ContentHash::of(format!("{} bytes, {:?}", file.len(), file.modified()).as_bytes())
+}
+
+/// Notes that the model knows what was written.
+pub(super) fn note_written(workspace: &Workspace, path: &str, written: &Written) {
+    if written.bytes <= WHOLE_BYTES_MAX {
+        workspace.note_seen(path, written.hash);
+    } else if let Ok(file) = workspace.open_file(path) {
+        workspace.note_seen(path, state_of_large(&file));
+    }
+}
+
+/// Returns what is added to the result of a write.
+pub(super) fn in_place_note(written: &Written) -> &'static str {
+    if written.in_place {
+        "\n(written in place, not by renaming: a new file could not have kept owner or attributes)"
+    } else {
+        ""
+    }
+}
+
+/// Returns the sentence for `error`.
+pub(super) fn failed(error: FileError) -> String {
+    match error {
+        FileError::Changed { path } => changed(&path),
+        error => error.to_string(),
+    }
+}
+
+/// Returns the sentence for a file that is not as the model saw it.
+pub(super) fn changed(path: &str) -> String {
+    format!("{path} changed on disk since it was last read; read it again")
+}
+
+/// Returns what a write to `path` touches. Where it leads to is the workspace's to say; a path
+/// that leads nowhere fails when it is written.
+pub(super) fn write_action(path: &str, workspace: &Workspace) -> Action {
+    let protected = workspace.locate(path).is_ok_and(|location| location.protected);
+    Action::Write { path: path.to_owned(), protected }
+}
+
+/// Returns how an approved call writes: that the path is protected stood in its action, so it was
+/// asked about.
+pub(super) fn approved(expected: Expected) -> WriteOptions {
+    WriteOptions { expected, protected: ProtectedNames::Allow }
+}
+
+/// Does `work`, which is on about `bytes` bytes: here if that is quick, else on a thread that may
+/// wait.
+pub(super) async fn blocking(
+    bytes: u64,
+    work: impl FnOnce() -> Result<ToolOutput, String> + Send + 'static,
+) -> Result<ToolOutput, String> {
+    if bytes <= INLINE_BYTES_MAX {
+        return work();
+    }
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => Err("cancelled before it ran".into()),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_and_binary_are_told_apart() {
+        let cases: [(&[u8], Option<Encoding>); 7] = [
+            (b"", Some(Encoding::Bytes)),
+            (b"abc", Some(Encoding::Bytes)),
+            (b"caf\xe9", Some(Encoding::Bytes)),
+            (b"\xff\xfea\0", Some(Encoding::Utf16Le)),
+            (b"\xfe\xff\0a", Some(Encoding::Utf16Be)),
+            (b"\xff\xfe\0\0a\0\0\0", None),
+            (b"\x7fELF\0", None),
+        ];
+        for (bytes, expected) in cases {
+            assert_eq!(Encoding::of(bytes), expected, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn utf16_survives_both_ways() {
+        for (encoding, mark) in [(Encoding::Utf16Le, b"\xff\xfe"), (Encoding::Utf16Be, b"\xfe\xff")]
+        {
+            let bytes = [&mark[..], &encoding.encoded("a汉😀\r\n")].concat();
+            assert_eq!(encoding.utf16_text(&bytes).as_deref(), Some("a汉😀\r\n"));
+            assert_eq!(encoding.utf16_text(&bytes[..bytes.len() - 1]), None);
+        }
+        assert_eq!(Encoding::Utf16Le.utf16_text(b"\xff\xfe\x00\xd8"), None);
+    }
+}
