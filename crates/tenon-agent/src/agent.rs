@@ -88,7 +88,7 @@ impl Agent {
     }
 
     fn open(&mut self, prompt: &Prompt) -> Result<(), LogError> {
-        let opening = self.opening.take_for();
+        let opening = self.opening.take_for(prompt, &self.dispatch.workspace);
         let message = user_message(opening.before, prompt);
         self.conversation.push(Arc::new(message.clone()));
         self.recorder.record(TurnEvent::UserMessage {
@@ -96,10 +96,9 @@ impl Agent {
             prompt: prompt.text.clone(),
             attached: opening.attached,
         })?;
-        opening
-            .notices
-            .into_iter()
-            .try_for_each(|text| self.recorder.record(TurnEvent::Notice { text }))
+        opening.notices.into_iter().try_for_each(|text| {
+            self.recorder.record(TurnEvent::Notice { text })
+        })
     }
 
     async fn call_model(

@@ -25,7 +25,7 @@ pub use event::{
     TurnEvent, Update, View,
 };
 pub use input::{Answer, FrontEnd, Prompt, Question, Silent};
-pub use layers::{Layer, RESULT_CHARS_MAX, Rest};
+pub use layers::{Layer, Rest};
 pub use options::AgentOptions;
 pub use policy::{
     Action, ApprovedCall, Decision, Mode, Origin, Places, Rule, RuleError, Rules, Verdict, decide,
@@ -34,7 +34,7 @@ pub use session::{
     LogError, Session, SessionLog, SessionSummary, list as list_sessions, read as read_session,
 };
 pub use tools::{
-    AnyTool, ArgumentError, Effect, PreparedCall, Progress, Sandbox, Tool, ToolContext, ToolOutput,
-    Tools, tool,
+    AnyTool, ArgumentError, CoreToolOptions, Effect, PreparedCall, Progress, RESULT_CHARS_MAX,
+    Sandbox, Tool, ToolContext, ToolOutput, Tools, core_tools, tool,
 };
 pub use turn::TurnLimits;

@@ -6,13 +6,13 @@ use tenon_model::Provider;
 use tenon_sandbox::Workspace;
 
 use crate::{
-    context::{Exchange, Instruction, SYSTEM_PROMPT, render_instructions},
+    context::{Exchange, Instruction, SYSTEM_PROMPT, attach, render_instructions},
     event::{LOG_VERSION, SessionNote},
-    input::{FrontEnd, Silent},
-    layers::{self, Dispatch, RESULT_CHARS_MAX},
+    input::{FrontEnd, Prompt, Silent},
+    layers::{self, Dispatch},
     policy::{Mode, Places, Rules},
     session::{LogError, Recorder, SessionLog},
-    tools::{Sandbox, Tools},
+    tools::{RESULT_CHARS_MAX, Sandbox, Tools},
     turn::TurnLimits,
 };
 
@@ -51,6 +51,7 @@ pub struct AgentOptions {
 pub(crate) struct Opening {
     instructions: Vec<Instruction>,
     first: bool,
+    attach: bool,
 }
 
 /// What goes in front of one prompt.
@@ -98,7 +99,11 @@ impl AgentOptions {
             model: self.provider.model().to_owned(),
             tenon: env!("CARGO_PKG_VERSION").to_owned(),
         })?;
-        let opening = Opening { instructions: self.instructions, first: true };
+        let opening = Opening {
+            instructions: self.instructions,
+            first: true,
+            attach: self.provider.abilities().wants_attached_context,
+        };
         let exchange = Exchange {
             provider: self.provider,
             system: self.system,
@@ -119,8 +124,9 @@ impl AgentOptions {
 }
 
 impl Opening {
-    /// Returns what goes in front of the next prompt: instructions, once.
-    pub(crate) fn take_for(&mut self) -> OpeningText {
+    /// Returns what goes in front of `prompt`: instructions once, attached context each time if
+    /// the model wants it.
+    pub(crate) fn take_for(&mut self, prompt: &Prompt, workspace: &Workspace) -> OpeningText {
         let mut opening =
             OpeningText { before: Vec::new(), attached: Vec::new(), notices: Vec::new() };
         if std::mem::take(&mut self.first) {
@@ -129,6 +135,12 @@ impl Opening {
             let (text, note) = render_instructions(&self.instructions);
             opening.before.extend(text);
             opening.notices.extend(note);
+        }
+        if self.attach
+            && let Some(attached) = attach(&prompt.text, workspace)
+        {
+            opening.attached.extend(attached.lines);
+            opening.before.push(attached.text);
         }
         opening
     }

@@ -12,9 +12,6 @@ use std::sync::Arc;
 pub(crate) use dispatch::Dispatch;
 pub use layer::{Layer, Rest};
 
-/// The most characters of a result that the model is shown, unless configured otherwise.
-pub const RESULT_CHARS_MAX: usize = 50_000;
-
 /// Returns the layers from the outermost to the innermost.
 pub(crate) fn layers(result_chars_max: usize) -> Vec<Arc<dyn Layer>> {
     vec![Arc::new(run::Run), Arc::new(limit::Limit { chars_max: result_chars_max })]

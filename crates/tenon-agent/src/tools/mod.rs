@@ -1,11 +1,15 @@
 //! The map from tool names to tools, and the list of the core tools.
 
 mod arguments;
+mod diff;
+mod edit_file;
 mod function;
+mod read_file;
 #[cfg(test)]
 pub(crate) mod testing;
 pub(crate) mod text_file;
 mod tool;
+mod write_file;
 
 use std::sync::Arc;
 
@@ -15,8 +19,37 @@ pub use arguments::ArgumentError;
 pub use function::tool;
 pub use tool::{AnyTool, Effect, PreparedCall, Progress, Sandbox, Tool, ToolContext, ToolOutput};
 
+/// The most characters of a result that the model is shown, unless configured otherwise.
+pub const RESULT_CHARS_MAX: usize = 50_000;
+
 /// The most names that an error for an unknown tool lists.
 const NEAREST_MAX: usize = 3;
+
+/// What the core tools leave open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CoreToolOptions {
+    /// Edits and globs do what was probably meant, for models that cannot mend a refusal.
+    pub is_forgiving: bool,
+    /// The most characters of a result, in which `read_file` leaves room for its note.
+    pub result_chars_max: usize,
+}
+
+impl Default for CoreToolOptions {
+    fn default() -> Self {
+        Self {
+            is_forgiving: false,
+            result_chars_max: RESULT_CHARS_MAX,
+        }
+    }
+}
+
+/// Returns the tools that every session has.
+pub fn core_tools(options: CoreToolOptions) -> Tools {
+    Tools::new()
+        .with(read_file::ReadFile { chars_max: options.result_chars_max })
+        .with(write_file::WriteFile)
+        .with(edit_file::EditFile::new(options.is_forgiving))
+}
 
 /// The tools of a session, in the order in which the model sees them.
 #[derive(Clone, Default)]
@@ -91,4 +124,28 @@ fn distance(left: &str, right: &str) -> usize {
         }
     }
     row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_core_tools_leave_room_in_the_first_request() {
+        let specs = core_tools(CoreToolOptions::default()).specs();
+        let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
+        assert_eq!(names, ["read_file", "write_file", "edit_file"]);
+        let bytes: usize = specs
+            .iter()
+            .map(|spec| spec.name.len() + spec.description.len() + spec.schema.to_string().len())
+            .sum();
+        assert!(bytes <= 3_600, "{bytes} bytes");
+    }
+
+    #[test]
+    fn spec_10_an_unknown_name_is_answered_with_the_nearest() {
+        let tools = core_tools(CoreToolOptions::default());
+        let expected = "Unknown tool: readfile. Nearest: read_file, edit_file, write_file";
+        assert_eq!(tools.unknown("readfile"), expected);
+    }
 }

@@ -1,0 +1,446 @@
+//! `read_file`: lines of a file with their numbers, so that people and models can point at a
+//! place.
+//!
+//! A large file streams through a small buffer, and the note on what was not shown is within the
+//! limit of a result, so that no cut takes it away. Never guesses an encoding: what is neither
+//! UTF-8 nor UTF-16 with a byte order mark is shown with its ASCII readable.
+
+use std::io::{BufRead, BufReader, Read};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tenon_sandbox::{ContentHash, OpenFile, Workspace};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    text_file::{Encoding, WHOLE_BYTES_MAX, blocking, failed, state_of_large},
+    tool::{Effect, Tool, ToolContext, ToolOutput},
+};
+use crate::policy::Action;
+
+/// Lines shown unless the model asks for another number. The schema names it.
+const LINES_DEFAULT: u64 = 2_000;
+
+/// A longer line is data, not text.
+const LINE_CHARS_MAX: usize = 2_000;
+
+/// Enough for [`LINE_CHARS_MAX`] characters of UTF-8.
+const LINE_BYTES_MAX: usize = 4 * LINE_CHARS_MAX;
+
+/// Room for the notes at the end.
+const NOTE_CHARS_MAX: usize = 400;
+
+/// One pass over the file takes bites of this size.
+const BUFFER_BYTES: usize = 64 * 1024;
+
+/// UTF-16 is decoded as a whole; a longer file is not source.
+const UTF16_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+/// Shows lines of a file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ReadFile {
+    /// The most characters of a result.
+    pub chars_max: usize,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct ReadFileArgs {
+    path: String,
+    /// First line, from 1
+    offset: Option<u64>,
+    /// Number of lines, 2000 if left out
+    limit: Option<u64>,
+}
+
+impl Tool for ReadFile {
+    type Args = ReadFileArgs;
+
+    fn name(&self) -> &str {
+        "read_file"
+    }
+
+    fn description(&self) -> &str {
+        "Read a text file. Each line comes as NUMBER<TAB>TEXT; the number is not part of the file."
+    }
+
+    fn effect(&self, _args: &ReadFileArgs) -> Effect {
+        Effect::Read
+    }
+
+    fn subject(&self, args: &ReadFileArgs) -> String {
+        match (args.offset, args.limit) {
+            (None | Some(0 | 1), None) => args.path.clone(),
+            (offset, None) => format!("{} from line {}", args.path, offset.unwrap_or(1)),
+            (offset, Some(limit)) => {
+                let first = offset.unwrap_or(1).max(1);
+                let last = first.saturating_add(limit.saturating_sub(1));
+                format!("{} lines {first}-{last}", args.path)
+            }
+        }
+    }
+
+    fn action(&self, args: &ReadFileArgs, _workspace: &Workspace) -> Action {
+        Action::Read { paths: vec![args.path.clone()] }
+    }
+
+    async fn run(&self, args: ReadFileArgs, context: &ToolContext) -> Result<ToolOutput, String> {
+        let file = context.workspace.open_file(&args.path).map_err(failed)?;
+        let (workspace, cancel) = (context.workspace.clone(), context.cancel.clone());
+        let chars_max = self.chars_max;
+        blocking(file.len(), move || read(file, &args, &workspace, chars_max, &cancel)).await
+    }
+}
+
+fn read(
+    file: OpenFile,
+    args: &ReadFileArgs,
+    workspace: &Workspace,
+    chars_max: usize,
+    cancel: &CancellationToken,
+) -> Result<ToolOutput, String> {
+    let path = args.path.as_str();
+    let io = |error: std::io::Error| format!("{path}: {error}");
+    let length = file.len();
+    let large = (length > WHOLE_BYTES_MAX).then(|| state_of_large(&file));
+    let mut reader = BufReader::with_capacity(BUFFER_BYTES, file);
+    let encoding = Encoding::of(reader.fill_buf().map_err(io)?).ok_or_else(|| {
+        format!("{path} is a binary file ({length} bytes); look into it with bash (file, xxd)")
+    })?;
+    let mut lines = Numbered::new(args, chars_max);
+    let state = match (encoding, large) {
+        (Encoding::Bytes, Some(state)) => {
+            stream(reader, &mut lines, cancel).map_err(io)?;
+            state
+        }
+        (encoding, large) => {
+            if length > UTF16_BYTES_MAX {
+                return Err(format!("{path} is UTF-16 and larger than {UTF16_BYTES_MAX} bytes"));
+            }
+            let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0) + 1);
+            reader.take(UTF16_BYTES_MAX).read_to_end(&mut bytes).map_err(io)?;
+            if encoding == Encoding::Bytes {
+                lines.push(&bytes);
+            } else {
+                let text = encoding.utf16_text(&bytes);
+                let text = text.ok_or_else(|| format!("{path} is a binary file"))?;
+                lines.push(text.as_bytes());
+            }
+            large.unwrap_or_else(|| ContentHash::of(&bytes))
+        }
+    };
+    workspace.note_seen(path, state);
+    lines.into_output(path, encoding)
+}
+
+fn stream(
+    mut reader: BufReader<OpenFile>,
+    lines: &mut Numbered,
+    cancel: &CancellationToken,
+) -> std::io::Result<()> {
+    while !cancel.is_cancelled() {
+        let bytes = reader.fill_buf()?;
+        if bytes.is_empty() {
+            break;
+        }
+        lines.push(bytes);
+        let count = bytes.len();
+        reader.consume(count);
+    }
+    Ok(())
+}
+
+/// Numbers the lines of a range and counts the others, whatever pieces the bytes come in.
+struct Numbered {
+    first: u64,
+    /// The first line behind the range; lowered when the room for text is used up.
+    end: u64,
+    chars_left: usize,
+    text: String,
+    /// Number of the line that is read now.
+    line: u64,
+    /// Whether that line has bytes yet.
+    is_begun: bool,
+    current: Vec<u8>,
+    current_left_out: usize,
+    is_utf8: bool,
+}
+
+impl Numbered {
+    fn new(args: &ReadFileArgs, chars_max: usize) -> Self {
+        let first = args.offset.unwrap_or(1).max(1);
+        let limit = args.limit.unwrap_or(LINES_DEFAULT);
+        Self {
+            first,
+            end: first.saturating_add(limit),
+            // One line always fits.
+            chars_left: chars_max.saturating_sub(NOTE_CHARS_MAX).max(LINE_CHARS_MAX + 100),
+            text: String::new(),
+            line: 1,
+            is_begun: false,
+            current: Vec::new(),
+            current_left_out: 0,
+            is_utf8: true,
+        }
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            rest = if (self.first..self.end).contains(&self.line) {
+                self.take_line(rest)
+            } else {
+                self.skip(rest)
+            };
+        }
+    }
+
+    fn take_line<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        let end = memchr::memchr(b'\n', bytes);
+        let part = bytes.get(..end.unwrap_or(bytes.len())).unwrap_or(bytes);
+        let room = LINE_BYTES_MAX - self.current.len();
+        self.current.extend_from_slice(part.get(..room).unwrap_or(part));
+        self.current_left_out += part.len().saturating_sub(room);
+        self.is_begun = true;
+        match end {
+            Some(end) => {
+                self.end_line();
+                bytes.get(end + 1..).unwrap_or_default()
+            }
+            None => &[],
+        }
+    }
+
+    /// Counts lines up to the range, or all of them behind it.
+    fn skip<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        if self.line < self.first {
+            for newline in memchr::memchr_iter(b'\n', bytes) {
+                self.line += 1;
+                if self.line == self.first {
+                    self.is_begun = false;
+                    return bytes.get(newline + 1..).unwrap_or_default();
+                }
+            }
+        } else {
+            self.line += memchr::memchr_iter(b'\n', bytes).count() as u64;
+        }
+        self.is_begun = bytes.last() != Some(&b'\n');
+        &[]
+    }
+
+    fn end_line(&mut self) {
+        let line = self.line;
+        self.line += 1;
+        self.is_begun = false;
+        let (shown, is_utf8) = self.shown();
+        let chars = shown.chars().count() + line.to_string().len() + 2;
+        if chars > self.chars_left {
+            self.end = line;
+        } else {
+            self.chars_left -= chars;
+            self.is_utf8 &= is_utf8;
+            self.text.push_str(&format!("{line}\t{shown}\n"));
+        }
+        self.current.clear();
+        self.current_left_out = 0;
+    }
+
+    /// Returns the current line cut to its limit, and whether it is UTF-8.
+    fn shown(&self) -> (String, bool) {
+        let bytes = self.current.strip_suffix(b"\r").unwrap_or(&self.current);
+        let (text, is_utf8) = match std::str::from_utf8(bytes) {
+            Ok(text) => (text.into(), true),
+            // A character that the cut went through.
+            Err(error) if self.current_left_out > 0 && error.error_len().is_none() => {
+                let whole = bytes.get(..error.valid_up_to()).unwrap_or_default();
+                (String::from_utf8_lossy(whole), true)
+            }
+            Err(_) => (String::from_utf8_lossy(bytes), false),
+        };
+        match text.char_indices().nth(LINE_CHARS_MAX) {
+            None if self.current_left_out == 0 => (text.into_owned(), is_utf8),
+            cut => {
+                let end = cut.map_or(text.len(), |(end, _)| end);
+                let left_out = (bytes.len() + self.current_left_out).saturating_sub(end);
+                let text = text.get(..end).unwrap_or_default();
+                (format!("{text}... ({left_out} more bytes in this line)"), is_utf8)
+            }
+        }
+    }
+
+    fn into_output(mut self, path: &str, encoding: Encoding) -> Result<ToolOutput, String> {
+        if self.is_begun && (self.first..self.end).contains(&self.line) {
+            self.end_line();
+            self.is_begun = false;
+        }
+        let lines = self.line - 1 + u64::from(self.is_begun);
+        if lines == 0 {
+            return Ok(ToolOutput::text(format!("({path} is empty)")));
+        }
+        if self.first > lines {
+            return Err(format!("line {} is past the end: {path} has {lines} lines", self.first));
+        }
+        match encoding {
+            Encoding::Bytes if self.is_utf8 => {}
+            Encoding::Bytes => self.text.push_str(&format!(
+                "({path} is not UTF-8: what cannot be read is shown as \u{FFFD})\n"
+            )),
+            Encoding::Utf16Le | Encoding::Utf16Be => {
+                self.text.push_str(&format!("({path} is UTF-16)\n"));
+            }
+        }
+        if lines >= self.end {
+            self.text.push_str(&format!("... ({} more lines)", lines + 1 - self.end));
+        }
+        Ok(ToolOutput::text(self.text.trim_end_matches('\n')))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::tools::testing::Bench;
+
+    const READ: ReadFile = ReadFile { chars_max: 50_000 };
+
+    fn check(bytes: impl AsRef<[u8]>, arguments: Value, expected: &str) {
+        let bench = Bench::new();
+        bench.put("a.txt", bytes);
+        let mut arguments = arguments;
+        arguments["path"] = "a.txt".into();
+        assert_eq!(bench.call(&READ, arguments).content, expected);
+    }
+
+    #[test]
+    fn spec_28_lines_are_numbered_and_the_rest_is_counted() {
+        check("a\nb\nc\n", json!({}), "1\ta\n2\tb\n3\tc");
+        check("a\nb\nc", json!({}), "1\ta\n2\tb\n3\tc");
+        check("a\nb\nc\n", json!({"limit": 1}), "1\ta\n... (2 more lines)");
+        check("a\nb\nc", json!({"limit": 1}), "1\ta\n... (2 more lines)");
+        check("a\nb\nc\n", json!({"limit": 3}), "1\ta\n2\tb\n3\tc");
+        check("a\nb\nc\n", json!({"limit": 0}), "... (3 more lines)");
+        check("a\nb\nc\nd", json!({"offset": 2, "limit": 2}), "2\tb\n3\tc\n... (1 more lines)");
+        check("a\nb\n", json!({"offset": 0}), "1\ta\n2\tb");
+        check("a\r\nb\r\n", json!({}), "1\ta\n2\tb");
+        check("\n\n", json!({}), "1\t\n2\t");
+        check("", json!({}), "(a.txt is empty)");
+        check("a\nb\n", json!({"offset": 3}), "Error: line 3 is past the end: a.txt has 2 lines");
+        check("世\n", json!({}), "1\t世");
+    }
+
+    #[test]
+    fn spec_28_very_long_lines_are_cut_with_a_note() {
+        let long = "汉".repeat(3_000);
+        let shown = "汉".repeat(2_000);
+        check(
+            format!("a\n{long}\nb\n"),
+            json!({}),
+            &format!("1\ta\n2\t{shown}... (3000 more bytes in this line)\n3\tb"),
+        );
+        let longer = "x".repeat(100_000);
+        let shown = "x".repeat(2_000);
+        check(longer, json!({}), &format!("1\t{shown}... (98000 more bytes in this line)"));
+    }
+
+    #[test]
+    fn spec_28_the_note_survives_the_limit_of_a_result() {
+        let bench = Bench::new();
+        bench.put("a.txt", ("x".repeat(79) + "\n").repeat(1_900));
+        let output = bench.call(&READ, json!({"path": "a.txt"}));
+        assert!(output.content.chars().count() <= 50_000);
+        let shown = output.content.lines().count() - 1;
+        assert!(shown > 500);
+        assert!(output.content.ends_with(&format!("\n... ({} more lines)", 1_900 - shown)));
+    }
+
+    #[test]
+    fn spec_28_each_failure_has_a_sentence_of_its_own() {
+        let bench = Bench::new();
+        bench.put("binary", b"\x7fELF\0\0");
+        bench.put("folder/a", "a");
+        for (path, expected) in [
+            (
+                "binary",
+                "Error: binary is a binary file (6 bytes); look into it with bash (file, xxd)",
+            ),
+            ("folder", "Error: Is a directory: folder"),
+            ("missing", "Error: No such file or directory: missing"),
+        ] {
+            let output = bench.call(&READ, json!({"path": path}));
+            assert_eq!((output.content.as_str(), output.is_error), (expected, true));
+        }
+    }
+
+    #[test]
+    fn spec_16_what_is_outside_is_refused_as_the_model_wrote_it() {
+        let bench = Bench::new();
+        bench.put("src/main.py", "print()\n");
+        std::os::unix::fs::symlink("/etc/passwd", bench.root().join("link")).unwrap();
+        let inside = bench.root().join("src/main.py").to_str().unwrap().to_owned();
+        for path in ["src/main.py", "./src/../src/main.py", &inside] {
+            assert_eq!(bench.call(&READ, json!({"path": path})).content, "1\tprint()", "{path}");
+        }
+        let sibling = format!("../{}-evil/x", bench.root().file_name().unwrap().to_str().unwrap());
+        for path in
+            ["../secrets/passwords.txt", "/etc/passwd", "../../etc/passwd", &sibling, "link"]
+        {
+            let expected = format!("Error: Path escapes workspace: {path}");
+            assert_eq!(bench.call(&READ, json!({"path": path})).content, expected);
+        }
+    }
+
+    #[test]
+    fn other_encodings_are_shown_and_named() {
+        check(
+            b"caf\xe9\nb\n",
+            json!({}),
+            "1\tcaf\u{FFFD}\n2\tb\n(a.txt is not UTF-8: what cannot be read is shown as \u{FFFD})",
+        );
+        check(
+            b"\xff\xfea\0\r\0\n\0\x49\x6c",
+            json!({"limit": 1}),
+            "1\ta\n(a.txt is UTF-16)\n... (1 more lines)",
+        );
+        check(b"\xff\xfea\0\n", json!({}), "Error: a.txt is a binary file");
+    }
+
+    #[test]
+    fn spec_32_what_was_read_is_noted_whole_also_when_a_part_was_shown() {
+        let bench = Bench::new();
+        bench.put("a.txt", "a\nb\n");
+        bench.call(&READ, json!({"path": "a.txt", "limit": 1}));
+        assert_eq!(bench.context.workspace.seen("a.txt"), Some(ContentHash::of(b"a\nb\n")));
+    }
+
+    #[test]
+    fn a_large_file_is_streamed() {
+        let bench = Bench::new();
+        let lines = WHOLE_BYTES_MAX / 8 + 100;
+        bench.put("a.txt", "1234567\n".repeat(lines as usize));
+        let output = bench.call(&READ, json!({"path": "a.txt", "offset": lines - 1, "limit": 1}));
+        assert_eq!(output.content, format!("{}\t1234567\n... (1 more lines)", lines - 1));
+        let file = bench.context.workspace.open_file("a.txt").unwrap();
+        assert_eq!(bench.context.workspace.seen("a.txt"), Some(state_of_large(&file)));
+    }
+
+    proptest! {
+        #[test]
+        fn any_pieces_give_the_same_lines(
+            bytes in proptest::collection::vec(prop_oneof![Just(b'\n'), Just(b'\r'), any::<u8>()], 0..200),
+            offset in 1..6_u64,
+            limit in 0..6_u64,
+            piece in 1..9_usize,
+        ) {
+            let args = ReadFileArgs { path: String::new(), offset: Some(offset), limit: Some(limit) };
+            let (mut whole, mut pieces) = (Numbered::new(&args, 50_000), Numbered::new(&args, 50_000));
+            whole.push(&bytes);
+            bytes.chunks(piece).for_each(|piece| pieces.push(piece));
+            prop_assert_eq!(
+                whole.into_output("p", Encoding::Bytes),
+                pieces.into_output("p", Encoding::Bytes)
+            );
+        }
+    }
+}

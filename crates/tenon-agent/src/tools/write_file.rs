@@ -1,0 +1,196 @@
+//! `write_file`: a whole file in one go, for new files and rewrites.
+//!
+//! A file that the model has not seen, or not as it is now, is not overwritten: it would be lost
+//! unread. Parts of files are `edit_file`'s work.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tenon_sandbox::{ContentHash, Expected, FileError, Workspace};
+
+use super::{
+    diff,
+    text_file::{
+        WHOLE_BYTES_MAX, approved, blocking, changed, failed, in_place_note, note_written,
+        readable, state, write_action,
+    },
+    tool::{Effect, Tool, ToolContext, ToolOutput},
+};
+use crate::{event::View, policy::Action};
+
+/// Creates or overwrites a file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WriteFile;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct WriteFileArgs {
+    path: String,
+    content: String,
+}
+
+/// What stands where the file goes.
+struct Before {
+    expected: Expected,
+    /// The text that is lost, where it is short enough to show what changed.
+    text: Option<String>,
+}
+
+impl Tool for WriteFile {
+    type Args = WriteFileArgs;
+
+    fn name(&self) -> &str {
+        "write_file"
+    }
+
+    fn description(&self) -> &str {
+        "Create a file, or overwrite one that you have read. Missing folders are made. To change \
+         part of a file use edit_file."
+    }
+
+    fn effect(&self, _args: &WriteFileArgs) -> Effect {
+        Effect::Write
+    }
+
+    fn subject(&self, args: &WriteFileArgs) -> String {
+        args.path.clone()
+    }
+
+    fn action(&self, args: &WriteFileArgs, workspace: &Workspace) -> Action {
+        write_action(&args.path, workspace)
+    }
+
+    async fn run(&self, args: WriteFileArgs, context: &ToolContext) -> Result<ToolOutput, String> {
+        let workspace = context.workspace.clone();
+        blocking(args.content.len() as u64, move || write(&args, &workspace)).await
+    }
+}
+
+fn write(args: &WriteFileArgs, workspace: &Workspace) -> Result<ToolOutput, String> {
+    let WriteFileArgs { path, content } = args;
+    let before = before(path, content, workspace)?;
+    let written =
+        workspace.write(path, content.as_bytes(), approved(before.expected)).map_err(failed)?;
+    note_written(workspace, path, &written);
+    let view = match before.text {
+        Some(text) => View::diff(path, &diff::hunks(&text, content)),
+        None => View::text(content),
+    };
+    let note = in_place_note(&written);
+    Ok(ToolOutput::text(format!("Wrote {} bytes to {path}{note}", written.bytes)).with_view(view))
+}
+
+/// Looks at what would be overwritten.
+fn before(path: &str, content: &str, workspace: &Workspace) -> Result<Before, String> {
+    let file = match workspace.open_file(path) {
+        Ok(file) => file,
+        Err(FileError::NotFound { .. }) => {
+            return Ok(Before { expected: Expected::Absent, text: None });
+        }
+        Err(error) => return Err(failed(error)),
+    };
+    let is_large = file.len() > WHOLE_BYTES_MAX;
+    let bytes = if is_large {
+        Vec::new()
+    } else {
+        workspace.read(path, WHOLE_BYTES_MAX).map_err(failed)?
+    };
+    let state = state(&file, &bytes);
+    match workspace.seen(path) {
+        Some(seen) if seen == state => {}
+        _ if !is_large && (bytes.is_empty() || bytes == content.as_bytes()) => {}
+        Some(_) => return Err(changed(path)),
+        None => {
+            return Err(format!(
+                "{path} exists and you have not read it; read it first, or use edit_file"
+            ));
+        }
+    }
+    if is_large {
+        // Its bytes are not known; that it is as it was seen has just been looked at.
+        return Ok(Before { expected: Expected::Any, text: None });
+    }
+    Ok(Before { expected: Expected::Hash(ContentHash::of(&bytes)), text: readable(&bytes) })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::tools::{AnyTool, read_file::ReadFile, testing::Bench};
+
+    const READ: ReadFile = ReadFile { chars_max: 50_000 };
+
+    fn check(bench: &Bench, path: &str, content: &str, expected: &str) {
+        let output = bench.call(&WriteFile, json!({"path": path, "content": content}));
+        assert_eq!(output.content, expected);
+        assert_eq!(output.is_error, expected.starts_with("Error: "));
+        if !output.is_error {
+            assert_eq!(bench.get(path), content.as_bytes());
+        }
+    }
+
+    #[test]
+    fn spec_29_files_and_folders_are_made_and_bytes_are_counted() {
+        let bench = Bench::new();
+        check(&bench, "greet.py", "print()\n", "Wrote 8 bytes to greet.py");
+        check(&bench, "a/b/c.txt", "世界", "Wrote 6 bytes to a/b/c.txt");
+        check(&bench, "empty", "", "Wrote 0 bytes to empty");
+        check(&bench, "empty", "a", "Wrote 1 bytes to empty");
+        check(&bench, "a", "b", "Error: Is a directory: a");
+        check(&bench, "../x", "b", "Error: Path escapes workspace: ../x");
+    }
+
+    #[test]
+    fn spec_32_what_was_not_seen_or_changed_since_is_not_overwritten() {
+        let bench = Bench::new();
+        bench.put("a", "one");
+        check(
+            &bench,
+            "a",
+            "two",
+            "Error: a exists and you have not read it; read it first, or use edit_file",
+        );
+        check(&bench, "a", "one", "Wrote 3 bytes to a");
+        bench.put("a", "by somebody else");
+        let changed = "Error: a changed on disk since it was last read; read it again";
+        check(&bench, "a", "two", changed);
+        assert_eq!(bench.get("a"), b"by somebody else");
+        bench.call(&READ, json!({"path": "a"}));
+        check(&bench, "a", "two", "Wrote 3 bytes to a");
+        check(&bench, "./a", "three", "Wrote 5 bytes to ./a");
+        bench.remove("a");
+        check(&bench, "a", "again", "Wrote 5 bytes to a");
+    }
+
+    #[test]
+    fn spec_32_a_large_file_that_changed_is_noticed() {
+        let bench = Bench::new();
+        let large = "1234567\n".repeat((WHOLE_BYTES_MAX / 8 + 1) as usize);
+        bench.put("a", &large);
+        bench.call(&READ, json!({"path": "a", "limit": 1}));
+        bench.put("a", large.clone() + "more");
+        check(&bench, "a", "b", "Error: a changed on disk since it was last read; read it again");
+        bench.call(&READ, json!({"path": "a", "limit": 1}));
+        check(&bench, "a", "b", "Wrote 1 bytes to a");
+    }
+
+    #[test]
+    fn a_protected_file_stands_in_the_action() {
+        let bench = Bench::new();
+        std::os::unix::fs::symlink(".git/hooks", bench.root().join("innocent")).unwrap();
+        bench.put(".git/hooks/pre-commit.sample", "");
+        for (path, protected) in [("a", false), ("innocent/pre-commit", true), ("../a", false)] {
+            let arguments = json!({"path": path, "content": ""});
+            let prepared = WriteFile.prepare(&arguments, &bench.context.workspace).unwrap();
+            assert_eq!(prepared.action, Action::Write { path: path.into(), protected });
+        }
+    }
+
+    #[test]
+    fn people_see_the_diff_of_a_rewrite() {
+        let bench = Bench::new();
+        let write = |content| bench.call(&WriteFile, json!({"path": "a", "content": content}));
+        assert_eq!(write("one\n").view, Some(View::text("one\n")));
+        assert_eq!(write("two\n").view, Some(View::diff("a", "@@ -1 +1 @@\n-one\n+two\n")));
+    }
+}
