@@ -4,6 +4,9 @@ mod arguments;
 mod diff;
 mod edit_file;
 mod function;
+mod glob;
+mod grep;
+mod path_pattern;
 mod read_file;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -49,6 +52,8 @@ pub fn core_tools(options: CoreToolOptions) -> Tools {
         .with(read_file::ReadFile { chars_max: options.result_chars_max })
         .with(write_file::WriteFile)
         .with(edit_file::EditFile::new(options.is_forgiving))
+        .with(grep::Grep)
+        .with(glob::Glob { is_forgiving: options.is_forgiving })
 }
 
 /// The tools of a session, in the order in which the model sees them.
@@ -134,7 +139,7 @@ mod tests {
     fn the_core_tools_leave_room_in_the_first_request() {
         let specs = core_tools(CoreToolOptions::default()).specs();
         let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
-        assert_eq!(names, ["read_file", "write_file", "edit_file"]);
+        assert_eq!(names, ["read_file", "write_file", "edit_file", "grep", "glob"]);
         let bytes: usize = specs
             .iter()
             .map(|spec| spec.name.len() + spec.description.len() + spec.schema.to_string().len())
