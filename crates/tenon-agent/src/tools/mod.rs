@@ -1,6 +1,7 @@
 //! The map from tool names to tools, and the list of the core tools.
 
 mod arguments;
+mod bash;
 mod diff;
 mod edit_file;
 mod function;
@@ -35,6 +36,12 @@ pub struct CoreToolOptions {
     pub is_forgiving: bool,
     /// The most characters of a result, in which `read_file` leaves room for its note.
     pub result_chars_max: usize,
+    /// The most characters of a command's output in a result.
+    pub bash_output_chars_max: usize,
+    /// Seconds for a command that asks for no other time.
+    pub bash_timeout_default_s: u64,
+    /// Seconds for any command.
+    pub bash_timeout_max_s: u64,
 }
 
 impl Default for CoreToolOptions {
@@ -42,6 +49,9 @@ impl Default for CoreToolOptions {
         Self {
             is_forgiving: false,
             result_chars_max: RESULT_CHARS_MAX,
+            bash_output_chars_max: bash::OUTPUT_CHARS_MAX,
+            bash_timeout_default_s: bash::TIMEOUT_DEFAULT_S,
+            bash_timeout_max_s: bash::TIMEOUT_MAX_S,
         }
     }
 }
@@ -54,6 +64,11 @@ pub fn core_tools(options: CoreToolOptions) -> Tools {
         .with(edit_file::EditFile::new(options.is_forgiving))
         .with(grep::Grep)
         .with(glob::Glob { is_forgiving: options.is_forgiving })
+        .with(bash::Bash {
+            output_chars_max: options.bash_output_chars_max,
+            timeout_default_s: options.bash_timeout_default_s,
+            timeout_max_s: options.bash_timeout_max_s,
+        })
 }
 
 /// The tools of a session, in the order in which the model sees them.
@@ -139,7 +154,7 @@ mod tests {
     fn the_core_tools_leave_room_in_the_first_request() {
         let specs = core_tools(CoreToolOptions::default()).specs();
         let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
-        assert_eq!(names, ["read_file", "write_file", "edit_file", "grep", "glob"]);
+        assert_eq!(names, ["read_file", "write_file", "edit_file", "grep", "glob", "bash"]);
         let bytes: usize = specs
             .iter()
             .map(|spec| spec.name.len() + spec.description.len() + spec.schema.to_string().len())

@@ -1,0 +1,379 @@
+//! `bash`: a command line in the workspace's root, for everything the other tools do not do.
+//!
+//! What protects is the sandbox (process tree, environment, limits); the reading of the command
+//! line here only tells what runs side by side and what would wait for a terminal. Head and tail
+//! of long output are shown, the whole of it lies in a file that the result names.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tenon_sandbox::{CommandLimits, Exit, Output, Piece, Stream, Workspace, signal_name};
+
+use super::tool::{Effect, Tool, ToolContext, ToolOutput};
+use crate::policy::{Action, shell};
+
+/// Seconds for a command unless the model asks for others. Most builds and test runs fit.
+pub(super) const TIMEOUT_DEFAULT_S: u64 = 120;
+
+/// The most seconds that the model can ask for.
+pub(super) const TIMEOUT_MAX_S: u64 = 600;
+
+/// The most characters of a command's output in a result.
+pub(super) const OUTPUT_CHARS_MAX: usize = 10_000;
+
+/// A character of UTF-8 has at most so many bytes: what the sandbox keeps of each stream is never
+/// less than what is shown.
+const CHAR_BYTES_MAX: usize = 4;
+
+/// Runs command lines.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bash {
+    /// The most characters of output in a result.
+    pub output_chars_max: usize,
+    /// For a call that asks for no other time.
+    pub timeout_default_s: u64,
+    /// For any call.
+    pub timeout_max_s: u64,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct BashArgs {
+    command: String,
+    /// Seconds, at most 600; 120 if left out
+    timeout: Option<u64>,
+}
+
+impl Tool for Bash {
+    type Args = BashArgs;
+
+    fn name(&self) -> &str {
+        "bash"
+    }
+
+    fn description(&self) -> &str {
+        "Run a bash command in the workspace's root: builds, tests, git, scripts, counting. To \
+         read, find or change files use the other tools.\n\
+         Examples: `cargo test 2>&1 | tail -30`, `git diff --stat`, `python3 -c 'print(6*7)'`.\n\
+         Limits: each call is a new shell (no cd or variables are kept) with empty standard input. \
+         Nothing interactive: no editors, pagers, prompts. `tail -f` or a server only under \
+         `timeout 10`. `ps` shows only your own processes. Long output is cut in the middle; the \
+         result names the file with all of it."
+    }
+
+    fn effect(&self, args: &BashArgs) -> Effect {
+        if shell::only_reads(&shell::parse(&args.command)) { Effect::Read } else { Effect::Run }
+    }
+
+    fn subject(&self, args: &BashArgs) -> String {
+        args.command.clone()
+    }
+
+    fn action(&self, args: &BashArgs, _workspace: &Workspace) -> Action {
+        Action::Run { command: args.command.clone() }
+    }
+
+    async fn run(&self, args: BashArgs, context: &ToolContext) -> Result<ToolOutput, String> {
+        if args.command.trim().is_empty() {
+            return Err("command is required".into());
+        }
+        if let Some(found) = shell::needs_terminal(&shell::parse(&args.command)) {
+            return Err(format!(
+                "interactive commands are not supported: `{}`. Instead: {}",
+                found.command, found.hint
+            ));
+        }
+        let timeout_s = args.timeout.filter(|seconds| *seconds > 0);
+        let timeout_s = timeout_s.unwrap_or(self.timeout_default_s).min(self.timeout_max_s);
+        let limits = CommandLimits {
+            timeout: Duration::from_secs(timeout_s),
+            output_bytes_max: self.output_chars_max.saturating_mul(CHAR_BYTES_MAX),
+            spill: context.workspace.spill_target(),
+        };
+        let command = context.sandbox.command(&context.workspace, args.command, limits);
+        let mut show = |_: Stream, text: &str| context.progress.show(text);
+        let output =
+            command.run(&context.cancel, &mut show).await.map_err(|error| error.to_string())?;
+        Ok(self.result(output, &context.workspace))
+    }
+}
+
+impl Bash {
+    fn result(&self, output: Output, workspace: &Workspace) -> ToolOutput {
+        let (first_line, is_error) = match output.exit {
+            Exit::Code(0) => (None, false),
+            Exit::Code(code) => (Some(format!("exit code {code}")), true),
+            Exit::Signal(signal) => (Some(format!("ended by {}", signal_name(signal))), true),
+            Exit::TimedOut { after } => {
+                (Some(format!("Error: command timed out after {} s", after.as_secs())), true)
+            }
+            Exit::Cancelled => (Some("Error: cancelled while it ran".into()), true),
+        };
+        let text = self.shown(&output, workspace);
+        let content = match (first_line, text.trim_end()) {
+            (None, "") => "(command completed with no output)".into(),
+            (None, text) => text.to_owned(),
+            (Some(first), "") => format!("{first}\n(no output)"),
+            (Some(first), text) => format!("{first}\n{text}"),
+        };
+        ToolOutput { content, is_error, view: None }
+    }
+
+    /// Returns what is shown of the output, with a note where something is left out.
+    fn shown(&self, output: &Output, workspace: &Workspace) -> String {
+        let pieces = &output.pieces;
+        let has = |stream| pieces.iter().any(|piece| piece.stream == stream);
+        let labels = has(Stream::Out) && has(Stream::Error);
+        let chars: usize = pieces.iter().map(|piece| piece.text.chars().count()).sum();
+        let has_gap = pieces.iter().any(|piece| piece.left_out_bytes_before > 0);
+        if !has_gap && chars <= self.output_chars_max {
+            return joined(pieces.iter().map(|piece| (piece.stream, piece.text.as_str())), labels);
+        }
+        let tail_max = self.output_chars_max / 2;
+        let head = head(pieces, self.output_chars_max - tail_max);
+        let tail = tail(pieces, tail_max);
+        let kept: usize = head.iter().chain(&tail).map(|(_, text)| text.len()).sum();
+        let all: usize = pieces.iter().map(|piece| piece.text.len()).sum();
+        let left_out = output.left_out_bytes + (all - kept) as u64;
+        let place = match &output.spilled_to {
+            Some(path) => Some(path.clone()),
+            // Kept by the sandbox as a whole, and still too long to show.
+            None => workspace.spill_target().and_then(|target| {
+                let pieces = pieces.iter().map(|piece| (piece.stream, piece.text.as_str()));
+                target.write(&joined(pieces, labels)).ok()
+            }),
+        };
+        let place = match place {
+            Some(path) => format!("all of it is in {}", path.display()),
+            None => "the rest could not be kept".into(),
+        };
+        let (head, tail) = (joined(head.into_iter(), labels), joined(tail.into_iter(), labels));
+        let line_end = if head.is_empty() || head.ends_with('\n') { "" } else { "\n" };
+        format!("{head}{line_end}... ({left_out} bytes left out; {place})\n{tail}")
+    }
+}
+
+/// Returns the text up to the first gap, at most `chars_max` characters of it.
+fn head(pieces: &[Piece], chars_max: usize) -> Vec<(Stream, &str)> {
+    let mut left = chars_max;
+    let mut parts = Vec::new();
+    for piece in pieces.iter().take_while(|piece| piece.left_out_bytes_before == 0) {
+        let text = piece.text.as_str();
+        match text.char_indices().nth(left) {
+            Some((end, _)) => {
+                parts.push((piece.stream, text.get(..end).unwrap_or(text)));
+                break;
+            }
+            None => {
+                left -= text.chars().count();
+                parts.push((piece.stream, text));
+            }
+        }
+    }
+    parts
+}
+
+/// Returns the text behind the last gap, and what follows it, at most `chars_max` characters. Where
+/// there is no gap, nothing of it is in [`head`] because the whole is longer than both.
+fn tail(pieces: &[Piece], chars_max: usize) -> Vec<(Stream, &str)> {
+    let mut left = chars_max;
+    let mut parts = Vec::new();
+    for piece in pieces.iter().rev() {
+        let text = piece.text.as_str();
+        let count = text.chars().count();
+        let start = text.char_indices().nth(count.saturating_sub(left)).map(|(start, _)| start);
+        let start = start.unwrap_or(text.len());
+        parts.push((piece.stream, text.get(start..).unwrap_or_default()));
+        left = left.saturating_sub(count);
+        if start > 0 || left == 0 || piece.left_out_bytes_before > 0 {
+            break;
+        }
+    }
+    parts.reverse();
+    parts
+}
+
+/// Joins pieces in their order; `labels` tell the streams apart.
+fn joined<'a>(pieces: impl Iterator<Item = (Stream, &'a str)>, labels: bool) -> String {
+    let mut text = String::new();
+    let mut last = Stream::Out;
+    for (stream, part) in pieces.filter(|(_, part)| !part.is_empty()) {
+        if labels && stream != last {
+            if !text.is_empty() && !text.ends_with('\n') {
+                text.push('\n');
+            }
+            text.push_str(match stream {
+                Stream::Out => "[stdout]\n",
+                Stream::Error => "[stderr]\n",
+            });
+        }
+        last = stream;
+        text.push_str(part);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::tools::{
+        AnyTool, Progress, read_file::ReadFile, testing::Bench, write_file::WriteFile,
+    };
+
+    const BASH: Bash = Bash {
+        output_chars_max: OUTPUT_CHARS_MAX,
+        timeout_default_s: TIMEOUT_DEFAULT_S,
+        timeout_max_s: TIMEOUT_MAX_S,
+    };
+
+    fn run(command: &str) -> ToolOutput {
+        Bench::new().call(&BASH, json!({"command": command}))
+    }
+
+    fn check(command: &str, expected: &str) {
+        assert_eq!(run(command).content, expected, "{command}");
+    }
+
+    #[test]
+    fn spec_19_pipes_redirects_variables_and_lists_work_in_the_root() {
+        check("printf 'b\\na\\n' | sort", "a\nb");
+        check("X=1; echo $X > f && cat f || echo no", "1");
+        check("cat <<END\nhi $((1+1))\nEND", "hi 2");
+        check("cat; echo end", "end");
+        let bench = Bench::new();
+        let output = bench.call(&BASH, json!({"command": "pwd"}));
+        assert_eq!(output.content, bench.root().to_str().unwrap());
+    }
+
+    #[test]
+    fn spec_20_an_empty_command_is_an_error() {
+        check("", "Error: command is required");
+        check(" \n", "Error: command is required");
+    }
+
+    #[test]
+    fn spec_21_a_timeout_is_told_first_and_the_partial_output_after_it() {
+        let bench = Bench::new();
+        let arguments = json!({"command": "echo begun; sleep 60", "timeout": 1});
+        let output = bench.call(&BASH, arguments);
+        assert_eq!(output.content, "Error: command timed out after 1 s\nbegun");
+        assert!(output.is_error);
+    }
+
+    #[test]
+    fn spec_21_a_longer_time_than_allowed_is_cut() {
+        let bash = Bash { timeout_max_s: 1, ..BASH };
+        let arguments = json!({"command": "sleep 60", "timeout": 5_000});
+        let output = Bench::new().call(&bash, arguments);
+        assert_eq!(output.content, "Error: command timed out after 1 s\n(no output)");
+    }
+
+    #[test]
+    fn spec_23_exit_codes_signals_and_both_streams_are_shown() {
+        check("echo out", "out");
+        check("echo out; exit 3", "exit code 3\nout");
+        check("kill -SEGV $$", "ended by SIGSEGV\n(no output)");
+        check("echo err >&2", "err");
+        check("true", "(command completed with no output)");
+        check("false", "exit code 1\n(no output)");
+        check("echo a; sleep 0.3; echo b >&2; sleep 0.3; echo c", "a\n[stderr]\nb\n[stdout]\nc");
+        let missing = run("foobar-that-is-missing");
+        assert!(missing.content.starts_with("exit code 127\n"), "{}", missing.content);
+        assert!(missing.content.ends_with("foobar-that-is-missing: command not found"));
+        assert!(missing.is_error);
+    }
+
+    #[test]
+    fn spec_24_what_needs_a_terminal_is_refused_with_a_hint() {
+        let output = run("vim a.txt");
+        let start = "Error: interactive commands are not supported: `vim a.txt`. Instead: ";
+        assert!(output.content.starts_with(start), "{}", output.content);
+        assert!(output.is_error);
+    }
+
+    #[test]
+    fn spec_27_the_description_says_when_how_and_what_is_limited() {
+        let description = Tool::description(&BASH);
+        for part in ["Run a bash command", "Examples:", "`ps`", "interactive", "`tail -f`"] {
+            assert!(description.contains(part), "{part}");
+        }
+    }
+
+    #[test]
+    fn spec_35_long_output_keeps_head_and_tail_and_names_the_file_with_all_of_it() {
+        let bench = Bench::new();
+        let bash = Bash { output_chars_max: 20, ..BASH };
+        for (command, expected_bytes) in [
+            ("seq 1000", 3_893),
+            ("seq 20", 51),
+            ("for i in $(seq 9); do printf 汉汉汉汉; done", 108),
+        ] {
+            let output = bench.call(&bash, json!({"command": command})).content;
+            let (shown, path) = output.split_once("; all of it is in ").unwrap();
+            let (path, tail) = path.split_once(")\n").unwrap();
+            let (head, left_out) = shown.split_once("\n... (").unwrap();
+            assert!(head.chars().count() <= 10 && tail.chars().count() <= 10, "{output}");
+            let all = String::from_utf8(bench.get(path)).unwrap();
+            assert_eq!(all.len(), expected_bytes, "{command}");
+            assert!(all.starts_with(head) && all.trim_end().ends_with(tail), "{output}");
+            assert!(left_out.ends_with(" bytes left out"), "{output}");
+            let read =
+                bench.call(&ReadFile { chars_max: 50_000 }, json!({"path": path, "limit": 1}));
+            assert!(read.content.starts_with("1\t"), "{}", read.content);
+        }
+        check("for i in $(seq 9); do printf 汉汉汉汉; done", &"汉".repeat(36));
+    }
+
+    #[test]
+    fn spec_35_timeouts_are_cut_too() {
+        let bash = Bash { output_chars_max: 20, ..BASH };
+        let arguments = json!({"command": "seq 1000; sleep 60", "timeout": 1});
+        let content = Bench::new().call(&bash, arguments).content;
+        assert!(content.starts_with("Error: command timed out after 1 s\n1\n2\n3\n"), "{content}");
+        assert!(content.ends_with("\n999\n1000"), "{content}");
+    }
+
+    #[test]
+    fn output_is_shown_while_it_comes() {
+        let mut bench = Bench::new();
+        let shown = Arc::new(Mutex::new(String::new()));
+        let sink = Arc::clone(&shown);
+        bench.context.progress = Progress::new(move |text| sink.lock().unwrap().push_str(text));
+        bench.call(&BASH, json!({"command": "echo a; echo b"}));
+        assert_eq!(*shown.lock().unwrap(), "a\nb\n");
+    }
+
+    #[test]
+    fn spec_05_a_cancelled_command_says_so_with_what_it_printed() {
+        let mut bench = Bench::new();
+        let cancel = bench.context.cancel.clone();
+        bench.context.progress = Progress::new(move |_| cancel.cancel());
+        let output = bench.call(&BASH, json!({"command": "echo begun; sleep 60"}));
+        assert_eq!(output.content, "Error: cancelled while it ran\nbegun");
+    }
+
+    #[test]
+    fn spec_32_a_file_that_a_command_changed_counts_as_changed() {
+        let bench = Bench::new();
+        let write = |content| bench.call(&WriteFile, json!({"path": "a", "content": content}));
+        write("one");
+        bench.call(&BASH, json!({"command": "echo two >> a"}));
+        let sentence = "Error: a changed on disk since it was last read; read it again";
+        assert_eq!(write("three").content, sentence);
+    }
+
+    #[test]
+    fn spec_04_commands_that_only_read_count_as_reading() {
+        let bench = Bench::new();
+        let effect = |command: &str| {
+            let arguments: Value = json!({"command": command});
+            BASH.prepare(&arguments, &bench.context.workspace).unwrap().effect
+        };
+        assert_eq!(effect("git log --oneline | head -3"), Effect::Read);
+        assert_eq!(effect("ls && rm x"), Effect::Run);
+    }
+}
