@@ -96,9 +96,10 @@ impl Agent {
             prompt: prompt.text.clone(),
             attached: opening.attached,
         })?;
-        opening.notices.into_iter().try_for_each(|text| {
-            self.recorder.record(TurnEvent::Notice { text })
-        })
+        opening
+            .notices
+            .into_iter()
+            .try_for_each(|text| self.recorder.record(TurnEvent::Notice { text }))
     }
 
     async fn call_model(

@@ -61,13 +61,7 @@ impl Decision {
 }
 
 /// Decides what is done with a call of `tool`.
-pub(crate) fn decide(
-    tool: &str,
-    action: &Action,
-    rules: &Rules,
-    mode: Mode,
-    places: &Places,
-) -> Decision {
+pub fn decide(tool: &str, action: &Action, rules: &Rules, mode: Mode, places: &Places) -> Decision {
     if let Action::Run { command } = action {
         return run::decide(tool, command, rules, mode, places);
     }
