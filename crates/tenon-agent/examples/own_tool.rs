@@ -15,6 +15,7 @@ struct Roll {
 const SCRIPT: &str = r#"{"turns": [
     {"calls": [{"name": "roll", "arguments": {"sides": 6}}]}, {"text": "It is a 4."}]}"#;
 
+/// Asks the model for a roll of the die.
 #[tokio::main(flavor = "current_thread")]
 pub async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let provider = Arc::new(ScriptedProvider::parse(SCRIPT)?);

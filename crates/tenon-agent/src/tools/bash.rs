@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tenon_sandbox::{CommandLimits, Exit, Output, Piece, Stream, Workspace, signal_name};
+use tenon_sandbox::{
+    CommandLimits, Exit, Output, Piece, Profile, Stream, Workspace, confines_writes, signal_name,
+};
 
 use super::tool::{Effect, Tool, ToolContext, ToolOutput};
 use crate::policy::{Action, shell};
@@ -57,12 +59,12 @@ impl Tool for Bash {
          Examples: `cargo test 2>&1 | tail -30`, `git diff --stat`, `python3 -c 'print(6*7)'`.\n\
          Limits: each call is a new shell (no cd or variables are kept) with empty standard input. \
          Nothing interactive: no editors, pagers, prompts. `tail -f` or a server only under \
-         `timeout 10`. `ps` shows only your own processes. Long output is cut in the middle; the \
+         `timeout 10`. End only processes that you started. Long output is cut in the middle; the \
          result names the file with all of it."
     }
 
     fn effect(&self, args: &BashArgs) -> Effect {
-        if shell::only_reads(&shell::parse(&args.command)) { Effect::Read } else { Effect::Run }
+        if only_reads(&shell::parse(&args.command)) { Effect::Read } else { Effect::Run }
     }
 
     fn subject(&self, args: &BashArgs) -> String {
@@ -77,7 +79,8 @@ impl Tool for Bash {
         if args.command.trim().is_empty() {
             return Err("command is required".into());
         }
-        if let Some(found) = shell::needs_terminal(&shell::parse(&args.command)) {
+        let parsed = shell::parse(&args.command);
+        if let Some(found) = shell::needs_terminal(&parsed) {
             return Err(format!(
                 "interactive commands are not supported: `{}`. Instead: {}",
                 found.command, found.hint
@@ -90,12 +93,20 @@ impl Tool for Bash {
             output_bytes_max: self.output_chars_max.saturating_mul(CHAR_BYTES_MAX),
             spill: context.workspace.spill_target(),
         };
-        let command = context.sandbox.command(&context.workspace, args.command, limits);
+        let mut command = context.sandbox.command(&context.workspace, args.command, limits);
+        if only_reads(&parsed) {
+            command.profile = Profile::reading();
+        }
         let mut show = |_: Stream, text: &str| context.progress.show(text);
         let output =
             command.run(&context.cancel, &mut show).await.map_err(|error| error.to_string())?;
         Ok(self.result(output, &context.workspace))
     }
+}
+
+/// Whether the command is one that only reads, and the kernel can hold it to that.
+fn only_reads(parsed: &shell::Parsed) -> bool {
+    confines_writes() && shell::only_reads(parsed)
 }
 
 impl Bash {
@@ -298,7 +309,7 @@ mod tests {
     #[test]
     fn spec_27_the_description_says_when_how_and_what_is_limited() {
         let description = Tool::description(&BASH);
-        for part in ["Run a bash command", "Examples:", "`ps`", "interactive", "`tail -f`"] {
+        for part in ["Run a bash command", "Examples:", "interactive", "`tail -f`", "End only"] {
             assert!(description.contains(part), "{part}");
         }
     }

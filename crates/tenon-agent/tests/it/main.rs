@@ -1,6 +1,9 @@
 //! The agent as its users see it: prompts in, events and files out.
+#![cfg(test)]
+#![expect(clippy::disallowed_methods, reason = "tests prepare and inspect files")]
 
 mod calls;
+mod commands;
 mod log;
 mod own_tool;
 mod support;

@@ -2,6 +2,7 @@
 //! example that the documentation shows.
 
 #[path = "../../examples/own_tool.rs"]
+#[expect(unreachable_pub, reason = "an example shows a program")]
 mod example;
 
 #[test]
