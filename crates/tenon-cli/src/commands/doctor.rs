@@ -1,0 +1,228 @@
+//! `tenon doctor`.
+
+use std::{ffi::OsStr, os::unix::fs::PermissionsExt, path::Path};
+
+use tenon_model::visible;
+use tenon_sandbox::{Kernel, probe};
+
+use super::print;
+use crate::{
+    args::SessionArgs,
+    config::{Config, Environment},
+    error::{CliError, ExitStatus},
+    model_choice::Choice,
+    pull::{self, State},
+    setup,
+};
+
+/// Show what is configured, what this kernel gives, and what is missing
+#[derive(Debug, clap::Args)]
+pub(crate) struct Doctor {
+    #[command(flatten)]
+    session: SessionArgs,
+}
+
+/// Programs that are looked for, with what misses them.
+const PROGRAMS: [(&str, Need, &str); 3] = [
+    ("bash", Need::Always, "the bash tool cannot run without it: install bash"),
+    ("git", Need::Often, "models use it for history and diffs: install git"),
+    ("python3", Need::Often, "the built-in model may have to come by pip: install python3 and pip"),
+];
+
+/// How much a program is needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Need {
+    Always,
+    Often,
+}
+
+/// What was found, and whether anything is missing that tenon cannot do without.
+#[derive(Default)]
+struct Findings {
+    text: String,
+    broken: bool,
+}
+
+impl Doctor {
+    /// Prints the findings. `session` is what stood before `doctor`.
+    pub(super) async fn execute(
+        self,
+        environment: Environment,
+        session: SessionArgs,
+    ) -> Result<ExitStatus, CliError> {
+        let session = self.session.or(session);
+        let config = Config::load(environment, &session)?;
+        let mut findings = Findings::default();
+        findings.model(&config, &session);
+        findings.configuration(&config);
+        findings.network(&config);
+        findings.kernel(&probe());
+        findings.programs(config.variable("PATH"));
+        print(&visible(&findings.text))?;
+        Ok(if findings.broken { ExitStatus::Failed } else { ExitStatus::Finished })
+    }
+}
+
+impl Findings {
+    fn title(&mut self, title: &str) {
+        let blank = if self.text.is_empty() { "" } else { "\n" };
+        self.text.push_str(&format!("{blank}{title}\n"));
+    }
+
+    fn good(&mut self, what: &str) {
+        self.text.push_str(&format!("  {what}\n"));
+    }
+
+    fn missing(&mut self, what: &str, mend: &str) {
+        self.text.push_str(&format!("  ! {what}\n    hint: {mend}\n"));
+    }
+
+    fn model(&mut self, config: &Config, session: &SessionArgs) {
+        self.title("Model");
+        match setup::choose(config, session) {
+            Ok(Some(chosen)) => {
+                let name = match &chosen.choice {
+                    Choice::Remote { endpoint, model } => {
+                        format!("{}/{}", endpoint.name, model.as_deref().unwrap_or("?"))
+                    }
+                    Choice::BuiltIn => "local".to_owned(),
+                    Choice::ModelFile(path) => format!("local, {}", path.display()),
+                    Choice::Scripted(path) => format!("scripted:{}", path.display()),
+                };
+                self.good(&format!("{name}, because of {}", chosen.because));
+                if let Choice::Remote { endpoint, .. } = &chosen.choice
+                    && !endpoint.is_configured()
+                {
+                    self.missing(&format!("{} has no key", endpoint.name), "set its key");
+                }
+            }
+            Ok(None) => self.missing(
+                "no model is configured",
+                "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or use --model local",
+            ),
+            Err(error) => {
+                self.broken = true;
+                self.missing(&error.to_string(), "mend --model or the setting");
+            }
+        }
+        let model = pull::built_in();
+        match model.state(&config.folders.models()) {
+            _ if !cfg!(feature = "local") => self.good("the built-in model is not built in"),
+            State::Whole => self.good("the built-in model is here"),
+            State::Partial(bytes) => self.missing(
+                &format!("{} MB of the built-in model are here", bytes / 1_000_000),
+                "`tenon models pull` fetches the rest",
+            ),
+            State::Absent => self.good("the built-in model is not here; `tenon models pull`"),
+        }
+        for endpoint in config.providers.values() {
+            let key = endpoint
+                .key_source
+                .as_deref()
+                .map_or("no key".into(), |source| format!("a key from {source}"));
+            let address = endpoint.shown_address();
+            let address = address.as_deref().unwrap_or("its own service");
+            let source = &endpoint.source;
+            self.good(&format!("provider {}: {key}, {address} ({source})", endpoint.name));
+        }
+    }
+
+    fn configuration(&mut self, config: &Config) {
+        self.title("Configuration");
+        if config.files.is_empty() {
+            let path = config.folders.config_file();
+            self.good(&format!("no file is read; {} would be", path.display()));
+        }
+        for path in &config.files {
+            self.good(&format!("read: {}", path.display()));
+        }
+        for notice in &config.notices {
+            self.missing(notice, "docs/configuration.md lists the settings");
+        }
+        let mut notices = Vec::new();
+        for instruction in config.instructions(&mut notices) {
+            self.good(&format!("instructions: {}", instruction.source));
+        }
+        for notice in notices {
+            self.missing(&notice, "make it a regular text file within the repository");
+        }
+        self.good(&format!("sessions: {}", config.folders.sessions().display()));
+    }
+
+    fn network(&mut self, config: &Config) {
+        self.title("Network");
+        let proxies = config.network.shown();
+        if proxies.is_empty() {
+            self.good("no proxy");
+        }
+        for (name, value) in proxies {
+            self.good(&format!("{name}: {value}"));
+        }
+        match (config.network.http_options(None), &config.network.ca_file) {
+            (Err(error), _) => {
+                self.broken = true;
+                self.missing(&error.to_string(), "mend ca_file in the configuration");
+            }
+            (Ok(_), Some(path)) => self.good(&format!("trusted too: {}", path.display())),
+            (Ok(_), None) => {}
+        }
+        for name in ["SSL_CERT_FILE", "SSL_CERT_DIR"] {
+            if let Some(value) = config.variable(name) {
+                self.good(&format!("{name}: {value}"));
+            }
+        }
+    }
+
+    fn kernel(&mut self, kernel: &Kernel) {
+        self.title(&format!("Kernel {}", kernel.release));
+        if kernel.openat2 {
+            self.good("openat2: files cannot lead out of the workspace");
+        } else {
+            self.broken = true;
+            self.missing("no openat2: no file can be opened", "Linux 5.6 or newer is needed");
+        }
+        if kernel.pidfd {
+            self.good("pidfd: commands end with all their processes");
+        } else {
+            self.missing("no pidfd", "Linux 5.3 or newer is needed");
+        }
+        let yes = |there: bool| if there { "yes" } else { "no" };
+        let landlock = kernel.landlock_abi.map_or("no".into(), |abi| format!("version {abi}"));
+        // Nothing is held by these yet; they tell what this machine could give.
+        self.good(&format!(
+            "not used yet: Landlock {landlock}, seccomp notifications {}, user namespaces {}, \
+             overlayfs {}, cgroup v2 {}",
+            yes(kernel.seccomp_user_notify),
+            yes(kernel.user_namespaces),
+            yes(kernel.overlayfs),
+            yes(kernel.cgroup_v2),
+        ));
+        self.good("commands run with your rights: they are not confined by the kernel");
+    }
+
+    fn programs(&mut self, path: Option<&str>) {
+        self.title("Programs");
+        for (name, need, mend) in PROGRAMS {
+            match find(name, path.unwrap_or_default()) {
+                Some(path) => self.good(&format!("{name}: {path}")),
+                None => {
+                    self.broken |= need == Need::Always;
+                    self.missing(&format!("{name} is not in PATH"), mend);
+                }
+            }
+        }
+    }
+}
+
+/// Returns where a program is, as a shell would find it.
+fn find(name: &str, path: &str) -> Option<String> {
+    let folders = std::env::split_paths(OsStr::new(path)).filter(|folder| folder.is_absolute());
+    let mut places = folders.map(|folder| folder.join(name));
+    places.find(|place| is_program(place)).map(|place| place.display().to_string())
+}
+
+#[expect(clippy::disallowed_methods, reason = "looks whether a program is there, opens nothing")]
+fn is_program(path: &Path) -> bool {
+    std::fs::metadata(path)
+        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}

@@ -1,0 +1,90 @@
+//! The subcommands: one file each, whose documentation is its help.
+
+mod completions;
+mod doctor;
+mod models;
+mod run;
+mod sessions;
+mod show;
+mod tools;
+
+use std::io::{self, Write};
+
+use crate::{
+    args::{OutputArgs, SessionArgs},
+    config::{Config, Environment},
+    error::{CliError, ExitStatus},
+};
+
+/// What to do besides carrying out a prompt.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Subcommand {
+    Run(run::Run),
+    Models(models::Models),
+    Sessions(sessions::Sessions),
+    Show(show::Show),
+    Tools(tools::Tools),
+    Doctor(doctor::Doctor),
+    Completions(completions::Completions),
+}
+
+impl Subcommand {
+    /// Returns the subcommand that a command line without one stands for.
+    pub(crate) fn without_name(prompt: Option<&str>) -> Self {
+        Self::Run(run::Run::without_name(prompt))
+    }
+
+    /// Does it. `prompt`, `session` and `output` are what stood before its name.
+    pub(crate) async fn execute(
+        self,
+        prompt: Option<String>,
+        session: SessionArgs,
+        output: OutputArgs,
+    ) -> Result<ExitStatus, CliError> {
+        let environment = Environment::read();
+        if let Self::Run(run) = self {
+            return run.execute(environment, prompt, session, output).await;
+        }
+        if prompt.is_some() || output != OutputArgs::default() {
+            return Err(out_of_place());
+        }
+        if let Self::Doctor(doctor) = self {
+            return doctor.execute(environment, session).await;
+        }
+        if session != SessionArgs::default() {
+            return Err(out_of_place());
+        }
+        if let Self::Completions(completions) = self {
+            return completions.execute();
+        }
+        let config = Config::load(environment, &session)?;
+        match self {
+            Self::Models(models) => models.execute(&config).await,
+            Self::Sessions(sessions) => sessions.execute(&config),
+            Self::Show(show) => show.execute(&config),
+            Self::Tools(tools) => tools.execute(&config),
+            Self::Run(_) | Self::Doctor(_) | Self::Completions(_) => Ok(ExitStatus::Finished),
+        }
+    }
+}
+
+/// Prints `text` to standard output at once. A reader that has seen enough ends the program.
+fn print(text: &str) -> Result<(), CliError> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    Ok(out.flush()?)
+}
+
+/// Prints what the user should know, to standard error.
+pub(crate) fn say_notices(notices: &[String]) {
+    for notice in notices {
+        let line = format!("note: {}\n", tenon_model::visible(notice));
+        // What cannot be said is not worth stopping for.
+        let _ = io::stderr().write_all(line.as_bytes());
+    }
+}
+
+fn out_of_place() -> CliError {
+    CliError::usage("what stands before this command does nothing there")
+        .with_hint("a prompt that begins with a command's name: tenon run PROMPT")
+}

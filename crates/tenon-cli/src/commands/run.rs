@@ -1,0 +1,129 @@
+//! `tenon run`, `tenon PROMPT` and `tenon`: a session.
+
+use std::io::{self, IsTerminal, Read, Write};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use tenon_agent::Prompt;
+
+use super::say_notices;
+use crate::{
+    args::{OutputArgs, OutputFormat, SessionArgs},
+    config::{Config, Environment},
+    error::{CliError, ExitStatus},
+    headless, interactive, setup,
+    signals::Interrupts,
+};
+
+/// The most bytes that are taken from standard input: about as many tokens as the largest models
+/// take in. What is longer belongs into a file that the model can look into.
+const INPUT_BYTES_MAX: u64 = 1 << 20;
+/// When it is said that standard input is waited for: longer than a quick command in front takes.
+const INPUT_PATIENCE: Duration = Duration::from_secs(2);
+
+/// Carry out a prompt (needed when it is the name of a command)
+#[derive(Debug, clap::Args)]
+pub(crate) struct Run {
+    /// What to do; standard input is added to it, or is the prompt if none is given
+    #[arg(value_name = "PROMPT")]
+    prompt: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) session: SessionArgs,
+
+    #[command(flatten)]
+    output: OutputArgs,
+
+    /// Whether a session without a prompt is meant: `run` alone has nothing to carry out.
+    #[arg(skip)]
+    interactive: bool,
+}
+
+impl Run {
+    /// Returns what a command line without a subcommand stands for.
+    pub(super) fn without_name(prompt: Option<&str>) -> Self {
+        Self {
+            interactive: prompt.is_none(),
+            prompt: None,
+            session: SessionArgs::default(),
+            output: OutputArgs::default(),
+        }
+    }
+
+    /// Runs the session. `prompt`, `session` and `output` are what stood before `run`.
+    pub(super) async fn execute(
+        self,
+        environment: Environment,
+        prompt: Option<String>,
+        session: SessionArgs,
+        output: OutputArgs,
+    ) -> Result<ExitStatus, CliError> {
+        if self.prompt.is_some() && prompt.is_some() {
+            return Err(CliError::usage("there are two prompts")
+                .with_hint("quote the whole prompt: tenon run \"PROMPT\""));
+        }
+        let session = self.session.or(session);
+        let output = self.output.or(output);
+        let is_typed = self.interactive && io::stdin().is_terminal();
+        if is_typed && output != OutputArgs::default() {
+            return Err(no_prompt("--print and --output-format need a prompt"));
+        }
+        let prompt = if is_typed { None } else { Some(whole_prompt(self.prompt.or(prompt))?) };
+        let config = Config::load(environment, &session)?;
+        say_notices(&config.notices);
+        let options = setup::ready(&config, &session).await?;
+        let look = config.look();
+        let interrupts = Interrupts::install()
+            .map_err(|error| CliError::failed("cannot watch for Ctrl-C").with_source(error))?;
+        let Some(prompt) = prompt else {
+            let history = Some(config.folders.history());
+            return Ok(interactive::run(options, look, history, &interrupts).await?);
+        };
+        let shown = headless::Shown {
+            format: output.output_format.unwrap_or(OutputFormat::Text),
+            answer_only: output.print,
+            look,
+        };
+        Ok(headless::run(options, Prompt::from(prompt), shown, &interrupts).await?)
+    }
+}
+
+/// Joins the prompt of the command line and standard input, unless that is a terminal.
+fn whole_prompt(argument: Option<String>) -> Result<String, CliError> {
+    let input = if io::stdin().is_terminal() { String::new() } else { read_input()? };
+    let argument = argument.unwrap_or_default();
+    match (argument.trim().is_empty(), input.trim().is_empty()) {
+        (true, true) => Err(no_prompt("there is no prompt")),
+        (true, false) => Ok(input),
+        (false, true) => Ok(argument),
+        (false, false) => Ok(format!("{argument}\n\n{input}")),
+    }
+}
+
+fn read_input() -> Result<String, CliError> {
+    let (done, wait) = mpsc::channel::<()>();
+    // A pipe that nobody closes looks like a program that hangs; so it is said what it waits for.
+    std::thread::spawn(move || {
+        if wait.recv_timeout(INPUT_PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
+            let text = "Waiting for the end of standard input (`< /dev/null` gives it none).\n";
+            let _ = io::stderr().write_all(text.as_bytes());
+        }
+    });
+    let mut bytes = Vec::new();
+    let read = io::stdin().lock().take(INPUT_BYTES_MAX + 1).read_to_end(&mut bytes);
+    drop(done);
+    read.map_err(|error| CliError::failed("cannot read standard input").with_source(error))?;
+    if bytes.len() as u64 > INPUT_BYTES_MAX {
+        return Err(CliError::usage(format!(
+            "standard input is longer than {} KiB",
+            INPUT_BYTES_MAX / 1024
+        ))
+        .with_hint("save it in the workspace and name the file in the prompt"));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn no_prompt(message: &str) -> CliError {
+    CliError::usage(message)
+        .with_hint("tenon \"PROMPT\", or pipe it in; without either on a terminal, tenon asks")
+}

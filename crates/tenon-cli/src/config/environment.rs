@@ -1,0 +1,160 @@
+//! The process's environment, read once, and the folders that follow from it.
+
+#![expect(clippy::disallowed_methods, reason = "the only reader of the environment")]
+
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    path::{Path, PathBuf},
+};
+
+use crate::{error::CliError, screen::Look, texts::Language};
+
+/// The environment as it was when the program started.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Environment {
+    variables: BTreeMap<OsString, OsString>,
+    folder: PathBuf,
+}
+
+/// Where tenon keeps its own things (XDG Base Directory Specification 0.8).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Folders {
+    /// The user's home folder.
+    pub home: PathBuf,
+    /// Configuration: written by the user.
+    pub config: PathBuf,
+    /// Sessions and history.
+    pub state: PathBuf,
+    /// What can be fetched or made again.
+    pub cache: PathBuf,
+}
+
+impl Environment {
+    /// Reads it.
+    pub(crate) fn read() -> Self {
+        // Without a current folder, every path that needs one says so when it is opened.
+        let folder = std::env::current_dir().unwrap_or_default();
+        Self { variables: std::env::vars_os().collect(), folder }
+    }
+
+    /// Returns the folder in which the program was started.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Returns a variable's text; an empty one counts as not set.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.variables.get(OsStr::new(name))?.to_str().filter(|text| !text.trim().is_empty())
+    }
+
+    /// Returns all variables.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (OsString, OsString)> {
+        self.variables.iter().map(|(name, value)| (name.clone(), value.clone()))
+    }
+
+    /// Returns a variable under its name in small letters, or else in capitals.
+    pub(super) fn in_either_case(&self, name: &str) -> Option<&str> {
+        self.text(&name.to_ascii_lowercase()).or_else(|| self.text(name))
+    }
+
+    /// Returns the folders of tenon.
+    pub(super) fn folders(&self) -> Result<Folders, CliError> {
+        let absolute =
+            |path: &OsString| Some(PathBuf::from(path)).filter(|path| path.is_absolute());
+        let variable = |name: &str| self.variables.get(OsStr::new(name)).and_then(absolute);
+        let home = variable("HOME").or_else(std::env::home_dir).ok_or_else(|| {
+            CliError::config("there is no home folder").with_hint("set HOME to an absolute path")
+        })?;
+        let own = |name: &str, otherwise: &str| {
+            variable(name).unwrap_or_else(|| home.join(otherwise)).join("tenon")
+        };
+        Ok(Folders {
+            config: own("XDG_CONFIG_HOME", ".config"),
+            state: own("XDG_STATE_HOME", ".local/state"),
+            cache: own("XDG_CACHE_HOME", ".cache"),
+            home,
+        })
+    }
+
+    /// Returns how the user wants the screen to look.
+    pub(super) fn look(&self) -> Look {
+        let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].iter().find_map(|name| self.text(name));
+        Look {
+            // https://no-color.org: any value but an empty one.
+            colour: self.text("NO_COLOR").is_none(),
+            plain: self.text("TERM").is_none_or(|kind| kind == "dumb"),
+            columns: self.text("COLUMNS").and_then(|columns| columns.parse().ok()),
+            language: Language::from_locale(locale.unwrap_or_default()),
+        }
+    }
+}
+
+impl Folders {
+    /// Returns where sessions are logged.
+    pub(crate) fn sessions(&self) -> PathBuf {
+        self.state.join("sessions")
+    }
+
+    /// Returns where the long results of a session are kept whole.
+    pub(crate) fn spill(&self, session_id: &str) -> PathBuf {
+        self.state.join("results").join(session_id)
+    }
+
+    /// Returns the file that keeps what was typed at the prompt.
+    pub(crate) fn history(&self) -> PathBuf {
+        self.state.join("history")
+    }
+
+    /// Returns where model files are kept.
+    pub(crate) fn models(&self) -> PathBuf {
+        self.cache.join("models")
+    }
+
+    /// Returns the user's configuration file.
+    pub(crate) fn config_file(&self) -> PathBuf {
+        self.config.join("config.toml")
+    }
+}
+
+#[cfg(test)]
+impl Environment {
+    pub(crate) fn of(variables: &[(&str, &str)]) -> Self {
+        let variables = variables.iter().map(|(name, value)| (name.into(), value.into())).collect();
+        Self { variables, folder: PathBuf::from("/") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_follow_the_xdg_variables_if_they_are_absolute() {
+        let folders = Environment::of(&[
+            ("HOME", "/home/user"),
+            ("XDG_STATE_HOME", "/state"),
+            ("XDG_CACHE_HOME", "relative"),
+        ])
+        .folders()
+        .unwrap();
+        assert_eq!(folders.config_file(), Path::new("/home/user/.config/tenon/config.toml"));
+        assert_eq!(folders.sessions(), Path::new("/state/tenon/sessions"));
+        assert_eq!(folders.models(), Path::new("/home/user/.cache/tenon/models"));
+    }
+
+    #[test]
+    fn the_look_follows_its_variables() {
+        let look = |variables: &[(&str, &str)]| Environment::of(variables).look();
+        let plain = look(&[("TERM", "xterm"), ("NO_COLOR", ""), ("COLUMNS", "wide")]);
+        let expected =
+            Look { colour: true, plain: false, columns: None, language: Language::English };
+        assert_eq!(plain, expected);
+        let set = look(&[("NO_COLOR", "1"), ("COLUMNS", "40"), ("LANG", "zh_CN.UTF-8")]);
+        let expected =
+            Look { colour: false, plain: true, columns: Some(40), language: Language::Chinese };
+        assert_eq!(set, expected);
+        let first = look(&[("LC_ALL", "C"), ("LANG", "zh_CN.UTF-8")]);
+        assert_eq!(first.language, Language::English);
+    }
+}

@@ -1,0 +1,272 @@
+//! The shape of a configuration file, and what a project's file may say. Pure.
+//!
+//! A project's file comes with a repository, so it may only make things stricter: nothing in it
+//! runs a command, moves a key, changes where code is sent or what that costs, or allows anything.
+
+use std::{
+    collections::BTreeMap,
+    num::{NonZeroU32, NonZeroU64, NonZeroUsize},
+    path::PathBuf,
+};
+
+use clap::ValueEnum;
+use serde::Deserialize;
+
+use super::{ProviderKind, Settings};
+
+/// What may be done without asking, from the strictest to the freest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ModeName {
+    // Only what reads. (Documentation comments here would double the length of --help.)
+    ReadOnly,
+    // What reads; each change and each command is asked about.
+    Ask,
+    // Everything but what the rules say must be asked about.
+    Auto,
+}
+
+/// A configuration file.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct File {
+    pub(super) model: Option<String>,
+    pub(super) mode: Option<ModeName>,
+    pub(super) max_steps: Option<NonZeroU32>,
+    pub(super) max_tokens: Option<NonZeroU64>,
+    pub(super) result_chars_max: Option<NonZeroUsize>,
+    pub(super) bash_output_chars_max: Option<NonZeroUsize>,
+    pub(super) project_instructions: Option<bool>,
+    #[serde(default)]
+    pub(super) allow: Vec<String>,
+    #[serde(default)]
+    pub(super) deny: Vec<String>,
+    #[serde(default)]
+    pub(super) environment: Vec<String>,
+    #[serde(default)]
+    pub(super) network: NetworkTable,
+    #[serde(default)]
+    pub(super) providers: BTreeMap<String, ProviderTable>,
+}
+
+/// How the network is reached.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct NetworkTable {
+    pub(super) ca_file: Option<PathBuf>,
+    pub(super) connect_timeout_s: Option<u64>,
+    pub(super) first_byte_timeout_s: Option<u64>,
+    pub(super) idle_timeout_s: Option<u64>,
+}
+
+/// A provider of the user's.
+#[derive(Debug, Deserialize)]
+pub(super) struct ProviderTable {
+    pub(super) kind: Option<ProviderKind>,
+    pub(super) base_url: Option<String>,
+    pub(super) key_env: Option<String>,
+    pub(super) key: Option<String>,
+    pub(super) model: Option<String>,
+}
+
+/// A key of a file with what a project may do with it.
+struct Key {
+    name: &'static str,
+    of_project: OfProject,
+}
+
+/// What a project may do with a key.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OfProject {
+    /// Nothing.
+    No,
+    /// Make it stricter.
+    Stricter,
+}
+
+/// Every key at the top of a file.
+const KEYS: [Key; 12] = [
+    Key { name: "model", of_project: OfProject::No },
+    Key { name: "mode", of_project: OfProject::Stricter },
+    Key { name: "max_steps", of_project: OfProject::Stricter },
+    Key { name: "max_tokens", of_project: OfProject::Stricter },
+    Key { name: "result_chars_max", of_project: OfProject::Stricter },
+    Key { name: "bash_output_chars_max", of_project: OfProject::Stricter },
+    Key { name: "project_instructions", of_project: OfProject::Stricter },
+    Key { name: "allow", of_project: OfProject::No },
+    Key { name: "deny", of_project: OfProject::Stricter },
+    Key { name: "environment", of_project: OfProject::No },
+    Key { name: "network", of_project: OfProject::No },
+    Key { name: "providers", of_project: OfProject::No },
+];
+const NETWORK_KEYS: [&str; 4] =
+    ["ca_file", "connect_timeout_s", "first_byte_timeout_s", "idle_timeout_s"];
+const PROVIDER_KEYS: [&str; 5] = ["kind", "base_url", "key_env", "key", "model"];
+
+/// Reads the text of a user's file. The notices name what is unknown in it.
+pub(super) fn parse_user(text: &str) -> Result<(File, Vec<String>), toml::de::Error> {
+    let (file, table) = parse(text)?;
+    let notices = unknown_keys(&table)
+        .into_iter()
+        .map(|key| format!("there is no setting `{key}`; it is left out"))
+        .collect();
+    Ok((file, notices))
+}
+
+/// Reads the text of a project's file and makes `settings` stricter by it. The notices name what
+/// is not taken from it.
+pub(super) fn apply_project(
+    text: &str,
+    settings: &mut Settings,
+) -> Result<Vec<String>, toml::de::Error> {
+    let (file, table) = parse(text)?;
+    let mut notices: Vec<String> = unknown_keys(&table)
+        .into_iter()
+        .map(|key| format!("there is no setting `{key}`; it is left out"))
+        .collect();
+    let mut refuse = |key: &str, why: &str| {
+        notices.push(format!("`{key}` is not taken from a project's file: {why}"));
+    };
+    for key in KEYS.iter().filter(|key| key.of_project == OfProject::No) {
+        if table.contains_key(key.name) {
+            refuse(key.name, "it belongs into the user's own");
+        }
+    }
+    let looser = "it may only be stricter than the user's";
+    if !tighten(&mut settings.max_steps, file.max_steps) {
+        refuse("max_steps", looser);
+    }
+    let mut tokens_max = settings.max_tokens.unwrap_or(NonZeroU64::MAX);
+    if !tighten(&mut tokens_max, file.max_tokens) {
+        refuse("max_tokens", looser);
+    } else if file.max_tokens.is_some() {
+        settings.max_tokens = Some(tokens_max);
+    }
+    if !tighten(&mut settings.result_chars_max, file.result_chars_max) {
+        refuse("result_chars_max", looser);
+    }
+    if !tighten(&mut settings.bash_output_chars_max, file.bash_output_chars_max) {
+        refuse("bash_output_chars_max", looser);
+    }
+    if !tighten(&mut settings.mode, file.mode) {
+        refuse("mode", looser);
+    }
+    match file.project_instructions {
+        Some(false) => settings.project_instructions = false,
+        Some(true) if !settings.project_instructions => refuse("project_instructions", looser),
+        Some(true) | None => {}
+    }
+    settings.deny.extend(file.deny);
+    Ok(notices)
+}
+
+/// Lowers `setting` to `wanted`; returns whether what is wanted is no raise.
+fn tighten<T: Ord>(setting: &mut T, wanted: Option<T>) -> bool {
+    match wanted {
+        Some(wanted) if wanted > *setting => false,
+        Some(wanted) => {
+            *setting = wanted;
+            true
+        }
+        None => true,
+    }
+}
+
+fn parse(text: &str) -> Result<(File, toml::Table), toml::de::Error> {
+    // Twice, because only text has line numbers for errors and only a table knows its other keys.
+    Ok((toml::from_str(text)?, toml::from_str(text)?))
+}
+
+fn unknown_keys(table: &toml::Table) -> Vec<String> {
+    let mut unknown = Vec::new();
+    for (key, value) in table {
+        let inner = value.as_table();
+        match key.as_str() {
+            "network" => unknown.extend(unknown_in("network", inner, &NETWORK_KEYS)),
+            "providers" => {
+                for (name, provider) in inner.into_iter().flatten() {
+                    let place = format!("providers.{name}");
+                    unknown.extend(unknown_in(&place, provider.as_table(), &PROVIDER_KEYS));
+                }
+            }
+            _ if KEYS.iter().any(|known| known.name == key) => {}
+            _ => unknown.push(key.clone()),
+        }
+    }
+    unknown
+}
+
+fn unknown_in(place: &str, table: Option<&toml::Table>, known: &[&str]) -> Vec<String> {
+    let keys = table.into_iter().flat_map(|table| table.keys());
+    keys.filter(|key| !known.contains(&key.as_str())).map(|key| format!("{place}.{key}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn notices_of(text: &str, settings: &mut Settings) -> Vec<String> {
+        apply_project(text, settings).unwrap()
+    }
+
+    #[test]
+    fn the_list_of_keys_is_the_list_of_fields() {
+        // Each key with a value that serde must accept; a field that is missing here would be
+        // reported as unknown.
+        let text = "model = 'a'\nmode = 'read-only'\nmax_steps = 1\nmax_tokens = 1\n\
+                    result_chars_max = 1\nbash_output_chars_max = 1\nproject_instructions = true\nallow = []\ndeny = []\n\
+                    environment = []\n[network]\nca_file = 'a'\nconnect_timeout_s = 1\n\
+                    first_byte_timeout_s = 1\nidle_timeout_s = 1\n[providers.a]\nkind = 'openai'\n\
+                    base_url = 'b'\nkey_env = 'c'\nkey = 'd'\nmodel = 'e'";
+        let (_, notices) = parse_user(text).unwrap();
+        assert_eq!(notices, Vec::<String>::new());
+        assert_eq!(toml::from_str::<toml::Table>(text).unwrap().len(), KEYS.len());
+    }
+
+    #[test]
+    fn unknown_settings_are_named() {
+        let (_, notices) = parse_user("modle = 'a'\n[providers.x]\nurl = 'b'").unwrap();
+        let named = |key: &str| notices.iter().any(|notice| notice.contains(&format!("`{key}`")));
+        assert!(notices.len() == 2 && named("modle") && named("providers.x.url"), "{notices:?}");
+    }
+
+    #[test]
+    fn what_a_project_may_not_set_is_refused_and_named() {
+        let text = "model = 'scripted:evil.json'\nallow = ['bash(*)']\nenvironment = ['AWS_*']\n\
+                    [network]\nca_file = 'evil.pem'\n[providers.openai]\nbase_url = 'http://evil'";
+        let mut settings = Settings::default();
+        let notices = notices_of(text, &mut settings);
+        assert_eq!(settings, Settings::default());
+        for key in ["model", "allow", "environment", "network", "providers"] {
+            let told = notices.iter().any(|notice| notice.starts_with(&format!("`{key}` is not")));
+            assert!(told, "{key}: {notices:?}");
+        }
+    }
+
+    #[test]
+    fn a_project_makes_things_stricter_only() {
+        let mut settings = Settings {
+            max_steps: NonZeroU32::new(10).unwrap(),
+            mode: ModeName::Ask,
+            deny: vec!["a".into()],
+            ..Settings::default()
+        };
+        let text = "max_steps = 20\nmax_tokens = 5\nmode = 'auto'\ndeny = ['b']\n\
+                    project_instructions = false";
+        let expected = Settings {
+            max_tokens: NonZeroU64::new(5),
+            deny: vec!["a".into(), "b".into()],
+            project_instructions: false,
+            ..settings.clone()
+        };
+        let notices = notices_of(text, &mut settings);
+        assert_eq!(settings, expected);
+        assert_eq!(notices.len(), 2, "{notices:?}");
+        assert_eq!(notices_of("mode = 'read-only'", &mut settings), Vec::<String>::new());
+        assert_eq!(settings.mode, ModeName::ReadOnly);
+    }
+
+    #[test]
+    fn a_wrong_type_is_an_error_with_its_line() {
+        let error = parse_user("\nmax_steps = 'many'").unwrap_err();
+        assert!(error.to_string().contains("line 2"), "{error}");
+    }
+}

@@ -1,0 +1,249 @@
+//! The only reader of the environment, the home folder and configuration files.
+//!
+//! What the user says on the command line counts more than the project's file, which may only
+//! make things stricter, and that more than the user's file. Nothing here is acted on: `setup`
+//! and the commands do that.
+
+mod environment;
+mod file;
+mod instructions;
+mod network;
+pub(crate) mod private_file;
+mod providers;
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    num::{NonZeroU32, NonZeroU64, NonZeroUsize},
+    path::{Path, PathBuf},
+};
+
+use tenon_agent::{CoreToolOptions, Instruction, TurnLimits};
+use tenon_model::visible;
+use tenon_sandbox::{FileError, Workspace};
+
+pub(crate) use environment::{Environment, Folders};
+pub(crate) use file::ModeName;
+pub(crate) use network::Network;
+pub(crate) use providers::{ANTHROPIC, Credential, Endpoint, OPENAI, ProviderKind};
+
+use crate::{args::SessionArgs, error::CliError, screen::Look};
+
+/// The project's configuration file beneath its root.
+const PROJECT_FILE: &str = ".tenon/config.toml";
+/// The most bytes of a configuration file: far more than anybody writes.
+const FILE_BYTES_MAX: u64 = 256 * 1024;
+
+/// Everything that was said from outside.
+#[derive(Debug)]
+pub(crate) struct Config {
+    /// Where tenon keeps its own things.
+    pub(crate) folders: Folders,
+    /// The root of the workspace, as it was named, made absolute.
+    pub(crate) root: PathBuf,
+    /// What the files say.
+    pub(crate) settings: Settings,
+    /// The model of the environment or the file, with where it was said.
+    pub(crate) model: Option<(String, String)>,
+    /// Every provider by name.
+    pub(crate) providers: BTreeMap<String, Endpoint>,
+    /// How the network is reached.
+    pub(crate) network: Network,
+    /// The configuration files that were read.
+    pub(crate) files: Vec<PathBuf>,
+    /// What the user should know, in a sentence each.
+    pub(crate) notices: Vec<String>,
+    environment: Environment,
+}
+
+/// What configuration files can say besides model, network and providers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Settings {
+    /// What is done without asking.
+    pub(crate) mode: ModeName,
+    /// The most model requests of a turn.
+    pub(crate) max_steps: NonZeroU32,
+    /// The most tokens of a turn.
+    pub(crate) max_tokens: Option<NonZeroU64>,
+    /// The most characters of a result that the model is shown.
+    pub(crate) result_chars_max: NonZeroUsize,
+    /// Likewise for a command's output.
+    pub(crate) bash_output_chars_max: NonZeroUsize,
+    /// Whether AGENTS.md and CLAUDE.md of the project are read.
+    pub(crate) project_instructions: bool,
+    /// Rules of the user's that allow.
+    pub(crate) allow: Vec<String>,
+    /// Rules that deny.
+    pub(crate) deny: Vec<String>,
+    /// Variables that commands get besides the usual ones.
+    pub(crate) environment: Vec<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let tools = CoreToolOptions::default();
+        let characters = |count| NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MAX);
+        Self {
+            mode: ModeName::Auto,
+            max_steps: NonZeroU32::new(TurnLimits::STEPS_MAX).unwrap_or(NonZeroU32::MAX),
+            max_tokens: None,
+            result_chars_max: characters(tools.result_chars_max),
+            bash_output_chars_max: characters(tools.bash_output_chars_max),
+            project_instructions: true,
+            allow: Vec::new(),
+            deny: Vec::new(),
+            environment: Vec::new(),
+        }
+    }
+}
+
+impl Config {
+    /// Reads everything there is for a session with `args`.
+    pub(crate) fn load(environment: Environment, args: &SessionArgs) -> Result<Self, CliError> {
+        let folders = environment.folders()?;
+        let root = environment.folder().join(args.cwd.as_deref().unwrap_or(Path::new("")));
+        let mut config = Self {
+            settings: Settings::default(),
+            model: environment
+                .text("TENON_MODEL")
+                .map(|model| (model.into(), "TENON_MODEL".into())),
+            providers: BTreeMap::new(),
+            network: Network::default(),
+            files: Vec::new(),
+            notices: Vec::new(),
+            folders,
+            root,
+            environment,
+        };
+        config.read_user_file()?;
+        config.read_project_file()?;
+        config.apply(args);
+        Ok(config)
+    }
+
+    /// Returns how the user wants the screen to look.
+    pub(crate) fn look(&self) -> Look {
+        self.environment.look()
+    }
+
+    /// Returns `path`, named on the command line, as an absolute one.
+    pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
+        self.environment.folder().join(path)
+    }
+
+    /// Returns the environment of commands that the model runs.
+    pub(crate) fn child_environment(&self) -> Vec<(OsString, OsString)> {
+        tenon_sandbox::child_environment(self.environment.all(), &self.settings.environment)
+    }
+
+    /// Returns the environment for pip: that of commands, and what says where packages are.
+    pub(crate) fn pip_environment(&self) -> Vec<(OsString, OsString)> {
+        let names = ["PIP_*", "HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"]
+            .map(str::to_owned)
+            .into_iter()
+            .flat_map(|name| [name.to_ascii_lowercase(), name])
+            .collect::<Vec<String>>();
+        tenon_sandbox::child_environment(self.environment.all(), &names)
+    }
+
+    /// Returns what stands in the variable `name`, for the doctor.
+    pub(crate) fn variable(&self, name: &str) -> Option<&str> {
+        self.environment.text(name)
+    }
+
+    /// Reads the instructions for agents, the user's first. What could not be read is said in
+    /// `notices`.
+    pub(crate) fn instructions(&self, notices: &mut Vec<String>) -> Vec<Instruction> {
+        let mut instructions = instructions::of_user(&self.folders.config, notices);
+        if self.settings.project_instructions
+            && let Ok(root) = Workspace::open(&self.root)
+        {
+            instructions.extend(instructions::of_project(root.root(), notices));
+        }
+        instructions
+    }
+
+    fn read_user_file(&mut self) -> Result<(), CliError> {
+        let path = self.folders.config_file();
+        let text = private_file::read_if_there(&path, FILE_BYTES_MAX)?;
+        let name = path.display().to_string();
+        let (file, notices) = match &text {
+            Some(text) => {
+                file::parse_user(text).map_err(|error| broken(&name, &error.to_string()))?
+            }
+            None => Default::default(),
+        };
+        self.notices.extend(notices.iter().map(|notice| format!("{name}: {notice}")));
+        let has_key = file.providers.values().any(|provider| provider.key.is_some());
+        if has_key && private_file::is_open_to_others(&path) {
+            self.notices.push(format!("{name} holds a key and others may read it: chmod 600 it"));
+        }
+        if self.model.is_none() {
+            self.model = file.model.map(|model| (model, name.clone()));
+        }
+        let settings = &mut self.settings;
+        settings.mode = file.mode.unwrap_or(settings.mode);
+        settings.max_steps = file.max_steps.unwrap_or(settings.max_steps);
+        settings.max_tokens = file.max_tokens;
+        settings.result_chars_max = file.result_chars_max.unwrap_or(settings.result_chars_max);
+        settings.bash_output_chars_max =
+            file.bash_output_chars_max.unwrap_or(settings.bash_output_chars_max);
+        settings.project_instructions = file.project_instructions.unwrap_or(true);
+        settings.allow = file.allow;
+        settings.deny = file.deny;
+        settings.environment = file.environment;
+        let ca_file = file.network.ca_file.map(|path| self.folders.config.join(path));
+        let table = file::NetworkTable { ca_file, ..file.network };
+        self.network = Network::new(&self.environment, table);
+        self.providers = providers::endpoints(&self.environment, file.providers, &name)
+            .map_err(|words| broken(&name, &words))?;
+        self.files.extend(text.map(|_| path));
+        Ok(())
+    }
+
+    fn read_project_file(&mut self) -> Result<(), CliError> {
+        // A folder that is not there is an error of whoever opens the session's workspace.
+        let Ok(workspace) = Workspace::open(&self.root) else { return Ok(()) };
+        let path = workspace.root().join(PROJECT_FILE);
+        let name = path.display().to_string();
+        let bytes = match workspace.read(PROJECT_FILE, FILE_BYTES_MAX) {
+            Ok(bytes) => bytes,
+            Err(FileError::NotFound { .. } | FileError::NotADirectory { .. }) => return Ok(()),
+            // What it would deny is not known then.
+            Err(error) => return Err(broken(&name, &error.to_string())),
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        let notices = file::apply_project(&text, &mut self.settings)
+            .map_err(|error| broken(&name, &error.to_string()))?;
+        self.notices.extend(notices.iter().map(|notice| format!("{name}: {notice}")));
+        self.files.push(path);
+        Ok(())
+    }
+
+    fn apply(&mut self, args: &SessionArgs) {
+        let settings = &mut self.settings;
+        settings.mode = args.mode.unwrap_or(settings.mode);
+        settings.max_steps = args.max_steps.and_then(NonZeroU32::new).unwrap_or(settings.max_steps);
+        settings.max_tokens = args.max_tokens.and_then(NonZeroU64::new).or(settings.max_tokens);
+        settings.project_instructions &= !args.no_project_instructions;
+    }
+}
+
+fn broken(name: &str, words: &str) -> CliError {
+    CliError::config(format!("{name}: {}", visible(words.trim_end())))
+        .with_hint("docs/configuration.md lists the settings")
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Returns the providers of an environment and the tables of a configuration file.
+    pub(crate) fn providers_of(
+        variables: &[(&str, &str)],
+        tables: &str,
+    ) -> BTreeMap<String, Endpoint> {
+        let tables = toml::from_str(tables).unwrap();
+        providers::endpoints(&Environment::of(variables), tables, "config.toml").unwrap()
+    }
+}

@@ -1,0 +1,147 @@
+//! What can go wrong in the program, as a kind, a sentence and hints; and the exit codes.
+
+use std::{error::Error, fmt, io, process::ExitCode};
+
+use tenon_agent::LogError;
+use tenon_model::visible;
+
+/// How the program ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ExitStatus {
+    /// What was asked for was done.
+    Finished = 0,
+    /// The task ended otherwise: refused, a limit, a failure.
+    Failed = 1,
+    /// The command line or the configuration is wrong.
+    Usage = 2,
+    /// Somebody interrupted it.
+    Interrupted = 130,
+}
+
+/// An error of the program.
+#[derive(Debug)]
+pub(crate) struct CliError {
+    status: ExitStatus,
+    message: String,
+    hints: Vec<String>,
+    source: Option<Box<dyn Error + Send + Sync>>,
+    /// Nobody reads what is printed any more, so nothing more is said.
+    silent: bool,
+}
+
+impl CliError {
+    /// Returns an error about the command line.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(ExitStatus::Usage, message)
+    }
+
+    /// Returns an error about the configuration.
+    pub(crate) fn config(message: impl Into<String>) -> Self {
+        Self::new(ExitStatus::Usage, message)
+    }
+
+    /// Returns an error about what was tried.
+    pub(crate) fn failed(message: impl Into<String>) -> Self {
+        Self::new(ExitStatus::Failed, message)
+    }
+
+    /// Adds what to do about it.
+    #[must_use]
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Keeps what caused it; its words are printed after a colon.
+    #[must_use]
+    pub(crate) fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// Returns the exit code's meaning.
+    pub(crate) fn status(&self) -> ExitStatus {
+        self.status
+    }
+
+    /// Prints it to standard error, unless nobody listens.
+    pub(crate) fn report(&self) {
+        if !self.silent {
+            // An error that cannot be written cannot be reported either.
+            let _ = io::Write::write_all(&mut io::stderr().lock(), self.text().as_bytes());
+        }
+    }
+
+    fn new(status: ExitStatus, message: impl Into<String>) -> Self {
+        Self { status, message: message.into(), hints: Vec::new(), source: None, silent: false }
+    }
+
+    fn text(&self) -> String {
+        let mut text = format!("error: {self}");
+        let mut cause = self.source.as_deref().map(|source| source as &dyn Error);
+        while let Some(error) = cause {
+            text.push_str(&format!(": {error}"));
+            cause = error.source();
+        }
+        text.push('\n');
+        for hint in &self.hints {
+            text.push_str(&format!("hint: {hint}\n"));
+        }
+        // Paths and servers' words are in it.
+        visible(&text).into_owned()
+    }
+}
+
+impl fmt::Display for CliError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for CliError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_deref().map(|source| source as &(dyn Error + 'static))
+    }
+}
+
+impl From<io::Error> for CliError {
+    /// An error of standard output: a reader that has seen enough is no failure.
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return Self { silent: true, ..Self::new(ExitStatus::Finished, "nobody reads") };
+        }
+        Self::failed("cannot write the output").with_source(error)
+    }
+}
+
+impl From<ExitStatus> for ExitCode {
+    fn from(status: ExitStatus) -> Self {
+        Self::from(status as u8)
+    }
+}
+
+impl From<LogError> for CliError {
+    fn from(error: LogError) -> Self {
+        Self::failed("the session cannot be kept").with_source(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_a_sentence_its_causes_and_hints() {
+        let error = CliError::config("cannot read a\u{1b}[31m.toml")
+            .with_source(io::Error::other("broken"))
+            .with_hint("mend it");
+        assert_eq!(error.text(), "error: cannot read a␛[31m.toml: broken\nhint: mend it\n");
+        assert_eq!(error.status() as u8, 2);
+    }
+
+    #[test]
+    fn a_closed_pipe_is_the_quiet_end_of_the_program() {
+        let error = CliError::from(io::Error::from(io::ErrorKind::BrokenPipe));
+        assert!(error.silent && error.status() == ExitStatus::Finished);
+    }
+}

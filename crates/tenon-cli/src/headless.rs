@@ -1,0 +1,171 @@
+//! One prompt, one turn, one exit code: text for people, or JSON for programs.
+//!
+//! Without `-p` the run is shown as it happens. With `-p` standard output gets the answer and
+//! nothing else; what happens is shown on standard error if somebody reads it there. A question
+//! is asked only in text and only on a terminal.
+
+use std::{
+    pin::pin,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use async_trait::async_trait;
+use tenon_agent::{
+    Agent, AgentOptions, Answer, EndReason, FrontEnd, LogError, ModelEvent, Prompt, Question,
+    SessionEvent, TurnOutcome, Update,
+};
+use tenon_model::visible;
+
+use crate::{
+    args::OutputFormat,
+    error::ExitStatus,
+    json::{self, Failure},
+    question,
+    screen::{Look, Screen, Sink},
+    signals::Interrupts,
+};
+
+/// How a run is shown.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shown {
+    /// What standard output gets.
+    pub format: OutputFormat,
+    /// Whether text is the answer alone.
+    pub answer_only: bool,
+    /// How it looks.
+    pub look: Look,
+}
+
+struct Headless {
+    format: OutputFormat,
+    screen: Screen,
+    /// Whether what happens is shown on the screen, or only what goes wrong.
+    shows: bool,
+    asks: bool,
+    failure: Mutex<Option<Failure>>,
+}
+
+/// Carries out `prompt` in a session of its own.
+///
+/// # Errors
+/// If the log cannot be written.
+pub(crate) async fn run(
+    mut options: AgentOptions,
+    prompt: Prompt,
+    shown: Shown,
+    interrupts: &Interrupts,
+) -> Result<ExitStatus, LogError> {
+    let session_id = options.log.as_ref().map(|log| log.id().to_owned()).unwrap_or_default();
+    let front = Arc::new(Headless::new(shown));
+    options.front = Arc::clone(&front) as Arc<dyn FrontEnd>;
+    let mut agent = Agent::new(options)?;
+    let outcome = carry_out(&mut agent, prompt, &front.screen, interrupts).await?;
+    match shown.format {
+        OutputFormat::Text if shown.answer_only => front.print_answer(&outcome.answer),
+        OutputFormat::Json => {
+            let failure = front.failure.lock().unwrap_or_else(PoisonError::into_inner);
+            let object = json::result(&outcome, &session_id, failure.as_ref());
+            front.print_line(object);
+        }
+        OutputFormat::Text | OutputFormat::StreamJson => {}
+    }
+    Ok(front.exit_status(&outcome))
+}
+
+/// Carries out one turn, which ends early at a signal or when nobody reads `screen` any more.
+///
+/// # Errors
+/// If the log cannot be written.
+pub(crate) async fn carry_out(
+    agent: &mut Agent,
+    prompt: Prompt,
+    screen: &Screen,
+    interrupts: &Interrupts,
+) -> Result<TurnOutcome, LogError> {
+    let guard = interrupts.turn();
+    let mut turn = pin!(agent.prompt(prompt, &guard.cancel));
+    tokio::select! {
+        outcome = &mut turn => return outcome,
+        () = screen.reader_gone().cancelled() => guard.cancel.cancel(),
+        () = guard.cancel.cancelled() => screen.say_stopping(),
+    }
+    turn.await
+}
+
+impl Headless {
+    fn new(shown: Shown) -> Self {
+        let whole = shown.format == OutputFormat::Text && !shown.answer_only;
+        let sink = if whole { Sink::Output } else { Sink::Error };
+        let screen = Screen::new(sink, shown.look);
+        let screen = if whole { screen } else { screen.without_prose() };
+        Self {
+            format: shown.format,
+            shows: whole || (sink.is_terminal() && shown.format != OutputFormat::StreamJson),
+            asks: shown.format == OutputFormat::Text && question::can_ask(&screen),
+            screen,
+            failure: Mutex::default(),
+        }
+    }
+
+    fn print_answer(&self, answer: &str) {
+        let answer = answer.trim_end();
+        if !answer.is_empty() {
+            self.print(&format!("{}\n", visible(answer)));
+        }
+    }
+
+    fn print_line(&self, line: Result<String, serde_json::Error>) {
+        // Session events and results have no map keys but strings, which is what could fail.
+        if let Ok(line) = line {
+            self.print(&line);
+        }
+    }
+
+    fn print(&self, text: &str) {
+        if Sink::Output.print(text).is_err() {
+            self.screen.reader_gone().cancel();
+        }
+    }
+
+    fn exit_status(&self, outcome: &TurnOutcome) -> ExitStatus {
+        match outcome.reason {
+            EndReason::Finished => ExitStatus::Finished,
+            EndReason::Cancelled if !self.screen.reader_gone().is_cancelled() => {
+                ExitStatus::Interrupted
+            }
+            _ => ExitStatus::Failed,
+        }
+    }
+}
+
+#[async_trait]
+impl FrontEnd for Headless {
+    fn update(&self, update: Update) {
+        if let Update::Stored(record) = &update {
+            if self.format == OutputFormat::StreamJson {
+                self.print_line(json::record(record));
+            }
+            if let SessionEvent::Model(ModelEvent::RequestFailed { kind, message, hint }) =
+                &record.event
+            {
+                let (kind, message, hint) = (*kind, message.clone(), hint.clone());
+                let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+                *failure = Some(Failure { kind, message, hint });
+            }
+        }
+        if self.screen.reader_gone().is_cancelled() {
+            // Whoever read this is gone: there is nobody to tell.
+        } else if self.shows {
+            self.screen.show(&update);
+        } else {
+            self.screen.show_errors(&update);
+        }
+    }
+
+    async fn ask(&self, question: Question) -> Answer {
+        if !self.asks {
+            return Answer::Nobody;
+        }
+        question::ask(&question, &self.screen).await
+    }
+}

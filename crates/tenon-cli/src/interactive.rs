@@ -1,0 +1,328 @@
+//! One prompt after another in one session, in plain lines: for every terminal, also a dumb one,
+//! and for screen readers.
+//!
+//! Line editing and history are rustyline's. A turn's Ctrl-C comes back to the prompt.
+
+#![expect(clippy::disallowed_methods, reason = "the history file is opened outside tenon-sandbox")]
+
+use std::{
+    fs::OpenOptions,
+    io,
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use async_trait::async_trait;
+use rustyline::{
+    Config, Editor, Helper,
+    completion::Completer,
+    error::ReadlineError,
+    highlight::Highlighter,
+    hint::Hinter,
+    history::FileHistory,
+    validate::{ValidationContext, ValidationResult, Validator},
+};
+use tenon_agent::{Agent, AgentOptions, Answer, FrontEnd, LogError, Prompt, Question, Update};
+use tenon_model::{ToolSpec, visible};
+
+use crate::{
+    error::ExitStatus,
+    headless::carry_out,
+    question,
+    render::failure,
+    screen::{Look, Screen, Sink, print_error},
+    signals::Interrupts,
+    texts::{Language, Text},
+};
+
+/// What stands in front of the line that is being typed.
+const PROMPT: &str = "> ";
+/// Prompts that are kept in the history file.
+const HISTORY_LINES_MAX: usize = 1_000;
+
+/// What can be typed besides prompts.
+const COMMANDS: [(&str, Command, Text); 3] = [
+    ("/help", Command::Help, Text::HelpCommand),
+    ("/tools", Command::Tools, Text::ToolsCommand),
+    ("/quit", Command::Quit, Text::QuitCommand),
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Command {
+    Help,
+    Tools,
+    Quit,
+}
+
+/// What was typed.
+#[derive(Debug, PartialEq, Eq)]
+enum Typed {
+    Nothing,
+    Command(Command),
+    Unknown(String),
+    Prompt(String),
+}
+
+/// What came from the terminal.
+enum Line {
+    Text(String),
+    /// Ctrl-C: the line is thrown away.
+    Interrupted,
+    /// Ctrl-D, or the terminal is gone.
+    End,
+}
+
+/// Shows the session and asks its questions.
+struct Terminal {
+    screen: Screen,
+    asks: bool,
+}
+
+/// Joins lines that end in a backslash; nothing else of rustyline's helpers is used.
+struct Joining;
+
+/// The line editor, whose blocking read runs beside the program.
+struct Lines {
+    editor: Option<Editor<Joining, FileHistory>>,
+    history: Option<PathBuf>,
+}
+
+/// Runs a session until the person ends it. Prompts are kept in the file `history`.
+///
+/// # Errors
+/// If the log cannot be written.
+pub(crate) async fn run(
+    mut options: AgentOptions,
+    look: Look,
+    history: Option<PathBuf>,
+    interrupts: &Interrupts,
+) -> Result<ExitStatus, LogError> {
+    let screen = Screen::new(Sink::Output, look);
+    let front = Arc::new(Terminal { asks: question::can_ask(&screen), screen });
+    options.front = Arc::clone(&front) as Arc<dyn FrontEnd>;
+    let (tools, language) = (options.tools.specs(), look.language);
+    front.screen.say(&welcome(&options, language));
+    let mut lines = match Lines::new(history) {
+        Ok((lines, None)) => lines,
+        Ok((lines, Some(error))) => {
+            let said = Text::HistoryFailed.say(language, &[("error", &error)]);
+            front.screen.say(&format!("{said}\n"));
+            lines
+        }
+        Err(error) => {
+            print_error(&failure(&error.to_string(), None, &look.style(Sink::Error)));
+            return Ok(ExitStatus::Failed);
+        }
+    };
+    let mut agent = Agent::new(options)?;
+    let mut interrupted = false;
+    while !interrupts.leaving() {
+        let line = match lines.next().await {
+            Line::End => return Ok(ExitStatus::Finished),
+            Line::Interrupted if interrupted => return Ok(ExitStatus::Interrupted),
+            Line::Interrupted => {
+                interrupted = true;
+                front.screen.say(&format!("{}\n", Text::LeaveHint.template(language)));
+                continue;
+            }
+            Line::Text(line) => line,
+        };
+        interrupted = false;
+        match typed(&line) {
+            Typed::Nothing => {}
+            Typed::Command(Command::Quit) => return Ok(ExitStatus::Finished),
+            Typed::Command(Command::Help) => front.screen.say(&help(language)),
+            Typed::Command(Command::Tools) => front.screen.say(&tool_list(&tools)),
+            Typed::Unknown(name) => {
+                let said = Text::UnknownCommand.say(language, &[("name", &visible(&name))]);
+                front.screen.say(&format!("{said}\n"));
+            }
+            Typed::Prompt(prompt) => {
+                front.screen.say("");
+                carry_out(&mut agent, Prompt::from(prompt), &front.screen, interrupts).await?;
+            }
+        }
+        if front.screen.reader_gone().is_cancelled() {
+            return Ok(ExitStatus::Failed);
+        }
+    }
+    Ok(ExitStatus::Interrupted)
+}
+
+fn welcome(options: &AgentOptions, language: Language) -> String {
+    let model = visible(options.provider.model()).into_owned();
+    let folder = options.workspace.root().to_string_lossy();
+    let folder = visible(&folder);
+    let version = env!("CARGO_PKG_VERSION");
+    let values: [(&str, &dyn std::fmt::Display); 3] =
+        [("version", &version), ("model", &model), ("folder", &folder)];
+    let first = Text::Welcome.say(language, &values);
+    format!("{first}\n{}\n", Text::WelcomeHelp.template(language))
+}
+
+fn help(language: Language) -> String {
+    let mut said = String::new();
+    for (name, _, text) in COMMANDS {
+        said.push_str(&format!("{name:<8}{}\n", text.template(language)));
+    }
+    said + Text::HelpKeys.template(language) + "\n"
+}
+
+fn tool_list(tools: &[ToolSpec]) -> String {
+    let mut said = String::new();
+    for tool in tools {
+        let first = tool.description.lines().next().unwrap_or_default();
+        let sentence = first.split_inclusive(". ").next().unwrap_or_default();
+        said.push_str(&format!("{:<12}{}\n", visible(&tool.name), visible(sentence.trim_end())));
+    }
+    said
+}
+
+/// Returns what `line` means. Only a lone word after a slash is a command, so that a path can
+/// begin a prompt.
+fn typed(line: &str) -> Typed {
+    let prompt = line.replace("\\\n", "\n");
+    let word = prompt.trim_end();
+    if word.trim().is_empty() {
+        return Typed::Nothing;
+    }
+    let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphabetic());
+    if word.strip_prefix('/').is_some_and(is_name) {
+        return match COMMANDS.iter().find(|(name, ..)| *name == word) {
+            Some((_, command, _)) => Typed::Command(*command),
+            None => Typed::Unknown(word.to_owned()),
+        };
+    }
+    Typed::Prompt(prompt.trim().to_owned())
+}
+
+impl Lines {
+    /// Returns the editor, and why prompts are not kept if they are not.
+    fn new(history: Option<PathBuf>) -> rustyline::Result<(Self, Option<String>)> {
+        let config = Config::builder()
+            .max_history_size(HISTORY_LINES_MAX)?
+            .history_ignore_dups(true)?
+            .history_ignore_space(true)
+            .bracketed_paste(true)
+            .build();
+        let mut editor = Editor::with_config(config)?;
+        editor.set_helper(Some(Joining));
+        let mut lines = Self { editor: None, history };
+        let opened = match &lines.history {
+            Some(path) => create_private(path)
+                .map_err(ReadlineError::from)
+                .and_then(|()| editor.load_history(path)),
+            None => Ok(()),
+        };
+        lines.editor = Some(editor);
+        let warning = opened.err().map(|error| error.to_string());
+        if warning.is_some() {
+            lines.history = None;
+        }
+        Ok((lines, warning))
+    }
+
+    /// Waits for the next line.
+    async fn next(&mut self) -> Line {
+        let Some(mut editor) = self.editor.take() else { return Line::End };
+        let read = tokio::task::spawn_blocking(move || {
+            let line = editor.readline(PROMPT);
+            (editor, line)
+        })
+        .await;
+        let Ok((mut editor, line)) = read else { return Line::End };
+        let line = match line {
+            Ok(line) => {
+                self.remember(&mut editor, &line);
+                Line::Text(line)
+            }
+            Err(ReadlineError::Interrupted) => Line::Interrupted,
+            Err(_) => Line::End,
+        };
+        self.editor = Some(editor);
+        line
+    }
+
+    fn remember(&self, editor: &mut Editor<Joining, FileHistory>, line: &str) {
+        // A history that cannot be written any more is no reason to stop working.
+        if editor.add_history_entry(line).unwrap_or(false)
+            && let Some(path) = &self.history
+        {
+            let _ = editor.append_history(path);
+        }
+    }
+}
+
+/// Makes sure that `path` exists, for its owner alone: prompts may hold anything.
+fn create_private(path: &Path) -> io::Result<()> {
+    OpenOptions::new().append(true).create(true).mode(0o600).open(path).map(drop)
+}
+
+#[async_trait]
+impl FrontEnd for Terminal {
+    fn update(&self, update: Update) {
+        self.screen.show(&update);
+    }
+
+    async fn ask(&self, question: Question) -> Answer {
+        if !self.asks {
+            return Answer::Nobody;
+        }
+        question::ask(&question, &self.screen).await
+    }
+}
+
+impl Validator for Joining {
+    fn validate(&self, context: &mut ValidationContext) -> rustyline::Result<ValidationResult> {
+        Ok(match context.input().ends_with('\\') {
+            true => ValidationResult::Incomplete,
+            false => ValidationResult::Valid(None),
+        })
+    }
+}
+
+impl Completer for Joining {
+    type Candidate = String;
+}
+
+impl Hinter for Joining {
+    type Hint = String;
+}
+
+impl Highlighter for Joining {}
+
+impl Helper for Joining {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_command_or_a_prompt() {
+        let prompt = |text: &str| Typed::Prompt(text.to_owned());
+        let cases = [
+            ("/help", Typed::Command(Command::Help)),
+            ("/quit ", Typed::Command(Command::Quit)),
+            ("/nope", Typed::Unknown("/nope".into())),
+            (" /help", prompt("/help")),
+            ("/etc/passwd says what?", prompt("/etc/passwd says what?")),
+            ("  \t", Typed::Nothing),
+            ("one\\\ntwo", prompt("one\ntwo")),
+            ("检查 Go 版本", prompt("检查 Go 版本")),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(typed(line), expected, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn every_command_is_named_once_in_the_help() {
+        for language in [Language::English, Language::Chinese] {
+            let help = help(language);
+            for (name, ..) in COMMANDS {
+                assert_eq!(help.lines().filter(|line| line.starts_with(name)).count(), 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! The box of a tool call: name and main argument above, the first lines of the result inside,
+//! what became of it below. Straight whatever the text holds.
+
+use tenon_agent::View;
+use tenon_model::visible;
+
+use super::{
+    measure::{self, Row},
+    style::{Meaning, Piece, Style},
+};
+use crate::texts::Text;
+
+/// Lines of a result that are shown; the log has more and the model got all of it.
+const RESULT_LINES_MAX: usize = 8;
+/// Rows of a diff: what was changed is worth a screen.
+const DIFF_ROWS_MAX: usize = 40;
+/// Rows of a main argument that does not fit on the upper edge, such as a script.
+const SUBJECT_ROWS_MAX: usize = 12;
+/// Narrower screens get a box of this width, which then wraps.
+const WIDTH_MIN: usize = 16;
+/// What the two edges and the spaces beside them take of a row.
+const EDGES: usize = 4;
+/// What the corners, the strokes beside them and the spaces around a title take of an edge.
+const CORNERS: usize = 6;
+
+/// What is drawn of one call.
+pub(super) struct Frame<'a> {
+    /// The tool.
+    pub name: &'a str,
+    /// The main argument; empty if there is none.
+    pub subject: &'a str,
+    /// What people see of the result; none if there was no answer.
+    pub view: Option<&'a View>,
+    /// What became of it.
+    pub footer: &'a [Piece],
+}
+
+/// Draws `frame`, ending in a line end.
+pub(super) fn draw(frame: &Frame<'_>, style: &Style) -> String {
+    let mut canvas = Canvas { style, width: style.width.max(WIDTH_MIN), drawn: String::new() };
+    let name = visible(frame.name);
+    let subject = visible(frame.subject.trim_end());
+    let name = measure::cut(&name, canvas.width - CORNERS);
+    let room = canvas.width.saturating_sub(CORNERS + 1 + name.width);
+    let beside = match measure::rows(&subject, room, 2).as_slice() {
+        [row] if !subject.contains('\n') && !row.doubtful => Some(row.clone()),
+        _ => None,
+    };
+    canvas.top(&name, beside.as_ref());
+    if beside.is_none() {
+        canvas.subject(&subject);
+        canvas.divider();
+    }
+    match frame.view {
+        Some(View::Diff { diff, .. }) => canvas.diff(diff),
+        Some(View::Text { text, lines }) => canvas.text(text, *lines),
+        None => {}
+    }
+    canvas.bottom(frame.footer);
+    canvas.drawn
+}
+
+struct Canvas<'a> {
+    style: &'a Style,
+    width: usize,
+    drawn: String,
+}
+
+impl Canvas<'_> {
+    fn top(&mut self, name: &Row, subject: Option<&Row>) {
+        let mut used = CORNERS + name.width;
+        self.drawn.push_str("┌─ ");
+        self.drawn.push_str(&self.style.paint(Meaning::Name, &name.text));
+        if let Some(subject) = subject.filter(|subject| !subject.text.is_empty()) {
+            self.drawn.push(' ');
+            self.drawn.push_str(&self.style.paint(Meaning::Hint, &subject.text));
+            used += 1 + subject.width;
+        }
+        self.drawn.push_str(&format!(" {}─┐\n", "─".repeat(self.width.saturating_sub(used))));
+    }
+
+    fn subject(&mut self, subject: &str) {
+        let mut rows_left = SUBJECT_ROWS_MAX;
+        let mut lines = subject.lines();
+        while rows_left > 0
+            && let Some(line) = lines.next()
+        {
+            rows_left -= self.wrapped(Meaning::Plain, line, rows_left);
+        }
+        self.more(lines.count(), Text::MoreLines);
+    }
+
+    fn text(&mut self, text: &str, lines: usize) {
+        let mut shown = 0;
+        for line in text.lines().take(RESULT_LINES_MAX) {
+            let row = measure::cut(&visible(line), self.width - EDGES);
+            self.row(Meaning::Plain, &row);
+            shown += 1;
+        }
+        if shown == 0 {
+            let row = measure::cut(self.style.say(Text::NoOutput), self.width - EDGES);
+            self.row(Meaning::Aside, &row);
+        }
+        self.more(lines.saturating_sub(shown), Text::MoreLines);
+    }
+
+    fn diff(&mut self, diff: &str) {
+        let mut rows_left = DIFF_ROWS_MAX;
+        let mut lines = diff.lines();
+        while rows_left > 0
+            && let Some(line) = lines.next()
+        {
+            let meaning = match line.bytes().next() {
+                Some(b'+') => Meaning::Done,
+                Some(b'-') => Meaning::Error,
+                Some(b'@') => Meaning::Hint,
+                _ => Meaning::Plain,
+            };
+            rows_left -= self.wrapped(meaning, &visible(line), rows_left);
+        }
+        // A view keeps so many characters; what was cut away cannot be counted.
+        let cut = diff.len() >= View::CHARS_MAX && diff.chars().count() >= View::CHARS_MAX;
+        let more = lines.count();
+        self.more(more, if cut { Text::MoreLinesAtLeast } else { Text::MoreLines });
+    }
+
+    /// Draws `line` in as many rows as it takes, at most `rows_max`, and returns how many.
+    fn wrapped(&mut self, meaning: Meaning, line: &str, rows_max: usize) -> usize {
+        let columns = self.width - EDGES;
+        let mut rows = measure::rows(line, columns, rows_max + 1);
+        if rows.len() > rows_max
+            && let (Some(over), Some(last)) = (rows.pop(), rows.last_mut())
+        {
+            *last = measure::cut(&(last.text.clone() + &over.text), columns);
+        }
+        for row in &rows {
+            self.row(meaning, row);
+        }
+        rows.len()
+    }
+
+    fn more(&mut self, lines: usize, text: Text) {
+        let text = match lines {
+            0 => return,
+            1 if text == Text::MoreLines => Text::MoreLine,
+            _ => text,
+        };
+        let said = text.say(self.style.language, &[("n", &lines)]);
+        let row = measure::cut(&said, self.width - EDGES);
+        self.row(Meaning::Aside, &row);
+    }
+
+    fn row(&mut self, meaning: Meaning, row: &Row) {
+        self.drawn.push_str("│ ");
+        self.drawn.push_str(&self.style.paint(meaning, &row.text));
+        if row.doubtful && self.style.redraws {
+            // Cursor Character Absolute: the edge stands where it must, however wide the
+            // terminal made the text.
+            self.drawn.push_str(&format!("\u{1b}[{}G│\n", self.width));
+            return;
+        }
+        let padding = (self.width - EDGES).saturating_sub(row.width);
+        self.drawn.push_str(&format!("{} │\n", " ".repeat(padding)));
+    }
+
+    fn divider(&mut self) {
+        self.drawn.push_str(&format!("├{}┤\n", "─".repeat(self.width - 2)));
+    }
+
+    fn bottom(&mut self, footer: &[Piece]) {
+        let mut said = String::new();
+        let mut used = CORNERS;
+        for piece in footer {
+            let width = measure::width(&piece.text);
+            let between = if said.is_empty() { "" } else { " · " };
+            if used + between.chars().count() + width > self.width {
+                break;
+            }
+            used += between.chars().count() + width;
+            said.push_str(between);
+            said.push_str(&self.style.paint(piece.meaning, &piece.text));
+        }
+        let line = "─".repeat(self.width.saturating_sub(used));
+        let said = if said.is_empty() { "──".to_owned() } else { format!(" {said} ") };
+        self.drawn.push_str(&format!("└─{line}{said}─┘\n"));
+    }
+}

@@ -1,0 +1,389 @@
+//! Draws a session: events in, styled text out. Pure, shared by every front end that prints.
+//!
+//! Prose is printed as it comes; a call is drawn whole when its result is there, so that calls
+//! which run side by side never mix. Whatever a model, a file or a command wrote is made visible
+//! before it is printed. What is waited for stands on one line that is erased again, and only on
+//! a terminal that can do so.
+
+mod frame;
+mod measure;
+mod style;
+mod summary;
+
+use tenon_agent::{
+    CallEvent, Live, ModelEvent, Record, SessionEvent, SessionNote, TurnEvent, Update, Verdict,
+    View,
+};
+use tenon_model::{ToolCall, visible};
+
+use self::{
+    frame::Frame,
+    style::{Meaning, Piece},
+    summary::Used,
+};
+pub(crate) use self::{style::Style, summary::failure};
+use crate::texts::Text;
+
+/// Carriage return and Erase in Line: takes away the line that says what is waited for.
+const ERASE_LINE: &str = "\r\u{1b}[K";
+
+/// What one update adds to the screen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Drawn {
+    /// The session itself.
+    pub shown: String,
+    /// Why something went wrong; printed after [`Drawn::shown`].
+    pub errors: String,
+}
+
+/// Draws updates one after another.
+#[derive(Debug)]
+pub(crate) struct Renderer {
+    /// How it is drawn; the width may change between updates.
+    pub style: Style,
+    /// Whether the model's prose is left out, because it is printed elsewhere.
+    pub without_prose: bool,
+    replay: bool,
+    open: Vec<OpenCall>,
+    drawn: Drawn,
+    above: Above,
+    /// Line ends of the prose that are printed once more prose follows.
+    held: usize,
+    /// Whether prose of the reply that is being written was printed already.
+    streamed: bool,
+    waiting: Option<String>,
+}
+
+/// A call that has begun.
+#[derive(Debug)]
+struct OpenCall {
+    call: ToolCall,
+    subject: String,
+    /// What was decided, and whether a person was asked.
+    decided: Option<(Verdict, bool)>,
+}
+
+/// What stands above the place where printing goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Above {
+    Nothing,
+    /// Prose whose line is not ended yet.
+    Prose,
+    Line,
+    Frame,
+}
+
+/// Draws a session from its log, as it looked.
+pub(crate) fn transcript(records: &[Record], style: &Style) -> String {
+    let mut renderer = Renderer { replay: true, ..Renderer::new(*style) };
+    let mut shown = String::new();
+    for record in records {
+        let drawn = renderer.event(&record.event);
+        shown.push_str(&drawn.shown);
+        shown.push_str(&drawn.errors);
+    }
+    renderer.abandon_calls();
+    renderer.end_prose();
+    shown.push_str(&renderer.take().shown);
+    shown
+}
+
+impl Renderer {
+    /// Returns a renderer that has drawn nothing.
+    pub(crate) fn new(style: Style) -> Self {
+        Self {
+            style,
+            without_prose: false,
+            replay: false,
+            open: Vec::new(),
+            drawn: Drawn::default(),
+            above: Above::Nothing,
+            held: 0,
+            streamed: false,
+            waiting: None,
+        }
+    }
+
+    /// Draws one update.
+    pub(crate) fn update(&mut self, update: &Update) -> Drawn {
+        match update {
+            Update::Stored(record) => self.event(&record.event),
+            Update::Live(live) => self.live(live),
+        }
+    }
+
+    /// Takes away the line that says what is waited for, and ends unfinished prose, so that
+    /// something else can be printed on a line of its own.
+    pub(crate) fn clear(&mut self) -> Drawn {
+        self.end_prose();
+        self.erase();
+        self.take()
+    }
+
+    /// Takes in that something else was printed, in whole lines.
+    pub(crate) fn others_printed(&mut self) {
+        self.above = Above::Line;
+    }
+
+    fn event(&mut self, event: &SessionEvent) -> Drawn {
+        match event {
+            SessionEvent::Session(event) => self.session(event),
+            SessionEvent::Turn(event) => self.turn(event),
+            SessionEvent::Model(event) => self.model(event),
+            SessionEvent::Call(event) => self.call(event),
+        }
+        self.take()
+    }
+
+    fn session(&mut self, event: &SessionNote) {
+        match event {
+            SessionNote::SessionStarted { session, workspace, model, .. } if self.replay => {
+                let session = Text::Session.say(self.style.language, &[("id", session)]);
+                let folder = workspace.first().map(|folder| folder.to_string_lossy());
+                let folder = folder.unwrap_or_default();
+                let line = format!("{session} · {model} · {folder}");
+                self.line(&self.style.paint(Meaning::Aside, &visible(&line)));
+            }
+            _ => {}
+        }
+    }
+
+    fn turn(&mut self, event: &TurnEvent) {
+        match event {
+            TurnEvent::UserMessage { prompt, attached, .. } => {
+                self.abandon_calls();
+                if self.replay {
+                    self.apart();
+                    for line in visible(prompt).lines() {
+                        self.line(&self.style.paint(Meaning::Name, &format!("> {line}")));
+                    }
+                }
+                for line in attached {
+                    let line = format!("{} {line}", self.style.say(Text::Read));
+                    self.line(&self.style.paint(Meaning::Aside, &visible(&line)));
+                }
+                self.streamed = false;
+                self.wait(self.style.say(Text::Waiting));
+            }
+            TurnEvent::Notice { text } => self.labelled(Text::Note, text),
+            TurnEvent::TurnEnded { reason, usage, cost, steps, duration_ms, .. } => {
+                self.abandon_calls();
+                self.apart();
+                let used = Used {
+                    reason: *reason,
+                    usage: *usage,
+                    cost: *cost,
+                    steps: *steps,
+                    duration_ms: *duration_ms,
+                };
+                self.drawn.shown.push_str(&summary::used(&used, &self.style));
+                self.above = Above::Line;
+                self.drawn.errors.push_str(&summary::ending(*reason, &self.style));
+            }
+        }
+    }
+
+    fn model(&mut self, event: &ModelEvent) {
+        match event {
+            ModelEvent::AssistantMessage { message, .. } => {
+                if !std::mem::take(&mut self.streamed) {
+                    self.prose(&message.text());
+                }
+                self.end_prose();
+            }
+            ModelEvent::RequestFailed { message, hint, .. } => {
+                self.end_prose();
+                self.erase();
+                let said = failure(message, hint.as_deref(), &self.style);
+                self.drawn.errors.push_str(&said);
+            }
+        }
+    }
+
+    fn call(&mut self, event: &CallEvent) {
+        match event {
+            CallEvent::CallStarted { call, subject } => {
+                self.end_prose();
+                self.streamed = false;
+                let (call, subject) = (call.clone(), subject.clone());
+                self.open.push(OpenCall { call, subject, decided: None });
+                self.wait_for_calls();
+            }
+            CallEvent::CallDecided { call_id, verdict, asked, .. } => {
+                if let Some(open) = self.open.iter_mut().find(|open| open.call.id == *call_id) {
+                    open.decided = Some((*verdict, *asked));
+                }
+            }
+            CallEvent::ToolResult { call_id, is_error, view, duration_ms, .. } => {
+                let place = self.open.iter().position(|open| open.call.id == *call_id);
+                let Some(place) = place else { return };
+                let open = self.open.remove(place);
+                let mut footer = self.footer(open.decided, *is_error);
+                let duration = summary::duration(*duration_ms, &self.style);
+                footer.push(Piece::new(Meaning::Aside, duration));
+                self.frame(&open, Some(view), &footer);
+                self.wait_for_calls();
+            }
+        }
+    }
+
+    fn live(&mut self, live: &Live) -> Drawn {
+        match live {
+            Live::TextDelta(text) => {
+                self.streamed = true;
+                self.prose(text);
+            }
+            Live::ThinkingDelta(_) => {
+                self.end_prose();
+                self.wait(self.style.say(Text::ThinkingNow));
+            }
+            Live::Progress(text) => self.wait(&visible(text)),
+            Live::Retrying { attempt, wait_ms, reason } => {
+                let wait = summary::duration(*wait_ms, &self.style);
+                let values: [(&str, &dyn std::fmt::Display); 3] =
+                    [("n", attempt), ("wait", &wait), ("reason", reason)];
+                let said = Text::Retrying.say(self.style.language, &values);
+                self.labelled(Text::Warning, &said);
+            }
+            Live::CallOutput { call_id, text } => self.output(call_id, text),
+        }
+        self.take()
+    }
+
+    /// Shows the last line of what a running call printed.
+    fn output(&mut self, call_id: &str, text: &str) {
+        let open = self.open.iter().find(|open| open.call.id == call_id);
+        let last = text.lines().rev().find(|line| !line.trim().is_empty());
+        if let (Some(open), Some(last)) = (open, last) {
+            self.wait(&visible(&format!("{}: {}", open.call.name, last.trim())));
+        }
+    }
+
+    fn footer(&self, decided: Option<(Verdict, bool)>, is_error: bool) -> Vec<Piece> {
+        let mut footer = Vec::new();
+        match decided {
+            Some((Verdict::Deny, _)) => {
+                footer.push(Piece::new(Meaning::Warning, self.style.say(Text::Refused)));
+                return footer;
+            }
+            Some((_, true)) => {
+                footer.push(Piece::new(Meaning::Plain, self.style.say(Text::Allowed)));
+            }
+            _ => {}
+        }
+        if is_error {
+            footer.push(Piece::new(Meaning::Error, self.style.say(Text::Failed)));
+        }
+        footer
+    }
+
+    /// Draws calls that will never be answered, because whoever ran them is gone.
+    fn abandon_calls(&mut self) {
+        let footer = [Piece::new(Meaning::Warning, self.style.say(Text::Unanswered))];
+        for open in std::mem::take(&mut self.open) {
+            self.frame(&open, None, &footer);
+        }
+    }
+
+    fn frame(&mut self, open: &OpenCall, view: Option<&View>, footer: &[Piece]) {
+        self.end_prose();
+        self.erase();
+        if self.above != Above::Frame {
+            self.apart();
+        }
+        let frame = Frame { name: &open.call.name, subject: &open.subject, view, footer };
+        self.drawn.shown.push_str(&frame::draw(&frame, &self.style));
+        self.above = Above::Frame;
+    }
+
+    fn prose(&mut self, text: &str) {
+        if self.without_prose {
+            return;
+        }
+        let fresh = self.above != Above::Prose;
+        let text = if fresh { text.trim_start_matches('\n') } else { text };
+        let body = text.trim_end_matches('\n');
+        if body.is_empty() {
+            self.held += if fresh { 0 } else { text.len() };
+            return;
+        }
+        if fresh {
+            self.erase();
+            self.apart();
+            self.above = Above::Prose;
+        }
+        let held = std::mem::replace(&mut self.held, text.len() - body.len());
+        self.drawn.shown.extend(std::iter::repeat_n('\n', held));
+        self.drawn.shown.push_str(&visible(body));
+    }
+
+    fn end_prose(&mut self) {
+        if self.above == Above::Prose {
+            self.drawn.shown.push('\n');
+            self.above = Above::Line;
+        }
+        self.held = 0;
+    }
+
+    fn labelled(&mut self, label: Text, text: &str) {
+        let label = self.style.paint(Meaning::Warning, self.style.say(label));
+        self.line(&format!("{label} {}", visible(text.trim_end())));
+    }
+
+    fn line(&mut self, painted: &str) {
+        self.end_prose();
+        self.erase();
+        self.drawn.shown.push_str(painted);
+        self.drawn.shown.push('\n');
+        self.above = Above::Line;
+    }
+
+    /// Leaves a blank line to what stands above, if anything does.
+    fn apart(&mut self) {
+        self.end_prose();
+        self.erase();
+        if self.above != Above::Nothing {
+            self.drawn.shown.push('\n');
+            self.above = Above::Nothing;
+        }
+    }
+
+    fn wait_for_calls(&mut self) {
+        let said = match self.open.as_slice() {
+            [] => self.style.say(Text::Waiting).to_owned(),
+            [open] => {
+                let call = format!("{} {}", open.call.name, open.subject);
+                Text::Running.say(self.style.language, &[("call", &visible(call.trim_end()))])
+            }
+            many => Text::RunningMany.say(self.style.language, &[("n", &many.len())]),
+        };
+        self.wait(&said);
+    }
+
+    /// Says on a line of its own what is waited for; `text` is safe to print.
+    fn wait(&mut self, text: &str) {
+        if !self.style.redraws || self.above == Above::Prose {
+            return;
+        }
+        // The last column stays free: a full line would wrap, and only half of it be erased.
+        let text = measure::cut(text, self.style.width.saturating_sub(1)).text;
+        if self.waiting.as_deref() != Some(text.as_str()) {
+            self.erase();
+            self.drawn.shown.push_str(&self.style.paint(Meaning::Aside, &text));
+            self.waiting = Some(text);
+        }
+    }
+
+    fn erase(&mut self) {
+        if self.waiting.take().is_some() {
+            self.drawn.shown.push_str(ERASE_LINE);
+        }
+    }
+
+    fn take(&mut self) -> Drawn {
+        std::mem::take(&mut self.drawn)
+    }
+}
+
+#[cfg(test)]
+mod tests;

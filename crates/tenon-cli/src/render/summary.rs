@@ -1,0 +1,145 @@
+//! The sentences at the end of a turn: how it ended, what it used, what to do about it.
+
+use tenon_agent::EndReason;
+use tenon_model::{Usage, visible};
+
+use super::style::{Meaning, Style};
+use crate::texts::Text;
+
+/// What a turn used.
+pub(super) struct Used {
+    pub reason: EndReason,
+    pub usage: Usage,
+    pub cost: Option<f64>,
+    pub steps: u32,
+    pub duration_ms: u64,
+}
+
+/// Returns one line: how the turn ended, steps, tokens in, cached and out, time, and cost where
+/// it is known.
+pub(super) fn used(used: &Used, style: &Style) -> String {
+    let language = style.language;
+    let (meaning, word) = match used.reason {
+        EndReason::Finished => (Meaning::Done, Text::Done),
+        EndReason::ProviderFailed => (Meaning::Error, Text::Failed),
+        _ => (Meaning::Warning, Text::Stopped),
+    };
+    let steps = match used.steps {
+        1 => Text::Step.say(language, &[]),
+        n => Text::Steps.say(language, &[("n", &n)]),
+    };
+    let text = if used.usage.cache_read > 0 { Text::TokensCached } else { Text::Tokens };
+    let tokens = text.say(
+        language,
+        &[
+            ("input", &grouped(used.usage.input_all())),
+            ("cached", &grouped(used.usage.cache_read)),
+            ("output", &grouped(used.usage.output)),
+        ],
+    );
+    let time = duration(used.duration_ms, style);
+    let cost = used.cost.map(|dollars| format!(" · {}", money(dollars))).unwrap_or_default();
+    let rest = format!(" · {steps} · {tokens} · {time}{cost}");
+    format!("{}{}\n", style.paint(meaning, style.say(word)), style.paint(Meaning::Aside, &rest))
+}
+
+/// Returns a failure as a sentence and what to do about it.
+pub(crate) fn failure(message: &str, hint: Option<&str>, style: &Style) -> String {
+    let label = style.paint(Meaning::Error, style.say(Text::ErrorLabel));
+    let mut said = format!("{label} {}\n", visible(message.trim_end()));
+    said.push_str(&hint.map(|hint| hint_line(hint, style)).unwrap_or_default());
+    said
+}
+
+/// Returns why a turn ended before its task did, as a sentence with a hint; empty if it finished
+/// or if the failure was told already.
+pub(super) fn ending(reason: EndReason, style: &Style) -> String {
+    let (sentence, hint) = match reason {
+        EndReason::Finished | EndReason::ProviderFailed => return String::new(),
+        EndReason::OutputLimit => (Text::EndOutputLimit, Some(Text::HintOutputLimit)),
+        EndReason::Refusal => (Text::EndRefusal, None),
+        EndReason::StepLimit => (Text::EndStepLimit, Some(Text::HintStepLimit)),
+        EndReason::TokenLimit => (Text::EndTokenLimit, Some(Text::HintTokenLimit)),
+        EndReason::Cancelled => (Text::EndCancelled, None),
+        EndReason::LoopGuard => (Text::EndLoopGuard, Some(Text::HintLoopGuard)),
+    };
+    let label = style.paint(Meaning::Warning, style.say(Text::Warning));
+    let mut said = format!("{label} {}\n", style.say(sentence));
+    said.push_str(&hint.map(|hint| hint_line(style.say(hint), style)).unwrap_or_default());
+    said
+}
+
+/// Returns a duration for people: `0.3 s`, `12.0 s`, `2 min 5 s`.
+pub(super) fn duration(duration_ms: u64, style: &Style) -> String {
+    let seconds = duration_ms / 1000;
+    if seconds < 60 {
+        let tenths = format!("{}.{}", seconds, duration_ms % 1000 / 100);
+        return Text::Seconds.say(style.language, &[("s", &tenths)]);
+    }
+    Text::Minutes.say(style.language, &[("m", &(seconds / 60)), ("s", &(seconds % 60))])
+}
+
+fn hint_line(hint: &str, style: &Style) -> String {
+    let label = style.paint(Meaning::Hint, style.say(Text::Hint));
+    format!("{label} {}\n", visible(hint.trim_end()))
+}
+
+/// Returns US dollars: cents for large sums, more places for small ones.
+fn money(dollars: f64) -> String {
+    if dollars >= 1.0 { format!("${dollars:.2}") } else { format!("${dollars:.4}") }
+}
+
+/// Returns `n` with a comma after every three digits.
+fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut said = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            said.push(',');
+        }
+        said.push(digit);
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::texts::Language;
+
+    const STYLE: Style =
+        Style { width: 80, colour: false, redraws: false, language: Language::English };
+
+    #[test]
+    fn numbers_are_for_people() {
+        let cases = [(0, "0"), (999, "999"), (1_000, "1,000"), (12_345_678, "12,345,678")];
+        for (n, expected) in cases {
+            assert_eq!(grouped(n), expected);
+        }
+        let cases = [(0, "0.0 s"), (349, "0.3 s"), (59_999, "59.9 s"), (125_000, "2 min 5 s")];
+        for (ms, expected) in cases {
+            assert_eq!(duration(ms, &STYLE), expected);
+        }
+        assert_eq!((money(12.345), money(0.00123)), ("$12.35".into(), "$0.0012".into()));
+    }
+
+    #[test]
+    fn spec_38_the_end_shows_tokens_in_out_cached_time_and_cost() {
+        let usage = Usage { input: 1_000, output: 56, cache_read: 2_000, cache_write: 500 };
+        let mut turn = Used {
+            reason: EndReason::Finished,
+            usage,
+            cost: Some(0.0123),
+            steps: 3,
+            duration_ms: 4_200,
+        };
+        assert_eq!(
+            used(&turn, &STYLE),
+            "done · 3 steps · 3,500 tokens in (2,000 cached), 56 out · 4.2 s · $0.0123\n"
+        );
+        turn = Used { cost: None, usage: Usage::default(), steps: 1, ..turn };
+        assert_eq!(used(&turn, &STYLE), "done · 1 step · 0 tokens in, 0 out · 4.2 s\n");
+        let chinese = Style { language: Language::Chinese, ..STYLE };
+        assert_eq!(used(&turn, &chinese), "完成 · 1 步 · 输入 0 个词元，输出 0 个 · 4.2 秒\n");
+    }
+}

@@ -1,0 +1,175 @@
+//! The screen of a session that is printed line by line: a renderer and the stream it goes to.
+//!
+//! Written after each update, so that prose appears as it comes. A reader that went away ends
+//! the turn quietly.
+
+use std::{
+    io::{self, IsTerminal, Write},
+    sync::{Mutex, PoisonError},
+};
+
+use rustix::termios;
+use tenon_agent::Update;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    render::{Drawn, Renderer, Style},
+    texts::{Language, Text},
+};
+
+/// Columns where there is no terminal to ask.
+const COLUMNS: usize = 80;
+/// Wider screens are not filled: a line of this length is hard enough to follow.
+const COLUMNS_MAX: usize = 500;
+
+/// How the user wants sessions to look; decided by config.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Look {
+    /// Whether colours are wanted on a terminal: NO_COLOR is not set.
+    pub colour: bool,
+    /// Whether the terminal can only print: TERM is `dumb` or not set.
+    pub plain: bool,
+    /// Columns where there is no terminal to ask.
+    pub columns: Option<usize>,
+    /// The language of the interface.
+    pub language: Language,
+}
+
+/// A standard stream that is printed to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sink {
+    /// Data.
+    Output,
+    /// Everything else.
+    Error,
+}
+
+/// Where a session is printed.
+pub(crate) struct Screen {
+    sink: Sink,
+    look: Look,
+    renderer: Mutex<Renderer>,
+    reader_gone: CancellationToken,
+}
+
+impl Look {
+    /// Returns how to draw on `sink` as it is now.
+    pub(crate) fn style(&self, sink: Sink) -> Style {
+        let terminal = sink.is_terminal();
+        Style {
+            width: sink.columns().or(self.columns).unwrap_or(COLUMNS).min(COLUMNS_MAX),
+            colour: terminal && self.colour && !self.plain,
+            redraws: terminal && !self.plain,
+            language: self.language,
+        }
+    }
+}
+
+impl Sink {
+    /// Returns whether a person reads along.
+    pub(crate) fn is_terminal(self) -> bool {
+        match self {
+            Self::Output => io::stdout().is_terminal(),
+            Self::Error => io::stderr().is_terminal(),
+        }
+    }
+
+    /// Writes `text` at once.
+    pub(crate) fn print(self, text: &str) -> io::Result<()> {
+        fn all(mut stream: impl Write, text: &str) -> io::Result<()> {
+            stream.write_all(text.as_bytes())?;
+            stream.flush()
+        }
+        match self {
+            _ if text.is_empty() => Ok(()),
+            Self::Output => all(io::stdout().lock(), text),
+            Self::Error => all(io::stderr().lock(), text),
+        }
+    }
+
+    fn columns(self) -> Option<usize> {
+        let size = match self {
+            Self::Output => termios::tcgetwinsize(io::stdout()),
+            Self::Error => termios::tcgetwinsize(io::stderr()),
+        };
+        size.ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0)
+    }
+}
+
+impl Screen {
+    /// Returns a screen on `sink`.
+    pub(crate) fn new(sink: Sink, look: Look) -> Self {
+        let renderer = Mutex::new(Renderer::new(look.style(sink)));
+        Self { sink, look, renderer, reader_gone: CancellationToken::new() }
+    }
+
+    /// Set when nobody reads standard output any more.
+    pub(crate) fn reader_gone(&self) -> &CancellationToken {
+        &self.reader_gone
+    }
+
+    /// Leaves the model's prose out, because it is printed elsewhere.
+    pub(crate) fn without_prose(self) -> Self {
+        self.with(|renderer| renderer.without_prose = true);
+        self
+    }
+
+    pub(crate) fn sink(&self) -> Sink {
+        self.sink
+    }
+
+    pub(crate) fn language(&self) -> Language {
+        self.look.language
+    }
+
+    /// Prints `update`, and why something went wrong on standard error.
+    pub(crate) fn show(&self, update: &Update) {
+        self.with(|renderer| {
+            if matches!(update, Update::Stored(_)) {
+                // The window may have got another size.
+                renderer.style = self.look.style(self.sink);
+            }
+            let Drawn { shown, errors } = renderer.update(update);
+            self.print(&shown);
+            print_error(&errors);
+        });
+    }
+
+    /// Prints only why something went wrong.
+    pub(crate) fn show_errors(&self, update: &Update) {
+        if matches!(update, Update::Stored(_)) {
+            self.with(|renderer| print_error(&renderer.update(update).errors));
+        }
+    }
+
+    /// Prints lines that are no part of the session, apart from what is being drawn.
+    pub(crate) fn say(&self, text: &str) {
+        self.with(|renderer| {
+            let cleared = renderer.clear();
+            self.print(&format!("{}{text}", cleared.shown));
+            renderer.others_printed();
+        });
+    }
+
+    /// Says that the turn is being stopped and how to leave at once.
+    pub(crate) fn say_stopping(&self) {
+        if self.sink.is_terminal() {
+            self.say(&format!("{}\n", Text::Stopping.template(self.look.language)));
+        }
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut Renderer) -> T) -> T {
+        act(&mut self.renderer.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn print(&self, text: &str) {
+        if self.sink.print(text).is_err() {
+            self.reader_gone.cancel();
+        }
+    }
+}
+
+/// Prints on standard error; there is no other place to say that it failed.
+pub(crate) fn print_error(text: &str) {
+    let _ = Sink::Error.print(text);
+}

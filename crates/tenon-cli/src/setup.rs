@@ -1,0 +1,215 @@
+//! Config and command line become a ready agent: the one place where parts are chosen and joined.
+//!
+//! Nothing is loaded or asked for that the first request does not need.
+
+mod providers;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use tenon_agent::{
+    AgentOptions, CoreToolOptions, Mode, Origin, Rule, Rules, Sandbox, SessionLog, Tools,
+    TurnLimits, Verdict, core_tools,
+};
+use tenon_model::{Abilities, HttpClient, LoopbackCandidate, Provider, loopback_servers};
+use tenon_sandbox::{FileError, Profile, Workspace};
+
+pub(crate) use providers::pull;
+
+use crate::{
+    args::SessionArgs,
+    commands::say_notices,
+    config::{Config, Endpoint, ModeName, Settings},
+    error::CliError,
+    model_choice::{self, Choice},
+    offer,
+    pull::{State, built_in as built_in_model},
+};
+
+/// A model that was decided on, and why.
+#[derive(Debug)]
+pub(crate) struct Chosen {
+    /// The model.
+    pub(crate) choice: Choice,
+    /// Who or what decided, for people.
+    pub(crate) because: String,
+    /// Whether the command line asked for it, which is what allows a large download.
+    pub(crate) asked_for: bool,
+}
+
+/// Returns the options of an agent for a session with `args`, its model ready to be asked.
+pub(crate) async fn ready(config: &Config, args: &SessionArgs) -> Result<AgentOptions, CliError> {
+    let rules = rules(config, args)?;
+    let workspace = workspace(config, args)?;
+    let chosen = match choose(config, args)? {
+        Some(chosen) => chosen,
+        None => offer::choose(config).await?,
+    };
+    let provider = provider(config, chosen).await?;
+    let log = SessionLog::create(&config.folders.sessions())?;
+    let workspace =
+        workspace.with_spill(&config.folders.spill(log.id())).map_err(|error| no_folder(&error))?;
+    let sandbox = Sandbox::new(config.child_environment(), Profile::unconfined());
+    let settings = &config.settings;
+    let mut notices = Vec::new();
+    let instructions = config.instructions(&mut notices);
+    say_notices(&notices);
+    let tools = tools(settings, provider.abilities());
+    let mut options = AgentOptions::new(provider, workspace, sandbox);
+    options.tools = tools;
+    options.rules = rules;
+    options.mode = match settings.mode {
+        ModeName::ReadOnly => Mode::ReadOnly,
+        ModeName::Ask => Mode::Ask,
+        ModeName::Auto => Mode::Auto,
+    };
+    options.places.home = config.folders.home.display().to_string();
+    options.limits = TurnLimits {
+        steps_max: Some(settings.max_steps.get()),
+        tokens_max: settings.max_tokens.map(|tokens| tokens.get()),
+    };
+    options.result_chars_max = settings.result_chars_max.get();
+    options.instructions = instructions;
+    options.log = Some(log);
+    Ok(options)
+}
+
+/// Returns the tools of a session on a model with these `abilities`.
+pub(crate) fn tools(settings: &Settings, abilities: &Abilities) -> Tools {
+    core_tools(CoreToolOptions {
+        is_forgiving: abilities.wants_forgiving_tools,
+        result_chars_max: settings.result_chars_max.get(),
+        bash_output_chars_max: settings.bash_output_chars_max.get(),
+        ..CoreToolOptions::default()
+    })
+}
+
+/// Returns the model that was asked for or is configured, and nothing if neither is so.
+pub(crate) fn choose(config: &Config, args: &SessionArgs) -> Result<Option<Chosen>, CliError> {
+    let chosen = |choice, because: &str, asked_for| {
+        let choice = match choice {
+            Choice::Scripted(path) => Choice::Scripted(config.absolute(&path)),
+            other => other,
+        };
+        Some(Chosen { choice, because: because.to_owned(), asked_for })
+    };
+    if let Some(file) = &args.model_file {
+        if args.model.as_deref().is_some_and(|model| model != "local") {
+            return Err(CliError::usage("--model-file goes with --model local alone"));
+        }
+        let choice = Choice::ModelFile(config.absolute(file));
+        return Ok(chosen(choice, "--model-file", true));
+    }
+    if let Some(model) = &args.model {
+        let choice = model_choice::parse(model, &config.providers)?;
+        return Ok(chosen(choice, "--model", true));
+    }
+    if let Some((model, source)) = &config.model {
+        let choice = model_choice::parse(model, &config.providers)
+            .map_err(|error| error.with_hint(format!("the model is set by {source}")))?;
+        return Ok(chosen(choice, source, false));
+    }
+    Ok(model_choice::configured(&config.providers).and_then(|choice| {
+        let because = match &choice {
+            Choice::Remote { endpoint, .. } => match &endpoint.key_source {
+                Some(source) => format!("the key in {source}"),
+                None => format!("the address in {}", endpoint.source),
+            },
+            _ => String::new(),
+        };
+        chosen(choice, &because, false)
+    }))
+}
+
+/// Makes the provider of a model, fetching the built-in one if it was asked for.
+async fn provider(config: &Config, chosen: Chosen) -> Result<Arc<dyn Provider>, CliError> {
+    match chosen.choice {
+        Choice::Remote { endpoint, model } => {
+            let model = match model {
+                Some(model) => model,
+                None => only_model(config, &endpoint).await?,
+            };
+            providers::remote(&endpoint, &model, &config.network)
+        }
+        Choice::Scripted(path) => providers::scripted(&path),
+        Choice::ModelFile(path) => {
+            if !path.is_file() {
+                return Err(CliError::config(format!("there is no file {}", path.display())));
+            }
+            providers::local(&path, config)
+        }
+        Choice::BuiltIn => {
+            let path = built_in(config, chosen.asked_for).await?;
+            providers::local(&path, config)
+        }
+    }
+}
+
+/// Returns the built-in model's file, which is fetched if somebody `asked_for` it or says yes.
+async fn built_in(config: &Config, asked_for: bool) -> Result<PathBuf, CliError> {
+    providers::check_local()?;
+    let model = built_in_model();
+    let folder = config.folders.models();
+    if model.state(&folder) == State::Whole {
+        return Ok(model.path(&folder));
+    }
+    if !asked_for && !offer::download(&model)? {
+        return Err(CliError::config(format!("the built-in model, {}, is not here", model.name))
+            .with_hint("`tenon models pull` fetches it (1.1 GB), and so does --model local"));
+    }
+    pull(&model, config).await
+}
+
+/// Asks a server on this machine which model it has.
+async fn only_model(config: &Config, endpoint: &Endpoint) -> Result<String, CliError> {
+    let base_url = endpoint.base_url().unwrap_or_default();
+    let http = HttpClient::new(config.network.http_options(Some(base_url))?);
+    let candidates = [LoopbackCandidate { name: &endpoint.name, base_url }];
+    let servers = loopback_servers(&http, &candidates).await;
+    let models: Vec<String> = servers.into_iter().flat_map(|server| server.models).collect();
+    let address = endpoint.shown_address().unwrap_or_default();
+    let unnamed = || CliError::config(format!("which model of {address}?"));
+    let flag = |model: &str| format!("--model {}/{model}", endpoint.name);
+    match models.as_slice() {
+        [model] => Ok(model.clone()),
+        [] => Err(unnamed().with_hint(flag("NAME"))),
+        several => Err(unnamed().with_hint(
+            several.iter().take(10).map(|model| flag(model)).collect::<Vec<_>>().join(", "),
+        )),
+    }
+}
+
+fn workspace(config: &Config, args: &SessionArgs) -> Result<Workspace, CliError> {
+    let open = |result: Result<Workspace, FileError>| result.map_err(|error| no_folder(&error));
+    let mut workspace = open(Workspace::open(&config.root))?;
+    for folder in &args.add_dir {
+        workspace = open(workspace.with_root(&config.absolute(folder)))?;
+    }
+    let own: [&Path; 3] = [&config.folders.config, &config.folders.state, &config.folders.cache];
+    Ok(own.iter().fold(workspace, |workspace, folder| workspace.with_own_folder(folder)))
+}
+
+fn no_folder(error: &FileError) -> CliError {
+    CliError::usage(format!("the workspace cannot be opened: {error}"))
+}
+
+fn rules(config: &Config, args: &SessionArgs) -> Result<Rules, CliError> {
+    let settings = &config.settings;
+    let lists = [
+        (&settings.deny, Verdict::Deny, Origin::Config),
+        (&args.deny, Verdict::Deny, Origin::CommandLine),
+        (&settings.allow, Verdict::Allow, Origin::Config),
+        (&args.allow, Verdict::Allow, Origin::CommandLine),
+    ];
+    let mut rules = Rules::default();
+    for (texts, verdict, origin) in lists {
+        for text in texts {
+            let rule = Rule::parse(text, verdict, origin)
+                .map_err(|error| CliError::config(format!("`{text}` is no rule: {error}")))?;
+            rules.add(rule);
+        }
+    }
+    Ok(rules)
+}

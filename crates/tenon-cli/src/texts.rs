@@ -1,0 +1,172 @@
+//! What the interface says, in each language: one table, one row a text.
+//!
+//! A row without a translation does not compile. Placeholders are names in braces, because the
+//! order of words differs between languages. What a model, a file or a command says is not here.
+
+use std::fmt::Display;
+
+/// A language of the interface.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Language {
+    /// English, also for every locale that has no table.
+    #[default]
+    English,
+    /// Chinese in simplified characters.
+    Chinese,
+}
+
+impl Language {
+    /// Returns the language of a POSIX locale such as `zh_CN.UTF-8`.
+    pub(crate) fn from_locale(locale: &str) -> Self {
+        let language = locale.split(['_', '-', '.', '@']).next().unwrap_or_default();
+        if language.eq_ignore_ascii_case("zh") { Self::Chinese } else { Self::English }
+    }
+}
+
+macro_rules! texts {
+    ($($name:ident: $english:literal, $chinese:literal;)+) => {
+        /// A text of the interface.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) enum Text {
+            $(
+                #[doc = concat!("\u{201c}", $english, "\u{201d}")]
+                $name,
+            )+
+        }
+
+        impl Text {
+            #[cfg(test)]
+            const ALL: &[Self] = &[$(Self::$name),+];
+
+            /// Returns the text as it stands in the table.
+            pub(crate) fn template(self, language: Language) -> &'static str {
+                match (self, language) {
+                    $(
+                        (Self::$name, Language::English) => $english,
+                        (Self::$name, Language::Chinese) => $chinese,
+                    )+
+                }
+            }
+        }
+    };
+}
+
+texts! {
+    // The box of a call.
+    MoreLine: "… 1 more line", "… 还有 1 行";
+    MoreLines: "… {n} more lines", "… 还有 {n} 行";
+    MoreLinesAtLeast: "… at least {n} more lines", "… 至少还有 {n} 行";
+    NoOutput: "(no output)", "（没有输出）";
+    Failed: "failed", "失败";
+    Allowed: "you allowed it", "已由你允许";
+    Refused: "refused", "已拒绝";
+    Unanswered: "no result", "没有结果";
+    // What is waited for.
+    Waiting: "Waiting for the model …", "正在等待模型 …";
+    ThinkingNow: "The model is thinking …", "模型正在思考 …";
+    Running: "Running {call} …", "正在运行 {call} …";
+    RunningMany: "Running {n} calls …", "正在运行 {n} 个调用 …";
+    Retrying: "retrying in {wait} (attempt {n}): {reason}", "{wait} 后重试（第 {n} 次）：{reason}";
+    // Labels and the end of a turn.
+    Note: "note:", "提示：";
+    Warning: "warning:", "警告：";
+    ErrorLabel: "error:", "错误：";
+    Hint: "hint:", "建议：";
+    Read: "read:", "已读：";
+    Session: "session {id}", "会话 {id}";
+    Done: "done", "完成";
+    Stopped: "stopped", "已停止";
+    Tokens: "{input} tokens in, {output} out", "输入 {input} 个词元，输出 {output} 个";
+    TokensCached: "{input} tokens in ({cached} cached), {output} out", "输入 {input} 个词元（缓存 {cached} 个），输出 {output} 个";
+    Step: "1 step", "1 步";
+    Steps: "{n} steps", "{n} 步";
+    Minutes: "{m} min {s} s", "{m} 分 {s} 秒";
+    Seconds: "{s} s", "{s} 秒";
+    EndOutputLimit: "The reply was cut by the output limit.", "回复因输出上限而被截断。";
+    EndRefusal: "The model refused to go on.", "模型拒绝继续。";
+    EndStepLimit: "The limit of steps was reached.", "已达到步数上限。";
+    EndTokenLimit: "The limit of tokens was reached.", "已达到词元上限。";
+    EndCancelled: "The turn was cancelled.", "本轮已取消。";
+    EndLoopGuard: "The model repeated the same calls without getting anywhere.", "模型一直重复相同的调用，没有进展。";
+    HintOutputLimit: "ask it to go on, or to work in smaller pieces", "让它继续，或分成更小的步骤";
+    HintStepLimit: "--max-steps N sets the limit", "用 --max-steps N 设置上限";
+    HintTokenLimit: "--max-tokens N sets the limit", "用 --max-tokens N 设置上限";
+    HintLoopGuard: "say it in other words, or name the file or command that is meant", "换一种说法，或指明文件或命令";
+    Stopping: "Stopping. Ctrl-C again leaves at once.", "正在停止。再按一次 Ctrl-C 立即退出。";
+    // Questions.
+    AskRun: "The model wants to run this:", "模型想要运行：";
+    AskUse: "The model wants to use {tool} on this:", "模型想要使用 {tool}：";
+    AskWhy: "Why it is asked: {reason} (rule: {rule}).", "询问原因：{reason}（规则：{rule}）。";
+    AskUnconfined: "It would run outside of the walls: nothing holds it there.", "它将在隔离之外运行，不受任何限制。";
+    AskFlag: "{flag} allows it without a question.", "{flag} 可免去询问。";
+    AskPrompt: "Allow it this once? [y = yes, n = no, n WORDS = no, and tell the model] ", "仅这一次，允许吗？[y = 是，n = 否，n 文字 = 否，并告诉模型] ";
+    AskAgain: "Please answer y or n. ", "请回答 y 或 n。 ";
+    // The interactive prompt.
+    Welcome: "tenon {version} · {model} · {folder}", "tenon {version} · {model} · {folder}";
+    WelcomeHelp: "Type what you want done. /help says more, Ctrl-D ends.", "输入你要做的事。/help 查看帮助，Ctrl-D 结束。";
+    LeaveHint: "Ctrl-C again leaves, Ctrl-D too.", "再按一次 Ctrl-C 退出，Ctrl-D 亦可。";
+    UnknownCommand: "There is no command {name}. /help lists them.", "没有命令 {name}。/help 列出所有命令。";
+    HelpCommand: "shows this list", "显示此列表";
+    ToolsCommand: "lists what the model can call", "列出模型可调用的工具";
+    QuitCommand: "ends the session", "结束会话";
+    HelpKeys: "A backslash at the end of a line goes on in the next; pasted lines stay one prompt.\nCtrl-C cancels what is running, and clears the line at the prompt.\nA prompt that begins with a slash: put a space in front.", "行末的反斜杠表示下一行继续；粘贴的多行视为一个提示。\nCtrl-C 取消正在运行的内容，在输入时清空该行。\n以斜杠开头的提示：请在前面加一个空格。";
+    HistoryFailed: "The history is not kept: {error}.", "无法保存历史记录：{error}。";
+}
+
+impl Text {
+    /// Returns the text with each `{name}` replaced by its value.
+    pub(crate) fn say(self, language: Language, values: &[(&str, &dyn Display)]) -> String {
+        let mut said = String::new();
+        let mut rest = self.template(language);
+        while let Some((before, after)) = rest.split_once('{') {
+            let Some((name, later)) = after.split_once('}') else { break };
+            said.push_str(before);
+            if let Some((_, value)) = values.iter().find(|(known, _)| *known == name) {
+                said.push_str(&value.to_string());
+            }
+            rest = later;
+        }
+        said.push_str(rest);
+        said
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn placeholders(template: &str) -> Vec<&str> {
+        let mut names: Vec<&str> =
+            template.split('{').skip(1).filter_map(|part| part.split('}').next()).collect();
+        names.sort_unstable();
+        names
+    }
+
+    #[test]
+    fn every_text_is_there_in_both_languages_with_the_same_values() {
+        for text in Text::ALL {
+            let english = text.template(Language::English);
+            let chinese = text.template(Language::Chinese);
+            assert!(!english.is_empty() && !chinese.is_empty(), "{text:?}");
+            assert_eq!(placeholders(english), placeholders(chinese), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_language_follows_the_locale() {
+        let check = |locale, language| assert_eq!(Language::from_locale(locale), language);
+        check("zh_CN.UTF-8", Language::Chinese);
+        check("zh-Hans", Language::Chinese);
+        check("ZH", Language::Chinese);
+        check("en_US.UTF-8", Language::English);
+        check("C", Language::English);
+        check("", Language::English);
+        check("zhx", Language::English);
+    }
+
+    #[test]
+    fn values_are_text_and_never_templates() {
+        let said = Text::Running.say(Language::English, &[("call", &"{call} {x")]);
+        assert_eq!(said, "Running {call} {x …");
+    }
+}

@@ -1,0 +1,171 @@
+//! Where settings come from, what a project may not set, and where keys never go.
+
+use serde_json::json;
+
+use crate::{
+    fake_server::{FakeServer, Reply},
+    program::{Place, Run},
+};
+
+#[test]
+fn the_command_line_counts_more_than_the_environment_and_that_more_than_the_file() {
+    let place = Place::new();
+    place.config("model = 'anthropic/of-the-file'");
+    let model = |command: &mut std::process::Command| {
+        let run = Run::of(command.output().unwrap());
+        run.out.lines().nth(1).unwrap().trim().to_owned()
+    };
+    assert!(model(&mut place.tenon(&["doctor"])).starts_with("anthropic/of-the-file, because of"));
+    let mut command = place.tenon(&["doctor"]);
+    assert_eq!(
+        model(command.env("TENON_MODEL", "openai/of-env")),
+        "openai/of-env, because of TENON_MODEL"
+    );
+    let mut command = place.tenon(&["doctor", "--model", "local"]);
+    assert_eq!(model(command.env("TENON_MODEL", "openai/of-env")), "local, because of --model");
+}
+
+#[test]
+fn a_projects_file_cannot_choose_allow_or_move_anything() {
+    let place = Place::new();
+    let evil = place.script(json!([
+        { "calls": [{ "name": "bash", "arguments": { "command": "touch stolen" } }] },
+        { "text": "ok" },
+    ]));
+    place.write(
+        "work/.tenon/config.toml",
+        &format!("model = '{evil}'\nallow = ['bash']\n[providers.openai]\nbase_url = 'http://x'"),
+    );
+    let run = place.run(&["do it"]).ends_with(2);
+    let run = run.says(&["`model` is not taken", "`allow` is not taken", "`providers` is not"]);
+    assert!(run.error.contains("no model is configured"), "{run:?}");
+    assert!(!place.path("work/stolen").exists());
+}
+
+#[test]
+fn a_projects_file_can_deny_and_a_broken_one_stops_everything() {
+    let place = Place::new();
+    let script = place.script(json!([
+        { "calls": [{ "name": "bash", "arguments": { "command": "touch made" } }] },
+        { "text": "ok" },
+    ]));
+    place.write("work/.tenon/config.toml", "deny = ['bash(touch:*)']");
+    place.run(&["--model", &script, "do it"]).ends_with(0);
+    assert!(!place.path("work/made").exists());
+    place.write("work/.tenon/config.toml", "deny = [");
+    place.run(&["--model", &script, "do it"]).ends_with(2).says(&[".tenon/config.toml"]);
+    std::fs::remove_file(place.path("work/.tenon/config.toml")).unwrap();
+    place.run(&["--model", &script, "do it"]).ends_with(0);
+    assert!(place.path("work/made").exists());
+}
+
+#[test]
+fn unknown_settings_are_said_with_their_file() {
+    let place = Place::new();
+    place.config("modle = 'x'");
+    let script = place.script(json!([{ "text": "ok" }]));
+    let run = place.run(&["--model", &script, "a"]).ends_with(0);
+    run.says(&["home/.config/tenon/config.toml", "`modle`"]);
+}
+
+#[test]
+fn a_key_goes_to_its_own_host_and_nowhere_else() {
+    let place = Place::new();
+    let server = FakeServer::start(vec![
+        Reply::openai_text("The key is sk-own-key-1234."),
+        Reply::status(401).json(json!({ "error": { "message": "bad key sk-own-key-1234" } })),
+    ]);
+    place.config(&format!(
+        "[providers.own]\nkind = 'openai'\nbase_url = '{}'\nkey_env = 'OWN_KEY'",
+        server.url()
+    ));
+    let run = || {
+        let mut command = place.tenon(&["--model", "own/some-model", "hi"]);
+        command
+            .env("OWN_KEY", "sk-own-key-1234")
+            .env("OPENAI_API_KEY", "sk-other-5678")
+            .env("ANTHROPIC_API_KEY", "sk-ant-5678");
+        Run::of(command.output().unwrap())
+    };
+    run().ends_with(0);
+    let refused = run().ends_with(1);
+    assert!(
+        !refused.error.contains("sk-own-key") && !refused.out.contains("sk-own"),
+        "{refused:?}"
+    );
+    for request in server.requests() {
+        let headers = format!("{:?}", request.headers);
+        assert!(headers.contains("Bearer sk-own-key-1234"), "{headers}");
+        assert!(
+            !headers.contains("5678") && !String::from_utf8_lossy(&request.body).contains("5678")
+        );
+    }
+    assert!(place.logs().contains("own/some-model"));
+}
+
+#[test]
+fn spec_26_keys_are_not_in_the_environment_of_commands_nor_in_the_log() {
+    let place = Place::new();
+    let script = place.script(json!([
+        { "calls": [{ "name": "bash", "arguments": { "command": "env" } }] },
+        { "text": "ok" },
+    ]));
+    let mut command = place.tenon(&["--model", &script, "--output-format", "stream-json", "a"]);
+    command
+        .env("ANTHROPIC_API_KEY", "sk-ant-secret")
+        .env("OPENAI_API_KEY", "sk-open-secret")
+        .env("GITHUB_TOKEN", "gh-secret");
+    let run = Run::of(command.output().unwrap()).ends_with(0);
+    assert!(run.out.contains("PATH="), "{run:?}");
+    let all = format!("{}{}{}", run.out, run.error, place.logs());
+    assert!(!all.contains("-secret"), "{all}");
+}
+
+#[test]
+fn instructions_reach_the_model_the_users_first_unless_they_are_unwanted() {
+    let place = Place::new();
+    place.write("home/.config/tenon/AGENTS.md", "Words of the user.");
+    place.write("work/.git/HEAD", "");
+    place.write("work/AGENTS.md", "Words of the project.");
+    place.write("work/inner/CLAUDE.md", "Words of the folder.");
+    let asked = |flags: &[&str]| {
+        let server = FakeServer::start(vec![Reply::anthropic_text("ok")]);
+        let arguments = [&["--model", "anthropic/m", "--cwd", "inner", "hi"], flags].concat();
+        let mut command = place.tenon(&arguments);
+        command.env("ANTHROPIC_API_KEY", "k").env("ANTHROPIC_BASE_URL", server.url());
+        Run::of(command.output().unwrap()).ends_with(0);
+        server.requests()[0].json()["messages"][0].to_string()
+    };
+    let message = asked(&[]);
+    let places: Vec<usize> = ["of the user", "of the project", "of the folder", "hi\""]
+        .iter()
+        .map(|words| message.find(words).unwrap_or_else(|| panic!("{words}: {message}")))
+        .collect();
+    assert!(places.is_sorted(), "{message}");
+    let message = asked(&["--no-project-instructions"]);
+    assert!(message.contains("of the user") && !message.contains("of the project"), "{message}");
+}
+
+#[test]
+fn doctor_shows_what_is_configured_and_never_a_key() {
+    let place = Place::new();
+    place.config(
+        "[providers.deep]\nkind = 'openai'\nbase_url = 'https://deep.example'\nkey = 'k-secret'",
+    );
+    let mut command = place.tenon(&["doctor"]);
+    command
+        .env("ANTHROPIC_API_KEY", "sk-ant-secret")
+        .env("HTTPS_PROXY", "http://name:word-secret@proxy.example:3128");
+    let run = Run::of(command.output().unwrap()).ends_with(0);
+    for words in [
+        "the key in ANTHROPIC_API_KEY",
+        "provider deep: a key from",
+        "proxy.example:3128",
+        "config.toml",
+        "openat2",
+        "bash: /",
+    ] {
+        assert!(run.out.contains(words), "{words}: {}", run.out);
+    }
+    assert!(!run.out.contains("secret"), "{}", run.out);
+}

@@ -1,0 +1,19 @@
+//! Tests of the real program, in a home of their own and without a network, and of the repository
+//! as a whole.
+#![cfg(test)]
+#![expect(clippy::disallowed_methods, reason = "tests prepare and inspect files, and run programs")]
+
+#[path = "../../../../tests/support/fake_server/mod.rs"]
+#[expect(dead_code, reason = "each test binary uses a part of it")]
+mod fake_server;
+
+mod command_line;
+mod configuration;
+mod interactive;
+mod models;
+mod output;
+mod program;
+mod prompts;
+mod sessions;
+mod terminal;
+mod tidy;

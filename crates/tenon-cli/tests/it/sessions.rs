@@ -1,0 +1,118 @@
+//! `tenon sessions` and `tenon show`, signals, and readers that go away.
+
+use std::{
+    io::Read,
+    os::unix::fs::PermissionsExt,
+    process::{Command, Stdio},
+};
+
+use serde_json::{Value, json};
+
+use crate::program::{Place, Run};
+
+fn place_with_a_session() -> Place {
+    let place = Place::new();
+    let script = place.script(json!([
+        { "text": "I look.", "calls": [{ "name": "bash", "arguments": { "command": "echo seen" } }] },
+        { "text": "It is there." },
+    ]));
+    place.run(&["--model", &script, "look  at\nit"]).ends_with(0);
+    place
+}
+
+#[test]
+fn sessions_are_listed_and_shown_by_a_beginning_of_their_id() {
+    let place = place_with_a_session();
+    let list = place.run(&["sessions"]).ends_with(0).out;
+    assert!(list.trim_end().ends_with("look at it") && list.lines().count() == 1, "{list}");
+    let json = place.run(&["sessions", "--json"]).ends_with(0).out;
+    let sessions: Value = serde_json::from_str(&json).unwrap();
+    let id = sessions[0]["id"].as_str().unwrap();
+    assert_eq!(sessions[0]["prompt"], "look  at\nit");
+    assert_eq!(sessions[0]["workspace"], place.path("work").display().to_string());
+    for wanted in [id, &id[..13], "last"] {
+        let shown = place.run(&["show", wanted]).ends_with(0).out;
+        for words in ["I look.", "echo seen", "It is there."] {
+            assert!(shown.contains(words), "{words}: {shown}");
+        }
+    }
+    place.run(&["show", "1999"]).ends_with(2).says(&["there is no session `1999`"]);
+}
+
+#[test]
+fn logs_are_private() {
+    let place = place_with_a_session();
+    let mode = |path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let folder = place.path("home/.local/state/tenon/sessions");
+    assert_eq!(mode(folder.clone()), 0o700);
+    for entry in std::fs::read_dir(folder).unwrap() {
+        assert_eq!(mode(entry.unwrap().path()), 0o600);
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_crash() {
+    let place = place_with_a_session();
+    for arguments in [&["sessions"][..], &["show", "last"], &["tools"], &["completions", "bash"]] {
+        let mut command = place.tenon(arguments);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        let run = Run::of(output).ends_with(0);
+        assert_eq!(run.error, "", "{arguments:?}");
+    }
+}
+
+/// Starts a turn with a command that runs for a minute, and waits until it runs.
+fn started(place: &Place, trap: &str) -> std::process::Child {
+    let command = format!("{trap} echo running > started; sleep 60; touch slept");
+    let script = place.script(json!([
+        { "calls": [{ "name": "bash", "arguments": { "command": command } }] },
+        { "text": "never" },
+    ]));
+    let mut command = place.tenon(&["--model", &script, "--output-format", "json", "wait"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while !place.path("work/started").exists() {
+        std::thread::yield_now();
+    }
+    child
+}
+
+fn send(signal: &str, child: &std::process::Child) {
+    let status = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+#[test]
+fn one_signal_ends_the_turn_with_everything_answered() {
+    for signal in ["-INT", "-TERM"] {
+        let place = Place::new();
+        let mut child = started(&place, "");
+        send(signal, &child);
+        let mut out = String::new();
+        child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+        let object: Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(object["stop_reason"], "cancelled");
+        let logs = place.logs();
+        assert!(logs.contains("tool_result") && logs.contains("turn_ended"), "{logs}");
+        assert!(!place.path("work/slept").exists());
+    }
+}
+
+#[test]
+fn a_second_signal_leaves_at_once() {
+    let place = Place::new();
+    // The command takes its time to end, so that the turn is still open.
+    let mut child = started(&place, "trap '' TERM;");
+    // Two signals that are pending at the same time are one, so more are sent until it is gone.
+    let status = loop {
+        send("-INT", &child);
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        std::thread::yield_now();
+    };
+    assert_eq!(status.code(), Some(130));
+    assert!(!place.logs().contains("turn_ended"));
+}
