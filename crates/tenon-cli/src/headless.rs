@@ -83,10 +83,10 @@ pub(crate) async fn carry_out(
     interrupts: &Interrupts,
 ) -> Result<TurnOutcome, LogError> {
     let guard = interrupts.turn();
+    screen.begin_turn(guard.cancel.clone());
     let mut turn = pin!(agent.prompt(prompt, &guard.cancel));
     tokio::select! {
         outcome = &mut turn => return outcome,
-        () = screen.reader_gone().cancelled() => guard.cancel.cancel(),
         () = guard.cancel.cancelled() => screen.say_stopping(),
     }
     turn.await
@@ -123,16 +123,14 @@ impl Headless {
 
     fn print(&self, text: &str) {
         if Sink::Output.print(text).is_err() {
-            self.screen.reader_gone().cancel();
+            self.screen.reader_left();
         }
     }
 
     fn exit_status(&self, outcome: &TurnOutcome) -> ExitStatus {
         match outcome.reason {
             EndReason::Finished => ExitStatus::Finished,
-            EndReason::Cancelled if !self.screen.reader_gone().is_cancelled() => {
-                ExitStatus::Interrupted
-            }
+            EndReason::Cancelled if !self.screen.reader_gone() => ExitStatus::Interrupted,
             _ => ExitStatus::Failed,
         }
     }
@@ -153,7 +151,7 @@ impl FrontEnd for Headless {
                 *failure = Some(Failure { kind, message, hint });
             }
         }
-        if self.screen.reader_gone().is_cancelled() {
+        if self.screen.reader_gone() {
             // Whoever read this is gone: there is nobody to tell.
         } else if self.shows {
             self.screen.show(&update);

@@ -143,7 +143,7 @@ pub(crate) async fn run(
                 carry_out(&mut agent, Prompt::from(prompt), &front.screen, interrupts).await?;
             }
         }
-        if front.screen.reader_gone().is_cancelled() {
+        if front.screen.reader_gone() {
             return Ok(ExitStatus::Failed);
         }
     }

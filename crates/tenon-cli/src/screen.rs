@@ -5,7 +5,10 @@
 
 use std::{
     io::{self, IsTerminal, Write},
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use rustix::termios;
@@ -49,7 +52,9 @@ pub(crate) struct Screen {
     sink: Sink,
     look: Look,
     renderer: Mutex<Renderer>,
-    reader_gone: CancellationToken,
+    reader_gone: AtomicBool,
+    /// Cancels the turn that is shown.
+    turn: Mutex<CancellationToken>,
 }
 
 impl Look {
@@ -100,12 +105,24 @@ impl Screen {
     /// Returns a screen on `sink`.
     pub(crate) fn new(sink: Sink, look: Look) -> Self {
         let renderer = Mutex::new(Renderer::new(look.style(sink)));
-        Self { sink, look, renderer, reader_gone: CancellationToken::new() }
+        let (reader_gone, turn) = (AtomicBool::default(), Mutex::default());
+        Self { sink, look, renderer, reader_gone, turn }
     }
 
-    /// Set when nobody reads standard output any more.
-    pub(crate) fn reader_gone(&self) -> &CancellationToken {
-        &self.reader_gone
+    /// Takes in the turn that is shown from now on.
+    pub(crate) fn begin_turn(&self, cancel: CancellationToken) {
+        *self.turn.lock().unwrap_or_else(PoisonError::into_inner) = cancel;
+    }
+
+    /// Ends the turn, because nobody reads standard output any more.
+    pub(crate) fn reader_left(&self) {
+        self.reader_gone.store(true, Ordering::Relaxed);
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner).cancel();
+    }
+
+    /// Returns whether nobody reads standard output any more.
+    pub(crate) fn reader_gone(&self) -> bool {
+        self.reader_gone.load(Ordering::Relaxed)
     }
 
     /// Leaves the model's prose out, because it is printed elsewhere.
@@ -153,7 +170,7 @@ impl Screen {
 
     /// Says that the turn is being stopped and how to leave at once.
     pub(crate) fn say_stopping(&self) {
-        if self.sink.is_terminal() {
+        if self.sink.is_terminal() && !self.reader_gone() {
             self.say(&format!("{}\n", Text::Stopping.template(self.look.language)));
         }
     }
@@ -164,7 +181,7 @@ impl Screen {
 
     fn print(&self, text: &str) {
         if self.sink.print(text).is_err() {
-            self.reader_gone.cancel();
+            self.reader_left();
         }
     }
 }

@@ -14,7 +14,7 @@ const UP: &str = "\x1b[A";
 fn interactive(home: &Home) -> Terminal {
     let mut terminal = Terminal::start(home, &[], 80, &[]);
     terminal.wait_for(PROMPT, 1);
-    terminal.wait_for("\n> ", 1);
+    terminal.wait_for("\n>", 1);
     terminal
 }
 
@@ -91,7 +91,7 @@ fn ctrl_c_at_the_prompt_clears_the_line_and_leaves_the_second_time() {
     terminal.wait_for("half a line", 1);
     terminal.press(CTRL_C);
     terminal.wait_for("Ctrl-C again leaves", 1);
-    terminal.wait_for("> ", 2);
+    terminal.wait_for("\n>", 2);
     terminal.press(CTRL_C);
     assert_eq!(terminal.exit_code(), 130);
     assert!(home.logged("user_message", "prompt").is_empty());
