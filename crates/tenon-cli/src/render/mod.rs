@@ -27,6 +27,9 @@ use crate::texts::Text;
 /// Carriage return and Erase in Line: takes away the line that says what is waited for.
 const ERASE_LINE: &str = "\r\u{1b}[K";
 
+/// Shorter calls do not say how long they took: nobody waited.
+const DURATION_SHOWN_MS: u64 = 100;
+
 /// What one update adds to the screen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Drawn {
@@ -219,8 +222,10 @@ impl Renderer {
                 let Some(place) = place else { return };
                 let open = self.open.remove(place);
                 let mut footer = self.footer(open.decided, *is_error);
-                let duration = summary::duration(*duration_ms, &self.style);
-                footer.push(Piece::new(Meaning::Aside, duration));
+                if *duration_ms >= DURATION_SHOWN_MS {
+                    let duration = summary::duration(*duration_ms, &self.style);
+                    footer.push(Piece::new(Meaning::Aside, duration));
+                }
                 self.frame(&open, Some(view), &footer);
                 self.wait_for_calls();
             }
