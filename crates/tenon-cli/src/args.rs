@@ -89,7 +89,7 @@ pub(crate) struct OutputArgs {
     pub(crate) print: bool,
 
     /// Print text as it happens, one object at the end, or an event a line [default: text]
-    #[arg(long, value_name = "FORMAT", conflicts_with = "print")]
+    #[arg(long, value_name = "FORMAT")]
     pub(crate) output_format: Option<OutputFormat>,
 }
 
