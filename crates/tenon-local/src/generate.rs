@@ -107,7 +107,7 @@ impl Writer<'_> {
         let vocabulary = logits.len() / (draft.len() + 1);
         let mut right = 0;
         for logits in logits.chunks_exact(vocabulary.max(1)) {
-            let Some((token, grammar)) = choose(logits, self.tokenizer, &self.grammar) else {
+            let Some((token, grammar)) = self.choose(logits) else {
                 return Err(EngineError::Malformed("no token continues the reply".into()));
             };
             self.grammar = grammar;
@@ -138,30 +138,52 @@ impl Writer<'_> {
         follows.iter().copied().take(DRAFT_TOKENS).collect()
     }
 
+    /// Returns the most likely token that may come, and the grammar after it.
+    fn choose(&self, logits: &[f32]) -> Option<(u32, Grammar)> {
+        let allowed = |token: u32| Some((token, self.after(token)?));
+        let best = (0u32..).zip(logits).max_by(|left, right| left.1.total_cmp(right.1))?;
+        if let Some(chosen) = allowed(best.0) {
+            return Some(chosen);
+        }
+        let mut order: Vec<(u32, f32)> = (0u32..).zip(logits.iter().copied()).collect();
+        let by_likelihood = |left: &(u32, f32), right: &(u32, f32)| right.1.total_cmp(&left.1);
+        if order.len() > TRIED_FIRST {
+            let (first, ..) = order.select_nth_unstable_by(TRIED_FIRST, by_likelihood);
+            first.sort_unstable_by(by_likelihood);
+            if let Some(chosen) = first.iter().find_map(|(token, _)| allowed(*token)) {
+                return Some(chosen);
+            }
+        }
+        order.sort_unstable_by(by_likelihood);
+        order.into_iter().find_map(|(token, _)| allowed(token))
+    }
+
+    /// Returns the grammar after `token`, or nothing where that may not come.
+    fn after(&self, token: u32) -> Option<Grammar> {
+        let bytes = self.tokenizer.bytes(token);
+        if bytes.is_empty() {
+            return None;
+        }
+        let grammar = self.grammar.after(bytes)?;
+        match grammar.new_text_closing() {
+            // Two bytes are `</`: one alone may begin anything.
+            Some(closing @ 2..) if self.repeats_old(bytes, closing) => None,
+            _ => Some(grammar),
+        }
+    }
+
+    /// Returns whether an edit's new text, `more` included and without the closing tag that is
+    /// begun, is the old one: the model copied and forgot the change.
+    fn repeats_old(&self, more: &[u8], closing: usize) -> bool {
+        let text = [&self.text, more].concat();
+        let text = text.get(..text.len().saturating_sub(closing)).unwrap_or_default();
+        let text = String::from_utf8_lossy(text);
+        let parts = text.split_once("<old>").and_then(|(_, rest)| rest.split_once("</old>"));
+        let parts = parts.and_then(|(old, rest)| Some((old, rest.split_once("<new>")?.1)));
+        parts.is_some_and(|(old, new)| old.trim_end() == new.trim_end())
+    }
+
     fn finish(self, end: End) -> Reply {
         Reply { text: self.text, tokens: self.tokens, end }
     }
-}
-
-/// Returns the most likely token that the grammar allows, and the grammar after it.
-fn choose(logits: &[f32], tokenizer: &Tokenizer, grammar: &Grammar) -> Option<(u32, Grammar)> {
-    let allowed = |token: u32| {
-        let bytes = tokenizer.bytes(token);
-        if bytes.is_empty() { None } else { Some((token, grammar.after(bytes)?)) }
-    };
-    let best = (0u32..).zip(logits).max_by(|left, right| left.1.total_cmp(right.1))?;
-    if let Some(chosen) = allowed(best.0) {
-        return Some(chosen);
-    }
-    let mut order: Vec<(u32, f32)> = (0u32..).zip(logits.iter().copied()).collect();
-    let by_likelihood = |left: &(u32, f32), right: &(u32, f32)| right.1.total_cmp(&left.1);
-    if order.len() > TRIED_FIRST {
-        let (first, ..) = order.select_nth_unstable_by(TRIED_FIRST, by_likelihood);
-        first.sort_unstable_by(by_likelihood);
-        if let Some(chosen) = first.iter().find_map(|(token, _)| allowed(*token)) {
-            return Some(chosen);
-        }
-    }
-    order.sort_unstable_by(by_likelihood);
-    order.into_iter().find_map(|(token, _)| allowed(token))
 }

@@ -11,7 +11,6 @@ const ATTRIBUTE_BYTES_MAX: u16 = 400;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grammar {
     place: Place,
-    allowed: Allowed,
 }
 
 /// Which blocks may be written.
@@ -86,7 +85,7 @@ impl Grammar {
             Allowed::Calls => ALL & !ANSWER,
             Allowed::Answer => ANSWER,
         };
-        Self { place: Place::Opening { matching, written: 0 }, allowed }
+        Self { place: Place::Opening { matching, written: 0 } }
     }
 
     /// Returns whether the block is complete.
@@ -97,6 +96,14 @@ impl Grammar {
     /// Returns whether the reply is an answer's text now, which people may see as it comes.
     pub fn in_answer(&self) -> bool {
         matches!(self.place, Place::Body { closing: "</answer>", .. })
+    }
+
+    /// Returns how many bytes of the tag that ends an edit's new text are written, within it.
+    pub(crate) fn new_text_closing(&self) -> Option<usize> {
+        match self.place {
+            Place::Body { closing: "</new>", matched, .. } => Some(usize::from(matched)),
+            _ => None,
+        }
     }
 
     /// Returns whether text is written that often repeats what was read.

@@ -5,12 +5,15 @@
 //! with which the model is asked once more. The rest of the program never sees those replies.
 
 use crate::{
-    prompt::{Kind, Line, Speaker},
+    grammar::Allowed,
+    prompt::{CHINESE_PLEASE, Kind, Line, Speaker, is_han},
     tags::Block,
 };
 
 /// How often one reply is asked for again.
 pub(crate) const HINTS_MAX: usize = 2;
+/// Results in a row that may hold an answer back, should the model not do what they say.
+const OVERLOOKED_MAX: usize = 3;
 /// A claim of change stands in the first sentence or two.
 pub(crate) const CLAIM_BYTES: usize = 160;
 
@@ -47,6 +50,8 @@ const CLAIMS: [&str; 24] = [
 pub(crate) struct Standing<'a> {
     last_call: Option<&'a Block>,
     after_error: bool,
+    /// How many changes of this turn, up to the last one, left something undone.
+    overlooked: usize,
     /// Whether something ran in this turn that may have changed files.
     changed: bool,
     asked_for_change: bool,
@@ -65,24 +70,37 @@ impl<'a> Standing<'a> {
             prompt: text,
             last_call: None,
             after_error: false,
+            overlooked: 0,
             changed: false,
             asked_for_change: asks_for_change(text),
         };
         for line in lines.iter().skip(prompt) {
             match &line.kind {
                 Kind::Block(block) => standing.last_call = Some(block),
-                Kind::Result { failed } => {
+                Kind::Result { failed, overlooked } => {
                     standing.after_error = *failed;
                     let changes = matches!(
                         standing.last_call,
                         Some(Block::Bash { .. } | Block::WriteFile { .. } | Block::EditFile { .. })
                     );
                     standing.changed |= changes && !failed;
+                    // Looking does not do what is left to do.
+                    match overlooked {
+                        Some(_) => standing.overlooked += 1,
+                        None if changes && !failed => standing.overlooked = 0,
+                        None => {}
+                    }
                 }
                 Kind::Text => {}
             }
         }
         standing
+    }
+
+    /// Returns what the reply may be: no answer yet where it is known what is left to do.
+    pub(crate) fn allowed(&self) -> Allowed {
+        let undone = (1..=OVERLOOKED_MAX).contains(&self.overlooked) && self.asked_for_change;
+        if undone { Allowed::Calls } else { Allowed::All }
     }
 
     /// Returns whether an answer, whatever it says, would be sent back.
@@ -92,7 +110,11 @@ impl<'a> Standing<'a> {
 
     /// Returns whether an answer may be sent back for what it claims.
     pub(crate) fn doubts_answer(&self) -> bool {
-        self.asked_for_change && !self.changed
+        self.asked_for_change && !self.changed || self.prompt.ends_with(CHINESE_PLEASE)
+    }
+
+    fn claims_falsely(&self, answer: &str) -> bool {
+        self.asked_for_change && !self.changed && claims_change(answer)
     }
 
     /// Returns the hint with which `block` is sent back, if it is.
@@ -103,15 +125,21 @@ impl<'a> Standing<'a> {
                  If nothing can be done, answer and say what failed."
                     .into(),
             ),
-            Block::Answer { text } if self.doubts_answer() && claims_change(text) => Some(
+            Block::Answer { text } if self.claims_falsely(text) => Some(
                 "No file was changed yet. Do it now with edit_file, write_file or bash.".into(),
             ),
+            Block::Answer { text } if self.prompt.ends_with(CHINESE_PLEASE) && !is_han(text) => {
+                Some(CHINESE_PLEASE.into())
+            }
             Block::Answer { .. } => None,
             call if self.last_call == Some(call) => Some(
                 "You have just done exactly that; its result is above. \
                  Do the next thing, or answer if everything is done."
                     .into(),
             ),
+            Block::EditFile { old, new, .. } if old == new => {
+                Some("<old> and <new> are the same. Write the change into <new>.".into())
+            }
             Block::WriteFile { path, content } if would_lose(self.prompt, path, content) => {
                 Some(format!(
                     "{path} exists, and this would delete what stands in it. Use edit_file: \
@@ -167,7 +195,7 @@ const LOOKS: [&str; 20] = [
 fn asks_for_change(prompt: &str) -> bool {
     let task = prompt.rsplit("\n\n").next().unwrap_or(prompt).trim().to_lowercase();
     !LOOKS.iter().any(|word| task.starts_with(word))
-        && !task.trim_end_matches("(用中文回答)").ends_with(['?', '\u{ff1f}'])
+        && !task.trim_end_matches(CHINESE_PLEASE).ends_with(['?', '\u{ff1f}'])
 }
 
 #[cfg(test)]
@@ -179,7 +207,11 @@ mod tests {
     }
 
     fn result(failed: bool) -> Line {
-        Line { speaker: Speaker::User, text: "Result".into(), kind: Kind::Result { failed } }
+        Line {
+            speaker: Speaker::User,
+            text: "Result".into(),
+            kind: Kind::Result { failed, overlooked: None },
+        }
     }
 
     fn bash(command: &str) -> Block {
@@ -217,6 +249,21 @@ mod tests {
         check(&lines, &answer("Done."), None);
         let lines = [prompt("Run x"), Line::block(bash("x")), result(true)];
         check(&lines, &answer("It failed."), None);
+    }
+
+    #[test]
+    fn what_was_overlooked_comes_before_the_answer() {
+        let edit = Block::EditFile { path: "a".into(), old: "b".into(), new: "c".into() };
+        let left = Line {
+            kind: Kind::Result { failed: false, overlooked: Some("b".into()) },
+            ..result(false)
+        };
+        let mut lines = vec![prompt("Rename b to c"), Line::block(edit), left.clone()];
+        assert_eq!(Standing::of(&lines).allowed(), Allowed::Calls);
+        lines.extend([Line::block(bash("x")), result(false)]);
+        assert_eq!(Standing::of(&lines).allowed(), Allowed::All);
+        lines.extend(vec![left; 4]);
+        assert_eq!(Standing::of(&lines).allowed(), Allowed::All);
     }
 
     #[test]

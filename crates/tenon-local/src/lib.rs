@@ -12,6 +12,7 @@ mod gguf;
 mod grammar;
 mod guards;
 mod kernels;
+mod known;
 mod mapped;
 mod prefix;
 mod prompt;

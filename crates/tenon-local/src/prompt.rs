@@ -3,12 +3,12 @@
 //! The first two never change and are the static prefix, whose state is saved. Examples teach
 //! more than rules do; they name things by letters, because the model copies what it sees.
 
-use std::{collections::HashMap, ops::RangeInclusive};
+use std::collections::HashMap;
 
 use serde_json::Value;
 use tenon_model::{ContentBlock, Conversation, Message, Role, ToolCall, ToolResult};
 
-use crate::{EngineError, tags::Block, tokenizer::Tokenizer};
+use crate::{EngineError, known::Known, tags::Block, tokenizer::Tokenizer};
 
 /// A tool result longer than this is cut: reading costs about 10 ms a token.
 const RESULT_BYTES_MAX: usize = 2_400;
@@ -39,8 +39,16 @@ pub(crate) enum Kind {
     /// What the model did.
     Block(Block),
     /// What came of it.
-    Result { failed: bool },
+    Result {
+        /// Whether the call went wrong.
+        failed: bool,
+        /// What it left undone, as far as that can be seen.
+        overlooked: Option<String>,
+    },
 }
+
+/// Asks for an answer in Chinese; stands at the end of the prompt.
+pub(crate) const CHINESE_PLEASE: &str = "(用中文回答)";
 
 const SYSTEM: &str = include_str!("../prompt/system.txt");
 const EXAMPLES: &str = include_str!("../prompt/examples.txt");
@@ -86,12 +94,14 @@ pub(crate) fn lines(conversation: &Conversation) -> Vec<Line> {
             _ => None,
         })
         .collect();
+    let mut known = Known::default();
     let mut lines = Vec::new();
     for message in conversation {
         let text = message.text();
         match message.role {
             Role::User if !text.trim().is_empty() => {
                 let text = format!("{}{}", text.trim(), language_hint(message));
+                known.prompt(&text);
                 lines.push(Line::text(Speaker::User, &text));
             }
             Role::User => {}
@@ -100,9 +110,10 @@ pub(crate) fn lines(conversation: &Conversation) -> Vec<Line> {
                     lines.push(Line::block(Block::Answer { text: text.trim().to_owned() }));
                 }
                 for call in message.tool_calls() {
-                    lines.push(Line::block(block_of(call)));
+                    let block = block_of(call);
+                    lines.push(Line::block(block.clone()));
                     if let Some(result) = results.get(call.id.as_str()) {
-                        lines.push(result_line(&call.name, result));
+                        lines.push(result_line(&block, result, &mut known));
                     }
                 }
             }
@@ -119,9 +130,13 @@ fn language_hint(message: &Message) -> &'static str {
         _ => None,
     });
     let prompt = prompt.unwrap_or_default();
-    let any = |range: RangeInclusive<char>| prompt.chars().any(|letter| range.contains(&letter));
-    let (han, kana) = (any('\u{4e00}'..='\u{9fff}'), any('\u{3040}'..='\u{30ff}'));
-    if han && !kana { "(用中文回答)" } else { "" }
+    let kana = prompt.chars().any(|letter| ('\u{3040}'..='\u{30ff}').contains(&letter));
+    if is_han(prompt) && !kana { CHINESE_PLEASE } else { "" }
+}
+
+/// Returns whether a Chinese character stands in `text`.
+pub(crate) fn is_han(text: &str) -> bool {
+    text.chars().any(|letter| ('\u{4e00}'..='\u{9fff}').contains(&letter))
 }
 
 /// Returns the tool and its arguments that `block` asks for; nothing for an answer.
@@ -165,17 +180,21 @@ fn block_of(call: &ToolCall) -> Block {
     }
 }
 
-fn result_line(tool: &str, result: &ToolResult) -> Line {
-    let numbered = tool == "read_file" && !result.is_error;
-    let content = if numbered { without_numbers(&result.content) } else { result.content.clone() };
-    let content = shortened(content.trim_end());
+fn result_line(block: &Block, result: &ToolResult, known: &mut Known) -> Line {
     let failed = result.is_error || has_exit_code(&result.content);
-    let text = match (failed, content.is_empty()) {
+    let numbered = matches!(block, Block::ReadFile { .. }) && !failed;
+    let content = if numbered { without_numbers(&result.content) } else { result.content.clone() };
+    let overlooked = if failed { None } else { known.done(block, &content) };
+    let content = shortened(content.trim_end());
+    let mut text = match (failed, content.is_empty()) {
         (_, true) => "Result: (nothing)".to_owned(),
         (false, false) => format!("Result:\n{content}"),
         (true, false) => format!("Error:\n{content}"),
     };
-    Line { speaker: Speaker::User, text, kind: Kind::Result { failed } }
+    if let Some(overlooked) = &overlooked {
+        text = format!("{text}\n{overlooked}");
+    }
+    Line { speaker: Speaker::User, text, kind: Kind::Result { failed, overlooked } }
 }
 
 fn has_exit_code(content: &str) -> bool {
@@ -234,5 +253,86 @@ impl Line {
     /// Returns what the model did.
     pub(crate) fn block(block: Block) -> Self {
         Self { speaker: Speaker::Model, text: block.print(), kind: Kind::Block(block) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
+
+    fn result_text(tool: &str, arguments: Value, content: &str, is_error: bool) -> String {
+        let call = ToolCall { id: "1".into(), name: tool.into(), arguments, fault: None };
+        let result = ToolResult { call_id: "1".into(), content: content.into(), is_error };
+        let conversation = [
+            Message::user("Do it"),
+            Message { role: Role::Assistant, content: vec![ContentBlock::ToolCall(call)] },
+            Message { role: Role::User, content: vec![ContentBlock::ToolResult(result)] },
+        ];
+        let lines = lines(&conversation.map(Arc::new).to_vec());
+        assert_eq!(lines.len(), 3, "{lines:?}");
+        lines[2].text.clone()
+    }
+
+    #[test]
+    fn results_are_short_messages() {
+        let bash = |content: &str| result_text("bash", json!({"command": "x"}), content, false);
+        assert_eq!(bash("a\n"), "Result:\na");
+        assert_eq!(bash(""), "Result: (nothing)");
+        assert_eq!(bash("no\n[exit code 2]"), "Error:\nno\n[exit code 2]");
+        assert_eq!(bash("no\nexit code: 0"), "Result:\nno\nexit code: 0");
+        let long = bash(&"é".repeat(4_000));
+        assert!(long.contains("bytes left out]") && long.len() < RESULT_BYTES_MAX + 50);
+    }
+
+    #[test]
+    fn line_numbers_are_taken_from_what_was_read() {
+        let read = |content: &str| result_text("read_file", json!({"path": "a"}), content, false);
+        assert_eq!(read("     1\tfn a() {\n     2\t    b\n     3\t"), "Result:\nfn a() {\n    b");
+        assert_eq!(read("1: a\n2:   b"), "Result:\na\n  b");
+        assert_eq!(read("1: a\nb"), "Result:\n1: a\nb");
+    }
+
+    #[test]
+    fn only_chinese_prompts_ask_for_chinese() {
+        let check = |prompt: &str, hint: &str| {
+            assert_eq!(language_hint(&Message::user(prompt)), hint, "{prompt}");
+        };
+        check("把 a 改成 b", "(用中文回答)");
+        check("Read a.txt", "");
+        check("a.txt を読んでください", "");
+    }
+
+    #[test]
+    fn calls_survive_translation_to_blocks_and_back() {
+        for (name, arguments) in [
+            ("bash", json!({"command": "ls"})),
+            ("read_file", json!({"path": "a"})),
+            ("write_file", json!({"path": "a", "content": "b\n"})),
+            ("edit_file", json!({"path": "a", "old_text": "b", "new_text": "c"})),
+            ("grep", json!({"pattern": "a"})),
+            ("grep", json!({"pattern": "a", "path": "b"})),
+            ("glob", json!({"pattern": "*"})),
+        ] {
+            let call = ToolCall { id: "1".into(), name: name.into(), arguments, fault: None };
+            let (name, arguments) = call_of(&block_of(&call)).unwrap();
+            assert_eq!((name, arguments), (call.name.as_str(), call.arguments.clone()));
+        }
+    }
+
+    #[test]
+    fn the_examples_are_blocks_that_the_grammar_allows() {
+        use crate::{Allowed, Grammar, parse};
+        let prefix = static_prefix();
+        assert_eq!(prefix[0].speaker, Speaker::System);
+        assert!(prefix.iter().filter(|line| line.speaker == Speaker::Model).count() >= 12);
+        for line in prefix.iter().filter(|line| line.speaker == Speaker::Model) {
+            let end = Grammar::new(Allowed::All).after(line.text.as_bytes());
+            assert!(end.is_some_and(|grammar| grammar.is_done()), "{}", line.text);
+            assert_eq!(parse(&line.text).unwrap().print(), line.text);
+        }
     }
 }

@@ -94,7 +94,7 @@ impl Session {
             let room = self.engine.tokens_max().saturating_sub(self.engine.tokens().len());
             let tokens_max = room.min(usize::try_from(request.output_tokens_max).unwrap_or(room));
             let Self { engine, tokenizer, .. } = self;
-            let grammar = Grammar::new(Allowed::All);
+            let grammar = Grammar::new(standing.allowed());
             let reply = generate(engine, tokenizer, grammar, tokens_max, &mut |grammar, text| {
                 attempt.watch(grammar, text)
             })?;
