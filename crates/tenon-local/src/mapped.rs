@@ -2,7 +2,7 @@
 //!
 //! The weights are used where they lie: nothing is copied, a second program that runs the same
 //! model shares the memory, and loading costs nothing once the file is in the page cache.
-#![expect(unsafe_code, reason = "a map of a file; docs/decisions/local-engine.md")]
+#![expect(unsafe_code, reason = "a map of a file; docs/decisions/0003-own-engine.md")]
 #![expect(clippy::disallowed_methods, reason = "the model file, which a person chose by name")]
 
 use std::{fs::File, io, ops::Deref, path::Path};

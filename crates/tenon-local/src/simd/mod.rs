@@ -2,7 +2,7 @@
 //!
 //! The one module with `unsafe` besides the mapped file: loads from fixed-size arrays, and the
 //! step into functions compiled for AVX2, which is taken only where [`Avx2::detect`] saw it.
-#![expect(unsafe_code, reason = "processor intrinsics; docs/decisions/local-engine.md")]
+#![expect(unsafe_code, reason = "processor intrinsics; docs/decisions/0003-own-engine.md")]
 #![expect(clippy::indexing_slicing, reason = "offsets within fixed block sizes")]
 #![cfg_attr(
     not(test),
