@@ -72,7 +72,7 @@ class Bench:
         """Runs tenon through `scenario`; with `record` returns the floor's plan as well."""
         home, workspace = self.fresh(scenario)
         url = f"http://{self.server.address}"
-        argv = [self.paths[program], "run", "--model", "anthropic/mock-model", "--max-steps", "2000", scenarios.PROMPT]
+        argv = [self.paths[program], "run", "--model", "anthropic/mock-model", scenarios.PROMPT]
         env = {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "mock-key"}
         run, requests = self.start(argv, env, home, workspace, scenario, record)
         for path, content in scenario.expected_files().items():
@@ -81,7 +81,7 @@ class Bench:
                     raise RuntimeError(f"{path} is not as the script made it")
         if not record:
             return run
-        [log] = glob.glob(f"{home}/**/*.jsonl", recursive=True)
+        [log] = glob.glob(f"{home}/**/*.jsonl", recursive=True, include_hidden=True)
         with open(log, "rb") as file:
             lines = file.readlines()
         failed = [line for line in lines if json.loads(line).get("is_error")]

@@ -138,12 +138,14 @@ fn read(path: &str) -> io::Result<()> {
     let mut chunk = vec![0; CHUNK_BYTES];
     let mut lines = 0;
     loop {
-        match file.read(&mut chunk)? {
-            0 => break,
-            length => {
-                lines += chunk.iter().take(length).filter(|byte| **byte == b'\n').count();
-            }
+        let length = file.read(&mut chunk)?;
+        if length == 0 {
+            break;
         }
+        let bytes = chunk.get(..length).unwrap_or_default();
+        // Counts of at most 255 fit a byte, which lets the compiler compare many bytes at once.
+        let in_piece = |piece: &[u8]| piece.iter().fold(0_u8, |n, b| n + u8::from(*b == b'\n'));
+        lines += bytes.chunks(255).map(|piece| usize::from(in_piece(piece))).sum::<usize>();
     }
     std::hint::black_box(lines);
     Ok(())
