@@ -105,6 +105,9 @@ pub fn parse(text: &str) -> Option<Block> {
         if rest == "/>" {
             return Some(Block::Grep { pattern, path: String::new() });
         }
+        if rest == " path=\"\"/>" {
+            return Some(Block::Grep { pattern, path: String::new() });
+        }
         let (path, rest) = value(rest.strip_prefix(" path=\"")?)?;
         return (rest == "/>").then_some(Block::Grep { pattern, path });
     }
@@ -134,7 +137,7 @@ fn whole<'t>(rest: &'t str, tag: &str) -> Option<&'t str> {
 
 fn value(rest: &str) -> Option<(String, &str)> {
     let (written, rest) = rest.split_once('"')?;
-    if written.is_empty() && !rest.starts_with("/>") || written.contains('\n') {
+    if written.is_empty() || written.contains('\n') {
         return None;
     }
     let mut value = String::new();
@@ -334,7 +337,12 @@ mod tests {
         check("<bash>ls", None);
         check("<bash>ls</bash><bash>ls</bash>", None);
         check("ls", None);
-        check("<read_file path=\"\"/>", Some(Block::ReadFile { path: "".into() }));
+        check("<read_file path=\"\"/>", None);
+        check("<grep pattern=\"\"/>", None);
+        check(
+            "<grep pattern=\"x\" path=\"\"/>",
+            Some(Block::Grep { pattern: "x".into(), path: "".into() }),
+        );
         check(
             "<grep pattern=\"a&quot;b && c\"/>",
             Some(Block::Grep { pattern: "a\"b && c".into(), path: "".into() }),
