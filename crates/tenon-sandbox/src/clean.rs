@@ -67,7 +67,11 @@ impl Cleaner {
     pub fn push(&mut self, bytes: &[u8], emit: &mut dyn FnMut(&str)) {
         let mut rest = bytes;
         while let Some((&first, after)) = rest.split_first() {
-            if self.state == State::Text && self.partial.is_empty() && is_plain(first) {
+            let lines = if self.is_at_line_start() { plain_lines(rest) } else { "" };
+            if !lines.is_empty() {
+                emit(lines);
+                rest = rest.get(lines.len()..).unwrap_or_default();
+            } else if self.state == State::Text && self.partial.is_empty() && is_plain(first) {
                 let length = rest.iter().position(|byte| !is_plain(*byte)).unwrap_or(rest.len());
                 let (plain, after) = rest.split_at(length);
                 self.plain(plain, emit);
@@ -77,6 +81,11 @@ impl Cleaner {
                 rest = after;
             }
         }
+    }
+
+    fn is_at_line_start(&self) -> bool {
+        let is_empty = self.line.is_empty() && self.partial.is_empty();
+        self.state == State::Text && is_empty && !self.returned
     }
 
     /// Ends the stream and gives out what is left.
@@ -286,6 +295,20 @@ impl Cleaner {
             self.line.clear();
         }
     }
+}
+
+/// Returns the whole lines of printable ASCII that `bytes` begins with: most of what programs
+/// print in bulk. They pass as they are, without being held.
+fn plain_lines(bytes: &[u8]) -> &str {
+    /// Looked at without a branch for each byte, which lets the compiler compare many at once.
+    const BLOCK_BYTES: usize = 64;
+    let is_block = |block: &&[u8]| {
+        block.iter().fold(true, |all, byte| all & (is_plain(*byte) | (*byte == b'\n')))
+    };
+    let length = bytes.chunks(BLOCK_BYTES).take_while(is_block).map(<[u8]>::len).sum();
+    let plain = bytes.get(..length).unwrap_or_default();
+    let end = plain.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    std::str::from_utf8(plain.get(..end).unwrap_or_default()).unwrap_or_default()
 }
 
 fn is_plain(byte: u8) -> bool {
