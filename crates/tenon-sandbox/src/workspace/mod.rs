@@ -250,6 +250,10 @@ fn canonical_or_lexical(path: &Path) -> PathBuf {
     path.to_path_buf()
 }
 
+/// Where the kernel ends a path, its NUL counted (PATH_MAX). Made component by component, a longer
+/// one could be written and never be opened again.
+const PATH_BYTES_MAX: usize = 4096;
+
 /// Refuses what cannot name a file.
 fn check_text(path: &OsStr) -> Result<(), FileError> {
     let invalid = |reason| {
@@ -261,6 +265,9 @@ fn check_text(path: &OsStr) -> Result<(), FileError> {
     }
     if path.as_bytes().contains(&0) {
         return invalid("has a NUL character");
+    }
+    if path.len() >= PATH_BYTES_MAX {
+        return invalid("is longer than a path can be");
     }
     Ok(())
 }

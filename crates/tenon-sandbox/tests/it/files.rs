@@ -57,6 +57,16 @@ fn check_escapes(fixture: &Fixture, path: &str) {
 }
 
 #[test]
+fn a_path_that_could_not_be_opened_again_is_not_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = Workspace::open(folder.path()).unwrap();
+    let long = vec!["d".repeat(200); 21].join("/");
+    let result = workspace.write(&long, b"x", Expected::Any);
+    assert!(matches!(result, Err(FileError::InvalidPath { .. })), "{result:?}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
 fn spec_16_paths_inside_are_served() {
     let fixture = fixture();
     let root = fixture.root.to_str().unwrap();
