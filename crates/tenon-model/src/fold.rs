@@ -42,6 +42,15 @@ enum Part {
     Call { index: usize, id: String, name: String, arguments: String, ended: bool },
 }
 
+impl Part {
+    fn call_id(&self) -> Option<&str> {
+        match self {
+            Self::Call { id, .. } => Some(id),
+            _ => None,
+        }
+    }
+}
+
 impl Fold {
     /// Takes the next event.
     pub fn push(&mut self, event: StreamEvent) {
@@ -87,11 +96,14 @@ impl Fold {
     /// conversation that the request held. May be called before the stream's end: what is there
     /// becomes whole, calls without an end are [`ToolCallFault::CutOff`].
     pub fn finish(self, earlier: &[Arc<Message>]) -> Reply {
-        let mut ids = HashSet::new();
-        if self.parts.iter().any(|part| matches!(part, Part::Call { .. })) {
-            let calls = earlier.iter().flat_map(|message| message.tool_calls());
-            ids.extend(calls.map(|call| call.id.clone()));
-        }
+        let new: Vec<&str> = self.parts.iter().filter_map(Part::call_id).collect();
+        // Only these can be in the way of a new id or of what is made of it; a long conversation
+        // has thousands of others.
+        let is_near = |id: &str| new.iter().any(|new| id.starts_with(base_of(new)));
+        let calls =
+            earlier.iter().filter(|_| !new.is_empty()).flat_map(|message| message.tool_calls());
+        let mut ids: HashSet<String> =
+            calls.filter(|call| is_near(&call.id)).map(|call| call.id.clone()).collect();
         let content = self.parts.into_iter().filter_map(|part| whole(part, &mut ids)).collect();
         Reply {
             message: Message { role: Role::Assistant, content },
@@ -141,9 +153,13 @@ fn whole(part: Part, ids: &mut HashSet<String>) -> Option<ContentBlock> {
     }
 }
 
+fn base_of(id: &str) -> &str {
+    if id.trim().is_empty() { "call" } else { id }
+}
+
 /// Returns `id`, or the first of `id_2`, `id_3` … that is free; an empty id counts as `call`.
 fn unique(id: String, ids: &mut HashSet<String>) -> String {
-    let base = if id.trim().is_empty() { "call".to_owned() } else { id };
+    let base = base_of(&id).to_owned();
     let mut candidate = base.clone();
     let mut number = 1_usize;
     while !ids.insert(candidate.clone()) {
