@@ -72,6 +72,14 @@ pub(crate) const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash", 
 
 const SHELL_VALUED: &[&str] = &["-o", "+o", "-O", "+O", "--rcfile", "--init-file"];
 
+/// Leaves out the `--` that ends a builtin's options.
+fn without_end_of_options(arguments: &[Word]) -> &[Word] {
+    match arguments.split_first() {
+        Some((first, rest)) if first.literal() == Some("--") => rest,
+        _ => arguments,
+    }
+}
+
 /// Returns what `command` would start; `feed` are the commands whose output it reads.
 pub(super) fn launched(command: &SimpleCommand, feed: &[SimpleCommand]) -> Vec<Launched> {
     if let Some(words) = without_inherited(&command.words) {
@@ -80,8 +88,8 @@ pub(super) fn launched(command: &SimpleCommand, feed: &[SimpleCommand]) -> Vec<L
     let Some(name) = command.program() else { return Vec::new() };
     let arguments = command.arguments();
     match name {
-        "eval" => script(join(arguments), true),
-        "trap" => match arguments.first() {
+        "eval" => script(join(without_end_of_options(arguments)), true),
+        "trap" => match without_end_of_options(arguments).first() {
             Some(word) if word.is_no_option() => script(word.clone(), true),
             _ => Vec::new(),
         },

@@ -13,6 +13,8 @@ fn spec_25_privileges_are_asked_about_and_run_outside_the_walls() {
         "ls && sudo ls",
         "echo $(sudo ls)",
         "env X=1 sudo ls",
+        "eval -- 'sudo ls'",
+        "trap -- 'sudo ls' EXIT",
         "/usr/bin/sudo ls",
     ];
     ask("privileges", &commands);
