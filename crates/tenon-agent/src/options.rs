@@ -75,6 +75,7 @@ impl AgentOptions {
             mode: Mode::default(),
             places: Places {
                 roots: workspace.roots().iter().map(|root| root.display().to_string()).collect(),
+                cwd: workspace.root().display().to_string(),
                 ..Places::default()
             },
             front: Arc::new(Silent),

@@ -3,10 +3,10 @@
 use std::{fs::OpenOptions, process::Command};
 
 use serde_json::json;
-use tenon_agent::{CoreToolOptions, core_tools};
+use tenon_agent::{CoreToolOptions, Origin, Rule, Verdict, core_tools};
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{bench, calls, text};
+use crate::support::{bench, bench_with, calls, text};
 
 #[tokio::test]
 async fn spec_4_commands_that_only_read_run_side_by_side() {
@@ -27,4 +27,23 @@ async fn spec_4_commands_that_only_read_run_side_by_side() {
     bench.agent.prompt("go", &CancellationToken::new()).await.unwrap();
     let expected = ("(command completed with no output)".to_owned(), false);
     assert_eq!(bench.results(1), [expected.clone(), expected]);
+}
+
+#[tokio::test]
+async fn relative_paths_of_rules_and_commands_begin_at_the_workspace() {
+    let tools = core_tools(CoreToolOptions::default());
+    let reply = calls(&[
+        ("write_file", json!({"path": "vendor/x", "content": "x"})),
+        ("write_file", json!({"path": "other/x", "content": "x"})),
+        ("bash", json!({"command": "rm -rf other"})),
+    ]);
+    let mut bench = bench_with(vec![reply, text("done")], tools, |options| {
+        let rule = Rule::parse("write_file(vendor/**)", Verdict::Deny, Origin::Config);
+        options.rules = [rule.unwrap()].into_iter().collect();
+    });
+    bench.agent.prompt("go", &CancellationToken::new()).await.unwrap();
+    let results = bench.results(1);
+    assert!(results[0].0.contains("refused by the rule write_file(vendor/**)"), "{results:?}");
+    assert_eq!(results[1].0, "Wrote 1 bytes to other/x");
+    assert!(!results[2].1 && !bench.folder.path().join("other").exists(), "{results:?}");
 }
