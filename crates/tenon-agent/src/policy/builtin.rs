@@ -72,9 +72,7 @@ fn privilege(command: &SimpleCommand) -> Option<Finding> {
     if harmless.iter().any(|words| only == words) {
         return None;
     }
-    let reason = format!(
-        "{name} cannot work inside the walls; a yes runs the whole command line outside them"
-    );
+    let reason = format!("{name} runs the command with the rights of another user");
     let words = command.words.len();
     Some(Finding { unconfined: true, ..Finding::ask("privileges", words, reason) })
 }
