@@ -64,7 +64,7 @@ pub struct SessionSummary {
 
 /// The log could not be written or read.
 #[derive(Debug, thiserror::Error)]
-#[error("the session log {path}: {source}")]
+#[error("the session log {} cannot be used", path.display())]
 pub struct LogError {
     path: PathBuf,
     source: io::Error,
