@@ -4,7 +4,7 @@
 //! words that followed there are drafted and verified in one pass: a pass of several tokens
 //! costs little more than one, and what was wrong is taken back.
 
-use crate::{Engine, EngineError, grammar::Grammar, tokenizer::Tokenizer};
+use crate::{Engine, EngineError, grammar::Grammar, known::Known, tokenizer::Tokenizer};
 
 /// Tokens drafted at once. More are rarely right to the end.
 const DRAFT_TOKENS: usize = 7;
@@ -40,17 +40,29 @@ pub(crate) struct Reply {
     pub(crate) end: End,
 }
 
+/// What a reply must and must not say, from what is known of the files.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits<'a> {
+    /// An edit's old text must stand in the file, where that is known.
+    pub(crate) known: &'a Known,
+    /// A word that an edit's old text must hold.
+    pub(crate) old_holds: Option<&'a str>,
+    /// A word that a new text must hold.
+    pub(crate) new_holds: Option<&'a str>,
+}
+
 /// Writes a reply of at most `tokens_max` tokens after what `engine` has read (at least one
 /// token). `watch` sees the whole text each time it grew.
 pub(crate) fn generate(
     engine: &mut dyn Engine,
     tokenizer: &Tokenizer,
     grammar: Grammar,
+    limits: Limits,
     tokens_max: usize,
     watch: &mut dyn FnMut(&Grammar, &[u8]) -> Flow,
 ) -> Result<Reply, EngineError> {
     let mut writer =
-        Writer { tokenizer, grammar, text: Vec::new(), pending: Vec::new(), tokens: 0 };
+        Writer { tokenizer, grammar, limits, text: Vec::new(), pending: Vec::new(), tokens: 0 };
     loop {
         writer.append_forced();
         if watch(&writer.grammar, &writer.text) == Flow::Stop {
@@ -70,6 +82,7 @@ pub(crate) fn generate(
 struct Writer<'a> {
     tokenizer: &'a Tokenizer,
     grammar: Grammar,
+    limits: Limits<'a>,
     text: Vec<u8>,
     /// Tokens chosen and not yet read by the engine.
     pending: Vec<u32>,
@@ -155,7 +168,14 @@ impl Writer<'_> {
             }
         }
         order.sort_unstable_by(by_likelihood);
-        order.into_iter().find_map(|(token, _)| allowed(token))
+        let limited = order.iter().find_map(|(token, _)| allowed(*token));
+        // The limits are guesses about what is right; only the grammar must be kept.
+        let by_grammar = |token: u32| {
+            let bytes = self.tokenizer.bytes(token);
+            let grammar = (!bytes.is_empty()).then(|| self.grammar.after(bytes))??;
+            Some((token, grammar))
+        };
+        limited.or_else(|| order.iter().find_map(|(token, _)| by_grammar(*token)))
     }
 
     /// Returns the grammar after `token`, or nothing where that may not come.
@@ -165,25 +185,76 @@ impl Writer<'_> {
             return None;
         }
         let grammar = self.grammar.after(bytes)?;
-        match grammar.new_text_closing() {
-            // Two bytes are `</`: one alone may begin anything.
-            Some(closing @ 2..) if self.repeats_old(bytes, closing) => None,
-            _ => Some(grammar),
+        let Some((closing, closing_bytes)) = grammar.closing() else { return Some(grammar) };
+        // One byte, `<`, may begin anything; two are the end.
+        let ends = closing_bytes >= 2;
+        if !ends && closing != "</old>" {
+            return Some(grammar);
         }
+        let text = [&self.text, bytes].concat();
+        let text = text.get(..text.len().saturating_sub(closing_bytes)).unwrap_or_default();
+        self.limits.allow(text, closing, ends).then_some(grammar)
     }
-
-    /// Returns whether an edit's new text, `more` included and without the closing tag that is
-    /// begun, is the old one: the model copied and forgot the change.
-    fn repeats_old(&self, more: &[u8], closing: usize) -> bool {
-        let text = [&self.text, more].concat();
-        let text = text.get(..text.len().saturating_sub(closing)).unwrap_or_default();
-        let text = String::from_utf8_lossy(text);
-        let parts = text.split_once("<old>").and_then(|(_, rest)| rest.split_once("</old>"));
-        let parts = parts.and_then(|(old, rest)| Some((old, rest.split_once("<new>")?.1)));
-        parts.is_some_and(|(old, new)| old.trim_end() == new.trim_end())
-    }
-
     fn finish(self, end: End) -> Reply {
         Reply { text: self.text, tokens: self.tokens, end }
+    }
+}
+
+impl Limits<'_> {
+    /// Returns whether `text`, a block so far, may go on in the part that `closing` closes, or
+    /// end it where it `ends`.
+    fn allow(&self, text: &[u8], closing: &str, ends: bool) -> bool {
+        let text = String::from_utf8_lossy(text);
+        let holds = |part: &str, word: Option<&str>| word.is_none_or(|word| part.contains(word));
+        let old = text.split_once("<old>").map(|(_, rest)| rest);
+        match closing {
+            "</old>" => {
+                let old = old.unwrap_or_default();
+                let path = text.split('"').nth(1).unwrap_or_default();
+                // A character that is not whole yet is replaced, and cannot be compared.
+                let comparable = old.trim_end_matches(char::REPLACEMENT_CHARACTER);
+                let comparable = comparable.strip_prefix('\n').unwrap_or(comparable);
+                let stands = self.known.may_hold(path, comparable, self.old_holds);
+                stands && (!ends || holds(old, self.old_holds))
+            }
+            "</new>" => {
+                let parts = old.and_then(|rest| rest.split_once("</old>"));
+                let parts = parts.and_then(|(old, rest)| Some((old, rest.split_once("<new>")?.1)));
+                // The model copied and forgot the change.
+                let same = |(old, new): (&str, &str)| old.trim_end() == new.trim_end();
+                !parts.is_some_and(same) && parts.is_none_or(|(_, new)| holds(new, self.new_holds))
+            }
+            "</write_file>" => holds(&text, self.new_holds),
+            // What an answer announces must come.
+            "</answer>" => !text.trim_end().ends_with([':', '\u{ff1a}']),
+            _ => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, closing: &str, allowed: bool) {
+        let mut known = Known::default();
+        known.prompt("Files: a\n\nContent of a:\n```\none 中\ntwo\n```\n\nAdd x() to a");
+        let limits = Limits { known: &known, old_holds: Some("two"), new_holds: Some("x") };
+        assert_eq!(limits.allow(text.as_bytes(), closing, true), allowed, "{text}");
+    }
+
+    #[test]
+    fn what_cannot_be_right_is_not_written() {
+        check("<edit_file path=\"a\">\n<old>one 中\ntwo", "</old>", true);
+        check("<edit_file path=\"a\">\n<old>two\n", "</old>", true);
+        check("<edit_file path=\"a\">\n<old>one", "</old>", false);
+        check("<edit_file path=\"a\">\n<old>two three", "</old>", false);
+        check("<edit_file path=\"b\">\n<old>two three", "</old>", true);
+        check("<edit_file path=\"a\">\n<old>two</old>\n<new>two\n", "</new>", false);
+        check("<edit_file path=\"a\">\n<old>two</old>\n<new>three", "</new>", false);
+        check("<edit_file path=\"a\">\n<old>two</old>\n<new>two x", "</new>", true);
+        check("<write_file path=\"b\">y", "</write_file>", false);
+        check("<answer>It holds:\n", "</answer>", false);
+        check("<answer>It holds: two", "</answer>", true);
     }
 }

@@ -18,10 +18,8 @@ pub struct Grammar {
 pub enum Allowed {
     /// All seven.
     All,
-    /// Everything but an answer.
-    Calls,
-    /// Only an answer.
-    Answer,
+    /// Only an edit.
+    Edits,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +72,7 @@ const OPENINGS: [&str; 7] = [
     "<glob pattern=\"",
     "<answer>",
 ];
-const ANSWER: u8 = 1 << 6;
+const EDIT: u8 = 1 << 3;
 const ALL: u8 = 0x7f;
 
 impl Grammar {
@@ -82,8 +80,7 @@ impl Grammar {
     pub fn new(allowed: Allowed) -> Self {
         let matching = match allowed {
             Allowed::All => ALL,
-            Allowed::Calls => ALL & !ANSWER,
-            Allowed::Answer => ANSWER,
+            Allowed::Edits => EDIT,
         };
         Self { place: Place::Opening { matching, written: 0 } }
     }
@@ -98,10 +95,10 @@ impl Grammar {
         matches!(self.place, Place::Body { closing: "</answer>", .. })
     }
 
-    /// Returns how many bytes of the tag that ends an edit's new text are written, within it.
-    pub(crate) fn new_text_closing(&self) -> Option<usize> {
+    /// Returns, within free text, its closing tag and how many bytes of that are written.
+    pub(crate) fn closing(&self) -> Option<(&'static str, usize)> {
         match self.place {
-            Place::Body { closing: "</new>", matched, .. } => Some(usize::from(matched)),
+            Place::Body { closing, matched, .. } => Some((closing, usize::from(matched))),
             _ => None,
         }
     }

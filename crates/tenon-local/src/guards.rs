@@ -5,7 +5,9 @@
 //! with which the model is asked once more. The rest of the program never sees those replies.
 
 use crate::{
+    generate::Limits,
     grammar::Allowed,
+    known::Known,
     prompt::{CHINESE_PLEASE, Kind, Line, Speaker, is_han},
     tags::Block,
 };
@@ -45,13 +47,20 @@ const CLAIMS: [&str; 24] = [
     "删除了",
 ];
 
+/// Words with which a function is ordered.
+const ADDS: [&str; 6] = ["add", "create", "write", "make", "define", "implement"];
+/// Of these, what is no description of how things stand.
+const SURE_CLAIMS: [&str; 2] = ["has been", "have been"];
+
 /// What came before the reply, as far as the guards care.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Standing<'a> {
     last_call: Option<&'a Block>,
     after_error: bool,
-    /// How many changes of this turn, up to the last one, left something undone.
+    /// How many results came since a change left something undone; 0 if none did.
     overlooked: usize,
+    /// The word that the last such change left standing.
+    left: Option<&'a str>,
     /// Whether something ran in this turn that may have changed files.
     changed: bool,
     asked_for_change: bool,
@@ -71,6 +80,7 @@ impl<'a> Standing<'a> {
             last_call: None,
             after_error: false,
             overlooked: 0,
+            left: None,
             changed: false,
             asked_for_change: asks_for_change(text),
         };
@@ -86,8 +96,12 @@ impl<'a> Standing<'a> {
                     standing.changed |= changes && !failed;
                     // Looking does not do what is left to do.
                     match overlooked {
-                        Some(_) => standing.overlooked += 1,
+                        Some(hint) => {
+                            standing.overlooked += 1;
+                            standing.left = hint.split(' ').next();
+                        }
                         None if changes && !failed => standing.overlooked = 0,
+                        None if standing.overlooked > 0 => standing.overlooked += 1,
                         None => {}
                     }
                 }
@@ -97,10 +111,23 @@ impl<'a> Standing<'a> {
         standing
     }
 
+    /// Returns what the reply must hold.
+    pub(crate) fn limits<'k>(&self, known: &'k Known) -> Limits<'k>
+    where
+        'a: 'k,
+    {
+        let undone = self.allowed() == Allowed::Edits;
+        Limits {
+            known,
+            old_holds: self.left.filter(|_| undone),
+            new_holds: if self.changed { None } else { missing_name(self.prompt) },
+        }
+    }
+
     /// Returns what the reply may be: no answer yet where it is known what is left to do.
     pub(crate) fn allowed(&self) -> Allowed {
         let undone = (1..=OVERLOOKED_MAX).contains(&self.overlooked) && self.asked_for_change;
-        if undone { Allowed::Calls } else { Allowed::All }
+        if undone { Allowed::Edits } else { Allowed::All }
     }
 
     /// Returns whether an answer, whatever it says, would be sent back.
@@ -110,11 +137,24 @@ impl<'a> Standing<'a> {
 
     /// Returns whether an answer may be sent back for what it claims.
     pub(crate) fn doubts_answer(&self) -> bool {
-        self.asked_for_change && !self.changed || self.prompt.ends_with(CHINESE_PLEASE)
+        !self.changed || self.prompt.ends_with(CHINESE_PLEASE)
+    }
+
+    fn loss(&self, block: &Block) -> Option<String> {
+        match block {
+            Block::WriteFile { path, content } if would_lose(self.prompt, path, content) => {
+                Some(format!(
+                    "{path} exists, and this would delete what stands in it. Use edit_file: \
+                     repeat the lines next to the place in <old>, and in <new> with the change."
+                ))
+            }
+            _ => None,
+        }
     }
 
     fn claims_falsely(&self, answer: &str) -> bool {
-        self.asked_for_change && !self.changed && claims_change(answer)
+        let claims: &[&str] = if self.asked_for_change { &CLAIMS } else { &SURE_CLAIMS };
+        !self.changed && !is_question(self.prompt) && claims_change(answer, claims)
     }
 
     /// Returns the hint with which `block` is sent back, if it is.
@@ -125,9 +165,14 @@ impl<'a> Standing<'a> {
                  If nothing can be done, answer and say what failed."
                     .into(),
             ),
-            Block::Answer { text } if self.claims_falsely(text) => Some(
-                "No file was changed yet. Do it now with edit_file, write_file or bash.".into(),
-            ),
+            Block::Answer { text } if self.claims_falsely(text) => {
+                let hint = if self.asked_for_change {
+                    "No file was changed. Do it now with edit_file, write_file or bash."
+                } else {
+                    "That was not done in this turn. Answer with what the file holds."
+                };
+                Some(hint.into())
+            }
             Block::Answer { text } if self.prompt.ends_with(CHINESE_PLEASE) && !is_han(text) => {
                 Some(CHINESE_PLEASE.into())
             }
@@ -137,18 +182,25 @@ impl<'a> Standing<'a> {
                  Do the next thing, or answer if everything is done."
                     .into(),
             ),
-            Block::EditFile { old, new, .. } if old == new => {
-                Some("<old> and <new> are the same. Write the change into <new>.".into())
+            Block::EditFile { .. } | Block::WriteFile { .. } if !self.asked_for_change => {
+                Some("The person asked for no change of files. Answer with what you saw.".into())
             }
-            Block::WriteFile { path, content } if would_lose(self.prompt, path, content) => {
-                Some(format!(
-                    "{path} exists, and this would delete what stands in it. Use edit_file: \
-                     repeat the lines next to the place in <old>, and in <new> with the change."
-                ))
-            }
+            Block::WriteFile { .. } => self.loss(block),
             _ => None,
         }
     }
+}
+
+/// Returns the function to be added that the person named, where nothing that is shown has it.
+fn missing_name(prompt: &str) -> Option<&str> {
+    let (shown, _) = prompt.rsplit_once("\n\n").unwrap_or_default();
+    let task = task(prompt);
+    let adds =
+        task.split_whitespace().take(2).any(|word| ADDS.contains(&word.to_lowercase().as_str()));
+    let (before, _) = task.split_once('(').filter(|_| adds)?;
+    let other = |letter: char| !(letter.is_ascii_alphanumeric() || letter == '_');
+    let name = before.rsplit(other).next()?;
+    (name.len() >= 3 && !shown.contains(name)).then_some(name)
 }
 
 /// Returns whether writing `content` would drop most lines of a file that the prompt shows.
@@ -162,10 +214,10 @@ fn would_lose(prompt: &str, path: &str, content: &str) -> bool {
 }
 
 /// Returns whether `text` says that something was changed.
-pub(crate) fn claims_change(text: &str) -> bool {
+fn claims_change(text: &str, claims: &[&str]) -> bool {
     let (start, _) = text.split_at(text.floor_char_boundary(CLAIM_BYTES));
     let start = start.to_lowercase();
-    CLAIMS.iter().any(|claim| start.contains(claim))
+    claims.iter().any(|claim| start.contains(claim))
 }
 
 /// What begins with these words, or ends with a question mark, is answered from what is there.
@@ -192,10 +244,32 @@ const LOOKS: [&str; 20] = [
     "检查",
 ];
 
+/// Unless one of these is asked for besides: `and fix it`, not `the edit`.
+const CHANGES: [&str; 13] = [
+    "fix", "change", "add", "edit", "write", "create", "rename", "replace", "update", "make",
+    "repair", "remove", "delete",
+];
+const CHANGES_CHINESE: [char; 5] = ['改', '修', '加', '写', '删'];
+
 fn asks_for_change(prompt: &str) -> bool {
-    let task = prompt.rsplit("\n\n").next().unwrap_or(prompt).trim().to_lowercase();
-    !LOOKS.iter().any(|word| task.starts_with(word))
-        && !task.trim_end_matches(CHINESE_PLEASE).ends_with(['?', '\u{ff1f}'])
+    let task = task(prompt).to_lowercase();
+    let looks = LOOKS.iter().any(|word| task.starts_with(word)) || is_question(prompt);
+    let words: Vec<&str> = task.split_whitespace().collect();
+    let besides = words.array_windows().any(|[before, word]| {
+        matches!(*before, "and" | "then" | "to" | "please")
+            && CHANGES.iter().any(|change| word.starts_with(change))
+    });
+    !looks || besides || task.contains(CHANGES_CHINESE)
+}
+
+fn is_question(prompt: &str) -> bool {
+    task(prompt).ends_with(['?', '\u{ff1f}'])
+}
+
+/// Returns what the person wrote, without what stands in front of it.
+fn task(prompt: &str) -> &str {
+    let task = prompt.rsplit("\n\n").next().unwrap_or(prompt);
+    task.trim_end_matches(CHINESE_PLEASE).trim()
 }
 
 #[cfg(test)]
@@ -252,6 +326,31 @@ mod tests {
     }
 
     #[test]
+    fn changes_nobody_asked_for_are_sent_back() {
+        let edit = Block::EditFile { path: "a".into(), old: "b".into(), new: "c".into() };
+        let refused = Some("The person asked for no change");
+        check(&[prompt("Run python3 test.py and tell me whether it passes")], &edit, refused);
+        check(&[prompt("What is in a?")], &edit, refused);
+        check(&[prompt("Read a to verify the edit worked")], &edit, refused);
+        check(&[prompt("Run the tests and fix what fails")], &edit, None);
+        check(&[prompt("运行 a,修好它")], &edit, None);
+        check(&[prompt("Let a say c")], &edit, None);
+    }
+
+    #[test]
+    fn a_first_change_brings_the_function_that_was_named() {
+        let check = |task: &str, expected: Option<&str>| {
+            let prompt = format!("Content of a:\n```\ndef one(): pass\n```\n\n{task}");
+            assert_eq!(missing_name(&prompt), expected, "{task}");
+        };
+        check("Add a function two(x) to a", Some("two"));
+        check("Please add two(x) to a", Some("two"));
+        check("Add a docstring to one()", None);
+        check("Fix two(x)", None);
+        check("Add a line (any)", None);
+    }
+
+    #[test]
     fn what_was_overlooked_comes_before_the_answer() {
         let edit = Block::EditFile { path: "a".into(), old: "b".into(), new: "c".into() };
         let left = Line {
@@ -259,7 +358,7 @@ mod tests {
             ..result(false)
         };
         let mut lines = vec![prompt("Rename b to c"), Line::block(edit), left.clone()];
-        assert_eq!(Standing::of(&lines).allowed(), Allowed::Calls);
+        assert_eq!(Standing::of(&lines).allowed(), Allowed::Edits);
         lines.extend([Line::block(bash("x")), result(false)]);
         assert_eq!(Standing::of(&lines).allowed(), Allowed::All);
         lines.extend(vec![left; 4]);
@@ -284,6 +383,8 @@ mod tests {
         check(&[ask()], &answer("I have added the line."), Some("No file was changed"));
         check(&[ask()], &answer("已添加。"), Some("No file was changed"));
         check(&[ask()], &answer("There is no file a."), None);
+        check(&[prompt("Read a")], &answer("a has been updated."), Some("That was not done"));
+        check(&[prompt("Read a")], &answer("a is now red."), None);
         check(&[prompt("What has been updated?")], &answer("It has been updated."), None);
         let wrote = Block::WriteFile { path: "a".into(), content: "x".into() };
         check(&[ask(), Line::block(wrote), result(false)], &answer("I added it."), None);

@@ -1,7 +1,7 @@
 //! What the conversation shows of the files' text, to tell the model what it overlooks.
 //!
 //! Pure: prompts show files, reads and writes show them whole, edits are repeated on what is
-//! known. Nothing here is certain (commands change files, too), so it only ever gives hints.
+//! known. What a command may have changed is forgotten.
 
 use std::collections::HashMap;
 
@@ -30,6 +30,39 @@ impl Known {
         }
     }
 
+    /// Returns whether `part` may stand in the file at `path`, and `word` in it or after it:
+    /// unless it is known otherwise.
+    pub(crate) fn may_hold(&self, path: &str, part: &str, word: Option<&str>) -> bool {
+        let Some(text) = self.texts.get(path) else { return true };
+        let text = format!("{text}\n");
+        let Some(word) = word else { return text.contains(part) };
+        text.match_indices(part).any(|(at, _)| {
+            let (_, from) = text.split_at_checked(at).unwrap_or_default();
+            from.contains(word)
+        })
+    }
+
+    /// Returns `block`, or, where it is an edit that puts one word for another at some of the
+    /// places, the same for all places: the person named both words, and no place.
+    pub(crate) fn widened(&self, block: Block) -> Block {
+        let Block::EditFile { path, old, new } = &block else { return block };
+        match self.word_for_word(path, old, new) {
+            Some((from, to)) => Block::EditFile { path: path.clone(), old: from, new: to },
+            None => block,
+        }
+    }
+
+    fn word_for_word(&self, path: &str, old: &str, new: &str) -> Option<(String, String)> {
+        let text = self.texts.get(path)?;
+        let (from, to) = words(old).zip(words(new)).find(|(from, to)| from != to)?;
+        let named = |word| words(&self.prompt).any(|other| other == word);
+        let places = text.matches(from).count();
+        // As a part of another word it means something else.
+        let is_whole = words(text).filter(|word| *word == from).count() == places;
+        let is_all = old.replace(from, to) == new && named(from) && named(to) && is_whole;
+        (is_all && places > old.matches(from).count()).then(|| (from.to_owned(), to.to_owned()))
+    }
+
     /// Takes what a call that went well did or, for a read, showed. Returns what should be said
     /// with its result.
     pub(crate) fn done(&mut self, block: &Block, shown: &str) -> Option<String> {
@@ -46,6 +79,11 @@ impl Known {
                 let text = self.texts.get_mut(path)?;
                 *text = text.replace(old.as_str(), new);
                 remains(&self.prompt, path, text, old, new)
+            }
+            // A command may change any file.
+            Block::Bash { .. } => {
+                self.texts.clear();
+                None
             }
             _ => None,
         }
@@ -91,6 +129,19 @@ mod tests {
             "Files: a.py\n\nContent of a.py:\n```\ndef sum_all(x):\n    pass\n\nsum_all(1)\n```";
         known.prompt(&format!("{shown}\n\n{prompt}"));
         assert_eq!(known.done(block, "").as_deref(), expected);
+    }
+
+    #[test]
+    fn one_word_for_another_is_meant_everywhere_if_both_are_named_and_no_place() {
+        let mut known = Known::default();
+        known.prompt("Content of a.py:\n```\n# v1\n\nIt is v1.\n```\n\n把v1改成v2");
+        assert_eq!(known.widened(edit("# v1", "# v2")), edit("v1", "v2"));
+        assert_eq!(known.widened(edit("# v1", "## v2")), edit("# v1", "## v2"));
+        known.prompt("Say v2 in the heading");
+        assert_eq!(known.widened(edit("# v1", "# v2")), edit("# v1", "# v2"));
+        // As a part of `v12` it is another word.
+        known.prompt("Content of a.py:\n```\n# v1\n\nIt is v12, v1.\n```\n\nv1 to v2");
+        assert_eq!(known.widened(edit("# v1", "# v2")), edit("# v1", "# v2"));
     }
 
     #[test]

@@ -84,8 +84,9 @@ pub(crate) fn cue(tokenizer: &Tokenizer) -> Result<Vec<u32>, EngineError> {
     Ok(tokens)
 }
 
-/// Translates a conversation: each call is a block, each result a short message after it.
-pub(crate) fn lines(conversation: &Conversation) -> Vec<Line> {
+/// Translates a conversation: each call is a block, each result a short message after it. Returns
+/// what it shows of the files, too.
+pub(crate) fn lines(conversation: &Conversation) -> (Vec<Line>, Known) {
     let results: HashMap<&str, &ToolResult> = conversation
         .iter()
         .flat_map(|message| &message.content)
@@ -119,7 +120,7 @@ pub(crate) fn lines(conversation: &Conversation) -> Vec<Line> {
             }
         }
     }
-    lines
+    (lines, known)
 }
 
 /// Small models slip into the language of the last example. Only Chinese is asked for: where
@@ -272,7 +273,7 @@ mod tests {
             Message { role: Role::Assistant, content: vec![ContentBlock::ToolCall(call)] },
             Message { role: Role::User, content: vec![ContentBlock::ToolResult(result)] },
         ];
-        let lines = lines(&conversation.map(Arc::new).to_vec());
+        let (lines, _) = lines(&conversation.map(Arc::new).to_vec());
         assert_eq!(lines.len(), 3, "{lines:?}");
         lines[2].text.clone()
     }

@@ -81,7 +81,7 @@ impl Session {
 
     /// Answers `request`. Returns early without an event where nobody listens any more.
     pub(crate) fn answer(&mut self, request: &Request, events: &Events) -> Result<(), EngineError> {
-        let mut lines = prompt::lines(&request.conversation);
+        let (mut lines, known) = prompt::lines(&request.conversation);
         let asked = lines.clone();
         let standing = Standing::of(&asked);
         let calls = asked.iter().filter(|line| matches!(line.kind, Kind::Block(_))).count();
@@ -95,9 +95,9 @@ impl Session {
             let tokens_max = room.min(usize::try_from(request.output_tokens_max).unwrap_or(room));
             let Self { engine, tokenizer, .. } = self;
             let grammar = Grammar::new(standing.allowed());
-            let reply = generate(engine, tokenizer, grammar, tokens_max, &mut |grammar, text| {
-                attempt.watch(grammar, text)
-            })?;
+            let limits = standing.limits(&known);
+            let mut watch = |grammar: &Grammar, text: &[u8]| attempt.watch(grammar, text);
+            let reply = generate(engine, tokenizer, grammar, limits, tokens_max, &mut watch)?;
             usage.output += reply.tokens as u64;
             if events.is_closed() {
                 return Ok(());
@@ -108,6 +108,7 @@ impl Session {
                     lines.push(Line::text(Speaker::User, &hint));
                 }
                 Verdict::Counts(block) => {
+                    let block = block.map(|block| known.widened(block));
                     attempt.report(&reply, block, calls, usage);
                     return Ok(());
                 }
