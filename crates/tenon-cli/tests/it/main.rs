@@ -14,6 +14,7 @@ mod models;
 mod output;
 mod program;
 mod prompts;
+mod requests;
 mod sessions;
 mod terminal;
 mod tidy;
