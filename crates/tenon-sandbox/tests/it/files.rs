@@ -63,7 +63,7 @@ fn a_path_that_could_not_be_opened_again_is_not_written() {
     let long = vec!["d".repeat(200); 21].join("/");
     let result = workspace.write(&long, b"x", Expected::Any);
     assert!(matches!(result, Err(FileError::InvalidPath { .. })), "{result:?}");
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
 #[test]
