@@ -2,15 +2,16 @@
 
 use std::{sync::Arc, time::Instant};
 
-use tenon_model::{ContentBlock, Conversation, Message, Role, ToolCall, ToolResult, Usage};
+use tenon_model::{Conversation, ToolCall};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    context::{Exchange, Reply, user_message},
+    context::{Exchange, Reply, results_message, user_message},
     event::{EndReason, ModelEvent, TurnEvent},
     input::Prompt,
     layers::Dispatch,
     options::{AgentOptions, Opening},
+    outcome::TurnOutcome,
     session::{LogError, Recorder},
     turn::{Next, Turn, TurnLimits},
 };
@@ -23,23 +24,6 @@ pub struct Agent {
     limits: TurnLimits,
     opening: Opening,
     conversation: Conversation,
-}
-
-/// How a turn ended.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TurnOutcome {
-    /// Why.
-    pub reason: EndReason,
-    /// The last text of the model: the answer.
-    pub answer: String,
-    /// Tokens of the whole turn.
-    pub usage: Usage,
-    /// US dollars, where the model's price is known.
-    pub cost: Option<f64>,
-    /// Model requests that were answered.
-    pub steps: u32,
-    /// From prompt to end.
-    pub duration_ms: u64,
 }
 
 impl Agent {
@@ -147,23 +131,4 @@ impl Agent {
         }
         Ok(())
     }
-}
-
-impl TurnOutcome {
-    fn event(&self) -> TurnEvent {
-        TurnEvent::TurnEnded {
-            reason: self.reason,
-            answer: self.answer.clone(),
-            usage: self.usage,
-            cost: self.cost,
-            steps: self.steps,
-            duration_ms: self.duration_ms,
-        }
-    }
-}
-
-fn results_message(results: Vec<ToolResult>, nudge: Option<String>) -> Message {
-    let nudge = nudge.map(|text| ContentBlock::Text { text });
-    let content = results.into_iter().map(ContentBlock::ToolResult).chain(nudge).collect();
-    Message { role: Role::User, content }
 }

@@ -13,12 +13,13 @@ mod event;
 mod input;
 mod layers;
 mod options;
+mod outcome;
 mod policy;
 mod session;
 mod tools;
 mod turn;
 
-pub use agent::{Agent, TurnOutcome};
+pub use agent::Agent;
 pub use context::{INSTRUCTIONS_BYTES_MAX, Instruction, SYSTEM_PROMPT};
 pub use event::{
     CallEvent, EndReason, LOG_VERSION, Live, ModelEvent, Record, SessionEvent, SessionNote,
@@ -27,6 +28,7 @@ pub use event::{
 pub use input::{Answer, FrontEnd, Prompt, Question, Silent};
 pub use layers::{Layer, Rest};
 pub use options::AgentOptions;
+pub use outcome::TurnOutcome;
 pub use policy::{
     Action, ApprovedCall, Decision, Mode, Origin, Places, Rule, RuleError, Rules, Verdict, decide,
 };
