@@ -14,7 +14,7 @@ const UP: &str = "\x1b[A";
 fn interactive(home: &Home) -> Terminal {
     let mut terminal = Terminal::start(home, &[], 80, &[]);
     terminal.wait_for(PROMPT, 1);
-    terminal.wait_for("\n>", 1);
+    terminal.wait_for_prompt();
     terminal
 }
 
@@ -25,9 +25,11 @@ fn spec_36_prompts_follow_each_other_in_one_session_with_a_history() {
     terminal.press("the first\r");
     terminal.wait_for("Answer one.", 1);
     terminal.wait_for("done · 1 step", 1);
+    terminal.wait_for_prompt();
     terminal.press("第二个问题\r");
     terminal.wait_for("第二个回答。", 1);
     terminal.wait_for("done · 1 step", 2);
+    terminal.wait_for_prompt();
     terminal.press(UP);
     terminal.press(UP);
     terminal.wait_for("> the first", 2);
@@ -51,9 +53,11 @@ fn pasted_lines_and_lines_that_end_in_a_backslash_are_one_prompt() {
     terminal.press("\r");
     terminal.wait_for("Pasted.", 1);
     terminal.wait_for("done", 1);
+    terminal.wait_for_prompt();
     terminal.press("one\\\r");
     terminal.press("two\r");
     terminal.wait_for("Joined.", 1);
+    terminal.wait_for_prompt();
     terminal.press(CTRL_D);
     assert_eq!(terminal.exit_code(), 0);
     assert_eq!(home.logged("user_message", "prompt"), ["line one\nline two", "one\ntwo"]);
@@ -75,8 +79,10 @@ fn ctrl_c_ends_a_turn_with_its_commands_and_comes_back_to_the_prompt() {
     terminal.press(CTRL_C);
     terminal.wait_for("The turn was cancelled.", 1);
     assert!(!is_running(sleep), "the command outlived its turn");
+    terminal.wait_for_prompt();
     terminal.press("go on\r");
     terminal.wait_for("Still here.", 1);
+    terminal.wait_for_prompt();
     terminal.press(CTRL_D);
     assert_eq!(terminal.exit_code(), 0);
     assert_eq!(home.logged("turn_ended", "reason"), ["cancelled", "finished"]);
@@ -91,7 +97,7 @@ fn ctrl_c_at_the_prompt_clears_the_line_and_leaves_the_second_time() {
     terminal.wait_for("half a line", 1);
     terminal.press(CTRL_C);
     terminal.wait_for("Ctrl-C again leaves", 1);
-    terminal.wait_for("\n>", 2);
+    terminal.wait_for_prompt();
     terminal.press(CTRL_C);
     assert_eq!(terminal.exit_code(), 130);
     assert!(home.logged("user_message", "prompt").is_empty());
@@ -117,6 +123,7 @@ fn a_question_takes_y_and_n_and_nothing_that_was_typed_before_it() {
     terminal.wait_for("Allow it this once?", 2);
     terminal.press("y\r");
     terminal.wait_for("Both asked.", 1);
+    terminal.wait_for_prompt();
     terminal.press(CTRL_D);
     assert_eq!(terminal.exit_code(), 0);
     assert_eq!(home.logged("call_decided", "verdict"), ["deny", "allow"]);
@@ -138,8 +145,10 @@ fn ctrl_c_takes_a_question_back_and_the_next_line_is_a_prompt() {
     terminal.wait_for("Allow it this once?", 1);
     terminal.press(CTRL_C);
     terminal.wait_for("The turn was cancelled.", 1);
+    terminal.wait_for_prompt();
     terminal.press("y\r");
     terminal.wait_for("Next.", 1);
+    terminal.wait_for_prompt();
     terminal.press(CTRL_D);
     assert_eq!(terminal.exit_code(), 0);
     assert_eq!(home.logged("user_message", "prompt"), ["clean", "y"]);
@@ -151,10 +160,13 @@ fn commands_answer_without_a_model() {
     let mut terminal = interactive(&home);
     terminal.press("/help\r");
     terminal.wait_for("/quit", 1);
+    terminal.wait_for_prompt();
     terminal.press("/tools\r");
     terminal.wait_for("read_file", 1);
+    terminal.wait_for_prompt();
     terminal.press("/nope\r");
     terminal.wait_for("There is no command /nope.", 1);
+    terminal.wait_for_prompt();
     terminal.press("/quit\r");
     assert_eq!(terminal.exit_code(), 0);
 }
@@ -167,8 +179,10 @@ fn a_dumb_terminal_gets_plain_lines_without_a_single_escape_sequence() {
     ]));
     let mut terminal = Terminal::start(&home, &[], 80, &[("TERM", "dumb")]);
     terminal.wait_for(PROMPT, 1);
+    terminal.wait_for_prompt();
     terminal.press("look\r");
     terminal.wait_for("Done.", 1);
+    terminal.wait_for_prompt();
     terminal.press("/quit\r");
     assert_eq!(terminal.exit_code(), 0);
     assert!(!terminal.raw().contains('\x1b'), "{:?}", terminal.raw());
@@ -180,8 +194,10 @@ fn the_interface_speaks_the_language_of_the_locale() {
     let home = Home::new(json!([{"text": "你好。"}]));
     let mut terminal = Terminal::start(&home, &[], 80, &[("LANG", "zh_CN.UTF-8")]);
     terminal.wait_for("输入你要做的事", 1);
+    terminal.wait_for_prompt();
     terminal.press("你好\r");
     terminal.wait_for("完成 · 1 步", 1);
+    terminal.wait_for_prompt();
     terminal.press(CTRL_D);
     assert_eq!(terminal.exit_code(), 0);
 }

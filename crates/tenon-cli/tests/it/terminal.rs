@@ -154,6 +154,15 @@ impl Terminal {
         }
     }
 
+    /// Waits until an empty prompt is the last line: what is typed before it may not be a line yet.
+    pub(crate) fn wait_for_prompt(&mut self) {
+        let deadline = Instant::now() + PATIENCE;
+        while !self.screen().ends_with("\n>") {
+            assert!(Instant::now() < deadline, "no prompt at the end of\n{}", self.screen());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     /// Waits for the program's end and returns its exit code.
     pub(crate) fn exit_code(&mut self) -> u32 {
         let deadline = Instant::now() + PATIENCE;
