@@ -20,7 +20,13 @@ use crate::{
 
 /// Proof that this processor has AVX2, FMA and F16C.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Avx2(());
+pub(crate) struct Avx2 {
+    /// Four products are summed by one instruction (AVX-512 VNNI, on registers of 256 bits).
+    vnni: bool,
+}
+
+/// Multiplies the rows of a tile with every token.
+type MultiplyTile = unsafe fn(&[u8], usize, &Activations, &mut [f32], &mut tiles::Sums);
 
 /// The quantised weights of one superblock, ready for any number of tokens.
 struct Unpacked {
@@ -44,7 +50,17 @@ impl Avx2 {
         let found = is_x86_feature_detected!("avx2")
             && is_x86_feature_detected!("fma")
             && is_x86_feature_detected!("f16c");
-        found.then_some(Self(()))
+        let vnni = is_x86_feature_detected!("avx512vl") && is_x86_feature_detected!("avx512vnni");
+        found.then_some(Self { vnni })
+    }
+
+    /// Returns every path that this processor can take.
+    #[cfg(test)]
+    pub(crate) fn all() -> Vec<Self> {
+        let best = Self::detect();
+        best.into_iter()
+            .chain(best.filter(|best| best.vnni).map(|_| Self { vnni: false }))
+            .collect()
     }
 
     /// Multiplies `rows` (whole rows of `storage`) with every token of `activations`; `out` is
@@ -62,8 +78,9 @@ impl Avx2 {
         // SAFETY: `self` is only made where the processor has these features.
         unsafe {
             match storage {
-                Storage::Q4K if many => tiled(rows, row_bytes, activations, out, storage),
-                Storage::Q6K if many => tiled(rows, row_bytes, activations, out, storage),
+                Storage::Q4K | Storage::Q6K if many => {
+                    tiled(self.tile(storage), rows, row_bytes, activations, out);
+                }
                 Storage::Q4K => rows_q4k(rows, row_bytes, activations, out),
                 Storage::Q5K => rows_q5k(rows, row_bytes, activations, out),
                 Storage::Q6K => rows_q6k(rows, row_bytes, activations, out),
@@ -71,6 +88,15 @@ impl Avx2 {
             }
         }
         true
+    }
+
+    fn tile(self, storage: Storage) -> MultiplyTile {
+        match (storage, self.vnni) {
+            (Storage::Q4K, true) => tiles::rows_q4k_vnni,
+            (Storage::Q4K, false) => tiles::rows_q4k,
+            (_, true) => tiles::rows_q6k_vnni,
+            (_, false) => tiles::rows_q6k,
+        }
     }
 
     /// Fills `to` with `from` as 8-bit numbers.
@@ -157,21 +183,21 @@ rows_of!(rows_q6k, 210, unpack_q6k);
 /// With fewer tokens, turning the weights costs more than it saves.
 const TILED_TOKENS_MIN: usize = 2;
 
-#[target_feature(enable = "avx2,fma,f16c")]
-fn tiled(
+/// # Safety
+///
+/// The processor must have what `multiply` was compiled for.
+unsafe fn tiled(
+    multiply: MultiplyTile,
     rows: &[u8],
     row_bytes: usize,
     activations: &Activations,
     out: &mut [f32],
-    storage: Storage,
 ) {
     let mut sums = Vec::new();
     let groups = rows.chunks_exact(row_bytes * tiles::ROWS);
     for (rows, out) in groups.zip(out.chunks_exact_mut(tiles::ROWS * activations.tokens())) {
-        match storage {
-            Storage::Q4K => tiles::rows_q4k(rows, row_bytes, activations, out, &mut sums),
-            _ => tiles::rows_q6k(rows, row_bytes, activations, out, &mut sums),
-        }
+        // SAFETY: the caller's promise.
+        unsafe { multiply(rows, row_bytes, activations, out, &mut sums) };
     }
 }
 
