@@ -63,7 +63,8 @@ pub fn clean_bytes(bytes: &[u8]) -> String {
 
 impl Cleaner {
     /// Takes the next bytes and gives out what became certain: whole lines, and parts of very long
-    /// ones. The parts given out depend on the bytes alone and not on how they were cut.
+    /// ones. The text given out depends on the bytes alone and not on how they were cut; how many
+    /// lines a part has does.
     pub fn push(&mut self, bytes: &[u8], emit: &mut dyn FnMut(&str)) {
         let mut rest = bytes;
         while let Some((&first, after)) = rest.split_first() {
@@ -410,9 +411,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_cut_gives_the_same_parts(bytes in bytes(), cuts in proptest::collection::vec(0..400_usize, 0..8)) {
-            let whole = parts_of(&bytes, &[]);
-            prop_assert_eq!(parts_of(&bytes, &cuts), whole);
+        fn any_cut_gives_the_same_text(bytes in bytes(), cuts in proptest::collection::vec(0..400_usize, 0..8)) {
+            let whole = text_of(&bytes, &[]);
+            prop_assert_eq!(text_of(&bytes, &cuts), whole);
         }
 
         #[test]
@@ -422,16 +423,16 @@ mod tests {
         }
     }
 
-    fn parts_of(bytes: &[u8], cuts: &[usize]) -> Vec<String> {
+    fn text_of(bytes: &[u8], cuts: &[usize]) -> String {
         let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (bytes.len() + 1)).collect();
         cuts.sort_unstable();
         cuts.push(bytes.len());
-        let (mut cleaner, mut parts, mut start) = (Cleaner::default(), Vec::new(), 0);
+        let (mut cleaner, mut text, mut start) = (Cleaner::default(), String::new(), 0);
         for cut in cuts {
-            cleaner.push(&bytes[start..cut], &mut |part| parts.push(part.to_owned()));
+            cleaner.push(&bytes[start..cut], &mut |part| text.push_str(part));
             start = cut;
         }
-        cleaner.finish(&mut |part| parts.push(part.to_owned()));
-        parts
+        cleaner.finish(&mut |part| text.push_str(part));
+        text
     }
 }
