@@ -98,7 +98,7 @@ pub enum TurnEvent {
         cost: Option<f64>,
         /// Model requests made.
         steps: u32,
-        /// From prompt to end.
+        /// From prompt to end, in milliseconds.
         duration_ms: u64,
     },
 }
@@ -116,7 +116,7 @@ pub enum ModelEvent {
         stop: Option<StopReason>,
         /// Tokens of this request.
         usage: Usage,
-        /// From the request to the end of the reply.
+        /// From the request to the end of the reply, in milliseconds.
         duration_ms: u64,
     },
     /// No reply could be had.
@@ -165,12 +165,12 @@ pub enum CallEvent {
         is_error: bool,
         /// How people see it.
         view: View,
-        /// From start to answer.
+        /// From start to answer, in milliseconds.
         duration_ms: u64,
     },
 }
 
-/// How people see a result. The text is bounded by [`View::CHARS_MAX`].
+/// How people see a result. The constructors keep the first [`View::CHARS_MAX`] characters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "shape", rename_all = "snake_case")]
 pub enum View {
@@ -203,7 +203,7 @@ pub enum Live {
     Retrying {
         /// The attempt that follows, from 2.
         attempt: u32,
-        /// How long is waited before it.
+        /// How long is waited before it, in milliseconds.
         wait_ms: u64,
         /// Why the last one failed.
         reason: String,
@@ -260,13 +260,6 @@ impl ModelEvent {
     /// Returns the event for a request that failed with `error`.
     pub(crate) fn failed(error: ProviderError) -> Self {
         Self::RequestFailed { kind: error.kind, message: error.message, hint: error.hint }
-    }
-}
-
-impl EndReason {
-    /// Returns whether the task was carried out to its end.
-    pub fn is_success(self) -> bool {
-        self == Self::Finished
     }
 }
 

@@ -52,7 +52,7 @@ pub trait FrontEnd: Send + Sync {
 
 /// A front end that shows nothing and has nobody to ask.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Silent;
+pub(crate) struct Silent;
 
 #[async_trait]
 impl FrontEnd for Silent {

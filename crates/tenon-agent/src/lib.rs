@@ -20,23 +20,20 @@ mod tools;
 mod turn;
 
 pub use agent::Agent;
-pub use context::{INSTRUCTIONS_BYTES_MAX, Instruction, SYSTEM_PROMPT};
+pub use context::{INSTRUCTIONS_BYTES_MAX, Instruction};
 pub use event::{
     CallEvent, EndReason, LOG_VERSION, Live, ModelEvent, Record, SessionEvent, SessionNote,
     TurnEvent, Update, View,
 };
-pub use input::{Answer, FrontEnd, Prompt, Question, Silent};
-pub use layers::{Layer, Rest};
+pub use input::{Answer, FrontEnd, Prompt, Question};
 pub use options::AgentOptions;
 pub use outcome::TurnOutcome;
-pub use policy::{
-    Action, ApprovedCall, Decision, Mode, Origin, Places, Rule, RuleError, Rules, Verdict, decide,
-};
+pub use policy::{Action, Decision, Mode, Origin, Places, Rule, RuleError, Rules, Verdict, decide};
 pub use session::{
     LogError, Session, SessionLog, SessionSummary, list as list_sessions, read as read_session,
 };
 pub use tools::{
-    AnyTool, ArgumentError, CoreToolOptions, Effect, PreparedCall, Progress, RESULT_CHARS_MAX,
-    Sandbox, Tool, ToolContext, ToolOutput, Tools, core_tools, tool,
+    AnyTool, ArgumentError, CoreToolOptions, Effect, PreparedCall, Progress, Sandbox, Tool,
+    ToolContext, ToolOutput, Tools, core_tools, tool,
 };
 pub use turn::TurnLimits;

@@ -39,9 +39,10 @@ pub struct AgentOptions {
     pub log: Option<SessionLog>,
     /// The limits of each turn.
     pub limits: TurnLimits,
-    /// The most characters of a result that the model is shown.
+    /// The most characters of a result that the model is shown; 50,000 unless set.
     pub result_chars_max: usize,
-    /// The system prompt.
+    /// The system prompt, at first tenon's own. It goes with every request: what differs between
+    /// sessions is better put into `instructions`, so that prompt caches hit.
     pub system: Arc<str>,
     /// What goes in front of the first prompt, the nearest to the work last.
     pub instructions: Vec<Instruction>,

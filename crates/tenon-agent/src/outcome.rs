@@ -17,7 +17,7 @@ pub struct TurnOutcome {
     pub cost: Option<f64>,
     /// Model requests that were answered.
     pub steps: u32,
-    /// From prompt to end.
+    /// From prompt to end, in milliseconds.
     pub duration_ms: u64,
 }
 

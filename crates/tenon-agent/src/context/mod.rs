@@ -16,7 +16,7 @@ use crate::input::Prompt;
 
 /// The system prompt. It is the same for every session and every step, so that a provider's
 /// prompt cache holds it; what differs comes with the first prompt.
-pub const SYSTEM_PROMPT: &str = "\
+pub(crate) const SYSTEM_PROMPT: &str = "\
 You are tenon, a coding agent in the user's terminal. You carry out the user's task with tools in \
 their workspace: paths are relative to its root.
 

@@ -148,11 +148,7 @@ impl Dispatch {
     ) -> Result<ToolOutput, LogError> {
         let decision = decide(tool.name(), &prepared.action, &self.rules, self.mode, &self.places);
         let rule = decision.rule.clone();
-        let proposed = ProposedCall {
-            id: call.id.clone(),
-            arguments: prepared.arguments,
-            action: prepared.action,
-        };
+        let proposed = ProposedCall { id: call.id.clone(), arguments: prepared.arguments };
         let front = recorder.front();
         let approval =
             approve(tool.name(), &prepared.subject, proposed, decision, front, &self.asking);

@@ -11,7 +11,7 @@ use crate::{
 
 /// Something around the run of an approved call.
 #[async_trait]
-pub trait Layer: Send + Sync {
+pub(crate) trait Layer: Send + Sync {
     /// Carries the call out by way of `rest`, before or after which it does its own work.
     async fn around(
         &self,
@@ -23,14 +23,14 @@ pub trait Layer: Send + Sync {
 
 /// The layers further in, and the tool itself.
 #[derive(Clone, Copy)]
-pub struct Rest<'a> {
+pub(crate) struct Rest<'a> {
     pub(super) layers: &'a [Arc<dyn Layer>],
     pub(super) tool: &'a dyn AnyTool,
 }
 
 impl Rest<'_> {
     /// Carries the call out.
-    pub async fn run(self, call: &ApprovedCall, context: &ToolContext) -> ToolOutput {
+    pub(crate) async fn run(self, call: &ApprovedCall, context: &ToolContext) -> ToolOutput {
         match self.layers.split_first() {
             Some((layer, further)) => {
                 layer.around(call, context, Rest { layers: further, tool: self.tool }).await

@@ -10,7 +10,8 @@ mod run;
 use std::sync::Arc;
 
 pub(crate) use dispatch::Dispatch;
-pub use layer::{Layer, Rest};
+
+use self::layer::Layer;
 
 /// Returns the layers from the outermost to the innermost.
 pub(crate) fn layers(result_chars_max: usize) -> Vec<Arc<dyn Layer>> {

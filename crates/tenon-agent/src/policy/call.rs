@@ -2,14 +2,12 @@
 
 use serde_json::Value;
 
-use super::{Action, Decision, Verdict};
+use super::{Decision, Verdict};
 
 /// A call that policy, and a person where one was asked, let through.
 #[derive(Debug, Clone)]
-pub struct ApprovedCall {
-    id: String,
+pub(crate) struct ApprovedCall {
     arguments: Value,
-    action: Action,
 }
 
 /// What is known of a call before it is judged.
@@ -19,8 +17,6 @@ pub(crate) struct ProposedCall {
     pub(crate) id: String,
     /// The checked arguments.
     pub(crate) arguments: Value,
-    /// What it would touch.
-    pub(crate) action: Action,
 }
 
 /// What became of a proposed call.
@@ -57,22 +53,12 @@ impl WaitingCall {
 }
 
 impl ApprovedCall {
-    /// Returns the id that joins call and result.
-    pub fn id(&self) -> &str {
-        &self.id
-    }
-
     /// Returns the checked arguments.
-    pub fn arguments(&self) -> &Value {
+    pub(crate) fn arguments(&self) -> &Value {
         &self.arguments
-    }
-
-    /// Returns what the call touches.
-    pub fn action(&self) -> &Action {
-        &self.action
     }
 }
 
 fn approved(call: ProposedCall) -> ApprovedCall {
-    ApprovedCall { id: call.id, arguments: call.arguments, action: call.action }
+    ApprovedCall { arguments: call.arguments }
 }

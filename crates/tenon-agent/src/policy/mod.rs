@@ -15,8 +15,7 @@ pub(crate) mod shell;
 mod tests;
 
 pub use action::Action;
-pub use call::ApprovedCall;
-pub(crate) use call::{Judged, ProposedCall, judge};
+pub(crate) use call::{ApprovedCall, Judged, ProposedCall, judge};
 pub use places::Places;
 pub use rule::{Origin, Rule, RuleError, Rules, Verdict};
 
@@ -115,7 +114,7 @@ fn by_rule(rule: &Rule) -> Decision {
         (Verdict::Allow, _) => format!("the rule {rule} allows it"),
         (Verdict::Ask, _) => format!("the rule {rule} asks about it"),
         (Verdict::Deny, Origin::CommandLine) => format!("--deny {rule} forbids it"),
-        (Verdict::Deny, Origin::Config | Origin::Session) => format!("the rule {rule} forbids it"),
+        (Verdict::Deny, Origin::Config) => format!("the rule {rule} forbids it"),
     };
     Decision::new(rule.verdict(), rule.to_string(), reason)
 }

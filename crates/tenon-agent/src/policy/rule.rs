@@ -27,10 +27,8 @@ pub enum Verdict {
 pub enum Origin {
     /// In the user's configuration file.
     Config,
-    /// On the command line of tenon.
+    /// On the command line of the program.
     CommandLine,
-    /// By a person's answer in this session.
-    Session,
 }
 
 /// One rule.
@@ -84,11 +82,6 @@ impl Rules {
     /// ask, ask before allow.
     pub fn add(&mut self, rule: Rule) {
         self.rules.push(rule);
-    }
-
-    /// Returns the rules in order.
-    pub fn iter(&self) -> impl Iterator<Item = &Rule> {
-        self.rules.iter()
     }
 
     pub(crate) fn with(&self, verdict: Verdict) -> impl Iterator<Item = &Rule> {
@@ -159,12 +152,12 @@ impl Rule {
     }
 
     /// Returns what the rule says.
-    pub fn verdict(&self) -> Verdict {
+    pub(crate) fn verdict(&self) -> Verdict {
         self.verdict
     }
 
     /// Returns where the rule was written.
-    pub fn origin(&self) -> Origin {
+    pub(crate) fn origin(&self) -> Origin {
         self.origin
     }
 

@@ -25,7 +25,7 @@ const SYNC_EVERY: Duration = Duration::from_millis(200);
 /// The longest line that a reader takes in; a result is far shorter.
 const LINE_BYTES_MAX: usize = 64 << 20;
 
-/// An open log; the last one dropped makes sure that everything is on the disk.
+/// An open log. Dropping it waits until everything is on the disk.
 #[derive(Debug)]
 pub struct SessionLog {
     id: String,
@@ -62,7 +62,7 @@ pub struct SessionSummary {
     pub prompt: String,
 }
 
-/// The log could not be written or read.
+/// The log could not be written or read; the source is what the file system said.
 #[derive(Debug, thiserror::Error)]
 #[error("the session log {} cannot be used", path.display())]
 pub struct LogError {
@@ -110,7 +110,7 @@ impl SessionLog {
     ///
     /// # Errors
     /// Whatever the file system says; the event must then not be acted on.
-    pub fn append(&self, record: &Record) -> Result<(), LogError> {
+    pub(crate) fn append(&self, record: &Record) -> Result<(), LogError> {
         let failed = |source| LogError { path: self.path.clone(), source };
         let mut line = serde_json::to_vec(record).map_err(|error| failed(error.into()))?;
         line.push(b'\n');

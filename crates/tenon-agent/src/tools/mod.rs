@@ -24,7 +24,7 @@ pub use function::tool;
 pub use tool::{AnyTool, Effect, PreparedCall, Progress, Sandbox, Tool, ToolContext, ToolOutput};
 
 /// The most characters of a result that the model is shown, unless configured otherwise.
-pub const RESULT_CHARS_MAX: usize = 50_000;
+pub(crate) const RESULT_CHARS_MAX: usize = 50_000;
 
 /// The most names that an error for an unknown tool lists.
 const NEAREST_MAX: usize = 3;
@@ -115,7 +115,7 @@ impl Tools {
     }
 
     /// Returns what the model is told when it calls a tool that does not exist.
-    pub fn unknown(&self, name: &str) -> String {
+    pub(crate) fn unknown(&self, name: &str) -> String {
         let mut names: Vec<(usize, &str)> =
             self.tools.iter().map(|tool| (distance(name, tool.name()), tool.name())).collect();
         names.sort();

@@ -4,7 +4,11 @@ use tenon_model::Usage;
 
 use crate::event::EndReason;
 
-/// The limits of one turn.
+/// The steps of a turn unless the user says otherwise: several times what a long task takes,
+/// and an end for a model that never ends by itself.
+const STEPS_MAX: u32 = 2_000;
+
+/// The limits of one turn; `None` is no limit. By default only the steps have one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TurnLimits {
     /// The most model requests.
@@ -14,10 +18,6 @@ pub struct TurnLimits {
 }
 
 impl TurnLimits {
-    /// The steps of a turn unless the user says otherwise: several times what a long task takes,
-    /// and an end for a model that never ends by itself.
-    pub const STEPS_MAX: u32 = 2_000;
-
     /// Returns the limit that forbids another request after `steps` and `usage`, if one does.
     pub(super) fn reached(&self, steps: u32, usage: &Usage) -> Option<EndReason> {
         if self.steps_max.is_some_and(|most| steps >= most) {
@@ -30,7 +30,7 @@ impl TurnLimits {
 
 impl Default for TurnLimits {
     fn default() -> Self {
-        Self { steps_max: Some(Self::STEPS_MAX), tokens_max: None }
+        Self { steps_max: Some(STEPS_MAX), tokens_max: None }
     }
 }
 

@@ -82,10 +82,11 @@ pub(crate) struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         let tools = CoreToolOptions::default();
+        let steps = TurnLimits::default().steps_max.and_then(NonZeroU32::new);
         let characters = |count| NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MAX);
         Self {
             mode: ModeName::Auto,
-            max_steps: NonZeroU32::new(TurnLimits::STEPS_MAX).unwrap_or(NonZeroU32::MAX),
+            max_steps: steps.unwrap_or(NonZeroU32::MAX),
             max_tokens: None,
             result_chars_max: characters(tools.result_chars_max),
             bash_output_chars_max: characters(tools.bash_output_chars_max),
