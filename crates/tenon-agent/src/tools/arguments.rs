@@ -26,6 +26,13 @@ const SHOWN_CHARS_MAX: usize = 60;
 #[error("invalid arguments: {0}")]
 pub struct ArgumentError(String);
 
+impl ArgumentError {
+    /// Returns the error that says `message`: the field, what was expected and what came.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+}
+
 /// Returns the JSON schema of `A`, without what the model does not need.
 pub(crate) fn schema_of<A: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {

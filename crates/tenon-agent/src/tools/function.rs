@@ -10,7 +10,7 @@ pub fn tool<A>(
     name: &str,
     description: &str,
     run: impl Fn(A) -> Result<String, String> + Send + Sync + 'static,
-) -> impl Tool
+) -> impl Tool<Args = A>
 where
     A: DeserializeOwned + schemars::JsonSchema + Send + 'static,
 {
