@@ -17,6 +17,10 @@ use crate::{
 };
 
 /// A model, its tools and a conversation in one workspace.
+///
+/// ```
+#[doc = include_str!("../examples/conversation.rs")]
+/// ```
 pub struct Agent {
     exchange: Exchange,
     dispatch: Dispatch,
@@ -29,6 +33,10 @@ pub struct Agent {
 impl Agent {
     /// Returns an agent that has said and heard nothing.
     ///
+    /// ```
+    #[doc = include_str!("../examples/kept_session.rs")]
+    /// ```
+    ///
     /// # Errors
     /// If the session's first line cannot be logged.
     pub fn new(options: AgentOptions) -> Result<Self, LogError> {
@@ -37,7 +45,11 @@ impl Agent {
     }
 
     /// Carries out one turn: from `prompt` until the model is done, a limit is reached, or
-    /// `cancel` is set. What happens on the way goes to the front end and the log.
+    /// `cancel` is set. What happens on the way goes to the log and the front end.
+    ///
+    /// ```
+    #[doc = include_str!("../examples/time_limit.rs")]
+    /// ```
     ///
     /// # Errors
     /// Only if the log cannot be written; the turn is then over.

@@ -12,9 +12,32 @@ use tenon_model::{Message, ProviderError, ProviderErrorKind, StopReason, ToolCal
 use crate::policy::Verdict;
 
 /// The version of the log's format, in its first line.
+///
+/// ```
+/// use tenon_agent::LOG_VERSION;
+///
+/// let first = r#"{"time_ms":5,"type":"session_started","version":7}"#;
+/// let first: serde_json::Value = serde_json::from_str(first)?;
+/// let is_newer = first["version"].as_u64() > Some(u64::from(LOG_VERSION));
+/// assert!(is_newer, "lines of a newer format may mean anything");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 pub const LOG_VERSION: u32 = 1;
 
 /// What a front end is told.
+///
+/// ```
+/// use tenon_agent::{Live, Update};
+///
+/// fn is_shown_at_once(update: &Update) -> bool {
+///     match update {
+///         Update::Stored(_) => false,
+///         Update::Live(_) => true,
+///     }
+/// }
+///
+/// assert!(is_shown_at_once(&Update::Live(Live::Progress("Loading the model".into()))));
+/// ```
 #[derive(Debug, Clone)]
 pub enum Update {
     /// An event that is in the log already.
@@ -24,6 +47,18 @@ pub enum Update {
 }
 
 /// A session event with its time, as it stands in the log.
+///
+/// A line of the log, and of `stream-json` output, is one record:
+///
+/// ```
+/// use tenon_agent::{Record, TurnEvent};
+///
+/// let line = r#"{"time_ms":1767225600000,"type":"notice","text":"The file was cut."}"#;
+/// let record: Record = serde_json::from_str(line)?;
+/// assert_eq!(record.event, TurnEvent::Notice { text: "The file was cut.".into() }.into());
+/// assert_eq!(serde_json::to_string(&record)?, line);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// Milliseconds since 1970 in UTC.
@@ -34,6 +69,25 @@ pub struct Record {
 }
 
 /// An event of a session, by the room that it comes from.
+///
+/// ```
+/// use tenon_agent::{CallEvent, SessionEvent, TurnEvent};
+///
+/// /// Returns the line that a log viewer shows for `event`.
+/// fn line(event: &SessionEvent) -> Option<String> {
+///     match event {
+///         SessionEvent::Turn(TurnEvent::UserMessage { prompt, .. }) => Some(format!("> {prompt}")),
+///         SessionEvent::Turn(TurnEvent::Notice { text }) => Some(format!("({text})")),
+///         SessionEvent::Call(CallEvent::CallStarted { call, subject }) => {
+///             Some(format!("{} {subject}", call.name))
+///         }
+///         _ => None,
+///     }
+/// }
+///
+/// let event = TurnEvent::Notice { text: "One file was left out.".into() };
+/// assert_eq!(line(&event.into()).as_deref(), Some("(One file was left out.)"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum SessionEvent {
@@ -48,6 +102,22 @@ pub enum SessionEvent {
 }
 
 /// Events of the session as a whole.
+///
+/// ```
+/// use tenon_agent::{LOG_VERSION, SessionNote};
+///
+/// let note = SessionNote::SessionStarted {
+///     version: LOG_VERSION,
+///     session: "20260101-120000-a1b2".into(),
+///     workspace: vec!["/work".into()],
+///     model: "anthropic/claude-sonnet-4-5".into(),
+///     tenon: "0.1.0".into(),
+/// };
+/// let SessionNote::SessionStarted { model, .. } = &note;
+/// assert_eq!(model.split_once('/'), Some(("anthropic", "claude-sonnet-4-5")));
+/// assert_eq!(serde_json::to_value(&note)?["type"], "session_started");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum SessionNote {
@@ -67,6 +137,20 @@ pub enum SessionNote {
 }
 
 /// Events of a turn.
+///
+/// ```
+/// use tenon_agent::TurnEvent;
+///
+/// let event = serde_json::from_str(
+///     r#"{"type":"turn_ended","reason":"finished","answer":"Done.","usage":{"input":900,
+///         "output":12},"steps":3,"duration_ms":4100}"#,
+/// )?;
+/// if let TurnEvent::TurnEnded { answer, usage, steps, .. } = event {
+///     let line = format!("{answer} ({steps} steps, {} tokens)", usage.input_all() + usage.output);
+///     assert_eq!(line, "Done. (3 steps, 912 tokens)");
+/// }
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum TurnEvent {
@@ -104,6 +188,20 @@ pub enum TurnEvent {
 }
 
 /// Events of a model request.
+///
+/// ```
+/// use tenon_agent::ModelEvent;
+/// use tenon_model::ProviderErrorKind;
+///
+/// let event = ModelEvent::RequestFailed {
+///     kind: ProviderErrorKind::Unauthorized,
+///     message: "invalid x-api-key".into(),
+///     hint: Some("check ANTHROPIC_API_KEY".into()),
+/// };
+/// if let ModelEvent::RequestFailed { message, hint: Some(hint), .. } = event {
+///     assert_eq!(format!("{message}; {hint}"), "invalid x-api-key; check ANTHROPIC_API_KEY");
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ModelEvent {
@@ -132,6 +230,22 @@ pub enum ModelEvent {
 }
 
 /// Events of a tool call.
+///
+/// ```
+/// use tenon_agent::{CallEvent, View};
+///
+/// let result = CallEvent::ToolResult {
+///     call_id: "call_1".into(),
+///     content: "2 passed".into(),
+///     is_error: false,
+///     view: View::text("2 passed"),
+///     duration_ms: 840,
+/// };
+/// if let CallEvent::ToolResult { call_id, is_error, duration_ms, .. } = &result {
+///     let word = if *is_error { "failed" } else { "done" };
+///     assert_eq!(format!("{call_id} {word} in {duration_ms} ms"), "call_1 done in 840 ms");
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum CallEvent {
@@ -171,6 +285,20 @@ pub enum CallEvent {
 }
 
 /// How people see a result. The constructors keep the first [`View::CHARS_MAX`] characters.
+///
+/// ```
+/// use tenon_agent::View;
+///
+/// fn heading(view: &View) -> String {
+///     match view {
+///         View::Text { lines, .. } => format!("{lines} lines"),
+///         View::Diff { path, .. } => format!("changes of {path}"),
+///     }
+/// }
+///
+/// assert_eq!(heading(&View::text("a\nb\n")), "2 lines");
+/// assert_eq!(heading(&View::diff("a.txt", "@@ -1 +1 @@\n-a\n+b\n")), "changes of a.txt");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "shape", rename_all = "snake_case")]
 pub enum View {
@@ -191,6 +319,23 @@ pub enum View {
 }
 
 /// Shown as it comes, never stored.
+///
+/// ```
+/// use tenon_agent::Live;
+///
+/// fn shown(live: Live) -> String {
+///     match live {
+///         Live::TextDelta(text) | Live::CallOutput { text, .. } => text,
+///         Live::ThinkingDelta(_) => String::new(),
+///         Live::Progress(sentence) => format!("[{sentence}]\n"),
+///         Live::Retrying { attempt, wait_ms, reason } => {
+///             format!("[{reason}; attempt {attempt} in {wait_ms} ms]\n")
+///         }
+///     }
+/// }
+///
+/// assert_eq!(shown(Live::Progress("Reading the prompt".into())), "[Reading the prompt]\n");
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Live {
     /// More prose of the reply that is being written.
@@ -218,6 +363,20 @@ pub enum Live {
 }
 
 /// Why a turn ended.
+///
+/// ```
+/// use tenon_agent::EndReason;
+///
+/// fn exit_code(reason: EndReason) -> u8 {
+///     match reason {
+///         EndReason::Finished => 0,
+///         EndReason::Cancelled => 130,
+///         _ => 1,
+///     }
+/// }
+///
+/// assert_eq!(exit_code(EndReason::StepLimit), 1);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndReason {
@@ -242,15 +401,40 @@ pub enum EndReason {
 impl View {
     /// The most characters of text that a view keeps: a screen or two, so that the log and the
     /// screen stay small whatever a command prints.
+    ///
+    /// ```
+    /// use tenon_agent::View;
+    ///
+    /// fn is_cut(view: &View) -> bool {
+    ///     let (View::Text { text, .. } | View::Diff { diff: text, .. }) = view;
+    ///     text.chars().count() >= View::CHARS_MAX
+    /// }
+    ///
+    /// assert!(is_cut(&View::diff("long.txt", &"+a line\n".repeat(1_000))));
+    /// ```
     pub const CHARS_MAX: usize = 4_000;
 
     /// Returns a view of the first lines of `text`.
+    ///
+    /// ```
+    /// use tenon_agent::View;
+    ///
+    /// let View::Text { text, lines } = View::text(&"a line\n".repeat(1_000)) else { unreachable!() };
+    /// assert_eq!((text.len(), lines), (View::CHARS_MAX, 1_000));
+    /// ```
     pub fn text(text: &str) -> Self {
         let lines = text.lines().count();
         Self::Text { text: cut(text).to_owned(), lines }
     }
 
     /// Returns a view of a unified diff of `path`.
+    ///
+    /// ```
+    /// use tenon_agent::{ToolOutput, View};
+    ///
+    /// let view = View::diff("greet.py", "@@ -1 +1 @@\n-print('hi')\n+print('hello')\n");
+    /// let output = ToolOutput::text("Edited greet.py.").with_view(view);
+    /// ```
     pub fn diff(path: &str, diff: &str) -> Self {
         Self::Diff { path: path.to_owned(), diff: cut(diff).to_owned() }
     }

@@ -7,6 +7,16 @@ use tenon_model::Image;
 use crate::{event::Update, policy::Decision};
 
 /// What a person asks for.
+///
+/// ```
+/// use tenon_agent::Prompt;
+/// use tenon_model::Image;
+///
+/// let words = Prompt::from("What is wrong in src/main.rs?");
+/// assert!(words.images.is_empty());
+/// let picture = Image { media_type: "image/png".into(), data: "iVBORw0KGgo=".into() };
+/// let shown = Prompt { text: "What is wrong here?".into(), images: vec![picture] };
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Prompt {
     /// The words.
@@ -16,6 +26,23 @@ pub struct Prompt {
 }
 
 /// A call that needs a person's yes.
+///
+/// ```
+/// use tenon_agent::{Action, Mode, Places, Question, Rules, decide};
+///
+/// let action = Action::Write { path: "notes.md".into(), protected: false };
+/// let question = Question {
+///     call_id: "call_1".into(),
+///     tool: "write_file".into(),
+///     subject: "notes.md".into(),
+///     decision: decide("write_file", &action, &Rules::default(), Mode::Ask, &Places::default()),
+/// };
+/// let Question { tool, subject, decision, .. } = &question;
+/// assert_eq!(
+///     format!("{tool} {subject}: {}. Run it?", decision.reason),
+///     "write_file notes.md: every change is asked about in ask mode. Run it?"
+/// );
+/// ```
 #[derive(Debug, Clone)]
 pub struct Question {
     /// The call.
@@ -29,6 +56,22 @@ pub struct Question {
 }
 
 /// What a person answers to a [`Question`].
+///
+/// ```
+/// use tenon_agent::Answer;
+///
+/// /// Reads what a person typed: `y`, nothing, or a word to the model.
+/// fn answer(line: &str) -> Answer {
+///     match line.trim() {
+///         "y" | "yes" => Answer::Allow,
+///         "" => Answer::Deny(None),
+///         words => Answer::Deny(Some(words.to_owned())),
+///     }
+/// }
+///
+/// assert_eq!(answer("y\n"), Answer::Allow);
+/// assert_eq!(answer("use a branch\n"), Answer::Deny(Some("use a branch".into())));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// Yes, this once.
@@ -41,6 +84,33 @@ pub enum Answer {
 
 /// Where a session is shown and who answers for it. The terminal, headless output and an
 /// embedding program each are one.
+///
+/// ```
+/// use std::sync::Mutex;
+///
+/// use tenon_agent::{Answer, FrontEnd, Live, Question, Update};
+///
+/// /// Keeps the prose as it comes and says no to whatever is asked.
+/// #[derive(Default)]
+/// struct Page(Mutex<String>);
+///
+/// #[async_trait::async_trait]
+/// impl FrontEnd for Page {
+///     fn update(&self, update: Update) {
+///         if let Update::Live(Live::TextDelta(text)) = update {
+///             self.0.lock().unwrap().push_str(&text);
+///         }
+///     }
+///
+///     async fn ask(&self, _question: Question) -> Answer {
+///         Answer::Deny(Some("only look, please".into()))
+///     }
+/// }
+///
+/// let page = Page::default();
+/// page.update(Update::Live(Live::TextDelta("Hello.".into())));
+/// assert_eq!(*page.0.lock().unwrap(), "Hello.");
+/// ```
 #[async_trait]
 pub trait FrontEnd: Send + Sync {
     /// Shows `update`. Called in order, from one task at a time; must not wait for the agent.

@@ -18,6 +18,22 @@ use crate::{
 
 /// The parts of an agent. [`AgentOptions::new`] fills in what most programs want; every field can
 /// be set before the agent is made.
+///
+/// ```
+/// # use tenon_agent::{AgentOptions, CoreToolOptions, Mode, TurnLimits, core_tools};
+/// # use std::sync::Arc;
+/// # use tenon_model::ScriptedProvider;
+/// # use tenon_sandbox::{Profile, Workspace};
+/// # let provider = Arc::new(ScriptedProvider::parse(r#"{"turns": [{"text": "Hello."}]}"#)?);
+/// # let workspace = Workspace::open(".".as_ref())?;
+/// # let sandbox = tenon_agent::Sandbox::new(Vec::new(), Profile::unconfined());
+/// let mut options = AgentOptions::new(provider, workspace, sandbox);
+/// options.tools = core_tools(CoreToolOptions::default());
+/// options.mode = Mode::Ask;
+/// options.limits = TurnLimits { steps_max: Some(20), ..TurnLimits::default() };
+/// options.system = format!("{}\n- Never touch the folder vendor.", options.system).into();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct AgentOptions {
     /// The model.
     pub provider: Arc<dyn Provider>,
@@ -68,6 +84,21 @@ pub(crate) struct OpeningText {
 impl AgentOptions {
     /// Returns the options of an agent that has no tools yet, writes no log, shows nothing, and
     /// works freely in `workspace`.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use tenon_agent::{AgentOptions, Sandbox};
+    /// use tenon_model::ScriptedProvider;
+    /// use tenon_sandbox::{Profile, Workspace};
+    ///
+    /// let provider = Arc::new(ScriptedProvider::parse(r#"{"turns": [{"text": "Hello."}]}"#)?);
+    /// let workspace = Workspace::open(".".as_ref())?;
+    /// let sandbox = Sandbox::new(Vec::new(), Profile::unconfined());
+    /// let options = AgentOptions::new(provider, workspace, sandbox);
+    /// assert!(options.tools.specs().is_empty() && options.log.is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(provider: Arc<dyn Provider>, workspace: Workspace, sandbox: Sandbox) -> Self {
         Self {
             provider,

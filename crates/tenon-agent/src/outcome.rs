@@ -5,6 +5,25 @@ use tenon_model::Usage;
 use crate::event::{EndReason, TurnEvent};
 
 /// How a turn ended.
+///
+/// ```
+/// # use tenon_agent::{Agent, AgentOptions, EndReason};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # use std::sync::Arc;
+/// # use tenon_model::ScriptedProvider;
+/// # use tenon_sandbox::{Profile, Workspace};
+/// # let provider = Arc::new(ScriptedProvider::parse(r#"{"turns": [{"text": "Hello."}]}"#)?);
+/// # let workspace = Workspace::open(".".as_ref())?;
+/// # let sandbox = tenon_agent::Sandbox::new(Vec::new(), Profile::unconfined());
+/// # let options = AgentOptions::new(provider, workspace, sandbox);
+/// let outcome = Agent::new(options)?.prompt("Say hello.", &Default::default()).await?;
+/// assert_eq!(outcome.reason, EndReason::Finished);
+/// assert_eq!((outcome.answer.as_str(), outcome.steps), ("Hello.", 1));
+/// assert_eq!(outcome.cost, None, "nobody knows what a script costs");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnOutcome {
     /// Why.

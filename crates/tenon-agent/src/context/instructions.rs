@@ -2,9 +2,36 @@
 
 /// The most bytes of instructions that are put in front of the first prompt: about 8,000 tokens,
 /// more than any well-kept file and less than what would crowd out the work.
+///
+/// ```
+/// use tenon_agent::{INSTRUCTIONS_BYTES_MAX, Instruction};
+///
+/// let text = "Run the tests.\n".repeat(10_000);
+/// let instruction = Instruction { source: "AGENTS.md".into(), text };
+/// // Worth a warning before the session starts: the model will not see all of it.
+/// assert!(instruction.text.len() > INSTRUCTIONS_BYTES_MAX);
+/// ```
 pub const INSTRUCTIONS_BYTES_MAX: usize = 32 * 1024;
 
 /// One file of instructions.
+///
+/// ```
+/// # use tenon_agent::{AgentOptions, Instruction};
+/// # use std::sync::Arc;
+/// # use tenon_model::ScriptedProvider;
+/// # use tenon_sandbox::{Profile, Workspace};
+/// # let provider = Arc::new(ScriptedProvider::parse(r#"{"turns": [{"text": "Hello."}]}"#)?);
+/// # let workspace = Workspace::open(".".as_ref())?;
+/// # let sandbox = tenon_agent::Sandbox::new(Vec::new(), Profile::unconfined());
+/// let instruction =
+///     |source: &str, text: &str| Instruction { source: source.into(), text: text.into() };
+/// let mut options = AgentOptions::new(provider, workspace, sandbox);
+/// options.instructions = vec![
+///     instruction("AGENTS.md", "Run `make check` after a change."),
+///     instruction("docs/AGENTS.md", "Wrap lines at 80 columns."),
+/// ];
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instruction {
     /// Where it comes from, for the model and for people: a path.

@@ -1,6 +1,14 @@
 //! What a call would touch, known before it runs.
 
 /// What a tool call would do, in the terms that rules speak of.
+///
+/// ```
+/// use tenon_agent::{Action, Mode, Places, Rules, decide};
+///
+/// let action = Action::Write { path: ".git/hooks/pre-commit".into(), protected: true };
+/// let decision = decide("write_file", &action, &Rules::default(), Mode::Auto, &Places::default());
+/// assert_eq!(decision.rule, "built-in: protected file");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// It reads files, or searches beneath folders.

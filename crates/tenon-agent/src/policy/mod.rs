@@ -20,6 +20,20 @@ pub use places::Places;
 pub use rule::{Origin, Rule, RuleError, Rules, Verdict};
 
 /// How much is asked.
+///
+/// ```
+/// use tenon_agent::{Action, Mode, Places, Rules, Verdict, decide};
+///
+/// let write = Action::Write { path: "a.txt".into(), protected: false };
+/// for (mode, verdict) in [
+///     (Mode::ReadOnly, Verdict::Deny),
+///     (Mode::Ask, Verdict::Ask),
+///     (Mode::Auto, Verdict::Allow),
+/// ] {
+///     let decision = decide("write_file", &write, &Rules::default(), mode, &Places::default());
+///     assert_eq!(decision.verdict, verdict);
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// Nothing is written and only commands that read are run.
@@ -32,6 +46,15 @@ pub enum Mode {
 }
 
 /// What is done with a call, and why.
+///
+/// ```
+/// use tenon_agent::{Action, Mode, Places, Rules, decide};
+///
+/// let write = Action::Write { path: "notes.md".into(), protected: false };
+/// let decision = decide("write_file", &write, &Rules::default(), Mode::Ask, &Places::default());
+/// assert_eq!(decision.rule, "mode: ask");
+/// assert_eq!(decision.flag.as_deref(), Some("--allow 'write_file(notes.md)'"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// Whether it runs.
@@ -60,6 +83,22 @@ impl Decision {
 }
 
 /// Decides what is done with a call of `tool`.
+///
+/// ```
+/// use tenon_agent::{Action, Mode, Origin, Places, Rule, Rules, Verdict, decide};
+///
+/// let places = Places { roots: vec!["/work".into()], cwd: "/work".into(), ..Places::default() };
+/// let rule = Rule::parse("bash(cargo test:*)", Verdict::Allow, Origin::Config)?;
+/// let rules: Rules = [rule].into_iter().collect();
+/// let verdict = |command: &str| {
+///     let action = Action::Run { command: command.into() };
+///     decide("bash", &action, &rules, Mode::Ask, &places).verdict
+/// };
+/// assert_eq!(verdict("cargo test --workspace"), Verdict::Allow);
+/// assert_eq!(verdict("cargo test && cargo publish"), Verdict::Ask);
+/// assert_eq!(verdict("rm -rf /"), Verdict::Deny);
+/// # Ok::<(), tenon_agent::RuleError>(())
+/// ```
 pub fn decide(tool: &str, action: &Action, rules: &Rules, mode: Mode, places: &Places) -> Decision {
     if let Action::Run { command } = action {
         return run::decide(tool, command, rules, mode, places);

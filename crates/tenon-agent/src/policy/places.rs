@@ -40,6 +40,24 @@ const SYSTEM: &[&str] = &[
 ];
 
 /// Where the session is: plain absolute paths.
+///
+/// A rule may speak of the home folder, which the agent learns here:
+///
+/// ```
+/// use tenon_agent::{Action, Mode, Origin, Places, Rule, Rules, Verdict, decide};
+///
+/// let places = Places {
+///     roots: vec!["/work".into()],
+///     home: "/home/ada".into(),
+///     cwd: "/work".into(),
+/// };
+/// let rule = Rule::parse("write_file(~/notes/**)", Verdict::Deny, Origin::Config)?;
+/// let rules: Rules = [rule].into_iter().collect();
+/// let action = Action::Write { path: "/home/ada/notes/today.md".into(), protected: false };
+/// let decision = decide("write_file", &action, &rules, Mode::Auto, &places);
+/// assert_eq!(decision.verdict, Verdict::Deny);
+/// # Ok::<(), tenon_agent::RuleError>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places {
     /// The folders of the workspace; the first is the main one.

@@ -11,6 +11,15 @@ use super::places::{Places, clean};
 use super::shell::{SimpleCommand, Word, launch};
 
 /// What is to be done with a call.
+///
+/// The stricter verdict is the greater one:
+///
+/// ```
+/// use tenon_agent::Verdict;
+///
+/// let several = [Verdict::Allow, Verdict::Deny, Verdict::Ask];
+/// assert_eq!(several.into_iter().max(), Some(Verdict::Deny));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -23,6 +32,19 @@ pub enum Verdict {
 }
 
 /// Where a rule was written.
+///
+/// It is what a refusal speaks of:
+///
+/// ```
+/// use tenon_agent::{Action, Mode, Origin, Places, Rule, Rules, Verdict, decide};
+///
+/// let rule = Rule::parse("web_search", Verdict::Deny, Origin::CommandLine)?;
+/// let rules: Rules = [rule].into_iter().collect();
+/// let action = Action::Other { subject: "rust".into() };
+/// let decision = decide("web_search", &action, &rules, Mode::Auto, &Places::default());
+/// assert_eq!(decision.reason, "--deny web_search forbids it");
+/// # Ok::<(), tenon_agent::RuleError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// In the user's configuration file.
@@ -32,6 +54,14 @@ pub enum Origin {
 }
 
 /// One rule.
+///
+/// ```
+/// use tenon_agent::{Origin, Rule, Verdict};
+///
+/// let rule = Rule::parse("bash( git  push:* )", Verdict::Ask, Origin::Config)?;
+/// assert_eq!(rule.to_string(), "bash(git push:*)");
+/// # Ok::<(), tenon_agent::RuleError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     tool: String,
@@ -41,6 +71,13 @@ pub struct Rule {
 }
 
 /// Why a text is not a rule.
+///
+/// ```
+/// use tenon_agent::{Origin, Rule, RuleError, Verdict};
+///
+/// let error = Rule::parse("bash(git push", Verdict::Allow, Origin::Config);
+/// assert_eq!(error, Err(RuleError::Unclosed("bash(git push".into())));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RuleError {
     /// The tool's name is missing or has other characters than letters, digits, `_`, `-` and `.`.
@@ -72,6 +109,21 @@ struct Wild {
 const COMMAND_TOOL: &str = "bash";
 
 /// All rules of a session, in the order in which they were given.
+///
+/// Whatever the order, deny comes before ask and ask before allow:
+///
+/// ```
+/// use tenon_agent::{Action, Mode, Origin, Places, Rule, Rules, Verdict, decide};
+///
+/// let rules: Rules = [("fetch", Verdict::Allow), ("fetch(*.internal)", Verdict::Deny)]
+///     .into_iter()
+///     .map(|(text, verdict)| Rule::parse(text, verdict, Origin::Config))
+///     .collect::<Result<_, _>>()?;
+/// let action = Action::Other { subject: "wiki.internal".into() };
+/// let decision = decide("fetch", &action, &rules, Mode::Auto, &Places::default());
+/// assert_eq!(decision.rule, "fetch(*.internal)");
+/// # Ok::<(), tenon_agent::RuleError>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
     rules: Vec<Rule>,
@@ -80,6 +132,16 @@ pub struct Rules {
 impl Rules {
     /// Adds a rule behind the others. Order decides only which one is named: deny comes before
     /// ask, ask before allow.
+    ///
+    /// ```
+    /// use tenon_agent::{Origin, Rule, Rules, Verdict};
+    ///
+    /// let mut rules = Rules::default();
+    /// for text in ["bash(cargo:*)", "edit_file(src/**)"] {
+    ///     rules.add(Rule::parse(text, Verdict::Allow, Origin::CommandLine)?);
+    /// }
+    /// # Ok::<(), tenon_agent::RuleError>(())
+    /// ```
     pub fn add(&mut self, rule: Rule) {
         self.rules.push(rule);
     }
@@ -100,6 +162,17 @@ impl Rule {
     ///
     /// Words are quoted as in a shell; an unquoted `*` stands for any text within a word. `:*` at
     /// the end lets further words follow. `TOOL` is the name of a tool, or `*` for all.
+    ///
+    /// ```
+    /// use tenon_agent::{Origin, Rule, Verdict};
+    ///
+    /// // A tool, a command as it stands, commands that begin so, files beneath a folder.
+    /// for text in ["web_search", "bash(make check)", "bash(git log:*)", "edit_file(src/**)"] {
+    ///     let rule = Rule::parse(text, Verdict::Allow, Origin::Config)?;
+    ///     assert_eq!(rule.to_string(), text);
+    /// }
+    /// # Ok::<(), tenon_agent::RuleError>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -26,6 +26,26 @@ const SYNC_EVERY: Duration = Duration::from_millis(200);
 const LINE_BYTES_MAX: usize = 64 << 20;
 
 /// An open log. Dropping it waits until everything is on the disk.
+///
+/// Given to an agent, it receives every event before anybody sees it:
+///
+/// ```
+/// # use tenon_agent::{Agent, AgentOptions, SessionLog, read_session};
+/// # use std::sync::Arc;
+/// # use tenon_model::ScriptedProvider;
+/// # use tenon_sandbox::{Profile, Workspace};
+/// # let provider = Arc::new(ScriptedProvider::parse(r#"{"turns": [{"text": "Hello."}]}"#)?);
+/// # let workspace = Workspace::open(".".as_ref())?;
+/// # let sandbox = tenon_agent::Sandbox::new(Vec::new(), Profile::unconfined());
+/// # let mut options = AgentOptions::new(provider, workspace, sandbox);
+/// let folder = tempfile::tempdir()?;
+/// let log = SessionLog::create(folder.path())?;
+/// let id = log.id().to_owned();
+/// options.log = Some(log);
+/// let agent = Agent::new(options)?;
+/// assert_eq!(read_session(folder.path(), &id)?.records.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct SessionLog {
     id: String,
@@ -37,6 +57,20 @@ pub struct SessionLog {
 }
 
 /// A session as it was read from its log.
+///
+/// ```
+/// use tenon_agent::{Session, SessionEvent, TurnEvent};
+///
+/// fn prompts(session: &Session) -> impl Iterator<Item = &str> {
+///     session.records.iter().filter_map(|record| match &record.event {
+///         SessionEvent::Turn(TurnEvent::UserMessage { prompt, .. }) => Some(prompt.as_str()),
+///         _ => None,
+///     })
+/// }
+///
+/// let session = Session { id: "20260101-120000-a1b2".into(), records: Vec::new(), skipped: 0 };
+/// assert_eq!(prompts(&session).next(), None);
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Session {
     /// The session's id.
@@ -48,6 +82,20 @@ pub struct Session {
 }
 
 /// One line of a list of sessions.
+///
+/// ```
+/// use tenon_agent::SessionSummary;
+///
+/// let summary = SessionSummary {
+///     id: "20260101-120000-a1b2".into(),
+///     started_ms: 1_767_268_800_000,
+///     workspace: "/work".into(),
+///     model: "scripted/demo".into(),
+///     prompt: "Add a docstring".into(),
+/// };
+/// let line = format!("{}  {}  {}", summary.id, summary.model, summary.prompt);
+/// assert_eq!(line, "20260101-120000-a1b2  scripted/demo  Add a docstring");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionSummary {
     /// The session's id.
@@ -63,6 +111,20 @@ pub struct SessionSummary {
 }
 
 /// The log could not be written or read; the source is what the file system said.
+///
+/// ```
+/// use std::error::Error;
+///
+/// use tenon_agent::read_session;
+///
+/// let folder = tempfile::tempdir()?;
+/// if let Err(error) = read_session(folder.path(), "20260101-120000-a1b2") {
+///     assert!(error.to_string().starts_with("the session log /"));
+///     let cause = error.source().map(ToString::to_string);
+///     assert!(cause.is_some_and(|cause| cause.contains("No such file")));
+/// }
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[error("the session log {} cannot be used", path.display())]
 pub struct LogError {
@@ -73,6 +135,15 @@ pub struct LogError {
 impl SessionLog {
     /// Creates the log of a new session in `folder`, which is made with mode 0700 if it is
     /// missing. The id begins with the time in UTC, so that names sort by age.
+    ///
+    /// ```
+    /// use tenon_agent::SessionLog;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let log = SessionLog::create(&folder.path().join("sessions"))?;
+    /// assert!(folder.path().join("sessions").join(format!("{}.jsonl", log.id())).exists());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// Whatever the file system says.
@@ -146,6 +217,17 @@ impl Drop for SessionLog {
 
 /// Reads the log of session `id` in `folder`.
 ///
+/// ```
+/// use tenon_agent::read_session;
+///
+/// let folder = tempfile::tempdir()?;
+/// let log = "{\"time_ms\":5,\"type\":\"notice\",\"text\":\"Hello.\"}\n{\"time_ms\":6,\"ty";
+/// std::fs::write(folder.path().join("20260101-120000-a1b2.jsonl"), log)?;
+/// let session = read_session(folder.path(), "20260101-120000-a1b2")?;
+/// assert_eq!((session.records.len(), session.skipped), (1, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// If there is no such log or it cannot be read. Damaged lines are skipped and counted.
 pub fn read(folder: &Path, id: &str) -> Result<Session, LogError> {
@@ -172,6 +254,19 @@ pub fn read(folder: &Path, id: &str) -> Result<Session, LogError> {
 
 /// Lists the sessions in `folder`, newest first. Files that are no log are left out; a folder
 /// that does not exist has none.
+///
+/// ```
+/// use tenon_agent::list_sessions;
+///
+/// let folder = tempfile::tempdir()?;
+/// let log = r#"{"time_ms":5,"type":"session_started","version":1,"session":"one",
+///     "workspace":["/work"],"model":"scripted/demo","tenon":"0.1.0"}"#;
+/// std::fs::write(folder.path().join("one.jsonl"), log.replace('\n', ""))?;
+/// let sessions = list_sessions(folder.path())?;
+/// assert_eq!((sessions.len(), sessions[0].model.as_str()), (1, "scripted/demo"));
+/// assert!(list_sessions(&folder.path().join("nowhere"))?.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// If the folder cannot be listed.

@@ -22,12 +22,33 @@ const ALIASES: &[(&str, &[&str])] = &[
 const SHOWN_CHARS_MAX: usize = 60;
 
 /// What is wrong with the arguments of a call.
+///
+/// ```
+/// use serde_json::json;
+/// use tenon_agent::{CoreToolOptions, core_tools};
+/// use tenon_sandbox::Workspace;
+///
+/// let tools = core_tools(CoreToolOptions::default());
+/// let bash = tools.get("bash").ok_or("no such tool")?;
+/// if let Err(error) = bash.prepare(&json!({"command": 5}), &Workspace::open(".".as_ref())?) {
+///     let text = "invalid arguments: `command` must be a string, got number 5";
+///     assert_eq!(error.to_string(), text);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("invalid arguments: {0}")]
 pub struct ArgumentError(String);
 
 impl ArgumentError {
     /// Returns the error that says `message`: the field, what was expected and what came.
+    ///
+    /// ```
+    /// use tenon_agent::ArgumentError;
+    ///
+    /// let error = ArgumentError::new("`city` must be a string, got number 5");
+    /// assert_eq!(error.to_string(), "invalid arguments: `city` must be a string, got number 5");
+    /// ```
     pub fn new(message: impl Into<String>) -> Self {
         Self(message.into())
     }

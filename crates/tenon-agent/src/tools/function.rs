@@ -6,6 +6,24 @@ use super::tool::{Effect, Tool, ToolContext, ToolOutput};
 
 /// Returns a tool that calls `run` with its checked arguments. It counts as writing, so it never
 /// runs beside another call; implement [`Tool`] for a tool that reads, waits or watches.
+///
+/// ```
+/// use schemars::JsonSchema;
+/// use serde::Deserialize;
+/// use tenon_agent::{Tools, tool};
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Fetch {
+///     /// The number of the ticket, without `#`.
+///     number: u32,
+/// }
+///
+/// let ticket = tool("ticket", "Reads a ticket of our tracker.", |args: Fetch| match args.number {
+///     1 => Ok("The door squeaks.".to_owned()),
+///     number => Err(format!("there is no ticket {number}")),
+/// });
+/// let tools = Tools::new().with(ticket);
+/// ```
 pub fn tool<A>(
     name: &str,
     description: &str,

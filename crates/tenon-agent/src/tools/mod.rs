@@ -30,6 +30,15 @@ pub(crate) const RESULT_CHARS_MAX: usize = 50_000;
 const NEAREST_MAX: usize = 3;
 
 /// What the core tools leave open.
+///
+/// ```
+/// use tenon_agent::{CoreToolOptions, core_tools};
+///
+/// let usual = CoreToolOptions::default();
+/// assert_eq!((usual.result_chars_max, usual.bash_output_chars_max), (50_000, 10_000));
+/// assert_eq!((usual.bash_timeout_default_s, usual.bash_timeout_max_s), (120, 600));
+/// let patient = core_tools(CoreToolOptions { bash_timeout_max_s: 7_200, ..usual });
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CoreToolOptions {
     /// Edits and globs do what was probably meant, for models that cannot mend a refusal.
@@ -57,6 +66,14 @@ impl Default for CoreToolOptions {
 }
 
 /// Returns the tools that every session has.
+///
+/// ```
+/// use tenon_agent::{CoreToolOptions, core_tools};
+///
+/// let specs = core_tools(CoreToolOptions::default()).specs();
+/// let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
+/// assert_eq!(names, ["read_file", "write_file", "edit_file", "grep", "glob", "bash"]);
+/// ```
 pub fn core_tools(options: CoreToolOptions) -> Tools {
     Tools::new()
         .with(read_file::ReadFile { chars_max: options.result_chars_max })
@@ -72,6 +89,15 @@ pub fn core_tools(options: CoreToolOptions) -> Tools {
 }
 
 /// The tools of a session, in the order in which the model sees them.
+///
+/// ```
+/// use serde_json::Value;
+/// use tenon_agent::{CoreToolOptions, core_tools, tool};
+///
+/// let deploy = tool::<Value>("deploy", "Deploys the site.", |_| Ok("It is live.".into()));
+/// let tools = core_tools(CoreToolOptions::default()).with(deploy);
+/// assert_eq!(tools.specs().len(), 7);
+/// ```
 #[derive(Clone, Default)]
 pub struct Tools {
     tools: Vec<Arc<dyn AnyTool>>,
@@ -80,17 +106,45 @@ pub struct Tools {
 
 impl Tools {
     /// Returns an empty map.
+    ///
+    /// ```
+    /// use tenon_agent::Tools;
+    ///
+    /// // A model without tools can only talk.
+    /// assert!(Tools::new().specs().is_empty());
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Adds `tool`; one of the same name is replaced and keeps its place.
+    ///
+    /// ```
+    /// use serde_json::Value;
+    /// use tenon_agent::{CoreToolOptions, core_tools, tool};
+    ///
+    /// // The model's `bash` is now ours, in the place of the built-in one.
+    /// let bash = tool::<Value>("bash", "Says no.", |_| Err("there is no shell here".into()));
+    /// let tools = core_tools(CoreToolOptions::default()).with(bash);
+    /// assert_eq!(tools.specs().len(), 6);
+    /// ```
     #[must_use]
     pub fn with(self, tool: impl Tool) -> Self {
         self.with_any(Arc::new(tool))
     }
 
     /// Adds a tool that is shared or not typed; one of the same name is replaced.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use serde_json::Value;
+    /// use tenon_agent::{AnyTool, Tools, tool};
+    ///
+    /// let clock: Arc<dyn AnyTool> = Arc::new(tool::<Value>("clock", "Tells it.", |_| Ok("9:00".into())));
+    /// // One clock for two agents.
+    /// let tools = [Tools::new().with_any(Arc::clone(&clock)), Tools::new().with_any(clock)];
+    /// ```
     #[must_use]
     pub fn with_any(mut self, tool: Arc<dyn AnyTool>) -> Self {
         let name = tool.name().to_owned();
@@ -105,11 +159,28 @@ impl Tools {
     }
 
     /// Returns the tool called `name`.
+    ///
+    /// ```
+    /// use tenon_agent::{CoreToolOptions, core_tools};
+    ///
+    /// let tools = core_tools(CoreToolOptions::default());
+    /// assert!(tools.get("bash").is_some());
+    /// assert!(tools.get("Bash").is_none());
+    /// ```
     pub fn get(&self, name: &str) -> Option<&Arc<dyn AnyTool>> {
         self.by_name.get(name).and_then(|index| self.tools.get(*index))
     }
 
     /// Returns the tools as the model sees them.
+    ///
+    /// ```
+    /// use tenon_agent::{CoreToolOptions, core_tools};
+    ///
+    /// let bash = core_tools(CoreToolOptions::default()).specs().pop().ok_or("no tools")?;
+    /// assert_eq!(bash.name, "bash");
+    /// assert_eq!(bash.schema["properties"]["command"]["type"], "string");
+    /// # Ok::<(), &str>(())
+    /// ```
     pub fn specs(&self) -> Vec<ToolSpec> {
         self.tools.iter().map(|tool| tool.spec()).collect()
     }

@@ -19,6 +19,49 @@ use crate::{event::View, policy::Action};
 
 /// A tool with typed arguments. Implement this; the map, dispatch, argument checks, approvals and
 /// the box on the screen follow from it.
+///
+/// ```
+/// use schemars::JsonSchema;
+/// use serde::Deserialize;
+/// use tenon_agent::{Effect, Tool, ToolContext, ToolOutput, Tools};
+///
+/// /// Counts the lines of a file.
+/// struct CountLines;
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct CountLinesArgs {
+///     /// The file, relative to the workspace.
+///     path: String,
+/// }
+///
+/// impl Tool for CountLines {
+///     type Args = CountLinesArgs;
+///
+///     fn name(&self) -> &str {
+///         "count_lines"
+///     }
+///
+///     fn description(&self) -> &str {
+///         "Counts the lines of a file."
+///     }
+///
+///     fn effect(&self, _args: &CountLinesArgs) -> Effect {
+///         Effect::Read
+///     }
+///
+///     fn subject(&self, args: &CountLinesArgs) -> String {
+///         args.path.clone()
+///     }
+///
+///     async fn run(&self, args: CountLinesArgs, context: &ToolContext) -> Result<ToolOutput, String> {
+///         let bytes = context.workspace.read(&args.path, 1 << 20).map_err(|e| e.to_string())?;
+///         let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
+///         Ok(ToolOutput::text(format!("{lines} lines")))
+///     }
+/// }
+///
+/// assert_eq!(Tools::new().with(CountLines).specs()[0].name, "count_lines");
+/// ```
 pub trait Tool: Send + Sync + 'static {
     /// The arguments. Doc comments of the fields are what the model reads.
     type Args: DeserializeOwned + JsonSchema + Send + 'static;
@@ -36,6 +79,36 @@ pub trait Tool: Send + Sync + 'static {
     fn subject(&self, args: &Self::Args) -> String;
 
     /// Returns what a call with `args` would touch, for the policy.
+    ///
+    /// A tool that touches files says so, and rules such as `count_lines(secrets/**)` hold for it:
+    ///
+    /// ```
+    /// # use schemars::JsonSchema;
+    /// # use serde::Deserialize;
+    /// # use tenon_agent::{Action, Effect, Tool, ToolContext, ToolOutput};
+    /// # use tenon_sandbox::Workspace;
+    /// # #[derive(Deserialize, JsonSchema)]
+    /// # struct CountLinesArgs { path: String }
+    /// # struct CountLines;
+    /// impl Tool for CountLines {
+    ///     # type Args = CountLinesArgs;
+    ///     # fn name(&self) -> &str { "count_lines" }
+    ///     # fn description(&self) -> &str { "" }
+    ///     # fn effect(&self, _args: &CountLinesArgs) -> Effect { Effect::Read }
+    ///     # fn subject(&self, args: &CountLinesArgs) -> String { args.path.clone() }
+    ///     # async fn run(&self, _: CountLinesArgs, _: &ToolContext) -> Result<ToolOutput, String> {
+    ///     #     Err(String::new())
+    ///     # }
+    ///     fn action(&self, args: &CountLinesArgs, _workspace: &Workspace) -> Action {
+    ///         Action::Read { paths: vec![args.path.clone()] }
+    ///     }
+    ///     // The other methods as above.
+    /// }
+    /// let workspace = Workspace::open(".".as_ref())?;
+    /// let action = CountLines.action(&CountLinesArgs { path: "a.txt".into() }, &workspace);
+    /// assert_eq!(action, Action::Read { paths: vec!["a.txt".into()] });
+    /// # Ok::<(), tenon_sandbox::FileError>(())
+    /// ```
     fn action(&self, args: &Self::Args, _workspace: &Workspace) -> Action {
         Action::Other { subject: self.subject(args) }
     }
@@ -49,6 +122,19 @@ pub trait Tool: Send + Sync + 'static {
 }
 
 /// What a call may do, known from its arguments.
+///
+/// ```
+/// use serde_json::json;
+/// use tenon_agent::{CoreToolOptions, Effect, core_tools};
+/// use tenon_sandbox::Workspace;
+///
+/// let (tools, workspace) = (core_tools(CoreToolOptions::default()), Workspace::open(".".as_ref())?);
+/// let bash = tools.get("bash").ok_or("no such tool")?;
+/// // The arguments decide: a command that surely only reads may run beside others.
+/// assert_eq!(bash.prepare(&json!({"command": "ls -l"}), &workspace)?.effect, Effect::Read);
+/// assert_eq!(bash.prepare(&json!({"command": "make"}), &workspace)?.effect, Effect::Run);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
@@ -61,6 +147,17 @@ pub enum Effect {
 }
 
 /// What a call gives back.
+///
+/// ```
+/// use tenon_agent::ToolOutput;
+///
+/// fn divide(a: f64, b: f64) -> ToolOutput {
+///     if b == 0.0 { ToolOutput::error("b is 0") } else { ToolOutput::text((a / b).to_string()) }
+/// }
+///
+/// assert_eq!(divide(1.0, 2.0).content, "0.5");
+/// assert!(divide(1.0, 0.0).is_error);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolOutput {
     /// What the model reads.
@@ -72,6 +169,29 @@ pub struct ToolOutput {
 }
 
 /// Everything that a running call gets.
+///
+/// Tests of a tool make one themselves:
+///
+/// ```
+/// use serde_json::{Value, json};
+/// use tenon_agent::{Progress, Sandbox, Tool, ToolContext, ToolOutput, tool};
+/// use tenon_sandbox::{Profile, Workspace};
+/// use tokio_util::sync::CancellationToken;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let folder = tempfile::tempdir()?;
+/// let context = ToolContext {
+///     workspace: Workspace::open(folder.path())?,
+///     sandbox: Sandbox::new(Vec::new(), Profile::unconfined()),
+///     cancel: CancellationToken::new(),
+///     progress: Progress::silent(),
+/// };
+/// let greet = tool::<Value>("greet", "Greets.", |_| Ok("Hello.".into()));
+/// assert_eq!(greet.run(json!({}), &context).await, Ok(ToolOutput::text("Hello.")));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct ToolContext {
     /// The only way to files.
@@ -85,6 +205,29 @@ pub struct ToolContext {
 }
 
 /// What a command of this session starts with.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use tenon_agent::Sandbox;
+/// use tenon_sandbox::{CommandLimits, Exit, Profile, Workspace};
+/// use tokio_util::sync::CancellationToken;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let environment = vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())];
+/// let sandbox = Sandbox::new(environment, Profile::unconfined());
+/// let limits = CommandLimits {
+///     timeout: Duration::from_secs(10),
+///     output_bytes_max: 10_000,
+///     spill: None,
+/// };
+/// let command = sandbox.command(&Workspace::open(".".as_ref())?, "exit 3".into(), limits);
+/// let output = command.run(&CancellationToken::new(), &mut |_stream, _text| {}).await?;
+/// assert_eq!(output.exit, Exit::Code(3));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Sandbox {
     environment: Arc<[(OsString, OsString)]>,
@@ -92,10 +235,71 @@ pub struct Sandbox {
 }
 
 /// Shows output of a running call; cheap to clone.
+///
+/// ```
+/// use std::sync::{Arc, Mutex};
+///
+/// use tenon_agent::Progress;
+///
+/// let shown = Arc::new(Mutex::new(String::new()));
+/// let screen = Arc::clone(&shown);
+/// let progress = Progress::new(move |text| screen.lock().unwrap().push_str(text));
+/// progress.show("1 of 2\n");
+/// progress.show("2 of 2\n");
+/// assert_eq!(*shown.lock().unwrap(), "1 of 2\n2 of 2\n");
+/// ```
 #[derive(Clone)]
 pub struct Progress(Arc<dyn Fn(&str) + Send + Sync>);
 
 /// A tool as the map holds it: any arguments, checked at the call.
+///
+/// Implement it for a tool whose arguments are known only at run time, such as a plugin's; for any
+/// other, implement [`Tool`], which makes it one of these.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use serde_json::{Value, json};
+/// use tenon_agent::{
+///     Action, AnyTool, ArgumentError, Effect, PreparedCall, ToolContext, ToolOutput, Tools,
+/// };
+/// use tenon_model::ToolSpec;
+/// use tenon_sandbox::Workspace;
+///
+/// struct Plugin(ToolSpec);
+///
+/// #[async_trait::async_trait]
+/// impl AnyTool for Plugin {
+///     fn name(&self) -> &str {
+///         &self.0.name
+///     }
+///
+///     fn spec(&self) -> ToolSpec {
+///         self.0.clone()
+///     }
+///
+///     fn prepare(&self, arguments: &Value, _: &Workspace) -> Result<PreparedCall, ArgumentError> {
+///         let Some(city) = arguments["city"].as_str() else {
+///             return Err(ArgumentError::new("`city` is required (a string)"));
+///         };
+///         Ok(PreparedCall {
+///             arguments: arguments.clone(),
+///             effect: Effect::Read,
+///             action: Action::Other { subject: city.into() },
+///             subject: city.into(),
+///         })
+///     }
+///
+///     async fn run(&self, arguments: Value, _: &ToolContext) -> ToolOutput {
+///         ToolOutput::text(format!("Rain, given {arguments}."))
+///     }
+/// }
+///
+/// let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
+/// let description = "Tells the weather.".into();
+/// let plugin = Plugin(ToolSpec { name: "weather".into(), description, schema });
+/// let tools = Tools::new().with_any(Arc::new(plugin));
+/// ```
 #[async_trait]
 pub trait AnyTool: Send + Sync {
     /// Returns the name by which the model calls the tool.
@@ -119,6 +323,20 @@ pub trait AnyTool: Send + Sync {
 }
 
 /// A call whose arguments are in order.
+///
+/// ```
+/// use serde_json::json;
+/// use tenon_agent::{Action, CoreToolOptions, core_tools};
+/// use tenon_sandbox::Workspace;
+///
+/// let tools = core_tools(CoreToolOptions::default());
+/// let tool = tools.get("read_file").ok_or("no such tool")?;
+/// let arguments = json!({"file_path": "a.rs", "limit": "5"});
+/// let call = tool.prepare(&arguments, &Workspace::open(".".as_ref())?)?;
+/// assert_eq!(call.arguments, json!({"path": "a.rs", "limit": 5}));
+/// assert_eq!(call.action, Action::Read { paths: vec!["a.rs".into()] });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct PreparedCall {
     /// The arguments with aliases replaced.
@@ -133,16 +351,38 @@ pub struct PreparedCall {
 
 impl ToolOutput {
     /// Returns an output that the model and people read alike.
+    ///
+    /// ```
+    /// use tenon_agent::ToolOutput;
+    ///
+    /// let output = ToolOutput::text("3 files match.");
+    /// assert!(!output.is_error);
+    /// ```
     pub fn text(content: impl Into<String>) -> Self {
         Self { content: content.into(), is_error: false, view: None }
     }
 
     /// Returns an error that the model can act on. `content` gets `Error: ` in front.
+    ///
+    /// ```
+    /// use tenon_agent::ToolOutput;
+    ///
+    /// let output = ToolOutput::error("there is no ticket 7. Nearest: 6, 8");
+    /// assert_eq!(output.content, "Error: there is no ticket 7. Nearest: 6, 8");
+    /// ```
     pub fn error(message: impl std::fmt::Display) -> Self {
         Self { content: format!("Error: {message}"), is_error: true, view: None }
     }
 
     /// Sets how people see it.
+    ///
+    /// ```
+    /// use tenon_agent::{ToolOutput, View};
+    ///
+    /// // The model reads one line, people see what changed.
+    /// let view = View::diff("a.txt", "@@ -1 +1 @@\n-one\n+two\n");
+    /// let output = ToolOutput::text("Edited a.txt.").with_view(view);
+    /// ```
     #[must_use]
     pub fn with_view(mut self, view: View) -> Self {
         self.view = Some(view);
@@ -153,11 +393,36 @@ impl ToolOutput {
 impl Sandbox {
     /// Returns a sandbox whose commands start with `environment` (already reduced to what is
     /// allowed) under `profile`.
+    ///
+    /// ```
+    /// use tenon_agent::Sandbox;
+    /// use tenon_sandbox::{Profile, child_environment};
+    ///
+    /// let parent = [("LANG".into(), "C".into()), ("OPENAI_API_KEY".into(), "sk-1".into())];
+    /// let environment = child_environment(parent.into_iter(), &[]);
+    /// assert!(environment.iter().all(|(name, _)| name != "OPENAI_API_KEY"));
+    /// let sandbox = Sandbox::new(environment, Profile::unconfined());
+    /// ```
     pub fn new(environment: Vec<(OsString, OsString)>, profile: Profile) -> Self {
         Self { environment: environment.into(), profile }
     }
 
     /// Returns a command that runs `script` with bash in the workspace's root.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use tenon_agent::Sandbox;
+    /// use tenon_sandbox::{CommandLimits, Profile, Workspace};
+    ///
+    /// let sandbox = Sandbox::new(Vec::new(), Profile::unconfined());
+    /// let workspace = Workspace::open(".".as_ref())?;
+    /// let timeout = Duration::from_secs(60);
+    /// let limits = CommandLimits { timeout, output_bytes_max: 10_000, spill: None };
+    /// let command = sandbox.command(&workspace, "make check".into(), limits);
+    /// assert_eq!(command.folder, workspace.root());
+    /// # Ok::<(), tenon_sandbox::FileError>(())
+    /// ```
     pub fn command(&self, workspace: &Workspace, script: String, limits: CommandLimits) -> Command {
         Command {
             script,
@@ -171,16 +436,41 @@ impl Sandbox {
 
 impl Progress {
     /// Returns a progress that calls `show` with each piece of output.
+    ///
+    /// ```
+    /// use tenon_agent::Progress;
+    ///
+    /// let progress = Progress::new(|text| eprint!("{text}"));
+    /// progress.show("half of it is done\n");
+    /// ```
     pub fn new(show: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self(Arc::new(show))
     }
 
     /// Returns a progress that shows nothing.
+    ///
+    /// ```
+    /// use tenon_agent::Progress;
+    ///
+    /// Progress::silent().show("nobody sees this");
+    /// ```
     pub fn silent() -> Self {
         Self::new(|_| {})
     }
 
     /// Shows `text`.
+    ///
+    /// ```
+    /// use tenon_agent::Progress;
+    ///
+    /// fn copy(lines: &[&str], progress: &Progress) {
+    ///     for (index, line) in lines.iter().enumerate() {
+    ///         progress.show(&format!("{}/{}: {line}\n", index + 1, lines.len()));
+    ///     }
+    /// }
+    ///
+    /// copy(&["a", "b"], &Progress::silent());
+    /// ```
     pub fn show(&self, text: &str) {
         (self.0)(text);
     }

@@ -9,6 +9,13 @@ use crate::event::EndReason;
 const STEPS_MAX: u32 = 2_000;
 
 /// The limits of one turn; `None` is no limit. By default only the steps have one.
+///
+/// ```
+/// use tenon_agent::TurnLimits;
+///
+/// assert_eq!(TurnLimits::default().steps_max, Some(2_000));
+/// let limits = TurnLimits { tokens_max: Some(200_000), ..TurnLimits::default() };
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TurnLimits {
     /// The most model requests.
