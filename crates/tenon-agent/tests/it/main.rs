@@ -4,6 +4,7 @@
 
 mod calls;
 mod commands;
+mod examples;
 mod log;
 mod own_tool;
 mod support;
