@@ -9,6 +9,7 @@ mod clean;
 mod command;
 mod environment;
 mod linux;
+mod network;
 mod output;
 mod profile;
 mod spill;
@@ -18,6 +19,11 @@ pub use clean::{Cleaner, clean_bytes};
 pub use command::{Command, CommandError, CommandLimits, Exit, Output, signal_name};
 pub use environment::child_environment;
 pub use linux::probe::{Kernel, confines_writes, probe};
+pub use network::{
+    HostError, HostRule, NetworkEvent, NetworkGrant, NetworkMark, NetworkOutcome, Proxy,
+    ProxyLimits, ProxyOptions, Refusal, Resolve, Resolving, SystemResolver, UpstreamError,
+    UpstreamProxy,
+};
 pub use output::{CleanText, OutputBuffer, Piece, Stream};
 pub use profile::{Network, Profile};
 pub use spill::{SPILL_BYTES_MAX, SpillFile, SpillTarget};

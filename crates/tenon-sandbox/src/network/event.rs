@@ -1,0 +1,274 @@
+//! What a command tried to reach and what became of it, for the log and for results.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use super::host::{Host, HostRule, Target};
+
+/// Most hosts of which the last attempt is remembered; the oldest goes first. A command that tries
+/// more is not looking for one that somebody could allow.
+const REMEMBERED_MAX: usize = 256;
+/// Longest text that is kept of a host that is none, in characters.
+const ASKED_CHARS_MAX: usize = 255;
+
+/// One attempt of a command to reach a host. `Display` is the sentence for people and models.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NetworkEvent {
+    /// The host as it was asked for, in small letters; of a request that could not be read the
+    /// printable part of what stood there, which may be nothing.
+    pub host: String,
+    /// The port, if the request could be read.
+    pub port: Option<u16>,
+    /// What became of it.
+    pub outcome: NetworkOutcome,
+}
+
+/// What became of an attempt to reach a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NetworkOutcome {
+    /// A rule allows it. Told before the host is resolved; a refusal or failure may follow.
+    Allowed {
+        /// The rule.
+        by: HostRule,
+    },
+    /// It was not let through.
+    Refused(Refusal),
+    /// It was allowed and could not be reached.
+    Failed {
+        /// What happened.
+        reason: String,
+    },
+}
+
+/// Why an attempt was not let through.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// No rule allows this host on this port.
+    NoRule,
+    /// A rule denies it.
+    Denied {
+        /// The rule.
+        by: HostRule,
+    },
+    /// The host is or resolves to an address that is not part of the public internet.
+    NotPublic {
+        /// The address.
+        address: IpAddr,
+    },
+    /// The TLS handshake names another host than the one that was asked for.
+    OtherServerName {
+        /// The host that it names.
+        name: String,
+    },
+    /// What was sent to port 443 is not the beginning of TLS.
+    NotTls,
+    /// The request is not one that the proxy takes.
+    Malformed {
+        /// What is wrong with it.
+        what: &'static str,
+    },
+}
+
+impl NetworkEvent {
+    pub(super) fn of(target: &Target, outcome: NetworkOutcome) -> Self {
+        Self { host: target.host.to_string(), port: Some(target.port), outcome }
+    }
+
+    /// Returns the event of a request that could not be read. `asked` is text of the command's.
+    pub(super) fn malformed(asked: &[u8], what: &'static str) -> Self {
+        let shown = asked.iter().take(ASKED_CHARS_MAX);
+        let shown = shown.map(|byte| if byte.is_ascii_graphic() { char::from(*byte) } else { '?' });
+        Self {
+            host: shown.collect(),
+            port: None,
+            outcome: NetworkOutcome::Refused(Refusal::Malformed { what }),
+        }
+    }
+
+    /// Returns whether the attempt was not let through.
+    #[must_use]
+    pub fn is_blocked(&self) -> bool {
+        matches!(self.outcome, NetworkOutcome::Refused(_))
+    }
+
+    /// Returns the rule that would let it through, as `--net` takes it, if there is one.
+    #[must_use]
+    pub fn rule_needed(&self) -> Option<HostRule> {
+        let port = self.port?;
+        match &self.outcome {
+            NetworkOutcome::Refused(Refusal::NoRule) => {
+                let host = Host::parse(&self.host).ok()?;
+                let usual = matches!(host, Host::Name(_)) && matches!(port, 80 | 443);
+                Some(HostRule::exactly(host, (!usual).then_some(port)))
+            }
+            NetworkOutcome::Refused(Refusal::NotPublic { address }) => {
+                Some(HostRule::exactly(Host::Address(*address), Some(port)))
+            }
+            NetworkOutcome::Allowed { .. }
+            | NetworkOutcome::Refused(_)
+            | NetworkOutcome::Failed { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for NetworkEvent {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verb = match &self.outcome {
+            NetworkOutcome::Allowed { .. } => "allowed",
+            NetworkOutcome::Refused(_) => "blocked",
+            NetworkOutcome::Failed { .. } => "failed",
+        };
+        write!(formatter, "{verb}: ")?;
+        match (self.host.as_str(), self.port) {
+            ("", _) => formatter.write_str("a request")?,
+            (host, Some(port)) => write!(formatter, "{host}:{port}")?,
+            (host, None) => formatter.write_str(host)?,
+        }
+        match &self.outcome {
+            NetworkOutcome::Allowed { by } => write!(formatter, " (by {by})"),
+            NetworkOutcome::Refused(refusal) => write!(formatter, " ({refusal}{})", Hint(self)),
+            NetworkOutcome::Failed { reason } => write!(formatter, " ({reason})"),
+        }
+    }
+}
+
+/// The end of the sentence that says what would help.
+struct Hint<'a>(&'a NetworkEvent);
+
+impl fmt::Display for Hint<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.rule_needed() {
+            Some(rule) => write!(formatter, "; --net {rule} would"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoRule => formatter.write_str("no rule allows it"),
+            Self::Denied { by } => write!(formatter, "the rule {by} denies it"),
+            Self::NotPublic { address } => {
+                write!(formatter, "{address} is not a public address and no rule allows it")
+            }
+            Self::OtherServerName { name } => {
+                write!(formatter, "its TLS handshake names {name} instead")
+            }
+            Self::NotTls => formatter.write_str("on port 443 only TLS is let through"),
+            Self::Malformed { what } => formatter.write_str(what),
+        }
+    }
+}
+
+/// A moment in the life of a proxy, to ask later what happened since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NetworkMark(u64);
+
+/// The last attempt at each host, in the order in which they were made.
+#[derive(Debug, Default)]
+pub(super) struct Record {
+    attempts_total: u64,
+    last: Vec<(u64, NetworkEvent)>,
+}
+
+impl Record {
+    pub(super) fn mark(&self) -> NetworkMark {
+        NetworkMark(self.attempts_total)
+    }
+
+    pub(super) fn add(&mut self, event: NetworkEvent) {
+        self.attempts_total += 1;
+        self.last.retain(|(_, old)| (&old.host, old.port) != (&event.host, event.port));
+        if self.last.len() >= REMEMBERED_MAX {
+            self.last.remove(0);
+        }
+        self.last.push((self.attempts_total, event));
+    }
+
+    pub(super) fn blocked_since(&self, mark: NetworkMark) -> Vec<NetworkEvent> {
+        let since = self.last.iter().filter(|(number, _)| *number > mark.0);
+        since.map(|(_, event)| event).filter(|event| event.is_blocked()).cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(target: &str, refusal: Refusal) -> NetworkEvent {
+        let target = Target::parse(target, None).unwrap();
+        NetworkEvent::of(&target, NetworkOutcome::Refused(refusal))
+    }
+
+    #[test]
+    fn the_sentence_names_the_host_and_what_would_help() {
+        let by = || "*.example.com".parse().unwrap();
+        let not_public = || Refusal::NotPublic { address: "10.0.0.5".parse().unwrap() };
+        let target = Target::parse("example.com:443", None).unwrap();
+        for (event, expected) in [
+            (
+                refused("Example.com:443", Refusal::NoRule),
+                "blocked: example.com:443 (no rule allows it; --net example.com would)",
+            ),
+            (
+                refused("example.com:8443", Refusal::NoRule),
+                "blocked: example.com:8443 (no rule allows it; --net example.com:8443 would)",
+            ),
+            (
+                refused("[::1]:80", Refusal::NoRule),
+                "blocked: [::1]:80 (no rule allows it; --net [::1]:80 would)",
+            ),
+            (
+                refused("intra.example.com:443", not_public()),
+                "blocked: intra.example.com:443 (10.0.0.5 is not a public address and no rule \
+                 allows it; --net 10.0.0.5:443 would)",
+            ),
+            (
+                refused("bad.example.com:443", Refusal::Denied { by: by() }),
+                "blocked: bad.example.com:443 (the rule *.example.com denies it)",
+            ),
+            (
+                refused("example.com:443", Refusal::OtherServerName { name: "evil.org".into() }),
+                "blocked: example.com:443 (its TLS handshake names evil.org instead)",
+            ),
+            (
+                NetworkEvent::malformed(b"a@b\x1b[31m", "the host is no host"),
+                "blocked: a@b?[31m (the host is no host)",
+            ),
+            (NetworkEvent::malformed(b"", "not HTTP"), "blocked: a request (not HTTP)"),
+            (
+                NetworkEvent::of(&target, NetworkOutcome::Allowed { by: by() }),
+                "allowed: example.com:443 (by *.example.com)",
+            ),
+            (
+                NetworkEvent::of(&target, NetworkOutcome::Failed { reason: "timed out".into() }),
+                "failed: example.com:443 (timed out)",
+            ),
+        ] {
+            assert_eq!(event.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn the_record_keeps_the_last_attempt_at_each_host_and_forgets_the_oldest() {
+        let mut record = Record::default();
+        record.add(refused("a.example:443", Refusal::NoRule));
+        let mark = record.mark();
+        record.add(refused("b.example:443", Refusal::NoRule));
+        record.add(refused("a.example:443", Refusal::NoRule));
+        record.add(refused("a.example:443", Refusal::NoRule));
+        let hosts = |record: &Record| -> Vec<String> {
+            record.blocked_since(mark).into_iter().map(|event| event.host).collect()
+        };
+        assert_eq!(hosts(&record), ["b.example", "a.example"]);
+        assert_eq!(record.blocked_since(record.mark()), []);
+        for number in 0..2 * REMEMBERED_MAX {
+            record.add(refused(&format!("h{number}.example:443"), Refusal::NoRule));
+        }
+        assert_eq!(hosts(&record).len(), REMEMBERED_MAX);
+        let last = Target::parse("h511.example:443", None).unwrap();
+        record.add(NetworkEvent::of(&last, NetworkOutcome::Failed { reason: String::new() }));
+        assert_eq!(hosts(&record).len(), REMEMBERED_MAX - 1);
+    }
+}

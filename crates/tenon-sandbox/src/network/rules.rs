@@ -1,0 +1,158 @@
+//! The rules of a proxy and what they say about a target: deny before allow, else no.
+//!
+//! Pure. A name is judged before it is resolved, an address after.
+
+use std::net::IpAddr;
+
+use super::address::is_public;
+use super::event::Refusal;
+use super::host::{Host, HostRule, Target};
+
+/// Ports that a rule without a port is for.
+const PORTS_DEFAULT: [u16; 2] = [80, 443];
+
+/// What may be reached at this moment.
+#[derive(Debug, Default)]
+pub(super) struct Rules {
+    allowed: Vec<Allowed>,
+    denied: Vec<HostRule>,
+}
+
+#[derive(Debug)]
+struct Allowed {
+    rule: HostRule,
+    /// The grant that it came with and goes with; none is for as long as the proxy lives.
+    grant: Option<GrantId>,
+}
+
+/// Names one grant of a proxy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct GrantId(pub(super) u64);
+
+impl Rules {
+    pub(super) fn allow(&mut self, rules: Vec<HostRule>, grant: Option<GrantId>) {
+        self.allowed.extend(rules.into_iter().map(|rule| Allowed { rule, grant }));
+    }
+
+    pub(super) fn deny(&mut self, rules: Vec<HostRule>) {
+        self.denied.extend(rules);
+    }
+
+    pub(super) fn withdraw(&mut self, grant: GrantId) {
+        self.allowed.retain(|allowed| allowed.grant != Some(grant));
+    }
+
+    /// Returns the rule that allows a target as it was asked for.
+    pub(super) fn decide(&self, target: &Target) -> Result<HostRule, Refusal> {
+        self.check_denied(&target.host, target.port)?;
+        let fits = |rule: &HostRule| match rule.port() {
+            Some(port) => port == target.port,
+            None => PORTS_DEFAULT.contains(&target.port),
+        };
+        let mut rules = self.allowed.iter().map(|allowed| &allowed.rule);
+        rules.find(|rule| rule.names(&target.host) && fits(rule)).cloned().ok_or(Refusal::NoRule)
+    }
+
+    /// Says whether an address that a name led to may be dialled: a public one, or one that a
+    /// rule names together with its port.
+    pub(super) fn check_address(&self, address: IpAddr, port: u16) -> Result<(), Refusal> {
+        let address = address.to_canonical();
+        let host = Host::Address(address);
+        self.check_denied(&host, port)?;
+        let named = self
+            .allowed
+            .iter()
+            .any(|allowed| allowed.rule.port() == Some(port) && allowed.rule.names(&host));
+        if named || is_public(address) { Ok(()) } else { Err(Refusal::NotPublic { address }) }
+    }
+
+    fn check_denied(&self, host: &Host, port: u16) -> Result<(), Refusal> {
+        let denies =
+            |rule: &&HostRule| rule.names(host) && rule.port().is_none_or(|denied| denied == port);
+        match self.denied.iter().find(denies) {
+            Some(by) => Err(Refusal::Denied { by: by.clone() }),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(allowed: &[&str], denied: &[&str]) -> Rules {
+        let parse = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect();
+        let mut rules = Rules::default();
+        rules.allow(parse(allowed), None);
+        rules.deny(parse(denied));
+        rules
+    }
+
+    fn check(allowed: &[&str], denied: &[&str], target: &str, expected: &str) {
+        let decision = rules(allowed, denied).decide(&Target::parse(target, None).unwrap());
+        let shown = match decision {
+            Ok(rule) => rule.to_string(),
+            Err(Refusal::Denied { by }) => format!("denied by {by}"),
+            Err(refusal) => format!("{refusal:?}"),
+        };
+        assert_eq!(shown, expected, "{target} with {allowed:?} but {denied:?}");
+    }
+
+    #[test]
+    fn nothing_is_allowed_without_a_rule() {
+        check(&[], &[], "example.com:443", "NoRule");
+        check(&["example.com"], &[], "example.org:443", "NoRule");
+        check(&["example.com"], &[], "192.0.2.7:443", "NoRule");
+    }
+
+    #[test]
+    fn a_rule_without_a_port_is_for_two_ports() {
+        check(&["example.com"], &[], "example.com:80", "example.com");
+        check(&["example.com"], &[], "example.com:443", "example.com");
+        check(&["example.com"], &[], "example.com:22", "NoRule");
+        check(&["example.com:22"], &[], "example.com:22", "example.com:22");
+        check(&["example.com:22"], &[], "example.com:443", "NoRule");
+    }
+
+    #[test]
+    fn deny_comes_before_allow() {
+        let allowed = ["*.example.com", "bad.example.com"];
+        check(&allowed, &["bad.example.com"], "bad.example.com:443", "denied by bad.example.com");
+        check(&allowed, &["bad.example.com"], "good.example.com:443", "*.example.com");
+        check(&allowed, &["bad.example.com:80"], "bad.example.com:443", "*.example.com");
+        check(&allowed, &["*.example.com"], "good.example.com:443", "denied by *.example.com");
+    }
+
+    #[test]
+    fn an_address_that_is_not_public_wants_a_rule_with_its_port() {
+        for (allowed, address, expected) in [
+            (&[][..], "1.1.1.1", true),
+            (&[], "127.0.0.1", false),
+            (&["localhost:8080"], "127.0.0.1", false),
+            (&["127.0.0.1"], "127.0.0.1", false),
+            (&["127.0.0.1:81"], "127.0.0.1", false),
+            (&["127.0.0.1:8080"], "127.0.0.1", true),
+            (&["127.0.0.1:8080"], "::ffff:127.0.0.1", true),
+            (&["127.0.0.1:8080"], "::1", false),
+            (&["[::ffff:127.0.0.1]:8080"], "127.0.0.1", true),
+        ] {
+            let result = rules(allowed, &[]).check_address(address.parse().unwrap(), 8080);
+            assert_eq!(result.is_ok(), expected, "{address} with {allowed:?}");
+        }
+        let denied = rules(&["127.0.0.1:8080"], &["127.0.0.1"]);
+        assert!(denied.check_address("127.0.0.1".parse().unwrap(), 8080).is_err());
+    }
+
+    #[test]
+    fn a_grant_goes_with_its_rules_and_no_others() {
+        let mut rules = rules(&["example.com"], &[]);
+        let target = Target::parse("example.org:443", None).unwrap();
+        rules.allow(vec!["example.org".parse().unwrap()], Some(GrantId(1)));
+        rules.allow(vec!["example.org".parse().unwrap()], Some(GrantId(2)));
+        rules.withdraw(GrantId(1));
+        assert!(rules.decide(&target).is_ok());
+        rules.withdraw(GrantId(2));
+        assert_eq!(rules.decide(&target), Err(Refusal::NoRule));
+        assert!(rules.decide(&Target::parse("example.com:443", None).unwrap()).is_ok());
+    }
+}
