@@ -20,9 +20,9 @@ pub use command::{Command, CommandError, CommandLimits, Exit, Output, signal_nam
 pub use environment::child_environment;
 pub use linux::probe::{Kernel, confines_writes, probe};
 pub use network::{
-    HostError, HostRule, NetworkEvent, NetworkGrant, NetworkMark, NetworkOutcome, Proxy,
-    ProxyLimits, ProxyOptions, Refusal, Resolve, Resolving, SystemResolver, UpstreamError,
-    UpstreamProxy,
+    HostError, HostRule, NetworkEvent, NetworkGrant, NetworkMark, NetworkOutcome, Preset,
+    PresetHosts, Proxy, ProxyLimits, ProxyOptions, Refusal, Resolve, Resolving, SystemResolver,
+    UnknownPreset, UpstreamError, UpstreamProxy,
 };
 pub use output::{CleanText, OutputBuffer, Piece, Stream};
 pub use profile::{Network, Profile};

@@ -12,6 +12,7 @@ mod event;
 mod head;
 mod hello;
 mod host;
+mod preset;
 mod rules;
 mod upstream;
 
@@ -28,6 +29,7 @@ use tokio::time::sleep;
 pub use self::dial::{Resolve, Resolving, SystemResolver};
 pub use self::event::{NetworkEvent, NetworkMark, NetworkOutcome, Refusal};
 pub use self::host::{HostError, HostRule};
+pub use self::preset::{Preset, PresetHosts, UnknownPreset};
 pub use self::upstream::{UpstreamError, UpstreamProxy};
 
 use self::connection::serve_connection;
