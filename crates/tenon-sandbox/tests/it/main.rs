@@ -7,6 +7,7 @@
 mod command;
 mod environment;
 mod files;
+mod network;
 mod processes;
 mod races;
 mod support;
