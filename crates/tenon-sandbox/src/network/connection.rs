@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::io;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -13,7 +14,9 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::Shared;
 use super::dial::{DialError, Reached};
 use super::event::{NetworkEvent, NetworkOutcome, Refusal};
-use super::head::{self, Forward, HeadError, Request, parse_request, parse_response, read_head};
+use super::head::{
+    BadRequest, Forward, HeadError, Request, parse_request, parse_response, read_head,
+};
 use super::hello::{ALERT, HelloError, read_hello};
 use super::host::Target;
 use super::rules::Rules;
@@ -51,7 +54,7 @@ pub(super) async fn serve_connection(shared: &Shared, stream: TcpStream) {
             Err(shared.answer(event, HEAD_TOO_LARGE))
         }
         Ok(Ok(head)) => match parse_request(&head) {
-            Err(head::BadRequest { asked, status, what }) => {
+            Err(BadRequest { asked, status, what }) => {
                 Err(shared.answer(NetworkEvent::malformed(&asked, what), status))
             }
             Ok(Request::Tunnel(target)) => tunnel(shared, &mut client, &target).await,
@@ -203,7 +206,7 @@ async fn respond(
 async fn hold<T>(
     shared: &Shared,
     target: &Target,
-    address: Option<std::net::IpAddr>,
+    address: Option<IpAddr>,
     rules: &mut watch::Receiver<Rules>,
     activity: &Activity,
     work: impl Future<Output = T>,

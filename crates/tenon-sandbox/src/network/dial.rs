@@ -14,6 +14,7 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
+use super::address::is_public;
 use super::event::Refusal;
 use super::head::{parse_response, read_head};
 use super::host::{Host, Target};
@@ -81,7 +82,7 @@ impl Dialer {
         };
         let addresses = checked(&addresses, target.port, rules)?;
         if let (Host::Address(address), Some(upstream)) = (&target.host, &self.upstream)
-            && super::address::is_public(*address)
+            && is_public(*address)
         {
             return self.through(upstream, target).await;
         }
