@@ -1,5 +1,5 @@
-//! Ctrl-C and SIGTERM: during a turn the first one ends the turn cleanly and the second leaves at
-//! once; outside of a turn one is enough.
+//! Ctrl-C, SIGTERM and SIGHUP (the terminal is gone): during a turn the first one ends the turn
+//! cleanly and the second leaves at once; outside of a turn one is enough.
 //!
 //! Leaving at once happens in the signal handler itself, so that it works whatever the program is
 //! busy with. Children go with us: the sandbox's helper asks the kernel for that.
@@ -13,10 +13,10 @@ use std::{
 };
 
 use signal_hook::{
-    consts::{SIGINT, SIGTERM},
+    consts::{SIGHUP, SIGINT, SIGTERM},
     flag,
 };
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::ExitStatus;
@@ -39,14 +39,17 @@ pub(crate) struct TurnGuard {
 }
 
 impl Interrupts {
-    /// Takes over SIGINT and SIGTERM. Needs a running tokio runtime.
+    /// Takes over SIGINT, SIGTERM and SIGHUP. Needs a running tokio runtime.
     pub(crate) fn install() -> io::Result<Self> {
         let interrupts = Self {
             armed: Arc::new(AtomicBool::new(true)),
             leaving: Arc::default(),
             turn: Arc::default(),
         };
-        for kind in [SIGINT, SIGTERM] {
+        // What `nohup` started goes on when the terminal goes.
+        let hangs_up = !is_ignored(SIGHUP);
+        let kinds = [SIGINT, SIGTERM].into_iter().chain(hangs_up.then_some(SIGHUP));
+        for kind in kinds {
             // In this order: the second handler arms the first for the signal that comes next.
             let status = ExitStatus::Interrupted as i32;
             flag::register_conditional_shutdown(kind, status, Arc::clone(&interrupts.armed))?;
@@ -55,11 +58,13 @@ impl Interrupts {
         let watched = interrupts.clone();
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
+        let mut hang_up = hangs_up.then(|| signal(SignalKind::hangup())).transpose()?;
         tokio::spawn(async move {
             loop {
                 tokio::select! {
                     _ = interrupt.recv() => {}
                     _ = terminate.recv() => watched.leaving.store(true, Ordering::SeqCst),
+                    () = next(hang_up.as_mut()) => watched.leaving.store(true, Ordering::SeqCst),
                 }
                 watched.turn.lock().unwrap_or_else(PoisonError::into_inner).cancel();
             }
@@ -79,6 +84,23 @@ impl Interrupts {
     pub(crate) fn leaving(&self) -> bool {
         self.leaving.load(Ordering::SeqCst)
     }
+}
+
+/// Waits for the next signal; for ever if there is none to wait for.
+async fn next(signal: Option<&mut Signal>) {
+    match signal {
+        Some(signal) => drop(signal.recv().await),
+        None => std::future::pending().await,
+    }
+}
+
+/// Says whether whoever started the program had it ignore a signal, as `nohup` does.
+#[expect(clippy::disallowed_methods, reason = "asks the kernel about this process")]
+fn is_ignored(kind: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let set = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let set = set.and_then(|set| u64::from_str_radix(set.trim(), 16).ok());
+    set.is_some_and(|set| set >> (kind - 1) & 1 == 1)
 }
 
 impl Drop for TurnGuard {

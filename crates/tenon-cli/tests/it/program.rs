@@ -52,7 +52,16 @@ impl Place {
 
     /// Returns the program in the workspace, with nothing in its environment but home and path.
     pub(crate) fn tenon(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tenon"));
+        self.program(env!("CARGO_BIN_EXE_tenon"), arguments)
+    }
+
+    /// Returns tenon, started by another program.
+    pub(crate) fn tenon_by(&self, program: &str, arguments: &[&str]) -> Command {
+        self.program(program, &[&[env!("CARGO_BIN_EXE_tenon")], arguments].concat())
+    }
+
+    fn program(&self, program: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program);
         command
             .args(arguments)
             .current_dir(self.path("work"))

@@ -85,7 +85,7 @@ fn send(signal: &str, child: &std::process::Child) {
 
 #[test]
 fn one_signal_ends_the_turn_with_everything_answered() {
-    for signal in ["-INT", "-TERM"] {
+    for signal in ["-INT", "-TERM", "-HUP"] {
         let place = Place::new();
         let mut child = started(&place, "");
         send(signal, &child);
@@ -98,6 +98,27 @@ fn one_signal_ends_the_turn_with_everything_answered() {
         assert!(logs.contains("tool_result") && logs.contains("turn_ended"), "{logs}");
         assert!(!place.path("work/slept").exists());
     }
+}
+
+#[test]
+fn what_nohup_started_goes_on_when_the_terminal_goes() {
+    let place = Place::new();
+    let command = "echo running > started; while ! [ -e go ]; do sleep 0.01; done";
+    let script = place.script(json!([
+        { "calls": [{ "name": "bash", "arguments": { "command": command } }] },
+        { "text": "went on" },
+    ]));
+    let mut command = place.tenon_by("nohup", &["--print", "--model", &script, "wait"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while !place.path("work/started").exists() {
+        std::thread::yield_now();
+    }
+    send("-HUP", &child);
+    std::fs::write(place.path("work/go"), "").unwrap();
+    let mut out = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(out.trim(), "went on");
 }
 
 #[test]
