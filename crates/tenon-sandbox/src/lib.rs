@@ -2,22 +2,25 @@
 //! one or starts a program.
 //!
 //! [`Workspace`] serves files by directory descriptors, [`Command`] runs a shell script in a
-//! process tree that ends with it. Nothing here decides whether something may happen; that is
-//! policy, above. Linux only.
+//! process tree that ends with it, [`Sandbox`] runs it inside walls that the kernel holds. Nothing
+//! here decides whether something may happen; that is policy, above. Linux only.
 
 mod clean;
 mod command;
 mod environment;
+mod guard;
 mod linux;
 mod network;
 mod output;
 mod profile;
+mod sandbox;
 mod spill;
 mod workspace;
 
 pub use clean::{Cleaner, clean_bytes};
-pub use command::{Command, CommandError, CommandLimits, Exit, Output, signal_name};
+pub use command::{Command, CommandError, CommandLimits, Exit, LimitReached, Output, signal_name};
 pub use environment::child_environment;
+pub use guard::{ProtectedChange, ProtectedChangeKind};
 pub use linux::probe::{Kernel, confines_writes, probe};
 pub use network::{
     HostError, HostRule, NetworkEvent, NetworkGrant, NetworkMark, NetworkOutcome, Preset,
@@ -25,7 +28,8 @@ pub use network::{
     UnknownPreset, UpstreamError, UpstreamProxy,
 };
 pub use output::{CleanText, OutputBuffer, Piece, Stream};
-pub use profile::{Network, Profile};
+pub use profile::{Limits, Network, Profile};
+pub use sandbox::{Description, Missing, Sandbox, SandboxError, Settings, Tier, Wanted};
 pub use spill::{SPILL_BYTES_MAX, SpillFile, SpillTarget};
 pub use workspace::{
     ContentHash, EntryKind, Expected, FileError, Location, OpenFile, ProtectedNames, Seen, Walk,

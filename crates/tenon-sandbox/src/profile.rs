@@ -1,7 +1,7 @@
-//! What a command may read, write and reach, as plain data.
+//! What a command may read, write, reach and use, as plain data.
 //!
-//! The profile is handed to the helper process that starts the command, with everything else the
-//! helper needs to know. How much of it the kernel enforces is the helper's part.
+//! Nothing here enforces anything: the helper that starts a command does, and refuses where the
+//! kernel gives too little.
 
 use std::path::PathBuf;
 
@@ -10,10 +10,14 @@ use crate::workspace::Workspace;
 /// What a command may read, write and reach.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profile {
-    /// Folders that may be read, with everything beneath them.
+    /// Folders and files that may be read beyond those that every command may read. `/` stands
+    /// for everything.
     pub readable: Vec<PathBuf>,
-    /// Folders that may be written, with everything beneath them.
+    /// Folders that may be written, with everything beneath them: the workspace's roots, and what
+    /// was granted for this call.
     pub writable: Vec<PathBuf>,
+    /// Protected names (`.git/hooks`, `.vscode`) that this call may write, as absolute paths.
+    pub lifted: Vec<PathBuf>,
     /// What may be reached over the network.
     pub network: Network,
 }
@@ -21,10 +25,69 @@ pub struct Profile {
 /// What may be reached over the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Network {
-    /// Nothing beyond this machine's own processes.
+    /// Nothing beyond this call's own processes.
     Off,
+    /// The same, and the proxy that lets named hosts through.
+    Proxied,
     /// Everything.
     On,
+}
+
+/// What a confined command may use. Every field is a hard limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Processes and threads at the same time. Held where the kernel counts them for each pid
+    /// namespace (Linux 6.14).
+    pub processes_max: u64,
+    /// Memory of all processes together, in bytes. Looked at every 100 ms; a command over it is
+    /// ended.
+    pub memory_bytes_max: u64,
+    /// Size of any one file that is written, in bytes.
+    pub file_bytes_max: u64,
+    /// Open files of one process.
+    pub open_files_max: u64,
+    /// Size of each of the private folders /tmp, /var/tmp, /run, /dev/shm and HOME, in bytes.
+    pub temporary_bytes_max: u64,
+}
+
+impl Default for Limits {
+    /// Enough for a build of a large project; not enough to take a machine down.
+    fn default() -> Self {
+        Self {
+            processes_max: 4096,
+            memory_bytes_max: 8 << 30,
+            file_bytes_max: 16 << 30,
+            open_files_max: 65_536,
+            temporary_bytes_max: 2 << 30,
+        }
+    }
+}
+
+impl Limits {
+    pub(crate) const COUNT: usize = 5;
+
+    pub(crate) fn numbers(&self) -> [u64; Self::COUNT] {
+        let Self {
+            processes_max,
+            memory_bytes_max,
+            file_bytes_max,
+            open_files_max,
+            temporary_bytes_max,
+        } = *self;
+        [processes_max, memory_bytes_max, file_bytes_max, open_files_max, temporary_bytes_max]
+    }
+
+    pub(crate) fn from_numbers(numbers: [u64; Self::COUNT]) -> Self {
+        let [processes_max, memory_bytes_max, file_bytes_max, open_files_max, temporary_bytes_max] =
+            numbers;
+        Self {
+            processes_max,
+            memory_bytes_max,
+            file_bytes_max,
+            open_files_max,
+            temporary_bytes_max,
+        }
+    }
 }
 
 impl Profile {
@@ -32,23 +95,35 @@ impl Profile {
     #[must_use]
     pub fn unconfined() -> Self {
         let everything = vec![PathBuf::from("/")];
-        Self { readable: everything.clone(), writable: everything, network: Network::On }
+        Self {
+            readable: everything.clone(),
+            writable: everything,
+            lifted: Vec::new(),
+            network: Network::On,
+        }
     }
 
-    /// Returns the profile for a command that only looks: everything readable, nothing writable.
+    /// Returns the profile for a command that only looks: everything readable, nothing writable,
+    /// no other wall. Inside a [`crate::Sandbox`], [`Profile::read_only`] is the stronger one.
     #[must_use]
     pub fn reading() -> Self {
         Self { writable: Vec::new(), ..Self::unconfined() }
     }
 
-    /// Returns the profile for work in a workspace: everything readable, the roots writable, no
-    /// network.
+    /// Returns the profile for work in a workspace: the roots writable, no network.
     #[must_use]
     pub fn workspace(workspace: &Workspace) -> Self {
         Self {
-            readable: vec![PathBuf::from("/")],
+            readable: Vec::new(),
             writable: workspace.roots(),
+            lifted: Vec::new(),
             network: Network::Off,
         }
+    }
+
+    /// Returns the same profile with nothing writable but what is thrown away.
+    #[must_use]
+    pub fn read_only(self) -> Self {
+        Self { writable: Vec::new(), lifted: Vec::new(), ..self }
     }
 }

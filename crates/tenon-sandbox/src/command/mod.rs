@@ -12,6 +12,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -19,8 +20,12 @@ use tokio_util::sync::CancellationToken;
 
 use self::printed::Printed;
 use self::running::Running;
+pub(crate) use self::start::{HelperProcess, spawn_warm};
+use crate::guard::ProtectedChange;
+use crate::linux::request::Confinement;
 use crate::output::{OutputBuffer, Piece, Stream};
-use crate::profile::Profile;
+use crate::profile::{Limits, Profile};
+use crate::sandbox::{SandboxError, WarmHelper};
 use crate::spill::SpillTarget;
 
 /// A shell script and everything it runs with.
@@ -64,6 +69,35 @@ pub struct Output {
     pub spilled_to: Option<PathBuf>,
     /// From start to end.
     pub duration: Duration,
+    /// The limit that ended it, as far as that can be known.
+    pub limit: Option<LimitReached>,
+    /// What it did to protected names, and what was put back. Only inside walls.
+    pub protected: Vec<ProtectedChange>,
+}
+
+/// A limit that ended a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LimitReached {
+    /// Memory of all its processes together.
+    Memory,
+    /// Size of one file.
+    FileSize,
+}
+
+/// How a command is started.
+pub(crate) struct Launch {
+    pub(crate) confinement: Confinement,
+    pub(crate) limits: Option<Limits>,
+    pub(crate) via: Via,
+}
+
+/// Through which helper.
+#[derive(Clone)]
+pub(crate) enum Via {
+    /// One of its own.
+    Fresh,
+    /// The one that holds the session's namespaces.
+    Warm(Arc<WarmHelper>),
 }
 
 /// How a command ended.
@@ -105,9 +139,13 @@ pub enum CommandError {
         /// What the operating system said.
         source: io::Error,
     },
-    /// The kernel or this build cannot hold the command to its profile. Nothing was run.
+    /// The profile asks for walls, and the command was not given to a [`crate::Sandbox`]; or the
+    /// kernel cannot hold it. Nothing was run.
     #[error("the command cannot be confined as it should be; nothing was run")]
     NotConfined,
+    /// A wall does not stand. Nothing was run.
+    #[error("{0}; nothing was run")]
+    Walls(SandboxError),
     /// The helper process could not be started or did not answer.
     #[error("cannot start the process that runs commands: {source}")]
     Helper {
@@ -123,28 +161,48 @@ impl Command {
     /// Needs a tokio runtime with I/O and time. A future that is dropped ends the command.
     ///
     /// # Errors
-    /// [`CommandError`] when it did not run. A command that fails is an [`Output`].
+    /// [`CommandError`] when it did not run; [`CommandError::NotConfined`] for a profile that needs
+    /// a [`crate::Sandbox`]. A command that fails is an [`Output`].
     pub async fn run(
         self,
         cancel: &CancellationToken,
         on_output: &mut (dyn FnMut(Stream, &str) + Send),
     ) -> Result<Output, CommandError> {
-        let shells = shells(&self.environment);
-        self.run_with(shells, cancel, on_output).await
+        let confinement = if self.profile == Profile::unconfined() {
+            Confinement::None
+        } else if self.profile == Profile::reading() {
+            Confinement::Reading
+        } else {
+            return Err(CommandError::NotConfined);
+        };
+        let launch = Launch { confinement, limits: None, via: Via::Fresh };
+        self.launch(launch, cancel, on_output).await
     }
 
-    async fn run_with(
+    /// Runs the command behind these walls, whatever its profile says.
+    pub(crate) async fn launch(
+        self,
+        launch: Launch,
+        cancel: &CancellationToken,
+        on_output: &mut (dyn FnMut(Stream, &str) + Send),
+    ) -> Result<Output, CommandError> {
+        let shells = shells(&self.environment);
+        self.launch_with(shells, launch, cancel, on_output).await
+    }
+
+    async fn launch_with(
         self,
         shells: Vec<OsString>,
+        launch: Launch,
         cancel: &CancellationToken,
         on_output: &mut (dyn FnMut(Stream, &str) + Send),
     ) -> Result<Output, CommandError> {
         let started_at = Instant::now();
-        let mut running = Running::start(&self, shells, started_at).await?;
+        let mut running = Running::start(&self, shells, launch, started_at).await?;
         let buffer = OutputBuffer::new(self.limits.output_bytes_max);
         let mut printed = Printed::new(buffer, self.limits.spill, on_output);
         running.attend(cancel, &mut printed).await?;
-        let exit = running.exit(self.limits.timeout);
+        let (exit, limit) = (running.exit(self.limits.timeout), running.limit());
         drop(running);
         printed.finish();
         Ok(Output {
@@ -154,6 +212,8 @@ impl Command {
             left_out_bytes: printed.buffer.left_out_bytes(),
             spilled_to: printed.spilled_to(),
             duration: started_at.elapsed(),
+            limit,
+            protected: Vec::new(),
         })
     }
 }
@@ -216,7 +276,11 @@ mod tests {
         let run = |shell: &str| {
             let shells = vec![OsString::from("/none/bash"), OsString::from(shell)];
             let command = command.clone();
-            async move { command.run_with(shells, &CancellationToken::new(), &mut |_, _| {}).await }
+            let launch = Launch { confinement: Confinement::None, limits: None, via: Via::Fresh };
+            async move {
+                let cancel = CancellationToken::new();
+                command.launch_with(shells, launch, &cancel, &mut |_, _| {}).await
+            }
         };
         assert!(matches!(run("/none/either").await, Err(CommandError::ShellMissing)));
         assert!(matches!(run("/proc/version").await, Err(CommandError::Shell { .. })));

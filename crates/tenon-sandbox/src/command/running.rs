@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::io::Errno;
@@ -14,11 +15,12 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::printed::Printed;
-use super::start::{HelperProcess, open_folder, start_helper};
-use super::{Command, CommandError, Exit};
+use super::start::{HelperProcess, Streams, start};
+use super::{Command, CommandError, Exit, Launch, LimitReached, Via};
 use crate::linux::process_tree::kill_session;
-use crate::linux::request::{REPORT_BYTES, Report, Request, STOP};
+use crate::linux::request::{REPORT_BYTES, Report, Request, STOP, Sendable};
 use crate::output::Stream;
+use crate::sandbox::{SandboxError, Tier};
 
 /// Between asking a command to end and killing it.
 const GRACE: Duration = Duration::from_secs(2);
@@ -64,11 +66,18 @@ pub(super) struct Running {
     control: Option<UnixStream>,
     out: Option<Receiver>,
     error: Option<Receiver>,
-    helper: HelperProcess,
+    /// None where the warm helper started the command: its first process ends with the socket.
+    watcher: Option<HelperProcess>,
+    /// Ends with its last clone, and every call with it.
+    _via: Via,
+    tier: Tier,
+    folder: PathBuf,
     phase: Phase,
     deadline: Instant,
     ended: Option<Ended>,
     report: Option<Exit>,
+    limit: Option<LimitReached>,
+    started: bool,
     session: Option<Pid>,
     /// Bytes of a report that is not complete yet.
     partial: Vec<u8>,
@@ -79,6 +88,7 @@ impl Running {
     pub(super) async fn start(
         command: &Command,
         shells: Vec<OsString>,
+        launch: Launch,
         started_at: Instant,
     ) -> Result<Self, CommandError> {
         let helper_failed = |source| CommandError::Helper { source };
@@ -89,13 +99,13 @@ impl Running {
             shells,
             script: OsString::from(command.script.as_str()),
             environment: command.environment.clone(),
-            profile: command.profile.clone(),
-            grace_ms: u32::try_from(GRACE.as_millis()).unwrap_or(u32::MAX),
+            confinement: launch.confinement,
+            limits: launch.limits,
+            grace_ms: u64::try_from(GRACE.as_millis()).unwrap_or(u64::MAX),
         };
         let too_long = || CommandError::Shell { source: Errno::TOOBIG.into() };
         let request = request.to_bytes().ok_or_else(too_long)?;
-        let folder = open_folder(command)?;
-        let (helper, mut control, out, error) = start_helper(&folder).map_err(helper_failed)?;
+        let Streams { watcher, mut control, out, error } = start(command, &launch.via)?;
         // Sent while the helper reads; a script may be longer than the socket holds.
         match tokio::time::timeout(HELPER_START, control.write_all(&request)).await {
             Ok(Ok(())) => {}
@@ -106,11 +116,16 @@ impl Running {
             control: Some(control),
             out: Some(out),
             error: Some(error),
-            helper,
+            tier: if watcher.is_some() { Tier::C } else { Tier::A },
+            watcher,
+            _via: launch.via,
+            folder: command.folder.clone(),
             phase: Phase::Running,
             deadline: started_at.checked_add(command.limits.timeout).unwrap_or(started_at + FAR),
             ended: None,
             report: None,
+            limit: None,
+            started: false,
             session: None,
             partial: Vec::new(),
             buffer: vec![0; READ_BYTES],
@@ -148,6 +163,17 @@ impl Running {
         }
     }
 
+    /// Returns the limit that ended the command; a shell passes the signal of its last program on.
+    pub(super) fn limit(&self) -> Option<LimitReached> {
+        const BY_SIGNAL: i32 = 128 + libc::SIGXFSZ;
+        match self.report {
+            Some(Exit::Signal(libc::SIGXFSZ) | Exit::Code(BY_SIGNAL)) => {
+                self.limit.or(Some(LimitReached::FileSize))
+            }
+            _ => self.limit,
+        }
+    }
+
     fn enter(&mut self, phase: Phase, time: Duration) {
         self.phase = phase;
         self.deadline = Instant::now() + time;
@@ -171,11 +197,17 @@ impl Running {
                 self.enter(Phase::Stopping, HELPER_SLACK);
             }
             Phase::Stopping => {
-                self.helper.signal(Signal::TERM);
+                match &self.watcher {
+                    Some(watcher) => watcher.signal(Signal::TERM),
+                    // The first process of the namespace ends when this socket does.
+                    None => self.control = None,
+                }
                 self.enter(Phase::Forcing, HELPER_SLACK);
             }
             Phase::Forcing => {
-                self.helper.signal(Signal::KILL);
+                if let Some(watcher) = &self.watcher {
+                    watcher.signal(Signal::KILL);
+                }
                 self.control_closed();
                 self.out = None;
                 self.error = None;
@@ -208,6 +240,14 @@ impl Running {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(_) => self.control_closed(),
         }
+        if self.control.is_none()
+            && !self.started
+            && self.partial.is_empty()
+            && self.ended.is_none()
+        {
+            // The helper died before it started anything.
+            return Err(CommandError::Helper { source: Errno::PIPE.into() });
+        }
         while let Some((bytes, rest)) = self.partial.split_first_chunk::<REPORT_BYTES>() {
             let report = Report::from_bytes(*bytes);
             self.partial = rest.to_vec();
@@ -219,7 +259,10 @@ impl Running {
     fn take(&mut self, report: Option<Report>) -> Result<(), CommandError> {
         let error = io::Error::from_raw_os_error;
         match report {
-            Some(Report::Started(pid)) => self.session = Pid::from_raw(pid),
+            Some(Report::Started(pid)) => {
+                self.started = true;
+                self.session = Pid::from_raw(pid);
+            }
             Some(Report::Exited(code)) => self.shell_ended(Exit::Code(code)),
             Some(Report::Signalled(signal)) => self.shell_ended(Exit::Signal(signal)),
             // The helper is about to end; that need not be waited for.
@@ -229,8 +272,19 @@ impl Running {
                 return Err(CommandError::Shell { source: error(code) });
             }
             Some(Report::Failed(code)) => return Err(CommandError::Helper { source: error(code) }),
-            Some(Report::NotConfined) => return Err(CommandError::NotConfined),
-            None => return Err(CommandError::Helper { source: Errno::BADMSG.into() }),
+            Some(Report::NoFolder(code)) => {
+                return Err(CommandError::Folder {
+                    folder: self.folder.clone(),
+                    source: error(code),
+                });
+            }
+            Some(Report::Refused(refused)) => {
+                return Err(CommandError::Walls(SandboxError::refused(self.tier, refused)));
+            }
+            Some(Report::MemoryExceeded) => self.limit = Some(LimitReached::Memory),
+            Some(Report::Unshared | Report::Ready) | None => {
+                return Err(CommandError::Helper { source: Errno::BADMSG.into() });
+            }
         }
         Ok(())
     }

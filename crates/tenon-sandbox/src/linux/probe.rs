@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 
 use super::landlock::LANDLOCK_VERSION_MIN;
+use super::limits::has_own_pid_max;
 
 /// What the kernel of this machine gives this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,18 +27,48 @@ pub struct Kernel {
     pub seccomp_user_notify: bool,
     /// Processes of this user may have namespaces of their own, as far as settings tell.
     pub user_namespaces: bool,
+    /// Ubuntu's AppArmor takes the rights inside user namespaces from unknown programs.
+    pub apparmor_restricts: bool,
+    /// Debian's setting forbids user namespaces to ordinary users.
+    pub namespaces_switched_off: bool,
+    /// System calls can be filtered.
+    pub seccomp: bool,
+    /// A tree of mounts can be changed at once (Linux 5.12).
+    pub mount_setattr: bool,
+    /// Each pid namespace can have a limit of its own (Linux 6.14).
+    pub pid_max_in_namespace: bool,
     /// The overlay file system is there; a module that is not loaded counts as not there.
     pub overlayfs: bool,
     /// Limits for groups of processes, version 2, are mounted.
     pub cgroup_v2: bool,
+    /// This process's own group may be given limits by this user. Not used for commands.
+    pub cgroup_delegated: bool,
+}
+
+impl Kernel {
+    /// Whether walls with namespaces of their own are to be expected; only trying tells.
+    pub(crate) fn confines_inside(&self) -> bool {
+        self.user_namespaces && self.mount_setattr && self.confines_alone()
+    }
+
+    /// Whether Landlock and the filter for system calls are there.
+    pub(crate) fn confines_alone(&self) -> bool {
+        self.seccomp && self.landlock_abi.is_some_and(|version| version >= LANDLOCK_VERSION_MIN)
+    }
 }
 
 /// Asks the kernel. Takes well below a millisecond.
 #[must_use]
 pub fn probe() -> Kernel {
     let me = rustix::process::getpid();
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
     Kernel {
-        release: rustix::system::uname().release().to_string_lossy().into_owned(),
+        pid_max_in_namespace: has_own_pid_max(&release),
+        release,
+        apparmor_restricts: switch(APPARMOR) == Some(1),
+        namespaces_switched_off: switch(DEBIAN) == Some(0),
+        seccomp: seccomp_action(libc::SECCOMP_RET_ERRNO),
+        mount_setattr: mount_setattr(),
         openat2: rustix::fs::openat2(
             rustix::fs::CWD,
             ".",
@@ -48,11 +79,12 @@ pub fn probe() -> Kernel {
         .is_ok(),
         pidfd: rustix::process::pidfd_open(me, rustix::process::PidfdFlags::empty()).is_ok(),
         landlock_abi: landlock_abi(),
-        seccomp_user_notify: seccomp_user_notify(),
+        seccomp_user_notify: seccomp_action(libc::SECCOMP_RET_USER_NOTIF),
         user_namespaces: user_namespaces(),
         overlayfs: setting("/proc/filesystems")
             .is_some_and(|text| text.lines().any(|line| line.ends_with("\toverlay"))),
         cgroup_v2: setting("/sys/fs/cgroup/cgroup.controllers").is_some(),
+        cgroup_delegated: cgroup_delegated(),
     }
 }
 
@@ -72,8 +104,7 @@ fn landlock_abi() -> Option<u32> {
     u32::try_from(answer).ok().filter(|version| *version > 0)
 }
 
-fn seccomp_user_notify() -> bool {
-    let action: u32 = libc::SECCOMP_RET_USER_NOTIF;
+fn seccomp_action(action: u32) -> bool {
     // SAFETY: the call reads one number through the pointer.
     let answer = unsafe {
         libc::syscall(
@@ -86,14 +117,44 @@ fn seccomp_user_notify() -> bool {
     answer == 0
 }
 
+/// Whether the call is there: it refuses this descriptor, not itself.
+fn mount_setattr() -> bool {
+    let attributes = libc::mount_attr { attr_set: 0, attr_clr: 0, propagation: 0, userns_fd: 0 };
+    // SAFETY: the path is a string, and the structure has the size that is told.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            -1,
+            c"".as_ptr(),
+            libc::AT_EMPTY_PATH,
+            &raw const attributes,
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    answer == 0 || std::io::Error::last_os_error().raw_os_error() != Some(libc::ENOSYS)
+}
+
+const APPARMOR: &str = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";
+const DEBIAN: &str = "/proc/sys/kernel/unprivileged_userns_clone";
+
+fn switch(path: &str) -> Option<u64> {
+    setting(path).and_then(|text| text.trim().parse().ok())
+}
+
 fn user_namespaces() -> bool {
-    let number = |path| setting(path).and_then(|text| text.trim().parse::<u64>().ok());
     let is_root = rustix::process::geteuid().is_root();
-    number("/proc/sys/user/max_user_namespaces").is_some_and(|limit| limit > 0)
-        && (is_root
-            || number("/proc/sys/kernel/unprivileged_userns_clone") != Some(0)
-                && number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
-                    .is_none_or(|restricted| restricted == 0))
+    switch("/proc/sys/user/max_user_namespaces").is_some_and(|limit| limit > 0)
+        && (is_root || switch(DEBIAN) != Some(0) && switch(APPARMOR).is_none_or(|on| on == 0))
+}
+
+fn cgroup_delegated() -> bool {
+    let own = setting("/proc/self/cgroup");
+    let own =
+        own.as_deref().and_then(|text| text.lines().find_map(|line| line.strip_prefix("0::")));
+    own.is_some_and(|own| {
+        let path = format!("/sys/fs/cgroup{own}/cgroup.subtree_control");
+        rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
+    })
 }
 
 #[expect(clippy::disallowed_methods, reason = "settings of the kernel, not files of anybody's")]

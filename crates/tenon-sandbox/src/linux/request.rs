@@ -1,17 +1,13 @@
-//! What the agent tells the helper, and what the helper tells the agent, as bytes.
-//!
-//! The helper runs before the program's own start and stays plain, so this is a list of
-//! length-prefixed fields and no format that needs a library.
+//! What the agent tells the helper about one command, and what the helper tells the agent.
 
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::profile::{Network, Profile};
+use rustix::io::Errno;
 
-/// A longer request is refused: the kernel takes no environment near this size, and no model
-/// writes a script near it.
-pub(crate) const REQUEST_BYTES_MAX: u32 = 64 * 1024 * 1024;
+pub(crate) use super::wire::{Readable, Sendable, read_message};
+use super::wire::{Reader, Writer};
+use crate::profile::Limits;
 
 /// What the agent sends, once, to have the command ended: terminate, then kill.
 pub(crate) const STOP: u8 = b'T';
@@ -23,15 +19,58 @@ pub(crate) struct Request {
     pub(crate) shells: Vec<OsString>,
     pub(crate) script: OsString,
     pub(crate) environment: Vec<(OsString, OsString)>,
-    pub(crate) profile: Profile,
+    pub(crate) confinement: Confinement,
+    pub(crate) limits: Option<Limits>,
     /// Between terminate and kill.
-    pub(crate) grace_ms: u32,
+    pub(crate) grace_ms: u64,
+}
+
+/// What holds the command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Confinement {
+    /// Nothing.
+    None,
+    /// It writes nothing.
+    Reading,
+    /// Landlock, seccomp, no capabilities; inside the namespaces or alone.
+    Walls(Box<Walls>),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Walls {
+    /// Beneath these it may read.
+    pub(crate) readable: Vec<PathBuf>,
+    /// Beneath these it may write as well.
+    pub(crate) writable: Vec<PathBuf>,
+    /// Whether there are sockets that reach other machines, as far as the namespace goes.
+    pub(crate) internet: bool,
+    pub(crate) inside: Option<Inside>,
+}
+
+/// What is done in the namespaces of one call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Inside {
+    /// Where the shell begins. A descriptor of the agent's would lead out.
+    pub(crate) folder: PathBuf,
+    /// Whose files are written.
+    pub(crate) user: u32,
+    pub(crate) group: u32,
+    /// Folders that may have a repository and names that run programs.
+    pub(crate) roots: Vec<PathBuf>,
+    /// Directories that are a repository's own.
+    pub(crate) repositories: Vec<PathBuf>,
+    /// Roots that this call only reads.
+    pub(crate) read_only: Vec<PathBuf>,
+    /// Protected names that this call may write.
+    pub(crate) lifted: Vec<PathBuf>,
+    /// Files and folders that no command sees.
+    pub(crate) hidden: Vec<PathBuf>,
 }
 
 /// What the helper reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Report {
-    /// The shell's process id, which is also its session's.
+    /// The shell's process id, which is also its session's; 0 in a namespace of its own.
     Started(i32),
     /// The shell ended with a code.
     Exited(i32),
@@ -43,8 +82,57 @@ pub(crate) enum Report {
     NoShell(i32),
     /// The helper could not do its work: the error number.
     Failed(i32),
-    /// The profile asks for confinement that this helper cannot give.
-    NotConfined,
+    /// A wall does not stand. Nothing was run.
+    Refused(Refused),
+    /// The folder to run in cannot be entered: the error number.
+    NoFolder(i32),
+    /// The command was ended because it used more memory than it may.
+    MemoryExceeded,
+    /// The namespaces are made and wait for their id map.
+    Unshared,
+    /// The warm helper takes calls.
+    Ready,
+}
+
+/// A wall that does not stand, and what the kernel said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Refused {
+    pub(crate) wall: Wall,
+    pub(crate) errno: Errno,
+}
+
+/// One part of the confinement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wall {
+    Namespaces = 1,
+    IdMap,
+    Mounts,
+    Proc,
+    Loopback,
+    Protected,
+    Ids,
+    Capabilities,
+    Landlock,
+    Seccomp,
+}
+
+impl Wall {
+    const ALL: [Self; 10] = [
+        Self::Namespaces,
+        Self::IdMap,
+        Self::Mounts,
+        Self::Proc,
+        Self::Loopback,
+        Self::Protected,
+        Self::Ids,
+        Self::Capabilities,
+        Self::Landlock,
+        Self::Seccomp,
+    ];
+
+    pub(crate) fn refused(self, errno: Errno) -> Refused {
+        Refused { wall: self, errno }
+    }
 }
 
 /// Bytes of one report.
@@ -58,8 +146,14 @@ impl Report {
             Self::Signalled(signal) => (3, signal),
             Self::NoShell(errno) => (4, errno),
             Self::Failed(errno) => (5, errno),
-            Self::NotConfined => (6, 0),
+            Self::Refused(Refused { wall, errno }) => {
+                (6, (wall as i32) << 16 | errno.raw_os_error() & 0xffff)
+            }
             Self::Done => (7, 0),
+            Self::NoFolder(errno) => (8, errno),
+            Self::MemoryExceeded => (9, 0),
+            Self::Unshared => (10, 0),
+            Self::Ready => (11, 0),
         };
         let [a, b, c, d] = value.to_le_bytes();
         [tag, a, b, c, d]
@@ -73,125 +167,154 @@ impl Report {
             3 => Some(Self::Signalled(value)),
             4 => Some(Self::NoShell(value)),
             5 => Some(Self::Failed(value)),
-            6 => Some(Self::NotConfined),
+            6 => {
+                let wall = Wall::ALL.into_iter().find(|wall| *wall as i32 == value >> 16)?;
+                Some(Self::Refused(wall.refused(Errno::from_raw_os_error(value & 0xffff))))
+            }
             7 => Some(Self::Done),
+            8 => Some(Self::NoFolder(value)),
+            9 => Some(Self::MemoryExceeded),
+            10 => Some(Self::Unshared),
+            11 => Some(Self::Ready),
             _ => None,
         }
     }
 }
 
-impl Request {
-    /// Returns the request with its length before it; `None` when it is too long to send.
-    pub(crate) fn to_bytes(&self) -> Option<Vec<u8>> {
-        let mut writer = Writer(vec![0; 4]);
+impl Sendable for Request {
+    fn write(&self, writer: &mut Writer) {
         writer.list(&self.shells);
         writer.field(&self.script);
-        writer.number(self.environment.len());
-        for (name, value) in &self.environment {
+        writer.each(&self.environment, |writer, (name, value)| {
             writer.field(name);
             writer.field(value);
-        }
-        writer.list(&self.profile.readable);
-        writer.list(&self.profile.writable);
-        writer.number(match self.profile.network {
-            Network::Off => 0,
-            Network::On => 1,
         });
-        writer.0.extend(self.grace_ms.to_le_bytes());
-        let mut bytes = writer.0;
-        let length = u32::try_from(bytes.len() - 4).ok().filter(|l| *l <= REQUEST_BYTES_MAX)?;
-        bytes.get_mut(..4)?.copy_from_slice(&length.to_le_bytes());
-        Some(bytes)
-    }
-
-    /// Reads a request without the length before it.
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let mut reader = Reader(bytes);
-        let request = Self {
-            shells: reader.list()?,
-            script: reader.field()?,
-            environment: {
-                let count = reader.number()?;
-                (0..count)
-                    .map(|_| Some((reader.field()?, reader.field()?)))
-                    .collect::<Option<_>>()?
-            },
-            profile: Profile {
-                readable: reader.list()?.into_iter().map(PathBuf::from).collect(),
-                writable: reader.list()?.into_iter().map(PathBuf::from).collect(),
-                network: match reader.number()? {
-                    0 => Network::Off,
-                    1 => Network::On,
-                    _ => return None,
-                },
-            },
-            grace_ms: reader.number()?,
-        };
-        reader.0.is_empty().then_some(request)
-    }
-}
-
-struct Writer(Vec<u8>);
-
-impl Writer {
-    /// A number past 32 bits makes the whole request too long, which is checked at its end.
-    fn number(&mut self, number: usize) {
-        self.0.extend(u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes());
-    }
-
-    fn field(&mut self, field: &OsStr) {
-        self.number(field.len());
-        self.0.extend_from_slice(field.as_bytes());
-    }
-
-    fn list<T: AsRef<OsStr>>(&mut self, list: &[T]) {
-        self.number(list.len());
-        for field in list {
-            self.field(field.as_ref());
+        match &self.confinement {
+            Confinement::None => writer.number(0),
+            Confinement::Reading => writer.number(1),
+            Confinement::Walls(walls) => {
+                writer.number(2);
+                walls.write(writer);
+            }
         }
+        writer.maybe(self.limits.as_ref(), |writer, limits| {
+            for number in limits.numbers() {
+                writer.number(number);
+            }
+        });
+        writer.number(self.grace_ms);
     }
 }
 
-struct Reader<'a>(&'a [u8]);
+impl Readable for Request {
+    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        Some(Self {
+            shells: reader.each(Reader::field)?,
+            script: reader.field()?,
+            environment: reader.each(|reader| Some((reader.field()?, reader.field()?)))?,
+            confinement: match reader.number()? {
+                0 => Confinement::None,
+                1 => Confinement::Reading,
+                2 => Confinement::Walls(Box::new(Walls::read(reader)?)),
+                _ => return None,
+            },
+            limits: reader.maybe(|reader| {
+                let mut numbers = [0; Limits::COUNT];
+                for number in &mut numbers {
+                    *number = reader.number()?;
+                }
+                Some(Limits::from_numbers(numbers))
+            })?,
+            grace_ms: reader.number()?,
+        })
+    }
+}
 
-impl Reader<'_> {
-    fn number(&mut self) -> Option<u32> {
-        let (bytes, rest) = self.0.split_first_chunk()?;
-        self.0 = rest;
-        Some(u32::from_le_bytes(*bytes))
+impl Walls {
+    fn write(&self, writer: &mut Writer) {
+        writer.list(&self.readable);
+        writer.list(&self.writable);
+        writer.flag(self.internet);
+        writer.maybe(self.inside.as_ref(), |writer, inside| {
+            writer.field(inside.folder.as_os_str());
+            writer.number(u64::from(inside.user));
+            writer.number(u64::from(inside.group));
+            for list in [
+                &inside.roots,
+                &inside.repositories,
+                &inside.read_only,
+                &inside.lifted,
+                &inside.hidden,
+            ] {
+                writer.list(list);
+            }
+        });
     }
 
-    fn field(&mut self) -> Option<OsString> {
-        let length = usize::try_from(self.number()?).ok()?;
-        let (field, rest) = self.0.split_at_checked(length)?;
-        self.0 = rest;
-        Some(OsString::from_vec(field.to_vec()))
-    }
-
-    fn list(&mut self) -> Option<Vec<OsString>> {
-        let count = self.number()?;
-        (0..count).map(|_| self.field()).collect()
+    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        Some(Self {
+            readable: reader.paths()?,
+            writable: reader.paths()?,
+            internet: reader.flag()?,
+            inside: reader.maybe(|reader| {
+                Some(Inside {
+                    folder: reader.path()?,
+                    user: u32::try_from(reader.number()?).ok()?,
+                    group: u32::try_from(reader.number()?).ok()?,
+                    roots: reader.paths()?,
+                    repositories: reader.paths()?,
+                    read_only: reader.paths()?,
+                    lifted: reader.paths()?,
+                    hidden: reader.paths()?,
+                })
+            })?,
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::ffi::OsStringExt;
+
     use proptest::prelude::*;
 
     use super::*;
+
+    fn inside(folder: &str, user: u32) -> Inside {
+        let paths = vec![PathBuf::from("/a"), PathBuf::from(folder)];
+        Inside {
+            folder: PathBuf::from(folder),
+            user,
+            group: 7,
+            roots: paths.clone(),
+            repositories: Vec::new(),
+            read_only: paths,
+            lifted: Vec::new(),
+            hidden: vec![PathBuf::from("/h")],
+        }
+    }
 
     proptest! {
         #[test]
         fn a_request_survives_its_bytes(
             script in proptest::collection::vec(any::<u8>(), 0..50),
             names in proptest::collection::vec("[A-Z]{0,5}", 0..5),
-            grace_ms: u32,
+            grace_ms: u64,
+            user: u32,
+            internet: bool,
         ) {
+            let walls = Walls {
+                readable: names.iter().map(PathBuf::from).collect(),
+                writable: Vec::new(),
+                internet,
+                inside: internet.then(|| inside("/w", user)),
+            };
             let request = Request {
                 shells: names.iter().map(OsString::from).collect(),
                 script: OsString::from_vec(script),
                 environment: names.iter().map(|name| (name.into(), "value".into())).collect(),
-                profile: Profile::unconfined(),
+                confinement: Confinement::Walls(Box::new(walls)),
+                limits: internet.then(Limits::default),
                 grace_ms,
             };
             let bytes = request.to_bytes().unwrap();
@@ -206,9 +329,19 @@ mod tests {
 
     #[test]
     fn a_report_survives_its_bytes() {
-        use Report::{Done, Exited, Failed, NoShell, NotConfined, Signalled, Started};
-        let reports =
-            [Started(7), Exited(-1), Signalled(9), Done, NoShell(2), Failed(1), NotConfined];
+        let mut reports = vec![
+            Report::Started(7),
+            Report::Exited(-1),
+            Report::Signalled(9),
+            Report::Done,
+            Report::NoShell(2),
+            Report::Failed(1),
+            Report::NoFolder(2),
+            Report::MemoryExceeded,
+            Report::Unshared,
+            Report::Ready,
+        ];
+        reports.extend(Wall::ALL.map(|wall| Report::Refused(wall.refused(Errno::PERM))));
         for report in reports {
             assert_eq!(Report::from_bytes(report.to_bytes()), Some(report));
         }

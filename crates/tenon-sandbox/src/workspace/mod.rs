@@ -26,6 +26,7 @@ use rustix::fs::{FileType, Mode, OFlags};
 
 pub use self::error::FileError;
 pub use self::hash::ContentHash;
+pub(crate) use self::protected::NAMES as PROTECTED_NAMES;
 pub use self::read::OpenFile;
 pub use self::seen::Seen;
 pub use self::walk::{EntryKind, Walk, WalkEntry, WalkOptions};

@@ -13,7 +13,7 @@ use super::resolve::Resolved;
 use crate::linux::openat::look_at;
 
 /// Protected wherever they stand in a path, with everything beneath them.
-const NAMES: [&str; 5] = [".tenon", ".mcp.json", ".vscode", ".idea", ".envrc"];
+pub(crate) const NAMES: [&str; 5] = [".tenon", ".mcp.json", ".vscode", ".idea", ".envrc"];
 
 /// What a directory that is a git repository's own has in it.
 const REPOSITORY_ENTRIES: [&str; 3] = ["HEAD", "objects", "refs"];

@@ -12,3 +12,4 @@ mod processes;
 mod races;
 mod support;
 mod walk;
+mod walls;

@@ -1,0 +1,375 @@
+//! Finds the settings of git that run a program or read another file, in the text of its
+//! configuration, and takes them out or puts them back.
+//!
+//! Pure, and a reader of our own rather than git's: git would have to be run on a file that a
+//! command wrote. What this reader is not sure about it does not accept, and the caller then keeps
+//! the file as it was.
+
+use std::ops::Range;
+
+/// One `name = value`, and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Entry {
+    /// In lower case.
+    section: String,
+    subsection: Option<String>,
+    /// In lower case.
+    name: String,
+    /// From the name to the end of the value's last line.
+    place: Range<usize>,
+}
+
+/// Every name in these sections counts.
+const SECTIONS: [&str; 15] = [
+    "include",
+    "includeif",
+    "alias",
+    "pager",
+    "filter",
+    "mergetool",
+    "difftool",
+    "credential",
+    "url",
+    "protocol",
+    "browser",
+    "man",
+    "sendemail",
+    "guitool",
+    "hook",
+];
+
+/// Section and name, whatever stands between them.
+const NAMES: [(&str, &str); 36] = [
+    ("core", "hookspath"),
+    ("core", "fsmonitor"),
+    ("core", "sshcommand"),
+    ("core", "pager"),
+    ("core", "editor"),
+    ("core", "askpass"),
+    ("core", "gitproxy"),
+    ("core", "worktree"),
+    ("core", "attributesfile"),
+    ("core", "alternaterefscommand"),
+    ("core", "packedrefscommand"),
+    ("diff", "external"),
+    ("diff", "command"),
+    ("diff", "textconv"),
+    ("merge", "driver"),
+    ("remote", "uploadpack"),
+    ("remote", "receivepack"),
+    ("remote", "vcs"),
+    ("gpg", "program"),
+    ("gpg", "defaultkeycommand"),
+    ("sequence", "editor"),
+    ("web", "browser"),
+    ("uploadpack", "packobjectshook"),
+    ("gc", "recentobjectshook"),
+    ("trailer", "command"),
+    ("trailer", "cmd"),
+    ("tar", "command"),
+    ("imap", "tunnel"),
+    ("interactive", "difffilter"),
+    ("instaweb", "httpd"),
+    ("instaweb", "browser"),
+    ("submodule", "update"),
+    ("init", "templatedir"),
+    ("extensions", "worktreeconfig"),
+    ("fsmonitor", "socketdir"),
+    ("receive", "procreceiverefs"),
+];
+
+impl Entry {
+    fn runs_a_program(&self) -> bool {
+        SECTIONS.contains(&self.section.as_str())
+            || NAMES.contains(&(self.section.as_str(), self.name.as_str()))
+    }
+
+    fn shown(&self) -> String {
+        match &self.subsection {
+            Some(subsection) => format!("{}.{subsection}.{}", self.section, self.name),
+            None => format!("{}.{}", self.section, self.name),
+        }
+    }
+}
+
+/// Returns the text without settings that run a program or read another file; `None` for what
+/// cannot be read with certainty.
+pub(crate) fn without_programs(bytes: &[u8]) -> Option<Vec<u8>> {
+    put_back(b"", bytes).map(|(text, _)| text)
+}
+
+/// Returns `after` with the settings that run a program as they were in `before`, and the names of
+/// those that were taken out or put back. `None` for what cannot be read with certainty.
+pub(crate) fn put_back(before: &[u8], after: &[u8]) -> Option<(Vec<u8>, Vec<String>)> {
+    let before_text = std::str::from_utf8(before).ok()?;
+    let text = std::str::from_utf8(after).ok()?;
+    let known = entries(before_text)?;
+    let mut left: Vec<&Entry> = known.iter().filter(|entry| entry.runs_a_program()).collect();
+    let same = |one: &Entry, other: &Entry| {
+        (&one.section, &one.subsection, &one.name)
+            == (&other.section, &other.subsection, &other.name)
+            && before_text.get(one.place.clone()).map(str::trim)
+                == text.get(other.place.clone()).map(str::trim)
+    };
+    let mut result = String::with_capacity(text.len());
+    let mut names = Vec::new();
+    let mut copied = 0;
+    for entry in entries(text)?.iter().filter(|entry| entry.runs_a_program()) {
+        if let Some(index) = left.iter().position(|known| same(known, entry)) {
+            left.remove(index);
+            continue;
+        }
+        result.push_str(text.get(copied..entry.place.start)?);
+        copied = entry.place.end;
+        names.push(entry.shown());
+    }
+    result.push_str(text.get(copied..)?);
+    for entry in left {
+        if !result.is_empty() && !result.ends_with('\n') {
+            result.push('\n');
+        }
+        match &entry.subsection {
+            Some(name) => {
+                let name = name.replace('\\', "\\\\").replace('"', "\\\"");
+                result.push_str(&format!("[{} \"{name}\"]\n\t", entry.section));
+            }
+            None => result.push_str(&format!("[{}]\n\t", entry.section)),
+        }
+        result.push_str(before_text.get(entry.place.clone())?);
+        names.push(entry.shown());
+    }
+    names.sort();
+    names.dedup();
+    // What was written is read again: nothing may have come together that was apart.
+    let remaining = entries(&result)?;
+    let count = |entries: &[Entry]| entries.iter().filter(|entry| entry.runs_a_program()).count();
+    (count(&remaining) == count(&known)).then_some((result.into_bytes(), names))
+}
+
+fn entries(text: &str) -> Option<Vec<Entry>> {
+    let mut reader = Reader { text, at: 0 };
+    reader.skip_if("\u{feff}");
+    let mut section: Option<(String, Option<String>)> = None;
+    let mut entries = Vec::new();
+    loop {
+        reader.skip_while(|c| c.is_ascii_whitespace());
+        match reader.peek() {
+            None => return Some(entries),
+            Some('#' | ';') => reader.skip_while(|c| c != '\n'),
+            Some('[') => section = Some(reader.section()?),
+            Some(c) if c.is_ascii_alphabetic() => {
+                let start = reader.at;
+                let name = reader.word(|c| c.is_ascii_alphanumeric() || c == '-');
+                reader.skip_while(|c| c == ' ' || c == '\t');
+                match reader.peek() {
+                    Some('=') => reader.value()?,
+                    None | Some('\n' | '#' | ';') => reader.skip_while(|c| c != '\n'),
+                    Some('\r') if reader.rest().starts_with("\r\n") => {}
+                    Some(_) => return None,
+                }
+                reader.skip_if("\r");
+                reader.skip_if("\n");
+                let (section, subsection) = section.clone()?;
+                entries.push(Entry { section, subsection, name, place: start..reader.at });
+            }
+            Some(_) => return None,
+        }
+    }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn rest(&self) -> &str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let next = self.peek()?;
+        self.at += next.len_utf8();
+        Some(next)
+    }
+
+    fn skip_if(&mut self, text: &str) {
+        if self.rest().starts_with(text) {
+            self.at += text.len();
+        }
+    }
+
+    fn skip_while(&mut self, holds: impl Fn(char) -> bool) {
+        while self.peek().is_some_and(&holds) {
+            self.next();
+        }
+    }
+
+    /// Takes a name, in lower case.
+    fn word(&mut self, holds: impl Fn(char) -> bool) -> String {
+        let start = self.at;
+        self.skip_while(holds);
+        self.text.get(start..self.at).unwrap_or_default().to_ascii_lowercase()
+    }
+
+    /// `[name]`, `[name "sub"]` or, in old files, `[name.sub]`.
+    fn section(&mut self) -> Option<(String, Option<String>)> {
+        self.next();
+        let name = self.word(|c| c.is_ascii_alphanumeric() || c == '-' || c == '.');
+        if name.is_empty() {
+            return None;
+        }
+        let quoted = matches!(self.peek(), Some(' ' | '\t'));
+        if !quoted {
+            let (name, subsection) = match name.split_once('.') {
+                Some((name, subsection)) => (name.to_owned(), Some(subsection.to_owned())),
+                None => (name, None),
+            };
+            return (self.next() == Some(']')).then_some((name, subsection));
+        }
+        self.skip_while(|c| c == ' ' || c == '\t');
+        if self.next() != Some('"') || name.contains('.') {
+            return None;
+        }
+        let mut subsection = String::new();
+        loop {
+            match self.next()? {
+                '"' => break,
+                '\n' => return None,
+                '\\' => subsection.push(self.next().filter(|c| *c != '\n')?),
+                other => subsection.push(other),
+            }
+        }
+        (self.next() == Some(']')).then_some((name, Some(subsection)))
+    }
+
+    /// From the equals sign to before the line's end.
+    fn value(&mut self) -> Option<()> {
+        self.next();
+        let mut quoted = false;
+        loop {
+            match self.peek() {
+                None if quoted => return None,
+                None => return Some(()),
+                Some('\n') if quoted => return None,
+                Some('\n') => return Some(()),
+                Some('#' | ';') if !quoted => {
+                    self.skip_while(|c| c != '\n');
+                    return Some(());
+                }
+                Some('"') => quoted = !quoted,
+                Some('\\') => {
+                    self.next();
+                    self.skip_if("\r");
+                    if !matches!(self.peek()?, '\n' | '\\' | '"' | 'n' | 't' | 'b') {
+                        return None;
+                    }
+                }
+                Some('\0') => return None,
+                Some(_) => {}
+            }
+            self.next();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(before: &str, after: &str, expected: &str, names: &[&str]) {
+        let (text, found) = put_back(before.as_bytes(), after.as_bytes()).unwrap();
+        assert_eq!(String::from_utf8(text).unwrap(), expected, "{after}");
+        assert_eq!(found, names, "{after}");
+    }
+
+    #[test]
+    fn ordinary_settings_stay() {
+        let text = "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = https://host/a.git\n\
+                    \tfetch = +refs/heads/*:refs/remotes/origin/*\n[branch \"main\"]\n\tmerge = x\n";
+        check("", text, text, &[]);
+        check("", "", "", &[]);
+        check("", "# only a comment", "# only a comment", &[]);
+    }
+
+    #[test]
+    fn settings_that_run_a_program_are_taken_out() {
+        check(
+            "",
+            "[core]\n\tbare = false\n\tfsmonitor = /x\n",
+            "[core]\n\tbare = false\n\t",
+            &["core.fsmonitor"],
+        );
+        check("", "[CORE] HooksPath=h\n", "[CORE] ", &["core.hookspath"]);
+        check("", "[alias]\n\tst = !sh\n\tok = log\n", "[alias]\n\t\t", &["alias.ok", "alias.st"]);
+        check(
+            "",
+            "[filter \"a b\"]\nclean = x \\\n y\n[user]\nname = n\n",
+            "[filter \"a b\"]\n[user]\nname = n\n",
+            &["filter.a b.clean"],
+        );
+        check("", "[include]\npath=/x", "[include]\n", &["include.path"]);
+        check("", "[diff.x]\ntextconv = y\n", "[diff.x]\n", &["diff.x.textconv"]);
+        check("", "[core]\nfsmonitor\n", "[core]\n", &["core.fsmonitor"]);
+        check(
+            "",
+            "[core]\r\neditor = x\r\nbare = no\r\n",
+            "[core]\r\nbare = no\r\n",
+            &["core.editor"],
+        );
+        check(
+            "",
+            "[a]\nb = \"# no comment\" ; editor\n[core]\neditor=x\n",
+            "[a]\nb = \"# no comment\" ; editor\n[core]\n",
+            &["core.editor"],
+        );
+    }
+
+    #[test]
+    fn settings_that_were_there_stay_and_come_back() {
+        let lfs = "[filter \"lfs\"]\n\tclean = git-lfs clean\n";
+        check(lfs, lfs, lfs, &[]);
+        check(lfs, "[a]\n\tb = c", &format!("[a]\n\tb = c\n{lfs}"), &["filter.lfs.clean"]);
+        let changed = "[filter \"lfs\"]\n\tclean = evil\n";
+        check(lfs, changed, &format!("[filter \"lfs\"]\n\t\n{lfs}"), &["filter.lfs.clean"]);
+    }
+
+    #[test]
+    fn what_is_not_certain_is_not_accepted() {
+        for text in [
+            "[core",
+            "[core]\nb = \"x\n",
+            "key = before any section\n",
+            "[core]\n1 = x\n",
+            "[a \"b\n\"]\n",
+            "[a]\nb = \\x\n",
+            "[a]\nb c\n",
+            "[]\n",
+        ] {
+            assert_eq!(put_back(b"", text.as_bytes()), None, "{text}");
+        }
+        assert_eq!(put_back(b"", b"[a]\nb = \xff\n"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_runs_a_program_is_left(
+            lines in proptest::collection::vec(
+                "(\\[core\\]|\\[alias\\]|\\[a \"b\"\\]|editor ?= ?[a-z\"\\\\#;]{0,4}|x=\\\\|fsmonitor|  )\n?",
+                0..8,
+            ),
+        ) {
+            if let Some((text, _)) = put_back(b"", lines.concat().as_bytes()) {
+                let text = String::from_utf8(text).unwrap();
+                let left = entries(&text).unwrap();
+                prop_assert!(!left.iter().any(Entry::runs_a_program), "{text}");
+            }
+        }
+    }
+}

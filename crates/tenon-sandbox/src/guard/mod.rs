@@ -1,0 +1,149 @@
+//! Looks after each command whether it changed names that other programs take commands from, and
+//! puts them back.
+//!
+//! What can be read-only for a command is (see `linux/inside.rs`); this is for the rest: git's
+//! configuration, which ordinary work changes, names that did not exist, and everything in the tier
+//! without namespaces. It runs when no process of the command is left, with descriptors beneath the
+//! roots, and follows no link.
+
+pub(crate) mod git_config;
+mod scan;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use self::scan::{Content, Item, Place, remove, scan, write};
+
+/// A change of a protected name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProtectedChange {
+    /// Which file.
+    pub path: PathBuf,
+    /// What the command did.
+    pub kind: ProtectedChangeKind,
+    /// What it had written there, at most 1 MiB, so that a person can be offered it.
+    pub found: Option<Vec<u8>>,
+    /// Whether it is as before now. If not, the person must look.
+    pub put_back: bool,
+}
+
+/// What a command did to a protected name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProtectedChangeKind {
+    /// It made it; it is taken out again.
+    Created,
+    /// It changed it; the former content is back.
+    Changed,
+    /// It removed it; it is back.
+    Removed,
+    /// It set these settings of git, which run a program or read another file; the others that it
+    /// set stay.
+    GitSettings(Vec<String>),
+}
+
+/// What protected names were before the commands that run now.
+#[derive(Default)]
+pub(crate) struct Guard {
+    roots: Vec<PathBuf>,
+    before: BTreeMap<Place, Item>,
+    running: usize,
+    /// A command ended without a look: its caller went away.
+    unchecked: bool,
+    /// Found by a look that belongs to no caller.
+    pending: Vec<ProtectedChange>,
+}
+
+impl Guard {
+    /// Notes what is there, before a command. What a person changed since is the new state.
+    pub(crate) fn begin(&mut self, roots: &[PathBuf]) {
+        if self.running == 0 {
+            if self.unchecked {
+                let changes = self.check(&[]);
+                self.pending.extend(changes);
+            }
+            self.roots = roots.to_vec();
+            self.before = scan(&self.roots, &self.before);
+        }
+        self.running += 1;
+        self.unchecked = true;
+    }
+
+    /// Looks what changed, puts it back and tells. `lifted` names may have changed.
+    pub(crate) fn end(&mut self, lifted: &[PathBuf]) -> Vec<ProtectedChange> {
+        self.running = self.running.saturating_sub(1);
+        let mut changes = std::mem::take(&mut self.pending);
+        changes.extend(self.check(lifted));
+        self.unchecked = self.running > 0;
+        changes
+    }
+
+    fn check(&mut self, lifted: &[PathBuf]) -> Vec<ProtectedChange> {
+        let after = scan(&self.roots, &self.before);
+        let mut changes = Vec::new();
+        let mut written = false;
+        // What is too much comes first: a link may stand where a folder was.
+        for (place, item) in &after {
+            let may = lifted.iter().any(|lifted| place.path().starts_with(lifted));
+            if may || self.before.get(place).is_some_and(|before| before.is_same(item)) {
+                continue;
+            }
+            let before = self.before.get(place);
+            if let Some(change) = judge(place, before, item) {
+                written = true;
+                changes.push(change);
+            }
+        }
+        for (place, before) in &self.before {
+            let may = lifted.iter().any(|lifted| place.path().starts_with(lifted));
+            // A repository may be removed; what ran programs in it is gone with it.
+            if may
+                || after.contains_key(place)
+                || place.is_in_repository() && !place.repository_is_there()
+            {
+                continue;
+            }
+            written = true;
+            changes.push(ProtectedChange {
+                path: place.path(),
+                kind: ProtectedChangeKind::Removed,
+                found: None,
+                put_back: write(place, before).is_ok(),
+            });
+        }
+        self.before = if written { scan(&self.roots, &self.before) } else { after };
+        changes
+    }
+}
+
+/// Puts one name back that is not as it was, unless it may be so.
+fn judge(place: &Place, before: Option<&Item>, after: &Item) -> Option<ProtectedChange> {
+    let found = match &after.content {
+        Content::File(bytes) => bytes.clone(),
+        Content::Link(_) | Content::Other => None,
+    };
+    let change = |kind, put_back| {
+        Some(ProtectedChange { path: place.path(), kind, found: found.clone(), put_back })
+    };
+    if place.is_git_config() {
+        let old = before.and_then(|before| before.bytes()).unwrap_or_default();
+        if let Some((text, names)) = after.bytes().and_then(|new| git_config::put_back(old, new)) {
+            if names.is_empty() {
+                return None;
+            }
+            let put_back = after.with(text);
+            let done = remove(place).and_then(|()| write(place, &put_back)).is_ok();
+            return change(ProtectedChangeKind::GitSettings(names), done);
+        }
+    }
+    match before {
+        None if place.may_appear(after) => None,
+        None => change(ProtectedChangeKind::Created, remove(place).is_ok()),
+        Some(before) => {
+            let done = remove(place).and_then(|()| write(place, before)).is_ok();
+            change(ProtectedChangeKind::Changed, done)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,386 @@
+//! Finds protected names beneath the roots, reads what they hold, and writes it again.
+//!
+//! Folders are opened beneath their root and links are never followed, so that what a command left
+//! behind leads nowhere. Bounded in folders, files and bytes.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::{OsStr, OsString};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Dir, FileType, Gid, Mode, OFlags, ResolveFlags, Uid};
+use rustix::io::Errno;
+
+use crate::workspace::PROTECTED_NAMES;
+
+/// Folders that are looked through in one look, the upper ones first. Beyond them nothing is
+/// noticed before the list of changes of a command is there to say where to look.
+const FOLDERS_MAX: usize = 2_000;
+
+/// Files that are noted in one look.
+const FILES_MAX: usize = 2_000;
+
+/// How deep protected folders are looked through.
+const DEPTH_MAX: usize = 6;
+
+/// The longest file whose content is kept.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// What may come to be in a repository's `info`: none of it runs anything.
+const INFO_ALLOWED: [&str; 3] = ["exclude", "sparse-checkout", "refs"];
+
+/// One protected file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    root: PathBuf,
+    beneath: PathBuf,
+    /// How many names of `beneath` are the repository's directory; 0 outside of one.
+    repository: usize,
+}
+
+/// What is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Item {
+    stamp: Stamp,
+    mode: u32,
+    owner: (u32, u32),
+    pub(super) content: Content,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Content {
+    /// None where it is too long to keep.
+    File(Option<Vec<u8>>),
+    Link(OsString),
+    Other,
+}
+
+/// Changes with every change of a file, whatever a program does to its times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    device: u64,
+    inode: u64,
+    length: i64,
+    changed: (i64, u64),
+}
+
+impl Place {
+    pub(super) fn path(&self) -> PathBuf {
+        self.root.join(&self.beneath)
+    }
+
+    pub(super) fn is_in_repository(&self) -> bool {
+        self.repository > 0 || self.in_repository().is_some()
+    }
+
+    /// The names beneath the repository's directory; a root can be one itself.
+    fn in_repository(&self) -> Option<Vec<&OsStr>> {
+        let is_root = self.repository == 0 && is_repository_root(&self.root);
+        (self.repository > 0 || is_root)
+            .then(|| self.beneath.iter().skip(self.repository).collect())
+    }
+
+    pub(super) fn repository_is_there(&self) -> bool {
+        let place: PathBuf = self.beneath.iter().take(self.repository).collect();
+        rustix::fs::lstat(self.root.join(place)).is_ok()
+    }
+
+    pub(super) fn is_git_config(&self) -> bool {
+        self.in_repository().is_some_and(|names| {
+            names.last().is_some_and(|name| name.as_bytes().starts_with(b"config"))
+        })
+    }
+
+    /// Whether a command may make it: what `git init` and `git worktree add` make, if it runs
+    /// nothing.
+    pub(super) fn may_appear(&self, item: &Item) -> bool {
+        if self.beneath.file_name() == Some(OsStr::new(".git")) {
+            return self.is_pointer_to_own(item);
+        }
+        let Some(names) = self.in_repository() else { return false };
+        if self.is_git_config() {
+            // Judged by its settings; here it could not be read.
+            return false;
+        }
+        let Some(name) = names.last() else { return false };
+        let is = |known: &str| names.iter().any(|name| *name == known);
+        let is_file = matches!(item.content, Content::File(_));
+        is_file && is("hooks") && name.as_bytes().ends_with(b".sample")
+            || is("info") && INFO_ALLOWED.iter().any(|known| is(known))
+    }
+
+    /// Whether a `.git` file leads to a repository of this root, where hooks are protected.
+    fn is_pointer_to_own(&self, item: &Item) -> bool {
+        let Some(text) = item.bytes().and_then(|bytes| bytes.strip_prefix(b"gitdir: ")) else {
+            return false;
+        };
+        let target = OsStr::from_bytes(text.trim_ascii_end());
+        let above = self.path();
+        let Some(above) = above.parent() else { return false };
+        let Ok(target) = above.join(target).canonicalize() else { return false };
+        let own = self.root.join(".git");
+        target.starts_with(own.join("worktrees")) || target.starts_with(own.join("modules"))
+    }
+}
+
+impl Item {
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.stamp == other.stamp
+            || self.content == other.content
+                && self.mode == other.mode
+                && !matches!(self.content, Content::File(None) | Content::Other)
+    }
+
+    pub(super) fn with(&self, bytes: Vec<u8>) -> Self {
+        Self { content: Content::File(Some(bytes)), ..self.clone() }
+    }
+
+    pub(super) fn bytes(&self) -> Option<&[u8]> {
+        match &self.content {
+            Content::File(bytes) => bytes.as_deref(),
+            Content::Link(_) | Content::Other => None,
+        }
+    }
+}
+
+fn is_repository_root(root: &Path) -> bool {
+    ["HEAD", "objects", "refs"].iter().all(|name| rustix::fs::lstat(root.join(name)).is_ok())
+}
+
+/// Returns every protected file beneath the roots. What is as in `known` is not read again.
+pub(super) fn scan(roots: &[PathBuf], known: &BTreeMap<Place, Item>) -> BTreeMap<Place, Item> {
+    let mut scan = Scan { found: BTreeMap::new(), known, folders_left: FOLDERS_MAX };
+    for root in roots {
+        let Ok(folder) = open_folder_at(root) else { continue };
+        if is_repository_root(root) {
+            scan.repository(root, &folder, Path::new(""), 0);
+        } else {
+            scan.tree(root, &folder);
+        }
+    }
+    scan.found
+}
+
+struct Scan<'a> {
+    found: BTreeMap<Place, Item>,
+    known: &'a BTreeMap<Place, Item>,
+    folders_left: usize,
+}
+
+impl Scan<'_> {
+    /// Looks through a root, the upper folders first.
+    fn tree(&mut self, root: &Path, top: &OwnedFd) {
+        let mut waiting = VecDeque::from([PathBuf::new()]);
+        while let Some(place) = waiting.pop_front() {
+            if self.folders_left == 0 {
+                return;
+            }
+            self.folders_left -= 1;
+            for (name, kind) in names(top, &place) {
+                let beneath = place.join(&name);
+                if name == ".git" && kind.is_dir() {
+                    let depth = beneath.iter().count();
+                    self.repository(root, top, &beneath, depth);
+                } else if name == ".git"
+                    || PROTECTED_NAMES.iter().any(|known| name.eq_ignore_ascii_case(known))
+                {
+                    self.all(root, top, &beneath, 0, DEPTH_MAX);
+                } else if kind.is_dir() {
+                    waiting.push_back(beneath);
+                }
+            }
+        }
+    }
+
+    /// Notes what runs programs in a repository's own directory, and in those of its submodules.
+    fn repository(&mut self, root: &Path, top: &OwnedFd, place: &Path, depth: usize) {
+        for (name, kind) in names(top, place) {
+            let beneath = place.join(&name);
+            let is_config = name.as_bytes().starts_with(b"config");
+            if is_config || name == "hooks" || name == "info" {
+                self.all(root, top, &beneath, depth, DEPTH_MAX);
+            } else if kind.is_dir() && (name == "modules" || name == "worktrees") {
+                self.repositories(root, top, &beneath, DEPTH_MAX);
+            }
+        }
+    }
+
+    fn repositories(&mut self, root: &Path, top: &OwnedFd, place: &Path, deeper: usize) {
+        if deeper == 0 {
+            return;
+        }
+        for (name, kind) in names(top, place) {
+            let beneath = place.join(&name);
+            if !kind.is_dir() {
+                continue;
+            }
+            if names(top, &beneath).iter().any(|(name, _)| name == "HEAD") {
+                self.repository(root, top, &beneath, beneath.iter().count());
+            } else {
+                self.repositories(root, top, &beneath, deeper - 1);
+            }
+        }
+    }
+
+    fn all(
+        &mut self,
+        root: &Path,
+        top: &OwnedFd,
+        beneath: &Path,
+        repository: usize,
+        deeper: usize,
+    ) {
+        if self.found.len() >= FILES_MAX || deeper == 0 {
+            return;
+        }
+        let Ok(handle) = look_at(top, beneath) else { return };
+        let Ok(stat) = rustix::fs::fstat(&handle) else { return };
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        if kind.is_dir() {
+            for (name, _) in names(top, beneath) {
+                self.all(root, top, &beneath.join(name), repository, deeper - 1);
+            }
+            return;
+        }
+        let place = Place { root: root.to_path_buf(), beneath: beneath.to_path_buf(), repository };
+        let stamp = Stamp {
+            device: stat.st_dev,
+            inode: stat.st_ino,
+            length: stat.st_size,
+            changed: (stat.st_ctime, stat.st_ctime_nsec),
+        };
+        let item = match self.known.get(&place) {
+            Some(known) if known.stamp == stamp => known.clone(),
+            _ => Item {
+                stamp,
+                mode: stat.st_mode & 0o7777,
+                owner: (stat.st_uid, stat.st_gid),
+                content: content(top, beneath, kind, stat.st_size),
+            },
+        };
+        self.found.insert(place, item);
+    }
+}
+
+fn content(top: &OwnedFd, beneath: &Path, kind: FileType, length: i64) -> Content {
+    match kind {
+        FileType::RegularFile if u64::try_from(length).is_ok_and(|l| l <= FILE_BYTES_MAX) => {
+            Content::File(read(top, beneath).ok())
+        }
+        FileType::RegularFile => Content::File(None),
+        FileType::Symlink => {
+            let target = open_parent(top, beneath, MakeFolders::No)
+                .and_then(|(folder, name)| rustix::fs::readlinkat(&folder, name, Vec::new()));
+            target.map_or(Content::Other, |target| {
+                Content::Link(OsString::from_vec(target.into_bytes()))
+            })
+        }
+        _ => Content::Other,
+    }
+}
+
+fn read(top: &OwnedFd, beneath: &Path) -> Result<Vec<u8>, Errno> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = open_beneath(top, beneath, flags)?;
+    let mut bytes = Vec::new();
+    let mut buffer = [0; 16 * 1024];
+    loop {
+        let length = rustix::io::retry_on_intr(|| rustix::io::read(&file, &mut buffer))?;
+        bytes.extend_from_slice(buffer.get(..length).unwrap_or_default());
+        if length == 0 {
+            return Ok(bytes);
+        }
+        if bytes.len() as u64 > FILE_BYTES_MAX {
+            return Err(Errno::FBIG);
+        }
+    }
+}
+
+/// Takes a file away.
+pub(super) fn remove(place: &Place) -> Result<(), Errno> {
+    let top = open_folder_at(&place.root)?;
+    let (folder, name) = open_parent(&top, &place.beneath, MakeFolders::No)?;
+    rustix::fs::unlinkat(&folder, name, AtFlags::empty())
+}
+
+/// Makes a file that is not there.
+pub(super) fn write(place: &Place, item: &Item) -> Result<(), Errno> {
+    let top = open_folder_at(&place.root)?;
+    let (folder, name) = open_parent(&top, &place.beneath, MakeFolders::Yes)?;
+    match &item.content {
+        Content::Link(target) => rustix::fs::symlinkat(&**target, &folder, name),
+        Content::File(Some(bytes)) => {
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+            let file = rustix::fs::openat(&folder, name, flags, Mode::RUSR | Mode::WUSR)?;
+            if rustix::process::geteuid().is_root() {
+                let (user, group) = item.owner;
+                let owner = (Some(Uid::from_raw(user)), Some(Gid::from_raw(group)));
+                rustix::fs::fchown(&file, owner.0, owner.1)?;
+            }
+            rustix::fs::fchmod(&file, Mode::from_raw_mode(item.mode))?;
+            let mut rest = bytes.as_slice();
+            while !rest.is_empty() {
+                let length = rustix::io::retry_on_intr(|| rustix::io::write(&file, rest))?;
+                rest = rest.get(length..).unwrap_or_default();
+            }
+            Ok(())
+        }
+        Content::File(None) | Content::Other => Err(Errno::NOTSUP),
+    }
+}
+
+fn names(top: &OwnedFd, place: &Path) -> Vec<(OsString, FileType)> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let place = if place.as_os_str().is_empty() { Path::new(".") } else { place };
+    let folder = open_beneath(top, place, flags).and_then(|folder| Dir::read_from(&folder));
+    let mut names = Vec::new();
+    for entry in folder.into_iter().flatten().flatten() {
+        let name = entry.file_name().to_bytes();
+        if name != b"." && name != b".." {
+            names.push((OsStr::from_bytes(name).to_owned(), entry.file_type()));
+        }
+    }
+    names
+}
+
+/// Whether folders that are not there are made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum MakeFolders {
+    Yes,
+    No,
+}
+
+fn open_parent<'a>(
+    top: &OwnedFd,
+    beneath: &'a Path,
+    make: MakeFolders,
+) -> Result<(OwnedFd, &'a OsStr), Errno> {
+    let name = beneath.file_name().ok_or(Errno::INVAL)?;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let mut folder = open_beneath(top, Path::new("."), flags)?;
+    for part in beneath.parent().into_iter().flatten() {
+        folder = match open_beneath(&folder, Path::new(part), flags) {
+            Err(Errno::NOENT) if make == MakeFolders::Yes => {
+                rustix::fs::mkdirat(&folder, part, Mode::from_raw_mode(0o755))?;
+                open_beneath(&folder, Path::new(part), flags)?
+            }
+            answer => answer?,
+        };
+    }
+    Ok((folder, name))
+}
+
+fn look_at(top: &OwnedFd, beneath: &Path) -> Result<OwnedFd, Errno> {
+    open_beneath(top, beneath, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC)
+}
+
+fn open_beneath(folder: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    rustix::fs::openat2(folder, path, flags, Mode::empty(), resolve)
+}
+
+fn open_folder_at(path: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::open(path, flags, Mode::empty())
+}

@@ -1,0 +1,113 @@
+use super::*;
+
+/// What a command does to a folder with a repository in it, and what is there afterwards.
+fn check(setup: &str, attack: &str, lifted: &[&str], expected: &[(&str, &str)]) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let shell = |script: &str| {
+        #[expect(clippy::disallowed_methods, reason = "plays the person and the command")]
+        let status = std::process::Command::new("bash")
+            .args(["-c", &format!("set -e; {script}")])
+            .current_dir(&root)
+            .env("HOME", "/nonexistent")
+            .status();
+        assert!(status.unwrap().success(), "{script}");
+    };
+    shell(setup);
+    let roots = [root.clone()];
+    let mut guard = Guard::default();
+    guard.begin(&roots);
+    shell(attack);
+    let lifted: Vec<PathBuf> = lifted.iter().map(|name| root.join(name)).collect();
+    let changes = guard.end(&lifted);
+    for (name, text) in expected {
+        #[expect(clippy::disallowed_methods, reason = "looks from outside")]
+        let found = std::fs::read_to_string(root.join(name)).unwrap_or_else(|_| "-".into());
+        assert_eq!(found, *text, "{name} after {attack}");
+    }
+    assert!(changes.iter().all(|change| change.put_back), "{changes:?}");
+    changes
+        .iter()
+        .map(|change| change.path.strip_prefix(&root).unwrap().display().to_string())
+        .collect()
+}
+
+const REPOSITORY: &str = "git init -q . && printf '#!/bin/sh\nok\n' > .git/hooks/pre-commit";
+
+#[test]
+fn hooks_are_put_back_and_new_ones_taken_out() {
+    let hook = "#!/bin/sh\nok\n";
+    let kept = [(".git/hooks/pre-commit", hook)];
+    assert_eq!(
+        check(REPOSITORY, "echo evil > .git/hooks/pre-commit", &[], &kept),
+        [".git/hooks/pre-commit"]
+    );
+    assert_eq!(
+        check(REPOSITORY, "rm .git/hooks/pre-commit", &[], &kept),
+        [".git/hooks/pre-commit"]
+    );
+    let gone = [(".git/hooks/post-merge", "-")];
+    assert_eq!(
+        check(REPOSITORY, "echo evil > .git/hooks/post-merge", &[], &gone),
+        [".git/hooks/post-merge"]
+    );
+    let attack = "mv .git/hooks h && mkdir .git/hooks && ln -s /bin/sh .git/hooks/post-merge";
+    let found = check(REPOSITORY, attack, &[], &kept);
+    assert!(found.contains(&".git/hooks/post-merge".to_owned()), "{found:?}");
+}
+
+#[test]
+fn a_link_in_place_of_hooks_is_replaced_by_them() {
+    let attack = "mv .git/hooks h && mkdir evil && touch evil/pre-push && ln -s ../evil .git/hooks";
+    let kept = [(".git/hooks/pre-commit", "#!/bin/sh\nok\n"), ("evil/pre-push", "")];
+    assert!(check(REPOSITORY, attack, &[], &kept).contains(&".git/hooks".to_owned()));
+}
+
+#[test]
+fn what_a_person_lifted_may_change() {
+    let changed = [(".git/hooks/pre-commit", "new\n")];
+    let attack = "echo new > .git/hooks/pre-commit";
+    assert!(check(REPOSITORY, attack, &[".git/hooks"], &changed).is_empty());
+}
+
+#[test]
+fn ordinary_work_with_git_is_left_alone() {
+    let attack = "git remote add origin https://host/a.git && git config branch.main.merge x && \
+                  git config user.name n && git config user.email e@f && touch a && git add a && \
+                  git -c core.hooksPath=/nonexistent commit -qm m && git worktree add -q tree && \
+                  git init -q other";
+    assert!(check(REPOSITORY, attack, &[], &[]).is_empty());
+}
+
+#[test]
+fn settings_that_run_programs_are_taken_out_and_others_stay() {
+    let attack = "git config core.fsmonitor ./evil && git config core.abbrev 12 && \
+                  git config --get core.abbrev > /dev/null";
+    let found = check(REPOSITORY, attack, &[], &[]);
+    assert_eq!(found, [".git/config"]);
+    let found = check(REPOSITORY, "printf '[core' > .git/config", &[], &[]);
+    assert_eq!(found, [".git/config"]);
+}
+
+#[test]
+fn repositories_that_appear_bring_no_hooks() {
+    let attack = "git init -q sub && echo evil > sub/.git/hooks/pre-commit && \
+                  git -C sub config alias.st '!evil'";
+    let found = check("true", attack, &[], &[("sub/.git/hooks/pre-commit", "-")]);
+    assert_eq!(found, ["sub/.git/config", "sub/.git/hooks/pre-commit"]);
+    let attack = "mkdir -p sub evil/hooks && echo 'gitdir: ../evil' > sub/.git";
+    assert_eq!(check("true", attack, &[], &[("sub/.git", "-")]), ["sub/.git"]);
+}
+
+#[test]
+fn names_that_programs_take_commands_from_do_not_appear() {
+    let attack = "mkdir -p .vscode deep/.idea && echo x > .vscode/tasks.json && \
+                  echo x > deep/.idea/w.xml && echo x > .envrc && echo x > .mcp.json";
+    let found = check("true", attack, &[], &[(".envrc", "-"), (".vscode/tasks.json", "-")]);
+    assert_eq!(found, [".envrc", ".mcp.json", ".vscode/tasks.json", "deep/.idea/w.xml"]);
+}
+
+#[test]
+fn a_repository_may_be_removed() {
+    assert!(check(REPOSITORY, "rm -rf .git", &[], &[]).is_empty());
+}

@@ -1,0 +1,56 @@
+//! The walls that a process puts around itself, in their order, before it becomes the shell.
+
+use rustix::io::Errno;
+use rustix::thread::{CapabilitySet, CapabilitySets};
+
+use super::request::{Confinement, Refused, Wall};
+use super::seccomp::{self, Sockets};
+use crate::linux::landlock;
+
+/// Gives up for ever what the request does not grant.
+pub(super) fn confine(confinement: &Confinement) -> Result<(), Refused> {
+    match confinement {
+        Confinement::None => Ok(()),
+        Confinement::Reading => {
+            landlock::confine_writes(&[]).map_err(|error| Wall::Landlock.refused(errno_of(&error)))
+        }
+        Confinement::Walls(walls) => {
+            rustix::thread::set_no_new_privs(true)
+                .map_err(|errno| Wall::Capabilities.refused(errno))?;
+            landlock::confine(walls).map_err(|error| Wall::Landlock.refused(errno_of(&error)))?;
+            let sockets = if walls.internet { Sockets::Internet } else { Sockets::Local };
+            seccomp::install(sockets).map_err(|errno| Wall::Seccomp.refused(errno))
+        }
+    }
+}
+
+/// Empties every set of capabilities, so that root is a user like others.
+pub(super) fn drop_capabilities(confinement: &Confinement) -> Result<(), Refused> {
+    if !matches!(confinement, Confinement::Walls(_)) {
+        return Ok(());
+    }
+    let refused = |errno| Wall::Capabilities.refused(errno);
+    let now = rustix::thread::capabilities(None).map_err(refused)?;
+    if now.permitted.is_empty() && !rustix::process::geteuid().is_root() {
+        // An ordinary user: no_new_privs keeps it so.
+        return Ok(());
+    }
+    // An executed program of root's gets what this set has.
+    for number in 0..u64::BITS {
+        let Some(one) = CapabilitySet::from_bits(1 << number) else { break };
+        match rustix::thread::remove_capability_from_bounding_set(one) {
+            Ok(()) => {}
+            // Past the last that this kernel knows.
+            Err(Errno::INVAL) => break,
+            Err(errno) => return Err(refused(errno)),
+        }
+    }
+    rustix::thread::clear_ambient_capability_set().map_err(refused)?;
+    let none = CapabilitySet::empty();
+    let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    rustix::thread::set_capabilities(None, sets).map_err(refused)
+}
+
+fn errno_of(error: &std::io::Error) -> Errno {
+    error.raw_os_error().map_or(Errno::NOTSUP, Errno::from_raw_os_error)
+}

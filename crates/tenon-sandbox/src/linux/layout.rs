@@ -1,0 +1,315 @@
+//! What the file tree looks like to a command: read-only everywhere, with private folders, the
+//! workspace and little else put on top.
+//!
+//! The agent plans it (see `sandbox/plan.rs`), the warm helper carries it out once, in its own
+//! mount namespace. Everything that is put somewhere is taken hold of first, because what is put
+//! on top hides it.
+
+use std::ffi::{CString, OsString};
+use std::fmt::Write as _;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat2, symlinkat};
+use rustix::io::Errno;
+use rustix::mount::{MountAttrFlags, MountFlags, MountPropagationFlags, mount, mount_change};
+
+use super::namespace::{Deep, Tree, set_all, set_attributes};
+use super::request::{Refused, Wall};
+use super::wire::{Readable, Reader, Sendable, Writer};
+
+/// An empty folder and an empty file, to be put on what nobody may see.
+pub(super) const EMPTY_FOLDER: &str = "/dev/.empty-folder";
+pub(super) const EMPTY_FILE: &str = "/dev/.empty-file";
+
+/// What a program may expect in /dev. The terminal is the one of its session, which has none.
+const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+
+/// Files in one private folder; each costs the kernel about 1 KiB.
+const INODES_MAX: u32 = 400_000;
+
+/// What the warm helper is told when it starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Layout {
+    /// In order: what is beneath comes after what is above.
+    pub(crate) steps: Vec<Step>,
+    pub(crate) owner: Owner,
+    /// For /dev/shm.
+    pub(crate) temporary_bytes_max: u64,
+    pub(crate) own_network: bool,
+    /// Whether a socket for the proxy is wanted.
+    pub(crate) listen: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Step {
+    /// Absolute, without symbolic links.
+    pub(crate) path: PathBuf,
+    pub(crate) part: Part,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// An empty folder that stays empty.
+    Cover,
+    /// An empty folder to write in.
+    Private { mode: u32, bytes_max: u64 },
+    /// What is at `source`, which is mostly the same place.
+    Kept { source: PathBuf, writable: bool },
+    /// A file with these bytes, in a private folder.
+    File { bytes: Vec<u8> },
+}
+
+/// Whose the private folders are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Owner {
+    pub(crate) user: u32,
+    pub(crate) group: u32,
+}
+
+/// Carries the layout out.
+pub(super) fn build(layout: &Layout) -> Result<(), Refused> {
+    carry_out(layout).map_err(|errno| Wall::Mounts.refused(errno))
+}
+
+fn carry_out(layout: &Layout) -> Result<(), Errno> {
+    mount_change(c"/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
+    let mut trees = Vec::new();
+    for step in &layout.steps {
+        trees.push(match &step.part {
+            Part::Kept { source, writable } => Some(take(source, *writable)?),
+            _ => None,
+        });
+    }
+    let mut devices = Vec::new();
+    for name in DEVICES {
+        devices.push((name, Tree::of(CWD, &*format!("/dev/{name}"))?));
+    }
+    set_all(held())?;
+    for (step, tree) in layout.steps.iter().zip(&trees) {
+        carry_out_step(step, tree.as_ref(), layout.owner)?;
+    }
+    make_devices(&devices, layout)?;
+    for step in layout.steps.iter().filter(|step| step.part == Part::Cover) {
+        close_cover(&step.path, &layout.steps)?;
+    }
+    Ok(())
+}
+
+fn held() -> MountAttrFlags {
+    MountAttrFlags::MOUNT_ATTR_RDONLY
+        | MountAttrFlags::MOUNT_ATTR_NOSUID
+        | MountAttrFlags::MOUNT_ATTR_NODEV
+}
+
+/// Takes hold of what is at `path`. Mounts inside of it come along, for reading only.
+fn take(path: &Path, writable: bool) -> Result<Tree, Errno> {
+    let tree = Tree::of(open_plain(path)?, c"")?;
+    tree.set(held(), Deep::Yes)?;
+    if writable {
+        tree.make_top_writable()?;
+    }
+    Ok(tree)
+}
+
+fn carry_out_step(step: &Step, tree: Option<&Tree>, owner: Owner) -> Result<(), Errno> {
+    match &step.part {
+        Part::Cover => {
+            let target = open_folder(&step.path)?;
+            mount_private(&target, 0o555, 1 << 20, None)
+        }
+        Part::Private { mode, bytes_max } => {
+            let target = open_folder(&step.path)?;
+            mount_private(&target, *mode, *bytes_max, Some(owner))
+        }
+        Part::Kept { .. } => {
+            let Some(tree) = tree else { return Err(Errno::INVAL) };
+            let is_folder = FileType::from_raw_mode(fstat(&tree.0)?.st_mode).is_dir();
+            let target = if is_folder { open_folder(&step.path)? } else { open_file(&step.path)? };
+            tree.mount_on(target)
+        }
+        Part::File { bytes } => write_new(&step.path, bytes, 0o644),
+    }
+}
+
+/// Opens a path that has no symbolic link in it, for looking at it only.
+pub(super) fn open_plain(path: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+}
+
+/// Opens a folder and makes it where it is not there, which is possible in a private folder.
+fn open_folder(path: &Path) -> Result<OwnedFd, Errno> {
+    match open_plain(path) {
+        Err(Errno::NOENT) => {}
+        answer => return answer,
+    }
+    if let Some(above) = path.parent() {
+        open_folder(above)?;
+    }
+    mkdirat(CWD, path, Mode::from_raw_mode(0o755))?;
+    open_plain(path)
+}
+
+fn open_file(path: &Path) -> Result<OwnedFd, Errno> {
+    match open_plain(path) {
+        Err(Errno::NOENT) => write_new(path, b"", 0o644)?,
+        answer => return answer,
+    }
+    open_plain(path)
+}
+
+fn write_new(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Errno> {
+    if let Some(above) = path.parent() {
+        open_folder(above)?;
+    }
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    let file = rustix::fs::open(path, flags, Mode::from_raw_mode(mode))?;
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let length = rustix::io::retry_on_intr(|| rustix::io::write(&file, rest))?;
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    Ok(())
+}
+
+fn mount_private(
+    target: &OwnedFd,
+    mode: u32,
+    bytes_max: u64,
+    owner: Option<Owner>,
+) -> Result<(), Errno> {
+    let mut options = format!("mode={mode:o},size={bytes_max},nr_inodes={INODES_MAX}");
+    if let Some(Owner { user, group }) = owner {
+        let _ = write!(options, ",uid={user},gid={group}");
+    }
+    let options = CString::new(options).map_err(|_| Errno::INVAL)?;
+    // By descriptor: what was looked at is what is mounted on.
+    let place = format!("/proc/self/fd/{}", target.as_raw_fd());
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    mount(c"tmpfs", &*place, c"tmpfs", flags, &*options)
+}
+
+/// Makes a cover read-only; what is mounted beneath stays as it is.
+fn close_cover(path: &Path, steps: &[Step]) -> Result<(), Errno> {
+    // A later step at the same place lies on top of it.
+    if steps.iter().filter(|step| step.path == path).count() > 1 {
+        return Ok(());
+    }
+    set_attributes(&open_plain(path)?, held(), MountAttrFlags::empty(), Deep::No)
+}
+
+fn make_devices(devices: &[(&str, Tree)], layout: &Layout) -> Result<(), Errno> {
+    mount_private(&open_plain(Path::new("/dev"))?, 0o755, 1 << 20, None)?;
+    for (name, tree) in devices {
+        let path = PathBuf::from("/dev").join(name);
+        write_new(&path, b"", 0o666)?;
+        let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+        tree.set(attributes, Deep::No)?;
+        tree.mount_on(open_plain(&path)?)?;
+    }
+    for (name, target) in [
+        (c"/dev/fd", c"/proc/self/fd"),
+        (c"/dev/stdin", c"/proc/self/fd/0"),
+        (c"/dev/stdout", c"/proc/self/fd/1"),
+        (c"/dev/stderr", c"/proc/self/fd/2"),
+        (c"/dev/ptmx", c"pts/ptmx"),
+    ] {
+        symlinkat(target, CWD, name)?;
+    }
+    let pts = open_folder(Path::new("/dev/pts"))?;
+    let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
+    let place = format!("/proc/self/fd/{}", pts.as_raw_fd());
+    mount(c"devpts", &*place, c"devpts", flags, c"newinstance,ptmxmode=0666,mode=0620")?;
+    let shared = open_folder(Path::new("/dev/shm"))?;
+    mount_private(&shared, 0o1777, layout.temporary_bytes_max, Some(layout.owner))?;
+    mkdirat(CWD, EMPTY_FOLDER, Mode::from_raw_mode(0o555))?;
+    write_new(Path::new(EMPTY_FILE), b"", 0o444)?;
+    let read_only = MountAttrFlags::MOUNT_ATTR_RDONLY | MountAttrFlags::MOUNT_ATTR_NOSUID;
+    set_attributes(&open_plain(Path::new("/dev"))?, read_only, MountAttrFlags::empty(), Deep::No)
+}
+
+impl Sendable for Layout {
+    fn write(&self, writer: &mut Writer) {
+        writer.each(&self.steps, |writer, step| {
+            writer.field(step.path.as_os_str());
+            match &step.part {
+                Part::Cover => writer.number(0),
+                Part::Private { mode, bytes_max } => {
+                    writer.number(1);
+                    writer.number(u64::from(*mode));
+                    writer.number(*bytes_max);
+                }
+                Part::Kept { source, writable } => {
+                    writer.number(2);
+                    writer.field(source.as_os_str());
+                    writer.flag(*writable);
+                }
+                Part::File { bytes } => {
+                    writer.number(3);
+                    writer.field(&OsString::from_vec(bytes.clone()));
+                }
+            }
+        });
+        writer.number(u64::from(self.owner.user));
+        writer.number(u64::from(self.owner.group));
+        writer.number(self.temporary_bytes_max);
+        writer.flag(self.own_network);
+        writer.flag(self.listen);
+    }
+}
+
+impl Readable for Layout {
+    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        let step = |reader: &mut Reader<'_>| {
+            let path = reader.path()?;
+            let part = match reader.number()? {
+                0 => Part::Cover,
+                1 => Part::Private {
+                    mode: u32::try_from(reader.number()?).ok()?,
+                    bytes_max: reader.number()?,
+                },
+                2 => Part::Kept { source: reader.path()?, writable: reader.flag()? },
+                3 => Part::File { bytes: reader.field()?.into_vec() },
+                _ => return None,
+            };
+            Some(Step { path, part })
+        };
+        Some(Self {
+            steps: reader.each(step)?,
+            owner: Owner {
+                user: u32::try_from(reader.number()?).ok()?,
+                group: u32::try_from(reader.number()?).ok()?,
+            },
+            temporary_bytes_max: reader.number()?,
+            own_network: reader.flag()?,
+            listen: reader.flag()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_layout_survives_its_bytes() {
+        let parts = [
+            Part::Cover,
+            Part::Private { mode: 0o700, bytes_max: u64::MAX },
+            Part::Kept { source: PathBuf::from("/s"), writable: true },
+            Part::File { bytes: vec![0, 255] },
+        ];
+        let steps = parts.map(|part| Step { path: PathBuf::from("/a b"), part });
+        let layout = Layout {
+            steps: steps.to_vec(),
+            owner: Owner { user: 1, group: u32::MAX },
+            temporary_bytes_max: 7,
+            own_network: true,
+            listen: false,
+        };
+        let bytes = layout.to_bytes().unwrap();
+        assert_eq!(Layout::from_bytes(&bytes[4..]), Some(layout));
+    }
+}

@@ -1,0 +1,116 @@
+//! What a command may use: the kernel's limits of a process, and a watch on memory for the whole
+//! namespace.
+//!
+//! RLIMIT_AS is not used: it counts reserved addresses and breaks node, go and java.
+
+use std::path::Path;
+
+use rustix::fs::{Dir, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit};
+
+use crate::profile::Limits;
+
+/// The lowest `pid_max` that the kernel takes (RESERVED_PIDS + 1).
+const PID_MAX_MIN: u64 = 301;
+
+/// Since this release every pid namespace has a `pid_max` of its own. On an older one the file is
+/// the whole machine's.
+const PID_MAX_RELEASE: (u32, u32) = (6, 14);
+
+/// In the child, before it is the shell.
+pub(super) fn set(limits: &Limits) -> Result<(), Errno> {
+    lower(Resource::Core, 0)?;
+    lower(Resource::Fsize, limits.file_bytes_max)?;
+    lower(Resource::Nofile, limits.open_files_max)
+}
+
+/// Sets a limit for good; one that is lower already stays.
+fn lower(resource: Resource, value: u64) -> Result<(), Errno> {
+    let now = rustix::process::getrlimit(resource);
+    let least = |now: Option<u64>| Some(now.map_or(value, |now| now.min(value)));
+    let limit = Rlimit { current: least(now.current), maximum: least(now.maximum) };
+    rustix::process::setrlimit(resource, limit)
+}
+
+/// In a namespace of its own, `/proc` mounted and still writable: at most so many processes.
+/// Returns whether the kernel can.
+pub(super) fn set_processes(limits: &Limits) -> Result<bool, Errno> {
+    let release = rustix::system::uname();
+    if !has_own_pid_max(&release.release().to_string_lossy()) {
+        return Ok(false);
+    }
+    let value = limits.processes_max.saturating_add(PID_MAX_MIN).to_string();
+    write_file("/proc/sys/kernel/pid_max", value.as_bytes())?;
+    Ok(true)
+}
+
+pub(crate) fn has_own_pid_max(release: &str) -> bool {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(major)), Some(Ok(minor))) => (major, minor) >= PID_MAX_RELEASE,
+        _ => false,
+    }
+}
+
+pub(super) fn write_file(path: &str, bytes: &[u8]) -> Result<(), Errno> {
+    let file = rustix::fs::open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::io::write(&file, bytes).map(drop)
+}
+
+/// Returns how much memory of their own the processes below this one have, in bytes, by the
+/// `/proc` of this namespace. What several share after a fork counts for each.
+pub(super) fn resident_bytes() -> u64 {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let Ok(folder) = rustix::fs::open(Path::new("/proc"), flags, Mode::empty()) else { return 0 };
+    let Ok(entries) = Dir::read_from(&folder) else { return 0 };
+    let page = u64::try_from(rustix::param::page_size()).unwrap_or(4096);
+    let mut pages = 0;
+    for entry in entries.flatten() {
+        let Ok(pid) = entry.file_name().to_str().unwrap_or_default().parse::<u32>() else {
+            continue;
+        };
+        if pid == 1 {
+            continue;
+        }
+        let name = format!("{pid}/statm");
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let Ok(file) = rustix::fs::openat(&folder, &*name, flags, Mode::empty()) else { continue };
+        let mut buffer = [0_u8; 256];
+        let Ok(length) = rustix::io::read(&file, &mut buffer) else { continue };
+        pages += own_pages(buffer.get(..length).unwrap_or_default()).unwrap_or(0);
+    }
+    pages.saturating_mul(page)
+}
+
+/// Reads resident minus shared pages out of `/proc/PID/statm`.
+fn own_pages(text: &[u8]) -> Option<u64> {
+    let mut fields = std::str::from_utf8(text).ok()?.split_ascii_whitespace().skip(1);
+    let resident: u64 = fields.next()?.parse().ok()?;
+    let shared: u64 = fields.next()?.parse().ok()?;
+    Some(resident.saturating_sub(shared))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_new_kernels_have_a_pid_max_for_each_namespace() {
+        let check = |release: &str, expected| assert_eq!(has_own_pid_max(release), expected);
+        check("6.14.0", true);
+        check("6.18.44-generic", true);
+        check("7.0", true);
+        check("6.13.9", false);
+        check("5.15.0-91-generic", false);
+        check("", false);
+        check("unknown", false);
+    }
+
+    #[test]
+    fn memory_of_its_own_is_resident_without_shared() {
+        assert_eq!(own_pages(b"100 50 20 1 0 30 0\n"), Some(30));
+        assert_eq!(own_pages(b"100 5 20"), Some(0));
+        assert_eq!(own_pages(b""), None);
+    }
+}

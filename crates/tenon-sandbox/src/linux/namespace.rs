@@ -1,0 +1,138 @@
+//! Namespaces: the warm helper's own, and for each call a child in new ones.
+
+#![expect(unsafe_code, reason = "unshare, clone, mount_setattr and an interface's flags")]
+
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+use rustix::fs::CWD;
+use rustix::io::Errno;
+use rustix::mount::{MountAttrFlags, MoveMountFlags, OpenTreeFlags, move_mount, open_tree};
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
+use rustix::path::Arg;
+use rustix::process::Pid;
+use rustix::thread::UnshareFlags;
+
+use super::control::last_errno;
+
+/// Leaves the namespaces of the machine, but the one of processes, which is new for each call.
+pub(super) fn leave(network: bool) -> Result<(), Errno> {
+    let mut flags = UnshareFlags::NEWUSER
+        | UnshareFlags::NEWNS
+        | UnshareFlags::NEWIPC
+        | UnshareFlags::NEWUTS
+        | UnshareFlags::NEWCGROUP;
+    if network {
+        flags |= UnshareFlags::NEWNET;
+    }
+    // SAFETY: the table of descriptors stays as it is.
+    unsafe { rustix::thread::unshare_unsafe(flags) }
+}
+
+/// Makes a copy of this process as the first of a new pid namespace, in a mount namespace of its
+/// own. `None` in the copy.
+pub(super) fn clone_inside() -> Result<Option<Pid>, Errno> {
+    let flags = libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::SIGCHLD;
+    // SAFETY: like fork, of a process that has one thread; without CLONE_VM the copy has its own
+    // memory and no stack need be given.
+    let answer = unsafe { libc::syscall(libc::SYS_clone, i64::from(flags), 0, 0, 0, 0) };
+    match i32::try_from(answer) {
+        Ok(0) => Ok(None),
+        Ok(pid) if pid > 0 => Ok(Pid::from_raw(pid)),
+        _ => Err(last_errno()),
+    }
+}
+
+/// Switches the loopback interface on.
+pub(super) fn loopback_up() -> Result<(), Errno> {
+    let kind = (AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC);
+    let socket = rustix::net::socket_with(kind.0, kind.1, kind.2, None)?;
+    // SAFETY: all of it is numbers, for which zero is a value.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (place, byte) in request.ifr_name.iter_mut().zip(b"lo") {
+        *place = byte.cast_signed();
+    }
+    // IFF_UP and IFF_RUNNING fit a short.
+    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as i16;
+    // SAFETY: the call reads name and flags out of the request.
+    let answer = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw mut request) };
+    if answer == 0 { Ok(()) } else { Err(last_errno()) }
+}
+
+/// A part of the file tree that is mounted nowhere yet, or again.
+pub(super) struct Tree(pub(super) OwnedFd);
+
+impl Tree {
+    /// Takes what `path` beneath `folder` shows, with the mounts in it.
+    pub(super) fn of(folder: impl AsFd, path: impl Arg + Copy) -> Result<Self, Errno> {
+        let flags = OpenTreeFlags::OPEN_TREE_CLONE
+            | OpenTreeFlags::OPEN_TREE_CLOEXEC
+            | OpenTreeFlags::AT_SYMLINK_NOFOLLOW
+            | OpenTreeFlags::AT_EMPTY_PATH;
+        match open_tree(&folder, path, flags | OpenTreeFlags::AT_RECURSIVE) {
+            Ok(tree) => Ok(Self(tree)),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    /// Sets attributes here, and on the mounts beneath with `deep`.
+    pub(super) fn set(&self, attributes: MountAttrFlags, deep: Deep) -> Result<(), Errno> {
+        set_attributes(&self.0, attributes, MountAttrFlags::empty(), deep)
+    }
+
+    /// Makes only the top writable again, unless it was not writable from the beginning.
+    pub(super) fn make_top_writable(&self) -> Result<(), Errno> {
+        let read_only = MountAttrFlags::MOUNT_ATTR_RDONLY;
+        match set_attributes(&self.0, MountAttrFlags::empty(), read_only, Deep::No) {
+            Err(Errno::PERM) => Ok(()),
+            answer => answer,
+        }
+    }
+
+    /// Mounts it on what `target` is open on.
+    pub(super) fn mount_on(&self, target: impl AsFd) -> Result<(), Errno> {
+        let flags =
+            MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+        move_mount(&self.0, c"", &target, c"", flags)
+    }
+}
+
+/// Whether the mounts beneath are meant as well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Deep {
+    Yes,
+    No,
+}
+
+/// Sets attributes of everything that is mounted.
+pub(super) fn set_all(attributes: MountAttrFlags) -> Result<(), Errno> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLOEXEC;
+    let root = open_tree(CWD, c"/", flags)?;
+    set_attributes(&root, attributes, MountAttrFlags::empty(), Deep::Yes)
+}
+
+pub(super) fn set_attributes(
+    mount: &OwnedFd,
+    set: MountAttrFlags,
+    clear: MountAttrFlags,
+    deep: Deep,
+) -> Result<(), Errno> {
+    let attributes = libc::mount_attr {
+        attr_set: u64::from(set.bits()),
+        attr_clr: u64::from(clear.bits()),
+        propagation: 0,
+        userns_fd: 0,
+    };
+    let recursive = if deep == Deep::Yes { libc::AT_RECURSIVE } else { 0 };
+    // SAFETY: the path is a string, and the structure has the size that is told.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            mount.as_raw_fd(),
+            c"".as_ptr(),
+            libc::AT_EMPTY_PATH | recursive,
+            &raw const attributes,
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    if answer == 0 { Ok(()) } else { Err(last_errno()) }
+}

@@ -1,0 +1,116 @@
+//! Starts bash in a child of the helper, held to what the request says.
+
+#![expect(unsafe_code, reason = "fork and exec")]
+
+use std::ffi::{CStr, CString, OsStr, c_char};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+
+use rustix::fs::MemfdFlags;
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal};
+
+use super::confine::{confine, drop_capabilities};
+use super::control::{Control, exit, last_errno, replace, unblock_signals};
+use super::limits;
+use super::request::{Report, Request};
+
+/// One argument of execve is at most 128 KiB, its end counted (MAX_ARG_STRLEN).
+const ARGUMENT_BYTES_MAX: usize = 128 * 1024 - 1;
+
+/// Runs a script that is too long for an argument, out of descriptor 3, which it closes first.
+/// Like `-c` it leaves `$0`, `$@` and BASH_SOURCE alone and reads nothing from standard input.
+const LONG_SCRIPT: &CStr = c"eval \"exec 3<&-; $(</dev/fd/3)\"";
+
+/// Starts the shell as a child of this process.
+pub(super) fn start_shell(control: &Control, request: &Request) -> Result<Pid, Errno> {
+    let text = |text: &OsStr| CString::new(text.as_bytes()).map_err(|_| Errno::INVAL);
+    let is_long = request.script.len() > ARGUMENT_BYTES_MAX;
+    let script = if is_long { LONG_SCRIPT.to_owned() } else { text(&request.script)? };
+    let long_script = if is_long { Some(script_file(request.script.as_bytes())?) } else { None };
+    let shells = request.shells.iter().map(|shell| text(shell)).collect::<Result<Vec<_>, _>>()?;
+    let mut environment = Vec::with_capacity(request.environment.len());
+    for (name, value) in &request.environment {
+        let entry = [name.as_bytes(), b"=", value.as_bytes()].concat();
+        environment.push(CString::new(entry).map_err(|_| Errno::INVAL)?);
+    }
+    let arguments = [c"bash".as_ptr(), c"-c".as_ptr(), script.as_ptr(), std::ptr::null()];
+    let mut environment: Vec<*const c_char> =
+        environment.iter().map(|entry| entry.as_ptr()).collect();
+    environment.push(std::ptr::null());
+    let keeper = rustix::process::getpid();
+    // SAFETY: this process has one thread.
+    match unsafe { libc::fork() } {
+        0 => {
+            let errno = prepare(control, request, keeper, long_script.as_ref())
+                .err()
+                .unwrap_or_else(|| exec_shell(&shells, &arguments, &environment));
+            control.report(Report::NoShell(errno.raw_os_error()));
+            exit(127);
+        }
+        pid => Pid::from_raw(pid).filter(|_| pid > 0).ok_or(Errno::AGAIN),
+    }
+}
+
+fn script_file(script: &[u8]) -> Result<OwnedFd, Errno> {
+    let file = rustix::fs::memfd_create(c"script", MemfdFlags::CLOEXEC)?;
+    let mut rest = script;
+    while !rest.is_empty() {
+        let length = rustix::io::retry_on_intr(|| rustix::io::write(&file, rest))?;
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    // Not 3 already, where its copy for the shell goes.
+    rustix::io::fcntl_dupfd_cloexec(&file, 10)
+}
+
+/// In the child: everything that must hold before the shell begins. A wall that does not stand is
+/// reported from here, and nothing runs.
+fn prepare(
+    control: &Control,
+    request: &Request,
+    keeper: Pid,
+    long_script: Option<&OwnedFd>,
+) -> Result<(), Errno> {
+    // A session of its own: `kill 0` in a script means the script's processes.
+    let _ = rustix::process::setsid();
+    if let Some(limits) = &request.limits {
+        limits::set(limits)?;
+    }
+    let walls = drop_capabilities(&request.confinement)
+        .and_then(|()| confine(&request.confinement))
+        // After the capabilities: the kernel forgets this at a change of them.
+        .and_then(|()| {
+            rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+                .map_err(|_| super::request::Wall::Namespaces.refused(Errno::PERM))
+        });
+    if let Err(refused) = walls {
+        control.report(Report::Refused(refused));
+        exit(127);
+    }
+    if rustix::process::getppid() != Some(keeper) {
+        return Err(Errno::SRCH);
+    }
+    if let Some(file) = long_script {
+        replace(file, 3);
+    }
+    unblock_signals();
+    Ok(())
+}
+
+/// In the child: becomes the shell, or says why not.
+fn exec_shell(
+    shells: &[CString],
+    arguments: &[*const c_char],
+    environment: &[*const c_char],
+) -> Errno {
+    let mut errno = Errno::NOENT;
+    for shell in shells {
+        // SAFETY: both lists end with a null pointer and their strings outlive the call.
+        unsafe { libc::execve(shell.as_ptr(), arguments.as_ptr(), environment.as_ptr()) };
+        errno = last_errno();
+        if errno != Errno::NOENT {
+            break;
+        }
+    }
+    errno
+}

@@ -1,0 +1,130 @@
+//! The warm helper: makes the namespaces and the file tree once, then a child in new namespaces of
+//! processes and mounts for each call.
+//!
+//! The agent keeps its socket open as long as the session lasts; when that closes, this process
+//! ends and the kernel ends every call with it. It reads no request and runs nothing itself.
+
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrV4, SocketFlags, SocketType};
+use rustix::process::{Pid, WaitOptions, wait};
+
+use super::control::{Control, Signals, close_outputs, exit, reset_signals};
+use super::inside;
+use super::layout::{self, Layout};
+use super::namespace::{clone_inside, leave, loopback_up};
+use super::pass::{receive_with, send_with};
+use super::request::{Refused, Report, Wall};
+
+/// Connections to the proxy that wait to be taken.
+const BACKLOG: i32 = 128;
+
+/// A call that runs: the first process of its namespace, and the socket that must stay open until
+/// the kernel has ended all of them.
+struct Call {
+    init: Pid,
+    _control: OwnedFd,
+}
+
+/// Never returns. The socket is standard input.
+pub(super) fn serve() -> ! {
+    let Ok(control) = Control::take() else { exit(2) };
+    let _ = rustix::thread::set_name(c"tenon-walls");
+    // Ctrl-C on the agent's terminal is the agent's to handle.
+    let _ = rustix::process::setsid();
+    close_outputs();
+    reset_signals();
+    let signals = match Signals::open() {
+        Ok(signals) => signals,
+        Err(errno) => control.fail(errno),
+    };
+    let layout: Layout = match control.read() {
+        Ok(layout) => layout,
+        Err(errno) => control.fail(errno),
+    };
+    match make_walls(&control, &layout) {
+        Ok(listener) => {
+            let handles: Vec<_> = listener.iter().map(AsFd::as_fd).collect();
+            if send_with(&control.0, &Report::Ready.to_bytes(), &handles).is_err() {
+                exit(1);
+            }
+        }
+        Err(refused) => {
+            control.report(Report::Refused(refused));
+            exit(1);
+        }
+    }
+    take_calls(&control, &signals)
+}
+
+fn make_walls(control: &Control, layout: &Layout) -> Result<Option<OwnedFd>, Refused> {
+    leave(layout.own_network).map_err(|errno| Wall::Namespaces.refused(errno))?;
+    control.report(Report::Unshared);
+    // The agent writes the id map: only who is outside may write one with more than one user.
+    let mut answer = [0];
+    match rustix::io::read(&control.0, &mut answer) {
+        Ok(1) => {}
+        _ => return Err(Wall::IdMap.refused(Errno::PERM)),
+    }
+    layout::build(layout)?;
+    if !layout.own_network {
+        return Ok(None);
+    }
+    let refused = |errno| Wall::Loopback.refused(errno);
+    loopback_up().map_err(refused)?;
+    if layout.listen { listen().map(Some).map_err(refused) } else { Ok(None) }
+}
+
+/// Listens on a port of the namespace's loopback. The agent takes the connections, from outside:
+/// a socket stays in the namespace that it was made in.
+fn listen() -> Result<OwnedFd, Errno> {
+    let (family, kind) = (AddressFamily::INET, SocketType::STREAM);
+    let socket = rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, None)?;
+    rustix::net::bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0))?;
+    rustix::net::listen(&socket, BACKLOG)?;
+    Ok(socket)
+}
+
+fn take_calls(control: &Control, signals: &Signals) -> ! {
+    let mut calls: Vec<Call> = Vec::new();
+    loop {
+        let mut handles =
+            [PollFd::new(&control.0, PollFlags::IN), PollFd::new(&signals.0, PollFlags::IN)];
+        let _ = poll(&mut handles, None);
+        let [asked, signalled] = handles.map(|handle| !handle.revents().is_empty());
+        if signalled {
+            if signals.take() {
+                exit(0);
+            }
+            while let Ok(Some((pid, _))) = wait(WaitOptions::NOHANG) {
+                // The last end of its socket: the agent sees that everything is gone.
+                calls.retain(|call| call.init != pid);
+            }
+        }
+        if asked {
+            calls.extend(take_call(control));
+        }
+    }
+}
+
+fn take_call(control: &Control) -> Option<Call> {
+    let mut byte = [0];
+    let handles = match receive_with(&control.0, &mut byte) {
+        Ok((1, handles)) => handles,
+        // The agent is gone; the kernel ends the calls, which are bound to this process.
+        _ => exit(0),
+    };
+    let [call, out, error] = <[OwnedFd; 3]>::try_from(handles).ok()?;
+    let call = Control(call);
+    match clone_inside() {
+        Ok(None) => inside::run(call, &out, &error),
+        Ok(Some(init)) => Some(Call { init, _control: call.0 }),
+        Err(errno) => {
+            call.report(Report::Refused(Wall::Namespaces.refused(errno)));
+            None
+        }
+    }
+}

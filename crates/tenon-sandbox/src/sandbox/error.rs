@@ -1,0 +1,202 @@
+//! Why a tier cannot be had, in one sentence, and how to mend it.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use rustix::io::Errno;
+
+use super::tier::Tier;
+use crate::linux::landlock_version_min;
+use crate::linux::probe::{Kernel, probe};
+use crate::linux::request::{Refused, Wall};
+
+/// A tier that cannot be had. Nothing was run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SandboxError {
+    /// Which tier.
+    pub tier: Tier,
+    /// What it needs and does not get.
+    pub missing: Missing,
+}
+
+/// What a tier needs and does not get.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Missing {
+    /// `user.max_user_namespaces` is used up, mostly because it is 0.
+    NamespaceCount,
+    /// Ubuntu's AppArmor takes the rights inside user namespaces from unknown programs.
+    AppArmor,
+    /// A setting of Debian's kernel forbids user namespaces to ordinary users.
+    NamespacesSwitchedOff,
+    /// The kernel or a container forbids namespaces.
+    Namespaces,
+    /// A container hides parts of /proc, so no new one may be mounted.
+    Proc,
+    /// Mounts cannot be changed as they must be (Linux 5.12).
+    OldKernel {
+        /// The kernel's release.
+        release: String,
+    },
+    /// Landlock is too old or switched off.
+    Landlock {
+        /// The version that is there.
+        version: Option<u32>,
+    },
+    /// No filter for system calls.
+    Seccomp,
+    /// The workspace is `/`.
+    WholeFileSystem,
+    /// Named hosts go through a proxy, which needs namespaces.
+    Proxy,
+    /// A folder that a call was granted is not there.
+    Folder {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The helper ended or did not answer.
+    Helper,
+    /// Anything else that the kernel refused.
+    Step {
+        /// Which part.
+        step: &'static str,
+        /// The error number.
+        code: i32,
+    },
+    /// No walls were asked for, and a confined command came.
+    NoWalls,
+}
+
+impl SandboxError {
+    pub(crate) fn new(tier: Tier, missing: Missing) -> Self {
+        Self { tier, missing }
+    }
+
+    pub(crate) fn refused(tier: Tier, refused: Refused) -> Self {
+        Self { tier, missing: missing(refused, &probe()) }
+    }
+
+    /// Returns how to mend it, as an imperative sentence, if there is a way.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match &self.missing {
+            Missing::NamespaceCount => {
+                "set `sysctl user.max_user_namespaces=15000` as root, and in /etc/sysctl.d to keep it"
+            }
+            Missing::AppArmor => {
+                "give tenon an AppArmor profile with `userns,`, or set `sysctl \
+                 kernel.apparmor_restrict_unprivileged_userns=0` as root"
+            }
+            Missing::NamespacesSwitchedOff => {
+                "set `sysctl kernel.unprivileged_userns_clone=1` as root"
+            }
+            Missing::Namespaces => {
+                "in a container, allow user namespaces (docker: `--security-opt seccomp=…` with \
+                 unshare and mount, or podman)"
+            }
+            Missing::Proc => {
+                "start the container so that /proc is whole (docker: `--security-opt \
+                 systempaths=unconfined`)"
+            }
+            Missing::OldKernel { .. } => "use Linux 5.12 or newer",
+            Missing::Landlock { .. } => {
+                "use Linux 6.2 or newer with `landlock` in the kernel's `lsm=` list"
+            }
+            Missing::Seccomp => "use a kernel with CONFIG_SECCOMP_FILTER",
+            Missing::WholeFileSystem => "start in a folder below /",
+            Missing::Proxy => "use tier A, or open the whole network for the session",
+            Missing::Folder { .. } | Missing::Helper | Missing::Step { .. } | Missing::NoWalls => {
+                return None;
+            }
+        })
+    }
+
+    /// Whether another tier could do where this one cannot.
+    pub(crate) fn is_of_machine(&self) -> bool {
+        !matches!(
+            self.missing,
+            Missing::WholeFileSystem | Missing::Folder { .. } | Missing::Helper | Missing::Proxy
+        )
+    }
+}
+
+impl fmt::Display for SandboxError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} cannot be had: ", self.tier)?;
+        match &self.missing {
+            Missing::NamespaceCount => formatter.write_str("no more user namespaces are allowed"),
+            Missing::AppArmor => {
+                formatter.write_str("AppArmor takes the rights in user namespaces away")
+            }
+            Missing::NamespacesSwitchedOff => {
+                formatter.write_str("user namespaces are switched off for ordinary users")
+            }
+            Missing::Namespaces => {
+                formatter.write_str("this kernel or container refuses namespaces")
+            }
+            Missing::Proc => formatter.write_str("no new /proc may be mounted in this container"),
+            Missing::OldKernel { release } => {
+                write!(formatter, "Linux {release} cannot make a tree of mounts read-only")
+            }
+            Missing::Landlock { version: None } => {
+                formatter.write_str("Landlock is not there or switched off")
+            }
+            Missing::Landlock { version: Some(version) } => {
+                write!(formatter, "Landlock has version {version} and must have 3")
+            }
+            Missing::Seccomp => formatter.write_str("system calls cannot be filtered"),
+            Missing::WholeFileSystem => {
+                formatter.write_str("the workspace is the whole file system")
+            }
+            Missing::Proxy => formatter.write_str("single hosts cannot be let through"),
+            Missing::Folder { path } => write!(formatter, "{} is not there", path.display()),
+            Missing::Helper => formatter.write_str("its helper process ended or did not answer"),
+            Missing::Step { step, code } => {
+                let error = std::io::Error::from_raw_os_error(*code);
+                write!(formatter, "{step} failed: {error}")
+            }
+            Missing::NoWalls => formatter.write_str("the command asks for walls"),
+        }
+    }
+}
+
+impl std::error::Error for SandboxError {}
+
+fn missing(Refused { wall, errno }: Refused, kernel: &Kernel) -> Missing {
+    let denied = matches!(errno, Errno::PERM | Errno::ACCESS);
+    match wall {
+        Wall::Namespaces | Wall::Mounts | Wall::IdMap if denied && kernel.apparmor_restricts => {
+            Missing::AppArmor
+        }
+        Wall::Namespaces if denied && kernel.namespaces_switched_off => {
+            Missing::NamespacesSwitchedOff
+        }
+        Wall::Namespaces if errno == Errno::NOSPC => Missing::NamespaceCount,
+        Wall::Namespaces => Missing::Namespaces,
+        Wall::Mounts if errno == Errno::NOSYS => {
+            Missing::OldKernel { release: kernel.release.clone() }
+        }
+        Wall::Mounts if denied => Missing::Namespaces,
+        Wall::Proc if denied => Missing::Proc,
+        Wall::Landlock if kernel.landlock_abi < Some(landlock_version_min()) => {
+            Missing::Landlock { version: kernel.landlock_abi }
+        }
+        Wall::Seccomp if !kernel.seccomp => Missing::Seccomp,
+        wall => Missing::Step { step: step(wall), code: errno.raw_os_error() },
+    }
+}
+
+fn step(wall: Wall) -> &'static str {
+    match wall {
+        Wall::Namespaces => "making namespaces",
+        Wall::IdMap => "mapping the user's id",
+        Wall::Mounts => "laying out the file tree",
+        Wall::Proc => "mounting /proc",
+        Wall::Loopback => "switching the loopback interface on",
+        Wall::Protected => "protecting names in the workspace",
+        Wall::Ids => "taking the workspace owner's id",
+        Wall::Capabilities => "giving up capabilities",
+        Wall::Landlock => "enforcing Landlock",
+        Wall::Seccomp => "installing the filter for system calls",
+    }
+}

@@ -1,0 +1,465 @@
+//! The walls of a session: what a command can read, write, reach and use, held by the kernel.
+//!
+//! A [`Sandbox`] costs nothing until the first confined command. That one starts a helper process
+//! which holds namespaces and the file tree; each command then runs in a child of it. Where the
+//! machine gives less, the tier says so, and a tier that was chosen is kept.
+
+mod error;
+mod plan;
+mod tier;
+mod warm;
+
+use std::io;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio_util::sync::CancellationToken;
+
+pub use self::error::{Missing, SandboxError};
+pub use self::tier::{Tier, Wanted};
+pub(crate) use self::warm::WarmHelper;
+
+use self::plan::{Plan, plan, repositories, walls_alone, walls_inside};
+use crate::command::{Command, CommandError, CommandLimits, Launch, Output, Via};
+use crate::guard::Guard;
+use crate::linux::probe::probe;
+use crate::linux::request::{Confinement, Walls};
+use crate::output::Stream;
+use crate::profile::{Limits, Network, Profile};
+
+/// Plans that are kept with their helpers. Calls with a grant of their own have one each; the
+/// oldest goes.
+const PLANS_MAX: usize = 4;
+
+/// Where the private folder of tier C is made.
+const SCRATCH_ABOVE: &str = "/tmp";
+
+/// What a session's walls are built from: plain data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// The workspace's roots ([`crate::Workspace::roots`]).
+    pub roots: Vec<PathBuf>,
+    /// The user's home folder, of which a command sees toolchains only.
+    pub home: Option<PathBuf>,
+    /// What a command may read besides, where it would see nothing: beneath HOME, /run, /mnt.
+    pub readable: Vec<PathBuf>,
+    /// Files and folders that no command sees: tenon's own state, the user's secrets.
+    pub hidden: Vec<PathBuf>,
+    /// The tier.
+    pub wanted: Wanted,
+    /// What each command may use.
+    pub limits: Limits,
+}
+
+/// What a command can do, for `tenon doctor` and for the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Description {
+    /// How strong the walls are.
+    pub tier: Tier,
+    /// Why they are not stronger.
+    pub missing: Option<SandboxError>,
+    /// What may be read: `/` less what is hidden, or a list in tier C.
+    pub readable: Vec<PathBuf>,
+    /// What may be written and stays.
+    pub writable: Vec<PathBuf>,
+    /// What may be written and is thrown away.
+    pub scratch: Vec<PathBuf>,
+    /// What may be read by the list above and is not there for a command.
+    pub hidden: Vec<PathBuf>,
+    /// What may be reached.
+    pub network: Network,
+    /// Whether a server and a client on loopback in one command can talk.
+    pub loopback: bool,
+    /// What one command may use.
+    pub limits: Limits,
+}
+
+/// The walls of one session. Cheap to clone; clones share everything.
+#[derive(Clone)]
+pub struct Sandbox {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    settings: Settings,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Decided at the first confined command.
+    tier: Option<Tier>,
+    /// Why the tier is not A.
+    missing: Option<SandboxError>,
+    /// A command ran in this tier, so it is the one.
+    proven: bool,
+    repositories: Option<Vec<PathBuf>>,
+    /// The newest last.
+    plans: Vec<(Profile, Plan, Arc<WarmHelper>)>,
+    guard: Guard,
+    scratch: Option<Scratch>,
+}
+
+/// The private folder of tier C, removed at the end.
+struct Scratch(PathBuf);
+
+impl Drop for Scratch {
+    #[expect(clippy::disallowed_methods, reason = "removes what a session's commands left behind")]
+    fn drop(&mut self) {
+        // What cannot be removed stays in a folder of its own under /tmp.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Sandbox {
+    /// Returns the walls for a session. Starts nothing.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        Self { shared: Arc::new(Shared { settings, state: Mutex::default() }) }
+    }
+
+    /// Returns what the walls are built from.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.shared.settings
+    }
+
+    /// Runs a command inside the walls that its profile asks for. One with
+    /// [`Profile::unconfined`] or [`Profile::reading`] runs as [`Command::run`] does.
+    ///
+    /// Needs a tokio runtime with I/O and time. A future that is dropped ends the command.
+    ///
+    /// # Errors
+    /// [`CommandError`] when it did not run, [`CommandError::Walls`] when a wall does not stand.
+    pub async fn run(
+        &self,
+        command: Command,
+        cancel: &CancellationToken,
+        on_output: &mut (dyn FnMut(Stream, &str) + Send),
+    ) -> Result<Output, CommandError> {
+        if command.profile == Profile::unconfined() || command.profile == Profile::reading() {
+            return command.run(cancel, on_output).await;
+        }
+        let mut tries = 0;
+        loop {
+            let (launch, port) = self.prepare(&command).await?;
+            let mut attempt = command.clone();
+            if let Some(port) = port {
+                use_proxy(&mut attempt, port);
+            }
+            if let Via::Fresh = launch.via
+                && let Some(folder) = self.shared.scratch()
+            {
+                set(&mut attempt, "TMPDIR", folder.as_os_str());
+            }
+            let is_warm = matches!(launch.via, Via::Warm(_));
+            let result = attempt.launch(launch, cancel, on_output).await;
+            let retry = match &result {
+                // The helper died since the last call: a new one has the same walls.
+                Err(CommandError::Helper { .. }) if is_warm && tries == 0 => {
+                    self.shared.lock().plans.clear();
+                    true
+                }
+                Err(CommandError::Walls(error)) => self.shared.step_down(error),
+                _ => false,
+            };
+            tries += 1;
+            let mut changes = self.finish(&command).await;
+            if retry && tries < 3 {
+                continue;
+            }
+            return result.map(|mut output| {
+                self.shared.lock().proven = true;
+                output.protected.append(&mut changes);
+                output
+            });
+        }
+    }
+
+    /// Decides the tier by running a command that does nothing.
+    ///
+    /// # Errors
+    /// [`SandboxError`] when the tier that is wanted cannot be had.
+    pub async fn tier(&self) -> Result<Tier, SandboxError> {
+        let Some(root) = self.shared.settings.roots.first() else {
+            return Err(SandboxError::new(Tier::A, Missing::WholeFileSystem));
+        };
+        let command = Command {
+            script: ":".to_owned(),
+            folder: root.clone(),
+            environment: Vec::new(),
+            profile: self.shared.session_profile(Network::Off),
+            limits: CommandLimits {
+                timeout: std::time::Duration::from_secs(10),
+                output_bytes_max: 0,
+                spill: None,
+            },
+        };
+        match self.run(command, &CancellationToken::new(), &mut |_, _| {}).await {
+            Err(CommandError::Walls(error)) => Err(error),
+            Err(_) => Err(SandboxError::new(Tier::A, Missing::Helper)),
+            Ok(_) => Ok(self.shared.lock().tier.unwrap_or(Tier::D)),
+        }
+    }
+
+    /// Returns the socket on which a proxy takes what commands with [`Network::Proxied`] connect
+    /// to, and its port. It lies in the namespace of those commands; connections are taken from
+    /// here.
+    ///
+    /// # Errors
+    /// When there is no such namespace: not in tier C. The error's source is a [`SandboxError`].
+    pub async fn proxy_listener(&self) -> io::Result<(TcpListener, u16)> {
+        let shared = Arc::clone(&self.shared);
+        let task = move || -> io::Result<(TcpListener, u16)> {
+            let profile = shared.session_profile(Network::Proxied);
+            let mut state = shared.lock();
+            let (_, helper) = shared.warm(&mut state, &profile).map_err(io::Error::other)?;
+            let listener = helper.listener().ok_or(io::ErrorKind::NotFound)?.try_clone()?;
+            let port = listener.local_addr()?.port();
+            Ok((listener, port))
+        };
+        tokio::task::spawn_blocking(task).await.map_err(io::Error::other)?
+    }
+
+    /// Returns what a command with `profile` can do, in the tier that was decided, or in the one
+    /// that the kernel's answers promise.
+    #[must_use]
+    pub fn describe(&self, profile: &Profile) -> Description {
+        let shared = &self.shared;
+        let state = shared.lock();
+        let tier = state.tier.unwrap_or_else(|| shared.expected_tier());
+        let repositories =
+            state.repositories.clone().unwrap_or_else(|| repositories(&shared.settings));
+        let inside = plan(&shared.settings, profile, &repositories).ok();
+        let walls = match (&inside, tier) {
+            (Some(plan), Tier::A) => walls_inside(plan, &shared.settings, profile, Path::new("/")),
+            _ => walls_alone(&shared.settings, profile, &repositories, None),
+        };
+        let scratch = match (&inside, tier) {
+            (Some(plan), Tier::A) => plan.scratch().to_vec(),
+            _ => Vec::new(),
+        };
+        Description {
+            tier,
+            missing: state.missing.clone(),
+            readable: walls.readable,
+            writable: walls.writable.into_iter().filter(|path| !scratch.contains(path)).collect(),
+            scratch,
+            hidden: inside.map(|plan| plan.hidden().to_vec()).unwrap_or_default(),
+            network: profile.network,
+            loopback: tier == Tier::A || profile.network == Network::On,
+            limits: shared.settings.limits,
+        }
+    }
+
+    async fn prepare(&self, command: &Command) -> Result<(Launch, Option<u16>), CommandError> {
+        let shared = Arc::clone(&self.shared);
+        let (profile, folder) = (command.profile.clone(), command.folder.clone());
+        let task = move || shared.prepare(&profile, &folder);
+        match tokio::task::spawn_blocking(task).await {
+            Ok(prepared) => prepared.map_err(CommandError::Walls),
+            Err(error) => Err(CommandError::Helper { source: io::Error::other(error) }),
+        }
+    }
+
+    async fn finish(&self, command: &Command) -> Vec<crate::guard::ProtectedChange> {
+        let shared = Arc::clone(&self.shared);
+        let lifted = command.profile.lifted.clone();
+        let task = move || shared.lock().guard.end(&lifted);
+        tokio::task::spawn_blocking(task).await.unwrap_or_default()
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        // What is half done after a panic is done again or checked at the next call.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn session_profile(&self, network: Network) -> Profile {
+        Profile {
+            readable: Vec::new(),
+            writable: self.settings.roots.clone(),
+            lifted: Vec::new(),
+            network,
+        }
+    }
+
+    fn expected_tier(&self) -> Tier {
+        let kernel = probe();
+        match self.settings.wanted {
+            Wanted::Exactly(tier) => tier,
+            Wanted::Best if kernel.confines_inside() => Tier::A,
+            Wanted::Best if kernel.confines_alone() => Tier::C,
+            Wanted::Best => Tier::D,
+        }
+    }
+
+    fn scratch(&self) -> Option<PathBuf> {
+        self.lock().scratch.as_ref().map(|scratch| scratch.0.clone())
+    }
+
+    fn prepare(
+        &self,
+        profile: &Profile,
+        folder: &Path,
+    ) -> Result<(Launch, Option<u16>), SandboxError> {
+        let mut state = self.lock();
+        if state.tier.is_none() {
+            self.decide(&mut state)?;
+        }
+        let limits = Some(self.settings.limits);
+        let launch = |walls: Walls, via| Launch {
+            confinement: Confinement::Walls(Box::new(walls)),
+            limits,
+            via,
+        };
+        let prepared = match state.tier {
+            Some(Tier::A) => {
+                let (walls, helper, port) = self.inside(&mut state, profile, folder)?;
+                (launch(walls, Via::Warm(helper)), port)
+            }
+            Some(Tier::C) => {
+                let walls = self.alone(&mut state, profile)?;
+                (launch(walls, Via::Fresh), None)
+            }
+            Some(Tier::D) | None => {
+                let error = SandboxError::new(Tier::D, Missing::NoWalls);
+                return Err(state.missing.clone().unwrap_or(error));
+            }
+        };
+        let mut watched = self.settings.roots.clone();
+        watched.extend(state.repositories.iter().flatten().cloned());
+        state.guard.begin(&watched);
+        Ok(prepared)
+    }
+
+    /// Chooses the tier; what fails afterwards and before any command ran may still change it.
+    fn decide(&self, state: &mut State) -> Result<(), SandboxError> {
+        match self.settings.wanted {
+            Wanted::Exactly(tier) => state.tier = Some(tier),
+            Wanted::Best => match self.warm(state, &self.session_profile(Network::Off)) {
+                Ok(_) => state.tier = Some(Tier::A),
+                Err(error) if error.is_of_machine() => self.without_namespaces(state, error),
+                Err(error) => return Err(error),
+            },
+        }
+        Ok(())
+    }
+
+    fn without_namespaces(&self, state: &mut State, error: SandboxError) {
+        state.tier = Some(if probe().confines_alone() { Tier::C } else { Tier::D });
+        state.missing = Some(error);
+        state.plans.clear();
+    }
+
+    /// Takes the next tier, if the best was wanted, no command ran yet, and it is the machine's
+    /// fault. Says whether the command should be tried again.
+    fn step_down(&self, error: &SandboxError) -> bool {
+        let mut state = self.lock();
+        let may = self.settings.wanted == Wanted::Best
+            && !state.proven
+            && state.tier == Some(Tier::A)
+            && error.is_of_machine();
+        if may {
+            self.without_namespaces(&mut state, error.clone());
+        }
+        may
+    }
+
+    fn inside(
+        &self,
+        state: &mut State,
+        profile: &Profile,
+        folder: &Path,
+    ) -> Result<(Walls, Arc<WarmHelper>, Option<u16>), SandboxError> {
+        let (plan, helper) = self.warm(state, profile)?;
+        let port = match (profile.network, helper.listener()) {
+            (Network::Proxied, Some(listener)) => {
+                listener.local_addr().ok().map(|address| address.port())
+            }
+            _ => None,
+        };
+        Ok((walls_inside(&plan, &self.settings, profile, folder), helper, port))
+    }
+
+    fn alone(&self, state: &mut State, profile: &Profile) -> Result<Walls, SandboxError> {
+        if profile.network == Network::Proxied {
+            return Err(SandboxError::new(Tier::C, Missing::Proxy));
+        }
+        if !probe().confines_alone() {
+            let version = probe().landlock_abi;
+            return Err(SandboxError::new(Tier::C, Missing::Landlock { version }));
+        }
+        if state.scratch.is_none() {
+            state.scratch = make_scratch().map(Scratch);
+        }
+        let scratch = state.scratch.as_ref().map(|scratch| scratch.0.clone());
+        let repositories =
+            state.repositories.get_or_insert_with(|| repositories(&self.settings)).clone();
+        Ok(walls_alone(&self.settings, profile, &repositories, scratch.as_deref()))
+    }
+
+    /// Returns the plan for a profile and the helper that holds it, started if need be.
+    fn warm(
+        &self,
+        state: &mut State,
+        profile: &Profile,
+    ) -> Result<(Plan, Arc<WarmHelper>), SandboxError> {
+        let key = self.plan_key(profile);
+        if let Some((_, plan, helper)) = state.plans.iter().find(|(known, ..)| *known == key) {
+            return Ok((plan.clone(), Arc::clone(helper)));
+        }
+        let repositories =
+            state.repositories.get_or_insert_with(|| repositories(&self.settings)).clone();
+        if let Some(path) = key.writable.iter().chain(&key.readable).find(|path| !path.exists()) {
+            let missing = Missing::Folder { path: path.clone() };
+            return Err(SandboxError::new(Tier::A, missing));
+        }
+        let plan = plan(&self.settings, &key, &repositories)?;
+        let helper = Arc::new(WarmHelper::start(&plan.layout)?);
+        if state.plans.len() >= PLANS_MAX {
+            // Calls that run in it hold it until they end.
+            state.plans.remove(0);
+        }
+        state.plans.push((key, plan.clone(), Arc::clone(&helper)));
+        Ok((plan, helper))
+    }
+
+    /// What of a profile the file tree depends on: roots that are only read are there all the same.
+    fn plan_key(&self, profile: &Profile) -> Profile {
+        let beyond = |path: &&PathBuf| !self.settings.roots.contains(path);
+        Profile {
+            readable: profile.readable.clone(),
+            writable: profile.writable.iter().filter(beyond).cloned().collect(),
+            lifted: Vec::new(),
+            network: profile.network,
+        }
+    }
+}
+
+fn make_scratch() -> Option<PathBuf> {
+    let mut random = [0_u8; 12];
+    rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty()).ok()?;
+    let name: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+    let path = Path::new(SCRATCH_ABOVE).join(format!("tenon-{name}"));
+    // Fails where something is: nobody else's folder is taken.
+    rustix::fs::mkdir(&path, rustix::fs::Mode::RWXU).ok()?;
+    Some(path)
+}
+
+fn use_proxy(command: &mut Command, port: u16) {
+    let address = format!("http://127.0.0.1:{port}");
+    for name in ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
+        set(command, name, address.as_ref());
+    }
+    for name in ["no_proxy", "NO_PROXY"] {
+        set(command, name, "localhost,127.0.0.1,::1".as_ref());
+    }
+}
+
+fn set(command: &mut Command, name: &str, value: &std::ffi::OsStr) {
+    command.environment.retain(|(known, _)| known != name);
+    command.environment.push((name.into(), value.to_owned()));
+}

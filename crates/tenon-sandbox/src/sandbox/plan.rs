@@ -1,0 +1,419 @@
+//! Decides what a command's file tree looks like and what it may touch, from what is on this
+//! machine. Looks at names, links and owners; changes nothing.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::Settings;
+use super::error::{Missing, SandboxError};
+use super::tier::Tier;
+use crate::guard::git_config;
+use crate::linux::layout::{Layout, Owner, Part, Step};
+use crate::linux::request::{Inside, Walls};
+use crate::profile::{Network, Profile};
+
+/// Where other people's files and other disks are.
+const COVERED: [&str; 4] = ["/home", "/root", "/mnt", "/media"];
+
+/// Private for the session, with their modes.
+const PRIVATE: [(&str, u32); 3] = [("/tmp", 0o1777), ("/var/tmp", 0o1777), ("/run", 0o755)];
+
+/// What of /run programs are found through on some systems.
+const RUN_KEPT: [&str; 2] = ["/run/current-system", "/run/opengl-driver"];
+
+/// Toolchains beneath HOME that a command may read.
+const TOOLCHAINS: [&str; 28] = [
+    ".cargo",
+    ".rustup",
+    ".pyenv",
+    ".nvm",
+    ".bun/bin",
+    ".deno/bin",
+    ".volta",
+    ".fnm",
+    ".local/bin",
+    ".local/lib",
+    ".local/share/uv",
+    ".local/share/mise",
+    ".local/share/fnm",
+    ".local/share/pnpm",
+    ".local/pipx",
+    ".asdf",
+    ".rbenv",
+    ".rvm",
+    ".sdkman",
+    ".jenv",
+    ".ghcup",
+    ".opam",
+    ".juliaup",
+    ".dotnet",
+    ".m2/repository",
+    ".gradle/wrapper",
+    "go/pkg",
+    "go/bin",
+];
+
+/// What HOME holds of secrets: hidden where a root or a readable folder shows it all the same.
+const HOME_SECRETS: [&str; 20] = [
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker/config.json",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".git-credentials",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".gem/credentials",
+    ".config/gh",
+    ".config/gcloud",
+    ".config/git/credentials",
+    ".local/share/keyrings",
+    ".password-store",
+    ".mozilla",
+    ".bash_history",
+];
+
+/// What only root may read, and a command run by root could.
+const ROOT_SECRETS: [&str; 24] = [
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/etc/security/opasswd",
+    "/etc/ssh/ssh_host_rsa_key",
+    "/etc/ssh/ssh_host_ecdsa_key",
+    "/etc/ssh/ssh_host_ed25519_key",
+    "/etc/ssl/private",
+    "/etc/pki/tls/private",
+    "/etc/letsencrypt",
+    "/etc/wireguard",
+    "/etc/openvpn",
+    "/etc/ipsec.secrets",
+    "/etc/krb5.keytab",
+    "/etc/ppp/chap-secrets",
+    "/etc/NetworkManager/system-connections",
+    "/etc/mysql/debian.cnf",
+    "/etc/kubernetes",
+    "/var/lib/docker",
+    "/var/lib/kubelet",
+    "/var/spool/cron",
+];
+
+/// What of /dev is read where it is the machine's.
+const DEVICES: [&str; 3] = ["/dev/random", "/dev/urandom", "/dev/tty"];
+
+/// Everything about one kind of call that does not change while the session lasts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Plan {
+    pub(super) layout: Layout,
+    repositories: Vec<PathBuf>,
+    hidden: Vec<PathBuf>,
+    scratch: Vec<PathBuf>,
+}
+
+impl Plan {
+    pub(super) fn scratch(&self) -> &[PathBuf] {
+        &self.scratch
+    }
+
+    pub(super) fn hidden(&self) -> &[PathBuf] {
+        &self.hidden
+    }
+}
+
+/// Returns the directories of repositories whose worktrees the roots are: what `.git` there says,
+/// if the repository says the same. Asked once, before any command ran.
+pub(super) fn repositories(settings: &Settings) -> Vec<PathBuf> {
+    settings.roots.iter().filter_map(|root| linked_repository(root)).collect()
+}
+
+#[expect(clippy::disallowed_methods, reason = "git's own pointers, read before any command runs")]
+fn linked_repository(root: &Path) -> Option<PathBuf> {
+    let pointer = root.join(".git");
+    let read = |path: PathBuf| {
+        let is_file = std::fs::symlink_metadata(&path).is_ok_and(|file| file.is_file());
+        is_file.then(|| std::fs::read_to_string(path).ok()).flatten()
+    };
+    let text = read(pointer.clone())?;
+    let own = root.join(text.trim_end().strip_prefix("gitdir: ")?).canonicalize().ok()?;
+    let back = Path::new(read(own.join("gitdir"))?.trim_end()).canonicalize().ok()?;
+    let common = own.join(read(own.join("commondir"))?.trim_end()).canonicalize().ok()?;
+    let is_repository = ["HEAD", "objects", "refs"].iter().all(|name| common.join(name).exists());
+    let fits = back == pointer && own.starts_with(common.join("worktrees")) && is_repository;
+    fits.then_some(common)
+}
+
+/// Plans what tier A needs for calls with this profile.
+pub(super) fn plan(
+    settings: &Settings,
+    profile: &Profile,
+    repositories: &[PathBuf],
+) -> Result<Plan, SandboxError> {
+    let mut roots = canonical(&settings.roots);
+    roots.extend(canonical(&profile.writable));
+    roots.extend_from_slice(repositories);
+    roots.sort();
+    roots.dedup();
+    if roots.iter().any(|root| root == Path::new("/")) {
+        return Err(SandboxError::new(Tier::A, Missing::WholeFileSystem));
+    }
+    let limits = &settings.limits;
+    let home = settings.home.as_deref().and_then(home_folder);
+    let mut parts: BTreeMap<PathBuf, Part> = BTreeMap::new();
+    for path in canonical(COVERED.iter().map(Path::new)) {
+        parts.insert(path, Part::Cover);
+    }
+    let mut scratch = Vec::new();
+    let bytes_max = limits.temporary_bytes_max;
+    for (path, mode) in PRIVATE {
+        for path in canonical([Path::new(path)]) {
+            scratch.push(path.clone());
+            parts.insert(path, Part::Private { mode, bytes_max });
+        }
+    }
+    if let Some(home) = &home {
+        scratch.push(home.clone());
+        parts.insert(home.clone(), Part::Private { mode: 0o700, bytes_max });
+    }
+    let covered: Vec<PathBuf> = parts.keys().cloned().collect();
+    let kept = kept_paths(settings, profile, home.as_deref());
+    for (path, source) in kept {
+        if covered.iter().any(|covered| path.starts_with(covered) && path != *covered) {
+            parts.insert(path, Part::Kept { source, writable: false });
+        }
+    }
+    if let Some(bytes) = home.as_deref().and_then(git_settings)
+        && let Some(home) = &home
+    {
+        parts.insert(home.join(".gitconfig"), Part::File { bytes });
+    }
+    // A file that is given in HOME must not be written through to a root that is HOME.
+    parts.retain(|path, part| {
+        !matches!(part, Part::File { .. }) || !roots.iter().any(|root| path.starts_with(root))
+    });
+    for root in &roots {
+        parts.insert(root.clone(), Part::Kept { source: root.clone(), writable: true });
+    }
+    scratch.push(PathBuf::from("/dev/shm"));
+    scratch.push(PathBuf::from("/dev/pts"));
+    scratch.push(PathBuf::from("/dev/tty"));
+    let steps = parts.into_iter().map(|(path, part)| Step { path, part }).collect();
+    Ok(Plan {
+        layout: Layout {
+            steps,
+            owner: owner(settings),
+            temporary_bytes_max: bytes_max,
+            own_network: profile.network != Network::On,
+            listen: profile.network == Network::Proxied,
+        },
+        repositories: repositories.to_vec(),
+        hidden: hidden(settings, home.as_deref()),
+        scratch,
+    })
+}
+
+/// What a call sees that lies where something private is put: the path, and where it comes from.
+fn kept_paths(
+    settings: &Settings,
+    profile: &Profile,
+    home: Option<&Path>,
+) -> Vec<(PathBuf, PathBuf)> {
+    let mut kept: Vec<PathBuf> = RUN_KEPT.iter().map(PathBuf::from).collect();
+    if let Some(home) = home {
+        kept.extend(TOOLCHAINS.iter().map(|name| home.join(name)));
+    }
+    kept.extend(settings.readable.iter().chain(&profile.readable).cloned());
+    if profile.network == Network::On
+        && let Ok(resolver) = Path::new("/etc/resolv.conf").canonicalize()
+    {
+        kept.push(resolver);
+    }
+    let with_source = |path: PathBuf| {
+        let source = path.canonicalize().ok()?;
+        // The last name may be a link into another place; the folders above may not.
+        let above = path.parent()?.canonicalize().ok()?;
+        Some((above.join(path.file_name()?), source))
+    };
+    kept.into_iter().filter_map(with_source).collect()
+}
+
+/// Returns the walls of one call in tier A.
+pub(super) fn walls_inside(
+    plan: &Plan,
+    settings: &Settings,
+    profile: &Profile,
+    folder: &Path,
+) -> Walls {
+    let allowed = canonical(&profile.writable);
+    let may_write = |root: &PathBuf| allowed.iter().any(|allowed| root.starts_with(allowed));
+    let roots = canonical(&settings.roots);
+    // A worktree's repository is written when the worktree is.
+    let repositories = if allowed.is_empty() { &[][..] } else { &plan.repositories[..] };
+    let mut writable = allowed.clone();
+    writable.extend_from_slice(repositories);
+    writable.extend_from_slice(&plan.scratch);
+    let mut read_only: Vec<PathBuf> =
+        roots.iter().filter(|root| !may_write(root)).cloned().collect();
+    if allowed.is_empty() {
+        read_only.extend_from_slice(&plan.repositories);
+    }
+    let mut inner_roots = roots;
+    inner_roots.extend(allowed);
+    inner_roots.sort();
+    inner_roots.dedup();
+    inner_roots.retain(|root| root.is_dir());
+    Walls {
+        readable: vec![PathBuf::from("/")],
+        writable,
+        internet: true,
+        inside: Some(Inside {
+            folder: folder.to_path_buf(),
+            user: plan.layout.owner.user,
+            group: plan.layout.owner.group,
+            roots: inner_roots,
+            repositories: plan.repositories.clone(),
+            read_only,
+            lifted: profile.lifted.clone(),
+            hidden: plan.hidden.clone(),
+        }),
+    }
+}
+
+/// Returns the walls of one call in tier C, where nothing can be put on top of anything: what must
+/// not be read is left out of what may be.
+pub(super) fn walls_alone(
+    settings: &Settings,
+    profile: &Profile,
+    repositories: &[PathBuf],
+    scratch: Option<&Path>,
+) -> Walls {
+    let home = settings.home.as_deref().and_then(home_folder);
+    let mut left_out: Vec<PathBuf> = COVERED.iter().map(PathBuf::from).collect();
+    left_out.extend(PRIVATE.iter().map(|(path, _)| PathBuf::from(path)));
+    left_out.push(PathBuf::from("/dev"));
+    left_out.extend(home.clone());
+    left_out.extend(hidden(settings, home.as_deref()));
+    let left_out: Vec<PathBuf> = canonical(&left_out);
+    let mut readable = Vec::new();
+    without(Path::new("/"), &left_out, &mut readable);
+    readable.extend(DEVICES.map(PathBuf::from));
+    let secret = hidden(settings, home.as_deref());
+    for (_, source) in kept_paths(settings, profile, home.as_deref()) {
+        without(&source, &secret, &mut readable);
+    }
+    for root in canonical(&settings.roots) {
+        readable.push(root);
+    }
+    let mut writable = canonical(&profile.writable);
+    if !writable.is_empty() {
+        writable.extend_from_slice(repositories);
+    }
+    writable.extend(scratch.map(Path::to_path_buf));
+    Walls { readable, writable, internet: profile.network == Network::On, inside: None }
+}
+
+/// Adds `path` to what is readable, or the part of it that `left_out` is not in.
+fn without(path: &Path, left_out: &[PathBuf], readable: &mut Vec<PathBuf>) {
+    if left_out.iter().any(|out| path.starts_with(out)) {
+        return;
+    }
+    if !left_out.iter().any(|out| out.starts_with(path)) {
+        readable.push(path.to_path_buf());
+        return;
+    }
+    #[expect(clippy::disallowed_methods, reason = "names of the system's folders")]
+    let entries = std::fs::read_dir(path);
+    for entry in entries.into_iter().flatten().flatten() {
+        // A link's own place is not what is read; what it leads to has its own entry.
+        if entry.file_type().is_ok_and(|kind| !kind.is_symlink()) {
+            without(&entry.path(), left_out, readable);
+        }
+    }
+}
+
+fn hidden(settings: &Settings, home: Option<&Path>) -> Vec<PathBuf> {
+    let mut hidden = settings.hidden.clone();
+    if let Some(home) = home {
+        hidden.extend(HOME_SECRETS.iter().map(|name| home.join(name)));
+    }
+    if rustix::process::geteuid().is_root() {
+        hidden.extend(ROOT_SECRETS.iter().map(PathBuf::from));
+    }
+    hidden.retain(|path| std::fs::symlink_metadata(path).is_ok());
+    canonical(&hidden)
+}
+
+/// The user's settings for git without what runs programs or reads other files.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the user's own file, of which a command gets a part"
+)]
+fn git_settings(home: &Path) -> Option<Vec<u8>> {
+    let bytes = std::fs::read(home.join(".gitconfig")).ok()?;
+    git_config::without_programs(&bytes)
+}
+
+/// Root writes a workspace of somebody else's as that user.
+fn owner(settings: &Settings) -> Owner {
+    let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
+    let own = Owner { user: user.as_raw(), group: group.as_raw() };
+    if !user.is_root() {
+        return own;
+    }
+    let first = settings.roots.first().and_then(|root| std::fs::symlink_metadata(root).ok());
+    first.map_or(own, |root| Owner { user: root.uid(), group: root.gid() })
+}
+
+fn home_folder(home: &Path) -> Option<PathBuf> {
+    let home = home.canonicalize().ok()?;
+    (home.parent().is_some() && home.is_dir()).then_some(home)
+}
+
+fn canonical<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Vec<PathBuf> {
+    paths.into_iter().filter_map(|path| path.as_ref().canonicalize().ok()).collect()
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make the folders that are looked at")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_is_not_readable_and_its_neighbours_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        for name in ["a/secret", "a/open", "b"] {
+            std::fs::create_dir_all(top.join(name)).unwrap();
+        }
+        let mut readable = Vec::new();
+        without(&top, &[top.join("a/secret")], &mut readable);
+        readable.sort();
+        assert_eq!(readable, [top.join("a/open"), top.join("b")]);
+    }
+
+    #[test]
+    fn a_pointer_to_a_repository_counts_only_if_the_repository_points_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        let (common, tree) = (top.join("main/.git"), top.join("tree"));
+        let own = common.join("worktrees/tree");
+        for path in [&own, &common.join("objects"), &common.join("refs"), &tree] {
+            std::fs::create_dir_all(path).unwrap();
+        }
+        let write = |path: PathBuf, text: String| std::fs::write(path, text).unwrap();
+        write(common.join("HEAD"), "ref: refs/heads/main\n".into());
+        write(own.join("commondir"), "../..\n".into());
+        write(tree.join(".git"), format!("gitdir: {}\n", own.display()));
+        write(own.join("gitdir"), format!("{}/.git\n", tree.display()));
+        assert_eq!(linked_repository(&tree), Some(common));
+        write(own.join("gitdir"), "/elsewhere/.git\n".into());
+        assert_eq!(linked_repository(&tree), None);
+    }
+}

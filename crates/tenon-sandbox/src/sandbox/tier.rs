@@ -1,0 +1,34 @@
+//! How strong the walls are.
+
+use std::fmt;
+
+/// How strong the walls are. (B is free: an outside program that makes the namespaces.)
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Tier {
+    /// Namespaces of its own, Landlock and seccomp.
+    A,
+    /// Landlock and seccomp alone: no private folders, no sockets to other machines nor to this
+    /// one's own ports, protected names put back after each call.
+    C,
+    /// Nothing. No confined command runs.
+    D,
+}
+
+/// Which tier a session wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// The strongest that this machine gives. Decided once, then kept.
+    Best,
+    /// This one or an error.
+    Exactly(Tier),
+}
+
+impl fmt::Display for Tier {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::A => "tier A (own namespaces, Landlock, seccomp)",
+            Self::C => "tier C (Landlock, seccomp)",
+            Self::D => "tier D (no walls)",
+        })
+    }
+}

@@ -1,0 +1,131 @@
+//! The agent's end of a warm helper.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use rustix::io::Errno;
+
+use super::error::{Missing, SandboxError};
+use super::tier::Tier;
+use crate::command::{HelperProcess, spawn_warm};
+use crate::linux::layout::Layout;
+use crate::linux::pass::{receive_with, send_with};
+use crate::linux::request::{REPORT_BYTES, Report, Sendable};
+
+/// How long the helper may take for anything before it counts as gone. It takes 3 ms.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// A process that holds namespaces and starts calls in them, as long as this lives.
+pub(crate) struct WarmHelper {
+    socket: UnixStream,
+    listener: Option<TcpListener>,
+    _process: HelperProcess,
+}
+
+impl WarmHelper {
+    /// Starts one and waits until it takes calls.
+    pub(super) fn start(layout: &Layout) -> Result<Self, SandboxError> {
+        let gone = || SandboxError::new(Tier::A, Missing::Helper);
+        let (process, socket) = spawn_warm().map_err(|_| gone())?;
+        let bytes = layout.to_bytes().ok_or_else(gone)?;
+        let timeouts = socket
+            .set_read_timeout(Some(ANSWER))
+            .and_then(|()| socket.set_write_timeout(Some(ANSWER)));
+        timeouts.and_then(|()| (&socket).write_all(&bytes)).map_err(|_| gone())?;
+        let mut helper = Self { socket, listener: None, _process: process };
+        helper.expect(Report::Unshared)?;
+        helper.write_id_maps().map_err(|_| {
+            let refused = crate::linux::request::Wall::IdMap.refused(Errno::PERM);
+            SandboxError::refused(Tier::A, refused)
+        })?;
+        (&helper.socket).write_all(b"G").map_err(|_| gone())?;
+        let handles = helper.expect(Report::Ready)?;
+        helper.listener = handles.into_iter().next().map(TcpListener::from);
+        helper.socket.set_nonblocking(true).map_err(|_| gone())?;
+        Ok(helper)
+    }
+
+    /// Returns the socket inside, to which commands connect for the proxy.
+    pub(super) fn listener(&self) -> Option<&TcpListener> {
+        self.listener.as_ref()
+    }
+
+    /// Has a call started with this control socket and these outputs.
+    pub(crate) fn send_call(
+        &self,
+        control: BorrowedFd<'_>,
+        out: BorrowedFd<'_>,
+        error: BorrowedFd<'_>,
+    ) -> Result<(), Errno> {
+        send_with(&self.socket, b"C", &[control, out, error])
+    }
+
+    fn expect(&self, expected: Report) -> Result<Vec<OwnedFd>, SandboxError> {
+        let gone = || SandboxError::new(Tier::A, Missing::Helper);
+        let mut bytes = [0; REPORT_BYTES];
+        let (mut length, handles) =
+            receive_with(self.socket.as_fd(), &mut bytes).map_err(|_| gone())?;
+        while let Some(rest) = bytes.get_mut(length..).filter(|rest| !rest.is_empty()) {
+            length += match (&self.socket).read(rest) {
+                Ok(0) | Err(_) => return Err(gone()),
+                Ok(more) => more,
+            };
+        }
+        match Report::from_bytes(bytes) {
+            Some(report) if report == expected => Ok(handles),
+            Some(Report::Refused(refused)) => Err(SandboxError::refused(Tier::A, refused)),
+            _ => Err(gone()),
+        }
+    }
+
+    /// Maps ids in the helper's user namespace to themselves: an ordinary user's own, root's all.
+    fn write_id_maps(&self) -> std::io::Result<()> {
+        let Some(pid) = self._process.id() else { return Err(Errno::SRCH.into()) };
+        let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
+        if user.is_root() {
+            write_setting(&format!("/proc/{pid}/uid_map"), &whole_map("/proc/self/uid_map")?)?;
+            return write_setting(
+                &format!("/proc/{pid}/gid_map"),
+                &whole_map("/proc/self/gid_map")?,
+            );
+        }
+        let (user, group) = (user.as_raw(), group.as_raw());
+        write_setting(&format!("/proc/{pid}/setgroups"), "deny")?;
+        write_setting(&format!("/proc/{pid}/uid_map"), &format!("{user} {user} 1"))?;
+        write_setting(&format!("/proc/{pid}/gid_map"), &format!("{group} {group} 1"))
+    }
+}
+
+/// Every id that this process knows, mapped to itself.
+#[expect(clippy::disallowed_methods, reason = "a map of the kernel's")]
+fn whole_map(path: &str) -> std::io::Result<String> {
+    Ok(same_ids(&std::fs::read_to_string(path)?))
+}
+
+fn same_ids(map: &str) -> String {
+    let line = |line: &str| {
+        let mut fields = line.split_ascii_whitespace();
+        let (first, _, count) = (fields.next()?, fields.next()?, fields.next()?);
+        Some(format!("{first} {first} {count}\n"))
+    };
+    map.lines().filter_map(line).collect()
+}
+
+#[expect(clippy::disallowed_methods, reason = "the id map of a process that was just started")]
+fn write_setting(path: &str, text: &str) -> std::io::Result<()> {
+    std::fs::write(path, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_mapped_to_themselves() {
+        assert_eq!(same_ids("         0          0 4294967295\n"), "0 0 4294967295\n");
+        assert_eq!(same_ids("0 100000 65536\n65536 1000 1\n"), "0 0 65536\n65536 65536 1\n");
+    }
+}

@@ -1,0 +1,302 @@
+//! Ordinary work runs inside the walls as it does outside.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use tenon_sandbox::{Exit, Workspace};
+
+use super::{Place, Row, as_ordinary_user, check_rows, printed, rustix_is_root, works};
+
+/// Git asks for a name; the settings of this machine are not there.
+macro_rules! git {
+    ($name:literal, $script:literal, $prints:expr) => {
+        works(
+            $name,
+            concat!(
+                "set -e; export GIT_AUTHOR_NAME=n GIT_AUTHOR_EMAIL=e GIT_COMMITTER_NAME=n \
+                 GIT_COMMITTER_EMAIL=e; rm -rf r; mkdir r; cd r; git init -qb main; echo a > a; \
+                 git add a; git commit -qm first; ",
+                $script
+            ),
+            $prints,
+        )
+    };
+}
+
+/// Skips where the program is not installed.
+macro_rules! with {
+    ($program:literal, $name:literal, $script:literal, $prints:expr) => {
+        works(
+            $name,
+            concat!(
+                "command -v ",
+                $program,
+                " >/dev/null || { echo SKIPPED no ",
+                $program,
+                "; exit; }\n",
+                $script
+            ),
+            $prints,
+        )
+    };
+}
+
+const WORK: &[Row] = &[
+    works(
+        "files",
+        "echo a > f && mkdir -p d/e && mv f d/e && cp -r d c && cat c/e/f && rm -r d c",
+        &["a\n"],
+    ),
+    works("pipes", "seq 1000 | sort -rn | head -1", &["1000"]),
+    works("heredocs", "cat <<E\n$((6*7))\nE\ncat <<'E'\n$x\nE", &["42\n$x\n"]),
+    works("process substitution", "diff <(echo a) <(echo a) && echo same", &["same"]),
+    works("jobs", "sleep 0.01 & wait $!; echo $?", &["0\n"]),
+    works("sed -i", "echo a > s && sed -i s/a/b/ s && cat s", &["b\n"]),
+    works(
+        "tar",
+        "mkdir -p t && echo a > t/f && tar czf t.tgz t && rm -r t && tar xzf t.tgz && cat t/f",
+        &["a\n"],
+    ),
+    works("a named pipe", "mkfifo p && (echo through > p &) && cat p", &["through"]),
+    works("links", "echo a > o && ln o h && ln -s o l && cat h l", &["a\na\n"]),
+    works(
+        "modes and times",
+        "touch -d 2001-02-03 m && chmod 755 m && stat -c %a m && date -r m +%Y",
+        &["755\n2001\n"],
+    ),
+    works(
+        "odd names",
+        "touch -- '-n' $'a\\nb' '  ' 'ü' && ls | wc -l >/dev/null && rm -- '-n' $'a\\nb' '  ' 'ü' && echo gone",
+        &["gone"],
+    ),
+    works(
+        "temporary files",
+        "f=$(mktemp) && echo a > $f && cat $f && d=$(mktemp -d) && touch $d/x && echo made",
+        &["a\nmade"],
+    ),
+    works("shared memory", "echo a > /dev/shm/x && cat /dev/shm/x", &["a\n"]),
+    works(
+        "devices",
+        "head -c 4 /dev/urandom | wc -c; head -c 2 /dev/zero | wc -c; echo x > /dev/null; ls /dev/fd/ >/dev/null && echo ok > /dev/stderr",
+        &["4\n2\n", "ok"],
+    ),
+    works("home", "echo x > $HOME/.cache-file && cat $HOME/.cache-file && cd && pwd", &["x\n"]),
+    works("the home is kept for the session", "cat $HOME/.cache-file", &["x\n"]),
+    works("toolchains of the home", "cat $HOME/.cargo/config.toml", &["ordinary"]),
+    works("signals within", "sleep 100 & kill $!; wait $!; echo $?", &["143"]),
+    works("a new session", "setsid echo ok | cat", &["ok"]),
+    works(
+        "processors and memory",
+        "nproc >/dev/null && grep -q MemTotal /proc/meminfo && ls /sys/devices/system/cpu >/dev/null && echo seen",
+        &["seen"],
+    ),
+    works("users and groups", "id -u >/dev/null && id >/dev/null && echo known", &["known"]),
+    works("locks", "exec 9>lock; flock 9 && echo locked", &["locked"]),
+    works("a big output", "seq 100000 | wc -l; seq 100000 | tail -1", &["100000\n100000"]),
+    git!("git commit", "git log --oneline | wc -l; git status --short | wc -l", &["1\n0\n"]),
+    git!(
+        "git branch and merge",
+        "git switch -qc side; echo b > b; git add b; git commit -qm b; git switch -q main; git merge -q side; ls",
+        &["a\nb\n"]
+    ),
+    git!(
+        "git worktree",
+        "git worktree add -q ../tree -b tree; cd ../tree; echo c > c; git add c; git commit -qm c; git log --oneline | wc -l; cd ../r; git worktree remove ../tree; git worktree prune",
+        &["2\n"]
+    ),
+    git!(
+        "git config",
+        "git config user.name x; git config user.name; git remote add o https://h/a; git remote",
+        &["x\no\n"]
+    ),
+    git!(
+        "git stash, tag, reset",
+        "echo z > a; git stash -q; git stash pop -q; git tag t; git reset -q --hard t; cat a",
+        &["a\n"]
+    ),
+    git!(
+        "git clone and push",
+        "cd ..; rm -rf bare clone; git clone -q --bare r bare; git clone -q bare clone; cd clone; echo d > d; git add d; git commit -qm d; git push -q; git -C ../bare log --oneline | wc -l",
+        &["2\n"]
+    ),
+    git!("git gc", "git gc -q; git fsck; echo whole", &["whole"]),
+    with!(
+        "python3",
+        "python",
+        "python3 -c 'import json,subprocess,threading,multiprocessing,ssl; print(subprocess.run([\"echo\",\"sub\"],capture_output=True).stdout)'",
+        &["sub"]
+    ),
+    with!(
+        "python3",
+        "python's processes",
+        "python3 -c 'from concurrent.futures import ProcessPoolExecutor as P\nif __name__==\"__main__\":\n  with P(2) as p: print(list(p.map(abs,[-1,-2])))'",
+        &["[1, 2]"]
+    ),
+    with!(
+        "python3",
+        "a terminal of its own",
+        "python3 -c 'import pty; pty.spawn([\"echo\",\"seen\"])'",
+        &["seen"]
+    ),
+    with!(
+        "python3",
+        "a virtual environment",
+        "python3 -m venv --without-pip v && v/bin/python -c 'import sys; print(sys.prefix)'",
+        &["/v\n"]
+    ),
+    with!(
+        "sqlite3",
+        "sqlite",
+        "sqlite3 d.db 'create table t(a); insert into t values(7); select a from t;'; sqlite3 d.db 'pragma journal_mode=wal; insert into t values(8); select sum(a) from t'",
+        &["7\n", "15\n"]
+    ),
+    with!(
+        "make",
+        "make",
+        "printf 'all: b\\nb: a\\n\\tcat a > b && echo built\\n' > Makefile; echo a > a; make -j2",
+        &["built"]
+    ),
+    with!(
+        "cc",
+        "compiler",
+        "echo 'int main(void){return 3;}' > m.c && cc -o m m.c && ./m; echo $?",
+        &["3\n"]
+    ),
+    with!("perl", "perl", "perl -e 'print 6*7'", &["42"]),
+];
+
+#[test]
+fn ordinary_work_runs() {
+    check_rows(&Place::new(), WORK);
+}
+
+#[test]
+fn ordinary_work_runs_for_an_ordinary_user() {
+    as_ordinary_user("benign::ordinary_work_runs");
+}
+
+#[test]
+fn a_workspace_may_have_any_name_and_lie_anywhere() {
+    let odd = OsStr::from_bytes(b"a b\n'\"\\$x\xff,:=#%");
+    let temporary = std::env::temp_dir();
+    for (above, name) in [(&*temporary, odd), (&*temporary, OsStr::new("home/deep/work"))] {
+        let place = Place::at(above, name, |_| {});
+        let script = "set -e; pwd -P | grep -q walls; echo a > f; cat f; git init -q .; ls -A; touch $HOME/x";
+        let (exit, said) = place.run(script);
+        assert_eq!(exit, Exit::Code(0), "{name:?}: {said}");
+        assert_eq!(std::fs::read_to_string(place.root().join("f")).unwrap(), "a\n");
+        // Beneath the home everything else is private.
+        let (_, said) = place.run("ls $HOME/.ssh; cat $HOME/.ssh/id_rsa; touch $HOME/deep/new");
+        assert!(!said.contains("SECRET"), "{said}");
+        assert!(!place.home().join("deep/new").exists() && !place.home().join("x").exists());
+    }
+}
+
+#[test]
+fn the_home_itself_may_be_the_workspace_and_its_secrets_are_hidden() {
+    let place = Place::at(&std::env::temp_dir(), "home", |_| {});
+    let (_, said) = place.run("echo a > f; cat .ssh/id_rsa; ls -A .ssh; cat .cargo/credentials.toml; touch .ssh/x; mv .ssh y");
+    assert!(!said.contains("SECRET"), "{said}");
+    assert_eq!(place.outside("home/f"), "a\n");
+    assert_eq!(place.outside("home/.ssh/id_rsa"), "SECRET KEY");
+}
+
+#[test]
+fn several_roots_are_writable_and_one_call_may_only_read() {
+    let second = tempfile::tempdir().unwrap();
+    let path = second.path().canonicalize().unwrap();
+    let place = Place::with(|settings| settings.roots.push(path.clone()));
+    let script = format!("echo a > f; echo b > {}/f; echo done", path.display());
+    assert_eq!(place.run(&script).1, "done\n");
+    assert_eq!(std::fs::read_to_string(path.join("f")).unwrap(), "b\n");
+    let mut looking = place.command(&format!(
+        "cat f; touch g; chmod 600 f; touch {}/g; touch /tmp/x && echo scratch",
+        path.display()
+    ));
+    looking.profile = looking.profile.read_only();
+    let output = place.try_command(looking).unwrap();
+    assert!(printed(&output).starts_with("a\n") && printed(&output).contains("scratch\n"));
+    assert!(!place.root().join("g").exists() && !path.join("g").exists());
+    use std::os::unix::fs::PermissionsExt;
+    let mode = std::fs::metadata(place.root().join("f")).unwrap().permissions().mode();
+    assert_ne!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn one_call_may_be_granted_a_folder_outside() {
+    let granted = tempfile::tempdir().unwrap();
+    std::fs::write(granted.path().join("seen"), "SEEN").unwrap();
+    let place = Place::new();
+    let path = granted.path().canonicalize().unwrap();
+    let script = format!("cat {0}/seen; echo a > {0}/f", path.display());
+    let (_, said) = place.run(&script);
+    assert!(!said.contains("SEEN") && !path.join("f").exists(), "{said}");
+    let mut reading = place.command(&script);
+    reading.profile.readable.push(path.clone());
+    let output = place.try_command(reading).unwrap();
+    assert!(printed(&output).contains("SEEN") && !path.join("f").exists());
+    let mut writing = place.command(&script);
+    writing.profile.writable.push(path.clone());
+    place.try_command(writing).unwrap();
+    assert_eq!(std::fs::read_to_string(path.join("f")).unwrap(), "a\n");
+    // Only that call.
+    std::fs::remove_file(path.join("f")).unwrap();
+    place.run(&script);
+    assert!(!path.join("f").exists());
+}
+
+#[test]
+fn calls_run_at_the_same_time() {
+    let place = Place::new();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..8)
+            .map(|number| {
+                let place = &place;
+                scope.spawn(move || {
+                    let script = format!("echo {number} > f{number}; sleep 0.1; cat f{number}; ls -d /proc/[0-9]* | wc -l");
+                    let (_, said) = place.run(&script);
+                    let mut lines = said.lines();
+                    assert_eq!(lines.next(), Some(&*number.to_string()), "{said}");
+                    // Only its own processes: the first one, bash, ls, wc.
+                    assert!(lines.next().unwrap().parse::<u32>().unwrap() <= 5, "{said}");
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+}
+
+/// The other half of the test below: its mounts are its own.
+#[test]
+fn agent_with_a_mount_in_its_workspace() {
+    let Some(folder) = std::env::var_os("TENON_TEST_MOUNT") else {
+        println!("skipped: this is the other half of a test, which runs it");
+        return;
+    };
+    let place = Place::with(|settings| settings.roots = vec![folder.clone().into()]);
+    let mut command = place.command("cat m/f; touch m/new; touch new; umount m; mv m n; echo end");
+    command.folder = folder.clone().into();
+    command.profile.writable = Workspace::open(Path::new(&folder)).unwrap().roots();
+    let said = printed(&place.try_command(command).unwrap());
+    assert!(said.starts_with("inside\nend\n"), "{said}");
+    assert!(!Path::new(&folder).join("m/new").exists() && Path::new(&folder).join("new").exists());
+}
+
+#[test]
+fn a_mount_inside_the_workspace_is_read_only() {
+    if !rustix_is_root() {
+        println!("skipped: only root mounts");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("m")).unwrap();
+    let script = "mount -t tmpfs none $TENON_TEST_MOUNT/m && echo inside > $TENON_TEST_MOUNT/m/f && \
+                  exec $0 --exact walls::benign::agent_with_a_mount_in_its_workspace";
+    let status = std::process::Command::new("unshare")
+        .args(["-m", "bash", "-c", script])
+        .arg(std::env::current_exe().unwrap())
+        .env("TENON_TEST_MOUNT", folder.path())
+        .status();
+    assert!(status.unwrap().success());
+}

@@ -1,0 +1,179 @@
+//! Names that other programs take commands from stay as they are.
+
+use std::path::Path;
+
+use tenon_sandbox::{Exit, ProtectedChangeKind, Tier, Wanted};
+
+use super::{Place, as_ordinary_user, printed};
+
+const HOOK: &str = "#!/bin/sh\nordinary\n";
+
+fn repository(tier: Tier) -> Place {
+    let place = Place::with(|settings| settings.wanted = Wanted::Exactly(tier));
+    let status = std::process::Command::new("git")
+        .args(["init", "-q"])
+        .arg(place.root())
+        .env("HOME", "/nonexistent")
+        .status();
+    assert!(status.unwrap().success());
+    std::fs::create_dir_all(place.root().join(".vscode")).unwrap();
+    std::fs::write(place.root().join(".vscode/tasks.json"), "ordinary").unwrap();
+    std::fs::create_dir_all(place.root().join(".git/hooks")).unwrap();
+    std::fs::write(place.root().join(".git/hooks/pre-commit"), HOOK).unwrap();
+    place
+}
+
+/// Each attack is run in a repository of its own; the names must be as they were.
+fn check_attacks(tier: Tier) {
+    for attack in [
+        "echo evil > .git/hooks/pre-commit",
+        "echo evil > .git/hooks/post-checkout; chmod +x .git/hooks/post-checkout",
+        "rm -f .git/hooks/pre-commit",
+        "mv .git x; mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit",
+        "cp -r .git x; rm -rf .git; mv x .git; echo evil > .git/hooks/pre-commit",
+        "mv .git/hooks h; mkdir .git/hooks; echo evil > .git/hooks/pre-commit",
+        "mv .git/hooks h; ln -s ../h .git/hooks; echo evil > h/pre-push",
+        "ln -f /bin/true .git/hooks/pre-commit; ln -sf /bin/true .git/hooks/pre-commit",
+        "echo evil > f; mv -f f .git/hooks/pre-commit",
+        "git config core.hooksPath evil; git config alias.st '!evil'; true",
+        "git config core.fsmonitor ./evil; git config core.sshCommand evil",
+        "printf '[include]\\n path = ../evil\\n' >> .git/config",
+        "printf '[core' > .git/config",
+        "echo evil > .vscode/tasks.json; echo evil > .vscode/settings.json",
+        "mv .vscode v; mkdir .vscode; echo evil > .vscode/tasks.json",
+        "echo evil > .envrc; echo evil > .mcp.json; mkdir .idea; echo evil > .idea/w.xml",
+        "git init -q sub; echo evil > sub/.git/hooks/pre-commit",
+    ] {
+        let place = repository(tier);
+        let output = place.try_run(attack).unwrap();
+        let read =
+            |name: &str| std::fs::read_to_string(place.root().join(name)).unwrap_or_default();
+        assert_eq!(read(".git/hooks/pre-commit"), HOOK, "{attack}: {output:?}");
+        assert_eq!(read(".vscode/tasks.json"), "ordinary", "{attack}");
+        let config = read(".git/config");
+        for word in ["evil", "hooksPath", "fsmonitor"] {
+            assert!(!config.contains(word), "{attack}: {config}");
+        }
+        for name in [
+            ".envrc",
+            ".mcp.json",
+            ".idea/w.xml",
+            ".vscode/settings.json",
+            ".git/hooks/post-checkout",
+            ".git/hooks/pre-push",
+            "sub/.git/hooks/pre-commit",
+        ] {
+            assert!(!place.root().join(name).exists(), "{name} after {attack}: {output:?}");
+        }
+        assert!(output.protected.iter().all(|change| change.put_back), "{attack}: {output:?}");
+    }
+}
+
+#[test]
+fn names_that_run_programs_stay_as_they_are() {
+    check_attacks(Tier::A);
+}
+
+#[test]
+fn names_that_run_programs_stay_as_they_are_for_an_ordinary_user() {
+    as_ordinary_user("protected::names_that_run_programs_stay_as_they_are");
+}
+
+#[test]
+fn names_that_run_programs_are_put_back_without_namespaces() {
+    check_attacks(Tier::C);
+}
+
+#[test]
+fn what_was_put_back_is_told_with_what_was_found() {
+    let place = repository(Tier::A);
+    let output = place.try_run("echo task > .envrc; git config core.pager evil").unwrap();
+    let told: Vec<_> = output
+        .protected
+        .iter()
+        .map(|change| (change.path.strip_prefix(place.root()).unwrap(), &change.kind))
+        .collect();
+    let settings = ProtectedChangeKind::GitSettings(vec!["core.pager".into()]);
+    assert_eq!(
+        told,
+        [
+            (Path::new(".envrc"), &ProtectedChangeKind::Created),
+            (Path::new(".git/config"), &settings),
+        ]
+    );
+    assert_eq!(output.protected.first().unwrap().found.as_deref(), Some(&b"task\n"[..]));
+    assert!(place.try_run("true").unwrap().protected.is_empty());
+}
+
+#[test]
+fn one_call_may_be_granted_a_protected_name() {
+    let place = repository(Tier::A);
+    let script = "echo new > .git/hooks/pre-commit; echo x > .envrc; echo y > .vscode/tasks.json";
+    let mut granted = place.command(script);
+    granted.profile.lifted = vec![place.root().join(".git/hooks"), place.root().join(".envrc")];
+    let output = place.try_command(granted).unwrap();
+    assert_eq!(output.protected, []);
+    let read = |name: &str| std::fs::read_to_string(place.root().join(name)).unwrap();
+    assert_eq!(read(".git/hooks/pre-commit"), "new\n", "{}", printed(&output));
+    assert_eq!((read(".envrc"), read(".vscode/tasks.json")), ("x\n".into(), "ordinary".into()));
+    place.run("echo evil > .git/hooks/pre-commit");
+    assert_eq!(read(".git/hooks/pre-commit"), "new\n");
+}
+
+#[test]
+fn folders_of_tenons_own_are_never_seen() {
+    for inside in [true, false] {
+        let place = Place::with(|settings| {
+            let root = settings.roots.first().unwrap();
+            let own = if inside { root.join("state") } else { root.with_file_name("state") };
+            std::fs::create_dir(&own).unwrap();
+            std::fs::write(own.join("log"), "SECRET").unwrap();
+            settings.hidden.push(own);
+        });
+        let own = if inside { "state" } else { "../state" };
+        let (_, said) = place
+            .run(&format!("cat {own}/log; ls -A {own}; rm -rf {own}; mv {own} x; touch {own}/new"));
+        assert!(!said.contains("SECRET") && !said.contains("\nlog"), "{said}");
+        let log = if inside {
+            place.root().join("state/log")
+        } else {
+            place.top.path().join("state/log")
+        };
+        assert_eq!(std::fs::read_to_string(log).unwrap(), "SECRET");
+    }
+}
+
+#[test]
+fn a_linked_worktree_works_and_its_repository_is_protected() {
+    let place = Place::with(|settings| {
+        let root = settings.roots.first().unwrap().clone();
+        let main = root.with_file_name("main");
+        let script = "set -e; git init -q $1; cd $1; git commit -q --allow-empty -m a; rmdir $2; git worktree add -q $2";
+        let status = std::process::Command::new("bash")
+            .args(["-c", script, "bash"])
+            .args([&main, &root])
+            .env("HOME", "/nonexistent")
+            .envs([
+                ("GIT_AUTHOR_NAME", "n"),
+                ("GIT_AUTHOR_EMAIL", "e"),
+                ("GIT_COMMITTER_NAME", "n"),
+                ("GIT_COMMITTER_EMAIL", "e"),
+            ])
+            .status();
+        assert!(status.unwrap().success());
+    });
+    // The folder was made anew: the session must hold the new one.
+    let workspace = tenon_sandbox::Workspace::open(place.root()).unwrap();
+    assert_eq!(workspace.roots(), place.sandbox.settings().roots);
+    let (exit, said) = place.run(
+        "export GIT_AUTHOR_NAME=n GIT_AUTHOR_EMAIL=e GIT_COMMITTER_NAME=n GIT_COMMITTER_EMAIL=e; \
+         set -e; touch f; git add f; git commit -qm b; git log --oneline | wc -l",
+    );
+    assert_eq!((exit, said.as_str()), (Exit::Code(0), "2\n"));
+    let (_, said) = place.run(
+        "echo evil > ../main/.git/hooks/pre-commit; echo evil > ../main/new; echo evil > .git",
+    );
+    assert!(!place.top.path().join("main/.git/hooks/pre-commit").exists(), "{said}");
+    assert!(!place.top.path().join("main/new").exists());
+    assert!(std::fs::read_to_string(place.root().join(".git")).unwrap().starts_with("gitdir: "));
+}

@@ -1,0 +1,116 @@
+//! Which walls stand, and that nothing pretends.
+
+use tenon_sandbox::{CommandError, Exit, Missing, Network, Profile, Tier, Wanted, probe};
+
+use super::{Place, attacks, check_rows, printed};
+use crate::support::runtime;
+
+fn alone() -> Place {
+    Place::with(|settings| settings.wanted = Wanted::Exactly(Tier::C))
+}
+
+#[test]
+fn the_best_tier_is_the_one_with_namespaces() {
+    let place = Place::with(|settings| settings.wanted = Wanted::Best);
+    assert_eq!(runtime().block_on(place.sandbox.tier()), Ok(Tier::A));
+    let told = place.sandbox.describe(&place.profile);
+    assert_eq!((told.tier, told.missing), (Tier::A, None));
+    assert_eq!(told.writable, [place.root()]);
+    assert!(told.scratch.contains(&"/tmp".into()) && told.loopback);
+}
+
+#[test]
+fn no_walls_run_nothing_that_asks_for_them() {
+    let place = Place::with(|settings| settings.wanted = Wanted::Exactly(Tier::D));
+    let result = place.try_run("touch ran");
+    assert!(matches!(result, Err(CommandError::Walls(_))), "{result:?}");
+    assert!(!place.root().join("ran").exists());
+    let mut open = place.command("touch ran");
+    open.profile = Profile::unconfined();
+    assert_eq!(place.try_command(open).unwrap().exit, Exit::Code(0));
+    assert!(place.root().join("ran").exists());
+}
+
+#[test]
+fn a_workspace_that_is_everything_is_refused() {
+    let place = Place::with(|settings| settings.roots = vec!["/".into()]);
+    let Err(CommandError::Walls(error)) = place.try_run("true") else { panic!("it ran") };
+    assert_eq!(error.missing, Missing::WholeFileSystem);
+    assert!(error.hint().is_some());
+}
+
+/// The other half of the test below.
+#[test]
+fn agent_without_user_namespaces() {
+    if std::env::var_os("TENON_TEST_NO_NAMESPACES").is_none() {
+        println!("skipped: this is the other half of a test, which runs it");
+        return;
+    }
+    let exact = Place::new();
+    let Err(CommandError::Walls(error)) = exact.try_run("touch ran") else { panic!("it ran") };
+    assert_eq!((error.tier, error.missing), (Tier::A, Missing::NamespaceCount));
+    assert!(!exact.root().join("ran").exists());
+    let best = Place::with(|settings| settings.wanted = Wanted::Best);
+    assert_eq!(best.run("echo ran").1, "ran\n");
+    let told = best.sandbox.describe(&best.profile);
+    assert_eq!(told.tier, Tier::C);
+    assert_eq!(told.missing.map(|error| error.missing), Some(Missing::NamespaceCount));
+}
+
+#[test]
+fn without_user_namespaces_the_next_tier_is_taken_and_told() {
+    let script = "echo 0 > /proc/sys/user/max_user_namespaces && \
+                  exec $0 --exact walls::tiers::agent_without_user_namespaces";
+    let output = std::process::Command::new("unshare")
+        .args(["-Ur", "bash", "-c", script])
+        .arg(std::env::current_exe().unwrap())
+        .env("TENON_TEST_NO_NAMESPACES", "1")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
+#[test]
+fn attacks_on_files_fail_without_namespaces() {
+    let place = alone();
+    let promised: Vec<_> = attacks::all()
+        .into_iter()
+        .filter(|row| !attacks::NOT_WITHOUT_NAMESPACES.contains(&row.name))
+        .collect();
+    check_rows(&place, promised);
+    assert_eq!(place.outside("outside"), "OUTSIDE");
+}
+
+#[test]
+fn there_are_no_internet_sockets_without_namespaces() {
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = server.local_addr().unwrap().port();
+    let script = format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo BROKEN; echo end");
+    let (_, said) = alone().run(&script);
+    assert!(said.contains("Permission denied") && !said.contains("BROKEN"), "{said}");
+    let (_, said) = alone().network(Network::On).run(&script);
+    assert!(said.contains("BROKEN"), "{said}");
+    let Err(CommandError::Walls(error)) = alone().network(Network::Proxied).try_run("true") else {
+        panic!("it ran")
+    };
+    assert_eq!(error.missing, Missing::Proxy);
+}
+
+#[test]
+fn a_private_folder_for_temporary_files_is_there_without_namespaces() {
+    let place = alone();
+    let output = place.try_run("f=$(mktemp) && echo $f && echo a > $f && cat $f").unwrap();
+    let said = printed(&output);
+    assert!(said.ends_with("\na\n"), "{said}");
+    let folder = said.lines().next().unwrap().to_owned();
+    drop(place);
+    assert!(!std::path::Path::new(&folder).exists());
+}
+
+#[test]
+fn this_kernel_has_what_the_tests_need() {
+    let kernel = probe();
+    assert!(kernel.seccomp && kernel.mount_setattr && kernel.user_namespaces, "{kernel:?}");
+    assert!(kernel.landlock_abi >= Some(3), "{kernel:?}");
+}
