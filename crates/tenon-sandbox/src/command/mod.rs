@@ -23,6 +23,7 @@ use self::running::Running;
 pub(crate) use self::start::{HelperProcess, spawn_warm};
 use crate::guard::ProtectedChange;
 use crate::linux::request::Confinement;
+use crate::network::NetworkEvent;
 use crate::output::{OutputBuffer, Piece, Stream};
 use crate::profile::{Limits, Profile};
 use crate::sandbox::{SandboxError, WarmHelper};
@@ -73,6 +74,9 @@ pub struct Output {
     pub limit: Option<LimitReached>,
     /// What it did to protected names, and what was put back. Only inside walls.
     pub protected: Vec<ProtectedChange>,
+    /// The last attempt at each host that was not let through. Only inside walls with a proxy.
+    /// Commands that ran at the same time share them.
+    pub blocked: Vec<NetworkEvent>,
 }
 
 /// A limit that ended a command.
@@ -214,6 +218,7 @@ impl Command {
             duration: started_at.elapsed(),
             limit,
             protected: Vec::new(),
+            blocked: Vec::new(),
         })
     }
 }

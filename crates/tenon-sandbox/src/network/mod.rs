@@ -152,6 +152,12 @@ impl Proxy {
         NetworkGrant { shared: Arc::clone(&self.shared), id }
     }
 
+    /// Says whether any rule allows anything at this moment.
+    #[must_use]
+    pub fn allows_something(&self) -> bool {
+        self.shared.rules.borrow().allows_something()
+    }
+
     /// Serves the commands that see this listener, until the returned future is dropped, which
     /// ends their connections.
     ///

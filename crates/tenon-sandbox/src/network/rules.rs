@@ -42,6 +42,10 @@ impl Rules {
         self.allowed.retain(|allowed| allowed.grant != Some(grant));
     }
 
+    pub(super) fn allows_something(&self) -> bool {
+        !self.allowed.is_empty()
+    }
+
     /// Returns the rule that allows a target as it was asked for.
     pub(super) fn decide(&self, target: &Target) -> Result<HostRule, Refusal> {
         self.check_denied(&target.host, target.port)?;

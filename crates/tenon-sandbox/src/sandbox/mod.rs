@@ -10,7 +10,6 @@ mod tier;
 mod warm;
 
 use std::io;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -25,6 +24,7 @@ use crate::command::{Command, CommandError, CommandLimits, Launch, Output, Via};
 use crate::guard::Guard;
 use crate::linux::probe::probe;
 use crate::linux::request::{Confinement, Walls};
+use crate::network::Proxy;
 use crate::output::Stream;
 use crate::profile::{Limits, Network, Profile};
 
@@ -83,6 +83,8 @@ pub struct Sandbox {
 
 struct Shared {
     settings: Settings,
+    /// What lets commands with [`Network::Proxied`] through to named hosts.
+    proxy: Option<Proxy>,
     state: Mutex<State>,
 }
 
@@ -116,7 +118,21 @@ impl Sandbox {
     /// Returns the walls for a session. Starts nothing.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
-        Self { shared: Arc::new(Shared { settings, state: Mutex::default() }) }
+        Self { shared: Arc::new(Shared { settings, proxy: None, state: Mutex::default() }) }
+    }
+
+    /// Returns the walls for a session whose commands with [`Network::Proxied`] reach what `proxy`
+    /// lets through. Starts nothing.
+    #[must_use]
+    pub fn with_proxy(settings: Settings, proxy: Proxy) -> Self {
+        let state = Mutex::default();
+        Self { shared: Arc::new(Shared { settings, proxy: Some(proxy), state }) }
+    }
+
+    /// Returns the proxy that commands with [`Network::Proxied`] reach.
+    #[must_use]
+    pub fn proxy(&self) -> Option<&Proxy> {
+        self.shared.proxy.as_ref()
     }
 
     /// Returns what the walls are built from.
@@ -142,16 +158,21 @@ impl Sandbox {
             return command.run(cancel, on_output).await;
         }
         let mut tries = 0;
+        let mark = self.shared.proxy.as_ref().map(Proxy::mark);
         loop {
             let (launch, port) = self.prepare(&command).await?;
             let mut attempt = command.clone();
             if let Some(port) = port {
                 use_proxy(&mut attempt, port);
             }
-            if let Via::Fresh = launch.via
-                && let Some(folder) = self.shared.scratch()
-            {
-                set(&mut attempt, "TMPDIR", folder.as_os_str());
+            // The user's own folder for temporary files is not there.
+            attempt.environment.retain(|(name, _)| name != "TMPDIR");
+            match (&launch.via, self.shared.scratch()) {
+                (Via::Fresh, Some(folder)) => set(&mut attempt, "TMPDIR", folder.as_os_str()),
+                (Via::Warm(helper), _) if port.is_some() => {
+                    helper.serve(self.shared.proxy.as_ref());
+                }
+                _ => {}
             }
             let is_warm = matches!(launch.via, Via::Warm(_));
             let result = attempt.launch(launch, cancel, on_output).await;
@@ -172,6 +193,9 @@ impl Sandbox {
             return result.map(|mut output| {
                 self.shared.lock().proven = true;
                 output.protected.append(&mut changes);
+                if let (Some(proxy), Some(mark)) = (&self.shared.proxy, mark) {
+                    output.blocked = proxy.blocked_since(mark);
+                }
                 output
             });
         }
@@ -201,25 +225,6 @@ impl Sandbox {
             Err(_) => Err(SandboxError::new(Tier::A, Missing::Helper)),
             Ok(_) => Ok(self.shared.lock().tier.unwrap_or(Tier::D)),
         }
-    }
-
-    /// Returns the socket on which a proxy takes what commands with [`Network::Proxied`] connect
-    /// to, and its port. It lies in the namespace of those commands; connections are taken from
-    /// here.
-    ///
-    /// # Errors
-    /// When there is no such namespace: not in tier C. The error's source is a [`SandboxError`].
-    pub async fn proxy_listener(&self) -> io::Result<(TcpListener, u16)> {
-        let shared = Arc::clone(&self.shared);
-        let task = move || -> io::Result<(TcpListener, u16)> {
-            let profile = shared.session_profile(Network::Proxied);
-            let mut state = shared.lock();
-            let (_, helper) = shared.warm(&mut state, &profile).map_err(io::Error::other)?;
-            let listener = helper.listener().ok_or(io::ErrorKind::NotFound)?.try_clone()?;
-            let port = listener.local_addr()?.port();
-            Ok((listener, port))
-        };
-        tokio::task::spawn_blocking(task).await.map_err(io::Error::other)?
     }
 
     /// Returns what a command with `profile` can do, in the tier that was decided, or in the one
@@ -307,7 +312,7 @@ impl Shared {
     ) -> Result<(Launch, Option<u16>), SandboxError> {
         let mut state = self.lock();
         if state.tier.is_none() {
-            self.decide(&mut state)?;
+            self.decide(&mut state, profile)?;
         }
         let limits = Some(self.settings.limits);
         let launch = |walls: Walls, via| Launch {
@@ -336,10 +341,10 @@ impl Shared {
     }
 
     /// Chooses the tier; what fails afterwards and before any command ran may still change it.
-    fn decide(&self, state: &mut State) -> Result<(), SandboxError> {
+    fn decide(&self, state: &mut State, profile: &Profile) -> Result<(), SandboxError> {
         match self.settings.wanted {
             Wanted::Exactly(tier) => state.tier = Some(tier),
-            Wanted::Best => match self.warm(state, &self.session_profile(Network::Off)) {
+            Wanted::Best => match self.warm(state, profile) {
                 Ok(_) => state.tier = Some(Tier::A),
                 Err(error) if error.is_of_machine() => self.without_namespaces(state, error),
                 Err(error) => return Err(error),
@@ -385,7 +390,9 @@ impl Shared {
     }
 
     fn alone(&self, state: &mut State, profile: &Profile) -> Result<Walls, SandboxError> {
-        if profile.network == Network::Proxied {
+        // Without rules the proxy lets nothing through, and so does this tier.
+        let is_open = self.proxy.as_ref().is_none_or(Proxy::allows_something);
+        if profile.network == Network::Proxied && is_open {
             return Err(SandboxError::new(Tier::C, Missing::Proxy));
         }
         if !probe().confines_alone() {

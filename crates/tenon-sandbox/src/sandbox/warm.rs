@@ -4,9 +4,11 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::io::Errno;
+use tokio::task::AbortHandle;
 
 use super::error::{Missing, SandboxError};
 use super::tier::Tier;
@@ -14,6 +16,7 @@ use crate::command::{HelperProcess, spawn_warm};
 use crate::linux::layout::Layout;
 use crate::linux::pass::{receive_with, send_with};
 use crate::linux::request::{REPORT_BYTES, Report, Sendable};
+use crate::network::Proxy;
 
 /// How long the helper may take for anything before it counts as gone. It takes 3 ms.
 const ANSWER: Duration = Duration::from_secs(10);
@@ -22,7 +25,17 @@ const ANSWER: Duration = Duration::from_secs(10);
 pub(crate) struct WarmHelper {
     socket: UnixStream,
     listener: Option<TcpListener>,
+    /// The task that serves the listener; ended with this.
+    served: Mutex<Option<Served>>,
     _process: HelperProcess,
+}
+
+struct Served(AbortHandle);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 impl WarmHelper {
@@ -35,7 +48,8 @@ impl WarmHelper {
             .set_read_timeout(Some(ANSWER))
             .and_then(|()| socket.set_write_timeout(Some(ANSWER)));
         timeouts.and_then(|()| (&socket).write_all(&bytes)).map_err(|_| gone())?;
-        let mut helper = Self { socket, listener: None, _process: process };
+        let (listener, served) = (None, Mutex::default());
+        let mut helper = Self { socket, listener, served, _process: process };
         helper.expect(Report::Unshared)?;
         helper.write_id_maps().map_err(|_| {
             let refused = crate::linux::request::Wall::IdMap.refused(Errno::PERM);
@@ -51,6 +65,23 @@ impl WarmHelper {
     /// Returns the socket inside, to which commands connect for the proxy.
     pub(super) fn listener(&self) -> Option<&TcpListener> {
         self.listener.as_ref()
+    }
+
+    /// Has `proxy` take what commands connect to, from the first call on. Without a proxy nobody
+    /// does; a listener that cannot be served refuses. Needs a tokio runtime.
+    pub(super) fn serve(&self, proxy: Option<&Proxy>) {
+        let (Some(proxy), Some(listener)) = (proxy, &self.listener) else { return };
+        let mut served = self.served.lock().unwrap_or_else(PoisonError::into_inner);
+        if served.as_ref().is_some_and(|served| !served.0.is_finished()) {
+            return;
+        }
+        let (proxy, listener) = (proxy.clone(), listener.try_clone());
+        let task = tokio::spawn(async move {
+            if let Ok(listener) = listener {
+                let _ = proxy.serve(listener).await;
+            }
+        });
+        *served = Some(Served(task.abort_handle()));
     }
 
     /// Has a call started with this control socket and these outputs.

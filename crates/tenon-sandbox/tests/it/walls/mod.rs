@@ -13,7 +13,7 @@ mod tiers;
 use std::path::{Path, PathBuf};
 
 use tenon_sandbox::{
-    Command, CommandError, CommandLimits, Exit, Limits, Network, Output, Profile, Sandbox,
+    Command, CommandError, CommandLimits, Exit, Limits, Network, Output, Profile, Proxy, Sandbox,
     Settings, Stream, Tier, Wanted, Workspace, child_environment,
 };
 use tokio_util::sync::CancellationToken;
@@ -80,6 +80,11 @@ impl Place {
 
     pub(crate) fn network(mut self, network: Network) -> Self {
         self.profile.network = network;
+        self
+    }
+
+    pub(crate) fn proxy(mut self, proxy: Proxy) -> Self {
+        self.sandbox = Sandbox::with_proxy(self.sandbox.settings().clone(), proxy);
         self
     }
 

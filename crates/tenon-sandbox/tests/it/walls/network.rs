@@ -5,7 +5,7 @@ use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
-use tenon_sandbox::{Exit, Network};
+use tenon_sandbox::{Exit, Network, Proxy, ProxyOptions};
 
 use super::{Place, as_ordinary_user, printed};
 
@@ -119,25 +119,38 @@ fn the_whole_network_is_reached_where_it_is_granted() {
 }
 
 #[test]
-fn a_proxy_takes_connections_of_commands_from_outside() {
-    let place = Place::new().network(Network::Proxied);
-    let (listener, port) =
-        crate::support::runtime().block_on(place.sandbox.proxy_listener()).unwrap();
-    let proxy = std::thread::spawn(move || {
-        let (mut peer, _) = listener.accept().unwrap();
-        let mut byte = [0; 5];
-        peer.read_exact(&mut byte).unwrap();
+fn named_hosts_are_reached_through_the_proxy_and_others_are_told() {
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = server.local_addr().unwrap().port();
+    let proxy = Proxy::new(ProxyOptions::default());
+    proxy.allow(vec![format!("127.0.0.1:{port}").parse().unwrap()]);
+    let place = Place::new().network(Network::Proxied).proxy(proxy);
+    let server = std::thread::spawn(move || {
+        let (mut peer, _) = server.accept().unwrap();
+        let mut bytes = [0; 5];
+        peer.read_exact(&mut bytes).unwrap();
         peer.write_all(b"pong\n").unwrap();
-        byte
+        bytes
     });
-    let script = "exec 3<>/dev/tcp/127.0.0.1/${http_proxy##*:}; printf 'ping\\n' >&3; head -1 <&3
-                  echo $https_proxy $HTTP_PROXY $HTTPS_PROXY $ALL_PROXY $NO_PROXY";
-    let output = place.try_run(script).unwrap();
-    let address = format!("http://127.0.0.1:{port}");
-    let expected = format!("pong\n{}localhost,127.0.0.1,::1\n", format!("{address} ").repeat(4));
-    assert_eq!(printed(&output), expected);
-    assert_eq!(&proxy.join().unwrap(), b"ping\n");
-    // Without the proxy there is nothing on that port.
-    let (_, said) = Place::new().run(&format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo BROKEN"));
-    assert!(!said.contains("BROKEN"), "{said}");
+    let connect = |host: &str| {
+        format!(
+            "exec 3<>/dev/tcp/127.0.0.1/${{http_proxy##*:}}
+            printf 'CONNECT {host} HTTP/1.1\\r\\nHost: {host}\\r\\n\\r\\n' >&3; "
+        )
+    };
+    let (allowed, blocked) = (connect(&format!("127.0.0.1:{port}")), connect("example.com:443"));
+    let script = format!(
+        "{allowed}printf 'ping\\n' >&3; grep -m1 pong <&3
+        {blocked}head -1 <&3
+        [ \"$https_proxy$HTTP_PROXY$HTTPS_PROXY$ALL_PROXY\" = \
+          \"$http_proxy$http_proxy$http_proxy$http_proxy\" ] && echo $NO_PROXY"
+    );
+    let output = place.try_run(&script).unwrap();
+    let said = printed(&output);
+    assert!(said.contains("pong\nHTTP/1.1 403"), "{said}");
+    assert!(said.ends_with("localhost,127.0.0.1,::1\n"), "{said}");
+    assert_eq!(&server.join().unwrap(), b"ping\n");
+    let hosts: Vec<_> = output.blocked.iter().map(|event| event.host.as_str()).collect();
+    assert_eq!(hosts, ["example.com"]);
+    assert_eq!(output.blocked[0].rule_needed().unwrap().to_string(), "example.com");
 }
