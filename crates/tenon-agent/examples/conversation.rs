@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tenon_agent::{Agent, AgentOptions, CoreToolOptions, EndReason, Sandbox, core_tools};
 use tenon_model::ScriptedProvider;
-use tenon_sandbox::{Profile, Workspace};
+use tenon_sandbox::Workspace;
 
 const SCRIPT: &str = r#"{"turns": [
     {"calls": [{"name": "write_file", "arguments": {"path": "greet.txt", "content": "Hello."}}]},
@@ -16,7 +16,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let workspace = Workspace::open(folder.path())?;
     let provider = Arc::new(ScriptedProvider::parse(SCRIPT)?);
-    let sandbox = Sandbox::new(Vec::new(), Profile::unconfined());
+    let sandbox = Sandbox::unconfined(Vec::new());
     let mut options = AgentOptions::new(provider, workspace.clone(), sandbox);
     options.tools = core_tools(CoreToolOptions::default());
 

@@ -6,7 +6,7 @@ use tenon_agent::{
     Agent, AgentOptions, Sandbox, SessionEvent, SessionLog, TurnEvent, read_session,
 };
 use tenon_model::ScriptedProvider;
-use tenon_sandbox::{Profile, Workspace};
+use tenon_sandbox::Workspace;
 
 const SCRIPT: &str = r#"{"turns": [{"text": "Hello."}]}"#;
 
@@ -14,7 +14,7 @@ const SCRIPT: &str = r#"{"turns": [{"text": "Hello."}]}"#;
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let provider = Arc::new(ScriptedProvider::parse(SCRIPT)?);
-    let sandbox = Sandbox::new(Vec::new(), Profile::unconfined());
+    let sandbox = Sandbox::unconfined(Vec::new());
     let mut options = AgentOptions::new(provider, Workspace::open(folder.path())?, sandbox);
     let sessions = folder.path().join("sessions");
     let log = SessionLog::create(&sessions)?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tenon_agent::{Agent, AgentOptions, Sandbox, Tools, tool};
 use tenon_model::ScriptedProvider;
-use tenon_sandbox::{Profile, Workspace};
+use tenon_sandbox::Workspace;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Roll {
@@ -19,7 +19,7 @@ const SCRIPT: &str = r#"{"turns": [
 #[tokio::main(flavor = "current_thread")]
 pub async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let provider = Arc::new(ScriptedProvider::parse(SCRIPT)?);
-    let sandbox = Sandbox::new(Vec::new(), Profile::unconfined());
+    let sandbox = Sandbox::unconfined(Vec::new());
     let mut options = AgentOptions::new(provider, Workspace::open(".".as_ref())?, sandbox);
     let roll = tool("roll", "Rolls a die.", |args: Roll| Ok(format!("{}", 4 % args.sides)));
     options.tools = Tools::new().with(roll);

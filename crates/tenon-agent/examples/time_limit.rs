@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use tenon_agent::{Agent, AgentOptions, EndReason, Sandbox};
 use tenon_model::ScriptedProvider;
-use tenon_sandbox::{Profile, Workspace};
+use tenon_sandbox::Workspace;
 use tokio_util::sync::CancellationToken;
 
 const SCRIPT: &str = r#"{"turns": [{"delay_ms": 600000, "text": "Too late."}]}"#;
@@ -12,7 +12,7 @@ const SCRIPT: &str = r#"{"turns": [{"delay_ms": 600000, "text": "Too late."}]}"#
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let provider = Arc::new(ScriptedProvider::parse(SCRIPT)?);
-    let sandbox = Sandbox::new(Vec::new(), Profile::unconfined());
+    let sandbox = Sandbox::unconfined(Vec::new());
     let options = AgentOptions::new(provider, Workspace::open(".".as_ref())?, sandbox);
     let mut agent = Agent::new(options)?;
 

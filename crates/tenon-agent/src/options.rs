@@ -23,10 +23,10 @@ use crate::{
 /// # use tenon_agent::{AgentOptions, CoreToolOptions, Mode, TurnLimits, core_tools};
 /// # use std::sync::Arc;
 /// # use tenon_model::ScriptedProvider;
-/// # use tenon_sandbox::{Profile, Workspace};
+/// # use tenon_sandbox::Workspace;
 /// # let provider = Arc::new(ScriptedProvider::parse(r#"{"turns": [{"text": "Hello."}]}"#)?);
 /// # let workspace = Workspace::open(".".as_ref())?;
-/// # let sandbox = tenon_agent::Sandbox::new(Vec::new(), Profile::unconfined());
+/// # let sandbox = tenon_agent::Sandbox::unconfined(Vec::new());
 /// let mut options = AgentOptions::new(provider, workspace, sandbox);
 /// options.tools = core_tools(CoreToolOptions::default());
 /// options.mode = Mode::Ask;
@@ -90,11 +90,11 @@ impl AgentOptions {
     ///
     /// use tenon_agent::{AgentOptions, Sandbox};
     /// use tenon_model::ScriptedProvider;
-    /// use tenon_sandbox::{Profile, Workspace};
+    /// use tenon_sandbox::Workspace;
     ///
     /// let provider = Arc::new(ScriptedProvider::parse(r#"{"turns": [{"text": "Hello."}]}"#)?);
     /// let workspace = Workspace::open(".".as_ref())?;
-    /// let sandbox = Sandbox::new(Vec::new(), Profile::unconfined());
+    /// let sandbox = Sandbox::unconfined(Vec::new());
     /// let options = AgentOptions::new(provider, workspace, sandbox);
     /// assert!(options.tools.specs().is_empty() && options.log.is_none());
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -12,10 +12,10 @@ use crate::event::{EndReason, TurnEvent};
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # use std::sync::Arc;
 /// # use tenon_model::ScriptedProvider;
-/// # use tenon_sandbox::{Profile, Workspace};
+/// # use tenon_sandbox::Workspace;
 /// # let provider = Arc::new(ScriptedProvider::parse(r#"{"turns": [{"text": "Hello."}]}"#)?);
 /// # let workspace = Workspace::open(".".as_ref())?;
-/// # let sandbox = tenon_agent::Sandbox::new(Vec::new(), Profile::unconfined());
+/// # let sandbox = tenon_agent::Sandbox::unconfined(Vec::new());
 /// # let options = AgentOptions::new(provider, workspace, sandbox);
 /// let outcome = Agent::new(options)?.prompt("Say hello.", &Default::default()).await?;
 /// assert_eq!(outcome.reason, EndReason::Finished);

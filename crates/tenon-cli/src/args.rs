@@ -8,7 +8,10 @@ use std::path::PathBuf;
 
 use clap::{Args as ArgumentGroup, Parser, ValueEnum, ValueHint};
 
-use crate::{commands::Subcommand, config::ModeName};
+use crate::{
+    commands::Subcommand,
+    config::{ModeName, SandboxName},
+};
 
 /// The whole command line.
 #[derive(Debug, Parser)]
@@ -20,7 +23,8 @@ use crate::{commands::Subcommand, config::ModeName};
              With one it carries it out and ends;\ntext on standard input is added to the prompt, \
              or is the prompt if none is given.",
     after_help = "Exit codes: 0 finished, 1 the task ended otherwise, 2 usage or configuration, \
-                  130 interrupted."
+                  3 the walls that \
+                  were asked for cannot be had, 130 interrupted."
 )]
 pub(crate) struct Args {
     /// What to do [a prompt that is a command's name: tenon run NAME]
@@ -68,6 +72,14 @@ pub(crate) struct SessionArgs {
     #[arg(long, value_name = "MODE")]
     pub(crate) mode: Option<ModeName>,
 
+    /// The walls around commands: the best there are, namespaces (a), Landlock alone (c), or none
+    #[arg(long, value_name = "TIER")]
+    pub(crate) sandbox: Option<SandboxName>,
+
+    /// Let commands reach this host, `*.suffix`, or with `on` everything (repeatable)
+    #[arg(long, value_name = "HOST")]
+    pub(crate) net: Vec<String>,
+
     /// Allow the calls that this rule matches (repeatable)
     #[arg(long, value_name = "RULE")]
     pub(crate) allow: Vec<String>,
@@ -111,6 +123,7 @@ impl SessionArgs {
         other.add_dir.extend(self.add_dir);
         other.allow.extend(self.allow);
         other.deny.extend(self.deny);
+        other.net.extend(self.net);
         Self {
             model: self.model.or(other.model),
             model_file: self.model_file.or(other.model_file),
@@ -119,6 +132,8 @@ impl SessionArgs {
             max_steps: self.max_steps.or(other.max_steps),
             max_tokens: self.max_tokens.or(other.max_tokens),
             mode: self.mode.or(other.mode),
+            sandbox: self.sandbox.or(other.sandbox),
+            net: other.net,
             allow: other.allow,
             deny: other.deny,
             no_project_instructions: self.no_project_instructions || other.no_project_instructions,

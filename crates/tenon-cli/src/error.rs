@@ -14,6 +14,8 @@ pub(crate) enum ExitStatus {
     Failed = 1,
     /// The command line or the configuration is wrong.
     Usage = 2,
+    /// The walls that were asked for cannot be had.
+    NoWalls = 3,
     /// Somebody interrupted it.
     Interrupted = 130,
 }
@@ -38,6 +40,11 @@ impl CliError {
     /// Returns an error about the configuration.
     pub(crate) fn config(message: impl Into<String>) -> Self {
         Self::new(ExitStatus::Usage, message)
+    }
+
+    /// Returns an error about walls that were asked for.
+    pub(crate) fn no_walls(message: impl Into<String>) -> Self {
+        Self::new(ExitStatus::NoWalls, message)
     }
 
     /// Returns an error about what was tried.

@@ -58,6 +58,9 @@ pub(crate) async fn run(
     let session_id = options.log.as_ref().map(|log| log.id().to_owned()).unwrap_or_default();
     let front = Arc::new(Headless::new(shown));
     options.front = Arc::clone(&front) as Arc<dyn FrontEnd>;
+    if !options.sandbox.is_confined() && front.shows {
+        front.screen.say_unconfined();
+    }
     let mut agent = Agent::new(options)?;
     let outcome = carry_out(&mut agent, prompt, &front.screen, interrupts).await?;
     match shown.format {

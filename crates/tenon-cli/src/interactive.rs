@@ -115,6 +115,7 @@ pub(crate) async fn run(
             return Ok(ExitStatus::Failed);
         }
     };
+    let is_confined = options.sandbox.is_confined();
     let mut agent = Agent::new(options)?;
     let mut interrupted = false;
     while !interrupts.leaving() {
@@ -139,7 +140,11 @@ pub(crate) async fn run(
                 front.screen.say(&format!("{said}\n"));
             }
             Typed::Prompt(prompt) => {
-                front.screen.say("");
+                if is_confined {
+                    front.screen.say("");
+                } else {
+                    front.screen.say_unconfined();
+                }
                 carry_out(&mut agent, Prompt::from(prompt), &front.screen, interrupts).await?;
             }
         }

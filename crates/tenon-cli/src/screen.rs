@@ -16,7 +16,7 @@ use tenon_agent::Update;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    render::{Drawn, Renderer, Style},
+    render::{Drawn, Renderer, Style, unconfined},
     texts::{Language, Text},
 };
 
@@ -166,6 +166,11 @@ impl Screen {
             self.print(&format!("{}{text}", cleared.shown));
             renderer.others_printed();
         });
+    }
+
+    /// Says that commands are not confined; to be said again with each turn.
+    pub(crate) fn say_unconfined(&self) {
+        self.say(&unconfined(&self.look.style(self.sink)));
     }
 
     /// Says that the turn is being stopped and how to leave at once.

@@ -3,6 +3,7 @@
 //! Nothing is loaded or asked for that the first request does not need.
 
 mod providers;
+mod walls;
 
 use std::{
     path::{Path, PathBuf},
@@ -10,18 +11,19 @@ use std::{
 };
 
 use tenon_agent::{
-    AgentOptions, CoreToolOptions, Mode, Origin, Rule, Rules, Sandbox, SessionLog, Tools,
-    TurnLimits, Verdict, core_tools,
+    AgentOptions, CoreToolOptions, Mode, Origin, Rule, Rules, SessionLog, Tools, TurnLimits,
+    Verdict, core_tools,
 };
 use tenon_model::{Abilities, HttpClient, LoopbackCandidate, Provider, loopback_servers};
-use tenon_sandbox::{FileError, Profile, Workspace};
+use tenon_sandbox::{FileError, Workspace};
 
 pub(crate) use providers::pull;
+pub(crate) use walls::walls;
 
 use crate::{
     args::SessionArgs,
     commands::say_notices,
-    config::{Config, Endpoint, ModeName, Settings},
+    config::{Config, Endpoint, ModeName, SandboxName, Settings},
     error::CliError,
     model_choice::{self, Choice},
     offer,
@@ -51,7 +53,7 @@ pub(crate) async fn ready(config: &Config, args: &SessionArgs) -> Result<AgentOp
     let log = SessionLog::create(&config.folders.sessions())?;
     let workspace =
         workspace.with_spill(&config.folders.spill(log.id())).map_err(|error| no_folder(&error))?;
-    let sandbox = Sandbox::new(config.child_environment(), Profile::unconfined());
+    let sandbox = walls::sandbox(config, &workspace, &config.folders.spill(log.id())).await?;
     let settings = &config.settings;
     let mut notices = Vec::new();
     let instructions = config.instructions(&mut notices);
@@ -82,6 +84,7 @@ pub(crate) fn tools(settings: &Settings, abilities: &Abilities) -> Tools {
         is_forgiving: abilities.wants_forgiving_tools,
         result_chars_max: settings.result_chars_max.get(),
         bash_output_chars_max: settings.bash_output_chars_max.get(),
+        is_confined: settings.sandbox != SandboxName::Off,
         ..CoreToolOptions::default()
     })
 }

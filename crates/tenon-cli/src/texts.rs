@@ -104,6 +104,7 @@ texts! {
     // The interactive prompt.
     Welcome: "tenon {version} · {model} · {folder}", "tenon {version} · {model} · {folder}";
     WelcomeHelp: "Type what you want done. /help says more, Ctrl-D ends.", "输入你要做的事。/help 查看帮助，Ctrl-D 结束。";
+    Unconfined: "Commands run without walls (--sandbox off).", "命令在没有沙箱的情况下运行（--sandbox off）。";
     LeaveHint: "Ctrl-C again leaves, Ctrl-D too.", "再按一次 Ctrl-C 退出，Ctrl-D 亦可。";
     UnknownCommand: "There is no command {name}. /help lists them.", "没有命令 {name}。/help 列出所有命令。";
     HelpCommand: "shows this list", "显示此列表";

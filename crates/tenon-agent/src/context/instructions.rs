@@ -19,10 +19,10 @@ pub const INSTRUCTIONS_BYTES_MAX: usize = 32 * 1024;
 /// # use tenon_agent::{AgentOptions, Instruction};
 /// # use std::sync::Arc;
 /// # use tenon_model::ScriptedProvider;
-/// # use tenon_sandbox::{Profile, Workspace};
+/// # use tenon_sandbox::Workspace;
 /// # let provider = Arc::new(ScriptedProvider::parse(r#"{"turns": [{"text": "Hello."}]}"#)?);
 /// # let workspace = Workspace::open(".".as_ref())?;
-/// # let sandbox = tenon_agent::Sandbox::new(Vec::new(), Profile::unconfined());
+/// # let sandbox = tenon_agent::Sandbox::unconfined(Vec::new());
 /// let instruction =
 ///     |source: &str, text: &str| Instruction { source: source.into(), text: text.into() };
 /// let mut options = AgentOptions::new(provider, workspace, sandbox);

@@ -168,7 +168,10 @@ impl Dispatch {
             Ok(approved) => approved,
             Err(reason) => return Ok(ToolOutput::error(reason)),
         };
-        let context = self.context(&call.id, recorder, cancel);
+        let mut context = self.context(&call.id, recorder, cancel);
+        if approved.is_unconfined() {
+            context.sandbox = context.sandbox.outside();
+        }
         let layers = Rest { layers: &self.layers, tool };
         Ok(layers.run(&approved, &context).await)
     }

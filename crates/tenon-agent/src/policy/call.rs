@@ -8,6 +8,8 @@ use super::{Decision, Verdict};
 #[derive(Debug, Clone)]
 pub(crate) struct ApprovedCall {
     arguments: Value,
+    /// It runs outside the walls, which somebody said yes to.
+    unconfined: bool,
 }
 
 /// What is known of a call before it is judged.
@@ -32,13 +34,16 @@ pub(crate) enum Judged {
 
 /// A call that waits for a person.
 #[derive(Debug, Clone)]
-pub(crate) struct WaitingCall(ProposedCall);
+pub(crate) struct WaitingCall {
+    call: ProposedCall,
+    unconfined: bool,
+}
 
 /// Turns a decision into what it means for the call.
 pub(crate) fn judge(call: ProposedCall, decision: &Decision) -> Judged {
     match decision.verdict {
-        Verdict::Allow => Judged::Approved(approved(call)),
-        Verdict::Ask => Judged::Waiting(WaitingCall(call)),
+        Verdict::Allow => Judged::Approved(approved(call, decision.unconfined)),
+        Verdict::Ask => Judged::Waiting(WaitingCall { call, unconfined: decision.unconfined }),
         Verdict::Deny => {
             Judged::Refused(format!("refused by the rule {}: {}", decision.rule, decision.reason))
         }
@@ -48,7 +53,7 @@ pub(crate) fn judge(call: ProposedCall, decision: &Decision) -> Judged {
 impl WaitingCall {
     /// Returns the call after a person said yes.
     pub(crate) fn allowed(self) -> ApprovedCall {
-        approved(self.0)
+        approved(self.call, self.unconfined)
     }
 }
 
@@ -57,8 +62,13 @@ impl ApprovedCall {
     pub(crate) fn arguments(&self) -> &Value {
         &self.arguments
     }
+
+    /// Returns whether it was let out of the walls.
+    pub(crate) fn is_unconfined(&self) -> bool {
+        self.unconfined
+    }
 }
 
-fn approved(call: ProposedCall) -> ApprovedCall {
-    ApprovedCall { arguments: call.arguments }
+fn approved(call: ProposedCall, unconfined: bool) -> ApprovedCall {
+    ApprovedCall { arguments: call.arguments, unconfined }
 }

@@ -9,7 +9,8 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tenon_sandbox::{
-    CommandLimits, Exit, Output, Piece, Profile, Stream, Workspace, confines_writes, signal_name,
+    CommandError, CommandLimits, Exit, LimitReached, Output, Piece, Stream, Workspace,
+    confines_writes, signal_name,
 };
 
 use super::tool::{Effect, Tool, ToolContext, ToolOutput};
@@ -24,6 +25,26 @@ pub(super) const TIMEOUT_MAX_S: u64 = 600;
 /// The most characters of a command's output in a result.
 pub(super) const OUTPUT_CHARS_MAX: usize = 10_000;
 
+macro_rules! description {
+    ($processes:literal) => {
+        concat!(
+            "Run a bash command in the workspace's root: builds, tests, git, scripts, counting. To \
+             read, find or change files use the other tools.\n\
+             Examples: `cargo test 2>&1 | tail -30`, `git diff --stat`, `python3 -c 'print(6*7)'`.\n\
+             Limits: each call is a new shell (no cd or variables are kept) with empty standard \
+             input. Nothing interactive: no editors, pagers, prompts. `tail -f` or a server only \
+             under `timeout 10`. ",
+            $processes,
+            " Long output is cut in the middle; the result names the file with all of it."
+        )
+    };
+}
+const CONFINED: &str = description!(
+    "Writes only in the workspace and a /tmp of the session's own; no network but hosts that the \
+     user allows. `ps` shows only own processes."
+);
+const UNCONFINED: &str = description!("End only processes that you started.");
+
 /// A character of UTF-8 has at most so many bytes: what the sandbox keeps of each stream is never
 /// less than what is shown.
 const CHAR_BYTES_MAX: usize = 4;
@@ -37,6 +58,8 @@ pub(super) struct Bash {
     pub timeout_default_s: u64,
     /// For any call.
     pub timeout_max_s: u64,
+    /// Commands run inside walls, which the description then says.
+    pub is_confined: bool,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -54,13 +77,7 @@ impl Tool for Bash {
     }
 
     fn description(&self) -> &str {
-        "Run a bash command in the workspace's root: builds, tests, git, scripts, counting. To \
-         read, find or change files use the other tools.\n\
-         Examples: `cargo test 2>&1 | tail -30`, `git diff --stat`, `python3 -c 'print(6*7)'`.\n\
-         Limits: each call is a new shell (no cd or variables are kept) with empty standard input. \
-         Nothing interactive: no editors, pagers, prompts. `tail -f` or a server only under \
-         `timeout 10`. End only processes that you started. Long output is cut in the middle; the \
-         result names the file with all of it."
+        if self.is_confined { CONFINED } else { UNCONFINED }
     }
 
     fn effect(&self, args: &BashArgs) -> Effect {
@@ -95,11 +112,11 @@ impl Tool for Bash {
         };
         let mut command = context.sandbox.command(&context.workspace, args.command, limits);
         if only_reads(&parsed) {
-            command.profile = Profile::reading();
+            command.profile = context.sandbox.reading_profile();
         }
         let mut show = |_: Stream, text: &str| context.progress.show(text);
-        let output =
-            command.run(&context.cancel, &mut show).await.map_err(|error| error.to_string())?;
+        let output = context.sandbox.run(command, &context.cancel, &mut show).await;
+        let output = output.map_err(|error| refusal(&error))?;
         Ok(self.result(output, &context.workspace))
     }
 }
@@ -107,6 +124,28 @@ impl Tool for Bash {
 /// Whether the command is one that only reads, and the kernel can hold it to that.
 fn only_reads(parsed: &shell::Parsed) -> bool {
     confines_writes() && shell::only_reads(parsed)
+}
+
+/// What the model reads when a command did not run.
+fn refusal(error: &CommandError) -> String {
+    match error {
+        CommandError::Walls(walls) => {
+            let hint = walls.hint().map(|hint| format!(" To mend it: {hint}.")).unwrap_or_default();
+            format!("{error}.{hint} The user can run without walls: --sandbox off.")
+        }
+        _ => error.to_string(),
+    }
+}
+
+/// What the walls did to a command, a line each, for the model and for people.
+fn notes(output: &Output) -> String {
+    let mut lines: Vec<String> = output.blocked.iter().map(ToString::to_string).collect();
+    lines.extend(output.protected.iter().map(ToString::to_string));
+    lines.extend(output.limit.map(|limit| match limit {
+        LimitReached::Memory => "ended: its processes together used too much memory".into(),
+        LimitReached::FileSize => "ended: a file became too large".into(),
+    }));
+    lines.into_iter().map(|line| format!("\n[walls] {line}")).collect()
 }
 
 impl Bash {
@@ -127,7 +166,7 @@ impl Bash {
             (Some(first), "") => format!("{first}\n(no output)"),
             (Some(first), text) => format!("{first}\n{text}"),
         };
-        ToolOutput { content, is_error, view: None }
+        ToolOutput { content: content + &notes(&output), is_error, view: None }
     }
 
     /// Returns what is shown of the output, with a note where something is left out.
@@ -239,6 +278,7 @@ mod tests {
         output_chars_max: OUTPUT_CHARS_MAX,
         timeout_default_s: TIMEOUT_DEFAULT_S,
         timeout_max_s: TIMEOUT_MAX_S,
+        is_confined: false,
     };
 
     fn run(command: &str) -> ToolOutput {
@@ -308,9 +348,12 @@ mod tests {
 
     #[test]
     fn spec_27_the_description_says_when_how_and_what_is_limited() {
-        let description = Tool::description(&BASH);
-        for part in ["Run a bash command", "Examples:", "interactive", "`tail -f`", "End only"] {
-            assert!(description.contains(part), "{part}");
+        let confined = Bash { is_confined: true, ..BASH };
+        for (bash, processes) in [(BASH, "End only"), (confined, "`ps` shows only own processes")] {
+            let description = Tool::description(&bash);
+            for part in ["Run a bash command", "Examples:", "interactive", "`tail -f`", processes] {
+                assert!(description.contains(part), "{part}");
+            }
         }
     }
 

@@ -9,6 +9,7 @@ mod glob;
 mod grep;
 mod path_pattern;
 mod read_file;
+mod sandbox;
 #[cfg(test)]
 pub(crate) mod testing;
 pub(crate) mod text_file;
@@ -21,7 +22,8 @@ use tenon_model::ToolSpec;
 
 pub use arguments::ArgumentError;
 pub use function::tool;
-pub use tool::{AnyTool, Effect, PreparedCall, Progress, Sandbox, Tool, ToolContext, ToolOutput};
+pub use sandbox::Sandbox;
+pub use tool::{AnyTool, Effect, PreparedCall, Progress, Tool, ToolContext, ToolOutput};
 
 /// The most characters of a result that the model is shown, unless configured otherwise.
 pub(crate) const RESULT_CHARS_MAX: usize = 50_000;
@@ -51,6 +53,8 @@ pub struct CoreToolOptions {
     pub bash_timeout_default_s: u64,
     /// Seconds for any command.
     pub bash_timeout_max_s: u64,
+    /// Commands run inside walls ([`Sandbox::within`]), which the model is told.
+    pub is_confined: bool,
 }
 
 impl Default for CoreToolOptions {
@@ -61,6 +65,7 @@ impl Default for CoreToolOptions {
             bash_output_chars_max: bash::OUTPUT_CHARS_MAX,
             bash_timeout_default_s: bash::TIMEOUT_DEFAULT_S,
             bash_timeout_max_s: bash::TIMEOUT_MAX_S,
+            is_confined: false,
         }
     }
 }
@@ -85,6 +90,7 @@ pub fn core_tools(options: CoreToolOptions) -> Tools {
             output_chars_max: options.bash_output_chars_max,
             timeout_default_s: options.bash_timeout_default_s,
             timeout_max_s: options.bash_timeout_max_s,
+            is_confined: options.is_confined,
         })
 }
 

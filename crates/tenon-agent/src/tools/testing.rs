@@ -5,7 +5,7 @@
 use std::{fs::File, io::Write, path::Path};
 
 use serde_json::Value;
-use tenon_sandbox::{Profile, Workspace};
+use tenon_sandbox::Workspace;
 use tokio_util::sync::CancellationToken;
 
 use super::{AnyTool, Progress, Sandbox, ToolContext, ToolOutput};
@@ -26,7 +26,7 @@ impl Bench {
         let environment = vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())];
         let context = ToolContext {
             workspace,
-            sandbox: Sandbox::new(environment, Profile::unconfined()),
+            sandbox: Sandbox::unconfined(environment),
             cancel: CancellationToken::new(),
             progress: Progress::silent(),
         };

@@ -4,17 +4,20 @@
 //! holds. A tool sees a [`ToolContext`] and nothing else: never the session, never a path string
 //! of the real file system.
 
-use std::{ffi::OsString, future::Future, sync::Arc};
+use std::{future::Future, sync::Arc};
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use tenon_model::ToolSpec;
-use tenon_sandbox::{Command, CommandLimits, Profile, Workspace};
+use tenon_sandbox::Workspace;
 use tokio_util::sync::CancellationToken;
 
-use super::arguments::{self, ArgumentError};
+use super::{
+    arguments::{self, ArgumentError},
+    sandbox::Sandbox,
+};
 use crate::{event::View, policy::Action};
 
 /// A tool with typed arguments. Implement this; the map, dispatch, argument checks, approvals and
@@ -175,7 +178,7 @@ pub struct ToolOutput {
 /// ```
 /// use serde_json::{Value, json};
 /// use tenon_agent::{Progress, Sandbox, Tool, ToolContext, ToolOutput, tool};
-/// use tenon_sandbox::{Profile, Workspace};
+/// use tenon_sandbox::Workspace;
 /// use tokio_util::sync::CancellationToken;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
@@ -183,7 +186,7 @@ pub struct ToolOutput {
 /// let folder = tempfile::tempdir()?;
 /// let context = ToolContext {
 ///     workspace: Workspace::open(folder.path())?,
-///     sandbox: Sandbox::new(Vec::new(), Profile::unconfined()),
+///     sandbox: Sandbox::unconfined(Vec::new()),
 ///     cancel: CancellationToken::new(),
 ///     progress: Progress::silent(),
 /// };
@@ -202,36 +205,6 @@ pub struct ToolContext {
     pub cancel: CancellationToken,
     /// Where output is shown while the call runs.
     pub progress: Progress,
-}
-
-/// What a command of this session starts with.
-///
-/// ```
-/// use std::time::Duration;
-///
-/// use tenon_agent::Sandbox;
-/// use tenon_sandbox::{CommandLimits, Exit, Profile, Workspace};
-/// use tokio_util::sync::CancellationToken;
-///
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let environment = vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())];
-/// let sandbox = Sandbox::new(environment, Profile::unconfined());
-/// let limits = CommandLimits {
-///     timeout: Duration::from_secs(10),
-///     output_bytes_max: 10_000,
-///     spill: None,
-/// };
-/// let command = sandbox.command(&Workspace::open(".".as_ref())?, "exit 3".into(), limits);
-/// let output = command.run(&CancellationToken::new(), &mut |_stream, _text| {}).await?;
-/// assert_eq!(output.exit, Exit::Code(3));
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone)]
-pub struct Sandbox {
-    environment: Arc<[(OsString, OsString)]>,
-    profile: Profile,
 }
 
 /// Shows output of a running call; cheap to clone.
@@ -387,50 +360,6 @@ impl ToolOutput {
     pub fn with_view(mut self, view: View) -> Self {
         self.view = Some(view);
         self
-    }
-}
-
-impl Sandbox {
-    /// Returns a sandbox whose commands start with `environment` (already reduced to what is
-    /// allowed) under `profile`.
-    ///
-    /// ```
-    /// use tenon_agent::Sandbox;
-    /// use tenon_sandbox::{Profile, child_environment};
-    ///
-    /// let parent = [("LANG".into(), "C".into()), ("OPENAI_API_KEY".into(), "sk-1".into())];
-    /// let environment = child_environment(parent.into_iter(), &[]);
-    /// assert!(environment.iter().all(|(name, _)| name != "OPENAI_API_KEY"));
-    /// let sandbox = Sandbox::new(environment, Profile::unconfined());
-    /// ```
-    pub fn new(environment: Vec<(OsString, OsString)>, profile: Profile) -> Self {
-        Self { environment: environment.into(), profile }
-    }
-
-    /// Returns a command that runs `script` with bash in the workspace's root.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    ///
-    /// use tenon_agent::Sandbox;
-    /// use tenon_sandbox::{CommandLimits, Profile, Workspace};
-    ///
-    /// let sandbox = Sandbox::new(Vec::new(), Profile::unconfined());
-    /// let workspace = Workspace::open(".".as_ref())?;
-    /// let timeout = Duration::from_secs(60);
-    /// let limits = CommandLimits { timeout, output_bytes_max: 10_000, spill: None };
-    /// let command = sandbox.command(&workspace, "make check".into(), limits);
-    /// assert_eq!(command.folder, workspace.root());
-    /// # Ok::<(), tenon_sandbox::FileError>(())
-    /// ```
-    pub fn command(&self, workspace: &Workspace, script: String, limits: CommandLimits) -> Command {
-        Command {
-            script,
-            folder: workspace.root().to_path_buf(),
-            environment: self.environment.to_vec(),
-            profile: self.profile.clone(),
-            limits,
-        }
     }
 }
 

@@ -13,7 +13,7 @@ use tenon_agent::{Agent, AgentOptions, Answer, FrontEnd, Question, Sandbox, Tool
 use tenon_model::{
     Abilities, EventStream, Provider, ProviderError, Request, StopReason, StreamEvent,
 };
-use tenon_sandbox::{Profile, Workspace};
+use tenon_sandbox::Workspace;
 
 pub(crate) type Reply = Vec<Result<StreamEvent, ProviderError>>;
 
@@ -78,7 +78,7 @@ pub(crate) fn bench_with(
     let front = Arc::new(Front::default());
     let workspace = Workspace::open(folder.path()).unwrap();
     let environment = vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())];
-    let sandbox = Sandbox::new(environment, Profile::unconfined());
+    let sandbox = Sandbox::unconfined(environment);
     let mut options = AgentOptions::new(provider.clone(), workspace, sandbox);
     options.tools = tools;
     options.front = front.clone();

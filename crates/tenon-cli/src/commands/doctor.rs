@@ -1,9 +1,13 @@
 //! `tenon doctor`.
 
-use std::{ffi::OsStr, os::unix::fs::PermissionsExt, path::Path};
+use std::{
+    ffi::OsStr,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
 
 use tenon_model::visible;
-use tenon_sandbox::{Kernel, probe};
+use tenon_sandbox::{Kernel, Network as NetworkAccess, Workspace, probe};
 
 use super::print;
 use crate::{
@@ -28,6 +32,9 @@ const PROGRAMS: [(&str, Need, &str); 3] = [
     ("git", Need::Often, "models use it for history and diffs: install git"),
     ("python3", Need::Often, "the built-in model may have to come by pip: install python3 and pip"),
 ];
+
+/// Paths that are named of a list of them.
+const PATHS_MAX: usize = 12;
 
 /// How much a program is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +63,7 @@ impl Doctor {
         findings.model(&config, &session);
         findings.configuration(&config);
         findings.network(&config);
+        findings.walls(&config).await;
         findings.kernel(&probe());
         findings.programs(config.variable("PATH"));
         print(&visible(&findings.text))?;
@@ -188,16 +196,62 @@ impl Findings {
         }
         let yes = |there: bool| if there { "yes" } else { "no" };
         let landlock = kernel.landlock_abi.map_or("no".into(), |abi| format!("version {abi}"));
-        // Nothing is held by these yet; they tell what this machine could give.
         self.good(&format!(
-            "not used yet: Landlock {landlock}, seccomp notifications {}, user namespaces {}, \
-             overlayfs {}, cgroup v2 {}",
-            yes(kernel.seccomp_user_notify),
+            "Landlock {landlock}, seccomp {}, user namespaces {}, mounts changed as a tree {}, \
+             processes counted for each namespace {}, cgroup v2 delegated {}, overlayfs {}",
+            yes(kernel.seccomp),
             yes(kernel.user_namespaces),
+            yes(kernel.mount_setattr),
+            yes(kernel.pid_max_in_namespace),
+            yes(kernel.cgroup_delegated),
             yes(kernel.overlayfs),
-            yes(kernel.cgroup_v2),
         ));
-        self.good("commands run with your rights: they are not confined by the kernel");
+    }
+
+    /// What commands can do, found out by running one that does nothing.
+    async fn walls(&mut self, config: &Config) {
+        self.title("Commands");
+        let opened = Workspace::open(&config.root).map_err(|error| error.to_string());
+        let made = opened.and_then(|workspace| {
+            setup::walls(config, &workspace, None).map_err(|error| error.to_string())
+        });
+        let (walls, profile) = match made {
+            Ok(Some(made)) => made,
+            Ok(None) => {
+                return self.missing("not confined: --sandbox off", "leave --sandbox off out");
+            }
+            Err(error) => {
+                self.broken = true;
+                return self.missing(&error, "mend the setting");
+            }
+        };
+        if let Err(error) = walls.tier().await {
+            self.broken = true;
+            let hint = error.hint().unwrap_or("--sandbox off runs commands without walls");
+            return self.missing(&error.to_string(), hint);
+        }
+        let found = walls.describe(&profile);
+        self.good(&found.tier.to_string());
+        if let Some(error) = &found.missing {
+            self.missing(&error.to_string(), error.hint().unwrap_or("no way to mend it is known"));
+        }
+        self.good(&format!("written: {}", listed(&found.writable)));
+        if !found.scratch.is_empty() {
+            self.good(&format!("written and thrown away: {}", listed(&found.scratch)));
+        }
+        self.good(&format!("read: {}", listed(&found.readable)));
+        if !found.hidden.is_empty() {
+            self.good(&format!("not there: {}", listed(&found.hidden)));
+        }
+        let hosts = config.settings.net.join(", ");
+        self.good(&match found.network {
+            NetworkAccess::On => "reached: everything, because of --net on".to_owned(),
+            _ if hosts.is_empty() => "reached: nothing; --net HOST opens a host".to_owned(),
+            _ => format!("reached: {hosts}"),
+        });
+        if !found.loopback {
+            self.good("no server and client on loopback in one command (--net on would let them)");
+        }
     }
 
     fn programs(&mut self, path: Option<&str>) {
@@ -212,6 +266,15 @@ impl Findings {
             }
         }
     }
+}
+
+/// Paths in a line; the first of many.
+fn listed(paths: &[PathBuf]) -> String {
+    let shown: Vec<String> =
+        paths.iter().take(PATHS_MAX).map(|path| path.display().to_string()).collect();
+    let more = paths.len().saturating_sub(PATHS_MAX);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    format!("{}{more}", shown.join(", "))
 }
 
 /// Returns where a program is, as a shell would find it.

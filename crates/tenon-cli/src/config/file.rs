@@ -26,11 +26,29 @@ pub(crate) enum ModeName {
     Auto,
 }
 
+/// The walls around commands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum SandboxName {
+    // The best that this machine gives.
+    #[default]
+    Auto,
+    // Own namespaces, Landlock, seccomp.
+    A,
+    // Landlock and seccomp alone.
+    C,
+    // None.
+    Off,
+}
+
 /// A configuration file.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct File {
     pub(super) model: Option<String>,
     pub(super) mode: Option<ModeName>,
+    pub(super) sandbox: Option<SandboxName>,
+    #[serde(default)]
+    pub(super) net: Vec<String>,
     pub(super) max_steps: Option<NonZeroU32>,
     pub(super) max_tokens: Option<NonZeroU64>,
     pub(super) result_chars_max: Option<NonZeroUsize>,
@@ -83,9 +101,11 @@ enum OfProject {
 }
 
 /// Every key at the top of a file.
-const KEYS: [Key; 12] = [
+const KEYS: [Key; 14] = [
     Key { name: "model", of_project: OfProject::No },
     Key { name: "mode", of_project: OfProject::Stricter },
+    Key { name: "sandbox", of_project: OfProject::No },
+    Key { name: "net", of_project: OfProject::No },
     Key { name: "max_steps", of_project: OfProject::Stricter },
     Key { name: "max_tokens", of_project: OfProject::Stricter },
     Key { name: "result_chars_max", of_project: OfProject::Stricter },
@@ -211,7 +231,7 @@ mod tests {
     fn the_list_of_keys_is_the_list_of_fields() {
         // Each key with a value that serde must accept; a field that is missing here would be
         // reported as unknown.
-        let text = "model = 'a'\nmode = 'read-only'\nmax_steps = 1\nmax_tokens = 1\n\
+        let text = "model = 'a'\nmode = 'read-only'\nsandbox = 'off'\nnet = []\nmax_steps = 1\nmax_tokens = 1\n\
                     result_chars_max = 1\nbash_output_chars_max = 1\nproject_instructions = true\nallow = []\ndeny = []\n\
                     environment = []\n[network]\nca_file = 'a'\nconnect_timeout_s = 1\n\
                     first_byte_timeout_s = 1\nidle_timeout_s = 1\n[providers.a]\nkind = 'openai'\n\
@@ -230,12 +250,12 @@ mod tests {
 
     #[test]
     fn what_a_project_may_not_set_is_refused_and_named() {
-        let text = "model = 'scripted:evil.json'\nallow = ['bash(*)']\nenvironment = ['AWS_*']\n\
+        let text = "model = 'scripted:evil.json'\nsandbox = 'off'\nnet = ['evil']\nallow = ['bash(*)']\nenvironment = ['AWS_*']\n\
                     [network]\nca_file = 'evil.pem'\n[providers.openai]\nbase_url = 'http://evil'";
         let mut settings = Settings::default();
         let notices = notices_of(text, &mut settings);
         assert_eq!(settings, Settings::default());
-        for key in ["model", "allow", "environment", "network", "providers"] {
+        for key in ["model", "sandbox", "net", "allow", "environment", "network", "providers"] {
             let told = notices.iter().any(|notice| notice.starts_with(&format!("`{key}` is not")));
             assert!(told, "{key}: {notices:?}");
         }

@@ -23,7 +23,7 @@ use tenon_model::visible;
 use tenon_sandbox::{FileError, Workspace};
 
 pub(crate) use environment::{Environment, Folders};
-pub(crate) use file::ModeName;
+pub(crate) use file::{ModeName, SandboxName};
 pub(crate) use network::Network;
 pub(crate) use providers::{ANTHROPIC, Credential, Endpoint, OPENAI, ProviderKind};
 
@@ -61,6 +61,10 @@ pub(crate) struct Config {
 pub(crate) struct Settings {
     /// What is done without asking.
     pub(crate) mode: ModeName,
+    /// The walls around commands.
+    pub(crate) sandbox: SandboxName,
+    /// The hosts that commands reach.
+    pub(crate) net: Vec<String>,
     /// The most model requests of a turn.
     pub(crate) max_steps: NonZeroU32,
     /// The most tokens of a turn.
@@ -86,6 +90,8 @@ impl Default for Settings {
         let characters = |count| NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MAX);
         Self {
             mode: ModeName::Auto,
+            sandbox: SandboxName::Auto,
+            net: Vec::new(),
             max_steps: steps.unwrap_or(NonZeroU32::MAX),
             max_tokens: None,
             result_chars_max: characters(tools.result_chars_max),
@@ -184,6 +190,8 @@ impl Config {
         }
         let settings = &mut self.settings;
         settings.mode = file.mode.unwrap_or(settings.mode);
+        settings.sandbox = file.sandbox.unwrap_or(settings.sandbox);
+        settings.net = file.net;
         settings.max_steps = file.max_steps.unwrap_or(settings.max_steps);
         settings.max_tokens = file.max_tokens;
         settings.result_chars_max = file.result_chars_max.unwrap_or(settings.result_chars_max);
@@ -224,6 +232,8 @@ impl Config {
     fn apply(&mut self, args: &SessionArgs) {
         let settings = &mut self.settings;
         settings.mode = args.mode.unwrap_or(settings.mode);
+        settings.sandbox = args.sandbox.unwrap_or(settings.sandbox);
+        settings.net.extend(args.net.iter().cloned());
         settings.max_steps = args.max_steps.and_then(NonZeroU32::new).unwrap_or(settings.max_steps);
         settings.max_tokens = args.max_tokens.and_then(NonZeroU64::new).or(settings.max_tokens);
         settings.project_instructions &= !args.no_project_instructions;

@@ -60,6 +60,11 @@ impl Network {
         })
     }
 
+    /// Returns the proxy for addresses with TLS, as it is written, with its password.
+    pub(crate) fn https_proxy(&self) -> Option<&Secret> {
+        self.https_proxy.as_ref()
+    }
+
     /// Returns the proxies by the variable that sets them, without user and password.
     pub(crate) fn shown(&self) -> Vec<(&'static str, String)> {
         let host = |proxy: &Secret| {

@@ -21,7 +21,10 @@ use self::{
     style::{Meaning, Piece},
     summary::Used,
 };
-pub(crate) use self::{style::Style, summary::failure};
+pub(crate) use self::{
+    style::Style,
+    summary::{failure, unconfined},
+};
 use crate::texts::Text;
 
 /// Carriage return and Erase in Line: takes away the line that says what is waited for.

@@ -51,6 +51,11 @@ pub(crate) fn failure(message: &str, hint: Option<&str>, style: &Style) -> Strin
     said
 }
 
+/// Returns what a person must not lose sight of while commands are not confined.
+pub(crate) fn unconfined(style: &Style) -> String {
+    format!("{}\n", style.paint(Meaning::Error, style.say(Text::Unconfined)))
+}
+
 /// Returns why a turn ended before its task did, as a sentence with a hint; empty if it finished
 /// or if the failure was told already.
 pub(super) fn ending(reason: EndReason, style: &Style) -> String {

@@ -18,3 +18,4 @@ mod requests;
 mod sessions;
 mod terminal;
 mod tidy;
+mod walls;

@@ -55,9 +55,9 @@ impl Place {
         self.program(env!("CARGO_BIN_EXE_tenon"), arguments)
     }
 
-    /// Returns tenon, started by another program.
-    pub(crate) fn tenon_by(&self, program: &str, arguments: &[&str]) -> Command {
-        self.program(program, &[&[env!("CARGO_BIN_EXE_tenon")], arguments].concat())
+    /// Returns tenon, started by another program with `flags` of its own.
+    pub(crate) fn tenon_by(&self, program: &str, flags: &[&str], arguments: &[&str]) -> Command {
+        self.program(program, &[flags, &[env!("CARGO_BIN_EXE_tenon")], arguments].concat())
     }
 
     fn program(&self, program: &str, arguments: &[&str]) -> Command {

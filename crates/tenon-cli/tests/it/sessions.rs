@@ -108,7 +108,7 @@ fn what_nohup_started_goes_on_when_the_terminal_goes() {
         { "calls": [{ "name": "bash", "arguments": { "command": command } }] },
         { "text": "went on" },
     ]));
-    let mut command = place.tenon_by("nohup", &["--print", "--model", &script, "wait"]);
+    let mut command = place.tenon_by("nohup", &[], &["--print", "--model", &script, "wait"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     while !place.path("work/started").exists() {
         std::thread::yield_now();

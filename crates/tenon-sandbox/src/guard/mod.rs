@@ -10,6 +10,7 @@ pub(crate) mod git_config;
 mod scan;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 
 use self::scan::{Content, Item, Place, remove, scan, write};
@@ -39,6 +40,26 @@ pub enum ProtectedChangeKind {
     /// It set these settings of git, which run a program or read another file; the others that it
     /// set stay.
     GitSettings(Vec<String>),
+}
+
+impl fmt::Display for ProtectedChange {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        match &self.kind {
+            ProtectedChangeKind::Created => write!(formatter, "protected: {path} was made")?,
+            ProtectedChangeKind::Changed => write!(formatter, "protected: {path} was changed")?,
+            ProtectedChangeKind::Removed => write!(formatter, "protected: {path} was removed")?,
+            ProtectedChangeKind::GitSettings(names) => write!(
+                formatter,
+                "protected: {path} got settings that run a program or read another file ({})",
+                names.join(", ")
+            )?,
+        }
+        formatter.write_str(match self.put_back {
+            true => "; put back as it was",
+            false => "; it could NOT be put back",
+        })
+    }
 }
 
 /// What protected names were before the commands that run now.

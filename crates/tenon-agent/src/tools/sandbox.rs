@@ -1,0 +1,165 @@
+//! What commands of a session start with, and the walls they run in.
+//!
+//! The walls themselves are the kernel's and tenon-sandbox's; this joins them with an environment
+//! and a profile, so that a tool has nothing to choose but the script.
+
+use std::{ffi::OsString, sync::Arc};
+
+use tenon_sandbox::{
+    Command, CommandError, CommandLimits, Output, Profile, Sandbox as Walls, Stream, Workspace,
+};
+use tokio_util::sync::CancellationToken;
+
+/// What commands of a session start with. Cheap to clone.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use tenon_agent::Sandbox;
+/// use tenon_sandbox::{CommandLimits, Exit, Workspace};
+/// use tokio_util::sync::CancellationToken;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let environment = vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())];
+/// let sandbox = Sandbox::unconfined(environment);
+/// let limits = CommandLimits {
+///     timeout: Duration::from_secs(10),
+///     output_bytes_max: 10_000,
+///     spill: None,
+/// };
+/// let command = sandbox.command(&Workspace::open(".".as_ref())?, "exit 3".into(), limits);
+/// let output = sandbox.run(command, &CancellationToken::new(), &mut |_stream, _text| {}).await?;
+/// assert_eq!(output.exit, Exit::Code(3));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Sandbox {
+    environment: Arc<[(OsString, OsString)]>,
+    walls: Option<Walls>,
+    profile: Profile,
+}
+
+impl Sandbox {
+    /// Returns a sandbox whose commands start with `environment` (already reduced to what is
+    /// allowed) and can do what the user can do.
+    ///
+    /// ```
+    /// use tenon_agent::Sandbox;
+    /// use tenon_sandbox::child_environment;
+    ///
+    /// let parent = [("LANG".into(), "C".into()), ("OPENAI_API_KEY".into(), "sk-1".into())];
+    /// let environment = child_environment(parent.into_iter(), &[]);
+    /// assert!(environment.iter().all(|(name, _)| name != "OPENAI_API_KEY"));
+    /// let sandbox = Sandbox::unconfined(environment);
+    /// ```
+    pub fn unconfined(environment: Vec<(OsString, OsString)>) -> Self {
+        Self { environment: environment.into(), walls: None, profile: Profile::unconfined() }
+    }
+
+    /// Returns a sandbox whose commands run within `walls`, under `profile`.
+    ///
+    /// ```
+    /// use tenon_agent::Sandbox;
+    /// use tenon_sandbox::{Limits, Profile, Sandbox as Walls, Settings, Wanted, Workspace};
+    ///
+    /// let workspace = Workspace::open(".".as_ref())?;
+    /// let walls = Walls::new(Settings {
+    ///     roots: workspace.roots(),
+    ///     home: None,
+    ///     readable: Vec::new(),
+    ///     hidden: Vec::new(),
+    ///     wanted: Wanted::Best,
+    ///     limits: Limits::default(),
+    /// });
+    /// let sandbox = Sandbox::within(walls, Vec::new(), Profile::workspace(&workspace));
+    /// # Ok::<(), tenon_sandbox::FileError>(())
+    /// ```
+    pub fn within(walls: Walls, environment: Vec<(OsString, OsString)>, profile: Profile) -> Self {
+        Self { environment: environment.into(), walls: Some(walls), profile }
+    }
+
+    /// Returns whether commands run within walls.
+    ///
+    /// ```
+    /// use tenon_agent::Sandbox;
+    ///
+    /// assert!(!Sandbox::unconfined(Vec::new()).is_confined());
+    /// ```
+    pub fn is_confined(&self) -> bool {
+        self.walls.is_some()
+    }
+
+    /// Returns a command that runs `script` with bash in the workspace's root.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use tenon_agent::Sandbox;
+    /// use tenon_sandbox::{CommandLimits, Workspace};
+    ///
+    /// let sandbox = Sandbox::unconfined(Vec::new());
+    /// let workspace = Workspace::open(".".as_ref())?;
+    /// let timeout = Duration::from_secs(60);
+    /// let limits = CommandLimits { timeout, output_bytes_max: 10_000, spill: None };
+    /// let command = sandbox.command(&workspace, "make check".into(), limits);
+    /// assert_eq!(command.folder, workspace.root());
+    /// # Ok::<(), tenon_sandbox::FileError>(())
+    /// ```
+    pub fn command(&self, workspace: &Workspace, script: String, limits: CommandLimits) -> Command {
+        Command {
+            script,
+            folder: workspace.root().to_path_buf(),
+            environment: self.environment.to_vec(),
+            profile: self.profile.clone(),
+            limits,
+        }
+    }
+
+    /// Returns the profile for a command that only looks.
+    ///
+    /// ```
+    /// use tenon_agent::Sandbox;
+    ///
+    /// let sandbox = Sandbox::unconfined(Vec::new());
+    /// assert!(sandbox.reading_profile().writable.is_empty());
+    /// ```
+    pub fn reading_profile(&self) -> Profile {
+        match self.walls {
+            Some(_) => self.profile.clone().read_only(),
+            None => Profile::reading(),
+        }
+    }
+
+    /// Runs a command to its end; `on_output` gets what it prints, cleaned, as it comes.
+    ///
+    /// ```
+    /// # use tenon_agent::Sandbox;
+    /// # use tenon_sandbox::{Command, CommandError, Exit};
+    /// # use tokio_util::sync::CancellationToken;
+    /// async fn passes(sandbox: &Sandbox, check: Command) -> Result<bool, CommandError> {
+    ///     let output = sandbox.run(check, &CancellationToken::new(), &mut |_, _| {}).await?;
+    ///     Ok(output.exit == Exit::Code(0))
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`CommandError`] when it did not run.
+    pub async fn run(
+        &self,
+        command: Command,
+        cancel: &CancellationToken,
+        on_output: &mut (dyn FnMut(Stream, &str) + Send),
+    ) -> Result<Output, CommandError> {
+        match &self.walls {
+            Some(walls) => walls.run(command, cancel, on_output).await,
+            None => command.run(cancel, on_output).await,
+        }
+    }
+
+    /// Returns the same without walls, for a call that a person let out of them.
+    pub(crate) fn outside(&self) -> Self {
+        Self { walls: None, profile: Profile::unconfined(), ..self.clone() }
+    }
+}

@@ -1,0 +1,106 @@
+//! The walls of a session, from what was configured.
+
+use std::{os::unix::fs::DirBuilderExt, path::Path};
+
+use tenon_agent::Sandbox;
+use tenon_sandbox::{
+    HostRule, Limits, Network, Profile, Proxy, ProxyOptions, Sandbox as Walls,
+    Settings as WallSettings, Tier, UpstreamProxy, Wanted, Workspace,
+};
+
+use crate::{
+    config::{Config, SandboxName},
+    error::CliError,
+};
+
+/// What stands for every host.
+const EVERYTHING: &str = "on";
+
+/// Returns where commands run. `results` is tenon's folder of long results, which commands may
+/// read.
+///
+/// A tier that was asked for by name is tried at once; the best one is found by the first command.
+pub(super) async fn sandbox(
+    config: &Config,
+    workspace: &Workspace,
+    results: &Path,
+) -> Result<Sandbox, CliError> {
+    let environment = config.child_environment();
+    let Some((walls, profile)) = walls(config, workspace, Some(results))? else {
+        return Ok(Sandbox::unconfined(environment));
+    };
+    if walls.settings().wanted != Wanted::Best {
+        walls.tier().await.map_err(|error| {
+            let refused = CliError::no_walls(error.to_string());
+            match error.hint() {
+                Some(hint) => refused.with_hint(hint),
+                None => refused,
+            }
+        })?;
+    }
+    Ok(Sandbox::within(walls, environment, profile))
+}
+
+/// Returns the walls and what commands may do within them; nothing if they are switched off.
+pub(crate) fn walls(
+    config: &Config,
+    workspace: &Workspace,
+    results: Option<&Path>,
+) -> Result<Option<(Walls, Profile)>, CliError> {
+    let wanted = match config.settings.sandbox {
+        SandboxName::Auto => Wanted::Best,
+        SandboxName::A => Wanted::Exactly(Tier::A),
+        SandboxName::C => Wanted::Exactly(Tier::C),
+        SandboxName::Off => return Ok(None),
+    };
+    let (hosts, network) = network(&config.settings.net)?;
+    // Of a proxy that nothing goes through it does not matter whether it could be used.
+    let upstream = if hosts.is_empty() { None } else { upstream(config)? };
+    let proxy = Proxy::new(ProxyOptions { upstream, ..Default::default() });
+    proxy.allow(hosts);
+    if let Some(results) = results {
+        make_private(results)?;
+    }
+    let folders = &config.folders;
+    let settings = WallSettings {
+        roots: workspace.roots(),
+        home: Some(folders.home.clone()),
+        readable: results.map(Path::to_path_buf).into_iter().collect(),
+        hidden: vec![folders.config.clone(), folders.sessions(), folders.history()],
+        wanted,
+        limits: Limits::default(),
+    };
+    let profile = Profile { network, ..Profile::workspace(workspace) };
+    Ok(Some((Walls::with_proxy(settings, proxy), profile)))
+}
+
+/// Returns the hosts that commands reach through the proxy, and whether they need it.
+fn network(names: &[String]) -> Result<(Vec<HostRule>, Network), CliError> {
+    if names.iter().any(|name| name == EVERYTHING) {
+        return Ok((Vec::new(), Network::On));
+    }
+    let rule = |name: &String| {
+        name.parse().map_err(|error| {
+            CliError::config(format!("`{name}` is no host for --net: {error}"))
+                .with_hint("a name (example.com), *.example.com, HOST:PORT, or `on` for everything")
+        })
+    };
+    Ok((names.iter().map(rule).collect::<Result<_, _>>()?, Network::Proxied))
+}
+
+/// Returns the proxy of the user's own network, through which hosts are reached.
+fn upstream(config: &Config) -> Result<Option<UpstreamProxy>, CliError> {
+    let proxy = config.network.https_proxy().map(|proxy| UpstreamProxy::parse(proxy.expose()));
+    proxy.transpose().map_err(|error| {
+        CliError::config(format!("commands cannot use the configured proxy: {error}"))
+    })
+}
+
+/// Makes a folder that only this user can look into. It must be there before the walls are.
+#[expect(clippy::disallowed_methods, reason = "one of tenon's own folders")]
+fn make_private(folder: &Path) -> Result<(), CliError> {
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.map_err(|error| {
+        CliError::failed(format!("{} cannot be made", folder.display())).with_source(error)
+    })
+}

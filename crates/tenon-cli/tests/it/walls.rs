@@ -1,0 +1,154 @@
+//! The walls as a user meets them: the real program, a hostile script, what became of the machine.
+
+use serde_json::{Value, json};
+
+use crate::program::{Place, Run};
+
+/// Takes user namespaces away, as an administrator or a container does, and starts the program
+/// that follows.
+const TAKER: &str = "unshare";
+const WITHOUT_NAMESPACES: &[&str] =
+    &["-Ur", "sh", "-c", "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$0\" \"$@\""];
+
+/// A script that runs one command and is told its result.
+fn running(place: &Place, command: &str) -> String {
+    place.script(json!([
+        { "calls": [{ "name": "bash", "arguments": { "command": command } }] },
+        { "text": "done" },
+    ]))
+}
+
+/// The results of tools in the session's log.
+fn results(place: &Place) -> String {
+    let logs = place.logs();
+    let events = logs.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let results = events.filter(|event| event["type"] == "tool_result");
+    results.map(|event| event["content"].as_str().unwrap_or_default().to_owned() + "\n").collect()
+}
+
+fn run(flags: &[&str], command: &str) -> (Place, Run) {
+    let place = Place::new();
+    let script = running(&place, command);
+    let run = place.run(&[&["--print", "--model", &script], flags, &["go"]].concat());
+    (place, run)
+}
+
+fn run_without_namespaces(place: &Place, arguments: &[&str]) -> Option<Run> {
+    let able = std::process::Command::new(TAKER)
+        .args([WITHOUT_NAMESPACES, &["true"]].concat())
+        .output()
+        .is_ok_and(|output| output.status.success());
+    if !able {
+        println!("skipped: user namespaces cannot be taken away by unshare here");
+        return None;
+    }
+    let output = place.tenon_by(TAKER, WITHOUT_NAMESPACES, arguments).output().unwrap();
+    Some(Run::of(output))
+}
+
+#[test]
+fn a_command_writes_in_the_workspace_and_nowhere_else() {
+    let (place, run) =
+        run(&[], "echo in > inside; echo out > ../outside; echo out > $HOME/outside; ls");
+    run.ends_with(0);
+    assert!(place.path("work/inside").exists());
+    assert!(!place.path("outside").exists() && !place.path("home/outside").exists());
+}
+
+#[test]
+fn a_host_that_was_blocked_is_named_with_what_would_allow_it() {
+    let command = "exec 3<>/dev/tcp/127.0.0.1/${http_proxy##*:}
+        printf 'CONNECT example.com:443 HTTP/1.1\\r\\nHost: example.com:443\\r\\n\\r\\n' >&3
+        head -1 <&3";
+    let (place, run) = run(&["--allow", "bash"], command);
+    run.ends_with(0);
+    let told = results(&place);
+    assert!(told.contains("HTTP/1.1 403"), "{told}");
+    let sentence = "[walls] blocked: example.com:443 (no rule allows it; --net example.com would)";
+    assert!(told.contains(sentence), "{told}");
+}
+
+#[test]
+fn what_runs_programs_later_is_put_back_and_told() {
+    let place = Place::new();
+    place.write("work/.git/HEAD", "ref: refs/heads/main\n");
+    place.write("work/.git/config", "[core]\n\tbare = false\n");
+    let script = running(
+        &place,
+        "printf '[core]\\n\\tbare = false\\n\\tfsmonitor = touch ../owned\\n' > .git/config
+        echo '{}' > .mcp.json",
+    );
+    place.run(&["--print", "--model", &script, "go"]).ends_with(0);
+    let config = std::fs::read_to_string(place.path("work/.git/config")).unwrap();
+    assert!(!config.contains("fsmonitor") && !place.path("work/.mcp.json").exists(), "{config}");
+    let told = results(&place);
+    assert!(told.contains("(core.fsmonitor); put back") && told.contains(".mcp.json was made"));
+}
+
+#[test]
+fn without_walls_is_said_in_red_and_only_on_request() {
+    let (place, run) = run(&["--sandbox", "off"], "echo out > ../outside");
+    run.ends_with(0);
+    assert!(place.path("outside").exists());
+    let script = running(&place, "true");
+    let shown = place.run(&["--model", &script, "--sandbox", "off", "go"]).ends_with(0);
+    assert!(shown.out.contains("Commands run without walls (--sandbox off)."), "{shown:?}");
+    let shown = place.run(&["--model", &script, "go"]).ends_with(0);
+    assert!(!shown.out.contains("without walls"), "{shown:?}");
+}
+
+#[test]
+fn a_tier_that_was_asked_for_and_cannot_be_had_is_exit_code_3() {
+    let place = Place::new();
+    let script = running(&place, "echo ran > ran");
+    let arguments = ["--print", "--model", &script, "--sandbox", "a", "go"];
+    let Some(run) = run_without_namespaces(&place, &arguments) else { return };
+    run.ends_with(3).says(&["tier A", "cannot be had", "hint: "]);
+    assert!(!place.path("work/ran").exists());
+}
+
+#[test]
+fn without_namespaces_the_next_tier_holds_and_doctor_says_so() {
+    let place = Place::new();
+    let script = running(&place, "echo in > inside; echo out > ../outside");
+    let arguments = ["--print", "--model", &script, "go"];
+    let Some(run) = run_without_namespaces(&place, &arguments) else { return };
+    run.ends_with(0);
+    assert!(place.path("work/inside").exists() && !place.path("outside").exists());
+    let doctor = run_without_namespaces(&place, &["doctor"]).unwrap();
+    assert!(doctor.out.contains("tier C (Landlock, seccomp)"), "{doctor:?}");
+    assert!(doctor.out.contains("no more user namespaces are allowed"), "{doctor:?}");
+    assert!(doctor.out.contains("sysctl user.max_user_namespaces"), "{doctor:?}");
+}
+
+#[test]
+fn doctor_shows_what_commands_can_do() {
+    let place = Place::new();
+    let doctor = place.run(&["doctor", "--net", "example.com"]);
+    let root = place.path("work").display().to_string();
+    for part in ["tier A (own namespaces", &format!("written: {root}"), "reached: example.com"] {
+        assert!(doctor.out.contains(part), "{part}: {doctor:?}");
+    }
+    let doctor = place.run(&["doctor", "--sandbox", "off"]);
+    assert!(doctor.out.contains("! not confined: --sandbox off"), "{doctor:?}");
+}
+
+#[test]
+fn a_host_that_is_none_is_an_error_of_usage() {
+    let (_, run) = run(&["--net", "http://user@example.com/path"], "true");
+    run.ends_with(2).says(&["is no host for --net"]);
+}
+
+#[test]
+fn the_whole_of_a_long_output_can_be_read_by_commands() {
+    let place = Place::new();
+    let script = place.script(json!([
+        { "calls": [{ "name": "bash", "arguments": { "command": "seq 100000" } }] },
+        { "calls": [{ "name": "bash", "arguments": {
+            "command": "tail -n 1 $(find $HOME -path '*results*' -type f | head -1)",
+        } }] },
+        { "text": "done" },
+    ]));
+    place.run(&["--print", "--model", &script, "go"]).ends_with(0);
+    assert!(results(&place).ends_with("\n100000\n"), "{}", results(&place));
+}
