@@ -298,8 +298,8 @@ fn add_group_of_six_bits_vnni(
 #[inline]
 fn four_products(quants: &Lanes, activation: &[i8; 32], from: usize) -> __m256i {
     let mut sum = _mm256_setzero_si256();
-    for i in from..from + 4 {
-        sum = _mm256_dpbusd_epi32(sum, quants[i], four(activation, i));
+    for (i, quants) in quants.iter().enumerate().skip(from).take(4) {
+        sum = _mm256_dpbusd_epi32(sum, *quants, four(activation, i));
     }
     sum
 }
