@@ -97,7 +97,6 @@ fn upstream(config: &Config) -> Result<Option<UpstreamProxy>, CliError> {
 }
 
 /// Makes a folder that only this user can look into. It must be there before the walls are.
-#[expect(clippy::disallowed_methods, reason = "one of tenon's own folders")]
 fn make_private(folder: &Path) -> Result<(), CliError> {
     let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
     made.map_err(|error| {
