@@ -13,6 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::SendFlags;
+use rustix::process::Pid;
 
 use super::request::{Readable, Report, read_message};
 
@@ -105,6 +106,15 @@ pub(super) fn unblock_signals() {
         let mut set = std::mem::zeroed();
         libc::sigemptyset(&raw mut set);
         libc::sigprocmask(libc::SIG_SETMASK, &raw const set, std::ptr::null_mut());
+    }
+}
+
+/// Kills all others in the namespace of which this process is the first. Any other process kills
+/// nobody: it would reach everything that its user may signal.
+pub(super) fn kill_all_others() {
+    if rustix::process::getpid() == Pid::INIT {
+        // SAFETY: sends a signal, which reaches nobody outside of the namespace.
+        unsafe { libc::kill(-1, libc::SIGKILL) };
     }
 }
 

@@ -12,10 +12,10 @@ use rustix::event::PollFlags;
 use rustix::fs::{CWD, FileType, Gid, Uid, fstat};
 use rustix::io::Errno;
 use rustix::mount::{MountAttrFlags, MountFlags, mount};
-use rustix::process::{DumpableBehavior, Pid, Signal};
+use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, wait};
 
 use super::control::{
-    Control, Signals, close_all_but, close_outputs, exit, replace, reset_signals, wait_for,
+    Control, Signals, close_all_but, close_outputs, exit, kill_all_others, replace, wait_for,
 };
 use super::helper::report_of;
 use super::layout::{EMPTY_FILE, EMPTY_FOLDER, open_plain};
@@ -57,7 +57,6 @@ pub(super) fn run(control: Control, out: &OwnedFd, error: &OwnedFd) -> ! {
     // Sockets of other calls, and the warm helper's own.
     close_all_but(&mut [control.0.as_raw_fd()]);
     let _ = rustix::thread::set_name(c"tenon-init");
-    reset_signals();
     let started = Signals::open().and_then(|signals| Ok((signals, control.read()?)));
     let (signals, request): (Signals, Request) = match started {
         Ok(started) => started,
@@ -102,12 +101,12 @@ fn attend(control: &Control, signals: &Signals, request: &Request, shell: Pid) -
         // After a request to end, the others have their grace as the shell has.
         let is_over = exited && kill_at.is_none() || left == Left::None;
         if is_over || woken.control_closed || kill_at.is_some_and(|kill_at| now >= kill_at) {
-            exit(0);
+            end(control, shell);
         }
         if woken.control_readable && kill_at.is_none() {
             let mut byte = [0];
             if !matches!(rustix::io::read(&control.0, &mut byte), Ok(1)) || byte != [STOP] {
-                exit(0);
+                end(control, shell);
             }
             kill_at = Some(now + Duration::from_millis(request.grace_ms));
             let me = rustix::process::getpid();
@@ -119,10 +118,26 @@ fn attend(control: &Control, signals: &Signals, request: &Request, shell: Pid) -
             look_at = now + MEMORY_EVERY;
             if resident_bytes() > memory_max {
                 control.report(Report::MemoryExceeded);
-                exit(0);
+                end(control, shell);
             }
         }
     }
+}
+
+/// Kills and reaps everything, and says so before the kernel takes the namespaces apart, which
+/// nobody need wait for. All that is left without a parent is a child of this process, so without
+/// children there is nobody.
+fn end(control: &Control, shell: Pid) -> ! {
+    loop {
+        kill_all_others();
+        match wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid == shell => control.report(report_of(status)),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(_) => break,
+        }
+    }
+    control.report(Report::Done);
+    exit(0);
 }
 
 /// Everything that is this call's own, from `/proc` to the user.
