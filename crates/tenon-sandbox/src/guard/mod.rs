@@ -15,6 +15,9 @@ use std::path::PathBuf;
 
 use self::scan::{Content, Item, Place, remove, scan, write};
 
+/// Folders and files that are looked at in well below a millisecond.
+const SMALL: usize = 100;
+
 /// A change of a protected name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProtectedChange {
@@ -67,6 +70,8 @@ impl fmt::Display for ProtectedChange {
 pub(crate) struct Guard {
     roots: Vec<PathBuf>,
     before: BTreeMap<Place, Item>,
+    /// How many folders the last look went through.
+    folders: Option<usize>,
     running: usize,
     /// A command ended without a look: its caller went away.
     unchecked: bool,
@@ -83,10 +88,17 @@ impl Guard {
                 self.pending.extend(changes);
             }
             self.roots = roots.to_vec();
-            self.before = scan(&self.roots, &self.before);
+            let (before, folders) = scan(&self.roots, &self.before);
+            self.before = before;
+            self.folders = Some(folders);
         }
         self.running += 1;
         self.unchecked = true;
+    }
+
+    /// Whether a look takes well below a millisecond.
+    pub(crate) fn is_small(&self) -> bool {
+        self.folders.is_some_and(|folders| folders + self.before.len() <= SMALL)
     }
 
     /// Looks what changed, puts it back and tells. `lifted` names may have changed.
@@ -99,7 +111,8 @@ impl Guard {
     }
 
     fn check(&mut self, lifted: &[PathBuf]) -> Vec<ProtectedChange> {
-        let after = scan(&self.roots, &self.before);
+        let (after, folders) = scan(&self.roots, &self.before);
+        self.folders = Some(folders);
         let mut changes = Vec::new();
         let mut written = false;
         // What is too much comes first: a link may stand where a folder was.
@@ -131,7 +144,7 @@ impl Guard {
                 put_back: write(place, before).is_ok(),
             });
         }
-        self.before = if written { scan(&self.roots, &self.before) } else { after };
+        self.before = if written { scan(&self.roots, &self.before).0 } else { after };
         changes
     }
 }

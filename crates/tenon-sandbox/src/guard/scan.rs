@@ -148,8 +148,12 @@ fn is_repository_root(root: &Path) -> bool {
     ["HEAD", "objects", "refs"].iter().all(|name| rustix::fs::lstat(root.join(name)).is_ok())
 }
 
-/// Returns every protected file beneath the roots. What is as in `known` is not read again.
-pub(super) fn scan(roots: &[PathBuf], known: &BTreeMap<Place, Item>) -> BTreeMap<Place, Item> {
+/// Returns every protected file beneath the roots, and how many folders it looked through. What is
+/// as in `known` is not read again.
+pub(super) fn scan(
+    roots: &[PathBuf],
+    known: &BTreeMap<Place, Item>,
+) -> (BTreeMap<Place, Item>, usize) {
     let mut scan = Scan { found: BTreeMap::new(), known, folders_left: FOLDERS_MAX };
     for root in roots {
         let Ok(folder) = open_folder_at(root) else { continue };
@@ -159,7 +163,7 @@ pub(super) fn scan(roots: &[PathBuf], known: &BTreeMap<Place, Item>) -> BTreeMap
             scan.tree(root, &folder);
         }
     }
-    scan.found
+    (scan.found, FOLDERS_MAX - scan.folders_left)
 }
 
 struct Scan<'a> {

@@ -261,6 +261,9 @@ impl Sandbox {
     async fn prepare(&self, command: &Command) -> Result<(Launch, Option<u16>), CommandError> {
         let shared = Arc::clone(&self.shared);
         let (profile, folder) = (command.profile.clone(), command.folder.clone());
+        if shared.is_quick(&profile) {
+            return shared.prepare(&profile, &folder).map_err(CommandError::Walls);
+        }
         let task = move || shared.prepare(&profile, &folder);
         match tokio::task::spawn_blocking(task).await {
             Ok(prepared) => prepared.map_err(CommandError::Walls),
@@ -271,6 +274,9 @@ impl Sandbox {
     async fn finish(&self, command: &Command) -> Vec<crate::guard::ProtectedChange> {
         let shared = Arc::clone(&self.shared);
         let lifted = command.profile.lifted.clone();
+        if shared.is_quick(&command.profile) {
+            return shared.lock().guard.end(&lifted);
+        }
         let task = move || shared.lock().guard.end(&lifted);
         tokio::task::spawn_blocking(task).await.unwrap_or_default()
     }
@@ -280,6 +286,16 @@ impl Shared {
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
         // What is half done after a panic is done again or checked at the next call.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the look before and after a command is so short, and a helper there, that another
+    /// thread would take longer than the look itself.
+    fn is_quick(&self, profile: &Profile) -> bool {
+        let key = self.plan_key(profile);
+        // Held by another call that starts a helper: nothing that could be waited for here.
+        self.state.try_lock().is_ok_and(|state| {
+            state.guard.is_small() && state.plans.iter().any(|(known, ..)| *known == key)
+        })
     }
 
     fn session_profile(&self, network: Network) -> Profile {
