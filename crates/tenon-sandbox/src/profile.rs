@@ -36,8 +36,8 @@ pub enum Network {
 /// What a confined command may use. Every field is a hard limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Processes and threads at the same time. Held where the kernel counts them for each pid
-    /// namespace (Linux 6.14).
+    /// Processes and threads at the same time, in tier A: of one command where the kernel counts
+    /// them for each pid namespace (Linux 6.14), else of the session, and not for root.
     pub processes_max: u64,
     /// Memory of all processes together, in bytes. Looked at every 100 ms; a command over it is
     /// ended.

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use self::scan::{Content, Item, Place, remove, scan, write};
+use self::scan::{Content, Identity, Item, Place, identity_of_folder, remove, scan, write};
 
 /// Folders and files that are looked at in well below a millisecond.
 const SMALL: usize = 100;
@@ -70,6 +70,9 @@ impl fmt::Display for ProtectedChange {
 pub(crate) struct Guard {
     roots: Vec<PathBuf>,
     before: BTreeMap<Place, Item>,
+    /// Folders that are read-only for commands, with their identity: what changes there, a person
+    /// changed. One that was exchanged meanwhile lost that, and counts like any other.
+    frozen: Vec<(PathBuf, Identity)>,
     /// How many folders the last look went through.
     folders: Option<usize>,
     running: usize,
@@ -81,7 +84,8 @@ pub(crate) struct Guard {
 
 impl Guard {
     /// Notes what is there, before a command. What a person changed since is the new state.
-    pub(crate) fn begin(&mut self, roots: &[PathBuf]) {
+    /// `frozen` names are read-only for the command, if they are folders.
+    pub(crate) fn begin(&mut self, roots: &[PathBuf], frozen: &[PathBuf]) {
         if self.running == 0 {
             if self.unchecked {
                 let changes = self.check(&[]);
@@ -91,6 +95,8 @@ impl Guard {
             let (before, folders) = scan(&self.roots, &self.before);
             self.before = before;
             self.folders = Some(folders);
+            let identity = |path: &PathBuf| Some((path.clone(), identity_of_folder(path)?));
+            self.frozen = frozen.iter().filter_map(identity).collect();
         }
         self.running += 1;
         self.unchecked = true;
@@ -115,10 +121,15 @@ impl Guard {
         self.folders = Some(folders);
         let mut changes = Vec::new();
         let mut written = false;
+        self.frozen.retain(|(path, identity)| identity_of_folder(path) == Some(*identity));
+        let may = |place: &Place| {
+            let path = place.path();
+            lifted.iter().any(|lifted| path.starts_with(lifted))
+                || self.frozen.iter().any(|(frozen, _)| path.starts_with(frozen))
+        };
         // What is too much comes first: a link may stand where a folder was.
         for (place, item) in &after {
-            let may = lifted.iter().any(|lifted| place.path().starts_with(lifted));
-            if may || self.before.get(place).is_some_and(|before| before.is_same(item)) {
+            if may(place) || self.before.get(place).is_some_and(|before| before.is_same(item)) {
                 continue;
             }
             let before = self.before.get(place);
@@ -128,9 +139,8 @@ impl Guard {
             }
         }
         for (place, before) in &self.before {
-            let may = lifted.iter().any(|lifted| place.path().starts_with(lifted));
             // A repository may be removed; what ran programs in it is gone with it.
-            if may
+            if may(place)
                 || after.contains_key(place)
                 || place.is_in_repository() && !place.repository_is_there()
             {

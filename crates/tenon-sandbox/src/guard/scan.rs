@@ -65,6 +65,15 @@ struct Stamp {
     changed: (i64, u64),
 }
 
+/// Device and inode.
+pub(super) type Identity = (u64, u64);
+
+/// Returns which folder is at `path`, if one is and no link.
+pub(super) fn identity_of_folder(path: &Path) -> Option<Identity> {
+    let stat = rustix::fs::lstat(path).ok()?;
+    FileType::from_raw_mode(stat.st_mode).is_dir().then_some((stat.st_dev, stat.st_ino))
+}
+
 impl Place {
     pub(super) fn path(&self) -> PathBuf {
         self.root.join(&self.beneath)

@@ -16,7 +16,7 @@ fn check(setup: &str, attack: &str, lifted: &[&str], expected: &[(&str, &str)]) 
     shell(setup);
     let roots = [root.clone()];
     let mut guard = Guard::default();
-    guard.begin(&roots);
+    guard.begin(&roots, &[]);
     shell(attack);
     let lifted: Vec<PathBuf> = lifted.iter().map(|name| root.join(name)).collect();
     let changes = guard.end(&lifted);
@@ -110,4 +110,27 @@ fn names_that_programs_take_commands_from_do_not_appear() {
 #[test]
 fn a_repository_may_be_removed() {
     assert!(check(REPOSITORY, "rm -rf .git", &[], &[]).is_empty());
+}
+
+#[test]
+fn what_a_person_changes_in_a_frozen_folder_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let idea = root.join(".idea");
+    #[expect(clippy::disallowed_methods, reason = "plays the person's editor")]
+    let save = |text: &str| {
+        std::fs::create_dir_all(&idea).unwrap();
+        std::fs::write(idea.join("workspace.xml"), text).unwrap();
+    };
+    save("before");
+    let mut guard = Guard::default();
+    guard.begin(std::slice::from_ref(&root), std::slice::from_ref(&idea));
+    save("after");
+    assert_eq!(guard.end(&[]), []);
+    // Without the folder that was read-only, nobody knows who it was.
+    guard.begin(std::slice::from_ref(&root), std::slice::from_ref(&idea));
+    #[expect(clippy::disallowed_methods, reason = "plays the command")]
+    std::fs::rename(&idea, root.join("moved")).unwrap();
+    save("evil");
+    assert_eq!(guard.end(&[]).len(), 1);
 }

@@ -18,9 +18,13 @@ const PID_MAX_MIN: u64 = 301;
 /// the whole machine's.
 const PID_MAX_RELEASE: (u32, u32) = (6, 14);
 
-/// In the child, before it is the shell.
-pub(super) fn set(limits: &Limits) -> Result<(), Errno> {
+/// In the child, before it is the shell. `inside` a user namespace its processes are counted apart
+/// from the user's others; elsewhere the count would be wrong.
+pub(super) fn set(limits: &Limits, inside: bool) -> Result<(), Errno> {
     lower(Resource::Core, 0)?;
+    if inside && !has_own_pid_max(&rustix::system::uname().release().to_string_lossy()) {
+        lower(Resource::Nproc, limits.processes_max)?;
+    }
     lower(Resource::Fsize, limits.file_bytes_max)?;
     lower(Resource::Nofile, limits.open_files_max)
 }

@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal};
 use super::confine::{confine, drop_capabilities};
 use super::control::{Control, exit, last_errno, replace, unblock_signals};
 use super::limits;
-use super::request::{Report, Request};
+use super::request::{Confinement, Report, Request, Wall};
 
 /// One argument of execve is at most 128 KiB, its end counted (MAX_ARG_STRLEN).
 const ARGUMENT_BYTES_MAX: usize = 128 * 1024 - 1;
@@ -74,14 +74,16 @@ fn prepare(
     // A session of its own: `kill 0` in a script means the script's processes.
     let _ = rustix::process::setsid();
     if let Some(limits) = &request.limits {
-        limits::set(limits)?;
+        let inside =
+            matches!(&request.confinement, Confinement::Walls(walls) if walls.inside.is_some());
+        limits::set(limits, inside)?;
     }
     let walls = drop_capabilities(&request.confinement)
         .and_then(|()| confine(&request.confinement))
         // After the capabilities: the kernel forgets this at a change of them.
         .and_then(|()| {
             rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
-                .map_err(|_| super::request::Wall::Namespaces.refused(Errno::PERM))
+                .map_err(|_| Wall::Namespaces.refused(Errno::PERM))
         });
     if let Err(refused) = walls {
         control.report(Report::Refused(refused));

@@ -336,9 +336,12 @@ impl Shared {
             limits,
             via,
         };
+        let mut frozen = Vec::new();
         let prepared = match state.tier {
             Some(Tier::A) => {
                 let (walls, helper, port) = self.inside(&mut state, profile, folder)?;
+                frozen =
+                    state.plans.last().map_or(frozen, |(_, plan, _)| plan.frozen(&self.settings));
                 (launch(walls, Via::Warm(helper)), port)
             }
             Some(Tier::C) => {
@@ -352,7 +355,7 @@ impl Shared {
         };
         let mut watched = self.settings.roots.clone();
         watched.extend(state.repositories.iter().flatten().cloned());
-        state.guard.begin(&watched);
+        state.guard.begin(&watched, &frozen);
         Ok(prepared)
     }
 
@@ -431,6 +434,8 @@ impl Shared {
         profile: &Profile,
     ) -> Result<(Plan, Arc<WarmHelper>), SandboxError> {
         let key = self.plan_key(profile);
+        // A folder that was exchanged is mounted under its name no more.
+        state.plans.retain(|(_, plan, _)| plan.is_current());
         if let Some((_, plan, helper)) = state.plans.iter().find(|(known, ..)| *known == key) {
             return Ok((plan.clone(), Arc::clone(helper)));
         }

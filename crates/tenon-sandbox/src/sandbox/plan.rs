@@ -12,6 +12,7 @@ use crate::guard::git_config;
 use crate::linux::layout::{Layout, Owner, Part, Step};
 use crate::linux::request::{Inside, Walls};
 use crate::profile::{Network, Profile};
+use crate::workspace::{PROTECTED_NAMES, canonical_or_lexical};
 
 /// Where other people's files and other disks are.
 const COVERED: [&str; 4] = ["/home", "/root", "/mnt", "/media"];
@@ -116,11 +117,30 @@ pub(super) struct Plan {
     repositories: Vec<PathBuf>,
     hidden: Vec<PathBuf>,
     scratch: Vec<PathBuf>,
+    /// The folders that are mounted writable, as they were found.
+    roots: Vec<(PathBuf, Option<(u64, u64)>)>,
 }
 
 impl Plan {
     pub(super) fn scratch(&self) -> &[PathBuf] {
         &self.scratch
+    }
+
+    /// Whether the folders that are mounted are still the ones that are found by their names.
+    pub(super) fn is_current(&self) -> bool {
+        self.roots.iter().all(|(path, identity)| identity_of(path) == *identity)
+    }
+
+    /// Returns the names that are read-only for a call that may write the roots.
+    pub(super) fn frozen(&self, settings: &Settings) -> Vec<PathBuf> {
+        let of_roots = canonical(&settings.roots).into_iter().flat_map(|root| {
+            let names = PROTECTED_NAMES.into_iter().chain([".git/hooks", ".git/info"]);
+            names.map(|name| root.join(name)).collect::<Vec<_>>()
+        });
+        let of_repositories = self.repositories.iter();
+        let of_repositories =
+            of_repositories.flat_map(|path| ["hooks", "info"].map(|name| path.join(name)));
+        of_roots.chain(of_repositories).collect()
     }
 
     pub(super) fn hidden(&self) -> &[PathBuf] {
@@ -216,6 +236,7 @@ pub(super) fn plan(
         repositories: repositories.to_vec(),
         hidden: hidden(settings, home.as_deref()),
         scratch,
+        roots: roots.into_iter().map(|root| (root.clone(), identity_of(&root))).collect(),
     })
 }
 
@@ -338,8 +359,13 @@ fn without(path: &Path, left_out: &[PathBuf], readable: &mut Vec<PathBuf>) {
     }
 }
 
+fn identity_of(path: &Path) -> Option<(u64, u64)> {
+    let found = std::fs::symlink_metadata(path).ok()?;
+    Some((found.dev(), found.ino()))
+}
+
 fn hidden(settings: &Settings, home: Option<&Path>) -> Vec<PathBuf> {
-    let mut hidden = settings.hidden.clone();
+    let mut hidden = Vec::new();
     if let Some(home) = home {
         hidden.extend(HOME_SECRETS.iter().map(|name| home.join(name)));
     }
@@ -347,7 +373,10 @@ fn hidden(settings: &Settings, home: Option<&Path>) -> Vec<PathBuf> {
         hidden.extend(ROOT_SECRETS.iter().map(PathBuf::from));
     }
     hidden.retain(|path| std::fs::symlink_metadata(path).is_ok());
-    canonical(&hidden)
+    let mut hidden = canonical(&hidden);
+    // The session's own need not be there yet.
+    hidden.extend(settings.hidden.iter().map(|path| canonical_or_lexical(path)));
+    hidden
 }
 
 /// The user's settings for git without what runs programs or reads other files.

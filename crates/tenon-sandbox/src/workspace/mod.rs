@@ -239,7 +239,7 @@ fn open_folder(path: &Path) -> Result<OwnedFd, rustix::io::Errno> {
 }
 
 /// Resolves the part of `path` that exists and appends the rest.
-fn canonical_or_lexical(path: &Path) -> PathBuf {
+pub(crate) fn canonical_or_lexical(path: &Path) -> PathBuf {
     for known in path.ancestors() {
         if let Ok(canonical) = std::fs::canonicalize(known) {
             return match path.strip_prefix(known) {

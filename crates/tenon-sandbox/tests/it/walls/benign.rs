@@ -267,6 +267,16 @@ fn calls_run_at_the_same_time() {
     });
 }
 
+#[test]
+fn a_workspace_that_was_exchanged_is_found_again() {
+    let place = Place::new();
+    assert_eq!(place.run("echo a > f; echo done").1, "done\n");
+    std::fs::rename(place.root(), place.root().with_file_name("old")).unwrap();
+    std::fs::create_dir(place.root()).unwrap();
+    assert_eq!(place.run("ls; echo b > f; echo done").1, "done\n");
+    assert_eq!(std::fs::read_to_string(place.root().join("f")).unwrap(), "b\n");
+}
+
 /// The other half of the test below: its mounts are its own.
 #[test]
 fn agent_with_a_mount_in_its_workspace() {

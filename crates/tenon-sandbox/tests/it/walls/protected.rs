@@ -85,6 +85,11 @@ fn names_that_run_programs_are_put_back_without_namespaces() {
 }
 
 #[test]
+fn names_that_run_programs_are_put_back_without_namespaces_for_an_ordinary_user() {
+    as_ordinary_user("protected::names_that_run_programs_are_put_back_without_namespaces");
+}
+
+#[test]
 fn what_was_put_back_is_told_with_what_was_found() {
     let place = repository(Tier::A);
     let output = place.try_run("echo task > .envrc; git config core.pager evil").unwrap();

@@ -2,7 +2,7 @@
 
 use tenon_sandbox::{CommandError, Exit, Missing, Network, Profile, Tier, Wanted, probe};
 
-use super::{Place, attacks, check_rows, printed};
+use super::{Place, as_ordinary_user, attacks, check_rows, printed};
 use crate::support::runtime;
 
 fn alone() -> Place {
@@ -80,6 +80,11 @@ fn attacks_on_files_fail_without_namespaces() {
         .collect();
     check_rows(&place, promised);
     assert_eq!(place.outside("outside"), "OUTSIDE");
+}
+
+#[test]
+fn attacks_on_files_fail_without_namespaces_for_an_ordinary_user() {
+    as_ordinary_user("tiers::attacks_on_files_fail_without_namespaces");
 }
 
 #[test]
