@@ -39,7 +39,7 @@ const SECTIONS: [&str; 15] = [
 ];
 
 /// Section and name, whatever stands between them.
-const NAMES: [(&str, &str); 36] = [
+const NAMES: [(&str, &str); 35] = [
     ("core", "hookspath"),
     ("core", "fsmonitor"),
     ("core", "sshcommand"),
@@ -73,7 +73,6 @@ const NAMES: [(&str, &str); 36] = [
     ("instaweb", "browser"),
     ("submodule", "update"),
     ("init", "templatedir"),
-    ("extensions", "worktreeconfig"),
     ("fsmonitor", "socketdir"),
     ("receive", "procreceiverefs"),
 ];
@@ -95,12 +94,17 @@ impl Entry {
 /// Returns the text without settings that run a program or read another file; `None` for what
 /// cannot be read with certainty.
 pub(crate) fn without_programs(bytes: &[u8]) -> Option<Vec<u8>> {
-    put_back(b"", bytes).map(|(text, _)| text)
+    put_back(b"", bytes, |_, _| false).map(|(text, _)| text)
 }
 
 /// Returns `after` with the settings that run a program as they were in `before`, and the names of
-/// those that were taken out or put back. `None` for what cannot be read with certainty.
-pub(crate) fn put_back(before: &[u8], after: &[u8]) -> Option<(Vec<u8>, Vec<String>)> {
+/// those that were taken out or put back. `may_stay` judges a new one by its name and text. `None`
+/// for what cannot be read with certainty.
+pub(crate) fn put_back(
+    before: &[u8],
+    after: &[u8],
+    may_stay: impl Fn(&str, &str) -> bool,
+) -> Option<(Vec<u8>, Vec<String>)> {
     let before_text = std::str::from_utf8(before).ok()?;
     let text = std::str::from_utf8(after).ok()?;
     let known = entries(before_text)?;
@@ -113,10 +117,14 @@ pub(crate) fn put_back(before: &[u8], after: &[u8]) -> Option<(Vec<u8>, Vec<Stri
     };
     let mut result = String::with_capacity(text.len());
     let mut names = Vec::new();
-    let mut copied = 0;
+    let (mut copied, mut stayed) = (0, 0);
     for entry in entries(text)?.iter().filter(|entry| entry.runs_a_program()) {
         if let Some(index) = left.iter().position(|known| same(known, entry)) {
             left.remove(index);
+            continue;
+        }
+        if may_stay(&entry.shown(), text.get(entry.place.clone())?) {
+            stayed += 1;
             continue;
         }
         result.push_str(text.get(copied..entry.place.start)?);
@@ -143,7 +151,7 @@ pub(crate) fn put_back(before: &[u8], after: &[u8]) -> Option<(Vec<u8>, Vec<Stri
     // What was written is read again: nothing may have come together that was apart.
     let remaining = entries(&result)?;
     let count = |entries: &[Entry]| entries.iter().filter(|entry| entry.runs_a_program()).count();
-    (count(&remaining) == count(&known)).then_some((result.into_bytes(), names))
+    (count(&remaining) == count(&known) + stayed).then_some((result.into_bytes(), names))
 }
 
 fn entries(text: &str) -> Option<Vec<Entry>> {
@@ -284,7 +292,7 @@ mod tests {
     use super::*;
 
     fn check(before: &str, after: &str, expected: &str, names: &[&str]) {
-        let (text, found) = put_back(before.as_bytes(), after.as_bytes()).unwrap();
+        let (text, found) = put_back(before.as_bytes(), after.as_bytes(), |_, _| false).unwrap();
         assert_eq!(String::from_utf8(text).unwrap(), expected, "{after}");
         assert_eq!(found, names, "{after}");
     }
@@ -341,6 +349,15 @@ mod tests {
     }
 
     #[test]
+    fn what_may_stay_stays() {
+        let text = "[core]\n\tworktree = ../a\n\teditor = x\n";
+        let may_stay = |name: &str, text: &str| name == "core.worktree" && text.contains("../a");
+        let (text, names) = put_back(b"", text.as_bytes(), may_stay).unwrap();
+        assert_eq!(text, b"[core]\n\tworktree = ../a\n\t");
+        assert_eq!(names, ["core.editor"]);
+    }
+
+    #[test]
     fn what_is_not_certain_is_not_accepted() {
         for text in [
             "[core",
@@ -352,9 +369,9 @@ mod tests {
             "[a]\nb c\n",
             "[]\n",
         ] {
-            assert_eq!(put_back(b"", text.as_bytes()), None, "{text}");
+            assert_eq!(put_back(b"", text.as_bytes(), |_, _| false), None, "{text}");
         }
-        assert_eq!(put_back(b"", b"[a]\nb = \xff\n"), None);
+        assert_eq!(put_back(b"", b"[a]\nb = \xff\n", |_, _| false), None);
     }
 
     proptest! {
@@ -365,7 +382,7 @@ mod tests {
                 0..8,
             ),
         ) {
-            if let Some((text, _)) = put_back(b"", lines.concat().as_bytes()) {
+            if let Some((text, _)) = put_back(b"", lines.concat().as_bytes(), |_, _| false) {
                 let text = String::from_utf8(text).unwrap();
                 let left = entries(&text).unwrap();
                 prop_assert!(!left.iter().any(Entry::runs_a_program), "{text}");

@@ -170,7 +170,10 @@ fn judge(place: &Place, before: Option<&Item>, after: &Item) -> Option<Protected
     };
     if place.is_git_config() {
         let old = before.and_then(|before| before.bytes()).unwrap_or_default();
-        if let Some((text, names)) = after.bytes().and_then(|new| git_config::put_back(old, new)) {
+        if let Some((text, names)) = after
+            .bytes()
+            .and_then(|new| git_config::put_back(old, new, |name, text| place.may_set(name, text)))
+        {
             if names.is_empty() {
                 return None;
             }

@@ -119,6 +119,23 @@ impl Place {
             || is("info") && INFO_ALLOWED.iter().any(|known| is(known))
     }
 
+    /// Whether a setting is one that git makes itself: a submodule's repository says where the
+    /// submodule is, which must be beneath the root.
+    pub(super) fn may_set(&self, name: &str, text: &str) -> bool {
+        let folder = self.path();
+        let Some(folder) = folder.parent() else { return false };
+        if name != "core.worktree" || !folder.starts_with(self.root.join(".git/modules")) {
+            return false;
+        }
+        let value = text.split_once('=').map_or("", |(_, value)| value.trim());
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
+        // `..` counts as git counts it only where no link is in between; so it is resolved.
+        value.chars().all(is_plain)
+            && folder.join(value).canonicalize().is_ok_and(|target| {
+                target.starts_with(&self.root) && !target.starts_with(self.root.join(".git"))
+            })
+    }
+
     /// Whether a `.git` file leads to a repository of this root, where hooks are protected.
     fn is_pointer_to_own(&self, item: &Item) -> bool {
         let Some(text) = item.bytes().and_then(|bytes| bytes.strip_prefix(b"gitdir: ")) else {
@@ -166,10 +183,12 @@ pub(super) fn scan(
     let mut scan = Scan { found: BTreeMap::new(), known, folders_left: FOLDERS_MAX };
     for root in roots {
         let Ok(folder) = open_folder_at(root) else { continue };
+        // Whether it is one, a command can decide by making three names.
+        if root.file_name() != Some(OsStr::new(".git")) {
+            scan.tree(root, &folder);
+        }
         if is_repository_root(root) {
             scan.repository(root, &folder, Path::new(""), 0);
-        } else {
-            scan.tree(root, &folder);
         }
     }
     (scan.found, FOLDERS_MAX - scan.folders_left)

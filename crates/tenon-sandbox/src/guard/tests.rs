@@ -134,3 +134,22 @@ fn what_a_person_changes_in_a_frozen_folder_stays() {
     save("evil");
     assert_eq!(guard.end(&[]).len(), 1);
 }
+
+#[test]
+fn a_root_that_looks_like_a_repository_hides_nothing() {
+    let attack = "mkdir objects refs hooks && touch HEAD && echo x > .envrc && \
+                  echo evil > hooks/pre-commit && printf '[alias]\n\ta = !evil\n' > config";
+    let found = check("true", attack, &[], &[(".envrc", "-"), ("hooks/pre-commit", "-")]);
+    assert_eq!(found, [".envrc", "config", "hooks/pre-commit"]);
+}
+
+#[test]
+fn a_submodule_may_come_and_says_where_it_is() {
+    let setup = "git init -q other && \
+                 git -C other -c user.name=n -c user.email=e commit -q --allow-empty -m m && \
+                 git init -q .";
+    let attack = "git -c protocol.file.allow=always submodule --quiet add ./other sub";
+    assert_eq!(check(setup, attack, &[], &[]), Vec::<String>::new());
+    let evil = format!("{attack} && git -C .git/modules/sub config core.worktree /");
+    assert_eq!(check(setup, &evil, &[], &[]), [".git/modules/sub/config"]);
+}

@@ -105,6 +105,9 @@ const KERNEL: &[Row] = &[
         "grep -E '^Cap(Inh|Prm|Eff|Bnd|Amb)' /proc/self/status | grep -v 0000000000000000 | grep -v CapBnd"
     ),
     attack!("new privileges", "grep -q 'NoNewPrivs:.0' /proc/self/status"),
+    attack!("the terminal", "exec 3<>/dev/tty"),
+    attack!("other terminals", "ls /dev/pts | grep -vx ptmx | grep -q ."),
+    attack!("the console", "echo x > /dev/console || echo x > /dev/tty0"),
     attack!("the first process", "kill -9 1; sleep 0.05; kill -0 1 && false"),
     attack!("priority", "nice -n -5 true 2>&1 | grep -q cannot && false || false"),
 ];
@@ -168,7 +171,7 @@ const SYSTEM_CALLS: &[Row] = &[];
 /// Rows that hold only where there are namespaces: Landlock knows nothing of modes, owners, times
 /// and attributes, and nothing can be put on top of a folder.
 pub(super) const NOT_WITHOUT_NAMESPACES: &[&str] =
-    &["mode", "owner", "times", "xattr", "other processes"];
+    &["mode", "owner", "times", "xattr", "other processes", "other terminals"];
 
 pub(super) fn all() -> Vec<&'static Row> {
     FILES.iter().chain(READS).chain(KERNEL).chain(SYSTEM_CALLS).collect()
