@@ -2,6 +2,7 @@
 //!
 //! Nothing is loaded or asked for that the first request does not need.
 
+mod presets;
 mod providers;
 mod walls;
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use tenon_model::visible;
-use tenon_sandbox::{Kernel, Network as NetworkAccess, Workspace, probe};
+use tenon_sandbox::{Kernel, Network as NetworkAccess, Proxy, Workspace, probe};
 
 use super::print;
 use crate::{
@@ -211,10 +211,10 @@ impl Findings {
     /// What commands can do, found out by running one that does nothing.
     async fn walls(&mut self, config: &Config) {
         self.title("Commands");
-        let opened = Workspace::open(&config.root).map_err(|error| error.to_string());
-        let made = opened.and_then(|workspace| {
-            setup::walls(config, &workspace, None).map_err(|error| error.to_string())
-        });
+        let made = match Workspace::open(&config.root) {
+            Ok(workspace) => setup::walls(config, &workspace, None).await,
+            Err(error) => Err(CliError::usage(error.to_string())),
+        };
         let (walls, profile) = match made {
             Ok(Some(made)) => made,
             Ok(None) => {
@@ -222,7 +222,7 @@ impl Findings {
             }
             Err(error) => {
                 self.broken = true;
-                return self.missing(&error, "mend the setting");
+                return self.missing(&error.to_string(), "mend the setting");
             }
         };
         if let Err(error) = walls.tier().await {
@@ -243,7 +243,8 @@ impl Findings {
         if !found.hidden.is_empty() {
             self.good(&format!("not there: {}", listed(&found.hidden)));
         }
-        let hosts = config.settings.net.join(", ");
+        let rules = walls.proxy().map(Proxy::allowed).unwrap_or_default();
+        let hosts = rules.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         self.good(&match found.network {
             NetworkAccess::On => "reached: everything, because of --net on".to_owned(),
             _ if hosts.is_empty() => "reached: nothing; --net HOST opens a host".to_owned(),

@@ -4,11 +4,13 @@ use std::{os::unix::fs::DirBuilderExt, path::Path};
 
 use tenon_agent::Sandbox;
 use tenon_sandbox::{
-    HostRule, Limits, Network, Profile, Proxy, ProxyOptions, Sandbox as Walls,
+    HostRule, Limits, Network, Preset, Profile, Proxy, ProxyOptions, Sandbox as Walls,
     Settings as WallSettings, Tier, UpstreamProxy, Wanted, Workspace,
 };
 
+use super::presets;
 use crate::{
+    commands::say_notices,
     config::{Config, SandboxName},
     error::CliError,
 };
@@ -26,7 +28,7 @@ pub(super) async fn sandbox(
     results: &Path,
 ) -> Result<Sandbox, CliError> {
     let environment = config.child_environment();
-    let Some((walls, profile)) = walls(config, workspace, Some(results))? else {
+    let Some((walls, profile)) = walls(config, workspace, Some(results)).await? else {
         return Ok(Sandbox::unconfined(environment));
     };
     if walls.settings().wanted != Wanted::Best {
@@ -42,7 +44,7 @@ pub(super) async fn sandbox(
 }
 
 /// Returns the walls and what commands may do within them; nothing if they are switched off.
-pub(crate) fn walls(
+pub(crate) async fn walls(
     config: &Config,
     workspace: &Workspace,
     results: Option<&Path>,
@@ -53,7 +55,7 @@ pub(crate) fn walls(
         SandboxName::C => Wanted::Exactly(Tier::C),
         SandboxName::Off => return Ok(None),
     };
-    let (hosts, network) = network(&config.settings.net)?;
+    let (hosts, network) = network(config).await?;
     // Of a proxy that nothing goes through it does not matter whether it could be used.
     let upstream = if hosts.is_empty() { None } else { upstream(config)? };
     let proxy = Proxy::new(ProxyOptions { upstream, ..Default::default() });
@@ -75,17 +77,28 @@ pub(crate) fn walls(
 }
 
 /// Returns the hosts that commands reach through the proxy, and whether they need it.
-fn network(names: &[String]) -> Result<(Vec<HostRule>, Network), CliError> {
+async fn network(config: &Config) -> Result<(Vec<HostRule>, Network), CliError> {
+    let names = &config.settings.net;
     if names.iter().any(|name| name == EVERYTHING) {
         return Ok((Vec::new(), Network::On));
     }
-    let rule = |name: &String| {
-        name.parse().map_err(|error| {
-            CliError::config(format!("`{name}` is no host for --net: {error}"))
-                .with_hint("a name (example.com), *.example.com, HOST:PORT, or `on` for everything")
-        })
-    };
-    Ok((names.iter().map(rule).collect::<Result<_, _>>()?, Network::Proxied))
+    let mut hosts = Vec::new();
+    for name in names {
+        if let Ok(preset) = name.parse::<Preset>() {
+            let texts = presets::texts(preset, config).await;
+            let found = preset.hosts(&texts.iter().map(String::as_str).collect::<Vec<_>>());
+            say_notices(found.not_known.map(|words| format!("--net {name}: {words}")).as_slice());
+            hosts.extend(found.rules);
+            continue;
+        }
+        hosts.push(name.parse().map_err(|error| {
+            CliError::config(format!("`{name}` is no host for --net: {error}")).with_hint(
+                "a name (example.com), *.example.com, HOST:PORT, cargo, npm, pip, go, or `on` for \
+                 everything",
+            )
+        })?);
+    }
+    Ok((hosts, Network::Proxied))
 }
 
 /// Returns the proxy of the user's own network, through which hosts are reached.

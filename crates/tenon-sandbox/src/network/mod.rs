@@ -152,10 +152,10 @@ impl Proxy {
         NetworkGrant { shared: Arc::clone(&self.shared), id }
     }
 
-    /// Says whether any rule allows anything at this moment.
+    /// Returns the rules that allow something at this moment.
     #[must_use]
-    pub fn allows_something(&self) -> bool {
-        self.shared.rules.borrow().allows_something()
+    pub fn allowed(&self) -> Vec<HostRule> {
+        self.shared.rules.borrow().allowed().cloned().collect()
     }
 
     /// Serves the commands that see this listener, until the returned future is dropped, which

@@ -42,8 +42,8 @@ impl Rules {
         self.allowed.retain(|allowed| allowed.grant != Some(grant));
     }
 
-    pub(super) fn allows_something(&self) -> bool {
-        !self.allowed.is_empty()
+    pub(super) fn allowed(&self) -> impl Iterator<Item = &HostRule> {
+        self.allowed.iter().map(|allowed| &allowed.rule)
     }
 
     /// Returns the rule that allows a target as it was asked for.
@@ -53,8 +53,10 @@ impl Rules {
             Some(port) => port == target.port,
             None => PORTS_DEFAULT.contains(&target.port),
         };
-        let mut rules = self.allowed.iter().map(|allowed| &allowed.rule);
-        rules.find(|rule| rule.names(&target.host) && fits(rule)).cloned().ok_or(Refusal::NoRule)
+        self.allowed()
+            .find(|rule| rule.names(&target.host) && fits(rule))
+            .cloned()
+            .ok_or(Refusal::NoRule)
     }
 
     /// Says whether an address that a name led to may be dialled: a public one, or one that a

@@ -410,7 +410,7 @@ impl Shared {
 
     fn alone(&self, state: &mut State, profile: &Profile) -> Result<Walls, SandboxError> {
         // Without rules the proxy lets nothing through, and so does this tier.
-        let is_open = self.proxy.as_ref().is_none_or(Proxy::allows_something);
+        let is_open = self.proxy.as_ref().is_none_or(|proxy| !proxy.allowed().is_empty());
         if profile.network == Network::Proxied && is_open {
             return Err(SandboxError::new(Tier::C, Missing::Proxy));
         }
