@@ -5,20 +5,26 @@
 //! cannot be read is a doubt, and a doubt is asked about. This decides questions, never walls:
 //! bash has more corners than any grammar, and the kernel has the last word.
 
+mod commands;
+mod conditions;
 mod expand;
 pub(crate) mod launch;
-mod lift;
+mod reader;
 mod reads;
+mod syntax;
 mod terminal;
-mod tree;
 mod walk;
 mod word;
+mod words;
 
 use std::ops::Range;
 
 pub(crate) use terminal::NeedsTerminal;
 pub(crate) use word::Word;
 pub(crate) use word::{Piece, Unknown};
+
+/// Levels of syntax and of scripts within scripts; bounds the stack, people need fewer than 20.
+const NESTING_MAX: usize = 100;
 
 /// A command line, read.
 #[derive(Clone, Debug, Default)]

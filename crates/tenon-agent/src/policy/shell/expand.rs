@@ -1,159 +1,112 @@
-//! Expansion, as far as it can be foretold: from the nodes of a word to its pieces.
+//! Expansion, as far as it can be foretold: from the parts of a word to its pieces.
 //!
 //! The commands within substitutions are walked on the way, because bash would run them.
 
-use tree_sitter::Node;
-
 use super::SimpleCommand;
 use super::launch;
-use super::tree::{children_of, named_children};
-use super::walk::{NESTING_MAX, Source, Walker, is_name};
+use super::syntax::{Expansion, List, Part, WrittenWord};
+use super::walk::Walker;
 use super::word::{self, Piece, Unknown, Word};
+use super::words::is_name;
 
+/// Whether values are split into words.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Quoted {
     Yes,
     No,
 }
 
+/// Bytes of known values put into words, so that `x=$x$x` cannot grow without end.
+pub(super) const VALUE_BYTES_MAX: usize = 1 << 20;
+/// `{`, `,` and `}` in one word; more are not expanded.
+const BRACES_MAX: usize = 256;
+
+/// Variables that bash itself fills.
+const FILLED: &[&str] =
+    &["_", "COMP_LINE", "FUNCNAME", "MAPFILE", "OLDPWD", "OPTARG", "PIPESTATUS", "REPLY"];
+
 impl Walker {
-    pub(super) fn words(&mut self, node: Node, source: Source) -> Vec<Word> {
-        let pieces = self.pieces(node, source);
-        let quoted = source.text(node).contains(['"', '\'']);
-        word::finish(pieces, quoted)
-    }
-
-    pub(super) fn pieces(&mut self, node: Node, source: Source) -> Vec<Piece> {
-        let mut pieces = Vec::new();
-        if self.nesting >= NESTING_MAX {
-            self.doubt("it is nested too deeply");
-            return pieces;
+    /// Returns the words that a written word becomes; none if it is unquoted and empty.
+    pub(super) fn words(&mut self, written: &WrittenWord) -> Vec<Word> {
+        let mut pieces = self.pieces(&written.parts, Quoted::No);
+        if pieces.iter().filter(|piece| matches!(piece, Piece::Brace(_))).count() > BRACES_MAX {
+            self.doubt("it has too many braces");
+            pieces = unknown();
         }
-        self.nesting += 1;
-        self.add_pieces(node, source, &mut pieces);
-        self.nesting -= 1;
-        pieces
+        let mut words = word::finish(pieces);
+        if !written.is_quoted() {
+            words.retain(|word| !word.pieces.is_empty());
+        } else if words.is_empty() {
+            words.push(Word::default());
+        }
+        words
     }
 
-    fn add_pieces(&mut self, node: Node, source: Source, out: &mut Vec<Piece>) {
-        let text = source.text(node);
-        match node.kind() {
-            "string" => self.string(node, source, out),
-            "translated_string" => {
-                for child in named_children(node) {
-                    self.string(child, source, out);
+    /// Returns the one word that a written word becomes where it is not split.
+    pub(super) fn unsplit(&mut self, written: &WrittenWord) -> Word {
+        word::unsplit(self.pieces(&written.parts, Quoted::Yes))
+    }
+
+    /// Walks the commands in parts whose value does not matter.
+    pub(super) fn parts(&mut self, parts: &[Part]) {
+        self.pieces(parts, Quoted::Yes);
+    }
+
+    fn pieces(&mut self, parts: &[Part], quoted: Quoted) -> Vec<Piece> {
+        let mut out = Vec::new();
+        for (index, part) in parts.iter().enumerate() {
+            match part {
+                Part::Text(text) => out.extend(word::unquoted(text, index == 0)),
+                Part::Quoted(text) => out.push(Piece::Text(text.clone())),
+                Part::Double(parts) => out.extend(self.pieces(parts, Quoted::Yes)),
+                Part::Variable(name) => out.extend(self.variable(name, quoted)),
+                Part::Expansion(expansion) => out.extend(self.expansion(expansion, quoted)),
+                Part::Commands(list) => {
+                    let output = self.substitution(list);
+                    out.extend(if quoted == Quoted::Yes { output } else { self.split(&output) });
                 }
-            }
-            "raw_string" => out.push(Piece::Text(text.trim_matches('\'').to_owned())),
-            "ansi_c_string" => {
-                let inner = text.strip_prefix("$'").and_then(|text| text.strip_suffix('\''));
-                match inner.and_then(word::dollar_quoted) {
-                    Some(decoded) => out.push(Piece::Text(decoded)),
-                    None => {
-                        self.doubt("bash may end a quoted text in it elsewhere");
-                        out.push(Piece::Unknown(Unknown::default()));
+                Part::Process { list, writes } => out.push(self.process(list, *writes)),
+                Part::Opaque(parts) => {
+                    self.pieces(parts, Quoted::Yes);
+                    out.extend(unknown());
+                }
+                Part::Array(words) => {
+                    for word in words {
+                        self.words(word);
                     }
+                    out.extend(unknown());
                 }
             }
-            "concatenation" => {
-                for child in children_of(node) {
-                    if child.is_named() {
-                        self.add_part(child, source, out);
-                    } else if child.kind() != "``" {
-                        out.push(Piece::Text(source.text(child).to_owned()));
-                    }
-                }
-            }
-            "array" => {
-                self.children(node, source);
-                out.push(Piece::Unknown(Unknown::default()));
-            }
-            _ => self.add_part(node, source, out),
         }
+        out
     }
 
-    fn add_part(&mut self, node: Node, source: Source, out: &mut Vec<Piece>) {
-        let text = source.text(node);
-        match node.kind() {
-            "simple_expansion" => {
-                out.extend(self.variable(text.trim_start_matches('$'), Quoted::No));
-            }
-            "expansion" => out.extend(self.expansion(node, source, Quoted::No)),
-            "command_substitution" => {
-                for piece in self.substitution(node, source) {
-                    match piece {
-                        Piece::Text(_) => out.extend(word::split_value(&[piece])),
-                        other => out.push(other),
-                    }
-                }
-            }
-            "process_substitution" => {
-                let start = self.commands.len();
-                self.isolated(|walker| {
-                    walker.state.input = None;
-                    walker.children(node, source);
-                });
-                let from = start..self.commands.len();
-                if text.starts_with('>') {
-                    self.sinks.push(from);
-                    out.push(Piece::Text("/dev/fd/63".to_owned()));
-                } else {
-                    out.push(Piece::Unknown(Unknown { from, inherited: None }));
-                }
-            }
-            "brace_expression" => out.push(Piece::Glob(text.to_owned())),
-            "string" | "translated_string" | "raw_string" | "ansi_c_string" => {
-                self.add_pieces(node, source, out);
-            }
-            _ if node.named_child_count() > 0 => {
-                self.children(node, source);
-                out.push(Piece::Unknown(Unknown::default()));
-            }
-            _ => out.extend(word::unquoted(text, out.is_empty())),
-        }
-    }
-
-    /// Adds the inside of double quotes. The grammar leaves out white space at the edges of its
-    /// parts, so text is what stands between the expansions.
-    fn string(&mut self, node: Node, source: Source, out: &mut Vec<Piece>) {
-        let mut at = node.start_byte() + 1;
-        let text = |from: usize, to: usize| {
-            Piece::Text(word::double_quoted(source.script.get(from..to).unwrap_or_default()))
-        };
-        for child in named_children(node) {
-            if child.kind() == "string_content" {
-                continue;
-            }
-            out.push(text(at, child.start_byte()));
-            at = child.end_byte();
-            match child.kind() {
-                "simple_expansion" => {
-                    let name = source.text(child).trim_start_matches('$');
-                    out.extend(self.variable(name, Quoted::Yes));
-                }
-                "expansion" => out.extend(self.expansion(child, source, Quoted::Yes)),
-                "command_substitution" => out.extend(self.substitution(child, source)),
-                _ => {
-                    self.children(child, source);
-                    out.push(Piece::Unknown(Unknown::default()));
-                }
-            }
-        }
-        out.push(text(at, node.end_byte().saturating_sub(1)));
+    fn split(&self, value: &[Piece]) -> Vec<Piece> {
+        // Another IFS splits elsewhere.
+        if self.variables.contains_key("IFS") { unknown() } else { word::split_value(value) }
     }
 
     fn variable(&mut self, name: &str, quoted: Quoted) -> Vec<Piece> {
-        match self.state.variables.get(name) {
-            Some(Some(value)) if quoted == Quoted::Yes => return value.clone(),
-            Some(Some(value)) => return word::split_value(value),
-            Some(None) => return vec![Piece::Unknown(Unknown::default())],
+        match self.variables.get(name).cloned() {
+            Some(Some(value)) => {
+                let bytes = value.iter().map(Piece::bytes).sum();
+                let Some(left) = self.value_bytes_left.checked_sub(bytes) else {
+                    self.doubt("the values in it are too long");
+                    return unknown();
+                };
+                self.value_bytes_left = left;
+                return if quoted == Quoted::Yes { value } else { self.split(&value) };
+            }
+            Some(None) => return unknown(),
             None => {}
         }
         match name {
             "HOME" => vec![Piece::Home(String::new())],
             "PWD" => vec![Piece::Folder],
             "TMPDIR" => vec![Piece::Text("/tmp".to_owned())],
+            "BASH" | "SHELL" => vec![Piece::Text("/bin/bash".to_owned())],
             "IFS" if quoted == Quoted::No => vec![Piece::Break],
+            _ if FILLED.contains(&name) || name.starts_with("BASH_") => unknown(),
             _ => {
                 let inherited = is_name(name).then(|| name.to_owned());
                 vec![Piece::Unknown(Unknown { from: 0..0, inherited })]
@@ -161,39 +114,27 @@ impl Walker {
         }
     }
 
-    fn expansion(&mut self, node: Node, source: Source, quoted: Quoted) -> Vec<Piece> {
+    fn expansion(&mut self, expansion: &Expansion, quoted: Quoted) -> Vec<Piece> {
         let start = self.commands.len();
-        self.children(node, source);
-        let text = source.text(node);
-        let inner = text.trim_start_matches("${").trim_end_matches('}');
-        let end = inner.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-        let (name, rest) = inner.split_at(end.unwrap_or(inner.len()));
-        let known = self.state.variables.contains_key(name) || matches!(name, "HOME" | "PWD");
-        let default = [":-", ":?", ":=", "-", "?", "="].iter().any(|mark| rest.starts_with(mark));
-        if rest.is_empty() || (known && default) {
-            return self.variable(name, quoted);
+        self.pieces(&expansion.parts, quoted);
+        let name = expansion.name.as_str();
+        let filled = match self.variables.get(name) {
+            Some(value) => value.iter().flatten().any(|piece| piece.bytes() > 0),
+            None => matches!(name, "HOME" | "PWD"),
+        };
+        match expansion.operator {
+            None if !expansion.opaque => return self.variable(name, quoted),
+            Some('-' | '?' | '=') if filled => return self.variable(name, quoted),
+            Some('=') => self.put(name.to_owned(), Some(None)),
+            _ => {}
         }
         let from = start..self.commands.len();
         vec![Piece::Unknown(Unknown { from, inherited: None })]
     }
 
-    fn substitution(&mut self, node: Node, source: Source) -> Vec<Piece> {
+    fn substitution(&mut self, list: &List) -> Vec<Piece> {
         let start = self.commands.len();
-        self.isolated(|walker| {
-            for child in named_children(node) {
-                if child.kind().ends_with("_redirect") {
-                    let mut command = SimpleCommand::default();
-                    walker.redirect(child, source, &mut command.redirects, &mut command.words);
-                    walker.finish(command);
-                }
-            }
-            if !named_children(node).iter().any(|child| child.kind().ends_with("_redirect")) {
-                walker.children(node, source);
-            }
-        });
-        if text_has_escape_in_backquotes(source.text(node)) {
-            self.doubt("backquotes within backquotes are not followed");
-        }
+        self.isolated(|walker| walker.list(list));
         let from = start..self.commands.len();
         if let [one] = self.commands.get(from.clone()).unwrap_or_default()
             && let Some(pieces) = known_output(one)
@@ -202,6 +143,24 @@ impl Walker {
         }
         vec![Piece::Unknown(Unknown { from, inherited: None })]
     }
+
+    fn process(&mut self, list: &List, writes: bool) -> Piece {
+        let start = self.commands.len();
+        self.isolated(|walker| {
+            walker.state.input = None;
+            walker.list(list);
+        });
+        let from = start..self.commands.len();
+        if writes {
+            self.sinks.push(from);
+            return Piece::Text("/dev/fd/63".to_owned());
+        }
+        Piece::Unknown(Unknown { from, inherited: None })
+    }
+}
+
+pub(super) fn unknown() -> Vec<Piece> {
+    vec![Piece::Unknown(Unknown::default())]
 }
 
 /// Returns what a command prints, for the few where that is plain.
@@ -224,8 +183,4 @@ fn known_output(command: &SimpleCommand) -> Option<Vec<Piece>> {
         }
         _ => None,
     }
-}
-
-fn text_has_escape_in_backquotes(text: &str) -> bool {
-    text.starts_with('`') && text.contains("\\`")
 }

@@ -324,6 +324,9 @@ pub(crate) fn find_starts(arguments: &[Word]) -> Vec<Word> {
     if starts.is_empty() { vec![Word::text(".")] } else { starts }
 }
 
+/// Folders of one `find` that are followed, each with a command of its own.
+const STARTS_MAX: usize = 64;
+
 fn beneath(start: &Word, piece: Piece) -> Word {
     start.joined(&Word::text("/")).joined(&Word { pieces: vec![piece] })
 }
@@ -331,6 +334,9 @@ fn beneath(start: &Word, piece: Piece) -> Word {
 fn find(arguments: &[Word]) -> Vec<Launched> {
     let mut launched = Vec::new();
     let starts = find_starts(arguments);
+    if starts.len() > STARTS_MAX {
+        return vec![Launched::Unknown];
+    }
     let mut rest = arguments;
     let mut tested = false;
     while let Some((word, after)) = rest.split_first() {
@@ -392,7 +398,11 @@ fn xargs(arguments: &[Word], feed: &[SimpleCommand]) -> Vec<Launched> {
     let unknown = || Piece::Unknown(Unknown::default());
     let found = match feed {
         [one] if one.program() == Some("find") => {
-            find_starts(one.arguments()).iter().map(|start| beneath(start, unknown())).collect()
+            let starts = find_starts(one.arguments());
+            if starts.len() > STARTS_MAX {
+                return vec![Launched::Unknown];
+            }
+            starts.iter().map(|start| beneath(start, unknown())).collect()
         }
         _ => vec![Word { pieces: vec![unknown()] }],
     };

@@ -1,73 +1,82 @@
-//! From the syntax tree to the row of simple commands.
+//! From what is written to the row of simple commands.
 //!
 //! Keeps what a shell keeps while it reads on: the folder after each `cd`, variables with known
-//! values, what stands at the other end of a pipe. A value that depends on a branch or on output
-//! is unknown. Descends at most [`NESTING_MAX`] levels and doubts beyond.
+//! values, functions, what stands at the other end of a pipe. A value that depends on a branch or
+//! on output is unknown. Descends at most [`NESTING_MAX`] levels and doubts beyond.
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::rc::Rc;
 
-use tree_sitter::Node;
-
+use super::expand::{VALUE_BYTES_MAX, unknown};
 use super::launch::{self, Launched};
-use super::lift::{self, Document};
-use super::tree::{agrees, children_of, is_word, named_children, tree};
-use super::word::{self, Piece, Unknown, Word};
-use super::{Launches, Parsed, Redirect, RedirectKind, SimpleCommand};
+use super::reader;
+use super::syntax::{
+    AndOr, Assignment, Command, Kind, List, Operator, Pipeline, Simple, Target, WrittenRedirect,
+    WrittenWord,
+};
+use super::word::{Piece, Word};
+use super::words::is_name;
+use super::{Launches, NESTING_MAX, Parsed, Redirect, RedirectKind, SimpleCommand};
 
 /// Longer scripts are not read, in bytes; a command line of that size is a program of its own.
 const SCRIPT_BYTES_MAX: usize = 1 << 20;
-/// Levels of syntax and of scripts within scripts; bounds the stack, people need fewer than 20.
-pub(super) const NESTING_MAX: usize = 100;
 /// Scripts within scripts (`sh -c "sh -c …"`).
 const SCRIPTS_MAX: usize = 8;
 /// Commands kept of one command line, so that loops within loops stay small.
 const COMMANDS_MAX: usize = 10_000;
-/// Passes through loop bodies, one for each known value.
+/// Words of all these commands; bounds the memory of loops.
+const WORDS_MAX: usize = 200_000;
+/// Changes of folder that are followed, since every command keeps them.
+const FOLDERS_MAX: usize = 50;
+/// Passes through loop bodies, one for each known value, and through functions.
 const PASSES_MAX: usize = 64;
+/// Calls of functions within functions that are followed.
+const CALLS_MAX: usize = 4;
+/// Arguments of a function that have a name of their own here.
+const POSITIONS: [&str; 9] = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
 
 /// Reads a command line.
 pub(super) fn walk(command: &str) -> Parsed {
     let mut walker = Walker {
         state: State { folder: Some(Vec::new()), ..State::default() },
+        value_bytes_left: VALUE_BYTES_MAX,
         ..Walker::default()
     };
     walker.script(command);
     Parsed { commands: walker.commands, doubt: walker.doubt, functions: walker.functions }
 }
 
-#[derive(Clone, Copy)]
-pub(super) struct Source<'a> {
-    pub(super) script: &'a str,
-    documents: &'a [Document],
-}
-
-impl<'a> Source<'a> {
-    pub(super) fn text(&self, node: Node) -> &'a str {
-        self.script.get(node.byte_range()).unwrap_or_default()
-    }
-}
-
 /// What a subshell gets a copy of.
 #[derive(Clone, Default)]
 pub(super) struct State {
     folder: Option<Vec<Word>>,
-    /// `None` as a value: set by this command line, but not known.
-    pub(super) variables: HashMap<String, Option<Vec<Piece>>>,
     pub(super) input: Option<Range<usize>>,
     launched_by: Option<usize>,
 }
+
+/// The value of a variable; `None`: set by this command line, but not known.
+type Value = Option<Vec<Piece>>;
+/// A variable and what it was before.
+type Change = (String, Option<Value>);
 
 #[derive(Default)]
 pub(super) struct Walker {
     pub(super) commands: Vec<SimpleCommand>,
     functions: Vec<(String, Range<usize>)>,
+    bodies: HashMap<String, Rc<Command>>,
     doubt: Option<String>,
     pub(super) state: State,
-    pub(super) nesting: usize,
+    pub(super) variables: HashMap<String, Value>,
+    /// What variables were before each change, so that a subshell need not copy all of them.
+    changes: Vec<Change>,
+    nesting: usize,
     scripts: usize,
     branches: usize,
     passes: usize,
+    calls: usize,
+    words: usize,
+    pub(super) value_bytes_left: usize,
     /// Commands within `>(…)`, which read what the command being built writes.
     pub(super) sinks: Vec<Range<usize>>,
 }
@@ -81,33 +90,29 @@ impl Walker {
         if text.len() > SCRIPT_BYTES_MAX || self.scripts >= SCRIPTS_MAX {
             return self.doubt("it is too long or has too many scripts within scripts");
         }
-        if text.contains('\0') {
-            return self.doubt("it has a NUL character, where bash stops reading");
+        // bash stops reading at the first, and marks quotes of its own with the others.
+        if text.contains(['\0', '\u{1}', '\u{7f}']) {
+            return self.doubt("it has a control character that bash does not take as text");
         }
-        let Some(lifted) = lift::lift(text) else {
-            return self.doubt("a here document in it has no end that is known");
-        };
-        let Some(tree) = tree(&lifted.script) else {
-            return self.doubt("it is too tangled to read");
-        };
-        if tree.root_node().has_error() {
-            self.doubt("the bash grammar does not know a part of it");
-        } else if !agrees(&tree, &lifted.script) {
-            self.doubt("bash may read a part of it in another way");
+        let script = reader::read(text, self.nesting);
+        if let Some(doubt) = script.doubt {
+            self.doubt(doubt);
         }
         self.scripts += 1;
-        self.statement(
-            tree.root_node(),
-            Source { script: &lifted.script, documents: &lifted.documents },
-        );
+        self.list(&script.list);
         self.scripts -= 1;
     }
 
     /// Does something with a copy of the shell's state, as a subshell does.
     pub(super) fn isolated<T>(&mut self, act: impl FnOnce(&mut Walker) -> T) -> T {
         let state = self.state.clone();
+        let changes = self.changes.len();
         let sinks = std::mem::take(&mut self.sinks);
         let result = act(self);
+        for (name, before) in self.changes.split_off(changes).into_iter().rev() {
+            self.put(name, before);
+            self.changes.pop();
+        }
         self.state = state;
         self.sinks = sinks;
         result
@@ -119,216 +124,155 @@ impl Walker {
         self.branches -= 1;
     }
 
-    fn statement(&mut self, node: Node, source: Source) {
-        if self.nesting >= NESTING_MAX || self.commands.len() >= COMMANDS_MAX {
-            return self.doubt("it is nested too deeply or has too many commands");
-        }
-        self.nesting += 1;
-        match node.kind() {
-            "command" => self.command(node, source, Vec::new()),
-            "redirected_statement" => self.redirected(node, source),
-            "list" => self.list(node, source),
-            "pipeline" => self.pipeline(node, source),
-            "subshell" => self.isolated(|walker| walker.children(node, source)),
-            "variable_assignment" => self.assignment(node, source),
-            "declaration_command" | "unset_command" => self.declaration(node, source),
-            "test_command" => self.test(node, source),
-            "for_statement" => self.for_each(node, source),
-            "function_definition" => self.function(node, source),
-            "if_statement" | "while_statement" | "case_statement" | "c_style_for_statement" => {
-                self.branched(|walker| walker.children(node, source));
-            }
-            kind if is_word(kind) => drop(self.pieces(node, source)),
-            _ => self.children(node, source),
-        }
-        self.nesting -= 1;
-    }
-
-    pub(super) fn children(&mut self, node: Node, source: Source) {
-        let children = children_of(node);
-        for (index, child) in children.iter().copied().enumerate() {
-            if !child.is_named() {
-                continue;
-            }
-            let background = children.get(index + 1).is_some_and(|next| next.kind() == "&");
-            if !background {
-                self.statement(child, source);
+    pub(super) fn list(&mut self, list: &List) {
+        for item in list {
+            if !item.background {
+                self.and_or(item);
                 continue;
             }
             let start = self.commands.len();
-            self.isolated(|walker| walker.statement(child, source));
+            self.isolated(|walker| walker.and_or(item));
             for command in self.commands.iter_mut().skip(start) {
                 command.background = true;
             }
         }
     }
 
-    fn list(&mut self, node: Node, source: Source) {
-        // `a && b && c` leans to the left, as deep as it is long.
-        let mut operands = Vec::new();
-        let mut left = node;
-        while left.kind() == "list" {
-            let children = named_children(left);
-            let Some((first, others)) = children.split_first() else { break };
-            operands.extend(others.iter().rev());
-            left = *first;
-        }
-        self.statement(left, source);
-        for operand in operands.into_iter().rev() {
-            self.branched(|walker| walker.statement(operand, source));
+    fn and_or(&mut self, item: &AndOr) {
+        for (index, pipeline) in item.pipelines.iter().enumerate() {
+            match index {
+                0 => self.pipeline(pipeline),
+                _ => self.branched(|walker| walker.pipeline(pipeline)),
+            }
         }
     }
 
-    fn pipeline(&mut self, node: Node, source: Source) {
+    fn pipeline(&mut self, pipeline: &Pipeline) {
+        if let [one] = pipeline.as_slice() {
+            return self.command(one);
+        }
         let mut input = self.state.input.clone();
-        for stage in named_children(node) {
+        for stage in pipeline {
             let start = self.commands.len();
             self.isolated(|walker| {
                 walker.state.input = input.take();
-                walker.statement(stage, source);
+                walker.command(stage);
             });
             input = Some(start..self.commands.len());
         }
     }
 
-    fn redirected(&mut self, node: Node, source: Source) {
-        let mut redirects = Vec::new();
-        let mut more_words = Vec::new();
-        let mut body = None;
-        for child in named_children(node) {
-            if child.kind().ends_with("_redirect") {
-                self.redirect(child, source, &mut redirects, &mut more_words);
-            } else {
-                body = Some(child);
+    fn command(&mut self, command: &Command) {
+        if self.nesting >= NESTING_MAX || self.commands.len() >= COMMANDS_MAX {
+            return self.doubt("it is nested too deeply or has too many commands");
+        }
+        self.nesting += 1;
+        match &command.kind {
+            Kind::Simple(simple) => self.simple(simple, &command.redirects),
+            kind => {
+                let redirects = self.redirects(&command.redirects);
+                let input = self.state.input.clone();
+                // `{ sh; } < <(…)` reads what the commands write.
+                let read = redirects.iter().filter(|one| one.kind == RedirectKind::Read);
+                if let Some(source) = read.flat_map(|one| one.target.unknown()).next() {
+                    self.state.input = Some(source.from.clone());
+                }
+                self.compound(kind);
+                self.state.input = input;
+                if !redirects.is_empty() {
+                    self.finish(SimpleCommand { redirects, ..Default::default() });
+                }
             }
         }
-        match body {
-            Some(body) if body.kind() == "command" => {
-                self.command_with(body, source, redirects, more_words);
-            }
-            _ => {
-                if let Some(body) = body {
-                    self.statement(body, source);
+        self.nesting -= 1;
+    }
+
+    fn compound(&mut self, kind: &Kind) {
+        match kind {
+            Kind::Simple(simple) => self.simple(simple, &[]),
+            Kind::Group(list) => self.list(list),
+            Kind::Subshell(list) => self.isolated(|walker| walker.list(list)),
+            Kind::Branches { words, lists } => self.branched(|walker| {
+                for word in words {
+                    walker.words(word);
                 }
-                self.finish(SimpleCommand { words: more_words, redirects, ..Default::default() });
+                for list in lists {
+                    walker.list(list);
+                }
+            }),
+            Kind::For { name, words, body } => self.for_each(name, words, body),
+            Kind::Test(words) => {
+                for word in words {
+                    self.words(word);
+                }
+                self.finish(SimpleCommand { words: vec![Word::text("[")], ..Default::default() });
+            }
+            Kind::Function { name, body } => self.function(name, body),
+            Kind::Coprocess(command) => {
+                let start = self.commands.len();
+                self.isolated(|walker| walker.command(command));
+                for command in self.commands.iter_mut().skip(start) {
+                    command.background = true;
+                }
             }
         }
     }
 
-    pub(super) fn redirect(
-        &mut self,
-        node: Node,
-        source: Source,
-        redirects: &mut Vec<Redirect>,
-        more_words: &mut Vec<Word>,
-    ) {
-        let mut operator = "";
-        let mut targets = Vec::new();
-        for child in children_of(node) {
-            match child.kind() {
-                "file_descriptor" => {}
-                _ if child.is_named() => targets.extend(self.words(child, source)),
-                _ => operator = source.text(child),
+    fn simple(&mut self, simple: &Simple, redirects: &[WrittenRedirect]) {
+        let mut command = SimpleCommand::default();
+        for assignment in &simple.assignments {
+            let assigned = self.assigned(assignment);
+            if simple.words.is_empty() {
+                self.set(&assigned.0, assigned.1.clone());
             }
+            command.assignments.push(assigned);
         }
-        let descriptor = targets.first().and_then(Word::literal).is_some_and(is_descriptor);
-        let mut kind = match operator {
-            "<" => RedirectKind::Read,
-            "<<<" => RedirectKind::Text,
-            "<&" | "<&-" | ">&-" => RedirectKind::Descriptor,
-            // `>&2` names a descriptor, `>&file` a file.
-            ">&" if descriptor => RedirectKind::Descriptor,
-            _ => RedirectKind::Write,
-        };
-        let mut targets = targets.into_iter();
-        let mut target = targets.next().unwrap_or_default();
-        if kind == RedirectKind::Read
-            && let Some(number) = target.literal().and_then(lift::document_number)
-            && let Some(document) = source.documents.get(number)
-        {
-            kind = RedirectKind::Text;
-            target = self.document(document);
+        for word in &simple.words {
+            command.words.extend(self.words(word));
         }
-        redirects.push(Redirect { kind, target });
-        // The grammar takes all words behind the operator; only the first is the target.
-        more_words.extend(targets);
-    }
-
-    fn document(&mut self, document: &Document) -> Word {
-        if !document.expands {
-            return Word::text(document.body.clone());
+        for assignment in &simple.declared {
+            let assigned = self.assigned(assignment);
+            self.set(&assigned.0, assigned.1.clone());
+            command.assignments.push(assigned);
         }
-        if !document.body.contains(['$', '`']) {
-            return Word::text(word::double_quoted(&document.body));
-        }
-        let Some(lifted) = lift::quote_document(&document.body) else {
-            self.doubt("a here document in it has no end that is known");
-            return Word { pieces: vec![Piece::Unknown(Unknown::default())] };
-        };
-        let tree = tree(&lifted.script).filter(|tree| !tree.root_node().has_error());
-        let Some(tree) = tree else {
-            self.doubt("the bash grammar does not know a part of a here document");
-            return Word { pieces: vec![Piece::Unknown(Unknown::default())] };
-        };
-        let mut node = tree.root_node();
-        while node.kind() != "string" {
-            let Some(child) = node.named_child(0) else { return Word::default() };
-            node = child;
-        }
-        let source = Source { script: &lifted.script, documents: &lifted.documents };
-        let pieces = self.pieces(node, source);
-        word::finish(pieces, true).into_iter().next().unwrap_or_default()
-    }
-
-    fn command(&mut self, node: Node, source: Source, redirects: Vec<Redirect>) {
-        self.command_with(node, source, redirects, Vec::new());
-    }
-
-    fn command_with(
-        &mut self,
-        node: Node,
-        source: Source,
-        redirects: Vec<Redirect>,
-        more_words: Vec<Word>,
-    ) {
-        let mut command = SimpleCommand { redirects, ..Default::default() };
-        let mut words: Vec<(Vec<Piece>, usize)> = Vec::new();
-        for child in children_of(node) {
-            match child.kind() {
-                "variable_assignment" => {
-                    command.assignments.extend(self.assigned(child, source));
-                }
-                "file_redirect" | "herestring_redirect" => {
-                    let mut trailing = Vec::new();
-                    self.redirect(child, source, &mut command.redirects, &mut trailing);
-                    words.extend(trailing.into_iter().map(|word| (word.pieces, 0)));
-                }
-                "subshell" => self.isolated(|walker| walker.children(child, source)),
-                _ => {
-                    let word = child.named_child(0).filter(|_| child.kind() == "command_name");
-                    let pieces = match child.is_named() {
-                        true => self.pieces(word.unwrap_or(child), source),
-                        false => vec![Piece::Text(source.text(child).to_owned())],
-                    };
-                    // The grammar takes `\d'd'\e'f'` for two words; without a blank it is one.
-                    match words.last_mut() {
-                        Some((before, end)) if *end == child.start_byte() => {
-                            before.extend(pieces);
-                            *end = child.end_byte();
-                        }
-                        _ => words.push((pieces, child.end_byte())),
-                    }
-                }
-            }
-        }
-        command.words.extend(words.into_iter().flat_map(|(pieces, _)| word::finish(pieces, false)));
-        command.words.extend(more_words);
+        command.redirects = self.redirects(redirects);
         self.finish(command);
+    }
+
+    fn redirects(&mut self, written: &[WrittenRedirect]) -> Vec<Redirect> {
+        let mut redirects = Vec::new();
+        for redirect in written {
+            let targets = match &redirect.target {
+                Target::Word(word) if redirect.operator == Operator::Text => {
+                    vec![self.unsplit(word)]
+                }
+                Target::Word(word) => self.words(word),
+                Target::Document(document) => {
+                    vec![document.get().map(|word| self.unsplit(word)).unwrap_or_default()]
+                }
+            };
+            redirects.extend(targets.into_iter().map(|target| {
+                let kind = match redirect.operator {
+                    Operator::Read => RedirectKind::Read,
+                    Operator::Write => RedirectKind::Write,
+                    Operator::Text => RedirectKind::Text,
+                    Operator::Copy => RedirectKind::Descriptor,
+                    // `>&2` names a descriptor, `>&file` a file.
+                    Operator::WriteOrCopy if target.literal().is_some_and(is_descriptor) => {
+                        RedirectKind::Descriptor
+                    }
+                    Operator::WriteOrCopy => RedirectKind::Write,
+                };
+                Redirect { kind, target }
+            }));
+        }
+        redirects
     }
 
     /// Adds a command with what it changes in the shell and what it starts.
     pub(super) fn finish(&mut self, mut command: SimpleCommand) {
-        if self.commands.len() >= COMMANDS_MAX {
+        self.words += command.words.len();
+        if self.commands.len() >= COMMANDS_MAX || self.words > WORDS_MAX {
             return self.doubt("it has too many commands");
         }
         command.folder = command.folder.or_else(|| self.state.folder.clone());
@@ -350,12 +294,84 @@ impl Walker {
             command.launches = if unknown { Launches::Unknown } else { Launches::Known };
         }
         self.change_shell(index);
-        let by = self.state.launched_by;
-        self.state.launched_by = Some(index);
+        self.call(index);
+        if launched.is_empty() {
+            return;
+        }
+        let by = self.state.launched_by.replace(index);
+        let assignments = self.commands.get(index).map(|one| one.assignments.clone());
+        let shadowed = self
+            .shadow(assignments.into_iter().flatten().map(|(name, value)| (name, value.pieces)));
         for one in launched {
             self.launch(one);
         }
+        self.unshadow(shadowed);
         self.state.launched_by = by;
+    }
+
+    /// Gives a variable a value, or takes it away.
+    pub(super) fn put(&mut self, name: String, value: Option<Value>) {
+        let before = match value {
+            Some(value) => self.variables.insert(name.clone(), value),
+            None => self.variables.remove(&name),
+        };
+        self.changes.push((name, before));
+    }
+
+    /// Sets variables until [`Walker::unshadow`].
+    fn shadow(&mut self, values: impl Iterator<Item = (String, Vec<Piece>)>) -> Vec<Change> {
+        values
+            .map(|(name, value)| {
+                let before = self.variables.get(&name).cloned();
+                self.put(name.clone(), Some(Some(value)));
+                (name, before)
+            })
+            .collect()
+    }
+
+    fn unshadow(&mut self, shadowed: Vec<Change>) {
+        for (name, before) in shadowed.into_iter().rev() {
+            self.put(name, before);
+        }
+    }
+
+    /// Follows a call of a function of this command line, with its arguments.
+    fn call(&mut self, index: usize) {
+        let Some(command) = self.commands.get(index) else { return };
+        let Some(body) =
+            command.words.first().and_then(Word::literal).and_then(|name| self.bodies.get(name))
+        else {
+            return;
+        };
+        if self.calls >= CALLS_MAX || self.passes >= PASSES_MAX {
+            return;
+        }
+        let body = Rc::clone(body);
+        let arguments = command.arguments();
+        let joined = |between: Piece| {
+            arguments.iter().enumerate().flat_map(move |(index, word)| {
+                let between = (index > 0).then(|| between.clone());
+                between.into_iter().chain(word.pieces.iter().cloned())
+            })
+        };
+        let mut values = vec![
+            ("@".to_owned(), joined(Piece::Break).collect()),
+            ("*".to_owned(), joined(Piece::Text(" ".to_owned())).collect()),
+            ("#".to_owned(), vec![Piece::Text(arguments.len().to_string())]),
+        ];
+        values.extend(POSITIONS.iter().enumerate().map(|(index, name)| {
+            let value = arguments.get(index).map(|word| word.pieces.clone());
+            ((*name).to_owned(), value.unwrap_or_default())
+        }));
+        values.extend(
+            command.assignments.iter().map(|(name, value)| (name.clone(), value.pieces.clone())),
+        );
+        self.passes += 1;
+        self.calls += 1;
+        let shadowed = self.shadow(values.into_iter());
+        self.command(&body);
+        self.unshadow(shadowed);
+        self.calls -= 1;
     }
 
     fn launch(&mut self, launched: Launched) {
@@ -388,11 +404,26 @@ impl Walker {
                 self.change_folder(target);
             }
             Some("popd") => self.state.folder = None,
+            Some("shift" | "set") => {
+                let names = POSITIONS.iter().chain(&["@", "*", "#"]);
+                for name in names {
+                    self.put((*name).to_owned(), Some(None));
+                }
+            }
+            Some("unset") => {
+                let names: Vec<_> = places.filter_map(Word::literal).map(str::to_owned).collect();
+                for name in names {
+                    self.put(name, Some(None));
+                }
+            }
+            Some("shopt") if !places.all(|word| word.literal().is_some_and(is_harmless_option)) => {
+                self.doubt("an option of the shell changes how it reads");
+            }
             Some("read" | "mapfile" | "readarray" | "getopts" | "printf") => {
                 let names: Vec<_> = places.filter_map(Word::literal).map(str::to_owned).collect();
                 for name in names {
-                    if self.state.variables.contains_key(&name) || is_name(&name) {
-                        self.state.variables.insert(name, None);
+                    if is_name(&name) {
+                        self.put(name, Some(None));
                     }
                 }
             }
@@ -412,47 +443,19 @@ impl Walker {
                 if let Some(folder) = &mut self.state.folder {
                     folder.push(target);
                 }
+                self.state.folder = self.state.folder.take().filter(|all| all.len() <= FOLDERS_MAX);
             }
         }
     }
 
-    fn assigned(&mut self, node: Node, source: Source) -> Option<(String, Word)> {
-        let name = node.child_by_field_name("name")?;
-        self.statement(name, source);
-        if !is_name(source.text(name).split('[').next().unwrap_or_default()) {
-            self.doubt("bash takes a part of it for a command and not for an assignment");
+    fn assigned(&mut self, assignment: &Assignment) -> (String, Word) {
+        if let Some(subscript) = &assignment.subscript {
+            self.parts(subscript);
         }
-        let appended = children_of(node).iter().any(|child| child.kind() == "+=");
-        let value = match node.child_by_field_name("value") {
-            Some(value) if value.kind() == "array" => {
-                self.children(value, source);
-                Word { pieces: vec![Piece::Unknown(Unknown::default())] }
-            }
-            Some(value) => {
-                let pieces = self.pieces(value, source);
-                let pieces = pieces.into_iter().filter(|piece| *piece != Piece::Break);
-                let mut words = word::finish(pieces.collect(), true);
-                if words.len() == 1 { words.remove(0) } else { Word::default() }
-            }
-            None => Word::default(),
-        };
-        let value = if appended {
-            Word { pieces: vec![Piece::Unknown(Unknown::default())] }
-        } else {
-            value
-        };
-        Some((source.text(name).to_owned(), value))
-    }
-
-    fn assignment(&mut self, node: Node, source: Source) {
-        let start = self.commands.len();
-        let Some((name, value)) = self.assigned(node, source) else { return };
-        self.set(&name, value.clone());
-        let bare = self.commands.len() == start;
-        if bare || self.branches == 0 {
-            let assignments = vec![(name, value)];
-            self.finish(SimpleCommand { assignments, ..Default::default() });
-        }
+        let value = self.unsplit(&assignment.value);
+        let known = !assignment.appends && assignment.subscript.is_none();
+        let value = if known { value } else { Word { pieces: unknown() } };
+        (assignment.name.clone(), value)
     }
 
     fn set(&mut self, name: &str, value: Word) {
@@ -460,89 +463,43 @@ impl Walker {
             || value.prefix().starts_with('/');
         let value = known.then_some(value.pieces);
         // Which branch ran is not known, so two values are none.
-        let value = match self.state.variables.get(name) {
+        let value = match self.variables.get(name) {
             Some(before) if self.branches > 0 && *before != value => None,
             _ => value,
         };
-        self.state.variables.insert(name.to_owned(), value);
+        self.put(name.to_owned(), Some(value));
     }
 
-    fn declaration(&mut self, node: Node, source: Source) {
-        let mut command = SimpleCommand::default();
-        for child in children_of(node) {
-            match child.kind() {
-                "variable_assignment" => {
-                    if let Some((name, value)) = self.assigned(child, source) {
-                        self.set(&name, value.clone());
-                        command.assignments.push((name, value));
-                    }
-                }
-                _ if child.is_named() => command.words.extend(self.words(child, source)),
-                _ => command.words.push(Word::text(source.text(child))),
-            }
-        }
-        if command.words.first().and_then(Word::literal) == Some("unset") {
-            for name in command.arguments().iter().filter_map(Word::literal) {
-                self.state.variables.insert(name.to_owned(), None);
-            }
-        }
-        self.finish(command);
-    }
-
-    fn test(&mut self, node: Node, source: Source) {
-        let single = node.child(0).is_some_and(|child| child.kind() == "[");
-        let compares =
-            |node: Node| children_of(node).iter().any(|child| matches!(child.kind(), "<" | ">"));
-        if single && named_children(node).into_iter().any(compares) {
-            self.doubt("`<` and `>` within `[ ]` are redirects");
-        }
-        self.children(node, source);
-        self.finish(SimpleCommand { words: vec![Word::text("[")], ..Default::default() });
-    }
-
-    fn for_each(&mut self, node: Node, source: Source) {
-        let name = node.child_by_field_name("variable").map_or("", |name| source.text(name));
+    fn for_each(&mut self, name: &str, words: &[WrittenWord], body: &List) {
         let mut values = Vec::new();
-        let mut body = None;
-        for child in named_children(node) {
-            match child.kind() {
-                "do_group" => body = Some(child),
-                "variable_name" => {}
-                _ => values.extend(self.words(child, source)),
-            }
+        for word in words {
+            values.extend(self.words(word));
         }
-        let Some(body) = body else { return };
         let known = values.iter().all(|value| value.unknown().next().is_none());
         if !known || values.is_empty() || self.passes + values.len() > PASSES_MAX {
-            values = vec![Word { pieces: vec![Piece::Unknown(Unknown::default())] }];
+            values = vec![Word { pieces: unknown() }];
         }
         self.passes += values.len();
         for value in values {
             let known = value.unknown().next().is_none();
-            self.state.variables.insert(name.to_owned(), known.then_some(value.pieces));
-            self.branched(|walker| walker.statement(body, source));
+            self.put(name.to_owned(), Some(known.then_some(value.pieces)));
+            self.branched(|walker| walker.list(body));
         }
     }
 
-    fn function(&mut self, node: Node, source: Source) {
-        let name = node.child_by_field_name("name").map_or("", |name| source.text(name)).to_owned();
+    fn function(&mut self, name: &str, body: &Rc<Command>) {
         let start = self.commands.len();
-        self.isolated(|walker| {
-            walker.branched(|walker| {
-                for child in named_children(node).into_iter().skip(1) {
-                    walker.statement(child, source);
-                }
-            });
-        });
-        self.functions.push((name, start..self.commands.len()));
+        self.isolated(|walker| walker.branched(|walker| walker.command(body)));
+        self.functions.push((name.to_owned(), start..self.commands.len()));
+        self.bodies.insert(name.to_owned(), Rc::clone(body));
     }
+}
+
+/// Says whether an option of `shopt` leaves alone how a script is read.
+fn is_harmless_option(name: &str) -> bool {
+    !matches!(name, "expand_aliases" | "extglob" | "compat31")
 }
 
 fn is_descriptor(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '-')
-}
-
-pub(super) fn is_name(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }

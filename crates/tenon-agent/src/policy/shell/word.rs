@@ -43,6 +43,17 @@ pub(crate) struct Unknown {
     pub(crate) inherited: Option<String>,
 }
 
+impl Piece {
+    /// Returns how much known text it has, in bytes; what is not text counts as one.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Piece::Text(text) | Piece::Glob(text) => text.len(),
+            Piece::Break => 0,
+            _ => 1,
+        }
+    }
+}
+
 impl Word {
     /// Returns a word of literal text.
     pub(crate) fn text(text: impl Into<String>) -> Word {
@@ -196,12 +207,19 @@ impl Word {
                 (_, piece) => pieces.push(piece),
             }
         }
+        // Alone it is the name of a builtin; a pattern needs its other bracket.
+        if let [Piece::Glob(text)] = pieces.as_slice()
+            && text == "["
+        {
+            pieces = vec![Piece::Text(text.clone())];
+        }
         Word { pieces }
     }
 }
 
-/// Makes words of raw pieces: expands braces, splits at breaks, joins neighbouring text.
-pub(crate) fn finish(pieces: Vec<Piece>, quoted: bool) -> Vec<Word> {
+/// Makes words of raw pieces: expands braces, splits at breaks, joins neighbouring text. A word
+/// that only splitting made empty is none.
+pub(crate) fn finish(pieces: Vec<Piece>) -> Vec<Word> {
     let split = pieces.contains(&Piece::Break);
     let mut expanded = Vec::new();
     if pieces.iter().any(|piece| matches!(piece, Piece::Brace('{'))) {
@@ -215,14 +233,21 @@ pub(crate) fn finish(pieces: Vec<Piece>, quoted: bool) -> Vec<Word> {
             words.push(Word { pieces: plain_braces(pieces) }.merged());
             continue;
         }
-        for part in pieces.split(|piece| *piece == Piece::Break) {
-            let word = Word { pieces: plain_braces(part.to_vec()) }.merged();
-            if quoted || !word.pieces.is_empty() {
-                words.push(word);
-            }
-        }
+        let parts = pieces.split(|piece| *piece == Piece::Break);
+        let parts = parts.map(|part| Word { pieces: plain_braces(part.to_vec()) }.merged());
+        words.extend(parts.filter(|word| !word.pieces.is_empty()));
     }
     words
+}
+
+/// Makes one word of raw pieces, as bash does where it neither splits nor expands braces.
+pub(crate) fn unsplit(pieces: Vec<Piece>) -> Word {
+    let text = |piece| match piece {
+        Piece::Brace(character) => Piece::Text(character.to_string()),
+        Piece::Break => Piece::Text(" ".to_owned()),
+        other => other,
+    };
+    Word { pieces: pieces.into_iter().map(text).collect() }.merged()
 }
 
 /// Turns unquoted text, as written, into pieces. `start` says that the word begins here, where
@@ -260,25 +285,6 @@ pub(crate) fn unquoted(text: &str, start: bool) -> Vec<Piece> {
     pieces
 }
 
-/// Turns the inside of double quotes, as written, into text.
-pub(crate) fn double_quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut characters = text.chars().peekable();
-    while let Some(character) = characters.next() {
-        match (character, characters.peek()) {
-            ('\\', Some('\n')) => {
-                characters.next();
-            }
-            ('\\', Some(&escaped)) if matches!(escaped, '$' | '`' | '"' | '\\') => {
-                out.push(escaped);
-                characters.next();
-            }
-            _ => out.push(character),
-        }
-    }
-    out
-}
-
 /// Turns the inside of `$'…'` into text; `None` if a quote ends it early, which is then not what
 /// the grammar took it for.
 pub(crate) fn dollar_quoted(text: &str) -> Option<String> {
@@ -294,10 +300,10 @@ pub(crate) fn dollar_quoted(text: &str) -> Option<String> {
             }
         }
         let number = |characters: &mut std::iter::Peekable<std::str::Chars>, radix, digits_max| {
-            let mut value = 0;
+            let mut value = 0u32;
             for _ in 0..digits_max {
                 let Some(digit) = characters.peek().and_then(|c| c.to_digit(radix)) else { break };
-                value = value * radix + digit;
+                value = value.wrapping_mul(radix).wrapping_add(digit);
                 characters.next();
             }
             char::from_u32(value)
@@ -313,8 +319,11 @@ pub(crate) fn dollar_quoted(text: &str) -> Option<String> {
             'e' | 'E' => '\u{1b}',
             'x' => number(&mut characters, 16, 2)?,
             'u' => number(&mut characters, 16, 4)?,
-            'U' => number(&mut characters, 16, 7)?,
-            'c' => char::from_u32(u32::from(characters.next()?) & 0x1f)?,
+            'U' => number(&mut characters, 16, 8)?,
+            'c' => {
+                let letter = characters.next().filter(char::is_ascii_alphabetic)?;
+                char::from_u32(u32::from(letter) & 0x1f)?
+            }
             first @ '0'..='7' => {
                 let mut value = first.to_digit(8)?;
                 for _ in 0..2 {
@@ -364,7 +373,17 @@ fn push_text(pieces: &mut Vec<Piece>, character: char) {
     }
 }
 
-fn plain_braces(pieces: Vec<Piece>) -> Vec<Piece> {
+fn plain_braces(mut pieces: Vec<Piece>) -> Vec<Piece> {
+    // `{1..3}` becomes several words of which nothing more is known.
+    let sequence = |part: &[Piece]| match part {
+        [Piece::Brace('{'), Piece::Text(text), Piece::Brace('}')] => text.contains(".."),
+        _ => false,
+    };
+    let mut at = 0;
+    while let Some(next) = pieces.windows(3).skip(at).position(sequence) {
+        at += next;
+        pieces.splice(at..at + 3, [Piece::Glob("{..}".to_owned())]);
+    }
     pieces
         .into_iter()
         .map(|piece| match piece {
@@ -445,16 +464,15 @@ mod tests {
             ("{,x}", " x"),
             ("\\{a,b\\}", "{a,b}"),
         ] {
-            let words: Vec<_> =
-                finish(unquoted(text, true), false).iter().map(Word::shown).collect();
+            let words: Vec<_> = finish(unquoted(text, true)).iter().map(Word::shown).collect();
             assert_eq!(words.join(" "), want, "{text}");
         }
     }
 
     #[test]
     fn a_flood_of_braces_is_bounded() {
-        assert!(finish(unquoted(&"{a,b}".repeat(100), true), false).len() <= 64);
-        assert!(finish(unquoted(&"{".repeat(2000), true), false).len() == 1);
+        assert!(finish(unquoted(&"{a,b}".repeat(100), true)).len() <= 64);
+        assert!(finish(unquoted(&"{".repeat(2000), true)).len() == 1);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::allow;
 
-const TEXT: &[&str] = &[
+pub(super) const TEXT: &[&str] = &[
     "echo \"rm -rf /\"",
     "echo 'rm -rf /'",
     "echo rm -rf /",
@@ -59,7 +59,7 @@ fn text_that_only_looks_dangerous_is_not() {
     allow(TEXT);
 }
 
-const ORDINARY: &[&str] = &[
+pub(super) const ORDINARY: &[&str] = &[
     "ls -la",
     "cargo test -p foo 2>&1 | grep -v \"warning: $FOO\" | tail -n 20",
     "cd src && cargo build --release",
@@ -136,6 +136,18 @@ const ORDINARY: &[&str] = &[
     "cat <<'EOF' > a.py && python3 a.py\nprint(\"`x` $(y)\")\nEOF",
     "cat <<A - <<B\n1\nA\n2\nB\nls",
     "检查 状态",
+    "echo ${x:=`echo a`}",
+    "echo $'a\\\\' ; rm x ; echo $'b'",
+    "cat <<< $ -f",
+    "for x in a; { :; }",
+    "case $1 in (a|b) ls;& c) ls;;& *) ls; esac",
+    "select x in a b; do echo $x; break; done",
+    "coproc X { cat; }",
+    "[[ $x == @(a|b)* && ! ( -f y || $z =~ ^(a b|c)+$ ) ]]",
+    "declare -A m=([a]=1 [\"b c\"]=2); echo \"${!m[@]}\"",
+    "if (a) then (b) fi",
+    "echo $(case x in a) ls;; esac)",
+    "x=$(cat <<'E'\n)(\nE\n)",
     "echo '中文 ü' | wc -c",
     "",
 ];

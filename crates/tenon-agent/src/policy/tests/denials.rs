@@ -2,7 +2,7 @@
 
 use super::deny;
 
-const SYSTEM: &[&str] = &[
+pub(super) const SYSTEM: &[&str] = &[
     "rm -rf /",
     "rm -r -f /",
     "rm -fr /",
@@ -186,6 +186,30 @@ const SYSTEM: &[&str] = &[
     "echo a > b; rm -rf /",
     "cd build; cd ../../../..; rm -rf *",
     "trap - EXIT; rm -rf /",
+    "{rm,-rf,/}",
+    "for x in a; { :; }; rm -rf /",
+    "for x in a; { rm -rf /; }",
+    "echo >&-; >&-rm -rf /",
+    "1000000000>x rm -rf /",
+    "$'\\U00000072m' -rf /",
+    "X=; $X rm -rf /",
+    "X=rm; Y=\"$X -rf /\"; Z=$Y; $Z",
+    "X=rm eval '$X -rf /'",
+    "X=rm sh -c '$X -rf /'",
+    "$SHELL -c 'rm -rf /'",
+    "f() { rm -rf \"$1\"; }; f /",
+    "f() { \"$@\"; }; f rm -rf /",
+    "f() { $X -rf /; }; X=rm f",
+    "cat <<E\nE\\\n\nE\nrm -rf /",
+    "cat <<A $(echo\n)\nrm\nA\nrm -rf /",
+    "echo `echo \\`rm -rf /\\``",
+    "((a); rm -rf /)",
+    "echo $((a); rm -rf /)",
+    "[[ a && $(rm -rf /) =~ (a b) ]]",
+    "coproc X { rm -rf /; }",
+    "a[$(rm -rf /)]=1",
+    "rm -rf /\necho 'open",
+    "echo )\nrm -rf /",
 ];
 
 #[test]
@@ -244,6 +268,7 @@ fn spec_25_what_destroys_the_machine_is_denied() {
             "{ echo x; } > /dev/sda",
             "while true; do echo; done > /dev/sda",
             "> /dev/sda",
+            "[ a > /dev/sda ]",
             "cd /dev && echo x > sda",
             "echo x | tee /dev/sda",
             "echo x | sudo tee -a /dev/sda",

@@ -159,6 +159,102 @@ fn spec_24_commands_that_need_a_terminal_are_known() {
 }
 
 #[test]
+fn a_long_pipeline_with_two_errors_is_read_to_its_end() {
+    let stages = "bal x | ".repeat(30);
+    let command =
+        format!("ec{stages}| {stages}bala x | {stages}bal : | {stages}bash*od -R\ns*V\\i\\\n");
+    assert_ne!(run(&command, &Rules::default(), Mode::Auto).verdict, Verdict::Allow);
+}
+
+fn check_repeated(bytes: usize, openings: &[&str]) {
+    for opening in openings {
+        let command = opening.repeat(bytes / opening.len());
+        run(&command, &Rules::default(), Mode::Auto);
+    }
+}
+
+#[test]
+fn a_megabyte_of_anything_that_opens_is_read_to_its_end() {
+    check_repeated(
+        1 << 20,
+        &[
+            "(",
+            "$(",
+            "`",
+            "{ ",
+            "if ",
+            "case x in a) ",
+            "\"$(",
+            "<<a ",
+            "| |",
+            "[[ ( ",
+            "$((",
+            "\n$((",
+            "{",
+            "x=$x$x;",
+        ],
+    );
+}
+
+#[test]
+fn whatever_is_repeated_is_read_to_its_end() {
+    check_repeated(
+        1 << 17,
+        &[
+            "((",
+            "\\`",
+            "${",
+            "${x:-",
+            "if a; then ",
+            "while ",
+            "\"",
+            "'",
+            "$'",
+            "<<a\n",
+            "<(",
+            "[[ ! ",
+            "! ",
+            "time ",
+            "coproc ",
+            "f() ",
+            "function f ",
+            "a=(",
+            "a[",
+            "$[",
+            "\\\n",
+            "#\n",
+            ";",
+            "&",
+            ")",
+            "\n)",
+            "\n(",
+            "\n'",
+            "\n\"",
+            "{a,",
+            "{a..",
+            "eval ",
+            "env ",
+            "for i in a b; do ",
+            "for ((;;)) ",
+            "a && ",
+            "$x",
+            "a ",
+            "~",
+            "*",
+            "(a)|",
+            "cd a;",
+            "find a -exec ",
+            "sh|",
+            "<(a)",
+            "x=a (a=b);",
+            "f() { f; f; }; f;",
+            "$(<<a\n",
+            "é",
+        ],
+    );
+}
+
+#[test]
 fn hostile_sizes_end_in_a_decision() {
     let nested = |open: &str, middle: &str, close: &str, depth: usize| {
         format!("{}{middle}{}", open.repeat(depth), close.repeat(depth))

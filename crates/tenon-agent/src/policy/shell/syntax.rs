@@ -1,0 +1,165 @@
+//! What a script says, as written: plain data between the reader and the walk.
+//!
+//! Only what the walk needs is kept. Nothing is expanded here.
+
+use std::cell::OnceCell;
+use std::rc::Rc;
+
+/// Commands in a row, ended by `;`, `&` or a new line.
+pub(super) type List = Vec<AndOr>;
+
+/// Commands joined by `|`.
+pub(super) type Pipeline = Vec<Command>;
+
+/// Pipelines joined by `&&` and `||`; there is at least one.
+#[derive(Debug)]
+pub(super) struct AndOr {
+    pub(super) pipelines: Vec<Pipeline>,
+    pub(super) background: bool,
+}
+
+/// A command with the redirects written at it.
+#[derive(Debug)]
+pub(super) struct Command {
+    pub(super) kind: Kind,
+    pub(super) redirects: Vec<WrittenRedirect>,
+}
+
+#[derive(Debug)]
+pub(super) enum Kind {
+    Simple(Simple),
+    Group(List),
+    Subshell(List),
+    /// `if`, `while`, `until`, `case`, `((…))`: what is expanded, and lists of which each may run.
+    Branches {
+        words: Vec<WrittenWord>,
+        lists: Vec<List>,
+    },
+    /// `for` and `select`.
+    For {
+        name: String,
+        words: Vec<WrittenWord>,
+        body: List,
+    },
+    /// `[[ … ]]`
+    Test(Vec<WrittenWord>),
+    Function {
+        name: String,
+        body: Rc<Command>,
+    },
+    Coprocess(Box<Command>),
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Simple {
+    /// Those before the first word.
+    pub(super) assignments: Vec<Assignment>,
+    pub(super) words: Vec<WrittenWord>,
+    /// The arguments of `export` and its like that are assignments.
+    pub(super) declared: Vec<Assignment>,
+}
+
+/// `name=value`, `name+=value`, `name[subscript]=value`.
+#[derive(Debug)]
+pub(super) struct Assignment {
+    pub(super) name: String,
+    pub(super) subscript: Option<Vec<Part>>,
+    pub(super) appends: bool,
+    pub(super) value: WrittenWord,
+}
+
+#[derive(Debug)]
+pub(super) struct WrittenRedirect {
+    pub(super) operator: Operator,
+    pub(super) target: Target,
+}
+
+/// The body of a here document, which comes later than the redirect.
+pub(super) type Document = Rc<OnceCell<WrittenWord>>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operator {
+    /// `<`
+    Read,
+    /// `>`, `>>`, `>|`, `<>`, `&>`, `&>>`
+    Write,
+    /// `>&`, which writes if its target is a file.
+    WriteOrCopy,
+    /// `<&`
+    Copy,
+    /// `<<<`, `<<`, `<<-`
+    Text,
+}
+
+#[derive(Debug)]
+pub(super) enum Target {
+    Word(WrittenWord),
+    Document(Document),
+}
+
+/// A word as written.
+#[derive(Debug, Default)]
+pub(super) struct WrittenWord {
+    pub(super) parts: Vec<Part>,
+}
+
+#[derive(Debug)]
+pub(super) enum Part {
+    /// Unquoted text with its backslashes.
+    Text(String),
+    /// Quoted text, quotes and backslashes applied.
+    Quoted(String),
+    /// `"…"`
+    Double(Vec<Part>),
+    /// `$name`
+    Variable(String),
+    /// `${…}`
+    Expansion(Expansion),
+    /// `$(…)`, `` `…` ``
+    Commands(List),
+    /// `<(…)`, `>(…)`
+    Process { list: List, writes: bool },
+    /// `$((…))`, a quoted text that is not known: only what is expanded in it matters.
+    Opaque(Vec<Part>),
+    /// `(…)` behind `name=`
+    Array(Vec<WrittenWord>),
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Expansion {
+    pub(super) name: String,
+    /// `${name}` and no more, or `${name:-…}` and its like with this operator.
+    pub(super) operator: Option<char>,
+    /// It is nothing that the value of `name` or a default could be.
+    pub(super) opaque: bool,
+    /// What is expanded within it.
+    pub(super) parts: Vec<Part>,
+}
+
+/// A script, read.
+#[derive(Debug)]
+pub(super) struct Script {
+    pub(super) list: List,
+    pub(super) doubt: Option<&'static str>,
+}
+
+impl WrittenWord {
+    /// Returns the word if nothing in it is quoted or expanded.
+    pub(super) fn plain(&self) -> Option<&str> {
+        match self.parts.as_slice() {
+            [Part::Text(text)] if !text.contains('\\') => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Says whether bash may take it for `{name}` before a redirect.
+    pub(super) fn may_name_descriptor(&self) -> bool {
+        matches!(self.parts.first(), Some(Part::Text(text)) if text.starts_with('{'))
+            && matches!(self.parts.last(), Some(Part::Text(text)) if text.ends_with('}'))
+    }
+
+    /// Says whether a part of it is in quotes, so that it is a word even if it is empty.
+    pub(super) fn is_quoted(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Quoted(_) | Part::Double(_)))
+    }
+}
