@@ -2,6 +2,7 @@
 
 mod benign;
 mod denials;
+mod oracle;
 mod properties;
 mod questions;
 mod shell;
