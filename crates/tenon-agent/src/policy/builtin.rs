@@ -41,6 +41,7 @@ impl Finding {
 /// Returns everything that the built-in rules say about a command line.
 pub(crate) fn findings(parsed: &Parsed, places: &Places) -> Vec<Finding> {
     let mut findings = Vec::new();
+    let saved = download::saved(parsed);
     for (index, command) in parsed.commands.iter().enumerate() {
         let found = [
             machine::judge(command),
@@ -48,7 +49,7 @@ pub(crate) fn findings(parsed: &Parsed, places: &Places) -> Vec<Finding> {
             removal::judge(command, places),
             git::judge(command),
             privilege(command),
-            download::judge(parsed, index),
+            download::judge(parsed, index, &saved),
             hidden(command),
         ];
         findings.extend(found.into_iter().flatten().map(|mut finding| {

@@ -23,8 +23,53 @@ const INTERPRETERS: &[&str] = &[
     "osascript",
 ];
 
+/// A file that a command puts there from the network.
+pub(super) struct Saved {
+    command: usize,
+    file: String,
+}
+
+/// Returns the files that the command line downloads, as far as their names are known.
+pub(super) fn saved(parsed: &Parsed) -> Vec<Saved> {
+    let mut saved = Vec::new();
+    for (index, command) in parsed.commands.iter().enumerate() {
+        if !command.program().is_some_and(|name| DOWNLOADERS.contains(&name)) {
+            continue;
+        }
+        let mut add = |file: &str| {
+            saved.push(Saved { command: index, file: plain(file).to_owned() });
+        };
+        let writes = |one: &&Redirect| one.kind == RedirectKind::Write;
+        let targets = command.redirects.iter().filter(writes).map(|one| &one.target);
+        // `-o` and `-O` name the file, and without them the address does: all words may be it.
+        for word in command.arguments().iter().chain(targets) {
+            let Some(text) = word.literal() else { continue };
+            add(text);
+            add(text.split_once('=').map_or(text, |(_, file)| file));
+            if let Some((_, name)) = text.rsplit_once('/') {
+                add(name);
+            }
+        }
+    }
+    saved
+}
+
+fn plain(file: &str) -> &str {
+    file.strip_prefix("./").unwrap_or(file)
+}
+
+/// Returns the file that a command runs.
+fn file_run(command: &SimpleCommand, interprets: bool) -> Option<&str> {
+    let first = command.words.first()?.literal()?;
+    let file = match interprets {
+        true => command.arguments().iter().find(|word| word.is_no_option())?.literal()?,
+        false => Some(first).filter(|name| name.contains('/'))?,
+    };
+    Some(plain(file))
+}
+
 /// Judges the command at `index`; the finding speaks of the download.
-pub(super) fn judge(parsed: &Parsed, index: usize) -> Option<Finding> {
+pub(super) fn judge(parsed: &Parsed, index: usize, saved: &[Saved]) -> Option<Finding> {
     let command = parsed.commands.get(index)?;
     let name = command.program();
     let shell = name.is_some_and(|name| launch::SHELLS.contains(&name));
@@ -41,6 +86,11 @@ pub(super) fn judge(parsed: &Parsed, index: usize) -> Option<Finding> {
         downloads.extend(upstream(parsed, index));
         let texts = |one: &&Redirect| matches!(one.kind, RedirectKind::Text | RedirectKind::Read);
         sources.extend(command.redirects.iter().filter(texts).flat_map(|one| one.target.unknown()));
+    }
+    let interprets = interpreter || matches!(name, Some("source" | "."));
+    if let Some(file) = file_run(command, interprets) {
+        let before = saved.iter().take_while(|one| one.command < index);
+        downloads.extend(before.filter(|one| one.file == file).map(|one| one.command));
     }
     for source in sources {
         for from in source.from.clone() {

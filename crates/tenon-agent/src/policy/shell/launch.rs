@@ -58,6 +58,11 @@ const LAUNCHERS: &[Launcher] = &[
         &["-u", "--user", "-g", "--group", "-h", "-p", "-C", "-r", "-t", "-D", "--chdir", "-R"],
         0,
     ),
+    launcher(
+        "systemd-run",
+        &["-u", "--unit", "-p", "--property", "-E", "--setenv", "--uid", "--gid", "--slice"],
+        0,
+    ),
     launcher("taskset", &[], 1),
     launcher("time", &["-f", "--format", "-o", "--output"], 0),
     launcher("timeout", &["-s", "--signal", "-k", "--kill-after"], 1),
@@ -95,6 +100,14 @@ pub(super) fn launched(command: &SimpleCommand, feed: &[SimpleCommand]) -> Vec<L
         },
         "find" => find(arguments),
         "git" => git_aliases(arguments),
+        "parallel" => parallel(arguments),
+        "script" => match arguments.iter().position(takes_command) {
+            Some(at) => {
+                arguments.get(at + 1).map_or_else(Vec::new, |word| script(word.clone(), false))
+            }
+            None => Vec::new(),
+        },
+        "source" | "." if arguments.first().is_some_and(is_output) => vec![Launched::Unknown],
         "xargs" => xargs(arguments, feed),
         "su" | "runuser" => match valued(arguments, &["-c", "--command"]) {
             Some(word) => script(word, false),
@@ -238,6 +251,9 @@ fn of_shell(command: &SimpleCommand, feed: &[SimpleCommand]) -> Vec<Launched> {
         }
         let valued = word.literal().is_some_and(|text| SHELL_VALUED.contains(&text));
         rest = after.get(usize::from(valued)..).unwrap_or_default();
+    }
+    if rest.first().is_some_and(is_output) {
+        return vec![Launched::Unknown];
     }
     if !reads_program(command) {
         return Vec::new();
@@ -425,6 +441,40 @@ fn xargs(arguments: &[Word], feed: &[SimpleCommand]) -> Vec<Launched> {
                 words.push(found.clone());
             }
             Launched::Command(SimpleCommand { words, ..Default::default() })
+        })
+        .collect()
+}
+
+/// Says whether a word is `<(…)`, the output of commands as a file.
+fn is_output(word: &Word) -> bool {
+    matches!(word.pieces.as_slice(), [Piece::Unknown(unknown)] if !unknown.from.is_empty())
+}
+
+/// `script -c COMMAND`, also in a row as in `-qc`.
+fn takes_command(word: &Word) -> bool {
+    let text = word.prefix();
+    text == "--command" || text.starts_with('-') && !text.starts_with("--") && text.ends_with('c')
+}
+
+/// `parallel COMMAND ::: ARGUMENT…`, which gives each line to a shell.
+fn parallel(arguments: &[Word]) -> Vec<Launched> {
+    const VALUED: &[&str] = &["-j", "--jobs", "-n", "-N", "--max-args", "-a", "-S", "--timeout"];
+    let is_mark = |word: &Word| word.prefix().starts_with(":::");
+    let rest = skip_options(arguments, VALUED);
+    let mark = rest.iter().position(is_mark).unwrap_or(rest.len());
+    let (line, values) = rest.split_at(mark);
+    let mut values: Vec<_> = values.iter().filter(|word| !is_mark(word)).cloned().collect();
+    if values.is_empty() || values.len() > STARTS_MAX {
+        values = vec![Word { pieces: vec![Piece::Unknown(Unknown::default())] }];
+    }
+    let line = join(line);
+    values
+        .iter()
+        .flat_map(|value| {
+            let replaced = line.replaced("{}", value);
+            let words =
+                if replaced == line { vec![line.clone(), value.clone()] } else { vec![replaced] };
+            script(join(words.as_slice()), false)
         })
         .collect()
 }

@@ -90,9 +90,8 @@ impl Walker {
         if text.len() > SCRIPT_BYTES_MAX || self.scripts >= SCRIPTS_MAX {
             return self.doubt("it is too long or has too many scripts within scripts");
         }
-        // bash stops reading at the first, and marks quotes of its own with the others.
-        if text.contains(['\0', '\u{1}', '\u{7f}']) {
-            return self.doubt("it has a control character that bash does not take as text");
+        if text.contains('\0') {
+            return self.doubt("it has a NUL character, where bash stops reading");
         }
         let script = reader::read(text, self.nesting);
         if let Some(doubt) = script.doubt {

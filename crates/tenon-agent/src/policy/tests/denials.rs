@@ -209,6 +209,11 @@ pub(super) const SYSTEM: &[&str] = &[
     "coproc X { rm -rf /; }",
     "a[$(rm -rf /)]=1",
     "rm -rf /\necho 'open",
+    "script -c 'rm -rf /'",
+    "script -qc 'rm -rf /' /dev/null",
+    "parallel rm -rf ::: a /",
+    "parallel 'rm -rf {}' ::: /",
+    "systemd-run --user -p x=y rm -rf /",
     "echo )\nrm -rf /",
 ];
 
