@@ -26,29 +26,40 @@ pub(super) fn confine(confinement: &Confinement) -> Result<(), Refused> {
 
 /// Empties every set of capabilities, so that root is a user like others.
 pub(super) fn drop_capabilities(confinement: &Confinement) -> Result<(), Refused> {
-    if !matches!(confinement, Confinement::Walls(_)) {
-        return Ok(());
-    }
+    let Confinement::Walls(walls) = confinement else { return Ok(()) };
     let refused = |errno| Wall::Capabilities.refused(errno);
     let now = rustix::thread::capabilities(None).map_err(refused)?;
     if now.permitted.is_empty() && !rustix::process::geteuid().is_root() {
         // An ordinary user: no_new_privs keeps it so.
         return Ok(());
     }
-    // An executed program of root's gets what this set has.
-    for number in 0..u64::BITS {
-        let Some(one) = CapabilitySet::from_bits(1 << number) else { break };
-        match rustix::thread::remove_capability_from_bounding_set(one) {
-            Ok(()) => {}
-            // Past the last that this kernel knows.
-            Err(Errno::INVAL) => break,
-            Err(errno) => return Err(refused(errno)),
+    if walls.inside.is_none() {
+        drop_capabilities_of_programs().map_err(refused)?;
+    }
+    for capability in [CapabilitySet::CHOWN, CapabilitySet::SYS_ADMIN] {
+        if rustix::thread::capability_is_in_bounding_set(capability).map_err(refused)? {
+            return Err(refused(Errno::PERM));
         }
     }
     rustix::thread::clear_ambient_capability_set().map_err(refused)?;
     let none = CapabilitySet::empty();
     let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
     rustix::thread::set_capabilities(None, sets).map_err(refused)
+}
+
+/// Empties the set of capabilities that a program of root's gets when it is executed. What this
+/// process has, it keeps; the warm helper does it once, for all calls.
+pub(super) fn drop_capabilities_of_programs() -> Result<(), Errno> {
+    for number in 0..u64::BITS {
+        let Some(one) = CapabilitySet::from_bits(1 << number) else { break };
+        match rustix::thread::remove_capability_from_bounding_set(one) {
+            Ok(()) => {}
+            // Past the last that this kernel knows.
+            Err(Errno::INVAL) => break,
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(())
 }
 
 fn errno_of(error: &std::io::Error) -> Errno {

@@ -21,6 +21,7 @@ use super::helper::report_of;
 use super::layout::{EMPTY_FILE, EMPTY_FOLDER, open_plain};
 use super::limits::{resident_bytes, set_processes, write_file};
 use super::namespace::{Deep, Tree, set_attributes};
+use super::pass::receive_with;
 use super::process_tree::{Left, reap, signal_descendants};
 use super::request::{Confinement, Inside, Refused, Report, Request, STOP, Wall};
 use super::shell::start_shell;
@@ -30,11 +31,9 @@ use crate::workspace::PROTECTED_NAMES;
 /// Between two looks at how much memory a command has.
 const MEMORY_EVERY: Duration = Duration::from_millis(100);
 
-/// What only root may read in /proc, and what acts when it is written. Everything there is
-/// read-only besides; this is for what reading gives away.
-const PROC_MASKS: [&str; 12] = [
-    "kcore",
-    "kmsg",
+/// What only root may read in /proc. Everything there is read-only besides, and kcore, kmsg and the
+/// like open for nobody without capabilities.
+const PROC_MASKS: [&str; 8] = [
     "kpagecount",
     "kpageflags",
     "kpagecgroup",
@@ -42,21 +41,29 @@ const PROC_MASKS: [&str; 12] = [
     "timer_list",
     "slabinfo",
     "vmallocinfo",
-    "sysrq-trigger",
     "bus",
-    "irq",
 ];
 
 /// How far folders of submodules are looked through (`modules/a/modules/b`, `modules/a/b/c`).
 const MODULES_DEPTH_MAX: usize = 5;
 
-/// Never returns. `out` and `error` become the command's.
-pub(super) fn run(control: Control, out: &OwnedFd, error: &OwnedFd) -> ! {
-    replace(out, 1);
-    replace(error, 2);
+/// Never returns. Makes what every call has, waits for one on `channel`, and runs it.
+pub(super) fn run(channel: &OwnedFd, processes_max: u64) -> ! {
     // Sockets of other calls, and the warm helper's own.
-    close_all_but(&mut [control.0.as_raw_fd()]);
+    close_all_but(&mut [channel.as_raw_fd()]);
     let _ = rustix::thread::set_name(c"tenon-init");
+    let made = make_proc(processes_max);
+    let mut byte = [0];
+    let Ok((1, handles)) = receive_with(channel, &mut byte) else { exit(0) };
+    let Ok([control, out, error]) = <[OwnedFd; 3]>::try_from(handles) else { exit(1) };
+    let control = Control(control);
+    replace(&out, 1);
+    replace(&error, 2);
+    close_all_but(&mut [control.0.as_raw_fd()]);
+    if let Err(errno) = made {
+        control.report(Report::Refused(Wall::Proc.refused(errno)));
+        exit(1);
+    }
     let started = Signals::open().and_then(|signals| Ok((signals, control.read()?)));
     let (signals, request): (Signals, Request) = match started {
         Ok(started) => started,
@@ -64,7 +71,7 @@ pub(super) fn run(control: Control, out: &OwnedFd, error: &OwnedFd) -> ! {
     };
     let Confinement::Walls(walls) = &request.confinement else { control.fail(Errno::INVAL) };
     let Some(inside) = &walls.inside else { control.fail(Errno::INVAL) };
-    if let Err(refused) = enter(inside, &request) {
+    if let Err(refused) = enter(inside) {
         control.report(Report::Refused(refused));
         exit(1);
     }
@@ -140,9 +147,8 @@ fn end(control: &Control, shell: Pid) -> ! {
     exit(0);
 }
 
-/// Everything that is this call's own, from `/proc` to the user.
-fn enter(inside: &Inside, request: &Request) -> Result<(), Refused> {
-    make_proc(request).map_err(|errno| Wall::Proc.refused(errno))?;
+/// Everything that is this call's own.
+fn enter(inside: &Inside) -> Result<(), Refused> {
     protect(inside).map_err(|errno| Wall::Protected.refused(errno))?;
     become_user(inside).map_err(|errno| Wall::Ids.refused(errno))?;
     let own = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
@@ -151,12 +157,10 @@ fn enter(inside: &Inside, request: &Request) -> Result<(), Refused> {
     own.map_err(|errno| Wall::Ids.refused(errno))
 }
 
-fn make_proc(request: &Request) -> Result<(), Errno> {
+fn make_proc(processes_max: u64) -> Result<(), Errno> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount(c"proc", c"/proc", c"proc", flags, None)?;
-    if let Some(limits) = &request.limits {
-        set_processes(limits)?;
-    }
+    set_processes(processes_max)?;
     // Where memory runs out, the kernel ends a command before the agent. Raising needs no right.
     let _ = write_file("/proc/self/oom_score_adj", b"500");
     // Nobody but root can read what the masks are for.

@@ -37,6 +37,8 @@ pub(crate) struct Layout {
     pub(crate) owner: Owner,
     /// For /dev/shm.
     pub(crate) temporary_bytes_max: u64,
+    /// Of each call.
+    pub(crate) processes_max: u64,
     pub(crate) own_network: bool,
     /// Whether a socket for the proxy is wanted.
     pub(crate) listen: bool,
@@ -255,6 +257,7 @@ impl Sendable for Layout {
         writer.number(u64::from(self.owner.user));
         writer.number(u64::from(self.owner.group));
         writer.number(self.temporary_bytes_max);
+        writer.number(self.processes_max);
         writer.flag(self.own_network);
         writer.flag(self.listen);
     }
@@ -283,6 +286,7 @@ impl Readable for Layout {
                 group: u32::try_from(reader.number()?).ok()?,
             },
             temporary_bytes_max: reader.number()?,
+            processes_max: reader.number()?,
             own_network: reader.flag()?,
             listen: reader.flag()?,
         })
@@ -306,6 +310,7 @@ mod tests {
             steps: steps.to_vec(),
             owner: Owner { user: 1, group: u32::MAX },
             temporary_bytes_max: 7,
+            processes_max: 9,
             own_network: true,
             listen: false,
         };

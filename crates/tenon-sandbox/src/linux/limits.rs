@@ -39,12 +39,12 @@ fn lower(resource: Resource, value: u64) -> Result<(), Errno> {
 
 /// In a namespace of its own, `/proc` mounted and still writable: at most so many processes.
 /// Returns whether the kernel can.
-pub(super) fn set_processes(limits: &Limits) -> Result<bool, Errno> {
+pub(super) fn set_processes(processes_max: u64) -> Result<bool, Errno> {
     let release = rustix::system::uname();
     if !has_own_pid_max(&release.release().to_string_lossy()) {
         return Ok(false);
     }
-    let value = limits.processes_max.saturating_add(PID_MAX_MIN).to_string();
+    let value = processes_max.saturating_add(PID_MAX_MIN).to_string();
     write_file("/proc/sys/kernel/pid_max", value.as_bytes())?;
     Ok(true)
 }

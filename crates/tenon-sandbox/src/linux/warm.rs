@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrV4, SocketFlags, SocketType};
 use rustix::process::{Pid, WaitOptions, wait};
 
+use super::confine::drop_capabilities_of_programs;
 use super::control::{Control, Signals, close_outputs, exit, reset_signals};
 use super::inside;
 use super::layout::{self, Layout};
@@ -21,6 +22,12 @@ use super::request::{Refused, Report, Wall};
 
 /// Connections to the proxy that wait to be taken.
 const BACKLOG: i32 = 128;
+
+/// A child in namespaces of its own that waits for a call, so that no call waits for namespaces.
+struct Spare {
+    init: Pid,
+    channel: OwnedFd,
+}
 
 /// A call that runs: the first process of its namespace, and the socket that must stay open until
 /// the kernel has ended all of them.
@@ -57,7 +64,7 @@ pub(super) fn serve() -> ! {
             exit(1);
         }
     }
-    take_calls(&control, &signals)
+    take_calls(&control, &signals, &layout)
 }
 
 fn make_walls(control: &Control, layout: &Layout) -> Result<Option<OwnedFd>, Refused> {
@@ -70,6 +77,7 @@ fn make_walls(control: &Control, layout: &Layout) -> Result<Option<OwnedFd>, Ref
         _ => return Err(Wall::IdMap.refused(Errno::PERM)),
     }
     layout::build(layout)?;
+    drop_capabilities_of_programs().map_err(|errno| Wall::Capabilities.refused(errno))?;
     if !layout.own_network {
         return Ok(None);
     }
@@ -88,9 +96,14 @@ fn listen() -> Result<OwnedFd, Errno> {
     Ok(socket)
 }
 
-fn take_calls(control: &Control, signals: &Signals) -> ! {
+fn take_calls(control: &Control, signals: &Signals, layout: &Layout) -> ! {
     let mut calls: Vec<Call> = Vec::new();
+    let mut spare: Option<Spare> = None;
     loop {
+        if spare.is_none() {
+            // Where there is none, the call tells why.
+            spare = make_spare(layout).ok();
+        }
         let mut handles =
             [PollFd::new(&control.0, PollFlags::IN), PollFd::new(&signals.0, PollFlags::IN)];
         let _ = poll(&mut handles, None);
@@ -102,15 +115,25 @@ fn take_calls(control: &Control, signals: &Signals) -> ! {
             while let Ok(Some((pid, _))) = wait(WaitOptions::NOHANG) {
                 // The last end of its socket: the agent sees that everything is gone.
                 calls.retain(|call| call.init != pid);
+                spare = spare.filter(|spare| spare.init != pid);
             }
         }
         if asked {
-            calls.extend(take_call(control));
+            calls.extend(take_call(control, spare.take(), layout));
         }
     }
 }
 
-fn take_call(control: &Control) -> Option<Call> {
+fn make_spare(layout: &Layout) -> Result<Spare, Errno> {
+    let (family, kind) = (AddressFamily::UNIX, SocketType::STREAM);
+    let (channel, theirs) = rustix::net::socketpair(family, kind, SocketFlags::CLOEXEC, None)?;
+    match clone_inside()? {
+        None => inside::run(&theirs, layout.processes_max),
+        Some(init) => Ok(Spare { init, channel }),
+    }
+}
+
+fn take_call(control: &Control, spare: Option<Spare>, layout: &Layout) -> Option<Call> {
     let mut byte = [0];
     let handles = match receive_with(&control.0, &mut byte) {
         Ok((1, handles)) => handles,
@@ -118,12 +141,16 @@ fn take_call(control: &Control) -> Option<Call> {
         _ => exit(0),
     };
     let [call, out, error] = <[OwnedFd; 3]>::try_from(handles).ok()?;
-    let call = Control(call);
-    match clone_inside() {
-        Ok(None) => inside::run(call, &out, &error),
-        Ok(Some(init)) => Some(Call { init, _control: call.0 }),
+    let given = [call.as_fd(), out.as_fd(), error.as_fd()];
+    let give = |spare: Spare| send_with(&spare.channel, b"C", &given).map(|()| spare.init);
+    let init = match spare.map_or(Err(Errno::PIPE), give) {
+        Ok(init) => Ok(init),
+        Err(_) => make_spare(layout).and_then(give),
+    };
+    match init {
+        Ok(init) => Some(Call { init, _control: call }),
         Err(errno) => {
-            call.report(Report::Refused(Wall::Namespaces.refused(errno)));
+            Control(call).report(Report::Refused(Wall::Namespaces.refused(errno)));
             None
         }
     }

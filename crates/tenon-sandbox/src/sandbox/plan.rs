@@ -230,6 +230,7 @@ pub(super) fn plan(
             steps,
             owner: owner(settings),
             temporary_bytes_max: bytes_max,
+            processes_max: limits.processes_max,
             own_network: profile.network != Network::On,
             listen: profile.network == Network::Proxied,
         },
