@@ -310,3 +310,27 @@ fn a_mount_inside_the_workspace_is_read_only() {
         .status();
     assert!(status.unwrap().success());
 }
+
+#[test]
+fn a_toolchain_in_the_home_builds_a_program() {
+    let Some(home) = std::env::home_dir().filter(|home| home.join(".cargo/bin/cargo").exists())
+    else {
+        return println!("skipped: no cargo in the home");
+    };
+    let place = Place::with(|settings| settings.home = Some(home.clone()));
+    let script = "cargo init -q --vcs none --name built . && cargo build -q --offline && \
+                  cargo run -q --offline; touch $HOME/.cargo/x && echo BROKEN";
+    let mut command = place.command(script);
+    let bin = home.join(".cargo/bin").display().to_string();
+    for (name, value) in &mut command.environment {
+        if name == "PATH" {
+            *value = format!("{bin}:/usr/local/bin:/usr/bin:/bin").into();
+        } else if name == "HOME" {
+            *value = home.clone().into();
+        }
+    }
+    command.environment.retain(|(name, _)| !name.to_string_lossy().starts_with("CARGO_"));
+    let said = printed(&place.try_command(command).unwrap());
+    assert!(said.starts_with("Hello, world!\n") && !said.contains("BROKEN"), "{said}");
+    assert!(place.root().join("target/debug/built").exists());
+}
