@@ -39,8 +39,8 @@ pub struct Limits {
     /// Processes and threads at the same time, in tier A: of one command where the kernel counts
     /// them for each pid namespace (Linux 6.14), else of the session, and not for root.
     pub processes_max: u64,
-    /// Memory of all processes together, in bytes. Looked at every 100 ms; a command over it is
-    /// ended.
+    /// Memory of all processes together, in bytes. Looked at every 100 ms (500 ms in tier C); a
+    /// command over it is ended.
     pub memory_bytes_max: u64,
     /// Size of any one file that is written, in bytes.
     pub file_bytes_max: u64,

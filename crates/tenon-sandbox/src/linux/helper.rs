@@ -22,6 +22,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitStatus};
 
 use super::control::{Control, Signals, close_outputs, exit, reset_signals, wait_for};
+use super::limits::MemoryWatch;
 use super::process_tree::{Left, end_descendants, reap, signal_descendants};
 use super::request::{Report, Request, STOP};
 use super::shell::start_shell;
@@ -35,6 +36,10 @@ const NAME: &CStr = c"tenon-helper";
 
 /// The argument that makes it the one that holds the namespaces.
 pub(crate) const WARM: &str = "warm";
+
+/// Between two looks at how much memory a command has, where the processes of the whole machine
+/// must be looked through for its own.
+const MEMORY_EVERY: Duration = Duration::from_millis(500);
 
 type StartFunction = extern "C" fn(c_int, *const *const c_char, *const *const c_char);
 
@@ -142,9 +147,11 @@ fn keep(control: &Control, signals: &Signals, request: &Request, watcher: Pid) -
             control.report(report_of(status));
         }
     };
+    let mut memory = MemoryWatch::new(request.limits.as_ref(), MEMORY_EVERY);
     let mut kill_at: Option<Instant> = None;
     loop {
-        let woken = wait_for(control, PollFlags::IN | PollFlags::RDHUP, signals, kill_at);
+        let until = memory.wake_at(kill_at);
+        let woken = wait_for(control, PollFlags::IN | PollFlags::RDHUP, signals, until);
         let asked_to_end = signals.take();
         if reap(&mut reaped) == Left::None || asked_to_end || woken.control_closed {
             break;
@@ -160,8 +167,13 @@ fn keep(control: &Control, signals: &Signals, request: &Request, watcher: Pid) -
             // A stopped process takes the signal only when it goes on.
             signal_descendants(keeper, Signal::CONT);
         }
+        let now = Instant::now();
+        if memory.is_exceeded(now) {
+            control.report(Report::MemoryExceeded);
+            break;
+        }
         // Without a request to end, the command ends with its shell.
-        let time_is_up = kill_at.is_some_and(|kill_at| Instant::now() >= kill_at);
+        let time_is_up = kill_at.is_some_and(|kill_at| now >= kill_at);
         if time_is_up || kill_at.is_none() && shell_ended.get() {
             break;
         }

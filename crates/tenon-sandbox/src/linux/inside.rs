@@ -19,7 +19,7 @@ use super::control::{
 };
 use super::helper::report_of;
 use super::layout::{EMPTY_FILE, EMPTY_FOLDER, open_plain};
-use super::limits::{resident_bytes, set_processes, write_file};
+use super::limits::{MemoryWatch, set_processes, write_file};
 use super::namespace::{Deep, Tree, set_attributes};
 use super::pass::receive_with;
 use super::process_tree::{Left, reap, signal_descendants};
@@ -90,13 +90,12 @@ pub(super) fn run(channel: &OwnedFd, processes_max: u64) -> ! {
 }
 
 fn attend(control: &Control, signals: &Signals, request: &Request, shell: Pid) -> ! {
-    let memory_max = request.limits.map_or(u64::MAX, |limits| limits.memory_bytes_max);
+    let mut memory = MemoryWatch::new(request.limits.as_ref(), MEMORY_EVERY);
     let mut kill_at: Option<Instant> = None;
-    let mut look_at = Instant::now() + MEMORY_EVERY;
     let mut exited = false;
     loop {
-        let until = kill_at.map_or(look_at, |kill_at| kill_at.min(look_at));
-        let woken = wait_for(control, PollFlags::IN | PollFlags::RDHUP, signals, Some(until));
+        let until = memory.wake_at(kill_at);
+        let woken = wait_for(control, PollFlags::IN | PollFlags::RDHUP, signals, until);
         signals.take();
         let left = reap(&mut |pid, status| {
             if pid == shell {
@@ -121,12 +120,9 @@ fn attend(control: &Control, signals: &Signals, request: &Request, shell: Pid) -
             // A stopped process takes the signal only when it goes on.
             signal_descendants(me, Signal::CONT);
         }
-        if now >= look_at {
-            look_at = now + MEMORY_EVERY;
-            if resident_bytes() > memory_max {
-                control.report(Report::MemoryExceeded);
-                end(control, shell);
-            }
+        if memory.is_exceeded(now) {
+            control.report(Report::MemoryExceeded);
+            end(control, shell);
         }
     }
 }

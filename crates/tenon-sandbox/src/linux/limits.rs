@@ -1,14 +1,15 @@
-//! What a command may use: the kernel's limits of a process, and a watch on memory for the whole
-//! namespace.
+//! What a command may use: the kernel's limits of a process, and a watch on the memory of all of
+//! them together.
 //!
 //! RLIMIT_AS is not used: it counts reserved addresses and breaks node, go and java.
 
-use std::path::Path;
+use std::time::{Duration, Instant};
 
-use rustix::fs::{Dir, Mode, OFlags};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use rustix::process::{Resource, Rlimit};
+use rustix::process::{Pid, Resource, Rlimit};
 
+use super::process_tree::descendants;
 use crate::profile::Limits;
 
 /// The lowest `pid_max` that the kernel takes (RESERVED_PIDS + 1).
@@ -62,29 +63,49 @@ pub(super) fn write_file(path: &str, bytes: &[u8]) -> Result<(), Errno> {
     rustix::io::write(&file, bytes).map(drop)
 }
 
-/// Returns how much memory of their own the processes below this one have, in bytes, by the
-/// `/proc` of this namespace. What several share after a fork counts for each.
-pub(super) fn resident_bytes() -> u64 {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let Ok(folder) = rustix::fs::open(Path::new("/proc"), flags, Mode::empty()) else { return 0 };
-    let Ok(entries) = Dir::read_from(&folder) else { return 0 };
-    let page = u64::try_from(rustix::param::page_size()).unwrap_or(4096);
-    let mut pages = 0;
-    for entry in entries.flatten() {
-        let Ok(pid) = entry.file_name().to_str().unwrap_or_default().parse::<u32>() else {
-            continue;
-        };
-        if pid == 1 {
-            continue;
-        }
-        let name = format!("{pid}/statm");
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        let Ok(file) = rustix::fs::openat(&folder, &*name, flags, Mode::empty()) else { continue };
-        let mut buffer = [0_u8; 256];
-        let Ok(length) = rustix::io::read(&file, &mut buffer) else { continue };
-        pages += own_pages(buffer.get(..length).unwrap_or_default()).unwrap_or(0);
+/// Looks from time to time how much memory everything has that came from this process.
+pub(super) struct MemoryWatch {
+    bytes_max: u64,
+    every: Duration,
+    next: Option<Instant>,
+}
+
+impl MemoryWatch {
+    /// Looks `every` so often, if there is a limit.
+    pub(super) fn new(limits: Option<&Limits>, every: Duration) -> Self {
+        let next = limits.map(|_| Instant::now() + every);
+        Self { bytes_max: limits.map_or(u64::MAX, |limits| limits.memory_bytes_max), every, next }
     }
-    pages.saturating_mul(page)
+
+    /// Returns when to wake up: at the next look, or at `other` if that comes before.
+    pub(super) fn wake_at(&self, other: Option<Instant>) -> Option<Instant> {
+        self.next.into_iter().chain(other).min()
+    }
+
+    /// Looks if it is time to, and says whether it is too much.
+    pub(super) fn is_exceeded(&mut self, now: Instant) -> bool {
+        if self.next.is_none_or(|next| now < next) {
+            return false;
+        }
+        self.next = Some(now + self.every);
+        resident_bytes() > self.bytes_max
+    }
+}
+
+/// Returns how much memory of their own the processes that came from this one have. What several
+/// share after a fork counts for each.
+fn resident_bytes() -> u64 {
+    let page = u64::try_from(rustix::param::page_size()).unwrap_or(4096);
+    let own = |pid: Pid| {
+        let name = format!("/proc/{}/statm", pid.as_raw_nonzero());
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let file = rustix::fs::open(name, flags, Mode::empty()).ok()?;
+        let mut buffer = [0_u8; 256];
+        let length = rustix::io::read(&file, &mut buffer).ok()?;
+        own_pages(buffer.get(..length)?)
+    };
+    let pids = descendants(rustix::process::getpid());
+    pids.into_iter().filter_map(own).sum::<u64>().saturating_mul(page)
 }
 
 /// Reads resident minus shared pages out of `/proc/PID/statm`.

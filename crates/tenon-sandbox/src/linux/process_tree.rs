@@ -99,7 +99,8 @@ pub(crate) fn reap(reaped: &mut impl FnMut(Pid, WaitStatus)) -> Left {
     }
 }
 
-fn descendants(ancestor: Pid) -> Vec<Pid> {
+/// Returns everything that came from the process `ancestor`, without itself.
+pub(super) fn descendants(ancestor: Pid) -> Vec<Pid> {
     let processes = processes();
     let mut family = HashSet::from([ancestor.as_raw_nonzero().get()]);
     let mut found = Vec::new();

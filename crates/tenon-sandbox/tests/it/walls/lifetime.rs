@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use tenon_sandbox::{CommandError, Exit, LimitReached, Limits};
+use tenon_sandbox::{CommandError, Exit, LimitReached, Limits, Tier, Wanted};
 use tokio_util::sync::CancellationToken;
 
 use super::{Place, as_ordinary_user, printed};
@@ -235,7 +235,16 @@ fn a_fork_bomb_is_contained() {
 
 #[test]
 fn a_command_that_takes_too_much_memory_is_ended_and_told_so() {
-    let place = limited(|limits| limits.memory_bytes_max = 200 << 20);
+    for tier in [Tier::A, Tier::C] {
+        check_memory(tier);
+    }
+}
+
+fn check_memory(tier: Tier) {
+    let place = Place::with(|settings| {
+        settings.wanted = Wanted::Exactly(tier);
+        settings.limits.memory_bytes_max = 200 << 20;
+    });
     let script = "head -c 2000000000 /dev/zero | tail; sleep 1000";
     let output = place.try_run(script).unwrap();
     assert_eq!(output.limit, Some(LimitReached::Memory), "{output:?}");
