@@ -119,3 +119,14 @@ fn this_kernel_has_what_the_tests_need() {
     assert!(kernel.seccomp && kernel.mount_setattr && kernel.user_namespaces, "{kernel:?}");
     assert!(kernel.landlock_abi >= Some(3), "{kernel:?}");
 }
+
+#[test]
+fn a_running_command_may_move_between_threads() {
+    fn is_send<T: Send>(_: &T) {}
+    let place = Place::new();
+    let cancel = tokio_util::sync::CancellationToken::new();
+    let mut ignore = |_, _: &str| {};
+    is_send(&place.sandbox.run(place.command("true"), &cancel, &mut ignore));
+    is_send(&place.sandbox.tier());
+    is_send(&place.sandbox.proxy_listener());
+}
