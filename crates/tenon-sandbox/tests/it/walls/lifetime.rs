@@ -148,9 +148,12 @@ fn agent_that_runs_an_endless_confined_command() {
 fn killing_the_agent_ends_everything() {
     let mark = mark();
     let program = std::env::current_exe().unwrap();
+    // What is killed does not clean up.
+    let folder = tempfile::tempdir().unwrap();
     let mut agent = std::process::Command::new(program)
         .args(["--exact", "walls::lifetime::agent_that_runs_an_endless_confined_command"])
         .env("TENON_TEST_MARK", &mark)
+        .env("TMPDIR", folder.path())
         .stdout(std::process::Stdio::null())
         .spawn()
         .unwrap();
