@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     context::{Exchange, Reply, results_message, user_message},
+    deadline::Deadline,
     event::{EndReason, ModelEvent, TurnEvent},
     input::Prompt,
     layers::Dispatch,
@@ -59,14 +60,15 @@ impl Agent {
         cancel: &CancellationToken,
     ) -> Result<TurnOutcome, LogError> {
         let started = Instant::now();
-        let mut turn = Turn::new(self.limits);
+        let mut turn = Turn::new(self.limits, self.exchange.provider.abilities());
+        let time = Deadline::within(self.limits.time_max, cancel);
         let mut answer = String::new();
         self.open(&prompt.into())?;
         let reason = loop {
             match turn.next() {
-                Next::CallModel => answer = self.call_model(&mut turn, cancel).await?,
-                Next::RunCalls(calls) => self.run_calls(&mut turn, &calls, cancel).await?,
-                Next::Stop(reason) => break reason,
+                Next::CallModel => answer = self.call_model(&mut turn, &time.cancel).await?,
+                Next::RunCalls(calls) => self.run_calls(&mut turn, &calls, &time.cancel).await?,
+                Next::Stop(reason) => break time.explain(reason),
             }
         };
         let usage = turn.usage();
@@ -105,7 +107,7 @@ impl Agent {
     ) -> Result<String, LogError> {
         let show = |live| self.recorder.show(live);
         let Reply { message, stop, usage, duration_ms, error } =
-            self.exchange.run(&self.conversation, cancel, show).await;
+            self.exchange.run(&self.conversation, turn.reply_tokens_max(), cancel, show).await;
         let (calls, text) = (message.tool_calls().cloned().collect(), message.text());
         if !message.content.is_empty() {
             self.conversation.push(Arc::new(message.clone()));

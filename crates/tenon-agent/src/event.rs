@@ -390,6 +390,10 @@ pub enum EndReason {
     StepLimit,
     /// The turn's limit of tokens was reached.
     TokenLimit,
+    /// The turn's limit of money was reached.
+    CostLimit,
+    /// The turn's time was over.
+    TimeLimit,
     /// The person cancelled.
     Cancelled,
     /// The model repeated itself without getting anywhere.

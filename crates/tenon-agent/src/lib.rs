@@ -9,6 +9,7 @@
 
 mod agent;
 mod context;
+mod deadline;
 mod event;
 mod input;
 mod layers;

@@ -4,13 +4,13 @@
 //! `tenon run`. Flags of a session may stand before `run` or after it; before a subcommand that
 //! has no use for them they are an error, because every flag does something.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use clap::{Args as ArgumentGroup, Parser, ValueEnum, ValueHint};
 
 use crate::{
     commands::Subcommand,
-    config::{ModeName, SandboxName},
+    config::{self, ModeName, SandboxName},
 };
 
 /// The whole command line.
@@ -42,7 +42,7 @@ pub(crate) struct Args {
 }
 
 /// What a session is made of.
-#[derive(Debug, Clone, Default, PartialEq, Eq, ArgumentGroup)]
+#[derive(Debug, Clone, Default, PartialEq, ArgumentGroup)]
 pub(crate) struct SessionArgs {
     /// The model: PROVIDER/NAME, local, scripted:FILE, or a well-known name alone
     #[arg(long, value_name = "MODEL")]
@@ -67,6 +67,14 @@ pub(crate) struct SessionArgs {
     /// End each turn after this many tokens, in and out together
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_tokens: Option<u64>,
+
+    /// End each turn before it costs more, in US dollars
+    #[arg(long, value_name = "USD", value_parser = positive)]
+    pub(crate) max_cost: Option<f64>,
+
+    /// End each turn after this time: 90, 90s, 10m or 2h
+    #[arg(long, value_name = "TIME", value_parser = config::time)]
+    pub(crate) max_time: Option<Duration>,
 
     /// Change nothing, ask before each change and command, or ask only about what is risky
     #[arg(long, value_name = "MODE")]
@@ -131,6 +139,8 @@ impl SessionArgs {
             add_dir: other.add_dir,
             max_steps: self.max_steps.or(other.max_steps),
             max_tokens: self.max_tokens.or(other.max_tokens),
+            max_cost: self.max_cost.or(other.max_cost),
+            max_time: self.max_time.or(other.max_time),
             mode: self.mode.or(other.mode),
             sandbox: self.sandbox.or(other.sandbox),
             net: other.net,
@@ -149,6 +159,11 @@ impl OutputArgs {
             output_format: self.output_format.or(other.output_format),
         }
     }
+}
+
+fn positive(text: &str) -> Result<f64, &'static str> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
+    number.ok_or("a number above 0, such as 0.50")
 }
 
 #[cfg(test)]

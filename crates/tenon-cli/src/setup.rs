@@ -51,11 +51,16 @@ pub(crate) async fn ready(config: &Config, args: &SessionArgs) -> Result<AgentOp
         None => offer::choose(config).await?,
     };
     let provider = provider(config, chosen).await?;
+    let settings = &config.settings;
+    if settings.max_cost.is_some() && provider.abilities().price.is_none() {
+        let model = provider.model();
+        return Err(CliError::usage(format!("the price of {model} is not known"))
+            .with_hint("leave --max-cost out; --max-tokens and --max-time hold for every model"));
+    }
     let log = SessionLog::create(&config.folders.sessions())?;
     let workspace =
         workspace.with_spill(&config.folders.spill(log.id())).map_err(|error| no_folder(&error))?;
     let sandbox = walls::sandbox(config, &workspace, &config.folders.spill(log.id())).await?;
-    let settings = &config.settings;
     let mut notices = Vec::new();
     let instructions = config.instructions(&mut notices);
     say_notices(&notices);
@@ -72,6 +77,8 @@ pub(crate) async fn ready(config: &Config, args: &SessionArgs) -> Result<AgentOp
     options.limits = TurnLimits {
         steps_max: Some(settings.max_steps.get()),
         tokens_max: settings.max_tokens.map(|tokens| tokens.get()),
+        cost_max: settings.max_cost,
+        time_max: settings.max_time,
     };
     options.result_chars_max = settings.result_chars_max.get();
     options.instructions = instructions;

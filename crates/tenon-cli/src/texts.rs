@@ -85,11 +85,15 @@ texts! {
     EndOutputLimit: "The reply was cut by the output limit.", "回复因输出上限而被截断。";
     EndRefusal: "The model refused to go on.", "模型拒绝继续。";
     EndStepLimit: "The limit of steps was reached.", "已达到步数上限。";
+    EndCostLimit: "The limit of money was reached.", "已达到费用上限。";
+    EndTimeLimit: "The time was over.", "时间已用完。";
     EndTokenLimit: "The limit of tokens was reached.", "已达到词元上限。";
     EndCancelled: "The turn was cancelled.", "本轮已取消。";
     EndLoopGuard: "The model repeated the same calls without getting anywhere.", "模型一直重复相同的调用，没有进展。";
     HintOutputLimit: "ask it to go on, or to work in smaller pieces", "让它继续，或分成更小的步骤";
     HintStepLimit: "--max-steps N sets the limit", "用 --max-steps N 设置上限";
+    HintCostLimit: "--max-cost USD sets the limit", "用 --max-cost USD 设置上限";
+    HintTimeLimit: "--max-time TIME sets the limit", "用 --max-time TIME 设置上限";
     HintTokenLimit: "--max-tokens N sets the limit", "用 --max-tokens N 设置上限";
     HintLoopGuard: "say it in other words, or name the file or command that is meant", "换一种说法，或指明文件或命令";
     Stopping: "Stopping. Ctrl-C again leaves at once.", "正在停止。再按一次 Ctrl-C 立即退出。";

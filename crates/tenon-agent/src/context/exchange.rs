@@ -32,11 +32,12 @@ pub(crate) struct Reply {
 }
 
 impl Exchange {
-    /// Sends `conversation` and returns the reply; `show` gets it as it comes. A reply that was
+    /// Sends `conversation` and returns the reply, of at most so many tokens; `show` gets it as it comes. A reply that was
     /// cut short, by `cancel` or a failure, keeps its text and loses its calls.
     pub(crate) async fn run(
         &self,
         conversation: &Conversation,
+        output_tokens_max: u32,
         cancel: &CancellationToken,
         show: impl Fn(Live),
     ) -> Reply {
@@ -45,7 +46,7 @@ impl Exchange {
             system: Arc::clone(&self.system),
             tools: Arc::clone(&self.tools),
             conversation: conversation.clone(),
-            output_tokens_max: self.provider.abilities().output_tokens_max,
+            output_tokens_max,
         };
         let mut fold = Fold::default();
         let mut stream = self.provider.stream(request);

@@ -6,11 +6,14 @@
 mod guard;
 mod limits;
 
-use tenon_model::{StopReason, ToolCall, ToolCallFault, ToolResult, Usage};
+use tenon_model::{Abilities, Price, StopReason, ToolCall, ToolCallFault, ToolResult, Usage};
 
 pub use limits::TurnLimits;
 
-use self::guard::{Guard, Repetition};
+use self::{
+    guard::{Guard, Repetition},
+    limits::Spent,
+};
 use crate::event::EndReason;
 
 /// Replies in a row that may end in the middle of a call before the turn stops: the model gets
@@ -32,21 +35,24 @@ pub(crate) enum Next {
 #[derive(Debug)]
 pub(crate) struct Turn {
     limits: TurnLimits,
+    price: Option<Price>,
+    /// The longest reply that the model can be asked for, in tokens.
+    reply_tokens_max: u32,
     next: Next,
-    steps: u32,
-    usage: Usage,
+    spent: Spent,
     cut_replies: u32,
     guard: Guard,
 }
 
 impl Turn {
     /// Returns a turn that has a prompt and has done nothing.
-    pub(crate) fn new(limits: TurnLimits) -> Self {
+    pub(crate) fn new(limits: TurnLimits, model: &Abilities) -> Self {
         Self {
             limits,
+            price: model.price,
+            reply_tokens_max: model.output_tokens_max,
             next: Next::CallModel,
-            steps: 0,
-            usage: Usage::default(),
+            spent: Spent::default(),
             cut_replies: 0,
             guard: Guard::default(),
         }
@@ -54,18 +60,26 @@ impl Turn {
 
     /// Returns what happens next. Asking twice gives the same answer.
     pub(crate) fn next(&self) -> Next {
-        if self.next == Next::CallModel
-            && let Some(reason) = self.limits.reached(self.steps, &self.usage)
-        {
-            return Next::Stop(reason);
+        match (&self.next, self.next_reply()) {
+            (Next::CallModel, Err(reason)) => Next::Stop(reason),
+            (next, _) => next.clone(),
         }
-        self.next.clone()
+    }
+
+    /// Returns how many tokens the next reply may have.
+    pub(crate) fn reply_tokens_max(&self) -> u32 {
+        self.next_reply().unwrap_or(self.reply_tokens_max)
+    }
+
+    fn next_reply(&self) -> Result<u32, EndReason> {
+        self.limits.next_reply(&self.spent, self.price.as_ref(), self.reply_tokens_max)
     }
 
     /// Takes in a reply: its calls, why it stopped and what it used.
     pub(crate) fn on_reply(&mut self, calls: Vec<ToolCall>, stop: StopReason, usage: &Usage) {
-        self.steps += 1;
-        self.usage += *usage;
+        self.spent.steps += 1;
+        self.spent.usage += *usage;
+        self.spent.last = *usage;
         let cut = calls.iter().any(|call| call.fault == Some(ToolCallFault::CutOff));
         self.cut_replies = if cut { self.cut_replies + 1 } else { 0 };
         self.next = if !calls.is_empty() {
@@ -107,12 +121,12 @@ impl Turn {
 
     /// Returns the model requests that were answered.
     pub(crate) fn steps(&self) -> u32 {
-        self.steps
+        self.spent.steps
     }
 
     /// Returns the tokens used so far.
     pub(crate) fn usage(&self) -> Usage {
-        self.usage
+        self.spent.usage
     }
 }
 
@@ -132,7 +146,7 @@ mod tests {
 
     #[test]
     fn spec_3_complete_calls_decide_not_the_stop_word() {
-        let mut turn = Turn::new(TurnLimits::default());
+        let mut turn = Turn::new(TurnLimits::default(), &Abilities::default());
         assert_eq!(turn.next(), Next::CallModel);
         turn.on_reply(vec![call("a")], StopReason::EndOfTurn, &Usage::default());
         assert_eq!(turn.next(), Next::RunCalls(vec![call("a")]));
@@ -149,7 +163,7 @@ mod tests {
             (StopReason::OutputLimit, EndReason::OutputLimit),
             (StopReason::Refusal, EndReason::Refusal),
         ] {
-            let mut turn = Turn::new(TurnLimits::default());
+            let mut turn = Turn::new(TurnLimits::default(), &Abilities::default());
             turn.on_reply(vec![], stop, &Usage::default());
             assert_eq!(turn.next(), Next::Stop(reason));
         }
@@ -157,7 +171,10 @@ mod tests {
 
     #[test]
     fn limits_end_a_turn_before_the_next_request_and_after_the_results() {
-        let mut turn = Turn::new(TurnLimits { steps_max: Some(1), ..TurnLimits::default() });
+        let mut turn = Turn::new(
+            TurnLimits { steps_max: Some(1), ..TurnLimits::default() },
+            &Abilities::default(),
+        );
         turn.on_reply(vec![call("a")], StopReason::ToolCalls, &Usage::default());
         assert!(matches!(turn.next(), Next::RunCalls(_)));
         turn.on_results(&[call("a")], &[result("a")]);
@@ -167,7 +184,7 @@ mod tests {
     #[test]
     fn replies_cut_in_the_middle_of_a_call_stop_after_three() {
         let cut = ToolCall { fault: Some(ToolCallFault::CutOff), ..call("a") };
-        let mut turn = Turn::new(TurnLimits::default());
+        let mut turn = Turn::new(TurnLimits::default(), &Abilities::default());
         for n in 1..=3 {
             turn.on_reply(vec![cut.clone()], StopReason::OutputLimit, &Usage::default());
             turn.on_results(&[call(&n.to_string())], &[result(&n.to_string())]);

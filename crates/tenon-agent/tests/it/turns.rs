@@ -105,11 +105,34 @@ async fn a_failed_request_ends_the_turn_with_its_reason_and_the_next_turn_works(
 #[tokio::test]
 async fn the_step_limit_ends_a_turn() {
     let again = |n: u32| calls(&[("echo", json!({ "n": n }))]);
-    let limits = TurnLimits { steps_max: Some(3), tokens_max: None };
+    let limits = TurnLimits { steps_max: Some(3), ..TurnLimits::default() };
     let mut bench =
         bench_with((0..9).map(again).collect(), echo(), |options| options.limits = limits);
     let outcome = bench.agent.prompt("go", &CancellationToken::new()).await.unwrap();
     assert_eq!((outcome.reason, outcome.steps), (EndReason::StepLimit, 3));
+}
+
+#[tokio::test]
+async fn the_time_limit_cancels_what_runs_and_ends_the_turn() {
+    let time_max = Some(std::time::Duration::from_millis(1));
+    let limits = TurnLimits { time_max, ..TurnLimits::default() };
+    // The second request never ends.
+    let mut bench = bench_with(vec![calls(&[("echo", json!({}))])], echo(), |options| {
+        options.limits = limits;
+    });
+    let outcome = bench.agent.prompt("go", &CancellationToken::new()).await.unwrap();
+    assert_eq!(outcome.reason, EndReason::TimeLimit);
+    // The next turn has its own time and is not cancelled from the start.
+    let outcome = bench.agent.prompt("go on", &CancellationToken::new()).await.unwrap();
+    assert_eq!(outcome.reason, EndReason::TimeLimit);
+}
+
+#[tokio::test]
+async fn what_is_left_of_the_tokens_bounds_the_reply_that_is_asked_for() {
+    let limits = TurnLimits { tokens_max: Some(1_000), ..TurnLimits::default() };
+    let mut bench = bench_with(vec![text("done")], echo(), |options| options.limits = limits);
+    bench.agent.prompt("go", &CancellationToken::new()).await.unwrap();
+    assert_eq!(bench.provider.requests.lock().unwrap()[0].output_tokens_max, 1_000);
 }
 
 #[tokio::test]

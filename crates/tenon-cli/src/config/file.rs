@@ -7,10 +7,11 @@ use std::{
     collections::BTreeMap,
     num::{NonZeroU32, NonZeroU64, NonZeroUsize},
     path::PathBuf,
+    time::Duration,
 };
 
 use clap::ValueEnum;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de::Error};
 
 use super::{ProviderKind, Settings};
 
@@ -51,6 +52,9 @@ pub(super) struct File {
     pub(super) net: Vec<String>,
     pub(super) max_steps: Option<NonZeroU32>,
     pub(super) max_tokens: Option<NonZeroU64>,
+    pub(super) max_cost: Option<f64>,
+    #[serde(default, deserialize_with = "time_of")]
+    pub(super) max_time: Option<Duration>,
     pub(super) result_chars_max: Option<NonZeroUsize>,
     pub(super) bash_output_chars_max: Option<NonZeroUsize>,
     pub(super) project_instructions: Option<bool>,
@@ -101,13 +105,15 @@ enum OfProject {
 }
 
 /// Every key at the top of a file.
-const KEYS: [Key; 14] = [
+const KEYS: [Key; 16] = [
     Key { name: "model", of_project: OfProject::No },
     Key { name: "mode", of_project: OfProject::Stricter },
     Key { name: "sandbox", of_project: OfProject::No },
     Key { name: "net", of_project: OfProject::No },
     Key { name: "max_steps", of_project: OfProject::Stricter },
     Key { name: "max_tokens", of_project: OfProject::Stricter },
+    Key { name: "max_cost", of_project: OfProject::Stricter },
+    Key { name: "max_time", of_project: OfProject::Stricter },
     Key { name: "result_chars_max", of_project: OfProject::Stricter },
     Key { name: "bash_output_chars_max", of_project: OfProject::Stricter },
     Key { name: "project_instructions", of_project: OfProject::Stricter },
@@ -154,11 +160,14 @@ pub(super) fn apply_project(
     if !tighten(&mut settings.max_steps, file.max_steps) {
         refuse("max_steps", looser);
     }
-    let mut tokens_max = settings.max_tokens.unwrap_or(NonZeroU64::MAX);
-    if !tighten(&mut tokens_max, file.max_tokens) {
+    if !tighten_limit(&mut settings.max_tokens, file.max_tokens) {
         refuse("max_tokens", looser);
-    } else if file.max_tokens.is_some() {
-        settings.max_tokens = Some(tokens_max);
+    }
+    if !tighten_limit(&mut settings.max_cost, file.max_cost) {
+        refuse("max_cost", looser);
+    }
+    if !tighten_limit(&mut settings.max_time, file.max_time) {
+        refuse("max_time", looser);
     }
     if !tighten(&mut settings.result_chars_max, file.result_chars_max) {
         refuse("result_chars_max", looser);
@@ -188,6 +197,36 @@ fn tighten<T: Ord>(setting: &mut T, wanted: Option<T>) -> bool {
         }
         None => true,
     }
+}
+
+/// The same for a setting that may have no limit.
+fn tighten_limit<T: PartialOrd + Copy>(setting: &mut Option<T>, wanted: Option<T>) -> bool {
+    match (wanted, *setting) {
+        (Some(wanted), Some(limit)) if wanted > limit => false,
+        (Some(wanted), _) => {
+            *setting = Some(wanted);
+            true
+        }
+        (None, _) => true,
+    }
+}
+
+/// Reads a time: seconds, or a number with `s`, `m` or `h`.
+pub(crate) fn time(text: &str) -> Result<Duration, &'static str> {
+    let (number, seconds) = match text.as_bytes().last() {
+        Some(b's') => (text.strip_suffix('s'), 1),
+        Some(b'm') => (text.strip_suffix('m'), 60),
+        Some(b'h') => (text.strip_suffix('h'), 3_600),
+        _ => (Some(text), 1),
+    };
+    let number = number.and_then(|number| number.parse::<u64>().ok()).filter(|number| *number > 0);
+    let seconds = number.and_then(|number| number.checked_mul(seconds));
+    seconds.map(Duration::from_secs).ok_or("a time above 0, such as 90, 90s, 10m or 2h")
+}
+
+fn time_of<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    text.map(|text| time(&text).map_err(D::Error::custom)).transpose()
 }
 
 fn parse(text: &str) -> Result<(File, toml::Table), toml::de::Error> {
@@ -231,7 +270,7 @@ mod tests {
     fn the_list_of_keys_is_the_list_of_fields() {
         // Each key with a value that serde must accept; a field that is missing here would be
         // reported as unknown.
-        let text = "model = 'a'\nmode = 'read-only'\nsandbox = 'off'\nnet = []\nmax_steps = 1\nmax_tokens = 1\n\
+        let text = "model = 'a'\nmode = 'read-only'\nsandbox = 'off'\nnet = []\nmax_steps = 1\nmax_tokens = 1\nmax_cost = 0.5\nmax_time = '10m'\n\
                     result_chars_max = 1\nbash_output_chars_max = 1\nproject_instructions = true\nallow = []\ndeny = []\n\
                     environment = []\n[network]\nca_file = 'a'\nconnect_timeout_s = 1\n\
                     first_byte_timeout_s = 1\nidle_timeout_s = 1\n[providers.a]\nkind = 'openai'\n\
@@ -239,6 +278,16 @@ mod tests {
         let (_, notices) = parse_user(text).unwrap();
         assert_eq!(notices, Vec::<String>::new());
         assert_eq!(toml::from_str::<toml::Table>(text).unwrap().len(), KEYS.len());
+    }
+
+    #[test]
+    fn times_have_a_unit_or_are_seconds() {
+        let cases = [("90", Some(90)), ("5s", Some(5)), ("10m", Some(600)), ("2h", Some(7_200))];
+        let wrong =
+            ["0", "", "m", "-1", "1d", "1.5h", "18446744073709551615h"].map(|text| (text, None));
+        for (text, seconds) in cases.into_iter().chain(wrong) {
+            assert_eq!(time(text).ok(), seconds.map(Duration::from_secs), "{text}");
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ use std::{
     ffi::OsString,
     num::{NonZeroU32, NonZeroU64, NonZeroUsize},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use tenon_agent::{CoreToolOptions, Instruction, TurnLimits};
@@ -23,7 +24,7 @@ use tenon_model::visible;
 use tenon_sandbox::{FileError, Workspace};
 
 pub(crate) use environment::{Environment, Folders};
-pub(crate) use file::{ModeName, SandboxName};
+pub(crate) use file::{ModeName, SandboxName, time};
 pub(crate) use network::Network;
 pub(crate) use providers::{ANTHROPIC, Credential, Endpoint, OPENAI, ProviderKind};
 
@@ -57,7 +58,7 @@ pub(crate) struct Config {
 }
 
 /// What configuration files can say besides model, network and providers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Settings {
     /// What is done without asking.
     pub(crate) mode: ModeName,
@@ -69,6 +70,10 @@ pub(crate) struct Settings {
     pub(crate) max_steps: NonZeroU32,
     /// The most tokens of a turn.
     pub(crate) max_tokens: Option<NonZeroU64>,
+    /// The most US dollars of a turn.
+    pub(crate) max_cost: Option<f64>,
+    /// The most time of a turn.
+    pub(crate) max_time: Option<Duration>,
     /// The most characters of a result that the model is shown.
     pub(crate) result_chars_max: NonZeroUsize,
     /// Likewise for a command's output.
@@ -94,6 +99,8 @@ impl Default for Settings {
             net: Vec::new(),
             max_steps: steps.unwrap_or(NonZeroU32::MAX),
             max_tokens: None,
+            max_cost: None,
+            max_time: None,
             result_chars_max: characters(tools.result_chars_max),
             bash_output_chars_max: characters(tools.bash_output_chars_max),
             project_instructions: true,
@@ -194,6 +201,8 @@ impl Config {
         settings.net = file.net;
         settings.max_steps = file.max_steps.unwrap_or(settings.max_steps);
         settings.max_tokens = file.max_tokens;
+        settings.max_cost = file.max_cost;
+        settings.max_time = file.max_time;
         settings.result_chars_max = file.result_chars_max.unwrap_or(settings.result_chars_max);
         settings.bash_output_chars_max =
             file.bash_output_chars_max.unwrap_or(settings.bash_output_chars_max);
@@ -236,6 +245,8 @@ impl Config {
         settings.net.extend(args.net.iter().cloned());
         settings.max_steps = args.max_steps.and_then(NonZeroU32::new).unwrap_or(settings.max_steps);
         settings.max_tokens = args.max_tokens.and_then(NonZeroU64::new).or(settings.max_tokens);
+        settings.max_cost = args.max_cost.or(settings.max_cost);
+        settings.max_time = args.max_time.or(settings.max_time);
         settings.project_instructions &= !args.no_project_instructions;
     }
 }

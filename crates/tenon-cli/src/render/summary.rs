@@ -64,6 +64,8 @@ pub(super) fn ending(reason: EndReason, style: &Style) -> String {
         EndReason::OutputLimit => (Text::EndOutputLimit, Some(Text::HintOutputLimit)),
         EndReason::Refusal => (Text::EndRefusal, None),
         EndReason::StepLimit => (Text::EndStepLimit, Some(Text::HintStepLimit)),
+        EndReason::CostLimit => (Text::EndCostLimit, Some(Text::HintCostLimit)),
+        EndReason::TimeLimit => (Text::EndTimeLimit, Some(Text::HintTimeLimit)),
         EndReason::TokenLimit => (Text::EndTokenLimit, Some(Text::HintTokenLimit)),
         EndReason::Cancelled => (Text::EndCancelled, None),
         EndReason::LoopGuard => (Text::EndLoopGuard, Some(Text::HintLoopGuard)),
