@@ -68,11 +68,7 @@ pub(crate) async fn ready(config: &Config, args: &SessionArgs) -> Result<AgentOp
     let mut options = AgentOptions::new(provider, workspace, sandbox);
     options.tools = tools;
     options.rules = rules;
-    options.mode = match settings.mode {
-        ModeName::ReadOnly => Mode::ReadOnly,
-        ModeName::Ask => Mode::Ask,
-        ModeName::Auto => Mode::Auto,
-    };
+    options.mode = mode(settings);
     options.places.home = config.folders.home.display().to_string();
     options.limits = TurnLimits {
         steps_max: Some(settings.max_steps.get()),
@@ -84,6 +80,15 @@ pub(crate) async fn ready(config: &Config, args: &SessionArgs) -> Result<AgentOp
     options.instructions = instructions;
     options.log = Some(log);
     Ok(options)
+}
+
+/// Returns how much is asked.
+pub(crate) fn mode(settings: &Settings) -> Mode {
+    match settings.mode {
+        ModeName::ReadOnly => Mode::ReadOnly,
+        ModeName::Ask => Mode::Ask,
+        ModeName::Auto => Mode::Auto,
+    }
 }
 
 /// Returns the tools of a session on a model with these `abilities`.
@@ -192,7 +197,8 @@ async fn only_model(config: &Config, endpoint: &Endpoint) -> Result<String, CliE
     }
 }
 
-fn workspace(config: &Config, args: &SessionArgs) -> Result<Workspace, CliError> {
+/// Opens the folders of a session.
+pub(crate) fn workspace(config: &Config, args: &SessionArgs) -> Result<Workspace, CliError> {
     let open = |result: Result<Workspace, FileError>| result.map_err(|error| no_folder(&error));
     let mut workspace = open(Workspace::open(&config.root))?;
     for folder in &args.add_dir {
@@ -206,7 +212,8 @@ fn no_folder(error: &FileError) -> CliError {
     CliError::usage(format!("the workspace cannot be opened: {error}"))
 }
 
-fn rules(config: &Config, args: &SessionArgs) -> Result<Rules, CliError> {
+/// Returns the user's rules.
+pub(crate) fn rules(config: &Config, args: &SessionArgs) -> Result<Rules, CliError> {
     let settings = &config.settings;
     let lists = [
         (&settings.deny, Verdict::Deny, Origin::Config),

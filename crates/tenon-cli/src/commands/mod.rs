@@ -3,6 +3,7 @@
 mod completions;
 mod doctor;
 mod models;
+mod permissions;
 mod run;
 mod sessions;
 mod show;
@@ -24,6 +25,7 @@ pub(crate) enum Subcommand {
     Sessions(sessions::Sessions),
     Show(show::Show),
     Tools(tools::Tools),
+    Permissions(permissions::Permissions),
     Doctor(doctor::Doctor),
     Completions(completions::Completions),
 }
@@ -51,6 +53,9 @@ impl Subcommand {
         if let Self::Doctor(doctor) = self {
             return doctor.execute(environment, session).await;
         }
+        if let Self::Permissions(permissions) = self {
+            return permissions.execute(environment, session);
+        }
         if session != SessionArgs::default() {
             return Err(out_of_place());
         }
@@ -63,7 +68,9 @@ impl Subcommand {
             Self::Sessions(sessions) => sessions.execute(&config),
             Self::Show(show) => show.execute(&config),
             Self::Tools(tools) => tools.execute(&config),
-            Self::Run(_) | Self::Doctor(_) | Self::Completions(_) => Ok(ExitStatus::Finished),
+            Self::Run(_) | Self::Doctor(_) | Self::Permissions(_) | Self::Completions(_) => {
+                Ok(ExitStatus::Finished)
+            }
         }
     }
 }

@@ -147,6 +147,40 @@ fn instructions_reach_the_model_the_users_first_unless_they_are_unwanted() {
 }
 
 #[test]
+fn permissions_say_what_would_be_done_and_by_which_rule() {
+    let place = Place::new();
+    place.config("allow = ['bash(git push:*)']\ndeny = ['bash(make deploy:*)']");
+    for (command, status, parts) in [
+        ("ls -l", 0, &["allow: ", "rule: mode: auto"][..]),
+        ("git push --force", 0, &["rule: bash(git push:*)"]),
+        ("make deploy", 1, &["deny: ", "rule: bash(make deploy:*)"]),
+        ("rm -rf /", 1, &["deny: ", "rule: built-in: "]),
+        ("sudo id", 1, &["ask: ", "outside the walls", "hint: --allow 'bash(sudo id:*)'"]),
+    ] {
+        let run = place.run(&["permissions", "check", command]).ends_with(status);
+        for part in parts {
+            assert!(run.out.contains(part), "{command}, {part}: {run:?}");
+        }
+    }
+    let rules = place.run(&["permissions", "list", "--mode", "ask", "--allow", "edit_file"]);
+    let expected = "deny   what destroys the machine (built-in)\n\
+                    deny   bash(make deploy:*) (configuration)\n\
+                    allow  bash(git push:*) (configuration)\n\
+                    allow  edit_file (command line)\n\
+                    ask    what is risky (built-in)\n\
+                    ask    every other change and command (mode ask)\n";
+    assert_eq!(rules.ends_with(0).out, expected);
+}
+
+#[test]
+fn a_limit_of_money_needs_a_price_that_is_known() {
+    let place = Place::new();
+    let script = place.script(json!([{ "text": "done" }]));
+    let run = place.run(&["--max-cost", "0.50", "--model", &script, "go"]);
+    run.ends_with(2).says(&["price", "is not known", "--max-tokens"]);
+}
+
+#[test]
 fn doctor_shows_what_is_configured_and_never_a_key() {
     let place = Place::new();
     place.config(
