@@ -76,6 +76,8 @@ pub struct Question {
 pub enum Answer {
     /// Yes, this once.
     Allow,
+    /// Yes, and to all that the rules in [`Decision::lifted_by`] speak of, until the session ends.
+    AllowForSession,
     /// No; the words, if any, are for the model.
     Deny(Option<String>),
     /// There is nobody to ask: the refusal names the flag that would allow the call.

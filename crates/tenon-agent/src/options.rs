@@ -145,7 +145,7 @@ impl AgentOptions {
         let dispatch = Dispatch {
             tools: self.tools,
             layers: layers::layers(self.result_chars_max),
-            rules: self.rules,
+            rules: self.rules.into(),
             mode: self.mode,
             places: self.places,
             workspace: self.workspace,

@@ -37,7 +37,7 @@ pub(crate) async fn ask(question: &Question, screen: &Screen) -> Answer {
     screen.say(&wording(question, language));
     loop {
         match read_line().await {
-            Ok(Some(line)) => match parse(&line) {
+            Ok(Some(line)) => match parse(&line).filter(|answer| is_offered(answer, question)) {
                 Some(answer) => return answer,
                 None => screen.say(Text::AskAgain.template(language)),
             },
@@ -73,7 +73,19 @@ fn wording(question: &Question, language: Language) -> String {
         said.push_str(&Text::AskFlag.say(language, &[("flag", &visible(flag))]));
         said.push('\n');
     }
+    if is_offered(&Answer::AllowForSession, question) {
+        let rules: Vec<_> = decision.lifted_by.iter().map(ToString::to_string).collect();
+        let rules = visible(&rules.join(", ")).into_owned();
+        said.push_str(&Text::AskSession.say(language, &[("rules", &rules)]));
+        said.push('\n');
+    }
     said + Text::AskPrompt.template(language)
+}
+
+/// A yes for the session needs rules that say what it is for; a way out of the walls is given once.
+fn is_offered(answer: &Answer, question: &Question) -> bool {
+    let lasting = !question.decision.lifted_by.is_empty() && !question.decision.unconfined;
+    *answer != Answer::AllowForSession || lasting
 }
 
 /// Returns what `line` answers, if it does.
@@ -83,6 +95,7 @@ fn parse(line: &str) -> Option<Answer> {
     let words = words.trim();
     match word.to_lowercase().as_str() {
         "y" | "yes" | "是" if words.is_empty() => Some(Answer::Allow),
+        "s" | "session" | "会话" if words.is_empty() => Some(Answer::AllowForSession),
         "n" | "no" | "否" if words.is_empty() => Some(Answer::Deny(None)),
         "n" | "no" | "否" => Some(Answer::Deny(Some(words.to_owned()))),
         _ => None,
@@ -126,6 +139,8 @@ mod tests {
             ("n 用 npm", no("用 npm")),
             ("\n", None),
             ("", None),
+            ("s", Some(Answer::AllowForSession)),
+            ("s please", None),
             ("y but only once", None),
             ("yy", None),
             ("q", None),

@@ -2,7 +2,7 @@
 
 use crate::{
     input::{Answer, FrontEnd, Question},
-    policy::{ApprovedCall, Decision, Judged, ProposedCall, Verdict, judge},
+    policy::{ApprovedCall, Decision, Judged, ProposedCall, Rule, Verdict, judge},
 };
 
 /// What became of a call before it ran.
@@ -13,6 +13,15 @@ pub(super) struct Approval {
     pub verdict: Verdict,
     /// Whether a person was asked.
     pub asked: bool,
+    /// What is allowed from now on.
+    pub lasting: Vec<Rule>,
+}
+
+impl Approval {
+    fn new(outcome: Result<ApprovedCall, String>, asked: bool) -> Self {
+        let verdict = if outcome.is_ok() { Verdict::Allow } else { Verdict::Deny };
+        Self { outcome, verdict, asked, lasting: Vec::new() }
+    }
 }
 
 /// Judges `call` by `decision` and asks `front` where a yes is needed. `asking` lets one question
@@ -28,30 +37,28 @@ pub(super) async fn approve(
     let call_id = call.id.clone();
     let waiting = match judge(call, &decision) {
         Judged::Approved(call) => {
-            return Approval { outcome: Ok(call), verdict: Verdict::Allow, asked: false };
+            return Approval::new(Ok(call), false);
         }
         Judged::Refused(reason) => {
-            return Approval { outcome: Err(reason), verdict: Verdict::Deny, asked: false };
+            return Approval::new(Err(reason), false);
         }
         Judged::Waiting(waiting) => waiting,
     };
     let _one_at_a_time = asking.lock().await;
     let refusal = refusal(&decision);
+    let lasting = decision.lifted_by.clone();
     let question =
         Question { call_id, tool: tool.to_owned(), subject: subject.to_owned(), decision };
     match front.ask(question).await {
-        Answer::Allow => {
-            Approval { outcome: Ok(waiting.allowed()), verdict: Verdict::Allow, asked: true }
+        Answer::Allow => Approval::new(Ok(waiting.allowed()), true),
+        Answer::AllowForSession => {
+            Approval { lasting, ..Approval::new(Ok(waiting.allowed()), true) }
         }
         Answer::Deny(words) => {
             let words = words.map(|words| format!(" and said: {words}")).unwrap_or_default();
-            Approval {
-                outcome: Err(format!("the user refused this call{words}")),
-                verdict: Verdict::Deny,
-                asked: true,
-            }
+            Approval::new(Err(format!("the user refused this call{words}")), true)
         }
-        Answer::Nobody => Approval { outcome: Err(refusal), verdict: Verdict::Deny, asked: false },
+        Answer::Nobody => Approval::new(Err(refusal), false),
     }
 }
 

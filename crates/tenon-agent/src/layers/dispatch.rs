@@ -3,7 +3,10 @@
 //! Calls that only read run side by side; any other runs alone. Results come back in the order
 //! of the calls, one for each, whatever happens.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Instant,
+};
 
 use futures::{StreamExt, TryStreamExt, stream};
 use tenon_model::{ToolCall, ToolCallFault, ToolResult};
@@ -14,8 +17,8 @@ use super::{
     layer::{Layer, Rest},
 };
 use crate::{
-    event::{CallEvent, Live, Update, View},
-    policy::{Mode, Places, ProposedCall, Rules, Verdict, decide},
+    event::{CallEvent, Live, TurnEvent, Update, View},
+    policy::{Action, Decision, Mode, Places, ProposedCall, Rules, Verdict, decide},
     session::{LogError, Recorder},
     tools::{AnyTool, Effect, PreparedCall, Progress, Sandbox, ToolContext, ToolOutput, Tools},
 };
@@ -27,7 +30,8 @@ const READS_AT_ONCE_MAX: usize = 8;
 pub(crate) struct Dispatch {
     pub tools: Tools,
     pub layers: Vec<Arc<dyn Layer>>,
-    pub rules: Rules,
+    /// Grows by what a person allows for the session.
+    pub rules: Mutex<Rules>,
     pub mode: Mode,
     pub places: Places,
     pub workspace: tenon_sandbox::Workspace,
@@ -146,7 +150,7 @@ impl Dispatch {
         recorder: &Recorder,
         cancel: &CancellationToken,
     ) -> Result<ToolOutput, LogError> {
-        let decision = decide(tool.name(), &prepared.action, &self.rules, self.mode, &self.places);
+        let decision = self.decide(tool.name(), &prepared.action);
         let rule = decision.rule.clone();
         let proposed = ProposedCall { id: call.id.clone(), arguments: prepared.arguments };
         let front = recorder.front();
@@ -164,6 +168,11 @@ impl Dispatch {
                 asked: approval.asked,
             })?;
         }
+        for rule in approval.lasting {
+            recorder
+                .record(TurnEvent::Notice { text: format!("allowed for this session: {rule}") })?;
+            self.rules.lock().unwrap_or_else(PoisonError::into_inner).add(rule);
+        }
         let approved = match approval.outcome {
             Ok(approved) => approved,
             Err(reason) => return Ok(ToolOutput::error(reason)),
@@ -174,6 +183,11 @@ impl Dispatch {
         }
         let layers = Rest { layers: &self.layers, tool };
         Ok(layers.run(&approved, &context).await)
+    }
+
+    fn decide(&self, tool: &str, action: &Action) -> Decision {
+        let rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
+        decide(tool, action, &rules, self.mode, &self.places)
     }
 
     fn context(

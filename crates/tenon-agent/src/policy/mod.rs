@@ -65,6 +65,9 @@ pub struct Decision {
     pub rule: String,
     /// What to give on the command line so that the same call is allowed, if anything is.
     pub flag: Option<String>,
+    /// The rules in it: with them the same call is allowed. Empty if one of them would allow a
+    /// whole tool, which nobody should do in passing.
+    pub lifted_by: Vec<Rule>,
     /// The command line runs outside the walls if it runs; said to the person who is asked.
     pub unconfined: bool,
 }
@@ -72,13 +75,16 @@ pub struct Decision {
 impl Decision {
     fn new(verdict: Verdict, rule: impl Into<String>, reason: impl Into<String>) -> Decision {
         let (rule, reason) = (rule.into(), reason.into());
-        Decision { verdict, reason, rule, flag: None, unconfined: false }
+        Decision { verdict, reason, rule, flag: None, lifted_by: Vec::new(), unconfined: false }
     }
 
     fn with_flag(self, rules: &[Rule]) -> Decision {
         let flags: Vec<_> =
             rules.iter().map(|rule| format!("--allow {}", quoted(&rule.to_string()))).collect();
-        Decision { flag: (!flags.is_empty()).then(|| flags.join(" ")), ..self }
+        let flag = (!flags.is_empty()).then(|| flags.join(" "));
+        let narrow = rules.iter().all(|rule| !rule.is_sweeping());
+        let lifted_by = if narrow { rules.to_vec() } else { Vec::new() };
+        Decision { flag, lifted_by, ..self }
     }
 }
 

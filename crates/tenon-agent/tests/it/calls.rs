@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tenon_agent::{
-    Answer, CallEvent, Effect, Rule, SessionEvent, Tool, ToolContext, ToolOutput, Tools, Update,
-    tool,
+    Answer, CallEvent, CoreToolOptions, Effect, Rule, SessionEvent, Tool, ToolContext, ToolOutput,
+    Tools, Update, core_tools, tool,
 };
 use tenon_model::ContentBlock;
 use tokio::sync::Barrier;
@@ -204,4 +204,23 @@ async fn every_call_is_shown_before_it_runs_and_after() {
         })
         .collect();
     assert_eq!(kinds, ["session", "turn", "model", "started", "result", "model", "turn"]);
+}
+
+#[tokio::test]
+async fn a_yes_for_the_session_lifts_the_same_question_and_no_other() {
+    let command = |text: &str| calls(&[("bash", json!({ "command": text }))]);
+    let turns = vec![
+        command("git push -f"),
+        command("git push -f"),
+        command("git push --mirror"),
+        text("done"),
+    ];
+    let tools = core_tools(CoreToolOptions::default());
+    let mut bench = bench(turns, tools);
+    bench.front.answers.lock().unwrap().extend([Answer::AllowForSession, Answer::Nobody]);
+    run(&mut bench).await;
+    let questions = bench.front.questions.lock().unwrap();
+    let asked: Vec<_> = questions.iter().map(|question| question.subject.as_str()).collect();
+    assert_eq!(asked, ["git push -f", "git push --mirror"]);
+    assert_eq!(questions[0].decision.lifted_by[0].to_string(), "bash(git push -f:*)");
 }

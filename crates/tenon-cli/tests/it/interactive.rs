@@ -104,12 +104,14 @@ fn ctrl_c_at_the_prompt_clears_the_line_and_leaves_the_second_time() {
 }
 
 #[test]
-fn a_question_takes_y_and_n_and_nothing_that_was_typed_before_it() {
+fn a_question_takes_n_y_and_s_and_nothing_that_was_typed_before_it() {
     let call = json!([{"name": "bash", "arguments": {"command": "git reset --hard HEAD~1"}}]);
     let home = Home::new(json!([
         {"calls": call, "delay_ms": 300},
         {"calls": call},
-        {"text": "Both asked."},
+        {"calls": call},
+        {"calls": call},
+        {"text": "All asked."},
     ]));
     let mut terminal = interactive(&home);
     terminal.press("reset it\r");
@@ -122,11 +124,17 @@ fn a_question_takes_y_and_n_and_nothing_that_was_typed_before_it() {
     terminal.press("n keep my work\r");
     terminal.wait_for("Allow it this once?", 2);
     terminal.press("y\r");
-    terminal.wait_for("Both asked.", 1);
+    terminal.wait_for("s allows this until the session ends: bash(git reset --hard:*).", 3);
+    terminal.wait_for("Allow it this once?", 3);
+    // The fourth call is not asked about.
+    terminal.press("s\r");
+    terminal.wait_for("All asked.", 1);
     terminal.wait_for_prompt();
     terminal.press(CTRL_D);
     assert_eq!(terminal.exit_code(), 0);
-    assert_eq!(home.logged("call_decided", "verdict"), ["deny", "allow"]);
+    assert_eq!(home.logged("call_decided", "verdict"), ["deny", "allow", "allow"]);
+    let noted = home.logged("notice", "text");
+    assert_eq!(noted[0], "allowed for this session: bash(git reset --hard:*)");
     let results = home.logged("tool_result", "content");
     let first = results[0].as_str().unwrap();
     assert!(first.contains("the user refused this call and said: keep my work"), "{first}");
