@@ -25,7 +25,10 @@ pub struct Prompt {
     pub images: Vec<Image>,
 }
 
-/// A call that needs a person's yes.
+/// What [`Question::tool`] says where a host is asked about that a command could not reach.
+pub(crate) const HOST: &str = "host";
+
+/// A call that needs a person's yes, or a host that a command could not reach.
 ///
 /// ```
 /// use tenon_agent::{Action, Mode, Places, Question, Rules, decide};
@@ -47,9 +50,9 @@ pub struct Prompt {
 pub struct Question {
     /// The call.
     pub call_id: String,
-    /// The tool's name.
+    /// The tool's name; `host` if a host is asked about.
     pub tool: String,
-    /// What it would touch: the command, the path.
+    /// What it would touch: the command, the path, the host.
     pub subject: String,
     /// Why it is asked, the rule, and what would stop asking.
     pub decision: Decision,

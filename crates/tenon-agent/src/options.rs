@@ -9,7 +9,7 @@ use crate::{
     context::{Exchange, Instruction, SYSTEM_PROMPT, attach, render_instructions},
     event::{LOG_VERSION, SessionNote},
     input::{FrontEnd, Prompt, Silent},
-    layers::{self, Dispatch},
+    layers::{self, Dispatch, Reach},
     policy::{Mode, Places, Rules},
     session::{LogError, Recorder, SessionLog},
     tools::{RESULT_CHARS_MAX, Sandbox, Tools},
@@ -151,6 +151,7 @@ impl AgentOptions {
             workspace: self.workspace,
             sandbox: self.sandbox,
             asking: tokio::sync::Mutex::default(),
+            reach: Reach::default(),
         };
         Ok((exchange, dispatch, recorder, self.limits, opening))
     }

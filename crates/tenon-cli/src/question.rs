@@ -54,6 +54,7 @@ pub(crate) async fn ask(question: &Question, screen: &Screen) -> Answer {
 fn wording(question: &Question, language: Language) -> String {
     let mut said = match question.tool.as_str() {
         "bash" => Text::AskRun.template(language).to_owned(),
+        "host" => Text::AskReach.template(language).to_owned(),
         tool => Text::AskUse.say(language, &[("tool", &visible(tool))]),
     };
     said.push('\n');
@@ -79,7 +80,8 @@ fn wording(question: &Question, language: Language) -> String {
         said.push_str(&Text::AskSession.say(language, &[("rules", &rules)]));
         said.push('\n');
     }
-    said + Text::AskPrompt.template(language)
+    let prompt = if question.tool == "host" { Text::AskReachPrompt } else { Text::AskPrompt };
+    said + prompt.template(language)
 }
 
 /// A yes for the session needs rules that say what it is for; a way out of the walls is given once.

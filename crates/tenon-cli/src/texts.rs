@@ -103,6 +103,8 @@ texts! {
     AskWhy: "Why it is asked: {reason} (rule: {rule}).", "询问原因：{reason}（规则：{rule}）。";
     AskUnconfined: "It would run outside the walls, with your rights or more.", "它将在沙箱之外运行，拥有您的权限或更高的权限。";
     AskFlag: "{flag} allows it without a question.", "{flag} 可免去询问。";
+    AskReach: "A command wanted to reach this host:", "一个命令想要访问此主机：";
+    AskReachPrompt: "Let commands of this session reach it? [y = yes, n = no, n WORDS = no, and tell the model] ", "允许本会话的命令访问它吗？[y = 是，n = 否，n 文字 = 否，并告诉模型] ";
     AskSession: "s allows this until the session ends: {rules}.", "s 在会话结束前一直允许：{rules}。";
     AskPrompt: "Allow it this once? [y = yes, n = no, n WORDS = no, and tell the model] ", "仅这一次，允许吗？[y = 是，n = 否，n 文字 = 否，并告诉模型] ";
     AskAgain: "Please answer y or n. ", "请回答 y 或 n。 ";

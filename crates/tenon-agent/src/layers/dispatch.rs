@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     approve::approve,
     layer::{Layer, Rest},
+    reach::Reach,
 };
 use crate::{
     event::{CallEvent, Live, TurnEvent, Update, View},
@@ -37,6 +38,7 @@ pub(crate) struct Dispatch {
     pub workspace: tenon_sandbox::Workspace,
     pub sandbox: Sandbox,
     pub asking: tokio::sync::Mutex<()>,
+    pub reach: Reach,
 }
 
 /// A call that is ready to be judged, or the answer that it gets instead of running.
@@ -182,7 +184,13 @@ impl Dispatch {
             context.sandbox = context.sandbox.outside();
         }
         let layers = Rest { layers: &self.layers, tool };
-        Ok(layers.run(&approved, &context).await)
+        let mut output = layers.run(&approved, &context).await;
+        let offer = self.reach.offer(&mut output, &call.id, &self.sandbox, recorder, &self.asking);
+        tokio::select! {
+            offered = offer => offered?,
+            () = cancel.cancelled() => {}
+        }
+        Ok(output)
     }
 
     fn decide(&self, tool: &str, action: &Action) -> Decision {

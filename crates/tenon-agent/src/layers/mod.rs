@@ -5,11 +5,13 @@ mod approve;
 mod dispatch;
 mod layer;
 mod limit;
+mod reach;
 mod run;
 
 use std::sync::Arc;
 
 pub(crate) use dispatch::Dispatch;
+pub(crate) use reach::Reach;
 
 use self::layer::Layer;
 

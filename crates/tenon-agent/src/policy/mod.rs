@@ -14,6 +14,8 @@ pub(crate) mod shell;
 #[cfg(test)]
 mod tests;
 
+use tenon_sandbox::HostRule;
+
 pub use action::Action;
 pub(crate) use call::{ApprovedCall, Judged, ProposedCall, judge};
 pub use places::Places;
@@ -76,6 +78,13 @@ impl Decision {
     fn new(verdict: Verdict, rule: impl Into<String>, reason: impl Into<String>) -> Decision {
         let (rule, reason) = (rule.into(), reason.into());
         Decision { verdict, reason, rule, flag: None, lifted_by: Vec::new(), unconfined: false }
+    }
+
+    /// The decision on a host that no rule of the walls allows.
+    pub(crate) fn on_host(host: &HostRule) -> Decision {
+        let reason = "a command tried to reach it, and no rule allows it";
+        let flag = Some(format!("--net {}", quoted(&host.to_string())));
+        Decision { flag, ..Decision::new(Verdict::Ask, "walls: network", reason) }
     }
 
     fn with_flag(self, rules: &[Rule]) -> Decision {

@@ -9,8 +9,8 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tenon_sandbox::{
-    CommandError, CommandLimits, Exit, LimitReached, Output, Piece, Stream, Workspace,
-    confines_writes, signal_name,
+    CommandError, CommandLimits, Exit, LimitReached, NetworkEvent, Output, Piece, Stream,
+    Workspace, confines_writes, signal_name,
 };
 
 use super::tool::{Effect, Tool, ToolContext, ToolOutput};
@@ -166,7 +166,8 @@ impl Bash {
             (Some(first), "") => format!("{first}\n(no output)"),
             (Some(first), text) => format!("{first}\n{text}"),
         };
-        ToolOutput { content: content + &notes(&output), is_error, view: None }
+        let blocked = output.blocked.iter().filter_map(NetworkEvent::rule_needed).collect();
+        ToolOutput { content: content + &notes(&output), is_error, view: None, blocked }
     }
 
     /// Returns what is shown of the output, with a note where something is left out.

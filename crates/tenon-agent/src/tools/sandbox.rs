@@ -6,7 +6,8 @@
 use std::{ffi::OsString, sync::Arc};
 
 use tenon_sandbox::{
-    Command, CommandError, CommandLimits, Output, Profile, Sandbox as Walls, Stream, Workspace,
+    Command, CommandError, CommandLimits, HostRule, Output, Profile, Sandbox as Walls, Stream,
+    Workspace,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -155,6 +156,13 @@ impl Sandbox {
         match &self.walls {
             Some(walls) => walls.run(command, cancel, on_output).await,
             None => command.run(cancel, on_output).await,
+        }
+    }
+
+    /// Lets commands reach `host` until the session ends. Without walls they do anyhow.
+    pub(crate) fn allow_host(&self, host: HostRule) {
+        if let Some(proxy) = self.walls.as_ref().and_then(Walls::proxy) {
+            proxy.allow(vec![host]);
         }
     }
 

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use tenon_model::ToolSpec;
-use tenon_sandbox::Workspace;
+use tenon_sandbox::{HostRule, Workspace};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -169,6 +169,8 @@ pub struct ToolOutput {
     pub is_error: bool,
     /// How people see it; [`View::text`] of the content if there is nothing better.
     pub view: Option<View>,
+    /// Hosts that were out of reach and that a person could allow, who is then asked.
+    pub blocked: Vec<HostRule>,
 }
 
 /// Everything that a running call gets.
@@ -332,7 +334,7 @@ impl ToolOutput {
     /// assert!(!output.is_error);
     /// ```
     pub fn text(content: impl Into<String>) -> Self {
-        Self { content: content.into(), is_error: false, view: None }
+        Self { content: content.into(), is_error: false, view: None, blocked: Vec::new() }
     }
 
     /// Returns an error that the model can act on. `content` gets `Error: ` in front.
@@ -344,7 +346,7 @@ impl ToolOutput {
     /// assert_eq!(output.content, "Error: there is no ticket 7. Nearest: 6, 8");
     /// ```
     pub fn error(message: impl std::fmt::Display) -> Self {
-        Self { content: format!("Error: {message}"), is_error: true, view: None }
+        Self { is_error: true, ..Self::text(format!("Error: {message}")) }
     }
 
     /// Sets how people see it.

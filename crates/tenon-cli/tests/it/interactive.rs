@@ -209,3 +209,30 @@ fn the_interface_speaks_the_language_of_the_locale() {
     terminal.press(CTRL_D);
     assert_eq!(terminal.exit_code(), 0);
 }
+
+#[test]
+fn a_host_that_was_out_of_reach_is_asked_about_and_then_reached() {
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = server.local_addr().unwrap().to_string();
+    let command = format!(
+        "exec 3<>/dev/tcp/127.0.0.1/${{http_proxy##*:}}
+        printf 'CONNECT {host} HTTP/1.1\\r\\nHost: {host}\\r\\n\\r\\n' >&3; head -1 <&3"
+    );
+    let call = json!([{"name": "bash", "arguments": {"command": command}}]);
+    let home = Home::new(json!([{"calls": call}, {"calls": call}, {"text": "Reached."}]));
+    let mut terminal = interactive(&home);
+    terminal.press("go\r");
+    terminal.wait_for("Let commands of this session reach it?", 1);
+    assert!(terminal.screen().contains(&format!("    {host}")), "{}", terminal.screen());
+    terminal.press("y\r");
+    terminal.wait_for("Reached.", 1);
+    terminal.wait_for_prompt();
+    terminal.press(CTRL_D);
+    assert_eq!(terminal.exit_code(), 0);
+    let results = home.logged("tool_result", "content");
+    let (first, second) = (results[0].as_str().unwrap(), results[1].as_str().unwrap());
+    let told = format!("[walls] the user allows {host} from now on; run the command again");
+    assert!(first.starts_with("HTTP/1.1 403") && first.ends_with(&told), "{first}");
+    assert!(second.starts_with("HTTP/1.1 200"), "{second}");
+    assert_eq!(home.logged("notice", "text"), [format!("allowed for this session: --net {host}")]);
+}
