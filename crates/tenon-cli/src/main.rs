@@ -21,10 +21,14 @@ mod texts;
 use std::process::ExitCode;
 
 use clap::Parser;
+use rustix::process::DumpableBehavior;
 
 use crate::{args::Args, commands::Subcommand, error::CliError, error::ExitStatus};
 
 fn main() -> ExitCode {
+    // Other programs of this user cannot look into this one, where keys are. A kernel that refuses
+    // leaves things as they are for every program.
+    let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
     let outcome = run(Args::parse());
     outcome
         .unwrap_or_else(|error| {

@@ -60,7 +60,8 @@ impl Place {
         self.program(program, &[flags, &[env!("CARGO_BIN_EXE_tenon")], arguments].concat())
     }
 
-    fn program(&self, program: &str, arguments: &[&str]) -> Command {
+    /// Returns a program as it is started here, in the workspace.
+    pub(crate) fn program(&self, program: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(program);
         command
             .args(arguments)

@@ -152,3 +152,36 @@ fn the_whole_of_a_long_output_can_be_read_by_commands() {
     place.run(&["--print", "--model", &script, "go"]).ends_with(0);
     assert!(results(&place).ends_with("\n100000\n"), "{}", results(&place));
 }
+
+#[test]
+fn keys_in_the_programs_own_environment_are_closed_to_commands_without_walls_too() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    // It writes, too: a command that only reads is held by Landlock, which closes more.
+    let command = "touch started; for each in /proc/[0-9]*; do
+            [ \"$(cat $each/comm)\" = tenon ] && tr '\\0' '\\n' < $each/environ
+        done; echo looked";
+    let script = running(&place, command);
+    let arguments = ["--print", "--model", &script, "--sandbox", "off", "--allow", "bash", "go"];
+    // The kernel closes it to this user's programs, but not to root's.
+    let mut tenon = place.tenon(&arguments);
+    if std::fs::metadata("/proc/self")
+        .is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
+    {
+        let copy = place.path("tenon");
+        std::fs::copy(env!("CARGO_BIN_EXE_tenon"), &copy).unwrap();
+        let opened = std::process::Command::new("chown")
+            .args(["-R", "65534:65534"])
+            .arg(place.path(""))
+            .status();
+        assert!(opened.unwrap().success());
+        std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let user = ["--reuid", "65534", "--regid", "65534", "--clear-groups"];
+        let copy = copy.display().to_string();
+        tenon = place.program("setpriv", &[&user[..], &[&copy], &arguments].concat());
+    }
+    let run = Run::of(tenon.env("ANTHROPIC_API_KEY", "sk-decoy").output().unwrap());
+    run.ends_with(0);
+    let told = results(&place);
+    assert!(told.contains("looked") && !told.contains("sk-decoy"), "{told}");
+}
