@@ -186,7 +186,9 @@ fn judge(place: &Place, before: Option<&Item>, after: &Item) -> Option<Protected
         None if place.may_appear(after) => None,
         None => change(ProtectedChangeKind::Created, remove(place).is_ok()),
         Some(before) => {
-            let done = remove(place).and_then(|()| write(place, before)).is_ok();
+            // What cannot be made again is not taken away either.
+            let done =
+                before.is_kept() && remove(place).and_then(|()| write(place, before)).is_ok();
             change(ProtectedChangeKind::Changed, done)
         }
     }

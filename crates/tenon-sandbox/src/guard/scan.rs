@@ -153,9 +153,12 @@ impl Place {
 impl Item {
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.stamp == other.stamp
-            || self.content == other.content
-                && self.mode == other.mode
-                && !matches!(self.content, Content::File(None) | Content::Other)
+            || self.content == other.content && self.mode == other.mode && self.is_kept()
+    }
+
+    /// Whether enough is known of it to make it again.
+    pub(super) fn is_kept(&self) -> bool {
+        !matches!(self.content, Content::File(None) | Content::Other)
     }
 
     pub(super) fn with(&self, bytes: Vec<u8>) -> Self {
@@ -209,7 +212,9 @@ impl Scan<'_> {
                 return;
             }
             self.folders_left -= 1;
-            for (name, kind) in names(top, &place) {
+            let entries = names(top, &place);
+            self.unnamed_repository(root, top, &place, &entries);
+            for (name, kind) in entries {
                 let beneath = place.join(&name);
                 if name == ".git" && kind.is_dir() {
                     let depth = beneath.iter().count();
@@ -221,6 +226,30 @@ impl Scan<'_> {
                 } else if kind.is_dir() {
                     waiting.push_back(beneath);
                 }
+            }
+        }
+    }
+
+    /// Git takes a folder under any name for a repository by what is in it, or by what it points
+    /// to. The root itself is looked at by [`scan`].
+    fn unnamed_repository(
+        &mut self,
+        root: &Path,
+        top: &OwnedFd,
+        place: &Path,
+        entries: &[(OsString, FileType)],
+    ) {
+        let has = |known: &str| entries.iter().any(|(name, _)| name == known);
+        let is_common = has("objects") && has("refs") && (has("HEAD") || has("worktrees"));
+        if is_common && !place.as_os_str().is_empty() {
+            self.repository(root, top, place, place.iter().count());
+        }
+        if has("HEAD") && has("commondir") {
+            let pointer = place.join("commondir");
+            let is_worktree = place.parent().is_some_and(|above| above.ends_with("worktrees"));
+            // What git makes for a worktree; its repository is looked at as one.
+            if !is_worktree || read(top, &pointer).as_deref() != Ok(b"../..\n") {
+                self.all(root, top, &pointer, 0, DEPTH_MAX);
             }
         }
     }
@@ -340,6 +369,7 @@ pub(super) fn remove(place: &Place) -> Result<(), Errno> {
 pub(super) fn write(place: &Place, item: &Item) -> Result<(), Errno> {
     let top = open_folder_at(&place.root)?;
     let (folder, name) = open_parent(&top, &place.beneath, MakeFolders::Yes)?;
+    remove_folders(&folder, name, DEPTH_MAX);
     match &item.content {
         Content::Link(target) => rustix::fs::symlinkat(&**target, &folder, name),
         Content::File(Some(bytes)) => {
@@ -360,6 +390,19 @@ pub(super) fn write(place: &Place, item: &Item) -> Result<(), Errno> {
         }
         Content::File(None) | Content::Other => Err(Errno::NOTSUP),
     }
+}
+
+/// Takes away a folder with nothing but folders in it: what stood there in the place of a file.
+fn remove_folders(folder: &OwnedFd, name: &OsStr, deeper: usize) {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let Ok(inner) = open_beneath(folder, Path::new(name), flags) else { return };
+    for (name, kind) in names(folder, Path::new(name)) {
+        if kind.is_dir() && deeper > 0 {
+            remove_folders(&inner, &name, deeper - 1);
+        }
+    }
+    // Where a file is left in it, making the new one says so.
+    let _ = rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR);
 }
 
 fn names(top: &OwnedFd, place: &Path) -> Vec<(OsString, FileType)> {

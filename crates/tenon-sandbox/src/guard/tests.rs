@@ -64,6 +64,30 @@ fn a_link_in_place_of_hooks_is_replaced_by_them() {
 }
 
 #[test]
+fn a_repository_under_another_name_is_looked_at_too() {
+    let attack = "git init -q --bare b && git -C b config core.fsmonitor ./evil && \
+                  git -C b config user.name n && echo evil > b/hooks/post-merge";
+    let gone = [("b/hooks/post-merge", "-")];
+    assert_eq!(check("true", attack, &[], &gone), ["b/config", "b/hooks/post-merge"]);
+    let attack = "mkdir -p s/objects s/refs x && touch s/config x/HEAD && echo ../s > x/commondir";
+    assert_eq!(check("true", attack, &[], &[("x/commondir", "-")]), ["x/commondir"]);
+}
+
+#[test]
+fn worktrees_of_a_repository_under_another_name_are_left_alone() {
+    let attack = "git clone -q --bare . b.git && git -C b.git worktree add -q ../tree";
+    let setup = "git init -q . && git -c user.name=n -c user.email=e commit -q --allow-empty -m m";
+    let found = check(setup, attack, &[], &[]);
+    assert!(!found.iter().any(|path| path.starts_with("b.git")), "{found:?}");
+}
+
+#[test]
+fn a_folder_in_place_of_a_file_makes_way_for_it() {
+    let attack = "rm .envrc && mkdir -p .envrc/a/b";
+    assert_eq!(check("echo own > .envrc", attack, &[], &[(".envrc", "own\n")]), [".envrc"]);
+}
+
+#[test]
 fn what_a_person_lifted_may_change() {
     let changed = [(".git/hooks/pre-commit", "new\n")];
     let attack = "echo new > .git/hooks/pre-commit";
