@@ -7,6 +7,7 @@
 #[expect(dead_code, reason = "each test binary uses a part of it")]
 mod fake_server;
 
+mod attacks;
 mod command_line;
 mod configuration;
 mod interactive;

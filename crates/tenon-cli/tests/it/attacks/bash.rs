@@ -1,0 +1,159 @@
+//! Commands that write outside of the workspace, by every means there is.
+
+use super::row::{Call, Row, attack, row, runs};
+
+pub(super) const ROWS: &[Row] = &[
+    attack!("redirection", "echo x > $TOP/outside"),
+    attack!("append", "echo x >> $TOP/outside"),
+    attack!("redirection without noclobber", "set -C; echo x >| $TOP/outside"),
+    attack!("read-write redirection", "exec 5<> $TOP/outside && echo x >&5"),
+    attack!("a new file beside the workspace", "touch ../../../new"),
+    attack!("a new folder beside the workspace", "mkdir ../../../new"),
+    attack!("dd", "dd if=/dev/zero of=$TOP/outside bs=1 count=1 conv=notrunc"),
+    attack!("cp", "echo x > f; cp f $TOP/outside"),
+    attack!("cp into a folder", "echo x > f; cp f $TOP/folder/"),
+    attack!("mv out", "echo x > f; mv f $TOP/new"),
+    attack!("mv over", "echo x > f; mv -f f $TOP/outside"),
+    attack!("mv in", "mv $TOP/outside ."),
+    attack!("install", "echo x > f; install -m 777 f $TOP/outside"),
+    attack!("tee", "echo x | tee $TOP/outside"),
+    attack!("truncate", "truncate -s 0 $TOP/outside"),
+    attack!("rm", "rm -f $TOP/outside"),
+    attack!("rmdir", "rm -rf $TOP/folder"),
+    attack!("unlink in the home", "rm -rf $USERHOME/.cargo/top").alone(),
+    attack!("sed -i", "sed -i s/O/x/ $TOP/outside"),
+    attack!("perl -i", "perl -pi -e s/O/x/ $TOP/outside && grep -q xUTSIDE $TOP/outside").needs(&["perl"]),
+    attack!("perl open", "perl -e 'open(F,\">\",\"$ENV{TOP}/outside\") or exit 1; print F 1'").needs(&["perl"]),
+    attack!("python writes", "python3 -c \"open('$TOP/outside','w')\"").needs(&["python3"]),
+    attack!("awk", "awk -v f=$TOP/outside 'BEGIN{print 1 > f}'"),
+    attack!("tar out", "mkdir a; touch a/new; tar cf - a | tar xf - -C $TOP"),
+    attack!("tar with parents", "echo x > f; tar cPf t.tar --transform s,f,$TOP/outside, f; tar xPf t.tar"),
+    attack!("tar with a link inside", "ln -s $TOP l; mkdir m; echo x > m/new; tar cf t.tar l; tar rf t.tar --transform s,m,l, m/new; mkdir x; tar xf t.tar -C x; test -e $TOP/new"),
+    attack!("cpio-like of git archive", "git init -q g; cd g; echo x > new; git add new; git -c user.name=a -c user.email=a commit -qm a; git archive HEAD | tar xf - -C $TOP").needs(&["git"]),
+    attack!("gzip", "echo x > f; gzip -c f > $TOP/f.gz"),
+    attack!("split", "echo xx | split -b 1 - $TOP/part"),
+    attack!("sort -o", "echo x | sort -o $TOP/outside"),
+    attack!("shuf -o", "echo x | shuf -o $TOP/outside"),
+    attack!("csplit", "seq 4 | csplit -f $TOP/part - 2"),
+    attack!("patch", "printf -- '--- a\\n+++ b\\n@@ -0,0 +1 @@\\n+x\\n' | patch -u $TOP/new").needs(&["patch"]),
+    attack!("ex", "printf '%%d\\nwq\\n' | ex -s $TOP/outside").needs(&["ex"]),
+    attack!("find -fprint", "find . -fprint $TOP/new"),
+    attack!("curl -o", "echo x > f; curl -s file://$PWD/f -o $TOP/new").needs(&["curl"]),
+    attack!("sqlite writes", "sqlite3 $TOP/new.db 'create table t(a)'").needs(&["sqlite3"]),
+    attack!("compiler output", "echo 'int x;' > a.c; cc -c a.c -o $TOP/a.o").needs(&["cc"]),
+    attack!("node writes", "node -e 'require(\"fs\").writeFileSync(process.env.TOP+\"/new\",\"x\")'").needs(&["node"]),
+    attack!("make writes", "printf 'all:\\n\\techo x > $(TOP)/new\\n' > Makefile; make").needs(&["make"]),
+    attack!("xargs", "echo $TOP/new | xargs touch"),
+    attack!("find -exec", "find . -maxdepth 0 -exec touch $TOP/new ';'; test -e $TOP/new"),
+    attack!("a link to a file", "ln -s $TOP/outside l && echo x > l"),
+    attack!("a link to a folder", "ln -s $TOP d && touch d/new"),
+    attack!("cd through a link", "ln -s $TOP d; cd -P d && touch new"),
+    attack!("a hard link in", "ln $TOP/outside h && echo x > h"),
+    attack!("a hard link out", "touch f; ln f $TOP/new"),
+    attack!("a link of a link", "ln -P $TOP/outside h || cp -l $TOP/outside h"),
+    attack!("reflink", "cp --reflink=always $TOP/outside r && echo x >> $TOP/outside"),
+    attack!("a pipe file outside", "mkfifo $TOP/new"),
+    attack!("a socket outside", "python3 -c \"import socket; socket.socket(socket.AF_UNIX).bind('$TOP/new')\"").needs(&["python3"]),
+    attack!("mode", "chmod 777 $TOP/folder/file")
+        .not_in_c("Landlock holds what changes a file's content, not its mode, owner and times", "BROKEN"),
+    attack!("set-user-id bit", "chmod u+s $TOP/folder/file")
+        .not_in_c("Landlock holds what changes a file's content, not its mode, owner and times", "BROKEN"),
+    attack!("times", "touch -d 2000-01-01 $TOP/folder/file")
+        .not_in_c("Landlock holds what changes a file's content, not its mode, owner and times", "BROKEN"),
+    attack!("attributes", "python3 -c \"import os; os.setxattr('$TOP/folder/file','user.x',b'y')\"")
+        .needs(&["python3"])
+        .not_in_c("Landlock holds what changes a file's content, not its attributes", "BROKEN"),
+    attack!("owner", "chown 12345 $TOP/folder/file"),
+    attack!("the workspace itself away", "mv $WORK $TOP/elsewhere || rmdir $WORK"),
+    attack!("exchange with the workspace", "python3 -c \"import ctypes; import sys; sys.exit(ctypes.CDLL(None).renameat2(-100,b'$WORK',-100,b'$TOP/folder',2)!=0)\"").needs(&["python3"]),
+    attack!("through the root of a process", "echo x > /proc/self/root$TOP/outside"),
+    attack!("through the working folder of a process", "touch /proc/self/cwd/../../../new-x"),
+    attack!("through a descriptor", "exec 7< $TOP/outside; echo x > /proc/self/fd/7"),
+    attack!("through a descriptor of a folder", "exec 7< $TOP; touch /proc/self/fd/7/new"),
+    attack!("through the first process", "touch /proc/1/root$TOP/new || touch /proc/1/cwd/../new"),
+    attack!("through somebody else's process", "touch /proc/$TESTER/root$TOP/new || touch /proc/$TESTER/cwd/new-$MARK"),
+    attack!("/dev/stdout led elsewhere", "exec 1<> $TOP/outside && echo x > /dev/stdout"),
+    attack!("system folders", "touch /usr/new-$MARK || touch /etc/new-$MARK || touch /var/lib/new-$MARK || touch /opt/new-$MARK || touch /new-$MARK || touch /srv/new-$MARK"),
+    attack!("programs", "cp /bin/true /usr/local/bin/new-$MARK || cp /bin/true /usr/bin/new-$MARK"),
+    attack!("cron", "echo x > /etc/cron.d/new-$MARK || echo x > /var/spool/cron/new-$MARK || crontab <<< '* * * * * true'"),
+    attack!("profile", "echo x >> /etc/profile || echo x >> /etc/bash.bashrc || echo x > /etc/profile.d/new-$MARK.sh"),
+    attack!("library path", "echo $PWD > /etc/ld.so.conf.d/new-$MARK.conf || echo x > /etc/ld.so.preload"),
+    attack!("toolchains of the home", "touch $USERHOME/.cargo/bin-new || mkdir $USERHOME/.cargo/bin || echo x > $USERHOME/.cargo/config.toml"),
+    runs!("files of the home", "for f in .bashrc .profile .bash_profile .zshrc .gitconfig .ssh/authorized_keys .config/autostart/x .local/bin/ls .cargo/env; do mkdir -p $(dirname $HOME/$f); echo x >> $HOME/$f; done 2>/dev/null"),
+    runs!("temporary folders of others", "for d in /tmp /var/tmp /dev/shm /run; do echo x > $d/new-$MARK; done 2>/dev/null"),
+    runs!("TMPDIR and HOME changed", "export HOME=$USERHOME TMPDIR=$TOP; mktemp; cd; echo x > .bashrc"),
+    runs!("BASH_ENV for the next call", "export BASH_ENV=$PWD/evil; echo 'touch $TOP/new' > evil; bash -c true"),
+    row("nothing is left for the next call", &[
+        Call::Script("export PATH=$PWD:$PATH LD_PRELOAD=$PWD/e.so BASH_ENV=$PWD/e; echo 'echo BRO''KEN' > e; echo 'echo BRO''KEN' > ls; chmod +x ls; cd /; alias true=false; f() { :; }; export -f f; echo first"),
+        Call::Typed("pwd; test -z \"$LD_PRELOAD$BASH_ENV\" && ! declare -F f && echo second; ls > /dev/null"),
+    ])
+    .prints(&["first", "@WORK@\nsecond"]),
+    attack!("LD_PRELOAD into a program with more rights", "cat > e.c <<'E'\n#include <stdlib.h>\n#include <fcntl.h>\n__attribute__((constructor)) void f(void){ creat(getenv(\"TARGET\"), 0600); }\nE\ncc -shared -fPIC -o e.so e.c; TARGET=$TOP/new LD_PRELOAD=$PWD/e.so su --version; TARGET=$TOP/new LD_PRELOAD=$PWD/e.so mount; test -e $TOP/new")
+        .needs(&["cc"]),
+    attack!("programs from memory", "python3 - <<'E'\nimport os\nf = os.memfd_create('x')\nos.write(f, b'#!/bin/bash\\necho x > \"$TOP/outside\"\\n')\nos.set_inheritable(f, True)\nos.execve(f'/proc/self/fd/{f}', ['x'], os.environ)\nE")
+        .needs(&["python3"]),
+    attack!("a program of the workspace", "printf '#!/bin/bash\\ntouch $TOP/new\\n' > p; chmod +x p; ./p"),
+    attack!("a race between folder and link", "mkdir s; ln -s $TOP l\npython3 - <<'E' &\nimport ctypes\nc = ctypes.CDLL(None)\nfor _ in range(200000): c.renameat2(-100, b's', -100, b'l', 2)\nE\nfor n in $(seq 300); do echo x > s/new-$n; mkdir -p s/d-$n/e; echo x > s/outside; done; kill %1; ls $TOP | grep -q new-")
+        .needs(&["python3"]),
+    row("editor tasks, envrc and servers of tools", &[Call::Script(
+        "mkdir -p .vscode .idea .tenon; for f in .vscode/tasks.json .idea/workspace.xml .tenon/config.toml .envrc .mcp.json .VSCODE; do echo '{}' > $f; done; cd $WORK; echo x > .envrc; mkdir -p .vscode; echo x > .vscode/tasks.json; echo x > .mcp.json; echo end",
+    )])
+    .prints(&["end", "put back as it was"])
+    .after("for d in $WORK $PWD; do for f in .envrc .mcp.json .vscode/tasks.json .idea/workspace.xml .tenon/config.toml; do test ! -e $d/$f || exit 1; done; done; test ! -f .VSCODE"),
+    row("protected names changed", &[Call::Script(
+        "echo evil > .envrc; echo evil > .vscode/tasks.json; sed -i s/good/evil/ .mcp.json; chmod +x .envrc; echo end",
+    )])
+    .prepare("mkdir .vscode; echo good > .envrc; echo good > .vscode/tasks.json; echo good > .mcp.json")
+    .prints(&["end"])
+    .after("test \"$(cat .envrc .vscode/tasks.json .mcp.json)\" = $'good\\ngood\\ngood'"),
+    row("protected names moved away and made again", &[Call::Script(
+        "mv .vscode v; mkdir .vscode; echo evil > .vscode/tasks.json; mv .envrc e; ln -s e .envrc; echo evil > e; rm -rf .mcp.json; mkdir .mcp.json; echo end",
+    )])
+    .prepare("mkdir .vscode; echo good > .envrc; echo good > .vscode/tasks.json; echo good > .mcp.json")
+    .prints(&["end"])
+    .after("test \"$(cat .vscode/tasks.json .envrc .mcp.json)\" = $'good\\ngood\\ngood' && test ! -L .envrc"),
+    row("protected names by rename of the folder above", &[Call::Script(
+        "mkdir p; echo evil > p/tasks.json; mkdir q; mv p q/.vscode; mv q r; echo end",
+    )])
+    .prints(&["end"])
+    .after("test ! -e r/.vscode/tasks.json"),
+    row("protected names in the last moment of a call", &[Call::Script(
+        "(while true; do echo evil > .envrc; mkdir -p .vscode; echo evil > .vscode/tasks.json; rm -f .envrc; done) 2>/dev/null & (while true; do ln -sf evil .mcp.json; done) & sleep 0.2; echo end",
+    )])
+    .prints(&["end"])
+    .after("test ! -e .envrc -a ! -e .vscode/tasks.json -a ! -L .mcp.json"),
+    row("protected names in a workspace made to look like a repository", &[Call::Script(
+        "cd $WORK; mkdir objects refs hooks; echo 'ref: refs/heads/main' > HEAD; echo evil > .envrc; mkdir p; echo evil > p/.mcp.json; echo evil > hooks/pre-commit; echo end",
+    )])
+    .alone()
+    .prints(&["end"])
+    .after("cd $WORK; test ! -e .envrc -a ! -e p/.mcp.json -a ! -e hooks/pre-commit"),
+    row("protected names in a folder made to look like a repository", &[Call::Script(
+        "mkdir -p d/objects d/refs d/sub; echo 'ref: refs/heads/main' > d/HEAD; echo evil > d/.envrc; echo evil > d/sub/.mcp.json; echo end",
+    )])
+    .prints(&["end"])
+    .after("test ! -e d/.envrc -a ! -e d/sub/.mcp.json"),
+    row("protected names behind many folders", &[Call::Script(
+        "mkdir -p a/{0..59}/{0..49} z/z/z/z; echo evil > z/z/z/z/.envrc; echo end",
+    )])
+    .alone()
+    .prints(&["end"])
+    .after("test ! -e z/z/z/z/.envrc")
+    .nowhere("after a command 2,000 folders are looked through, the upper ones first", "afterwards"),
+    row("protected names too long to keep", &[Call::Script("echo evil > .envrc; echo end")])
+        .prepare("head -c 3000000 /dev/zero | tr '\\0' '\\n' > .envrc; echo good >> .envrc")
+        .prints(&["end"])
+        .after("test $(wc -c < .envrc) -gt 3000000")
+        .nowhere("what is longer than 1 MiB is not kept to be put back; that it changed is told", "afterwards"),
+    row("protected names deep within", &[Call::Script(
+        "mkdir -p .vscode/1/2/3/4/5/6/7; echo evil > .vscode/1/2/3/4/5/6/7/tasks.json; echo end",
+    )])
+    .prints(&["end"])
+    .after("! find .vscode -type f 2>/dev/null | grep .")
+    .nowhere("beneath a protected name six folders are looked through", "afterwards"),
+    row("protected names behind a link", &[Call::Script(
+        "ln -s $TOP/folder .vscode; echo x > .vscode/tasks.json; ln -s $TOP/folder .idea; echo end",
+    )])
+    .prints(&["end"])
+    .after("test ! -e .vscode -a ! -L .vscode -a ! -L .idea"),
+];

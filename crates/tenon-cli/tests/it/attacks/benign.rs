@@ -1,0 +1,125 @@
+//! Ordinary work, which must run without a question.
+
+use super::row::{Call, Row, row};
+
+const SERVERS: (&str, &str) =
+    ("sockets to other machines are refused as a whole, and those to this one with them", "lacks");
+
+/// The toolchain that builds the tests, as the user's own.
+const TOOLCHAIN: &str = "ln -sfn $TOOLCHAIN $USERHOME/.rustup";
+
+macro_rules! toolchain {
+    () => {
+        "PATH=$USERHOME/.rustup/bin:$PATH; cargo -V > /dev/null || { echo SKIPPED: the toolchain is closed to this user; exit 0; }\n"
+    };
+}
+
+macro_rules! works {
+    ($name:literal, $script:expr, $prints:expr) => {
+        row($name, &[Call::Script(concat!("exec 2>&1; set -e\n", $script))]).prints($prints)
+    };
+}
+
+macro_rules! typed {
+    ($name:literal, $command:expr, $prints:expr) => {
+        row($name, &[Call::Typed(concat!("cd @ROW@ && ", $command))])
+            .prints($prints)
+            .never(&["needs the user's yes", "Error:"])
+    };
+}
+
+macro_rules! git {
+    ($name:literal, $script:literal, $prints:expr) => {
+        works!(
+            $name,
+            concat!(
+                "export GIT_AUTHOR_NAME=n GIT_AUTHOR_EMAIL=e GIT_COMMITTER_NAME=n GIT_COMMITTER_EMAIL=e
+git init -qb main; echo a > a; git add a; git commit -qm first\n",
+                $script
+            ),
+            $prints
+        )
+        .needs(&["git"])
+        .never(&["[walls]", "fatal", "error:"])
+    };
+}
+
+pub(super) const ROWS: &[Row] = &[
+    row("all six tools", &[
+        Call::Tool("write_file", r#"{"path":"@ROW@/a/b.txt","content":"one\ntwo\n"}"#),
+        Call::Tool("read_file", r#"{"path":"@ROW@/a/b.txt"}"#),
+        Call::Tool("edit_file", r#"{"path":"@ROW@/a/b.txt","old_text":"two","new_text":"three"}"#),
+        Call::Tool("grep", r#"{"pattern":"three","path":"@ROW@"}"#),
+        Call::Tool("glob", r#"{"pattern":"**/b.txt","path":"@ROW@"}"#),
+        Call::Typed("cat @ROW@/a/b.txt"),
+    ])
+    .never(&["Error"])
+    .prints(&["one\nthree"]),
+    row("links within the workspace", &[
+        Call::Script("mkdir d; echo x > d/f; ln -s d l; ln -s d/f g; ln d/f h; cat l/f g h; echo y > l/new"),
+        Call::Tool("read_file", r#"{"path":"@ROW@/l/f"}"#),
+        Call::Tool("write_file", r#"{"path":"@ROW@/l/other","content":"z"}"#),
+        Call::Tool("read_file", r#"{"path":"@WORK@/@ROW@/g"}"#),
+    ])
+    .never(&["Error"])
+    .prints(&["x\nx\nx"]),
+    typed!("pipes", "seq 1000 | sort -rn | head -1 | tr 0 x", &["1xxx"]),
+    typed!("lists and tests", "mkdir -p d && test -d d && echo is || echo not", &["is"]),
+    typed!("here documents", "cat > h <<E && cat h\n$((6*7))\nE\n", &["42"]),
+    typed!("loops and functions", "f() { for n in 1 2 3; do echo $((n*n)); done; }; f | paste -sd+ | bc 2>/dev/null || f", &["1"]),
+    typed!("sed in place", "echo aaa > s && sed -i s/a/b/g s && cat s", &["bbb"]),
+    typed!("removing in the workspace", "mkdir -p x/y && touch x/y/z && rm -rf x && ls -A | wc -l", &["0"]),
+    typed!("find and xargs", "touch a.c b.c && find . -name '*.c' -print0 | xargs -0 ls | wc -l", &["2"]),
+    typed!("awk and cut", "printf 'a,b\\nc,d\\n' | awk -F, '{print $2}' | paste -sd-", &["b-d"]),
+    typed!("chmod and run", "printf '#!/bin/sh\\necho ran\\n' > p && chmod +x p && ./p", &["ran"]),
+    typed!("temporary files", "f=$(mktemp) && echo t > $f && cat $f && rm $f && d=$(mktemp -d) && touch $d/x && ls $d", &["t\nx"]),
+    typed!("ps, df, date, locale, uname, nproc", "ps > /dev/null && df . > /dev/null && date +%Y > /dev/null && locale > /dev/null && uname -r > /dev/null && nproc > /dev/null && echo known", &["known"]),
+    typed!("odd names", "touch -- '-n' '  ' 'ü' \"it's\" && ls | wc -l", &["4"]),
+    works!("process substitution", "diff <(echo a) <(echo a) && echo same", &["same"]),
+    works!("background jobs", "(sleep 0.05; echo job) & wait; echo after", &["job\nafter"]),
+    works!("traps and signals", "trap 'echo caught' USR1; kill -USR1 $$; sleep 100 & kill $!; wait $! || echo $?", &["caught\n143"]),
+    works!("time limits of one's own", "timeout 0.1 sleep 10 || echo $?", &["124"]),
+    works!("tar and gzip", "mkdir t; echo a > t/f; tar czf t.tgz t; rm -r t; tar xzf t.tgz; cat t/f", &["a\n"]),
+    works!("a named pipe", "mkfifo p; (echo through > p &); cat p", &["through"]),
+    works!("locks", "exec 9> lock; flock 9; flock -n lock true || echo locked", &["locked"]),
+    works!("files of the home for the session", "echo x > $HOME/.cache-of-a-tool; mkdir -p $HOME/.config/tool; cat $HOME/.cache-of-a-tool", &["x"]),
+    works!("a virtual terminal", "script -qc 'echo seen' /dev/null", &["seen"])
+        .needs(&["script"])
+        .not_in_c("the machine's terminals are not for commands there", "lacks"),
+    git!("git: commit", "echo b >> a; git diff --stat | tail -1; git commit -qam second; git log --oneline | wc -l; git status --short -uno | wc -l", &["1 insertion", "2\n0\n"]),
+    git!("git: branch and merge", "git switch -qc side; echo b > b; git add b; git commit -qm b; git switch -q main; git merge -q side; ls", &["a\nb\n"]),
+    git!("git: rebase", "git switch -qc side; echo b > b; git add b; git commit -qm b; git switch -q main; echo c > c; git add c; git commit -qm c; git switch -q side; git rebase -q main; git log --oneline | wc -l", &["3\n"]),
+    git!("git: worktree", "git worktree add -q w -b w; cd w; echo c > c; git add c; git commit -qm c; git log --oneline | wc -l; cd ..; git worktree remove w; git worktree prune", &["2\n"]),
+    git!("git: stash and tag", "echo z > a; git stash -q; git stash pop -q; git tag t; git reset -q --hard t; cat a", &["a\n"]),
+    git!("git: settings and remotes", "git config user.name x; git remote add o https://example.com/a; git branch -M trunk; git remote; git config user.name", &["o\nx"]),
+    git!("git: clone and push", "git clone -q --bare . b.git; git clone -q b.git c; cd c; echo d > d; git add d; git commit -qm d; git push -q; git -C ../b.git log --oneline | wc -l", &["2\n"]),
+    git!("git: gc and fsck", "git gc -q; git fsck 2>/dev/null; echo whole", &["whole"]),
+    works!("cargo without a network", concat!(toolchain!(), "cargo init -q --vcs none --name tiny .; echo '#[test] fn t() { assert_eq!(6*7, 42); }' >> src/main.rs; cargo test -q --offline 2>&1 | tail -5; cargo run -q --offline"), &["1 passed", "Hello"])
+        .prepare(TOOLCHAIN)
+        .needs(&["cc"]),
+    works!("rustc", concat!(toolchain!(), "echo 'fn main() { println!(\"{}\", 6*7) }' > m.rs; rustc m.rs; ./m"), &["42"])
+        .prepare(TOOLCHAIN)
+        .needs(&["cc"]),
+    works!("compiler", "printf '#include <stdio.h>\\nint main(void){printf(\"%%d\\\\n\",6*7);return 0;}' > m.c; cc -O2 -o m m.c; ./m", &["42"]).needs(&["cc"]),
+    works!("make", "printf 'all: b\\nb: a\\n\\tcp a b && echo built\\n' > Makefile; echo a > a; make -j2; make", &["built", "Nothing to be done"])
+        .needs(&["make"]),
+    works!("python's tests", "printf 'import unittest\\nclass T(unittest.TestCase):\\n  def test(self): self.assertEqual(6*7, 42)\\n' > test_x.py; python3 -m unittest -q", &["OK"])
+        .needs(&["python3"]),
+    works!("python's processes", "python3 -c 'from concurrent.futures import ProcessPoolExecutor as P\nwith P(2) as p: print(list(p.map(abs,[-1,-2])))'", &["[1, 2]"])
+        .needs(&["python3"])
+        .not_in_c("shared memory of the machine is not for commands there", "lacks"),
+    works!("a virtual environment", "python3 -m venv --without-pip v; v/bin/python -c 'import sys; print(sys.prefix)'", &["/v\n"])
+        .needs(&["python3"]),
+    works!("sqlite through python", "python3 -c 'import sqlite3; c=sqlite3.connect(\"d.db\"); c.execute(\"pragma journal_mode=wal\"); c.execute(\"create table t(a)\"); c.execute(\"insert into t values(42)\"); c.commit(); print(c.execute(\"select a from t\").fetchone()[0])'", &["42"])
+        .needs(&["python3"]),
+    works!("node", "node -e 'console.log(6*7)'", &["42"]).needs(&["node"]),
+    works!("npm scripts", "printf '{\"name\":\"x\",\"version\":\"1.0.0\",\"scripts\":{\"test\":\"node -e \\\\\"console.log(6*7)\\\\\"\"}}' > package.json; npm test --silent", &["42"])
+        .needs(&["npm", "node"]),
+    works!("perl", "perl -e 'print 6*7'", &["42"]).needs(&["perl"]),
+    works!("a server and a client", "python3 -m http.server 18473 --bind 127.0.0.1 > log 2>&1 &\nfor n in $(seq 100); do sleep 0.05; python3 -c 'import urllib.request as r; r.install_opener(r.build_opener(r.ProxyHandler({}))); print(r.urlopen(\"http://127.0.0.1:18473/\").status)' 2>/dev/null && break; done; kill %1", &["200"])
+        .needs(&["python3"])
+        .not_in_c(SERVERS.0, SERVERS.1),
+    works!("a server on a socket of the workspace", "python3 -c 'import socket,os\ns=socket.socket(socket.AF_UNIX); s.bind(\"s\"); s.listen()\nif os.fork()==0:\n  c=socket.socket(socket.AF_UNIX); c.connect(\"s\"); c.send(b\"hello\"); os._exit(0)\nprint(s.accept()[0].recv(9).decode())'", &["hello"])
+        .needs(&["python3"]),
+    works!("a call after a command that failed", "false || echo went on; (exit 3) || echo $?", &["went on\n3"]),
+];

@@ -1,0 +1,81 @@
+//! Commands that leave something for git to run later, outside of the walls.
+//!
+//! A row has a repository of its own in its folder. Afterwards the settings that run programs,
+//! hooks and pointers must be as they were.
+
+use super::row::{Call, Row, row};
+
+/// A repository with one commit, made before tenon starts.
+const REPOSITORY: &str = "git init -q . && git -c user.name=a -c user.email=a commit -q --allow-empty -m a && cp .git/config config-before";
+
+/// What runs programs later must be as it was.
+const CLEAN: &str = "! grep -riE 'evil|hookspath|fsmonitor|sshcommand|pager|editor|textconv|alias|include|proxy|insteadof|helper|program|clean|smudge|uploadpack' .git/config .git/config.worktree .git/modules/*/config .git/worktrees/*/config.worktree 2>/dev/null || exit 1; ! find .git -path '*hooks/*' ! -name '*.sample' | grep . || exit 1; ! grep -s evil .git/info/attributes .git/commondir";
+
+macro_rules! left {
+    ($name:literal, $script:expr) => {
+        row($name, &[Call::Script(concat!("{ ", $script, "\n} >/dev/null 2>&1; echo end"))])
+            .prepare(REPOSITORY)
+            .prints(&["end"])
+            .after(CLEAN)
+            .needs(&["git"])
+    };
+}
+
+pub(super) const ROWS: &[Row] = &[
+    left!("git: a hook", "mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit"),
+    left!("git: a sample made a hook", "mv .git/hooks/pre-commit.sample .git/hooks/pre-commit; cp .git/hooks/*.sample .git/hooks/post-merge"),
+    left!("git: hooks folder replaced", "mv .git/hooks h; mkdir .git/hooks; echo evil > .git/hooks/post-checkout"),
+    left!("git: hooks folder made a link", "rm -rf .git/hooks; mkdir h; echo evil > h/post-checkout; ln -s ../h .git/hooks; ls .git/hooks"),
+    left!("git: the whole repository replaced", "mv .git g; cp -r g .git; mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit; git config core.fsmonitor evil"),
+    left!("git: core.hooksPath", "mkdir h; echo evil > h/pre-commit; git config core.hooksPath h"),
+    left!("git: core.fsmonitor", "git config core.fsmonitor evil"),
+    left!("git: core.sshCommand", "git config core.sshCommand evil; git config core.gitProxy evil"),
+    left!("git: pager and editor", "git config core.pager evil; git config core.editor evil; git config sequence.editor evil"),
+    left!("git: alias", "git config alias.st '!evil'"),
+    left!("git: filter", "git config filter.x.clean evil; git config filter.x.smudge evil; git config filter.x.process evil; echo '* filter=x' > .gitattributes"),
+    left!("git: diff and merge drivers", "git config diff.x.command evil; git config diff.external evil; git config diff.x.textconv evil; git config merge.x.driver evil"),
+    left!("git: credential helper", "git config credential.helper '!evil'; git config credential.https://x.helper evil"),
+    left!("git: include", "printf '[alias]\\n\\tst = !evil\\n' > c; git config include.path ../c; git config includeIf.gitdir:/.path ../c"),
+    left!("git: url rewriting", "git config url.ext::evil.insteadOf https://; git config url.evil.pushInsteadOf x"),
+    left!("git: remote programs", "git remote add o ext::evil; git config remote.o.uploadpack evil; git config remote.o.receivepack evil; git config remote.o.proxy evil; git config remote.o.vcs evil"),
+    left!("git: signing program", "git config gpg.program evil; git config gpg.ssh.program evil; git config gpg.ssh.defaultKeyCommand evil"),
+    left!("git: odd spellings of settings", "printf '[CORE]\\n\\tFsMonitor = evil\\n[core]hooksPath=evil\\n[core] ; x\\n\\tpager = \\\\\\n evil\\n[alias \"x\"]\\n\\tcommand = evil\\n' >> .git/config"),
+    left!("git: settings replaced by rename", "cp .git/config c; printf '[core]\\n\\tfsmonitor = evil\\n' >> c; mv c .git/config"),
+    left!("git: settings made a link", "cp .git/config c; printf '[core]\\n\\tfsmonitor = evil\\n' >> c; rm .git/config; ln -s ../c .git/config"),
+    left!("git: settings of a worktree", "git config extensions.worktreeConfig true; git config --worktree core.fsmonitor evil; printf '[core]\\n\\tfsmonitor = evil\\n' > .git/config.worktree"),
+    left!("git: a worktree's own settings", "git config extensions.worktreeConfig true; git worktree add -q w; git -C w config --worktree core.hooksPath evil"),
+    left!("git: a common folder elsewhere", "mkdir -p c/hooks; echo evil > c/hooks/pre-commit; echo ../c evil > .git/commondir"),
+    left!("git: attributes in info", "echo '* filter=evil' > .git/info/attributes; mkdir -p .git/info; echo '* diff=evil' >> .git/info/attributes"),
+    left!("git: hooks of a submodule", "mkdir -p .git/modules/m; git init -q --separate-git-dir .git/modules/m m; mkdir -p .git/modules/m/hooks; echo evil > .git/modules/m/hooks/pre-commit; git -C m config core.fsmonitor evil"),
+    left!("git: a template with hooks", "mkdir -p t/hooks; echo evil > t/hooks/pre-commit; chmod +x t/hooks/pre-commit; git init -q --template=t n; git config init.templateDir t")
+        .after("! find . -path '*.git/hooks/*' ! -name '*.sample' | grep ."),
+    left!("git: a new repository below", "git init -q n; mkdir -p n/.git/hooks; echo evil > n/.git/hooks/pre-commit; git -C n config core.fsmonitor evil")
+        .after("! find n -path '*hooks/*' ! -name '*.sample' | grep . || exit 1; ! grep -q evil n/.git/config"),
+    left!("git: a pointer to a repository elsewhere", "git init -q n; git -C n config core.fsmonitor evil; mkdir p; mv n/.git p/store; echo 'gitdir: ../p/store' > n/.git")
+        .after("test ! -e n/.git || ! grep -rqs evil p/store/config"),
+    left!("git: a bare repository that looks like a folder", "mkdir b; cd b; git init -q --bare x; git -C x config core.fsmonitor evil; mkdir -p x/hooks; echo evil > x/hooks/pre-commit")
+        .after("! grep -qs evil b/x/config && test ! -e b/x/hooks/pre-commit"),
+    left!("git: a common folder without a name", "mkdir -p s/objects s/refs s/hooks; printf '[core]\\n\\tfsmonitor = evil\\n' > s/config; echo evil > s/hooks/pre-commit; mkdir x; echo 'ref: refs/heads/main' > x/HEAD; echo ../s > x/commondir")
+        .after("test ! -e x/commondir || { ! grep -qs evil s/config && test ! -e s/hooks/pre-commit; }"),
+    left!("git: settings of the user", "git config --global core.pager evil; git config --global alias.st '!evil'; mkdir -p $HOME/.config/git; echo x > $HOME/.config/git/config"),
+    left!("git: in the last moment of a call", "(while true; do git config core.fsmonitor evil; git config --unset core.fsmonitor; done) & (while true; do printf '[alias]\\n\\tst = !evil\\n' >> .git/config; done) & sleep 0.2"),
+    left!("git: a work tree outside", "git --work-tree=$TOP checkout-index -a -f; git --work-tree=$TOP reset --hard; git init -q --separate-git-dir $TOP/new n; git clone -q . $TOP/clone; git worktree add $TOP/tree")
+        .after("test ! -e $TOP/new -a ! -e $TOP/clone -a ! -e $TOP/tree"),
+    left!("git: a path with parents in the index", "printf '100644 e69de29bb2d1d6434b8b29ae775ad8c2e48c5391\\t../../../new\\n' | git update-index --index-info; git hash-object -w --stdin < /dev/null; git checkout-index -a -f")
+        .after("test ! -e $TOP/new"),
+    left!("git: a link in the index", "ln -s $TOP d; git add d; rm d; mkdir d; echo x > d/new; git add d; git commit -qm a; git checkout -f HEAD~0; ln -sfn $TOP d; git checkout -f .")
+        .after("test ! -e $TOP/new"),
+    row("git: files by the tools", &[
+        Call::Tool("write_file", r#"{"path":"@ROW@/.git/hooks/pre-commit","content":"evil"}"#),
+        Call::Tool("write_file", r#"{"path":"@ROW@/.git/config","content":"evil"}"#),
+        Call::Tool("edit_file", r#"{"path":"@ROW@/.git/config","old_text":"[core]","new_text":"[core]\nfsmonitor = evil"}"#),
+        Call::Tool("write_file", r#"{"path":"@ROW@/.GIT/hooks/post-merge","content":"evil"}"#),
+        Call::Tool("write_file", r#"{"path":"@ROW@/l/pre-push","content":"evil"}"#),
+        Call::Tool("write_file", r#"{"path":"@ROW@/n/.git","content":"gitdir: ../evil"}"#),
+    ])
+    .prepare("git init -q . && cp .git/config config-before; ln -s .git/hooks l; mkdir n")
+    .prints(&["needs the user's yes"])
+    .never(&["Wrote"])
+    .after("cmp .git/config config-before && test ! -e n/.git && ! find .git -path '*hooks/*' ! -name '*.sample' | grep .")
+    .needs(&["git"]),
+];

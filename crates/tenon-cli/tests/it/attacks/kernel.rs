@@ -1,0 +1,150 @@
+//! Commands that ask the kernel for more than they have.
+
+use super::row::{Row, attack, system_call};
+
+pub(super) const ROWS: &[Row] = &[
+    attack!("mount", "mkdir m && mount -t tmpfs none m"),
+    attack!("bind mount", "mkdir m && mount --bind / m"),
+    attack!("remount", "mount -o remount,rw / || mount -o remount,rw,bind $TOP"),
+    attack!(
+        "unmount",
+        "umount -l /tmp || umount -l /proc || umount -l $HOME || umount -l $WORK/.git"
+    ),
+    attack!("fuse", "fusermount -u / || fusermount3 -u / || exec 5<>/dev/fuse"),
+    attack!("unshare users", "unshare -U true"),
+    attack!("unshare mounts", "unshare -m true || unshare -Urm true"),
+    attack!("unshare network", "unshare -n true || unshare -Urn true"),
+    attack!("unshare processes", "unshare -Urpf true"),
+    attack!(
+        "enter a namespace",
+        "nsenter -t 1 -m true || nsenter -t 1 -U true || nsenter -t $TESTER -m true || nsenter -t $TESTER -n true"
+    ),
+    attack!("chroot", "chroot / /bin/true || chroot . /bin/true"),
+    attack!("pivot_root", "mkdir -p p/old && pivot_root p p/old"),
+    attack!("sudo", "sudo -n true"),
+    attack!("su", "su -c true nobody < /dev/null"),
+    attack!(
+        "set-user-id programs",
+        "for p in su passwd mount newgrp chsh; do cp $(command -v $p) p-$p 2>/dev/null; done; passwd -d root || chsh -s /bin/true"
+    ),
+    attack!(
+        "a set-user-id program of one's own",
+        "cp /bin/bash b; chmod 4777 b; ./b -p -c 'grep -q NoNewPrivs:.0 /proc/self/status'"
+    ),
+    attack!(
+        "capabilities",
+        "grep -E '^Cap(Inh|Prm|Eff|Amb)' /proc/self/status | grep -v 0000000000000000"
+    ),
+    attack!(
+        "file capabilities",
+        "cp /bin/true t; setcap cap_sys_admin+ep t || python3 -c \"import os; os.setxattr('t','security.capability',b'\\x01\\0\\0\\x02'+b'\\xff'*16)\""
+    ),
+    attack!("new privileges", "grep -q 'NoNewPrivs:.0' /proc/self/status"),
+    attack!("without filters", "grep -q 'Seccomp:.0' /proc/self/status"),
+    attack!(
+        "settings of the kernel",
+        "echo 1 > /proc/sys/kernel/sysrq || echo x > /proc/sys/kernel/hostname || sysctl -w kernel.sysrq=1"
+    ),
+    attack!("core pattern", "echo '|/bin/true' > /proc/sys/kernel/core_pattern"),
+    attack!(
+        "modprobe path",
+        "echo /tmp/x > /proc/sys/kernel/modprobe || echo x > /proc/sys/kernel/hotplug"
+    ),
+    attack!("binary formats", "echo ':x:M::x::/bin/true:' > /proc/sys/fs/binfmt_misc/register"),
+    attack!("sysrq", "echo b > /proc/sysrq-trigger"),
+    attack!("power", "echo mem > /sys/power/state || reboot -f || shutdown now"),
+    attack!("sysfs", "echo 1 > /sys/kernel/mm/ksm/run || echo x > /sys/kernel/uevent_helper"),
+    attack!("modules", "modprobe dummy || insmod /dev/null || rmmod dummy"),
+    attack!(
+        "control groups",
+        "mkdir /sys/fs/cgroup/new-$MARK || echo $$ > /sys/fs/cgroup/cgroup.procs || echo x > /sys/fs/cgroup/release_agent"
+    ),
+    attack!(
+        "security modules",
+        "ls /sys/kernel/security/* && echo x > /sys/kernel/security/apparmor/.remove"
+    ),
+    attack!(
+        "tracing",
+        "echo 1 > /sys/kernel/tracing/tracing_on || ls /sys/kernel/debug/tracing/events"
+    ),
+    attack!(
+        "disks",
+        "head -c 1 /dev/vda || head -c 1 /dev/sda || head -c 1 /dev/nvme0n1 || head -c 1 /dev/dm-0 || head -c 1 /dev/loop0"
+    ),
+    attack!(
+        "memory of the machine",
+        "head -c 1 /dev/mem || head -c 1 /dev/port || head -c 1 /dev/kmsg || head -c 1 /proc/kcore"
+    ),
+    attack!(
+        "virtual machines and inputs",
+        "exec 5<>/dev/kvm || exec 5</dev/input/event0 || exec 5<>/dev/uinput || exec 5<>/dev/net/tun || exec 5<>/dev/vhost-net"
+    ),
+    attack!("a block device of one's own", "mknod b b 259 0 || mknod b b 8 0 || mknod b b 254 0"),
+    attack!("a character device of one's own", "mknod c c 1 1 || mknod c c 1 5"),
+    attack!("loop devices", "truncate -s 1M i; losetup -f i"),
+    attack!("swap", "truncate -s 1M i; mkswap i; swapon i"),
+    attack!("clock and name", "date -s 2000-01-01 || hostname evil-$MARK"),
+    attack!("priority", "chrt -f 1 true || renice -n -5 $$"),
+    attack!("limits", "ulimit -H -c unlimited && test \"$(ulimit -Hc)\" = unlimited"),
+    attack!(
+        "trace tenon",
+        "strace -p $TESTER -o /dev/null -e none & sleep 0.1; kill $! && wait $!"
+    )
+    .needs(&["strace"]),
+    attack!("gdb", "gdb -p $TESTER -batch -ex 'info proc' 2>&1 | grep -E '^(process|exe)'")
+        .needs(&["gdb"]),
+    attack!("signals to others", "kill -0 $TESTER || kill -CONT $TESTER"),
+    attack!("the end of the first process", "kill -9 1 && sleep 0.05 && ! kill -0 1"),
+    attack!("out of memory before others", "echo -1000 > /proc/self/oom_score_adj"),
+    system_call!(
+        "call: ptrace",
+        "blocked(call(101, 16, os.getppid(), 0, 0)) and blocked(call(101, 0, 0, 0, 0))"
+    ),
+    system_call!(
+        "call: process_vm_readv and writev",
+        "blocked(call(310, os.getppid(), 0, 0, 0, 0, 0)) and blocked(call(311, os.getppid(), 0, 0, 0, 0, 0))"
+    ),
+    system_call!("call: pidfd_getfd", "blocked(call(438, 0, 0, 0))"),
+    system_call!("call: bpf", "blocked(call(321, 0, 0, 0))"),
+    system_call!("call: perf_event_open", "blocked(call(298, 0, 0, -1, -1, 0))"),
+    system_call!("call: io_uring_setup", "blocked(call(425, 1, 0))"),
+    system_call!("call: userfaultfd", "blocked(call(323, 0))"),
+    system_call!(
+        "call: keyctl, add_key, request_key",
+        "blocked(call(250, 0, -3, 1)) and blocked(call(248, b'user', b'x', b'y', 1, -3)) and blocked(call(249, b'user', b'x', 0, -3))"
+    ),
+    system_call!(
+        "call: kexec_load and kexec_file_load",
+        "blocked(call(246, 0, 0, 0, 0)) and blocked(call(320, -1, -1, 0, 0, 0))"
+    ),
+    system_call!(
+        "call: init_module and finit_module",
+        "blocked(call(175, 0, 0, b'')) and blocked(call(313, -1, b'', 0))"
+    ),
+    system_call!(
+        "call: clone with namespaces",
+        "blocked(call(56, 0x10000011, 0, 0, 0, 0)) and blocked(call(56, 0x00020011, 0, 0, 0, 0))"
+    ),
+    system_call!("call: clone3", "blocked(call(435, 0, 0))"),
+    system_call!("call: setns", "blocked(call(308, os.open('/proc/self/ns/net', os.O_RDONLY), 0))"),
+    system_call!(
+        "call: the mount family",
+        "all(blocked(call(n, 0, 0, 0, 0, 0)) for n in (165, 166, 155, 428, 429, 430, 431, 432, 433, 442))"
+    ),
+    system_call!("call: open_by_handle_at", "blocked(call(304, -100, 0, 0))"),
+    system_call!("call: a second listener of filters", "blocked(call(317, 1, 8, 0))"),
+    system_call!("call: fanotify", "blocked(call(300, 0, 0))"),
+    system_call!("call: mknodat of a device", "blocked(call(259, -100, b'd', 0o60600, 0x10300))"),
+    system_call!(
+        "call: x32 numbers",
+        "all(blocked(call(0x40000000 + n, 0, 0, 0)) for n in (0, 2, 39, 101, 520))"
+    ),
+    system_call!(
+        "call: acct, swapon, reboot, iopl, ioperm",
+        "all(blocked(call(n, 0, 0, 0)) for n in (163, 167, 169, 172, 173))"
+    ),
+    system_call!(
+        "call: terminal input",
+        "closed(lambda: __import__('fcntl').ioctl(os.open('/dev/tty', os.O_RDWR), 0x5412, b'x'))"
+    ),
+];

@@ -1,0 +1,102 @@
+//! Everything that leaves the machine, or reaches what listens on it.
+
+use super::row::Call;
+use super::row::{Row, attack, row, runs, system_call};
+
+/// Speaks to the proxy, if there is one, and must not be let through.
+macro_rules! through_proxy {
+    ($name:literal, $request:expr) => {
+        row(
+            $name,
+            &[Call::Script(concat!(
+                "port=${http_proxy##*:}; port=${port%/}; port=${port:-1}
+{ exec 3<>/dev/tcp/127.0.0.1/$port; } 2>/dev/null || { echo refused: no proxy; exit; }
+printf '",
+                $request,
+                "' >&3
+answer=$(timeout 5 head -1 <&3)
+case $answer in *' 200 '*) echo BROKEN: $answer;; *) echo refused: $answer;; esac"
+            ))],
+        )
+        .prints(&["refused"])
+    };
+}
+
+const SOCKETS: (&str, &str) =
+    ("the kernel has no wall for sockets with a path that a command sees", "network: ");
+
+pub(super) const ROWS: &[Row] = &[
+    attack!("port of the machine", "exec 3<>/dev/tcp/127.0.0.1/$PORT"),
+    attack!("port of the machine by its name", "exec 3<>/dev/tcp/localhost/$PORT"),
+    attack!("port of the machine by zero", "exec 3<>/dev/tcp/0.0.0.0/$PORT"),
+    attack!("port of the machine by IPv6", "exec 3<>/dev/tcp/::1/$PORT6"),
+    attack!("port of the machine by its host name", "exec 3<>/dev/tcp/$(hostname)/$PORT || exec 3<>/dev/tcp/$(hostname -I | cut -d' ' -f1)/$PORT"),
+    attack!("address of a cloud's metadata", "timeout 3 bash -c 'exec 3<>/dev/tcp/169.254.169.254/80'"),
+    attack!("an address of the internet", "timeout 3 bash -c 'exec 3<>/dev/tcp/1.1.1.1/443'"),
+    attack!("an address of IPv6", "timeout 3 bash -c 'exec 3<>/dev/tcp/2606:4700:4700::1111/443'"),
+    attack!("a private address", "timeout 3 bash -c 'exec 3<>/dev/tcp/10.0.0.1/80' || timeout 3 bash -c 'exec 3<>/dev/tcp/192.168.1.1/80'"),
+    runs!("datagrams to the machine", "echo x > /dev/udp/127.0.0.1/$UDP; echo x > /dev/udp/localhost/$UDP"),
+    attack!("datagrams to the internet", "echo x > /dev/udp/1.1.1.1/53"),
+    attack!("names", "timeout 3 getent hosts example.com || timeout 3 python3 -c 'import socket; socket.gethostbyname(\"example.com\")'"),
+    attack!("names by hand", "python3 -c 'import socket; s=socket.socket(2,2); s.settimeout(1); s.sendto(b\"x\"*12,(\"1.1.1.1\",53)); s.recv(9)'"),
+    attack!("ping", "timeout 3 ping -c 1 -W 1 1.1.1.1").needs(&["ping"]),
+    attack!("curl around the proxy", "curl -s --noproxy '*' -m 3 http://127.0.0.1:$PORT/ || curl -s --noproxy '*' -m 3 http://1.1.1.1/").needs(&["curl"]),
+    attack!("curl", "curl -sf -m 3 http://127.0.0.1:$PORT/ || curl -sf -m 3 https://example.com/").needs(&["curl"]),
+    attack!("git", "timeout 5 git ls-remote https://example.com/x || timeout 5 git ls-remote git://127.0.0.1:$PORT/x || timeout 5 git ls-remote ssh://127.0.0.1:$PORT/x").needs(&["git"]),
+    attack!("python connects", "python3 -c 'import os,socket; socket.create_connection((\"127.0.0.1\", int(os.environ[\"PORT\"])), 2)'").needs(&["python3"]),
+    attack!("node connects", "node -e 'const s=require(\"net\").connect(+process.env.PORT,\"127.0.0.1\",()=>process.exit(0)); s.on(\"error\",()=>process.exit(1))'").needs(&["node"]),
+    attack!("a socket with a path", "python3 -c 'import os,socket; s=socket.socket(socket.AF_UNIX); s.connect(os.environ[\"TOP\"]+\"/socket\")'").needs(&["python3"])
+    .nowhere(SOCKETS.0, SOCKETS.1),
+    attack!("a datagram socket with a path", "python3 -c 'import os,socket; s=socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); s.sendto(b\"x\", os.environ[\"TOP\"]+\"/datagrams\")'").needs(&["python3"])
+    .nowhere(SOCKETS.0, SOCKETS.1),
+    attack!("a socket through a link", "ln -s $TOP/socket s; python3 -c 'import socket; s=socket.socket(socket.AF_UNIX); s.connect(\"s\")'").needs(&["python3"])
+    .nowhere(SOCKETS.0, SOCKETS.1),
+    attack!("a socket moved into the workspace", "ln $TOP/socket s || mv $TOP/socket s; python3 -c 'import socket; s=socket.socket(socket.AF_UNIX); s.connect(\"s\")'").needs(&["python3"]),
+    attack!("a socket in a private place", "python3 -c 'import os,socket; s=socket.socket(socket.AF_UNIX); s.connect(os.environ[\"PLACE\"]+\"/socket\")'").needs(&["python3"])
+    .not_in_c(SOCKETS.0, SOCKETS.1),
+    attack!("an abstract socket", "python3 -c 'import os,socket; s=socket.socket(socket.AF_UNIX); s.connect(\"\\0attacks-\"+os.environ[\"MARK\"])'").needs(&["python3"]),
+    attack!("sockets of services", "for s in /run/docker.sock /var/run/docker.sock /run/dbus/system_bus_socket /run/systemd/private /run/user/$(id -u)/bus /run/containerd/containerd.sock /tmp/.X11-unix/X0; do python3 -c 'import socket,sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])' $s && exit 0; done; false").needs(&["python3"]),
+    attack!("the agent of keys", "test -n \"$SSH_AUTH_SOCK\" || test -n \"$GPG_AGENT_INFO\" || test -n \"$DBUS_SESSION_BUS_ADDRESS\""),
+    system_call!("socket: vsock", "closed(lambda: socket.socket(40, 1, 0))"),
+    system_call!("socket: raw", "closed(lambda: socket.socket(2, 3, 1)) and closed(lambda: socket.socket(10, 3, 58))"),
+    system_call!("socket: packets", "closed(lambda: socket.socket(17, 3, 3)) and closed(lambda: socket.socket(17, 2, 3))"),
+    system_call!("socket: odd families", "all(closed(lambda: socket.socket(f, t, 0)) for f in (3, 4, 9, 21, 29, 30, 31, 38, 42, 43, 44) for t in (1, 2, 3, 5))"),
+    system_call!("socket: netlink that changes things", "closed(lambda: socket.socket(16, 3, 9)) and closed(lambda: socket.socket(16, 3, 16)) and closed(lambda: socket.socket(16, 3, 6))"),
+    attack!("an interface of one's own", "ip link add x type dummy || ip addr add 1.2.3.4/32 dev lo || ip link set lo down || ip route add default dev lo"),
+    attack!("packet filters", "iptables -F || nft flush ruleset"),
+    through_proxy!("proxy: a host", "CONNECT example.com:443 HTTP/1.1\\r\\nHost: example.com:443\\r\\n\\r\\n"),
+    through_proxy!("proxy: the machine", "CONNECT 127.0.0.1:'$PORT' HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"),
+    through_proxy!("proxy: the machine by its name", "CONNECT localhost:'$PORT' HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"),
+    through_proxy!("proxy: the machine as a number", "CONNECT 2130706433:'$PORT' HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"),
+    through_proxy!("proxy: the machine in hexadecimal", "CONNECT 0x7f000001:'$PORT' HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"),
+    through_proxy!("proxy: the machine in octal", "CONNECT 0177.0.0.1:'$PORT' HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"),
+    through_proxy!("proxy: the machine shortened", "CONNECT 127.1:'$PORT' HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"),
+    through_proxy!("proxy: zero", "CONNECT 0:'$PORT' HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"),
+    through_proxy!("proxy: IPv6", "CONNECT [::1]:'$PORT6' HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"),
+    through_proxy!("proxy: IPv4 within IPv6", "CONNECT [::ffff:127.0.0.1]:'$PORT' HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"),
+    through_proxy!("proxy: with a dot at the end", "CONNECT localhost.:'$PORT' HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"),
+    through_proxy!("proxy: metadata", "CONNECT 169.254.169.254:80 HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"),
+    through_proxy!("proxy: an address", "GET http://127.0.0.1:'$PORT'/ HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"),
+    through_proxy!("proxy: a user name before the host", "GET http://example.com@127.0.0.1:'$PORT'/ HTTP/1.1\\r\\nHost: example.com\\r\\n\\r\\n"),
+    through_proxy!("proxy: allowed port, another spelling", "CONNECT 2130706433:'$ALLOWED' HTTP/1.1\\r\\nHost: 127.0.0.1:'$ALLOWED'\\r\\n\\r\\n")
+        .flags(&["--net", "127.0.0.1:@ALLOWED@"]),
+    through_proxy!("proxy: allowed address, another port", "CONNECT 127.0.0.1:'$PORT' HTTP/1.1\\r\\nHost: 127.0.0.1:'$ALLOWED'\\r\\n\\r\\n")
+        .flags(&["--net", "127.0.0.1:@ALLOWED@"]),
+    through_proxy!("proxy: allowed in Host only", "GET http://127.0.0.1:'$PORT'/ HTTP/1.1\\r\\nHost: 127.0.0.1:'$ALLOWED'\\r\\n\\r\\n")
+        .flags(&["--net", "127.0.0.1:@ALLOWED@"]),
+    through_proxy!("proxy: two lengths", "POST http://127.0.0.1:'$ALLOWED'/ HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\nContent-Length: 4\\r\\nContent-Length: 5\\r\\n\\r\\nabcde")
+        .flags(&["--net", "127.0.0.1:@ALLOWED@"]),
+    through_proxy!("proxy: length and encoding", "POST http://127.0.0.1:'$ALLOWED'/ HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\nContent-Length: 4\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n0\\r\\n\\r\\n")
+        .flags(&["--net", "127.0.0.1:@ALLOWED@"]),
+    through_proxy!("proxy: a line end in the address", "GET http://127.0.0.1:'$ALLOWED'/\\rX HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\n\\r\\n")
+        .flags(&["--net", "127.0.0.1:@ALLOWED@"]),
+    through_proxy!("proxy: a name that leads to the machine", "CONNECT localhost:'$PORT' HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n")
+        .flags(&["--net", "localhost"]),
+    through_proxy!("proxy: a suffix without its dot", "CONNECT evilexample.com:443 HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n")
+        .flags(&["--net", "*.example.com"]),
+    through_proxy!("proxy: an allowed host as a beginning", "CONNECT example.com.evil.test:443 HTTP/1.1\\r\\nHost: example.com\\r\\n\\r\\n")
+        .flags(&["--net", "example.com"]),
+    through_proxy!("proxy: NUL in the host", "CONNECT example.com\\0.evil.test:443 HTTP/1.1\\r\\nHost: example.com\\r\\n\\r\\n")
+        .flags(&["--net", "example.com"]),
+    attack!("the proxy switched by the environment", "export http_proxy=http://127.0.0.1:$PORT https_proxy=http://127.0.0.1:$PORT no_proxy='*'; curl -sf -m 3 http://example.com/").needs(&["curl"]),
+];

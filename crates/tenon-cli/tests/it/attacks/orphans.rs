@@ -1,0 +1,59 @@
+//! Processes that want to outlive their call, their turn and tenon.
+
+use super::row::{Call, Row, row, runs};
+
+const INTERRUPT: i32 = 2;
+const KILL: i32 = 9;
+const TERMINATE: i32 = 15;
+
+/// Every way to stay behind at once.
+macro_rules! staying {
+    ($then:literal) => {
+        concat!(
+            "stay='sleep 1000'
+$stay &
+setsid $stay &
+(setsid bash -c \"($stay; true) & exit\" &)
+nohup $stay >/dev/null 2>&1 &
+bash -c \"trap '' TERM HUP INT; $stay; true\" &
+(trap '' TERM; exec setsid $stay) &
+(exec setsid env -i ROW=$MARK $stay) &
+(bash -c \"kill -STOP \\$BASHPID; $stay; true\" &)
+$stay & disown
+sleep 0.1
+",
+            $then
+        )
+    };
+}
+
+pub(super) const ROWS: &[Row] = &[
+    runs!("in the background", "sleep 1000 &"),
+    runs!("in a session of its own", "setsid sleep 1000 &"),
+    runs!("forked twice", "(setsid bash -c '(sleep 1000; true) & exit' &)"),
+    runs!("nohup and disown", "nohup sleep 1000 > /dev/null 2>&1 & disown"),
+    runs!("signals ignored", "bash -c \"trap '' TERM HUP INT QUIT; sleep 1000; true\" &"),
+    runs!("stopped", "bash -c 'kill -STOP $BASHPID; sleep 1000; true' & sleep 0.05"),
+    runs!("with an empty environment and another name", "(exec -a innocent-$MARK env -i $(command -v sleep) 1000) &"),
+    runs!("at, batch and systemd", "echo 'sleep 1000' | at now; echo 'sleep 1000' | batch; systemd-run --user sleep 1000; systemd-run sleep 1000; crontab -l"),
+    runs!("a daemon of python", "python3 - <<'E'\nimport os, signal, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        for s in range(1, 65):\n            try: signal.signal(s, signal.SIG_IGN)\n            except (OSError, ValueError): pass\n        os.closerange(0, 100)\n        os.chdir('/')\n        time.sleep(1000)\nE")
+        .needs(&["python3"]),
+    runs!("a pipe that is kept open", "sleep 1000 | cat & sleep 1000 > >(cat) &"),
+    runs!("forking without end", "(f() { sleep 0.01; f & }; f) & sleep 0.1"),
+    row("the shell kills itself", &[Call::Script(staying!("kill -9 $$"))]),
+    row("the shell's parent killed", &[Call::Script(staying!("kill -9 $PPID; sleep 0.1"))]),
+    row("exec", &[Call::Script(staying!("exec true"))]),
+    row("at the time limit", &[Call::Script(staying!("#slow\nsleep 1000; sleep 1000"))])
+        .prints(&["timed out"]),
+    row("at the time limit, the shell ignoring it", &[Call::Script(staying!("#slow\ntrap '' TERM INT HUP; while true; do sleep 1000; done"))])
+        .prints(&["timed out"]),
+    row("when a turn is interrupted", &[Call::Script(staying!("touch ready; sleep 1000"))]).ended_by(INTERRUPT),
+    row("when a turn is interrupted, the shell ignoring it", &[Call::Script(staying!("trap '' TERM INT HUP; touch ready; while true; do sleep 1000; done"))])
+        .ended_by(INTERRUPT),
+    row("when tenon is asked to end", &[Call::Script(staying!("touch ready; sleep 1000"))]).ended_by(TERMINATE),
+    row("when tenon is killed", &[Call::Script(staying!("touch ready; sleep 1000"))]).ended_by(KILL),
+    row("when tenon is killed, stopped processes", &[Call::Script(staying!("touch ready; kill -STOP $$; sleep 1000"))])
+        .ended_by(KILL),
+    row("when tenon is killed between two calls", &[Call::Script(staying!("true")), Call::Script("touch ready; sleep 1000")])
+        .ended_by(KILL),
+];

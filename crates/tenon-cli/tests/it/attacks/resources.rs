@@ -1,0 +1,67 @@
+//! Commands that want all of something. What is limited is looked at, and that tenon goes on.
+
+use super::row::{Call, Row, attack, row, runs, tool};
+
+const AGAIN: Call = Call::Typed("echo again");
+
+pub(super) const ROWS: &[Row] = &[
+    row("a long output", &[Call::Script("head -c 30000000 /dev/zero | tr '\\0' 'x'; echo"), AGAIN]).prints(&["again", "left out"]),
+    row("an output of many lines", &[Call::Script("yes | head -n 2000000"), AGAIN]).prints(&["again", "left out"]),
+    row("an output without end", &[Call::Script("#slow\nyes $MARK"), AGAIN]).prints(&["timed out", "again"]),
+    row("2 GB of output", &[Call::Script("head -c 2000000000 /dev/zero | tr '\\0' 'x'"), AGAIN]).whole().prints(&["again"]),
+    row("a long line in a file", &[Call::Tool("read_file", r#"{"path":"@ROW@/f"}"#), Call::Tool("grep", r#"{"pattern":"x$","path":"@ROW@"}"#), AGAIN])
+        .prepare("head -c 20000000 /dev/zero | tr '\\0' x > f")
+        .prints(&["again"]),
+    row("a huge file with holes", &[
+        Call::Tool("read_file", r#"{"path":"@ROW@/f"}"#),
+        Call::Tool("read_file", r#"{"path":"@ROW@/f","offset":1000000}"#),
+        Call::Tool("edit_file", r#"{"path":"@ROW@/f","old_text":"a","new_text":"b"}"#),
+        Call::Tool("write_file", r#"{"path":"@ROW@/f","content":"b"}"#),
+        AGAIN,
+    ])
+    .prepare("truncate -s 4G f")
+    .prints(&["again"]),
+    attack!("a file above the limit", "truncate -s 17G f")
+        .prints(&["refused"]),
+    row("the private /tmp full", &[Call::Script("dd if=/dev/zero of=/tmp/f bs=1M count=2100 2>&1; rm -f /tmp/f; echo end"), AGAIN])
+        .whole()
+        .prints(&["No space left", "again"])
+        .not_in_c("temporary files lie in a folder on the machine's disk", "lacks"),
+    row("files without end in /tmp", &[Call::Script("cd /tmp && python3 -c 'for n in range(450000): open(str(n), \"w\")' 2>&1 | tail -1; echo end"), AGAIN])
+        .whole()
+        .needs(&["python3"])
+        .prints(&["No space left", "again"])
+        .not_in_c("temporary files lie in a folder on the machine's disk", "lacks"),
+    row("more memory than there is leave for", &[Call::Script("python3 -c 'import os\nx=[]\nfor n in range(90): x.append(os.urandom(1<<10)*(100<<10))' ; echo BROKEN"), AGAIN])
+        .whole()
+        .needs(&["python3"])
+        .prints(&["too much memory", "again"]),
+    row("more processes than there is leave for", &[Call::Script("python3 - <<'E'\nimport os\ntry:\n    for n in range(4600): os.posix_spawn('/bin/sleep', ['sleep', '1000'], os.environ)\n    print('BROKEN')\nexcept OSError as e:\n    print('refused', e)\nE"), AGAIN])
+        .whole()
+        .needs(&["python3"])
+        .prints(&["refused", "again"])
+        .not_in_c("processes are counted in the namespace of processes", "BROKEN"),
+    row("a bomb of forks", &[Call::Script("#slow\nb() { sleep 0.2; b | b & }; b 2>/dev/null; sleep 0.5; echo end"), AGAIN]).prints(&["again"]),
+    attack!("more open files than there is leave for", "python3 -c 'import os\nfor n in range(70000): os.dup(0)'").needs(&["python3"]),
+    runs!("more open files by the machine's limit", "ulimit -n; ulimit -Hn unlimited; ulimit -n 10000000; true"),
+    runs!("a script of a megabyte", "head -c 1000000 /dev/zero | tr '\\0' ' ' > s; echo 'echo x' >> s; bash s"),
+    row("arguments too long", &[Call::Script("x=$(head -c 3000000 /dev/zero | tr '\\0' x); /bin/echo $x 2>&1 | tail -c 30; echo end"), AGAIN]).prints(&["again"]),
+    runs!("a small archive that grows", "head -c 50000000 /dev/zero | gzip > z; zcat z | wc -c; rm z"),
+    row("a pattern that takes for ever", &[
+        Call::Tool("grep", r#"{"pattern":"(a+)+$","path":"@ROW@"}"#),
+        Call::Tool("grep", r#"{"pattern":"(a{1000}){1000}{1000}","path":"@ROW@"}"#),
+        Call::Tool("glob", r#"{"pattern":"**/**/**/**/**/**/*a*b*c*d*e*f*g*h*","path":"@ROW@"}"#),
+        Call::Tool("glob", r#"{"pattern":"{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}"}"#),
+        AGAIN,
+    ])
+    .prepare("head -c 100000 /dev/zero | tr '\\0' a > f; echo b >> f")
+    .prints(&["again"]),
+    runs!("folders without end", "mkdir d; cd d; for n in $(seq 300); do mkdir d && cd d; done; ln -s .. up"),
+    tool!("folders without end, walked", "glob", r#"{"pattern":"**/x","path":"@ROW@"}"#)
+        .prepare("cd .; for n in $(seq 400); do mkdir d && cd d; done; touch x"),
+    row("many files", &[Call::Tool("glob", r#"{"pattern":"**","path":"@ROW@"}"#), Call::Tool("grep", r#"{"pattern":"x","path":"@ROW@"}"#), AGAIN])
+        .prepare("mkdir d; cd d; seq 5000 | xargs touch")
+        .prints(&["again"]),
+    row("no time", &[Call::Tool("bash", r#"{"command":"echo one","timeout":0}"#), Call::Tool("bash", r#"{"command":"echo two","timeout":-5}"#), Call::Tool("bash", r#"{"command":"echo three","timeout":1e300}"#), Call::Tool("bash", r#"{"command":"echo four","timeout":"18446744073709551616"}"#), AGAIN])
+        .prints(&["one", "again"]),
+];

@@ -1,0 +1,65 @@
+//! What only the user may see. Every session looks for the decoys, plain, reversed and in base64.
+
+use super::row::{Call, Row, attack, row, runs};
+
+/// Prints a file in three forms; the session's checks find what comes of it.
+macro_rules! shows {
+    ($name:literal, $files:literal) => {
+        runs!($name, concat!("cat ", $files, " 2>&1 | tee >(rev) >(base64 -w0); sleep 0.02; echo"))
+    };
+}
+
+pub(super) const ROWS: &[Row] = &[
+    shows!("keys of ssh", "$USERHOME/.ssh/*"),
+    shows!("keys of clouds", "$USERHOME/.aws/* $USERHOME/.azure/* $USERHOME/.config/gcloud/* $USERHOME/.kube/*"),
+    shows!("keys of registries", "$USERHOME/.npmrc $USERHOME/.pypirc $USERHOME/.docker/config.json $USERHOME/.cargo/credentials.toml"),
+    shows!("keys of git", "$USERHOME/.git-credentials $USERHOME/.netrc $USERHOME/.config/gh/*"),
+    shows!("keyrings", "$USERHOME/.gnupg/* $USERHOME/.local/share/keyrings/* $USERHOME/.password-store/*"),
+    shows!("history and notes", "$USERHOME/.bash_history $USERHOME/.env $USERHOME/notes.txt"),
+    shows!("tenon's settings", "$USERHOME/.config/tenon/*"),
+    shows!("sessions of others", "$USERHOME/.local/state/tenon/sessions/* $USERHOME/.local/state/tenon/history"),
+    runs!("the whole home", "grep -rs --exclude-dir=work . $USERHOME | head -c 5000; find $USERHOME -type f 2>/dev/null | head -50; tar cf - $USERHOME 2>/dev/null | strings | grep -F sk-"),
+    runs!("links to keys", "ln -s $USERHOME/.ssh k; ln -s $USERHOME/.netrc n; cat k/* n; cp -rL k copy; cat copy/*"),
+    runs!("hard links to keys", "ln $USERHOME/.ssh/id_ed25519 h; cat h; cp -al $USERHOME/.ssh c; cat c/*"),
+    runs!("keys moved", "mv $USERHOME/.ssh s; mv $USERHOME/.cargo/credentials.toml c; cat s/* c"),
+    runs!("keys under another mount", "cat /proc/self/root$USERHOME/.ssh/* /proc/1/root$USERHOME/.ssh/* /proc/$TESTER/root$USERHOME/.ssh/*"),
+    runs!("keys through git", "git config --file $USERHOME/.netrc -l; git diff --no-index /dev/null $USERHOME/.netrc; git hash-object -w $USERHOME/.netrc").needs(&["git"]),
+    runs!("keys as programs and libraries", "source $USERHOME/.env; bash $USERHOME/.env; python3 $USERHOME/.env; . $USERHOME/.netrc"),
+    runs!("the environment", "env; set; export -p; cat /proc/self/environ; printenv | rev; printenv | base64 -w0"),
+    runs!("the environment of others", "cat /proc/*/environ /proc/*/task/*/environ 2>&1 | tr '\\0' '\\n'; ps auxeww; cat /proc/$PPID/environ /proc/1/environ"),
+    runs!("arguments of others", "cat /proc/*/cmdline | tr '\\0' '\\n' | grep -F sk-"),
+    runs!("memory of others", "for p in /proc/[0-9]*; do head -c 100 $p/mem; cat $p/maps; cat $p/auxv; done 2>/dev/null | grep -aF sk-"),
+    // Whoever reads its own pipes reads what it says itself, so nothing is asked of the result.
+    runs!("descriptors of others", "for p in /proc/[0-9]*; do cat $p/fd/* < /dev/null; done 2>/dev/null & sleep 0.3").prints(&[]),
+    runs!("descriptors that came along", "for f in 3 4 5 6 7 8 9 10 11 12 13 14 15 20 50 100; do cat <&$f; done; ls -l /proc/self/fd | grep -vE ' -> (/dev/null|pipe:|/proc|[^/])'"),
+    runs!("keys of the kernel", "cat /proc/keys /proc/key-users; keyctl show; keyctl print @s"),
+    attack!("passwords of the system", "cat /etc/shadow | grep -q : || cat /etc/gshadow | grep -q : || cat /etc/shadow- | grep -q :"),
+    attack!("private keys of the system", "cat /etc/ssh/ssh_host_*_key | grep -q . || cat /etc/ssl/private/* | grep -q ."),
+    attack!("who may become root", "cat /etc/sudoers /etc/sudoers.d/* | grep -q ."),
+    attack!("the home of root", "cat /root/.bashrc /root/.profile /root/.bash_history || ls -A /root/.ssh /root/.config"),
+    attack!("homes of others", "ls -d /home/*/* | grep -v \"^$USERHOME\" | grep -q ."),
+    attack!("memory of the kernel", "head -c 64 /proc/kcore | grep -q . || cat /proc/kallsyms | grep -v ^0000000000000000 | grep -q ."),
+    attack!("messages of the kernel", "dmesg | grep -q . || head -c 1 /dev/kmsg"),
+    attack!("core dumps", "ulimit -c unlimited; bash -c 'kill -SEGV $$'; ls core* /var/lib/systemd/coredump/* | grep -q ."),
+    attack!("processes of others", "ps -e -o pid= | awk '$1 > 400' | grep -q .")
+        .not_in_c("without a namespace of processes their names and arguments are in sight", "BROKEN"),
+    runs!("clipboards, screens, terminals", "xclip -o; wl-paste; xsel -o; cat /dev/vcs1 /dev/tty1 /dev/pts/0 < /dev/null; tmux show-buffer; screen -ls"),
+    runs!("files in temporary folders of others", "cat /tmp/* /var/tmp/* 2>/dev/null | grep -aF sk-; ls -A $PLACE 2>/dev/null | grep -x above"),
+    row("a search in everything", &[
+        Call::Tool("grep", r#"{"pattern":"sk-decoy"}"#),
+        Call::Tool("grep", r#"{"pattern":"sk-decoy","path":"/"}"#),
+        Call::Tool("glob", r#"{"pattern":"**/.ssh/*","path":"/"}"#),
+        Call::Tool("read_file", r#"{"path":"@USERHOME@/.ssh/id_ed25519"}"#),
+        Call::Tool("read_file", r#"{"path":"@USERHOME@/.netrc"}"#),
+        Call::Tool("read_file", r#"{"path":"@ROW@/l"}"#),
+    ])
+    .prepare("ln -s $USERHOME/.netrc l"),
+    row("commands that only read", &[
+        Call::Typed("cat @USERHOME@/.ssh/id_ed25519"),
+        Call::Typed("cat @USERHOME@/.netrc @USERHOME@/.config/tenon/config.toml"),
+        Call::Typed("grep -rs sk-de @USERHOME@"),
+        Call::Typed("ls -A /root; head -1 /etc/shadow"),
+        Call::Typed("env"),
+    ])
+    .never(&["root:"]),
+];
