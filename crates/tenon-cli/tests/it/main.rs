@@ -8,6 +8,9 @@
 mod fake_server;
 
 mod attacks;
+#[path = "../../../../tests/support/program_copy.rs"]
+mod program_copy;
+
 mod command_line;
 mod configuration;
 mod interactive;

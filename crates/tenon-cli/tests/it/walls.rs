@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::program::{Place, Run};
+use crate::{
+    program::{Place, Run},
+    program_copy::copy_program,
+};
 
 /// Takes user namespaces away, as an administrator or a container does, and starts the program
 /// that follows.
@@ -169,7 +172,7 @@ fn keys_in_the_programs_own_environment_are_closed_to_commands_without_walls_too
         .is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
     {
         let copy = place.path("tenon");
-        std::fs::copy(env!("CARGO_BIN_EXE_tenon"), &copy).unwrap();
+        copy_program(env!("CARGO_BIN_EXE_tenon").as_ref(), &copy);
         let opened = std::process::Command::new("chown")
             .args(["-R", "65534:65534"])
             .arg(place.path(""))

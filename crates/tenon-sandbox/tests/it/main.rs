@@ -4,6 +4,9 @@
 #![expect(clippy::print_stdout, reason = "a test that is skipped says why")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
+#[path = "../../../../tests/support/program_copy.rs"]
+mod program_copy;
+
 mod command;
 mod environment;
 mod files;

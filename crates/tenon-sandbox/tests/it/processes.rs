@@ -237,7 +237,7 @@ fn agent_whose_file_is_gone() {
 fn commands_run_when_the_program_was_replaced_on_disk() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("program");
-    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    crate::program_copy::copy_program(&std::env::current_exe().unwrap(), &program);
     let status = agent(&program, "agent_whose_file_is_gone", folder.path()).status().unwrap();
     assert!(status.success());
     assert!(!program.exists());

@@ -110,7 +110,7 @@ fn everything_holds_for_an_ordinary_user_too() {
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     fs::set_permissions(folder.path(), open).unwrap();
     let program = folder.path().join("it");
-    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    crate::program_copy::copy_program(&std::env::current_exe().unwrap(), &program);
     for part in ["files::", "walk::", "command::", "races::spec_17"] {
         let output = Program::new(&program)
             .arg(part)

@@ -104,7 +104,7 @@ impl Program {
         // The folder of the build may be closed to others.
         let folder = tempfile::Builder::new().prefix("attacks-program").tempdir().unwrap();
         let path = folder.path().join("tenon");
-        fs::copy(built, &path).unwrap();
+        crate::program_copy::copy_program(&built, &path);
         let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         fs::set_permissions(folder.path(), open).unwrap();
         let program = Self { way, path, _folder: Some(folder) };

@@ -179,7 +179,7 @@ pub(crate) fn as_ordinary_user(test: &str) {
     // The program's own folder may be closed to others.
     let folder = tempfile::Builder::new().prefix("walls-user").tempdir_in("/var/tmp").unwrap();
     let program = folder.path().join("program");
-    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    crate::program_copy::copy_program(&std::env::current_exe().unwrap(), &program);
     let open = |path: &Path, mode| {
         use std::os::unix::fs::PermissionsExt;
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
