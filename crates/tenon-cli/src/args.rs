@@ -1,48 +1,13 @@
-//! The command line: every flag and subcommand, and nothing of what they do.
-//!
-//! A prompt stands where a subcommand could: one that equals a subcommand's name needs
-//! `tenon run`. Flags of a session may stand before `run` or after it; before a subcommand that
-//! has no use for them they are an error, because every flag does something.
+//! The flags of a session and of its output, and nothing of what they do.
 
 use std::{path::PathBuf, time::Duration};
 
-use clap::{Args as ArgumentGroup, Parser, ValueEnum, ValueHint};
+use clap::{Args, ValueEnum, ValueHint};
 
-use crate::{
-    commands::Subcommand,
-    config::{self, ModeName, SandboxName},
-};
-
-/// The whole command line.
-#[derive(Debug, Parser)]
-#[command(
-    name = "tenon",
-    version,
-    disable_help_subcommand = true,
-    about = "A coding agent for the terminal.\n\nWithout a prompt, tenon asks for one after another. \
-             With one it carries it out and ends;\ntext on standard input is added to the prompt, \
-             or is the prompt if none is given.",
-    after_help = "Exit codes: 0 finished, 1 the task ended otherwise, 2 usage or configuration, \
-                  3 the walls that \
-                  were asked for cannot be had, 130 interrupted."
-)]
-pub(crate) struct Args {
-    /// What to do [a prompt that is a command's name: tenon run NAME]
-    #[arg(value_name = "PROMPT")]
-    pub(crate) prompt: Option<String>,
-
-    #[command(flatten)]
-    pub(crate) session: SessionArgs,
-
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-
-    #[command(subcommand)]
-    pub(crate) command: Option<Subcommand>,
-}
+use crate::values::{self, ModeName, SandboxName};
 
 /// What a session is made of.
-#[derive(Debug, Clone, Default, PartialEq, ArgumentGroup)]
+#[derive(Debug, Clone, Default, PartialEq, Args)]
 pub(crate) struct SessionArgs {
     /// The model: PROVIDER/NAME, local, scripted:FILE, or a well-known name alone
     #[arg(long, value_name = "MODEL")]
@@ -73,7 +38,7 @@ pub(crate) struct SessionArgs {
     pub(crate) max_cost: Option<f64>,
 
     /// End each turn after this time: 90, 90s, 10m or 2h
-    #[arg(long, value_name = "TIME", value_parser = config::time)]
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
     pub(crate) max_time: Option<Duration>,
 
     /// Change nothing, ask before each change and command, or ask only about what is risky
@@ -102,7 +67,7 @@ pub(crate) struct SessionArgs {
 }
 
 /// How one prompt is answered.
-#[derive(Debug, Clone, Default, PartialEq, Eq, ArgumentGroup)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 pub(crate) struct OutputArgs {
     /// Print the answer alone and end
     #[arg(short, long)]
@@ -164,51 +129,4 @@ impl OutputArgs {
 fn positive(text: &str) -> Result<f64, &'static str> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
     number.ok_or("a number above 0, such as 0.50")
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::CommandFactory;
-
-    use super::*;
-
-    fn parse(line: &[&str]) -> Result<Args, clap::error::ErrorKind> {
-        Args::try_parse_from([&["tenon"], line].concat()).map_err(|error| error.kind())
-    }
-
-    #[test]
-    fn the_command_line_is_well_formed() {
-        Args::command().debug_assert();
-    }
-
-    #[test]
-    fn a_prompt_is_a_prompt_unless_it_is_a_subcommands_name() {
-        assert_eq!(parse(&["fix it"]).unwrap().prompt.as_deref(), Some("fix it"));
-        assert_eq!(parse(&["--", "--odd"]).unwrap().prompt.as_deref(), Some("--odd"));
-        let sessions = parse(&["sessions"]).unwrap();
-        assert!(sessions.prompt.is_none() && sessions.command.is_some());
-    }
-
-    #[test]
-    fn flags_stand_before_run_or_after_it() {
-        let before = parse(&["--model", "a", "--deny", "x", "run", "--deny", "y", "p"]).unwrap();
-        let Some(Subcommand::Run(run)) = before.command else { panic!("not run") };
-        let joined = run.session.or(before.session);
-        assert_eq!(joined.model.as_deref(), Some("a"));
-        assert_eq!(joined.deny, ["x", "y"]);
-    }
-
-    #[test]
-    fn what_is_wrong_is_refused() {
-        use clap::error::ErrorKind;
-        let cases: [(&[&str], ErrorKind); 4] = [
-            (&["--nonsense"], ErrorKind::UnknownArgument),
-            (&["--max-steps", "0"], ErrorKind::ValueValidation),
-            (&["--output-format", "xml"], ErrorKind::InvalidValue),
-            (&["a", "b"], ErrorKind::UnknownArgument),
-        ];
-        for (line, expected) in cases {
-            assert_eq!(parse(line).unwrap_err(), expected, "{line:?}");
-        }
-    }
 }

@@ -46,6 +46,17 @@ pub(crate) enum Choice {
     Scripted(PathBuf),
 }
 
+/// A model that was decided on, and why.
+#[derive(Debug)]
+pub(crate) struct Chosen {
+    /// The model.
+    pub(crate) choice: Choice,
+    /// Who or what decided, for people.
+    pub(crate) because: String,
+    /// Whether the command line asked for it, which is what allows a large download.
+    pub(crate) asked_for: bool,
+}
+
 /// Returns the model that was asked for by `text`.
 pub(crate) fn parse(
     text: &str,

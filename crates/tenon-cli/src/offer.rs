@@ -10,9 +10,8 @@ use tenon_model::{HttpClient, LOOPBACK_CANDIDATES, LoopbackServer, loopback_serv
 use crate::{
     config::{Config, Endpoint},
     error::CliError,
-    model_choice::Choice,
+    model_choice::{Choice, Chosen},
     pull::{self, ModelFile, State},
-    setup::Chosen,
 };
 
 /// Models of one server that are offered: more do not help to choose.

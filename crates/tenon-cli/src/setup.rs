@@ -23,24 +23,14 @@ pub(crate) use walls::walls;
 
 use crate::{
     args::SessionArgs,
-    commands::say_notices,
-    config::{Config, Endpoint, ModeName, SandboxName, Settings},
+    config::{Config, Endpoint, Settings},
     error::CliError,
-    model_choice::{self, Choice},
+    model_choice::{self, Choice, Chosen},
     offer,
+    print::say_notices,
     pull::{State, built_in as built_in_model},
+    values::{ModeName, SandboxName},
 };
-
-/// A model that was decided on, and why.
-#[derive(Debug)]
-pub(crate) struct Chosen {
-    /// The model.
-    pub(crate) choice: Choice,
-    /// Who or what decided, for people.
-    pub(crate) because: String,
-    /// Whether the command line asked for it, which is what allows a large download.
-    pub(crate) asked_for: bool,
-}
 
 /// Returns the options of an agent for a session with `args`, its model ready to be asked.
 pub(crate) async fn ready(config: &Config, args: &SessionArgs) -> Result<AgentOptions, CliError> {

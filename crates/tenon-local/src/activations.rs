@@ -6,7 +6,7 @@
 
 use rayon::prelude::*;
 
-use crate::{kernels::Kernels, quant::SUPERBLOCK};
+use crate::quant::SUPERBLOCK;
 
 /// One superblock of one token.
 #[derive(Debug, Clone)]
@@ -61,8 +61,13 @@ impl Activation {
 }
 
 impl<'a> Activations<'a> {
-    /// Prepares `floats`: one or more tokens of `columns` values each.
-    pub(crate) fn new(floats: &'a [f32], columns: usize, kernels: Kernels) -> Self {
+    /// Prepares `floats`: one or more tokens of `columns` values each, whose 8-bit form `quantise`
+    /// makes.
+    pub(crate) fn new(
+        floats: &'a [f32],
+        columns: usize,
+        quantise: impl Fn(&[f32; SUPERBLOCK], &mut Activation) + Sync,
+    ) -> Self {
         let tokens = floats.len() / columns.max(1);
         let mut blocks = Vec::new();
         if columns.is_multiple_of(SUPERBLOCK) && tokens > 0 {
@@ -70,7 +75,7 @@ impl<'a> Activations<'a> {
             let fill = |(at, column): (usize, &mut [Activation])| {
                 for (block, token) in column.iter_mut().zip(floats.chunks_exact(columns)) {
                     if let Some(values) = token.as_chunks().0.get(at) {
-                        kernels.quantise(values, block);
+                        quantise(values, block);
                     }
                 }
             };

@@ -96,8 +96,13 @@ impl Kernels {
         }
     }
 
+    /// Prepares `floats` to be multiplied: one or more tokens of `columns` values each.
+    pub(crate) fn activations(self, floats: &[f32], columns: usize) -> Activations<'_> {
+        Activations::new(floats, columns, |from, to| self.quantise(from, to))
+    }
+
     /// Fills `to` with `from` as 8-bit numbers.
-    pub(crate) fn quantise(self, from: &[f32; SUPERBLOCK], to: &mut Activation) {
+    fn quantise(self, from: &[f32; SUPERBLOCK], to: &mut Activation) {
         #[cfg(target_arch = "x86_64")]
         if let Some(avx2) = self.avx2 {
             return avx2.quantise(from, to);
@@ -200,7 +205,7 @@ mod tests {
         let matrix = Matrix { storage, columns, bytes: &bytes };
         let product = |kernels: Kernels| {
             let mut out = vec![0.0; rows * tokens];
-            let activations = Activations::new(&floats, columns, kernels);
+            let activations = kernels.activations(&floats, columns);
             kernels.multiply(&activations, &mut [(matrix, &mut out)]);
             out
         };

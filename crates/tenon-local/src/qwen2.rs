@@ -208,7 +208,7 @@ impl Engine for Qwen2 {
         }
         let rows = self.shape.vocabulary;
         let mut by_row = vec![0.0; rows * count];
-        let activations = Activations::new(&normed, width, self.kernels);
+        let activations = self.kernels.activations(&normed, width);
         let output = self.output.of(&self.file);
         let Self { threads, kernels, .. } = self;
         threads.install(|| kernels.multiply(&activations, &mut [(output, &mut by_row)]));
@@ -246,7 +246,7 @@ impl Run<'_> {
         let heads = shape.heads;
         let normed = self.normed(&layer.attention_norm);
         let tokens = normed.len() / shape.width;
-        let activations = Activations::new(&normed, shape.width, kernels);
+        let activations = kernels.activations(&normed, shape.width);
         let mut query = vec![0.0; tokens * heads.query_width()];
         let mut key = vec![0.0; tokens * heads.key_width()];
         let mut value = vec![0.0; tokens * heads.key_width()];
@@ -269,7 +269,7 @@ impl Run<'_> {
         }
         cache.put(at, start, &key, &value);
         let mixed = attend(cache, at, start, &query, kernels);
-        let activations = Activations::new(&mixed, heads.query_width(), kernels);
+        let activations = kernels.activations(&mixed, heads.query_width());
         self.add_product(&layer.attention_output, &activations);
     }
 
@@ -277,7 +277,7 @@ impl Run<'_> {
         let Self { shape, kernels, layer, .. } = *self;
         let normed = self.normed(&layer.feed_norm);
         let tokens = normed.len() / shape.width;
-        let activations = Activations::new(&normed, shape.width, kernels);
+        let activations = kernels.activations(&normed, shape.width);
         let mut gate = vec![0.0; tokens * shape.feed_forward];
         let mut up = vec![0.0; tokens * shape.feed_forward];
         kernels.multiply(
@@ -290,7 +290,7 @@ impl Run<'_> {
             }
         });
         let gated = if tokens == 1 { gate } else { by_token(&gate, tokens, &[]) };
-        let activations = Activations::new(&gated, shape.feed_forward, kernels);
+        let activations = kernels.activations(&gated, shape.feed_forward);
         self.add_product(&layer.down, &activations);
     }
 

@@ -1,12 +1,10 @@
 //! `tenon completions SHELL`.
 
-use clap::CommandFactory;
 use clap_complete::Shell;
 
-use super::print;
 use crate::{
-    args::Args,
     error::{CliError, ExitStatus},
+    print::print,
 };
 
 /// Print the completion script of a shell
@@ -20,9 +18,10 @@ pub(crate) struct Completions {
 }
 
 impl Completions {
-    pub(super) fn execute(self) -> Result<ExitStatus, CliError> {
+    /// `whole` is the whole command line.
+    pub(super) fn execute(self, mut whole: clap::Command) -> Result<ExitStatus, CliError> {
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Args::command(), "tenon", &mut script);
+        clap_complete::generate(self.shell, &mut whole, "tenon", &mut script);
         print(&String::from_utf8_lossy(&script))?;
         Ok(ExitStatus::Finished)
     }

@@ -9,12 +9,12 @@ use std::{
 use tenon_model::visible;
 use tenon_sandbox::{Kernel, Network as NetworkAccess, Proxy, Workspace, probe};
 
-use super::print;
 use crate::{
     args::SessionArgs,
     config::{Config, Environment},
     error::{CliError, ExitStatus},
     model_choice::Choice,
+    print::print,
     pull::{self, State},
     setup,
 };

@@ -9,8 +9,6 @@ mod sessions;
 mod show;
 mod tools;
 
-use std::io::{self, Write};
-
 use crate::{
     args::{OutputArgs, SessionArgs},
     config::{Config, Environment},
@@ -36,12 +34,14 @@ impl Subcommand {
         Self::Run(run::Run::without_name(prompt))
     }
 
-    /// Does it. `prompt`, `session` and `output` are what stood before its name.
+    /// Does it. `prompt`, `session` and `output` are what stood before its name; `whole` gives the
+    /// whole command line.
     pub(crate) async fn execute(
         self,
         prompt: Option<String>,
         session: SessionArgs,
         output: OutputArgs,
+        whole: fn() -> clap::Command,
     ) -> Result<ExitStatus, CliError> {
         let environment = Environment::read();
         if let Self::Run(run) = self {
@@ -60,7 +60,7 @@ impl Subcommand {
             return Err(out_of_place());
         }
         if let Self::Completions(completions) = self {
-            return completions.execute();
+            return completions.execute(whole());
         }
         let config = Config::load(environment, &session)?;
         match self {
@@ -72,22 +72,6 @@ impl Subcommand {
                 Ok(ExitStatus::Finished)
             }
         }
-    }
-}
-
-/// Prints `text` to standard output at once. A reader that has seen enough ends the program.
-fn print(text: &str) -> Result<(), CliError> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    Ok(out.flush()?)
-}
-
-/// Prints what the user should know, to standard error.
-pub(crate) fn say_notices(notices: &[String]) {
-    for notice in notices {
-        let line = format!("note: {}\n", tenon_model::visible(notice));
-        // What cannot be said is not worth stopping for.
-        let _ = io::stderr().write_all(line.as_bytes());
     }
 }
 

@@ -1,9 +1,9 @@
 //! `tenon models`.
 
-use super::{print, say_notices};
 use crate::{
     config::{Config, Endpoint},
     error::{CliError, ExitStatus},
+    print::{print, say_notices},
     pull::{self, State},
     setup,
 };

@@ -3,11 +3,11 @@
 use tenon_agent::{Action, Decision, Places, Verdict, decide};
 use tenon_model::visible;
 
-use super::print;
 use crate::{
     args::SessionArgs,
     config::{Config, Environment},
     error::{CliError, ExitStatus},
+    print::print,
     setup,
 };
 

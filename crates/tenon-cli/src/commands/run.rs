@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use tenon_agent::Prompt;
 
-use super::say_notices;
 use crate::{
     args::{OutputArgs, OutputFormat, SessionArgs},
     config::{Config, Environment},
     error::{CliError, ExitStatus},
-    headless, interactive, setup,
+    headless, interactive,
+    print::say_notices,
+    setup,
     signals::Interrupts,
 };
 

@@ -5,10 +5,10 @@ use serde::Serialize;
 use tenon_agent::{SessionSummary, list_sessions};
 use tenon_model::visible;
 
-use super::print;
 use crate::{
     config::Config,
     error::{CliError, ExitStatus},
+    print::print,
 };
 
 /// Characters of a prompt that are listed: with the columns before it about two lines of 80.

@@ -2,10 +2,10 @@
 
 use tenon_agent::{SessionSummary, list_sessions, read_session};
 
-use super::{print, say_notices};
 use crate::{
     config::Config,
     error::{CliError, ExitStatus},
+    print::{print, say_notices},
     render,
     screen::Sink,
 };

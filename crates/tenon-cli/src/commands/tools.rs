@@ -2,10 +2,10 @@
 
 use tenon_model::{Abilities, ToolSpec};
 
-use super::print;
 use crate::{
     config::Config,
     error::{CliError, ExitStatus},
+    print::print,
     setup,
 };
 

@@ -24,11 +24,15 @@ use tenon_model::visible;
 use tenon_sandbox::{FileError, Workspace};
 
 pub(crate) use environment::{Environment, Folders};
-pub(crate) use file::{ModeName, SandboxName, time};
 pub(crate) use network::Network;
 pub(crate) use providers::{ANTHROPIC, Credential, Endpoint, OPENAI, ProviderKind};
 
-use crate::{args::SessionArgs, error::CliError, screen::Look};
+use crate::{
+    args::SessionArgs,
+    error::CliError,
+    screen::Look,
+    values::{ModeName, SandboxName},
+};
 
 /// The project's configuration file beneath its root.
 const PROJECT_FILE: &str = ".tenon/config.toml";

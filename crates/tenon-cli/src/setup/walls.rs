@@ -9,11 +9,7 @@ use tenon_sandbox::{
 };
 
 use super::presets;
-use crate::{
-    commands::say_notices,
-    config::{Config, SandboxName},
-    error::CliError,
-};
+use crate::{config::Config, error::CliError, print::say_notices, values::SandboxName};
 
 /// What stands for every host.
 const EVERYTHING: &str = "on";

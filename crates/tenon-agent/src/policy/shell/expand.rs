@@ -16,8 +16,6 @@ enum Quoted {
     No,
 }
 
-/// Bytes of known values put into words, so that `x=$x$x` cannot grow without end.
-pub(super) const VALUE_BYTES_MAX: usize = 1 << 20;
 /// `{`, `,` and `}` in one word; more are not expanded.
 const BRACES_MAX: usize = 256;
 
@@ -31,7 +29,7 @@ impl Walker {
         let mut pieces = self.pieces(&written.parts, Quoted::No);
         if pieces.iter().filter(|piece| matches!(piece, Piece::Brace(_))).count() > BRACES_MAX {
             self.doubt("it has too many braces");
-            pieces = unknown();
+            pieces = word::unknown();
         }
         let mut words = word::finish(pieces);
         if !written.is_quoted() {
@@ -68,13 +66,13 @@ impl Walker {
                 Part::Process { list, writes } => out.push(self.process(list, *writes)),
                 Part::Opaque(parts) => {
                     self.pieces(parts, Quoted::Yes);
-                    out.extend(unknown());
+                    out.extend(word::unknown());
                 }
                 Part::Array(words) => {
                     for word in words {
                         self.words(word);
                     }
-                    out.extend(unknown());
+                    out.extend(word::unknown());
                 }
             }
         }
@@ -83,7 +81,7 @@ impl Walker {
 
     fn split(&self, value: &[Piece]) -> Vec<Piece> {
         // Another IFS splits elsewhere.
-        if self.variables.contains_key("IFS") { unknown() } else { word::split_value(value) }
+        if self.variables.contains_key("IFS") { word::unknown() } else { word::split_value(value) }
     }
 
     fn variable(&mut self, name: &str, quoted: Quoted) -> Vec<Piece> {
@@ -92,12 +90,12 @@ impl Walker {
                 let bytes = value.iter().map(Piece::bytes).sum();
                 let Some(left) = self.value_bytes_left.checked_sub(bytes) else {
                     self.doubt("the values in it are too long");
-                    return unknown();
+                    return word::unknown();
                 };
                 self.value_bytes_left = left;
                 return if quoted == Quoted::Yes { value } else { self.split(&value) };
             }
-            Some(None) => return unknown(),
+            Some(None) => return word::unknown(),
             None => {}
         }
         match name {
@@ -106,7 +104,7 @@ impl Walker {
             "TMPDIR" => vec![Piece::Text("/tmp".to_owned())],
             "BASH" | "SHELL" => vec![Piece::Text("/bin/bash".to_owned())],
             "IFS" if quoted == Quoted::No => vec![Piece::Break],
-            _ if FILLED.contains(&name) || name.starts_with("BASH_") => unknown(),
+            _ if FILLED.contains(&name) || name.starts_with("BASH_") => word::unknown(),
             _ => {
                 let inherited = is_name(name).then(|| name.to_owned());
                 vec![Piece::Unknown(Unknown { from: 0..0, inherited })]
@@ -157,10 +155,6 @@ impl Walker {
         }
         Piece::Unknown(Unknown { from, inherited: None })
     }
-}
-
-pub(super) fn unknown() -> Vec<Piece> {
-    vec![Piece::Unknown(Unknown::default())]
 }
 
 /// Returns what a command prints, for the few where that is plain.

@@ -8,17 +8,18 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::expand::{VALUE_BYTES_MAX, unknown};
 use super::launch::{self, Launched};
 use super::reader;
 use super::syntax::{
     AndOr, Assignment, Command, Kind, List, Operator, Pipeline, Simple, Target, WrittenRedirect,
     WrittenWord,
 };
-use super::word::{Piece, Word};
+use super::word::{self, Piece, Word};
 use super::words::is_name;
 use super::{Launches, NESTING_MAX, Parsed, Redirect, RedirectKind, SimpleCommand};
 
+/// Bytes of known values put into words, so that `x=$x$x` cannot grow without end.
+const VALUE_BYTES_MAX: usize = 1 << 20;
 /// Longer scripts are not read, in bytes; a command line of that size is a program of its own.
 const SCRIPT_BYTES_MAX: usize = 1 << 20;
 /// Scripts within scripts (`sh -c "sh -c …"`).
@@ -453,7 +454,7 @@ impl Walker {
         }
         let value = self.unsplit(&assignment.value);
         let known = !assignment.appends && assignment.subscript.is_none();
-        let value = if known { value } else { Word { pieces: unknown() } };
+        let value = if known { value } else { Word { pieces: word::unknown() } };
         (assignment.name.clone(), value)
     }
 
@@ -476,7 +477,7 @@ impl Walker {
         }
         let known = values.iter().all(|value| value.unknown().next().is_none());
         if !known || values.is_empty() || self.passes + values.len() > PASSES_MAX {
-            values = vec![Word { pieces: unknown() }];
+            values = vec![Word { pieces: word::unknown() }];
         }
         self.passes += values.len();
         for value in values {

@@ -217,6 +217,11 @@ impl Word {
     }
 }
 
+/// Returns the pieces of a value of which nothing is known.
+pub(crate) fn unknown() -> Vec<Piece> {
+    vec![Piece::Unknown(Unknown::default())]
+}
+
 /// Makes words of raw pieces: expands braces, splits at breaks, joins neighbouring text. A word
 /// that only splitting made empty is none.
 pub(crate) fn finish(pieces: Vec<Piece>) -> Vec<Word> {
