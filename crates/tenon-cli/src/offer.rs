@@ -106,9 +106,13 @@ fn nothing_chosen(offers: &[Offer]) -> CliError {
     let error = offers.iter().fold(error, |error, offer| {
         error.with_hint(format!("running here: {}: {}", offer.label, offer.flag))
     });
-    error
+    let error = error
         .with_hint("set ANTHROPIC_API_KEY or OPENAI_API_KEY, and choose with --model PROVIDER/NAME")
-        .with_hint("any compatible server: OPENAI_BASE_URL=http://HOST tenon --model openai/NAME")
+        .with_hint("any compatible server: OPENAI_BASE_URL=http://HOST tenon --model openai/NAME");
+    if !cfg!(feature = "local") {
+        return error;
+    }
+    error
         .with_hint("no key at all: --model local runs a small built-in model (fetches 1.1 GB once)")
 }
 

@@ -106,7 +106,11 @@ impl Findings {
             }
             Ok(None) => self.missing(
                 "no model is configured",
-                "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or use --model local",
+                if cfg!(feature = "local") {
+                    "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or use --model local"
+                } else {
+                    "set ANTHROPIC_API_KEY or OPENAI_API_KEY"
+                },
             ),
             Err(error) => {
                 self.broken = true;

@@ -132,6 +132,9 @@ fn doctor_shows_what_commands_can_do() {
     for part in ["tier A (own namespaces", &format!("written: {root}"), "reached: example.com"] {
         assert!(doctor.out.contains(part), "{part}: {doctor:?}");
     }
+    let home = place.path("home").display().to_string();
+    let doctor = place.run(&["doctor", "--cwd", &home]);
+    assert!(doctor.out.contains(&format!("written: {home}\n")), "{doctor:?}");
     let doctor = place.run(&["doctor", "--sandbox", "off"]);
     assert!(doctor.out.contains("! not confined: --sandbox off"), "{doctor:?}");
 }

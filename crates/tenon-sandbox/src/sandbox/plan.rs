@@ -221,6 +221,7 @@ pub(super) fn plan(
     for root in &roots {
         parts.insert(root.clone(), Part::Kept { source: root.clone(), writable: true });
     }
+    scratch.retain(|path| !roots.contains(path));
     scratch.push(PathBuf::from("/dev/shm"));
     scratch.push(PathBuf::from("/dev/pts"));
     scratch.push(PathBuf::from("/dev/tty"));
