@@ -9,12 +9,15 @@ mod clean;
 mod command;
 mod environment;
 mod guard;
+mod helper;
 mod linux;
+mod missing;
 mod network;
 mod output;
 mod profile;
 mod sandbox;
 mod spill;
+mod tier;
 mod workspace;
 
 pub use clean::{Cleaner, clean_bytes};
@@ -22,6 +25,7 @@ pub use command::{Command, CommandError, CommandLimits, Exit, LimitReached, Outp
 pub use environment::child_environment;
 pub use guard::{ProtectedChange, ProtectedChangeKind};
 pub use linux::probe::{Kernel, confines_writes, probe};
+pub use missing::{Missing, SandboxError};
 pub use network::{
     HostError, HostRule, NetworkEvent, NetworkGrant, NetworkMark, NetworkOutcome, Preset,
     PresetHosts, Proxy, ProxyLimits, ProxyOptions, Refusal, Resolve, Resolving, SystemResolver,
@@ -29,8 +33,9 @@ pub use network::{
 };
 pub use output::{CleanText, OutputBuffer, Piece, Stream};
 pub use profile::{Limits, Network, Profile};
-pub use sandbox::{Description, Missing, Sandbox, SandboxError, Settings, Tier, Wanted};
+pub use sandbox::{Description, Sandbox, Settings};
 pub use spill::{SPILL_BYTES_MAX, SpillFile, SpillTarget};
+pub use tier::{Tier, Wanted};
 pub use workspace::{
     ContentHash, EntryKind, Expected, FileError, Location, OpenFile, ProtectedNames, Seen, Walk,
     WalkEntry, WalkOptions, Workspace, WriteOptions, Written,

@@ -20,13 +20,13 @@ use tokio_util::sync::CancellationToken;
 
 use self::printed::Printed;
 use self::running::Running;
-pub(crate) use self::start::{HelperProcess, spawn_warm};
 use crate::guard::ProtectedChange;
+use crate::helper::WarmHelper;
 use crate::linux::request::Confinement;
+use crate::missing::SandboxError;
 use crate::network::NetworkEvent;
 use crate::output::{OutputBuffer, Piece, Stream};
 use crate::profile::{Limits, Profile};
-use crate::sandbox::{SandboxError, WarmHelper};
 use crate::spill::SpillTarget;
 
 /// A shell script and everything it runs with.

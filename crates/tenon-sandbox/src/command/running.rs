@@ -15,12 +15,14 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::printed::Printed;
-use super::start::{HelperProcess, Streams, start};
+use super::start::{Streams, start};
 use super::{Command, CommandError, Exit, Launch, LimitReached, Via};
+use crate::helper::HelperProcess;
 use crate::linux::process_tree::kill_session;
 use crate::linux::request::{REPORT_BYTES, Report, Request, STOP, Sendable};
+use crate::missing::SandboxError;
 use crate::output::Stream;
-use crate::sandbox::{SandboxError, Tier};
+use crate::tier::Tier;
 
 /// Between asking a command to end and killing it.
 const GRACE: Duration = Duration::from_secs(2);

@@ -144,7 +144,7 @@ fn keep(control: &Control, signals: &Signals, request: &Request, watcher: Pid) -
     let mut reaped = |pid: Pid, status: WaitStatus| {
         if pid == shell {
             shell_ended.set(true);
-            control.report(report_of(status));
+            control.report(Report::of(status));
         }
     };
     let mut memory = MemoryWatch::new(request.limits.as_ref(), MEMORY_EVERY);
@@ -182,12 +182,4 @@ fn keep(control: &Control, signals: &Signals, request: &Request, watcher: Pid) -
         control.report(Report::Done);
     }
     exit(0);
-}
-
-pub(super) fn report_of(status: WaitStatus) -> Report {
-    match (status.exit_status(), status.terminating_signal()) {
-        (Some(code), _) => Report::Exited(code),
-        (None, Some(signal)) => Report::Signalled(signal),
-        (None, None) => Report::Failed(libc::EIO),
-    }
 }

@@ -17,7 +17,6 @@ use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, wait};
 use super::control::{
     Control, Signals, close_all_but, close_outputs, exit, kill_all_others, replace, wait_for,
 };
-use super::helper::report_of;
 use super::layout::{EMPTY_FILE, EMPTY_FOLDER, open_plain};
 use super::limits::{MemoryWatch, set_processes, write_file};
 use super::namespace::{Deep, Tree, set_attributes};
@@ -100,7 +99,7 @@ fn attend(control: &Control, signals: &Signals, request: &Request, shell: Pid) -
         let left = reap(&mut |pid, status| {
             if pid == shell {
                 exited = true;
-                control.report(report_of(status));
+                control.report(Report::of(status));
             }
         });
         let now = Instant::now();
@@ -134,7 +133,7 @@ fn end(control: &Control, shell: Pid) -> ! {
     loop {
         kill_all_others();
         match wait(WaitOptions::empty()) {
-            Ok(Some((pid, status))) if pid == shell => control.report(report_of(status)),
+            Ok(Some((pid, status))) if pid == shell => control.report(Report::of(status)),
             Ok(_) | Err(Errno::INTR) => {}
             Err(_) => break,
         }

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use rustix::io::Errno;
+use rustix::process::WaitStatus;
 
 pub(crate) use super::wire::{Readable, Sendable, read_message};
 use super::wire::{Reader, Writer};
@@ -139,6 +140,15 @@ impl Wall {
 pub(crate) const REPORT_BYTES: usize = 5;
 
 impl Report {
+    /// Returns what is told of a shell that ended.
+    pub(crate) fn of(status: WaitStatus) -> Self {
+        match (status.exit_status(), status.terminating_signal()) {
+            (Some(code), _) => Self::Exited(code),
+            (None, Some(signal)) => Self::Signalled(signal),
+            (None, None) => Self::Failed(libc::EIO),
+        }
+    }
+
     pub(crate) fn to_bytes(self) -> [u8; REPORT_BYTES] {
         let (tag, value) = match self {
             Self::Started(pid) => (1, pid),

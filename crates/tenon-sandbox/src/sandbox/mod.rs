@@ -4,10 +4,7 @@
 //! which holds namespaces and the file tree; each command then runs in a child of it. Where the
 //! machine gives less, the tier says so, and a tier that was chosen is kept.
 
-mod error;
 mod plan;
-mod tier;
-mod warm;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,18 +12,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
-pub use self::error::{Missing, SandboxError};
-pub use self::tier::{Tier, Wanted};
-pub(crate) use self::warm::WarmHelper;
-
 use self::plan::{Plan, plan, repositories, walls_alone, walls_inside};
 use crate::command::{Command, CommandError, CommandLimits, Launch, Output, Via};
 use crate::guard::Guard;
+use crate::helper::WarmHelper;
 use crate::linux::probe::probe;
 use crate::linux::request::{Confinement, Walls};
+use crate::missing::{Missing, SandboxError};
 use crate::network::Proxy;
 use crate::output::Stream;
 use crate::profile::{Limits, Network, Profile};
+use crate::tier::{Tier, Wanted};
 
 /// Plans that are kept with their helpers. Calls with a grant of their own have one each; the
 /// oldest goes.

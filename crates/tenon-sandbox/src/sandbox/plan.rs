@@ -6,12 +6,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::Settings;
-use super::error::{Missing, SandboxError};
-use super::tier::Tier;
 use crate::guard::git_config;
 use crate::linux::layout::{Layout, Owner, Part, Step};
 use crate::linux::request::{Inside, Walls};
+use crate::missing::{Missing, SandboxError};
 use crate::profile::{Network, Profile};
+use crate::tier::Tier;
 use crate::workspace::{PROTECTED_NAMES, canonical_or_lexical};
 
 /// Where other people's files and other disks are.

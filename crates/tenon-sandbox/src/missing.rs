@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use rustix::io::Errno;
 
-use super::tier::Tier;
 use crate::linux::landlock_version_min;
 use crate::linux::probe::{Kernel, probe};
 use crate::linux::request::{Refused, Wall};
+use crate::tier::Tier;
 
 /// A tier that cannot be had. Nothing was run.
 #[derive(Debug, Clone, PartialEq, Eq)]

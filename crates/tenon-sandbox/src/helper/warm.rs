@@ -10,13 +10,13 @@ use std::time::Duration;
 use rustix::io::Errno;
 use tokio::task::AbortHandle;
 
-use super::error::{Missing, SandboxError};
-use super::tier::Tier;
-use crate::command::{HelperProcess, spawn_warm};
+use super::process::{HelperProcess, spawn_warm};
 use crate::linux::layout::Layout;
 use crate::linux::pass::{receive_with, send_with};
 use crate::linux::request::{REPORT_BYTES, Report, Sendable};
+use crate::missing::{Missing, SandboxError};
 use crate::network::Proxy;
+use crate::tier::Tier;
 
 /// How long the helper may take for anything before it counts as gone. It takes 3 ms.
 const ANSWER: Duration = Duration::from_secs(10);
@@ -40,7 +40,7 @@ impl Drop for Served {
 
 impl WarmHelper {
     /// Starts one and waits until it takes calls.
-    pub(super) fn start(layout: &Layout) -> Result<Self, SandboxError> {
+    pub(crate) fn start(layout: &Layout) -> Result<Self, SandboxError> {
         let gone = || SandboxError::new(Tier::A, Missing::Helper);
         let (process, socket) = spawn_warm().map_err(|_| gone())?;
         let bytes = layout.to_bytes().ok_or_else(gone)?;
@@ -63,13 +63,13 @@ impl WarmHelper {
     }
 
     /// Returns the socket inside, to which commands connect for the proxy.
-    pub(super) fn listener(&self) -> Option<&TcpListener> {
+    pub(crate) fn listener(&self) -> Option<&TcpListener> {
         self.listener.as_ref()
     }
 
     /// Has `proxy` take what commands connect to, from the first call on. Without a proxy nobody
     /// does; a listener that cannot be served refuses. Needs a tokio runtime.
-    pub(super) fn serve(&self, proxy: Option<&Proxy>) {
+    pub(crate) fn serve(&self, proxy: Option<&Proxy>) {
         let (Some(proxy), Some(listener)) = (proxy, &self.listener) else { return };
         let mut served = self.served.lock().unwrap_or_else(PoisonError::into_inner);
         if served.as_ref().is_some_and(|served| !served.0.is_finished()) {

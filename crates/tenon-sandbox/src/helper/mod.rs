@@ -1,0 +1,9 @@
+//! The agent's end of helper processes: starting them, what is said to them, reaping them.
+//!
+//! What they do is in `linux`.
+
+mod process;
+mod warm;
+
+pub(crate) use self::process::{HelperProcess, start_helper};
+pub(crate) use self::warm::WarmHelper;
