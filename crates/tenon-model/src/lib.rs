@@ -7,6 +7,7 @@ mod failure;
 mod fold;
 mod http;
 mod loopback;
+mod mask;
 mod message;
 mod provider;
 pub mod providers;
@@ -18,6 +19,10 @@ pub use catalogue::abilities;
 pub use fold::{Fold, Reply, read_arguments};
 pub use http::{Download, HttpClient, HttpOptions};
 pub use loopback::{LOOPBACK_CANDIDATES, LoopbackCandidate, LoopbackServer, loopback_servers};
+pub use mask::{
+    CredentialShape, KNOWN_VALUES_MAX, KnownValue, MaskStream, Masks, credential_values, is_secret,
+    variable_values,
+};
 pub use message::{
     ContentBlock, Conversation, Image, Message, Role, Thinking, ToolCall, ToolCallFault, ToolResult,
 };

@@ -1,0 +1,323 @@
+//! Known secret values, shown as a name instead: in results, logs and on screens.
+//!
+//! A help against accidents, not a wall: whoever wants to carry a value out can print it in a form
+//! that is not known here. Found are the value itself, its JSON, URL and base64 forms, also where a
+//! line ends within one. Pure: which values there are is said by whoever reads files.
+
+mod finder;
+mod flat;
+mod forms;
+mod found;
+mod stream;
+
+use std::{borrow::Cow, collections::HashMap, fmt};
+
+pub use found::{CredentialShape, credential_values, is_secret, variable_values};
+pub use stream::MaskStream;
+
+use self::{
+    finder::{Finder, START_BYTES},
+    flat::{Flat, LineNumbers},
+};
+use crate::text::Secret;
+
+/// The most values that are looked for; the first ones count.
+pub const KNOWN_VALUES_MAX: usize = 1_000;
+
+/// The most bytes of all forms of all values: a search structure of some megabytes.
+const FORMS_BYTES_MAX: usize = 512 * 1024;
+
+/// What stands at the beginning of each text that stands for a value.
+const MASK_START: &str = "[masked: ";
+
+/// A secret value with a name for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownValue {
+    value: Secret,
+    label: String,
+}
+
+impl KnownValue {
+    /// Names `value`: `name` is what people know it by, `place` where it stands.
+    ///
+    /// ```
+    /// use tenon_model::KnownValue;
+    ///
+    /// let key = KnownValue::new("sk-0123456789", "OPENAI_API_KEY", ".env");
+    /// assert_eq!(key.label(), "[masked: value of OPENAI_API_KEY from .env]");
+    /// ```
+    pub fn new(value: &str, name: &str, place: &str) -> Self {
+        // Names come from files: nothing in them may end the label or need escapes in JSON.
+        let plain = |text: &str| -> String {
+            let shown = text.chars().take(80);
+            shown
+                .map(|letter| match letter {
+                    '"' | '\\' | '[' | ']' => '?',
+                    letter if letter.is_control() => '?',
+                    letter => letter,
+                })
+                .collect()
+        };
+        let label = format!("{MASK_START}value of {} from {}]", plain(name), plain(place));
+        Self { value: Secret::new(value), label }
+    }
+
+    /// Returns the value.
+    pub fn secret(&self) -> &Secret {
+        &self.value
+    }
+
+    /// Returns what is shown instead of the value.
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+}
+
+/// A search for known values.
+#[derive(Default)]
+pub struct Masks {
+    /// Nothing if there is nothing to look for.
+    finder: Option<Finder>,
+    /// By the number of a pattern.
+    labels_of: Vec<usize>,
+    labels: Vec<String>,
+}
+
+impl fmt::Debug for Masks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Masks").field("labels", &self.labels).finish_non_exhaustive()
+    }
+}
+
+impl Masks {
+    /// Returns the search for `values`. Of equal ones the first name counts; what is shorter than
+    /// four bytes is not looked for.
+    pub fn new(values: &[KnownValue]) -> Self {
+        let mut numbers: HashMap<Vec<u8>, usize> = HashMap::new();
+        let mut labels: Vec<String> = Vec::new();
+        let mut bytes = 0;
+        for known in values.iter().take(KNOWN_VALUES_MAX) {
+            let number = labels.len();
+            labels.push(known.label.clone());
+            for form in forms::forms(known.value.expose()) {
+                bytes += form.len();
+                if bytes <= FORMS_BYTES_MAX && form.len() >= START_BYTES {
+                    numbers.entry(form).or_insert(number);
+                }
+            }
+        }
+        let mut sorted: Vec<(Vec<u8>, usize)> = numbers.into_iter().collect();
+        sorted.sort_unstable();
+        let (patterns, labels_of): (Vec<Vec<u8>>, Vec<usize>) = sorted.into_iter().unzip();
+        let finder = Finder::new(patterns);
+        // A name may be a value itself.
+        for label in labels.iter_mut().filter(|label| finder.find(label.as_bytes(), 0).is_some()) {
+            *label = format!("{MASK_START}a known value]");
+        }
+        Self { finder: Some(finder).filter(|finder| !finder.is_empty()), labels_of, labels }
+    }
+
+    /// Returns whether there is nothing to look for.
+    pub fn is_empty(&self) -> bool {
+        self.finder.is_none()
+    }
+
+    /// Returns `text` with a label for each value. Line ends within a value stay, and so do the
+    /// numbers that `read_file` puts before lines.
+    pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let Some(finder) = &self.finder else { return Cow::Borrowed(text) };
+        let flat = Flat::new(text, LineNumbers::Skipped);
+        if finder.find(flat.bytes(), 0).is_none() {
+            return Cow::Borrowed(text);
+        }
+        let mut masked = String::with_capacity(text.len());
+        self.run(text, &flat, Until::End, &mut None, &mut masked);
+        Cow::Owned(masked)
+    }
+
+    /// Returns the label that stands in `text`, if one does: it was taken from something masked.
+    pub fn label_in<'a>(&'a self, text: &str) -> Option<&'a str> {
+        if !text.contains(MASK_START) {
+            return None;
+        }
+        self.labels.iter().map(String::as_str).find(|label| text.contains(label))
+    }
+
+    /// Writes the masked `text` to `out`, up to where it is certain, and returns how many bytes of
+    /// `text` that is. `last` is the label that `out` ends with, if it does.
+    fn run(
+        &self,
+        text: &str,
+        flat: &Flat<'_>,
+        until: Until,
+        last: &mut Option<usize>,
+        out: &mut String,
+    ) -> usize {
+        let Some(finder) = &self.finder else {
+            out.push_str(text);
+            return text.len();
+        };
+        let open = match until {
+            Until::Certain => finder.open_ends(flat.bytes()),
+            Until::End => Vec::new(),
+        };
+        let open_from = |from: usize| {
+            let at = open.partition_point(|start| *start < from);
+            open.get(at).copied().unwrap_or(flat.bytes().len())
+        };
+        let (mut flat_end, mut end) = (0, 0);
+        while let Some((start, pattern)) = finder.find(flat.bytes(), flat_end)
+            && start < open_from(flat_end)
+        {
+            let label = self.labels_of.get(pattern).copied();
+            let stop = start + finder.length(pattern);
+            let range = flat.range(start, stop);
+            out.push_str(text.get(end..range.start).unwrap_or_default());
+            // Parts of one long value that follow each other are one value.
+            if start > flat_end || *last != label {
+                let label = label.and_then(|label| self.labels.get(label));
+                out.push_str(label.map_or(MASK_START, String::as_str));
+            }
+            flat.breaks_within(start, stop, |gap| {
+                out.push_str(text.get(gap).unwrap_or_default());
+            });
+            *last = label;
+            (flat_end, end) = (stop, range.end);
+        }
+        let limit = open_from(flat_end);
+        let stop = if limit == flat.bytes().len() { text.len() } else { flat.position(limit) };
+        if limit > flat_end {
+            *last = None;
+        }
+        out.push_str(text.get(end..stop).unwrap_or_default());
+        stop
+    }
+}
+
+/// How far a text is masked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Until {
+    /// Where more text could change what is masked.
+    Certain,
+    /// The end of the text, after which nothing comes.
+    End,
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const KEY: &str = "sk-proj-a1B2c3D4e5F6g7H8";
+
+    fn masks(values: &[(&str, &str)]) -> Masks {
+        let known: Vec<_> =
+            values.iter().map(|(value, name)| KnownValue::new(value, name, ".env")).collect();
+        Masks::new(&known)
+    }
+
+    fn check(text: &str, expected: &str) {
+        let masked = masks(&[(KEY, "K"), ("pass word/ä\"q", "P")]);
+        assert_eq!(masked.mask(text), expected, "{text:?}");
+    }
+
+    #[test]
+    fn values_and_their_usual_forms_are_shown_by_name() {
+        let k = "[masked: value of K from .env]";
+        check("nothing here\n", "nothing here\n");
+        check(&format!("K={KEY}\nx"), &format!("K={k}\nx"));
+        check(&format!("{KEY}{KEY} {KEY}"), &format!("{k} {k}"));
+        check("pass word/ä\"q", "[masked: value of P from .env]");
+        check("\"pass word/ä\\\"q\"", "\"[masked: value of P from .env]\"");
+        check("p=pass%20word%2F%C3%A4%22q", "p=[masked: value of P from .env]");
+        // base64 of `a KEY b`, of `ab KEY`, of `KEY`.
+        check("YSBzay1wcm9qLWExQjJjM0Q0ZTVGNmc3SDggYg==", &format!("YSB{k}ggYg=="));
+        check("YWIgc2stcHJvai1hMUIyYzNENGU1RjZnN0g4", &format!("YWIg{k}"));
+        check("c2stcHJvai1hMUIyYzNENGU1RjZnN0g4", k);
+    }
+
+    #[test]
+    fn lines_stay_where_a_value_goes_over_them() {
+        let k = "[masked: value of K from .env]";
+        let (one, other) = KEY.split_at(9);
+        check(&format!("a\n{one}\n{other}\nb"), &format!("a\n{k}\n\nb"));
+        check(&format!("{one}\r\n{other}"), &format!("{k}\r\n"));
+        check(&format!("7\ta {one}\n8\t{other}\n9\tb"), &format!("7\ta {k}\n8\t\n9\tb"));
+    }
+
+    #[test]
+    fn a_long_value_is_one_value_and_its_lines_are_known_alone() {
+        let line = |seed: u8| -> String {
+            (0..64_u32)
+                .map(|at| char::from(b'A' + ((u32::from(seed) * 7 + at * at) % 26) as u8))
+                .collect()
+        };
+        let key = format!(
+            "-----BEGIN KEY-----\n{}\n{}\n{}\n-----END KEY-----",
+            line(1),
+            line(2),
+            line(3)
+        );
+        let masks = masks(&[(&key, "PEM")]);
+        let m = "[masked: value of PEM from .env]";
+        let expected = format!("-----BEGIN KEY-----\n{m}\n\n\n-----END KEY-----");
+        assert_eq!(masks.mask(&key), expected);
+        assert_eq!(masks.mask(&line(2)), m);
+        let escaped = key.replace('\n', "\\n");
+        assert!(!masks.mask(&escaped).contains(&line(2)), "{}", masks.mask(&escaped));
+    }
+
+    #[test]
+    fn a_label_in_a_text_is_known_again() {
+        let masks = masks(&[(KEY, "K")]);
+        assert_eq!(
+            masks.label_in("x [masked: value of K from .env] y"),
+            Some("[masked: value of K from .env]")
+        );
+        assert_eq!(masks.label_in("[masked: value of OTHER from .env]"), None);
+        let odd = KnownValue::new("0123456789ab", "a]\"\n", "\\b");
+        assert_eq!(odd.label(), "[masked: value of a??? from ?b]");
+        let own = Masks::new(&[KnownValue::new("OPENAI_API_KEY", "OPENAI_API_KEY", ".env")]);
+        assert_eq!(own.mask("x OPENAI_API_KEY"), "x [masked: a known value]");
+    }
+
+    proptest! {
+        #[test]
+        fn any_split_of_a_text_is_masked_like_the_whole(
+            parts in proptest::collection::vec(
+                prop_oneof![
+                    Just("secret-abcdef1".to_owned()), Just("secret-abcdef1234".to_owned()),
+                    Just("abcdefabcdefg".to_owned()), Just("c2VjcmV0LWFiY2RlZjE".to_owned()),
+                    "[a-f1-4\\n-]{0,6}", "[s\\ne]{1,3}c", "ä?ret-abcdef\\n1", "secre", "t-abc",
+                ],
+                0..12,
+            ),
+            cuts in proptest::collection::vec(0..200_usize, 0..12),
+        ) {
+            let masks = std::sync::Arc::new(masks(&[
+                ("secret-abcdef1", "A"), ("secret-abcdef1234", "B"), ("abcdefabcdefg", "C"),
+                ("ret-abcdef1äx", "D"),
+            ]));
+            let text: String = parts.concat();
+            let mut cuts: Vec<usize> = cuts.iter().map(|cut| text.floor_char_boundary(*cut)).collect();
+            cuts.extend([0, text.len()]);
+            cuts.sort_unstable();
+            let (mut pieces, mut whole) = (String::new(), String::new());
+            let mut stream = MaskStream::new(std::sync::Arc::clone(&masks));
+            for pair in cuts.windows(2) {
+                pieces.push_str(&stream.push(&text[pair[0]..pair[1]]));
+            }
+            pieces.push_str(&stream.finish());
+            let mut stream = MaskStream::new(std::sync::Arc::clone(&masks));
+            whole.push_str(&stream.push(&text));
+            whole.push_str(&stream.finish());
+            prop_assert_eq!(&pieces, &whole);
+            // No tabs, so no numbers of lines either.
+            prop_assert_eq!(masks.mask(&text), whole.as_str());
+            prop_assert_eq!(whole.matches('\n').count(), text.matches('\n').count());
+            let joined = whole.replace('\n', "");
+            prop_assert!(!joined.contains("secret-abcdef1") && !joined.contains("abcdefabcdefg"));
+        }
+    }
+}
