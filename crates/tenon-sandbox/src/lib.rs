@@ -8,6 +8,7 @@
 mod clean;
 mod command;
 mod environment;
+mod filter;
 mod guard;
 mod helper;
 mod linux;
@@ -23,6 +24,7 @@ mod workspace;
 pub use clean::{Cleaner, clean_bytes};
 pub use command::{Command, CommandError, CommandLimits, Exit, LimitReached, Output, signal_name};
 pub use environment::child_environment;
+pub use filter::{FilteredText, TextFilter};
 pub use guard::{ProtectedChange, ProtectedChangeKind};
 pub use linux::probe::{Kernel, confines_writes, probe};
 pub use missing::{Missing, SandboxError};

@@ -41,6 +41,12 @@ pub struct CleanText {
 }
 
 impl CleanText {
+    /// Returns text that was cleaned before and changed since.
+    pub(crate) fn new(stream: Stream, text: String) -> Self {
+        let ends = vec![text.len()];
+        Self { stream, text, ends }
+    }
+
     /// Returns the text.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::rand::GetRandomFlags;
 
+use crate::filter::{FilteredText, SharedFilter};
+
 /// A spilled text ends here, with a note: 1 GiB, so that a command that never stops printing
 /// cannot fill a disk within its time limit.
 pub const SPILL_BYTES_MAX: u64 = 1024 * 1024 * 1024;
@@ -21,6 +23,7 @@ const NOTE_AT_LIMIT: &str = "\n[the text goes on; this file ends at its limit]\n
 pub struct SpillTarget {
     folder: PathBuf,
     bytes_max: u64,
+    filter: Option<SharedFilter>,
 }
 
 impl SpillTarget {
@@ -28,7 +31,7 @@ impl SpillTarget {
     /// [`SPILL_BYTES_MAX`] bytes.
     #[must_use]
     pub fn new(folder: &Path) -> Self {
-        Self { folder: folder.to_path_buf(), bytes_max: SPILL_BYTES_MAX }
+        Self { folder: folder.to_path_buf(), bytes_max: SPILL_BYTES_MAX, filter: None }
     }
 
     /// Lowers the limit for each file.
@@ -37,7 +40,18 @@ impl SpillTarget {
         Self { bytes_max, ..self }
     }
 
-    /// Makes a new file.
+    /// Has everything that a command prints changed by `filter` before it is kept anywhere.
+    #[must_use]
+    pub(crate) fn with_filter(self, filter: Option<SharedFilter>) -> Self {
+        Self { filter, ..self }
+    }
+
+    /// Begins a text of a command, if it is to be changed.
+    pub(crate) fn begin_filter(&self) -> Option<Box<dyn FilteredText>> {
+        self.filter.as_ref().map(SharedFilter::begin)
+    }
+
+    /// Makes a new file. What is written to it must have come through the filter, if there is one.
     ///
     /// # Errors
     /// What the operating system says.
@@ -52,13 +66,16 @@ impl SpillTarget {
         Ok(SpillFile { file, path, room: self.bytes_max, is_full: false })
     }
 
-    /// Makes a new file with `text` and returns its path.
+    /// Makes a new file with `text`, filtered, and returns its path.
     ///
     /// # Errors
     /// What the operating system says.
     pub fn write(&self, text: &str) -> io::Result<PathBuf> {
         let mut file = self.create()?;
-        file.push(text)?;
+        match &self.filter {
+            Some(filter) => file.push(&filter.whole(text))?,
+            None => file.push(text)?,
+        }
         Ok(file.path)
     }
 }

@@ -2,12 +2,15 @@
 
 use std::path::PathBuf;
 
+use crate::filter::FilteredText;
 use crate::output::{CleanText, OutputBuffer, Stream};
 use crate::spill::{SpillFile, SpillTarget};
 
 /// What came out of a command so far.
 pub(super) struct Printed<'a> {
     pub(super) buffer: OutputBuffer,
+    /// Those of standard output and standard error.
+    filters: Option<[Box<dyn FilteredText>; 2]>,
     target: Option<SpillTarget>,
     file: Option<SpillFile>,
     on_output: &'a mut (dyn FnMut(Stream, &str) + Send),
@@ -19,7 +22,10 @@ impl<'a> Printed<'a> {
         target: Option<SpillTarget>,
         on_output: &'a mut (dyn FnMut(Stream, &str) + Send),
     ) -> Self {
-        Self { buffer, target, file: None, on_output }
+        let filters = target
+            .as_ref()
+            .and_then(|target| Some([target.begin_filter()?, target.begin_filter()?]));
+        Self { buffer, filters, target, file: None, on_output }
     }
 
     pub(super) fn spilled_to(&self) -> Option<PathBuf> {
@@ -28,14 +34,32 @@ impl<'a> Printed<'a> {
 
     pub(super) fn take(&mut self, stream: Stream, bytes: &[u8]) {
         let text = self.buffer.clean(stream, bytes);
-        self.keep(stream, &text);
+        match self.filter(stream).map(|filter| filter.push(text.as_str())) {
+            Some(filtered) => self.keep(stream, &CleanText::new(stream, filtered)),
+            None => self.keep(stream, &text),
+        }
     }
 
     pub(super) fn finish(&mut self) {
         for stream in [Stream::Out, Stream::Error] {
             let text = self.buffer.clean_rest(stream);
-            self.keep(stream, &text);
+            let filtered = self.filter(stream).map(|filter| {
+                let certain = filter.push(text.as_str());
+                certain + &filter.finish()
+            });
+            match filtered {
+                Some(filtered) => self.keep(stream, &CleanText::new(stream, filtered)),
+                None => self.keep(stream, &text),
+            }
         }
+    }
+
+    fn filter(&mut self, stream: Stream) -> Option<&mut Box<dyn FilteredText>> {
+        let [out, error] = self.filters.as_mut()?;
+        Some(match stream {
+            Stream::Out => out,
+            Stream::Error => error,
+        })
     }
 
     fn keep(&mut self, stream: Stream, text: &CleanText) {

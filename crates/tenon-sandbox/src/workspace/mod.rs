@@ -8,6 +8,7 @@
 
 mod error;
 mod hash;
+mod names;
 mod protected;
 mod read;
 mod resolve;
@@ -33,6 +34,7 @@ pub use self::walk::{EntryKind, Walk, WalkEntry, WalkOptions};
 pub use self::write::{Expected, ProtectedNames, WriteOptions, Written};
 
 use self::seen::SeenTable;
+use crate::filter::{SharedFilter, TextFilter};
 use crate::spill::SpillTarget;
 
 /// The folders that a session may work in. Cheap to clone; clones share what was seen.
@@ -48,6 +50,7 @@ struct Shared {
     /// Folders of tenon's own that lie inside a root and are protected there, as absolute paths.
     own_folders: Vec<PathBuf>,
     seen: Arc<SeenTable>,
+    filter: Option<SharedFilter>,
 }
 
 #[derive(Debug)]
@@ -88,6 +91,7 @@ impl Workspace {
             roots: vec![Arc::new(Root::open(root)?)],
             own_folders: Vec::new(),
             seen: Arc::default(),
+            filter: None,
         };
         Ok(Self { shared: Arc::new(shared) })
     }
@@ -120,6 +124,14 @@ impl Workspace {
         Ok(Self { shared: Arc::new(shared) })
     }
 
+    /// Has what commands print and what is spilled changed by `filter`.
+    #[must_use]
+    pub fn with_filter(self, filter: Arc<dyn TextFilter>) -> Self {
+        let mut shared = Arc::unwrap_or_clone(self.shared);
+        shared.filter = Some(SharedFilter::new(filter));
+        Self { shared: Arc::new(shared) }
+    }
+
     /// Protects `folder`, one of tenon's own, against writing where it lies inside a root.
     #[must_use]
     pub fn with_own_folder(self, folder: &Path) -> Self {
@@ -150,7 +162,8 @@ impl Workspace {
     /// Returns where a result that is too long to show goes.
     #[must_use]
     pub fn spill_target(&self) -> Option<SpillTarget> {
-        self.spill_folder().map(SpillTarget::new)
+        let filter = &self.shared.filter;
+        self.spill_folder().map(|folder| SpillTarget::new(folder).with_filter(filter.clone()))
     }
 
     /// Returns where `path` leads, links and `..` resolved, whether or not something is there.
