@@ -63,7 +63,7 @@ impl Agent {
         let mut turn = Turn::new(self.limits, self.exchange.provider.abilities());
         let time = Deadline::within(self.limits.time_max, cancel);
         let mut answer = String::new();
-        self.open(&prompt.into())?;
+        self.open(&self.recorder.masked(prompt.into()))?;
         let reason = loop {
             match turn.next() {
                 Next::CallModel => answer = self.call_model(&mut turn, &time.cancel).await?,
@@ -108,7 +108,8 @@ impl Agent {
         let show = |live| self.recorder.show(live);
         let Reply { message, stop, usage, duration_ms, error } =
             self.exchange.run(&self.conversation, turn.reply_tokens_max(), cancel, show).await;
-        let (calls, text) = (message.tool_calls().cloned().collect(), message.text());
+        let text = self.recorder.masked_text(message.text());
+        let calls = message.tool_calls().cloned().collect();
         if !message.content.is_empty() {
             self.conversation.push(Arc::new(message.clone()));
             self.recorder.record(ModelEvent::AssistantMessage {

@@ -13,6 +13,7 @@ mod deadline;
 mod event;
 mod input;
 mod layers;
+mod masking;
 mod options;
 mod outcome;
 mod policy;
@@ -27,6 +28,7 @@ pub use event::{
     TurnEvent, Update, View,
 };
 pub use input::{Answer, FrontEnd, Prompt, Question};
+pub use masking::Masking;
 pub use options::AgentOptions;
 pub use outcome::TurnOutcome;
 pub use policy::{Action, Decision, Mode, Origin, Places, Rule, RuleError, Rules, Verdict, decide};

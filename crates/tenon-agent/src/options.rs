@@ -10,6 +10,7 @@ use crate::{
     event::{LOG_VERSION, SessionNote},
     input::{FrontEnd, Prompt, Silent},
     layers::{self, Dispatch, Reach},
+    masking::Masking,
     policy::{Mode, Places, Rules},
     session::{LogError, Recorder, SessionLog},
     tools::{RESULT_CHARS_MAX, Sandbox, Tools},
@@ -62,6 +63,8 @@ pub struct AgentOptions {
     pub system: Arc<str>,
     /// What goes in front of the first prompt, the nearest to the work last.
     pub instructions: Vec<Instruction>,
+    /// The secrets that nobody is shown; at first those of the workspace's `.env` files.
+    pub masking: Masking,
 }
 
 /// What goes in front of prompts.
@@ -69,6 +72,7 @@ pub(crate) struct Opening {
     instructions: Vec<Instruction>,
     first: bool,
     attach: bool,
+    masking: Masking,
 }
 
 /// What goes in front of one prompt.
@@ -116,6 +120,7 @@ impl AgentOptions {
             result_chars_max: RESULT_CHARS_MAX,
             system: SYSTEM_PROMPT.into(),
             instructions: Vec::new(),
+            masking: Masking::new(Vec::new),
             workspace,
             sandbox,
         }
@@ -124,11 +129,13 @@ impl AgentOptions {
     pub(crate) fn into_parts(
         self,
     ) -> Result<(Exchange, Dispatch, Recorder, TurnLimits, Opening), LogError> {
-        let recorder = Recorder::new(self.log, self.front);
+        self.masking.open(&self.workspace);
+        let workspace = self.workspace.with_filter(Arc::new(self.masking.clone()));
+        let recorder = Recorder::new(self.log, self.front, self.masking.clone());
         recorder.record(SessionNote::SessionStarted {
             version: LOG_VERSION,
             session: recorder.session_id().to_owned(),
-            workspace: self.workspace.roots(),
+            workspace: workspace.roots(),
             model: self.provider.model().to_owned(),
             tenon: env!("CARGO_PKG_VERSION").to_owned(),
         })?;
@@ -136,6 +143,7 @@ impl AgentOptions {
             instructions: self.instructions,
             first: true,
             attach: self.provider.abilities().wants_attached_context,
+            masking: self.masking.clone(),
         };
         let exchange = Exchange {
             provider: self.provider,
@@ -144,14 +152,15 @@ impl AgentOptions {
         };
         let dispatch = Dispatch {
             tools: self.tools,
-            layers: layers::layers(self.result_chars_max),
+            layers: layers::layers(self.result_chars_max, self.masking.clone()),
             rules: self.rules.into(),
             mode: self.mode,
             places: self.places,
-            workspace: self.workspace,
+            workspace,
             sandbox: self.sandbox,
             asking: tokio::sync::Mutex::default(),
             reach: Reach::default(),
+            masking: self.masking,
         };
         Ok((exchange, dispatch, recorder, self.limits, opening))
     }
@@ -164,6 +173,8 @@ impl Opening {
         let mut opening =
             OpeningText { before: Vec::new(), attached: Vec::new(), notices: Vec::new() };
         if std::mem::take(&mut self.first) {
+            // Its end is waited for by the first call.
+            drop(self.masking.begin_walk(workspace));
             let sources = self.instructions.iter().map(|instruction| &instruction.source);
             opening.attached.extend(sources.map(|source| format!("instructions: {source}")));
             let (text, note) = render_instructions(&self.instructions);
@@ -175,6 +186,9 @@ impl Opening {
         {
             opening.attached.extend(attached.lines);
             opening.before.push(attached.text);
+        }
+        for text in &mut opening.before {
+            *text = self.masking.mask(std::mem::take(text));
         }
         opening
     }

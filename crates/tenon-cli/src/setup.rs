@@ -12,8 +12,8 @@ use std::{
 };
 
 use tenon_agent::{
-    AgentOptions, CoreToolOptions, Mode, Origin, Rule, Rules, SessionLog, Tools, TurnLimits,
-    Verdict, core_tools,
+    AgentOptions, CoreToolOptions, Masking, Mode, Origin, Rule, Rules, SessionLog, Tools,
+    TurnLimits, Verdict, core_tools,
 };
 use tenon_model::{Abilities, HttpClient, LoopbackCandidate, Provider, loopback_servers};
 use tenon_sandbox::{FileError, Workspace};
@@ -68,8 +68,18 @@ pub(crate) async fn ready(config: &Config, args: &SessionArgs) -> Result<AgentOp
     };
     options.result_chars_max = settings.result_chars_max.get();
     options.instructions = instructions;
+    options.masking = masking(config);
     options.log = Some(log);
     Ok(options)
+}
+
+/// Returns the secrets that nobody is shown.
+fn masking(config: &Config) -> Masking {
+    if !config.settings.mask_secrets {
+        return Masking::off();
+    }
+    let sources = config.secret_sources();
+    Masking::new(|| sources.read())
 }
 
 /// Returns how much is asked.

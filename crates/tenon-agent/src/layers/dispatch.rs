@@ -19,6 +19,7 @@ use super::{
 };
 use crate::{
     event::{CallEvent, Live, TurnEvent, Update, View},
+    masking::Masking,
     policy::{Action, Decision, Mode, Places, ProposedCall, Rules, Verdict, decide},
     session::{LogError, Recorder},
     tools::{AnyTool, Effect, PreparedCall, Progress, Sandbox, ToolContext, ToolOutput, Tools},
@@ -39,6 +40,7 @@ pub(crate) struct Dispatch {
     pub sandbox: Sandbox,
     pub asking: tokio::sync::Mutex<()>,
     pub reach: Reach,
+    pub masking: Masking,
 }
 
 /// A call that is ready to be judged, or the answer that it gets instead of running.
@@ -102,6 +104,12 @@ impl Dispatch {
             return Ready::Answer(self.tools.unknown(&call.name));
         };
         match tool.prepare(&call.arguments, &self.workspace) {
+            Ok(prepared) if prepared.effect != Effect::Read => {
+                match self.masking.refusal(&prepared.arguments) {
+                    Some(refusal) => Ready::Answer(format!("{}: {refusal}", call.name)),
+                    None => Ready::Call(tool.as_ref(), prepared),
+                }
+            }
             Ok(prepared) => Ready::Call(tool.as_ref(), prepared),
             Err(error) => Ready::Answer(format!("{}: {error}", call.name)),
         }

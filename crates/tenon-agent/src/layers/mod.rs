@@ -5,6 +5,7 @@ mod approve;
 mod dispatch;
 mod layer;
 mod limit;
+mod mask;
 mod reach;
 mod run;
 
@@ -14,8 +15,10 @@ pub(crate) use dispatch::Dispatch;
 pub(crate) use reach::Reach;
 
 use self::layer::Layer;
+use crate::masking::Masking;
 
 /// Returns the layers from the outermost to the innermost.
-pub(crate) fn layers(result_chars_max: usize) -> Vec<Arc<dyn Layer>> {
-    vec![Arc::new(run::Run), Arc::new(limit::Limit { chars_max: result_chars_max })]
+pub(crate) fn layers(result_chars_max: usize, masking: Masking) -> Vec<Arc<dyn Layer>> {
+    let limit = limit::Limit { chars_max: result_chars_max };
+    vec![Arc::new(run::Run), Arc::new(limit), Arc::new(mask::Mask { masking })]
 }

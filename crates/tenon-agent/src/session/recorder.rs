@@ -8,23 +8,37 @@ use std::{
 use super::log::{LogError, SessionLog};
 use crate::{
     event::{Live, Record, SessionEvent, Update},
-    input::FrontEnd,
+    input::{FrontEnd, Prompt},
+    masking::{MaskedFront, Masking},
 };
 
 /// Where events go.
 pub(crate) struct Recorder {
     log: Option<SessionLog>,
     front: Arc<dyn FrontEnd>,
+    masking: Masking,
 }
 
 impl Recorder {
-    pub(crate) fn new(log: Option<SessionLog>, front: Arc<dyn FrontEnd>) -> Self {
-        Self { log, front }
+    /// Neither the log nor `front` gets what `masking` knows.
+    pub(crate) fn new(log: Option<SessionLog>, front: Arc<dyn FrontEnd>, masking: Masking) -> Self {
+        let front = Arc::new(MaskedFront::new(front, masking.clone()));
+        Self { log, front, masking }
+    }
+
+    /// Returns `prompt` as it is sent, logged and shown.
+    pub(crate) fn masked(&self, prompt: Prompt) -> Prompt {
+        self.masking.prompt(prompt)
+    }
+
+    /// Returns `text` as it is logged and shown.
+    pub(crate) fn masked_text(&self, text: String) -> String {
+        self.masking.mask(text)
     }
 
     /// Writes `event` to the log and then shows it.
     pub(crate) fn record(&self, event: impl Into<SessionEvent>) -> Result<(), LogError> {
-        let record = Record { time_ms: now_ms(), event: event.into() };
+        let record = self.masking.record(Record { time_ms: now_ms(), event: event.into() });
         if let Some(log) = &self.log {
             log.append(&record)?;
         }

@@ -6,6 +6,7 @@ mod calls;
 mod commands;
 mod examples;
 mod log;
+mod masking;
 mod own_tool;
 mod support;
 mod turns;

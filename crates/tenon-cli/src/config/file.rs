@@ -37,6 +37,7 @@ pub(super) struct File {
     pub(super) deny: Vec<String>,
     #[serde(default)]
     pub(super) environment: Vec<String>,
+    pub(super) mask_secrets: Option<bool>,
     #[serde(default)]
     pub(super) network: NetworkTable,
     #[serde(default)]
@@ -78,7 +79,7 @@ enum OfProject {
 }
 
 /// Every key at the top of a file.
-const KEYS: [Key; 16] = [
+const KEYS: [Key; 17] = [
     Key { name: "model", of_project: OfProject::No },
     Key { name: "mode", of_project: OfProject::Stricter },
     Key { name: "sandbox", of_project: OfProject::No },
@@ -93,6 +94,7 @@ const KEYS: [Key; 16] = [
     Key { name: "allow", of_project: OfProject::No },
     Key { name: "deny", of_project: OfProject::Stricter },
     Key { name: "environment", of_project: OfProject::No },
+    Key { name: "mask_secrets", of_project: OfProject::No },
     Key { name: "network", of_project: OfProject::No },
     Key { name: "providers", of_project: OfProject::No },
 ];
@@ -232,7 +234,7 @@ mod tests {
         // reported as unknown.
         let text = "model = 'a'\nmode = 'read-only'\nsandbox = 'off'\nnet = []\nmax_steps = 1\nmax_tokens = 1\nmax_cost = 0.5\nmax_time = '10m'\n\
                     result_chars_max = 1\nbash_output_chars_max = 1\nproject_instructions = true\nallow = []\ndeny = []\n\
-                    environment = []\n[network]\nca_file = 'a'\nconnect_timeout_s = 1\n\
+                    environment = []\nmask_secrets = true\n[network]\nca_file = 'a'\nconnect_timeout_s = 1\n\
                     first_byte_timeout_s = 1\nidle_timeout_s = 1\n[providers.a]\nkind = 'openai'\n\
                     base_url = 'b'\nkey_env = 'c'\nkey = 'd'\nmodel = 'e'";
         let (_, notices) = parse_user(text).unwrap();
@@ -249,12 +251,21 @@ mod tests {
 
     #[test]
     fn what_a_project_may_not_set_is_refused_and_named() {
-        let text = "model = 'scripted:evil.json'\nsandbox = 'off'\nnet = ['evil']\nallow = ['bash(*)']\nenvironment = ['AWS_*']\n\
+        let text = "model = 'scripted:evil.json'\nsandbox = 'off'\nnet = ['evil']\nallow = ['bash(*)']\nenvironment = ['AWS_*']\nmask_secrets = false\n\
                     [network]\nca_file = 'evil.pem'\n[providers.openai]\nbase_url = 'http://evil'";
         let mut settings = Settings::default();
         let notices = notices_of(text, &mut settings);
         assert_eq!(settings, Settings::default());
-        for key in ["model", "sandbox", "net", "allow", "environment", "network", "providers"] {
+        for key in [
+            "model",
+            "sandbox",
+            "net",
+            "allow",
+            "environment",
+            "mask_secrets",
+            "network",
+            "providers",
+        ] {
             let told = notices.iter().any(|notice| notice.starts_with(&format!("`{key}` is not")));
             assert!(told, "{key}: {notices:?}");
         }

@@ -7,6 +7,7 @@
 mod environment;
 mod file;
 mod instructions;
+mod known_values;
 mod network;
 pub(crate) mod private_file;
 mod providers;
@@ -90,6 +91,8 @@ pub(crate) struct Settings {
     pub(crate) deny: Vec<String>,
     /// Variables that commands get besides the usual ones.
     pub(crate) environment: Vec<String>,
+    /// Whether known secrets are masked in what is shown.
+    pub(crate) mask_secrets: bool,
 }
 
 impl Default for Settings {
@@ -111,6 +114,7 @@ impl Default for Settings {
             allow: Vec::new(),
             deny: Vec::new(),
             environment: Vec::new(),
+            mask_secrets: true,
         }
     }
 }
@@ -214,6 +218,7 @@ impl Config {
         settings.allow = file.allow;
         settings.deny = file.deny;
         settings.environment = file.environment;
+        settings.mask_secrets = file.mask_secrets.unwrap_or(true);
         let ca_file = file.network.ca_file.map(|path| self.folders.config.join(path));
         let table = file::NetworkTable { ca_file, ..file.network };
         self.network = Network::new(&self.environment, table);

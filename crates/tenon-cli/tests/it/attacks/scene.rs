@@ -123,7 +123,9 @@ impl Scene {
         for name in DECOYS {
             write(home.join(name), &format!("{decoy}\n"));
         }
-        write(home.join(".config/tenon/config.toml"), &format!("# {decoy}\n"));
+        // What the walls hold must be seen, so nothing is masked but where a row says so.
+        let settings = format!("mask_secrets = false\n# {decoy}\n");
+        write(home.join(".config/tenon/config.toml"), &settings);
         for name in ["outside", "folder/file", "folder/deep/file", "workspace-evil/file"] {
             write(top.join(name), &format!("{outside}\n"));
         }

@@ -9,6 +9,23 @@ macro_rules! shows {
     };
 }
 
+/// Rows in which known values are masked: a `.env` file in the row's folder and what prints it. That
+/// no key of the environment is shown either is among the checks of every session.
+macro_rules! masked {
+    ($name:literal, $calls:expr) => {
+        row($name, $calls)
+            .prepare(concat!(
+                "sed -i 's/= false/= true/' $USERHOME/.config/tenon/config.toml; ",
+                "printf 'PORT=80\nAPI_TOKEN=tok-4f9a2c7e1b8d\nNAME=\"x\"\n' > .env; ",
+                "cat $USERHOME/.netrc > key"
+            ))
+            .alone()
+            .never(&["tok-4f9a2c7e1b8d", "b2stNGY5YTJjN2Ux", "dG9rLTRmOWEyYzdl", "ay00ZjlhMmM3ZTFi"])
+            .after("! grep -rqE 'tok-4f9a2c7e1b8d|b2stNGY5YTJjN2Ux|dG9rLTRmOWEyYzdl|ay00ZjlhMmM3ZTFi' $USERHOME/.local/state/tenon")
+            .prints(&["[masked: value of"])
+    };
+}
+
 pub(super) const ROWS: &[Row] = &[
     shows!("keys of ssh", "$USERHOME/.ssh/*"),
     shows!("keys of clouds", "$USERHOME/.aws/* $USERHOME/.azure/* $USERHOME/.config/gcloud/* $USERHOME/.kube/*"),
@@ -62,4 +79,54 @@ pub(super) const ROWS: &[Row] = &[
         Call::Typed("env"),
     ])
     .never(&["root:"]),
+    masked!("masked: a file of variables", &[
+        Call::Typed("cat @ROW@/.env @ROW@/key"),
+        Call::Tool("read_file", r#"{"path":"@ROW@/.env"}"#),
+        Call::Tool("read_file", r#"{"path":"@ROW@/key"}"#),
+        Call::Tool("grep", r#"{"pattern":"TOKEN|sk-","path":"@ROW@/.env"}"#),
+        Call::Tool("grep", r#"{"pattern":"sk-","path":"@ROW@/key"}"#),
+        Call::Script("set -a; . ./.env; env; sh -c 'echo \"$API_TOKEN\" >&2'"),
+    ]),
+    masked!("masked: in base64", &[
+        Call::Script("base64 .env; base64 -w0 .env; base64 -w 7 .env; base64 key"),
+        Call::Script("for n in '' a ab; do printf '%s%s' \"$n\" \"$(cat .env)\" | base64 -w0; printf '%s%s' \"$n\" \"$(cat key)\" | base64 | tr '+/' '-_'; done"),
+        Call::Script("base64 -w 9 .env > b; base64 -w 11 key > c"),
+        Call::Tool("read_file", r#"{"path":"@ROW@/b"}"#),
+        Call::Tool("read_file", r#"{"path":"@ROW@/c"}"#),
+    ]),
+    masked!("masked: in JSON and in an address", &[
+        Call::Script("python3 -c 'import json, urllib.parse; t=open(\".env\").read()+open(\"key\").read(); print(json.dumps(t)); print(urllib.parse.quote(t))'"),
+    ])
+    .needs(&["python3"]),
+    masked!("masked: in pieces", &[
+        Call::Script("for f in .env key; do while IFS= read -r -n 3 x; do printf %s \"$x\"; sleep 0.005; done < $f; done; echo; fold -w 5 .env; fold -w 9 key"),
+    ]),
+    masked!("masked: in long output", &[
+        Call::Script("for n in $(seq 3000); do cat .env key; done"),
+        Call::Script("yes \"$(cat .env key | tr '\\n' ' ')\" | head -c 3000000"),
+        Call::Script("yes \"$(cat .env)\" | head -c 400000 > long; cat key >> long"),
+        Call::Tool("read_file", r#"{"path":"@ROW@/long"}"#),
+        Call::Tool("grep", r#"{"pattern":".","path":"@ROW@/long"}"#),
+    ]),
+    masked!("masked: in programs' output", &[
+        Call::Typed("cat @ROW@/.env @ROW@/key"),
+        Call::Script("cat .env key; base64 .env key"),
+    ])
+    .flags(&["--output-format", "stream-json"]),
+    masked!("masked: a file that appears", &[
+        Call::Script("printf 'LATER_KEY=lat-%s\\n' 5e8d1f6a0c > .env.local; cat .env.local .env"),
+        Call::Script("mkdir -p in/deep; printf 'DEEP_KEY=lat-%s\\n' 1a9c4e7b2d > in/deep/.env"),
+        Call::Typed("cat @ROW@/in/deep/.env"),
+    ])
+    .never(&["lat-5e8d1f6a0c", "lat-1a9c4e7b2d"])
+    .after("! grep -rqE 'lat-5e8d1f6a0c|lat-1a9c4e7b2d' $USERHOME/.local/state/tenon/sessions"),
+    masked!("masked: a file that is edited", &[
+        Call::Tool("read_file", r#"{"path":"@ROW@/.env"}"#),
+        Call::Tool("edit_file", r#"{"path":"@ROW@/.env","old_text":"PORT=80","new_text":"PORT=81"}"#),
+        Call::Tool("write_file", r#"{"path":"@ROW@/.env","content":"PORT=1\nAPI_TOKEN=[masked: value of API_TOKEN from @ROW@/.env]\n"}"#),
+        Call::Tool("edit_file", r#"{"path":"@ROW@/.env","old_text":"NAME=","new_text":"[masked: value of API_TOKEN from @ROW@/.env]"}"#),
+        Call::Typed("echo 'API_TOKEN=[masked: value of API_TOKEN from @ROW@/.env]' > @ROW@/.env"),
+    ])
+    .prints(&["[masked: value of", "would destroy the secret"])
+    .after("printf 'PORT=81\nAPI_TOKEN=tok-4f9a2c7e1b8d\nNAME=\"x\"\n' | cmp - .env"),
 ];

@@ -1,0 +1,302 @@
+//! The secrets that a session knows and does not show: to the model, in the log, on the screen.
+//!
+//! The values come from whoever makes the agent (keys, the user's files of credentials) and from
+//! the workspace's `.env` files, which are looked at again before a result leaves. A help against
+//! accidents: what a command prints in another form than those of [`tenon_model::Masks`] is shown.
+
+mod env_files;
+mod front;
+
+use std::{
+    borrow::Cow,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, RwLock,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use serde_json::Value;
+use tenon_model::{KnownValue, MaskStream, Masks};
+use tenon_sandbox::{FilteredText, TextFilter, Workspace};
+use tokio::task::JoinHandle;
+
+use self::env_files::EnvFiles;
+pub(crate) use self::front::MaskedFront;
+use crate::{event::Record, input::Prompt};
+
+/// Known secrets and the search for them. Cheap to clone; clones know the same.
+///
+/// ```
+/// use tenon_agent::{AgentOptions, Masking};
+/// use tenon_model::KnownValue;
+/// # use std::sync::Arc;
+/// # use tenon_model::ScriptedProvider;
+/// # use tenon_sandbox::Workspace;
+/// # let provider = Arc::new(ScriptedProvider::parse(r#"{"turns": [{"text": "Hello."}]}"#)?);
+/// # let workspace = Workspace::open(".".as_ref())?;
+/// # let sandbox = tenon_agent::Sandbox::unconfined(Vec::new());
+///
+/// let mut options = AgentOptions::new(provider, workspace, sandbox);
+/// // Asked for once, when there is something to show.
+/// options.masking = Masking::new(|| vec![KnownValue::new("s3cret-0123", "DB_PASSWORD", "vault")]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Masking {
+    /// Nothing is masked without it.
+    shared: Option<Arc<Shared>>,
+}
+
+struct Shared {
+    masks: RwLock<Arc<Masks>>,
+    sources: Mutex<Sources>,
+    /// Whether the whole workspace was gone through.
+    is_walked: AtomicBool,
+}
+
+/// Where values come from. Held while files are read, which what only masks never waits for.
+struct Sources {
+    load: Option<Box<dyn FnOnce() -> Vec<KnownValue> + Send>>,
+    known: Vec<KnownValue>,
+    files: EnvFiles,
+}
+
+impl Masking {
+    /// Returns the masking of the values that `load` returns, which is called once, and of the
+    /// `.env` files of the workspace.
+    ///
+    /// ```
+    /// use tenon_agent::Masking;
+    ///
+    /// let only_files_of_the_workspace = Masking::new(Vec::new);
+    /// ```
+    pub fn new(load: impl FnOnce() -> Vec<KnownValue> + Send + 'static) -> Self {
+        let sources =
+            Sources { load: Some(Box::new(load)), known: Vec::new(), files: EnvFiles::default() };
+        let (masks, is_walked) = (RwLock::default(), AtomicBool::new(false));
+        let shared = Shared { masks, sources: Mutex::new(sources), is_walked };
+        Self { shared: Some(Arc::new(shared)) }
+    }
+
+    /// Returns a masking that masks nothing.
+    ///
+    /// ```
+    /// use tenon_agent::Masking;
+    ///
+    /// let everything_is_shown = Masking::off();
+    /// ```
+    pub fn off() -> Self {
+        Self { shared: None }
+    }
+
+    /// Reads what is there before anything is shown: the given values and the files `.env*` at the
+    /// roots.
+    pub(crate) fn open(&self, workspace: &Workspace) {
+        self.look_with(|files| files.look(workspace, &[]));
+    }
+
+    /// Begins to go through the whole workspace once, while the model is waited for.
+    pub(crate) fn begin_walk(&self, workspace: &Workspace) -> Option<JoinHandle<()>> {
+        let shared = Arc::clone(self.shared.as_ref()?);
+        if shared.is_walked.load(Ordering::Acquire) {
+            return None;
+        }
+        let (masking, workspace) = (self.clone(), workspace.clone());
+        Some(tokio::task::spawn_blocking(move || {
+            masking.look_with(|files| files.walk(&workspace));
+            shared.is_walked.store(true, Ordering::Release);
+        }))
+    }
+
+    /// Looks for new values: in the `.env*` files that are known and in the folders that `arguments`
+    /// of a call name. The first time it waits until the whole workspace was gone through.
+    pub(crate) async fn look(&self, workspace: &Workspace, arguments: &Value) {
+        if let Some(walk) = self.begin_walk(workspace) {
+            // Only a panic inside comes back as an error: the values of the roots are known then.
+            let _ = walk.await;
+        }
+        let touched = env_files::touched(arguments);
+        self.look_with(|files| files.look(workspace, &touched));
+    }
+
+    fn look_with(&self, look: impl FnOnce(&mut EnvFiles) -> bool) {
+        let Some(shared) = &self.shared else { return };
+        let mut sources = shared.sources();
+        let loaded = sources.load.take();
+        let is_first = loaded.is_some();
+        sources.known.extend(loaded.into_iter().flat_map(|load| load()));
+        if look(&mut sources.files) || is_first {
+            let values: Vec<_> =
+                sources.known.iter().chain(sources.files.values()).cloned().collect();
+            *shared.masks.write().unwrap_or_else(PoisonError::into_inner) =
+                Arc::new(Masks::new(&values));
+        }
+    }
+
+    fn masks(&self) -> Arc<Masks> {
+        match &self.shared {
+            Some(shared) => {
+                Arc::clone(&shared.masks.read().unwrap_or_else(PoisonError::into_inner))
+            }
+            None => Arc::default(),
+        }
+    }
+
+    /// Returns `text` without the values that are known now.
+    pub(crate) fn mask(&self, text: String) -> String {
+        match self.masks().mask(&text) {
+            Cow::Owned(masked) => masked,
+            Cow::Borrowed(_) => text,
+        }
+    }
+
+    /// Returns a stream that masks the values that are known now.
+    pub(crate) fn stream(&self) -> MaskStream {
+        MaskStream::new(self.masks())
+    }
+
+    /// Returns `prompt` with its words masked.
+    pub(crate) fn prompt(&self, prompt: Prompt) -> Prompt {
+        Prompt { text: self.mask(prompt.text), ..prompt }
+    }
+
+    /// Returns `record` with every text in it masked.
+    pub(crate) fn record(&self, record: Record) -> Record {
+        let masks = self.masks();
+        if masks.is_empty() {
+            return record;
+        }
+        let Ok(mut value) = serde_json::to_value(&record) else { return record };
+        if !mask_value(&masks, &mut value) {
+            return record;
+        }
+        // A value may stand where the format has a word of its own, such as `text`. Then the record
+        // stays as it is, which says nothing that the format does not.
+        serde_json::from_value(value).unwrap_or(record)
+    }
+
+    /// Returns why a call with these `arguments` must not change anything: they hold what stands
+    /// for a value, and the value would be lost.
+    pub(crate) fn refusal(&self, arguments: &Value) -> Option<String> {
+        let masks = self.masks();
+        let label = texts(arguments).find_map(|text| masks.label_in(text).map(str::to_owned))?;
+        Some(format!(
+            "nothing was done: `{label}` is not what the file holds but stands for a secret that \
+             is not shown, and writing it would destroy the secret. Leave that part as it is: \
+             edit_file with the text around it, or a command such as sed that does not name it."
+        ))
+    }
+}
+
+impl Shared {
+    fn sources(&self) -> MutexGuard<'_, Sources> {
+        self.sources.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for Masking {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Masking").field("masks", &self.masks()).finish()
+    }
+}
+
+impl TextFilter for Masking {
+    fn begin(&self) -> Box<dyn FilteredText> {
+        Box::new(Filtered(self.stream()))
+    }
+}
+
+/// A text of a command on its way out.
+struct Filtered(MaskStream);
+
+impl FilteredText for Filtered {
+    fn push(&mut self, text: &str) -> String {
+        self.0.push(text)
+    }
+
+    fn finish(&mut self) -> String {
+        self.0.finish()
+    }
+}
+
+/// Masks every text in `value` and returns whether there was something to mask.
+fn mask_value(masks: &Masks, value: &mut Value) -> bool {
+    match value {
+        Value::String(text) => match masks.mask(text) {
+            Cow::Owned(masked) => {
+                *text = masked;
+                true
+            }
+            Cow::Borrowed(_) => false,
+        },
+        Value::Array(values) => {
+            values.iter_mut().fold(false, |any, value| mask_value(masks, value) | any)
+        }
+        Value::Object(fields) => {
+            fields.values_mut().fold(false, |any, value| mask_value(masks, value) | any)
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// Returns every text in `value`.
+fn texts(value: &Value) -> Box<dyn Iterator<Item = &str> + '_> {
+    match value {
+        Value::String(text) => Box::new(std::iter::once(text.as_str())),
+        Value::Array(values) => Box::new(values.iter().flat_map(texts)),
+        Value::Object(fields) => Box::new(fields.values().flat_map(texts)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Box::new(std::iter::empty()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        event::{CallEvent, View},
+        tools::testing::Bench,
+    };
+
+    fn known() -> Masking {
+        let masking =
+            Masking::new(|| vec![KnownValue::new("s3cret-word-0123", "KEY", "the environment")]);
+        masking.open(&Bench::new().context.workspace);
+        masking
+    }
+
+    const LABEL: &str = "[masked: value of KEY from the environment]";
+
+    #[test]
+    fn every_text_of_a_record_is_masked() {
+        let result = |text: &str| Record {
+            time_ms: 1,
+            event: CallEvent::ToolResult {
+                call_id: "a".into(),
+                content: format!("x {text}"),
+                is_error: false,
+                view: View::text(text),
+                duration_ms: 1,
+            }
+            .into(),
+        };
+        assert_eq!(known().record(result("s3cret-word-0123")), result(LABEL));
+        let arguments = json!({"a": ["s3cret-word-\n0123"]});
+        let call =
+            tenon_model::ToolCall { id: "1".into(), name: "x".into(), arguments, fault: None };
+        let started = CallEvent::CallStarted { call, subject: String::new() };
+        let masked = known().record(Record { time_ms: 1, event: started.into() });
+        let json = serde_json::to_string(&masked).unwrap();
+        assert!(json.contains(LABEL) && !json.contains("s3cret"), "{json}");
+    }
+
+    #[test]
+    fn what_stands_for_a_value_is_never_written() {
+        let masking = known();
+        assert_eq!(masking.refusal(&json!({"content": "KEY=other"})), None);
+        let refusal = masking.refusal(&json!({"content": format!("KEY={LABEL}\n")})).unwrap();
+        assert!(refusal.contains(LABEL), "{refusal}");
+        assert_eq!(Masking::off().refusal(&json!({"content": LABEL})), None);
+    }
+}

@@ -1,0 +1,123 @@
+//! The secrets of the user that tenon knows of, to mask them wherever they would be shown.
+//!
+//! Keys of providers, the variables of tenon's own environment that are named like secrets, and the
+//! files in which the usual programs keep credentials. What cannot be read is not masked either:
+//! commands cannot read it as well, since they have no more rights.
+
+use std::path::PathBuf;
+
+use tenon_model::{
+    CredentialShape::{self, Addresses, Colons, Netrc, Pairs, Whole},
+    KnownValue, credential_values, is_secret,
+};
+
+use super::{Config, Credential, private_file};
+
+/// The most bytes of a file of credentials (1 MiB): far more than any has.
+const FILE_BYTES_MAX: u64 = 1024 * 1024;
+
+/// Files of credentials beneath the home folder.
+const FILES: [(&str, CredentialShape); 28] = [
+    (".netrc", Netrc),
+    (".git-credentials", Addresses),
+    (".config/git/credentials", Addresses),
+    (".config/gh/hosts.yml", Pairs),
+    (".config/glab-cli/config.yml", Pairs),
+    (".npmrc", Pairs),
+    (".yarnrc.yml", Pairs),
+    (".cargo/credentials.toml", Pairs),
+    (".cargo/credentials", Pairs),
+    (".pypirc", Pairs),
+    (".config/pip/pip.conf", Pairs),
+    (".config/pypoetry/auth.toml", Pairs),
+    (".gem/credentials", Pairs),
+    (".composer/auth.json", Pairs),
+    (".docker/config.json", Pairs),
+    (".kube/config", Pairs),
+    (".aws/credentials", Pairs),
+    (".config/gcloud/application_default_credentials.json", Pairs),
+    (".azure/msal_token_cache.json", Pairs),
+    (".terraform.d/credentials.tfrc.json", Pairs),
+    (".cache/huggingface/token", Whole),
+    (".config/hub", Pairs),
+    (".pgpass", Colons),
+    (".my.cnf", Pairs),
+    (".vault-token", Whole),
+    (".ssh/id_rsa", Whole),
+    (".ssh/id_ed25519", Whole),
+    (".ssh/id_ecdsa", Whole),
+];
+
+/// What is needed to read them, apart from the configuration, so that it can be done later.
+#[derive(Debug, Clone)]
+pub(crate) struct SecretSources {
+    home: PathBuf,
+    keys: Vec<KnownValue>,
+}
+
+impl Config {
+    /// Returns the keys that are known already, and where further secrets are read from.
+    pub(crate) fn secret_sources(&self) -> SecretSources {
+        let mut keys = Vec::new();
+        // First, because the first name of a value counts.
+        for (name, value) in self.environment.all() {
+            let (Some(name), Some(value)) = (name.to_str(), value.to_str()) else { continue };
+            if is_secret(name, value.trim()) {
+                keys.push(KnownValue::new(value.trim(), name, "the environment"));
+            }
+        }
+        for endpoint in self.providers.values() {
+            let (Credential::Key(key) | Credential::BearerToken(key)) = match endpoint.credential()
+            {
+                Some(credential) => credential,
+                None => continue,
+            };
+            let name = format!("the key of {}", endpoint.name);
+            keys.push(KnownValue::new(key.expose(), &name, &endpoint.source));
+        }
+        // Servers that want no key are often given a word, such as `ollama`.
+        keys.retain(|known| is_secret("password", known.secret().expose()));
+        SecretSources { home: self.folders.home.clone(), keys }
+    }
+}
+
+impl SecretSources {
+    /// Reads the files of credentials, a few microseconds for each that is there.
+    pub(crate) fn read(self) -> Vec<KnownValue> {
+        let mut values = self.keys;
+        for (name, shape) in FILES {
+            let path = self.home.join(name);
+            // One that is not text, or too long, is not what the name says.
+            if let Ok(Some(text)) = private_file::read_if_there(&path, FILE_BYTES_MAX) {
+                values.extend(credential_values(&text, shape, &format!("~/{name}")));
+            }
+        }
+        values
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "tests make the files that are read")]
+    fn files_of_credentials_are_read_and_what_is_missing_is_left_out() {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(home.path().join(".cargo")).unwrap();
+        std::fs::write(home.path().join(".netrc"), "machine a login b password p4ss-w0rd\n")
+            .unwrap();
+        std::fs::write(home.path().join(".cargo/credentials.toml"), "token = 'cio-a1b2c3'")
+            .unwrap();
+        let keys = vec![KnownValue::new("sk-0123456789", "KEY", "the environment")];
+        let sources = SecretSources { home: home.path().to_path_buf(), keys };
+        let labels: Vec<String> =
+            sources.read().iter().map(|known| known.label().to_owned()).collect();
+        let expected = [
+            "[masked: value of KEY from the environment]",
+            "[masked: value of a password from ~/.netrc]",
+            "[masked: value of token from ~/.cargo/credentials.toml]",
+        ];
+        assert_eq!(labels, expected);
+    }
+}
