@@ -13,6 +13,7 @@ mod program_copy;
 
 mod command_line;
 mod configuration;
+mod full_disk;
 mod interactive;
 mod models;
 mod output;

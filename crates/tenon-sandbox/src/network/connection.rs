@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -21,8 +21,10 @@ use super::hello::{ALERT, HelloError, read_hello};
 use super::host::Target;
 use super::rules::Rules;
 
-/// The port on which TLS is expected and looked at.
+/// The port on which nothing but TLS is expected.
 const TLS_PORT: u16 = 443;
+/// What a TLS client begins with (RFC 8446, section 5.1: a record of a handshake).
+const TLS_HANDSHAKE: u8 = 22;
 /// What is in the hands of the proxy between two sides, in each direction. Larger pieces were no
 /// faster on loopback.
 const PIECE_BYTES: usize = 16 * 1024;
@@ -103,7 +105,8 @@ impl Shared {
     }
 }
 
-/// Bytes in both directions. On port 443 the first of them must be a TLS hello to the target.
+/// Bytes in both directions. On port 443 the first of them must be a TLS hello to the target, and if
+/// a client begins with one elsewhere, that must be to the target too.
 async fn tunnel(
     shared: &Shared,
     client: &mut BufReader<TcpStream>,
@@ -131,6 +134,17 @@ async fn tunnel(
     let (client_reads, mut client_writes) = halves(client);
     let (server_reads, mut server_writes) = halves(&mut server.stream);
     let there = async {
+        let mut client_reads = BufReader::with_capacity(PIECE_BYTES, client_reads);
+        // Elsewhere the server may be the one who speaks first, so this goes on beside it.
+        if target.port != TLS_PORT && client_reads.fill_buf().await?.first() == Some(&TLS_HANDSHAKE)
+        {
+            hello = read_hello(&mut client_reads, &target.host).await.map_err(|error| {
+                if let HelloError::Refused(refusal) = error {
+                    shared.refuse(target, refusal);
+                }
+                io::Error::from(io::ErrorKind::InvalidData)
+            })?;
+        }
         copy(hello.as_slice().chain(client_reads), &mut server_writes, &activity).await?;
         server_writes.shutdown().await
     };
@@ -139,7 +153,10 @@ async fn tunnel(
         client_writes.shutdown().await
     };
     let both = async { tokio::try_join!(there, back) };
-    let _ = hold(shared, target, server.address, &mut rules, &activity, both).await;
+    let ended = hold(shared, target, server.address, &mut rules, &activity, both).await;
+    if matches!(ended, Some(Err(error)) if error.kind() == io::ErrorKind::InvalidData) {
+        let _ = client_writes.write_all(&ALERT).await;
+    }
     Ok(())
 }
 

@@ -155,7 +155,9 @@ impl fmt::Display for Refusal {
             Self::OtherServerName { name } => {
                 write!(formatter, "its TLS handshake names {name} instead")
             }
-            Self::NotTls => formatter.write_str("on port 443 only TLS is let through"),
+            Self::NotTls => {
+                formatter.write_str("what begins like TLS, and all of port 443, must be TLS")
+            }
             Self::Malformed { what } => formatter.write_str(what),
         }
     }

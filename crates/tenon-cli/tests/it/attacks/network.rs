@@ -22,6 +22,42 @@ case $answer in *' 200 '*) echo BROKEN: $answer;; *) echo refused: $answer;; esa
     };
 }
 
+/// Opens a tunnel to the allowed port, begins TLS with this server name and says what became of it.
+macro_rules! tls_through_proxy {
+    ($name:literal, $server:literal, $expected:literal) => {
+        row(
+            $name,
+            &[Call::Script(concat!(
+                "python3 - <<'E'
+import os, socket, ssl, sys
+from urllib.parse import urlsplit
+proxy = urlsplit(os.environ.get('http_proxy', ''))
+if not proxy.port: print('refused', '",
+                $expected,
+                "', 'no proxy'); sys.exit()
+s = socket.create_connection((proxy.hostname, proxy.port), 5)
+at = '127.0.0.1:' + os.environ['ALLOWED']
+s.sendall(f'CONNECT {at} HTTP/1.1\\r\\nHost: {at}\\r\\n\\r\\n'.encode())
+print(s.recv(100).split(b'\\r')[0].decode())
+context = ssl.create_default_context()
+hello = ssl.MemoryBIO()
+try: context.wrap_bio(ssl.MemoryBIO(), hello, server_hostname='",
+                $server,
+                "').do_handshake()
+except ssl.SSLWantReadError: pass
+s.sendall(hello.read())
+s.settimeout(2)
+try: print('refused' if s.recv(100) in (b'', b'\\x15\\x03\\x03\\x00\\x02\\x02\\x70') else 'BROKEN')
+except TimeoutError: print('passed')
+E"
+            ))],
+        )
+        .flags(&["--net", "127.0.0.1:@ALLOWED@"])
+        .prints(&[$expected])
+        .needs(&["python3"])
+    };
+}
+
 const SOCKETS: (&str, &str) =
     ("the kernel has no wall for sockets with a path that a command sees", "network: ");
 
@@ -98,5 +134,8 @@ pub(super) const ROWS: &[Row] = &[
         .flags(&["--net", "example.com"]),
     through_proxy!("proxy: NUL in the host", "CONNECT example.com\\0.evil.test:443 HTTP/1.1\\r\\nHost: example.com\\r\\n\\r\\n")
         .flags(&["--net", "example.com"]),
+    tls_through_proxy!("proxy: TLS to another host", "evil.test", "refused"),
+    tls_through_proxy!("proxy: TLS to a host within the allowed one", "x.127.0.0.1.test", "refused"),
+    tls_through_proxy!("proxy: TLS to the allowed host", "127.0.0.1", "passed"),
     attack!("the proxy switched by the environment", "export http_proxy=http://127.0.0.1:$PORT https_proxy=http://127.0.0.1:$PORT no_proxy='*'; curl -sf -m 3 http://example.com/").needs(&["curl"]),
 ];

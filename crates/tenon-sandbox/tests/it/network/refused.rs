@@ -140,8 +140,12 @@ fn tls_passes_untouched_to_the_host_that_was_asked_for_and_to_no_other() {
         let address = format!("http://user:word@{}", server.authority);
         let upstream = Some(UpstreamProxy::parse(&address).unwrap());
         let options = ProxyOptions { upstream, ..ProxyOptions::default() };
-        let served = serve(&["example.com"], &[], options);
-        for (said, passes) in [("example.com", true), ("evil.org", false)] {
+        let served = serve(&["example.com", "example.com:8443"], &[], options);
+        let said = [("example.com", true), ("evil.org", false)];
+        let targets = ["example.com:8443", "example.com:443"];
+        for (target, (said, passes)) in
+            targets.into_iter().flat_map(|at| said.map(|said| (at, said)))
+        {
             let hello = hello(said);
             let sent = hello.clone();
             let answering = async {
@@ -158,7 +162,7 @@ fn tls_passes_untouched_to_the_host_that_was_asked_for_and_to_no_other() {
                 (head, heard, rest)
             };
             let asking = async {
-                let mut client = served.tunnel("example.com:443").await;
+                let mut client = served.tunnel(target).await;
                 client.write_all(&hello).await.unwrap();
                 client.shutdown().await.unwrap();
                 let mut heard = Vec::new();
@@ -168,8 +172,10 @@ fn tls_passes_untouched_to_the_host_that_was_asked_for_and_to_no_other() {
             let ((head, heard, rest), answer) = tokio::join!(answering, asking);
             assert_eq!(
                 head,
-                "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\
-                 Proxy-Authorization: Basic dXNlcjp3b3Jk\r\n\r\n"
+                format!(
+                    "CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\
+                     Proxy-Authorization: Basic dXNlcjp3b3Jk\r\n\r\n"
+                )
             );
             assert_eq!(rest, "");
             let alert = [21, 3, 3, 0, 2, 2, 112];

@@ -1,0 +1,148 @@
+//! A disk without room: nothing half-written, what was there stays, a plain message.
+//!
+//! The disk is a small tmpfs in a mount namespace of the test's own, and is looked at from within,
+//! since it goes with the namespace.
+
+use serde_json::{Value, json};
+
+use crate::program::{Place, Run};
+
+/// Makes what is at `$1` a disk of 256 KiB and leaves 16 KiB of it, runs `$2…` and copies what is
+/// there then to `$AFTER`.
+const SMALL_DISK: &str = "\
+set -e
+disk=$1; shift
+mount -t tmpfs -o size=256k none \"$disk\"
+printf 'old\\n' > \"$disk/old\"
+head -c 200000 /dev/zero > \"$disk/filling\"
+while head -c 4096 /dev/zero >> \"$disk/filling\" 2>&-; do :; done
+truncate -s -16384 \"$disk/filling\"
+cd \"$WORK\"
+status=0; \"$@\" || status=$?
+rm \"$disk/filling\"
+cp -a \"$disk/.\" \"$AFTER\"
+exit $status";
+
+/// Runs the program with a small disk at `disk`; nothing if there can be none here.
+fn run_on_small_disk(place: &Place, disk: &str, turns: &Value, flags: &[&str]) -> Option<Run> {
+    let as_root = ["-m"].as_slice();
+    let as_user = ["-Urm"].as_slice();
+    let flags_of_unshare = if rustix::process::geteuid().is_root() { as_root } else { as_user };
+    let probe = [flags_of_unshare, &["sh", "-c", "mount -t tmpfs none /mnt"]].concat();
+    let can_mount = place.program("unshare", &probe).output().is_ok_and(|run| run.status.success());
+    if !can_mount {
+        println!("skipped: no mount namespace can be had here");
+        return None;
+    }
+    let (disk, model) = (place.path(disk).display().to_string(), place.script(turns.clone()));
+    for folder in [place.path("after"), disk.clone().into()] {
+        std::fs::create_dir_all(folder).unwrap();
+    }
+    let program = env!("CARGO_BIN_EXE_tenon");
+    let arguments = ["sh", "-c", SMALL_DISK, "sh", &disk, program, "--model", &model];
+    let arguments = [flags_of_unshare, &arguments, flags, &["go"]].concat();
+    let mut command = place.program("unshare", &arguments);
+    command.env("AFTER", place.path("after")).env("WORK", place.path("work"));
+    Some(Run::of(command.output().unwrap()))
+}
+
+fn call(name: &str, arguments: &Value) -> Value {
+    json!({ "text": "", "calls": [{ "name": name, "arguments": arguments }] })
+}
+
+/// Returns the results that the model was sent.
+fn results(run: &Run) -> Vec<String> {
+    let events = run.out.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let results = events.filter(|event| event["type"] == "tool_result");
+    results.map(|event| event["content"].as_str().unwrap().to_owned()).collect()
+}
+
+fn names(place: &Place) -> Vec<String> {
+    let entries = std::fs::read_dir(place.path("after")).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn file_tools_write_the_whole_or_nothing() {
+    let place = Place::new();
+    let long = "a line of text\n".repeat(4_000);
+    let turns = json!([
+        call("write_file", &json!({ "path": "new", "content": long })),
+        call("read_file", &json!({ "path": "old" })),
+        call("write_file", &json!({ "path": "old", "content": long })),
+        call("edit_file", &json!({ "path": "old", "old_text": "old", "new_text": long })),
+        call("write_file", &json!({ "path": "folder/new", "content": long })),
+        call("write_file", &json!({ "path": "small", "content": "fits\n" })),
+        { "text": "done" },
+    ]);
+    let flags = ["--sandbox", "off", "--output-format", "stream-json"];
+    let Some(run) = run_on_small_disk(&place, "work", &turns, &flags) else { return };
+    assert_eq!(run.status, 0, "{run:?}");
+    let results = results(&run);
+    for index in [0, 2, 3, 4] {
+        assert!(results[index].contains("No space left on device"), "{index}: {results:?}");
+    }
+    assert_eq!(results[5], "Wrote 5 bytes to small");
+    assert_eq!(std::fs::read_to_string(place.path("after/old")).unwrap(), "old\n");
+    assert_eq!(std::fs::read_to_string(place.path("after/small")).unwrap(), "fits\n");
+    let left = names(&place);
+    assert!(left == ["old", "small"] || left == ["folder", "old", "small"], "{left:?}");
+}
+
+#[test]
+fn a_command_says_what_it_could_not_write() {
+    let place = Place::new();
+    let turns = json!([
+        call("bash", &json!({ "command": "head -c 100000 /dev/zero > big; seq 100000 > lines; wc -c < old" })),
+        call("bash", &json!({ "command": "rm -f big lines; seq 5000; echo fits > small" })),
+        { "text": "done" },
+    ]);
+    let flags = ["--output-format", "stream-json"];
+    let Some(run) = run_on_small_disk(&place, "work", &turns, &flags) else { return };
+    let results = results(&run);
+    assert!(results[0].contains("No space left on device"), "{results:?}");
+    assert!(results[1].contains("left out; all of it is in "), "{results:?}");
+    assert_eq!(names(&place), ["old", "small"]);
+}
+
+#[test]
+fn a_log_that_cannot_be_written_ends_the_turn_with_its_reason() {
+    let place = Place::new();
+    let long = "a line of text\n".repeat(2_000);
+    let turns = json!([
+        call("bash", &json!({ "command": "echo one" })),
+        { "text": long, "calls": [{ "name": "bash", "arguments": { "command": "touch ran" } }] },
+        { "text": "done" },
+    ]);
+    let Some(run) = run_on_small_disk(&place, "home/.local/state", &turns, &[]) else { return };
+    assert_eq!(run.status, 1, "{run:?}");
+    assert!(run.error.contains("No space left on device"), "{}", run.error);
+    // What is not in the log did not happen.
+    assert!(!place.path("work/ran").exists());
+    let folder = place.path("after/tenon/sessions");
+    let log = std::fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
+    let log = std::fs::read_to_string(log).unwrap();
+    let whole = log.lines().filter(|line| serde_json::from_str::<Value>(line).is_ok()).count();
+    // The line for which there was no room may be there in part, and is left out by readers.
+    assert!(whole >= 4 && log.lines().count() - whole <= 1, "{log}");
+    assert!(log.contains("\"content\":\"one\""), "{log}");
+}
+
+#[test]
+fn a_long_result_without_room_for_the_whole_says_so() {
+    let place = Place::new();
+    let turns = json!([
+        call("bash", &json!({ "command": "seq 20000" })),
+        call("bash", &json!({ "command": "echo again" })),
+        { "text": "done" },
+    ]);
+    let flags = ["--output-format", "stream-json"];
+    let disk = "home/.local/state/tenon/results";
+    let Some(run) = run_on_small_disk(&place, disk, &turns, &flags) else { return };
+    let results = results(&run);
+    assert!(results[0].contains("left out; the rest could not be kept"), "{results:?}");
+    assert_eq!(results[1], "again");
+}
