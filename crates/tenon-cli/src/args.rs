@@ -45,7 +45,7 @@ pub(crate) struct SessionArgs {
     #[arg(long, value_name = "MODE")]
     pub(crate) mode: Option<ModeName>,
 
-    /// The walls around commands: the best there are, namespaces (a), Landlock alone (c), or none
+    /// The walls around commands: the best there are, namespaces (a, b), Landlock alone (c), or none
     #[arg(long, value_name = "TIER")]
     pub(crate) sandbox: Option<SandboxName>,
 

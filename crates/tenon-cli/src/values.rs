@@ -26,6 +26,8 @@ pub(crate) enum SandboxName {
     Auto,
     // Own namespaces, Landlock, seccomp.
     A,
+    // The same, made by bubblewrap.
+    B,
     // Landlock and seccomp alone.
     C,
     // None.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use rustix::io::Errno;
 
+use crate::linux::bubblewrap::BUBBLEWRAP;
 use crate::linux::landlock_version_min;
 use crate::linux::probe::{Kernel, probe};
 use crate::linux::request::{Refused, Wall};
@@ -49,6 +50,15 @@ pub enum Missing {
     WholeFileSystem,
     /// Named hosts go through a proxy, which needs namespaces.
     Proxy,
+    /// Bubblewrap is not there.
+    NoBubblewrap,
+    /// Others than root can change what is there as bubblewrap.
+    ForeignBubblewrap,
+    /// Bubblewrap ended before the command began.
+    Bubblewrap {
+        /// What it said.
+        said: String,
+    },
     /// A folder that a call was granted is not there.
     Folder {
         /// The folder.
@@ -84,8 +94,8 @@ impl SandboxError {
                 "set `sysctl user.max_user_namespaces=15000` as root, and in /etc/sysctl.d to keep it"
             }
             Missing::AppArmor => {
-                "give tenon an AppArmor profile with `userns,`, or set `sysctl \
-                 kernel.apparmor_restrict_unprivileged_userns=0` as root"
+                "install the package bubblewrap for tier B, give tenon an AppArmor profile with \
+                 `userns,`, or set `sysctl kernel.apparmor_restrict_unprivileged_userns=0` as root"
             }
             Missing::NamespacesSwitchedOff => {
                 "set `sysctl kernel.unprivileged_userns_clone=1` as root"
@@ -104,7 +114,19 @@ impl SandboxError {
             }
             Missing::Seccomp => "use a kernel with CONFIG_SECCOMP_FILTER",
             Missing::WholeFileSystem => "start in a folder below /",
-            Missing::Proxy => "use tier A, or open the whole network for the session",
+            Missing::NoBubblewrap => "install the package bubblewrap",
+            Missing::ForeignBubblewrap => {
+                "install the package bubblewrap anew, so that /usr/bin/bwrap belongs to root and \
+                 nobody else can write it"
+            }
+            Missing::Bubblewrap { said } if said.contains("nknown option") => {
+                "install bubblewrap 0.8.0 or newer with `--bind-fd`"
+            }
+            Missing::Bubblewrap { .. } => {
+                "see that `bwrap --unshare-all --ro-bind / / true` works: on Ubuntu, load the \
+                 AppArmor profile bwrap-userns-restrict of the package apparmor-profiles"
+            }
+            Missing::Proxy => "use tier A or B, or open the whole network for the session",
             Missing::Folder { .. } | Missing::Helper | Missing::Step { .. } | Missing::NoWalls => {
                 return None;
             }
@@ -148,6 +170,11 @@ impl fmt::Display for SandboxError {
             Missing::WholeFileSystem => {
                 formatter.write_str("the workspace is the whole file system")
             }
+            Missing::NoBubblewrap => write!(formatter, "{BUBBLEWRAP} is not there"),
+            Missing::ForeignBubblewrap => {
+                write!(formatter, "{BUBBLEWRAP} can be changed by others than root")
+            }
+            Missing::Bubblewrap { said } => write!(formatter, "bubblewrap ended: {said}"),
             Missing::Proxy => formatter.write_str("single hosts cannot be let through"),
             Missing::Folder { path } => write!(formatter, "{} is not there", path.display()),
             Missing::Helper => formatter.write_str("its helper process ended or did not answer"),

@@ -2,11 +2,14 @@
 
 use std::fmt;
 
-/// How strong the walls are. (B is free: an outside program that makes the namespaces.)
+/// How strong the walls are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Tier {
     /// Namespaces of its own, Landlock and seccomp.
     A,
+    /// The same, with namespaces that bubblewrap makes: where the kernel lets no other program have
+    /// them, as Ubuntu's AppArmor does.
+    B,
     /// Landlock and seccomp alone: no private folders, no sockets to other machines nor to this
     /// one's own ports, protected names put back after each call.
     C,
@@ -17,7 +20,8 @@ pub enum Tier {
 /// Which tier a session wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
-    /// The strongest that this machine gives. Decided once, then kept.
+    /// The strongest that this machine gives. Decided once, then kept. Bubblewrap is started only
+    /// if tier A cannot be had.
     Best,
     /// This one or an error.
     Exactly(Tier),
@@ -27,6 +31,7 @@ impl fmt::Display for Tier {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::A => "tier A (own namespaces, Landlock, seccomp)",
+            Self::B => "tier B (namespaces by bubblewrap, Landlock, seccomp)",
             Self::C => "tier C (Landlock, seccomp)",
             Self::D => "tier D (no walls)",
         })

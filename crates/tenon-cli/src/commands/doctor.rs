@@ -236,7 +236,7 @@ impl Findings {
         }
         let found = walls.describe(&profile);
         self.good(&found.tier.to_string());
-        if let Some(error) = &found.missing {
+        for error in &found.missing {
             self.missing(&error.to_string(), error.hint().unwrap_or("no way to mend it is known"));
         }
         self.good(&format!("written: {}", listed(&found.writable)));

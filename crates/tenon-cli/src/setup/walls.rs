@@ -48,6 +48,7 @@ pub(crate) async fn walls(
     let wanted = match config.settings.sandbox {
         SandboxName::Auto => Wanted::Best,
         SandboxName::A => Wanted::Exactly(Tier::A),
+        SandboxName::B => Wanted::Exactly(Tier::B),
         SandboxName::C => Wanted::Exactly(Tier::C),
         SandboxName::Off => return Ok(None),
     };

@@ -28,6 +28,7 @@ use crate::network::NetworkEvent;
 use crate::output::{OutputBuffer, Piece, Stream};
 use crate::profile::{Limits, Profile};
 use crate::spill::SpillTarget;
+use crate::tier::Tier;
 
 /// A shell script and everything it runs with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,6 +94,8 @@ pub(crate) struct Launch {
     pub(crate) confinement: Confinement,
     pub(crate) limits: Option<Limits>,
     pub(crate) via: Via,
+    /// Of the walls, to say whose they are if they do not stand.
+    pub(crate) tier: Tier,
 }
 
 /// Through which helper.
@@ -100,7 +103,7 @@ pub(crate) struct Launch {
 pub(crate) enum Via {
     /// One of its own.
     Fresh,
-    /// The one that holds the session's namespaces.
+    /// The one that holds namespaces already.
     Warm(Arc<WarmHelper>),
 }
 
@@ -179,7 +182,7 @@ impl Command {
         } else {
             return Err(CommandError::NotConfined);
         };
-        let launch = Launch { confinement, limits: None, via: Via::Fresh };
+        let launch = Launch { confinement, limits: None, via: Via::Fresh, tier: Tier::C };
         self.launch(launch, cancel, on_output).await
     }
 
@@ -281,7 +284,8 @@ mod tests {
         let run = |shell: &str| {
             let shells = vec![OsString::from("/none/bash"), OsString::from(shell)];
             let command = command.clone();
-            let launch = Launch { confinement: Confinement::None, limits: None, via: Via::Fresh };
+            let (confinement, via) = (Confinement::None, Via::Fresh);
+            let launch = Launch { confinement, limits: None, via, tier: Tier::D };
             async move {
                 let cancel = CancellationToken::new();
                 command.launch_with(shells, launch, &cancel, &mut |_, _| {}).await

@@ -118,7 +118,7 @@ impl Running {
             control: Some(control),
             out: Some(out),
             error: Some(error),
-            tier: if watcher.is_some() { Tier::C } else { Tier::A },
+            tier: launch.tier,
             watcher,
             _via: launch.via,
             folder: command.folder.clone(),

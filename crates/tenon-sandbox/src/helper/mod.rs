@@ -2,8 +2,10 @@
 //!
 //! What they do is in `linux`.
 
+mod bubblewrap;
 mod process;
 mod warm;
 
+pub(crate) use self::bubblewrap::bubblewrap;
 pub(crate) use self::process::{HelperProcess, start_helper};
 pub(crate) use self::warm::WarmHelper;

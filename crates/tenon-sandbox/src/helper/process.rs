@@ -1,7 +1,9 @@
 //! Starts helpers and reaps those that have ended.
 
+use std::ffi::{CStr, OsStr};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Stdio};
@@ -64,13 +66,24 @@ pub(crate) fn start_helper(folder: &OwnedFd, ends: [OwnedFd; 3]) -> io::Result<H
 
 /// Starts the helper that holds namespaces, and returns the socket to it.
 pub(super) fn spawn_warm() -> io::Result<(HelperProcess, UnixStream)> {
+    spawn_with(helper::WARM, Stdio::null())
+}
+
+/// Starts the helper that becomes bubblewrap, and returns the socket to it, and what it says.
+pub(super) fn spawn_outside() -> io::Result<(HelperProcess, UnixStream, UnixStream)> {
+    let (said, says) = UnixStream::pair()?;
+    let (process, socket) = spawn_with(helper::OUTSIDE, Stdio::from(OwnedFd::from(says)))?;
+    Ok((process, socket, said))
+}
+
+fn spawn_with(kind: &CStr, says: Stdio) -> io::Result<(HelperProcess, UnixStream)> {
     let (ours, theirs) = UnixStream::pair()?;
     let child = program()
-        .arg(helper::WARM)
+        .arg(OsStr::from_bytes(kind.to_bytes()))
         .current_dir("/")
         .stdin(Stdio::from(OwnedFd::from(theirs)))
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
+        .stderr(says)
         .spawn()?;
     Ok((HelperProcess(Some(child)), ours))
 }

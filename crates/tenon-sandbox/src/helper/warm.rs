@@ -1,4 +1,5 @@
-//! The agent's end of a warm helper.
+//! The agent's end of a helper that holds namespaces: a warm one for all commands of a session, or
+//! one that bubblewrap made for a single command.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -10,7 +11,8 @@ use std::time::Duration;
 use rustix::io::Errno;
 use tokio::task::AbortHandle;
 
-use super::process::{HelperProcess, spawn_warm};
+use super::process::{HelperProcess, spawn_outside, spawn_warm};
+use crate::linux::bubblewrap::Enclosure;
 use crate::linux::layout::Layout;
 use crate::linux::pass::{receive_with, send_with};
 use crate::linux::request::{REPORT_BYTES, Report, Sendable};
@@ -21,12 +23,16 @@ use crate::tier::Tier;
 /// How long the helper may take for anything before it counts as gone. It takes 3 ms.
 const ANSWER: Duration = Duration::from_secs(10);
 
+/// What bubblewrap says when it fails is a line.
+const SAID_BYTES_MAX: usize = 400;
+
 /// A process that holds namespaces and starts calls in them, as long as this lives.
 pub(crate) struct WarmHelper {
     socket: UnixStream,
     listener: Option<TcpListener>,
     /// The task that serves the listener; ended with this.
     served: Mutex<Option<Served>>,
+    tier: Tier,
     _process: HelperProcess,
 }
 
@@ -43,23 +49,59 @@ impl WarmHelper {
     pub(crate) fn start(layout: &Layout) -> Result<Self, SandboxError> {
         let gone = || SandboxError::new(Tier::A, Missing::Helper);
         let (process, socket) = spawn_warm().map_err(|_| gone())?;
-        let bytes = layout.to_bytes().ok_or_else(gone)?;
-        let timeouts = socket
-            .set_read_timeout(Some(ANSWER))
-            .and_then(|()| socket.set_write_timeout(Some(ANSWER)));
-        timeouts.and_then(|()| (&socket).write_all(&bytes)).map_err(|_| gone())?;
-        let (listener, served) = (None, Mutex::default());
-        let mut helper = Self { socket, listener, served, _process: process };
+        let helper = Self::tell(Tier::A, process, socket, layout)?;
         helper.expect(Report::Unshared)?;
         helper.write_id_maps().map_err(|_| {
             let refused = crate::linux::request::Wall::IdMap.refused(Errno::PERM);
             SandboxError::refused(Tier::A, refused)
         })?;
         (&helper.socket).write_all(b"G").map_err(|_| gone())?;
-        let handles = helper.expect(Report::Ready)?;
-        helper.listener = handles.into_iter().next().map(TcpListener::from);
-        helper.socket.set_nonblocking(true).map_err(|_| gone())?;
-        Ok(helper)
+        helper.ready()
+    }
+
+    /// Has bubblewrap make what one command needs, and waits until it takes that command.
+    pub(crate) fn enclose(enclosure: &Enclosure) -> Result<Self, SandboxError> {
+        let gone = || SandboxError::new(Tier::B, Missing::Helper);
+        let (process, socket, mut said) = spawn_outside().map_err(|_| gone())?;
+        said.set_read_timeout(Some(ANSWER)).map_err(|_| gone())?;
+        let made = Self::tell(Tier::B, process, socket, enclosure)?.ready();
+        made.map_err(|error| {
+            if error.missing != Missing::Helper {
+                return error;
+            }
+            // It has ended, or is about to.
+            let mut bytes = [0; SAID_BYTES_MAX];
+            let length = said.read(&mut bytes).unwrap_or_default();
+            let said = String::from_utf8_lossy(bytes.get(..length).unwrap_or_default());
+            let said = said.trim().trim_start_matches("bwrap: ");
+            let said = if said.is_empty() { "it said nothing" } else { said }.to_owned();
+            SandboxError::new(Tier::B, Missing::Bubblewrap { said })
+        })
+    }
+
+    fn tell(
+        tier: Tier,
+        process: HelperProcess,
+        socket: UnixStream,
+        message: &impl Sendable,
+    ) -> Result<Self, SandboxError> {
+        let gone = || SandboxError::new(tier, Missing::Helper);
+        let bytes = message.to_bytes().ok_or_else(gone)?;
+        let timeouts = socket
+            .set_read_timeout(Some(ANSWER))
+            .and_then(|()| socket.set_write_timeout(Some(ANSWER)));
+        timeouts.and_then(|()| (&socket).write_all(&bytes)).map_err(|_| gone())?;
+        let (listener, served) = (None, Mutex::default());
+        Ok(Self { socket, listener, served, tier, _process: process })
+    }
+
+    /// Waits until it takes calls.
+    fn ready(mut self) -> Result<Self, SandboxError> {
+        let handles = self.expect(Report::Ready)?;
+        self.listener = handles.into_iter().next().map(TcpListener::from);
+        let nonblocking = self.socket.set_nonblocking(true);
+        nonblocking.map_err(|_| SandboxError::new(self.tier, Missing::Helper))?;
+        Ok(self)
     }
 
     /// Returns the socket inside, to which commands connect for the proxy.
@@ -95,7 +137,7 @@ impl WarmHelper {
     }
 
     fn expect(&self, expected: Report) -> Result<Vec<OwnedFd>, SandboxError> {
-        let gone = || SandboxError::new(Tier::A, Missing::Helper);
+        let gone = || SandboxError::new(self.tier, Missing::Helper);
         let mut bytes = [0; REPORT_BYTES];
         let (mut length, handles) =
             receive_with(self.socket.as_fd(), &mut bytes).map_err(|_| gone())?;
@@ -107,7 +149,7 @@ impl WarmHelper {
         }
         match Report::from_bytes(bytes) {
             Some(report) if report == expected => Ok(handles),
-            Some(Report::Refused(refused)) => Err(SandboxError::refused(Tier::A, refused)),
+            Some(Report::Refused(refused)) => Err(SandboxError::refused(self.tier, refused)),
             _ => Err(gone()),
         }
     }

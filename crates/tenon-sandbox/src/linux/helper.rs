@@ -5,7 +5,8 @@
 //! two processes: the *watcher*, which the agent started, and in it the *keeper*, which starts
 //! bash, reports its end and ends what it left behind. A command that kills its parent kills the
 //! keeper; then everything falls to the watcher. When the agent dies, both see their socket close.
-//! With the argument `warm` it is the process that holds namespaces (see `warm.rs`) instead.
+//! With the argument `warm` it is the process that holds namespaces (see `warm.rs`) instead, with
+//! `outside` the one that has bubblewrap make them (see `bubblewrap.rs`).
 //!
 //! One thread, plain system calls, nothing of the agent's but three descriptors: the control
 //! socket as standard input, and the two output pipes.
@@ -21,7 +22,9 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitStatus};
 
+use super::bubblewrap;
 use super::control::{Control, Signals, close_outputs, exit, reset_signals, wait_for};
+use super::inside;
 use super::limits::MemoryWatch;
 use super::process_tree::{Left, end_descendants, reap, signal_descendants};
 use super::request::{Report, Request, STOP};
@@ -32,10 +35,12 @@ use super::warm;
 compile_error!("the helper relies on the GNU C library, which gives start functions the arguments");
 
 /// The name that makes this program the helper.
-const NAME: &CStr = c"tenon-helper";
+pub(super) const NAME: &CStr = c"tenon-helper";
 
-/// The argument that makes it the one that holds the namespaces.
-pub(crate) const WARM: &str = "warm";
+/// The arguments that make it the one that holds the namespaces, the one that becomes bubblewrap,
+/// and the first process in what bubblewrap made.
+pub(crate) const WARM: &CStr = c"warm";
+pub(crate) const OUTSIDE: &CStr = c"outside";
 
 /// Between two looks at how much memory a command has, where the processes of the whole machine
 /// must be looked through for its own.
@@ -58,16 +63,20 @@ extern "C" fn start(count: c_int, arguments: *const *const c_char, _: *const *co
     if count < 1 || arguments.is_null() {
         return;
     }
-    // SAFETY: the loader gives `count` pointers to strings.
-    let first = unsafe { *arguments };
-    // SAFETY: as above; a null pointer does not come before the end of the list.
-    if first.is_null() || unsafe { CStr::from_ptr(first) } != NAME {
-        return;
+    let argument = |number: c_int| {
+        let number = usize::try_from(number).ok().filter(|_| number < count)?;
+        // SAFETY: the loader gives `count` pointers to strings, none of them null.
+        Some(unsafe { CStr::from_ptr(*arguments.add(number)) })
+    };
+    match (argument(0), argument(1)) {
+        (Some(name), None) if name == NAME => watch(),
+        (Some(name), Some(kind)) if name == NAME && kind == WARM => warm::serve(),
+        (Some(name), Some(kind)) if name == NAME && kind == OUTSIDE => bubblewrap::enter(),
+        (Some(name), Some(kind)) if name == bubblewrap::PROGRAM && kind == NAME => {
+            inside::run_enclosed(argument(2).is_some())
+        }
+        _ => {}
     }
-    if count == 1 {
-        watch();
-    }
-    warm::serve();
 }
 
 /// The watcher: prepares everything, starts the keeper, and ends what the keeper could not.

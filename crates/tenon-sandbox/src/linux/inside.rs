@@ -4,35 +4,35 @@
 //! Nothing in the namespace can signal, trace or read it. It ends with the shell, on request, when
 //! the agent is gone, or when the command uses too much memory; the kernel then kills the rest.
 
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::event::PollFlags;
-use rustix::fs::{CWD, FileType, Gid, Uid, fstat};
+use rustix::fs::{CWD, FileType, Gid, StatVfsMountFlags, Uid, fstat, fstatvfs};
 use rustix::io::Errno;
 use rustix::mount::{MountAttrFlags, MountFlags, mount};
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, wait};
 
+use super::carve::carve_outs;
 use super::control::{
-    Control, Signals, close_all_but, close_outputs, exit, kill_all_others, replace, wait_for,
+    Control, Signals, close_all_but, close_outputs, exit, kill_all_others, replace, reset_signals,
+    wait_for,
 };
 use super::layout::{EMPTY_FILE, EMPTY_FOLDER, open_plain};
 use super::limits::{MemoryWatch, set_processes, write_file};
-use super::namespace::{Deep, Tree, set_attributes};
-use super::pass::receive_with;
+use super::namespace::{Deep, Tree, listen, set_attributes};
+use super::pass::{receive_with, send_with};
 use super::process_tree::{Left, reap, signal_descendants};
-use super::request::{Confinement, Inside, Refused, Report, Request, STOP, Wall};
+use super::request::{Confinement, Inside, Owner, Refused, Report, Request, STOP, Wall};
 use super::shell::start_shell;
-use crate::linux::openat::look_at;
-use crate::workspace::PROTECTED_NAMES;
 
 /// Between two looks at how much memory a command has.
 const MEMORY_EVERY: Duration = Duration::from_millis(100);
 
 /// What only root may read in /proc. Everything there is read-only besides, and kcore, kmsg and the
 /// like open for nobody without capabilities.
-const PROC_MASKS: [&str; 8] = [
+pub(super) const PROC_MASKS: [&str; 8] = [
     "kpagecount",
     "kpageflags",
     "kpagecgroup",
@@ -43,15 +43,37 @@ const PROC_MASKS: [&str; 8] = [
     "bus",
 ];
 
-/// How far folders of submodules are looked through (`modules/a/modules/b`, `modules/a/b/c`).
-const MODULES_DEPTH_MAX: usize = 5;
-
-/// Never returns. Makes what every call has, waits for one on `channel`, and runs it.
+/// Never returns. In the namespaces of the warm helper: makes what every call has, waits for one on
+/// `channel`, and runs it.
 pub(super) fn run(channel: &OwnedFd, processes_max: u64) -> ! {
     // Sockets of other calls, and the warm helper's own.
     close_all_but(&mut [channel.as_raw_fd()]);
-    let _ = rustix::thread::set_name(c"tenon-init");
     let made = make_proc(processes_max);
+    wait_for_call(channel, made)
+}
+
+/// Never returns. In namespaces that bubblewrap made: says that it is there, with a socket for the
+/// proxy if one is wanted, waits for a call, and runs it. The channel is standard input.
+pub(super) fn run_enclosed(listens: bool) -> ! {
+    let Ok(channel) = Control::take() else { exit(2) };
+    reset_signals();
+    let own = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    let ready = own.and_then(|()| {
+        if rustix::process::getpid() != Pid::INIT {
+            return Err(Errno::NOTSUP);
+        }
+        let listener = if listens { Some(listen()?) } else { None };
+        let handles: Vec<_> = listener.iter().map(AsFd::as_fd).collect();
+        send_with(&channel.0, &Report::Ready.to_bytes(), &handles)
+    });
+    if ready.is_err() {
+        exit(1);
+    }
+    wait_for_call(&channel.0, Ok(()))
+}
+
+fn wait_for_call(channel: &OwnedFd, made: Result<(), Errno>) -> ! {
+    let _ = rustix::thread::set_name(c"tenon-init");
     let mut byte = [0];
     let Ok((1, handles)) = receive_with(channel, &mut byte) else { exit(0) };
     let Ok([control, out, error]) = <[OwnedFd; 3]>::try_from(handles) else { exit(1) };
@@ -144,8 +166,12 @@ fn end(control: &Control, shell: Pid) -> ! {
 
 /// Everything that is this call's own.
 fn enter(inside: &Inside) -> Result<(), Refused> {
+    if inside.is_enclosed {
+        // The user was changed before, and what follows was done.
+        return stands(inside).map_err(|errno| Wall::Protected.refused(errno));
+    }
     protect(inside).map_err(|errno| Wall::Protected.refused(errno))?;
-    become_user(inside).map_err(|errno| Wall::Ids.refused(errno))?;
+    become_user(inside.owner).map_err(|errno| Wall::Ids.refused(errno))?;
     let own = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
         // Only now: the kernel forgets it when the user changes.
         .and_then(|()| rustix::process::set_parent_process_death_signal(Some(Signal::KILL)));
@@ -189,16 +215,14 @@ fn hide(path: &Path) -> Result<(), Errno> {
 }
 
 fn protect(inside: &Inside) -> Result<(), Errno> {
-    for root in &inside.roots {
-        let folder = open_plain(root)?;
-        for name in PROTECTED_NAMES {
-            freeze(&folder, root, name.as_ref(), inside)?;
+    for carve_out in carve_outs(inside)? {
+        // Opened through what was bound before it.
+        let Some(target) = carve_out.open()? else { continue };
+        let tree = Tree::of(&target, c"")?;
+        if carve_out.read_only {
+            tree.set(MountAttrFlags::MOUNT_ATTR_RDONLY, Deep::Yes)?;
         }
-        protect_repository(&folder, root, inside)?;
-    }
-    for repository in &inside.repositories {
-        let folder = open_plain(repository)?;
-        protect_settings(&folder, repository, inside)?;
+        tree.mount_on(target)?;
     }
     for root in &inside.read_only {
         set_read_only(root, Deep::Yes)?;
@@ -209,86 +233,28 @@ fn protect(inside: &Inside) -> Result<(), Errno> {
     Ok(())
 }
 
-/// Binds a repository's directory on itself, so that it cannot be moved away, and freezes what runs
-/// programs in it.
-fn protect_repository(folder: &OwnedFd, root: &Path, inside: &Inside) -> Result<(), Errno> {
-    let path = root.join(".git");
-    let Some(target) = look(folder, Path::new(".git"))? else { return Ok(()) };
-    match FileType::from_raw_mode(fstat(&target)?.st_mode) {
-        FileType::Directory => {
-            let tree = Tree::of(&target, c"")?;
-            tree.mount_on(&target)?;
-            protect_settings(&tree.0, &path, inside)
-        }
-        // It says where the repository is.
-        FileType::RegularFile => freeze(folder, root, Path::new(".git"), inside),
-        _ => Ok(()),
+/// Looks whether what bubblewrap was told to make is there. It ends when something fails; this is
+/// for what it would not notice.
+fn stands(inside: &Inside) -> Result<(), Errno> {
+    let is_read_only = |handle: &OwnedFd| -> Result<bool, Errno> {
+        Ok(fstatvfs(handle)?.f_flag.contains(StatVfsMountFlags::RDONLY))
+    };
+    let mut held = is_read_only(&open_plain(Path::new("/"))?)?;
+    for path in &inside.read_only {
+        held &= is_read_only(&open_plain(path)?)?;
     }
-}
-
-fn protect_settings(repository: &OwnedFd, path: &Path, inside: &Inside) -> Result<(), Errno> {
-    for name in ["hooks", "info"] {
-        freeze(repository, path, name.as_ref(), inside)?;
-    }
-    let mut modules = vec![(PathBuf::from("modules"), 0)];
-    while let Some((place, depth)) = modules.pop() {
-        for name in child_folders(repository, &place) {
-            let place = place.join(name);
-            if look(repository, &place.join("HEAD"))?.is_some() {
-                for name in ["hooks", "info"] {
-                    freeze(repository, path, &place.join(name), inside)?;
-                }
-                modules.push((place.join("modules"), depth + 1));
-            } else if depth < MODULES_DEPTH_MAX {
-                modules.push((place, depth + 1));
-            }
+    for carve_out in carve_outs(inside)?.into_iter().filter(|carve_out| carve_out.read_only) {
+        // What lies behind a link was left out, and has a path of its own.
+        if let Ok(handle) = open_plain(&carve_out.path()) {
+            held &= is_read_only(&handle)?;
         }
     }
-    Ok(())
+    if held { Ok(()) } else { Err(Errno::NOTSUP) }
 }
 
-fn child_folders(repository: &OwnedFd, place: &Path) -> Vec<std::ffi::OsString> {
-    use std::os::unix::ffi::OsStrExt;
-    let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::DIRECTORY;
-    let folder = super::openat::open_beneath(repository, place, flags, rustix::fs::Mode::empty());
-    let entries = folder.ok().and_then(|folder| rustix::fs::Dir::read_from(folder).ok());
-    let mut names = Vec::new();
-    for entry in entries.into_iter().flatten().flatten() {
-        let name = entry.file_name().to_bytes();
-        if entry.file_type().is_dir() && name != b"." && name != b".." {
-            names.push(std::ffi::OsStr::from_bytes(name).to_owned());
-        }
-    }
-    names
-}
-
-/// Binds what is at `name` on itself, read-only, unless this call may write it.
-fn freeze(folder: &OwnedFd, above: &Path, name: &Path, inside: &Inside) -> Result<(), Errno> {
-    let path = above.join(name);
-    if inside.lifted.iter().any(|lifted| path.starts_with(lifted) || lifted.starts_with(&path)) {
-        return Ok(());
-    }
-    let Some(target) = look(folder, name)? else { return Ok(()) };
-    if FileType::from_raw_mode(fstat(&target)?.st_mode).is_symlink() {
-        return Ok(());
-    }
-    let tree = Tree::of(&target, c"")?;
-    tree.set(MountAttrFlags::MOUNT_ATTR_RDONLY, Deep::Yes)?;
-    tree.mount_on(target)
-}
-
-/// Opens what is at `name` for looking at it; `None` if nothing is.
-fn look(folder: &OwnedFd, name: &Path) -> Result<Option<OwnedFd>, Errno> {
-    match look_at(folder, name) {
-        Ok(handle) => Ok(Some(handle)),
-        // A path through a link leads elsewhere; there it is protected or not a wall's matter.
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::XDEV | Errno::LOOP) => Ok(None),
-        Err(errno) => Err(errno),
-    }
-}
-
-fn become_user(inside: &Inside) -> Result<(), Errno> {
-    let (user, group) = (Uid::from_raw(inside.user), Gid::from_raw(inside.group));
+/// Root works as the one whose workspace it is.
+pub(super) fn become_user(owner: Owner) -> Result<(), Errno> {
+    let (user, group) = (Uid::from_raw(owner.user), Gid::from_raw(owner.group));
     if rustix::process::geteuid() == user && rustix::process::getegid() == group {
         return Ok(());
     }

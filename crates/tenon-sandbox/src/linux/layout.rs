@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use rustix::mount::{MountAttrFlags, MountFlags, MountPropagationFlags, mount, mount_change};
 
 use super::namespace::{Deep, Tree, set_all, set_attributes};
-use super::request::{Refused, Wall};
+use super::request::{Owner, Refused, Wall};
 use super::wire::{Readable, Reader, Sendable, Writer};
 
 /// An empty folder and an empty file, to be put on what nobody may see.
@@ -61,13 +61,6 @@ pub(crate) enum Part {
     Kept { source: PathBuf, writable: bool },
     /// A file with these bytes, in a private folder.
     File { bytes: Vec<u8> },
-}
-
-/// Whose the private folders are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Owner {
-    pub(crate) user: u32,
-    pub(crate) group: u32,
 }
 
 /// Carries the layout out.
@@ -254,8 +247,7 @@ impl Sendable for Layout {
                 }
             }
         });
-        writer.number(u64::from(self.owner.user));
-        writer.number(u64::from(self.owner.group));
+        self.owner.write(writer);
         writer.number(self.temporary_bytes_max);
         writer.number(self.processes_max);
         writer.flag(self.own_network);
@@ -281,10 +273,7 @@ impl Readable for Layout {
         };
         Some(Self {
             steps: reader.each(step)?,
-            owner: Owner {
-                user: u32::try_from(reader.number()?).ok()?,
-                group: u32::try_from(reader.number()?).ok()?,
-            },
+            owner: Owner::read(reader)?,
             temporary_bytes_max: reader.number()?,
             processes_max: reader.number()?,
             own_network: reader.flag()?,

@@ -10,6 +10,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Resource, Rlimit};
 
 use super::process_tree::descendants;
+use super::request::Inside;
 use crate::profile::Limits;
 
 /// The lowest `pid_max` that the kernel takes (RESERVED_PIDS + 1).
@@ -19,11 +20,13 @@ const PID_MAX_MIN: u64 = 301;
 /// the whole machine's.
 const PID_MAX_RELEASE: (u32, u32) = (6, 14);
 
-/// In the child, before it is the shell. `inside` a user namespace its processes are counted apart
+/// In the child, before it is the shell. Inside a user namespace its processes are counted apart
 /// from the user's others; elsewhere the count would be wrong.
-pub(super) fn set(limits: &Limits, inside: bool) -> Result<(), Errno> {
+pub(super) fn set(limits: &Limits, inside: Option<&Inside>) -> Result<(), Errno> {
     lower(Resource::Core, 0)?;
-    if inside && !has_own_pid_max(&rustix::system::uname().release().to_string_lossy()) {
+    let has_own_pid_max = || has_own_pid_max(&rustix::system::uname().release().to_string_lossy());
+    // Bubblewrap sets no `pid_max`.
+    if inside.is_some_and(|inside| inside.is_enclosed || !has_own_pid_max()) {
         lower(Resource::Nproc, limits.processes_max)?;
     }
     lower(Resource::Fsize, limits.file_bytes_max)?;

@@ -1,5 +1,7 @@
 //! One mechanism of the kernel a file.
 
+pub(crate) mod bubblewrap;
+mod carve;
 mod confine;
 mod control;
 pub(crate) mod helper;

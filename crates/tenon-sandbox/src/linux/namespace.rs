@@ -2,17 +2,21 @@
 
 #![expect(unsafe_code, reason = "unshare, clone, mount_setattr and an interface's flags")]
 
+use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use rustix::fs::CWD;
 use rustix::io::Errno;
 use rustix::mount::{MountAttrFlags, MoveMountFlags, OpenTreeFlags, move_mount, open_tree};
-use rustix::net::{AddressFamily, SocketFlags, SocketType};
+use rustix::net::{AddressFamily, SocketAddrV4, SocketFlags, SocketType};
 use rustix::path::Arg;
 use rustix::process::Pid;
 use rustix::thread::UnshareFlags;
 
 use super::control::last_errno;
+
+/// Connections to the proxy that wait to be taken.
+const BACKLOG: i32 = 128;
 
 /// Leaves the namespaces of the machine, but the one of processes, which is new for each call.
 pub(super) fn leave(network: bool) -> Result<(), Errno> {
@@ -56,6 +60,16 @@ pub(super) fn loopback_up() -> Result<(), Errno> {
     // SAFETY: the call reads name and flags out of the request.
     let answer = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw mut request) };
     if answer == 0 { Ok(()) } else { Err(last_errno()) }
+}
+
+/// Listens on a port of the namespace's loopback. The agent takes the connections, from outside:
+/// a socket stays in the namespace that it was made in.
+pub(super) fn listen() -> Result<OwnedFd, Errno> {
+    let (family, kind) = (AddressFamily::INET, SocketType::STREAM);
+    let socket = rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, None)?;
+    rustix::net::bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0))?;
+    rustix::net::listen(&socket, BACKLOG)?;
+    Ok(socket)
 }
 
 /// A part of the file tree that is mounted nowhere yet, or again.

@@ -51,11 +51,12 @@ pub(crate) struct Walls {
 /// What is done in the namespaces of one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Inside {
+    /// Bubblewrap made what is the call's own; it is only looked at.
+    pub(crate) is_enclosed: bool,
     /// Where the shell begins. A descriptor of the agent's would lead out.
     pub(crate) folder: PathBuf,
     /// Whose files are written.
-    pub(crate) user: u32,
-    pub(crate) group: u32,
+    pub(crate) owner: Owner,
     /// Folders that may have a repository and names that run programs.
     pub(crate) roots: Vec<PathBuf>,
     /// Directories that are a repository's own.
@@ -66,6 +67,25 @@ pub(crate) struct Inside {
     pub(crate) lifted: Vec<PathBuf>,
     /// Files and folders that no command sees.
     pub(crate) hidden: Vec<PathBuf>,
+}
+
+/// Whose the private folders are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Owner {
+    pub(crate) user: u32,
+    pub(crate) group: u32,
+}
+
+impl Owner {
+    pub(crate) fn write(self, writer: &mut Writer) {
+        writer.number(u64::from(self.user));
+        writer.number(u64::from(self.group));
+    }
+
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        let mut id = || u32::try_from(reader.number()?).ok();
+        Some(Self { user: id()?, group: id()? })
+    }
 }
 
 /// What the helper reports.
@@ -245,20 +265,7 @@ impl Walls {
         writer.list(&self.readable);
         writer.list(&self.writable);
         writer.flag(self.internet);
-        writer.maybe(self.inside.as_ref(), |writer, inside| {
-            writer.field(inside.folder.as_os_str());
-            writer.number(u64::from(inside.user));
-            writer.number(u64::from(inside.group));
-            for list in [
-                &inside.roots,
-                &inside.repositories,
-                &inside.read_only,
-                &inside.lifted,
-                &inside.hidden,
-            ] {
-                writer.list(list);
-            }
-        });
+        writer.maybe(self.inside.as_ref(), |writer, inside| inside.write(writer));
     }
 
     fn read(reader: &mut Reader<'_>) -> Option<Self> {
@@ -266,18 +273,31 @@ impl Walls {
             readable: reader.paths()?,
             writable: reader.paths()?,
             internet: reader.flag()?,
-            inside: reader.maybe(|reader| {
-                Some(Inside {
-                    folder: reader.path()?,
-                    user: u32::try_from(reader.number()?).ok()?,
-                    group: u32::try_from(reader.number()?).ok()?,
-                    roots: reader.paths()?,
-                    repositories: reader.paths()?,
-                    read_only: reader.paths()?,
-                    lifted: reader.paths()?,
-                    hidden: reader.paths()?,
-                })
-            })?,
+            inside: reader.maybe(Inside::read)?,
+        })
+    }
+}
+
+impl Inside {
+    pub(crate) fn write(&self, writer: &mut Writer) {
+        writer.flag(self.is_enclosed);
+        writer.field(self.folder.as_os_str());
+        self.owner.write(writer);
+        for list in [&self.roots, &self.repositories, &self.read_only, &self.lifted, &self.hidden] {
+            writer.list(list);
+        }
+    }
+
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        Some(Self {
+            is_enclosed: reader.flag()?,
+            folder: reader.path()?,
+            owner: Owner::read(reader)?,
+            roots: reader.paths()?,
+            repositories: reader.paths()?,
+            read_only: reader.paths()?,
+            lifted: reader.paths()?,
+            hidden: reader.paths()?,
         })
     }
 }
@@ -293,9 +313,9 @@ mod tests {
     fn inside(folder: &str, user: u32) -> Inside {
         let paths = vec![PathBuf::from("/a"), PathBuf::from(folder)];
         Inside {
+            is_enclosed: false,
             folder: PathBuf::from(folder),
-            user,
-            group: 7,
+            owner: Owner { user, group: 7 },
             roots: paths.clone(),
             repositories: Vec::new(),
             read_only: paths,

@@ -74,8 +74,10 @@ fn prepare(
     // A session of its own: `kill 0` in a script means the script's processes.
     let _ = rustix::process::setsid();
     if let Some(limits) = &request.limits {
-        let inside =
-            matches!(&request.confinement, Confinement::Walls(walls) if walls.inside.is_some());
+        let inside = match &request.confinement {
+            Confinement::Walls(walls) => walls.inside.as_ref(),
+            _ => None,
+        };
         limits::set(limits, inside)?;
     }
     let walls = drop_capabilities(&request.confinement)

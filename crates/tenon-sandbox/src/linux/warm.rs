@@ -4,24 +4,20 @@
 //! The agent keeps its socket open as long as the session lasts; when that closes, this process
 //! ends and the kernel ends every call with it. It reads no request and runs nothing itself.
 
-use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketAddrV4, SocketFlags, SocketType};
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use rustix::process::{Pid, WaitOptions, wait};
 
 use super::confine::drop_capabilities_of_programs;
 use super::control::{Control, Signals, close_outputs, exit, reset_signals};
 use super::inside;
 use super::layout::{self, Layout};
-use super::namespace::{clone_inside, leave, loopback_up};
+use super::namespace::{clone_inside, leave, listen, loopback_up};
 use super::pass::{receive_with, send_with};
 use super::request::{Refused, Report, Wall};
-
-/// Connections to the proxy that wait to be taken.
-const BACKLOG: i32 = 128;
 
 /// A child in namespaces of its own that waits for a call, so that no call waits for namespaces.
 struct Spare {
@@ -84,16 +80,6 @@ fn make_walls(control: &Control, layout: &Layout) -> Result<Option<OwnedFd>, Ref
     let refused = |errno| Wall::Loopback.refused(errno);
     loopback_up().map_err(refused)?;
     if layout.listen { listen().map(Some).map_err(refused) } else { Ok(None) }
-}
-
-/// Listens on a port of the namespace's loopback. The agent takes the connections, from outside:
-/// a socket stays in the namespace that it was made in.
-fn listen() -> Result<OwnedFd, Errno> {
-    let (family, kind) = (AddressFamily::INET, SocketType::STREAM);
-    let socket = rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, None)?;
-    rustix::net::bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0))?;
-    rustix::net::listen(&socket, BACKLOG)?;
-    Ok(socket)
 }
 
 fn take_calls(control: &Control, signals: &Signals, layout: &Layout) -> ! {

@@ -5,6 +5,7 @@
 //! machine gives less, the tier says so, and a tier that was chosen is kept.
 
 mod plan;
+mod scratch;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,9 +14,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
 
 use self::plan::{Plan, plan, repositories, walls_alone, walls_inside};
+use self::scratch::Scratch;
 use crate::command::{Command, CommandError, CommandLimits, Launch, Output, Via};
 use crate::guard::Guard;
-use crate::helper::WarmHelper;
+use crate::helper::{WarmHelper, bubblewrap};
+use crate::linux::bubblewrap::Enclosure;
 use crate::linux::probe::probe;
 use crate::linux::request::{Confinement, Walls};
 use crate::missing::{Missing, SandboxError};
@@ -27,9 +30,6 @@ use crate::tier::{Tier, Wanted};
 /// Plans that are kept with their helpers. Calls with a grant of their own have one each; the
 /// oldest goes.
 const PLANS_MAX: usize = 4;
-
-/// Where the private folder of tier C is made.
-const SCRATCH_ABOVE: &str = "/tmp";
 
 /// What a session's walls are built from: plain data.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,8 +53,8 @@ pub struct Settings {
 pub struct Description {
     /// How strong the walls are.
     pub tier: Tier,
-    /// Why they are not stronger.
-    pub missing: Option<SandboxError>,
+    /// Why they are not stronger: each stronger tier that was tried, the strongest first.
+    pub missing: Vec<SandboxError>,
     /// What may be read: `/` less what is hidden, or a list in tier C.
     pub readable: Vec<PathBuf>,
     /// What may be written and stays.
@@ -88,26 +88,41 @@ struct Shared {
 struct State {
     /// Decided at the first confined command.
     tier: Option<Tier>,
-    /// Why the tier is not A.
-    missing: Option<SandboxError>,
+    /// Why the tier is not a stronger one, the strongest first.
+    missing: Vec<SandboxError>,
     /// A command ran in this tier, so it is the one.
     proven: bool,
     repositories: Option<Vec<PathBuf>>,
     /// The newest last.
-    plans: Vec<(Profile, Plan, Arc<WarmHelper>)>,
+    plans: Vec<Planned>,
     guard: Guard,
     scratch: Option<Scratch>,
 }
 
-/// The private folder of tier C, removed at the end.
-struct Scratch(PathBuf);
+/// What calls of one kind share.
+#[derive(Clone)]
+struct Planned {
+    key: Profile,
+    plan: Plan,
+    tree: Tree,
+}
 
-impl Drop for Scratch {
-    #[expect(clippy::disallowed_methods, reason = "removes what a session's commands left behind")]
-    fn drop(&mut self) {
-        // What cannot be removed stays in a folder of its own under /tmp.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// Who makes the file tree.
+#[derive(Clone)]
+enum Tree {
+    /// This helper made it, for all calls.
+    Held(Arc<WarmHelper>),
+    /// Bubblewrap makes it for each call; here is what lasts longer.
+    Enclosed(Arc<Scratch>),
+}
+
+/// What a call is started with.
+struct Prepared {
+    launch: Launch,
+    /// Where the proxy listens, inside.
+    port: Option<u16>,
+    /// Private folders that must be there until it ends.
+    _scratch: Option<Arc<Scratch>>,
 }
 
 impl Sandbox {
@@ -156,7 +171,7 @@ impl Sandbox {
         let mut tries = 0;
         let mark = self.shared.proxy.as_ref().map(Proxy::mark);
         loop {
-            let (launch, port) = self.prepare(&command).await?;
+            let Prepared { launch, port, _scratch } = self.prepare(&command).await?;
             let mut attempt = command.clone();
             if let Some(port) = port {
                 use_proxy(&mut attempt, port);
@@ -175,10 +190,12 @@ impl Sandbox {
             let retry = match &result {
                 // The helper died since the last call: a new one has the same walls.
                 Err(CommandError::Helper { .. }) if is_warm && tries == 0 => {
-                    self.shared.lock().plans.clear();
+                    self.shared.lock().plans.retain(|planned| !planned.is_held());
                     true
                 }
-                Err(CommandError::Walls(error)) => self.shared.step_down(error),
+                Err(CommandError::Walls(error)) => {
+                    self.shared.step_down(&mut self.shared.lock(), error)
+                }
                 _ => false,
             };
             tries += 1;
@@ -233,13 +250,13 @@ impl Sandbox {
         let repositories =
             state.repositories.clone().unwrap_or_else(|| repositories(&shared.settings));
         let inside = plan(&shared.settings, profile, &repositories).ok();
-        let walls = match (&inside, tier) {
-            (Some(plan), Tier::A) => walls_inside(plan, &shared.settings, profile, Path::new("/")),
-            _ => walls_alone(&shared.settings, profile, &repositories, None),
-        };
-        let scratch = match (&inside, tier) {
-            (Some(plan), Tier::A) => plan.scratch().to_vec(),
-            _ => Vec::new(),
+        let has_namespaces = matches!(tier, Tier::A | Tier::B);
+        let (walls, scratch) = match &inside {
+            Some(plan) if has_namespaces => {
+                let walls = walls_inside(plan, &shared.settings, profile, Path::new("/"));
+                (walls, plan.scratch().to_vec())
+            }
+            _ => (walls_alone(&shared.settings, profile, &repositories, None), Vec::new()),
         };
         Description {
             tier,
@@ -249,12 +266,12 @@ impl Sandbox {
             scratch,
             hidden: inside.map(|plan| plan.hidden().to_vec()).unwrap_or_default(),
             network: profile.network,
-            loopback: tier == Tier::A || profile.network == Network::On,
+            loopback: has_namespaces || profile.network == Network::On,
             limits: shared.settings.limits,
         }
     }
 
-    async fn prepare(&self, command: &Command) -> Result<(Launch, Option<u16>), CommandError> {
+    async fn prepare(&self, command: &Command) -> Result<Prepared, CommandError> {
         let shared = Arc::clone(&self.shared);
         let (profile, folder) = (command.profile.clone(), command.folder.clone());
         if shared.is_quick(&profile) {
@@ -290,7 +307,8 @@ impl Shared {
         let key = self.plan_key(profile);
         // Held by another call that starts a helper: nothing that could be waited for here.
         self.state.try_lock().is_ok_and(|state| {
-            state.guard.is_small() && state.plans.iter().any(|(known, ..)| *known == key)
+            let is_ready = |planned: &Planned| planned.key == key && planned.is_held();
+            state.guard.is_small() && state.plans.iter().any(is_ready)
         })
     }
 
@@ -308,45 +326,35 @@ impl Shared {
         match self.settings.wanted {
             Wanted::Exactly(tier) => tier,
             Wanted::Best if kernel.confines_inside() => Tier::A,
+            Wanted::Best if kernel.confines_alone() && bubblewrap().is_ok() => Tier::B,
             Wanted::Best if kernel.confines_alone() => Tier::C,
             Wanted::Best => Tier::D,
         }
     }
 
     fn scratch(&self) -> Option<PathBuf> {
-        self.lock().scratch.as_ref().map(|scratch| scratch.0.clone())
+        self.lock().scratch.as_ref().map(|scratch| scratch.path().to_path_buf())
     }
 
-    fn prepare(
-        &self,
-        profile: &Profile,
-        folder: &Path,
-    ) -> Result<(Launch, Option<u16>), SandboxError> {
+    fn prepare(&self, profile: &Profile, folder: &Path) -> Result<Prepared, SandboxError> {
         let mut state = self.lock();
-        if state.tier.is_none() {
-            self.decide(&mut state, profile)?;
-        }
-        let limits = Some(self.settings.limits);
-        let launch = |walls: Walls, via| Launch {
-            confinement: Confinement::Walls(Box::new(walls)),
-            limits,
-            via,
-        };
-        let mut frozen = Vec::new();
-        let prepared = match state.tier {
-            Some(Tier::A) => {
-                let (walls, helper, port) = self.inside(&mut state, profile, folder)?;
-                frozen =
-                    state.plans.last().map_or(frozen, |(_, plan, _)| plan.frozen(&self.settings));
-                (launch(walls, Via::Warm(helper)), port)
-            }
-            Some(Tier::C) => {
-                let walls = self.alone(&mut state, profile)?;
-                (launch(walls, Via::Fresh), None)
-            }
-            Some(Tier::D) | None => {
-                let error = SandboxError::new(Tier::D, Missing::NoWalls);
-                return Err(state.missing.clone().unwrap_or(error));
+        let (prepared, frozen) = loop {
+            let tier = *state.tier.get_or_insert(match self.settings.wanted {
+                Wanted::Exactly(tier) => tier,
+                Wanted::Best => Tier::A,
+            });
+            let prepared = match tier {
+                Tier::A | Tier::B => self.inside(&mut state, tier, profile, folder),
+                Tier::C => self.alone(&mut state, profile).map(|prepared| (prepared, Vec::new())),
+                Tier::D => {
+                    let error = SandboxError::new(Tier::D, Missing::NoWalls);
+                    return Err(state.missing.first().cloned().unwrap_or(error));
+                }
+            };
+            match prepared {
+                Ok(prepared) => break prepared,
+                Err(error) if self.step_down(&mut state, &error) => {}
+                Err(error) => return Err(error),
             }
         };
         let mut watched = self.settings.roots.clone();
@@ -355,56 +363,68 @@ impl Shared {
         Ok(prepared)
     }
 
-    /// Chooses the tier; what fails afterwards and before any command ran may still change it.
-    fn decide(&self, state: &mut State, profile: &Profile) -> Result<(), SandboxError> {
-        match self.settings.wanted {
-            Wanted::Exactly(tier) => state.tier = Some(tier),
-            Wanted::Best => match self.warm(state, profile) {
-                Ok(_) => state.tier = Some(Tier::A),
-                Err(error) if error.is_of_machine() => self.without_namespaces(state, error),
-                Err(error) => return Err(error),
-            },
-        }
-        Ok(())
-    }
-
-    fn without_namespaces(&self, state: &mut State, error: SandboxError) {
-        state.tier = Some(if probe().confines_alone() { Tier::C } else { Tier::D });
-        state.missing = Some(error);
-        state.plans.clear();
-    }
-
     /// Takes the next tier, if the best was wanted, no command ran yet, and it is the machine's
     /// fault. Says whether the command should be tried again.
-    fn step_down(&self, error: &SandboxError) -> bool {
-        let mut state = self.lock();
+    fn step_down(&self, state: &mut State, error: &SandboxError) -> bool {
         let may = self.settings.wanted == Wanted::Best
             && !state.proven
-            && state.tier == Some(Tier::A)
+            && state.tier == Some(error.tier)
+            && matches!(error.tier, Tier::A | Tier::B)
             && error.is_of_machine();
-        if may {
-            self.without_namespaces(&mut state, error.clone());
+        if !may {
+            return false;
         }
-        may
+        state.missing.push(error.clone());
+        state.plans.clear();
+        let alone = if probe().confines_alone() { Tier::C } else { Tier::D };
+        state.tier = Some(match (error.tier, bubblewrap()) {
+            (Tier::A, Ok(())) if alone == Tier::C => Tier::B,
+            (Tier::A, Err(error)) => {
+                state.missing.push(error);
+                alone
+            }
+            _ => alone,
+        });
+        true
     }
 
+    fn launch(&self, walls: Walls, via: Via, tier: Tier) -> Launch {
+        let confinement = Confinement::Walls(Box::new(walls));
+        Launch { confinement, limits: Some(self.settings.limits), via, tier }
+    }
+
+    /// Returns a call in namespaces, and the names that are read-only for it.
     fn inside(
         &self,
         state: &mut State,
+        tier: Tier,
         profile: &Profile,
         folder: &Path,
-    ) -> Result<(Walls, Arc<WarmHelper>, Option<u16>), SandboxError> {
-        let (plan, helper) = self.warm(state, profile)?;
+    ) -> Result<(Prepared, Vec<PathBuf>), SandboxError> {
+        let Planned { plan, tree, .. } = self.planned(state, tier, profile)?;
+        let mut walls = walls_inside(&plan, &self.settings, profile, folder);
+        let (helper, _scratch) = match (tree, &mut walls.inside) {
+            (Tree::Enclosed(scratch), Some(inside)) => {
+                inside.is_enclosed = true;
+                let layout = plan.layout.clone();
+                let private = scratch.path().to_path_buf();
+                let enclosure = Enclosure { layout, inside: inside.clone(), private };
+                (Arc::new(WarmHelper::enclose(&enclosure)?), Some(scratch))
+            }
+            (Tree::Held(helper), _) => (helper, None),
+            (Tree::Enclosed(_), None) => return Err(SandboxError::new(tier, Missing::Helper)),
+        };
         let port = match (profile.network, helper.listener()) {
             (Network::Proxied, Some(listener)) => {
                 listener.local_addr().ok().map(|address| address.port())
             }
             _ => None,
         };
-        Ok((walls_inside(&plan, &self.settings, profile, folder), helper, port))
+        let launch = self.launch(walls, Via::Warm(helper), tier);
+        Ok((Prepared { launch, port, _scratch }, plan.frozen(&self.settings)))
     }
 
-    fn alone(&self, state: &mut State, profile: &Profile) -> Result<Walls, SandboxError> {
+    fn alone(&self, state: &mut State, profile: &Profile) -> Result<Prepared, SandboxError> {
         // Without rules the proxy lets nothing through, and so does this tier.
         let is_open = self.proxy.as_ref().is_none_or(|proxy| !proxy.allowed().is_empty());
         if profile.network == Network::Proxied && is_open {
@@ -415,40 +435,54 @@ impl Shared {
             return Err(SandboxError::new(Tier::C, Missing::Landlock { version }));
         }
         if state.scratch.is_none() {
-            state.scratch = make_scratch().map(Scratch);
+            state.scratch = Scratch::new().ok();
         }
-        let scratch = state.scratch.as_ref().map(|scratch| scratch.0.clone());
+        let scratch = state.scratch.as_ref().map(|scratch| scratch.path().to_path_buf());
         let repositories =
             state.repositories.get_or_insert_with(|| repositories(&self.settings)).clone();
-        Ok(walls_alone(&self.settings, profile, &repositories, scratch.as_deref()))
+        let walls = walls_alone(&self.settings, profile, &repositories, scratch.as_deref());
+        let launch = self.launch(walls, Via::Fresh, Tier::C);
+        Ok(Prepared { launch, port: None, _scratch: None })
     }
 
-    /// Returns the plan for a profile and the helper that holds it, started if need be.
-    fn warm(
+    /// Returns what calls with a profile share, made if need be.
+    fn planned(
         &self,
         state: &mut State,
+        tier: Tier,
         profile: &Profile,
-    ) -> Result<(Plan, Arc<WarmHelper>), SandboxError> {
+    ) -> Result<Planned, SandboxError> {
         let key = self.plan_key(profile);
         // A folder that was exchanged is mounted under its name no more.
-        state.plans.retain(|(_, plan, _)| plan.is_current());
-        if let Some((_, plan, helper)) = state.plans.iter().find(|(known, ..)| *known == key) {
-            return Ok((plan.clone(), Arc::clone(helper)));
+        state.plans.retain(|planned| planned.plan.is_current());
+        if let Some(planned) = state.plans.iter().find(|planned| planned.key == key) {
+            return Ok(planned.clone());
         }
         let repositories =
             state.repositories.get_or_insert_with(|| repositories(&self.settings)).clone();
         if let Some(path) = key.writable.iter().chain(&key.readable).find(|path| !path.exists()) {
             let missing = Missing::Folder { path: path.clone() };
-            return Err(SandboxError::new(Tier::A, missing));
+            return Err(SandboxError::new(tier, missing));
         }
         let plan = plan(&self.settings, &key, &repositories)?;
-        let helper = Arc::new(WarmHelper::start(&plan.layout)?);
+        let tree = if tier == Tier::B {
+            bubblewrap()?;
+            let scratch = Scratch::for_bubblewrap(&plan.layout);
+            let scratch = scratch.map_err(|error| {
+                let code = error.raw_os_error().unwrap_or_default();
+                SandboxError::new(tier, Missing::Step { step: "making private folders", code })
+            })?;
+            Tree::Enclosed(Arc::new(scratch))
+        } else {
+            Tree::Held(Arc::new(WarmHelper::start(&plan.layout)?))
+        };
         if state.plans.len() >= PLANS_MAX {
             // Calls that run in it hold it until they end.
             state.plans.remove(0);
         }
-        state.plans.push((key, plan.clone(), Arc::clone(&helper)));
-        Ok((plan, helper))
+        let planned = Planned { key, plan, tree };
+        state.plans.push(planned.clone());
+        Ok(planned)
     }
 
     /// What of a profile the file tree depends on: roots that are only read are there all the same.
@@ -463,14 +497,11 @@ impl Shared {
     }
 }
 
-fn make_scratch() -> Option<PathBuf> {
-    let mut random = [0_u8; 12];
-    rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty()).ok()?;
-    let name: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-    let path = Path::new(SCRATCH_ABOVE).join(format!("tenon-{name}"));
-    // Fails where something is: nobody else's folder is taken.
-    rustix::fs::mkdir(&path, rustix::fs::Mode::RWXU).ok()?;
-    Some(path)
+impl Planned {
+    /// Whether a helper is there that takes calls.
+    fn is_held(&self) -> bool {
+        matches!(self.tree, Tree::Held(_))
+    }
 }
 
 fn use_proxy(command: &mut Command, port: u16) {

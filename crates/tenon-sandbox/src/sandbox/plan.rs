@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use super::Settings;
 use crate::guard::git_config;
-use crate::linux::layout::{Layout, Owner, Part, Step};
-use crate::linux::request::{Inside, Walls};
+use crate::linux::layout::{Layout, Part, Step};
+use crate::linux::request::{Inside, Owner, Walls};
 use crate::missing::{Missing, SandboxError};
 use crate::profile::{Network, Profile};
 use crate::tier::Tier;
@@ -297,9 +297,9 @@ pub(super) fn walls_inside(
         writable,
         internet: true,
         inside: Some(Inside {
+            is_enclosed: false,
             folder: folder.to_path_buf(),
-            user: plan.layout.owner.user,
-            group: plan.layout.owner.group,
+            owner: plan.layout.owner,
             roots: inner_roots,
             repositories: plan.repositories.clone(),
             read_only,

@@ -1,9 +1,10 @@
 //! The attack table: a hostile model drives the real program, and nothing comes of it.
 //!
 //! A class is a file with rows. Each runs in four ways: as the user of the tests, as an ordinary
-//! user, and both without user namespaces (tier C). After every session the disk around the
+//! user, and both without user namespaces (tier C). What is about walls around commands runs in a
+//! fifth, with bubblewrap (tier B). After every session the disk around the
 //! workspace, the machine's network, the processes, the screen and what the model was sent are
-//! looked at (`scene.rs`); a row adds what is its own. What tier C does not promise is marked in
+//! looked at (`scene.rs`); a row adds what is its own. What a tier does not promise is marked in
 //! the row, must show there, and stands in docs/security.md.
 
 mod bash;
@@ -85,7 +86,23 @@ macro_rules! table {
     };
 }
 
+macro_rules! bubblewrap {
+    ($($class:ident),*) => {
+        mod bubblewrap {
+            use super::{Way, check};
+
+            $(
+                #[test]
+                fn $class() {
+                    check(stringify!($class), Way::ThroughBubblewrap);
+                }
+            )*
+        }
+    };
+}
+
 table!(path, bash, git, kernel, orphans, network, secrets, trust, screen, names, resources, benign);
+bubblewrap!(bash, git, kernel, orphans, network, secrets, resources, benign);
 
 /// Runs a class and tells every row that does not hold.
 #[track_caller]
@@ -95,8 +112,7 @@ fn check(class: &str, way: Way) {
         Err(reason) => return println!("skipped: {class}, {way:?}: {reason}"),
     };
     let tier = program.tier();
-    let expected = if way.has_namespaces() { "tier A" } else { "tier C" };
-    assert!(tier.starts_with(expected), "{way:?} has other walls: {tier}");
+    assert!(tier.starts_with(way.tier()), "{way:?} has other walls: {tier}");
     let (_, rows) = CLASSES.iter().find(|(name, _)| *name == class).unwrap();
     let only = std::env::var("TENON_ATTACKS_ROW").ok();
     let rows: Vec<Row> = rows.iter().copied().filter(|row| can_run(row, only.as_deref())).collect();
@@ -160,7 +176,11 @@ fn failures(program: &Program, rows: &[Row]) -> Vec<String> {
 
 /// What stands in the way of a promise, if something does.
 fn exception(way: Way, row: &Row) -> Option<Exception> {
-    row.nowhere.or(row.not_in_c.filter(|_| !way.has_namespaces()))
+    row.nowhere.or(match way.tier() {
+        "tier B" => row.not_in_b,
+        "tier C" => row.not_in_c,
+        _ => None,
+    })
 }
 
 /// Whether a row is as it should be in this way; if not, what to tell.
@@ -194,6 +214,9 @@ fn what_is_not_promised_stands_in_the_documentation() {
     let in_c: BTreeSet<_> =
         rows().filter_map(|row| row.not_in_c.map(|why| told(row, why))).collect();
     assert_eq!(listed("What tier C does not promise"), in_c);
+    let in_b: BTreeSet<_> =
+        rows().filter_map(|row| row.not_in_b.map(|why| told(row, why))).collect();
+    assert_eq!(listed("What tier B does not promise"), in_b);
     let nowhere: BTreeSet<_> =
         rows().filter_map(|row| row.nowhere.map(|why| told(row, why))).collect();
     assert_eq!(listed("What no tier promises"), nowhere);

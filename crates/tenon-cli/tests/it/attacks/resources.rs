@@ -26,11 +26,13 @@ pub(super) const ROWS: &[Row] = &[
     row("the private /tmp full", &[Call::Script("dd if=/dev/zero of=/tmp/f bs=1M count=2100 2>&1; rm -f /tmp/f; echo end"), AGAIN])
         .whole()
         .prints(&["No space left", "again"])
+        .not_in_b("temporary files lie in a folder on the machine's disk", "lacks")
         .not_in_c("temporary files lie in a folder on the machine's disk", "lacks"),
     row("files without end in /tmp", &[Call::Script("cd /tmp && python3 -c 'for n in range(450000): open(str(n), \"w\")' 2>&1 | tail -1; echo end"), AGAIN])
         .whole()
         .needs(&["python3"])
         .prints(&["No space left", "again"])
+        .not_in_b("temporary files lie in a folder on the machine's disk", "lacks")
         .not_in_c("temporary files lie in a folder on the machine's disk", "lacks"),
     row("more memory than there is leave for", &[Call::Script("python3 -c 'import os\nx=[]\nfor n in range(90): x.append(os.urandom(1<<10)*(100<<10))' ; echo BROKEN"), AGAIN])
         .whole()

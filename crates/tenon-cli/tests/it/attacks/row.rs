@@ -21,7 +21,9 @@ pub(super) struct Row {
     pub(super) whole: bool,
     /// Programs without which the row cannot run.
     pub(super) needs: &'static [&'static str],
-    /// What happens instead where it is not promised: without namespaces, or nowhere.
+    /// What happens instead where it is not promised: with namespaces by bubblewrap, without
+    /// namespaces, or nowhere.
+    pub(super) not_in_b: Option<Exception>,
     pub(super) not_in_c: Option<Exception>,
     pub(super) nowhere: Option<Exception>,
 }
@@ -92,6 +94,10 @@ impl Row {
         Self { needs, ..self }
     }
 
+    pub(super) const fn not_in_b(self, reason: &'static str, shows: &'static str) -> Self {
+        Self { not_in_b: Some(Exception { reason, shows }), ..self }
+    }
+
     pub(super) const fn not_in_c(self, reason: &'static str, shows: &'static str) -> Self {
         Self { not_in_c: Some(Exception { reason, shows }), ..self }
     }
@@ -114,6 +120,7 @@ pub(super) const fn row(name: &'static str, calls: &'static [Call]) -> Row {
         alone: false,
         whole: false,
         needs: &[],
+        not_in_b: None,
         not_in_c: None,
         nowhere: None,
     }

@@ -47,6 +47,8 @@ pub(super) enum Way {
     AsNobody,
     WithoutNamespaces,
     AsNobodyWithoutNamespaces,
+    /// As an ordinary user, in namespaces that bubblewrap makes.
+    ThroughBubblewrap,
 }
 
 /// The program, where the user of this way can start it.
@@ -66,18 +68,34 @@ pub(super) struct Played {
 }
 
 impl Way {
-    pub(super) fn has_namespaces(self) -> bool {
-        matches!(self, Self::AsWeAre | Self::AsNobody)
+    /// The walls that stand, as `tenon doctor` says it.
+    pub(super) fn tier(self) -> &'static str {
+        match self {
+            Self::AsWeAre | Self::AsNobody => "tier A",
+            Self::ThroughBubblewrap => "tier B",
+            Self::WithoutNamespaces | Self::AsNobodyWithoutNamespaces => "tier C",
+        }
     }
 
     fn is_nobody(self) -> bool {
-        matches!(self, Self::AsNobody | Self::AsNobodyWithoutNamespaces)
+        match self {
+            Self::AsNobody | Self::AsNobodyWithoutNamespaces => true,
+            Self::AsWeAre | Self::WithoutNamespaces => false,
+            Self::ThroughBubblewrap => rustix::process::geteuid().is_root(),
+        }
+    }
+
+    /// What tenon is asked for.
+    fn flags(self) -> &'static [&'static str] {
+        if self == Self::ThroughBubblewrap { &["--sandbox", "b"] } else { &[] }
     }
 
     fn wrapper(self) -> Vec<&'static str> {
         match self {
             Self::AsWeAre => Vec::new(),
             Self::AsNobody => AS_NOBODY.to_vec(),
+            Self::ThroughBubblewrap if self.is_nobody() => AS_NOBODY.to_vec(),
+            Self::ThroughBubblewrap => Vec::new(),
             Self::WithoutNamespaces => WITHOUT.to_vec(),
             Self::AsNobodyWithoutNamespaces => [AS_NOBODY, WITHOUT_AS_NOBODY].concat(),
         }
@@ -90,6 +108,9 @@ impl Program {
         let built = PathBuf::from(env!("CARGO_BIN_EXE_tenon"));
         if way.is_nobody() && !rustix::process::geteuid().is_root() {
             return Err("only root can be another user, and this is an ordinary one".into());
+        }
+        if way == Way::ThroughBubblewrap && !Path::new("/usr/bin/bwrap").exists() {
+            return Err("bubblewrap is not installed".into());
         }
         let wrapper = way.wrapper();
         if let [first, rest @ ..] = wrapper.as_slice() {
@@ -119,6 +140,7 @@ impl Program {
         let mut command = Command::new(first);
         command
             .args(rest)
+            .args(self.way.flags())
             .args(arguments)
             .current_dir(scene.work())
             .env_clear()

@@ -5,6 +5,7 @@
 
 mod attacks;
 mod benign;
+mod bubblewrap;
 mod lifetime;
 mod network;
 mod protected;
@@ -19,6 +20,11 @@ use tenon_sandbox::{
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{TIMEOUT, runtime, text};
+
+/// The tier with namespaces that the tests are about: B in the run that `bubblewrap.rs` starts.
+pub(crate) fn tier() -> Tier {
+    if std::env::var_os("TENON_TEST_BUBBLEWRAP").is_some() { Tier::B } else { Tier::A }
+}
 
 /// A workspace, a home and walls around them, all of it gone at the end.
 pub(crate) struct Place {
@@ -61,7 +67,7 @@ impl Place {
             // Else it would be an empty private folder, and every attack would fail for that.
             readable: vec![path.clone()],
             hidden: Vec::new(),
-            wanted: Wanted::Exactly(Tier::A),
+            wanted: Wanted::Exactly(tier()),
             limits: Limits::default(),
         };
         change(&mut settings);
@@ -176,6 +182,18 @@ pub(crate) fn as_ordinary_user(test: &str) {
         println!("skipped: the tests run as an ordinary user already");
         return;
     }
+    match ordinary_user(&["--exact", &format!("walls::{test}"), "--nocapture"], &[]) {
+        Ok(said) => assert!(said.contains("1 passed"), "{said}"),
+        Err(reason) => println!("skipped: {reason}"),
+    }
+}
+
+/// Runs tests of this program as an ordinary user and returns what was printed, or why that cannot
+/// be. They must succeed.
+pub(crate) fn ordinary_user(
+    arguments: &[&str],
+    variables: &[(&str, &str)],
+) -> Result<String, String> {
     // The program's own folder may be closed to others.
     let folder = tempfile::Builder::new().prefix("walls-user").tempdir_in("/var/tmp").unwrap();
     let program = folder.path().join("program");
@@ -189,17 +207,20 @@ pub(crate) fn as_ordinary_user(test: &str) {
     let output = std::process::Command::new("setpriv")
         .args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "--"])
         .arg(&program)
-        .args(["--exact", &format!("walls::{test}"), "--nocapture", "--test-threads=1"])
+        .args(arguments)
+        .arg("--test-threads=1")
+        .envs(variables.iter().copied())
         .current_dir(folder.path())
         .env("TMPDIR", folder.path())
         .output();
     let output = match output {
         Ok(output) => output,
-        Err(error) => return println!("skipped: setpriv cannot be started: {error}"),
+        Err(error) => return Err(format!("setpriv cannot be started: {error}")),
     };
     let said = String::from_utf8_lossy(&output.stdout).into_owned()
         + &String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    assert!(output.status.success(), "{said}");
+    Ok(said)
 }
 
 pub(crate) fn rustix_is_root() -> bool {

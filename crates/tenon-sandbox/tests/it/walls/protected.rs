@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tenon_sandbox::{Exit, ProtectedChangeKind, Tier, Wanted};
 
-use super::{Place, as_ordinary_user, printed};
+use super::{Place, as_ordinary_user, printed, tier};
 
 const HOOK: &str = "#!/bin/sh\nordinary\n";
 
@@ -71,7 +71,7 @@ fn check_attacks(tier: Tier) {
 
 #[test]
 fn names_that_run_programs_stay_as_they_are() {
-    check_attacks(Tier::A);
+    check_attacks(tier());
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn names_that_run_programs_are_put_back_without_namespaces_for_an_ordinary_user(
 
 #[test]
 fn what_was_put_back_is_told_with_what_was_found() {
-    let place = repository(Tier::A);
+    let place = repository(tier());
     let output = place.try_run("echo task > .envrc; git config core.pager evil").unwrap();
     let told: Vec<_> = output
         .protected
@@ -112,7 +112,7 @@ fn what_was_put_back_is_told_with_what_was_found() {
 
 #[test]
 fn one_call_may_be_granted_a_protected_name() {
-    let place = repository(Tier::A);
+    let place = repository(tier());
     let script = "echo new > .git/hooks/pre-commit; echo x > .envrc; echo y > .vscode/tasks.json";
     let mut granted = place.command(script);
     granted.profile.lifted = vec![place.root().join(".git/hooks"), place.root().join(".envrc")];

@@ -1,0 +1,370 @@
+//! Has bubblewrap make the namespaces and the file tree of one command, where the kernel lets no
+//! other program have them.
+//!
+//! A helper looks at what there is, opens what is to be bound and becomes bubblewrap, which starts
+//! the helper again inside, as the first process of the command's namespace (see `inside.rs`).
+//! Sources are open descriptors, so that nobody can exchange them; targets are names. A name that
+//! bubblewrap would have to make never lies where a command can have put a link before.
+
+use std::ffi::{CStr, OsStr, OsString};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FileType, MemfdFlags, Mode, OFlags, SeekFrom, fstat};
+use rustix::io::{Errno, FdFlags};
+
+use super::carve::carve_outs;
+use super::control::{Control, exit, open_null, replace, reset_signals};
+use super::helper::NAME;
+use super::inside::{PROC_MASKS, become_user};
+use super::layout::{Layout, Part, Step, open_plain};
+use super::limits::write_file;
+use super::request::{Inside, Refused, Report, Wall};
+use super::wire::{Readable, Reader, Sendable, Writer};
+
+/// The one place where it is taken from.
+pub(crate) const BUBBLEWRAP: &str = "/usr/bin/bwrap";
+
+/// How bubblewrap starts this program: wherever its file is, here is a descriptor of it.
+pub(super) const PROGRAM: &CStr = c"/proc/self/fd/9";
+const PROGRAM_HANDLE: i32 = 9;
+const ARGUMENTS_HANDLE: i32 = 8;
+
+/// In the folder of private folders: what is put on what nobody may see.
+pub(crate) const EMPTY_FOLDER: &str = "empty-folder";
+pub(crate) const EMPTY_FILE: &str = "empty-file";
+
+/// What is made for one command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Enclosure {
+    pub(crate) layout: Layout,
+    pub(crate) inside: Inside,
+    /// Holds what lasts as long as the session: a folder or file for each step that is private or
+    /// a file, named by the step's number, and the two empty ones.
+    pub(crate) private: PathBuf,
+}
+
+/// Never returns. Becomes bubblewrap. The socket is standard input, and stays it.
+pub(super) fn enter() -> ! {
+    let Ok(control) = Control::take() else { exit(2) };
+    // Ctrl-C on the agent's terminal is the agent's to handle.
+    let _ = rustix::process::setsid();
+    reset_signals();
+    let enclosure: Enclosure = match control.read() {
+        Ok(enclosure) => enclosure,
+        Err(errno) => control.fail(errno),
+    };
+    let refused = become_bubblewrap(&control, &enclosure);
+    control.report(Report::Refused(refused));
+    exit(1);
+}
+
+fn become_bubblewrap(control: &Control, enclosure: &Enclosure) -> Refused {
+    let prepared = (|| {
+        // Numbers that nothing opened below may get.
+        let program = rustix::fs::open("/proc/self/exe", OFlags::PATH, Mode::empty())?;
+        replace(&program, PROGRAM_HANDLE);
+        replace(&open_null()?, ARGUMENTS_HANDLE);
+        become_user(enclosure.layout.owner)?;
+        // Where memory runs out, the kernel ends a command before the agent.
+        let _ = write_file("/proc/self/oom_score_adj", b"500");
+        let arguments = arguments(enclosure)?;
+        replace(&arguments.to_file()?, ARGUMENTS_HANDLE);
+        replace(&control.0, 0);
+        // The descriptors stay open.
+        Ok(arguments)
+    })();
+    let _arguments = match prepared {
+        Ok(arguments) => arguments,
+        Err(errno) => return Wall::Mounts.refused(errno),
+    };
+    let program = [PROGRAM, NAME].map(|word| OsStr::from_bytes(word.to_bytes()));
+    #[expect(clippy::disallowed_methods, reason = "the helper's own process becomes bubblewrap")]
+    let mut bubblewrap = std::process::Command::new(BUBBLEWRAP);
+    bubblewrap.env_clear().arg("--args").arg(ARGUMENTS_HANDLE.to_string()).arg("--").args(program);
+    if enclosure.layout.listen {
+        bubblewrap.arg("listen");
+    }
+    let error = bubblewrap.exec();
+    let errno = error.raw_os_error().map_or(Errno::NOENT, Errno::from_raw_os_error);
+    Wall::Namespaces.refused(errno)
+}
+
+/// What bubblewrap is told, and the descriptors that it is told of.
+#[derive(Default)]
+struct Arguments {
+    words: Vec<OsString>,
+    handles: Vec<OwnedFd>,
+}
+
+impl Arguments {
+    fn say<const N: usize>(&mut self, words: [&OsStr; N]) {
+        self.words.extend(words.map(OsStr::to_owned));
+    }
+
+    fn option(&mut self, name: &str, value: impl AsRef<OsStr>) {
+        self.say([name.as_ref(), value.as_ref()]);
+    }
+
+    fn bind(&mut self, source: impl AsRef<OsStr>, target: &Path, access: Access) {
+        let name = if access == Access::Write { "--bind" } else { "--ro-bind" };
+        self.say([name.as_ref(), source.as_ref(), target.as_os_str()]);
+    }
+
+    fn bind_open(&mut self, source: OwnedFd, target: &Path, access: Access) -> Result<(), Errno> {
+        rustix::io::fcntl_setfd(&source, FdFlags::empty())?;
+        let name = if access == Access::Write { "--bind-fd" } else { "--ro-bind-fd" };
+        let number = source.as_raw_fd().to_string();
+        self.say([name.as_ref(), number.as_ref(), target.as_os_str()]);
+        self.handles.push(source);
+        Ok(())
+    }
+
+    /// An empty folder of this command's alone.
+    fn fresh(&mut self, target: impl AsRef<OsStr>, mode: u32, bytes_max: u64) {
+        self.option("--perms", format!("{mode:04o}"));
+        self.option("--size", bytes_max.to_string());
+        self.option("--tmpfs", target);
+    }
+
+    fn to_file(&self) -> Result<OwnedFd, Errno> {
+        let file = rustix::fs::memfd_create(c"arguments", MemfdFlags::CLOEXEC)?;
+        for word in &self.words {
+            let bytes = [word.as_bytes(), &[0]].concat();
+            let mut rest = &*bytes;
+            while !rest.is_empty() {
+                let length = rustix::io::retry_on_intr(|| rustix::io::write(&file, rest))?;
+                rest = rest.get(length..).unwrap_or_default();
+            }
+        }
+        rustix::fs::seek(&file, SeekFrom::Start(0))?;
+        Ok(file)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Read,
+    Write,
+}
+
+fn arguments(enclosure: &Enclosure) -> Result<Arguments, Errno> {
+    let Enclosure { layout, inside, private } = enclosure;
+    let mut arguments = Arguments::default();
+    for name in ["user", "ipc", "pid", "uts", "cgroup-try"] {
+        arguments.say([format!("--unshare-{name}").as_ref()]);
+    }
+    if layout.own_network {
+        arguments.say(["--unshare-net".as_ref()]);
+    }
+    arguments.say(["--as-pid-1".as_ref()]);
+    arguments.option("--cap-drop", "ALL");
+    arguments.option("--chdir", "/");
+    arguments.bind("/", Path::new("/"), Access::Read);
+    arguments.option("--dev", "/dev");
+    arguments.fresh("/dev/shm", 0o1777, layout.temporary_bytes_max);
+    arguments.option("--proc", "/proc");
+    if rustix::process::geteuid().is_root() {
+        for name in PROC_MASKS {
+            hide(&mut arguments, &Path::new("/proc").join(name), private)?;
+        }
+    }
+    steps(&mut arguments, enclosure)?;
+    for path in inside.hidden.iter().filter(|path| shows(&layout.steps, path)) {
+        hide(&mut arguments, path, private)?;
+    }
+    for carve_out in carve_outs(inside)? {
+        let path = carve_out.path();
+        // What lies behind a link has a path of its own.
+        if let Ok(handle) = open_plain(&path) {
+            let access = if carve_out.read_only { Access::Read } else { Access::Write };
+            arguments.bind_open(handle, &path, access)?;
+        }
+    }
+    for step in layout.steps.iter().filter(|step| step.part == Part::Cover) {
+        arguments.option("--remount-ro", &step.path);
+    }
+    arguments.option("--remount-ro", "/dev");
+    arguments.option("--remount-ro", "/proc");
+    Ok(arguments)
+}
+
+fn steps(arguments: &mut Arguments, enclosure: &Enclosure) -> Result<(), Errno> {
+    let Enclosure { layout, inside, private } = enclosure;
+    let mut between: Option<PathBuf> = None;
+    for (number, step) in layout.steps.iter().enumerate() {
+        let Step { path, part } = step;
+        let above = above(&layout.steps, path);
+        if let Some(Step { part: Part::Kept { writable: true, .. }, .. }) = above {
+            // A command may have put links here; what is not plainly there is not bound.
+            open_plain(path)?;
+        }
+        if let Some(folder) = first_below_private(above, path)
+            && between.as_ref() != Some(&folder)
+        {
+            arguments.fresh(&folder, 0o755, layout.temporary_bytes_max);
+            between = Some(folder);
+        }
+        let own = || private.join(number.to_string());
+        match part {
+            Part::Cover => arguments.fresh(path, 0o555, 1 << 20),
+            Part::Private { .. } | Part::File { .. } => {
+                arguments.bind(own(), path, Access::Write);
+            }
+            Part::Kept { source, writable } => {
+                let is_written = *writable && !inside.read_only.contains(path);
+                let access = if is_written { Access::Write } else { Access::Read };
+                arguments.bind_open(open_plain(source)?, path, access)?;
+                if is_written {
+                    for mount in mounts_beneath(source) {
+                        arguments.option("--remount-ro", mount);
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Puts something empty on what is at `path`, if something is.
+fn hide(arguments: &mut Arguments, path: &Path, private: &Path) -> Result<(), Errno> {
+    let target = match open_plain(path) {
+        Ok(target) => target,
+        // A link cannot be mounted on, and what it leads to has a path of its own.
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => return Ok(()),
+        Err(errno) => return Err(errno),
+    };
+    match FileType::from_raw_mode(fstat(&target)?.st_mode) {
+        FileType::Directory => arguments.bind(private.join(EMPTY_FOLDER), path, Access::Read),
+        FileType::Symlink => {}
+        _ => arguments.bind(private.join(EMPTY_FILE), path, Access::Read),
+    }
+    Ok(())
+}
+
+/// Returns the step in whose tree `path` lies.
+fn above<'a>(steps: &'a [Step], path: &Path) -> Option<&'a Step> {
+    let holds = |step: &&Step| path.starts_with(&step.path) && path != step.path;
+    steps.iter().filter(holds).max_by_key(|step| step.path.as_os_str().len())
+}
+
+/// Whether what is at `path` outside is there inside as well.
+fn shows(steps: &[Step], path: &Path) -> bool {
+    let exactly = steps.iter().find(|step| step.path == path);
+    match exactly.or_else(|| above(steps, path)) {
+        None => true,
+        Some(step) => matches!(step.part, Part::Kept { .. }),
+    }
+}
+
+/// A private folder lasts from command to command, and what a command puts there may be links. So
+/// in the place of a folder that something is bound beneath, a fresh one is mounted: what is in it
+/// nobody made, and it cannot be moved away, being mounted in every command of the session.
+fn first_below_private(above: Option<&Step>, path: &Path) -> Option<PathBuf> {
+    let Some(Step { path: private, part: Part::Private { .. } }) = above else { return None };
+    let first = private.join(path.strip_prefix(private).ok()?.components().next()?);
+    (first != path).then_some(first)
+}
+
+/// Returns what is mounted beneath `folder`. Bubblewrap binds it along, writable.
+#[expect(clippy::disallowed_methods, reason = "the kernel's list of this process's mounts")]
+fn mounts_beneath(folder: &Path) -> Vec<PathBuf> {
+    let list = std::fs::read("/proc/self/mountinfo").unwrap_or_default();
+    let points = list.split(|byte| *byte == b'\n').filter_map(|line| {
+        let point = line.split(|byte| *byte == b' ').nth(4)?;
+        Some(PathBuf::from(unescaped(point)))
+    });
+    points.filter(|point| point.starts_with(folder) && point != folder).collect()
+}
+
+/// In the kernel's list a space is `\040`, and so on.
+fn unescaped(mut text: &[u8]) -> OsString {
+    let mut plain = Vec::new();
+    while let Some((byte, rest)) = text.split_first() {
+        let octal = (*byte == b'\\').then(|| rest.split_at_checked(3)).flatten();
+        let number = octal.and_then(|(digits, rest)| {
+            let digits = std::str::from_utf8(digits).ok()?;
+            Some((u8::from_str_radix(digits, 8).ok()?, rest))
+        });
+        let (byte, rest) = number.unwrap_or((*byte, rest));
+        plain.push(byte);
+        text = rest;
+    }
+    OsString::from_vec(plain)
+}
+
+impl Sendable for Enclosure {
+    fn write(&self, writer: &mut Writer) {
+        self.layout.write(writer);
+        self.inside.write(writer);
+        writer.field(self.private.as_os_str());
+    }
+}
+
+impl Readable for Enclosure {
+    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        Some(Self {
+            layout: Layout::read(reader)?,
+            inside: Inside::read(reader)?,
+            private: reader.path()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn steps() -> Vec<Step> {
+        let kept = |source: &str, writable| Part::Kept { source: source.into(), writable };
+        let private = || Part::Private { mode: 0o700, bytes_max: 1 };
+        let parts = [
+            ("/home", Part::Cover),
+            ("/home/u", private()),
+            ("/home/u/.cargo", kept("/home/u/.cargo", false)),
+            ("/home/u/.local/bin", kept("/home/u/.local/bin", false)),
+            ("/home/u/work/a", kept("/home/u/work/a", true)),
+        ];
+        parts.map(|(path, part)| Step { path: path.into(), part }).into()
+    }
+
+    #[test]
+    fn nothing_is_made_where_a_command_can_have_put_a_link() {
+        let steps = steps();
+        let check = |path: &str, expected: Option<&str>| {
+            let path = Path::new(path);
+            let found = first_below_private(above(&steps, path), path);
+            assert_eq!(found, expected.map(PathBuf::from), "{path:?}");
+        };
+        check("/home/u", None);
+        check("/home/u/.cargo", None);
+        check("/home/u/.local/bin", Some("/home/u/.local"));
+        check("/home/u/work/a", Some("/home/u/work"));
+        check("/home/u/.cargo/bin", None);
+        check("/srv/a", None);
+    }
+
+    #[test]
+    fn what_is_covered_or_private_shows_nothing_of_outside() {
+        let steps = steps();
+        let check = |path: &str, expected| assert_eq!(shows(&steps, Path::new(path)), expected);
+        check("/etc/shadow", true);
+        check("/home/other", false);
+        check("/home/u/.ssh", false);
+        check("/home/u/.cargo/credentials", true);
+        check("/home/u/work/a/state", true);
+        check("/home/u/work/a", true);
+        check("/home/u/work", false);
+    }
+
+    #[test]
+    fn names_in_the_list_of_mounts_are_read_as_they_are() {
+        let check = |text: &str, plain: &str| assert_eq!(unescaped(text.as_bytes()), plain);
+        check("/a", "/a");
+        check("/a\\040b\\134", "/a b\\");
+        check("/a\\04", "/a\\04");
+        check("/a\\999", "/a\\999");
+    }
+}
