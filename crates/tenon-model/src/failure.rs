@@ -120,6 +120,26 @@ impl Server {
     }
 }
 
+impl ProviderError {
+    /// Returns how many tokens the model's window has, if the server said so when the conversation
+    /// was too long for it: `maximum context length is 8192 tokens`, `215000 tokens > 200000
+    /// maximum`, `context size (4096 tokens)`, and the other forms that servers are known to use.
+    ///
+    /// ```
+    /// use tenon_model::{ProviderError, ProviderErrorKind};
+    ///
+    /// let words = "prompt is too long: 215000 tokens > 200000 maximum";
+    /// let error = ProviderError::new(ProviderErrorKind::ContextTooLong, words);
+    /// assert_eq!(error.context_window_tokens(), Some(200_000));
+    /// ```
+    pub fn context_window_tokens(&self) -> Option<u32> {
+        match self.kind {
+            ProviderErrorKind::ContextTooLong => window_in(&self.message),
+            _ => None,
+        }
+    }
+}
+
 /// Returns the sentence for people, and type and code joined by blanks.
 fn words_of(value: &Value) -> (String, String) {
     let error = match value.get("error") {
@@ -189,6 +209,44 @@ fn by_status(status: u16) -> ProviderErrorKind {
         400..=499 => ProviderErrorKind::BadRequest,
         _ => ProviderErrorKind::Server,
     }
+}
+
+/// Words behind which servers write the size of the window, nearest to the number last.
+const WINDOW_FOLLOWS: [&str; 8] = [
+    "maximum context length is",
+    "context window of",
+    "context size (",
+    "context length of",
+    "maximum number of tokens allowed (",
+    "tokens >",
+    "context window is",
+    "n_ctx",
+];
+
+/// The smallest window that is believed, in tokens; smaller numbers count something else.
+const WINDOW_TOKENS_MIN: u32 = 256;
+
+/// Returns the size of the window in `words`.
+fn window_in(words: &str) -> Option<u32> {
+    let words = words.to_lowercase();
+    let numbers = |text: &str| -> Vec<u32> {
+        let parts = text.split(|c: char| !c.is_ascii_digit() && c != ',');
+        parts.filter_map(|part| part.replace(',', "").parse().ok()).collect()
+    };
+    let believed = |number: &u32| *number >= WINDOW_TOKENS_MIN;
+    // `length and max_tokens exceed context limit: 188240 + 21333 > 200000`, and Qwen's range
+    // `[1, 30720]`: the number stands last.
+    if let Some((_, rest)) = words.split_once("range of input length should be [") {
+        let range = rest.split(']').next().unwrap_or_default();
+        return range.split(',').next_back().and_then(|last| numbers(last).pop());
+    }
+    if let Some((_, rest)) = words.split_once("context limit:") {
+        return rest.split_once('>').and_then(|(_, last)| numbers(last).into_iter().find(believed));
+    }
+    WINDOW_FOLLOWS.iter().find_map(|sign| {
+        let (_, rest) = words.split_once(sign)?;
+        numbers(rest).into_iter().next().filter(believed)
+    })
 }
 
 /// Returns the words on one line, bounded and made visible.
@@ -297,6 +355,37 @@ mod tests {
             server().refused(500, "x".repeat(9_000).as_bytes()).message.chars().count(),
             520
         );
+    }
+
+    #[test]
+    fn the_window_is_read_from_what_servers_say() {
+        let cases = [
+            ("prompt is too long: 215000 tokens > 200000 maximum", Some(200_000)),
+            (
+                "This model's maximum context length is 8192 tokens. However, you requested 9000 \
+                 tokens (808 in the messages, 8192 in the completion).",
+                Some(8_192),
+            ),
+            (
+                "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, \
+                 decrease input length",
+                Some(200_000),
+            ),
+            ("Requested tokens (2048) exceed context window of 512", Some(512)),
+            ("the request exceeds the available context size (4096 tokens)", Some(4_096)),
+            (
+                "The input token count (1200000) exceeds the maximum number of tokens allowed \
+                 (1048576).",
+                Some(1_048_576),
+            ),
+            ("Range of input length should be [1, 30720]", Some(30_720)),
+            ("maximum context length is 131,072 tokens", Some(131_072)),
+            ("Your input exceeds the context window of this model.", None),
+            ("too long", None),
+        ];
+        for (words, expected) in cases {
+            assert_eq!(window_in(words), expected, "{words}");
+        }
     }
 
     #[test]

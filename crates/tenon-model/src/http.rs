@@ -25,6 +25,7 @@ pub(crate) use self::address::{display_host, endpoint, is_loopback};
 pub use self::download::Download;
 use crate::{
     provider::{ProviderError, ProviderErrorKind},
+    retry::RetryPolicy,
     text::Secret,
 };
 
@@ -62,6 +63,8 @@ pub struct HttpOptions {
     pub idle_timeout: Duration,
     /// The `user-agent` header.
     pub user_agent: String,
+    /// When and how often a request to a model is made again.
+    pub retry: RetryPolicy,
 }
 
 impl Default for HttpOptions {
@@ -76,6 +79,7 @@ impl Default for HttpOptions {
             first_byte_timeout: FIRST_BYTE_TIMEOUT,
             idle_timeout: IDLE_TIMEOUT,
             user_agent: concat!("tenon/", env!("CARGO_PKG_VERSION")).to_owned(),
+            retry: RetryPolicy::default(),
         }
     }
 }

@@ -36,5 +36,6 @@ pub use providers::{
     openai_chat::{OpenAiOptions, OpenAiProvider},
     scripted::{Script, ScriptedCall, ScriptedError, ScriptedProvider, ScriptedTurn},
 };
+pub use retry::RetryPolicy;
 pub use sse::{EventTooLarge, SseEvent, SseParser};
 pub use text::{Secret, Untrusted, visible};

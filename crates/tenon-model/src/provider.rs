@@ -1,7 +1,7 @@
 //! The provider: a request goes in, a stream of events comes out.
 //!
 //! A provider translates and transports; it never decides what happens next. Retries that are
-//! safe (nothing shown yet) happen inside the provider and are visible as
+//! safe (nothing of the answer shown yet) happen inside the provider and are visible as
 //! [`StreamEvent::Retrying`].
 
 use std::{sync::Arc, time::Duration};
@@ -90,8 +90,8 @@ pub enum StreamEvent {
         /// The sentence, without a line end.
         text: String,
     },
-    /// The attempt failed before anything was shown, and another will be made. Whatever came
-    /// before this event is void.
+    /// The attempt failed before anything of the answer was shown, and another will be made.
+    /// Whatever came before this event is void, thinking included.
     Retrying {
         /// The number of the attempt that follows, from 2.
         attempt: u32,

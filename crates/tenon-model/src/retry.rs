@@ -1,7 +1,8 @@
 //! When a request is made again: a pure schedule, and the stream that follows it.
 //!
-//! Only failures that may pass by themselves are retried, and only while nothing of the reply has
-//! been shown: nobody reads the same sentence twice.
+//! Only failures that may pass by themselves are retried, and only while nothing of the answer has
+//! been shown: nobody reads the same sentence twice. Thinking is no answer; what was shown of it is
+//! void.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -12,40 +13,78 @@ use futures::StreamExt;
 
 use crate::provider::{EventStream, ProviderError, ProviderErrorKind, StreamEvent};
 
-/// Requests in all: with the waits below a server has half a minute to come back.
-const ATTEMPTS_MAX: u32 = 6;
-
-/// The first wait; each following one is twice as long.
-const WAIT_FIRST: Duration = Duration::from_secs(1);
-
-/// The longest wait that is sat out because a server asked for it.
-const RETRY_AFTER_MAX: Duration = Duration::from_secs(120);
-
 /// When and how often a request is made again.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use tenon_model::{HttpOptions, RetryPolicy};
+///
+/// // For a batch at night: patient with a server that is busy.
+/// let retry = RetryPolicy { requests_max: 12, ..RetryPolicy::default() };
+/// let http = HttpOptions { retry, ..HttpOptions::default() };
+/// assert_eq!(http.retry.wait_first, Duration::from_secs(1));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RetryPolicy {
+    /// Requests in all.
+    pub requests_max: u32,
+    /// Requests in all to a server on this machine that breaks off: it does so for a reason, and no
+    /// network is to blame.
+    pub local_requests_max: u32,
+    /// The first wait; each following one is twice as long, and each is moved by up to a quarter.
+    pub wait_first: Duration,
+    /// The longest wait that is sat out because a server asked for it.
+    pub retry_after_max: Duration,
+}
+
+impl Default for RetryPolicy {
+    /// Six requests (a server has half a minute to come back), two to a server on this machine; a
+    /// first wait of 1 s; up to 120 s if a server asks for them.
+    fn default() -> Self {
+        Self {
+            requests_max: 6,
+            local_requests_max: 2,
+            wait_first: Duration::from_secs(1),
+            retry_after_max: Duration::from_secs(120),
+        }
+    }
+}
+
+/// The policy for one server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Schedule {
+    pub(crate) policy: RetryPolicy,
     /// Whether the server runs on this machine. If it is not there, nobody starts it in the
-    /// meantime; if it breaks off twice, it does so for a reason, and no network is to blame.
+    /// meantime.
     pub(crate) is_local: bool,
 }
 
 impl Schedule {
     /// Returns the wait after failed attempt `attempt` (from 1), `None` if there is no other one.
     /// `random` moves the wait by up to a quarter either way, so that many clients spread out.
+    ///
+    /// What a server asks for is kept to; from its second refusal on the wait is never shorter than
+    /// the schedule's own, so that "retry at once" in a storm does not use up all attempts at once.
     pub(crate) fn wait(self, attempt: u32, error: &ProviderError, random: u64) -> Option<Duration> {
-        let attempts_max = match error.kind {
+        let requests_max = match error.kind {
             ProviderErrorKind::Connect if self.is_local => 1,
-            ProviderErrorKind::Dropped if self.is_local => 2,
-            _ => ATTEMPTS_MAX,
+            ProviderErrorKind::Dropped if self.is_local => self.policy.local_requests_max,
+            _ => self.policy.requests_max,
         };
-        if !error.is_transient() || attempt >= attempts_max {
+        if !error.is_transient() || attempt >= requests_max {
             return None;
         }
-        if let Some(asked) = error.retry_after {
-            return (asked <= RETRY_AFTER_MAX).then_some(asked);
+        let first = u64::try_from(self.policy.wait_first.as_micros()).unwrap_or(u64::MAX);
+        let wait = first.saturating_mul(2_u64.saturating_pow(attempt - 1));
+        let moved = (wait / 4).saturating_mul(3).saturating_add(random % (wait / 2 + 1));
+        let own = Duration::from_micros(moved);
+        match error.retry_after {
+            Some(asked) if asked > self.policy.retry_after_max => None,
+            Some(asked) if attempt == 1 => Some(asked),
+            Some(asked) => Some(asked.max(own)),
+            None => Some(own),
         }
-        let wait_ms = WAIT_FIRST.as_millis() as u64 * 2_u64.saturating_pow(attempt - 1);
-        Some(Duration::from_millis(wait_ms * 3 / 4 + random % (wait_ms / 2 + 1)))
     }
 }
 
@@ -88,10 +127,7 @@ impl<'a> Retries<'a> {
         }
         match self.stream.next().await? {
             Ok(event) => {
-                self.shown |= matches!(
-                    event,
-                    StreamEvent::TextDelta { .. } | StreamEvent::ThinkingDelta { .. }
-                );
+                self.shown |= matches!(event, StreamEvent::TextDelta { .. });
                 Some(Ok(event))
             }
             Err(error) => {
@@ -115,7 +151,9 @@ impl<'a> Retries<'a> {
     fn explained(&self, mut error: ProviderError) -> ProviderError {
         if self.made > 1 {
             error.message = format!("{} (after {} attempts)", error.message, self.made);
-        } else if let Some(asked) = error.retry_after.filter(|asked| *asked > RETRY_AFTER_MAX) {
+        }
+        let longest = self.schedule.policy.retry_after_max;
+        if let Some(asked) = error.retry_after.filter(|asked| *asked > longest) {
             let seconds = asked.as_secs();
             error.message = format!("{}; it asks to wait {seconds} s", error.message);
         }
@@ -168,7 +206,13 @@ mod tests {
     use super::*;
     use crate::provider::StopReason;
 
-    const SCHEDULE: Schedule = Schedule { is_local: false };
+    const SCHEDULE: Schedule = Schedule { policy: POLICY, is_local: false };
+    const POLICY: RetryPolicy = RetryPolicy {
+        requests_max: 6,
+        local_requests_max: 2,
+        wait_first: Duration::from_secs(1),
+        retry_after_max: Duration::from_secs(120),
+    };
 
     fn error(kind: ProviderErrorKind) -> ProviderError {
         ProviderError::new(kind, "lost")
@@ -177,14 +221,14 @@ mod tests {
     #[test]
     fn waits_double_and_move_by_a_quarter() {
         let overloaded = error(ProviderErrorKind::Overloaded);
-        for attempt in 1..ATTEMPTS_MAX {
+        for attempt in 1..POLICY.requests_max {
             let base = 1000 * 2_u128.pow(attempt - 1);
             for random in [0, 1, 12_345, u64::MAX] {
                 let wait = SCHEDULE.wait(attempt, &overloaded, random).unwrap().as_millis();
                 assert!((base * 3 / 4..=base * 5 / 4).contains(&wait), "{attempt}: {wait}");
             }
         }
-        assert_eq!(SCHEDULE.wait(ATTEMPTS_MAX, &overloaded, 0), None);
+        assert_eq!(SCHEDULE.wait(POLICY.requests_max, &overloaded, 0), None);
     }
 
     #[test]
@@ -211,7 +255,7 @@ mod tests {
             Kind::Configuration,
         ];
         assert!(yes.into_iter().all(again) && !no.into_iter().any(again));
-        let here = Schedule { is_local: true };
+        let here = Schedule { is_local: true, ..SCHEDULE };
         assert_eq!(here.wait(1, &error(Kind::Connect), 0), None);
         assert!(here.wait(1, &error(Kind::Dropped), 0).is_some());
         assert_eq!(here.wait(2, &error(Kind::Dropped), 0), None);
@@ -225,6 +269,16 @@ mod tests {
             limited.retry_after = Some(Duration::from_secs(asked));
             assert_eq!(SCHEDULE.wait(1, &limited, 99), expected.map(Duration::from_secs));
         }
+    }
+
+    #[test]
+    fn a_storm_that_asks_for_no_wait_gets_the_schedules_own_from_the_second_time_on() {
+        let mut limited = error(ProviderErrorKind::Overloaded);
+        limited.retry_after = Some(Duration::ZERO);
+        let waits = (1..6).map(|attempt| SCHEDULE.wait(attempt, &limited, 0).unwrap().as_millis());
+        assert_eq!(waits.collect::<Vec<_>>(), [0, 1_500, 3_000, 6_000, 12_000]);
+        limited.retry_after = Some(Duration::from_secs(7));
+        assert_eq!(SCHEDULE.wait(2, &limited, 0), Some(Duration::from_secs(7)));
     }
 
     #[test]
@@ -269,11 +323,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn attempts_follow_until_something_was_shown() {
         let text = || Ok(StreamEvent::TextDelta { text: "hi".into() });
+        let thinking = || Ok(StreamEvent::ThinkingDelta { text: "hm".into() });
         let stopped = || Ok(StreamEvent::Stopped { reason: StopReason::EndOfTurn });
         let usage = || Ok(StreamEvent::Usage(crate::provider::Usage::default()));
         let fail = || Err(error(ProviderErrorKind::Dropped));
-        let seen = run(vec![vec![usage(), fail()], vec![fail()], vec![text(), stopped()]]).await;
-        assert_eq!(seen, ["other", "2 lost", "3 lost", "hi", "stopped"]);
+        let seen =
+            run(vec![vec![usage(), fail()], vec![thinking(), fail()], vec![text(), stopped()]])
+                .await;
+        assert_eq!(seen, ["other", "2 lost", "other", "3 lost", "hi", "stopped"]);
         let seen = run(vec![vec![text(), fail()]]).await;
         assert_eq!(seen, ["hi", "error: lost"]);
         let seen = run(vec![vec![Err(error(ProviderErrorKind::Unauthorized))]]).await;

@@ -57,6 +57,7 @@ impl Network {
             first_byte_timeout: self.first_byte_timeout.unwrap_or(defaults.first_byte_timeout),
             idle_timeout: self.idle_timeout.unwrap_or(defaults.idle_timeout),
             user_agent: defaults.user_agent,
+            retry: defaults.retry,
         })
     }
 

@@ -233,3 +233,25 @@ async fn models_that_think_by_themselves_are_asked_to_show_it() {
         assert_eq!(sent.header("x-api-key"), None);
     }
 }
+
+#[tokio::test]
+async fn what_the_user_says_twice_in_a_row_is_one_message() {
+    let said = |words: &str| Arc::new(Message::user(words));
+    let server = FakeServer::start(vec![
+        Reply::openai_text("ok"),
+        Reply::openai_text("ok"),
+        Reply::anthropic_text("ok"),
+    ]);
+    let (chat, messages) = (openai(&server.url()), anthropic(&server.url()));
+    let one = vec![said("one,")];
+    let two = vec![Arc::clone(&one[0]), said("二 \"2\""), said(" ")];
+    run(&chat, conversation(one)).await.reply();
+    run(&chat, conversation(two.clone())).await.reply();
+    run(&messages, conversation(two)).await.reply();
+    let sent: Vec<_> = server.requests().iter().map(|sent| sent.json()).collect();
+    let user = |text: &str| json!({"role": "user", "content": text});
+    assert_eq!(sent[0]["messages"].as_array().unwrap()[1..], [user("one,")]);
+    assert_eq!(sent[1]["messages"].as_array().unwrap()[1..], [user("one,\n\n二 \"2\"")]);
+    assert_eq!(sent[2]["messages"].as_array().unwrap().len(), 1);
+    assert_eq!(sent[2]["messages"][0]["content"].as_array().unwrap().len(), 2);
+}

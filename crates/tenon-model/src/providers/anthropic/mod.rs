@@ -21,7 +21,7 @@ use crate::{
     failure::Server,
     http::{HttpClient, HttpOptions, configuration, display_host, endpoint, is_loopback},
     provider::{Abilities, EventStream, Provider, ProviderError, Request},
-    retry::{Schedule, with_retries},
+    retry::{RetryPolicy, Schedule, with_retries},
     text::Secret,
 };
 
@@ -88,6 +88,7 @@ pub struct AnthropicProvider {
     headers: HeaderMap,
     wire: AnthropicWire,
     bodies: BodyCache<<AnthropicWire as Wire>::Note>,
+    retry: RetryPolicy,
     http: HttpClient,
 }
 
@@ -144,6 +145,7 @@ impl AnthropicProvider {
             url,
             headers,
             bodies: BodyCache::new(),
+            retry: options.http.retry,
             http: HttpClient::new(options.http),
         })
     }
@@ -173,7 +175,7 @@ impl Provider for AnthropicProvider {
             headers: self.headers.clone(),
             body: self.bodies.body(&self.wire, &request),
         };
-        let schedule = Schedule { is_local: is_loopback(&self.url) };
+        let schedule = Schedule { policy: self.retry, is_local: is_loopback(&self.url) };
         let attempt = move || exchange.clone().attempt(AnthropicDecoder::new(exchange.server));
         with_retries(schedule, attempt).boxed()
     }

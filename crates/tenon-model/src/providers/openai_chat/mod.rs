@@ -15,14 +15,17 @@ use reqwest::{
 };
 
 use self::{events::OpenAiDecoder, request::OpenAiWire};
-use super::{anthropic::key_value, body::BodyCache};
+use super::{
+    anthropic::key_value,
+    body::{BodyCache, Wire},
+};
 use crate::{
     catalogue,
     exchange::Exchange,
     failure::Server,
     http::{HttpClient, HttpOptions, display_host, endpoint, is_loopback},
     provider::{Abilities, EventStream, Provider, ProviderError, Request},
-    retry::{Schedule, with_retries},
+    retry::{RetryPolicy, Schedule, with_retries},
     text::Secret,
 };
 
@@ -54,7 +57,8 @@ pub struct OpenAiProvider {
     key: Option<Secret>,
     headers: HeaderMap,
     wire: OpenAiWire,
-    bodies: BodyCache<()>,
+    bodies: BodyCache<<OpenAiWire as Wire>::Note>,
+    retry: RetryPolicy,
     http: HttpClient,
 }
 
@@ -95,6 +99,7 @@ impl OpenAiProvider {
             url,
             headers,
             bodies: BodyCache::new(),
+            retry: options.http.retry,
             http: HttpClient::new(options.http),
         })
     }
@@ -124,7 +129,7 @@ impl Provider for OpenAiProvider {
             headers: self.headers.clone(),
             body: self.bodies.body(&self.wire, &request),
         };
-        let schedule = Schedule { is_local: is_loopback(&self.url) };
+        let schedule = Schedule { policy: self.retry, is_local: is_loopback(&self.url) };
         let attempt = move || exchange.clone().attempt(OpenAiDecoder::new(exchange.server));
         with_retries(schedule, attempt).boxed()
     }

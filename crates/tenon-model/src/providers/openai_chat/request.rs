@@ -19,7 +19,9 @@ pub(super) struct OpenAiWire {
 }
 
 impl Wire for OpenAiWire {
-    type Note = ();
+    /// Whether the text of a user message is still open: what the user says next goes into it,
+    /// because servers exist that refuse two messages of a role in a row.
+    type Note = bool;
 
     fn head(&self, request: &Request, out: &mut Vec<u8>) {
         put_raw(out, r#"{"model":"#);
@@ -46,22 +48,29 @@ impl Wire for OpenAiWire {
         }
     }
 
-    fn message(&self, message: &Message, (): &(), out: &mut Vec<u8>) {
+    fn message(&self, message: &Message, is_open: &bool, out: &mut Vec<u8>) -> bool {
         match message.role {
-            Role::User => put_user(message, out),
-            Role::Assistant => self.put_assistant(message, out),
+            Role::User => put_user(message, *is_open, out),
+            Role::Assistant => self.put_assistant(message, *is_open, out),
         }
     }
 
-    fn join(&self, parts: &Parts<'_, ()>, request: &Request) -> Vec<u8> {
+    fn join(&self, parts: &Parts<'_, bool>, request: &Request) -> Vec<u8> {
         let mut body = Vec::with_capacity(parts.head.len() + parts.messages.len() + 128);
         body.extend_from_slice(parts.head);
+        let is_open = parts.notes.last() == Some(&true);
         // Each message ends in a comma, so that none has to know whether it is the first.
-        let messages = parts.messages.strip_suffix(b",").unwrap_or(parts.messages);
+        let messages = match parts.messages.strip_suffix(b",") {
+            Some(closed) if !is_open => closed,
+            _ => parts.messages,
+        };
         if !messages.is_empty() && !request.system.is_empty() {
             put_raw(&mut body, ",");
         }
         body.extend_from_slice(messages);
+        if is_open {
+            put_raw(&mut body, r#""}"#);
+        }
         put_raw(&mut body, r#"],""#);
         put_raw(&mut body, self.habits.output_limit_field);
         put_raw(&mut body, r#"":"#);
@@ -72,12 +81,13 @@ impl Wire for OpenAiWire {
 }
 
 impl OpenAiWire {
-    fn put_assistant(&self, message: &Message, out: &mut Vec<u8>) {
+    fn put_assistant(&self, message: &Message, is_open: bool, out: &mut Vec<u8>) -> bool {
         let text = message.text();
         let calls: Vec<&ToolCall> = message.tool_calls().collect();
         if text.trim().is_empty() && calls.is_empty() {
-            return;
+            return is_open;
         }
+        close(is_open, out);
         put_raw(out, r#"{"role":"assistant","content":"#);
         // Null beside calls is what the API itself sends; some servers refuse an empty string.
         match text.trim().is_empty() {
@@ -103,6 +113,14 @@ impl OpenAiWire {
             put_raw(out, "]");
         }
         put_raw(out, "},");
+        false
+    }
+}
+
+/// Ends the text of a user message that is still open.
+fn close(is_open: bool, out: &mut Vec<u8>) {
+    if is_open {
+        put_raw(out, r#""},"#);
     }
 }
 
@@ -126,10 +144,13 @@ fn put_call(call: &ToolCall, out: &mut Vec<u8>) {
     put_raw(out, "}}");
 }
 
-/// Appends the results, each a message of its own, and then what the person says.
-fn put_user(message: &Message, out: &mut Vec<u8>) {
+/// Appends the results, each a message of its own, and then what the person says, whose text stays
+/// open. Returns whether it is.
+fn put_user(message: &Message, is_open: bool, out: &mut Vec<u8>) -> bool {
+    let mut is_open = is_open;
     for block in &message.content {
         if let ContentBlock::ToolResult(result) = block {
+            close(std::mem::take(&mut is_open), out);
             put_raw(out, r#"{"role":"tool","tool_call_id":"#);
             put(out, &result.call_id);
             put_raw(out, r#","content":"#);
@@ -139,13 +160,21 @@ fn put_user(message: &Message, out: &mut Vec<u8>) {
     }
     if !message.content.iter().any(|block| matches!(block, ContentBlock::Image(_))) {
         let text = message.text();
-        if !text.trim().is_empty() {
-            put_raw(out, r#"{"role":"user","content":"#);
-            put(out, &text);
-            put_raw(out, "},");
+        if text.trim().is_empty() {
+            return is_open;
         }
-        return;
+        put_raw(out, if is_open { "\\n\\n" } else { r#"{"role":"user","content":"# });
+        let start = out.len();
+        put(out, &text);
+        // The quotes: the last one comes when the message is closed, the first one is there if the
+        // message was open.
+        out.pop();
+        if is_open {
+            out.remove(start);
+        }
+        return true;
     }
+    close(is_open, out);
     put_raw(out, r#"{"role":"user","content":["#);
     let mut separator = "";
     for block in &message.content {
@@ -167,4 +196,5 @@ fn put_user(message: &Message, out: &mut Vec<u8>) {
         separator = ",";
     }
     put_raw(out, "]},");
+    false
 }
