@@ -39,6 +39,6 @@ pub use sandbox::{Description, Sandbox, Settings};
 pub use spill::{SPILL_BYTES_MAX, SpillFile, SpillTarget};
 pub use tier::{Tier, Wanted};
 pub use workspace::{
-    ContentHash, EntryKind, Expected, FileError, Location, OpenFile, ProtectedNames, Seen, Walk,
-    WalkEntry, WalkOptions, Workspace, WriteOptions, Written,
+    Access, ContentHash, EntryKind, Expected, FileError, Location, OpenFile, Outside,
+    ProtectedNames, Seen, Walk, WalkEntry, WalkOptions, Workspace, WriteOptions, Written,
 };

@@ -7,8 +7,10 @@
 //! Calls block; an async caller runs them where blocking is allowed.
 
 mod error;
+mod grant;
 mod hash;
 mod names;
+mod outside;
 mod protected;
 mod read;
 mod resolve;
@@ -27,12 +29,14 @@ use rustix::fs::{FileType, Mode, OFlags};
 
 pub use self::error::FileError;
 pub use self::hash::ContentHash;
+pub use self::outside::{Access, Outside};
 pub(crate) use self::protected::NAMES as PROTECTED_NAMES;
 pub use self::read::OpenFile;
 pub use self::seen::Seen;
 pub use self::walk::{EntryKind, Walk, WalkEntry, WalkOptions};
 pub use self::write::{Expected, ProtectedNames, WriteOptions, Written};
 
+use self::grant::GrantedFile;
 use self::seen::SeenTable;
 use crate::filter::{SharedFilter, TextFilter};
 use crate::spill::SpillTarget;
@@ -49,6 +53,10 @@ struct Shared {
     roots: Vec<Arc<Root>>,
     /// Folders of tenon's own that lie inside a root and are protected there, as absolute paths.
     own_folders: Vec<PathBuf>,
+    /// Protected places that may be written all the same: somebody said yes to each by its name.
+    lifted: Vec<PathBuf>,
+    /// Files outside of every root that somebody said yes to.
+    files: Vec<Arc<GrantedFile>>,
     seen: Arc<SeenTable>,
     filter: Option<SharedFilter>,
 }
@@ -62,6 +70,8 @@ struct Root {
     /// Empty only for a spill folder that nothing was spilled to yet.
     folder: OnceLock<Arc<OwnedFd>>,
     read_only: bool,
+    /// A folder outside that somebody said yes to: the path by which the model named it.
+    granted: Option<String>,
 }
 
 /// Where a path leads, for a decision on it before anything is done.
@@ -90,6 +100,8 @@ impl Workspace {
         let shared = Shared {
             roots: vec![Arc::new(Root::open(root)?)],
             own_folders: Vec::new(),
+            lifted: Vec::new(),
+            files: Vec::new(),
             seen: Arc::default(),
             filter: None,
         };
@@ -119,7 +131,7 @@ impl Workspace {
     pub fn with_spill(self, folder: &Path) -> Result<Self, FileError> {
         let root = Arc::new(Root::later(folder)?);
         let mut shared = Arc::unwrap_or_clone(self.shared);
-        shared.roots.retain(|root| !root.read_only);
+        shared.roots.retain(|root| !root.is_spill());
         shared.roots.push(root);
         Ok(Self { shared: Arc::new(shared) })
     }
@@ -156,7 +168,7 @@ impl Workspace {
     /// Returns the folder that long results are spilled to.
     #[must_use]
     pub fn spill_folder(&self) -> Option<&Path> {
-        self.shared.roots.iter().find(|root| root.read_only).map(|root| &*root.path)
+        self.shared.roots.iter().find(|root| root.is_spill()).map(|root| &*root.path)
     }
 
     /// Returns where a result that is too long to show goes.
@@ -176,7 +188,7 @@ impl Workspace {
             root: found.root,
             absolute: self.absolute(found.root, &found.beneath),
             protected: self.is_protected(&found),
-            read_only: self.root_of(found.root).is_some_and(|root| root.read_only),
+            read_only: self.is_read_only(&found, path),
             kind: found.kind(),
             beneath: found.beneath,
         })
@@ -219,7 +231,7 @@ impl Root {
             open_folder(&canonical).map_err(|errno| FileError::from_errno(&shown, errno))?;
         let alias = Some(alias).filter(|alias| *alias != canonical);
         let folder = OnceLock::from(Arc::new(folder));
-        Ok(Self { path: canonical, alias, folder, read_only: false })
+        Ok(Self { path: canonical, alias, folder, read_only: false, granted: None })
     }
 
     fn later(path: &Path) -> Result<Self, FileError> {
@@ -229,7 +241,8 @@ impl Root {
         })?;
         let canonical = canonical_or_lexical(&alias);
         let alias = Some(alias).filter(|alias| *alias != canonical);
-        Ok(Self { path: canonical, alias, folder: OnceLock::new(), read_only: true })
+        let folder = OnceLock::new();
+        Ok(Self { path: canonical, alias, folder, read_only: true, granted: None })
     }
 
     /// Returns the descriptor; a spill folder is opened at the first look after it was made.
@@ -239,6 +252,10 @@ impl Root {
         }
         let folder = Arc::new(open_folder(&self.path)?);
         Ok(Arc::clone(self.folder.get_or_init(|| folder)))
+    }
+
+    fn is_spill(&self) -> bool {
+        self.read_only && self.granted.is_none()
     }
 
     fn is_at(&self, absolute: &Path) -> bool {

@@ -44,6 +44,11 @@ impl OpenFile {
         self.len() == 0
     }
 
+    /// Returns what is open, whatever its name.
+    pub(super) fn stat(&self) -> &Stat {
+        &self.stat
+    }
+
     /// Returns when the content changed last.
     #[must_use]
     pub fn modified(&self) -> SystemTime {
@@ -104,6 +109,9 @@ impl Workspace {
 
     fn open_os(&self, path: &OsStr, shown: &str) -> Result<OpenFile, FileError> {
         check_text(path)?;
+        if let Some(granted) = self.granted_file(path) {
+            return granted.open(shown);
+        }
         let flags = OFlags::RDONLY;
         let (root, beneath) = self.split(Path::new(path));
         let direct = match root.and_then(|root| self.root_of(root)).map(super::Root::folder) {
@@ -172,7 +180,11 @@ impl Workspace {
     }
 }
 
-fn check_regular(handle: OwnedFd, path: String, shown: &str) -> Result<OpenFile, FileError> {
+pub(super) fn check_regular(
+    handle: OwnedFd,
+    path: String,
+    shown: &str,
+) -> Result<OpenFile, FileError> {
     let stat = rustix::fs::fstat(&handle).map_err(|errno| FileError::from_errno(shown, errno))?;
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => Ok(OpenFile { file: File::from(handle), path, stat }),

@@ -92,6 +92,9 @@ impl Workspace {
     /// Like `resolve`, for a name that may not be UTF-8; `shown` stands in errors.
     pub(super) fn resolve_os(&self, path: &OsStr, shown: &str) -> Result<Resolved, FileError> {
         check_text(path)?;
+        if let Some(granted) = self.granted_file(path) {
+            return granted.resolved(shown);
+        }
         let mut resolver = Resolver {
             workspace: self,
             path: shown,
@@ -99,6 +102,11 @@ impl Workspace {
             pending: VecDeque::new(),
             links: 0,
         };
+        if let Some((root, rest)) = self.granted_folder(path) {
+            resolver.place = resolver.inside(root)?;
+            resolver.prepend(rest, false);
+            return resolver.walk();
+        }
         if path.as_bytes().starts_with(b"/") {
             resolver.enter_if_root()?;
         } else {

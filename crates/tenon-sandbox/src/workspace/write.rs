@@ -106,6 +106,9 @@ impl Workspace {
                 true
             }
         };
+        if let Some(granted) = self.granted_file(OsStr::new(path)) {
+            granted.written(&found.folder);
+        }
         Ok(Written {
             bytes: bytes.len() as u64,
             created: found.node.is_none(),
@@ -121,10 +124,11 @@ impl Workspace {
         options: WriteOptions,
     ) -> Result<(), FileError> {
         let path = path.to_owned();
-        if self.root_of(found.root).is_none_or(|root| root.read_only) {
+        if self.is_read_only(found, &path) {
             return Err(FileError::ReadOnly { path });
         }
-        if options.protected == ProtectedNames::Refuse && self.is_protected(found) {
+        let refuses = options.protected == ProtectedNames::Refuse && !self.is_lifted(found);
+        if refuses && self.is_protected(found) {
             return Err(FileError::Protected { path });
         }
         if found.dangling {

@@ -10,6 +10,7 @@ mod program_copy;
 mod command;
 mod environment;
 mod files;
+mod grants;
 mod network;
 mod processes;
 mod races;
