@@ -260,6 +260,20 @@ pub enum CallEvent {
         /// Whether a person was asked.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         asked: bool,
+        /// What to give on the command line so that the same call is allowed, where it was refused
+        /// because nobody could be asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        flag: Option<String>,
+    },
+    /// A command could not reach a host, and nobody could be asked about it.
+    HostRefused {
+        /// The call.
+        call_id: String,
+        /// The host.
+        host: String,
+        /// What to give on the command line so that it is reached.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        flag: Option<String>,
     },
     /// The call begins.
     CallStarted {

@@ -52,7 +52,8 @@ pub struct Question {
     pub call_id: String,
     /// The tool's name; `host` if a host is asked about.
     pub tool: String,
-    /// What it would touch: the command, the path, the host.
+    /// What it would touch: the command, the path, the host. What leaves the walls stands here as it
+    /// would be opened: a path with every link resolved.
     pub subject: String,
     /// Why it is asked, the rule, and what would stop asking.
     pub decision: Decision,
@@ -77,10 +78,13 @@ pub struct Question {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// Yes, this once.
+    /// Yes, this once; to a host, for the next command.
     Allow,
     /// Yes, and to all that the rules in [`Decision::lifted_by`] speak of, until the session ends.
     AllowForSession,
+    /// The same, and whoever answers has kept [`Decision::always`] for later sessions; without
+    /// that it is a yes for this once.
+    AllowAlways,
     /// No; the words, if any, are for the model.
     Deny(Option<String>),
     /// There is nobody to ask: the refusal names the flag that would allow the call.

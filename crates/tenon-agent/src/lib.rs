@@ -31,7 +31,10 @@ pub use input::{Answer, FrontEnd, Prompt, Question};
 pub use masking::Masking;
 pub use options::AgentOptions;
 pub use outcome::TurnOutcome;
-pub use policy::{Action, Decision, Mode, Origin, Places, Rule, RuleError, Rules, Verdict, decide};
+pub use policy::{
+    Action, Decision, Kept, Leaves, Mode, Origin, OutsidePlace, Places, Rule, RuleError, Rules,
+    Verdict, decide,
+};
 pub use session::{
     LogError, Session, SessionLog, SessionSummary, list as list_sessions, read as read_session,
 };

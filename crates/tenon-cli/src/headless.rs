@@ -18,8 +18,9 @@ use tenon_model::visible;
 
 use crate::{
     args::OutputFormat,
+    config::RuleBook,
     error::ExitStatus,
-    json::{self, Failure},
+    json::{self, Failure, RefusedCalls},
     question,
     screen::{Look, Screen, Sink},
     signals::Interrupts,
@@ -42,7 +43,9 @@ struct Headless {
     /// Whether what happens is shown on the screen, or only what goes wrong.
     shows: bool,
     asks: bool,
+    book: RuleBook,
     failure: Mutex<Option<Failure>>,
+    refused: Mutex<RefusedCalls>,
 }
 
 /// Carries out `prompt` in a session of its own.
@@ -53,10 +56,11 @@ pub(crate) async fn run(
     mut options: AgentOptions,
     prompt: Prompt,
     shown: Shown,
+    book: RuleBook,
     interrupts: &Interrupts,
 ) -> Result<ExitStatus, LogError> {
     let session_id = options.log.as_ref().map(|log| log.id().to_owned()).unwrap_or_default();
-    let front = Arc::new(Headless::new(shown));
+    let front = Arc::new(Headless::new(shown, book));
     options.front = Arc::clone(&front) as Arc<dyn FrontEnd>;
     if !options.sandbox.is_confined() && front.shows {
         front.screen.say_unconfined();
@@ -67,7 +71,8 @@ pub(crate) async fn run(
         OutputFormat::Text if shown.answer_only => front.print_answer(&outcome.answer),
         OutputFormat::Json => {
             let failure = front.failure.lock().unwrap_or_else(PoisonError::into_inner);
-            let object = json::result(&outcome, &session_id, failure.as_ref());
+            let refused = front.refused.lock().unwrap_or_else(PoisonError::into_inner);
+            let object = json::result(&outcome, &session_id, refused.list(), failure.as_ref());
             front.print_line(object);
         }
         OutputFormat::Text | OutputFormat::StreamJson => {}
@@ -96,7 +101,7 @@ pub(crate) async fn carry_out(
 }
 
 impl Headless {
-    fn new(shown: Shown) -> Self {
+    fn new(shown: Shown, book: RuleBook) -> Self {
         let whole = shown.format == OutputFormat::Text && !shown.answer_only;
         let sink = if whole { Sink::Output } else { Sink::Error };
         let screen = Screen::new(sink, shown.look);
@@ -106,7 +111,9 @@ impl Headless {
             shows: whole || (sink.is_terminal() && shown.format != OutputFormat::StreamJson),
             asks: shown.format == OutputFormat::Text && question::can_ask(&screen),
             screen,
+            book,
             failure: Mutex::default(),
+            refused: Mutex::default(),
         }
     }
 
@@ -146,6 +153,9 @@ impl FrontEnd for Headless {
             if self.format == OutputFormat::StreamJson {
                 self.print_line(json::record(record));
             }
+            if let SessionEvent::Call(event) = &record.event {
+                self.refused.lock().unwrap_or_else(PoisonError::into_inner).take_in(event);
+            }
             if let SessionEvent::Model(ModelEvent::RequestFailed { kind, message, hint }) =
                 &record.event
             {
@@ -167,6 +177,6 @@ impl FrontEnd for Headless {
         if !self.asks {
             return Answer::Nobody;
         }
-        question::ask(&question, &self.screen).await
+        question::ask(&question, &self.screen, &self.book).await
     }
 }

@@ -27,6 +27,7 @@ use tenon_agent::{Agent, AgentOptions, Answer, FrontEnd, LogError, Prompt, Quest
 use tenon_model::{ToolSpec, visible};
 
 use crate::{
+    config::RuleBook,
     error::ExitStatus,
     headless::carry_out,
     question,
@@ -77,6 +78,7 @@ enum Line {
 struct Terminal {
     screen: Screen,
     asks: bool,
+    book: RuleBook,
 }
 
 /// Joins lines that end in a backslash; nothing else of rustyline's helpers is used.
@@ -88,18 +90,19 @@ struct Lines {
     history: Option<PathBuf>,
 }
 
-/// Runs a session until the person ends it. Prompts are kept in the file `history`.
+/// Runs a session until the person ends it. Prompts are kept in the file `history`, rules in
+/// `book`.
 ///
 /// # Errors
 /// If the log cannot be written.
 pub(crate) async fn run(
     mut options: AgentOptions,
     look: Look,
-    history: Option<PathBuf>,
+    (history, book): (Option<PathBuf>, RuleBook),
     interrupts: &Interrupts,
 ) -> Result<ExitStatus, LogError> {
     let screen = Screen::new(Sink::Output, look);
-    let front = Arc::new(Terminal { asks: question::can_ask(&screen), screen });
+    let front = Arc::new(Terminal { asks: question::can_ask(&screen), screen, book });
     options.front = Arc::clone(&front) as Arc<dyn FrontEnd>;
     let (tools, language) = (options.tools.specs(), look.language);
     front.screen.say(&welcome(&options, language));
@@ -274,7 +277,7 @@ impl FrontEnd for Terminal {
         if !self.asks {
             return Answer::Nobody;
         }
-        question::ask(&question, &self.screen).await
+        question::ask(&question, &self.screen, &self.book).await
     }
 }
 

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use serde::Serialize;
-use tenon_agent::{EndReason, Record, TurnOutcome};
+use tenon_agent::{CallEvent, EndReason, Record, TurnOutcome, Verdict};
 use tenon_model::{ProviderErrorKind, Usage, visible};
 
 /// What `--output-format json` prints.
@@ -21,6 +21,8 @@ pub(crate) struct ResultObject<'a> {
     steps: u32,
     session_id: &'a str,
     duration_ms: u64,
+    /// What was refused without asking anybody.
+    refused: &'a [Refused],
     /// Why no reply could be had; null if there was one.
     error: Option<&'a Failure>,
 }
@@ -33,10 +35,79 @@ pub(crate) struct Failure {
     pub hint: Option<String>,
 }
 
+/// A call, or a host that it could not reach, that was refused without asking anybody.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Refused {
+    call_id: String,
+    /// The tool's name; `host` for a host.
+    tool: String,
+    /// What it would have touched.
+    subject: String,
+    /// The rule that decided.
+    rule: String,
+    /// What to give on the command line so that it is allowed; null if nothing allows it.
+    flag: Option<String>,
+}
+
+/// The refused calls of a turn, from its events.
+#[derive(Debug, Default)]
+pub(crate) struct RefusedCalls {
+    /// Calls without an answer: id, tool, subject.
+    open: Vec<(String, String, String)>,
+    refused: Vec<Refused>,
+}
+
+/// More are not listed: a model that goes on so has been told often enough.
+const REFUSED_MAX: usize = 1_000;
+
+impl RefusedCalls {
+    /// Takes in what happened to a call.
+    pub(crate) fn take_in(&mut self, event: &CallEvent) {
+        match event {
+            CallEvent::CallStarted { call, subject } => {
+                self.open.push((call.id.clone(), call.name.clone(), subject.clone()));
+            }
+            CallEvent::ToolResult { call_id, .. } => self.open.retain(|(id, ..)| id != call_id),
+            CallEvent::CallDecided {
+                call_id,
+                verdict: Verdict::Deny,
+                rule,
+                asked: false,
+                flag,
+            } => {
+                let open = self.open.iter().find(|(id, ..)| id == call_id).cloned();
+                let (call_id, tool, subject) = open.unwrap_or_default();
+                let (rule, flag) = (rule.clone(), flag.clone());
+                self.add(Refused { call_id, tool, subject, rule, flag });
+            }
+            CallEvent::HostRefused { call_id, host, flag } => self.add(Refused {
+                call_id: call_id.clone(),
+                tool: "host".into(),
+                subject: host.clone(),
+                rule: "walls: network".into(),
+                flag: flag.clone(),
+            }),
+            CallEvent::CallDecided { .. } => {}
+        }
+    }
+
+    /// Returns them in their order.
+    pub(crate) fn list(&self) -> &[Refused] {
+        &self.refused
+    }
+
+    fn add(&mut self, refused: Refused) {
+        if self.refused.len() < REFUSED_MAX {
+            self.refused.push(refused);
+        }
+    }
+}
+
 /// Returns the object for `outcome` as one line.
 pub(crate) fn result(
     outcome: &TurnOutcome,
     session_id: &str,
+    refused: &[Refused],
     error: Option<&Failure>,
 ) -> Result<String, serde_json::Error> {
     line(&ResultObject {
@@ -47,6 +118,7 @@ pub(crate) fn result(
         steps: outcome.steps,
         session_id,
         duration_ms: outcome.duration_ms,
+        refused,
         error,
     })
 }
@@ -108,11 +180,11 @@ mod tests {
             duration_ms: 5,
         };
         assert_eq!(
-            result(&outcome, "id", None).unwrap(),
+            result(&outcome, "id", &[], None).unwrap(),
             concat!(
                 r#"{"type":"result","result":"done","stop_reason":"finished","#,
                 r#""usage":{"input":1,"output":2,"cache_read":3,"cache_write":4},"cost":null,"#,
-                r#""steps":1,"session_id":"id","duration_ms":5,"error":null}"#,
+                r#""steps":1,"session_id":"id","duration_ms":5,"refused":[],"error":null}"#,
                 "\n"
             )
         );

@@ -1,7 +1,7 @@
 //! The plain question: what exactly would run, why it is asked, what would stop asking.
 //!
 //! What was typed before the question stood there is no answer to it and is thrown away. Enter
-//! alone is no yes.
+//! alone is no yes, and neither is what was pasted.
 
 use std::{
     io::{self, IsTerminal},
@@ -12,10 +12,12 @@ use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     termios::{QueueSelector, tcflush},
 };
-use tenon_agent::{Answer, Question};
+use tenon_agent::{Answer, Leaves, Question};
 use tenon_model::visible;
+use tenon_sandbox::Access;
 
 use crate::{
+    config::RuleBook,
     screen::Screen,
     texts::{Language, Text},
 };
@@ -30,64 +32,153 @@ pub(crate) fn can_ask(screen: &Screen) -> bool {
     io::stdin().is_terminal() && screen.sink().is_terminal()
 }
 
-/// Asks until there is a yes or a no. Dropping the future takes the question back.
-pub(crate) async fn ask(question: &Question, screen: &Screen) -> Answer {
+/// Asks until there is a yes or a no; what is answered with "always" is written into `book`.
+/// Dropping the future takes the question back.
+pub(crate) async fn ask(question: &Question, screen: &Screen, book: &RuleBook) -> Answer {
     let language = screen.language();
-    let _ = tcflush(io::stdin(), QueueSelector::IFlush);
-    screen.say(&wording(question, language));
+    let _pastes = MarkedPastes::on(screen);
+    screen.say(&wording(question, language, book));
+    // Right before the prompt: nobody has answered what they could not read.
+    flush();
+    screen.say(prompt(question).template(language));
     loop {
-        match read_line().await {
-            Ok(Some(line)) => match parse(&line).filter(|answer| is_offered(answer, question)) {
-                Some(answer) => return answer,
-                None => screen.say(Text::AskAgain.template(language)),
-            },
+        let line = match read_line().await {
+            Ok(Some(line)) => line,
             // Ctrl-D is no yes either.
             Ok(None) => {
                 screen.say("\n");
                 return Answer::Deny(None);
             }
             Err(_) => return Answer::Nobody,
+        };
+        if is_pasted(&line) {
+            flush();
+            screen.say(Text::AskPasted.template(language));
+            screen.say(Text::AskAgain.template(language));
+            continue;
+        }
+        match parse(&line).filter(|answer| is_offered(answer, question)) {
+            Some(Answer::AllowAlways) => match keep(question, book) {
+                Ok(kept) => {
+                    let file = shown(&book.file().display().to_string());
+                    let values: [(&str, &dyn std::fmt::Display); 2] =
+                        [("rule", &kept), ("file", &file)];
+                    screen.say(&format!("{}\n", Text::AskKept.say(language, &values)));
+                    return Answer::AllowAlways;
+                }
+                Err(error) => {
+                    let said = Text::AskNotKept.say(language, &[("error", &shown(&error))]);
+                    screen.say(&format!("{said}\n{}", Text::AskAgain.template(language)));
+                }
+            },
+            Some(answer) => return answer,
+            None => screen.say(Text::AskAgain.template(language)),
         }
     }
 }
 
-fn wording(question: &Question, language: Language) -> String {
-    let mut said = match question.tool.as_str() {
-        "bash" => Text::AskRun.template(language).to_owned(),
-        "host" => Text::AskReach.template(language).to_owned(),
-        tool => Text::AskUse.say(language, &[("tool", &visible(tool))]),
-    };
-    said.push('\n');
-    for line in visible(&question.subject).lines() {
-        said.push_str(&format!("    {line}\n"));
+fn keep(question: &Question, book: &RuleBook) -> Result<String, String> {
+    let rule = question.decision.always.as_ref().ok_or("there is no such rule")?;
+    book.keep(rule).map(|()| shown(&rule.to_string()))
+}
+
+fn flush() {
+    let _ = tcflush(io::stdin(), QueueSelector::IFlush);
+}
+
+/// While it lives, the terminal marks what is pasted.
+struct MarkedPastes<'a>(Option<&'a Screen>);
+
+impl<'a> MarkedPastes<'a> {
+    fn on(screen: &'a Screen) -> Self {
+        let screen = Some(screen).filter(|screen| screen.redraws());
+        if let Some(screen) = screen {
+            screen.say("\x1b[?2004h");
+        }
+        Self(screen)
     }
+}
+
+impl Drop for MarkedPastes<'_> {
+    fn drop(&mut self) {
+        if let Some(screen) = self.0 {
+            screen.say("\x1b[?2004l");
+        }
+    }
+}
+
+/// Whether a line came by a paste: marked by the terminal, or with more lines right behind it.
+fn is_pasted(line: &str) -> bool {
+    line.contains("\x1b[200~")
+        || line.contains("\x1b[201~")
+        || is_readable(&io::stdin()).unwrap_or(false)
+}
+
+fn wording(question: &Question, language: Language, book: &RuleBook) -> String {
     let decision = &question.decision;
-    let reason = decision.reason.trim_end_matches('.');
-    let (reason, rule) = (visible(reason), visible(&decision.rule));
-    said.push_str(&Text::AskWhy.say(language, &[("reason", &reason), ("rule", &rule)]));
-    said.push('\n');
+    let mut lines = vec![what(question, language)];
+    lines.extend(visible(&question.subject).lines().map(|line| format!("    {line}")));
+    let reason = shown(decision.reason.trim_end_matches('.'));
+    let rule = shown(&decision.rule);
+    lines.push(Text::AskWhy.say(language, &[("reason", &reason), ("rule", &rule)]));
     if decision.unconfined {
-        said.push_str(Text::AskUnconfined.template(language));
-        said.push('\n');
+        lines.push(Text::AskUnconfined.template(language).to_owned());
     }
     if let Some(flag) = &decision.flag {
-        said.push_str(&Text::AskFlag.say(language, &[("flag", &visible(flag))]));
-        said.push('\n');
+        lines.push(Text::AskFlag.say(language, &[("flag", &shown(flag))]));
     }
     if is_offered(&Answer::AllowForSession, question) {
         let rules: Vec<_> = decision.lifted_by.iter().map(ToString::to_string).collect();
-        let rules = visible(&rules.join(", ")).into_owned();
-        said.push_str(&Text::AskSession.say(language, &[("rules", &rules)]));
-        said.push('\n');
+        let rules = if rules.is_empty() { question.subject.clone() } else { rules.join(", ") };
+        lines.push(Text::AskSession.say(language, &[("rules", &shown(&rules))]));
     }
-    let prompt = if question.tool == "host" { Text::AskReachPrompt } else { Text::AskPrompt };
-    said + prompt.template(language)
+    if let Some(rule) = &decision.always {
+        let file = shown(&book.file().display().to_string());
+        let text = shown(&rule.to_string());
+        let values: [(&str, &dyn std::fmt::Display); 3] =
+            [("rule", &text), ("setting", &rule.setting()), ("file", &file)];
+        lines.push(Text::AskAlways.say(language, &values));
+    }
+    lines.push(String::new());
+    lines.join("\n")
 }
 
-/// A yes for the session needs rules that say what it is for; a way out of the walls is given once.
+/// Says what the model wants to do.
+fn what(question: &Question, language: Language) -> String {
+    let text = match question.decision.leaves {
+        Some(Leaves::Host) => Text::AskReach,
+        Some(Leaves::Path { is_folder: true, .. }) => Text::AskOutsideSearch,
+        Some(Leaves::Path { access: Access::Read, .. }) => Text::AskOutsideRead,
+        Some(Leaves::Path { access: Access::Write, .. }) => Text::AskOutsideWrite,
+        Some(Leaves::ProtectedFile) => Text::AskProtected,
+        _ if question.tool == "bash" => Text::AskRun,
+        _ => return Text::AskUse.say(language, &[("tool", &shown(&question.tool))]),
+    };
+    text.template(language).to_owned()
+}
+
+fn prompt(question: &Question) -> Text {
+    match question.decision.leaves {
+        Some(Leaves::Host) => Text::AskReachPrompt,
+        _ => Text::AskPrompt,
+    }
+}
+
+/// Returns a text of the model's as it can stand within a line of ours.
+fn shown(text: &str) -> String {
+    visible(text).replace('\n', "␊")
+}
+
+/// A yes for longer needs rules that say what it is for.
 fn is_offered(answer: &Answer, question: &Question) -> bool {
-    let lasting = !question.decision.lifted_by.is_empty() && !question.decision.unconfined;
-    *answer != Answer::AllowForSession || lasting
+    let decision = &question.decision;
+    match answer {
+        Answer::AllowForSession => {
+            !decision.lifted_by.is_empty() || decision.leaves == Some(Leaves::Host)
+        }
+        Answer::AllowAlways => decision.always.is_some(),
+        _ => true,
+    }
 }
 
 /// Returns what `line` answers, if it does.
@@ -98,6 +189,7 @@ fn parse(line: &str) -> Option<Answer> {
     match word.to_lowercase().as_str() {
         "y" | "yes" | "是" if words.is_empty() => Some(Answer::Allow),
         "s" | "session" | "会话" if words.is_empty() => Some(Answer::AllowForSession),
+        "a" | "always" | "始终" if words.is_empty() => Some(Answer::AllowAlways),
         "n" | "no" | "否" if words.is_empty() => Some(Answer::Deny(None)),
         "n" | "no" | "否" => Some(Answer::Deny(Some(words.to_owned()))),
         _ => None,
@@ -143,6 +235,11 @@ mod tests {
             ("", None),
             ("s", Some(Answer::AllowForSession)),
             ("s please", None),
+            ("a", Some(Answer::AllowAlways)),
+            ("始终", Some(Answer::AllowAlways)),
+            ("a lot", None),
+            ("\x1b[200~y", None),
+            ("y\x1b[201~", None),
             ("y but only once", None),
             ("yy", None),
             ("q", None),

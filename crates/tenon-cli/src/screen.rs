@@ -135,6 +135,11 @@ impl Screen {
         self.sink
     }
 
+    /// Returns whether it understands more than plain text.
+    pub(crate) fn redraws(&self) -> bool {
+        self.look.style(self.sink).redraws
+    }
+
     pub(crate) fn language(&self) -> Language {
         self.look.language
     }

@@ -201,6 +201,9 @@ async fn only_model(config: &Config, endpoint: &Endpoint) -> Result<String, CliE
 pub(crate) fn workspace(config: &Config, args: &SessionArgs) -> Result<Workspace, CliError> {
     let open = |result: Result<Workspace, FileError>| result.map_err(|error| no_folder(&error));
     let mut workspace = open(Workspace::open(&config.root))?;
+    for folder in &config.settings.add_dir {
+        workspace = open(workspace.with_root(&config.named_folder(folder)?))?;
+    }
     for folder in &args.add_dir {
         workspace = open(workspace.with_root(&config.absolute(folder)))?;
     }
@@ -228,6 +231,12 @@ pub(crate) fn rules(config: &Config, args: &SessionArgs) -> Result<Rules, CliErr
                 .map_err(|error| CliError::config(format!("`{text}` is no rule: {error}")))?;
             rules.add(rule);
         }
+    }
+    for folder in config.readable()? {
+        let text = format!("read({}/**)", folder.display());
+        let rule = Rule::parse(&text, Verdict::Allow, Origin::Config)
+            .map_err(|error| CliError::config(format!("read_dir: {error}")))?;
+        rules.add(rule);
     }
     Ok(rules)
 }

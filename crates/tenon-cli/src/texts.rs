@@ -103,9 +103,17 @@ texts! {
     AskWhy: "Why it is asked: {reason} (rule: {rule}).", "询问原因：{reason}（规则：{rule}）。";
     AskUnconfined: "It would run outside the walls, with your rights or more.", "它将在沙箱之外运行，拥有您的权限或更高的权限。";
     AskFlag: "{flag} allows it without a question.", "{flag} 可免去询问。";
+    AskOutsideRead: "The model wants to read this file outside the workspace:", "模型想要读取工作区之外的文件：";
+    AskOutsideSearch: "The model wants to search this folder outside the workspace, with all in it:", "模型想要搜索工作区之外的文件夹及其全部内容：";
+    AskOutsideWrite: "The model wants to write this file outside the workspace:", "模型想要写入工作区之外的文件：";
+    AskProtected: "The model wants to write this file, from which other programs take commands:", "模型想要写入此文件，其他程序会从中读取命令：";
     AskReach: "A command wanted to reach this host:", "一个命令想要访问此主机：";
-    AskReachPrompt: "Let commands of this session reach it? [y = yes, n = no, n WORDS = no, and tell the model] ", "允许本会话的命令访问它吗？[y = 是，n = 否，n 文字 = 否，并告诉模型] ";
+    AskReachPrompt: "Let the next command reach it? [y = yes, n = no, n WORDS = no, and tell the model] ", "允许下一个命令访问它吗？[y = 是，n = 否，n 文字 = 否，并告诉模型] ";
     AskSession: "s allows this until the session ends: {rules}.", "s 在会话结束前一直允许：{rules}。";
+    AskAlways: "a allows this always: it adds {rule} to {setting} in {file}.", "a 始终允许：将 {rule} 加入 {file} 的 {setting}。";
+    AskKept: "{rule} stands in {file} now.", "{rule} 已写入 {file}。";
+    AskNotKept: "Nothing was written and nothing is allowed yet: {error}.", "未写入任何内容，也尚未允许：{error}。";
+    AskPasted: "What is pasted is no answer. ", "粘贴的内容不算回答。 ";
     AskPrompt: "Allow it this once? [y = yes, n = no, n WORDS = no, and tell the model] ", "仅这一次，允许吗？[y = 是，n = 否，n 文字 = 否，并告诉模型] ";
     AskAgain: "Please answer y or n. ", "请回答 y 或 n。 ";
     // The interactive prompt.

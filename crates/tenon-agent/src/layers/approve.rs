@@ -2,7 +2,7 @@
 
 use crate::{
     input::{Answer, FrontEnd, Question},
-    policy::{ApprovedCall, Decision, Judged, ProposedCall, Rule, Verdict, judge},
+    policy::{ApprovedCall, Decision, Judged, Kept, ProposedCall, Rule, Verdict, judge},
 };
 
 /// What became of a call before it ran.
@@ -15,12 +15,14 @@ pub(super) struct Approval {
     pub asked: bool,
     /// What is allowed from now on.
     pub lasting: Vec<Rule>,
+    /// What was written down for later sessions.
+    pub kept: Option<Kept>,
 }
 
 impl Approval {
     fn new(outcome: Result<ApprovedCall, String>, asked: bool) -> Self {
         let verdict = if outcome.is_ok() { Verdict::Allow } else { Verdict::Deny };
-        Self { outcome, verdict, asked, lasting: Vec::new() }
+        Self { outcome, verdict, asked, lasting: Vec::new(), kept: None }
     }
 }
 
@@ -46,7 +48,7 @@ pub(super) async fn approve(
     };
     let _one_at_a_time = asking.lock().await;
     let refusal = refusal(&decision);
-    let lasting = decision.lifted_by.clone();
+    let (lasting, kept) = (decision.lifted_by.clone(), decision.always.clone());
     let question =
         Question { call_id, tool: tool.to_owned(), subject: subject.to_owned(), decision };
     match front.ask(question).await {
@@ -54,6 +56,10 @@ pub(super) async fn approve(
         Answer::AllowForSession => {
             Approval { lasting, ..Approval::new(Ok(waiting.allowed()), true) }
         }
+        Answer::AllowAlways if kept.is_some() => {
+            Approval { lasting, kept, ..Approval::new(Ok(waiting.allowed()), true) }
+        }
+        Answer::AllowAlways => Approval::new(Ok(waiting.allowed()), true),
         Answer::Deny(words) => {
             let words = words.map(|words| format!(" and said: {words}")).unwrap_or_default();
             Approval::new(Err(format!("the user refused this call{words}")), true)

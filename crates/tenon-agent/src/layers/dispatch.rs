@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     approve::approve,
+    grant::Grant,
     layer::{Layer, Rest},
     reach::Reach,
 };
@@ -160,12 +161,18 @@ impl Dispatch {
         recorder: &Recorder,
         cancel: &CancellationToken,
     ) -> Result<ToolOutput, LogError> {
-        let decision = self.decide(tool.name(), &prepared.action);
-        let rule = decision.rule.clone();
+        let action = prepared.action;
+        let runs = matches!(action, Action::Run { .. });
+        let grant = match Grant::of(&action, &self.workspace) {
+            Ok(grant) => grant,
+            Err(error) => return Ok(ToolOutput::error(error)),
+        };
+        let decision = self.decide(tool.name(), &action);
+        let (rule, flag) = (decision.rule.clone(), decision.flag.clone());
         let proposed = ProposedCall { id: call.id.clone(), arguments: prepared.arguments };
+        let subject = grant.subject().unwrap_or(prepared.subject);
         let front = recorder.front();
-        let approval =
-            approve(tool.name(), &prepared.subject, proposed, decision, front, &self.asking);
+        let approval = approve(tool.name(), &subject, proposed, decision, front, &self.asking);
         let approval = tokio::select! {
             approval = approval => approval,
             () = cancel.cancelled() => return Ok(ToolOutput::error("cancelled before it ran")),
@@ -176,23 +183,34 @@ impl Dispatch {
                 verdict: approval.verdict,
                 rule,
                 asked: approval.asked,
+                flag: flag.filter(|_| !approval.asked && approval.verdict == Verdict::Deny),
             })?;
         }
         for rule in approval.lasting {
-            recorder
-                .record(TurnEvent::Notice { text: format!("allowed for this session: {rule}") })?;
+            let text = match &approval.kept {
+                Some(kept) => format!("allowed always: {kept}"),
+                None => format!("allowed for this session: {rule}"),
+            };
+            recorder.record(TurnEvent::Notice { text })?;
             self.rules.lock().unwrap_or_else(PoisonError::into_inner).add(rule);
         }
         let approved = match approval.outcome {
             Ok(approved) => approved,
-            Err(reason) => return Ok(ToolOutput::error(reason)),
+            Err(reason) => return Ok(ToolOutput::error(grant.refused(reason))),
         };
         let mut context = self.context(&call.id, recorder, cancel);
+        context.workspace = match grant.narrow(context.workspace) {
+            Ok(workspace) => workspace,
+            Err(error) => return Ok(ToolOutput::error(error)),
+        };
         if approved.is_unconfined() {
             context.sandbox = context.sandbox.outside();
         }
         let layers = Rest { layers: &self.layers, tool };
         let mut output = layers.run(&approved, &context).await;
+        if runs {
+            self.reach.end_once();
+        }
         let offer = self.reach.offer(&mut output, &call.id, &self.sandbox, recorder, &self.asking);
         tokio::select! {
             offered = offer => offered?,

@@ -3,6 +3,7 @@
 
 mod approve;
 mod dispatch;
+mod grant;
 mod layer;
 mod limit;
 mod mask;

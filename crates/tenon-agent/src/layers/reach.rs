@@ -6,8 +6,10 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use tenon_sandbox::NetworkGrant;
+
 use crate::{
-    event::TurnEvent,
+    event::{CallEvent, TurnEvent},
     input::{Answer, HOST, Question},
     policy::Decision,
     session::{LogError, Recorder},
@@ -18,12 +20,19 @@ use crate::{
 const HOSTS_ASKED_MAX: usize = 3;
 
 /// Asks about hosts, and remembers what was refused so that it is not asked again.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Reach {
     refused: Mutex<HashSet<String>>,
+    /// Hosts that the next command reaches.
+    once: Mutex<Vec<NetworkGrant>>,
 }
 
 impl Reach {
+    /// A command has ended: what was allowed for it alone is closed.
+    pub(crate) fn end_once(&self) {
+        self.once.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     /// Asks about the hosts that were out of reach for a call and adds what was said to `output`.
     /// `asking` lets one question stand at a time.
     ///
@@ -49,10 +58,19 @@ impl Reach {
                 subject: name.clone(),
                 decision: Decision::on_host(&host),
             };
+            let flag = question.decision.flag.clone();
             let said = match recorder.front().ask(question).await {
-                Answer::Allow | Answer::AllowForSession => {
+                Answer::Allow => {
+                    let grant = sandbox.allow_host_once(host);
+                    self.once.lock().unwrap_or_else(PoisonError::into_inner).extend(grant);
+                    format!("the user allows {name} for the next command; run it again")
+                }
+                answer @ (Answer::AllowForSession | Answer::AllowAlways) => {
                     sandbox.allow_host(host);
-                    let text = format!("allowed for this session: --net {name}");
+                    let text = match answer {
+                        Answer::AllowAlways => format!("allowed always: --net {name}"),
+                        _ => format!("allowed for this session: --net {name}"),
+                    };
                     recorder.record(TurnEvent::Notice { text })?;
                     format!("the user allows {name} from now on; run the command again")
                 }
@@ -62,7 +80,11 @@ impl Reach {
                     self.refused.lock().unwrap_or_else(PoisonError::into_inner).insert(name);
                     said
                 }
-                Answer::Nobody => continue,
+                Answer::Nobody => {
+                    let call_id = call_id.to_owned();
+                    recorder.record(CallEvent::HostRefused { call_id, host: name, flag })?;
+                    continue;
+                }
             };
             output.content.push_str(&format!("\n[walls] {said}"));
         }

@@ -1,5 +1,7 @@
 //! What a call would touch, known before it runs.
 
+use tenon_sandbox::Access;
+
 /// What a tool call would do, in the terms that rules speak of.
 ///
 /// ```
@@ -18,12 +20,14 @@ pub enum Action {
     },
     /// It creates or changes a file.
     Write {
-        /// The path as the model wrote it.
+        /// The path as the model wrote it; with links resolved if it is protected.
         path: String,
         /// Writing there may run code later (git hooks, editor tasks); decided by the workspace on
         /// the resolved folder, never on this text.
         protected: bool,
     },
+    /// It reads or writes outside of the workspace.
+    Outside(OutsidePlace),
     /// It runs a bash command line.
     Run {
         /// The command line as the model wrote it.
@@ -34,4 +38,44 @@ pub enum Action {
         /// The main argument, for rules and for people.
         subject: String,
     },
+}
+
+/// Where a call would leave the workspace.
+///
+/// No rule for a tool lets it; one with the name of the place does:
+///
+/// ```
+/// use tenon_agent::{Action, Mode, Origin, OutsidePlace, Places, Rule, Rules, Verdict, decide};
+/// use tenon_sandbox::Access;
+///
+/// let place = OutsidePlace {
+///     written: "../../../etc/hosts".into(),
+///     path: "/etc/hosts".into(),
+///     access: Access::Read,
+///     is_folder: false,
+///     protected: false,
+///     closed: None,
+/// };
+/// let verdict = |rule: &str| {
+///     let rules = Rule::parse(rule, Verdict::Allow, Origin::Config).into_iter().collect::<Rules>();
+///     let action = Action::Outside(place.clone());
+///     decide("read_file", &action, &rules, Mode::Auto, &Places::default()).verdict
+/// };
+/// assert_eq!(verdict("read_file"), Verdict::Ask);
+/// assert_eq!(verdict("read(/etc/hosts)"), Verdict::Allow);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutsidePlace {
+    /// The path as the model wrote it.
+    pub written: String,
+    /// Where it leads: absolute, every link resolved.
+    pub path: String,
+    /// What is done there.
+    pub access: Access,
+    /// It is a folder, and everything in it would be looked at.
+    pub is_folder: bool,
+    /// Other programs take commands from it.
+    pub protected: bool,
+    /// Why nobody may open it, as the end of a sentence.
+    pub closed: Option<String>,
 }

@@ -7,6 +7,8 @@
 mod action;
 mod builtin;
 mod call;
+mod leaves;
+mod outside;
 mod places;
 mod rule;
 mod run;
@@ -14,10 +16,11 @@ pub(crate) mod shell;
 #[cfg(test)]
 mod tests;
 
-use tenon_sandbox::HostRule;
+use tenon_sandbox::{Access, HostRule};
 
-pub use action::Action;
+pub use action::{Action, OutsidePlace};
 pub(crate) use call::{ApprovedCall, Judged, ProposedCall, judge};
+pub use leaves::{Kept, Leaves};
 pub use places::Places;
 pub use rule::{Origin, Rule, RuleError, Rules, Verdict};
 
@@ -67,9 +70,13 @@ pub struct Decision {
     pub rule: String,
     /// What to give on the command line so that the same call is allowed, if anything is.
     pub flag: Option<String>,
-    /// The rules in it: with them the same call is allowed. Empty if one of them would allow a
-    /// whole tool, which nobody should do in passing.
+    /// With these rules the same call is allowed until the session ends. Empty if one of them would
+    /// allow a whole tool, which nobody should do in passing.
     pub lifted_by: Vec<Rule>,
+    /// The one rule with which it is always allowed, if one rule alone speaks for the call.
+    pub always: Option<Kept>,
+    /// What would leave the walls if it is allowed.
+    pub leaves: Option<Leaves>,
     /// The command line runs outside the walls if it runs; said to the person who is asked.
     pub unconfined: bool,
 }
@@ -77,14 +84,28 @@ pub struct Decision {
 impl Decision {
     fn new(verdict: Verdict, rule: impl Into<String>, reason: impl Into<String>) -> Decision {
         let (rule, reason) = (rule.into(), reason.into());
-        Decision { verdict, reason, rule, flag: None, lifted_by: Vec::new(), unconfined: false }
+        Decision {
+            verdict,
+            reason,
+            rule,
+            flag: None,
+            lifted_by: Vec::new(),
+            always: None,
+            leaves: None,
+            unconfined: false,
+        }
     }
 
     /// The decision on a host that no rule of the walls allows.
     pub(crate) fn on_host(host: &HostRule) -> Decision {
         let reason = "a command tried to reach it, and no rule allows it";
-        let flag = Some(format!("--net {}", quoted(&host.to_string())));
-        Decision { flag, ..Decision::new(Verdict::Ask, "walls: network", reason) }
+        let name = host.to_string();
+        Decision {
+            flag: Some(format!("--net {}", quoted(&name))),
+            always: Some(Kept::Net(name)),
+            leaves: Some(Leaves::Host),
+            ..Decision::new(Verdict::Ask, "walls: network", reason)
+        }
     }
 
     fn with_flag(self, rules: &[Rule]) -> Decision {
@@ -93,7 +114,19 @@ impl Decision {
         let flag = (!flags.is_empty()).then(|| flags.join(" "));
         let narrow = rules.iter().all(|rule| !rule.is_sweeping());
         let lifted_by = if narrow { rules.to_vec() } else { Vec::new() };
-        Decision { flag, lifted_by, ..self }
+        let always = match lifted_by.as_slice() {
+            [rule] => Kept::rule(rule),
+            _ => None,
+        };
+        Decision { flag, lifted_by, always, ..self }
+    }
+
+    /// The same with a rule that speaks of this very path wherever it is used: relative ones speak
+    /// of every workspace.
+    fn with_path(self, access: Access, path: &str) -> Decision {
+        let rule = Rule::exact_path(access, path, false);
+        let always = rule.as_ref().and_then(Kept::rule);
+        Decision { lifted_by: rule.into_iter().collect(), always, ..self }
     }
 }
 
@@ -118,8 +151,16 @@ pub fn decide(tool: &str, action: &Action, rules: &Rules, mode: Mode, places: &P
     if let Action::Run { command } = action {
         return run::decide(tool, command, rules, mode, places);
     }
+    if let Action::Outside(place) = action {
+        return outside::decide(tool, place, rules, mode, places);
+    }
+    let access = match action {
+        Action::Read { .. } => Some(Access::Read),
+        Action::Write { .. } => Some(Access::Write),
+        Action::Outside(_) | Action::Run { .. } | Action::Other { .. } => None,
+    };
     let touches = |rule: &&Rule| {
-        rule.is_for(tool)
+        (rule.is_for(tool) || access.is_some_and(|access| rule.is_for_access(access)))
             && match action {
                 Action::Read { paths } if paths.is_empty() => rule.is_sweeping(),
                 Action::Read { paths } if rule.verdict() == Verdict::Allow => {
@@ -128,7 +169,7 @@ pub fn decide(tool: &str, action: &Action, rules: &Rules, mode: Mode, places: &P
                 Action::Read { paths } => paths.iter().any(|path| rule.matches_path(path, places)),
                 Action::Write { path, .. } => rule.matches_path(path, places),
                 Action::Other { subject } => rule.matches_subject(subject),
-                Action::Run { .. } => false,
+                Action::Outside(_) | Action::Run { .. } => false,
             }
     };
     let reads = matches!(action, Action::Read { .. });
@@ -149,16 +190,22 @@ pub fn decide(tool: &str, action: &Action, rules: &Rules, mode: Mode, places: &P
     let flag = || match action {
         Action::Write { path, .. } => Rule::for_glob(tool, path),
         Action::Other { subject } => Rule::for_glob(tool, subject),
-        Action::Read { .. } | Action::Run { .. } => Rule::for_tool(tool),
+        Action::Read { .. } | Action::Outside(_) | Action::Run { .. } => Rule::for_tool(tool),
     };
     if let Action::Write { path, protected: true } = action {
         let reason = format!("writing `{path}` can make other programs run code later");
-        return Decision::new(Verdict::Ask, "built-in: protected file", reason)
-            .with_flag(&[flag()]);
+        let decision = Decision::new(Verdict::Ask, "built-in: protected file", reason)
+            .with_flag(&[flag()])
+            .with_path(Access::Write, &places.absolute(path));
+        return Decision { leaves: Some(Leaves::ProtectedFile), ..decision };
     }
     if mode == Mode::Ask && !reads {
-        return Decision::new(Verdict::Ask, mode.rule(), "every change is asked about in ask mode")
-            .with_flag(&[flag()]);
+        let reason = "every change is asked about in ask mode";
+        let decision = Decision::new(Verdict::Ask, mode.rule(), reason).with_flag(&[flag()]);
+        return match action {
+            Action::Write { path, .. } => decision.with_path(Access::Write, &places.absolute(path)),
+            _ => decision,
+        };
     }
     Decision::new(Verdict::Allow, mode.rule(), "nothing in it needs a question")
 }

@@ -3,6 +3,8 @@
 //! Paths are compared as text, by components, after `.`, `..` and doubled slashes are gone.
 //! Links are not followed: this finds the plain mistake, the kernel stops the clever one.
 
+use tenon_model::visible;
+
 use super::shell::{Piece, Word};
 
 /// Folders whose entries anybody may remove; the folders themselves stay.
@@ -236,6 +238,11 @@ fn beneath(text: &str, rest: &[&Piece]) -> Target {
         && pattern.chars().all(|c| matches!(c, '*' | '.' | '?' | '[' | ']' | '!' | '^'))
         && after.split('/').skip(1).all(|part| part.chars().all(|c| c == '*'));
     Target::Beneath { folder: clean(&format!("{folder}/")), all }
+}
+
+/// Says whether people see the text as it is.
+pub(crate) fn is_plain(text: &str) -> bool {
+    !text.contains(['\n', '\t', '\r']) && visible(text) == text
 }
 
 /// Takes `.`, `..` and doubled slashes out of an absolute path.

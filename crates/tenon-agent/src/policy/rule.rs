@@ -3,6 +3,8 @@
 //! A rule for commands is matched by the words of one simple command, never by text within them.
 //! A rule for paths is a glob. Whether several rules agree is decided elsewhere.
 
+mod exact;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -159,6 +161,8 @@ impl FromIterator<Rule> for Rules {
 
 impl Rule {
     /// Reads a rule: `TOOL`, `TOOL(*)`, `bash(WORDS)`, `bash(WORDS:*)` or `TOOL(GLOB)`.
+    /// `read(GLOB)` and `write(GLOB)` speak of every tool that reads or writes files; with a path
+    /// from `/` or `~/` they also let such tools leave the workspace.
     ///
     /// Words are quoted as in a shell; an unquoted `*` stands for any text within a word. `:*` at
     /// the end lets further words follow. `TOOL` is the name of a tool, or `*` for all.

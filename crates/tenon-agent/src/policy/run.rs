@@ -4,7 +4,7 @@ use super::builtin::{self, Finding};
 use super::places::Places;
 use super::rule::{Rule, Rules, Verdict};
 use super::shell::{self, Launches, Parsed, RedirectKind, SimpleCommand, launch};
-use super::{Decision, Mode, by_rule};
+use super::{Decision, Kept, Leaves, Mode, by_rule};
 
 pub(super) fn decide(
     tool: &str,
@@ -56,8 +56,101 @@ fn asked(parsed: &Parsed, findings: &[Finding], allows: &[&Rule]) -> Option<Deci
             flags.push(rule);
         }
     }
-    let unconfined = findings.iter().any(|finding| finding.unconfined);
-    Some(Decision { unconfined, ..built_in(open.first()?).with_flag(&flags) })
+    match findings.iter().find(|finding| finding.unconfined) {
+        Some(unconfined) => {
+            asked_unconfined(parsed, unconfined, open.first().copied(), flags, allows)
+        }
+        None => Some(built_in(open.first()?).with_flag(&flags)),
+    }
+}
+
+/// Asks about a line of which all would run outside the walls, because a part of it must: rules
+/// have to name every command in it, and nothing in it may change what the words mean.
+fn asked_unconfined(
+    parsed: &Parsed,
+    unconfined: &Finding,
+    first: Option<&Finding>,
+    mut flags: Vec<Rule>,
+    allows: &[&Rule],
+) -> Option<Decision> {
+    let is_named = |command: &SimpleCommand| {
+        allows.iter().any(|rule| rule.allows_command(command) && !rule.is_sweeping())
+    };
+    let loose: Vec<_> = parsed
+        .commands
+        .iter()
+        .filter(|command| !is_named(command) && !launched_by(parsed, command).any(is_named))
+        .collect();
+    let is_plain = parsed.doubt.is_none() && parsed.commands.iter().all(says_all_by_words);
+    if first.is_none() && loose.is_empty() && is_plain {
+        return None;
+    }
+    for command in &loose {
+        let is_flagged =
+            |command: &SimpleCommand| flags.iter().any(|rule| rule.allows_command(command));
+        if is_flagged(command) || launched_by(parsed, command).any(is_flagged) {
+            continue;
+        }
+        flags.push(naming(command, command.words.len().min(2)));
+    }
+    let decision = match first {
+        Some(finding) => built_in(finding),
+        None => Decision {
+            reason: "all of the line would run outside the walls, not only what a rule names"
+                .into(),
+            ..built_in(unconfined)
+        },
+    };
+    let solves = is_plain && flags.iter().all(|rule| !rule.is_sweeping());
+    let decision = match solves {
+        true => decision.with_flag(&flags),
+        false => {
+            let reason = format!("{}; with this line around it no rule allows it", decision.reason);
+            Decision { reason, ..decision }
+        }
+    };
+    let exact = exact(parsed).filter(|_| is_plain);
+    let always = exact.as_ref().and_then(Kept::rule);
+    Some(Decision {
+        lifted_by: exact.into_iter().collect(),
+        always,
+        leaves: Some(Leaves::Command),
+        unconfined: true,
+        ..decision
+    })
+}
+
+/// Returns the commands that start this one, the nearest first.
+fn launched_by<'a>(
+    parsed: &'a Parsed,
+    command: &SimpleCommand,
+) -> impl Iterator<Item = &'a SimpleCommand> {
+    let outer =
+        |command: &SimpleCommand| command.launched_by.and_then(|index| parsed.commands.get(index));
+    // A chain is shorter than the commands are many; this bounds one that were a circle.
+    std::iter::successors(outer(command), move |command| outer(command)).take(parsed.commands.len())
+}
+
+/// Says whether the words of a command are all there is to it: a variable can change which program
+/// runs, and a redirect opens a file.
+fn says_all_by_words(command: &SimpleCommand) -> bool {
+    command.assignments.is_empty()
+        && command.redirects.iter().all(|redirect| match redirect.kind {
+            RedirectKind::Descriptor => true,
+            RedirectKind::Read | RedirectKind::Write => {
+                redirect.target.literal() == Some("/dev/null")
+            }
+            RedirectKind::Text => false,
+        })
+}
+
+/// Returns the rule for exactly this line, if it is one command and what that starts.
+fn exact(parsed: &Parsed) -> Option<Rule> {
+    let outer = parsed.commands.iter().filter(|command| command.launched_by.is_none());
+    let [only] = outer.collect::<Vec<_>>()[..] else { return None };
+    let words: Option<Vec<_>> = only.words.iter().map(|word| word.literal()).collect();
+    let words = words.filter(|words| !words.is_empty() && !only.background)?;
+    Some(Rule::exact_words(words.into_iter()))
 }
 
 /// Asks for each command that no rule covers.
@@ -102,7 +195,10 @@ fn allowed(parsed: &Parsed, findings: &[Finding], allows: &[&Rule], mode: Mode) 
     let sweeping = parsed.doubt.as_ref().and(allows.iter().find(|rule| rule.is_sweeping()));
     let unconfined = findings.iter().any(|finding| finding.unconfined);
     match lifted.or(covering.copied()).or(sweeping.copied()) {
-        Some(rule) => Decision { unconfined, ..by_rule(rule) },
+        Some(rule) => {
+            let leaves = unconfined.then_some(Leaves::Command);
+            Decision { leaves, unconfined, ..by_rule(rule) }
+        }
         None => Decision::new(Verdict::Allow, mode.rule(), "nothing in it needs a question"),
     }
 }
@@ -122,7 +218,8 @@ fn built_in(finding: &Finding) -> Decision {
         reason.push_str("; no rule can allow that");
     }
     let decision = Decision::new(finding.verdict, format!("built-in: {}", finding.rule), reason);
-    Decision { unconfined: finding.unconfined, ..decision }
+    let leaves = finding.unconfined.then_some(Leaves::Command);
+    Decision { leaves, unconfined: finding.unconfined, ..decision }
 }
 
 /// Returns the rule that names a command by its first words, as far as they are known.

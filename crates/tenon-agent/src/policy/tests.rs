@@ -7,6 +7,8 @@ mod properties;
 mod questions;
 mod shell;
 
+use tenon_sandbox::Access;
+
 use super::action::Action;
 use super::places::Places;
 use super::rule::{Origin, Rule, Rules, Verdict};
@@ -222,4 +224,75 @@ fn reads_and_other_tools_are_decided_by_mode_and_rule() {
     check_tool(&[], Mode::Auto, "fetch", &other, ALLOW, "mode: auto");
     check_tool(&[], Mode::ReadOnly, "fetch", &other, DENY, "mode: read-only");
     check_tool(&[(pages, DENY)], Mode::Auto, "fetch", &other, DENY, pages);
+}
+
+#[test]
+fn what_is_asked_about_by_name_is_lifted_by_that_name_alone() {
+    let place = |path: &str, access| super::OutsidePlace {
+        written: "link".into(),
+        path: path.into(),
+        access,
+        is_folder: false,
+        protected: false,
+        closed: None,
+    };
+    let outside = |path: &str, access| Action::Outside(place(path, access));
+    let decision = |lines: &[(&str, Verdict)], mode, action: &Action| {
+        decide("read_file", action, &rules(lines), mode, &places())
+    };
+    let read = outside("/etc/hosts", Access::Read);
+    let asked = decision(&[], Mode::Auto, &read);
+    assert_eq!((asked.verdict, asked.rule.as_str()), (ASK, "built-in: path outside"));
+    assert_eq!(asked.flag.as_deref(), Some("--allow 'read(/etc/hosts)'"));
+    assert_eq!(asked.always.as_ref().map(ToString::to_string).as_deref(), Some("read(/etc/hosts)"));
+    assert!(asked.reason.contains("`link`"), "{}", asked.reason);
+    for (rule, verdict, mode, want) in [
+        ("read_file", ALLOW, Mode::Auto, ASK),
+        ("*", ALLOW, Mode::Auto, ASK),
+        ("read_file(/etc/hosts)", ALLOW, Mode::Auto, ASK),
+        ("read(/etc/hosts)", ALLOW, Mode::Auto, ALLOW),
+        ("read(/etc/hosts)", ALLOW, Mode::ReadOnly, ALLOW),
+        ("read(/etc/**)", ALLOW, Mode::Ask, ALLOW),
+        ("read_file(/etc/**)", DENY, Mode::Auto, DENY),
+        ("read(link)", DENY, Mode::Auto, DENY),
+        ("*", DENY, Mode::Auto, DENY),
+    ] {
+        assert_eq!(decision(&[(rule, verdict)], mode, &read).verdict, want, "{rule}");
+    }
+    let write = outside("/home/user/notes/a", Access::Write);
+    assert_eq!(decision(&[("read(~/notes/**)", ALLOW)], Mode::Auto, &write).verdict, ASK);
+    assert_eq!(decision(&[("write(~/notes/**)", ALLOW)], Mode::Auto, &write).verdict, ALLOW);
+    assert_eq!(decision(&[("write(~/notes/**)", ALLOW)], Mode::ReadOnly, &write).verdict, DENY);
+    let protected = Action::Outside(super::OutsidePlace {
+        protected: true,
+        ..place("/home/user/notes/.envrc", Access::Write)
+    });
+    assert_eq!(decision(&[("write(~/notes/**)", ALLOW)], Mode::Auto, &protected).verdict, ASK);
+    assert_eq!(
+        decision(&[("write(~/notes/.envrc)", ALLOW)], Mode::Auto, &protected).verdict,
+        ALLOW
+    );
+    let closed = Action::Outside(super::OutsidePlace {
+        closed: Some("it is the kernel's".into()),
+        ..place("/proc/self/environ", Access::Read)
+    });
+    for action in [closed, outside("/a\u{202e}b", Access::Read), outside("/a\nb", Access::Read)] {
+        let decision = decision(&[("read(/**)", ALLOW)], Mode::Auto, &action);
+        assert_eq!((decision.verdict, decision.always), (DENY, None), "{action:?}");
+    }
+}
+
+#[test]
+fn a_protected_file_is_kept_under_its_own_name() {
+    let asked =
+        decide("edit_file", &write_protected(".envrc"), &Rules::default(), Mode::Auto, &places());
+    let kept = asked.always.as_ref().map(ToString::to_string);
+    assert_eq!(kept.as_deref(), Some("write(/home/user/project/.envrc)"));
+    assert_eq!(asked.leaves, Some(super::Leaves::ProtectedFile));
+    let rules: Rules = asked.lifted_by.into_iter().collect();
+    let verdict =
+        |tool, path| decide(tool, &write_protected(path), &rules, Mode::Auto, &places()).verdict;
+    assert_eq!(verdict("write_file", ".envrc"), ALLOW);
+    assert_eq!(verdict("write_file", "sub/.envrc"), ASK);
+    assert_eq!(verdict("write_file", "/srv/shared/.envrc"), ASK);
 }

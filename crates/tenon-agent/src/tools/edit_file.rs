@@ -21,8 +21,8 @@ use self::find::{FileText, Obstacle, Places, Which};
 use super::{
     diff,
     text_file::{
-        WHOLE_BYTES_MAX, approved, blocking, changed, failed, in_place_note, note_written,
-        readable, state, write_action,
+        WHOLE_BYTES_MAX, blocking, changed, failed, in_place_note, note_written, readable, state,
+        write_action,
     },
     tool::{Effect, Tool, ToolContext, ToolOutput},
 };
@@ -114,8 +114,7 @@ impl Tool for EditFile {
 
 fn create(args: &EditFileArgs, workspace: &Workspace) -> Result<ToolOutput, String> {
     let EditFileArgs { path, new_text, .. } = args;
-    let options = approved(Expected::Absent);
-    let written = workspace.write(path, new_text.as_bytes(), options).map_err(failed)?;
+    let written = workspace.write(path, new_text.as_bytes(), Expected::Absent).map_err(failed)?;
     note_written(workspace, path, &written);
     let text = format!("Created {path} ({} bytes)", written.bytes);
     Ok(ToolOutput::text(text).with_view(View::text(new_text)))
@@ -144,7 +143,7 @@ impl Edit<'_> {
             return Err(format!("{path} has this text already: nothing to change"));
         }
         let expected = Expected::Hash(ContentHash::of(&bytes));
-        let written = self.workspace.write(path, &result, approved(expected)).map_err(failed)?;
+        let written = self.workspace.write(path, &result, expected).map_err(failed)?;
         note_written(self.workspace, path, &written);
         let mut text = format!("Edited {path}");
         if places.ranges.len() > 1 {

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     path_pattern,
-    text_file::{blocking, failed},
+    text_file::{blocking, failed, read_action},
     tool::{Effect, Tool, ToolContext, ToolOutput},
 };
 use crate::policy::Action;
@@ -65,8 +65,8 @@ impl Tool for Glob {
         }
     }
 
-    fn action(&self, args: &GlobArgs, _workspace: &Workspace) -> Action {
-        Action::Read { paths: vec![args.path.clone().unwrap_or_else(|| ".".into())] }
+    fn action(&self, args: &GlobArgs, workspace: &Workspace) -> Action {
+        read_action(args.path.as_deref().unwrap_or("."), workspace)
     }
 
     async fn run(&self, args: GlobArgs, context: &ToolContext) -> Result<ToolOutput, String> {

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use self::search::{FileHits, Search};
 use super::{
     path_pattern,
-    text_file::{blocking, failed},
+    text_file::{blocking, failed, read_action},
     tool::{Effect, Tool, ToolContext, ToolOutput},
 };
 use crate::policy::Action;
@@ -85,8 +85,8 @@ impl Tool for Grep {
         }
     }
 
-    fn action(&self, args: &GrepArgs, _workspace: &Workspace) -> Action {
-        Action::Read { paths: vec![args.path.clone().unwrap_or_else(|| ".".into())] }
+    fn action(&self, args: &GrepArgs, workspace: &Workspace) -> Action {
+        read_action(args.path.as_deref().unwrap_or("."), workspace)
     }
 
     async fn run(&self, args: GrepArgs, context: &ToolContext) -> Result<ToolOutput, String> {

@@ -13,7 +13,7 @@ use tenon_sandbox::{ContentHash, OpenFile, Workspace};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    text_file::{Encoding, WHOLE_BYTES_MAX, blocking, failed, state_of_large},
+    text_file::{Encoding, WHOLE_BYTES_MAX, blocking, failed, read_action, state_of_large},
     tool::{Effect, Tool, ToolContext, ToolOutput},
 };
 use crate::policy::Action;
@@ -79,8 +79,8 @@ impl Tool for ReadFile {
         }
     }
 
-    fn action(&self, args: &ReadFileArgs, _workspace: &Workspace) -> Action {
-        Action::Read { paths: vec![args.path.clone()] }
+    fn action(&self, args: &ReadFileArgs, workspace: &Workspace) -> Action {
+        read_action(&args.path, workspace)
     }
 
     async fn run(&self, args: ReadFileArgs, context: &ToolContext) -> Result<ToolOutput, String> {

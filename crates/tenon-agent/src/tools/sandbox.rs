@@ -6,8 +6,8 @@
 use std::{ffi::OsString, sync::Arc};
 
 use tenon_sandbox::{
-    Command, CommandError, CommandLimits, HostRule, Output, Profile, Sandbox as Walls, Stream,
-    Workspace,
+    Command, CommandError, CommandLimits, HostRule, NetworkGrant, Output, Profile,
+    Sandbox as Walls, Stream, Workspace,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -164,6 +164,12 @@ impl Sandbox {
         if let Some(proxy) = self.walls.as_ref().and_then(Walls::proxy) {
             proxy.allow(vec![host]);
         }
+    }
+
+    /// Lets commands reach `host` until what is returned is dropped.
+    pub(crate) fn allow_host_once(&self, host: HostRule) -> Option<NetworkGrant> {
+        let proxy = self.walls.as_ref().and_then(Walls::proxy)?;
+        Some(proxy.grant(vec![host]))
     }
 
     /// Returns the same without walls, for a call that a person let out of them.

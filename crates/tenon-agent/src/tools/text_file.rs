@@ -1,12 +1,10 @@
 //! What the tools that read and write files share: which bytes are text, what the model has seen
 //! of a file, and on which thread the work is done.
 
-use tenon_sandbox::{
-    ContentHash, Expected, FileError, OpenFile, ProtectedNames, Workspace, WriteOptions, Written,
-};
+use tenon_sandbox::{Access, ContentHash, EntryKind, FileError, OpenFile, Workspace, Written};
 
 use super::ToolOutput;
-use crate::policy::Action;
+use crate::policy::{Action, OutsidePlace};
 
 /// Files up to this length (2 MiB: nearly all source) are read whole and known by the hash of
 /// their bytes; larger ones are streamed and known by length and time of change, which costs
@@ -117,17 +115,37 @@ pub(super) fn changed(path: &str) -> String {
     format!("{path} changed on disk since it was last read; read it again")
 }
 
-/// Returns what a write to `path` touches. Where it leads to is the workspace's to say; a path
-/// that leads nowhere fails when it is written.
-pub(super) fn write_action(path: &str, workspace: &Workspace) -> Action {
-    let protected = workspace.locate(path).is_ok_and(|location| location.protected);
-    Action::Write { path: path.to_owned(), protected }
+/// Returns what reading `path` touches. Where it leads to is the workspace's to say; a path that
+/// leads nowhere fails when it is opened.
+pub(super) fn read_action(path: &str, workspace: &Workspace) -> Action {
+    outside(path, Access::Read, workspace)
+        .unwrap_or_else(|| Action::Read { paths: vec![path.to_owned()] })
 }
 
-/// Returns how an approved call writes: that the path is protected stood in its action, so it was
-/// asked about.
-pub(super) fn approved(expected: Expected) -> WriteOptions {
-    WriteOptions { expected, protected: ProtectedNames::Allow }
+/// The same for a write. A protected place is named as it is, whatever link leads there.
+pub(super) fn write_action(path: &str, workspace: &Workspace) -> Action {
+    let action = |path: String, protected| Action::Write { path, protected };
+    match workspace.locate(path) {
+        Ok(place) if place.protected => {
+            let shown = if place.root == 0 { &place.beneath } else { &place.absolute };
+            action(shown.to_string_lossy().into_owned(), true)
+        }
+        Ok(_) => action(path.to_owned(), false),
+        Err(_) => outside(path, Access::Write, workspace)
+            .unwrap_or_else(|| action(path.to_owned(), false)),
+    }
+}
+
+fn outside(path: &str, access: Access, workspace: &Workspace) -> Option<Action> {
+    let place = workspace.outside(path).ok().flatten()?;
+    Some(Action::Outside(OutsidePlace {
+        written: path.to_owned(),
+        path: place.absolute().to_string_lossy().into_owned(),
+        access,
+        is_folder: place.kind() == Some(EntryKind::Directory),
+        protected: access == Access::Write && place.is_protected(),
+        closed: place.closed().map(str::to_owned),
+    }))
 }
 
 /// Does `work`, which is on about `bytes` bytes: here if that is quick, else on a thread that may

@@ -10,8 +10,8 @@ use tenon_sandbox::{ContentHash, Expected, FileError, Workspace};
 use super::{
     diff,
     text_file::{
-        WHOLE_BYTES_MAX, approved, blocking, changed, failed, in_place_note, note_written,
-        readable, state, write_action,
+        WHOLE_BYTES_MAX, blocking, changed, failed, in_place_note, note_written, readable, state,
+        write_action,
     },
     tool::{Effect, Tool, ToolContext, ToolOutput},
 };
@@ -67,8 +67,7 @@ impl Tool for WriteFile {
 fn write(args: &WriteFileArgs, workspace: &Workspace) -> Result<ToolOutput, String> {
     let WriteFileArgs { path, content } = args;
     let before = before(path, content, workspace)?;
-    let written =
-        workspace.write(path, content.as_bytes(), approved(before.expected)).map_err(failed)?;
+    let written = workspace.write(path, content.as_bytes(), before.expected).map_err(failed)?;
     note_written(workspace, path, &written);
     let view = match before.text {
         Some(text) => View::diff(path, &diff::hunks(&text, content)),
@@ -179,10 +178,12 @@ mod tests {
         let bench = Bench::new();
         std::os::unix::fs::symlink(".git/hooks", bench.root().join("innocent")).unwrap();
         bench.put(".git/hooks/pre-commit.sample", "");
-        for (path, protected) in [("a", false), ("innocent/pre-commit", true), ("../a", false)] {
+        for (path, leads_to, protected) in
+            [("a", "a", false), ("innocent/pre-commit", ".git/hooks/pre-commit", true)]
+        {
             let arguments = json!({"path": path, "content": ""});
             let prepared = WriteFile.prepare(&arguments, &bench.context.workspace).unwrap();
-            assert_eq!(prepared.action, Action::Write { path: path.into(), protected });
+            assert_eq!(prepared.action, Action::Write { path: leads_to.into(), protected });
         }
     }
 

@@ -5,6 +5,7 @@
 mod calls;
 mod commands;
 mod examples;
+mod grants;
 mod log;
 mod masking;
 mod own_tool;

@@ -1,7 +1,9 @@
 //! `tenon permissions`.
 
-use tenon_agent::{Action, Decision, Places, Verdict, decide};
-use tenon_model::visible;
+use serde_json::{Map, Value};
+use tenon_agent::{Action, Decision, Leaves, Places, Tools, Verdict, decide};
+use tenon_model::{Abilities, visible};
+use tenon_sandbox::{Access, Workspace};
 
 use crate::{
     args::SessionArgs,
@@ -23,8 +25,12 @@ enum What {
     /// Say whether a command would run, be asked about or be refused, and by which rule; ends with
     /// 0 only if it would run
     Check {
-        /// The command line
+        /// The command line, or with --tool the path
         command: String,
+
+        /// Say it of a call of this tool instead of a command
+        #[arg(long, value_name = "TOOL", default_value = "bash")]
+        tool: String,
 
         #[command(flatten)]
         session: SessionArgs,
@@ -44,19 +50,24 @@ impl Permissions {
         session: SessionArgs,
     ) -> Result<ExitStatus, CliError> {
         let (own, command) = match self.what {
-            What::Check { command, session } => (session, Some(command)),
+            What::Check { command, tool, session } => (session, Some((tool, command))),
             What::List { session } => (session, None),
         };
         let session = own.or(session);
         let config = Config::load(environment, &session)?;
         match command {
-            Some(command) => check(&config, &session, command),
+            Some((tool, subject)) => check(&config, &session, &tool, subject),
             None => list(&config, &session),
         }
     }
 }
 
-fn check(config: &Config, session: &SessionArgs, command: String) -> Result<ExitStatus, CliError> {
+fn check(
+    config: &Config,
+    session: &SessionArgs,
+    tool: &str,
+    subject: String,
+) -> Result<ExitStatus, CliError> {
     let rules = setup::rules(config, session)?;
     let workspace = setup::workspace(config, session)?;
     let places = Places {
@@ -65,22 +76,64 @@ fn check(config: &Config, session: &SessionArgs, command: String) -> Result<Exit
         cwd: workspace.root().display().to_string(),
     };
     let mode = setup::mode(&config.settings);
-    let decision = decide("bash", &Action::Run { command }, &rules, mode, &places);
-    print(&visible(&explained(&decision)))?;
+    let action = match tool {
+        "bash" => Action::Run { command: subject },
+        _ => {
+            let tools = setup::tools(&config.settings, &Abilities::default());
+            action_of(&tools, tool, subject, &workspace)?
+        }
+    };
+    let decision = decide(tool, &action, &rules, mode, &places);
+    print(&visible(&explained(&decision, config)))?;
     Ok(match decision.verdict {
         Verdict::Allow => ExitStatus::Finished,
         Verdict::Ask | Verdict::Deny => ExitStatus::Failed,
     })
 }
 
-fn explained(decision: &Decision) -> String {
+/// Returns what a call of a file tool on `path` would touch.
+fn action_of(
+    tools: &Tools,
+    name: &str,
+    path: String,
+    workspace: &Workspace,
+) -> Result<Action, CliError> {
+    let Some(tool) = tools.get(name) else {
+        return Err(CliError::usage(format!("there is no tool {name}"))
+            .with_hint("`tenon tools` lists them"));
+    };
+    let schema = tool.spec().schema;
+    let required = schema.get("required").and_then(Value::as_array);
+    let mut arguments: Map<String, Value> = required
+        .into_iter()
+        .flatten()
+        .filter_map(|field| Some((field.as_str()?.to_owned(), Value::from(""))))
+        .collect();
+    arguments.insert("path".into(), path.into());
+    let call = tool.prepare(&arguments.into(), workspace);
+    call.map(|call| call.action).map_err(|error| CliError::usage(format!("{name}: {error}")))
+}
+
+fn explained(decision: &Decision, config: &Config) -> String {
     let mut said =
         format!("{}: {}\nrule: {}\n", word(decision.verdict), decision.reason, decision.rule);
-    if decision.unconfined {
-        said.push_str("outside the walls if it is allowed\n");
+    let leaves = match decision.leaves {
+        Some(Leaves::Command) => "outside the walls if it is allowed",
+        Some(Leaves::Path { access: Access::Read, .. }) => "reads outside the workspace",
+        Some(Leaves::Path { access: Access::Write, .. }) => "writes outside the workspace",
+        Some(Leaves::ProtectedFile) => "writes what other programs take commands from",
+        Some(Leaves::Host) | None => "",
+    };
+    if !leaves.is_empty() {
+        said.push_str(&format!("{leaves}\n"));
     }
     if let Some(flag) = &decision.flag {
         said.push_str(&format!("hint: {flag} would allow it\n"));
+    }
+    if let Some(rule) = &decision.always {
+        let file = config.folders.config_file();
+        let (setting, file) = (rule.setting(), file.display());
+        said.push_str(&format!("hint: so would \"{rule}\" in `{setting}` of {file}, which the answer \"always\" writes there\n"));
     }
     said
 }
@@ -90,15 +143,21 @@ fn list(config: &Config, session: &SessionArgs) -> Result<ExitStatus, CliError> 
     setup::rules(config, session)?;
     let settings = &config.settings;
     let mut said = String::from("deny   what destroys the machine (built-in)\n");
+    // Only the user's own file allows anything, so what an "always" wrote is there, too.
+    let own = config.folders.config_file().display().to_string();
+    let (flags, net) = (&session.net, settings.net.len() - session.net.len());
     let lists = [
-        (Verdict::Deny, &settings.deny, "configuration"),
-        (Verdict::Deny, &session.deny, "command line"),
-        (Verdict::Allow, &settings.allow, "configuration"),
-        (Verdict::Allow, &session.allow, "command line"),
+        (Verdict::Deny, "", settings.deny.as_slice(), "configuration"),
+        (Verdict::Deny, "", &session.deny, "command line"),
+        (Verdict::Allow, "", &settings.allow, &own),
+        (Verdict::Allow, "", &session.allow, "command line"),
+        (Verdict::Allow, "host ", settings.net.get(..net).unwrap_or_default(), &own),
+        (Verdict::Allow, "host ", flags, "command line"),
+        (Verdict::Allow, "to read ", &settings.read_dir, &own),
     ];
-    for (verdict, rules, origin) in lists {
+    for (verdict, what, rules, origin) in lists {
         for rule in rules {
-            said.push_str(&format!("{:<6} {rule} ({origin})\n", word(verdict)));
+            said.push_str(&format!("{:<6} {what}{rule} ({origin})\n", word(verdict)));
         }
     }
     said.push_str("ask    what is risky (built-in)\n");

@@ -8,7 +8,7 @@ use tenon_agent::Prompt;
 
 use crate::{
     args::{OutputArgs, OutputFormat, SessionArgs},
-    config::{Config, Environment},
+    config::{Config, Environment, RuleBook},
     error::{CliError, ExitStatus},
     headless, interactive,
     print::say_notices,
@@ -74,18 +74,19 @@ impl Run {
         say_notices(&config.notices);
         let options = setup::ready(&config, &session).await?;
         let look = config.look();
+        let book = RuleBook::new(config.folders.config_file(), options.workspace.roots());
         let interrupts = Interrupts::install()
             .map_err(|error| CliError::failed("cannot watch for Ctrl-C").with_source(error))?;
         let Some(prompt) = prompt else {
             let history = Some(config.folders.history());
-            return Ok(interactive::run(options, look, history, &interrupts).await?);
+            return Ok(interactive::run(options, look, (history, book), &interrupts).await?);
         };
         let shown = headless::Shown {
             format: output.output_format.unwrap_or(OutputFormat::Text),
             answer_only: output.print,
             look,
         };
-        Ok(headless::run(options, Prompt::from(prompt), shown, &interrupts).await?)
+        Ok(headless::run(options, Prompt::from(prompt), shown, book, &interrupts).await?)
     }
 }
 

@@ -15,6 +15,9 @@ use serde::{Deserialize, Deserializer, de::Error};
 use super::{ProviderKind, Settings};
 use crate::values::{ModeName, SandboxName, time};
 
+/// The most bytes of a configuration file: far more than anybody writes.
+pub(super) const BYTES_MAX: u64 = 256 * 1024;
+
 /// A configuration file.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct File {
@@ -23,6 +26,10 @@ pub(super) struct File {
     pub(super) sandbox: Option<SandboxName>,
     #[serde(default)]
     pub(super) net: Vec<String>,
+    #[serde(default)]
+    pub(super) add_dir: Vec<String>,
+    #[serde(default)]
+    pub(super) read_dir: Vec<String>,
     pub(super) max_steps: Option<NonZeroU32>,
     pub(super) max_tokens: Option<NonZeroU64>,
     pub(super) max_cost: Option<f64>,
@@ -79,11 +86,13 @@ enum OfProject {
 }
 
 /// Every key at the top of a file.
-const KEYS: [Key; 17] = [
+const KEYS: [Key; 19] = [
     Key { name: "model", of_project: OfProject::No },
     Key { name: "mode", of_project: OfProject::Stricter },
     Key { name: "sandbox", of_project: OfProject::No },
     Key { name: "net", of_project: OfProject::No },
+    Key { name: "add_dir", of_project: OfProject::No },
+    Key { name: "read_dir", of_project: OfProject::No },
     Key { name: "max_steps", of_project: OfProject::Stricter },
     Key { name: "max_tokens", of_project: OfProject::Stricter },
     Key { name: "max_cost", of_project: OfProject::Stricter },
@@ -232,7 +241,7 @@ mod tests {
     fn the_list_of_keys_is_the_list_of_fields() {
         // Each key with a value that serde must accept; a field that is missing here would be
         // reported as unknown.
-        let text = "model = 'a'\nmode = 'read-only'\nsandbox = 'off'\nnet = []\nmax_steps = 1\nmax_tokens = 1\nmax_cost = 0.5\nmax_time = '10m'\n\
+        let text = "model = 'a'\nmode = 'read-only'\nsandbox = 'off'\nnet = []\nadd_dir = []\nread_dir = []\nmax_steps = 1\nmax_tokens = 1\nmax_cost = 0.5\nmax_time = '10m'\n\
                     result_chars_max = 1\nbash_output_chars_max = 1\nproject_instructions = true\nallow = []\ndeny = []\n\
                     environment = []\nmask_secrets = true\n[network]\nca_file = 'a'\nconnect_timeout_s = 1\n\
                     first_byte_timeout_s = 1\nidle_timeout_s = 1\n[providers.a]\nkind = 'openai'\n\
@@ -251,21 +260,13 @@ mod tests {
 
     #[test]
     fn what_a_project_may_not_set_is_refused_and_named() {
-        let text = "model = 'scripted:evil.json'\nsandbox = 'off'\nnet = ['evil']\nallow = ['bash(*)']\nenvironment = ['AWS_*']\nmask_secrets = false\n\
+        let text = "model = 'scripted:evil.json'\nsandbox = 'off'\nnet = ['evil']\nadd_dir = ['/']\nread_dir = ['/']\nallow = ['bash(*)']\nenvironment = ['AWS_*']\nmask_secrets = false\n\
                     [network]\nca_file = 'evil.pem'\n[providers.openai]\nbase_url = 'http://evil'";
         let mut settings = Settings::default();
         let notices = notices_of(text, &mut settings);
         assert_eq!(settings, Settings::default());
-        for key in [
-            "model",
-            "sandbox",
-            "net",
-            "allow",
-            "environment",
-            "mask_secrets",
-            "network",
-            "providers",
-        ] {
+        let keys = ["model", "sandbox", "net", "add_dir", "read_dir", "allow", "environment"];
+        for key in keys.into_iter().chain(["mask_secrets", "network", "providers"]) {
             let told = notices.iter().any(|notice| notice.starts_with(&format!("`{key}` is not")));
             assert!(told, "{key}: {notices:?}");
         }

@@ -11,6 +11,7 @@ mod known_values;
 mod network;
 pub(crate) mod private_file;
 mod providers;
+mod rule_book;
 
 use std::{
     collections::BTreeMap,
@@ -27,6 +28,7 @@ use tenon_sandbox::{FileError, Workspace};
 pub(crate) use environment::{Environment, Folders};
 pub(crate) use network::Network;
 pub(crate) use providers::{ANTHROPIC, Credential, Endpoint, OPENAI, ProviderKind};
+pub(crate) use rule_book::RuleBook;
 
 use crate::{
     args::SessionArgs,
@@ -37,8 +39,6 @@ use crate::{
 
 /// The project's configuration file beneath its root.
 const PROJECT_FILE: &str = ".tenon/config.toml";
-/// The most bytes of a configuration file: far more than anybody writes.
-const FILE_BYTES_MAX: u64 = 256 * 1024;
 
 /// Everything that was said from outside.
 #[derive(Debug)]
@@ -71,6 +71,10 @@ pub(crate) struct Settings {
     pub(crate) sandbox: SandboxName,
     /// The hosts that commands reach.
     pub(crate) net: Vec<String>,
+    /// Further folders of the workspace.
+    pub(crate) add_dir: Vec<String>,
+    /// Folders outside of the workspace that may be read.
+    pub(crate) read_dir: Vec<String>,
     /// The most model requests of a turn.
     pub(crate) max_steps: NonZeroU32,
     /// The most tokens of a turn.
@@ -104,6 +108,8 @@ impl Default for Settings {
             mode: ModeName::Auto,
             sandbox: SandboxName::Auto,
             net: Vec::new(),
+            add_dir: Vec::new(),
+            read_dir: Vec::new(),
             max_steps: steps.unwrap_or(NonZeroU32::MAX),
             max_tokens: None,
             max_cost: None,
@@ -153,6 +159,37 @@ impl Config {
         self.environment.folder().join(path)
     }
 
+    /// Returns a folder that the user's file names: from `/` or `~/`, as no other place is meant
+    /// in every session.
+    pub(crate) fn named_folder(&self, name: &str) -> Result<PathBuf, CliError> {
+        let folder = match name.strip_prefix("~/") {
+            Some(rest) => self.folders.home.join(rest),
+            None => PathBuf::from(name),
+        };
+        if folder.is_absolute() {
+            return Ok(folder);
+        }
+        let file = self.folders.config_file();
+        Err(broken(&file.display().to_string(), &format!("`{name}` begins neither with / nor ~/")))
+    }
+
+    /// Returns the folders outside of the workspace that may be read, with their links resolved.
+    pub(crate) fn readable(&self) -> Result<Vec<PathBuf>, CliError> {
+        let named = |name: &String| {
+            let failed = |error: &dyn std::fmt::Display| {
+                CliError::config(format!("a folder of read_dir cannot be used: {error}"))
+            };
+            let folder =
+                Workspace::open(&self.named_folder(name)?).map_err(|error| failed(&error))?;
+            // It becomes a rule, where these would stand for other names.
+            match folder.root().to_str() {
+                Some(path) if !path.contains(['*', '?']) => Ok(folder.root().to_path_buf()),
+                _ => Err(failed(&format!("{name} has a name that no rule can say"))),
+            }
+        };
+        self.settings.read_dir.iter().map(named).collect()
+    }
+
     /// Returns the environment of commands that the model runs.
     pub(crate) fn child_environment(&self) -> Vec<(OsString, OsString)> {
         tenon_sandbox::child_environment(self.environment.all(), &self.settings.environment)
@@ -187,7 +224,7 @@ impl Config {
 
     fn read_user_file(&mut self) -> Result<(), CliError> {
         let path = self.folders.config_file();
-        let text = private_file::read_if_there(&path, FILE_BYTES_MAX)?;
+        let text = private_file::read_if_there(&path, file::BYTES_MAX)?;
         let name = path.display().to_string();
         let (file, notices) = match &text {
             Some(text) => {
@@ -207,6 +244,8 @@ impl Config {
         settings.mode = file.mode.unwrap_or(settings.mode);
         settings.sandbox = file.sandbox.unwrap_or(settings.sandbox);
         settings.net = file.net;
+        settings.add_dir = file.add_dir;
+        settings.read_dir = file.read_dir;
         settings.max_steps = file.max_steps.unwrap_or(settings.max_steps);
         settings.max_tokens = file.max_tokens;
         settings.max_cost = file.max_cost;
@@ -233,7 +272,7 @@ impl Config {
         let Ok(workspace) = Workspace::open(&self.root) else { return Ok(()) };
         let path = workspace.root().join(PROJECT_FILE);
         let name = path.display().to_string();
-        let bytes = match workspace.read(PROJECT_FILE, FILE_BYTES_MAX) {
+        let bytes = match workspace.read(PROJECT_FILE, file::BYTES_MAX) {
             Ok(bytes) => bytes,
             Err(FileError::NotFound { .. } | FileError::NotADirectory { .. }) => return Ok(()),
             // What it would deny is not known then.

@@ -220,6 +220,8 @@ impl Renderer {
                     open.decided = Some((*verdict, *asked));
                 }
             }
+            // The result of the call says so, too.
+            CallEvent::HostRefused { .. } => {}
             CallEvent::ToolResult { call_id, is_error, view, duration_ms, .. } => {
                 let place = self.open.iter().position(|open| open.call.id == *call_id);
                 let Some(place) = place else { return };

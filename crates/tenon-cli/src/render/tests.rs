@@ -95,6 +95,7 @@ fn session() -> Vec<Record> {
             verdict: Verdict::Deny,
             rule: "built-in: sudo".into(),
             asked: true,
+            flag: None,
         }),
         answered("c", View::text("Error: the user refused this call"), true),
         assistant("Done."),

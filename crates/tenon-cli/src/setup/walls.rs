@@ -64,7 +64,7 @@ pub(crate) async fn walls(
     let settings = WallSettings {
         roots: workspace.roots(),
         home: Some(folders.home.clone()),
-        readable: results.map(Path::to_path_buf).into_iter().collect(),
+        readable: results.map(Path::to_path_buf).into_iter().chain(config.readable()?).collect(),
         hidden: vec![folders.config.clone(), folders.sessions(), folders.history()],
         wanted,
         limits: Limits::default(),

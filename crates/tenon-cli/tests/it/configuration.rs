@@ -163,12 +163,16 @@ fn permissions_say_what_would_be_done_and_by_which_rule() {
         }
     }
     let rules = place.run(&["permissions", "list", "--mode", "ask", "--allow", "edit_file"]);
-    let expected = "deny   what destroys the machine (built-in)\n\
-                    deny   bash(make deploy:*) (configuration)\n\
-                    allow  bash(git push:*) (configuration)\n\
-                    allow  edit_file (command line)\n\
-                    ask    what is risky (built-in)\n\
-                    ask    every other change and command (mode ask)\n";
+    let file = place.path("home/.config/tenon/config.toml");
+    let expected = format!(
+        "deny   what destroys the machine (built-in)\n\
+         deny   bash(make deploy:*) (configuration)\n\
+         allow  bash(git push:*) ({})\n\
+         allow  edit_file (command line)\n\
+         ask    what is risky (built-in)\n\
+         ask    every other change and command (mode ask)\n",
+        file.display()
+    );
     assert_eq!(rules.ends_with(0).out, expected);
 }
 

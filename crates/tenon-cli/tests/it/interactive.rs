@@ -222,9 +222,9 @@ fn a_host_that_was_out_of_reach_is_asked_about_and_then_reached() {
     let home = Home::new(json!([{"calls": call}, {"calls": call}, {"text": "Reached."}]));
     let mut terminal = interactive(&home);
     terminal.press("go\r");
-    terminal.wait_for("Let commands of this session reach it?", 1);
+    terminal.wait_for("Let the next command reach it?", 1);
     assert!(terminal.screen().contains(&format!("    {host}")), "{}", terminal.screen());
-    terminal.press("y\r");
+    terminal.press("s\r");
     terminal.wait_for("Reached.", 1);
     terminal.wait_for_prompt();
     terminal.press(CTRL_D);

@@ -14,6 +14,7 @@ mod program_copy;
 mod command_line;
 mod configuration;
 mod full_disk;
+mod grants;
 mod interactive;
 mod models;
 mod output;

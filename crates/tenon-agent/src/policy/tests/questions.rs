@@ -1,6 +1,7 @@
 //! What is asked about.
 
-use super::{Mode, Rules, ask, run};
+use super::super::Leaves;
+use super::{Mode, Origin, Rule, Rules, Verdict, ask, run};
 
 #[test]
 fn spec_25_privileges_are_asked_about_and_run_outside_the_walls() {
@@ -12,7 +13,7 @@ fn spec_25_privileges_are_asked_about_and_run_outside_the_walls() {
         "pkexec ls",
         "ls && sudo ls",
         "echo $(sudo ls)",
-        "env X=1 sudo ls",
+        "env sudo ls",
         "eval -- 'sudo ls'",
         "trap -- 'sudo ls' EXIT",
         "/usr/bin/sudo ls",
@@ -23,6 +24,60 @@ fn spec_25_privileges_are_asked_about_and_run_outside_the_walls() {
     }
     let decision = run("sudo apt install x", &Rules::default(), Mode::Auto);
     assert_eq!(decision.flag.as_deref(), Some("--allow 'bash(sudo apt install x:*)'"));
+}
+
+#[test]
+fn a_line_outside_the_walls_is_allowed_only_if_rules_name_all_of_it() {
+    let rule = |text| Rule::parse(text, Verdict::Allow, Origin::Config).expect(text);
+    for (texts, command, want) in [
+        (&["bash(sudo apt:*)"][..], "sudo apt update", Verdict::Allow),
+        (&["bash(sudo apt:*)"], "sudo apt update 2>&1 >/dev/null", Verdict::Allow),
+        (&["bash(sudo apt:*)"], "sudo apt update; cp ~/.ssh/id_rsa .", Verdict::Ask),
+        (&["bash(sudo apt:*)", "bash"], "sudo apt update; cp ~/.ssh/id_rsa .", Verdict::Ask),
+        (&["bash(sudo apt:*)", "bash(ls:*)"], "sudo apt update && ls", Verdict::Allow),
+        (&["bash(sudo apt:*)"], "sudo apt update > ~/.bashrc", Verdict::Ask),
+        (&["bash(sudo tee:*)"], "sudo tee /x < ~/.ssh/id_rsa", Verdict::Ask),
+        (&["bash(sudo apt:*)"], "PATH=.:$PATH sudo apt update", Verdict::Ask),
+        (&["bash(sudo apt:*)"], "PATH=.; sudo apt update", Verdict::Ask),
+        (&["bash(sudo apt:*)"], "env LD_PRELOAD=./x.so sudo apt update", Verdict::Ask),
+        (&["bash(sudo apt:*)"], "sudo apt update $(cp ~/.ssh/id_rsa .)", Verdict::Ask),
+        (&["bash(sudo apt:*)"], "echo x | sudo apt update", Verdict::Ask),
+        (&["bash(sudo ls)"], "sudo ls", Verdict::Allow),
+        (&["bash(sudo ls)"], "sudo ls -l", Verdict::Ask),
+    ] {
+        let rules = texts.iter().copied().map(rule).collect();
+        let decision = run(command, &rules, Mode::Auto);
+        assert_eq!(decision.verdict, want, "{texts:?} {command}: {decision:?}");
+        assert!(decision.unconfined, "{command}");
+    }
+}
+
+#[test]
+fn always_is_offered_for_exactly_one_command_outside_the_walls() {
+    for (command, want) in [
+        ("sudo apt install x", Some("bash(sudo apt install x)")),
+        ("sudo sh -c 'a; b'", Some("bash(sudo sh -c \"a; b\")")),
+        ("sudo ls && ls", None),
+        ("sudo ls $X", None),
+        ("X=1 sudo ls", None),
+        ("sudo ls > x", None),
+        ("sudo ls &", None),
+        ("sudo 'a\nb'", None),
+        ("sudo 'a\u{202e}b'", None),
+    ] {
+        let decision = run(command, &Rules::default(), Mode::Auto);
+        let always = decision.always.as_ref().map(ToString::to_string);
+        assert_eq!(always.as_deref(), want, "{command}");
+        assert_eq!(decision.leaves, Some(Leaves::Command), "{command}");
+        if !decision.lifted_by.is_empty() {
+            let rules = decision.lifted_by.into_iter().collect();
+            assert_eq!(run(command, &rules, Mode::Auto).verdict, Verdict::Allow, "{command}");
+            let more = format!("{command} more");
+            assert_eq!(run(&more, &rules, Mode::Auto).verdict, Verdict::Ask, "{more}");
+        }
+    }
+    let long = format!("sudo {}", "a".repeat(600));
+    assert_eq!(run(&long, &Rules::default(), Mode::Auto).always, None);
 }
 
 #[test]

@@ -32,6 +32,13 @@ macro_rules! unknown_field {
     };
 }
 
+/// A rule of the user's, and a call that it does not speak of.
+macro_rules! granted {
+    ($name:literal, $rule:literal, $call:expr) => {
+        row($name, &[$call]).flags(&["--allow", $rule]).prints(&["Error: Path escapes workspace"])
+    };
+}
+
 pub(super) const ROWS: &[Row] = &[
     project!("project: no walls", ".tenon/config.toml", "sandbox = \"off\"\\n"),
     project!("project: network", ".tenon/config.toml", "net = [\"on\"]\\n"),
@@ -113,4 +120,44 @@ pub(super) const ROWS: &[Row] = &[
     .never(&["Wrote"])
     .alone()
     .after("cd $WORK && test ! -e .envrc -a ! -e .vscode -a ! -e .mcp.json -a ! -e .tenon && ! ls .idea | grep ."),
+    row("questions about places outside that nobody answers", &[
+        Call::Tool("read_file", r#"{"path":"@TOP@/outside"}"#),
+        Call::Tool("read_file", r#"{"path":"@USERHOME@/.ssh/id_ed25519"}"#),
+        Call::Tool("grep", r#"{"pattern":"sk-","path":"@USERHOME@/.aws"}"#),
+        Call::Tool("glob", r#"{"pattern":"**","path":"@USERHOME@/.ssh"}"#),
+        Call::Tool("write_file", r#"{"path":"@TOP@/new","content":"x"}"#),
+        Call::Tool("edit_file", r#"{"path":"@TOP@/outside","old_text":"OUTSIDE","new_text":"x"}"#),
+    ])
+    .prints(&["--allow 'read(@TOP@/outside)'", "--allow 'write(@TOP@/new)'", "nobody is here to ask"])
+    .never(&["id_ed25519\n", "Wrote"]),
+    granted!("rule for a tool is no leave to go out", "read_file", Call::Tool("read_file", r#"{"path":"@TOP@/outside"}"#)),
+    granted!("rule for everything is no leave to go out", "*", Call::Tool("read_file", r#"{"path":"@TOP@/outside"}"#)),
+    granted!("rule for a tool and a path is no leave to go out", "read_file(@TOP@/**)", Call::Tool("grep", r#"{"pattern":"OUTSIDE","path":"@TOP@/folder"}"#)),
+    granted!("leave to read is none to write", "read(@TOP@/**)", Call::Tool("write_file", r#"{"path":"@TOP@/outside","content":"x"}"#)),
+    granted!("leave for files is none for the folder", "read(@TOP@/folder/*)", Call::Tool("grep", r#"{"pattern":"OUTSIDE","path":"@TOP@/folder"}"#)),
+    granted!("leave for a file is none for its sibling", "read(@TOP@/outside)", Call::Tool("read_file", r#"{"path":"@TOP@/folder/file"}"#)),
+    granted!("leave for a path is none for where its link leads", "read(@TOP@/work/rows/**)", Call::Tool("read_file", r#"{"path":"@ROW@/l"}"#))
+        .prepare("ln -s $TOP/outside l"),
+    granted!("leave for everything is none for tenon's own", "read(/**)", Call::Tool("read_file", r#"{"path":"@USERHOME@/.config/tenon/config.toml"}"#)),
+    granted!("leave for everything is none for tenon's sessions", "read(/**)", Call::Tool("grep", r#"{"pattern":"sk-","path":"@USERHOME@/.local"}"#)),
+    granted!("leave for everything is none for the kernel's", "read(/**)", Call::Tool("read_file", r#"{"path":"/proc/self/environ"}"#)),
+    granted!("leave for everything is none for the kernel's behind a link", "read(/**)", Call::Tool("read_file", r#"{"path":"@ROW@/l/environ"}"#))
+        .prepare("ln -s /proc/self l"),
+    granted!("leave to write everything is none for devices", "write(/**)", Call::Tool("write_file", r#"{"path":"/dev/shm/new-@MARK@","content":"x"}"#)),
+    granted!("leave to write a folder is none for what it protects", "write(@TOP@/**)", Call::Tool("write_file", r#"{"path":"@TOP@/folder/.git/hooks/pre-commit","content":"x"}"#)),
+    row("leave for the file tools is none for commands", &[Call::Script("cat $USERHOME/notes.txt; echo x > $TOP/outside; echo x > $USERHOME/notes.txt; echo end")])
+        .flags(&["--allow", "write(@USERHOME@/**)", "--allow", "write(@TOP@/**)"])
+        .prints(&["end"])
+        .never(&["sk-decoy"]),
+    row("a rule for one command outside the walls and more in its line", &[
+        Call::Typed("sudo -n true; touch @TOP@/new"),
+        Call::Typed("sudo -n true > @TOP@/new"),
+        Call::Typed("PATH=@WORK@/@ROW@:$PATH sudo -n true"),
+        Call::Typed("env PATH=@WORK@/@ROW@ sudo -n true"),
+        Call::Typed("echo x | tee @TOP@/new | sudo -n true"),
+        Call::Typed("sudo -n true $(touch @TOP@/new)"),
+    ])
+    .prepare("printf '#!/bin/sh\\ntouch $TOP/evil\\n' > sudo; chmod +x sudo")
+    .flags(&["--allow", "bash(sudo -n true)", "--allow", "bash"])
+    .prints(&["nobody is here to ask"]),
 ];

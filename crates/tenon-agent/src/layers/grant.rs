@@ -1,0 +1,79 @@
+//! What one approved call may open besides the workspace: the place that was shown in the question,
+//! held by a handle from before it, and nothing else.
+
+use std::path::PathBuf;
+
+use tenon_sandbox::{Access, Outside, Workspace};
+
+use crate::policy::Action;
+
+/// What a call gets once it is approved.
+pub(super) enum Grant {
+    /// Nothing besides.
+    Nothing,
+    /// One protected place in the workspace may be written.
+    Protected(PathBuf),
+    /// A place outside.
+    Outside(Outside, Access),
+}
+
+impl Grant {
+    /// Returns what a call with `action` needs.
+    ///
+    /// # Errors
+    /// One sentence for the model: the path leads elsewhere than when the action was made.
+    pub(super) fn of(action: &Action, workspace: &Workspace) -> Result<Self, String> {
+        match action {
+            Action::Write { path, protected: true } => match workspace.locate(path) {
+                Ok(place) => Ok(Self::Protected(place.absolute)),
+                // The write itself says what is wrong with it.
+                Err(_) => Ok(Self::Nothing),
+            },
+            Action::Outside(place) => match workspace.outside(&place.written) {
+                Ok(Some(found)) if found.absolute().to_string_lossy() == place.path => {
+                    Ok(Self::Outside(found, place.access))
+                }
+                _ => Err(elsewhere(&place.written)),
+            },
+            _ => Ok(Self::Nothing),
+        }
+    }
+
+    /// Returns the place as it would be opened, for the question.
+    pub(super) fn subject(&self) -> Option<String> {
+        match self {
+            Self::Nothing => None,
+            Self::Protected(place) => Some(place.to_string_lossy().into_owned()),
+            Self::Outside(found, _) => Some(found.absolute().to_string_lossy().into_owned()),
+        }
+    }
+
+    /// Returns what the model is told of a refusal: what leaves the workspace begins as if there
+    /// were nobody who could allow it.
+    pub(super) fn refused(&self, reason: String) -> String {
+        match self {
+            Self::Outside(found, _) => {
+                format!("Path escapes workspace: {}\n{reason}", found.written())
+            }
+            Self::Nothing | Self::Protected(_) => reason,
+        }
+    }
+
+    /// Returns the workspace of the approved call.
+    ///
+    /// # Errors
+    /// One sentence for the model: something else is there now than what was asked about.
+    pub(super) fn narrow(&self, workspace: Workspace) -> Result<Workspace, String> {
+        match self {
+            Self::Nothing => Ok(workspace),
+            Self::Protected(place) => Ok(workspace.with_lifted(place)),
+            Self::Outside(found, access) => {
+                workspace.with_grant(found, *access).map_err(|_| elsewhere(found.written()))
+            }
+        }
+    }
+}
+
+fn elsewhere(path: &str) -> String {
+    format!("{path} leads to something else than a moment ago, so nothing was done")
+}

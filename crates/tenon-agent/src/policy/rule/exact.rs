@@ -1,0 +1,107 @@
+//! Rules that speak of one thing and nothing else: what a person's "always" is written as, and what
+//! lets a file tool leave the workspace.
+
+use tenon_sandbox::Access;
+
+use super::{COMMAND_TOOL, Pattern, Rule, Wild};
+use crate::policy::places::{Places, is_plain};
+
+/// Returns what stands in a rule where a tool's name would.
+fn word(access: Access) -> &'static str {
+    match access {
+        Access::Read => "read",
+        Access::Write => "write",
+    }
+}
+
+impl Rule {
+    /// Returns the rule for this absolute path, or for all that is in the folder; `None` where a
+    /// rule cannot say it exactly.
+    pub(crate) fn exact_path(access: Access, path: &str, is_folder: bool) -> Option<Rule> {
+        if path.contains(['*', '?']) || !path.starts_with('/') || !is_plain(path) {
+            return None;
+        }
+        let glob =
+            if is_folder { format!("{}/**", path.trim_end_matches('/')) } else { path.into() };
+        let rule = Rule::for_glob(word(access), &glob);
+        let read = Rule::parse(&rule.to_string(), rule.verdict, rule.origin);
+        (read.as_ref() == Ok(&rule)).then_some(rule)
+    }
+
+    /// Returns the rule for a command with exactly these words.
+    pub(crate) fn exact_words<'a>(words: impl Iterator<Item = &'a str>) -> Rule {
+        let words = words.map(|word| Wild { parts: vec![word.to_owned()] }).collect();
+        let pattern = Some(Pattern::Words { words, open: false });
+        Rule { pattern, ..Rule::for_tool(COMMAND_TOOL) }
+    }
+
+    /// Says whether the rule speaks of every tool that reads, or of every one that writes.
+    pub(crate) fn is_for_access(&self, access: Access) -> bool {
+        self.tool == word(access)
+    }
+
+    /// Says whether the rule names this place outside of the workspace: by `read(…)` or `write(…)`
+    /// and a path that does not depend on a workspace. Who may write may read.
+    pub(crate) fn grants(
+        &self,
+        access: Access,
+        path: &str,
+        is_folder: bool,
+        places: &Places,
+    ) -> bool {
+        let Some(Pattern::Glob(glob)) = &self.pattern else { return false };
+        let is_for = self.is_for_access(access) || self.is_for_access(Access::Write);
+        let is_fixed = glob.starts_with('/') || glob.starts_with("~/");
+        let is_deep = !is_folder || glob.ends_with("/**");
+        is_for && is_fixed && is_deep && self.matches_path(path, places)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{Origin, Verdict};
+
+    #[test]
+    fn a_path_that_a_rule_cannot_say_has_none() {
+        let exact = |path: &str, is_folder| {
+            Rule::exact_path(Access::Read, path, is_folder).map(|rule| rule.to_string())
+        };
+        assert_eq!(exact("/etc/hosts", false).as_deref(), Some("read(/etc/hosts)"));
+        assert_eq!(exact("/etc", true).as_deref(), Some("read(/etc/**)"));
+        assert_eq!(exact("/a (b)/汉 字", false).as_deref(), Some("read(/a (b)/汉 字)"));
+        for path in
+            ["/a*", "/a?b", "etc/hosts", "/a\nb", "/a\u{202e}b", "/a\u{1b}[m", "/a ", "/a\tb"]
+        {
+            assert_eq!(exact(path, false), None, "{path:?}");
+        }
+    }
+
+    #[test]
+    fn a_place_outside_is_granted_by_its_name_alone() {
+        let places =
+            Places { roots: vec!["/w".into()], home: "/home/ada".into(), cwd: "/w".into() };
+        let grants = |text: &str, access, path: &str, is_folder| {
+            let rule = Rule::parse(text, Verdict::Allow, Origin::Config).expect(text);
+            rule.grants(access, path, is_folder, &places)
+        };
+        use Access::{Read, Write};
+        for (text, access, path, is_folder, want) in [
+            ("read(/etc/hosts)", Read, "/etc/hosts", false, true),
+            ("read(/etc/hosts)", Write, "/etc/hosts", false, false),
+            ("write(/etc/hosts)", Read, "/etc/hosts", false, true),
+            ("read(/etc/hosts)", Read, "/etc/hosts2", false, false),
+            ("read(~/notes/**)", Read, "/home/ada/notes/a/b", false, true),
+            ("read(~/notes/**)", Read, "/home/ada/notes", true, true),
+            ("read(~/notes/*)", Read, "/home/ada/notes/a", true, false),
+            ("read(~/notes)", Read, "/home/ada/notes", true, false),
+            ("read(../x)", Read, "/x", false, false),
+            ("read(**)", Read, "/x", false, false),
+            ("read", Read, "/x", false, false),
+            ("*", Read, "/x", false, false),
+            ("read_file(/x)", Read, "/x", false, false),
+        ] {
+            assert_eq!(grants(text, access, path, is_folder), want, "{text} {path}");
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! The user's own file, as far as tenon writes it: what a person answered "always" to.
+//!
+//! Comments and order stay. The new file is made beside the old one, for the user alone, and takes
+//! its place in one step. A file that cannot be read as a configuration is not touched, and one
+//! that lies in a workspace, where a model writes, is never written.
+
+#![expect(clippy::disallowed_methods, reason = "the user's own configuration is written here")]
+
+use std::{
+    fs::{DirBuilder, File, Metadata, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown},
+    path::{Path, PathBuf},
+};
+
+use rustix::fs::{FlockOperation, flock};
+use tenon_agent::Kept;
+use toml_edit::{Array, DocumentMut, Item, Value};
+
+use super::{file, private_file};
+
+/// Where rules are kept.
+#[derive(Debug, Clone)]
+pub(crate) struct RuleBook {
+    file: PathBuf,
+    /// The folders that models write in.
+    roots: Vec<PathBuf>,
+}
+
+impl RuleBook {
+    /// Returns the book in `file`, beside a workspace in `roots`.
+    pub(crate) fn new(file: PathBuf, roots: Vec<PathBuf>) -> Self {
+        Self { file, roots }
+    }
+
+    /// Returns the file, for people.
+    pub(crate) fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Writes `rule` down, unless it is there.
+    ///
+    /// # Errors
+    /// One sentence; the file is then as it was.
+    pub(crate) fn keep(&self, rule: &Kept) -> Result<(), String> {
+        self.try_keep(rule).map_err(|error| format!("{}: {error}", self.file.display()))
+    }
+
+    fn try_keep(&self, rule: &Kept) -> Result<(), String> {
+        let words = |error: io::Error| error.to_string();
+        let folder = self.file.parent().unwrap_or(Path::new("/"));
+        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(words)?;
+        // The file may be a link into a folder where somebody keeps all settings.
+        let target = match self.file.canonicalize() {
+            Ok(target) => target,
+            Err(_) => folder.canonicalize().map_err(words)?.join(file_name(&self.file)),
+        };
+        if self.roots.iter().any(|root| target.starts_with(root)) {
+            return Err("it lies in the workspace, where the model writes".into());
+        }
+        let folder = target.parent().unwrap_or(Path::new("/"));
+        // Two sessions may keep a rule at the same time.
+        let locked = File::open(folder).map_err(words)?;
+        flock(&locked, FlockOperation::LockExclusive).map_err(|error| error.to_string())?;
+        let before = private_file::read_if_there(&target, file::BYTES_MAX)
+            .map_err(|error| error.to_string())?;
+        let Some(text) = with_rule(before.as_deref().unwrap_or_default(), rule)? else {
+            return Ok(());
+        };
+        replace(&target, text.as_bytes()).map_err(words)?;
+        // Durable as far as the file system lets it be; the rename itself has happened.
+        let _ = locked.sync_all();
+        Ok(())
+    }
+}
+
+/// Returns the text of a configuration with `rule` in it; nothing if it is there already.
+fn with_rule(text: &str, rule: &Kept) -> Result<Option<String>, String> {
+    let (setting, rule) = (rule.setting(), rule.to_string());
+    // What tenon could not read is not mended by adding to it.
+    file::parse_user(text).map_err(|error| error.to_string())?;
+    let mut document: DocumentMut = text.parse().map_err(|error| format!("{error}"))?;
+    let item = document.entry(setting).or_insert_with(|| Item::Value(Array::new().into()));
+    let list = item.as_array_mut().ok_or_else(|| format!("`{setting}` is no list there"))?;
+    if list.iter().any(|known| known.as_str() == Some(&rule)) {
+        return Ok(None);
+    }
+    let mut value = Value::from(rule.as_str());
+    match own_line(list) {
+        Some(start) => {
+            value.decor_mut().set_prefix(start);
+            list.push_formatted(value);
+        }
+        None => list.push(value),
+    }
+    let changed = document.to_string();
+    let (read, _) = file::parse_user(&changed).map_err(|error| error.to_string())?;
+    let rules = if setting == "net" { read.net } else { read.allow };
+    let is_right = rules.last() == Some(&rule) && changed.len() as u64 <= file::BYTES_MAX;
+    is_right.then_some(Some(changed)).ok_or_else(|| "it is too long".into())
+}
+
+/// Returns what stands in front of an entry, in a list whose entries have a line each.
+fn own_line(list: &Array) -> Option<String> {
+    let prefix = list.iter().last()?.decor().prefix()?.as_str()?;
+    // Without the comment that belongs to the entry before.
+    let (_, indent) = prefix.rsplit_once('\n')?;
+    Some(format!("\n{indent}"))
+}
+
+/// Puts a file with `bytes` in the place of `target`, whose owner and mode it gets.
+fn replace(target: &Path, bytes: &[u8]) -> io::Result<()> {
+    let before = match target.metadata() {
+        Ok(metadata) => Some(metadata),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    let stamp = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().subsec_nanos();
+    let name = format!(".{}.{}.{stamp}.tmp", file_name(target), std::process::id());
+    let beside = target.with_file_name(name);
+    // Not there before, whatever it could be, and open to nobody else.
+    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
+    let written =
+        fill(made, bytes, before.as_ref()).and_then(|()| std::fs::rename(&beside, target));
+    if written.is_err() {
+        // Nothing more can be done about a file that cannot be removed.
+        let _ = std::fs::remove_file(&beside);
+    }
+    written
+}
+
+fn fill(mut file: File, bytes: &[u8], before: Option<&Metadata>) -> io::Result<()> {
+    file.write_all(bytes)?;
+    if let Some(before) = before {
+        let new = file.metadata()?;
+        if (before.uid(), before.gid()) != (new.uid(), new.gid()) {
+            fchown(&file, Some(before.uid()), Some(before.gid()))?;
+        }
+        file.set_permissions(PermissionsExt::from_mode(before.mode() & 0o777))?;
+    }
+    file.sync_all()
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use tenon_agent::{Origin, Rule, Verdict};
+
+    use super::*;
+
+    fn rule(text: &str) -> Kept {
+        Kept::Allow(Rule::parse(text, Verdict::Allow, Origin::CommandLine).unwrap())
+    }
+
+    fn check(before: &str, rule: &Kept, after: &str) {
+        assert_eq!(with_rule(before, rule).unwrap().as_deref(), Some(after), "{before:?}");
+    }
+
+    #[test]
+    fn a_rule_is_added_and_everything_else_stays() {
+        let hosts = rule("read(/etc/hosts)");
+        check("", &hosts, "allow = [\"read(/etc/hosts)\"]\n");
+        check(
+            "# mine\nmode = \"ask\" # careful\n\n[network]\nca_file = 'a' # here\n",
+            &hosts,
+            "# mine\nmode = \"ask\" # careful\nallow = [\"read(/etc/hosts)\"]\n\n[network]\nca_file = 'a' # here\n",
+        );
+        check(
+            "allow = ['bash(ls:*)'] # some\ndeny = []\n",
+            &hosts,
+            "allow = ['bash(ls:*)', \"read(/etc/hosts)\"] # some\ndeny = []\n",
+        );
+        check(
+            "allow = [\n  # first\n  'a', # one\n  # second\n  'b',\n]\n",
+            &hosts,
+            "allow = [\n  # first\n  'a', # one\n  # second\n  'b',\n  \"read(/etc/hosts)\",\n]\n",
+        );
+        check(
+            "net = ['a.example']",
+            &Kept::Net("b.example".into()),
+            "net = ['a.example', \"b.example\"]",
+        );
+        let quoted = rule("bash(sudo sh -c \"echo 'x\\\\\"\")");
+        let text = with_rule("", &quoted).unwrap().unwrap();
+        assert_eq!(with_rule(&text, &quoted).unwrap(), None);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_not_touched() {
+        for broken in ["allow = [", "allow = 'x'", "allow = [1]", "allow = {}", "mode = 'nonsense'"]
+        {
+            assert!(with_rule(broken, &rule("read(/a)")).is_err(), "{broken}");
+        }
+        let long = format!("# {}", "x".repeat(file::BYTES_MAX as usize));
+        assert!(with_rule(&long, &rule("read(/a)")).is_err());
+    }
+
+    #[test]
+    fn the_file_is_made_private_and_an_existing_one_keeps_its_mode_and_its_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        let file = home.join("new/tenon/config.toml");
+        let mode = |path: &Path| path.metadata().unwrap().mode() & 0o777;
+        let book = RuleBook::new(file.clone(), vec![home.join("work")]);
+        book.keep(&rule("read(/a)")).unwrap();
+        assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
+        let dots = home.join("dots.toml");
+        std::fs::write(&dots, "# mine\n").unwrap();
+        std::fs::set_permissions(&dots, PermissionsExt::from_mode(0o640)).unwrap();
+        std::fs::remove_file(&file).unwrap();
+        std::os::unix::fs::symlink(&dots, &file).unwrap();
+        book.keep(&rule("read(/a)")).unwrap();
+        book.keep(&rule("read(/a)")).unwrap();
+        assert_eq!(std::fs::read_to_string(&dots).unwrap(), "# mine\nallow = [\"read(/a)\"]\n");
+        assert!(file.is_symlink() && mode(&dots) == 0o640);
+        let left: Vec<_> = std::fs::read_dir(&home).unwrap().collect();
+        assert_eq!(left.len(), 2, "{left:?}");
+    }
+
+    #[test]
+    fn a_file_in_the_workspace_is_never_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        let inside = home.join("work/dots.toml");
+        std::fs::create_dir(home.join("work")).unwrap();
+        std::fs::write(&inside, "").unwrap();
+        let file = home.join("config.toml");
+        std::os::unix::fs::symlink(&inside, &file).unwrap();
+        let refused = RuleBook::new(file, vec![home.join("work")]).keep(&rule("read(/a)"));
+        assert!(refused.unwrap_err().contains("lies in the workspace"));
+        assert_eq!(std::fs::read_to_string(inside).unwrap(), "");
+    }
+
+    #[test]
+    fn a_broken_file_stays_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("config.toml");
+        std::fs::write(&file, "allow = [\n").unwrap();
+        assert!(RuleBook::new(file.clone(), Vec::new()).keep(&rule("read(/a)")).is_err());
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "allow = [\n");
+    }
+}
