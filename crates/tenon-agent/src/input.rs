@@ -38,6 +38,7 @@ pub(crate) const HOST: &str = "host";
 ///     call_id: "call_1".into(),
 ///     tool: "write_file".into(),
 ///     subject: "notes.md".into(),
+///     arguments: serde_json::json!({"path": "notes.md", "content": "Buy milk."}),
 ///     decision: decide("write_file", &action, &Rules::default(), Mode::Ask, &Places::default()),
 /// };
 /// let Question { tool, subject, decision, .. } = &question;
@@ -55,6 +56,8 @@ pub struct Question {
     /// What it would touch: the command, the path, the host. What leaves the walls stands here as it
     /// would be opened: a path with every link resolved.
     pub subject: String,
+    /// The arguments with which the call would run; null for a host.
+    pub arguments: serde_json::Value,
     /// Why it is asked, the rule, and what would stop asking.
     pub decision: Decision,
 }

@@ -24,6 +24,10 @@ use crate::{
 
 /// The longest answer that is read; a terminal gives at most 4,096 bytes of a line.
 const ANSWER_BYTES_MAX: usize = 4_096;
+/// Lines of an argument that are shown in a question: a screen holds about so many.
+const LINES_SHOWN_MAX: usize = 20;
+/// Characters of such a line.
+const LINE_CHARS_MAX: usize = 300;
 /// How often it is looked whether there is an answer: a person does not notice the wait.
 const LOOK_EVERY: Duration = Duration::from_millis(30);
 
@@ -118,6 +122,7 @@ fn wording(question: &Question, language: Language, book: &RuleBook) -> String {
     let decision = &question.decision;
     let mut lines = vec![what(question, language)];
     lines.extend(visible(&question.subject).lines().map(|line| format!("    {line}")));
+    lines.extend(arguments(question, language));
     let reason = shown(decision.reason.trim_end_matches('.'));
     let rule = shown(&decision.rule);
     lines.push(Text::AskWhy.say(language, &[("reason", &reason), ("rule", &rule)]));
@@ -141,6 +146,34 @@ fn wording(question: &Question, language: Language, book: &RuleBook) -> String {
     }
     lines.push(String::new());
     lines.join("\n")
+}
+
+/// Returns what goes with the subject: what would be written, what is searched for.
+fn arguments(question: &Question, language: Language) -> Vec<String> {
+    let Some(arguments) = question.arguments.as_object() else { return Vec::new() };
+    let mut lines = Vec::new();
+    for (name, value) in arguments {
+        let Some(text) = value.as_str() else { continue };
+        // The subject is where the path leads.
+        if name == "path" || text.is_empty() || text == question.subject {
+            continue;
+        }
+        lines.push(format!("  {}:", shown(name)));
+        let all = text.lines().count();
+        for line in text.lines().take(LINES_SHOWN_MAX) {
+            let cut = line.char_indices().nth(LINE_CHARS_MAX).map(|(end, _)| end);
+            let rest = if cut.is_some() { " …" } else { "" };
+            lines.push(format!(
+                "    {}{rest}",
+                shown(line.get(..cut.unwrap_or(line.len())).unwrap_or(line))
+            ));
+        }
+        if all > LINES_SHOWN_MAX {
+            let more = all - LINES_SHOWN_MAX;
+            lines.push(format!("    {}", Text::MoreLines.say(language, &[("n", &more)])));
+        }
+    }
+    lines
 }
 
 /// Says what the model wants to do.

@@ -36,7 +36,7 @@ pub(super) async fn approve(
     front: &dyn FrontEnd,
     asking: &tokio::sync::Mutex<()>,
 ) -> Approval {
-    let call_id = call.id.clone();
+    let (call_id, arguments) = (call.id.clone(), call.arguments.clone());
     let waiting = match judge(call, &decision) {
         Judged::Approved(call) => {
             return Approval::new(Ok(call), false);
@@ -49,8 +49,13 @@ pub(super) async fn approve(
     let _one_at_a_time = asking.lock().await;
     let refusal = refusal(&decision);
     let (lasting, kept) = (decision.lifted_by.clone(), decision.always.clone());
-    let question =
-        Question { call_id, tool: tool.to_owned(), subject: subject.to_owned(), decision };
+    let question = Question {
+        call_id,
+        tool: tool.to_owned(),
+        subject: subject.to_owned(),
+        arguments,
+        decision,
+    };
     match front.ask(question).await {
         Answer::Allow => Approval::new(Ok(waiting.allowed()), true),
         Answer::AllowForSession => {

@@ -56,6 +56,7 @@ impl Reach {
                 call_id: call_id.to_owned(),
                 tool: HOST.to_owned(),
                 subject: name.clone(),
+                arguments: serde_json::Value::Null,
                 decision: Decision::on_host(&host),
             };
             let flag = question.decision.flag.clone();

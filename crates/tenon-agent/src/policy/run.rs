@@ -58,7 +58,8 @@ fn asked(parsed: &Parsed, findings: &[Finding], allows: &[&Rule]) -> Option<Deci
     }
     match findings.iter().find(|finding| finding.unconfined) {
         Some(unconfined) => {
-            asked_unconfined(parsed, unconfined, open.first().copied(), flags, allows)
+            let first = open.first().copied();
+            asked_unconfined(parsed, findings, unconfined, first, flags, allows)
         }
         None => Some(built_in(open.first()?).with_flag(&flags)),
     }
@@ -68,6 +69,7 @@ fn asked(parsed: &Parsed, findings: &[Finding], allows: &[&Rule]) -> Option<Deci
 /// have to name every command in it, and nothing in it may change what the words mean.
 fn asked_unconfined(
     parsed: &Parsed,
+    findings: &[Finding],
     unconfined: &Finding,
     first: Option<&Finding>,
     mut flags: Vec<Rule>,
@@ -109,7 +111,11 @@ fn asked_unconfined(
             Decision { reason, ..decision }
         }
     };
-    let exact = exact(parsed).filter(|_| is_plain);
+    let speaks_for = |rule: &Rule| {
+        let mut found = findings.iter().filter_map(|finding| parsed.commands.get(finding.command));
+        found.all(|command| rule.allows_command(command))
+    };
+    let exact = exact(parsed).filter(|rule| is_plain && speaks_for(rule));
     let always = exact.as_ref().and_then(Kept::rule);
     Some(Decision {
         lifted_by: exact.into_iter().collect(),

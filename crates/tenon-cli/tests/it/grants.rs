@@ -87,12 +87,16 @@ fn always_is_shown_in_full_and_written_to_the_users_file() {
 
 #[test]
 fn always_makes_a_private_file_where_there_is_none_and_leaves_a_broken_one() {
-    let protected = ("write_file", json!({ "path": ".envrc", "content": "x" }));
+    let long = format!("one\ntwo \x1b[2J\n{}", "more\n".repeat(498));
+    let protected = ("write_file", json!({ "path": ".envrc", "content": long }));
     let command = ("bash", json!({ "command": "sudo -n true" }));
     let (home, top) = home(turns(&[protected, read("../outside.txt"), command]));
     let mut terminal = start(&home, &[]);
     terminal.wait_for(ASKED, 1);
-    assert!(terminal.screen().contains("from which other programs take commands"));
+    let screen = terminal.screen();
+    assert!(screen.contains("from which other programs take commands"), "{screen}");
+    assert!(screen.contains("  content:\n    one\n    two ␛[2J"), "{screen}");
+    assert!(screen.contains("    … 480 more lines"), "{screen}");
     terminal.press("a\r");
     terminal.wait_for(ASKED, 2);
     let file = config(&home);
@@ -109,7 +113,7 @@ fn always_makes_a_private_file_where_there_is_none_and_leaves_a_broken_one() {
     terminal.wait_for("a allows this always: it adds bash(sudo -n true) to allow", 1);
     terminal.press("a\r");
     let results = end(terminal, &home);
-    assert_eq!(results[0], "Wrote 1 bytes to .envrc");
+    assert!(results[0].starts_with("Wrote 2503 bytes to .envrc"), "{}", results[0]);
     assert!(results[1].starts_with("Error: Path escapes workspace: ../outside.txt\n"));
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "allow = [\"bash(sudo -n true)\"]\n");
 }

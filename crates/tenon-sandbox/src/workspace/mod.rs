@@ -77,7 +77,8 @@ struct Root {
 /// Where a path leads, for a decision on it before anything is done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
-    /// Index of the root in [`Workspace::roots`]; the spill folder comes after the last of them.
+    /// Index of the root in [`Workspace::roots`]; the spill folder and what was granted come after the
+    /// last of them.
     pub root: usize,
     /// The path beneath that root with every link and `..` resolved; empty for the root itself.
     pub beneath: PathBuf,

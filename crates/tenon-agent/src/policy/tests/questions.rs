@@ -62,6 +62,8 @@ fn always_is_offered_for_exactly_one_command_outside_the_walls() {
         ("X=1 sudo ls", None),
         ("sudo ls > x", None),
         ("sudo ls &", None),
+        ("sh -c 'sudo ls'", None),
+        ("sudo git push --force", None),
         ("sudo 'a\nb'", None),
         ("sudo 'a\u{202e}b'", None),
     ] {

@@ -129,7 +129,7 @@ pub(super) const ROWS: &[Row] = &[
         Call::Tool("edit_file", r#"{"path":"@TOP@/outside","old_text":"OUTSIDE","new_text":"x"}"#),
     ])
     .prints(&["--allow 'read(@TOP@/outside)'", "--allow 'write(@TOP@/new)'", "nobody is here to ask"])
-    .never(&["id_ed25519\n", "Wrote"]),
+    .never(&["Wrote", "Edited"]),
     granted!("rule for a tool is no leave to go out", "read_file", Call::Tool("read_file", r#"{"path":"@TOP@/outside"}"#)),
     granted!("rule for everything is no leave to go out", "*", Call::Tool("read_file", r#"{"path":"@TOP@/outside"}"#)),
     granted!("rule for a tool and a path is no leave to go out", "read_file(@TOP@/**)", Call::Tool("grep", r#"{"pattern":"OUTSIDE","path":"@TOP@/folder"}"#)),
