@@ -27,14 +27,15 @@ impl Approval {
 }
 
 /// Judges `call` by `decision` and asks `front` where a yes is needed. `asking` lets one question
-/// stand at a time.
+/// stand at a time; `again` decides anew once it is this call's turn to ask, for the answer to
+/// another call may have settled it.
 pub(super) async fn approve(
     tool: &str,
     subject: &str,
     call: ProposedCall,
     decision: Decision,
     front: &dyn FrontEnd,
-    asking: &tokio::sync::Mutex<()>,
+    (asking, again): (&tokio::sync::Mutex<()>, &(dyn Fn() -> Decision + Sync)),
 ) -> Approval {
     let (call_id, arguments) = (call.id.clone(), call.arguments.clone());
     let waiting = match judge(call, &decision) {
@@ -47,6 +48,10 @@ pub(super) async fn approve(
         Judged::Waiting(waiting) => waiting,
     };
     let _one_at_a_time = asking.lock().await;
+    let decision = again();
+    if decision.verdict == Verdict::Allow {
+        return Approval::new(Ok(waiting.allowed()), false);
+    }
     let refusal = refusal(&decision);
     let (lasting, kept) = (decision.lifted_by.clone(), decision.always.clone());
     let question = Question {

@@ -172,7 +172,9 @@ impl Dispatch {
         let proposed = ProposedCall { id: call.id.clone(), arguments: prepared.arguments };
         let subject = grant.subject().unwrap_or(prepared.subject);
         let front = recorder.front();
-        let approval = approve(tool.name(), &subject, proposed, decision, front, &self.asking);
+        let again = || self.decide(tool.name(), &action);
+        let asking = (&self.asking, &again as &(dyn Fn() -> Decision + Sync));
+        let approval = approve(tool.name(), &subject, proposed, decision, front, asking);
         let approval = tokio::select! {
             approval = approval => approval,
             () = cancel.cancelled() => return Ok(ToolOutput::error("cancelled before it ran")),

@@ -122,6 +122,19 @@ async fn a_folder_is_searched_once_it_is_granted() {
 }
 
 #[tokio::test]
+async fn one_answer_for_the_session_settles_what_was_asked_for_at_the_same_time() {
+    let (_folder, path) = outside();
+    let file = path.join("f");
+    let made = [("grep", json!({ "pattern": "outside", "path": path })), read(&file), read(&file)];
+    let tools = core_tools(CoreToolOptions::default());
+    let mut bench = bench(vec![calls(&made), text("done")], tools);
+    bench.front.answers.lock().unwrap().push_back(Answer::AllowForSession);
+    let results = run(&mut bench, 1).await;
+    assert!(results.iter().all(|(_, is_error)| !is_error), "{results:?}");
+    assert_eq!(subjects(&bench).len(), 1);
+}
+
+#[tokio::test]
 async fn a_link_is_shown_as_the_file_that_it_leads_to() {
     let (_folder, path) = outside();
     let file = path.join("f");

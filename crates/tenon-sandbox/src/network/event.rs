@@ -98,7 +98,10 @@ impl NetworkEvent {
         match &self.outcome {
             NetworkOutcome::Refused(Refusal::NoRule) => {
                 let host = Host::parse(&self.host).ok()?;
-                let usual = matches!(host, Host::Name(_)) && matches!(port, 80 | 443);
+                // A name of one label could be a word that `--net` takes for something else, such as
+                // `on`; with its port it is none.
+                let usual = matches!(&host, Host::Name(name) if name.labels() > 1)
+                    && matches!(port, 80 | 443);
                 Some(HostRule::exactly(host, (!usual).then_some(port)))
             }
             NetworkOutcome::Refused(Refusal::NotPublic { address }) => {
@@ -216,6 +219,10 @@ mod tests {
             (
                 refused("example.com:8443", Refusal::NoRule),
                 "blocked: example.com:8443 (no rule allows it; --net example.com:8443 would)",
+            ),
+            (
+                refused("on:443", Refusal::NoRule),
+                "blocked: on:443 (no rule allows it; --net on:443 would)",
             ),
             (
                 refused("[::1]:80", Refusal::NoRule),

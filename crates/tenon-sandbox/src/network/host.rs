@@ -173,7 +173,7 @@ impl HostName {
         Ok(Self(text.to_ascii_lowercase()))
     }
 
-    fn labels(&self) -> usize {
+    pub(super) fn labels(&self) -> usize {
         self.0.split('.').count()
     }
 

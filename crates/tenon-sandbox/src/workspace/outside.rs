@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::Stat;
+use rustix::fs::{PROC_SUPER_MAGIC, Stat};
 
 use super::resolve::Resolved;
 use super::{EntryKind, FileError, Workspace};
@@ -85,7 +85,7 @@ impl Workspace {
             return Err(FileError::DanglingLink { path: path.to_owned() });
         }
         let kind = found.kind();
-        let closed = self.closed(&absolute, kind);
+        let closed = self.closed(&absolute, kind).or_else(|| kernel_file(&found));
         let protected = everything.is_protected(&found);
         Ok(Some(Outside { place: Arc::new(Place::new(path, absolute, found, protected, closed)?) }))
     }
@@ -182,6 +182,13 @@ impl Place {
             closed,
         })
     }
+}
+
+/// The kernel's processes may be shown in other places, too.
+fn kernel_file(found: &Resolved) -> Option<&'static str> {
+    let handle = found.node.as_ref().map_or(&found.folder, |node| &node.handle);
+    let is_its = rustix::fs::fstatfs(handle).is_ok_and(|fs| fs.f_type == PROC_SUPER_MAGIC);
+    is_its.then_some("it is the kernel's")
 }
 
 fn identity_of(handle: &OwnedFd, shown: &str) -> Result<Identity, FileError> {

@@ -62,6 +62,10 @@ const SOCKETS: (&str, &str) =
     ("the kernel has no wall for sockets with a path that a command sees", "network: ");
 
 pub(super) const ROWS: &[Row] = &[
+    through_proxy!("a host named like the word for everything", "CONNECT on:443 HTTP/1.1\\r\\nHost: on:443\\r\\n\\r\\n")
+        .never(&["--net on would", "--net 'on'"]),
+    through_proxy!("a host named like a preset", "CONNECT cargo:443 HTTP/1.1\\r\\nHost: cargo:443\\r\\n\\r\\n")
+        .never(&["--net cargo would"]),
     attack!("port of the machine", "exec 3<>/dev/tcp/127.0.0.1/$PORT"),
     attack!("port of the machine by its name", "exec 3<>/dev/tcp/localhost/$PORT"),
     attack!("port of the machine by zero", "exec 3<>/dev/tcp/0.0.0.0/$PORT"),
