@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     path_pattern,
-    text_file::{blocking, failed, read_action},
+    text_file::{blocking, failed, search_action},
     tool::{Effect, Tool, ToolContext, ToolOutput},
 };
 use crate::policy::Action;
@@ -66,7 +66,7 @@ impl Tool for Glob {
     }
 
     fn action(&self, args: &GlobArgs, workspace: &Workspace) -> Action {
-        read_action(args.path.as_deref().unwrap_or("."), workspace)
+        search_action(args.path.as_deref().unwrap_or("."), workspace)
     }
 
     async fn run(&self, args: GlobArgs, context: &ToolContext) -> Result<ToolOutput, String> {

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use self::search::{FileHits, Search};
 use super::{
     path_pattern,
-    text_file::{blocking, failed, read_action},
+    text_file::{blocking, failed, search_action},
     tool::{Effect, Tool, ToolContext, ToolOutput},
 };
 use crate::policy::Action;
@@ -86,7 +86,7 @@ impl Tool for Grep {
     }
 
     fn action(&self, args: &GrepArgs, workspace: &Workspace) -> Action {
-        read_action(args.path.as_deref().unwrap_or("."), workspace)
+        search_action(args.path.as_deref().unwrap_or("."), workspace)
     }
 
     async fn run(&self, args: GrepArgs, context: &ToolContext) -> Result<ToolOutput, String> {

@@ -115,11 +115,27 @@ pub(super) fn changed(path: &str) -> String {
     format!("{path} changed on disk since it was last read; read it again")
 }
 
-/// Returns what reading `path` touches. Where it leads to is the workspace's to say; a path that
-/// leads nowhere fails when it is opened.
+/// What is to be done with a path.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Aim {
+    Read,
+    Search,
+    Write,
+}
+
+/// Returns what reading the file `path` touches. Where it leads to is the workspace's to say; a
+/// path that leads nowhere fails when it is opened.
 pub(super) fn read_action(path: &str, workspace: &Workspace) -> Action {
-    outside(path, Access::Read, workspace)
-        .unwrap_or_else(|| Action::Read { paths: vec![path.to_owned()] })
+    outside(path, Aim::Read, workspace).unwrap_or_else(|| reads(path))
+}
+
+/// The same for searching a file or a folder with all in it.
+pub(super) fn search_action(path: &str, workspace: &Workspace) -> Action {
+    outside(path, Aim::Search, workspace).unwrap_or_else(|| reads(path))
+}
+
+fn reads(path: &str) -> Action {
+    Action::Read { paths: vec![path.to_owned()] }
 }
 
 /// The same for a write. A protected place is named as it is, whatever link leads there.
@@ -131,20 +147,25 @@ pub(super) fn write_action(path: &str, workspace: &Workspace) -> Action {
             action(shown.to_string_lossy().into_owned(), true)
         }
         Ok(_) => action(path.to_owned(), false),
-        Err(_) => outside(path, Access::Write, workspace)
-            .unwrap_or_else(|| action(path.to_owned(), false)),
+        Err(_) => {
+            outside(path, Aim::Write, workspace).unwrap_or_else(|| action(path.to_owned(), false))
+        }
     }
 }
 
-fn outside(path: &str, access: Access, workspace: &Workspace) -> Option<Action> {
+fn outside(path: &str, aim: Aim, workspace: &Workspace) -> Option<Action> {
     let place = workspace.outside(path).ok().flatten()?;
+    let access = if aim == Aim::Write { Access::Write } else { Access::Read };
+    let is_folder = place.kind() == Some(EntryKind::Directory);
+    // A yes to a folder opens all in it, which only a search is about.
+    let wrong = (is_folder && aim != Aim::Search).then_some("it is a folder");
     Some(Action::Outside(OutsidePlace {
         written: path.to_owned(),
         path: place.absolute().to_string_lossy().into_owned(),
         access,
-        is_folder: place.kind() == Some(EntryKind::Directory),
+        is_folder,
         protected: access == Access::Write && place.is_protected(),
-        closed: place.closed().map(str::to_owned),
+        closed: place.closed().or(wrong).map(str::to_owned),
     }))
 }
 

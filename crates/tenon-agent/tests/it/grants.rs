@@ -163,13 +163,15 @@ async fn closed_and_unshowable_places_are_never_asked_about() {
         })
         .collect();
     made.push(("read_file", json!({ "path": "/proc/self/environ" })));
+    made.push(("read_file", json!({ "path": path })));
+    made.push(("write_file", json!({ "path": path, "content": "x" })));
     made.push(("read_file", json!({ "path": format!("/{}", "a/".repeat(50_000)) })));
     let (bench, results) = play(&made, &[]).await;
     assert_eq!(subjects(&bench), Vec::<String>::new());
-    for (content, is_error) in &results[..5] {
+    for (content, is_error) in &results[..7] {
         assert!(*is_error && content.starts_with("Error: Path escapes workspace: "), "{content}");
     }
-    assert!(results[5].1 && results[5].0.contains("longer than a path"));
+    assert!(results[7].1 && results[7].0.contains("longer than a path"));
 }
 
 /// Has `exchange` run in the workspace while a question about `call` stands, to which the answer is

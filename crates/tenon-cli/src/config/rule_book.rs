@@ -93,11 +93,20 @@ fn with_rule(text: &str, rule: &Kept) -> Result<Option<String>, String> {
         }
         None => list.push(value),
     }
-    let changed = document.to_string();
+    let is_first = text.parse::<DocumentMut>().is_ok_and(|before| before.is_empty());
+    let changed = match is_first {
+        // Comments alone: a first entry would be put in front of them.
+        true if !text.is_empty() => format!("{}\n{}", text.trim_end(), add_line(setting, &rule)),
+        _ => document.to_string(),
+    };
     let (read, _) = file::parse_user(&changed).map_err(|error| error.to_string())?;
     let rules = if setting == "net" { read.net } else { read.allow };
     let is_right = rules.last() == Some(&rule) && changed.len() as u64 <= file::BYTES_MAX;
     is_right.then_some(Some(changed)).ok_or_else(|| "it is too long".into())
+}
+
+fn add_line(setting: &str, rule: &str) -> String {
+    format!("{setting} = [{}]\n", Value::from(rule))
 }
 
 /// Returns what stands in front of an entry, in a list whose entries have a line each.
@@ -181,9 +190,9 @@ mod tests {
         check(
             "net = ['a.example']",
             &Kept::Net("b.example".into()),
-            "net = ['a.example', \"b.example\"]",
+            "net = ['a.example', \"b.example\"]\n",
         );
-        let quoted = rule("bash(sudo sh -c \"echo 'x\\\\\"\")");
+        let quoted = rule(r#"bash(sudo sh -c "echo 'x\\\"")"#);
         let text = with_rule("", &quoted).unwrap().unwrap();
         assert_eq!(with_rule(&text, &quoted).unwrap(), None);
     }

@@ -8,7 +8,7 @@ use std::process::Command as Program;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rustix::fs::{CWD, RenameFlags};
-use tenon_sandbox::{Expected, WalkOptions};
+use tenon_sandbox::{Access, Expected, WalkOptions};
 
 use crate::files::fixture;
 
@@ -97,6 +97,39 @@ fn spec_17_a_file_exchanged_for_a_link_is_not_written_through() {
         }
     });
     assert_eq!(fs::read(&outside).unwrap(), before);
+}
+
+#[test]
+fn spec_17_what_is_granted_is_what_was_shown_whatever_is_exchanged() {
+    let fixture = fixture();
+    let outer = &fixture.outer;
+    fs::create_dir(outer.join("second/deep")).unwrap();
+    fs::write(outer.join("second/deep/f"), "second").unwrap();
+    fs::write(outer.join("secrets/f"), "secret").unwrap();
+    symlink(outer.join("secrets"), outer.join("second/link")).unwrap();
+    let (mut served, mut refused) = (0, 0);
+    while_swapping(&outer.join("second/deep"), &outer.join("second/link"), |round| {
+        for path in ["../second/deep/f", "../second/deep"] {
+            let Ok(Some(found)) = fixture.workspace.outside(path) else { continue };
+            let is_secret = found.absolute().starts_with(outer.join("secrets"));
+            let writes = round % 4 == 0 && path.ends_with('f') && !is_secret;
+            let access = if writes { Access::Write } else { Access::Read };
+            let Ok(workspace) = fixture.workspace.clone().with_grant(&found, access) else {
+                refused += 1;
+                continue;
+            };
+            if let Ok(bytes) = workspace.read("../second/deep/f", 1000) {
+                assert_eq!(bytes, if is_secret { b"secret" } else { b"second" }, "{path}");
+                served += 1;
+            }
+            if writes {
+                let _ = workspace.write(path, b"second", Expected::Any);
+            }
+        }
+    });
+    assert!(served > 0 && refused > 0, "{served} {refused}");
+    assert_eq!(fs::read(outer.join("secrets/f")).unwrap(), b"secret");
+    assert_eq!(fs::read_dir(outer.join("secrets")).unwrap().count(), 2);
 }
 
 #[test]
