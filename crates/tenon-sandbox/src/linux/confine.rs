@@ -5,7 +5,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use super::request::{Confinement, Refused, Wall};
 use super::seccomp::{self, Sockets};
-use crate::linux::landlock;
+use crate::linux::{landlock, probe::holds_sockets_with_a_path};
 
 /// Gives up for ever what the request does not grant.
 pub(super) fn confine(confinement: &Confinement) -> Result<(), Refused> {
@@ -18,7 +18,11 @@ pub(super) fn confine(confinement: &Confinement) -> Result<(), Refused> {
             rustix::thread::set_no_new_privs(true)
                 .map_err(|errno| Wall::Capabilities.refused(errno))?;
             landlock::confine(walls).map_err(|error| Wall::Landlock.refused(errno_of(&error)))?;
-            let sockets = if walls.internet { Sockets::Internet } else { Sockets::Local };
+            let sockets = match walls.internet {
+                true => Sockets::Internet,
+                false if holds_sockets_with_a_path() => Sockets::Local,
+                false => Sockets::Pairs,
+            };
             seccomp::install(sockets).map_err(|errno| Wall::Seccomp.refused(errno))
         }
     }

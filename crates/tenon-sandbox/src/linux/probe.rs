@@ -95,6 +95,12 @@ pub fn confines_writes() -> bool {
     *ANSWER.get_or_init(|| landlock_abi().is_some_and(|version| version >= LANDLOCK_VERSION_MIN))
 }
 
+/// Whether Landlock holds a process to sockets in folders that it may write (from Linux 7.1 on).
+pub(crate) fn holds_sockets_with_a_path() -> bool {
+    const VERSION: u32 = 9;
+    landlock_abi().is_some_and(|version| version >= VERSION)
+}
+
 fn landlock_abi() -> Option<u32> {
     const VERSION: u32 = 1;
     // SAFETY: with this flag the call takes no attributes and answers with a number.

@@ -68,6 +68,8 @@ pub(super) enum Sockets {
     Internet,
     /// Only those between processes.
     Local,
+    /// The same without paths: only pairs, which one process makes and gives to another.
+    Pairs,
 }
 
 /// When a call is refused.
@@ -178,9 +180,11 @@ fn conditional(sockets: Sockets) -> Vec<(c_long, When, Errno)> {
         libc::AF_INET.cast_unsigned(),
         libc::AF_INET6.cast_unsigned(),
     ];
-    let (families, refused) = match sockets {
-        Sockets::Internet => (INTERNET, Errno::AFNOSUPPORT),
-        Sockets::Local => (LOCAL, Errno::ACCESS),
+    const NETLINK: &[u32] = &[libc::AF_NETLINK.cast_unsigned()];
+    let (families, in_pairs, refused) = match sockets {
+        Sockets::Internet => (INTERNET, INTERNET, Errno::AFNOSUPPORT),
+        Sockets::Local => (LOCAL, LOCAL, Errno::ACCESS),
+        Sockets::Pairs => (NETLINK, LOCAL, Errno::ACCESS),
     };
     // The kind without its flags.
     let raw = |family: i32| {
@@ -188,12 +192,12 @@ fn conditional(sockets: Sockets) -> Vec<(c_long, When, Errno)> {
     };
     // What asks for addresses and interfaces is netlink's protocol 0.
     let other_netlink = When::Family(libc::AF_NETLINK.cast_unsigned(), 2, Such::IsNot(0));
-    vec![
+    let mut conditions = vec![
         (libc::SYS_clone, When::Bits(0, NAMESPACES), Errno::PERM),
         // Its arguments lie in memory that no filter can look at; libraries go back to clone.
         (libc::SYS_clone3, When::Always, Errno::NOSYS),
         (libc::SYS_socket, When::NoneOf(0, families), refused),
-        (libc::SYS_socketpair, When::NoneOf(0, families), refused),
+        (libc::SYS_socketpair, When::NoneOf(0, in_pairs), refused),
         (libc::SYS_socket, raw(libc::AF_INET), Errno::PERM),
         (libc::SYS_socket, raw(libc::AF_INET6), Errno::PERM),
         (libc::SYS_socket, other_netlink, Errno::PROTONOSUPPORT),
@@ -202,7 +206,16 @@ fn conditional(sockets: Sockets) -> Vec<(c_long, When, Errno)> {
         (libc::SYS_mknodat, When::OneOf(2, libc::S_IFMT, CHARACTER_AND_BLOCK), Errno::PERM),
         #[cfg(target_arch = "x86_64")]
         (libc::SYS_mknod, When::OneOf(1, libc::S_IFMT, CHARACTER_AND_BLOCK), Errno::PERM),
-    ]
+    ];
+    if sockets == Sockets::Pairs {
+        // One of a pair for datagrams can send to a path all the same; a raw one is such a one.
+        for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW] {
+            let kind = Such::Is(0xf, kind.cast_unsigned());
+            let pair = When::Family(libc::AF_UNIX.cast_unsigned(), 1, kind);
+            conditions.push((libc::SYS_socketpair, pair, refused));
+        }
+    }
+    conditions
 }
 
 /// SECCOMP_FILTER_FLAG_NEW_LISTENER.
@@ -387,7 +400,7 @@ mod tests {
 
     #[test]
     fn every_jump_fits() {
-        for sockets in [Sockets::Internet, Sockets::Local] {
+        for sockets in [Sockets::Internet, Sockets::Local, Sockets::Pairs] {
             let longest = filter(sockets).iter().map(|code| code.jt.max(code.jf)).max();
             assert!(longest < Some(u8::MAX), "{longest:?}");
         }
@@ -443,6 +456,18 @@ mod tests {
         check(Sockets::Internet, socket(libc::AF_INET6, raw, 1), refused(Errno::PERM));
         check(Sockets::Local, socket(libc::AF_INET, stream, 0), refused(Errno::ACCESS));
         check(Sockets::Local, socket(libc::AF_UNIX, stream, 0), ALLOWED);
+        check(Sockets::Pairs, socket(libc::AF_UNIX, stream, 0), refused(Errno::ACCESS));
+        for (kind, expected) in [
+            (stream, ALLOWED),
+            (libc::SOCK_SEQPACKET, ALLOWED),
+            (libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, refused(Errno::ACCESS)),
+            (raw, refused(Errno::ACCESS)),
+        ] {
+            let pair = socket(libc::AF_UNIX, kind, 0);
+            super::tests::check(Sockets::Pairs, libc::SYS_socketpair, &pair, expected);
+        }
+        check(Sockets::Pairs, socket(libc::AF_INET, stream, 0), refused(Errno::ACCESS));
+        check(Sockets::Pairs, socket(libc::AF_NETLINK, raw, 0), ALLOWED);
         check(Sockets::Local, socket(libc::AF_NETLINK, raw, 0), ALLOWED);
         check(Sockets::Local, socket(libc::AF_NETLINK, raw, 9), refused(Errno::PROTONOSUPPORT));
         for family in [libc::AF_VSOCK, libc::AF_ALG, libc::AF_PACKET, libc::AF_BLUETOOTH, 0, -1] {

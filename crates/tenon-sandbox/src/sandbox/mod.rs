@@ -6,6 +6,7 @@
 
 mod plan;
 mod scratch;
+mod sockets;
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::Settings;
+use super::{Settings, sockets};
 use crate::guard::git_config;
 use crate::linux::layout::{Layout, Part, Step};
 use crate::linux::request::{Inside, Owner, Walls};
@@ -287,6 +287,14 @@ pub(super) fn walls_inside(
     if allowed.is_empty() {
         read_only.extend_from_slice(&plan.repositories);
     }
+    let mut hidden = plan.hidden.clone();
+    // With the whole network a person opened these too.
+    if profile.network != Network::On {
+        let steps = plan.layout.steps.iter();
+        let kept = steps.filter(|step| matches!(step.part, Part::Kept { .. }));
+        let kept: Vec<&Path> = kept.map(|step| step.path.as_path()).collect();
+        hidden.extend(sockets::with_path(&plan.scratch, &kept));
+    }
     let mut inner_roots = roots;
     inner_roots.extend(allowed);
     inner_roots.sort();
@@ -304,7 +312,7 @@ pub(super) fn walls_inside(
             repositories: plan.repositories.clone(),
             read_only,
             lifted: profile.lifted.clone(),
-            hidden: plan.hidden.clone(),
+            hidden,
         }),
     }
 }

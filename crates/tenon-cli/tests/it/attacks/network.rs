@@ -58,9 +58,6 @@ E"
     };
 }
 
-const SOCKETS: (&str, &str) =
-    ("the kernel has no wall for sockets with a path that a command sees", "network: ");
-
 pub(super) const ROWS: &[Row] = &[
     through_proxy!("a host named like the word for everything", "CONNECT on:443 HTTP/1.1\\r\\nHost: on:443\\r\\n\\r\\n")
         .never(&["--net on would", "--net 'on'"]),
@@ -85,15 +82,13 @@ pub(super) const ROWS: &[Row] = &[
     attack!("git", "timeout 5 git ls-remote https://example.com/x || timeout 5 git ls-remote git://127.0.0.1:$PORT/x || timeout 5 git ls-remote ssh://127.0.0.1:$PORT/x").needs(&["git"]),
     attack!("python connects", "python3 -c 'import os,socket; socket.create_connection((\"127.0.0.1\", int(os.environ[\"PORT\"])), 2)'").needs(&["python3"]),
     attack!("node connects", "node -e 'const s=require(\"net\").connect(+process.env.PORT,\"127.0.0.1\",()=>process.exit(0)); s.on(\"error\",()=>process.exit(1))'").needs(&["node"]),
-    attack!("a socket with a path", "python3 -c 'import os,socket; s=socket.socket(socket.AF_UNIX); s.connect(os.environ[\"TOP\"]+\"/socket\")'").needs(&["python3"])
-    .nowhere(SOCKETS.0, SOCKETS.1),
-    attack!("a datagram socket with a path", "python3 -c 'import os,socket; s=socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); s.sendto(b\"x\", os.environ[\"TOP\"]+\"/datagrams\")'").needs(&["python3"])
-    .nowhere(SOCKETS.0, SOCKETS.1),
-    attack!("a socket through a link", "ln -s $TOP/socket s; python3 -c 'import socket; s=socket.socket(socket.AF_UNIX); s.connect(\"s\")'").needs(&["python3"])
-    .nowhere(SOCKETS.0, SOCKETS.1),
+    attack!("a socket with a path", "python3 -c 'import os,socket; s=socket.socket(socket.AF_UNIX); s.connect(os.environ[\"TOP\"]+\"/socket\")'").needs(&["python3"]),
+    attack!("a datagram socket with a path", "python3 -c 'import os,socket; s=socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); s.sendto(b\"x\", os.environ[\"TOP\"]+\"/datagrams\")'").needs(&["python3"]),
+    attack!("a socket through a link", "ln -s $TOP/socket s; python3 -c 'import socket; s=socket.socket(socket.AF_UNIX); s.connect(\"s\")'").needs(&["python3"]),
     attack!("a socket moved into the workspace", "ln $TOP/socket s || mv $TOP/socket s; python3 -c 'import socket; s=socket.socket(socket.AF_UNIX); s.connect(\"s\")'").needs(&["python3"]),
-    attack!("a socket in a private place", "python3 -c 'import os,socket; s=socket.socket(socket.AF_UNIX); s.connect(os.environ[\"PLACE\"]+\"/socket\")'").needs(&["python3"])
-    .not_in_c(SOCKETS.0, SOCKETS.1),
+    attack!("a socket after a pair", "python3 -c 'import os,socket; a,b=socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM); a.sendto(b\"x\", os.environ[\"TOP\"]+\"/datagrams\")' || python3 -c 'import os,socket; a,b=socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM); a.connect(os.environ[\"TOP\"]+\"/datagrams\"); a.send(b\"x\")' || python3 -c 'import os,socket; a,b=socket.socketpair(); a.connect(os.environ[\"TOP\"]+\"/socket\")' || python3 -c 'import os,socket; a,b=socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET); b.close(); a.connect(os.environ[\"TOP\"]+\"/socket\")'").needs(&["python3"]),
+    attack!("a socket under a cover taken away", "umount $TOP/socket || mv $TOP/socket x || rm $TOP/socket || mount --bind / /mnt || { mkdir m; cp -a $TOP/socket m/; python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"m/socket\")'; } || python3 -c 'import os,socket; socket.socket(socket.AF_UNIX).connect(\"/proc/self/root\"+os.environ[\"TOP\"]+\"/socket\")'").needs(&["python3"]),
+    attack!("a socket in a private place", "python3 -c 'import os,socket; s=socket.socket(socket.AF_UNIX); s.connect(os.environ[\"PLACE\"]+\"/socket\")'").needs(&["python3"]),
     attack!("an abstract socket", "python3 -c 'import os,socket; s=socket.socket(socket.AF_UNIX); s.connect(\"\\0attacks-\"+os.environ[\"MARK\"])'").needs(&["python3"]),
     attack!("sockets of services", "for s in /run/docker.sock /var/run/docker.sock /run/dbus/system_bus_socket /run/systemd/private /run/user/$(id -u)/bus /run/containerd/containerd.sock /tmp/.X11-unix/X0; do python3 -c 'import socket,sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])' $s && exit 0; done; false").needs(&["python3"]),
     attack!("the agent of keys", "test -n \"$SSH_AUTH_SOCK\" || test -n \"$GPG_AGENT_INFO\" || test -n \"$DBUS_SESSION_BUS_ADDRESS\""),

@@ -1,0 +1,78 @@
+//! Sockets with a path that somebody outside listens at: a command that may look at the path may
+//! connect to it, whatever it may write. In tier A they are covered, like files that nobody sees.
+//!
+//! What the kernel lists is what was bound in this network namespace, under the name that was
+//! given then; docs/security.md says what that leaves out. Newer kernels hold such connections by
+//! Landlock (ABI 9), besides.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Each costs a call a mount of some 15 µs.
+const SOCKETS_MAX: usize = 512;
+
+/// Fields before the path, as the kernel prints them (net/unix/af_unix.c, `unix_seq_show`).
+const FIELDS_BEFORE_PATH: usize = 7;
+
+/// Returns where sockets are that commands would see, without those beneath `private` folders, of
+/// which only what is beneath `kept` is in sight.
+pub(super) fn with_path(private: &[PathBuf], kept: &[&Path]) -> Vec<PathBuf> {
+    #[expect(clippy::disallowed_methods, reason = "the kernel's list of sockets")]
+    let list = std::fs::read("/proc/net/unix").unwrap_or_default();
+    let is_seen = |path: &Path| {
+        let is_beneath = |folder: &Path| path.starts_with(folder);
+        kept.iter().any(|folder| is_beneath(folder))
+            || !private.iter().any(|folder| is_beneath(folder))
+    };
+    let paths: BTreeSet<&Path> = paths(&list).filter(|path| is_seen(path)).collect();
+    // What is gone is in nobody's way.
+    paths.into_iter().filter_map(|path| path.canonicalize().ok()).take(SOCKETS_MAX).collect()
+}
+
+fn paths(list: &[u8]) -> impl Iterator<Item = &Path> {
+    list.split(|byte| *byte == b'\n').skip(1).filter_map(|line| {
+        let mut rest = line;
+        for _ in 0..FIELDS_BEFORE_PATH {
+            // The last of them is padded with blanks in front.
+            rest = rest.trim_ascii_start();
+            let end = rest.iter().position(|byte| *byte == b' ')?;
+            rest = rest.get(end..)?;
+        }
+        let path = Path::new(OsStr::from_bytes(rest.get(1..)?));
+        path.is_absolute().then_some(path)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_read_from_the_kernels_list() {
+        let list = b"Num       RefCount Protocol Flags    Type St Inode Path\n\
+            00000000da0984b5: 00000003 00000000 00000000 0001 03 4505162\n\
+            0000000000000001: 00000002 00000000 00010000 0001 01    12 /run/a b/socket\n\
+            0000000000000002: 00000002 00000000 00010000 0001 01 4505163 @abstract\n\
+            0000000000000003: 00000002 00000000 00000000 0002 01 4505164 /home/u/s\n\
+            0000000000000004: 00000002 00000000 00010000 0001 01 4505165 relative\n";
+        let found: Vec<&Path> = paths(list).collect();
+        assert_eq!(found, [Path::new("/run/a b/socket"), Path::new("/home/u/s")]);
+    }
+
+    #[test]
+    fn only_sockets_in_sight_are_returned() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        let bind = |name: &str| std::os::unix::net::UnixListener::bind(top.join(name)).unwrap();
+        let _open = ["private", "seen"].map(|name| {
+            std::fs::create_dir_all(top.join("home/kept")).unwrap();
+            bind(&if name == "seen" { "home/kept/s".into() } else { format!("home/{name}") })
+        });
+        let (home, kept) = (top.join("home"), top.join("home/kept"));
+        let found = with_path(std::slice::from_ref(&home), &[&kept]);
+        let own: Vec<_> = found.iter().filter(|path| path.starts_with(&top)).collect();
+        assert_eq!(own, [&kept.join("s")]);
+    }
+}
