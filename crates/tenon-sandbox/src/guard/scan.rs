@@ -22,7 +22,10 @@ const FOLDERS_MAX: usize = 2_000;
 const FILES_MAX: usize = 2_000;
 
 /// How deep protected folders are looked through.
-const DEPTH_MAX: usize = 6;
+const DEPTH_MAX: usize = 64;
+
+/// Folders that are looked through beneath protected names in one look, besides [`FOLDERS_MAX`].
+const PROTECTED_FOLDERS_MAX: usize = 2_000;
 
 /// The longest file whose content is kept.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -183,7 +186,12 @@ pub(super) fn scan(
     roots: &[PathBuf],
     known: &BTreeMap<Place, Item>,
 ) -> (BTreeMap<Place, Item>, usize) {
-    let mut scan = Scan { found: BTreeMap::new(), known, folders_left: FOLDERS_MAX };
+    let mut scan = Scan {
+        found: BTreeMap::new(),
+        known,
+        folders_left: FOLDERS_MAX,
+        protected_folders_left: PROTECTED_FOLDERS_MAX,
+    };
     for root in roots {
         let Ok(folder) = open_folder_at(root) else { continue };
         // Whether it is one, a command can decide by making three names.
@@ -201,6 +209,7 @@ struct Scan<'a> {
     found: BTreeMap<Place, Item>,
     known: &'a BTreeMap<Place, Item>,
     folders_left: usize,
+    protected_folders_left: usize,
 }
 
 impl Scan<'_> {
@@ -267,8 +276,15 @@ impl Scan<'_> {
         }
     }
 
+    /// Counts a folder beneath a protected name; says whether it may be looked through.
+    fn has_room(&mut self) -> bool {
+        let has_room = self.protected_folders_left > 0;
+        self.protected_folders_left = self.protected_folders_left.saturating_sub(1);
+        has_room
+    }
+
     fn repositories(&mut self, root: &Path, top: &OwnedFd, place: &Path, deeper: usize) {
-        if deeper == 0 {
+        if deeper == 0 || !self.has_room() {
             return;
         }
         for (name, kind) in names(top, place) {
@@ -299,6 +315,9 @@ impl Scan<'_> {
         let Ok(stat) = rustix::fs::fstat(&handle) else { return };
         let kind = FileType::from_raw_mode(stat.st_mode);
         if kind.is_dir() {
+            if !self.has_room() {
+                return;
+            }
             for (name, _) in names(top, beneath) {
                 self.all(root, top, &beneath.join(name), repository, deeper - 1);
             }
