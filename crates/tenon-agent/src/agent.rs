@@ -1,19 +1,22 @@
 //! The loop that never changes: asks the turn what comes next, and performs it.
 
+mod compact;
+mod steps;
+
 use std::{sync::Arc, time::Instant};
 
-use tenon_model::{Conversation, ToolCall};
+use tenon_model::Conversation;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    context::{Exchange, Reply, results_message, user_message},
+    context::{Exchange, Meter},
     deadline::Deadline,
-    event::{EndReason, ModelEvent, TurnEvent},
     input::Prompt,
     layers::Dispatch,
     options::{AgentOptions, Opening},
     outcome::TurnOutcome,
     session::{LogError, Recorder},
+    tools::Recall,
     turn::{Next, Turn, TurnLimits},
 };
 
@@ -29,6 +32,9 @@ pub struct Agent {
     limits: TurnLimits,
     opening: Opening,
     conversation: Conversation,
+    meter: Meter,
+    /// Where results are that were left out; until the first compaction, when a tool gets it.
+    recall: Option<Arc<dyn Recall>>,
 }
 
 impl Agent {
@@ -41,8 +47,15 @@ impl Agent {
     /// # Errors
     /// If the session's first line cannot be logged.
     pub fn new(options: AgentOptions) -> Result<Self, LogError> {
+        let recall = options.recall.clone();
+        let window = options.context_window_tokens;
         let (exchange, dispatch, recorder, limits, opening) = options.into_parts()?;
-        Ok(Self { exchange, dispatch, recorder, limits, opening, conversation: Vec::new() })
+        let model = exchange.provider.abilities();
+        let window = window.unwrap_or(model.context_window_tokens);
+        let (system, tools) = (&exchange.system, &exchange.tools);
+        let meter = Meter::new(window, model.output_tokens_max, system, tools);
+        let conversation = Vec::new();
+        Ok(Self { exchange, dispatch, recorder, limits, opening, conversation, meter, recall })
     }
 
     /// Carries out one turn: from `prompt` until the model is done, a limit is reached, or
@@ -62,12 +75,13 @@ impl Agent {
         let started = Instant::now();
         let mut turn = Turn::new(self.limits, self.exchange.provider.abilities());
         let time = Deadline::within(self.limits.time_max, cancel);
-        let mut answer = String::new();
         self.open(&self.recorder.masked(prompt.into()))?;
         let reason = loop {
-            match turn.next() {
-                Next::CallModel => answer = self.call_model(&mut turn, &time.cancel).await?,
+            match turn.next(&self.meter.space(&self.conversation)) {
+                Next::CallModel => self.call_model(&mut turn, &time.cancel).await?,
                 Next::RunCalls(calls) => self.run_calls(&mut turn, &calls, &time.cancel).await?,
+                Next::Continue(continuation) => self.go_on(&mut turn, continuation)?,
+                Next::Compact(cause) => self.shorten(&mut turn, cause, &time.cancel).await?,
                 Next::Stop(reason) => break time.explain(reason),
             }
         };
@@ -75,7 +89,7 @@ impl Agent {
         let price = self.exchange.provider.abilities().price;
         let outcome = TurnOutcome {
             reason,
-            answer,
+            answer: self.recorder.masked_text(turn.answer().to_owned()),
             usage,
             cost: price.map(|price| usage.cost(&price)),
             steps: turn.steps(),
@@ -85,65 +99,36 @@ impl Agent {
         Ok(outcome)
     }
 
-    fn open(&mut self, prompt: &Prompt) -> Result<(), LogError> {
-        let opening = self.opening.take_for(prompt, &self.dispatch.workspace);
-        let message = user_message(opening.before, prompt);
-        self.conversation.push(Arc::new(message.clone()));
-        self.recorder.record(TurnEvent::UserMessage {
-            message,
-            prompt: prompt.text.clone(),
-            attached: opening.attached,
-        })?;
-        opening
-            .notices
-            .into_iter()
-            .try_for_each(|text| self.recorder.record(TurnEvent::Notice { text }))
-    }
-
-    async fn call_model(
+    /// Makes the conversation shorter now: all but what the person said gives way to a summary,
+    /// which keeps to `focus` if there is one. What happens on the way goes to the log and the
+    /// front end; without a summary the conversation stays as it is.
+    ///
+    /// ```
+    /// # use tenon_agent::{Agent, AgentOptions};
+    /// # use std::sync::Arc;
+    /// # use tenon_model::ScriptedProvider;
+    /// # use tenon_sandbox::Workspace;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let script = r#"{"turns": [{"text": "Hello."}, {"text": "They greeted each other."}]}"#;
+    /// # let provider = Arc::new(ScriptedProvider::parse(script)?);
+    /// # let workspace = Workspace::open(".".as_ref())?;
+    /// # let sandbox = tenon_agent::Sandbox::unconfined(Vec::new());
+    /// # let options = AgentOptions::new(provider, workspace, sandbox);
+    /// let mut agent = Agent::new(options)?;
+    /// agent.prompt("Say hello.", &Default::default()).await?;
+    /// agent.compact(Some("the words that were used"), &Default::default()).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Only if the log cannot be written.
+    pub async fn compact(
         &mut self,
-        turn: &mut Turn,
-        cancel: &CancellationToken,
-    ) -> Result<String, LogError> {
-        let show = |live| self.recorder.show(live);
-        let Reply { message, stop, usage, duration_ms, error } =
-            self.exchange.run(&self.conversation, turn.reply_tokens_max(), cancel, show).await;
-        let text = self.recorder.masked_text(message.text());
-        let calls = message.tool_calls().cloned().collect();
-        if !message.content.is_empty() {
-            self.conversation.push(Arc::new(message.clone()));
-            self.recorder.record(ModelEvent::AssistantMessage {
-                message,
-                stop,
-                usage,
-                duration_ms,
-            })?;
-        }
-        match (stop, error) {
-            (Some(stop), _) => turn.on_reply(calls, stop, &usage),
-            (None, Some(error)) => {
-                self.recorder.record(ModelEvent::failed(error))?;
-                turn.end(EndReason::ProviderFailed);
-            }
-            (None, None) => turn.end(EndReason::Cancelled),
-        }
-        Ok(text)
-    }
-
-    async fn run_calls(
-        &mut self,
-        turn: &mut Turn,
-        calls: &[ToolCall],
+        focus: Option<&str>,
         cancel: &CancellationToken,
     ) -> Result<(), LogError> {
-        let results = self.dispatch.run(calls, &self.recorder, cancel).await?;
-        let nudge = turn.on_results(calls, &results);
-        self.conversation.push(Arc::new(results_message(results, nudge.clone())));
-        if cancel.is_cancelled() {
-            turn.end(EndReason::Cancelled);
-        } else if let Some(text) = nudge {
-            self.recorder.record(TurnEvent::Notice { text })?;
-        }
-        Ok(())
+        self.shorten_now(focus, cancel).await
     }
 }

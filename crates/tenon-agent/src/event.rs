@@ -4,11 +4,16 @@
 //! so that a reader needs no second look-up; unknown types are skipped when a log is read.
 //! Deltas and progress are [`Live`]: shown as they come and never stored.
 
+mod context;
+
 use std::{path::PathBuf, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use tenon_model::{Message, ProviderError, ProviderErrorKind, StopReason, ToolCall, Usage};
 
+pub use self::context::{
+    Compaction, CompactionCause, ContextEvent, Continuation, CutBy, ShorterResult,
+};
 use crate::policy::Verdict;
 
 /// The version of the log's format, in its first line.
@@ -99,6 +104,8 @@ pub enum SessionEvent {
     Model(ModelEvent),
     /// Of a tool call.
     Call(CallEvent),
+    /// Of the conversation as the model sees it.
+    Context(ContextEvent),
 }
 
 /// Events of the session as a whole.
@@ -164,7 +171,7 @@ pub enum TurnEvent {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         attached: Vec<String>,
     },
-    /// The harness said something to the model or the person: a nudge, a cut, a continuation.
+    /// The harness said something to the model or the person: a nudge, a cut.
     Notice {
         /// One sentence.
         text: String,
@@ -207,7 +214,8 @@ pub enum TurnEvent {
 pub enum ModelEvent {
     /// A reply is over.
     AssistantMessage {
-        /// What the model said, whole and unchanged; only its text if it was cut short.
+        /// What the model said, whole and unchanged; only its text if it was cut short. Calls that
+        /// it had begun are dropped and never ran.
         message: Message,
         /// Why it stopped; missing if it was cut short by the person or a failure.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -468,6 +476,12 @@ impl ModelEvent {
 impl From<SessionNote> for SessionEvent {
     fn from(event: SessionNote) -> Self {
         Self::Session(event)
+    }
+}
+
+impl From<ContextEvent> for SessionEvent {
+    fn from(event: ContextEvent) -> Self {
+        Self::Context(event)
     }
 }
 

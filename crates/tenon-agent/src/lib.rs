@@ -24,8 +24,9 @@ mod turn;
 pub use agent::Agent;
 pub use context::{INSTRUCTIONS_BYTES_MAX, Instruction};
 pub use event::{
-    CallEvent, EndReason, LOG_VERSION, Live, ModelEvent, Record, SessionEvent, SessionNote,
-    TurnEvent, Update, View,
+    CallEvent, Compaction, CompactionCause, ContextEvent, Continuation, CutBy, EndReason,
+    LOG_VERSION, Live, ModelEvent, Record, SessionEvent, SessionNote, ShorterResult, TurnEvent,
+    Update, View,
 };
 pub use input::{Answer, FrontEnd, Prompt, Question};
 pub use masking::Masking;
@@ -39,7 +40,7 @@ pub use session::{
     LogError, Session, SessionLog, SessionSummary, list as list_sessions, read as read_session,
 };
 pub use tools::{
-    AnyTool, ArgumentError, CoreToolOptions, Effect, PreparedCall, Progress, Sandbox, Tool,
+    AnyTool, ArgumentError, CoreToolOptions, Effect, PreparedCall, Progress, Recall, Sandbox, Tool,
     ToolContext, ToolOutput, Tools, core_tools, tool,
 };
 pub use turn::TurnLimits;

@@ -13,7 +13,7 @@ use crate::{
     masking::Masking,
     policy::{Mode, Places, Rules},
     session::{LogError, Recorder, SessionLog},
-    tools::{RESULT_CHARS_MAX, Sandbox, Tools},
+    tools::{RESULT_CHARS_MAX, Recall, Sandbox, Tools},
     turn::TurnLimits,
 };
 
@@ -65,6 +65,12 @@ pub struct AgentOptions {
     pub instructions: Vec<Instruction>,
     /// The secrets that nobody is shown; at first those of the workspace's `.env` files.
     pub masking: Masking,
+    /// How many tokens request and reply may have together; what the provider knows of its model
+    /// if `None`.
+    pub context_window_tokens: Option<u32>,
+    /// Where results are found again that were left out of a conversation that got too long. The
+    /// model gets the tool `recall` for it when that happens first.
+    pub recall: Option<Arc<dyn Recall>>,
 }
 
 /// What goes in front of prompts.
@@ -121,6 +127,8 @@ impl AgentOptions {
             system: SYSTEM_PROMPT.into(),
             instructions: Vec::new(),
             masking: Masking::new(Vec::new),
+            context_window_tokens: None,
+            recall: None,
             workspace,
             sandbox,
         }

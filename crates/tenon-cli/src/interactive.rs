@@ -43,8 +43,9 @@ const PROMPT: &str = "> ";
 const HISTORY_LINES_MAX: usize = 1_000;
 
 /// What can be typed besides prompts.
-const COMMANDS: [(&str, Command, Text); 3] = [
+const COMMANDS: [(&str, Command, Text); 4] = [
     ("/help", Command::Help, Text::HelpCommand),
+    ("/compact", Command::Compact, Text::CompactCommand),
     ("/tools", Command::Tools, Text::ToolsCommand),
     ("/quit", Command::Quit, Text::QuitCommand),
 ];
@@ -52,6 +53,7 @@ const COMMANDS: [(&str, Command, Text); 3] = [
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Command {
     Help,
+    Compact,
     Tools,
     Quit,
 }
@@ -61,6 +63,8 @@ enum Command {
 enum Typed {
     Nothing,
     Command(Command),
+    /// `/compact` with what the summary keeps to.
+    Compact(String),
     Unknown(String),
     Prompt(String),
 }
@@ -137,6 +141,12 @@ pub(crate) async fn run(
             Typed::Nothing => {}
             Typed::Command(Command::Quit) => return Ok(ExitStatus::Finished),
             Typed::Command(Command::Help) => front.screen.say(&help(language)),
+            Typed::Command(Command::Compact) => {
+                compact(&mut agent, None, &front.screen, interrupts).await?;
+            }
+            Typed::Compact(focus) => {
+                compact(&mut agent, Some(&focus), &front.screen, interrupts).await?;
+            }
             Typed::Command(Command::Tools) => front.screen.say(&tool_list(&tools)),
             Typed::Unknown(name) => {
                 let said = Text::UnknownCommand.say(language, &[("name", &visible(&name))]);
@@ -158,6 +168,19 @@ pub(crate) async fn run(
     Ok(ExitStatus::Interrupted)
 }
 
+/// Makes the conversation shorter; Ctrl-C leaves it as it is.
+async fn compact(
+    agent: &mut Agent,
+    focus: Option<&str>,
+    screen: &Screen,
+    interrupts: &Interrupts,
+) -> Result<(), LogError> {
+    let guard = interrupts.turn();
+    agent.compact(focus, &guard.cancel).await?;
+    screen.say("");
+    Ok(())
+}
+
 fn welcome(options: &AgentOptions, language: Language) -> String {
     let model = visible(options.provider.model()).into_owned();
     let folder = options.workspace.root().to_string_lossy();
@@ -172,7 +195,7 @@ fn welcome(options: &AgentOptions, language: Language) -> String {
 fn help(language: Language) -> String {
     let mut said = String::new();
     for (name, _, text) in COMMANDS {
-        said.push_str(&format!("{name:<8}{}\n", text.template(language)));
+        said.push_str(&format!("{name:<10}{}\n", text.template(language)));
     }
     said + Text::HelpKeys.template(language) + "\n"
 }
@@ -188,12 +211,15 @@ fn tool_list(tools: &[ToolSpec]) -> String {
 }
 
 /// Returns what `line` means. Only a lone word after a slash is a command, so that a path can
-/// begin a prompt.
+/// begin a prompt; `/compact` alone takes words.
 fn typed(line: &str) -> Typed {
     let prompt = line.replace("\\\n", "\n");
     let word = prompt.trim_end();
     if word.trim().is_empty() {
         return Typed::Nothing;
+    }
+    if let Some(focus) = word.strip_prefix("/compact ") {
+        return Typed::Compact(focus.trim().to_owned());
     }
     let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphabetic());
     if word.strip_prefix('/').is_some_and(is_name) {
@@ -312,6 +338,8 @@ mod tests {
         let cases = [
             ("/help", Typed::Command(Command::Help)),
             ("/quit ", Typed::Command(Command::Quit)),
+            ("/compact", Typed::Command(Command::Compact)),
+            ("/compact the  API ", Typed::Compact("the  API".into())),
             ("/nope", Typed::Unknown("/nope".into())),
             (" /help", prompt("/help")),
             ("/etc/passwd says what?", prompt("/etc/passwd says what?")),

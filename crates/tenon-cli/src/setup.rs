@@ -4,9 +4,11 @@
 
 mod presets;
 mod providers;
+mod recall;
 mod walls;
 
 use std::{
+    num::NonZeroU32,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -21,6 +23,7 @@ use tenon_sandbox::{FileError, Workspace};
 pub(crate) use providers::pull;
 pub(crate) use walls::walls;
 
+use self::recall::LogRecall;
 use crate::{
     args::SessionArgs,
     config::{Config, Endpoint, Settings},
@@ -69,6 +72,9 @@ pub(crate) async fn ready(config: &Config, args: &SessionArgs) -> Result<AgentOp
     options.result_chars_max = settings.result_chars_max.get();
     options.instructions = instructions;
     options.masking = masking(config);
+    options.context_window_tokens = settings.context_window.map(NonZeroU32::get);
+    let kept = LogRecall { folder: config.folders.sessions(), session: log.id().to_owned() };
+    options.recall = Some(Arc::new(kept));
     options.log = Some(log);
     Ok(options)
 }

@@ -67,6 +67,11 @@ texts! {
     Running: "Running {call} …", "正在运行 {call} …";
     RunningMany: "Running {n} calls …", "正在运行 {n} 个调用 …";
     Retrying: "retrying in {wait} (attempt {n}): {reason}", "{wait} 后重试（第 {n} 次）：{reason}";
+    // What happens to the conversation.
+    CutByLimit: "the reply was cut by the output limit and goes on by itself ({n} of {max})", "回复因输出上限而被截断，将自动继续（第 {n} 次，最多 {max} 次）";
+    CutByFailure: "{reason}; the reply goes on from there ({n} of {max})", "{reason}；回复将从中断处继续（第 {n} 次，最多 {max} 次）";
+    ResultsLeftOut: "the conversation was made shorter: {results} old results were left out, {before} → {after} tokens (about)", "对话已缩短：省略了 {results} 个旧结果，约 {before} → {after} 个词元";
+    SummedUp: "the conversation was made shorter: {messages} messages were summed up, {prompts} of yours kept word for word, {before} → {after} tokens (about)", "对话已缩短：{messages} 条消息已归纳为摘要，其中你的 {prompts} 条逐字保留，约 {before} → {after} 个词元";
     // Labels and the end of a turn.
     Note: "note:", "提示：";
     Warning: "warning:", "警告：";
@@ -123,6 +128,7 @@ texts! {
     LeaveHint: "Ctrl-C again leaves, Ctrl-D too.", "再按一次 Ctrl-C 退出，Ctrl-D 亦可。";
     UnknownCommand: "There is no command {name}. /help lists them.", "没有命令 {name}。/help 列出所有命令。";
     HelpCommand: "shows this list", "显示此列表";
+    CompactCommand: "makes the conversation shorter; /compact WORDS says what to keep to", "缩短对话；/compact 文字 指明应保留的重点";
     ToolsCommand: "lists what the model can call", "列出模型可调用的工具";
     QuitCommand: "ends the session", "结束会话";
     HelpKeys: "A backslash at the end of a line goes on in the next; pasted lines stay one prompt.\nCtrl-C cancels what is running, and clears the line at the prompt.\nA prompt that begins with a slash: put a space in front.", "行末的反斜杠表示下一行继续；粘贴的多行视为一个提示。\nCtrl-C 取消正在运行的内容，在输入时清空该行。\n以斜杠开头的提示：请在前面加一个空格。";

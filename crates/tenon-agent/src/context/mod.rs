@@ -1,16 +1,22 @@
 //! What the model is shown: the system prompt, project instructions, attached context, and the
-//! request that carries them.
+//! request that carries them; how many tokens it has, and how it is made shorter.
 
 mod attach;
+mod compaction;
 mod exchange;
 mod instructions;
+mod tokens;
+mod words;
 
 use tenon_model::{ContentBlock, Message, Role, ToolResult};
 
 pub(crate) use attach::attach;
+pub(crate) use compaction::{Shortening, summary_request};
 pub(crate) use exchange::{Exchange, Reply};
 pub(crate) use instructions::render as render_instructions;
 pub use instructions::{INSTRUCTIONS_BYTES_MAX, Instruction};
+pub(crate) use tokens::{Meter, Space};
+pub(crate) use words::{GO_ON_AFTER_FAILURE, GO_ON_AFTER_LIMIT};
 
 use crate::input::Prompt;
 

@@ -2,6 +2,7 @@
 //! anybody sees it.
 
 mod log;
+mod recall;
 mod recorder;
 
 pub use log::{LogError, Session, SessionLog, SessionSummary, list, read};

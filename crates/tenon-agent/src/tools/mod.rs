@@ -9,6 +9,7 @@ mod glob;
 mod grep;
 mod path_pattern;
 mod read_file;
+mod recall;
 mod sandbox;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -22,6 +23,8 @@ use tenon_model::ToolSpec;
 
 pub use arguments::ArgumentError;
 pub use function::tool;
+pub use recall::Recall;
+pub(crate) use recall::RecallTool;
 pub use sandbox::Sandbox;
 pub use tool::{AnyTool, Effect, PreparedCall, Progress, Tool, ToolContext, ToolOutput};
 

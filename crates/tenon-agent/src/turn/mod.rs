@@ -1,24 +1,40 @@
 //! The turn: says what happens next, and why it stops. Pure: values in, values out.
 //!
 //! Complete tool calls decide, not the provider's stop word: a reply that has some goes on, a
-//! reply that has none ends the turn. Limits and the loop guard are a file each.
+//! reply that has none ends the turn. Limits, the loop guard, replies that were cut short, failed
+//! requests and compaction are a file each.
 
+mod compaction;
+mod cut;
+mod failure;
 mod guard;
 mod limits;
 
-use tenon_model::{Abilities, Price, StopReason, ToolCall, ToolCallFault, ToolResult, Usage};
+use tenon_model::{
+    Abilities, Price, ProviderError, StopReason, ToolCall, ToolCallFault, ToolResult, Usage,
+};
 
 pub use limits::TurnLimits;
 
 use self::{
+    compaction::Compactions,
+    cut::Cuts,
+    failure::{After, Circumstances},
     guard::{Guard, Repetition},
     limits::Spent,
 };
-use crate::event::EndReason;
+use crate::{
+    context::Space,
+    event::{CompactionCause, Continuation, CutBy, EndReason},
+};
 
 /// Replies in a row that may end in the middle of a call before the turn stops: the model gets
 /// each cut call back with the reason and may write it in smaller pieces.
 const CUT_REPLIES_MAX: u32 = 3;
+
+/// A reply is asked for with at least so many tokens, however full the window seems: the estimate
+/// may be wrong, and the provider says so if it is not.
+const REPLY_TOKENS_MIN: u64 = 512;
 
 /// What happens next.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +43,10 @@ pub(crate) enum Next {
     CallModel,
     /// Run the calls of the last reply.
     RunCalls(Vec<ToolCall>),
+    /// Tell the model to go on where its last reply was cut.
+    Continue(Continuation),
+    /// Make the conversation shorter.
+    Compact(CompactionCause),
     /// Give control back to the user.
     Stop(EndReason),
 }
@@ -39,8 +59,13 @@ pub(crate) struct Turn {
     /// The longest reply that the model can be asked for, in tokens.
     reply_tokens_max: u32,
     next: Next,
+    answer: String,
     spent: Spent,
     cut_replies: u32,
+    cuts: Cuts,
+    compactions: Compactions,
+    /// Why the conversation must be made shorter, if the provider said so.
+    too_long: Option<ProviderError>,
     guard: Guard,
 }
 
@@ -52,45 +77,142 @@ impl Turn {
             price: model.price,
             reply_tokens_max: model.output_tokens_max,
             next: Next::CallModel,
+            answer: String::new(),
             spent: Spent::default(),
             cut_replies: 0,
+            cuts: Cuts::default(),
+            compactions: Compactions::default(),
+            too_long: None,
             guard: Guard::default(),
         }
     }
 
-    /// Returns what happens next. Asking twice gives the same answer.
-    pub(crate) fn next(&self) -> Next {
-        match (&self.next, self.next_reply()) {
-            (Next::CallModel, Err(reason)) => Next::Stop(reason),
+    /// Returns what happens next, the model's window being as full as `space` says. Asking twice
+    /// gives the same answer.
+    pub(crate) fn next(&self, space: &Space) -> Next {
+        match (&self.next, self.next_reply(space)) {
+            (Next::CallModel | Next::Continue(_), Err(reason)) => Next::Stop(reason),
+            (Next::CallModel, Ok(_)) => match self.compactions.due(space) {
+                Some(cause) => Next::Compact(cause),
+                None => Next::CallModel,
+            },
             (next, _) => next.clone(),
         }
     }
 
     /// Returns how many tokens the next reply may have.
-    pub(crate) fn reply_tokens_max(&self) -> u32 {
-        self.next_reply().unwrap_or(self.reply_tokens_max)
+    pub(crate) fn reply_tokens_max(&self, space: &Space) -> u32 {
+        self.next_reply(space).unwrap_or(self.reply_tokens_max)
     }
 
-    fn next_reply(&self) -> Result<u32, EndReason> {
-        self.limits.next_reply(&self.spent, self.price.as_ref(), self.reply_tokens_max)
+    fn next_reply(&self, space: &Space) -> Result<u32, EndReason> {
+        let left = u32::try_from(space.left().max(REPLY_TOKENS_MIN)).unwrap_or(u32::MAX);
+        let most = self.reply_tokens_max.min(left);
+        self.limits.next_reply(&self.spent, self.price.as_ref(), most)
     }
 
-    /// Takes in a reply: its calls, why it stopped and what it used.
-    pub(crate) fn on_reply(&mut self, calls: Vec<ToolCall>, stop: StopReason, usage: &Usage) {
+    /// Takes in a reply: its calls, its text, why it stopped and what it used.
+    pub(crate) fn on_reply(
+        &mut self,
+        calls: Vec<ToolCall>,
+        text: &str,
+        stop: StopReason,
+        usage: &Usage,
+    ) {
+        self.count(text, usage);
+        self.compactions.answered();
+        let cut = calls.iter().any(|call| call.fault == Some(ToolCallFault::CutOff));
+        self.cut_replies = if cut { self.cut_replies + 1 } else { 0 };
+        let goes_on = (calls.is_empty() && stop == StopReason::OutputLimit)
+            .then(|| self.cuts.cut(CutBy::OutputLimit, None))
+            .flatten();
+        if let Some(continuation) = goes_on {
+            self.next = Next::Continue(continuation);
+            return;
+        }
+        self.cuts.whole();
+        self.next = match stop {
+            _ if !calls.is_empty() => Next::RunCalls(calls),
+            StopReason::EndOfTurn | StopReason::ToolCalls => Next::Stop(EndReason::Finished),
+            StopReason::OutputLimit => Next::Stop(EndReason::OutputLimit),
+            StopReason::Refusal => Next::Stop(EndReason::Refusal),
+        };
+    }
+
+    /// Takes in that a request failed after `text` of its reply was shown, and what it used.
+    /// Returns the error that is to be told if the turn ends by it.
+    pub(crate) fn on_failure(
+        &mut self,
+        error: ProviderError,
+        text: &str,
+        usage: &Usage,
+    ) -> Option<ProviderError> {
+        let now = Circumstances {
+            shown: !text.is_empty(),
+            compacted: self.compactions.since_reply(),
+            answered: self.spent.steps > 0,
+        };
+        if now.shown || *usage != Usage::default() {
+            self.count(text, usage);
+        }
+        match failure::after(&error, now) {
+            After::Compact => {
+                self.next = Next::Compact(CompactionCause::TooLong);
+                self.too_long = Some(error);
+                return None;
+            }
+            After::GoOn => {
+                if let Some(goes_on) = self.cuts.cut(CutBy::Failure, Some(error.message.clone())) {
+                    self.next = Next::Continue(goes_on);
+                    return None;
+                }
+            }
+            After::End => {}
+        }
+        self.next = Next::Stop(EndReason::ProviderFailed);
+        Some(failure::explained(error, now))
+    }
+
+    fn count(&mut self, text: &str, usage: &Usage) {
         self.spent.steps += 1;
         self.spent.usage += *usage;
         self.spent.last = *usage;
-        let cut = calls.iter().any(|call| call.fault == Some(ToolCallFault::CutOff));
-        self.cut_replies = if cut { self.cut_replies + 1 } else { 0 };
-        self.next = if !calls.is_empty() {
-            Next::RunCalls(calls)
-        } else {
-            Next::Stop(match stop {
-                StopReason::EndOfTurn | StopReason::ToolCalls => EndReason::Finished,
-                StopReason::OutputLimit => EndReason::OutputLimit,
-                StopReason::Refusal => EndReason::Refusal,
-            })
+        if !self.cuts.is_open() {
+            self.answer.clear();
+        }
+        self.answer.push_str(text);
+    }
+
+    /// Takes in that the model was told to go on.
+    pub(crate) fn continued(&mut self) {
+        self.next = Next::CallModel;
+    }
+
+    /// Takes in that the conversation was made shorter, and what the summary used. The window is now
+    /// as full as `space` says.
+    pub(crate) fn compacted(&mut self, space: &Space, usage: &Usage) {
+        self.compactions.made(!space.is_short());
+        self.spent.usage += *usage;
+        self.spent.last = Usage { input: space.used, ..Usage::default() };
+        self.too_long = None;
+        self.next = Next::CallModel;
+    }
+
+    /// Returns why the conversation must be made shorter, if the provider said so.
+    pub(crate) fn too_long(&self) -> Option<&ProviderError> {
+        self.too_long.as_ref()
+    }
+
+    /// Takes in that there was nothing to make shorter. Returns the error that is to be told if the
+    /// turn ends by it.
+    pub(crate) fn not_compacted(&mut self) -> Option<ProviderError> {
+        self.compactions.made(false);
+        let error = self.too_long.take();
+        self.next = match error {
+            Some(_) => Next::Stop(EndReason::ProviderFailed),
+            None => Next::CallModel,
         };
+        error
     }
 
     /// Takes in the results of the last reply's calls, in their order. Returns a sentence for the
@@ -119,6 +241,19 @@ impl Turn {
         self.next = Next::Stop(reason);
     }
 
+    /// Ends the turn because the person cancelled in the middle of a reply with `text`.
+    pub(crate) fn cancelled(&mut self, text: &str, usage: &Usage) {
+        if !text.is_empty() || *usage != Usage::default() {
+            self.count(text, usage);
+        }
+        self.end(EndReason::Cancelled);
+    }
+
+    /// Returns the last text of the model, its parts joined if it was cut.
+    pub(crate) fn answer(&self) -> &str {
+        &self.answer
+    }
+
     /// Returns the model requests that were answered.
     pub(crate) fn steps(&self) -> u32 {
         self.spent.steps
@@ -133,8 +268,11 @@ impl Turn {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use tenon_model::ProviderErrorKind;
 
     use super::*;
+
+    const SPACE: Space = Space { used: 0, window: 128_000, reply_max: 8_192 };
 
     fn call(id: &str) -> ToolCall {
         ToolCall { id: id.into(), name: "bash".into(), arguments: json!({"id": id}), fault: None }
@@ -147,26 +285,84 @@ mod tests {
     #[test]
     fn spec_3_complete_calls_decide_not_the_stop_word() {
         let mut turn = Turn::new(TurnLimits::default(), &Abilities::default());
-        assert_eq!(turn.next(), Next::CallModel);
-        turn.on_reply(vec![call("a")], StopReason::EndOfTurn, &Usage::default());
-        assert_eq!(turn.next(), Next::RunCalls(vec![call("a")]));
+        assert_eq!(turn.next(&SPACE), Next::CallModel);
+        turn.on_reply(vec![call("a")], "", StopReason::EndOfTurn, &Usage::default());
+        assert_eq!(turn.next(&SPACE), Next::RunCalls(vec![call("a")]));
         turn.on_results(&[call("a")], &[result("a")]);
-        assert_eq!(turn.next(), Next::CallModel);
-        turn.on_reply(vec![], StopReason::ToolCalls, &Usage::default());
-        assert_eq!(turn.next(), Next::Stop(EndReason::Finished));
+        assert_eq!(turn.next(&SPACE), Next::CallModel);
+        turn.on_reply(vec![], "", StopReason::ToolCalls, &Usage::default());
+        assert_eq!(turn.next(&SPACE), Next::Stop(EndReason::Finished));
     }
 
     #[test]
     fn spec_3_the_reason_of_an_end_is_typed() {
         for (stop, reason) in [
             (StopReason::EndOfTurn, EndReason::Finished),
-            (StopReason::OutputLimit, EndReason::OutputLimit),
             (StopReason::Refusal, EndReason::Refusal),
         ] {
             let mut turn = Turn::new(TurnLimits::default(), &Abilities::default());
-            turn.on_reply(vec![], stop, &Usage::default());
-            assert_eq!(turn.next(), Next::Stop(reason));
+            turn.on_reply(vec![], "", stop, &Usage::default());
+            assert_eq!(turn.next(&SPACE), Next::Stop(reason));
         }
+    }
+
+    #[test]
+    fn spec_3_a_reply_cut_by_the_output_limit_goes_on_and_its_parts_are_one_answer() {
+        let mut turn = Turn::new(TurnLimits::default(), &Abilities::default());
+        for number in 1..=5 {
+            turn.on_reply(vec![], &number.to_string(), StopReason::OutputLimit, &Usage::default());
+            let Next::Continue(next) = turn.next(&SPACE) else { panic!("{number}") };
+            assert_eq!((next.number, next.number_max), (number, 5));
+            turn.continued();
+            assert_eq!(turn.next(&SPACE), Next::CallModel);
+        }
+        turn.on_reply(vec![], "6", StopReason::OutputLimit, &Usage::default());
+        assert_eq!(turn.next(&SPACE), Next::Stop(EndReason::OutputLimit));
+        assert_eq!(turn.answer(), "123456");
+    }
+
+    #[test]
+    fn a_reply_that_breaks_off_goes_on_and_what_was_not_shown_is_an_end() {
+        let lost = || ProviderError::new(ProviderErrorKind::Dropped, "lost");
+        let mut turn = Turn::new(TurnLimits::default(), &Abilities::default());
+        assert_eq!(turn.on_failure(lost(), "half", &Usage::default()), None);
+        assert!(matches!(turn.next(&SPACE), Next::Continue(_)));
+        turn.continued();
+        turn.on_reply(vec![call("a")], " and half", StopReason::ToolCalls, &Usage::default());
+        assert_eq!(turn.answer(), "half and half");
+        turn.on_results(&[call("a")], &[result("a")]);
+        turn.on_reply(vec![], "done", StopReason::EndOfTurn, &Usage::default());
+        assert_eq!(turn.answer(), "done");
+        assert_eq!(turn.on_failure(lost(), "", &Usage::default()), Some(lost()));
+        assert_eq!(turn.next(&SPACE), Next::Stop(EndReason::ProviderFailed));
+    }
+
+    #[test]
+    fn a_conversation_that_is_too_long_is_made_shorter_once() {
+        let too_long = || ProviderError::new(ProviderErrorKind::ContextTooLong, "too long");
+        let mut turn = Turn::new(TurnLimits::default(), &Abilities::default());
+        assert_eq!(turn.on_failure(too_long(), "", &Usage::default()), None);
+        assert_eq!(turn.next(&SPACE), Next::Compact(CompactionCause::TooLong));
+        turn.compacted(&SPACE, &Usage::default());
+        assert_eq!(turn.next(&SPACE), Next::CallModel);
+        let told = turn.on_failure(too_long(), "", &Usage::default()).unwrap();
+        assert!(told.hint.unwrap().contains("made shorter already"));
+        assert_eq!(turn.next(&SPACE), Next::Stop(EndReason::ProviderFailed));
+        let mut turn = Turn::new(TurnLimits::default(), &Abilities::default());
+        turn.on_failure(too_long(), "", &Usage::default());
+        assert_eq!(turn.not_compacted(), Some(too_long()));
+        assert_eq!(turn.next(&SPACE), Next::Stop(EndReason::ProviderFailed));
+    }
+
+    #[test]
+    fn what_is_left_of_the_window_bounds_the_reply_and_a_full_one_is_made_room_in() {
+        let turn = Turn::new(TurnLimits::default(), &Abilities::default());
+        let used = |used| Space { used, window: 20_000, reply_max: 8_192 };
+        assert_eq!(turn.reply_tokens_max(&used(1_000)), 8_192);
+        assert_eq!(turn.reply_tokens_max(&used(15_000)), 4_600);
+        assert_eq!(turn.reply_tokens_max(&used(30_000)), 512);
+        assert_eq!(turn.next(&used(15_000)), Next::CallModel);
+        assert_eq!(turn.next(&used(17_000)), Next::Compact(CompactionCause::Window));
     }
 
     #[test]
@@ -175,10 +371,10 @@ mod tests {
             TurnLimits { steps_max: Some(1), ..TurnLimits::default() },
             &Abilities::default(),
         );
-        turn.on_reply(vec![call("a")], StopReason::ToolCalls, &Usage::default());
-        assert!(matches!(turn.next(), Next::RunCalls(_)));
+        turn.on_reply(vec![call("a")], "", StopReason::ToolCalls, &Usage::default());
+        assert!(matches!(turn.next(&SPACE), Next::RunCalls(_)));
         turn.on_results(&[call("a")], &[result("a")]);
-        assert_eq!(turn.next(), Next::Stop(EndReason::StepLimit));
+        assert_eq!(turn.next(&SPACE), Next::Stop(EndReason::StepLimit));
     }
 
     #[test]
@@ -186,9 +382,9 @@ mod tests {
         let cut = ToolCall { fault: Some(ToolCallFault::CutOff), ..call("a") };
         let mut turn = Turn::new(TurnLimits::default(), &Abilities::default());
         for n in 1..=3 {
-            turn.on_reply(vec![cut.clone()], StopReason::OutputLimit, &Usage::default());
+            turn.on_reply(vec![cut.clone()], "", StopReason::OutputLimit, &Usage::default());
             turn.on_results(&[call(&n.to_string())], &[result(&n.to_string())]);
         }
-        assert_eq!(turn.next(), Next::Stop(EndReason::OutputLimit));
+        assert_eq!(turn.next(&SPACE), Next::Stop(EndReason::OutputLimit));
     }
 }

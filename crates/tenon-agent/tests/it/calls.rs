@@ -194,7 +194,7 @@ async fn every_call_is_shown_before_it_runs_and_after() {
         .iter()
         .filter_map(|update| match update {
             Update::Stored(record) => match &record.event {
-                SessionEvent::Session(_) => Some("session"),
+                SessionEvent::Session(_) | SessionEvent::Context(_) => Some("session"),
                 SessionEvent::Turn(_) => Some("turn"),
                 SessionEvent::Model(_) => Some("model"),
                 SessionEvent::Call(CallEvent::CallStarted { .. }) => Some("started"),

@@ -4,6 +4,7 @@
 
 mod calls;
 mod commands;
+mod compaction;
 mod examples;
 mod grants;
 mod log;

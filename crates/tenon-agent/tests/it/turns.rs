@@ -1,7 +1,7 @@
 //! Turns: what is sent, what ends them, what stays valid.
 
 use serde_json::json;
-use tenon_agent::{EndReason, Tools, TurnLimits, tool};
+use tenon_agent::{EndReason, ModelEvent, SessionEvent, Tools, TurnLimits, Update, tool};
 use tenon_model::{
     ContentBlock, ProviderError, ProviderErrorKind, Role, StopReason, StreamEvent, Thinking,
 };
@@ -100,6 +100,47 @@ async fn a_failed_request_ends_the_turn_with_its_reason_and_the_next_turn_works(
     assert_eq!(outcome.reason, EndReason::ProviderFailed);
     let outcome = bench.agent.prompt("go on", &CancellationToken::new()).await.unwrap();
     assert_eq!(outcome.answer, "now");
+}
+
+#[tokio::test]
+async fn a_key_that_stops_working_in_mid_turn_loses_nothing() {
+    let refused = ProviderError::new(ProviderErrorKind::Unauthorized, "401").with_hint("check it");
+    let first = calls(&[("echo", json!({}))]);
+    let mut bench = bench(vec![first, vec![Err(refused)], text("done")], echo());
+    let outcome = bench.agent.prompt("go", &CancellationToken::new()).await.unwrap();
+    assert_eq!(outcome.reason, EndReason::ProviderFailed);
+    let hint = bench.front.updates.lock().unwrap().iter().find_map(|update| match update {
+        Update::Stored(record) => match &record.event {
+            SessionEvent::Model(ModelEvent::RequestFailed { hint, .. }) => hint.clone(),
+            _ => None,
+        },
+        Update::Live(_) => None,
+    });
+    assert!(hint.is_some_and(|hint| hint.starts_with("check it; it worked until now")));
+    bench.agent.prompt("go on", &CancellationToken::new()).await.unwrap();
+    let requests = bench.provider.requests.lock().unwrap();
+    let (before, after) = (&requests[1].conversation, &requests[2].conversation);
+    assert_eq!(after[..before.len()], before[..], "what was sent is sent again");
+    assert_eq!(after.last().unwrap().text(), "go on");
+}
+
+#[tokio::test]
+async fn a_reply_that_breaks_off_five_times_in_a_row_ends_the_turn_with_what_came() {
+    let half = || -> Vec<Result<StreamEvent, ProviderError>> {
+        let lost = ProviderError::new(ProviderErrorKind::Dropped, "lost");
+        let mut events = calls(&[("echo", json!({}))]);
+        events.insert(0, Ok(StreamEvent::TextDelta { text: "a".into() }));
+        *events.last_mut().unwrap() = Err(lost);
+        events
+    };
+    let mut bench = bench((0..9).map(|_| half()).collect(), echo());
+    let outcome = bench.agent.prompt("go", &CancellationToken::new()).await.unwrap();
+    assert_eq!((outcome.reason, outcome.answer.as_str()), (EndReason::ProviderFailed, "aaaaaa"));
+    assert_eq!(bench.provider.requests.lock().unwrap().len(), 6);
+    let ran = bench.front.updates.lock().unwrap().iter().any(|update| {
+        matches!(update, Update::Stored(record) if matches!(record.event, SessionEvent::Call(_)))
+    });
+    assert!(!ran, "no call of a reply that broke off runs");
 }
 
 #[tokio::test]

@@ -83,6 +83,8 @@ pub(crate) struct Settings {
     pub(crate) max_cost: Option<f64>,
     /// The most time of a turn.
     pub(crate) max_time: Option<Duration>,
+    /// The window of the model, in tokens, where the catalogue does not know better.
+    pub(crate) context_window: Option<NonZeroU32>,
     /// The most characters of a result that the model is shown.
     pub(crate) result_chars_max: NonZeroUsize,
     /// Likewise for a command's output.
@@ -114,6 +116,7 @@ impl Default for Settings {
             max_tokens: None,
             max_cost: None,
             max_time: None,
+            context_window: None,
             result_chars_max: characters(tools.result_chars_max),
             bash_output_chars_max: characters(tools.bash_output_chars_max),
             project_instructions: true,
@@ -250,6 +253,7 @@ impl Config {
         settings.max_tokens = file.max_tokens;
         settings.max_cost = file.max_cost;
         settings.max_time = file.max_time;
+        settings.context_window = file.context_window;
         settings.result_chars_max = file.result_chars_max.unwrap_or(settings.result_chars_max);
         settings.bash_output_chars_max =
             file.bash_output_chars_max.unwrap_or(settings.bash_output_chars_max);

@@ -11,8 +11,8 @@ mod style;
 mod summary;
 
 use tenon_agent::{
-    CallEvent, Live, ModelEvent, Record, SessionEvent, SessionNote, TurnEvent, Update, Verdict,
-    View,
+    CallEvent, CompactionCause, ContextEvent, CutBy, Live, ModelEvent, Record, SessionEvent,
+    SessionNote, TurnEvent, Update, Verdict, View,
 };
 use tenon_model::{ToolCall, visible};
 
@@ -137,6 +137,7 @@ impl Renderer {
             SessionEvent::Turn(event) => self.turn(event),
             SessionEvent::Model(event) => self.model(event),
             SessionEvent::Call(event) => self.call(event),
+            SessionEvent::Context(event) => self.context(event),
         }
         self.take()
     }
@@ -234,6 +235,27 @@ impl Renderer {
                 self.frame(&open, Some(view), &footer);
                 self.wait_for_calls();
             }
+        }
+    }
+
+    fn context(&mut self, event: &ContextEvent) {
+        let language = self.style.language;
+        let said = match event {
+            ContextEvent::Continued(cut) => {
+                self.streamed = false;
+                let reason = cut.reason.as_deref().unwrap_or_default();
+                let values: [(&str, &dyn std::fmt::Display); 3] =
+                    [("n", &cut.number), ("max", &cut.number_max), ("reason", &reason)];
+                match cut.cut_by {
+                    CutBy::OutputLimit => Text::CutByLimit.say(language, &values),
+                    CutBy::Failure => Text::CutByFailure.say(language, &values),
+                }
+            }
+            ContextEvent::Compacted(compaction) => summary::compacted(compaction, language),
+        };
+        self.labelled(Text::Note, &said);
+        if !matches!(event, ContextEvent::Compacted(made) if made.cause == CompactionCause::Asked) {
+            self.wait(self.style.say(Text::Waiting));
         }
     }
 

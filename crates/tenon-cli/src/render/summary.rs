@@ -1,10 +1,10 @@
 //! The sentences at the end of a turn: how it ended, what it used, what to do about it.
 
-use tenon_agent::EndReason;
+use tenon_agent::{Compaction, EndReason};
 use tenon_model::{Usage, visible};
 
 use super::style::{Meaning, Style};
-use crate::texts::Text;
+use crate::texts::{Language, Text};
 
 /// What a turn used.
 pub(super) struct Used {
@@ -76,6 +76,21 @@ pub(super) fn ending(reason: EndReason, style: &Style) -> String {
     said
 }
 
+/// Returns what was done to make the conversation shorter, in one sentence.
+pub(super) fn compacted(compaction: &Compaction, language: Language) -> String {
+    let before = grouped(compaction.tokens_before);
+    let after = grouped(compaction.tokens_after);
+    let values: [(&str, &dyn std::fmt::Display); 5] = [
+        ("results", &compaction.results.len()),
+        ("messages", &compaction.replaced),
+        ("prompts", &compaction.prompts_kept),
+        ("before", &before),
+        ("after", &after),
+    ];
+    let text = if compaction.replaced == 0 { Text::ResultsLeftOut } else { Text::SummedUp };
+    text.say(language, &values)
+}
+
 /// Returns a duration for people: `0.3 s`, `12.0 s`, `2 min 5 s`.
 pub(super) fn duration(duration_ms: u64, style: &Style) -> String {
     let seconds = duration_ms / 1000;
@@ -112,7 +127,6 @@ fn grouped(n: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::texts::Language;
 
     const STYLE: Style =
         Style { width: 80, colour: false, redraws: false, language: Language::English };

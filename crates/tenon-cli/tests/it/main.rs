@@ -13,6 +13,7 @@ mod program_copy;
 
 mod command_line;
 mod configuration;
+mod context;
 mod full_disk;
 mod grants;
 mod interactive;

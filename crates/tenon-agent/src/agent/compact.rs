@@ -1,0 +1,166 @@
+//! How a conversation is made shorter: old results left out, or a summary asked for and put in the
+//! place of what it sums up.
+//!
+//! The request for a summary is the conversation as it stands with a message behind it, so that the
+//! provider's cache holds for it. Nothing is replaced before the event that says so is logged.
+
+use std::sync::Arc;
+
+use tenon_model::{Conversation, ProviderError, ProviderErrorKind, Usage};
+use tokio_util::sync::CancellationToken;
+
+use super::Agent;
+use crate::{
+    context::{Reply, Shortening, summary_request},
+    event::{Compaction, CompactionCause, ContextEvent, EndReason, Live, ModelEvent, TurnEvent},
+    session::LogError,
+    tools::RecallTool,
+    turn::Turn,
+};
+
+/// What came of the request for a summary.
+enum Summary {
+    Text(String, Usage),
+    /// The model wrote none.
+    None(Usage),
+    /// Even this is too long.
+    TooLong,
+    Failed(ProviderError),
+    Cancelled,
+}
+
+impl Agent {
+    /// Makes the conversation shorter because the turn needs it.
+    pub(super) async fn shorten(
+        &mut self,
+        turn: &mut Turn,
+        cause: CompactionCause,
+        cancel: &CancellationToken,
+    ) -> Result<(), LogError> {
+        if let (CompactionCause::TooLong, Some(error)) = (cause, turn.too_long()) {
+            self.meter.learn(&self.conversation, error.context_window_tokens());
+        }
+        let compaction = match self.shortening(cause, None).without_results() {
+            Some(compaction) => Ok(Some(compaction)),
+            None => self.summed_up(cause, None, cancel).await,
+        };
+        match compaction {
+            Ok(Some(compaction)) => {
+                let usage = compaction.usage;
+                self.replace(compaction)?;
+                turn.compacted(&self.meter.space(&self.conversation), &usage);
+            }
+            Ok(None) => {
+                let told = turn.not_compacted();
+                told.map_or(Ok(()), |error| self.recorder.record(ModelEvent::failed(error)))?;
+            }
+            Err(Some(error)) => {
+                self.recorder.record(ModelEvent::failed(error))?;
+                turn.end(EndReason::ProviderFailed);
+            }
+            Err(None) => turn.end(EndReason::Cancelled),
+        }
+        Ok(())
+    }
+
+    /// Makes the conversation shorter because the person asked for it.
+    pub(super) async fn shorten_now(
+        &mut self,
+        focus: Option<&str>,
+        cancel: &CancellationToken,
+    ) -> Result<(), LogError> {
+        match self.summed_up(CompactionCause::Asked, focus, cancel).await {
+            Ok(Some(compaction)) => self.replace(compaction),
+            Ok(None) => {
+                let text = "there is nothing to make shorter yet".into();
+                self.recorder.record(TurnEvent::Notice { text })
+            }
+            Err(Some(error)) => self.recorder.record(ModelEvent::failed(error)),
+            Err(None) => Ok(()),
+        }
+    }
+
+    fn shortening<'a>(&'a self, cause: CompactionCause, focus: Option<&'a str>) -> Shortening<'a> {
+        Shortening { conversation: &self.conversation, meter: &self.meter, cause, focus }
+    }
+
+    /// Returns how a summary takes the place of what it sums up, `None` if there is nothing to sum
+    /// up; fails if the provider does, or with nothing if the person cancelled.
+    async fn summed_up(
+        &self,
+        cause: CompactionCause,
+        focus: Option<&str>,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Compaction>, Option<ProviderError>> {
+        let plan = self.shortening(cause, focus);
+        if plan.summed_up(None, Usage::default()).is_none() {
+            return Ok(plan.without_any_results());
+        }
+        let mut summary = Summary::TooLong;
+        if cause != CompactionCause::TooLong {
+            summary = self.ask_for_summary(&self.conversation, focus, cancel).await;
+        }
+        // What was refused as a whole may be taken without its results.
+        if let Summary::TooLong = summary
+            && let Some(lighter) = plan.without_any_results()
+        {
+            let lighter = lighter.applied_to(&self.conversation);
+            summary = self.ask_for_summary(&lighter, focus, cancel).await;
+        }
+        match summary {
+            Summary::Text(text, usage) => Ok(plan.summed_up(Some(&text), usage)),
+            Summary::None(usage) => Ok(plan.summed_up(None, usage)),
+            Summary::TooLong => Ok(plan.summed_up(None, Usage::default())),
+            Summary::Failed(error) => Err(Some(error)),
+            Summary::Cancelled => Err(None),
+        }
+    }
+
+    async fn ask_for_summary(
+        &self,
+        conversation: &Conversation,
+        focus: Option<&str>,
+        cancel: &CancellationToken,
+    ) -> Summary {
+        let (request, tokens_max) = summary_request(&self.meter.space(conversation), focus);
+        let mut conversation = conversation.clone();
+        conversation.push(Arc::new(request));
+        let show = |live| match live {
+            // The summary is no answer.
+            Live::TextDelta(_) | Live::ThinkingDelta(_) => {}
+            other => self.recorder.show(other),
+        };
+        self.recorder.show(Live::Progress("Summing up the conversation …".into()));
+        let Reply { message, stop, usage, error, .. } =
+            self.exchange.run(&conversation, tokens_max, cancel, show).await;
+        let text = message.text();
+        match (stop, error) {
+            (None, None) => Summary::Cancelled,
+            (None, Some(error)) if error.kind == ProviderErrorKind::ContextTooLong => {
+                Summary::TooLong
+            }
+            (None, Some(error)) => Summary::Failed(error),
+            (Some(_), _) if text.trim().is_empty() => Summary::None(usage),
+            (Some(_), _) => Summary::Text(text, usage),
+        }
+    }
+
+    fn replace(&mut self, compaction: Compaction) -> Result<(), LogError> {
+        let shorter = compaction.applied_to(&self.conversation);
+        self.recorder.record(ContextEvent::Compacted(compaction))?;
+        self.conversation = shorter;
+        self.offer_recall();
+        self.meter.rewritten(&self.exchange.system, &self.exchange.tools);
+        Ok(())
+    }
+
+    /// Adds the tool that gives back what is left out. Now and not earlier: the list of tools stands
+    /// in front of the conversation, and what is cached begins anew in any case.
+    fn offer_recall(&mut self) {
+        if let Some(source) = self.recall.take() {
+            let tools = std::mem::take(&mut self.dispatch.tools);
+            self.dispatch.tools = tools.with(RecallTool::new(source));
+            self.exchange.tools = self.dispatch.tools.specs().into();
+        }
+    }
+}

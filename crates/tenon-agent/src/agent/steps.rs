@@ -1,0 +1,91 @@
+//! How the loop's steps are performed: a prompt taken in, a request made, calls run.
+
+use std::sync::Arc;
+
+use tenon_model::ToolCall;
+use tokio_util::sync::CancellationToken;
+
+use super::Agent;
+use crate::{
+    context::{Reply, results_message, user_message},
+    event::{ContextEvent, Continuation, EndReason, ModelEvent, TurnEvent},
+    input::Prompt,
+    session::LogError,
+    turn::Turn,
+};
+
+impl Agent {
+    pub(super) fn open(&mut self, prompt: &Prompt) -> Result<(), LogError> {
+        let opening = self.opening.take_for(prompt, &self.dispatch.workspace);
+        let message = user_message(opening.before, prompt);
+        self.conversation.push(Arc::new(message.clone()));
+        self.recorder.record(TurnEvent::UserMessage {
+            message,
+            prompt: prompt.text.clone(),
+            attached: opening.attached,
+        })?;
+        opening
+            .notices
+            .into_iter()
+            .try_for_each(|text| self.recorder.record(TurnEvent::Notice { text }))
+    }
+
+    pub(super) async fn call_model(
+        &mut self,
+        turn: &mut Turn,
+        cancel: &CancellationToken,
+    ) -> Result<(), LogError> {
+        let show = |live| self.recorder.show(live);
+        let tokens_max = turn.reply_tokens_max(&self.meter.space(&self.conversation));
+        let Reply { message, stop, usage, duration_ms, error } =
+            self.exchange.run(&self.conversation, tokens_max, cancel, show).await;
+        let (calls, text) = (message.tool_calls().cloned().collect(), message.text());
+        let is_kept = !message.content.is_empty();
+        self.meter.count(&self.conversation, &usage, is_kept);
+        if is_kept {
+            self.conversation.push(Arc::new(message.clone()));
+            self.recorder.record(ModelEvent::AssistantMessage {
+                message,
+                stop,
+                usage,
+                duration_ms,
+            })?;
+        }
+        match (stop, error) {
+            (Some(stop), _) => turn.on_reply(calls, &text, stop, &usage),
+            (None, Some(error)) => {
+                let told = turn.on_failure(error, &text, &usage);
+                told.map_or(Ok(()), |error| self.recorder.record(ModelEvent::failed(error)))?;
+            }
+            (None, None) => turn.cancelled(&text, &usage),
+        }
+        Ok(())
+    }
+
+    pub(super) fn go_on(
+        &mut self,
+        turn: &mut Turn,
+        continuation: Continuation,
+    ) -> Result<(), LogError> {
+        self.conversation.push(Arc::new(continuation.message.clone()));
+        turn.continued();
+        self.recorder.record(ContextEvent::Continued(continuation))
+    }
+
+    pub(super) async fn run_calls(
+        &mut self,
+        turn: &mut Turn,
+        calls: &[ToolCall],
+        cancel: &CancellationToken,
+    ) -> Result<(), LogError> {
+        let results = self.dispatch.run(calls, &self.recorder, cancel).await?;
+        let nudge = turn.on_results(calls, &results);
+        self.conversation.push(Arc::new(results_message(results, nudge.clone())));
+        if cancel.is_cancelled() {
+            turn.end(EndReason::Cancelled);
+        } else if let Some(text) = nudge {
+            self.recorder.record(TurnEvent::Notice { text })?;
+        }
+        Ok(())
+    }
+}

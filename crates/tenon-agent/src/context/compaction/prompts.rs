@@ -1,0 +1,128 @@
+//! What the person said: found in the messages, and put into one message word for word.
+//!
+//! Found again in a message that an earlier compaction made: there each prompt has a block of its
+//! own between the block that announces them and the summary, which is the last.
+
+use std::sync::Arc;
+
+use tenon_model::{ContentBlock, Image, Message, Role};
+
+use super::text::{cut, is_own_words, is_prompt, texts};
+use crate::context::tokens::weight_of_text;
+
+/// What stands in front of what the person said. It also tells a message that a compaction made.
+const SAID: &str = "(The conversation so far was made shorter. What the user said, word for word, \
+    oldest first:)";
+/// The share of the window that the person's words may take. What is more is cut in the middle of
+/// the longest messages.
+const WORDS_SHARE: u64 = 4;
+
+/// No message is cut to less than this, in tokens.
+const MESSAGE_TOKENS_MIN: u64 = 64;
+
+/// How many pictures are kept, the newest.
+const IMAGES_MAX: usize = 4;
+
+/// With what instructions of a project begin.
+const INSTRUCTIONS: &str = "Instructions from ";
+
+/// What the person said in some messages.
+pub(super) struct Prompts<'a> {
+    /// Instructions that stand in front of everything.
+    opening: Vec<&'a str>,
+    prompts: Vec<&'a str>,
+    images: Vec<&'a Image>,
+}
+
+impl<'a> Prompts<'a> {
+    pub(super) fn of(messages: &'a [Arc<Message>]) -> Self {
+        let mut said = Self { opening: Vec::new(), prompts: Vec::new(), images: Vec::new() };
+        for message in messages.iter().filter(|message| is_prompt(message)) {
+            said.images.extend(message.content.iter().filter_map(|block| match block {
+                ContentBlock::Image(image) => Some(image),
+                _ => None,
+            }));
+            let texts: Vec<&str> = texts(message).collect();
+            let Some((last, before)) = texts.split_last() else { continue };
+            match before.iter().position(|text| *text == SAID) {
+                Some(place) => {
+                    let (opening, prompts) = before.split_at(place);
+                    said.opening.extend(opening);
+                    said.prompts.extend(prompts.iter().skip(1).map(|prompt| unwrapped(prompt)));
+                }
+                None if is_own_words(message) => {}
+                None => {
+                    let is_instruction = |text: &&&str| text.starts_with(INSTRUCTIONS);
+                    said.opening.extend(before.iter().filter(is_instruction));
+                    said.prompts.push(last);
+                }
+            }
+        }
+        said
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.prompts.len()
+    }
+
+    /// Returns the message that holds it all.
+    pub(super) fn message(&self, window: u64) -> Message {
+        let newest = self.images.iter().skip(self.images.len().saturating_sub(IMAGES_MAX));
+        let mut content: Vec<ContentBlock> =
+            newest.map(|image| ContentBlock::Image((*image).clone())).collect();
+        let mut put = |text: String| content.push(ContentBlock::Text { text });
+        self.opening.iter().for_each(|text| put((*text).to_owned()));
+        put(SAID.to_owned());
+        let limit = self.limit(window / WORDS_SHARE);
+        for (index, prompt) in self.prompts.iter().enumerate() {
+            put(wrapped(index + 1, &cut(prompt, limit)));
+        }
+        Message { role: Role::User, content }
+    }
+
+    /// Returns how many tokens one prompt may have, so that all together have at most `all`: only
+    /// the longest are cut.
+    fn limit(&self, all: u64) -> u64 {
+        let weights: Vec<u64> = self.prompts.iter().map(|prompt| weight_of_text(prompt)).collect();
+        let mut limit = weights.iter().copied().max().unwrap_or(0).max(MESSAGE_TOKENS_MIN);
+        while weights.iter().map(|weight| (*weight).min(limit)).sum::<u64>() > all
+            && limit > MESSAGE_TOKENS_MIN
+        {
+            limit = (limit / 2).max(MESSAGE_TOKENS_MIN);
+        }
+        limit
+    }
+}
+
+fn wrapped(number: usize, prompt: &str) -> String {
+    format!("<user_message n=\"{number}\">\n{prompt}\n</user_message>")
+}
+
+fn unwrapped(block: &str) -> &str {
+    let inner = block.split_once(">\n").map_or(block, |(_, inner)| inner);
+    inner.strip_suffix("\n</user_message>").unwrap_or(inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_wrapped_is_found_again_word_for_word() {
+        for prompt in ["a", "", ">\n</user_message>\n", "汉字\n\n\"x\">\n", "\n"] {
+            assert_eq!(unwrapped(&wrapped(12, prompt)), prompt, "{prompt:?}");
+        }
+    }
+
+    #[test]
+    fn only_the_longest_are_cut_when_there_is_no_room_for_all() {
+        let (short, long) = ("never touch vendor/ 别动它", "word ".repeat(4_000));
+        let messages = [short, &long].map(|text| Arc::new(Message::user(text)));
+        let prompts = Prompts::of(&messages);
+        let all = prompts.message(100_000);
+        assert!(all.text().contains(&long));
+        let fewer = prompts.message(8_000).text();
+        assert!(fewer.contains(short) && !fewer.contains(&long));
+        assert!(fewer.contains("characters left out") && weight_of_text(&fewer) < 2_200);
+    }
+}

@@ -1,0 +1,145 @@
+//! Results that give way to a line, or to an excerpt, with a handle by which they come back.
+
+use std::{collections::HashMap, sync::Arc};
+
+use tenon_model::{ContentBlock, Message, ToolCall, ToolResult};
+
+use super::text::cut;
+use crate::{context::tokens::weight_of_text, event::ShorterResult};
+
+/// A shorter result stays: the line in its place would save little.
+const RESULT_CHARS_MIN: usize = 400;
+
+/// How much of a result's beginning stands in its line, in characters.
+const BEGINNING_CHARS_MAX: usize = 80;
+
+/// How much of a call's arguments stands in a list, in characters.
+const ARGUMENTS_CHARS_MAX: usize = 100;
+
+/// How many calls are listed in the place of a summary.
+const CALLS_LISTED_MAX: usize = 60;
+
+/// With what the line in the place of a result begins.
+const LEFT_OUT: &str = "(Left out to save room: ";
+
+/// The calls of a conversation by their ids.
+pub(super) struct Calls<'a> {
+    calls: HashMap<&'a str, &'a ToolCall>,
+}
+
+impl<'a> Calls<'a> {
+    pub(super) fn of(messages: &'a [Arc<Message>]) -> Self {
+        let calls = messages.iter().flat_map(|message| message.tool_calls());
+        Self { calls: calls.map(|call| (call.id.as_str(), call)).collect() }
+    }
+
+    /// Returns a call in a line: its name and the beginning of its arguments.
+    pub(super) fn line(&self, call_id: &str) -> String {
+        self.calls.get(call_id).map_or_else(|| "a call".to_owned(), |call| line(call))
+    }
+
+    /// Returns the newest calls of `messages`, a line each, for want of a summary.
+    pub(super) fn list(&self, messages: &[Arc<Message>]) -> String {
+        let calls: Vec<&ToolCall> = messages.iter().flat_map(|m| m.tool_calls()).collect();
+        let left_out = calls.len().saturating_sub(CALLS_LISTED_MAX);
+        let mut list = "No summary could be had from the model. The calls that were made, oldest \
+                        first:"
+            .to_owned();
+        if left_out > 0 {
+            list.push_str(&format!("\n({left_out} earlier ones are left out)"));
+        }
+        calls.iter().skip(left_out).for_each(|call| list.push_str(&format!("\n- {}", line(call))));
+        list
+    }
+
+    fn name(&self, call_id: &str) -> &str {
+        self.calls.get(call_id).map_or("a call", |call| call.name.as_str())
+    }
+}
+
+/// Returns the long results of `messages`, oldest first, for which `wanted`, asked how many
+/// estimated tokens are saved by it, says yes.
+pub(super) fn shorter_results(
+    messages: &[Arc<Message>],
+    calls: &Calls<'_>,
+    mut wanted: impl FnMut(u64) -> bool,
+) -> Vec<ShorterResult> {
+    let mut shorter = Vec::new();
+    for result in long_results(messages) {
+        let handle = handle(result);
+        let beginning: String = first_line(&result.content);
+        let text = format!(
+            "{LEFT_OUT}{} characters of {}, beginning `{beginning}`. recall {{\"handle\":\"{handle}\"}} \
+             gives them back.)",
+            result.content.chars().count(),
+            calls.name(&result.call_id),
+        );
+        let saved = weight_of_text(&result.content).saturating_sub(weight_of_text(&text));
+        if wanted(saved) {
+            let call_id = result.call_id.clone();
+            shorter.push(ShorterResult { handle, call_id, text: Some(text) });
+        }
+    }
+    shorter
+}
+
+/// Returns excerpts of the longest results of `messages`, so that all together have about `tokens`.
+pub(super) fn excerpts(
+    messages: &[Arc<Message>],
+    calls: &Calls<'_>,
+    tokens: u64,
+) -> Vec<ShorterResult> {
+    let count = long_results(messages).count().max(1) as u64;
+    let each = tokens / count;
+    let too_long = long_results(messages).filter(|result| weight_of_text(&result.content) > each);
+    too_long
+        .map(|result| {
+            let handle = handle(result);
+            let text = format!(
+                "{}\n{LEFT_OUT}the middle of {}. recall {{\"handle\":\"{handle}\"}} gives all of it, in \
+                 parts.)",
+                cut(&result.content, each),
+                calls.name(&result.call_id),
+            );
+            ShorterResult { handle, call_id: result.call_id.clone(), text: Some(text) }
+        })
+        .collect()
+}
+
+fn long_results(messages: &[Arc<Message>]) -> impl Iterator<Item = &ToolResult> {
+    let results = messages.iter().flat_map(|message| &message.content);
+    let results = results.filter_map(|block| match block {
+        ContentBlock::ToolResult(result) => Some(result),
+        _ => None,
+    });
+    results.filter(|result| {
+        result.content.len() > RESULT_CHARS_MIN
+            && result.content.chars().count() > RESULT_CHARS_MIN
+            && !result.content.starts_with(LEFT_OUT)
+    })
+}
+
+/// Returns the name of a result: FNV-1a of its call and content, so that it is the same whenever
+/// and wherever it is made, and no count has to be kept.
+fn handle(result: &ToolResult) -> String {
+    let bytes = result.call_id.bytes().chain([0]).chain(result.content.bytes());
+    let hash = bytes
+        .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    format!("r{hash:08x}")
+}
+
+fn first_line(text: &str) -> String {
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    shortened(line.trim(), BEGINNING_CHARS_MAX)
+}
+
+fn line(call: &ToolCall) -> String {
+    format!("{} {}", call.name, shortened(&call.arguments.to_string(), ARGUMENTS_CHARS_MAX))
+}
+
+fn shortened(text: &str, chars_max: usize) -> String {
+    match text.char_indices().nth(chars_max) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,105 @@
+use std::sync::Arc;
+
+use serde_json::json;
+use tenon_model::{ToolCall, ToolResult};
+
+use super::*;
+
+fn said(text: &str) -> Arc<Message> {
+    Arc::new(Message::user(text))
+}
+
+fn called(id: &str) -> Arc<Message> {
+    let call = ToolCall { id: id.into(), name: "bash".into(), arguments: json!({}), fault: None };
+    Arc::new(Message { role: Role::Assistant, content: vec![ContentBlock::ToolCall(call)] })
+}
+
+fn answered(id: &str, content: &str) -> Arc<Message> {
+    let result = ToolResult { call_id: id.into(), content: content.into(), is_error: false };
+    Arc::new(Message { role: Role::User, content: vec![ContentBlock::ToolResult(result)] })
+}
+
+/// Where the newest messages begin in a conversation of `shape`: `p` a prompt, `c` a call, `r` its
+/// result of 1,000 tokens, `t` a reply of text.
+fn check_tail(shape: &str, window: u32, cause: CompactionCause, expected: usize) {
+    let result = "word".repeat(1_000);
+    let conversation: Conversation = shape
+        .chars()
+        .enumerate()
+        .map(|(index, kind)| match kind {
+            'p' => said("prompt"),
+            'c' => called(&index.to_string()),
+            'r' => answered(&(index - 1).to_string(), &result),
+            _ => Arc::new(Message { role: Role::Assistant, content: said("text").content.clone() }),
+        })
+        .collect();
+    let meter = Meter::new(window, 1_000, "", &[]);
+    let plan = Shortening { conversation: &conversation, meter: &meter, cause, focus: None };
+    assert_eq!(plan.tail_start(&plan.space()), expected, "{shape}");
+}
+
+#[test]
+fn the_newest_messages_begin_where_no_result_loses_its_call() {
+    use CompactionCause::{Asked, Window};
+    check_tail("pcrcrcr", 8_800, Window, 5);
+    check_tail("pcrcrcr", 17_600, Window, 3);
+    // The results that the model waits for stay, whatever their size.
+    check_tail("pcrcrcr", 800, Window, 5);
+    check_tail("pcrtpcrtp", 800, Window, 7);
+    check_tail("pcrt", 80_000, Asked, 4);
+    check_tail("pcrtp", 80_000, Asked, 4);
+    check_tail("p", 80_000, Window, 0);
+    check_tail("", 80_000, Window, 0);
+}
+
+#[test]
+fn what_a_compaction_says_makes_the_same_conversation_after_a_trip_through_json() {
+    let long = "一".repeat(3_000);
+    let conversation =
+        vec![said("first"), called("a"), answered("a", &long), called("b"), answered("b", "short")];
+    let meter = Meter::new(4_000, 500, "", &[]);
+    let cause = CompactionCause::Window;
+    let plan = Shortening { conversation: &conversation, meter: &meter, cause, focus: None };
+    for compaction in [
+        plan.without_any_results().unwrap(),
+        plan.summed_up(Some("summary"), Usage::default()).unwrap(),
+    ] {
+        let json = serde_json::to_string(&compaction).unwrap();
+        let read: Compaction = serde_json::from_str(&json).unwrap();
+        assert_eq!(read, compaction);
+        let shorter = compaction.applied_to(&conversation);
+        assert_eq!(read.applied_to(&conversation), shorter);
+        assert!(Arc::ptr_eq(shorter.last().unwrap(), conversation.last().unwrap()));
+        assert!(compaction.tokens_after < compaction.tokens_before / 2);
+    }
+}
+
+#[test]
+fn project_instructions_and_pictures_stay_in_front() {
+    let image = tenon_model::Image { media_type: "image/png".into(), data: "QUJD".into() };
+    let text = |text: &str| ContentBlock::Text { text: text.into() };
+    let first = Message {
+        role: Role::User,
+        content: vec![
+            ContentBlock::Image(image.clone()),
+            text("Instructions from AGENTS.md:\n\nUse tabs."),
+            text("attached for a small model"),
+            text("the prompt"),
+        ],
+    };
+    let conversation =
+        vec![Arc::new(first), called("a"), answered("a", "x"), called("b"), answered("b", "x")];
+    let meter = Meter::new(1_000, 100, "", &[]);
+    let cause = CompactionCause::TooLong;
+    let mut conversation = conversation;
+    for round in 0..3 {
+        let plan = Shortening { conversation: &conversation, meter: &meter, cause, focus: None };
+        let made = plan.summed_up(Some("summary"), Usage::default()).unwrap();
+        let content = &made.messages[0].content;
+        assert_eq!(content[0], ContentBlock::Image(image.clone()), "{round}");
+        assert_eq!(content[1], text("Instructions from AGENTS.md:\n\nUse tabs."), "{round}");
+        assert!(!made.messages[0].text().contains("attached for a small model"));
+        conversation = made.applied_to(&conversation);
+        conversation.extend([said(&format!("prompt {round}")), called("c"), answered("c", "x")]);
+    }
+}

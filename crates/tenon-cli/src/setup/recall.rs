@@ -1,0 +1,22 @@
+//! The session's log as the place where results are found again that were left out.
+
+use std::path::PathBuf;
+
+use tenon_agent::{Recall, read_session};
+
+/// A session's log.
+pub(super) struct LogRecall {
+    /// Where the logs are.
+    pub(super) folder: PathBuf,
+    /// The session's id.
+    pub(super) session: String,
+}
+
+impl Recall for LogRecall {
+    fn recall(&self, handle: &str) -> Result<String, String> {
+        // Read as a whole: it is asked for seldom, and nothing is kept in memory for it meanwhile.
+        let log = read_session(&self.folder, &self.session).map_err(|error| error.to_string())?;
+        let text = log.recalled(handle).map(str::to_owned);
+        text.ok_or_else(|| format!("no result was left out under {handle}"))
+    }
+}

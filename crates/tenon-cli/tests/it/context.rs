@@ -1,0 +1,92 @@
+//! Replies that are cut and conversations that get long, in the real program.
+
+use serde_json::{Value, json};
+
+use crate::{
+    program::Place,
+    terminal::{Home, Terminal},
+};
+
+#[test]
+fn spec_3_a_reply_that_was_cut_is_one_answer_and_the_log_says_that_it_went_on() {
+    let place = Place::new();
+    let model = place.script(json!([
+        {"text": "从一到", "stop": "output_limit"},
+        {"text": "十。"},
+    ]));
+    let run = place.run(&["-p", "--model", &model, "--output-format", "json", "count"]);
+    let result: Value = serde_json::from_str(&run.ends_with(0).out).unwrap();
+    assert_eq!(
+        (result["result"].as_str(), result["steps"].as_u64()),
+        (Some("从一到十。"), Some(2))
+    );
+    let logs = place.logs();
+    assert!(logs.contains(r#""type":"continued","cut_by":"output_limit""#), "{logs}");
+    let shown = place.run(&["show", "last"]).ends_with(0).out;
+    assert!(shown.contains("goes on by itself (1 of 5)"), "{shown}");
+}
+
+fn log(place: &Place) -> Vec<Value> {
+    place.logs().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// A session whose results do not fit a window of 8,000 tokens, and what comes behind them.
+fn long_session(then: Value) -> Place {
+    let place = Place::new();
+    place.config("context_window = 8000");
+    let print = |n: u32| json!({"calls": [{"name": "bash", "arguments": {"command": format!("seq {n} 700")}}]});
+    let mut turns: Vec<Value> = (1..=9).map(print).collect();
+    turns.extend(then.as_array().unwrap().clone());
+    let model = place.script(turns.into());
+    place.run(&["-p", "--model", &model, "--sandbox", "off", "look"]).ends_with(0);
+    place
+}
+
+#[test]
+fn a_result_that_was_left_out_comes_back_from_the_log() {
+    let first = long_session(json!([{"text": "done"}]));
+    let first = log(&first);
+    let compacted = first.iter().find(|event| event["type"] == "compacted").unwrap();
+    assert_eq!((&compacted["cause"], &compacted["replaced"]), (&json!("window"), &json!(0)));
+    let handle = &compacted["results"][0]["handle"];
+    // The same calls with the same results have the same handles.
+    let recall = json!({"calls": [{"name": "recall", "arguments": {"handle": handle}}]});
+    let second = log(&long_session(json!([recall, {"text": "done"}])));
+    let results: Vec<&str> = second
+        .iter()
+        .filter(|event| event["type"] == "tool_result")
+        .map(|event| event["content"].as_str().unwrap())
+        .collect();
+    assert!(results[0].contains("\n699\n700"), "{}", results[0]);
+    assert_eq!(results.last(), results.first(), "whole");
+}
+
+#[test]
+fn a_person_makes_the_conversation_shorter() {
+    let home = Home::new(json!([
+        {"text": "Answer one."},
+        {"text": "The summary."},
+        {"text": "Answer two."},
+    ]));
+    let mut terminal = Terminal::start(&home, &[], 160, &[]);
+    terminal.wait_for("Ctrl-D ends.", 1);
+    terminal.wait_for_prompt();
+    terminal.press("/compact\r");
+    terminal.wait_for("there is nothing to make shorter yet", 1);
+    terminal.wait_for_prompt();
+    terminal.press("the first\r");
+    terminal.wait_for("Answer one.", 1);
+    terminal.wait_for_prompt();
+    terminal.press("/compact the API\r");
+    terminal.wait_for("2 messages were summed up, 1 of yours kept word for word", 1);
+    terminal.wait_for_prompt();
+    terminal.press("go on\r");
+    terminal.wait_for("Answer two.", 1);
+    terminal.wait_for_prompt();
+    terminal.press("\x04");
+    assert_eq!(terminal.exit_code(), 0);
+    assert_eq!(home.logged("compacted", "focus"), ["the API"]);
+    let summary = &home.logged("compacted", "messages")[0][0]["content"];
+    let texts = summary.to_string();
+    assert!(texts.contains("the first") && texts.contains("The summary."), "{texts}");
+}
