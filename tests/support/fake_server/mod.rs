@@ -22,7 +22,9 @@
 //!
 //! Other replies: [`Reply::openai`], [`Reply::openai_text`], [`Reply::sse`] with exact
 //! [`Reply::piece`]s, [`Reply::split_every`], [`Reply::gate`], [`Reply::stall`],
-//! [`Reply::drop_connection`]. [`FakeServer::wait_for_requests`] blocks until so many requests
+//! [`Reply::drop_connection`], [`Reply::broken_off`] and
+//! [`Reply::stalled`] with bytes that end anywhere.
+//! [`FakeServer::answering`] decides on each reply when its request is there. [`FakeServer::wait_for_requests`] blocks until so many requests
 //! came. A request beyond the script is answered with status 500 and the words
 //! `fake server: no reply left`. Dropping the server opens every gate and closes its port.
 
@@ -74,9 +76,14 @@ struct Shared {
     closing: Gate,
 }
 
+/// Decides on a reply when the request is there.
+type Answer = Box<dyn FnMut(&RecordedRequest) -> Reply + Send>;
+
 #[derive(Default)]
 struct State {
     replies: VecDeque<Reply>,
+    /// Asked when no reply is left; requests are then not recorded.
+    answer: Option<Answer>,
     requests: Vec<RecordedRequest>,
     closed: bool,
 }
@@ -84,10 +91,21 @@ struct State {
 impl FakeServer {
     /// Starts a server on a free loopback port that serves `replies` in order.
     pub(crate) fn start(replies: Vec<Reply>) -> Self {
+        Self::with(State { replies: replies.into(), ..State::default() })
+    }
+
+    /// Starts a server that gives the reply that `answer` returns for each request.
+    pub(crate) fn answering(
+        answer: impl FnMut(&RecordedRequest) -> Reply + Send + 'static,
+    ) -> Self {
+        Self::with(State { answer: Some(Box::new(answer)), ..State::default() })
+    }
+
+    fn with(state: State) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free loopback port");
         let address = listener.local_addr().expect("the listener's address");
         let shared = Arc::new(Shared {
-            state: Mutex::new(State { replies: replies.into(), ..State::default() }),
+            state: Mutex::new(state),
             came: Condvar::new(),
             closing: Gate::new(),
         });
@@ -187,8 +205,13 @@ impl Shared {
         while let Some(request) = read_request(&mut reader)? {
             let reply = {
                 let mut state = self.lock();
-                state.requests.push(request);
-                state.replies.pop_front()
+                match &mut state.answer {
+                    Some(answer) => Some(answer(&request)),
+                    None => {
+                        state.requests.push(request);
+                        state.replies.pop_front()
+                    }
+                }
             };
             self.came.notify_all();
             let reply =

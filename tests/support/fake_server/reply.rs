@@ -6,12 +6,26 @@ use serde_json::Value;
 
 use super::{Gate, Turn, write_chunk};
 
+/// Ends a body that comes in chunks.
+const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
+
 /// One scripted answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Reply {
     status: u16,
     headers: Vec<(String, String)>,
     steps: Vec<Step>,
+    /// Sent as it is in the place of all else, and then nothing.
+    raw: Option<(Vec<u8>, Ending)>,
+}
+
+/// What happens to the connection after bytes that break off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// It is closed.
+    Close,
+    /// It is kept open, and nothing more comes.
+    Stall,
 }
 
 #[derive(Debug, Clone)]
@@ -25,12 +39,44 @@ enum Step {
 impl Reply {
     /// Returns an answer with this status and an empty body.
     pub(crate) fn status(status: u16) -> Self {
-        Self { status, headers: Vec::new(), steps: Vec::new() }
+        Self { status, headers: Vec::new(), steps: Vec::new(), raw: None }
     }
 
     /// Returns a 200 event stream that is still empty; add [`Reply::piece`]s or events.
     pub(crate) fn sse() -> Self {
         Self::status(200).header("content-type", "text/event-stream")
+    }
+
+    /// Returns bytes that are sent as they are, status line and all, before the connection is
+    /// closed.
+    pub(crate) fn broken_off(bytes: &[u8]) -> Self {
+        Self { raw: Some((bytes.to_vec(), Ending::Close)), ..Self::status(200) }
+    }
+
+    /// Returns bytes that are sent as they are, before nothing more comes.
+    pub(crate) fn stalled(bytes: &[u8]) -> Self {
+        Self { raw: Some((bytes.to_vec(), Ending::Stall)), ..Self::status(200) }
+    }
+
+    /// Returns the bytes that this answer has on the wire, up to where it first waits.
+    pub(crate) fn wire(&self) -> Vec<u8> {
+        let mut wire = self.head().into_bytes();
+        for step in &self.steps {
+            // Writing into memory cannot fail.
+            let Step::Bytes(bytes) = step else { return wire };
+            let _ = write_chunk(&mut wire, bytes);
+        }
+        wire.extend_from_slice(LAST_CHUNK);
+        wire
+    }
+
+    fn head(&self) -> String {
+        let mut head =
+            format!("HTTP/1.1 {} Scripted\r\ntransfer-encoding: chunked\r\n", self.status);
+        for (name, value) in &self.headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        head + "\r\n"
     }
 
     /// Returns a turn as an Anthropic event stream.
@@ -115,13 +161,15 @@ impl Reply {
 
     /// Writes the answer; returns whether the connection can carry another request.
     pub(super) fn write(self, writer: &mut dyn Write, closing: &Gate) -> std::io::Result<bool> {
-        let mut head =
-            format!("HTTP/1.1 {} Scripted\r\ntransfer-encoding: chunked\r\n", self.status);
-        for (name, value) in &self.headers {
-            head.push_str(&format!("{name}: {value}\r\n"));
+        if let Some((bytes, ending)) = self.raw {
+            writer.write_all(&bytes)?;
+            writer.flush()?;
+            if ending == Ending::Stall {
+                closing.pass();
+            }
+            return Ok(false);
         }
-        head.push_str("\r\n");
-        writer.write_all(head.as_bytes())?;
+        writer.write_all(self.head().as_bytes())?;
         for step in self.steps {
             match step {
                 Step::Bytes(bytes) => write_chunk(writer, &bytes)?,
@@ -136,7 +184,7 @@ impl Reply {
                 Step::Drop => return Ok(false),
             }
         }
-        writer.write_all(b"0\r\n\r\n")?;
+        writer.write_all(LAST_CHUNK)?;
         writer.flush()?;
         Ok(true)
     }

@@ -2,10 +2,15 @@
 #![cfg(test)]
 #![expect(clippy::disallowed_methods, reason = "tests prepare and inspect files")]
 
+#[path = "../../../../tests/support/fake_server/mod.rs"]
+#[expect(dead_code, reason = "each test binary uses a part of it")]
+mod fake_server;
+
 mod calls;
 mod commands;
 mod compaction;
 mod examples;
+mod faults;
 mod grants;
 mod log;
 mod masking;
