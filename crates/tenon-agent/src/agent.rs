@@ -75,25 +75,29 @@ impl Agent {
         let started = Instant::now();
         let mut turn = Turn::new(self.limits, self.exchange.provider.abilities());
         let time = Deadline::within(self.limits.time_max, cancel);
+        self.dispatch.receipts.begin();
         self.open(&self.recorder.masked(prompt.into()))?;
         let reason = loop {
             match turn.next(&self.meter.space(&self.conversation)) {
                 Next::CallModel => self.call_model(&mut turn, &time.cancel).await?,
                 Next::RunCalls(calls) => self.run_calls(&mut turn, &calls, &time.cancel).await?,
                 Next::Continue(continuation) => self.go_on(&mut turn, continuation)?,
+                Next::TakeStock => self.take_stock(&mut turn).await,
                 Next::Compact(cause) => self.shorten(&mut turn, cause, &time.cancel).await?,
                 Next::Stop(reason) => break time.explain(reason),
             }
         };
+        let receipt = self.receipt(&turn).await;
         let usage = turn.usage();
         let price = self.exchange.provider.abilities().price;
         let outcome = TurnOutcome {
             reason,
-            answer: self.recorder.masked_text(turn.answer().to_owned()),
+            answer: self.recorder.masked_text(turn.answer()),
             usage,
             cost: price.map(|price| usage.cost(&price)),
             steps: turn.steps(),
             duration_ms: started.elapsed().as_millis() as u64,
+            receipt,
         };
         self.recorder.record(outcome.event())?;
         Ok(outcome)

@@ -5,6 +5,7 @@
 //! Deltas and progress are [`Live`]: shown as they come and never stored.
 
 mod context;
+mod receipt;
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -12,8 +13,9 @@ use serde::{Deserialize, Serialize};
 use tenon_model::{Message, ProviderError, ProviderErrorKind, StopReason, ToolCall, Usage};
 
 pub use self::context::{
-    Compaction, CompactionCause, ContextEvent, Continuation, CutBy, ShorterResult,
+    Compaction, CompactionCause, ContextEvent, Continuation, ContinuationCause, ShorterResult,
 };
+pub use self::receipt::{CheckRun, Receipt, Verification};
 use crate::policy::Verdict;
 
 /// The version of the log's format, in its first line.
@@ -191,6 +193,10 @@ pub enum TurnEvent {
         steps: u32,
         /// From prompt to end, in milliseconds.
         duration_ms: u64,
+        /// Whether what was changed was checked; missing if nothing was changed or checked, or if
+        /// the project has no check that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        receipt: Option<Receipt>,
     },
 }
 

@@ -24,9 +24,9 @@ mod turn;
 pub use agent::Agent;
 pub use context::{INSTRUCTIONS_BYTES_MAX, Instruction};
 pub use event::{
-    CallEvent, Compaction, CompactionCause, ContextEvent, Continuation, CutBy, EndReason,
-    LOG_VERSION, Live, ModelEvent, Record, SessionEvent, SessionNote, ShorterResult, TurnEvent,
-    Update, View,
+    CallEvent, CheckRun, Compaction, CompactionCause, ContextEvent, Continuation,
+    ContinuationCause, EndReason, LOG_VERSION, Live, ModelEvent, Receipt, Record, SessionEvent,
+    SessionNote, ShorterResult, TurnEvent, Update, Verification, View,
 };
 pub use input::{Answer, FrontEnd, Prompt, Question};
 pub use masking::Masking;

@@ -9,7 +9,7 @@ use crate::{
     context::{Exchange, Instruction, SYSTEM_PROMPT, attach, render_instructions},
     event::{LOG_VERSION, SessionNote},
     input::{FrontEnd, Prompt, Silent},
-    layers::{self, Dispatch, Reach},
+    layers::{self, Dispatch, Reach, Receipts},
     masking::Masking,
     policy::{Mode, Places, Rules},
     session::{LogError, Recorder, SessionLog},
@@ -68,6 +68,12 @@ pub struct AgentOptions {
     /// How many tokens request and reply may have together; what the provider knows of its model
     /// if `None`.
     pub context_window_tokens: Option<u32>,
+    /// Whether a turn that changed something ends with a [`Receipt`](crate::Receipt), and the model
+    /// is asked once to run a check if none ran since; on unless set.
+    pub receipts: bool,
+    /// Commands that check the work, such as `cargo test`, the first of which the model is asked to
+    /// run; what is found in the project if there are none.
+    pub verify: Vec<String>,
     /// Where results are found again that were left out of a conversation that got too long. The
     /// model gets the tool `recall` for it when that happens first.
     pub recall: Option<Arc<dyn Recall>>,
@@ -128,6 +134,8 @@ impl AgentOptions {
             instructions: Vec::new(),
             masking: Masking::new(Vec::new),
             context_window_tokens: None,
+            receipts: true,
+            verify: Vec::new(),
             recall: None,
             workspace,
             sandbox,
@@ -169,6 +177,7 @@ impl AgentOptions {
             asking: tokio::sync::Mutex::default(),
             reach: Reach::default(),
             masking: self.masking,
+            receipts: Receipts::new(self.receipts, self.verify),
         };
         Ok((exchange, dispatch, recorder, self.limits, opening))
     }

@@ -2,7 +2,7 @@
 
 use tenon_model::Usage;
 
-use crate::event::{EndReason, TurnEvent};
+use crate::event::{EndReason, Receipt, TurnEvent};
 
 /// How a turn ended.
 ///
@@ -38,6 +38,8 @@ pub struct TurnOutcome {
     pub steps: u32,
     /// From prompt to end, in milliseconds.
     pub duration_ms: u64,
+    /// Whether what was changed was checked.
+    pub receipt: Option<Receipt>,
 }
 
 impl TurnOutcome {
@@ -50,6 +52,7 @@ impl TurnOutcome {
             cost: self.cost,
             steps: self.steps,
             duration_ms: self.duration_ms,
+            receipt: self.receipt.clone(),
         }
     }
 }

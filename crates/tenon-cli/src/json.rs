@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use serde::Serialize;
-use tenon_agent::{CallEvent, EndReason, Record, TurnOutcome, Verdict};
+use tenon_agent::{CallEvent, EndReason, Receipt, Record, TurnOutcome, Verdict};
 use tenon_model::{ProviderErrorKind, Usage, visible};
 
 /// What `--output-format json` prints.
@@ -21,6 +21,8 @@ pub(crate) struct ResultObject<'a> {
     steps: u32,
     session_id: &'a str,
     duration_ms: u64,
+    /// Whether what was changed was checked; null if nothing was.
+    receipt: Option<&'a Receipt>,
     /// What was refused without asking anybody.
     refused: &'a [Refused],
     /// Why no reply could be had; null if there was one.
@@ -118,6 +120,7 @@ pub(crate) fn result(
         steps: outcome.steps,
         session_id,
         duration_ms: outcome.duration_ms,
+        receipt: outcome.receipt.as_ref(),
         refused,
         error,
     })
@@ -178,13 +181,15 @@ mod tests {
             cost: None,
             steps: 1,
             duration_ms: 5,
+            receipt: None,
         };
         assert_eq!(
             result(&outcome, "id", &[], None).unwrap(),
             concat!(
                 r#"{"type":"result","result":"done","stop_reason":"finished","#,
                 r#""usage":{"input":1,"output":2,"cache_read":3,"cache_write":4},"cost":null,"#,
-                r#""steps":1,"session_id":"id","duration_ms":5,"refused":[],"error":null}"#,
+                r#""steps":1,"session_id":"id","duration_ms":5,"receipt":null,"refused":[],"#,
+                r#""error":null}"#,
                 "\n"
             )
         );

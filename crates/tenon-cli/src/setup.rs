@@ -73,6 +73,9 @@ pub(crate) async fn ready(config: &Config, args: &SessionArgs) -> Result<AgentOp
     options.instructions = instructions;
     options.masking = masking(config);
     options.context_window_tokens = settings.context_window.map(NonZeroU32::get);
+    // What cannot run commands is not asked to.
+    options.receipts = settings.receipts && settings.mode != ModeName::ReadOnly;
+    options.verify = settings.verify.clone();
     let kept = LogRecall { folder: config.folders.sessions(), session: log.id().to_owned() };
     options.recall = Some(Arc::new(kept));
     options.log = Some(log);

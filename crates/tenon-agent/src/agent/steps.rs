@@ -8,10 +8,10 @@ use tokio_util::sync::CancellationToken;
 use super::Agent;
 use crate::{
     context::{Reply, results_message, user_message},
-    event::{ContextEvent, Continuation, EndReason, ModelEvent, TurnEvent},
+    event::{ContextEvent, Continuation, EndReason, ModelEvent, Receipt, TurnEvent},
     input::Prompt,
     session::LogError,
-    turn::Turn,
+    turn::{Turn, receipt},
 };
 
 impl Agent {
@@ -70,6 +70,20 @@ impl Agent {
         self.conversation.push(Arc::new(continuation.message.clone()));
         turn.continued();
         self.recorder.record(ContextEvent::Continued(continuation))
+    }
+
+    pub(super) async fn take_stock(&self, turn: &mut Turn) {
+        let stock = self.dispatch.receipts.stock(&self.dispatch.workspace).await;
+        turn.on_stock(stock.as_ref());
+    }
+
+    /// Returns the receipt of a turn that is over, whatever ended it.
+    pub(super) async fn receipt(&self, turn: &Turn) -> Option<Receipt> {
+        if let Some(receipt) = turn.receipt() {
+            return Some(receipt.clone());
+        }
+        let stock = self.dispatch.receipts.stock(&self.dispatch.workspace).await;
+        stock.as_ref().and_then(receipt)
     }
 
     pub(super) async fn run_calls(

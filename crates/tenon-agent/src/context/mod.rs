@@ -16,7 +16,7 @@ pub(crate) use exchange::{Exchange, Reply};
 pub(crate) use instructions::render as render_instructions;
 pub use instructions::{INSTRUCTIONS_BYTES_MAX, Instruction};
 pub(crate) use tokens::{Meter, Space};
-pub(crate) use words::{GO_ON_AFTER_FAILURE, GO_ON_AFTER_LIMIT};
+pub(crate) use words::{GO_ON_AFTER_FAILURE, GO_ON_AFTER_LIMIT, RUN_CHECK};
 
 use crate::input::Prompt;
 

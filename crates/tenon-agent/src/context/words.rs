@@ -8,3 +8,6 @@ pub(crate) const GO_ON_AFTER_LIMIT: &str = "(Your reply was cut by the output li
 pub(crate) const GO_ON_AFTER_FAILURE: &str = "(The connection broke in the middle of your reply. \
     What you wrote so far arrived as it stands above; calls in it did not, and none ran. Go on from \
     exactly where it stopped; repeat nothing that arrived.)";
+
+/// How the model is asked to run a check; which one follows.
+pub(crate) const RUN_CHECK: &str = "(Something was changed and no check ran since.";

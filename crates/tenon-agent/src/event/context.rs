@@ -1,5 +1,5 @@
 //! What happens to the conversation besides prompts, replies and results: it goes on by itself
-//! after a cut, and it is made shorter.
+//! after a cut or for a check, and it is made shorter.
 //!
 //! Each event holds all that is needed to repeat it: whoever reads a log applies it to the
 //! conversation read so far and has what the model was sent.
@@ -31,20 +31,20 @@ use tenon_model::{ContentBlock, Conversation, Message, Usage};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ContextEvent {
-    /// A reply was cut short, and the model is asked to go on.
+    /// A reply was cut short, or a check is missing, and the model is asked to go on.
     Continued(Continuation),
     /// Old messages were replaced by less.
     Compacted(Compaction),
 }
 
-/// How a reply that was cut short goes on.
+/// How the model goes on by itself where it ended.
 ///
 /// ```
-/// use tenon_agent::{Continuation, CutBy};
+/// use tenon_agent::{Continuation, ContinuationCause};
 /// use tenon_model::Message;
 ///
 /// let continuation = Continuation {
-///     cut_by: CutBy::OutputLimit,
+///     cause: ContinuationCause::OutputLimit,
 ///     reason: None,
 ///     message: Message::user("Go on."),
 ///     number: 1,
@@ -55,34 +55,37 @@ pub enum ContextEvent {
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Continuation {
-    /// What cut the reply.
-    pub cut_by: CutBy,
-    /// What the provider said, if it was a failure.
+    /// Why.
+    pub cause: ContinuationCause,
+    /// What the provider said, if it was a failure; the check, if one is asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// What the model is told; it stands in the conversation.
     pub message: Message,
-    /// How many replies in a row were cut, with this one.
+    /// How many times in a row it goes on, with this one.
     pub number: u32,
     /// After how many the turn ends.
     pub number_max: u32,
 }
 
-/// What cut a reply.
+/// Why the model goes on by itself.
 ///
 /// ```
-/// use tenon_agent::CutBy;
+/// use tenon_agent::ContinuationCause;
 ///
-/// assert_eq!(serde_json::to_string(&CutBy::OutputLimit)?, r#""output_limit""#);
+/// let cause = ContinuationCause::OutputLimit;
+/// assert_eq!(serde_json::to_string(&cause)?, r#""output_limit""#);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum CutBy {
-    /// The largest reply was reached.
+pub enum ContinuationCause {
+    /// The reply was cut because the largest was reached.
     OutputLimit,
     /// The provider broke off after part of the reply was shown.
     Failure,
+    /// Something was changed after the last check, and the model is asked to run one.
+    NotChecked,
 }
 
 /// Why a conversation was made shorter.

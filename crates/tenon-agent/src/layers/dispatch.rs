@@ -17,6 +17,7 @@ use super::{
     grant::Grant,
     layer::{Layer, Rest},
     reach::Reach,
+    receipt::Receipts,
 };
 use crate::{
     event::{CallEvent, Live, TurnEvent, Update, View},
@@ -42,6 +43,7 @@ pub(crate) struct Dispatch {
     pub asking: tokio::sync::Mutex<()>,
     pub reach: Reach,
     pub masking: Masking,
+    pub receipts: Receipts,
 }
 
 /// A call that is ready to be judged, or the answer that it gets instead of running.
@@ -209,7 +211,11 @@ impl Dispatch {
             context.sandbox = context.sandbox.outside();
         }
         let layers = Rest { layers: &self.layers, tool };
+        self.receipts.before(prepared.effect, &self.workspace).await;
+        let started = Instant::now();
         let mut output = layers.run(&approved, &context).await;
+        let time = started.elapsed();
+        self.receipts.after(&action, &output, time, &self.workspace).await;
         if runs {
             self.reach.end_once();
         }

@@ -2,18 +2,21 @@
 //! call of a reply through them.
 
 mod approve;
+mod checks;
 mod dispatch;
 mod grant;
 mod layer;
 mod limit;
 mod mask;
 mod reach;
+mod receipt;
 mod run;
 
 use std::sync::Arc;
 
 pub(crate) use dispatch::Dispatch;
 pub(crate) use reach::Reach;
+pub(crate) use receipt::{Receipts, Stock};
 
 use self::layer::Layer;
 use crate::masking::Masking;

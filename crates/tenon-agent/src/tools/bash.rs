@@ -167,7 +167,12 @@ impl Bash {
             (Some(first), text) => format!("{first}\n{text}"),
         };
         let blocked = output.blocked.iter().filter_map(NetworkEvent::rule_needed).collect();
-        ToolOutput { content: content + &notes(&output), is_error, view: None, blocked }
+        let exit_code = match output.exit {
+            Exit::Code(code) => Some(code),
+            _ => None,
+        };
+        let content = content + &notes(&output);
+        ToolOutput { content, is_error, view: None, exit_code, blocked }
     }
 
     /// Returns what is shown of the output, with a note where something is left out.

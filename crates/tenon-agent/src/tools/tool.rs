@@ -169,6 +169,8 @@ pub struct ToolOutput {
     pub is_error: bool,
     /// How people see it; [`View::text`] of the content if there is nothing better.
     pub view: Option<View>,
+    /// The exit code, if the call ran a command that has one.
+    pub exit_code: Option<i32>,
     /// Hosts that were out of reach and that a person could allow, who is then asked.
     pub blocked: Vec<HostRule>,
 }
@@ -334,7 +336,13 @@ impl ToolOutput {
     /// assert!(!output.is_error);
     /// ```
     pub fn text(content: impl Into<String>) -> Self {
-        Self { content: content.into(), is_error: false, view: None, blocked: Vec::new() }
+        Self {
+            content: content.into(),
+            is_error: false,
+            view: None,
+            exit_code: None,
+            blocked: Vec::new(),
+        }
     }
 
     /// Returns an error that the model can act on. `content` gets `Error: ` in front.

@@ -8,12 +8,20 @@ use tenon_model::Message;
 
 use crate::{
     context::{GO_ON_AFTER_FAILURE, GO_ON_AFTER_LIMIT},
-    event::{Continuation, CutBy},
+    event::{Continuation, ContinuationCause},
 };
 
 /// Replies in a row that may be cut before the turn ends: five of the largest are a long text, and
 /// a connection that breaks five times in a row will break a sixth time.
 const CUTS_MAX: u32 = 5;
+
+/// What cut a reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Cut {
+    ByLimit,
+    /// The provider broke off, for this reason.
+    ByFailure(String),
+}
 
 /// How many replies in a row were cut.
 #[derive(Debug, Default)]
@@ -33,17 +41,19 @@ impl Cuts {
     }
 
     /// Takes in that a reply was cut, and returns how it goes on, if it does.
-    pub(super) fn cut(&mut self, cut_by: CutBy, reason: Option<String>) -> Option<Continuation> {
+    pub(super) fn cut(&mut self, cut: Cut) -> Option<Continuation> {
         if self.in_a_row >= CUTS_MAX {
             return None;
         }
         self.in_a_row += 1;
-        let words = match cut_by {
-            CutBy::OutputLimit => GO_ON_AFTER_LIMIT,
-            CutBy::Failure => GO_ON_AFTER_FAILURE,
+        let (cause, reason, words) = match cut {
+            Cut::ByLimit => (ContinuationCause::OutputLimit, None, GO_ON_AFTER_LIMIT),
+            Cut::ByFailure(reason) => {
+                (ContinuationCause::Failure, Some(reason), GO_ON_AFTER_FAILURE)
+            }
         };
         Some(Continuation {
-            cut_by,
+            cause,
             reason,
             message: Message::user(words),
             number: self.in_a_row,
@@ -59,7 +69,7 @@ mod tests {
     #[test]
     fn cuts_in_a_row_are_bounded_and_a_whole_reply_ends_the_row() {
         let mut cuts = Cuts::default();
-        let mut next = || cuts.cut(CutBy::OutputLimit, None).map(|next| next.number);
+        let mut next = || cuts.cut(Cut::ByLimit).map(|next| next.number);
         assert_eq!(
             [next(), next(), next(), next(), next(), next()].map(Option::unwrap_or_default),
             [1, 2, 3, 4, 5, 0]
@@ -67,7 +77,7 @@ mod tests {
         assert!(cuts.is_open());
         cuts.whole();
         assert!(!cuts.is_open());
-        let next = cuts.cut(CutBy::Failure, Some("lost".into())).unwrap();
+        let next = cuts.cut(Cut::ByFailure("lost".into())).unwrap();
         assert_eq!((next.number, next.reason.as_deref()), (1, Some("lost")));
         assert_eq!(next.message.text(), GO_ON_AFTER_FAILURE);
     }

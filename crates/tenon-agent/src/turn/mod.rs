@@ -9,23 +9,27 @@ mod cut;
 mod failure;
 mod guard;
 mod limits;
+mod receipt;
 
 use tenon_model::{
     Abilities, Price, ProviderError, StopReason, ToolCall, ToolCallFault, ToolResult, Usage,
 };
 
 pub use limits::TurnLimits;
+pub(crate) use receipt::receipt;
 
 use self::{
     compaction::Compactions,
-    cut::Cuts,
+    cut::{Cut, Cuts},
     failure::{After, Circumstances},
     guard::{Guard, Repetition},
     limits::Spent,
+    receipt::Checks,
 };
 use crate::{
     context::Space,
-    event::{CompactionCause, Continuation, CutBy, EndReason},
+    event::{CompactionCause, Continuation, ContinuationCause, EndReason, Receipt},
+    layers::Stock,
 };
 
 /// Replies in a row that may end in the middle of a call before the turn stops: the model gets
@@ -47,6 +51,8 @@ pub(crate) enum Next {
     Continue(Continuation),
     /// Make the conversation shorter.
     Compact(CompactionCause),
+    /// See what was changed and checked.
+    TakeStock,
     /// Give control back to the user.
     Stop(EndReason),
 }
@@ -60,6 +66,11 @@ pub(crate) struct Turn {
     reply_tokens_max: u32,
     next: Next,
     answer: String,
+    /// The answer before the model was asked to run a check.
+    first_answer: String,
+    /// A call ran.
+    acted: bool,
+    checks: Checks,
     spent: Spent,
     cut_replies: u32,
     cuts: Cuts,
@@ -78,6 +89,9 @@ impl Turn {
             reply_tokens_max: model.output_tokens_max,
             next: Next::CallModel,
             answer: String::new(),
+            first_answer: String::new(),
+            acted: false,
+            checks: Checks::default(),
             spent: Spent::default(),
             cut_replies: 0,
             cuts: Cuts::default(),
@@ -91,6 +105,10 @@ impl Turn {
     /// gives the same answer.
     pub(crate) fn next(&self, space: &Space) -> Next {
         match (&self.next, self.next_reply(space)) {
+            // The work is done; a limit that forbids the check does not undo that.
+            (Next::Continue(next), Err(_)) if next.cause == ContinuationCause::NotChecked => {
+                Next::Stop(EndReason::Finished)
+            }
             (Next::CallModel | Next::Continue(_), Err(reason)) => Next::Stop(reason),
             (Next::CallModel, Ok(_)) => match self.compactions.due(space) {
                 Some(cause) => Next::Compact(cause),
@@ -124,7 +142,7 @@ impl Turn {
         let cut = calls.iter().any(|call| call.fault == Some(ToolCallFault::CutOff));
         self.cut_replies = if cut { self.cut_replies + 1 } else { 0 };
         let goes_on = (calls.is_empty() && stop == StopReason::OutputLimit)
-            .then(|| self.cuts.cut(CutBy::OutputLimit, None))
+            .then(|| self.cuts.cut(Cut::ByLimit))
             .flatten();
         if let Some(continuation) = goes_on {
             self.next = Next::Continue(continuation);
@@ -133,6 +151,7 @@ impl Turn {
         self.cuts.whole();
         self.next = match stop {
             _ if !calls.is_empty() => Next::RunCalls(calls),
+            StopReason::EndOfTurn | StopReason::ToolCalls if self.acted => Next::TakeStock,
             StopReason::EndOfTurn | StopReason::ToolCalls => Next::Stop(EndReason::Finished),
             StopReason::OutputLimit => Next::Stop(EndReason::OutputLimit),
             StopReason::Refusal => Next::Stop(EndReason::Refusal),
@@ -162,7 +181,7 @@ impl Turn {
                 return None;
             }
             After::GoOn => {
-                if let Some(goes_on) = self.cuts.cut(CutBy::Failure, Some(error.message.clone())) {
+                if let Some(goes_on) = self.cuts.cut(Cut::ByFailure(error.message.clone())) {
                     self.next = Next::Continue(goes_on);
                     return None;
                 }
@@ -181,6 +200,22 @@ impl Turn {
             self.answer.clear();
         }
         self.answer.push_str(text);
+    }
+
+    /// Takes in what was changed and checked when the model is done.
+    pub(crate) fn on_stock(&mut self, stock: Option<&Stock>) {
+        self.next = match self.checks.take(stock) {
+            Some(asked) => {
+                self.first_answer = std::mem::take(&mut self.answer);
+                Next::Continue(asked)
+            }
+            None => Next::Stop(EndReason::Finished),
+        };
+    }
+
+    /// Returns what is known of the checks, if stock was taken.
+    pub(crate) fn receipt(&self) -> Option<&Receipt> {
+        self.checks.receipt()
     }
 
     /// Takes in that the model was told to go on.
@@ -228,6 +263,7 @@ impl Turn {
             .map(|(call, result)| self.guard.note(call, result))
             .max()
             .unwrap_or(Repetition::None);
+        self.acted = true;
         self.next = match repetition {
             Repetition::Stop => Next::Stop(EndReason::LoopGuard),
             _ if self.cut_replies >= CUT_REPLIES_MAX => Next::Stop(EndReason::OutputLimit),
@@ -249,9 +285,11 @@ impl Turn {
         self.end(EndReason::Cancelled);
     }
 
-    /// Returns the last text of the model, its parts joined if it was cut.
-    pub(crate) fn answer(&self) -> &str {
-        &self.answer
+    /// Returns the last text of the model, its parts joined if it was cut; what it says of a check
+    /// that it was asked for comes behind.
+    pub(crate) fn answer(&self) -> String {
+        let said = [self.first_answer.as_str(), self.answer.as_str()];
+        said.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n")
     }
 
     /// Returns the model requests that were answered.
@@ -291,6 +329,8 @@ mod tests {
         turn.on_results(&[call("a")], &[result("a")]);
         assert_eq!(turn.next(&SPACE), Next::CallModel);
         turn.on_reply(vec![], "", StopReason::ToolCalls, &Usage::default());
+        assert_eq!(turn.next(&SPACE), Next::TakeStock);
+        turn.on_stock(None);
         assert_eq!(turn.next(&SPACE), Next::Stop(EndReason::Finished));
     }
 

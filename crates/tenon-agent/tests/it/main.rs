@@ -15,5 +15,6 @@ mod grants;
 mod log;
 mod masking;
 mod own_tool;
+mod receipts;
 mod support;
 mod turns;

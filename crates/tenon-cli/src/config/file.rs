@@ -36,6 +36,9 @@ pub(super) struct File {
     #[serde(default, deserialize_with = "time_of")]
     pub(super) max_time: Option<Duration>,
     pub(super) context_window: Option<NonZeroU32>,
+    pub(super) receipts: Option<bool>,
+    #[serde(default)]
+    pub(super) verify: Vec<String>,
     pub(super) result_chars_max: Option<NonZeroUsize>,
     pub(super) bash_output_chars_max: Option<NonZeroUsize>,
     pub(super) project_instructions: Option<bool>,
@@ -99,6 +102,8 @@ const KEYS: &[Key] = &[
     Key { name: "max_cost", of_project: OfProject::Stricter },
     Key { name: "max_time", of_project: OfProject::Stricter },
     Key { name: "context_window", of_project: OfProject::No },
+    Key { name: "receipts", of_project: OfProject::No },
+    Key { name: "verify", of_project: OfProject::No },
     Key { name: "result_chars_max", of_project: OfProject::Stricter },
     Key { name: "bash_output_chars_max", of_project: OfProject::Stricter },
     Key { name: "project_instructions", of_project: OfProject::Stricter },
@@ -244,7 +249,7 @@ mod tests {
         // Each key with a value that serde must accept; a field that is missing here would be
         // reported as unknown.
         let text = "model = 'a'\nmode = 'read-only'\nsandbox = 'off'\nnet = []\nadd_dir = []\nread_dir = []\nmax_steps = 1\nmax_tokens = 1\nmax_cost = 0.5\nmax_time = '10m'\n\
-                    context_window = 1\nresult_chars_max = 1\nbash_output_chars_max = 1\nproject_instructions = true\nallow = []\ndeny = []\n\
+                    context_window = 1\nreceipts = true\nverify = []\nresult_chars_max = 1\nbash_output_chars_max = 1\nproject_instructions = true\nallow = []\ndeny = []\n\
                     environment = []\nmask_secrets = true\n[network]\nca_file = 'a'\nconnect_timeout_s = 1\n\
                     first_byte_timeout_s = 1\nidle_timeout_s = 1\n[providers.a]\nkind = 'openai'\n\
                     base_url = 'b'\nkey_env = 'c'\nkey = 'd'\nmodel = 'e'";

@@ -85,6 +85,10 @@ pub(crate) struct Settings {
     pub(crate) max_time: Option<Duration>,
     /// The window of the model, in tokens, where the catalogue does not know better.
     pub(crate) context_window: Option<NonZeroU32>,
+    /// Whether turns that change something end with a receipt.
+    pub(crate) receipts: bool,
+    /// Commands that check the work.
+    pub(crate) verify: Vec<String>,
     /// The most characters of a result that the model is shown.
     pub(crate) result_chars_max: NonZeroUsize,
     /// Likewise for a command's output.
@@ -117,6 +121,8 @@ impl Default for Settings {
             max_cost: None,
             max_time: None,
             context_window: None,
+            receipts: true,
+            verify: Vec::new(),
             result_chars_max: characters(tools.result_chars_max),
             bash_output_chars_max: characters(tools.bash_output_chars_max),
             project_instructions: true,
@@ -254,6 +260,8 @@ impl Config {
         settings.max_cost = file.max_cost;
         settings.max_time = file.max_time;
         settings.context_window = file.context_window;
+        settings.receipts = file.receipts.unwrap_or(true);
+        settings.verify = file.verify;
         settings.result_chars_max = file.result_chars_max.unwrap_or(settings.result_chars_max);
         settings.bash_output_chars_max =
             file.bash_output_chars_max.unwrap_or(settings.bash_output_chars_max);

@@ -11,8 +11,8 @@ mod style;
 mod summary;
 
 use tenon_agent::{
-    CallEvent, CompactionCause, ContextEvent, CutBy, Live, ModelEvent, Record, SessionEvent,
-    SessionNote, TurnEvent, Update, Verdict, View,
+    CallEvent, CompactionCause, ContextEvent, ContinuationCause, Live, ModelEvent, Record,
+    SessionEvent, SessionNote, TurnEvent, Update, Verdict, View,
 };
 use tenon_model::{ToolCall, visible};
 
@@ -173,7 +173,7 @@ impl Renderer {
                 self.wait(self.style.say(Text::Waiting));
             }
             TurnEvent::Notice { text } => self.labelled(Text::Note, text),
-            TurnEvent::TurnEnded { reason, usage, cost, steps, duration_ms, .. } => {
+            TurnEvent::TurnEnded { reason, usage, cost, steps, duration_ms, receipt, .. } => {
                 self.abandon_calls();
                 self.apart();
                 let used = Used {
@@ -184,6 +184,8 @@ impl Renderer {
                     duration_ms: *duration_ms,
                 };
                 self.drawn.shown.push_str(&summary::used(&used, &self.style));
+                let stamp = receipt.as_ref().map(|made| summary::stamp(made, &self.style));
+                self.drawn.shown.push_str(&stamp.unwrap_or_default());
                 self.above = Above::Line;
                 self.drawn.errors.push_str(&summary::ending(*reason, &self.style));
             }
@@ -246,9 +248,10 @@ impl Renderer {
                 let reason = cut.reason.as_deref().unwrap_or_default();
                 let values: [(&str, &dyn std::fmt::Display); 3] =
                     [("n", &cut.number), ("max", &cut.number_max), ("reason", &reason)];
-                match cut.cut_by {
-                    CutBy::OutputLimit => Text::CutByLimit.say(language, &values),
-                    CutBy::Failure => Text::CutByFailure.say(language, &values),
+                match cut.cause {
+                    ContinuationCause::OutputLimit => Text::CutByLimit.say(language, &values),
+                    ContinuationCause::NotChecked => Text::NotChecked.say(language, &values),
+                    ContinuationCause::Failure => Text::CutByFailure.say(language, &values),
                 }
             }
             ContextEvent::Compacted(compaction) => summary::compacted(compaction, language),

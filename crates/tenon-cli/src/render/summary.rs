@@ -1,6 +1,6 @@
 //! The sentences at the end of a turn: how it ended, what it used, what to do about it.
 
-use tenon_agent::{Compaction, EndReason};
+use tenon_agent::{Compaction, EndReason, Receipt, Verification};
 use tenon_model::{Usage, visible};
 
 use super::style::{Meaning, Style};
@@ -74,6 +74,34 @@ pub(super) fn ending(reason: EndReason, style: &Style) -> String {
     let mut said = format!("{label} {}\n", style.say(sentence));
     said.push_str(&hint.map(|hint| hint_line(style.say(hint), style)).unwrap_or_default());
     said
+}
+
+/// Returns whether what was changed was checked, and by what, in one line.
+pub(super) fn stamp(receipt: &Receipt, style: &Style) -> String {
+    let (meaning, word) = match receipt.state {
+        Verification::Verified => (Meaning::Done, Text::Verified),
+        Verification::Unverified => (Meaning::Warning, Text::Unverified),
+        Verification::Failed => (Meaning::Error, Text::CheckFailed),
+    };
+    let runs: Vec<String> = receipt
+        .checks
+        .iter()
+        .map(|run| {
+            let time = duration(run.duration_ms, style);
+            let command = visible(&run.command);
+            let values: [(&str, &dyn std::fmt::Display); 3] =
+                [("command", &command), ("code", &run.exit_code), ("time", &time)];
+            Text::CheckRan.say(style.language, &values)
+        })
+        .collect();
+    let rest = match runs.is_empty() {
+        true => style.say(Text::NoCheckRan).to_owned(),
+        false => runs.join(" · "),
+    };
+    format!(
+        "{}\n",
+        style.paint(meaning, style.say(word)) + &style.paint(Meaning::Aside, &format!(" · {rest}"))
+    )
 }
 
 /// Returns what was done to make the conversation shorter, in one sentence.

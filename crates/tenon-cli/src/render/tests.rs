@@ -61,6 +61,7 @@ fn ended(reason: EndReason) -> Record {
         cost: Some(0.0456),
         steps: 4,
         duration_ms: 65_000,
+        receipt: None,
     })
 }
 

@@ -21,7 +21,7 @@ fn spec_3_a_reply_that_was_cut_is_one_answer_and_the_log_says_that_it_went_on() 
         (Some("从一到十。"), Some(2))
     );
     let logs = place.logs();
-    assert!(logs.contains(r#""type":"continued","cut_by":"output_limit""#), "{logs}");
+    assert!(logs.contains(r#""type":"continued","cause":"output_limit""#), "{logs}");
     let shown = place.run(&["show", "last"]).ends_with(0).out;
     assert!(shown.contains("goes on by itself (1 of 5)"), "{shown}");
 }
@@ -89,4 +89,31 @@ fn a_person_makes_the_conversation_shorter() {
     let summary = &home.logged("compacted", "messages")[0][0]["content"];
     let texts = summary.to_string();
     assert!(texts.contains("the first") && texts.contains("The summary."), "{texts}");
+}
+
+#[test]
+fn a_turn_that_changed_something_ends_with_its_receipt() {
+    let place = Place::new();
+    place.write("work/Makefile", "check:\n\ttest -f a.txt\n");
+    let call =
+        |name: &str, arguments: Value| json!({"calls": [{"name": name, "arguments": arguments}]});
+    let model = place.script(json!([
+        call("write_file", json!({"path": "a.txt", "content": "a"})),
+        {"text": "Made."},
+        call("bash", json!({"command": "make check"})),
+        {"text": "It passes."},
+    ]));
+    let arguments = ["--sandbox", "off", "--model", &model, "make it"];
+    let run =
+        place.run(&[&["-p", "--output-format", "json"], &arguments[..]].concat()).ends_with(0);
+    let result: Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!(result["result"], "Made.\n\nIt passes.");
+    assert_eq!(result["receipt"]["state"], "verified");
+    assert_eq!(result["receipt"]["checks"][0]["command"], "make check");
+    let shown = place.run(&["show", "last"]).ends_with(0).out;
+    assert!(shown.contains("the model is asked to run make check"), "{shown}");
+    assert!(shown.contains("verified · make check: exit code 0"), "{shown}");
+    place.config("receipts = false");
+    let shown = place.run(&arguments);
+    assert!(!shown.out.contains("verified") && shown.out.contains("Made."), "{shown:?}");
 }

@@ -6,7 +6,7 @@ use tenon_model::{ContentBlock, Message, Role};
 
 use crate::context::{
     tokens::weight_of_text,
-    words::{GO_ON_AFTER_FAILURE, GO_ON_AFTER_LIMIT},
+    words::{GO_ON_AFTER_FAILURE, GO_ON_AFTER_LIMIT, RUN_CHECK},
 };
 
 /// Returns whether a person, or tenon for them, says something in `message` besides results.
@@ -15,10 +15,11 @@ pub(super) fn is_prompt(message: &Message) -> bool {
     message.role == Role::User && !message.content.iter().any(is_result)
 }
 
-/// Returns whether tenon says what `message` says: that a reply goes on.
+/// Returns whether tenon says what `message` says: that a reply goes on, that a check is missing.
 pub(super) fn is_own_words(message: &Message) -> bool {
     let last = texts(message).last();
-    last.is_some_and(|text| [GO_ON_AFTER_FAILURE, GO_ON_AFTER_LIMIT].contains(&text))
+    let own = [GO_ON_AFTER_FAILURE, GO_ON_AFTER_LIMIT, RUN_CHECK];
+    last.is_some_and(|text| own.iter().any(|words| text.starts_with(words)))
 }
 
 /// Returns the texts of `message`, in their order.

@@ -1,0 +1,69 @@
+//! The receipt of a turn: whether what was changed was checked, and how.
+
+use serde::{Deserialize, Serialize};
+
+/// What is known at the end of a turn about what was changed.
+///
+/// ```
+/// use tenon_agent::{Receipt, Verification};
+///
+/// let receipt: Receipt = serde_json::from_str(
+///     r#"{"state":"verified","tree":"91","checks":[{"command":"cargo test","exit_code":0,
+///         "ended_ms":5,"duration_ms":840,"tree":"91"}]}"#,
+/// )?;
+/// assert_eq!(receipt.state, Verification::Verified);
+/// assert_eq!(receipt.checks[0].command, "cargo test");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// What the checks say.
+    pub state: Verification,
+    /// The checks that ran since the last change, each with its last run.
+    pub checks: Vec<CheckRun>,
+    /// The state of the workspace's files, the same as long as none changes: made of names, lengths
+    /// and times, ignored files and caches left out. Opaque.
+    pub tree: String,
+}
+
+/// Whether what was changed was checked.
+///
+/// ```
+/// use tenon_agent::Verification;
+///
+/// let is_done = |state: Verification| state == Verification::Verified;
+/// assert!(!is_done(Verification::Unverified));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verification {
+    /// At least one check ran since the last change, and each ended with exit code 0.
+    Verified,
+    /// No check ran since the last change, or none whose exit code could be seen.
+    Unverified,
+    /// A check that ran since the last change failed.
+    Failed,
+}
+
+/// One run of a check.
+///
+/// ```
+/// use tenon_agent::CheckRun;
+///
+/// fn line(run: &CheckRun) -> String {
+///     format!("{} ended with {} after {} ms", run.command, run.exit_code, run.duration_ms)
+/// }
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckRun {
+    /// The command line, as the model wrote it.
+    pub command: String,
+    /// Its exit code.
+    pub exit_code: i32,
+    /// When it ended, in milliseconds since 1970 in UTC.
+    pub ended_ms: u64,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+    /// [`Receipt::tree`] when it ended.
+    pub tree: String,
+}

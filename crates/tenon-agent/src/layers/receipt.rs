@@ -1,0 +1,186 @@
+//! Knows what was changed and checked: the state of the workspace's files before a turn first acts,
+//! after each check and at the turn's end.
+//!
+//! Files are compared by name, length and time, so that it does not matter who changed them and by
+//! what. Nothing is looked at where no check is known.
+
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use tenon_sandbox::{EntryKind, WalkOptions, Workspace};
+
+use super::checks;
+use crate::{
+    event::CheckRun,
+    policy::Action,
+    tools::{Effect, ToolOutput},
+};
+
+/// Larger trees are not looked at: a walk of this many entries takes about a tenth of a second.
+const ENTRIES_MAX: usize = 50_000;
+
+/// Folders that hold what tools make for themselves, also where no ignore file says so.
+const CACHES: [&str; 6] =
+    ["target", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"];
+
+/// What a session knows of changes and checks.
+pub(crate) struct Receipts {
+    is_on: bool,
+    configured: Vec<String>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The checks of the project, once they were looked for.
+    known: Option<Vec<String>>,
+    /// The files before the turn first acted.
+    before: Option<String>,
+    /// A call may have changed something, or a check ran.
+    acted: bool,
+    checks: Vec<CheckRun>,
+}
+
+/// What there is at the end of a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Stock {
+    /// Files changed in this turn.
+    pub changed: bool,
+    /// The runs since the last change, oldest first.
+    pub checks: Vec<CheckRun>,
+    /// The checks that the project has.
+    pub known: Vec<String>,
+    /// The state of the files.
+    pub tree: String,
+}
+
+impl Receipts {
+    pub(crate) fn new(is_on: bool, configured: Vec<String>) -> Self {
+        Self { is_on, configured, state: Mutex::default() }
+    }
+
+    /// Takes in that a turn begins.
+    pub(crate) fn begin(&self) {
+        let mut state = self.state();
+        (state.before, state.acted) = (None, false);
+    }
+
+    /// Takes in that a call with `effect` is about to run.
+    pub(crate) async fn before(&self, effect: Effect, workspace: &Workspace) {
+        if !self.is_on || effect == Effect::Read || self.state().acted {
+            return;
+        }
+        if self.known(workspace).is_empty() {
+            return;
+        }
+        let tree = tree(workspace).await;
+        let mut state = self.state();
+        (state.before, state.acted) = (tree, true);
+    }
+
+    /// Takes in that a call did `action` and gave `output` after `time`.
+    pub(crate) async fn after(
+        &self,
+        action: &Action,
+        output: &ToolOutput,
+        time: Duration,
+        workspace: &Workspace,
+    ) {
+        let (Action::Run { command }, Some(exit_code)) = (action, output.exit_code) else { return };
+        if !self.state().acted || !checks::is_check(command, &self.configured) {
+            return;
+        }
+        let Some(tree) = tree(workspace).await else { return };
+        let ended = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let run = CheckRun {
+            command: command.trim().to_owned(),
+            exit_code,
+            ended_ms: ended.as_millis() as u64,
+            duration_ms: time.as_millis() as u64,
+            tree,
+        };
+        let mut state = self.state();
+        // Only the last run of a command counts.
+        state.checks.retain(|known| known.command != run.command);
+        state.checks.push(run);
+    }
+
+    /// Returns what there is at the end of a turn; `None` if it did nothing, or if nothing can be
+    /// known.
+    pub(crate) async fn stock(&self, workspace: &Workspace) -> Option<Stock> {
+        if !self.state().acted {
+            return None;
+        }
+        let tree = tree(workspace).await?;
+        let mut state = self.state();
+        let before = state.before.clone()?;
+        // What was checked before the last change says nothing any more.
+        state.checks.retain(|run| run.tree == tree);
+        Some(Stock {
+            changed: before != tree,
+            checks: state.checks.clone(),
+            known: state.known.clone().unwrap_or_default(),
+            tree,
+        })
+    }
+
+    fn known(&self, workspace: &Workspace) -> Vec<String> {
+        let mut state = self.state();
+        // A project that has none may get one at any call.
+        if state.known.as_ref().is_none_or(Vec::is_empty) {
+            state.known = Some(checks::known(workspace, &self.configured));
+        }
+        state.known.clone().unwrap_or_default()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns the state of the workspace's files; `None` if there are too many.
+async fn tree(workspace: &Workspace) -> Option<String> {
+    let workspace = workspace.clone();
+    tokio::task::spawn_blocking(move || tree_now(&workspace)).await.ok().flatten()
+}
+
+fn tree_now(workspace: &Workspace) -> Option<String> {
+    let options = WalkOptions { entries_max: ENTRIES_MAX, ..WalkOptions::default() };
+    let walk = workspace.walk(".", options).ok()?;
+    let is_cache =
+        |path: &std::path::Path| path.iter().any(|part| CACHES.iter().any(|cache| part == *cache));
+    let mut walk = walk.only(move |path| !is_cache(path));
+    let mut hasher = DefaultHasher::new();
+    for entry in walk.by_ref().flatten() {
+        if entry.kind != EntryKind::Directory && !is_cache(&entry.path) {
+            (&entry.path, entry.len, entry.modified).hash(&mut hasher);
+        }
+    }
+    (!walk.is_cut()).then(|| format!("{:016x}", hasher.finish()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::testing::Bench;
+
+    #[test]
+    fn the_state_of_the_files_changes_with_them_and_not_with_caches() {
+        let bench = Bench::new();
+        let tree = || tree_now(&bench.context.workspace).unwrap();
+        let empty = tree();
+        bench.put("a.txt", "one");
+        let one = tree();
+        bench.put("target/debug/x", "made");
+        bench.put("sub/__pycache__/x.pyc", "made");
+        assert_ne!(empty, one);
+        assert_eq!(one, tree());
+        bench.put("a.txt", "three");
+        assert_ne!(one, tree());
+        bench.remove("a.txt");
+        assert_eq!(empty, tree());
+    }
+}

@@ -1,0 +1,104 @@
+//! Whether what was changed was checked, and whether the model is asked to do so: once, at the end
+//! of a turn, and because of what happened, never because of words.
+
+use tenon_model::Message;
+
+use crate::{
+    context::RUN_CHECK,
+    event::{Continuation, ContinuationCause, Receipt, Verification},
+    layers::Stock,
+};
+
+/// What is known of checks in this turn.
+#[derive(Debug, Default)]
+pub(super) struct Checks {
+    asked: bool,
+    receipt: Option<Receipt>,
+}
+
+impl Checks {
+    /// Takes in what there is when the model is done. Returns what the model is asked, if it is.
+    pub(super) fn take(&mut self, stock: Option<&Stock>) -> Option<Continuation> {
+        self.receipt = stock.and_then(receipt);
+        let is_unverified =
+            self.receipt.as_ref().is_some_and(|made| made.state == Verification::Unverified);
+        let command = stock.and_then(|stock| stock.known.first())?;
+        if !is_unverified || self.asked {
+            return None;
+        }
+        self.asked = true;
+        let words = format!(
+            "{RUN_CHECK} Run `{command}` now, by itself, so that its exit code is seen, and say in a \
+             sentence what came of it. If it cannot be run here, say why.)"
+        );
+        Some(Continuation {
+            cause: ContinuationCause::NotChecked,
+            reason: Some(command.clone()),
+            message: Message::user(words),
+            number: 1,
+            number_max: 1,
+        })
+    }
+
+    pub(super) fn receipt(&self) -> Option<&Receipt> {
+        self.receipt.as_ref()
+    }
+}
+
+/// Returns the receipt for `stock`; none if nothing was changed and nothing checked.
+pub(crate) fn receipt(stock: &Stock) -> Option<Receipt> {
+    let state = match stock.checks.as_slice() {
+        [] if !stock.changed => return None,
+        [] => Verification::Unverified,
+        runs if runs.iter().all(|run| run.exit_code == 0) => Verification::Verified,
+        _ => Verification::Failed,
+    };
+    Some(Receipt { state, checks: stock.checks.clone(), tree: stock.tree.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::CheckRun;
+
+    fn stock(changed: bool, exit_codes: &[i32]) -> Stock {
+        let run = |exit_code: &i32| CheckRun {
+            command: format!("check {exit_code}"),
+            exit_code: *exit_code,
+            ended_ms: 1,
+            duration_ms: 1,
+            tree: "t".into(),
+        };
+        let checks = exit_codes.iter().map(run).collect();
+        Stock { changed, checks, known: vec!["cargo test".into()], tree: "t".into() }
+    }
+
+    #[test]
+    fn a_turn_is_stamped_by_what_ran_since_the_last_change() {
+        let cases: [(bool, &[i32], Option<Verification>, bool); 6] = [
+            (false, &[], None, false),
+            (true, &[], Some(Verification::Unverified), true),
+            (true, &[0], Some(Verification::Verified), false),
+            (true, &[0, 101], Some(Verification::Failed), false),
+            (false, &[0], Some(Verification::Verified), false),
+            (false, &[1], Some(Verification::Failed), false),
+        ];
+        for (changed, exit_codes, state, asks) in cases {
+            let mut checks = Checks::default();
+            let asked = checks.take(Some(&stock(changed, exit_codes)));
+            assert_eq!(asked.is_some(), asks, "{changed} {exit_codes:?}");
+            assert_eq!(checks.receipt().map(|made| made.state), state, "{changed} {exit_codes:?}");
+        }
+    }
+
+    #[test]
+    fn the_model_is_asked_once_and_only_for_a_known_check() {
+        let mut checks = Checks::default();
+        let asked = checks.take(Some(&stock(true, &[]))).unwrap();
+        assert!(asked.message.text().contains("`cargo test`"));
+        assert_eq!(checks.take(Some(&stock(true, &[]))), None);
+        let unknown = Stock { known: Vec::new(), ..stock(true, &[]) };
+        assert_eq!(Checks::default().take(Some(&unknown)), None);
+        assert_eq!(Checks::default().take(None), None);
+    }
+}

@@ -1,0 +1,118 @@
+//! Receipts: what a turn says of the checks that ran since the last change.
+
+use serde_json::json;
+use tenon_agent::{CoreToolOptions, EndReason, TurnLimits, TurnOutcome, Verification, core_tools};
+use tokio_util::sync::CancellationToken;
+
+use crate::support::{Bench, Reply, bench_with, calls, text};
+
+const CHECK: &str = "sh check.sh";
+
+fn write(content: &str) -> Reply {
+    calls(&[("write_file", json!({"path": "new.txt", "content": content}))])
+}
+
+fn run(command: &str) -> Reply {
+    calls(&[("bash", json!({ "command": command }))])
+}
+
+/// A project whose check ends with `exit_code`.
+fn project(exit_code: i32, replies: Vec<Reply>) -> Bench {
+    let tools = core_tools(CoreToolOptions::default());
+    let bench = bench_with(replies, tools, |options| options.verify = vec![CHECK.into()]);
+    std::fs::write(bench.folder.path().join("check.sh"), format!("exit {exit_code}")).unwrap();
+    bench
+}
+
+async fn go(bench: &mut Bench) -> TurnOutcome {
+    bench.agent.prompt("go", &CancellationToken::new()).await.unwrap()
+}
+
+fn requests(bench: &Bench) -> usize {
+    bench.provider.requests.lock().unwrap().len()
+}
+
+fn state(outcome: &TurnOutcome) -> Option<Verification> {
+    outcome.receipt.as_ref().map(|receipt| receipt.state)
+}
+
+#[tokio::test]
+async fn a_change_that_was_checked_is_verified_and_nothing_is_asked() {
+    let mut bench = project(0, vec![write("a"), run(CHECK), text("done")]);
+    let outcome = go(&mut bench).await;
+    assert_eq!((state(&outcome), requests(&bench)), (Some(Verification::Verified), 3));
+    let receipt = outcome.receipt.unwrap();
+    let run = &receipt.checks[0];
+    assert_eq!((run.command.as_str(), run.exit_code), (CHECK, 0));
+    assert_eq!(run.tree, receipt.tree);
+}
+
+#[tokio::test]
+async fn a_check_that_failed_is_said_and_not_asked_for_again() {
+    let mut bench = project(3, vec![write("a"), run(CHECK), text("done")]);
+    let outcome = go(&mut bench).await;
+    assert_eq!((state(&outcome), requests(&bench)), (Some(Verification::Failed), 3));
+    assert_eq!(outcome.receipt.unwrap().checks[0].exit_code, 3);
+}
+
+#[tokio::test]
+async fn a_change_after_the_last_check_is_asked_about_once() {
+    let replies = vec![run(CHECK), write("a"), text("I made it."), run(CHECK), text("It passes.")];
+    let mut bench = project(0, replies);
+    let outcome = go(&mut bench).await;
+    assert_eq!((state(&outcome), requests(&bench)), (Some(Verification::Verified), 5));
+    assert_eq!(outcome.answer, "I made it.\n\nIt passes.");
+    let requests = bench.provider.requests.lock().unwrap();
+    let asked = requests[3].conversation.last().unwrap().text();
+    assert!(asked.contains("no check ran since") && asked.contains("`sh check.sh`"), "{asked}");
+}
+
+#[tokio::test]
+async fn a_model_that_does_not_check_is_not_asked_twice() {
+    let mut bench = project(0, vec![write("a"), text("done"), text("verified, all tests pass!")]);
+    let outcome = go(&mut bench).await;
+    assert_eq!((state(&outcome), requests(&bench)), (Some(Verification::Unverified), 3));
+    assert_eq!(outcome.reason, EndReason::Finished);
+}
+
+#[tokio::test]
+async fn a_check_whose_exit_code_is_hidden_proves_nothing() {
+    let replies = vec![write("a"), run("sh check.sh | cat"), text("done"), text("no")];
+    let mut bench = project(0, replies);
+    assert_eq!(state(&go(&mut bench).await), Some(Verification::Unverified));
+}
+
+#[tokio::test]
+async fn what_a_command_changed_counts_and_what_none_changed_does_not() {
+    let mut bench = project(0, vec![run("echo x > y"), text("done"), text("no")]);
+    assert_eq!(state(&go(&mut bench).await), Some(Verification::Unverified));
+    let mut bench = project(0, vec![run("true && env >/dev/null"), text("done")]);
+    assert_eq!((state(&go(&mut bench).await), requests(&bench)), (None, 2));
+    let mut bench =
+        project(0, vec![write("a"), run(CHECK), run("echo z > z"), text("done"), text("no")]);
+    assert_eq!(state(&go(&mut bench).await), Some(Verification::Unverified));
+}
+
+#[tokio::test]
+async fn without_a_known_check_or_with_the_setting_off_there_is_no_receipt() {
+    let tools = || core_tools(CoreToolOptions::default());
+    let mut bench = bench_with(vec![write("a"), text("done")], tools(), |_| {});
+    assert_eq!((state(&go(&mut bench).await), requests(&bench)), (None, 2));
+    let mut bench = bench_with(vec![write("a"), text("done")], tools(), |options| {
+        options.verify = vec![CHECK.into()];
+        options.receipts = false;
+    });
+    assert_eq!((state(&go(&mut bench).await), requests(&bench)), (None, 2));
+}
+
+#[tokio::test]
+async fn a_limit_that_forbids_the_check_leaves_the_turn_finished() {
+    let tools = core_tools(CoreToolOptions::default());
+    let mut bench = bench_with(vec![write("a"), text("done")], tools, |options| {
+        options.verify = vec![CHECK.into()];
+        options.limits = TurnLimits { steps_max: Some(2), ..TurnLimits::default() };
+    });
+    let outcome = go(&mut bench).await;
+    assert_eq!((outcome.reason, outcome.answer.as_str()), (EndReason::Finished, "done"));
+    assert_eq!(state(&outcome), Some(Verification::Unverified));
+}
