@@ -11,6 +11,7 @@ mod environment;
 mod filter;
 mod guard;
 mod helper;
+mod jobs;
 mod linux;
 mod missing;
 mod network;
@@ -26,6 +27,7 @@ pub use command::{Command, CommandError, CommandLimits, Exit, LimitReached, Outp
 pub use environment::child_environment;
 pub use filter::{FilteredText, TextFilter};
 pub use guard::{ProtectedChange, ProtectedChangeKind};
+pub use jobs::{Attended, JOBS_RUNNING_MAX, JobEnd, JobId, JobReading, JobStatus, Jobs};
 pub use linux::probe::{Kernel, confines_writes, probe};
 pub use missing::{Missing, SandboxError};
 pub use network::{

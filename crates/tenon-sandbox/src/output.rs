@@ -74,6 +74,7 @@ pub struct OutputBuffer {
 
 #[derive(Debug)]
 struct Kept {
+    bytes_max: usize,
     head_room: usize,
     tail_max: usize,
     head: Vec<Part>,
@@ -202,6 +203,15 @@ impl OutputBuffer {
         pieces
     }
 
+    /// Takes out what was kept, with how many bytes of it were left out, and begins anew with the
+    /// same budget. A line that has not ended yet comes with what follows.
+    pub fn take(&mut self) -> (Vec<Piece>, u64) {
+        let taken = (self.pieces(), self.left_out_bytes());
+        self.out = Kept::new(self.out.bytes_max);
+        self.error = Kept::new(self.error.bytes_max);
+        taken
+    }
+
     fn cleaner(&mut self, stream: Stream) -> &mut Cleaner {
         match stream {
             Stream::Out => &mut self.out_cleaner,
@@ -229,6 +239,7 @@ impl Kept {
     fn new(bytes_max: usize) -> Self {
         let tail_max = bytes_max / 2;
         Self {
+            bytes_max,
             head_room: bytes_max - tail_max,
             tail_max,
             head: Vec::new(),
@@ -334,6 +345,17 @@ mod tests {
         let expected = [piece(Stream::Out, "01234", 0), piece(Stream::Out, "bcdef", 6)];
         assert_eq!(buffer.pieces(), expected);
         assert_eq!(buffer.left_out_bytes(), 6);
+    }
+
+    #[test]
+    fn what_was_taken_out_does_not_come_again() {
+        let mut buffer = OutputBuffer::new(10);
+        buffer.push(Stream::Out, b"0123456789abcdef\nhalf a");
+        let (pieces, left_out_bytes) = buffer.take();
+        assert_eq!((pieces.len(), left_out_bytes), (2, 7));
+        assert_eq!(buffer.take(), (Vec::new(), 0));
+        buffer.push(Stream::Out, b" b\n");
+        assert_eq!(buffer.take().0, [piece(Stream::Out, "half a b\n", 0)]);
     }
 
     #[test]

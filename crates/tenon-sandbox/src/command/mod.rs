@@ -18,14 +18,14 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use self::printed::Printed;
+pub(crate) use self::printed::Printed;
 use self::running::Running;
 use crate::guard::ProtectedChange;
 use crate::helper::WarmHelper;
 use crate::linux::request::Confinement;
 use crate::missing::SandboxError;
 use crate::network::NetworkEvent;
-use crate::output::{OutputBuffer, Piece, Stream};
+use crate::output::{Piece, Stream};
 use crate::profile::{Limits, Profile};
 use crate::spill::SpillTarget;
 use crate::tier::Tier;
@@ -161,6 +161,13 @@ pub enum CommandError {
     },
 }
 
+impl CommandLimits {
+    /// Returns what keeps the output of a command with these limits.
+    pub(crate) fn printed(&self) -> Printed {
+        Printed::new(self.output_bytes_max, self.spill.clone())
+    }
+}
+
 impl Command {
     /// Runs the command to its end. Both streams are read all the time; `on_output` gets the
     /// cleaned text as it comes, in whole lines.
@@ -175,6 +182,17 @@ impl Command {
         cancel: &CancellationToken,
         on_output: &mut (dyn FnMut(Stream, &str) + Send),
     ) -> Result<Output, CommandError> {
+        let printed = self.limits.printed();
+        self.run_into(&printed, cancel, on_output).await
+    }
+
+    /// Runs the command as [`Command::run`] does; what it prints is kept in `printed`.
+    pub(crate) async fn run_into(
+        self,
+        printed: &Printed,
+        cancel: &CancellationToken,
+        on_output: &mut (dyn FnMut(Stream, &str) + Send),
+    ) -> Result<Output, CommandError> {
         let confinement = if self.profile == Profile::unconfined() {
             Confinement::None
         } else if self.profile == Profile::reading() {
@@ -183,40 +201,41 @@ impl Command {
             return Err(CommandError::NotConfined);
         };
         let launch = Launch { confinement, limits: None, via: Via::Fresh, tier: Tier::C };
-        self.launch(launch, cancel, on_output).await
+        self.launch(launch, printed, cancel, on_output).await
     }
 
     /// Runs the command behind these walls, whatever its profile says.
     pub(crate) async fn launch(
         self,
         launch: Launch,
+        printed: &Printed,
         cancel: &CancellationToken,
         on_output: &mut (dyn FnMut(Stream, &str) + Send),
     ) -> Result<Output, CommandError> {
         let shells = shells(&self.environment);
-        self.launch_with(shells, launch, cancel, on_output).await
+        self.launch_with(shells, launch, printed, cancel, on_output).await
     }
 
     async fn launch_with(
         self,
         shells: Vec<OsString>,
         launch: Launch,
+        printed: &Printed,
         cancel: &CancellationToken,
         on_output: &mut (dyn FnMut(Stream, &str) + Send),
     ) -> Result<Output, CommandError> {
         let started_at = Instant::now();
         let mut running = Running::start(&self, shells, launch, started_at).await?;
-        let buffer = OutputBuffer::new(self.limits.output_bytes_max);
-        let mut printed = Printed::new(buffer, self.limits.spill, on_output);
-        running.attend(cancel, &mut printed).await?;
+        running.attend(cancel, printed, on_output).await?;
         let (exit, limit) = (running.exit(self.limits.timeout), running.limit());
         drop(running);
-        printed.finish();
+        printed.finish(on_output);
+        let (bytes_total, left_out_bytes) = printed.bytes();
         Ok(Output {
             exit,
-            pieces: printed.buffer.pieces(),
-            bytes_total: printed.buffer.bytes_total(),
-            left_out_bytes: printed.buffer.left_out_bytes(),
+            pieces: printed.pieces(),
+            bytes_total,
+            left_out_bytes,
             spilled_to: printed.spilled_to(),
             duration: started_at.elapsed(),
             limit,
@@ -287,8 +306,8 @@ mod tests {
             let (confinement, via) = (Confinement::None, Via::Fresh);
             let launch = Launch { confinement, limits: None, via, tier: Tier::D };
             async move {
-                let cancel = CancellationToken::new();
-                command.launch_with(shells, launch, &cancel, &mut |_, _| {}).await
+                let (cancel, printed) = (CancellationToken::new(), command.limits.printed());
+                command.launch_with(shells, launch, &printed, &cancel, &mut |_, _| {}).await
             }
         };
         assert!(matches!(run("/none/either").await, Err(CommandError::ShellMissing)));

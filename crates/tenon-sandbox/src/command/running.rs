@@ -138,7 +138,8 @@ impl Running {
     pub(super) async fn attend(
         &mut self,
         cancel: &CancellationToken,
-        printed: &mut Printed<'_>,
+        printed: &Printed,
+        on_output: &mut (dyn FnMut(Stream, &str) + Send),
     ) -> Result<(), CommandError> {
         while self.control.is_some() || self.out.is_some() || self.error.is_some() {
             let is_running = self.phase == Phase::Running;
@@ -148,8 +149,15 @@ impl Running {
                 () = cancel.cancelled(), if is_running => self.stop(Ended::Cancelled),
                 () = tokio::time::sleep_until(self.deadline) => self.time_is_up(),
                 () = readable(self.control.as_ref()) => self.read_reports()?,
-                () = ready(self.error.as_ref()) => self.read_pipe(Stream::Error, printed),
-                () = ready(self.out.as_ref()) => self.read_pipe(Stream::Out, printed),
+                () = ready(self.error.as_ref()) => {
+                    self.read_pipe(Stream::Error, printed, on_output);
+                    // What prints without end must not hold up what runs beside it.
+                    tokio::task::yield_now().await;
+                }
+                () = ready(self.out.as_ref()) => {
+                    self.read_pipe(Stream::Out, printed, on_output);
+                    tokio::task::yield_now().await;
+                }
             }
         }
         Ok(())
@@ -299,7 +307,12 @@ impl Running {
         }
     }
 
-    fn read_pipe(&mut self, stream: Stream, printed: &mut Printed<'_>) {
+    fn read_pipe(
+        &mut self,
+        stream: Stream,
+        printed: &Printed,
+        on_output: &mut (dyn FnMut(Stream, &str) + Send),
+    ) {
         let slot = match stream {
             Stream::Out => &mut self.out,
             Stream::Error => &mut self.error,
@@ -307,7 +320,10 @@ impl Running {
         let Some(pipe) = slot else { return };
         match pipe.try_read(&mut self.buffer) {
             Ok(0) => *slot = None,
-            Ok(length) => printed.take(stream, self.buffer.get(..length).unwrap_or_default()),
+            Ok(length) => {
+                let bytes = self.buffer.get(..length).unwrap_or_default();
+                printed.push(stream, bytes, on_output);
+            }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(_) => *slot = None,
         }

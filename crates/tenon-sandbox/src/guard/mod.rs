@@ -11,7 +11,7 @@ mod scan;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use self::scan::{Content, Identity, Item, Place, identity_of_folder, remove, scan, write};
 
@@ -114,6 +114,30 @@ impl Guard {
         changes.extend(self.check(lifted));
         self.unchecked = self.running > 0;
         changes
+    }
+
+    /// Does what [`Guard::end`] does while the commands go on.
+    pub(crate) fn look(&mut self) -> Vec<ProtectedChange> {
+        let mut changes = std::mem::take(&mut self.pending);
+        changes.extend(self.check(&[]));
+        changes
+    }
+
+    /// Takes in that a command ended without a look, because its caller went away.
+    pub(crate) fn abandon(&mut self) {
+        self.running = self.running.saturating_sub(1);
+    }
+
+    /// Takes what is at `path` as it should be: somebody with leave to do so wrote it while
+    /// commands run.
+    pub(crate) fn accept(&mut self, path: &Path) {
+        if self.running == 0 {
+            return;
+        }
+        let is_there = |place: &Place| place.path().starts_with(path);
+        let now = scan(&self.roots, &self.before).0;
+        self.before.retain(|place, _| !is_there(place));
+        self.before.extend(now.into_iter().filter(|(place, _)| is_there(place)));
     }
 
     fn check(&mut self, lifted: &[PathBuf]) -> Vec<ProtectedChange> {

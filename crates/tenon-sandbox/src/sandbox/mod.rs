@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 use self::plan::{Plan, plan, repositories, walls_alone, walls_inside};
 use self::scratch::Scratch;
-use crate::command::{Command, CommandError, CommandLimits, Launch, Output, Via};
-use crate::guard::Guard;
+use crate::command::{Command, CommandError, CommandLimits, Launch, Output, Printed, Via};
+use crate::guard::{Guard, ProtectedChange};
 use crate::helper::{WarmHelper, bubblewrap};
 use crate::linux::bubblewrap::Enclosure;
 use crate::linux::probe::probe;
@@ -108,6 +108,25 @@ struct Planned {
     tree: Tree,
 }
 
+/// A command that the guard knows of. If its caller goes away, the guard must hear of it.
+struct Watched<'a> {
+    shared: Option<&'a Shared>,
+}
+
+impl Watched<'_> {
+    fn ends_with_a_look(mut self) {
+        self.shared = None;
+    }
+}
+
+impl Drop for Watched<'_> {
+    fn drop(&mut self) {
+        if let Some(shared) = self.shared {
+            shared.lock().guard.abandon();
+        }
+    }
+}
+
 /// Who makes the file tree.
 #[derive(Clone)]
 enum Tree {
@@ -166,13 +185,26 @@ impl Sandbox {
         cancel: &CancellationToken,
         on_output: &mut (dyn FnMut(Stream, &str) + Send),
     ) -> Result<Output, CommandError> {
+        let printed = command.limits.printed();
+        self.run_into(command, &printed, cancel, on_output).await
+    }
+
+    /// Runs a command as [`Sandbox::run`] does; what it prints is kept in `printed`.
+    pub(crate) async fn run_into(
+        &self,
+        command: Command,
+        printed: &Printed,
+        cancel: &CancellationToken,
+        on_output: &mut (dyn FnMut(Stream, &str) + Send),
+    ) -> Result<Output, CommandError> {
         if command.profile == Profile::unconfined() || command.profile == Profile::reading() {
-            return command.run(cancel, on_output).await;
+            return command.run_into(printed, cancel, on_output).await;
         }
         let mut tries = 0;
         let mark = self.shared.proxy.as_ref().map(Proxy::mark);
         loop {
             let Prepared { launch, port, _scratch } = self.prepare(&command).await?;
+            let watched = Watched { shared: Some(&self.shared) };
             let mut attempt = command.clone();
             if let Some(port) = port {
                 use_proxy(&mut attempt, port);
@@ -187,7 +219,8 @@ impl Sandbox {
                 _ => {}
             }
             let is_warm = matches!(launch.via, Via::Warm(_));
-            let result = attempt.launch(launch, cancel, on_output).await;
+            let result = attempt.launch(launch, printed, cancel, on_output).await;
+            watched.ends_with_a_look();
             let retry = match &result {
                 // The helper died since the last call: a new one has the same walls.
                 Err(CommandError::Helper { .. }) if is_warm && tries == 0 => {
@@ -285,7 +318,21 @@ impl Sandbox {
         }
     }
 
-    async fn finish(&self, command: &Command) -> Vec<crate::guard::ProtectedChange> {
+    /// Looks whether commands that run now changed protected names, puts them back and tells.
+    /// Every look is also for what ran before it.
+    pub async fn look(&self) -> Vec<ProtectedChange> {
+        let shared = Arc::clone(&self.shared);
+        let task = move || shared.lock().guard.look();
+        tokio::task::spawn_blocking(task).await.unwrap_or_default()
+    }
+
+    /// Takes in that what is at `path`, absolute and without links, was written with leave: looks
+    /// after commands that run now leave it as it is.
+    pub fn accept(&self, path: &Path) {
+        self.shared.lock().guard.accept(path);
+    }
+
+    async fn finish(&self, command: &Command) -> Vec<ProtectedChange> {
         let shared = Arc::clone(&self.shared);
         let lifted = command.profile.lifted.clone();
         if shared.is_quick(&command.profile) {

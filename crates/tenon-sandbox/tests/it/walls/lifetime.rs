@@ -25,7 +25,7 @@ sleep 0.05
 "#;
 
 /// A number that only this test's processes have in their command line.
-fn mark() -> String {
+pub(super) fn mark() -> String {
     use std::sync::atomic::{AtomicU32, Ordering};
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("{}.{}", 100_000 + std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
@@ -39,12 +39,12 @@ fn left(mark: &str) -> Vec<String> {
     lines.filter(|line| line.contains(mark)).collect()
 }
 
-fn check_gone(mark: &str) {
+pub(super) fn check_gone(mark: &str) {
     assert_eq!(left(mark), Vec::<String>::new());
 }
 
 /// Waits for what ends in the background, at most as long as anything here may take.
-fn wait_until_gone(mark: &str) {
+pub(super) fn wait_until_gone(mark: &str) {
     for _ in 0..2000 {
         if left(mark).is_empty() {
             return;
@@ -54,7 +54,7 @@ fn wait_until_gone(mark: &str) {
     check_gone(mark);
 }
 
-fn staying(mark: &str, then: &str) -> String {
+pub(super) fn staying(mark: &str, then: &str) -> String {
     format!("mark={mark}\n{STAYING}\n{then}")
 }
 

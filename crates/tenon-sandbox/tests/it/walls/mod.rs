@@ -6,6 +6,7 @@
 mod attacks;
 mod benign;
 mod bubblewrap;
+mod jobs;
 mod lifetime;
 mod network;
 mod protected;

@@ -1,0 +1,359 @@
+//! Commands in the background: behind the same walls as any other, read while they run, ended with
+//! the session.
+//!
+//! An [`Attended`] command runs as long as somebody waits for it; [`Jobs::keep`] takes it over, and
+//! from then on it runs by itself. There are at most [`JOBS_RUNNING_MAX`] at a time, each with a
+//! time and a bound of output. When the last clone of [`Jobs`] goes, so do they; when the process
+//! dies, the helpers end them (see `linux/helper.rs`).
+
+use std::fmt;
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::command::{Command, CommandError, Exit, LimitReached, Output, Printed};
+use crate::guard::ProtectedChange;
+use crate::network::{NetworkEvent, NetworkMark, Proxy};
+use crate::output::{Piece, Stream};
+use crate::sandbox::Sandbox;
+
+/// Jobs that run at the same time: a few servers and watchers. More are a loop that starts them.
+pub const JOBS_RUNNING_MAX: usize = 8;
+
+/// Jobs that are remembered, so that the end of one can be read after others were started.
+const JOBS_KEPT_MAX: usize = 32;
+
+/// A command that runs as long as [`Attended::end`] is waited for, and ends when this is dropped.
+pub struct Attended {
+    end: Pin<Box<dyn Future<Output = Result<Output, CommandError>> + Send>>,
+    job: Job,
+}
+
+/// Which job, counted from 1 within a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct JobId(pub u32);
+
+/// The jobs of a session. Cheap to clone; clones share everything.
+#[derive(Clone, Default)]
+pub struct Jobs(Arc<Mutex<Table>>);
+
+/// How a job is.
+#[derive(Debug, Clone)]
+pub struct JobStatus {
+    /// Which.
+    pub id: JobId,
+    /// What it runs.
+    pub script: String,
+    /// From its start to its end, or to now.
+    pub duration: Duration,
+    /// How it ended; `None` while it runs.
+    pub end: Option<JobEnd>,
+}
+
+/// How a job ended.
+#[derive(Debug, Clone)]
+pub struct JobEnd {
+    /// Its exit, or why it did not run.
+    pub exit: Result<Exit, Arc<CommandError>>,
+    /// The limit that ended it, as far as that can be known.
+    pub limit: Option<LimitReached>,
+    /// What the look at its end found changed of protected names.
+    pub protected: Vec<ProtectedChange>,
+}
+
+/// What there is to know of a job since it was last read.
+#[derive(Debug, Clone)]
+pub struct JobReading {
+    /// How it is.
+    pub status: JobStatus,
+    /// What it printed, cleaned, in the order in which it arrived; head and tail of each stream. A
+    /// line comes when it is complete.
+    pub pieces: Vec<Piece>,
+    /// How many bytes are in no piece.
+    pub left_out_bytes: u64,
+    /// The file with everything that it printed.
+    pub spilled_to: Option<PathBuf>,
+    /// What changed of protected names, and what was put back. Commands that run at the same time
+    /// share them.
+    pub protected: Vec<ProtectedChange>,
+    /// The last attempt at each host that was not let through; shared as well.
+    pub blocked: Vec<NetworkEvent>,
+}
+
+#[derive(Default)]
+struct Table {
+    last: u32,
+    /// The newest last.
+    jobs: Vec<(JobId, Kept)>,
+}
+
+struct Kept {
+    job: Arc<Job>,
+    task: AbortHandle,
+    /// Nobody was told of its end yet.
+    is_news: bool,
+}
+
+struct Job {
+    script: String,
+    started_at: Instant,
+    printed: Printed,
+    walls: Option<Sandbox>,
+    stop: CancellationToken,
+    over: CancellationToken,
+    state: Mutex<State>,
+}
+
+struct State {
+    end: Option<(JobEnd, Duration)>,
+    /// Found by the look at its end.
+    protected: Vec<ProtectedChange>,
+    mark: Option<NetworkMark>,
+}
+
+impl Attended {
+    /// Returns a command that begins to run when it is waited for: within `walls`, or as
+    /// [`Command::run`] does. `on_output` gets what it prints, cleaned, as it comes.
+    #[must_use]
+    pub fn new(
+        command: Command,
+        walls: Option<Sandbox>,
+        mut on_output: impl FnMut(Stream, &str) + Send + 'static,
+    ) -> Self {
+        let mark = walls.as_ref().and_then(Sandbox::proxy).map(Proxy::mark);
+        let job = Job {
+            script: command.script.clone(),
+            started_at: Instant::now(),
+            printed: command.limits.printed(),
+            walls: walls.clone(),
+            stop: CancellationToken::new(),
+            over: CancellationToken::new(),
+            state: Mutex::new(State { end: None, protected: Vec::new(), mark }),
+        };
+        let (printed, stop) = (job.printed.clone(), job.stop.clone());
+        let end = Box::pin(async move {
+            match walls {
+                Some(walls) => walls.run_into(command, &printed, &stop, &mut on_output).await,
+                None => command.run_into(&printed, &stop, &mut on_output).await,
+            }
+        });
+        Self { end, job }
+    }
+
+    /// Runs the command until it ends. Can be dropped and called again before that.
+    ///
+    /// # Errors
+    /// [`CommandError`] when it did not run.
+    pub async fn end(&mut self) -> Result<Output, CommandError> {
+        self.end.as_mut().await
+    }
+
+    /// Asks the command to end; [`Attended::end`] says when it did.
+    pub fn stop(&self) {
+        self.job.stop.cancel();
+    }
+}
+
+impl Jobs {
+    /// Returns whether one more can run.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.running().len() < JOBS_RUNNING_MAX
+    }
+
+    /// Lets a command run by itself from now on, everything that it prints in a file. When no more
+    /// can run the command ends, and there is no job.
+    ///
+    /// Needs a tokio runtime.
+    #[must_use]
+    pub fn keep(&self, attended: Attended) -> Option<JobId> {
+        if !self.has_room() {
+            return None;
+        }
+        let Attended { end, job } = attended;
+        job.printed.spill();
+        let job = Arc::new(job);
+        let task = tokio::spawn({
+            let job = Arc::clone(&job);
+            async move {
+                // Also if this panics or is dropped: nobody waits for what is over.
+                let _over = job.over.clone().drop_guard();
+                let result = end.await;
+                job.ended(result);
+            }
+        });
+        let mut table = self.lock();
+        while table.jobs.len() >= JOBS_KEPT_MAX {
+            // There is one: fewer run than are kept.
+            let Some(oldest) = table.jobs.iter().position(|(_, kept)| !kept.job.is_running())
+            else {
+                break;
+            };
+            table.jobs.remove(oldest);
+        }
+        table.last += 1;
+        let id = JobId(table.last);
+        table.jobs.push((id, Kept { job, task: task.abort_handle(), is_news: true }));
+        Some(id)
+    }
+
+    /// Returns the jobs that are remembered, the oldest first.
+    #[must_use]
+    pub fn list(&self) -> Vec<JobStatus> {
+        self.lock().jobs.iter().map(|(id, kept)| kept.job.status(*id)).collect()
+    }
+
+    /// Returns the jobs that run.
+    #[must_use]
+    pub fn running(&self) -> Vec<JobStatus> {
+        self.list().into_iter().filter(|status| status.end.is_none()).collect()
+    }
+
+    /// Returns the jobs that ended and that nobody was told of, each once.
+    #[must_use]
+    pub fn news(&self) -> Vec<JobStatus> {
+        let mut news = Vec::new();
+        for (id, kept) in &mut self.lock().jobs {
+            if kept.is_news && !kept.job.is_running() {
+                kept.is_news = false;
+                news.push(kept.job.status(*id));
+            }
+        }
+        news
+    }
+
+    /// Returns what a job printed since this was last asked, and looks after protected names;
+    /// `None` for a job that is not remembered.
+    pub async fn read(&self, id: JobId) -> Option<JobReading> {
+        let job = self.job(id)?;
+        let is_running = job.is_running();
+        let mut protected = match &job.walls {
+            Some(walls) if is_running => walls.look().await,
+            _ => Vec::new(),
+        };
+        let blocked = {
+            let mut state = job.state();
+            protected.append(&mut state.protected);
+            job.blocked(&mut state)
+        };
+        // First how it is, so that nothing is printed after what is returned with its end.
+        let status = job.status(id);
+        let (pieces, left_out_bytes) = job.printed.take();
+        if status.end.is_some() {
+            self.told(id);
+        }
+        let spilled_to = job.printed.spilled_to();
+        Some(JobReading { status, pieces, left_out_bytes, spilled_to, protected, blocked })
+    }
+
+    /// Waits until a job ended, at most so long.
+    pub async fn wait(&self, id: JobId, at_most: Duration) {
+        if let Some(job) = self.job(id) {
+            // Whether it ended shows when it is read.
+            let _ = tokio::time::timeout(at_most, job.over.cancelled()).await;
+        }
+    }
+
+    /// Ends a job and waits until nothing of it is left: it is asked to end, and killed two seconds
+    /// later. One that ended already stays as it is.
+    pub async fn stop(&self, id: JobId) {
+        if let Some(job) = self.job(id) {
+            job.stop.cancel();
+            job.over.cancelled().await;
+        }
+    }
+
+    /// Ends all jobs, waits until nothing of them is left, and returns those that were running, as
+    /// they ended.
+    pub async fn stop_all(&self) -> Vec<JobStatus> {
+        let running: Vec<(JobId, Arc<Job>)> = {
+            let table = self.lock();
+            let running = table.jobs.iter().filter(|(_, kept)| kept.job.is_running());
+            running.map(|(id, kept)| (*id, Arc::clone(&kept.job))).collect()
+        };
+        running.iter().for_each(|(_, job)| job.stop.cancel());
+        for (_, job) in &running {
+            job.over.cancelled().await;
+        }
+        running.iter().map(|(id, job)| job.status(*id)).collect()
+    }
+
+    fn told(&self, id: JobId) {
+        for (known, kept) in &mut self.lock().jobs {
+            kept.is_news &= *known != id;
+        }
+    }
+
+    fn job(&self, id: JobId) -> Option<Arc<Job>> {
+        let table = self.lock();
+        let (_, kept) = table.jobs.iter().find(|(known, _)| *known == id)?;
+        Some(Arc::clone(&kept.job))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        // Nothing that can panic runs under the lock.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Job {
+    fn is_running(&self) -> bool {
+        !self.over.is_cancelled()
+    }
+
+    fn status(&self, id: JobId) -> JobStatus {
+        let known = self.state().end.clone();
+        let exit = Ok(Exit::Signal(libc::SIGKILL));
+        let lost = JobEnd { exit, limit: None, protected: Vec::new() };
+        let (end, duration) = match known {
+            Some((end, duration)) => (Some(end), duration),
+            None => (self.over.is_cancelled().then_some(lost), self.started_at.elapsed()),
+        };
+        JobStatus { id, script: self.script.clone(), duration, end }
+    }
+
+    fn ended(&self, result: Result<Output, CommandError>) {
+        let mut state = self.state();
+        let end = match result {
+            Ok(Output { exit, limit, protected, .. }) => {
+                state.protected.clone_from(&protected);
+                JobEnd { exit: Ok(exit), limit, protected }
+            }
+            Err(error) => JobEnd { exit: Err(Arc::new(error)), limit: None, protected: Vec::new() },
+        };
+        state.end = Some((end, self.started_at.elapsed()));
+    }
+
+    fn blocked(&self, state: &mut State) -> Vec<NetworkEvent> {
+        let (Some(proxy), Some(mark)) =
+            (self.walls.as_ref().and_then(Sandbox::proxy), &mut state.mark)
+        else {
+            return Vec::new();
+        };
+        let since = std::mem::replace(mark, proxy.mark());
+        proxy.blocked_since(since)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        // A task that is dropped ends its command.
+        self.task.abort();
+    }
+}
+
+impl fmt::Display for JobId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
