@@ -144,7 +144,9 @@ impl Guard {
         let (after, folders) = scan(&self.roots, &self.before);
         self.folders = Some(folders);
         let mut changes = Vec::new();
-        let mut written = false;
+        // How the changed ones should be. A second scan would take what a job wrote meanwhile for
+        // that.
+        let mut corrected: Vec<(Place, Option<Item>)> = Vec::new();
         self.frozen.retain(|(path, identity)| identity_of_folder(path) == Some(*identity));
         let may = |place: &Place| {
             let path = place.path();
@@ -157,9 +159,9 @@ impl Guard {
                 continue;
             }
             let before = self.before.get(place);
-            if let Some(change) = judge(place, before, item) {
-                written = true;
+            if let Some((change, should_be)) = judge(place, before, item) {
                 changes.push(change);
+                corrected.push((place.clone(), should_be));
             }
         }
         for (place, before) in &self.before {
@@ -170,7 +172,7 @@ impl Guard {
             {
                 continue;
             }
-            written = true;
+            corrected.push((place.clone(), before.is_kept().then(|| before.clone())));
             changes.push(ProtectedChange {
                 path: place.path(),
                 kind: ProtectedChangeKind::Removed,
@@ -178,19 +180,30 @@ impl Guard {
                 put_back: write(place, before).is_ok(),
             });
         }
-        self.before = if written { scan(&self.roots, &self.before).0 } else { after };
+        self.before = after;
+        for (place, should_be) in corrected {
+            match should_be {
+                Some(item) => self.before.insert(place, item),
+                None => self.before.remove(&place),
+            };
+        }
         changes
     }
 }
 
-/// Puts one name back that is not as it was, unless it may be so.
-fn judge(place: &Place, before: Option<&Item>, after: &Item) -> Option<ProtectedChange> {
+/// Puts one name back that is not as it was, unless it may be so. Returns also how it should be.
+fn judge(
+    place: &Place,
+    before: Option<&Item>,
+    after: &Item,
+) -> Option<(ProtectedChange, Option<Item>)> {
     let found = match &after.content {
         Content::File(bytes) => bytes.clone(),
         Content::Link(_) | Content::Other => None,
     };
-    let change = |kind, put_back| {
-        Some(ProtectedChange { path: place.path(), kind, found: found.clone(), put_back })
+    let change = |kind, put_back, should_be| {
+        let found = found.clone();
+        Some((ProtectedChange { path: place.path(), kind, found, put_back }, should_be))
     };
     if place.is_git_config() {
         let old = before.and_then(|before| before.bytes()).unwrap_or_default();
@@ -203,17 +216,18 @@ fn judge(place: &Place, before: Option<&Item>, after: &Item) -> Option<Protected
             }
             let put_back = after.with(text);
             let done = remove(place).and_then(|()| write(place, &put_back)).is_ok();
-            return change(ProtectedChangeKind::GitSettings(names), done);
+            return change(ProtectedChangeKind::GitSettings(names), done, Some(put_back));
         }
     }
     match before {
         None if place.may_appear(after) => None,
-        None => change(ProtectedChangeKind::Created, remove(place).is_ok()),
+        None => change(ProtectedChangeKind::Created, remove(place).is_ok(), None),
         Some(before) => {
             // What cannot be made again is not taken away either.
             let done =
                 before.is_kept() && remove(place).and_then(|()| write(place, before)).is_ok();
-            change(ProtectedChangeKind::Changed, done)
+            let should_be = if before.is_kept() { before } else { after };
+            change(ProtectedChangeKind::Changed, done, Some(should_be.clone()))
         }
     }
 }
