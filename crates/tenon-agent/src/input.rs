@@ -28,7 +28,11 @@ pub struct Prompt {
 /// What [`Question::tool`] says where a host is asked about that a command could not reach.
 pub(crate) const HOST: &str = "host";
 
-/// A call that needs a person's yes, or a host that a command could not reach.
+/// What [`Question::tool`] says where a command reached its time limit and may go on.
+pub(crate) const OVERTIME: &str = "time";
+
+/// A call that needs a person's yes, a host that a command could not reach, or a command that
+/// reached its time limit and may go on in the background.
 ///
 /// ```
 /// use tenon_agent::{Action, Mode, Places, Question, Rules, decide};
@@ -51,7 +55,7 @@ pub(crate) const HOST: &str = "host";
 pub struct Question {
     /// The call.
     pub call_id: String,
-    /// The tool's name; `host` if a host is asked about.
+    /// The tool's name; `host` if a host is asked about, `time` for a time limit.
     pub tool: String,
     /// What it would touch: the command, the path, the host. What leaves the walls stands here as it
     /// would be opened: a path with every link resolved.

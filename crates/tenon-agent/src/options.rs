@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tenon_model::Provider;
-use tenon_sandbox::Workspace;
+use tenon_sandbox::{Jobs, Workspace};
 
 use crate::{
     context::{Exchange, Instruction, SYSTEM_PROMPT, attach, render_instructions},
@@ -13,7 +13,7 @@ use crate::{
     masking::Masking,
     policy::{Mode, Places, Rules},
     session::{LogError, Recorder, SessionLog},
-    tools::{RESULT_CHARS_MAX, Recall, Sandbox, Tools},
+    tools::{RESULT_CHARS_MAX, Recall, Sandbox, Tools, job_news},
     turn::TurnLimits,
 };
 
@@ -85,6 +85,7 @@ pub(crate) struct Opening {
     first: bool,
     attach: bool,
     masking: Masking,
+    jobs: Jobs,
 }
 
 /// What goes in front of one prompt.
@@ -160,6 +161,7 @@ impl AgentOptions {
             first: true,
             attach: self.provider.abilities().wants_attached_context,
             masking: self.masking.clone(),
+            jobs: self.sandbox.jobs().clone(),
         };
         let exchange = Exchange {
             provider: self.provider,
@@ -174,7 +176,7 @@ impl AgentOptions {
             places: self.places,
             workspace,
             sandbox: self.sandbox,
-            asking: tokio::sync::Mutex::default(),
+            asking: Arc::default(),
             reach: Reach::default(),
             masking: self.masking,
             receipts: Receipts::new(self.receipts, self.verify),
@@ -197,6 +199,10 @@ impl Opening {
             let (text, note) = render_instructions(&self.instructions);
             opening.before.extend(text);
             opening.notices.extend(note);
+        }
+        if let Some(news) = job_news(&self.jobs) {
+            opening.notices.push(news.clone());
+            opening.before.push(news);
         }
         if self.attach
             && let Some(attached) = attach(&prompt.text, workspace)

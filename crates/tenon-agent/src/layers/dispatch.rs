@@ -16,6 +16,7 @@ use super::{
     approve::approve,
     grant::Grant,
     layer::{Layer, Rest},
+    overtime,
     reach::Reach,
     receipt::Receipts,
 };
@@ -24,7 +25,9 @@ use crate::{
     masking::Masking,
     policy::{Action, Decision, Mode, Places, ProposedCall, Rules, Verdict, decide},
     session::{LogError, Recorder},
-    tools::{AnyTool, Effect, PreparedCall, Progress, Sandbox, ToolContext, ToolOutput, Tools},
+    tools::{
+        AnyTool, Effect, PreparedCall, Progress, Sandbox, ToolContext, ToolOutput, Tools, job_news,
+    },
 };
 
 /// How many calls that only read run at the same time.
@@ -40,7 +43,7 @@ pub(crate) struct Dispatch {
     pub places: Places,
     pub workspace: tenon_sandbox::Workspace,
     pub sandbox: Sandbox,
-    pub asking: tokio::sync::Mutex<()>,
+    pub asking: Arc<tokio::sync::Mutex<()>>,
     pub reach: Reach,
     pub masking: Masking,
     pub receipts: Receipts,
@@ -202,7 +205,7 @@ impl Dispatch {
             Ok(approved) => approved,
             Err(reason) => return Ok(ToolOutput::error(grant.refused(reason))),
         };
-        let mut context = self.context(&call.id, recorder, cancel);
+        let mut context = self.context(&call.id, &subject, recorder, cancel);
         context.workspace = match grant.narrow(context.workspace) {
             Ok(workspace) => workspace,
             Err(error) => return Ok(ToolOutput::error(error)),
@@ -216,6 +219,9 @@ impl Dispatch {
         let mut output = layers.run(&approved, &context).await;
         let time = started.elapsed();
         self.receipts.after(&action, &output, time, &self.workspace).await;
+        if let Action::Write { path, protected: true } = &action {
+            self.sandbox.accept(&self.workspace, path);
+        }
         if runs {
             self.reach.end_once();
         }
@@ -223,6 +229,9 @@ impl Dispatch {
         tokio::select! {
             offered = offer => offered?,
             () = cancel.cancelled() => {}
+        }
+        if let Some(news) = job_news(self.sandbox.jobs()) {
+            output.content.push_str(&format!("\n{}", self.masking.mask(news)));
         }
         Ok(output)
     }
@@ -235,10 +244,12 @@ impl Dispatch {
     fn context(
         &self,
         call_id: &str,
+        subject: &str,
         recorder: &Recorder,
         cancel: &CancellationToken,
     ) -> ToolContext {
         let (front, call_id) = (recorder.front_shared(), call_id.to_owned());
+        let overtime = overtime::ask(&front, &call_id, subject, &self.asking);
         ToolContext {
             workspace: self.workspace.clone(),
             sandbox: self.sandbox.clone(),
@@ -248,7 +259,8 @@ impl Dispatch {
                     call_id: call_id.clone(),
                     text: text.to_owned(),
                 }));
-            }),
+            })
+            .with_overtime(overtime),
         }
     }
 }

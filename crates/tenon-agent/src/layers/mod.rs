@@ -8,6 +8,7 @@ mod grant;
 mod layer;
 mod limit;
 mod mask;
+mod overtime;
 mod reach;
 mod receipt;
 mod run;

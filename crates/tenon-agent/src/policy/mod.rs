@@ -16,6 +16,8 @@ pub(crate) mod shell;
 #[cfg(test)]
 mod tests;
 
+use std::time::Duration;
+
 use tenon_sandbox::{Access, HostRule};
 
 pub use action::{Action, OutsidePlace};
@@ -106,6 +108,12 @@ impl Decision {
             leaves: Some(Leaves::Host),
             ..Decision::new(Verdict::Ask, "walls: network", reason)
         }
+    }
+
+    /// The decision on a command that ran for `after` and did not end.
+    pub(crate) fn on_overtime(after: Duration) -> Decision {
+        let reason = format!("it did not end within {} s", after.as_secs());
+        Decision::new(Verdict::Ask, "limit: time", reason)
     }
 
     fn with_flag(self, rules: &[Rule]) -> Decision {

@@ -4,13 +4,13 @@
 //! line here only tells what runs side by side and what would wait for a terminal. Head and tail
 //! of long output are shown, the whole of it lies in a file that the result names.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tenon_sandbox::{
-    CommandError, CommandLimits, Exit, LimitReached, NetworkEvent, Output, Piece, Stream,
-    Workspace, confines_writes, signal_name,
+    Command, CommandError, CommandLimits, Exit, HostRule, LimitReached, NetworkEvent, Output,
+    Piece, ProtectedChange, Stream, Workspace, confines_writes, signal_name,
 };
 
 use super::tool::{Effect, Tool, ToolContext, ToolOutput};
@@ -26,24 +26,37 @@ pub(super) const TIMEOUT_MAX_S: u64 = 600;
 pub(super) const OUTPUT_CHARS_MAX: usize = 10_000;
 
 macro_rules! description {
-    ($processes:literal) => {
+    ($endless:literal, $processes:literal) => {
         concat!(
             "Run a bash command in the workspace's root: builds, tests, git, scripts, counting. To \
              read, find or change files use the other tools.\n\
              Examples: `cargo test 2>&1 | tail -30`, `git diff --stat`, `python3 -c 'print(6*7)'`.\n\
              Limits: each call is a new shell (no cd or variables are kept) with empty standard \
-             input. Nothing interactive: no editors, pagers, prompts. `tail -f` or a server only \
-             under `timeout 10`. ",
+             input. Nothing interactive: no editors, pagers, prompts. ",
+            $endless,
             $processes,
             " Long output is cut in the middle; the result names the file with all of it."
         )
     };
 }
-const CONFINED: &str = description!(
-    "Writes only in the workspace and a /tmp of the session's own; no network but hosts that the \
-     user allows. `ps` shows only own processes."
-);
-const UNCONFINED: &str = description!("End only processes that you started.");
+macro_rules! confined {
+    ($endless:literal) => {
+        description!(
+            $endless,
+            "Writes only in the workspace and a /tmp of the session's own; no network but hosts \
+             that the user allows. `ps` shows only own processes."
+        )
+    };
+}
+macro_rules! unconfined {
+    ($endless:literal) => {
+        description!($endless, "End only processes that you started.")
+    };
+}
+const CONFINED: &str = confined!("`tail -f` or a server only under `timeout 10`. ");
+const UNCONFINED: &str = unconfined!("`tail -f` or a server only under `timeout 10`. ");
+pub(super) const CONFINED_WITH_JOBS: &str = confined!("Servers, watchers: `background`. ");
+pub(super) const UNCONFINED_WITH_JOBS: &str = unconfined!("Servers, watchers: `background`. ");
 
 /// A character of UTF-8 has at most so many bytes: what the sandbox keeps of each stream is never
 /// less than what is shown.
@@ -64,9 +77,9 @@ pub(super) struct Bash {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct BashArgs {
-    command: String,
+    pub command: String,
     /// Seconds, at most 600; 120 if left out
-    timeout: Option<u64>,
+    pub timeout: Option<u64>,
 }
 
 impl Tool for Bash {
@@ -93,32 +106,20 @@ impl Tool for Bash {
     }
 
     async fn run(&self, args: BashArgs, context: &ToolContext) -> Result<ToolOutput, String> {
-        if args.command.trim().is_empty() {
-            return Err("command is required".into());
-        }
-        let parsed = shell::parse(&args.command);
-        if let Some(found) = shell::needs_terminal(&parsed) {
-            return Err(format!(
-                "interactive commands are not supported: `{}`. Instead: {}",
-                found.command, found.hint
-            ));
-        }
-        let timeout_s = args.timeout.filter(|seconds| *seconds > 0);
-        let timeout_s = timeout_s.unwrap_or(self.timeout_default_s).min(self.timeout_max_s);
-        let limits = CommandLimits {
-            timeout: Duration::from_secs(timeout_s),
-            output_bytes_max: self.output_chars_max.saturating_mul(CHAR_BYTES_MAX),
-            spill: context.workspace.spill_target(),
-        };
-        let mut command = context.sandbox.command(&context.workspace, args.command, limits);
-        if only_reads(&parsed) {
-            command.profile = context.sandbox.reading_profile();
-        }
+        let timeout = self.timeout(args.timeout);
+        let command = self.command(args.command, timeout, Endless::Refused, context)?;
         let mut show = |_: Stream, text: &str| context.progress.show(text);
         let output = context.sandbox.run(command, &context.cancel, &mut show).await;
         let output = output.map_err(|error| refusal(&error))?;
         Ok(self.result(output, &context.workspace))
     }
+}
+
+/// Whether a command may run that never ends by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Endless {
+    Allowed,
+    Refused,
 }
 
 /// Whether the command is one that only reads, and the kernel can hold it to that.
@@ -127,7 +128,7 @@ fn only_reads(parsed: &shell::Parsed) -> bool {
 }
 
 /// What the model reads when a command did not run.
-fn refusal(error: &CommandError) -> String {
+pub(super) fn refusal(error: &CommandError) -> String {
     match error {
         CommandError::Walls(walls) => {
             let hint = walls.hint().map(|hint| format!(" To mend it: {hint}.")).unwrap_or_default();
@@ -138,46 +139,115 @@ fn refusal(error: &CommandError) -> String {
 }
 
 /// What the walls did to a command, a line each, for the model and for people.
-fn notes(output: &Output) -> String {
-    let mut lines: Vec<String> = output.blocked.iter().map(ToString::to_string).collect();
-    lines.extend(output.protected.iter().map(ToString::to_string));
-    lines.extend(output.limit.map(|limit| match limit {
+pub(super) fn notes(
+    blocked: &[NetworkEvent],
+    protected: &[ProtectedChange],
+    limit: Option<LimitReached>,
+) -> String {
+    let mut lines: Vec<String> = blocked.iter().map(ToString::to_string).collect();
+    lines.extend(protected.iter().map(ToString::to_string));
+    lines.extend(limit.map(|limit| match limit {
         LimitReached::Memory => "ended: its processes together used too much memory".into(),
         LimitReached::FileSize => "ended: a file became too large".into(),
     }));
     lines.into_iter().map(|line| format!("\n[walls] {line}")).collect()
 }
 
+/// How a command ended by itself.
+pub(super) fn ending(exit: Exit) -> String {
+    match exit {
+        Exit::Code(code) => format!("exit code {code}"),
+        Exit::Signal(signal) => format!("ended by {}", signal_name(signal)),
+        Exit::TimedOut { after } => format!("ended after its {} s", after.as_secs()),
+        Exit::Cancelled => "stopped".into(),
+    }
+}
+
+/// Returns the hosts that a person could allow.
+pub(super) fn rules_needed(blocked: &[NetworkEvent]) -> Vec<HostRule> {
+    blocked.iter().filter_map(NetworkEvent::rule_needed).collect()
+}
+
+/// What a command printed, or a part of it.
+pub(super) struct Printed<'a> {
+    pub pieces: &'a [Piece],
+    pub left_out_bytes: u64,
+    /// The file with all of it.
+    pub spilled_to: Option<&'a Path>,
+}
+
 impl Bash {
-    fn result(&self, output: Output, workspace: &Workspace) -> ToolOutput {
+    /// Returns the time that a command has, which was `asked` for in seconds.
+    pub(super) fn timeout(&self, asked: Option<u64>) -> Duration {
+        let asked = asked.filter(|seconds| *seconds > 0);
+        Duration::from_secs(asked.unwrap_or(self.timeout_default_s).min(self.timeout_max_s))
+    }
+
+    /// Returns what runs `script`, or why that cannot be.
+    pub(super) fn command(
+        &self,
+        script: String,
+        timeout: Duration,
+        endless: Endless,
+        context: &ToolContext,
+    ) -> Result<Command, String> {
+        if script.trim().is_empty() {
+            return Err("command is required".into());
+        }
+        let parsed = shell::parse(&script);
+        let found = shell::needs_terminal(&parsed)
+            .filter(|found| endless == Endless::Refused || !found.is_endless);
+        if let Some(found) = found {
+            return Err(format!(
+                "interactive commands are not supported: `{}`. Instead: {}",
+                found.command, found.hint
+            ));
+        }
+        let limits = CommandLimits {
+            timeout,
+            output_bytes_max: self.output_chars_max.saturating_mul(CHAR_BYTES_MAX),
+            spill: context.workspace.spill_target(),
+        };
+        let mut command = context.sandbox.command(&context.workspace, script, limits);
+        if only_reads(&parsed) {
+            command.profile = context.sandbox.reading_profile();
+        }
+        Ok(command)
+    }
+
+    pub(super) fn result(&self, output: Output, workspace: &Workspace) -> ToolOutput {
         let (first_line, is_error) = match output.exit {
             Exit::Code(0) => (None, false),
-            Exit::Code(code) => (Some(format!("exit code {code}")), true),
-            Exit::Signal(signal) => (Some(format!("ended by {}", signal_name(signal))), true),
+            exit @ (Exit::Code(_) | Exit::Signal(_)) => (Some(ending(exit)), true),
             Exit::TimedOut { after } => {
                 (Some(format!("Error: command timed out after {} s", after.as_secs())), true)
             }
             Exit::Cancelled => (Some("Error: cancelled while it ran".into()), true),
         };
-        let text = self.shown(&output, workspace);
+        let printed = Printed {
+            pieces: &output.pieces,
+            left_out_bytes: output.left_out_bytes,
+            spilled_to: output.spilled_to.as_deref(),
+        };
+        let text = self.shown(&printed, workspace);
         let content = match (first_line, text.trim_end()) {
             (None, "") => "(command completed with no output)".into(),
             (None, text) => text.to_owned(),
             (Some(first), "") => format!("{first}\n(no output)"),
             (Some(first), text) => format!("{first}\n{text}"),
         };
-        let blocked = output.blocked.iter().filter_map(NetworkEvent::rule_needed).collect();
+        let blocked = rules_needed(&output.blocked);
         let exit_code = match output.exit {
             Exit::Code(code) => Some(code),
             _ => None,
         };
-        let content = content + &notes(&output);
-        ToolOutput { content, is_error, view: None, exit_code, blocked }
+        let notes = notes(&output.blocked, &output.protected, output.limit);
+        ToolOutput { content: content + &notes, is_error, view: None, exit_code, blocked }
     }
 
     /// Returns what is shown of the output, with a note where something is left out.
-    fn shown(&self, output: &Output, workspace: &Workspace) -> String {
-        let pieces = &output.pieces;
+    pub(super) fn shown(&self, printed: &Printed<'_>, workspace: &Workspace) -> String {
+        let pieces = printed.pieces;
         let has = |stream| pieces.iter().any(|piece| piece.stream == stream);
         let labels = has(Stream::Out) && has(Stream::Error);
         let chars: usize = pieces.iter().map(|piece| piece.text.chars().count()).sum();
@@ -190,9 +260,9 @@ impl Bash {
         let tail = tail(pieces, tail_max);
         let kept: usize = head.iter().chain(&tail).map(|(_, text)| text.len()).sum();
         let all: usize = pieces.iter().map(|piece| piece.text.len()).sum();
-        let left_out = output.left_out_bytes + (all - kept) as u64;
-        let place = match &output.spilled_to {
-            Some(path) => Some(path.clone()),
+        let left_out = printed.left_out_bytes + (all - kept) as u64;
+        let place = match printed.spilled_to {
+            Some(path) => Some(path.to_path_buf()),
             // Kept by the sandbox as a whole, and still too long to show.
             None => workspace.spill_target().and_then(|target| {
                 let pieces = pieces.iter().map(|piece| (piece.stream, piece.text.as_str()));

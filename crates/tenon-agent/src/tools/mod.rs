@@ -1,12 +1,14 @@
 //! The map from tool names to tools, and the list of the core tools.
 
 mod arguments;
+mod background;
 mod bash;
 mod diff;
 mod edit_file;
 mod function;
 mod glob;
 mod grep;
+mod jobs;
 mod path_pattern;
 mod read_file;
 mod recall;
@@ -23,10 +25,12 @@ use tenon_model::ToolSpec;
 
 pub use arguments::ArgumentError;
 pub use function::tool;
+pub(crate) use jobs::news as job_news;
 pub use recall::Recall;
 pub(crate) use recall::RecallTool;
 pub use sandbox::Sandbox;
 pub use tool::{AnyTool, Effect, PreparedCall, Progress, Tool, ToolContext, ToolOutput};
+pub(crate) use tool::{AskOvertime, Overtime};
 
 /// The most characters of a result that the model is shown, unless configured otherwise.
 pub(crate) const RESULT_CHARS_MAX: usize = 50_000;
@@ -58,6 +62,8 @@ pub struct CoreToolOptions {
     pub bash_timeout_max_s: u64,
     /// Commands run inside walls ([`Sandbox::within`]), which the model is told.
     pub is_confined: bool,
+    /// `bash` can start commands in the background, and the tool `jobs` comes with it.
+    pub has_jobs: bool,
 }
 
 impl Default for CoreToolOptions {
@@ -69,6 +75,7 @@ impl Default for CoreToolOptions {
             bash_timeout_default_s: bash::TIMEOUT_DEFAULT_S,
             bash_timeout_max_s: bash::TIMEOUT_MAX_S,
             is_confined: false,
+            has_jobs: false,
         }
     }
 }
@@ -81,20 +88,26 @@ impl Default for CoreToolOptions {
 /// let specs = core_tools(CoreToolOptions::default()).specs();
 /// let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
 /// assert_eq!(names, ["read_file", "write_file", "edit_file", "grep", "glob", "bash"]);
+/// let more = core_tools(CoreToolOptions { has_jobs: true, ..CoreToolOptions::default() });
+/// assert!(more.get("jobs").is_some());
 /// ```
 pub fn core_tools(options: CoreToolOptions) -> Tools {
-    Tools::new()
+    let bash = bash::Bash {
+        output_chars_max: options.bash_output_chars_max,
+        timeout_default_s: options.bash_timeout_default_s,
+        timeout_max_s: options.bash_timeout_max_s,
+        is_confined: options.is_confined,
+    };
+    let tools = Tools::new()
         .with(read_file::ReadFile { chars_max: options.result_chars_max })
         .with(write_file::WriteFile)
         .with(edit_file::EditFile::new(options.is_forgiving))
         .with(grep::Grep)
-        .with(glob::Glob { is_forgiving: options.is_forgiving })
-        .with(bash::Bash {
-            output_chars_max: options.bash_output_chars_max,
-            timeout_default_s: options.bash_timeout_default_s,
-            timeout_max_s: options.bash_timeout_max_s,
-            is_confined: options.is_confined,
-        })
+        .with(glob::Glob { is_forgiving: options.is_forgiving });
+    match options.has_jobs {
+        true => tools.with(background::BackgroundBash(bash)).with(jobs::JobsTool(bash)),
+        false => tools.with(bash),
+    }
 }
 
 /// The tools of a session, in the order in which the model sees them.
@@ -240,6 +253,18 @@ mod tests {
             .map(|spec| spec.name.len() + spec.description.len() + spec.schema.to_string().len())
             .sum();
         assert!(bytes <= 3_600, "{bytes} bytes");
+    }
+
+    #[test]
+    fn jobs_add_less_than_400_bytes_to_every_request() {
+        let bytes = |has_jobs| {
+            let options =
+                CoreToolOptions { has_jobs, is_confined: true, ..CoreToolOptions::default() };
+            let specs = core_tools(options).specs();
+            specs.iter().map(|spec| serde_json::to_string(spec).unwrap().len()).sum::<usize>()
+        };
+        let added = bytes(true) - bytes(false);
+        assert!(added < 400, "{added} bytes");
     }
 
     #[test]

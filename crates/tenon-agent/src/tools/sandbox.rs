@@ -6,7 +6,7 @@
 use std::{ffi::OsString, sync::Arc};
 
 use tenon_sandbox::{
-    Command, CommandError, CommandLimits, HostRule, NetworkGrant, Output, Profile,
+    Attended, Command, CommandError, CommandLimits, HostRule, Jobs, NetworkGrant, Output, Profile,
     Sandbox as Walls, Stream, Workspace,
 };
 use tokio_util::sync::CancellationToken;
@@ -40,6 +40,7 @@ pub struct Sandbox {
     environment: Arc<[(OsString, OsString)]>,
     walls: Option<Walls>,
     profile: Profile,
+    jobs: Jobs,
 }
 
 impl Sandbox {
@@ -56,7 +57,9 @@ impl Sandbox {
     /// let sandbox = Sandbox::unconfined(environment);
     /// ```
     pub fn unconfined(environment: Vec<(OsString, OsString)>) -> Self {
-        Self { environment: environment.into(), walls: None, profile: Profile::unconfined() }
+        let environment = environment.into();
+        let profile = Profile::unconfined();
+        Self { environment, walls: None, profile, jobs: Jobs::default() }
     }
 
     /// Returns a sandbox whose commands run within `walls`, under `profile`.
@@ -78,7 +81,8 @@ impl Sandbox {
     /// # Ok::<(), tenon_sandbox::FileError>(())
     /// ```
     pub fn within(walls: Walls, environment: Vec<(OsString, OsString)>, profile: Profile) -> Self {
-        Self { environment: environment.into(), walls: Some(walls), profile }
+        let environment = environment.into();
+        Self { environment, walls: Some(walls), profile, jobs: Jobs::default() }
     }
 
     /// Returns whether commands run within walls.
@@ -156,6 +160,39 @@ impl Sandbox {
         match &self.walls {
             Some(walls) => walls.run(command, cancel, on_output).await,
             None => command.run(cancel, on_output).await,
+        }
+    }
+
+    /// Returns what runs in the background. It ends with the last clone of the sandbox; a program
+    /// that wants to see it end asks for that.
+    ///
+    /// ```
+    /// use tenon_agent::Sandbox;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let sandbox = Sandbox::unconfined(Vec::new());
+    /// assert!(sandbox.jobs().stop_all().await.is_empty());
+    /// # }
+    /// ```
+    pub fn jobs(&self) -> &Jobs {
+        &self.jobs
+    }
+
+    /// Returns a command that can go on in the background once it is running.
+    pub(crate) fn attend(
+        &self,
+        command: Command,
+        on_output: impl FnMut(Stream, &str) + Send + 'static,
+    ) -> Attended {
+        Attended::new(command, self.walls.clone(), on_output)
+    }
+
+    /// Takes in that a protected file was written with leave, so that what runs in the background
+    /// is not blamed for it.
+    pub(crate) fn accept(&self, workspace: &Workspace, path: &str) {
+        if let (Some(walls), Ok(place)) = (&self.walls, workspace.locate(path)) {
+            walls.accept(&place.absolute);
         }
     }
 

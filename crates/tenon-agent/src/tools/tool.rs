@@ -4,9 +4,10 @@
 //! holds. A tool sees a [`ToolContext`] and nothing else: never the session, never a path string
 //! of the real file system.
 
-use std::{future::Future, sync::Arc};
+use std::{future::Future, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -226,7 +227,22 @@ pub struct ToolContext {
 /// assert_eq!(*shown.lock().unwrap(), "1 of 2\n2 of 2\n");
 /// ```
 #[derive(Clone)]
-pub struct Progress(Arc<dyn Fn(&str) + Send + Sync>);
+pub struct Progress {
+    show: Arc<dyn Fn(&str) + Send + Sync>,
+    overtime: Option<Arc<AskOvertime>>,
+}
+
+/// Asks a person whether a command that reached its time limit may go on.
+pub(crate) type AskOvertime = dyn Fn(Duration) -> BoxFuture<'static, Overtime> + Send + Sync;
+
+/// What becomes of a command that reached its time limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Overtime {
+    /// It goes on in the background.
+    GoOn,
+    /// It is ended; the words of a person, if any, are for the model.
+    End(Option<String>),
+}
 
 /// A tool as the map holds it: any arguments, checked at the call.
 ///
@@ -383,7 +399,7 @@ impl Progress {
     /// progress.show("half of it is done\n");
     /// ```
     pub fn new(show: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(show))
+        Self { show: Arc::new(show), overtime: None }
     }
 
     /// Returns a progress that shows nothing.
@@ -411,7 +427,20 @@ impl Progress {
     /// copy(&["a", "b"], &Progress::silent());
     /// ```
     pub fn show(&self, text: &str) {
-        (self.0)(text);
+        (self.show)(text);
+    }
+
+    /// Adds somebody who is asked about time limits.
+    pub(crate) fn with_overtime(self, ask: Arc<AskOvertime>) -> Self {
+        Self { overtime: Some(ask), ..self }
+    }
+
+    /// Asks whether a command that ran for `after` may go on; nobody there means no.
+    pub(crate) async fn ask_overtime(&self, after: Duration) -> Overtime {
+        match &self.overtime {
+            Some(ask) => ask(after).await,
+            None => Overtime::End(None),
+        }
     }
 }
 

@@ -47,3 +47,29 @@ async fn relative_paths_of_rules_and_commands_begin_at_the_workspace() {
     assert_eq!(results[1].0, "Wrote 1 bytes to other/x");
     assert!(!results[2].1 && !bench.folder.path().join("other").exists(), "{results:?}");
 }
+
+#[tokio::test]
+async fn a_job_that_ended_is_told_with_the_next_result_or_the_next_prompt() {
+    let tools = core_tools(CoreToolOptions { has_jobs: true, ..Default::default() });
+    let job = |script: &str| calls(&[("bash", json!({"command": script, "background": true}))]);
+    let replies = vec![
+        job("sleep 0.5; exit 3"),
+        calls(&[("bash", json!({"command": "sleep 1"}))]),
+        calls(&[("bash", json!({"command": "true"}))]),
+        job("sleep 0.5"),
+        text("done"),
+        text("done"),
+    ];
+    let mut bench = bench(replies, tools);
+    bench.agent.prompt("go", &CancellationToken::new()).await.unwrap();
+    let done = "(command completed with no output)";
+    let told = "[jobs] job 1: exit code 3 after 0 s: sleep 0.5; exit 3";
+    assert_eq!(bench.results(2), [(format!("{done}\n{told}"), false)]);
+    assert_eq!(bench.results(3), [(done.to_owned(), false)]);
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    bench.agent.prompt("and now?", &CancellationToken::new()).await.unwrap();
+    let requests = bench.provider.requests.lock().unwrap();
+    let last = requests.last().unwrap().conversation.last().unwrap().text();
+    assert!(last.starts_with("[jobs] job 2: exit code 0 after 0 s: sleep 0.5"), "{last}");
+    assert!(last.ends_with("and now?"), "{last}");
+}

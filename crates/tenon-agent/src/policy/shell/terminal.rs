@@ -13,6 +13,8 @@ pub(crate) struct NeedsTerminal {
     pub command: String,
     /// What to do instead.
     pub hint: &'static str,
+    /// It needs none, but would never end.
+    pub is_endless: bool,
 }
 
 const EDIT: &str = "use write_file or edit_file";
@@ -26,9 +28,11 @@ const ANSWERS: &str = "use the options that answer its questions beforehand";
 /// Returns the first command that needs a terminal.
 pub(super) fn find(parsed: &Parsed) -> Option<NeedsTerminal> {
     parsed.commands.iter().find_map(|command| {
-        let hint =
-            hint(command).or_else(|| endless(command).filter(|_| !is_limited(parsed, command)))?;
-        Some(NeedsTerminal { command: command.shown(), hint })
+        let found = |hint, is_endless| NeedsTerminal { command: command.shown(), hint, is_endless };
+        let endless = || endless(command).filter(|_| !is_limited(parsed, command));
+        hint(command)
+            .map(|hint| found(hint, false))
+            .or_else(|| endless().map(|hint| found(hint, true)))
     })
 }
 

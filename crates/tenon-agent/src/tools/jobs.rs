@@ -1,0 +1,326 @@
+//! `jobs`: looks after commands in the background: list, read what is new, wait for the end, stop.
+//!
+//! They were started by `bash`, which was judged then; so nothing here is asked about. The list of
+//! tools is the same from the first request on: one that changed would break prompt caches.
+
+use std::{path::Path, time::Duration};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tenon_sandbox::{JobEnd, JobId, JobReading, JobStatus, Jobs, ProtectedChange, Workspace};
+
+use super::{
+    bash::{Bash, Printed, ending, notes, refusal, rules_needed},
+    tool::{Effect, Tool, ToolContext, ToolOutput},
+};
+use crate::policy::Action;
+
+/// Seconds for `wait` unless the model asks for others; at most as many as a command has.
+const WAIT_DEFAULT_S: u64 = 60;
+
+/// The most characters of a job's command that a line about it repeats.
+const SCRIPT_CHARS_MAX: usize = 80;
+
+/// Looks after jobs. Shows output as the tool that starts them does.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct JobsTool(pub Bash);
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct JobsArgs {
+    action: JobAction,
+    job: Option<u32>,
+    /// Seconds for wait
+    timeout: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum JobAction {
+    List,
+    Read,
+    Wait,
+    Stop,
+}
+
+/// Why a job is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Why {
+    /// It was just started.
+    Started,
+    /// It reached its time limit in the foreground.
+    WentOn(Duration),
+    /// The model asked what is new. One that asks again and again gets the same answer, which the
+    /// loop guard notices; so there are no seconds in it.
+    Asked,
+    /// The same after a wait, which is no loop.
+    Waited,
+}
+
+impl Tool for JobsTool {
+    type Args = JobsArgs;
+
+    fn name(&self) -> &str {
+        "jobs"
+    }
+
+    fn description(&self) -> &str {
+        "Background jobs of bash: list, read new output, wait for the end, stop."
+    }
+
+    fn effect(&self, args: &JobsArgs) -> Effect {
+        if args.action == JobAction::Stop { Effect::Run } else { Effect::Read }
+    }
+
+    fn subject(&self, args: &JobsArgs) -> String {
+        let action = match args.action {
+            JobAction::List => "list",
+            JobAction::Read => "read",
+            JobAction::Wait => "wait",
+            JobAction::Stop => "stop",
+        };
+        args.job.map_or_else(|| action.to_owned(), |job| format!("{action} {job}"))
+    }
+
+    fn action(&self, _args: &JobsArgs, _workspace: &Workspace) -> Action {
+        Action::Read { paths: Vec::new() }
+    }
+
+    async fn run(&self, args: JobsArgs, context: &ToolContext) -> Result<ToolOutput, String> {
+        let jobs = context.sandbox.jobs();
+        if args.action == JobAction::List {
+            return Ok(ToolOutput::text(list(jobs)));
+        }
+        let known: Vec<JobId> = jobs.list().into_iter().map(|status| status.id).collect();
+        let id = match (args.job, known.as_slice()) {
+            (Some(job), _) => JobId(job),
+            (None, [only]) => *only,
+            (None, _) => return Err(format!("`job` is required: {}", named(&known))),
+        };
+        if !known.contains(&id) {
+            return Err(format!("there is no job {id}: {}", named(&known)));
+        }
+        match args.action {
+            JobAction::Wait => {
+                let seconds = args.timeout.unwrap_or(WAIT_DEFAULT_S).min(self.0.timeout_max_s);
+                tokio::select! {
+                    () = jobs.wait(id, Duration::from_secs(seconds)) => {}
+                    () = context.cancel.cancelled() => {}
+                }
+            }
+            JobAction::Stop => jobs.stop(id).await,
+            JobAction::List | JobAction::Read => {}
+        }
+        let waited = args.action == JobAction::Wait && args.timeout != Some(0);
+        read(&self.0, id, if waited { Why::Waited } else { Why::Asked }, context).await
+    }
+}
+
+/// Returns what is new of a job.
+pub(super) async fn read(
+    bash: &Bash,
+    id: JobId,
+    why: Why,
+    context: &ToolContext,
+) -> Result<ToolOutput, String> {
+    let jobs = context.sandbox.jobs();
+    let Some(reading) = jobs.read(id).await else { return Err(format!("there is no job {id}")) };
+    let JobReading { status, pieces, left_out_bytes, spilled_to, protected, blocked } = reading;
+    let (first, is_error) = first_line(&status, why, spilled_to.as_deref())?;
+    let printed = Printed { pieces: &pieces, left_out_bytes, spilled_to: spilled_to.as_deref() };
+    let text = bash.shown(&printed, &context.workspace);
+    let text = match (text.trim_end(), why) {
+        ("", Why::Asked | Why::Waited) => "(no new output)",
+        ("", Why::Started | Why::WentOn(_)) => "(no output yet)",
+        (text, _) => text,
+    };
+    let limit = status.end.and_then(|end| end.limit);
+    let notes = notes(&blocked, &protected, limit) + &kept(&protected, &context.workspace);
+    let content = format!("{first}\n{text}{notes}");
+    Ok(ToolOutput { content, is_error, view: None, blocked: rules_needed(&blocked) })
+}
+
+/// Returns the first line of a result, and whether it is an error.
+fn first_line(
+    status: &JobStatus,
+    why: Why,
+    spilled_to: Option<&Path>,
+) -> Result<(String, bool), String> {
+    let id = status.id;
+    let all = spilled_to
+        .map(|path| format!("; all that it prints is in {}", path.display()))
+        .unwrap_or_default();
+    Ok(match (&status.end, why) {
+        (Some(JobEnd { exit: Err(error), .. }), _) => return Err(refusal(error)),
+        (Some(JobEnd { exit: Ok(exit), .. }), _) => {
+            let is_error =
+                !matches!(exit, tenon_sandbox::Exit::Code(0) | tenon_sandbox::Exit::Cancelled);
+            (format!("job {id} has ended: {}", ending(*exit)), is_error && why == Why::Started)
+        }
+        (None, Why::Started) => (format!("job {id} runs in the background{all}"), false),
+        (None, Why::WentOn(after)) => {
+            let after = after.as_secs();
+            (format!("not done after {after} s; the user let it go on as job {id}{all}"), false)
+        }
+        (None, Why::Asked) => (format!("job {id} is running"), false),
+        (None, Why::Waited) => {
+            (format!("job {id} is running ({} s)", status.duration.as_secs()), false)
+        }
+    })
+}
+
+/// Returns where what was taken out of protected names is kept: while a job runs it may have been a
+/// person who wrote it.
+pub(super) fn kept(protected: &[ProtectedChange], workspace: &Workspace) -> String {
+    let kept = protected.iter().filter_map(|change| {
+        let found = change.found.as_ref().filter(|_| change.put_back)?;
+        let path = workspace.spill_target()?.write(&String::from_utf8_lossy(found)).ok()?;
+        Some(format!("\n[walls] what was in {} is in {}", change.path.display(), path.display()))
+    });
+    kept.collect()
+}
+
+/// Returns why no more can be started.
+pub(super) fn full(jobs: &Jobs) -> String {
+    let running: Vec<JobId> = jobs.running().into_iter().map(|status| status.id).collect();
+    let (count, ids) = (running.len(), ids(&running));
+    format!("{count} jobs run already, which is the most; stop one first: {ids}")
+}
+
+/// Returns what the model is told of jobs that ended since it was last told; nothing if none did.
+pub(crate) fn news(jobs: &Jobs) -> Option<String> {
+    let news = jobs.news();
+    let told = |status: &JobStatus| {
+        let protected = status.end.as_ref().map_or(&[][..], |end| &end.protected);
+        format!("[jobs] {}{}", line(status), notes(&[], protected, None))
+    };
+    (!news.is_empty()).then(|| news.iter().map(told).collect::<Vec<_>>().join("\n"))
+}
+
+fn list(jobs: &Jobs) -> String {
+    let lines: Vec<String> = jobs.list().iter().map(line).collect();
+    if lines.is_empty() { "(no jobs)".into() } else { lines.join("\n") }
+}
+
+fn line(status: &JobStatus) -> String {
+    let seconds = status.duration.as_secs();
+    let state = match &status.end {
+        None => "running".into(),
+        Some(JobEnd { exit: Ok(exit), .. }) => format!("{} after {seconds} s", ending(*exit)),
+        Some(JobEnd { exit: Err(error), .. }) => format!("did not run: {error}"),
+    };
+    let script = status.script.split_whitespace().collect::<Vec<_>>().join(" ");
+    let cut: String = script.chars().take(SCRIPT_CHARS_MAX).collect();
+    let dots = if cut.len() < script.len() { "…" } else { "" };
+    format!("job {}: {state}: {cut}{dots}", status.id)
+}
+
+fn named(known: &[JobId]) -> String {
+    if known.is_empty() { "none was started".into() } else { format!("known are {}", ids(known)) }
+}
+
+fn ids(ids: &[JobId]) -> String {
+    ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::tools::{AnyTool, bash::Endless, testing::Bench};
+
+    const BASH: Bash = Bash {
+        output_chars_max: 100,
+        timeout_default_s: 60,
+        timeout_max_s: 60,
+        is_confined: false,
+    };
+
+    /// Starts jobs (a text) and makes calls of `jobs` in one session.
+    fn results(calls: &[Value]) -> Vec<String> {
+        let bench = Bench::new();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let mut results = Vec::new();
+            for one in calls {
+                let output = match one {
+                    Value::String(command) => start(command, &bench.context).await,
+                    arguments => call(arguments, &bench.context).await,
+                };
+                results.push(output.content);
+            }
+            results
+        })
+    }
+
+    async fn start(script: &str, context: &ToolContext) -> ToolOutput {
+        let minute = Duration::from_secs(60);
+        let command = BASH.command(script.into(), minute, Endless::Allowed, context).unwrap();
+        let jobs = context.sandbox.jobs();
+        let id = jobs.keep(context.sandbox.attend(command, |_, _| {})).unwrap();
+        jobs.wait(id, Duration::from_millis(300)).await;
+        read(&BASH, id, Why::Started, context).await.unwrap()
+    }
+
+    async fn call(arguments: &Value, context: &ToolContext) -> ToolOutput {
+        match JobsTool(BASH).prepare(arguments, &context.workspace) {
+            Ok(prepared) => AnyTool::run(&JobsTool(BASH), prepared.arguments, context).await,
+            Err(error) => ToolOutput::error(error),
+        }
+    }
+
+    #[test]
+    fn a_job_is_waited_for_and_each_line_is_read_once() {
+        let wait = json!({"action": "wait", "job": 1});
+        let results = results(&[
+            "echo one; sleep 0.6; echo two; exit 4".into(),
+            json!({"action": "read", "job": 1}),
+            wait.clone(),
+            wait,
+            json!({"action": "list"}),
+        ]);
+        assert!(results[0].ends_with("\none"), "{results:?}");
+        assert!(results[1] == "job 1 is running\n(no new output)", "{results:?}");
+        assert_eq!(results[2], "job 1 has ended: exit code 4\ntwo");
+        assert_eq!(results[3], "job 1 has ended: exit code 4\n(no new output)");
+        let line = "job 1: exit code 4 after 0 s: echo one; sleep 0.6; echo two; exit 4";
+        assert_eq!(results[4], line);
+    }
+
+    #[test]
+    fn a_job_is_stopped_with_all_that_it_started() {
+        let results = results(&[
+            "trap 'echo asked; exit' TERM; sleep 60 & wait".into(),
+            json!({"action": "stop"}),
+            json!({"action": "wait", "job": 1, "timeout": 1}),
+        ]);
+        assert_eq!(results[1], "job 1 has ended: stopped\nasked");
+        assert_eq!(results[2], "job 1 has ended: stopped\n(no new output)");
+    }
+
+    #[test]
+    fn long_output_is_cut_and_the_file_has_all_of_it() {
+        let results = results(&[
+            "seq 1000; sleep 60".into(),
+            "seq 1000".into(),
+            json!({"action": "stop", "job": 1}),
+        ]);
+        for result in &results[..2] {
+            let (_, path) = result.split_once("; all of it is in ").expect(result);
+            let (path, _) = path.split_once(')').unwrap();
+            assert!(Path::new(path).is_absolute() && result.contains("1000"), "{result}");
+        }
+    }
+
+    #[test]
+    fn jobs_that_are_not_there_are_named_as_such() {
+        let check = |call: Value, expected: &str| assert_eq!(results(&[call])[0], expected);
+        check(json!({"action": "list"}), "(no jobs)");
+        check(json!({"action": "read"}), "Error: `job` is required: none was started");
+        let missing = "Error: there is no job 7: none was started";
+        check(json!({"action": "stop", "job": 7}), missing);
+        let wrong = "Error: invalid arguments: `action` must be one of \"list\", \"read\", \
+                     \"wait\", \"stop\", got string \"kill\"";
+        check(json!({"action": "kill", "job": 7}), wrong);
+    }
+}
