@@ -20,9 +20,10 @@ use crate::{
     args::OutputFormat,
     config::RuleBook,
     error::ExitStatus,
+    jobs,
     json::{self, Failure, RefusedCalls},
     question,
-    screen::{Look, Screen, Sink},
+    screen::{Look, Screen, Sink, print_error},
     signals::Interrupts,
 };
 
@@ -65,6 +66,7 @@ pub(crate) async fn run(
     if !options.sandbox.is_confined() && front.shows {
         front.screen.say_unconfined();
     }
+    let jobs = options.sandbox.jobs().clone();
     let mut agent = Agent::new(options)?;
     let outcome = carry_out(&mut agent, prompt, &front.screen, interrupts).await?;
     match shown.format {
@@ -76,6 +78,12 @@ pub(crate) async fn run(
             front.print_line(object);
         }
         OutputFormat::Text | OutputFormat::StreamJson => {}
+    }
+    let ended = jobs::ended(&jobs.stop_all().await, shown.look.language);
+    match &ended {
+        Some(said) if front.shows => front.screen.say(said),
+        Some(said) => print_error(said),
+        None => {}
     }
     Ok(front.exit_status(&outcome))
 }

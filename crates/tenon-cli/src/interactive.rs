@@ -30,7 +30,7 @@ use crate::{
     config::RuleBook,
     error::ExitStatus,
     headless::carry_out,
-    question,
+    jobs, question,
     render::failure,
     screen::{Look, Screen, Sink, print_error},
     signals::Interrupts,
@@ -43,9 +43,10 @@ const PROMPT: &str = "> ";
 const HISTORY_LINES_MAX: usize = 1_000;
 
 /// What can be typed besides prompts.
-const COMMANDS: [(&str, Command, Text); 4] = [
+const COMMANDS: [(&str, Command, Text); 5] = [
     ("/help", Command::Help, Text::HelpCommand),
     ("/compact", Command::Compact, Text::CompactCommand),
+    ("/jobs", Command::Jobs, Text::JobsCommand),
     ("/tools", Command::Tools, Text::ToolsCommand),
     ("/quit", Command::Quit, Text::QuitCommand),
 ];
@@ -54,6 +55,7 @@ const COMMANDS: [(&str, Command, Text); 4] = [
 enum Command {
     Help,
     Compact,
+    Jobs,
     Tools,
     Quit,
 }
@@ -108,9 +110,9 @@ pub(crate) async fn run(
     let screen = Screen::new(Sink::Output, look);
     let front = Arc::new(Terminal { asks: question::can_ask(&screen), screen, book });
     options.front = Arc::clone(&front) as Arc<dyn FrontEnd>;
-    let (tools, language) = (options.tools.specs(), look.language);
+    let language = look.language;
     front.screen.say(&welcome(&options, language));
-    let mut lines = match Lines::new(history) {
+    let lines = match Lines::new(history) {
         Ok((lines, None)) => lines,
         Ok((lines, Some(error))) => {
             let said = Text::HistoryFailed.say(language, &[("error", &error)]);
@@ -122,6 +124,23 @@ pub(crate) async fn run(
             return Ok(ExitStatus::Failed);
         }
     };
+    let running = options.sandbox.jobs().clone();
+    let status = converse(options, &front, lines, interrupts).await;
+    if let Some(said) = jobs::ended(&running.stop_all().await, language) {
+        front.screen.say(&said);
+    }
+    status
+}
+
+/// Carries out what is typed, line by line, until the person ends it.
+async fn converse(
+    options: AgentOptions,
+    front: &Terminal,
+    mut lines: Lines,
+    interrupts: &Interrupts,
+) -> Result<ExitStatus, LogError> {
+    let language = front.screen.language();
+    let (tools, running) = (options.tools.specs(), options.sandbox.jobs().clone());
     let is_confined = options.sandbox.is_confined();
     let mut agent = Agent::new(options)?;
     let mut interrupted = false;
@@ -147,6 +166,9 @@ pub(crate) async fn run(
             Typed::Compact(focus) => {
                 compact(&mut agent, Some(&focus), &front.screen, interrupts).await?;
             }
+            Typed::Command(Command::Jobs) => {
+                front.screen.say(&jobs::list(&running.running(), language));
+            }
             Typed::Command(Command::Tools) => front.screen.say(&tool_list(&tools)),
             Typed::Unknown(name) => {
                 let said = Text::UnknownCommand.say(language, &[("name", &visible(&name))]);
@@ -159,6 +181,9 @@ pub(crate) async fn run(
                     front.screen.say_unconfined();
                 }
                 carry_out(&mut agent, Prompt::from(prompt), &front.screen, interrupts).await?;
+                if let Some(said) = jobs::running(&running.running(), language) {
+                    front.screen.say(&said);
+                }
             }
         }
         if front.screen.reader_gone() {

@@ -11,6 +11,7 @@ mod config;
 mod error;
 mod headless;
 mod interactive;
+mod jobs;
 mod json;
 mod model_choice;
 mod offer;

@@ -45,14 +45,12 @@ pub(crate) async fn ask(question: &Question, screen: &Screen, book: &RuleBook) -
     // Right before the prompt: nobody has answered what they could not read.
     flush();
     screen.say(prompt(question).template(language));
+    let mut standing = Standing { screen, has_ended: false };
     loop {
         let line = match read_line().await {
             Ok(Some(line)) => line,
             // Ctrl-D is no yes either.
-            Ok(None) => {
-                screen.say("\n");
-                return Answer::Deny(None);
-            }
+            Ok(None) => return Answer::Deny(None),
             Err(_) => return Answer::Nobody,
         };
         if is_pasted(&line) {
@@ -67,6 +65,7 @@ pub(crate) async fn ask(question: &Question, screen: &Screen, book: &RuleBook) -
                     let file = shown(&book.file().display().to_string());
                     let values: [(&str, &dyn std::fmt::Display); 2] =
                         [("rule", &kept), ("file", &file)];
+                    standing.has_ended = true;
                     screen.say(&format!("{}\n", Text::AskKept.say(language, &values)));
                     return Answer::AllowAlways;
                 }
@@ -75,8 +74,27 @@ pub(crate) async fn ask(question: &Question, screen: &Screen, book: &RuleBook) -
                     screen.say(&format!("{said}\n{}", Text::AskAgain.template(language)));
                 }
             },
-            Some(answer) => return answer,
+            Some(answer) => {
+                standing.has_ended = true;
+                return answer;
+            }
             None => screen.say(Text::AskAgain.template(language)),
+        }
+    }
+}
+
+/// A question whose line nobody has ended: what is printed next belongs on a line of its own, also
+/// if the question is taken back.
+struct Standing<'a> {
+    screen: &'a Screen,
+    /// The person ended the line.
+    has_ended: bool,
+}
+
+impl Drop for Standing<'_> {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            self.screen.say("\n");
         }
     }
 }
@@ -185,6 +203,7 @@ fn what(question: &Question, language: Language) -> String {
         Some(Leaves::Path { access: Access::Write, .. }) => Text::AskOutsideWrite,
         Some(Leaves::ProtectedFile) => Text::AskProtected,
         _ if question.tool == "bash" => Text::AskRun,
+        _ if question.tool == "time" => Text::AskKeep,
         _ => return Text::AskUse.say(language, &[("tool", &shown(&question.tool))]),
     };
     text.template(language).to_owned()
@@ -193,6 +212,7 @@ fn what(question: &Question, language: Language) -> String {
 fn prompt(question: &Question) -> Text {
     match question.decision.leaves {
         Some(Leaves::Host) => Text::AskReachPrompt,
+        _ if question.tool == "time" => Text::AskKeepPrompt,
         _ => Text::AskPrompt,
     }
 }

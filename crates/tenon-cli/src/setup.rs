@@ -107,6 +107,8 @@ pub(crate) fn tools(settings: &Settings, abilities: &Abilities) -> Tools {
         result_chars_max: settings.result_chars_max.get(),
         bash_output_chars_max: settings.bash_output_chars_max.get(),
         is_confined: settings.sandbox != SandboxName::Off,
+        // One more tool is one too many for a model that gets tools in a forgiving form.
+        has_jobs: !abilities.wants_forgiving_tools,
         ..CoreToolOptions::default()
     })
 }

@@ -120,6 +120,15 @@ texts! {
     AskProtected: "The model wants to write this file, from which other programs take commands:", "模型想要写入此文件，其他程序会从中读取命令：";
     AskReach: "A command wanted to reach this host:", "一个命令想要访问此主机：";
     AskReachPrompt: "Let the next command reach it? [y = yes, n = no, n WORDS = no, and tell the model] ", "允许下一个命令访问它吗？[y = 是，n = 否，n 文字 = 否，并告诉模型] ";
+    AskKeep: "This is still running:", "以下命令仍在运行：";
+    AskKeepPrompt: "Keep it running in the background? [y = yes, n = end it, n WORDS = end it, and tell the model] ", "让它在后台继续运行吗？[y = 是，n = 结束它，n 文字 = 结束它，并告诉模型] ";
+    // Background jobs.
+    JobRunning: "1 job is running in the background: {jobs}", "1 个后台任务正在运行：{jobs}";
+    JobsRunning: "{n} jobs are running in the background: {jobs}", "{n} 个后台任务正在运行：{jobs}";
+    JobEnded: "1 job was still running and was ended: {jobs}", "1 个后台任务仍在运行，已被结束：{jobs}";
+    JobsEnded: "{n} jobs were still running and were ended: {jobs}", "{n} 个后台任务仍在运行，已被结束：{jobs}";
+    NoJobs: "No job is running in the background.", "没有后台任务在运行。";
+    JobsCommand: "lists what is running in the background", "列出在后台运行的任务";
     AskSession: "s allows this until the session ends: {rules}.", "s 在会话结束前一直允许：{rules}。";
     AskAlways: "a allows this always: it adds {rule} to {setting} in {file}.", "a 始终允许：将 {rule} 加入 {file} 的 {setting}。";
     AskKept: "{rule} stands in {file} now.", "{rule} 已写入 {file}。";

@@ -178,7 +178,7 @@ impl Dispatch {
         let subject = grant.subject().unwrap_or(prepared.subject);
         let front = recorder.front();
         let again = || self.decide(tool.name(), &action);
-        let asking = (&self.asking, &again as &(dyn Fn() -> Decision + Sync));
+        let asking = (&*self.asking, &again as &(dyn Fn() -> Decision + Sync));
         let approval = approve(tool.name(), &subject, proposed, decision, front, asking);
         let approval = tokio::select! {
             approval = approval => approval,

@@ -26,13 +26,14 @@ pub(super) fn ask(
             call_id: call_id.clone(),
             tool: OVERTIME.to_owned(),
             subject: subject.clone(),
+            arguments: serde_json::Value::Null,
             decision: Decision::on_overtime(after),
         };
         let (front, asking) = (Arc::clone(&front), Arc::clone(&asking));
         async move {
             let _one_at_a_time = asking.lock().await;
             match front.ask(question).await {
-                Answer::Allow | Answer::AllowForSession => Overtime::GoOn,
+                Answer::Allow | Answer::AllowForSession | Answer::AllowAlways => Overtime::GoOn,
                 Answer::Deny(words) => Overtime::End(words),
                 Answer::Nobody => Overtime::End(None),
             }

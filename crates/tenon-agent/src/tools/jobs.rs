@@ -136,7 +136,13 @@ pub(super) async fn read(
     let limit = status.end.and_then(|end| end.limit);
     let notes = notes(&blocked, &protected, limit) + &kept(&protected, &context.workspace);
     let content = format!("{first}\n{text}{notes}");
-    Ok(ToolOutput { content, is_error, view: None, blocked: rules_needed(&blocked) })
+    Ok(ToolOutput {
+        content,
+        is_error,
+        view: None,
+        exit_code: None,
+        blocked: rules_needed(&blocked),
+    })
 }
 
 /// Returns the first line of a result, and whether it is an error.

@@ -17,6 +17,7 @@ mod context;
 mod full_disk;
 mod grants;
 mod interactive;
+mod jobs;
 mod models;
 mod output;
 mod program;

@@ -150,6 +150,15 @@ pub(super) const ROWS: &[Row] = &[
     )])
     .prints(&["end"])
     .after("! find .vscode -type f 2>/dev/null | grep ."),
+    row("protected names, by a job again and again", &[
+        Call::Job("trap '' TERM; git init -q .; while true; do echo evil > .envrc; mkdir -p .vscode; echo evil > .vscode/tasks.json; git config core.pager evil; git config alias.x '!evil'; done 2>/dev/null"),
+        Call::Typed("sleep 0.3; echo beside"),
+        Call::Tool("jobs", r#"{"action":"read"}"#),
+    ])
+    .alone()
+    .needs(&["git"])
+    .prints(&["beside", "protected: ", ".envrc"])
+    .after("test ! -e .envrc -a ! -e .vscode/tasks.json && ! grep -q evil .git/config"),
     row("protected names behind a link", &[Call::Script(
         "ln -s $TOP/folder .vscode; echo x > .vscode/tasks.json; ln -s $TOP/folder .idea; echo end",
     )])

@@ -119,6 +119,24 @@ pub(super) const ROWS: &[Row] = &[
     works!("a server and a client", "python3 -m http.server 18473 --bind 127.0.0.1 > log 2>&1 &\nfor n in $(seq 100); do sleep 0.05; python3 -c 'import urllib.request as r; r.install_opener(r.build_opener(r.ProxyHandler({}))); print(r.urlopen(\"http://127.0.0.1:18473/\").status)' 2>/dev/null && break; done; kill %1", &["200"])
         .needs(&["python3"])
         .not_in_c(SERVERS.0, SERVERS.1),
+    row("a server as a job, and a client", &[
+        Call::Job("exec python3 -u -m http.server 18474 --bind 127.0.0.1"),
+        Call::Script("for n in $(seq 50); do sleep 0.05; python3 -c 'import urllib.request as r; r.install_opener(r.build_opener(r.ProxyHandler({}))); print(r.urlopen(\"http://127.0.0.1:18474/\").status)' 2>/dev/null && break; done"),
+        Call::Tool("jobs", r#"{"action":"stop"}"#),
+    ])
+    .alone()
+    .prints(&["200", "GET / HTTP/1.1"])
+    .needs(&["python3"])
+    .not_in_b("each command has a network of its own there", "lacks")
+    .not_in_c(SERVERS.0, SERVERS.1),
+    row("a long build as a job", &[
+        Call::Job("echo begun; sleep 0.6; echo built > result; echo ended"),
+        Call::Tool("jobs", r#"{"action":"list"}"#),
+        Call::Tool("jobs", r#"{"action":"wait","job":1}"#),
+        Call::Typed("cat @ROW@/result"),
+    ])
+    .alone()
+    .prints(&["\nbegun", "job 1: running: cd rows/", "job 1 has ended: exit code 0\nended", "built"]),
     works!("a server on a socket of the workspace", "python3 -c 'import socket,os\ns=socket.socket(socket.AF_UNIX); s.bind(\"s\"); s.listen()\nif os.fork()==0:\n  c=socket.socket(socket.AF_UNIX); c.connect(\"s\"); c.send(b\"hello\"); os._exit(0)\nprint(s.accept()[0].recv(9).decode())'", &["hello"])
         .needs(&["python3"])
         .not_in_c("sockets with a path are refused as a whole there", "lacks"),

@@ -27,6 +27,9 @@ sleep 0.1
     };
 }
 
+const JOB_END: Call = Call::Tool("jobs", r#"{"action":"wait","job":1,"timeout":30}"#);
+const JOB_STOP: Call = Call::Tool("jobs", r#"{"action":"stop","job":1}"#);
+
 pub(super) const ROWS: &[Row] = &[
     runs!("in the background", "sleep 1000 &"),
     runs!("in a session of its own", "setsid sleep 1000 &"),
@@ -53,6 +56,21 @@ pub(super) const ROWS: &[Row] = &[
     row("when tenon is asked to end", &[Call::Script(staying!("touch ready; sleep 1000"))]).ended_by(TERMINATE),
     row("when tenon is killed", &[Call::Script(staying!("touch ready; sleep 1000"))]).ended_by(KILL),
     row("when tenon is killed, stopped processes", &[Call::Script(staying!("touch ready; kill -STOP $$; sleep 1000"))])
+        .ended_by(KILL),
+    row("a job at the end of the session", &[Call::Job(staying!("sleep 1000")), Call::Typed("echo next")]).prints(&["next"]),
+    row("a job whose shell ends", &[Call::Job(staying!("true")), JOB_END]).alone().prints(&["job 1 has ended: exit code 0"]),
+    row("a job whose shell and parent are killed", &[Call::Job(staying!("kill -9 $PPID; kill -9 $$")), JOB_END]).alone().prints(&["job 1 has ended"]),
+    row("a job that is stopped", &[Call::Job(staying!("sleep 1000")), JOB_STOP]).alone().prints(&["job 1 has ended: stopped"]),
+    row("a job that is stopped and ignores it", &[Call::Job(staying!("trap '' TERM INT HUP; while true; do sleep 1000; done")), JOB_STOP])
+        .alone()
+        .prints(&["job 1 has ended: stopped"]),
+    row("a job at its time limit", &[Call::Job(staying!("#slow\ntrap '' TERM INT HUP; while true; do sleep 1000; done")), JOB_END])
+        .alone()
+        .prints(&["job 1 has ended: ended after its 3 s"]),
+    row("a job when a turn is interrupted", &[Call::Job(staying!("sleep 1000")), Call::Script("touch ready; sleep 1000")]).ended_by(INTERRUPT),
+    row("a job when tenon is asked to end", &[Call::Job(staying!("sleep 1000")), Call::Script("touch ready; sleep 1000")]).ended_by(TERMINATE),
+    row("a job when tenon is killed", &[Call::Job(staying!("touch ready; sleep 1000")), Call::Typed("sleep 1000")]).ended_by(KILL),
+    row("a job when tenon is killed, stopped processes", &[Call::Job(staying!("touch ready; kill -STOP $$; sleep 1000")), Call::Typed("sleep 1000")])
         .ended_by(KILL),
     row("when tenon is killed between two calls", &[Call::Script(staying!("true")), Call::Script("touch ready; sleep 1000")])
         .ended_by(KILL),

@@ -8,6 +8,11 @@ pub(super) const ROWS: &[Row] = &[
     row("a long output", &[Call::Script("head -c 30000000 /dev/zero | tr '\\0' 'x'; echo"), AGAIN]).prints(&["again", "left out"]),
     row("an output of many lines", &[Call::Script("yes | head -n 2000000"), AGAIN]).prints(&["again", "left out"]),
     row("an output without end", &[Call::Script("#slow\nyes $MARK"), AGAIN]).prints(&["timed out", "again"]),
+    row("a job that prints without end", &[Call::Job("yes $MARK"), AGAIN, Call::Tool("jobs", r#"{"action":"read"}"#)]).alone().prints(&["again", "left out"]),
+    row("200 jobs", &[Call::Job("sleep 1000"); 200]).alone().prints(&["8 jobs run already"]),
+    row("a bomb of forks as a job", &[Call::Job("#slow\nb() { sleep 0.2; b | b & }; b 2>/dev/null; sleep 1000"), AGAIN, Call::Tool("jobs", r#"{"action":"stop","job":1}"#)])
+        .alone()
+        .prints(&["again"]),
     row("2 GB of output", &[Call::Script("head -c 2000000000 /dev/zero | tr '\\0' 'x'"), AGAIN]).whole().prints(&["again"]),
     row("a long line in a file", &[Call::Tool("read_file", r#"{"path":"@ROW@/f"}"#), Call::Tool("grep", r#"{"pattern":"x$","path":"@ROW@"}"#), AGAIN])
         .prepare("head -c 20000000 /dev/zero | tr '\\0' x > f")

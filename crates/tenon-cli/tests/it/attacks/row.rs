@@ -43,6 +43,8 @@ pub(super) struct Exception {
 pub(super) enum Call {
     /// `bash` with a script file, so that nothing but the walls judges what it does.
     Script(&'static str),
+    /// The same in the background.
+    Job(&'static str),
     /// `bash` with this very text.
     Typed(&'static str),
     /// A tool with these arguments, as JSON.

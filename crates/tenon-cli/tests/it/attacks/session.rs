@@ -342,7 +342,7 @@ fn arguments(
             let text = scene.fill(&row_folder, text);
             (name, serde_json::from_str(&text).map_err(|_| text))
         }
-        Call::Script(text) => {
+        Call::Script(text) | Call::Job(text) => {
             let mut script = String::new();
             for (name, value) in scene.variables(&row_folder) {
                 script.push_str(&format!("export {name}='{value}'\n"));
@@ -353,7 +353,13 @@ fn arguments(
             fs::write(folder.join(&file), script).unwrap();
             let command = format!("cd rows/{row_folder} && bash {file}");
             let timeout = if text.contains("#slow") { 3 } else { 120 };
-            ("bash", Ok(json!({ "command": command, "timeout": timeout })))
+            let background = matches!(call, Call::Job(_));
+            let mut arguments = json!({ "command": command, "background": background });
+            // A job has no time limit of its own but where it must end by it.
+            if !background || timeout < 120 {
+                arguments["timeout"] = timeout.into();
+            }
+            ("bash", Ok(arguments))
         }
     }
 }
