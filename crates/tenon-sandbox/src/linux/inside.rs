@@ -74,6 +74,8 @@ pub(super) fn run_enclosed(listens: bool) -> ! {
 
 fn wait_for_call(channel: &OwnedFd, made: Result<(), Errno>) -> ! {
     let _ = rustix::thread::set_name(c"tenon-init");
+    // The command's session, which has no terminal.
+    let _ = rustix::process::setsid();
     let mut byte = [0];
     let Ok((1, handles)) = receive_with(channel, &mut byte) else { exit(0) };
     let Ok([control, out, error]) = <[OwnedFd; 3]>::try_from(handles) else { exit(1) };

@@ -98,6 +98,8 @@ struct State {
     plans: Vec<Planned>,
     guard: Guard,
     scratch: Option<Scratch>,
+    /// In tier C, the walls of the last kind of call: hundreds of names were looked at for them.
+    alone: Option<(Profile, Walls)>,
 }
 
 /// What calls of one kind share.
@@ -356,7 +358,8 @@ impl Shared {
         // Held by another call that starts a helper: nothing that could be waited for here.
         self.state.try_lock().is_ok_and(|state| {
             let is_ready = |planned: &Planned| planned.key == key && planned.is_held();
-            state.guard.is_small() && state.plans.iter().any(is_ready)
+            let is_known = state.alone.as_ref().is_some_and(|(known, _)| known == profile);
+            state.guard.is_small() && (is_known || state.plans.iter().any(is_ready))
         })
     }
 
@@ -488,7 +491,12 @@ impl Shared {
         let scratch = state.scratch.as_ref().map(|scratch| scratch.path().to_path_buf());
         let repositories =
             state.repositories.get_or_insert_with(|| repositories(&self.settings)).clone();
-        let walls = walls_alone(&self.settings, profile, &repositories, scratch.as_deref());
+        let known = state.alone.take().filter(|(known, _)| known == profile);
+        let (_, walls) = state.alone.insert(known.unwrap_or_else(|| {
+            let scratch = scratch.as_deref();
+            (profile.clone(), walls_alone(&self.settings, profile, &repositories, scratch))
+        }));
+        let walls = walls.clone();
         let launch = self.launch(walls, Via::Fresh, Tier::C);
         Ok(Prepared { launch, port: None, _scratch: None })
     }
