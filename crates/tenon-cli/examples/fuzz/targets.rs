@@ -5,6 +5,7 @@ mod arguments;
 mod log;
 mod output;
 mod path;
+mod rule;
 mod shell;
 mod sse;
 #[cfg(feature = "local")]
@@ -32,6 +33,7 @@ pub(crate) const TARGETS: &[Target] = &[
     sse::TARGET,
     arguments::TARGET,
     path::TARGET,
+    rule::TARGET,
     shell::TARGET,
     output::TARGET,
     log::TARGET,
