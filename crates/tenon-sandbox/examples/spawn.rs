@@ -1,6 +1,10 @@
-//! How long a command takes to start and end: `/bin/true`, the median of 500.
+//! How long a command takes to start and end: `/bin/true`, 500 times.
 //!
 //! `cargo run --release -p tenon-sandbox --example spawn`
+//!
+//! Kinds take turns of some fifty runs, so that whatever else the machine does meets each of them, and
+//! what the kernel still takes apart of one kind seldom meets the next.
+//! `benches/walls.py` runs this several times and compares with the targets.
 
 #![expect(clippy::disallowed_methods, reason = "a measurement starts processes of its own")]
 #![expect(clippy::print_stdout, reason = "the figures are what it is for")]
@@ -13,7 +17,18 @@ use tenon_sandbox::{
 };
 use tokio_util::sync::CancellationToken;
 
-const RUNS: usize = 500;
+const TURNS: usize = 10;
+const RUNS_OF_A_TURN: usize = 50;
+/// At the beginning of a turn, not counted.
+const RUNS_BEFORE: usize = 5;
+const RUNS: usize = TURNS * RUNS_OF_A_TURN;
+
+/// What is measured: its name, a run of it, and how long each took.
+struct Kind<'a> {
+    name: &'static str,
+    run: Box<dyn FnMut() + 'a>,
+    times: Vec<Duration>,
+}
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -43,40 +58,45 @@ fn main() {
         let cancel = CancellationToken::new();
         runtime.block_on(sandbox.run(command, &cancel, &mut |_, _| {})).unwrap();
     };
-    let (inside, alone) = (Sandbox::new(settings(Tier::A)), Sandbox::new(settings(Tier::C)));
+    let sandbox = |tier| Sandbox::new(settings(tier));
+    let (inside, enclosed, alone) = (sandbox(Tier::A), sandbox(Tier::B), sandbox(Tier::C));
     let walled = || Profile::workspace(&workspace);
-    show("plain bash", || {
-        std::process::Command::new("/bin/bash")
-            .args(["-c", "exec /bin/true"])
-            .env_clear()
-            .status()
-            .unwrap();
-    });
-    show("unconfined, a helper of its own", || run(&inside, Profile::unconfined()));
-    show("tier A, first command of a session", || {
-        run(&Sandbox::new(settings(Tier::A)), walled());
-    });
-    show("tier A, warm", || run(&inside, walled()));
-    show("tier C", || run(&alone, walled()));
+    let plain = || {
+        let mut bash = std::process::Command::new("/bin/bash");
+        bash.args(["-c", "exec /bin/true"]).env_clear().status().unwrap();
+    };
+    let mut kinds = vec![
+        kind("plain bash", plain),
+        kind("unconfined, a helper of its own", || run(&inside, Profile::unconfined())),
+        kind("tier A, first command of a session", || run(&sandbox(Tier::A), walled())),
+        kind("tier A, warm", || run(&inside, walled())),
+        kind("tier C", || run(&alone, walled())),
+    ];
+    // Where bubblewrap is not installed there is no such line.
+    if runtime.block_on(enclosed.tier()).is_ok() {
+        kinds.push(kind("tier B", || run(&enclosed, walled())));
+    }
+    for _ in 0..TURNS {
+        for kind in &mut kinds {
+            (0..RUNS_BEFORE).for_each(|_| (kind.run)());
+            for _ in 0..RUNS_OF_A_TURN {
+                let before = Instant::now();
+                (kind.run)();
+                kind.times.push(before.elapsed());
+            }
+        }
+    }
+    for Kind { name, times, .. } in &mut kinds {
+        times.sort();
+        let at = |share: usize| times.get(RUNS * share / 100).copied().unwrap_or_default();
+        // The tenth says more than the median on a machine that does other work as well.
+        let [p10, p50, p90] = [10, 50, 90].map(|share| at(share).as_secs_f64() * 1000.0);
+        println!("{name:36} p10 {p10:7.3} ms   p50 {p50:7.3} ms   p90 {p90:7.3} ms");
+    }
+    drop(kinds);
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-fn show(what: &str, mut run: impl FnMut()) {
-    run();
-    let mut times: Vec<Duration> = (0..RUNS)
-        .map(|_| {
-            let before = Instant::now();
-            run();
-            before.elapsed()
-        })
-        .collect();
-    times.sort();
-    let at = |share: usize| times.get(RUNS * share / 100).copied().unwrap_or_default();
-    // The tenth says more than the median on a machine that does other work as well.
-    let [p10, p50, p90] = [10, 50, 90].map(at).map(ms);
-    println!("{what:36} p10 {p10:7.3} ms   p50 {p50:7.3} ms   p90 {p90:7.3} ms");
-}
-
-fn ms(time: Duration) -> f64 {
-    time.as_secs_f64() * 1000.0
+fn kind<'a>(name: &'static str, run: impl FnMut() + 'a) -> Kind<'a> {
+    Kind { name, run: Box::new(run), times: Vec::with_capacity(RUNS) }
 }

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Measures what the walls cost: a command in each tier beside plain bash, and a file read beside a
+plain open and beside canonicalize-and-compare.
+
+    python3 benches/walls.py              five runs, about two minutes after the build
+    python3 benches/walls.py --runs 1
+
+The programs are examples of tenon-sandbox (spawn, read); in each of them all kinds take turns. Of
+several runs the one with the lowest median of the plain way counts, as the least disturbed.
+"""
+import argparse
+import os
+import re
+import subprocess
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+LINE = re.compile(r"^(.+?)\s+p10\s+([\d.]+) \w+\s+p50\s+([\d.]+) \w+\s+p90\s+([\d.]+)")
+
+# Above the plain way, in the unit of the table.
+TARGETS = {"tier A, warm": 1.0, "tier A, first command of a session": 4.0}
+READ_TARGET_US = 10.0
+
+
+def run(example):
+    """Returns the lines of one run: name -> (p10, p50, p90)."""
+    out = subprocess.run([os.path.join(ROOT, "target", "release", "examples", example)], check=True,
+                         stdout=subprocess.PIPE, text=True).stdout
+    found = (LINE.match(line) for line in out.splitlines())
+    return {m[1].strip(): tuple(float(m[n]) for n in (2, 3, 4)) for m in found if m}
+
+
+def least_disturbed(example, runs):
+    results = [run(example) for _ in range(runs)]
+    return min(results, key=lambda result: next(iter(result.values()))[1])
+
+
+def verdict(met):
+    return "met" if met else "**missed**"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=5)
+    runs = parser.parse_args().runs
+    subprocess.run(["cargo", "build", "--release", "--package", "tenon-sandbox", "--examples"], cwd=ROOT, check=True)
+    load = os.getloadavg()[0]
+
+    spawn = least_disturbed("spawn", runs)
+    plain = spawn["plain bash"]
+    print("| a command, ms | p10 | p50 | p90 | p50 over plain | target | |")
+    print("|---|---:|---:|---:|---:|---:|---|")
+    for name, (p10, p50, p90) in spawn.items():
+        target = TARGETS.get(name)
+        end = f" ≤ {target:g} | {verdict(p50 - plain[1] <= target)} |" if target else " | |"
+        print(f"| {name} | {p10:.2f} | {p50:.2f} | {p90:.2f} | {p50 - plain[1]:.2f} |{end}")
+
+    read = least_disturbed("read", runs)
+    compared = read["canonicalize and compare"][1]
+    print("\n| a file of 4 KiB, µs | p10 | p50 | p90 | target | |")
+    print("|---|---:|---:|---:|---:|---|")
+    for name, (p10, p50, p90) in read.items():
+        end = " | |"
+        if name == "workspace":
+            end = f" ≤ {READ_TARGET_US:g}, below canonicalize | {verdict(p50 <= READ_TARGET_US and p50 < compared)} |"
+        print(f"| {name} | {p10:.1f} | {p50:.1f} | {p90:.1f} |{end}")
+    print(f"\nLoad before: {load:.1f}.")
+
+
+if __name__ == "__main__":
+    main()
