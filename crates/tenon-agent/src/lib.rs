@@ -11,6 +11,7 @@ mod agent;
 mod context;
 mod deadline;
 mod event;
+mod host_presets;
 mod input;
 mod layers;
 mod masking;
@@ -28,6 +29,7 @@ pub use event::{
     ContinuationCause, EndReason, LOG_VERSION, Live, ModelEvent, Receipt, Record, SessionEvent,
     SessionNote, ShorterResult, TurnEvent, Update, Verification, View,
 };
+pub use host_presets::{HostPreset, HostPresets};
 pub use input::{Answer, FrontEnd, Prompt, Question};
 pub use masking::Masking;
 pub use options::AgentOptions;

@@ -8,6 +8,7 @@ use tenon_sandbox::{Jobs, Workspace};
 use crate::{
     context::{Exchange, Instruction, SYSTEM_PROMPT, attach, render_instructions},
     event::{LOG_VERSION, SessionNote},
+    host_presets::HostPresets,
     input::{FrontEnd, Prompt, Silent},
     layers::{self, Dispatch, Reach, Receipts},
     masking::Masking,
@@ -50,6 +51,8 @@ pub struct AgentOptions {
     pub mode: Mode,
     /// The places that the built-in rules speak of.
     pub places: Places,
+    /// Which hosts belong together; each is asked about alone if `None`.
+    pub host_presets: Option<Arc<dyn HostPresets>>,
     /// Where the session is shown and who answers for it.
     pub front: Arc<dyn FrontEnd>,
     /// Where the session is kept; nowhere if `None`.
@@ -127,6 +130,7 @@ impl AgentOptions {
                 cwd: workspace.root().display().to_string(),
                 ..Places::default()
             },
+            host_presets: None,
             front: Arc::new(Silent),
             log: None,
             limits: TurnLimits::default(),
@@ -177,7 +181,7 @@ impl AgentOptions {
             workspace,
             sandbox: self.sandbox,
             asking: Arc::default(),
-            reach: Reach::default(),
+            reach: Reach::new(self.host_presets),
             masking: self.masking,
             receipts: Receipts::new(self.receipts, self.verify),
         };

@@ -69,6 +69,7 @@ pub(crate) async fn ready(config: &Config, args: &SessionArgs) -> Result<AgentOp
         cost_max: settings.max_cost,
         time_max: settings.max_time,
     };
+    options.host_presets = Some(Arc::new(presets::Toolchains::new(config)));
     options.result_chars_max = settings.result_chars_max.get();
     options.instructions = instructions;
     options.masking = masking(config);

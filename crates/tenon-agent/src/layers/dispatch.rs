@@ -23,7 +23,7 @@ use super::{
 use crate::{
     event::{CallEvent, Live, TurnEvent, Update, View},
     masking::Masking,
-    policy::{Action, Decision, Mode, Places, ProposedCall, Rules, Verdict, decide},
+    policy::{Action, ApprovedCall, Decision, Mode, Places, ProposedCall, Rules, Verdict, decide},
     session::{LogError, Recorder},
     tools::{
         AnyTool, Effect, PreparedCall, Progress, Sandbox, ToolContext, ToolOutput, Tools, job_news,
@@ -53,6 +53,16 @@ pub(crate) struct Dispatch {
 enum Ready<'a> {
     Call(&'a dyn AnyTool, PreparedCall),
     Answer(String),
+}
+
+/// A call that nothing stands in the way of.
+struct Permitted<'a> {
+    tool: &'a dyn AnyTool,
+    call_id: &'a str,
+    call: &'a ApprovedCall,
+    effect: Effect,
+    action: Action,
+    context: ToolContext,
 }
 
 impl Dispatch {
@@ -167,7 +177,6 @@ impl Dispatch {
         cancel: &CancellationToken,
     ) -> Result<ToolOutput, LogError> {
         let action = prepared.action;
-        let runs = matches!(action, Action::Run { .. });
         let grant = match Grant::of(&action, &self.workspace) {
             Ok(grant) => grant,
             Err(error) => return Ok(ToolOutput::error(error)),
@@ -213,22 +222,32 @@ impl Dispatch {
         if approved.is_unconfined() {
             context.sandbox = context.sandbox.outside();
         }
+        let (call_id, effect) = (call.id.as_str(), prepared.effect);
+        let permitted = Permitted { tool, call_id, call: &approved, effect, action, context };
+        self.carried_out(permitted, recorder).await
+    }
+
+    async fn carried_out(
+        &self,
+        permitted: Permitted<'_>,
+        recorder: &Recorder,
+    ) -> Result<ToolOutput, LogError> {
+        let Permitted { tool, call_id, call, effect, action, context } = permitted;
         let layers = Rest { layers: &self.layers, tool };
-        self.receipts.before(prepared.effect, &self.workspace).await;
+        self.receipts.before(effect, &self.workspace).await;
         let started = Instant::now();
-        let mut output = layers.run(&approved, &context).await;
+        let mut output = layers.run(call, &context).await;
         let time = started.elapsed();
         self.receipts.after(&action, &output, time, &self.workspace).await;
-        if let Action::Write { path, protected: true } = &action {
-            self.sandbox.accept(&self.workspace, path);
+        match &action {
+            Action::Write { path, protected: true } => self.sandbox.accept(&self.workspace, path),
+            Action::Run { .. } => self.reach.end_once(),
+            _ => {}
         }
-        if runs {
-            self.reach.end_once();
-        }
-        let offer = self.reach.offer(&mut output, &call.id, &self.sandbox, recorder, &self.asking);
+        let offer = self.reach.offer(&mut output, call_id, &self.sandbox, recorder, &self.asking);
         tokio::select! {
             offered = offer => offered?,
-            () = cancel.cancelled() => {}
+            () = context.cancel.cancelled() => {}
         }
         if let Some(news) = job_news(self.sandbox.jobs()) {
             output.content.push_str(&format!("\n{}", self.masking.mask(news)));

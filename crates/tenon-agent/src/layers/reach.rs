@@ -3,13 +3,14 @@
 
 use std::{
     collections::HashSet,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
-use tenon_sandbox::NetworkGrant;
+use tenon_sandbox::{HostRule, NetworkGrant};
 
 use crate::{
     event::{CallEvent, TurnEvent},
+    host_presets::{HostPreset, HostPresets},
     input::{Answer, HOST, Question},
     policy::Decision,
     session::{LogError, Recorder},
@@ -25,9 +26,15 @@ pub(crate) struct Reach {
     refused: Mutex<HashSet<String>>,
     /// Hosts that the next command reaches.
     once: Mutex<Vec<NetworkGrant>>,
+    presets: Option<Arc<dyn HostPresets>>,
 }
 
 impl Reach {
+    /// Returns a reach that has asked about nothing; `presets` say which hosts belong together.
+    pub(crate) fn new(presets: Option<Arc<dyn HostPresets>>) -> Self {
+        Self { presets, ..Self::default() }
+    }
+
     /// A command has ended: what was allowed for it alone is closed.
     pub(crate) fn end_once(&self) {
         self.once.lock().unwrap_or_else(PoisonError::into_inner).clear();
@@ -46,28 +53,33 @@ impl Reach {
         recorder: &Recorder,
         asking: &tokio::sync::Mutex<()>,
     ) -> Result<(), LogError> {
+        let mut settled: Vec<HostRule> = Vec::new();
         for host in std::mem::take(&mut output.blocked).into_iter().take(HOSTS_ASKED_MAX) {
-            let name = host.to_string();
-            if self.refused.lock().unwrap_or_else(PoisonError::into_inner).contains(&name) {
+            if settled.contains(&host) || self.is_refused(&host.to_string()) {
                 continue;
             }
+            let preset = self.preset_of(&host).await;
+            let hosts = preset.as_ref().map_or_else(|| vec![host.clone()], |one| one.hosts.clone());
+            let name = preset.as_ref().map_or_else(|| host.to_string(), |one| one.name.clone());
+            let decision = Decision::on_host(&host, preset.as_ref().map(|one| one.name.as_str()));
             let _one_at_a_time = asking.lock().await;
+            let flag = decision.flag.clone();
             let question = Question {
                 call_id: call_id.to_owned(),
                 tool: HOST.to_owned(),
-                subject: name.clone(),
+                subject: preset.as_ref().map_or_else(|| name.clone(), HostPreset::to_string),
                 arguments: serde_json::Value::Null,
-                decision: Decision::on_host(&host),
+                decision,
             };
-            let flag = question.decision.flag.clone();
+            settled.extend_from_slice(&hosts);
             let said = match recorder.front().ask(question).await {
                 Answer::Allow => {
-                    let grant = sandbox.allow_host_once(host);
+                    let grant = sandbox.allow_hosts_once(hosts);
                     self.once.lock().unwrap_or_else(PoisonError::into_inner).extend(grant);
                     format!("the user allows {name} for the next command; run it again")
                 }
                 answer @ (Answer::AllowForSession | Answer::AllowAlways) => {
-                    sandbox.allow_host(host);
+                    sandbox.allow_hosts(hosts);
                     let text = match answer {
                         Answer::AllowAlways => format!("allowed always: --net {name}"),
                         _ => format!("allowed for this session: --net {name}"),
@@ -78,17 +90,27 @@ impl Reach {
                 Answer::Deny(words) => {
                     let words = words.map(|words| format!(" and said: {words}"));
                     let said = format!("the user refuses {name}{}", words.unwrap_or_default());
-                    self.refused.lock().unwrap_or_else(PoisonError::into_inner).insert(name);
+                    let hosts = hosts.iter().map(ToString::to_string);
+                    self.refused.lock().unwrap_or_else(PoisonError::into_inner).extend(hosts);
                     said
                 }
                 Answer::Nobody => {
-                    let call_id = call_id.to_owned();
-                    recorder.record(CallEvent::HostRefused { call_id, host: name, flag })?;
-                    continue;
+                    let (call_id, host) = (call_id.to_owned(), host.to_string());
+                    recorder.record(CallEvent::HostRefused { call_id, host, flag })?;
+                    let Some(preset) = preset else { continue };
+                    format!("--net {} would open {preset}", preset.name)
                 }
             };
             output.content.push_str(&format!("\n[walls] {said}"));
         }
         Ok(())
+    }
+
+    async fn preset_of(&self, host: &HostRule) -> Option<HostPreset> {
+        self.presets.as_ref()?.preset_of(host).await
+    }
+
+    fn is_refused(&self, host: &str) -> bool {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner).contains(host)
     }
 }

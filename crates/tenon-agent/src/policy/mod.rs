@@ -98,10 +98,15 @@ impl Decision {
         }
     }
 
-    /// The decision on a host that no rule of the walls allows.
-    pub(crate) fn on_host(host: &HostRule) -> Decision {
-        let reason = "a command tried to reach it, and no rule allows it";
-        let name = host.to_string();
+    /// The decision on a host that no rule of the walls allows, or on all that belong together
+    /// under the name `preset`.
+    pub(crate) fn on_host(host: &HostRule, preset: Option<&str>) -> Decision {
+        let host = host.to_string();
+        let reason = match preset {
+            Some(_) => format!("a command tried to reach {host}, and no rule allows it"),
+            None => "a command tried to reach it, and no rule allows it".to_owned(),
+        };
+        let name = preset.map_or(host, str::to_owned);
         Decision {
             flag: Some(format!("--net {}", quoted(&name))),
             always: Some(Kept::Net(name)),

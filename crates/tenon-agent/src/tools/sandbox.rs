@@ -196,17 +196,17 @@ impl Sandbox {
         }
     }
 
-    /// Lets commands reach `host` until the session ends. Without walls they do anyhow.
-    pub(crate) fn allow_host(&self, host: HostRule) {
+    /// Lets commands reach `hosts` until the session ends. Without walls they do anyhow.
+    pub(crate) fn allow_hosts(&self, hosts: Vec<HostRule>) {
         if let Some(proxy) = self.walls.as_ref().and_then(Walls::proxy) {
-            proxy.allow(vec![host]);
+            proxy.allow(hosts);
         }
     }
 
-    /// Lets commands reach `host` until what is returned is dropped.
-    pub(crate) fn allow_host_once(&self, host: HostRule) -> Option<NetworkGrant> {
+    /// Lets commands reach `hosts` until what is returned is dropped.
+    pub(crate) fn allow_hosts_once(&self, hosts: Vec<HostRule>) -> Option<NetworkGrant> {
         let proxy = self.walls.as_ref().and_then(Walls::proxy)?;
-        Some(proxy.grant(vec![host]))
+        Some(proxy.grant(hosts))
     }
 
     /// Returns the same without walls, for a call that a person let out of them.

@@ -3,11 +3,15 @@
 //! where it would read them.
 
 use std::{
+    ffi::OsString,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use tenon_sandbox::{Command, CommandLimits, Preset, Profile, Stream};
+use async_trait::async_trait;
+use tenon_agent::{HostPreset, HostPresets};
+use tenon_sandbox::{Command, CommandLimits, HostRule, Preset, PresetHosts, Profile, Stream};
+use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
@@ -19,69 +23,121 @@ const ANSWER_BYTES_MAX: usize = 256 * 1024;
 /// The most bytes of a configuration file that are looked at.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// Returns the texts in which `preset` looks for hosts.
-pub(super) async fn texts(preset: Preset, config: &Config) -> Vec<String> {
-    let home = &config.folders.home;
-    match preset {
-        Preset::Cargo => cargo(config),
-        Preset::Npm => {
-            let mut texts: Vec<String> = read(&home.join(".npmrc")).into_iter().collect();
-            let registry = printed(config, "npm config get registry").await;
-            texts.extend(registry.map(|registry| format!("registry={registry}")));
-            texts
+/// Variables in which pip is told of its registries.
+const PIP_VARIABLES: [&str; 2] = ["PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL"];
+/// Every preset with its name.
+const PRESETS: [(&str, Preset); 4] =
+    [("cargo", Preset::Cargo), ("npm", Preset::Npm), ("pip", Preset::Pip), ("go", Preset::Go)];
+
+/// The toolchains of this machine, each asked at most once.
+pub(super) struct Toolchains {
+    home: PathBuf,
+    cargo: PathBuf,
+    /// As `NAME=value`.
+    pip: Vec<String>,
+    environment: Vec<(OsString, OsString)>,
+    known: [OnceCell<PresetHosts>; PRESETS.len()],
+}
+
+impl Toolchains {
+    /// Returns the toolchains as `config` has them. Nothing is asked yet.
+    pub(super) fn new(config: &Config) -> Self {
+        let home = config.folders.home.clone();
+        let value = |name: &&str| Some(format!("{name}={}", config.variable(name)?));
+        Self {
+            cargo: config.variable("CARGO_HOME").map_or_else(|| home.join(".cargo"), PathBuf::from),
+            home,
+            pip: PIP_VARIABLES.iter().filter_map(value).collect(),
+            environment: config.pip_environment(),
+            known: Default::default(),
         }
-        Preset::Pip => {
-            let places = [".config/pip/pip.conf", ".pip/pip.conf"].map(|name| home.join(name));
-            let mut texts: Vec<String> = places.iter().flat_map(|path| read(path)).collect();
-            texts.extend(read(Path::new("/etc/pip.conf")));
-            texts.extend(
-                ["PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL"]
-                    .iter()
-                    .filter_map(|name| Some(format!("{name}={}", config.variable(name)?))),
-            );
-            texts.extend(printed(config, "python3 -m pip install --help").await);
-            texts
+    }
+
+    /// Returns the hosts of the preset `name`, if it is one.
+    pub(super) async fn hosts(&self, name: &str) -> Option<&PresetHosts> {
+        let at = PRESETS.iter().position(|(known, _)| *known == name)?;
+        let ((_, preset), cell) = (PRESETS.get(at)?, self.known.get(at)?);
+        let ask = async || {
+            let texts = self.texts(*preset).await;
+            preset.hosts(&texts.iter().map(String::as_str).collect::<Vec<_>>())
+        };
+        Some(cell.get_or_init(ask).await)
+    }
+
+    /// Returns the texts in which `preset` looks for hosts.
+    async fn texts(&self, preset: Preset) -> Vec<String> {
+        match preset {
+            Preset::Cargo => self.cargo(),
+            Preset::Npm => {
+                let mut texts: Vec<String> = read(&self.home.join(".npmrc")).into_iter().collect();
+                let registry = self.printed("npm config get registry").await;
+                texts.extend(registry.map(|registry| format!("registry={registry}")));
+                texts
+            }
+            Preset::Pip => {
+                let places =
+                    [".config/pip/pip.conf", ".pip/pip.conf"].map(|name| self.home.join(name));
+                let mut texts: Vec<String> = places.iter().flat_map(|path| read(path)).collect();
+                texts.extend(read(Path::new("/etc/pip.conf")));
+                texts.extend_from_slice(&self.pip);
+                texts.extend(self.printed("python3 -m pip install --help").await);
+                texts
+            }
+            Preset::Go => {
+                let proxies = self.printed("go env GOPROXY").await;
+                proxies.map(|proxies| format!("GOPROXY={proxies}")).into_iter().collect()
+            }
         }
-        Preset::Go => {
-            let proxies = printed(config, "go env GOPROXY").await;
-            proxies.map(|proxies| format!("GOPROXY={proxies}")).into_iter().collect()
+    }
+
+    fn cargo(&self) -> Vec<String> {
+        let mut texts: Vec<String> = ["config.toml", "config"]
+            .iter()
+            .flat_map(|name| read(&self.cargo.join(name)))
+            .collect();
+        for folder in folders(&self.cargo.join("registry/index")) {
+            // A folder is named after the index's host, with a hash behind the last hyphen.
+            let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            if let Some((host, _)) = name.rsplit_once('-') {
+                texts.push(format!("index=\"sparse+https://{host}\""));
+            }
+            texts.extend(read(&folder.join("config.json")));
         }
+        texts
+    }
+
+    /// Returns what a tool prints about itself, started where no project's file is.
+    async fn printed(&self, script: &str) -> Option<String> {
+        let command = Command {
+            script: script.to_owned(),
+            folder: PathBuf::from("/"),
+            environment: self.environment.clone(),
+            profile: Profile::unconfined(),
+            limits: CommandLimits {
+                timeout: ANSWER_TIMEOUT,
+                output_bytes_max: ANSWER_BYTES_MAX,
+                spill: None,
+            },
+        };
+        let output = command.run(&CancellationToken::new(), &mut |_, _| {}).await.ok()?;
+        let pieces = output.pieces.iter().filter(|piece| piece.stream == Stream::Out);
+        let text: String = pieces.map(|piece| piece.text.as_str()).collect();
+        Some(text).filter(|text| !text.trim().is_empty())
     }
 }
 
-fn cargo(config: &Config) -> Vec<String> {
-    let own = config.variable("CARGO_HOME").map(PathBuf::from);
-    let cargo = own.unwrap_or_else(|| config.folders.home.join(".cargo"));
-    let mut texts: Vec<String> =
-        ["config.toml", "config"].iter().flat_map(|name| read(&cargo.join(name))).collect();
-    for folder in folders(&cargo.join("registry/index")) {
-        // A folder is named after the index's host, with a hash behind the last hyphen.
-        let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        if let Some((host, _)) = name.rsplit_once('-') {
-            texts.push(format!("index=\"sparse+https://{host}\""));
+#[async_trait]
+impl HostPresets for Toolchains {
+    async fn preset_of(&self, host: &HostRule) -> Option<HostPreset> {
+        // Those that only read files come first.
+        for (name, _) in PRESETS {
+            let Some(found) = self.hosts(name).await else { continue };
+            if found.rules.contains(host) {
+                return Some(HostPreset { name: name.to_owned(), hosts: found.rules.clone() });
+            }
         }
-        texts.extend(read(&folder.join("config.json")));
+        None
     }
-    texts
-}
-
-/// Returns what a tool prints about itself, started where no project's file is.
-async fn printed(config: &Config, script: &str) -> Option<String> {
-    let command = Command {
-        script: script.to_owned(),
-        folder: PathBuf::from("/"),
-        environment: config.pip_environment(),
-        profile: Profile::unconfined(),
-        limits: CommandLimits {
-            timeout: ANSWER_TIMEOUT,
-            output_bytes_max: ANSWER_BYTES_MAX,
-            spill: None,
-        },
-    };
-    let output = command.run(&CancellationToken::new(), &mut |_, _| {}).await.ok()?;
-    let pieces = output.pieces.iter().filter(|piece| piece.stream == Stream::Out);
-    let text: String = pieces.map(|piece| piece.text.as_str()).collect();
-    Some(text).filter(|text| !text.trim().is_empty())
 }
 
 #[expect(clippy::disallowed_methods, reason = "a toolchain's configuration, the user's own")]

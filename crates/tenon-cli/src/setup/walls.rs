@@ -4,11 +4,11 @@ use std::{os::unix::fs::DirBuilderExt, path::Path};
 
 use tenon_agent::Sandbox;
 use tenon_sandbox::{
-    HostRule, Limits, Network, Preset, Profile, Proxy, ProxyOptions, Sandbox as Walls,
+    HostRule, Limits, Network, Profile, Proxy, ProxyOptions, Sandbox as Walls,
     Settings as WallSettings, Tier, UpstreamProxy, Wanted, Workspace,
 };
 
-use super::presets;
+use super::presets::Toolchains;
 use crate::{config::Config, error::CliError, print::say_notices, values::SandboxName};
 
 /// What stands for every host.
@@ -79,13 +79,12 @@ async fn network(config: &Config) -> Result<(Vec<HostRule>, Network), CliError> 
     if names.iter().any(|name| name == EVERYTHING) {
         return Ok((Vec::new(), Network::On));
     }
+    let toolchains = Toolchains::new(config);
     let mut hosts = Vec::new();
     for name in names {
-        if let Ok(preset) = name.parse::<Preset>() {
-            let texts = presets::texts(preset, config).await;
-            let found = preset.hosts(&texts.iter().map(String::as_str).collect::<Vec<_>>());
+        if let Some(found) = toolchains.hosts(name).await {
             say_notices(found.not_known.map(|words| format!("--net {name}: {words}")).as_slice());
-            hosts.extend(found.rules);
+            hosts.extend_from_slice(&found.rules);
             continue;
         }
         hosts.push(name.parse().map_err(|error| {

@@ -325,3 +325,34 @@ fn permissions_explain_paths_and_what_always_would_write() {
         assert!(list.lines().any(|one| one == line), "{line}\n{list}");
     }
 }
+
+#[test]
+fn one_answer_opens_all_hosts_that_a_toolchain_is_configured_with() {
+    let servers = [0, 1].map(|_| std::net::TcpListener::bind("127.0.0.1:0").unwrap());
+    let hosts = servers.each_ref().map(|server| server.local_addr().unwrap().to_string());
+    let call = |host: &String| {
+        let command = format!(
+            "exec 3<>/dev/tcp/127.0.0.1/${{http_proxy##*:}}
+            printf 'CONNECT {host} HTTP/1.1\\r\\nHost: {host}\\r\\n\\r\\n' >&3; head -1 <&3"
+        );
+        ("bash", json!({ "command": command }))
+    };
+    let calls = [call(&hosts[0]), call(&hosts[0]), call(&hosts[1])];
+    let (home, top) = home(turns(&calls));
+    let registries = format!(
+        "[registries.a]\nindex = \"sparse+http://{}/\"\n[registries.b]\nindex = \"sparse+http://{}/\"\n",
+        hosts[0], hosts[1]
+    );
+    std::fs::create_dir(top.join(".cargo")).unwrap();
+    std::fs::write(top.join(".cargo/config.toml"), registries).unwrap();
+    let mut terminal = start(&home, &[]);
+    terminal.wait_for("Let the next command reach it?", 1);
+    let screen = terminal.screen();
+    let asked = format!("    cargo ({}, {})\n", hosts[0], hosts[1]);
+    assert!(screen.contains(&asked) && screen.contains("it adds cargo to net in"), "{screen}");
+    terminal.press("s\r");
+    let results = end(terminal, &home);
+    let codes: Vec<&str> = results.iter().map(|result| &result[..12]).collect();
+    assert_eq!(codes, ["HTTP/1.1 403", "HTTP/1.1 200", "HTTP/1.1 200"]);
+    assert!(results[0].contains("the user allows cargo from now on"), "{}", results[0]);
+}

@@ -68,6 +68,18 @@ fn a_host_that_was_blocked_is_named_with_what_would_allow_it() {
     let told = results(&place);
     assert!(told.contains("HTTP/1.1 403"), "{told}");
     let sentence = "[walls] blocked: example.com:443 (no rule allows it; --net example.com would)";
+    assert!(told.contains(sentence) && !told.contains("would open"), "{told}");
+    place.write(
+        "home/.cargo/config.toml",
+        "[registries.a]\nindex = 'sparse+https://example.com/'\n\
+         [registries.b]\nindex = 'https://b.example/'\n",
+    );
+    let script = running(&place, command);
+    let run = place.run(&["--output-format", "json", "--model", &script, "go"]);
+    assert_eq!(run.status, 0);
+    assert!(run.out.contains(r#""flag":"--net 'cargo'""#), "{run:?}");
+    let told = results(&place);
+    let sentence = "[walls] --net cargo would open cargo (example.com, b.example)";
     assert!(told.contains(sentence), "{told}");
 }
 

@@ -1,0 +1,61 @@
+//! Hosts that belong together because one toolchain needs them all.
+//!
+//! Which they are is not known here: whoever makes the sandbox reads it from the toolchain's own
+//! configuration, and only when a command could not reach one of them.
+
+use async_trait::async_trait;
+use tenon_sandbox::HostRule;
+
+/// The hosts of a toolchain, allowed with one answer.
+///
+/// ```
+/// use tenon_agent::HostPreset;
+///
+/// let hosts = vec!["index.example".parse()?, "files.example".parse()?];
+/// let preset = HostPreset { name: "cargo".into(), hosts };
+/// assert_eq!(preset.to_string(), "cargo (index.example, files.example)");
+/// # Ok::<(), tenon_sandbox::HostError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostPreset {
+    /// What it is called in `net` and behind `--net`.
+    pub name: String,
+    /// What it opens.
+    pub hosts: Vec<HostRule>,
+}
+
+/// Says which hosts belong together.
+///
+/// ```
+/// use tenon_agent::{HostPreset, HostPresets};
+/// use tenon_sandbox::HostRule;
+///
+/// struct One(HostPreset);
+///
+/// #[async_trait::async_trait]
+/// impl HostPresets for One {
+///     async fn preset_of(&self, host: &HostRule) -> Option<HostPreset> {
+///         self.0.hosts.contains(host).then(|| self.0.clone())
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tenon_sandbox::HostError> {
+/// let one = One(HostPreset { name: "npm".into(), hosts: vec!["packages.example".parse()?] });
+/// assert_eq!(one.preset_of(&"packages.example".parse()?).await, Some(one.0.clone()));
+/// assert_eq!(one.preset_of(&"other.example".parse()?).await, None);
+/// # Ok(())
+/// # }
+/// ```
+#[async_trait]
+pub trait HostPresets: Send + Sync {
+    /// Returns the preset that `host` is one of. May take a second: a toolchain may be asked.
+    async fn preset_of(&self, host: &HostRule) -> Option<HostPreset>;
+}
+
+impl std::fmt::Display for HostPreset {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let hosts: Vec<String> = self.hosts.iter().map(ToString::to_string).collect();
+        write!(f, "{} ({})", self.name, hosts.join(", "))
+    }
+}
