@@ -54,6 +54,12 @@ impl Agent {
                 let told = turn.not_compacted();
                 told.map_or(Ok(()), |error| self.recorder.record(ModelEvent::failed(error)))?;
             }
+            // What is near the window may still fit, and the provider says so if it does not.
+            Err(Some(error)) if cause == CompactionCause::Window => {
+                let text = format!("the conversation could not be made shorter: {error}");
+                self.recorder.record(TurnEvent::Notice { text })?;
+                turn.not_compacted();
+            }
             Err(Some(error)) => {
                 self.recorder.record(ModelEvent::failed(error))?;
                 turn.end(EndReason::ProviderFailed);
@@ -131,8 +137,13 @@ impl Agent {
             other => self.recorder.show(other),
         };
         self.recorder.show(Live::Progress("Summing up the conversation …".into()));
-        let Reply { message, stop, usage, error, .. } =
-            self.exchange.run(&conversation, tokens_max, cancel, show).await;
+        let mut reply = self.exchange.run(&conversation, tokens_max, cancel, show).await;
+        // The provider makes a request again only while none of its reply was shown; of a summary
+        // none is, so it is asked for once more.
+        if reply.error.as_ref().is_some_and(ProviderError::is_transient) {
+            reply = self.exchange.run(&conversation, tokens_max, cancel, show).await;
+        }
+        let Reply { message, stop, usage, error, .. } = reply;
         let text = message.text();
         match (stop, error) {
             (None, None) => Summary::Cancelled,

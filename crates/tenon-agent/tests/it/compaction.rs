@@ -426,6 +426,26 @@ async fn a_summary_that_fails_or_is_cancelled_leaves_the_conversation_as_it_is()
 }
 
 #[tokio::test]
+async fn a_summary_that_cannot_be_had_near_the_window_does_not_end_the_work() {
+    let made = AtomicU64::new(0);
+    let mut bench = bench(3_000, move |request| match asks_for_summary(request) {
+        true => vec![
+            Ok(StreamEvent::TextDelta { text: "half a".into() }),
+            Err(ProviderError::new(ProviderErrorKind::Dropped, "lost")),
+        ],
+        false => match made.fetch_add(1, Ordering::SeqCst) {
+            n @ 0..60 => print(n),
+            _ => text("done"),
+        },
+    });
+    let outcome = bench.prompt("go").await;
+    assert_eq!((outcome.reason, outcome.answer.as_str()), (EndReason::Finished, "done"));
+    assert!(bench.compactions().iter().all(|made| made.replaced == 0));
+    let asked = bench.model.requests.lock().unwrap().iter().filter(|r| asks_for_summary(r)).count();
+    assert_eq!(asked, 2, "once, and once more because it broke off");
+}
+
+#[tokio::test]
 async fn a_model_that_writes_no_summary_gets_the_list_of_its_calls() {
     let made = AtomicU64::new(0);
     let mut bench = bench(3_000, move |request| match asks_for_summary(request) {

@@ -79,6 +79,8 @@ fn json_is_one_object() {
             "cost": null,
             "steps": 2,
             "session_id": session,
+            "refused": [],
+            "receipt": null,
             "error": null,
         })
     );
