@@ -19,7 +19,8 @@ use crate::{
     tools::{Effect, ToolOutput},
 };
 
-/// Larger trees are not looked at: a walk of this many entries takes about a tenth of a second.
+/// Larger trees are not looked at. A turn takes up to four walks; four of 45,000 files in 450
+/// folders took 0.8 s of processor time in a build without optimisation (two cores, 2026).
 const ENTRIES_MAX: usize = 50_000;
 
 /// Folders that hold what tools make for themselves, also where no ignore file says so.
