@@ -16,6 +16,10 @@ use crate::{
 /// mistake, and a bound on what a broken model can write into the log twice.
 const RAW_CHARACTERS_MAX: usize = 2_000;
 
+/// How deep arguments may be nested. Readers of JSON stop at 128, and what holds a message, a log
+/// or a request, nests it some levels deeper.
+const DEPTH_MAX: usize = 100;
+
 /// Collects the events of one reply.
 #[derive(Debug, Default)]
 pub struct Fold {
@@ -177,7 +181,8 @@ pub fn read_arguments(text: &str) -> (Value, Option<ToolCallFault>) {
         parsed = parse(inner);
     }
     let error = match parsed {
-        Ok(Value::Object(object)) => return (Value::Object(object), None),
+        Ok(object @ Value::Object(_)) if depth(&object) <= DEPTH_MAX => return (object, None),
+        Ok(Value::Object(_)) => format!("nested more than {DEPTH_MAX} levels deep"),
         Ok(other) => format!("expected a JSON object, got {}", kind(&other)),
         Err(error) => error.to_string(),
     };
@@ -193,6 +198,15 @@ fn parse(text: &str) -> serde_json::Result<Value> {
         Value::Null => Value::Object(Map::new()),
         value => value,
     })
+}
+
+/// Returns how many levels of lists and objects there are; at most those that were parsed.
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(values) => 1 + values.iter().map(depth).max().unwrap_or(0),
+        Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
 }
 
 fn kind(value: &Value) -> &'static str {
@@ -346,6 +360,17 @@ mod tests {
         assert_eq!(
             (reply.stop_reason, reply.usage),
             (Some(StopReason::EndOfTurn), Usage::default())
+        );
+    }
+
+    #[test]
+    fn arguments_that_a_log_could_not_hold_are_a_fault() {
+        let nested =
+            |levels: usize| format!("{{\"a\":{}1{}}}", "[".repeat(levels), "]".repeat(levels));
+        assert_eq!(read_arguments(&nested(DEPTH_MAX - 1)).1, None);
+        let fault = read_arguments(&nested(DEPTH_MAX)).1;
+        assert!(
+            matches!(fault, Some(ToolCallFault::Malformed { error, .. }) if error.contains("100"))
         );
     }
 }
