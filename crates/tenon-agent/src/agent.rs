@@ -1,6 +1,7 @@
 //! The loop that never changes: asks the turn what comes next, and performs it.
 
 mod compact;
+mod rewind;
 mod steps;
 
 use std::{sync::Arc, time::Instant};
@@ -15,7 +16,7 @@ use crate::{
     layers::Dispatch,
     options::{AgentOptions, Opening},
     outcome::TurnOutcome,
-    session::{LogError, Recorder},
+    session::{LogError, PrefixHasher, Recorder},
     tools::Recall,
     turn::{Next, Turn, TurnLimits},
 };
@@ -32,30 +33,45 @@ pub struct Agent {
     limits: TurnLimits,
     opening: Opening,
     conversation: Conversation,
+    prefix: PrefixHasher,
     meter: Meter,
     /// Where results are that were left out; until the first compaction, when a tool gets it.
     recall: Option<Arc<dyn Recall>>,
 }
 
 impl Agent {
-    /// Returns an agent that has said and heard nothing.
+    /// Returns an agent that has said and heard nothing, or goes on with a session.
     ///
     /// ```
     #[doc = include_str!("../examples/kept_session.rs")]
     /// ```
     ///
     /// # Errors
-    /// If the session's first line cannot be logged.
+    /// If the log cannot be written.
     pub fn new(options: AgentOptions) -> Result<Self, LogError> {
         let recall = options.recall.clone();
         let window = options.context_window_tokens;
-        let (exchange, dispatch, recorder, limits, opening) = options.into_parts()?;
+        let (exchange, dispatch, recorder, limits, opening, restored) = options.into_parts()?;
         let model = exchange.provider.abilities();
         let window = window.unwrap_or(model.context_window_tokens);
         let (system, tools) = (&exchange.system, &exchange.tools);
         let meter = Meter::new(window, model.output_tokens_max, system, tools);
-        let conversation = Vec::new();
-        Ok(Self { exchange, dispatch, recorder, limits, opening, conversation, meter, recall })
+        let (conversation, prefix) = (restored.conversation, PrefixHasher::default());
+        let mut agent = Self {
+            exchange,
+            dispatch,
+            recorder,
+            limits,
+            opening,
+            conversation,
+            prefix,
+            meter,
+            recall,
+        };
+        if restored.is_shortened {
+            agent.offer_recall();
+        }
+        Ok(agent)
     }
 
     /// Carries out one turn: from `prompt` until the model is done, a limit is reached, or
@@ -101,38 +117,5 @@ impl Agent {
         };
         self.recorder.record(outcome.event())?;
         Ok(outcome)
-    }
-
-    /// Makes the conversation shorter now: all but what the person said gives way to a summary,
-    /// which keeps to `focus` if there is one. What happens on the way goes to the log and the
-    /// front end; without a summary the conversation stays as it is.
-    ///
-    /// ```
-    /// # use tenon_agent::{Agent, AgentOptions};
-    /// # use std::sync::Arc;
-    /// # use tenon_model::ScriptedProvider;
-    /// # use tenon_sandbox::Workspace;
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let script = r#"{"turns": [{"text": "Hello."}, {"text": "They greeted each other."}]}"#;
-    /// # let provider = Arc::new(ScriptedProvider::parse(script)?);
-    /// # let workspace = Workspace::open(".".as_ref())?;
-    /// # let sandbox = tenon_agent::Sandbox::unconfined(Vec::new());
-    /// # let options = AgentOptions::new(provider, workspace, sandbox);
-    /// let mut agent = Agent::new(options)?;
-    /// agent.prompt("Say hello.", &Default::default()).await?;
-    /// agent.compact(Some("the words that were used"), &Default::default()).await?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// Only if the log cannot be written.
-    pub async fn compact(
-        &mut self,
-        focus: Option<&str>,
-        cancel: &CancellationToken,
-    ) -> Result<(), LogError> {
-        self.shorten_now(focus, cancel).await
     }
 }

@@ -7,7 +7,7 @@
 mod context;
 mod receipt;
 
-use std::{path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tenon_model::{Message, ProviderError, ProviderErrorKind, StopReason, ToolCall, Usage};
@@ -16,7 +16,7 @@ pub use self::context::{
     Compaction, CompactionCause, ContextEvent, Continuation, ContinuationCause, ShorterResult,
 };
 pub use self::receipt::{CheckRun, Receipt, Verification};
-use crate::policy::Verdict;
+use crate::{policy::Verdict, session_note::SessionNote};
 
 /// The version of the log's format, in its first line.
 ///
@@ -110,41 +110,6 @@ pub enum SessionEvent {
     Context(ContextEvent),
 }
 
-/// Events of the session as a whole.
-///
-/// ```
-/// use tenon_agent::{LOG_VERSION, SessionNote};
-///
-/// let note = SessionNote::SessionStarted {
-///     version: LOG_VERSION,
-///     session: "20260101-120000-a1b2".into(),
-///     workspace: vec!["/work".into()],
-///     model: "anthropic/claude-sonnet-4-5".into(),
-///     tenon: "0.1.0".into(),
-/// };
-/// let SessionNote::SessionStarted { model, .. } = &note;
-/// assert_eq!(model.split_once('/'), Some(("anthropic", "claude-sonnet-4-5")));
-/// assert_eq!(serde_json::to_value(&note)?["type"], "session_started");
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub enum SessionNote {
-    /// The first line of every log.
-    SessionStarted {
-        /// [`LOG_VERSION`] of the writer.
-        version: u32,
-        /// The session's id.
-        session: String,
-        /// The folders that the session may work in; the first is the root.
-        workspace: Vec<PathBuf>,
-        /// `PROVIDER/NAME` of the model.
-        model: String,
-        /// The version of the program or library that wrote the log.
-        tenon: String,
-    },
-}
-
 /// Events of a turn.
 ///
 /// ```
@@ -173,9 +138,14 @@ pub enum TurnEvent {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         attached: Vec<String>,
     },
-    /// The harness said something to the model or the person: a nudge, a cut.
+    /// The harness said something to the person: a cut.
     Notice {
         /// One sentence.
+        text: String,
+    },
+    /// The harness says something to the model, behind the results of its calls: a nudge.
+    NoteToModel {
+        /// What the model reads.
         text: String,
     },
     /// Control is back with the user.
@@ -218,6 +188,18 @@ pub enum TurnEvent {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ModelEvent {
+    /// A request is made. The hashes tell which part of it is as in the request before, and so
+    /// what a cache can hold.
+    RequestSent {
+        /// Hash of the system prompt.
+        system: String,
+        /// Hash of the tools.
+        tools: String,
+        /// How many messages are sent.
+        messages: usize,
+        /// Hash of the messages.
+        hash: String,
+    },
     /// A reply is over.
     AssistantMessage {
         /// What the model said, whole and unchanged; only its text if it was cut short. Calls that

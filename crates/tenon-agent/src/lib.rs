@@ -19,6 +19,7 @@ mod options;
 mod outcome;
 mod policy;
 mod session;
+mod session_note;
 mod tools;
 mod turn;
 
@@ -27,7 +28,7 @@ pub use context::{INSTRUCTIONS_BYTES_MAX, Instruction};
 pub use event::{
     CallEvent, CheckRun, Compaction, CompactionCause, ContextEvent, Continuation,
     ContinuationCause, EndReason, LOG_VERSION, Live, ModelEvent, Receipt, Record, SessionEvent,
-    SessionNote, ShorterResult, TurnEvent, Update, Verification, View,
+    ShorterResult, TurnEvent, Update, Verification, View,
 };
 pub use host_presets::{HostPreset, HostPresets};
 pub use input::{Answer, FrontEnd, Prompt, Question};
@@ -39,8 +40,12 @@ pub use policy::{
     Verdict, decide,
 };
 pub use session::{
-    LogError, Session, SessionLog, SessionSummary, list as list_sessions, read as read_session,
+    Found, LogError, Prefix, Removable, RequestCost, SESSION_NAME_CHARS_MAX, Session, SessionLog,
+    SessionSummary, ledger as request_costs, list as list_sessions, read as read_session,
+    removable as removable_sessions, remove as remove_session, rename as rename_session,
+    search as search_sessions,
 };
+pub use session_note::SessionNote;
 pub use tools::{
     AnyTool, ArgumentError, CoreToolOptions, Effect, PreparedCall, Progress, Recall, Sandbox, Tool,
     ToolContext, ToolOutput, Tools, core_tools, tool,

@@ -7,13 +7,14 @@ use tenon_sandbox::{Jobs, Workspace};
 
 use crate::{
     context::{Exchange, Instruction, SYSTEM_PROMPT, attach, render_instructions},
-    event::{LOG_VERSION, SessionNote},
+    event::LOG_VERSION,
     host_presets::HostPresets,
     input::{FrontEnd, Prompt, Silent},
     layers::{self, Dispatch, Reach, Receipts},
     masking::Masking,
     policy::{Mode, Places, Rules},
-    session::{LogError, Recorder, SessionLog},
+    session::{LogError, Recorder, Restored, SeenNews, Session, SessionLog},
+    session_note::SessionNote,
     tools::{RESULT_CHARS_MAX, Recall, Sandbox, Tools, job_news},
     turn::TurnLimits,
 };
@@ -57,6 +58,9 @@ pub struct AgentOptions {
     pub front: Arc<dyn FrontEnd>,
     /// Where the session is kept; nowhere if `None`.
     pub log: Option<SessionLog>,
+    /// The session that the agent goes on with: what [`SessionLog::open`] or [`SessionLog::fork`]
+    /// gave together with the log. What a person allowed until its end is not allowed any more.
+    pub resumed: Option<Session>,
     /// The limits of each turn.
     pub limits: TurnLimits,
     /// The most characters of a result that the model is shown; 50,000 unless set.
@@ -133,6 +137,7 @@ impl AgentOptions {
             host_presets: None,
             front: Arc::new(Silent),
             log: None,
+            resumed: None,
             limits: TurnLimits::default(),
             result_chars_max: RESULT_CHARS_MAX,
             system: SYSTEM_PROMPT.into(),
@@ -149,21 +154,47 @@ impl AgentOptions {
 
     pub(crate) fn into_parts(
         self,
-    ) -> Result<(Exchange, Dispatch, Recorder, TurnLimits, Opening), LogError> {
+    ) -> Result<(Exchange, Dispatch, Recorder, TurnLimits, Opening, Restored), LogError> {
         self.masking.open(&self.workspace);
-        let workspace = self.workspace.with_filter(Arc::new(self.masking.clone()));
         let recorder = Recorder::new(self.log, self.front, self.masking.clone());
-        recorder.record(SessionNote::SessionStarted {
-            version: LOG_VERSION,
-            session: recorder.session_id().to_owned(),
-            workspace: workspace.roots(),
-            model: self.provider.model().to_owned(),
-            tenon: env!("CARGO_PKG_VERSION").to_owned(),
-        })?;
+        let (model, abilities) = (self.provider.model(), self.provider.abilities());
+        let (version, folders) = (LOG_VERSION, self.workspace.roots());
+        let (model, price) = (model.to_owned(), abilities.price);
+        let tenon = env!("CARGO_PKG_VERSION").to_owned();
+        let restored = match &self.resumed {
+            None => {
+                recorder.record(SessionNote::SessionStarted {
+                    version,
+                    session: recorder.session_id().to_owned(),
+                    workspace: folders,
+                    model,
+                    tenon,
+                    price,
+                    forked_from: None,
+                    results_of: None,
+                })?;
+                Restored::default()
+            }
+            Some(session) => {
+                let restored = Restored::of(session, &model, abilities.sees_images);
+                let note = SessionNote::SessionResumed {
+                    version,
+                    workspace: folders,
+                    model,
+                    tenon,
+                    price,
+                };
+                recorder.record(note)?;
+                restored.mend(session.skipped, &recorder)?;
+                self.workspace.restore_seen(restored.seen());
+                restored
+            }
+        };
+        let workspace = self.workspace.with_filter(Arc::new(self.masking.clone()));
         let opening = Opening {
             instructions: self.instructions,
-            first: true,
-            attach: self.provider.abilities().wants_attached_context,
+            first: restored.conversation.is_empty(),
+            attach: abilities.wants_attached_context,
             masking: self.masking.clone(),
             jobs: self.sandbox.jobs().clone(),
         };
@@ -184,12 +215,18 @@ impl AgentOptions {
             reach: Reach::new(self.host_presets),
             masking: self.masking,
             receipts: Receipts::new(self.receipts, self.verify),
+            seen: SeenNews::after(&restored.seen),
         };
-        Ok((exchange, dispatch, recorder, self.limits, opening))
+        Ok((exchange, dispatch, recorder, self.limits, opening, restored))
     }
 }
 
 impl Opening {
+    /// Takes in whether the next prompt is the first of its conversation.
+    pub(crate) fn set_first(&mut self, first: bool) {
+        self.first = first;
+    }
+
     /// Returns what goes in front of `prompt`: instructions once, attached context each time if
     /// the model wants it.
     pub(crate) fn take_for(&mut self, prompt: &Prompt, workspace: &Workspace) -> OpeningText {

@@ -129,7 +129,18 @@ impl From<ExitStatus> for ExitCode {
 
 impl From<LogError> for CliError {
     fn from(error: LogError) -> Self {
-        Self::failed("the session cannot be kept").with_source(error)
+        let session = error.broken_session().map(str::to_owned);
+        let kept = Self::failed(match &session {
+            Some(_) => {
+                "the session cannot be kept, so the turn ends; what was shown last is not in it"
+            }
+            None => "the session cannot be kept",
+        });
+        let kept = kept.with_source(error);
+        match session {
+            Some(id) => kept.with_hint(format!("once that is mended: tenon --resume {id}")),
+            None => kept,
+        }
     }
 }
 

@@ -32,6 +32,7 @@ use crate::{
     headless::carry_out,
     jobs, question,
     render::failure,
+    resume,
     screen::{Look, Screen, Sink, print_error},
     signals::Interrupts,
     texts::{Language, Text},
@@ -43,11 +44,12 @@ const PROMPT: &str = "> ";
 const HISTORY_LINES_MAX: usize = 1_000;
 
 /// What can be typed besides prompts.
-const COMMANDS: [(&str, Command, Text); 5] = [
+const COMMANDS: [(&str, Command, Text); 6] = [
     ("/help", Command::Help, Text::HelpCommand),
     ("/compact", Command::Compact, Text::CompactCommand),
     ("/jobs", Command::Jobs, Text::JobsCommand),
     ("/tools", Command::Tools, Text::ToolsCommand),
+    ("/rewind", Command::Rewind, Text::RewindCommand),
     ("/quit", Command::Quit, Text::QuitCommand),
 ];
 
@@ -57,6 +59,7 @@ enum Command {
     Compact,
     Jobs,
     Tools,
+    Rewind,
     Quit,
 }
 
@@ -112,6 +115,9 @@ pub(crate) async fn run(
     options.front = Arc::clone(&front) as Arc<dyn FrontEnd>;
     let language = look.language;
     front.screen.say(&welcome(&options, language));
+    if let Some(session) = &options.resumed {
+        front.screen.say(&resume::told(session, &look));
+    }
     let lines = match Lines::new(history) {
         Ok((lines, None)) => lines,
         Ok((lines, Some(error))) => {
@@ -170,6 +176,11 @@ async fn converse(
                 front.screen.say(&jobs::list(&running.running(), language));
             }
             Typed::Command(Command::Tools) => front.screen.say(&tool_list(&tools)),
+            Typed::Command(Command::Rewind) => {
+                if agent.rewind(1)? == 0 {
+                    front.screen.say(&format!("{}\n", Text::NothingToRewind.template(language)));
+                }
+            }
             Typed::Unknown(name) => {
                 let said = Text::UnknownCommand.say(language, &[("name", &visible(&name))]);
                 front.screen.say(&format!("{said}\n"));

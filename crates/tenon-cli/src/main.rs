@@ -19,11 +19,13 @@ mod print;
 mod pull;
 mod question;
 mod render;
+mod resume;
 mod screen;
 mod setup;
 mod signals;
 mod texts;
 mod values;
+mod which_session;
 
 use std::process::ExitCode;
 
@@ -34,6 +36,7 @@ use crate::{
     args::{OutputArgs, SessionArgs},
     commands::Subcommand,
     error::{CliError, ExitStatus},
+    resume::ResumeArgs,
 };
 
 /// The whole command line.
@@ -56,6 +59,9 @@ struct Args {
 
     #[command(flatten)]
     session: SessionArgs,
+
+    #[command(flatten)]
+    resume: ResumeArgs,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -82,9 +88,9 @@ fn run(args: Args) -> Result<ExitStatus, CliError> {
         .enable_all()
         .build()
         .map_err(|error| CliError::failed("the program cannot start").with_source(error))?;
-    let Args { prompt, session, output, command } = args;
+    let Args { prompt, session, resume, output, command } = args;
     let command = command.unwrap_or_else(|| Subcommand::without_name(prompt.as_deref()));
-    let outcome = runtime.block_on(command.execute(prompt, session, output, Args::command));
+    let outcome = runtime.block_on(command.execute(prompt, session, resume, output, Args::command));
     // A blocking read of the terminal may be left over; nobody waits for it.
     runtime.shutdown_background();
     outcome

@@ -14,8 +14,8 @@ use std::{
 };
 
 use tenon_agent::{
-    AgentOptions, CoreToolOptions, Masking, Mode, Origin, Rule, Rules, SessionLog, Tools,
-    TurnLimits, Verdict, core_tools,
+    AgentOptions, CoreToolOptions, Masking, Mode, Origin, Rule, Rules, Session, Tools, TurnLimits,
+    Verdict, core_tools,
 };
 use tenon_model::{Abilities, HttpClient, LoopbackCandidate, Provider, loopback_servers};
 use tenon_sandbox::{FileError, Workspace};
@@ -32,16 +32,25 @@ use crate::{
     offer,
     print::say_notices,
     pull::{State, built_in as built_in_model},
+    resume::{ResumeArgs, Resumed},
     values::{ModeName, SandboxName},
 };
 
 /// Returns the options of an agent for a session with `args`, its model ready to be asked.
-pub(crate) async fn ready(config: &Config, args: &SessionArgs) -> Result<AgentOptions, CliError> {
+pub(crate) async fn ready(
+    config: &Config,
+    args: &SessionArgs,
+    resume: &ResumeArgs,
+) -> Result<AgentOptions, CliError> {
     let rules = rules(config, args)?;
     let workspace = workspace(config, args)?;
-    let chosen = match choose(config, args)? {
+    let resumed = resume.find(config, args.cwd.is_some())?;
+    let chosen = match resumed.as_ref().and_then(|resumed| model_of(resumed, config, args)) {
         Some(chosen) => chosen,
-        None => offer::choose(config).await?,
+        None => match choose(config, args)? {
+            Some(chosen) => chosen,
+            None => offer::choose(config).await?,
+        },
     };
     let provider = provider(config, chosen).await?;
     let settings = &config.settings;
@@ -50,10 +59,10 @@ pub(crate) async fn ready(config: &Config, args: &SessionArgs) -> Result<AgentOp
         return Err(CliError::usage(format!("the price of {model} is not known"))
             .with_hint("leave --max-cost out; --max-tokens and --max-time hold for every model"));
     }
-    let log = SessionLog::create(&config.folders.sessions())?;
-    let workspace =
-        workspace.with_spill(&config.folders.spill(log.id())).map_err(|error| no_folder(&error))?;
-    let sandbox = walls::sandbox(config, &workspace, &config.folders.spill(log.id())).await?;
+    let (log, session) = resume.open(config, resumed)?;
+    let spill = config.folders.spill(session.as_ref().map_or(log.id(), Session::results_of));
+    let workspace = workspace.with_spill(&spill).map_err(|error| no_folder(&error))?;
+    let sandbox = walls::sandbox(config, &workspace, &spill).await?;
     let mut notices = Vec::new();
     let instructions = config.instructions(&mut notices);
     say_notices(&notices);
@@ -80,7 +89,28 @@ pub(crate) async fn ready(config: &Config, args: &SessionArgs) -> Result<AgentOp
     let kept = LogRecall { folder: config.folders.sessions(), session: log.id().to_owned() };
     options.recall = Some(Arc::new(kept));
     options.log = Some(log);
+    options.resumed = session;
     Ok(options)
+}
+
+/// Returns the model that a session which goes on worked with, unless the command line names
+/// another or it cannot be had without asking for more.
+fn model_of(resumed: &Resumed, config: &Config, args: &SessionArgs) -> Option<Chosen> {
+    let (_, model) = resumed.session.worked_with()?;
+    if args.model.is_some() || args.model_file.is_some() {
+        return None;
+    }
+    let choice = if model == format!("local/{}", built_in_model().name) {
+        Choice::BuiltIn
+    } else {
+        match model_choice::parse(model, &config.providers).ok()? {
+            Choice::Remote { endpoint, model } if endpoint.is_configured() => {
+                Choice::Remote { endpoint, model }
+            }
+            _ => return None,
+        }
+    };
+    Some(Chosen { choice, because: "the session".into(), asked_for: false })
 }
 
 /// Returns the secrets that nobody is shown.

@@ -80,6 +80,11 @@ texts! {
     Hint: "hint:", "建议：";
     Read: "read:", "已读：";
     Session: "session {id}", "会话 {id}";
+    WentOn: "went on with {model}", "由 {model} 继续";
+    WentBack: "went back {n} turns; what they said is left, files stay as they are", "已回退 {n} 轮；其内容不再计入，文件保持不变";
+    NothingToRewind: "There is no turn to go back behind.", "没有可以回退的轮次。";
+    Resumed: "session {id} goes on after {turns} turns; this was the last:", "会话 {id} 在 {turns} 轮之后继续；最后一轮是：";
+    GoOnHint: "tenon --resume {id} goes on with this session.", "用 tenon --resume {id} 继续此会话。";
     Done: "done", "完成";
     Verified: "verified", "已验证";
     Unverified: "unverified", "未验证";
@@ -145,6 +150,7 @@ texts! {
     HelpCommand: "shows this list", "显示此列表";
     CompactCommand: "makes the conversation shorter; /compact WORDS says what to keep to", "缩短对话；/compact 文字 指明应保留的重点";
     ToolsCommand: "lists what the model can call", "列出模型可调用的工具";
+    RewindCommand: "leaves the last turn, as if it had not been said", "回退最后一轮，如同没有说过";
     QuitCommand: "ends the session", "结束会话";
     HelpKeys: "A backslash at the end of a line goes on in the next; pasted lines stay one prompt.\nCtrl-C cancels what is running, and clears the line at the prompt.\nA prompt that begins with a slash: put a space in front.", "行末的反斜杠表示下一行继续；粘贴的多行视为一个提示。\nCtrl-C 取消正在运行的内容，在输入时清空该行。\n以斜杠开头的提示：请在前面加一个空格。";
     HistoryFailed: "The history is not kept: {error}.", "无法保存历史记录：{error}。";

@@ -69,8 +69,32 @@ impl Agent {
         Ok(())
     }
 
-    /// Makes the conversation shorter because the person asked for it.
-    pub(super) async fn shorten_now(
+    /// Makes the conversation shorter now: all but what the person said gives way to a summary,
+    /// which keeps to `focus` if there is one. What happens on the way goes to the log and the
+    /// front end; without a summary the conversation stays as it is.
+    ///
+    /// ```
+    /// # use tenon_agent::{Agent, AgentOptions};
+    /// # use std::sync::Arc;
+    /// # use tenon_model::ScriptedProvider;
+    /// # use tenon_sandbox::Workspace;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let script = r#"{"turns": [{"text": "Hello."}, {"text": "They greeted each other."}]}"#;
+    /// # let provider = Arc::new(ScriptedProvider::parse(script)?);
+    /// # let workspace = Workspace::open(".".as_ref())?;
+    /// # let sandbox = tenon_agent::Sandbox::unconfined(Vec::new());
+    /// # let options = AgentOptions::new(provider, workspace, sandbox);
+    /// let mut agent = Agent::new(options)?;
+    /// agent.prompt("Say hello.", &Default::default()).await?;
+    /// agent.compact(Some("the words that were used"), &Default::default()).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Only if the log cannot be written.
+    pub async fn compact(
         &mut self,
         focus: Option<&str>,
         cancel: &CancellationToken,
@@ -167,7 +191,7 @@ impl Agent {
 
     /// Adds the tool that gives back what is left out. Now and not earlier: the list of tools stands
     /// in front of the conversation, and what is cached begins anew in any case.
-    fn offer_recall(&mut self) {
+    pub(super) fn offer_recall(&mut self) {
         if let Some(source) = self.recall.take() {
             let tools = std::mem::take(&mut self.dispatch.tools);
             self.dispatch.tools = tools.with(RecallTool::new(source));

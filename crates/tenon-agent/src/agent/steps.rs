@@ -7,10 +7,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::Agent;
 use crate::{
-    context::{Reply, results_message, user_message},
+    context::{Reply, user_message},
     event::{ContextEvent, Continuation, EndReason, ModelEvent, Receipt, TurnEvent},
     input::Prompt,
-    session::LogError,
+    session::{LogError, results_message},
     turn::{Turn, receipt},
 };
 
@@ -18,12 +18,10 @@ impl Agent {
     pub(super) fn open(&mut self, prompt: &Prompt) -> Result<(), LogError> {
         let opening = self.opening.take_for(prompt, &self.dispatch.workspace);
         let message = user_message(opening.before, prompt);
-        self.conversation.push(Arc::new(message.clone()));
-        self.recorder.record(TurnEvent::UserMessage {
-            message,
-            prompt: prompt.text.clone(),
-            attached: opening.attached,
-        })?;
+        let (prompt, attached) = (prompt.text.clone(), opening.attached);
+        let said = TurnEvent::UserMessage { message, prompt, attached };
+        self.conversation.extend(self.recorder.say(said)?);
+        self.dispatch.note_seen(&self.recorder)?;
         opening
             .notices
             .into_iter()
@@ -35,6 +33,8 @@ impl Agent {
         turn: &mut Turn,
         cancel: &CancellationToken,
     ) -> Result<(), LogError> {
+        let (system, tools) = (&self.exchange.system, &self.exchange.tools);
+        self.recorder.record(self.prefix.request(system, tools, &self.conversation))?;
         let show = |live| self.recorder.show(live);
         let tokens_max = turn.reply_tokens_max(&self.meter.space(&self.conversation));
         let Reply { message, stop, usage, duration_ms, error } =
@@ -43,13 +43,8 @@ impl Agent {
         let is_kept = !message.content.is_empty();
         self.meter.count(&self.conversation, &usage, is_kept);
         if is_kept {
-            self.conversation.push(Arc::new(message.clone()));
-            self.recorder.record(ModelEvent::AssistantMessage {
-                message,
-                stop,
-                usage,
-                duration_ms,
-            })?;
+            let said = ModelEvent::AssistantMessage { message, stop, usage, duration_ms };
+            self.conversation.extend(self.recorder.say(said)?);
         }
         match (stop, error) {
             (Some(stop), _) => turn.on_reply(calls, &text, stop, &usage),
@@ -67,9 +62,10 @@ impl Agent {
         turn: &mut Turn,
         continuation: Continuation,
     ) -> Result<(), LogError> {
-        self.conversation.push(Arc::new(continuation.message.clone()));
+        let said = self.recorder.say(ContextEvent::Continued(continuation))?;
+        self.conversation.extend(said);
         turn.continued();
-        self.recorder.record(ContextEvent::Continued(continuation))
+        Ok(())
     }
 
     pub(super) async fn take_stock(&self, turn: &mut Turn) {
@@ -94,11 +90,12 @@ impl Agent {
     ) -> Result<(), LogError> {
         let results = self.dispatch.run(calls, &self.recorder, cancel).await?;
         let nudge = turn.on_results(calls, &results);
-        self.conversation.push(Arc::new(results_message(results, nudge.clone())));
+        if let Some(text) = nudge.clone() {
+            self.recorder.record(TurnEvent::NoteToModel { text })?;
+        }
+        self.conversation.push(Arc::new(results_message(results, nudge.into_iter().collect())));
         if cancel.is_cancelled() {
             turn.end(EndReason::Cancelled);
-        } else if let Some(text) = nudge {
-            self.recorder.record(TurnEvent::Notice { text })?;
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ mod instructions;
 mod tokens;
 mod words;
 
-use tenon_model::{ContentBlock, Message, Role, ToolResult};
+use tenon_model::{ContentBlock, Message, Role};
 
 pub(crate) use attach::attach;
 pub(crate) use compaction::{Shortening, summary_request};
@@ -45,13 +45,5 @@ pub(crate) fn user_message(before: Vec<String>, prompt: &Prompt) -> Message {
     let mut content: Vec<ContentBlock> =
         prompt.images.iter().cloned().map(ContentBlock::Image).collect();
     content.extend(texts.map(|text| ContentBlock::Text { text }));
-    Message { role: Role::User, content }
-}
-
-/// Returns the user message that answers all calls of a reply, with a nudge behind them if there
-/// is one.
-pub(crate) fn results_message(results: Vec<ToolResult>, nudge: Option<String>) -> Message {
-    let nudge = nudge.map(|text| ContentBlock::Text { text });
-    let content = results.into_iter().map(ContentBlock::ToolResult).chain(nudge).collect();
     Message { role: Role::User, content }
 }

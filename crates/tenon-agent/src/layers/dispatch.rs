@@ -24,7 +24,7 @@ use crate::{
     event::{CallEvent, Live, TurnEvent, Update, View},
     masking::Masking,
     policy::{Action, ApprovedCall, Decision, Mode, Places, ProposedCall, Rules, Verdict, decide},
-    session::{LogError, Recorder},
+    session::{LogError, Recorder, Restored, SeenNews},
     tools::{
         AnyTool, Effect, PreparedCall, Progress, Sandbox, ToolContext, ToolOutput, Tools, job_news,
     },
@@ -47,6 +47,7 @@ pub(crate) struct Dispatch {
     pub reach: Reach,
     pub masking: Masking,
     pub receipts: Receipts,
+    pub seen: SeenNews,
 }
 
 /// A call that is ready to be judged, or the answer that it gets instead of running.
@@ -89,7 +90,22 @@ impl Dispatch {
                 .await?;
             results.extend(answers);
         }
+        self.note_seen(recorder)?;
         Ok(results)
+    }
+
+    /// Logs which files the model has come to know.
+    ///
+    /// # Errors
+    /// Only if the log cannot be written.
+    pub(crate) fn note_seen(&self, recorder: &Recorder) -> Result<(), LogError> {
+        self.seen.take(&self.workspace).map_or(Ok(()), |news| recorder.record(news))
+    }
+
+    /// Takes what a conversation had seen of files in the place of what is known.
+    pub(crate) fn set_seen(&mut self, restored: &Restored) {
+        self.workspace.restore_seen(restored.seen());
+        self.seen = SeenNews::after(&restored.seen);
     }
 
     fn only_reads(&self, call: &ToolCall) -> bool {

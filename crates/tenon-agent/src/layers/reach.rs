@@ -79,12 +79,12 @@ impl Reach {
                     format!("the user allows {name} for the next command; run it again")
                 }
                 answer @ (Answer::AllowForSession | Answer::AllowAlways) => {
-                    sandbox.allow_hosts(hosts);
                     let text = match answer {
                         Answer::AllowAlways => format!("allowed always: --net {name}"),
                         _ => format!("allowed for this session: --net {name}"),
                     };
                     recorder.record(TurnEvent::Notice { text })?;
+                    sandbox.allow_hosts(hosts);
                     format!("the user allows {name} from now on; run the command again")
                 }
                 Answer::Deny(words) => {

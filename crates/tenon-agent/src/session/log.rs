@@ -1,31 +1,37 @@
-//! The log: JSONL, one event a line, append-only, mode 0600.
+//! The log that is being written: JSONL, one event a line, append-only, mode 0600, one writer.
 //!
 //! An event is handed to the kernel before it is acted on or shown, so that a killed process
 //! loses nothing. A thread of its own calls fdatasync at most every 200 ms; power loss costs no
-//! more than that. Readers skip lines that they do not know and a last line that is torn.
+//! more than that. A line that got only half onto a full disk is taken away again.
 
 #![expect(clippy::disallowed_methods, reason = "the session log is opened outside tenon-sandbox")]
 
 use std::{
-    fs::{DirBuilder, File, OpenOptions},
-    io::{self, BufRead, BufReader, Write},
+    fs::{DirBuilder, File, OpenOptions, TryLockError},
+    io::{self, Read, Seek, SeekFrom, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         mpsc::{self, RecvTimeoutError},
     },
     time::{Duration, Instant},
 };
 
-use crate::event::{LOG_VERSION, Record, SessionEvent, SessionNote, TurnEvent};
+use super::{
+    clock::now_ms,
+    log_error::LogError,
+    read::{Session, path_of, read, read_lines},
+};
+use crate::{
+    event::{LOG_VERSION, Record},
+    session_note::SessionNote,
+};
 
 /// The longest time that an event waits for fdatasync.
 const SYNC_EVERY: Duration = Duration::from_millis(200);
-/// The longest line that a reader takes in; a result is far shorter.
-const LINE_BYTES_MAX: usize = 64 << 20;
 
-/// An open log. Dropping it waits until everything is on the disk.
+/// An open log, locked against other writers. Dropping it waits until everything is on the disk.
 ///
 /// Given to an agent, it receives every event before anybody sees it:
 ///
@@ -51,85 +57,19 @@ pub struct SessionLog {
     id: String,
     path: PathBuf,
     file: Arc<File>,
+    written: Mutex<Written>,
+    sync_error: Arc<Mutex<Option<io::Error>>>,
     /// Tells the syncing thread that something was written; it ends when this is dropped.
-    written: Option<mpsc::SyncSender<()>>,
+    due: Option<mpsc::SyncSender<()>>,
     syncing: Option<std::thread::JoinHandle<()>>,
 }
 
-/// A session as it was read from its log.
-///
-/// ```
-/// use tenon_agent::{Session, SessionEvent, TurnEvent};
-///
-/// fn prompts(session: &Session) -> impl Iterator<Item = &str> {
-///     session.records.iter().filter_map(|record| match &record.event {
-///         SessionEvent::Turn(TurnEvent::UserMessage { prompt, .. }) => Some(prompt.as_str()),
-///         _ => None,
-///     })
-/// }
-///
-/// let session = Session { id: "20260101-120000-a1b2".into(), records: Vec::new(), skipped: 0 };
-/// assert_eq!(prompts(&session).next(), None);
-/// ```
-#[derive(Debug, Clone, PartialEq)]
-pub struct Session {
-    /// The session's id.
-    pub id: String,
-    /// All events that this version knows, in order.
-    pub records: Vec<Record>,
-    /// Lines that were skipped: unknown, damaged or torn.
-    pub skipped: usize,
-}
-
-/// One line of a list of sessions.
-///
-/// ```
-/// use tenon_agent::SessionSummary;
-///
-/// let summary = SessionSummary {
-///     id: "20260101-120000-a1b2".into(),
-///     started_ms: 1_767_268_800_000,
-///     workspace: "/work".into(),
-///     model: "scripted/demo".into(),
-///     prompt: "Add a docstring".into(),
-/// };
-/// let line = format!("{}  {}  {}", summary.id, summary.model, summary.prompt);
-/// assert_eq!(line, "20260101-120000-a1b2  scripted/demo  Add a docstring");
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SessionSummary {
-    /// The session's id.
-    pub id: String,
-    /// When it began, in milliseconds since 1970 in UTC.
-    pub started_ms: u64,
-    /// The root of its workspace.
-    pub workspace: PathBuf,
-    /// `PROVIDER/NAME` of the model.
-    pub model: String,
-    /// The first prompt; empty if there was none.
-    pub prompt: String,
-}
-
-/// The log could not be written or read; the source is what the file system said.
-///
-/// ```
-/// use std::error::Error;
-///
-/// use tenon_agent::read_session;
-///
-/// let folder = tempfile::tempdir()?;
-/// if let Err(error) = read_session(folder.path(), "20260101-120000-a1b2") {
-///     assert!(error.to_string().starts_with("the session log /"));
-///     let cause = error.source().map(ToString::to_string);
-///     assert!(cause.is_some_and(|cause| cause.contains("No such file")));
-/// }
-/// # Ok::<(), std::io::Error>(())
-/// ```
-#[derive(Debug, thiserror::Error)]
-#[error("the session log {} cannot be used", path.display())]
-pub struct LogError {
-    path: PathBuf,
-    source: io::Error,
+/// How far the log is whole.
+#[derive(Debug)]
+struct Written {
+    bytes: u64,
+    /// Whether there is half a line behind that.
+    torn: bool,
 }
 
 impl SessionLog {
@@ -148,7 +88,7 @@ impl SessionLog {
     /// # Errors
     /// Whatever the file system says.
     pub fn create(folder: &Path) -> Result<Self, LogError> {
-        let failed = |source| LogError { path: folder.to_path_buf(), source };
+        let failed = |source| LogError::new(folder, source);
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
         loop {
             let id = new_id();
@@ -156,20 +96,115 @@ impl SessionLog {
             let mut options = OpenOptions::new();
             options.append(true).create_new(true).mode(0o600);
             match options.open(&path) {
-                Ok(file) => {
-                    return Ok(Self {
-                        id,
-                        path,
-                        file: Arc::new(file),
-                        written: None,
-                        syncing: None,
-                    }
-                    .with_syncing());
-                }
+                Ok(file) => return Self::locked(id, path, file, 0),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(source) => return Err(LogError { path, source }),
+                Err(source) => return Err(LogError::new(&path, source)),
             }
         }
+    }
+
+    /// Opens the log of session `id` in `folder` to go on with it, and reads it. A torn last line
+    /// is taken away.
+    ///
+    /// ```
+    /// use tenon_agent::SessionLog;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("20260101-120000-a1b2.jsonl");
+    /// std::fs::write(&path, "{\"time_ms\":5,\"type\":\"notice\",\"text\":\"Hi.\"}\n{\"time")?;
+    /// let (log, session) = SessionLog::open(folder.path(), "20260101-120000-a1b2")?;
+    /// assert_eq!((session.records.len(), session.skipped), (1, 0));
+    /// assert!(std::fs::read_to_string(&path)?.ends_with("}\n"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there is no such log, a newer version wrote it, another process is at work on it, or it
+    /// cannot be read or written.
+    pub fn open(folder: &Path, id: &str) -> Result<(Self, Session), LogError> {
+        let path = path_of(folder, id)?;
+        let failed = |source| LogError::new(&path, source);
+        let file = OpenOptions::new().read(true).append(true).open(&path).map_err(failed)?;
+        let mut log = Self::locked(id.to_owned(), path.clone(), file, 0)?;
+        let (mut session, whole_bytes) = read_lines(id, &*log.file).map_err(failed)?;
+        refuse_newer(&session).map_err(failed)?;
+        if log.file.metadata().map_err(failed)?.len() > whole_bytes {
+            log.file.set_len(whole_bytes).map_err(failed)?;
+            session.forget_torn();
+        }
+        log.written = Mutex::new(Written { bytes: whole_bytes, torn: false });
+        Ok((log, session))
+    }
+
+    /// Creates a session in `folder` that leaves session `id` where that is now: it begins with
+    /// the same events, abandoned branches and all, and the other stays as it is.
+    ///
+    /// ```
+    /// use tenon_agent::SessionLog;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let old = SessionLog::create(folder.path())?;
+    /// let (new, session) = SessionLog::fork(folder.path(), old.id())?;
+    /// assert_ne!(new.id(), old.id());
+    /// assert_eq!(session.records.len(), 1, "a fork says what it left");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`SessionLog::open`], but for that another process may be at work on the old session.
+    pub fn fork(folder: &Path, id: &str) -> Result<(Self, Session), LogError> {
+        let old = read(folder, id)?;
+        let old_path = path_of(folder, id)?;
+        refuse_newer(&old).map_err(|source| LogError::new(&old_path, source))?;
+        let log = Self::create(folder)?;
+        let filled = log.fill_from(&old, &old_path);
+        filled.inspect_err(|_| {
+            // Half a fork is none; what cannot be removed says nothing wrong.
+            let _ = std::fs::remove_file(&log.path);
+        })?;
+        let new = log.session()?;
+        Ok((log, new))
+    }
+
+    /// Copies the lines of another log behind a first line of its own, so that each keeps its
+    /// number.
+    fn fill_from(&self, old: &Session, old_path: &Path) -> Result<(), LogError> {
+        let failed = |source| LogError::new(old_path, source);
+        let mut source = File::open(old_path).map_err(failed)?;
+        let (_, whole_bytes) = read_lines(&old.id, &source).map_err(failed)?;
+        source.seek(SeekFrom::Start(0)).map_err(failed)?;
+        let mut lines = io::BufReader::new(source.take(whole_bytes));
+        io::BufRead::skip_until(&mut lines, b'\n').map_err(failed)?;
+        self.append(&old.fork_note(&self.id))?;
+        let failed = |source| LogError::new(&self.path, source);
+        let copied = io::copy(&mut lines, &mut &*self.file).map_err(failed)?;
+        self.lock_written().bytes += copied;
+        Ok(())
+    }
+
+    /// Leaves the last `turns` turns of the session, or as many as there are, and returns what it
+    /// goes on with. They stay in the log as an abandoned branch.
+    ///
+    /// ```
+    /// use tenon_agent::SessionLog;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("one.jsonl");
+    /// let log = r#"{"time_ms":1,"type":"user_message","prompt":"Sort it","message":{"role":"user","content":[]}}"#;
+    /// std::fs::write(&path, format!("{log}\n"))?;
+    /// let (log, _) = SessionLog::open(folder.path(), "one")?;
+    /// assert_eq!(log.rewind(1)?.branch().count(), 1, "that it was rewound");
+    /// assert_eq!(std::fs::read_to_string(&path)?.lines().count(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the log cannot be read or written.
+    pub fn rewind(&self, turns: u32) -> Result<Session, LogError> {
+        let session = self.session()?;
+        let Some(rewound) = session.rewind(turns) else { return Ok(session) };
+        self.append(&Record { time_ms: now_ms(), event: rewound.into() })?;
+        self.session()
     }
 
     /// Returns the session's id.
@@ -177,152 +212,96 @@ impl SessionLog {
         &self.id
     }
 
+    /// Reads the log as it is now.
+    pub(crate) fn session(&self) -> Result<Session, LogError> {
+        let file = File::open(&self.path).map_err(|source| LogError::new(&self.path, source))?;
+        let read = read_lines(&self.id, file);
+        Ok(read.map_err(|source| LogError::new(&self.path, source))?.0)
+    }
+
     /// Appends one event.
     ///
     /// # Errors
     /// Whatever the file system says; the event must then not be acted on.
     pub(crate) fn append(&self, record: &Record) -> Result<(), LogError> {
-        let failed = |source| LogError { path: self.path.clone(), source };
+        let failed = |source| LogError::writing(&self.path, source);
         let mut line = serde_json::to_vec(record).map_err(|error| failed(error.into()))?;
         line.push(b'\n');
-        (&*self.file).write_all(&line).map_err(failed)?;
-        if let Some(written) = &self.written {
+        let sync_error = self.sync_error.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(error) = sync_error {
+            return Err(failed(error));
+        }
+        let mut written = self.lock_written();
+        if written.torn {
+            self.file.set_len(written.bytes).map_err(failed)?;
+            written.torn = false;
+        }
+        if let Err(error) = (&*self.file).write_all(&line) {
+            written.torn = self.file.set_len(written.bytes).is_err();
+            return Err(failed(error));
+        }
+        written.bytes += line.len() as u64;
+        if let Some(due) = &self.due {
             // Full means that a sync is due already.
-            let _ = written.try_send(());
+            let _ = due.try_send(());
         }
         Ok(())
     }
 
-    fn with_syncing(mut self) -> Self {
-        let (written, wait) = mpsc::sync_channel(1);
-        let file = Arc::clone(&self.file);
-        self.syncing = std::thread::Builder::new()
+    fn locked(id: String, path: PathBuf, file: File, bytes: u64) -> Result<Self, LogError> {
+        // The kernel gives the lock back when its process ends, however it ends.
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(LogError::in_use(&path)),
+            Err(TryLockError::Error(source)) => return Err(LogError::new(&path, source)),
+        }
+        let (file, sync_error) = (Arc::new(file), Arc::default());
+        let (due, wait) = mpsc::sync_channel(1);
+        let (synced, failed) = (Arc::clone(&file), Arc::clone(&sync_error));
+        let syncing = std::thread::Builder::new()
             .name("log-sync".into())
             .stack_size(64 * 1024)
-            .spawn(move || sync_when_written(&file, &wait))
+            .spawn(move || sync_when_written(&synced, &wait, &failed))
             .ok();
-        self.written = self.syncing.is_some().then_some(written);
-        self
+        let due = syncing.is_some().then_some(due);
+        let written = Mutex::new(Written { bytes, torn: false });
+        Ok(Self { id, path, file, written, sync_error, due, syncing })
+    }
+
+    fn lock_written(&self) -> std::sync::MutexGuard<'_, Written> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for SessionLog {
     fn drop(&mut self) {
-        drop(self.written.take());
+        drop(self.due.take());
         if let Some(syncing) = self.syncing.take() {
             let _ = syncing.join();
         }
     }
 }
 
-/// Reads the log of session `id` in `folder`.
-///
-/// ```
-/// use tenon_agent::read_session;
-///
-/// let folder = tempfile::tempdir()?;
-/// let log = "{\"time_ms\":5,\"type\":\"notice\",\"text\":\"Hello.\"}\n{\"time_ms\":6,\"ty";
-/// std::fs::write(folder.path().join("20260101-120000-a1b2.jsonl"), log)?;
-/// let session = read_session(folder.path(), "20260101-120000-a1b2")?;
-/// assert_eq!((session.records.len(), session.skipped), (1, 1));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// # Errors
-/// If there is no such log or it cannot be read. Damaged lines are skipped and counted.
-pub fn read(folder: &Path, id: &str) -> Result<Session, LogError> {
-    let path = folder.join(format!("{id}.jsonl"));
-    let failed = |source| LogError { path: path.clone(), source };
-    if id.contains(['/', '\0']) {
-        return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "not a session id")));
-    }
-    let mut reader = BufReader::new(File::open(&path).map_err(failed)?);
-    let mut session = Session { id: id.to_owned(), records: Vec::new(), skipped: 0 };
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        let mut limited = io::Read::take(&mut reader, LINE_BYTES_MAX as u64);
-        if limited.read_until(b'\n', &mut line).map_err(failed)? == 0 {
-            return Ok(session);
-        }
-        match serde_json::from_slice(&line) {
-            Ok(record) => session.records.push(record),
-            Err(_) => session.skipped += 1,
-        }
+fn refuse_newer(session: &Session) -> io::Result<()> {
+    let newest = session.records.iter().filter_map(|record| match &record.event {
+        crate::event::SessionEvent::Session(
+            SessionNote::SessionStarted { version, .. }
+            | SessionNote::SessionResumed { version, .. },
+        ) => Some(*version),
+        _ => None,
+    });
+    match newest.max() {
+        Some(version) if version > LOG_VERSION => Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            format!(
+                "a newer version of tenon wrote it (format {version}, this knows {LOG_VERSION})"
+            ),
+        )),
+        _ => Ok(()),
     }
 }
 
-/// Lists the sessions in `folder`, newest first. Files that are no log are left out; a folder
-/// that does not exist has none.
-///
-/// ```
-/// use tenon_agent::list_sessions;
-///
-/// let folder = tempfile::tempdir()?;
-/// let log = r#"{"time_ms":5,"type":"session_started","version":1,"session":"one",
-///     "workspace":["/work"],"model":"scripted/demo","tenon":"0.1.0"}"#;
-/// std::fs::write(folder.path().join("one.jsonl"), log.replace('\n', ""))?;
-/// let sessions = list_sessions(folder.path())?;
-/// assert_eq!((sessions.len(), sessions[0].model.as_str()), (1, "scripted/demo"));
-/// assert!(list_sessions(&folder.path().join("nowhere"))?.is_empty());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// # Errors
-/// If the folder cannot be listed.
-pub fn list(folder: &Path) -> Result<Vec<SessionSummary>, LogError> {
-    let failed = |source| LogError { path: folder.to_path_buf(), source };
-    let entries = match std::fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(source) => return Err(failed(source)),
-    };
-    let mut sessions = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(failed)?.path();
-        if path.extension().is_some_and(|extension| extension == "jsonl") {
-            sessions.extend(summary(&path));
-        }
-    }
-    sessions.sort_by(|left, right| (right.started_ms, &right.id).cmp(&(left.started_ms, &left.id)));
-    Ok(sessions)
-}
-
-/// Reads as much of a log as its summary needs: up to the first prompt.
-fn summary(path: &Path) -> Option<SessionSummary> {
-    let mut lines = BufReader::new(File::open(path).ok()?).lines();
-    let first: Record = serde_json::from_str(&lines.next()?.ok()?).ok()?;
-    let SessionEvent::Session(SessionNote::SessionStarted {
-        version,
-        session,
-        workspace,
-        model,
-        ..
-    }) = first.event
-    else {
-        return None;
-    };
-    // A newer major version may mean anything by its lines.
-    if version > LOG_VERSION {
-        return None;
-    }
-    let prompt =
-        lines.map_while(Result::ok).find_map(|line| {
-            match serde_json::from_str::<Record>(&line).ok()?.event {
-                SessionEvent::Turn(TurnEvent::UserMessage { prompt, .. }) => Some(prompt),
-                _ => None,
-            }
-        });
-    Some(SessionSummary {
-        id: session,
-        started_ms: first.time_ms,
-        workspace: workspace.into_iter().next().unwrap_or_default(),
-        model,
-        prompt: prompt.unwrap_or_default(),
-    })
-}
-
-fn sync_when_written(file: &File, written: &mpsc::Receiver<()>) {
+fn sync_when_written(file: &File, written: &mpsc::Receiver<()>, failed: &Mutex<Option<io::Error>>) {
     while written.recv().is_ok() {
         // Whatever is written until then shares the sync.
         let due = Instant::now() + SYNC_EVERY;
@@ -333,8 +312,10 @@ fn sync_when_written(file: &File, written: &mpsc::Receiver<()>) {
                 Err(RecvTimeoutError::Disconnected) => break true,
             }
         };
-        // A failed sync shows in the next append, which fails likewise.
-        let _ = file.sync_data();
+        if let Err(error) = file.sync_data() {
+            // The kernel says it once; the next append passes it on.
+            *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        }
         if closing {
             return;
         }
@@ -351,72 +332,4 @@ fn new_id() -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
-    use super::*;
-    use crate::event::TurnEvent;
-
-    fn note(text: &str) -> Record {
-        Record { time_ms: 7, event: TurnEvent::Notice { text: text.into() }.into() }
-    }
-
-    fn started(id: &str) -> Record {
-        let event = SessionNote::SessionStarted {
-            version: LOG_VERSION,
-            session: id.into(),
-            workspace: vec!["/w".into()],
-            model: "scripted/x".into(),
-            tenon: "0".into(),
-        };
-        Record { time_ms: 1, event: event.into() }
-    }
-
-    #[test]
-    fn what_was_appended_is_read_back_and_the_file_is_private() {
-        let folder = tempfile::tempdir().unwrap();
-        let folder = folder.path().join("new");
-        let log = SessionLog::create(&folder).unwrap();
-        let id = log.id().to_owned();
-        log.append(&started(&id)).unwrap();
-        log.append(&note("汉 \u{1b}[0m")).unwrap();
-        drop(log);
-        let session = read(&folder, &id).unwrap();
-        assert_eq!(session.records, [started(&id), note("汉 \u{1b}[0m")]);
-        assert_eq!(session.skipped, 0);
-        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        assert_eq!(mode(&folder), 0o700);
-        assert_eq!(mode(&folder.join(format!("{id}.jsonl"))), 0o600);
-    }
-
-    #[test]
-    fn a_torn_last_line_and_unknown_events_are_skipped() {
-        let folder = tempfile::tempdir().unwrap();
-        let log = SessionLog::create(folder.path()).unwrap();
-        let id = log.id().to_owned();
-        log.append(&note("a")).unwrap();
-        (&*log.file).write_all(b"{\"time_ms\":1,\"type\":\"later\"}\n{\"time_ms\":1,\"ty").unwrap();
-        let session = read(folder.path(), &id).unwrap();
-        assert_eq!((session.records, session.skipped), (vec![note("a")], 2));
-    }
-
-    #[test]
-    fn sessions_are_listed_newest_first_and_other_files_are_left_out() {
-        let folder = tempfile::tempdir().unwrap();
-        assert_eq!(list(&folder.path().join("missing")).unwrap(), []);
-        for (id, time_ms) in [("a", 1), ("b", 2)] {
-            let record = Record { time_ms, ..started(id) };
-            let line = serde_json::to_string(&record).unwrap();
-            std::fs::write(folder.path().join(format!("{id}.jsonl")), line + "\n").unwrap();
-        }
-        std::fs::write(folder.path().join("c.jsonl"), "garbage").unwrap();
-        let ids: Vec<String> =
-            list(folder.path()).unwrap().into_iter().map(|session| session.id).collect();
-        assert_eq!(ids, ["b", "a"]);
-    }
-
-    #[test]
-    fn an_id_is_no_path() {
-        assert!(read(Path::new("/"), "../etc/passwd").is_err());
-    }
-}
+mod tests;

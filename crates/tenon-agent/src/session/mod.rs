@@ -1,9 +1,32 @@
-//! A session as it is kept: the log on disk, and the recorder that writes an event there before
-//! anybody sees it.
+//! A session as it is kept: the log on disk, the recorder that writes an event there before
+//! anybody sees it, and what is made of a log again: the conversation, what it cost, what is
+//! found in it.
 
+mod clock;
+mod fold;
+mod ledger;
+mod list;
 mod log;
+mod log_error;
+mod names;
+mod prefix;
+mod read;
 mod recall;
 mod recorder;
+mod remove;
+mod search;
+mod seen;
+mod tree;
 
-pub use log::{LogError, Session, SessionLog, SessionSummary, list, read};
+pub(crate) use fold::{Restored, results_message};
+pub use ledger::{Prefix, RequestCost, ledger};
+pub use list::{SessionSummary, list};
+pub use log::SessionLog;
+pub use log_error::LogError;
+pub use names::{SESSION_NAME_CHARS_MAX, rename};
+pub(crate) use prefix::PrefixHasher;
+pub use read::{Session, read};
 pub(crate) use recorder::Recorder;
+pub use remove::{Removable, removable, remove};
+pub use search::{Found, search};
+pub(crate) use seen::SeenNews;

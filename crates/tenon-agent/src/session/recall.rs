@@ -1,23 +1,24 @@
 //! Finds in a log what was left out of the conversation.
 
-use super::log::Session;
+use super::read::Session;
 use crate::event::{CallEvent, ContextEvent, SessionEvent};
 
 impl Session {
     /// Returns the whole text of the result that a compaction left out under `handle`.
     ///
     /// ```
-    /// use tenon_agent::Session;
+    /// use tenon_agent::read_session;
     ///
+    /// let folder = tempfile::tempdir()?;
     /// let lines = [
     ///     r#"{"time_ms":1,"type":"tool_result","call_id":"a","content":"2 passed","view":{"shape":"text","text":"","lines":0},"duration_ms":1}"#,
     ///     r#"{"time_ms":2,"type":"compacted","cause":"window","replaced":0,"messages":[],"results":[{"handle":"r0","call_id":"a"}],"prompts_kept":0,"tokens_before":9,"tokens_after":5,"window_tokens":10,"usage":{}}"#,
     /// ];
-    /// let records = lines.iter().map(|line| serde_json::from_str(line)).collect::<Result<_, _>>()?;
-    /// let session = Session { id: "one".into(), records, skipped: 0 };
+    /// std::fs::write(folder.path().join("one.jsonl"), lines.join("\n"))?;
+    /// let session = read_session(folder.path(), "one")?;
     /// assert_eq!(session.recalled("r0"), Some("2 passed"));
     /// assert_eq!(session.recalled("r1"), None);
-    /// # Ok::<(), serde_json::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn recalled(&self, handle: &str) -> Option<&str> {
         let (place, call_id) = self.records.iter().enumerate().find_map(|(place, record)| {

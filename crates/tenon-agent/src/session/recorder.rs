@@ -1,13 +1,14 @@
 //! Log first, screen second: the one way by which an event becomes known.
 
-use std::{
-    sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::sync::Arc;
 
-use super::log::{LogError, SessionLog};
+use tenon_model::Message;
+
+use super::{clock::now_ms, log::SessionLog, log_error::LogError, read::Session};
 use crate::{
-    event::{Live, Record, SessionEvent, Update},
+    event::{
+        ContextEvent, Continuation, Live, ModelEvent, Record, SessionEvent, TurnEvent, Update,
+    },
     input::{FrontEnd, Prompt},
     masking::{MaskedFront, Masking},
 };
@@ -38,17 +39,47 @@ impl Recorder {
 
     /// Writes `event` to the log and then shows it.
     pub(crate) fn record(&self, event: impl Into<SessionEvent>) -> Result<(), LogError> {
-        let record = self.masking.record(Record { time_ms: now_ms(), event: event.into() });
+        self.write(event.into()).map(drop)
+    }
+
+    /// Does the same for an event that holds a message, and returns that as it stands in the log:
+    /// what is sent must be what a session that goes on would send.
+    pub(crate) fn say(
+        &self,
+        event: impl Into<SessionEvent>,
+    ) -> Result<Option<Arc<Message>>, LogError> {
+        Ok(match &self.write(event.into())?.event {
+            SessionEvent::Turn(TurnEvent::UserMessage { message, .. })
+            | SessionEvent::Model(ModelEvent::AssistantMessage { message, .. })
+            | SessionEvent::Context(ContextEvent::Continued(Continuation { message, .. })) => {
+                Some(Arc::new(message.clone()))
+            }
+            _ => None,
+        })
+    }
+
+    fn write(&self, event: SessionEvent) -> Result<Arc<Record>, LogError> {
+        let record = Record { time_ms: now_ms(), event };
+        let record = Arc::new(match record.event {
+            // Ids, folders and hashes, which a session that goes on must find as they are.
+            SessionEvent::Session(_) => record,
+            _ => self.masking.record(record),
+        });
         if let Some(log) = &self.log {
             log.append(&record)?;
         }
-        self.front.update(Update::Stored(Arc::new(record)));
-        Ok(())
+        self.front.update(Update::Stored(Arc::clone(&record)));
+        Ok(record)
     }
 
     /// Shows `live`, which is not kept.
     pub(crate) fn show(&self, live: Live) {
         self.front.update(Update::Live(live));
+    }
+
+    /// Reads the log as it is now; `None` if the session is not kept.
+    pub(crate) fn session(&self) -> Result<Option<Session>, LogError> {
+        self.log.as_ref().map(SessionLog::session).transpose()
     }
 
     /// Returns the id of the session; empty if it is not kept.
@@ -63,8 +94,4 @@ impl Recorder {
     pub(crate) fn front_shared(&self) -> Arc<dyn FrontEnd> {
         Arc::clone(&self.front)
     }
-}
-
-fn now_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64)
 }

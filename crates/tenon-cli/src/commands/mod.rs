@@ -1,6 +1,7 @@
 //! The subcommands: one file each, whose documentation is its help.
 
 mod completions;
+mod cost;
 mod doctor;
 mod models;
 mod permissions;
@@ -13,6 +14,7 @@ use crate::{
     args::{OutputArgs, SessionArgs},
     config::{Config, Environment},
     error::{CliError, ExitStatus},
+    resume::ResumeArgs,
 };
 
 /// What to do besides carrying out a prompt.
@@ -22,6 +24,7 @@ pub(crate) enum Subcommand {
     Models(models::Models),
     Sessions(sessions::Sessions),
     Show(show::Show),
+    Cost(cost::Cost),
     Tools(tools::Tools),
     Permissions(permissions::Permissions),
     Doctor(doctor::Doctor),
@@ -34,20 +37,21 @@ impl Subcommand {
         Self::Run(run::Run::without_name(prompt))
     }
 
-    /// Does it. `prompt`, `session` and `output` are what stood before its name; `whole` gives the
+    /// Does it. `prompt` and the groups of flags are what stood before its name; `whole` gives the
     /// whole command line.
     pub(crate) async fn execute(
         self,
         prompt: Option<String>,
         session: SessionArgs,
+        resume: ResumeArgs,
         output: OutputArgs,
         whole: fn() -> clap::Command,
     ) -> Result<ExitStatus, CliError> {
         let environment = Environment::read();
         if let Self::Run(run) = self {
-            return run.execute(environment, prompt, session, output).await;
+            return run.execute(environment, prompt, session, resume, output).await;
         }
-        if prompt.is_some() || output != OutputArgs::default() {
+        if prompt.is_some() || resume != ResumeArgs::default() || output != OutputArgs::default() {
             return Err(out_of_place());
         }
         if let Self::Doctor(doctor) = self {
@@ -67,6 +71,7 @@ impl Subcommand {
             Self::Models(models) => models.execute(&config).await,
             Self::Sessions(sessions) => sessions.execute(&config),
             Self::Show(show) => show.execute(&config),
+            Self::Cost(cost) => cost.execute(&config),
             Self::Tools(tools) => tools.execute(&config),
             Self::Run(_) | Self::Doctor(_) | Self::Permissions(_) | Self::Completions(_) => {
                 Ok(ExitStatus::Finished)

@@ -12,6 +12,7 @@ use crate::{
     error::{CliError, ExitStatus},
     headless, interactive,
     print::say_notices,
+    resume::{self, ResumeArgs},
     setup,
     signals::Interrupts,
 };
@@ -33,6 +34,9 @@ pub(crate) struct Run {
     pub(crate) session: SessionArgs,
 
     #[command(flatten)]
+    resume: ResumeArgs,
+
+    #[command(flatten)]
     output: OutputArgs,
 
     /// Whether a session without a prompt is meant: `run` alone has nothing to carry out.
@@ -47,16 +51,18 @@ impl Run {
             interactive: prompt.is_none(),
             prompt: None,
             session: SessionArgs::default(),
+            resume: ResumeArgs::default(),
             output: OutputArgs::default(),
         }
     }
 
-    /// Runs the session. `prompt`, `session` and `output` are what stood before `run`.
+    /// Runs the session. `prompt` and the groups of flags are what stood before `run`.
     pub(super) async fn execute(
         self,
         environment: Environment,
         prompt: Option<String>,
         session: SessionArgs,
+        resume: ResumeArgs,
         output: OutputArgs,
     ) -> Result<ExitStatus, CliError> {
         if self.prompt.is_some() && prompt.is_some() {
@@ -64,6 +70,7 @@ impl Run {
                 .with_hint("quote the whole prompt: tenon run \"PROMPT\""));
         }
         let session = self.session.or(session);
+        let resume = self.resume.or(resume);
         let output = self.output.or(output);
         let is_typed = self.interactive && io::stdin().is_terminal();
         if is_typed && output != OutputArgs::default() {
@@ -72,14 +79,20 @@ impl Run {
         let prompt = if is_typed { None } else { Some(whole_prompt(self.prompt.or(prompt))?) };
         let config = Config::load(environment, &session)?;
         say_notices(&config.notices);
-        let options = setup::ready(&config, &session).await?;
+        let options = setup::ready(&config, &session, &resume).await?;
         let look = config.look();
         let book = RuleBook::new(config.folders.config_file(), options.workspace.roots());
         let interrupts = Interrupts::install()
             .map_err(|error| CliError::failed("cannot watch for Ctrl-C").with_source(error))?;
         let Some(prompt) = prompt else {
             let history = Some(config.folders.history());
-            return Ok(interactive::run(options, look, (history, book), &interrupts).await?);
+            let id = options.log.as_ref().map(|log| log.id().to_owned()).unwrap_or_default();
+            let status = interactive::run(options, look, (history, book), &interrupts).await?;
+            if let Some(hint) = resume::how_to_go_on(&config, &id) {
+                // Whoever closed the terminal does not read it.
+                let _ = writeln!(io::stderr().lock(), "{hint}");
+            }
+            return Ok(status);
         };
         let shown = headless::Shown {
             format: output.output_format.unwrap_or(OutputFormat::Text),

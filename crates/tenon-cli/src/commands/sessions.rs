@@ -1,80 +1,139 @@
 //! `tenon sessions`.
 
-use jiff::{Timestamp, tz::TimeZone};
+mod remove;
+
 use serde::Serialize;
-use tenon_agent::{SessionSummary, list_sessions};
+use tenon_agent::{SessionSummary, list_sessions, rename_session, search_sessions};
 use tenon_model::visible;
 
 use crate::{
     config::Config,
     error::{CliError, ExitStatus},
     print::print,
+    resume::unreadable,
+    which_session::{find, line, timestamp},
 };
 
-/// Characters of a prompt that are listed: with the columns before it about two lines of 80.
-const PROMPT_CHARS_MAX: usize = 80;
-
-/// List sessions, the newest first
+/// List sessions, the newest first; search, name and remove them
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Sessions {
+    /// Look for these words in prompts, answers, calls and results
+    #[arg(long, value_name = "WORDS", num_args = 1..)]
+    search: Option<Vec<String>>,
+
     /// Print a JSON array
     #[arg(long)]
     json: bool,
+
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Give a session a name, for --resume NAME; without NAME it has none any more
+    Name {
+        /// The session's id or its beginning, its name, or `last`
+        #[arg(value_name = "ID")]
+        id: String,
+        /// The name, at most 40 characters
+        #[arg(value_name = "NAME", default_value = "")]
+        name: String,
+    },
+    Delete(remove::Delete),
+    Prune(remove::Prune),
 }
 
 #[derive(Serialize)]
 struct Listed<'a> {
     id: &'a str,
+    name: Option<&'a str>,
     started: String,
+    used: String,
     workspace: &'a std::path::Path,
     model: &'a str,
     prompt: &'a str,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct FoundObject<'a> {
+    session: &'a str,
+    time: String,
+    kind: &'a str,
+    text: &'a str,
 }
 
 impl Sessions {
     pub(super) fn execute(self, config: &Config) -> Result<ExitStatus, CliError> {
-        let sessions = list_sessions(&config.folders.sessions()).map_err(|error| {
-            CliError::failed("the sessions cannot be listed").with_source(error)
-        })?;
-        if self.json {
-            let listed: Vec<Listed<'_>> = sessions.iter().map(listed).collect();
-            let json = serde_json::to_string_pretty(&listed)
-                .map_err(|error| CliError::failed("not JSON").with_source(error))?;
-            print(&(json + "\n"))?;
-            return Ok(ExitStatus::Finished);
-        }
-        for session in &sessions {
-            print(&line(session))?;
+        match self.action {
+            Some(Action::Name { id, name }) => {
+                let folder = config.folders.sessions();
+                let sessions = list_sessions(&folder).map_err(unreadable)?;
+                let id = &find(&id, &sessions)?.id;
+                rename_session(&folder, id, &name).map_err(|error| {
+                    CliError::usage("the session cannot be named").with_source(error)
+                })?;
+            }
+            Some(Action::Delete(delete)) => return delete.execute(config),
+            Some(Action::Prune(prune)) => return prune.execute(config),
+            None => match self.search {
+                Some(words) => search(config, &words.join(" "), self.json)?,
+                None => all(config, self.json)?,
+            },
         }
         Ok(ExitStatus::Finished)
     }
 }
 
+fn all(config: &Config, json: bool) -> Result<(), CliError> {
+    let sessions = list_sessions(&config.folders.sessions()).map_err(unreadable)?;
+    if json {
+        return print_json(&sessions.iter().map(listed).collect::<Vec<_>>());
+    }
+    sessions.iter().try_for_each(|session| print(&line(session)))
+}
+
+fn search(config: &Config, words: &str, json: bool) -> Result<(), CliError> {
+    let folder = config.folders.sessions();
+    let found = search_sessions(&folder, words).map_err(unreadable)?;
+    if json {
+        let objects = found.iter().map(|found| FoundObject {
+            session: &found.session,
+            time: timestamp(found.time_ms).to_string(),
+            kind: found.kind,
+            text: &found.text,
+        });
+        return print_json(&objects.collect::<Vec<_>>());
+    }
+    let sessions = list_sessions(&folder).map_err(unreadable)?;
+    let mut shown = None;
+    for found in &found {
+        if shown.replace(&found.session) != Some(&found.session) {
+            let session = sessions.iter().find(|session| session.id == found.session);
+            print(&session.map_or_else(|| format!("{}\n", visible(&found.session)), line))?;
+        }
+        print(&format!("    {}: {}\n", found.kind, visible(&found.text)))?;
+    }
+    Ok(())
+}
+
+fn print_json(value: &impl Serialize) -> Result<(), CliError> {
+    let json = serde_json::to_string_pretty(value)
+        .map_err(|error| CliError::failed("not JSON").with_source(error))?;
+    print(&(json + "\n"))
+}
+
 fn listed(session: &SessionSummary) -> Listed<'_> {
     Listed {
         id: &session.id,
+        name: session.name.as_deref(),
         started: timestamp(session.started_ms).to_string(),
+        used: timestamp(session.used_ms).to_string(),
         workspace: &session.workspace,
         model: &session.model,
         prompt: &session.prompt,
+        bytes: session.bytes,
     }
-}
-
-fn line(session: &SessionSummary) -> String {
-    let started = timestamp(session.started_ms).to_zoned(TimeZone::system());
-    let prompt = session.prompt.split_whitespace().collect::<Vec<_>>().join(" ");
-    let short: String = prompt.chars().take(PROMPT_CHARS_MAX).collect();
-    let more = if short.len() < prompt.len() { " …" } else { "" };
-    let line = format!(
-        "{}  {}  {}  {}  {short}{more}",
-        session.id,
-        started.strftime("%Y-%m-%d %H:%M"),
-        session.model,
-        session.workspace.display(),
-    );
-    format!("{}\n", visible(line.trim_end()))
-}
-
-fn timestamp(ms: u64) -> Timestamp {
-    i64::try_from(ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok()).unwrap_or_default()
 }

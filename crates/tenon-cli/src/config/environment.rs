@@ -98,7 +98,12 @@ impl Folders {
 
     /// Returns where the long results of a session are kept whole.
     pub(crate) fn spill(&self, session_id: &str) -> PathBuf {
-        self.state.join("results").join(session_id)
+        self.all_results().join(session_id)
+    }
+
+    /// Returns the folder that has a folder of long results for each session.
+    pub(crate) fn all_results(&self) -> PathBuf {
+        self.state.join("results")
     }
 
     /// Returns the file that keeps what was typed at the prompt.

@@ -80,7 +80,10 @@ enum Above {
 }
 
 /// Draws a session from its log, as it looked.
-pub(crate) fn transcript(records: &[Record], style: &Style) -> String {
+pub(crate) fn transcript<'a>(
+    records: impl IntoIterator<Item = &'a Record>,
+    style: &Style,
+) -> String {
     let mut renderer = Renderer { replay: true, ..Renderer::new(*style) };
     let mut shown = String::new();
     for record in records {
@@ -151,6 +154,17 @@ impl Renderer {
                 let line = format!("{session} · {model} · {folder}");
                 self.line(&self.style.paint(Meaning::Aside, &visible(&line)));
             }
+            SessionNote::SessionResumed { model, .. } if self.replay => {
+                self.abandon_calls();
+                self.apart();
+                let said = Text::WentOn.say(self.style.language, &[("model", &visible(model))]);
+                self.line(&self.style.paint(Meaning::Aside, &said));
+            }
+            SessionNote::Rewound { turns, .. } => {
+                self.abandon_calls();
+                let said = Text::WentBack.say(self.style.language, &[("n", turns)]);
+                self.line(&self.style.paint(Meaning::Aside, &said));
+            }
             _ => {}
         }
     }
@@ -172,7 +186,9 @@ impl Renderer {
                 self.streamed = false;
                 self.wait(self.style.say(Text::Waiting));
             }
-            TurnEvent::Notice { text } => self.labelled(Text::Note, text),
+            TurnEvent::Notice { text } | TurnEvent::NoteToModel { text } => {
+                self.labelled(Text::Note, text);
+            }
             TurnEvent::TurnEnded { reason, usage, cost, steps, duration_ms, receipt, .. } => {
                 self.abandon_calls();
                 self.apart();
@@ -194,6 +210,7 @@ impl Renderer {
 
     fn model(&mut self, event: &ModelEvent) {
         match event {
+            ModelEvent::RequestSent { .. } => {}
             ModelEvent::AssistantMessage { message, .. } => {
                 if !std::mem::take(&mut self.streamed) {
                     self.prose(&message.text());

@@ -47,8 +47,9 @@ impl Workspace {
         entries.collect()
     }
 
-    /// Notes everything that an earlier session had seen.
+    /// Takes what a session had seen in the place of what is known.
     pub fn restore_seen(&self, seen: impl IntoIterator<Item = Seen>) {
+        self.shared.seen.lock().clear();
         for (path, hash) in seen {
             self.note_seen(&path, hash);
         }

@@ -1,0 +1,52 @@
+//! Going back: the last turns are left, and the conversation goes on before them.
+
+use super::Agent;
+use crate::{
+    session::{LogError, Restored},
+    session_note::SessionNote,
+};
+
+impl Agent {
+    /// Leaves the last `turns` turns of the conversation, or as many as there are, and returns how
+    /// many those were. They stay in the log as an abandoned branch. Files are not touched.
+    ///
+    /// ```
+    /// # use tenon_agent::{Agent, AgentOptions, SessionLog};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use std::sync::Arc;
+    /// # use tenon_model::ScriptedProvider;
+    /// # use tenon_sandbox::Workspace;
+    /// # let provider = Arc::new(ScriptedProvider::parse(r#"{"turns": [{"text": "Hello."}]}"#)?);
+    /// # let workspace = Workspace::open(".".as_ref())?;
+    /// # let sandbox = tenon_agent::Sandbox::unconfined(Vec::new());
+    /// # let mut options = AgentOptions::new(provider, workspace, sandbox);
+    /// let folder = tempfile::tempdir()?;
+    /// options.log = Some(SessionLog::create(folder.path())?);
+    /// let mut agent = Agent::new(options)?;
+    /// agent.prompt("Say hello.", &Default::default()).await?;
+    /// assert_eq!(agent.rewind(5)?, 1);
+    /// assert_eq!(agent.rewind(1)?, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If the log cannot be read or written. A session that is not kept has nothing to go back to.
+    pub fn rewind(&mut self, turns: u32) -> Result<u32, LogError> {
+        let Some(session) = self.recorder.session()? else { return Ok(0) };
+        let Some(rewound) = session.rewind(turns) else { return Ok(0) };
+        let left = match &rewound {
+            SessionNote::Rewound { turns, .. } => *turns,
+            _ => 0,
+        };
+        self.recorder.record(rewound)?;
+        let Some(session) = self.recorder.session()? else { return Ok(0) };
+        let provider = &self.exchange.provider;
+        let restored = Restored::of(&session, provider.model(), provider.abilities().sees_images);
+        self.opening.set_first(restored.conversation.is_empty());
+        self.dispatch.set_seen(&restored);
+        self.conversation = restored.conversation;
+        Ok(left)
+    }
+}

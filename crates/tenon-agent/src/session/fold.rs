@@ -1,0 +1,290 @@
+//! The events of a branch become the conversation that the model was sent, message for message.
+//!
+//! What is missing because the log was cut short or damaged is made up for, so that the
+//! conversation is always one that a provider takes: it begins with the person, and every call
+//! has one result. Pure.
+
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::Arc,
+};
+
+use tenon_model::{ContentBlock, Conversation, Message, Role, ToolCall, ToolResult};
+
+use super::{log_error::LogError, read::Session, recorder::Recorder, seen};
+use crate::{
+    event::{
+        CallEvent, Compaction, ContextEvent, ModelEvent, Record, SessionEvent, TurnEvent, View,
+    },
+    session_note::SessionNote,
+};
+
+/// The result of a call that had begun when its process ended.
+const INTERRUPTED: &str = "interrupted before it ended; what it did up to then is not known";
+/// The result of a call that had not begun.
+const NEVER_RAN: &str = "interrupted before it ran";
+/// Stands where the person's first words are lost.
+const BEGINNING_LOST: &str = "(the beginning of this conversation is lost)";
+/// Stands for an image in a conversation with a model that sees none.
+const IMAGE_LEFT_OUT: &str = "(an image was here, which this model cannot see)";
+
+/// What a session goes on with.
+#[derive(Debug, Default)]
+pub(crate) struct Restored {
+    pub conversation: Conversation,
+    /// What the model has seen of files.
+    pub seen: BTreeMap<String, String>,
+    /// Results of calls that were cut short; to be logged before the session goes on.
+    pub cut_short: Vec<CallEvent>,
+    /// Whether the last turn has no end.
+    pub is_turn_open: bool,
+    /// Whether old messages were replaced by less.
+    pub is_shortened: bool,
+}
+
+/// Takes in events one after another.
+#[derive(Debug, Default)]
+pub(super) struct Fold {
+    messages: Vec<Said>,
+    /// Calls of the last reply, until all are answered.
+    calls: Vec<ToolCall>,
+    started: HashSet<String>,
+    results: HashMap<String, ToolResult>,
+    notes: Vec<String>,
+    model: Arc<str>,
+    seen: BTreeMap<String, String>,
+    is_turn_open: bool,
+    is_shortened: bool,
+}
+
+/// A message and the model that was talked to.
+#[derive(Debug)]
+struct Said {
+    message: Arc<Message>,
+    model: Arc<str>,
+}
+
+impl Restored {
+    /// Returns what a session goes on with that `model` is asked from now on.
+    pub(crate) fn of(session: &Session, model: &str, sees_images: bool) -> Self {
+        let mut fold = Fold::default();
+        session.branch().for_each(|record| fold.take(record));
+        let cut_short = fold.answer_calls();
+        let messages = fold.messages.into_iter();
+        let fit = messages.filter_map(|said| said.fit_for(model, sees_images)).collect();
+        Self {
+            conversation: valid(fit),
+            seen: fold.seen,
+            cut_short,
+            is_turn_open: fold.is_turn_open,
+            is_shortened: fold.is_shortened,
+        }
+    }
+
+    /// Logs what makes the log whole again, and tells the person.
+    pub(crate) fn mend(&self, skipped: usize, recorder: &Recorder) -> Result<(), LogError> {
+        self.cut_short.iter().try_for_each(|result| recorder.record(result.clone()))?;
+        let mut notices = Vec::new();
+        if self.is_turn_open {
+            notices.push(match self.cut_short.len() {
+                0 => "the last turn was cut short".to_owned(),
+                n => format!("the last turn was cut short; the model is told of {n} calls of it"),
+            });
+        }
+        if skipped > 0 {
+            notices.push(format!(
+                "{skipped} lines of the log are left out: damaged, or of another version of tenon"
+            ));
+        }
+        notices.into_iter().try_for_each(|text| recorder.record(TurnEvent::Notice { text }))
+    }
+
+    /// Returns what `workspace` takes back as seen.
+    pub(crate) fn seen(&self) -> Vec<tenon_sandbox::Seen> {
+        seen::restored(&self.seen)
+    }
+}
+
+impl Fold {
+    pub(super) fn take(&mut self, record: &Record) {
+        match &record.event {
+            SessionEvent::Turn(event) => self.turn(event),
+            SessionEvent::Call(CallEvent::CallStarted { call, .. }) => {
+                self.started.insert(call.id.clone());
+            }
+            SessionEvent::Call(CallEvent::ToolResult { call_id, content, is_error, .. }) => {
+                let (content, is_error) = (content.clone(), *is_error);
+                let result = ToolResult { call_id: call_id.clone(), content, is_error };
+                self.results.insert(call_id.clone(), result);
+            }
+            SessionEvent::Model(ModelEvent::AssistantMessage { message, .. }) => {
+                self.answer_calls();
+                if self.messages.is_empty() {
+                    self.push(Message::user(BEGINNING_LOST));
+                }
+                self.calls = message.tool_calls().cloned().collect();
+                self.push(message.clone());
+            }
+            SessionEvent::Session(
+                SessionNote::SessionStarted { model, .. }
+                | SessionNote::SessionResumed { model, .. },
+            ) => {
+                self.model = model.as_str().into();
+                // Whoever resumed it was told.
+                self.is_turn_open = false;
+            }
+            SessionEvent::Session(SessionNote::FilesSeen { files }) => {
+                self.seen.extend(files.clone());
+            }
+            SessionEvent::Context(ContextEvent::Continued(continuation)) => {
+                self.answer_calls();
+                self.push(continuation.message.clone());
+            }
+            SessionEvent::Context(ContextEvent::Compacted(compaction)) => {
+                self.shorten(compaction);
+            }
+            // What a person decided and what failed is not said to the model.
+            _ => {}
+        }
+    }
+
+    fn turn(&mut self, event: &TurnEvent) {
+        match event {
+            TurnEvent::UserMessage { message, .. } => {
+                self.answer_calls();
+                self.push(message.clone());
+                self.is_turn_open = true;
+            }
+            TurnEvent::NoteToModel { text } => self.notes.push(text.clone()),
+            TurnEvent::TurnEnded { .. } => {
+                self.answer_calls();
+                self.is_turn_open = false;
+            }
+            TurnEvent::Notice { .. } => {}
+        }
+    }
+
+    fn shorten(&mut self, compaction: &Compaction) {
+        let shorter = compaction.applied_to(&self.conversation());
+        let first = compaction.messages.len();
+        let models = self.messages.iter().skip(compaction.replaced).map(|said| &said.model);
+        let models: Vec<Arc<str>> =
+            std::iter::repeat_n(&self.model, first).chain(models).cloned().collect();
+        let said = shorter.into_iter().zip(models).map(|(message, model)| Said { message, model });
+        self.messages = said.collect();
+        self.is_shortened = true;
+    }
+
+    /// Returns the conversation as it was sent with a request that is made now.
+    pub(super) fn conversation(&mut self) -> Conversation {
+        self.answer_calls();
+        self.messages.iter().map(|said| Arc::clone(&said.message)).collect()
+    }
+
+    fn push(&mut self, message: Message) {
+        self.messages.push(Said { message: Arc::new(message), model: Arc::clone(&self.model) });
+    }
+
+    /// Closes the last reply, and returns the results that are made up because there are none.
+    fn answer_calls(&mut self) -> Vec<CallEvent> {
+        let calls = std::mem::take(&mut self.calls);
+        let (mut found, started) =
+            (std::mem::take(&mut self.results), std::mem::take(&mut self.started));
+        let notes = std::mem::take(&mut self.notes);
+        let (mut results, mut made_up) = (Vec::new(), Vec::new());
+        for call in &calls {
+            let result = found.remove(&call.id).unwrap_or_else(|| {
+                let words = if started.contains(&call.id) { INTERRUPTED } else { NEVER_RAN };
+                made_up.push(CallEvent::ToolResult {
+                    call_id: call.id.clone(),
+                    content: words.to_owned(),
+                    is_error: true,
+                    view: View::text(words),
+                    duration_ms: 0,
+                });
+                let (call_id, content) = (call.id.clone(), words.to_owned());
+                ToolResult { call_id, content, is_error: true }
+            });
+            results.push(result);
+        }
+        if !calls.is_empty() {
+            self.push(results_message(results, notes));
+        }
+        made_up
+    }
+}
+
+impl Said {
+    /// Returns the message as it goes to `model`, which another one may have been before: what a
+    /// model thought is signed for itself, and servers refuse what another signed.
+    fn fit_for(self, model: &str, sees_images: bool) -> Option<Arc<Message>> {
+        let is_other = *self.model != *model;
+        let left_out = |block: &ContentBlock| match block {
+            ContentBlock::Thinking(_) => is_other,
+            ContentBlock::Image(_) => is_other && !sees_images,
+            _ => false,
+        };
+        if !self.message.content.iter().any(left_out) {
+            return Some(self.message);
+        }
+        let content = self.message.content.iter().filter_map(|block| match block {
+            ContentBlock::Thinking(_) if left_out(block) => None,
+            ContentBlock::Image(_) if left_out(block) => {
+                Some(ContentBlock::Text { text: IMAGE_LEFT_OUT.to_owned() })
+            }
+            block => Some(block.clone()),
+        });
+        let message = Message { role: self.message.role, content: content.collect() };
+        (!message.content.is_empty()).then(|| Arc::new(message))
+    }
+}
+
+/// Returns `conversation` with one result for every call and none that nobody asked for. It has no
+/// other unless a line is lost that a compaction counted on.
+fn valid(conversation: Conversation) -> Conversation {
+    let mut whole = Conversation::with_capacity(conversation.len());
+    let mut open: Vec<String> = Vec::new();
+    for mut message in conversation {
+        let is_asked_for = |block: &ContentBlock| match block {
+            ContentBlock::ToolResult(result) => open.contains(&result.call_id),
+            _ => true,
+        };
+        if !message.content.iter().all(is_asked_for) {
+            Arc::make_mut(&mut message).content.retain(is_asked_for);
+        }
+        open.retain(|id| {
+            !message.content.iter().any(
+                |block| matches!(block, ContentBlock::ToolResult(result) if result.call_id == *id),
+            )
+        });
+        if !open.is_empty() {
+            let lost = open.drain(..).map(|call_id| {
+                let content = INTERRUPTED.to_owned();
+                ToolResult { call_id, content, is_error: true }
+            });
+            let lost = results_message(lost.collect(), Vec::new());
+            match message.role {
+                Role::User => {
+                    Arc::make_mut(&mut message).content.splice(0..0, lost.content).for_each(drop)
+                }
+                Role::Assistant => whole.push(Arc::new(lost)),
+            }
+        }
+        open.extend(message.tool_calls().map(|call| call.id.clone()));
+        if !message.content.is_empty() {
+            whole.push(message);
+        }
+    }
+    whole
+}
+
+/// Returns the user message that answers all calls of a reply, with notes behind them if there
+/// are any.
+pub(crate) fn results_message(results: Vec<ToolResult>, notes: Vec<String>) -> Message {
+    let notes = notes.into_iter().map(|text| ContentBlock::Text { text });
+    let content = results.into_iter().map(ContentBlock::ToolResult).chain(notes).collect();
+    Message { role: Role::User, content }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,255 @@
+//! The cache ledger: what each request of a session cost, how much of it the provider's cache
+//! held, and what broke the part that it could have held.
+//!
+//! A cache holds what stands at the beginning of a request as it stood in the one before. So a
+//! break is found by comparing the two: other model, system prompt, tools, or earlier messages.
+//! If nothing of that changed and the cache was not read all the same, the miss is the provider's.
+
+use tenon_model::{Conversation, Price, Usage};
+
+use super::{fold::Fold, prefix::PrefixHasher, read::Session};
+use crate::{
+    event::{ContextEvent, ModelEvent, Record, SessionEvent},
+    session_note::SessionNote,
+};
+
+/// What a request cost.
+///
+/// ```
+/// use tenon_agent::{Prefix, read_session, request_costs};
+///
+/// let folder = tempfile::tempdir()?;
+/// let log = r#"{"time_ms":1,"type":"session_started","version":1,"session":"one","workspace":["/w"],"model":"anthropic/m","tenon":"0.1.0","price":{"input":3.0,"output":15.0,"cache_read":0.3,"cache_write":3.75}}
+/// {"time_ms":2,"type":"request_sent","system":"a","tools":"b","messages":0,"hash":""}
+/// {"time_ms":3,"type":"assistant_message","message":{"role":"assistant","content":[]},"usage":{"input":1000000},"duration_ms":1}
+/// "#;
+/// std::fs::write(folder.path().join("one.jsonl"), log)?;
+/// let costs = request_costs(&read_session(folder.path(), "one")?);
+/// assert_eq!((costs[0].cost, &costs[0].prefix), (Some(3.0), &Prefix::First));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct RequestCost {
+    /// When it was made, in milliseconds since 1970 in UTC.
+    pub time_ms: u64,
+    /// `PROVIDER/NAME` of the model.
+    pub model: String,
+    /// Tokens, as the provider counted them; `None` if no reply came.
+    pub usage: Option<Usage>,
+    /// US dollars, where the price was known then.
+    pub cost: Option<f64>,
+    /// What became of the part that the request before had sent already.
+    pub prefix: Prefix,
+}
+
+/// What became of the part of a request that the one before had sent already.
+///
+/// ```
+/// use tenon_agent::Prefix;
+///
+/// fn is_ours(prefix: &Prefix) -> bool {
+///     matches!(prefix, Prefix::Broken { .. })
+/// }
+///
+/// assert!(is_ours(&Prefix::Broken { by: "the tools changed".into() }));
+/// assert!(!is_ours(&Prefix::Missed { tokens: 4_096, after_ms: 400_000 }));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Prefix {
+    /// There was none before.
+    First,
+    /// It was sent again as it was.
+    Kept,
+    /// It was not the same any more.
+    Broken {
+        /// What changed it.
+        by: String,
+    },
+    /// It was the same, and the provider's cache was not read.
+    Missed {
+        /// Tokens that were in the cache after the request before, and were not read.
+        tokens: u64,
+        /// Milliseconds since the request before: caches forget.
+        after_ms: u64,
+    },
+}
+
+/// Returns what each request of `session` cost, those of abandoned branches too. Requests of a log
+/// that an older version wrote are not told.
+///
+/// ```
+/// use tenon_agent::{Session, request_costs};
+///
+/// assert!(request_costs(&Session::default()).is_empty());
+/// ```
+pub fn ledger(session: &Session) -> Vec<RequestCost> {
+    let mut ledger = Ledger::default();
+    for (line, record) in session.lines.iter().zip(&session.records) {
+        ledger.take(session, *line, record);
+    }
+    ledger.requests
+}
+
+/// A request as it was sent.
+#[derive(Debug, Clone, PartialEq)]
+struct Sent {
+    time_ms: u64,
+    model: String,
+    tenon: String,
+    system: String,
+    tools: String,
+    messages: usize,
+    /// Milliseconds since the request before.
+    after_ms: u64,
+    /// Tokens that the provider said were in its cache: before the reply those that the request
+    /// before left there.
+    cached: u64,
+}
+
+#[derive(Debug, Default)]
+struct Ledger {
+    requests: Vec<RequestCost>,
+    fold: Fold,
+    hasher: PrefixHasher,
+    model: String,
+    tenon: String,
+    price: Option<Price>,
+    last: Option<Sent>,
+    /// Messages that were in the conversation ever since the last request.
+    untouched: usize,
+    rewound: bool,
+    compacted: bool,
+    /// Whether the last request's messages were those that the log tells of. They are not where
+    /// something of another model's could not go along.
+    was_as_logged: bool,
+}
+
+impl Ledger {
+    fn take(&mut self, session: &Session, line: u64, record: &Record) {
+        self.fold.take(record);
+        match &record.event {
+            SessionEvent::Session(
+                SessionNote::SessionStarted { model, tenon, price, .. }
+                | SessionNote::SessionResumed { model, tenon, price, .. },
+            ) => {
+                (self.model, self.tenon) = (model.clone(), tenon.clone());
+                self.price = *price;
+            }
+            SessionEvent::Session(SessionNote::Rewound { .. }) => self.rewind(session, line),
+            SessionEvent::Context(ContextEvent::Compacted(compaction)) => {
+                self.compact(record.time_ms, &compaction.usage);
+            }
+            SessionEvent::Model(ModelEvent::RequestSent { system, tools, messages, hash }) => {
+                let sent = Sent {
+                    time_ms: record.time_ms,
+                    model: self.model.clone(),
+                    tenon: self.tenon.clone(),
+                    system: system.clone(),
+                    tools: tools.clone(),
+                    messages: *messages,
+                    after_ms: 0,
+                    cached: 0,
+                };
+                self.request(sent, hash);
+            }
+            SessionEvent::Model(ModelEvent::AssistantMessage { usage, .. }) => self.reply(usage),
+            _ => {}
+        }
+    }
+
+    /// Goes back: what the two branches have in common is untouched.
+    fn rewind(&mut self, session: &Session, line: u64) {
+        let left: Conversation = self.fold.conversation();
+        let mut fold = Fold::default();
+        session.branch_until(line).into_iter().for_each(|(_, record)| fold.take(record));
+        let now = fold.conversation();
+        let common = left.iter().zip(&now).take_while(|(left, now)| left == now).count();
+        self.untouched = self.untouched.min(common);
+        self.fold = fold;
+        self.rewound = true;
+    }
+
+    /// Takes in that old messages were replaced, by a request of its own if it used something.
+    fn compact(&mut self, time_ms: u64, usage: &Usage) {
+        (self.untouched, self.compacted) = (0, true);
+        if *usage != Usage::default() {
+            self.requests.push(RequestCost {
+                time_ms,
+                model: self.model.clone(),
+                usage: Some(*usage),
+                cost: self.price.map(|price| usage.cost(&price)),
+                prefix: Prefix::Kept,
+            });
+        }
+    }
+
+    fn request(&mut self, sent: Sent, hash: &str) {
+        let is_as_logged = self.hasher.conversation(&self.fold.conversation()) == *hash;
+        let changed_meanwhile = self.was_as_logged && !is_as_logged;
+        let prefix = match &self.last {
+            None => Prefix::First,
+            Some(last) => match self.broken_by(last, &sent, changed_meanwhile) {
+                Some(by) => Prefix::Broken { by },
+                None => Prefix::Kept,
+            },
+        };
+        self.untouched = sent.messages;
+        (self.rewound, self.compacted, self.was_as_logged) = (false, false, is_as_logged);
+        self.requests.push(RequestCost {
+            time_ms: sent.time_ms,
+            model: sent.model.clone(),
+            usage: None,
+            cost: None,
+            prefix,
+        });
+        let (cached, before_ms) =
+            self.last.as_ref().map_or((0, sent.time_ms), |last| (last.cached, last.time_ms));
+        let after_ms = sent.time_ms.saturating_sub(before_ms);
+        self.last = Some(Sent { cached, after_ms, ..sent });
+    }
+
+    fn broken_by(&self, last: &Sent, now: &Sent, changed_meanwhile: bool) -> Option<String> {
+        if last.model != now.model {
+            return Some(format!("the model changed from {} to {}", last.model, now.model));
+        }
+        if self.compacted {
+            return Some("the conversation was made shorter".to_owned());
+        }
+        let version = match last.tenon == now.tenon {
+            true => String::new(),
+            false => format!(" (tenon {} went on after {})", now.tenon, last.tenon),
+        };
+        if last.system != now.system {
+            return Some(format!("the system prompt changed{version}"));
+        }
+        if last.tools != now.tools {
+            return Some(format!("the tools changed{version}"));
+        }
+        if self.untouched < last.messages {
+            return Some(match self.rewound {
+                true => "the conversation was rewound".to_owned(),
+                false => "earlier messages changed".to_owned(),
+            });
+        }
+        changed_meanwhile.then(|| format!("the conversation was sent otherwise{version}"))
+    }
+
+    fn reply(&mut self, usage: &Usage) {
+        let (Some(last), Some(request)) = (&mut self.last, self.requests.last_mut()) else {
+            return;
+        };
+        if request.usage.is_some() {
+            return;
+        }
+        request.usage = Some(*usage);
+        request.cost = self.price.map(|price| usage.cost(&price));
+        let missed = last.cached.saturating_sub(usage.cache_read);
+        if request.prefix == Prefix::Kept && missed > 0 {
+            request.prefix = Prefix::Missed { tokens: missed, after_ms: last.after_ms };
+        }
+        last.cached = usage.cache_read + usage.cache_write;
+    }
+}
+
+#[cfg(test)]
+mod tests;

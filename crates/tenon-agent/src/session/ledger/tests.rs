@@ -1,0 +1,113 @@
+//! Logs in, reasons out.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+/// Returns what became of each request's prefix in a log of these events.
+fn prefixes(events: &[Value]) -> Vec<Prefix> {
+    let mut text = String::new();
+    for (index, event) in events.iter().enumerate() {
+        let mut event = event.clone();
+        event["time_ms"] = json!(1_000 * index);
+        text.push_str(&format!("{event}\n"));
+    }
+    let (session, _) = super::super::read::read_lines("a", text.as_bytes()).unwrap();
+    assert_eq!(session.skipped, 0, "{text}");
+    ledger(&session).into_iter().map(|request| request.prefix).collect()
+}
+
+fn resumed(model: &str, tenon: &str) -> Value {
+    json!({"type": "session_resumed", "version": 1, "workspace": [], "model": model, "tenon": tenon})
+}
+
+fn prompt(words: &str) -> Value {
+    let message = json!({"role": "user", "content": [{"type": "text", "text": words}]});
+    json!({"type": "user_message", "prompt": words, "message": message})
+}
+
+fn sent(system: &str, tools: &str, prompts: &[&str]) -> Value {
+    let mut conversation = Conversation::new();
+    for words in prompts {
+        if !conversation.is_empty() {
+            let said = tenon_model::Message {
+                role: tenon_model::Role::Assistant,
+                ..tenon_model::Message::user("ok")
+            };
+            conversation.push(said.into());
+        }
+        conversation.push(tenon_model::Message::user(*words).into());
+    }
+    let hash = PrefixHasher::default().conversation(&conversation);
+    json!({"type": "request_sent", "system": system, "tools": tools, "messages": conversation.len(), "hash": hash})
+}
+
+fn reply(cache_read: u64, cache_write: u64) -> Value {
+    let message = json!({"role": "assistant", "content": [{"type": "text", "text": "ok"}]});
+    let usage = json!({"input": 10, "cache_read": cache_read, "cache_write": cache_write});
+    json!({"type": "assistant_message", "message": message, "usage": usage, "duration_ms": 1})
+}
+
+fn check(second: &[Value], expected: &Prefix) {
+    let first = [resumed("x/a", "1"), prompt("p"), sent("s", "t", &["p"]), reply(0, 100)];
+    let found = prefixes(&[&first, second].concat());
+    assert_eq!((&found[0], found.last().unwrap()), (&Prefix::First, expected), "{second:?}");
+}
+
+fn broken(by: &str) -> Prefix {
+    Prefix::Broken { by: by.into() }
+}
+
+#[test]
+fn a_prefix_that_is_sent_again_as_it_was_is_kept() {
+    check(&[prompt("q"), sent("s", "t", &["p", "q"]), reply(100, 20)], &Prefix::Kept);
+    let other = [resumed("x/a", "2"), prompt("q"), sent("s", "t", &["p", "q"]), reply(100, 20)];
+    check(&other, &Prefix::Kept);
+}
+
+#[test]
+fn what_broke_a_prefix_is_named() {
+    let two = &["p", "q"][..];
+    check(
+        &[resumed("x/b", "1"), prompt("q"), sent("s", "t", two), reply(0, 0)],
+        &broken("the model changed from x/a to x/b"),
+    );
+    check(
+        &[resumed("x/a", "2"), prompt("q"), sent("s2", "t", two), reply(0, 0)],
+        &broken("the system prompt changed (tenon 2 went on after 1)"),
+    );
+    check(&[prompt("q"), sent("s", "t2", two), reply(0, 0)], &broken("the tools changed"));
+    let rewound = json!({"type": "rewound", "after_line": 1, "turns": 1});
+    check(
+        &[rewound, prompt("q"), sent("s", "t", &["q"]), reply(0, 0)],
+        &broken("the conversation was rewound"),
+    );
+    let compacted = json!({"type": "compacted", "cause": "asked", "replaced": 2, "messages": [{"role": "user", "content": [{"type": "text", "text": "short"}]}],
+        "results": [], "prompts_kept": 1, "tokens_before": 9, "tokens_after": 5, "window_tokens": 10, "usage": {"input": 5}});
+    check(
+        &[compacted, prompt("q"), sent("s", "t2", &["short", "q"]), reply(0, 0)],
+        &broken("the conversation was made shorter"),
+    );
+    check(
+        &[prompt("q"), sent("s", "t", &["other", "q"]), reply(0, 0)],
+        &broken("the conversation was sent otherwise"),
+    );
+}
+
+#[test]
+fn a_rewind_behind_what_was_sent_last_breaks_nothing_before_it() {
+    // The last turn is left before it was sent, so what the cache has is sent again.
+    let rewound = json!({"type": "rewound", "after_line": 4, "turns": 1});
+    check(
+        &[prompt("never"), rewound, prompt("q"), sent("s", "t", &["p", "q"]), reply(100, 9)],
+        &Prefix::Kept,
+    );
+}
+
+#[test]
+fn a_miss_of_the_provider_is_named_as_such() {
+    check(
+        &[prompt("q"), sent("s", "t", &["p", "q"]), reply(40, 80)],
+        &Prefix::Missed { tokens: 60, after_ms: 3_000 },
+    );
+}

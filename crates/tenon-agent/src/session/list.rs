@@ -1,0 +1,198 @@
+//! The list of sessions: what stands at the beginning of each log, and what the folder knows of
+//! it.
+
+#![expect(clippy::disallowed_methods, reason = "the session log is opened outside tenon-sandbox")]
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader},
+    path::{Path, PathBuf},
+    time::UNIX_EPOCH,
+};
+
+use super::{log_error::LogError, names};
+use crate::{
+    event::{LOG_VERSION, ModelEvent, Record, SessionEvent, TurnEvent},
+    session_note::SessionNote,
+};
+
+/// Lines of a log that are looked at for its first prompt; more only where the beginning is
+/// damaged.
+const LINES_MAX: usize = 64;
+
+/// Stands for a prompt whose line is damaged.
+const PROMPT_LOST: &str = "(the first prompt is lost)";
+
+/// One line of a list of sessions.
+///
+/// ```
+/// use tenon_agent::SessionSummary;
+///
+/// let summary = SessionSummary {
+///     id: "20260101-120000-a1b2".into(),
+///     name: Some("docs".into()),
+///     started_ms: 1_767_268_800_000,
+///     used_ms: 1_767_268_860_000,
+///     workspace: "/work".into(),
+///     model: "scripted/demo".into(),
+///     prompt: "Add a docstring".into(),
+///     bytes: 2_100,
+/// };
+/// let line = format!("{}  {}  {}", summary.id, summary.model, summary.prompt);
+/// assert_eq!(line, "20260101-120000-a1b2  scripted/demo  Add a docstring");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionSummary {
+    /// The session's id.
+    pub id: String,
+    /// The name that the person gave it.
+    pub name: Option<String>,
+    /// When it began, in milliseconds since 1970 in UTC.
+    pub started_ms: u64,
+    /// When something happened in it last.
+    pub used_ms: u64,
+    /// The root of its workspace.
+    pub workspace: PathBuf,
+    /// `PROVIDER/NAME` of the model that it began with.
+    pub model: String,
+    /// The first prompt; empty if there was none.
+    pub prompt: String,
+    /// The length of its log.
+    pub bytes: u64,
+}
+
+/// Lists the sessions in `folder`, newest first. Files that are no log are left out; a folder
+/// that does not exist has none.
+///
+/// ```
+/// use tenon_agent::list_sessions;
+///
+/// let folder = tempfile::tempdir()?;
+/// let log = r#"{"time_ms":5,"type":"session_started","version":1,"session":"one",
+///     "workspace":["/work"],"model":"scripted/demo","tenon":"0.1.0"}"#;
+/// std::fs::write(folder.path().join("one.jsonl"), log.replace('\n', ""))?;
+/// let sessions = list_sessions(folder.path())?;
+/// assert_eq!((sessions.len(), sessions[0].model.as_str()), (1, "scripted/demo"));
+/// assert!(list_sessions(&folder.path().join("nowhere"))?.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// If the folder cannot be listed.
+pub fn list(folder: &Path) -> Result<Vec<SessionSummary>, LogError> {
+    let names = names::read(folder);
+    let mut sessions = Vec::new();
+    for (id, path) in logs(folder)? {
+        if let Some(mut summary) = summary(id, &path) {
+            summary.name = names.get(&summary.id).cloned();
+            sessions.push(summary);
+        }
+    }
+    sessions.sort_by(|left, right| (right.started_ms, &right.id).cmp(&(left.started_ms, &left.id)));
+    Ok(sessions)
+}
+
+/// Returns the logs in `folder` with the ids of their sessions.
+pub(super) fn logs(folder: &Path) -> Result<Vec<(String, PathBuf)>, LogError> {
+    let failed = |source| LogError::new(folder, source);
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(failed(source)),
+    };
+    let mut logs = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(failed)?.path();
+        // The id is the file's name, whatever is written inside.
+        let id = path.file_stem().and_then(|stem| stem.to_str()).map(str::to_owned);
+        if let Some(id) = id.filter(|_| path.extension().is_some_and(|end| end == "jsonl")) {
+            logs.push((id, path));
+        }
+    }
+    Ok(logs)
+}
+
+/// Reads as much of a log as its summary needs: up to the first prompt.
+fn summary(id: String, path: &Path) -> Option<SessionSummary> {
+    let file = File::open(path).ok()?;
+    let metadata = file.metadata().ok()?;
+    let used = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let mut summary: Option<SessionSummary> = None;
+    let mut lines = BufReader::new(file);
+    let mut line = Vec::new();
+    for _ in 0..LINES_MAX {
+        line.clear();
+        if lines.read_until(b'\n', &mut line).ok()? == 0 {
+            break;
+        }
+        let Ok(record) = serde_json::from_slice::<Record>(&line) else { continue };
+        let found = summary.get_or_insert_with(|| SessionSummary {
+            id: id.clone(),
+            name: None,
+            started_ms: record.time_ms,
+            used_ms: used.map_or(record.time_ms, |used| used.as_millis() as u64),
+            workspace: PathBuf::new(),
+            model: String::new(),
+            prompt: String::new(),
+            bytes: metadata.len(),
+        });
+        match record.event {
+            // A newer version may mean anything by its lines.
+            SessionEvent::Session(SessionNote::SessionStarted { version, .. })
+                if version > LOG_VERSION =>
+            {
+                return None;
+            }
+            SessionEvent::Session(
+                SessionNote::SessionStarted { workspace, model, .. }
+                | SessionNote::SessionResumed { workspace, model, .. },
+            ) if found.model.is_empty() => {
+                found.workspace = workspace.into_iter().next().unwrap_or_default();
+                found.model = model;
+            }
+            SessionEvent::Turn(TurnEvent::UserMessage { prompt, .. }) => {
+                found.prompt = prompt;
+                break;
+            }
+            SessionEvent::Model(ModelEvent::AssistantMessage { .. }) => {
+                found.prompt = PROMPT_LOST.to_owned();
+                break;
+            }
+            _ => {}
+        }
+    }
+    summary
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::read;
+
+    #[test]
+    fn sessions_are_listed_newest_first_and_other_files_are_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(list(&folder.path().join("missing")).unwrap(), []);
+        for (id, time_ms) in [("a", 1), ("b", 2)] {
+            let line = format!(
+                r#"{{"time_ms":{time_ms},"type":"session_started","version":1,"session":"../x","workspace":["/w"],"model":"m","tenon":"0"}}"#
+            );
+            std::fs::write(folder.path().join(format!("{id}.jsonl")), line + "\n").unwrap();
+        }
+        std::fs::write(folder.path().join("c.jsonl"), "garbage").unwrap();
+        std::fs::write(folder.path().join("names"), "").unwrap();
+        let ids: Vec<String> =
+            list(folder.path()).unwrap().into_iter().map(|session| session.id).collect();
+        assert_eq!(ids, ["b", "a"]);
+    }
+
+    #[test]
+    fn a_log_whose_first_line_is_damaged_is_listed_by_what_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = "\0\0\0{\n{\"time_ms\":7,\"type\":\"user_message\",\"prompt\":\"Sort\",\"message\":{\"role\":\"user\",\"content\":[]}}\n";
+        std::fs::write(folder.path().join("a.jsonl"), log).unwrap();
+        let sessions = list(folder.path()).unwrap();
+        assert_eq!((sessions[0].started_ms, sessions[0].prompt.as_str()), (7, "Sort"));
+        assert_eq!(read(folder.path(), "a").unwrap().skipped, 1);
+    }
+}

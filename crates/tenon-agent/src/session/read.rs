@@ -1,0 +1,203 @@
+//! A log read back: every line that is an event, and the number of those that are none.
+//!
+//! Lines that this version does not know, or that are damaged, are skipped and counted.
+
+#![expect(clippy::disallowed_methods, reason = "the session log is opened outside tenon-sandbox")]
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Read},
+    path::{Path, PathBuf},
+};
+
+use super::{clock::now_ms, log_error::LogError};
+use crate::{
+    event::{LOG_VERSION, Record, SessionEvent},
+    session_note::SessionNote,
+};
+
+/// The longest line that a reader takes in; a result is far shorter.
+const LINE_BYTES_MAX: usize = 64 << 20;
+
+/// A session as it was read from its log.
+///
+/// ```
+/// use tenon_agent::{SessionEvent, TurnEvent, read_session};
+///
+/// let folder = tempfile::tempdir()?;
+/// let log = r#"{"time_ms":1,"type":"user_message","prompt":"Sort it","message":{"role":"user","content":[]}}
+/// {"time_ms":2,"type":"user_message","prompt":"Add a test","message":{"role":"user","content":[]}}
+/// {"time_ms":3,"type":"rewound","after_line":1,"turns":1}
+/// {"time_ms":4,"type":"user_message","prompt":"Add a doc","message":{"role":"user","content":[]}}
+/// "#;
+/// std::fs::write(folder.path().join("one.jsonl"), log)?;
+/// let session = read_session(folder.path(), "one")?;
+/// assert_eq!(session.records.len(), 4);
+/// let prompts: Vec<&str> = session
+///     .branch()
+///     .filter_map(|record| match &record.event {
+///         SessionEvent::Turn(TurnEvent::UserMessage { prompt, .. }) => Some(prompt.as_str()),
+///         _ => None,
+///     })
+///     .collect();
+/// assert_eq!(prompts, ["Sort it", "Add a doc"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Session {
+    /// The session's id.
+    pub id: String,
+    /// All events that this version knows, in order, those of abandoned branches too.
+    pub records: Vec<Record>,
+    /// Lines that were skipped: unknown, damaged or torn.
+    pub skipped: usize,
+    /// The line of each record, from 1.
+    pub(super) lines: Vec<u64>,
+    /// The last line if it is torn.
+    torn: Option<u64>,
+}
+
+impl Session {
+    /// Returns a session of which nothing is known.
+    pub(super) fn empty(id: &str) -> Self {
+        Self { id: id.to_owned(), ..Self::default() }
+    }
+
+    /// Returns where the whole texts of long results are: under the id of this session, or of the
+    /// one that it left.
+    ///
+    /// ```
+    /// use tenon_agent::SessionLog;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let old = SessionLog::create(folder.path())?;
+    /// let (_new, session) = SessionLog::fork(folder.path(), old.id())?;
+    /// assert_eq!(session.results_of(), old.id());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn results_of(&self) -> &str {
+        match self.records.first().map(|record| &record.event) {
+            Some(SessionEvent::Session(SessionNote::SessionStarted {
+                results_of: Some(id),
+                ..
+            })) => id,
+            _ => &self.id,
+        }
+    }
+
+    /// Returns the folders and the model that the session worked with last.
+    ///
+    /// ```
+    /// use tenon_agent::read_session;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let log = r#"{"time_ms":1,"type":"session_resumed","version":1,"workspace":["/work"],
+    ///     "model":"openai/gpt-5.2","tenon":"0.1.0"}"#;
+    /// std::fs::write(folder.path().join("one.jsonl"), log.replace('\n', ""))?;
+    /// let session = read_session(folder.path(), "one")?;
+    /// let (folders, model) = session.worked_with().unwrap_or_default();
+    /// assert_eq!((folders[0].to_str(), model), (Some("/work"), "openai/gpt-5.2"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn worked_with(&self) -> Option<(&[PathBuf], &str)> {
+        let notes = self.records.iter().rev().filter_map(|record| match &record.event {
+            SessionEvent::Session(
+                SessionNote::SessionStarted { workspace, model, .. }
+                | SessionNote::SessionResumed { workspace, model, .. },
+            ) => Some((workspace.as_slice(), model.as_str())),
+            _ => None,
+        });
+        // A fork that was never gone on with does not know its model yet.
+        notes.into_iter().find(|(folders, model)| !folders.is_empty() && !model.is_empty())
+    }
+
+    /// Returns the first line of session `id` that leaves this one.
+    pub(super) fn fork_note(&self, id: &str) -> Record {
+        let (workspace, model) = self.worked_with().unwrap_or_default();
+        let event = SessionNote::SessionStarted {
+            version: LOG_VERSION,
+            session: id.to_owned(),
+            workspace: workspace.to_vec(),
+            model: model.to_owned(),
+            tenon: env!("CARGO_PKG_VERSION").to_owned(),
+            price: None,
+            forked_from: Some(self.id.clone()),
+            results_of: Some(self.results_of().to_owned()),
+        };
+        Record { time_ms: now_ms(), event: event.into() }
+    }
+
+    /// Takes in that the torn last line is gone.
+    pub(super) fn forget_torn(&mut self) {
+        // Half a line can be a whole event all the same; nobody acted upon it.
+        match (self.torn.take(), self.lines.last()) {
+            (Some(torn), Some(last)) if torn == *last => {
+                self.lines.pop();
+                self.records.pop();
+            }
+            (Some(_), _) => self.skipped = self.skipped.saturating_sub(1),
+            (None, _) => {}
+        }
+    }
+}
+
+/// Reads the log of session `id` in `folder`.
+///
+/// ```
+/// use tenon_agent::read_session;
+///
+/// let folder = tempfile::tempdir()?;
+/// let log = "{\"time_ms\":5,\"type\":\"notice\",\"text\":\"Hello.\"}\n{\"time_ms\":6,\"ty";
+/// std::fs::write(folder.path().join("20260101-120000-a1b2.jsonl"), log)?;
+/// let session = read_session(folder.path(), "20260101-120000-a1b2")?;
+/// assert_eq!((session.records.len(), session.skipped), (1, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// If there is no such log or it cannot be read. Damaged lines are skipped and counted.
+pub fn read(folder: &Path, id: &str) -> Result<Session, LogError> {
+    let path = path_of(folder, id)?;
+    let failed = |source| LogError::new(&path, source);
+    Ok(read_lines(id, File::open(&path).map_err(failed)?).map_err(failed)?.0)
+}
+
+/// Returns the path of a log.
+pub(super) fn path_of(folder: &Path, id: &str) -> Result<PathBuf, LogError> {
+    let path = folder.join(format!("{id}.jsonl"));
+    if id.contains(['/', '\0']) {
+        let source = io::Error::new(io::ErrorKind::InvalidInput, "not a session id");
+        return Err(LogError::new(&path, source));
+    }
+    Ok(path)
+}
+
+/// Reads a log, and returns how many bytes of it are whole lines.
+pub(super) fn read_lines(id: &str, log: impl Read) -> io::Result<(Session, u64)> {
+    let mut reader = BufReader::with_capacity(64 << 10, log);
+    let mut session = Session::empty(id);
+    let (mut number, mut whole_bytes, mut bytes) = (1, 0, 0);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let mut limited = Read::take(&mut reader, LINE_BYTES_MAX as u64);
+        let read = limited.read_until(b'\n', &mut line)?;
+        if read == 0 {
+            return Ok((session, whole_bytes));
+        }
+        bytes += read as u64;
+        let is_whole = line.last() == Some(&b'\n');
+        match serde_json::from_slice(&line) {
+            Ok(record) => {
+                session.records.push(record);
+                session.lines.push(number);
+            }
+            Err(_) => session.skipped += 1,
+        }
+        session.torn = (!is_whole).then_some(number);
+        if is_whole {
+            number += 1;
+            whole_bytes = bytes;
+        }
+    }
+}

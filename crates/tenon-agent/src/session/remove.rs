@@ -1,0 +1,139 @@
+//! Sessions that go: the log, and the folder of long results unless another session needs it.
+
+#![expect(clippy::disallowed_methods, reason = "the session log is opened outside tenon-sandbox")]
+
+use std::{
+    fs::{File, OpenOptions, TryLockError},
+    io,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    list::{SessionSummary, list, logs},
+    log_error::LogError,
+    read::{Session, path_of, read_lines},
+};
+
+/// A session and what would be gained by removing it.
+///
+/// ```
+/// use tenon_agent::{SessionLog, removable_sessions};
+///
+/// let folder = tempfile::tempdir()?;
+/// let log = SessionLog::create(folder.path())?;
+/// let found = removable_sessions(folder.path(), &folder.path().join("results"))?;
+/// assert!(found.is_empty(), "nothing was said in it, so it is in no list");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removable {
+    /// The session.
+    pub summary: SessionSummary,
+    /// Bytes of its log and of its long results.
+    pub bytes: u64,
+}
+
+/// Lists the sessions in `folder` with their size, whose long results lie in folders of their own
+/// in `results`; newest first.
+///
+/// ```
+/// use tenon_agent::removable_sessions;
+///
+/// let folder = tempfile::tempdir()?;
+/// assert!(removable_sessions(folder.path(), folder.path())?.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// If the folder cannot be listed.
+pub fn removable(folder: &Path, results: &Path) -> Result<Vec<Removable>, LogError> {
+    let sized = |summary: SessionSummary| {
+        let bytes = summary.bytes + bytes_in(&results.join(&summary.id));
+        Removable { summary, bytes }
+    };
+    Ok(list(folder)?.into_iter().map(sized).collect())
+}
+
+/// Removes session `id` from `folder`, and its long results from `results` unless a session that
+/// left it needs them. What was removed cannot be had back.
+///
+/// ```
+/// use tenon_agent::{SessionLog, remove_session};
+///
+/// let folder = tempfile::tempdir()?;
+/// let results = folder.path().join("results");
+/// let log = SessionLog::create(folder.path())?;
+/// let id = log.id().to_owned();
+/// assert!(remove_session(folder.path(), &results, &id).is_err_and(|error| error.is_in_use()));
+/// drop(log);
+/// remove_session(folder.path(), &results, &id)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// If there is no such session, another process is at work on it, or it cannot be removed.
+pub fn remove(folder: &Path, results: &Path, id: &str) -> Result<(), LogError> {
+    let path = path_of(folder, id)?;
+    let failed = |source| LogError::new(&path, source);
+    let file = OpenOptions::new().read(true).write(true).open(&path).map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(LogError::in_use(&path)),
+        Err(TryLockError::Error(source)) => return Err(failed(source)),
+    }
+    let results_of = head(id, &file).results_of().to_owned();
+    std::fs::remove_file(&path).map_err(failed)?;
+    let others = logs(folder)?;
+    let is_needed = others.iter().any(|(other, path)| {
+        *other == results_of
+            || File::open(path).is_ok_and(|file| head(other, &file).results_of() == results_of)
+    });
+    let own = results.join(&results_of);
+    // The name stands in the log; only one that is a single folder's is followed.
+    let is_one_name = own.file_name().is_some_and(|name| name == results_of.as_str())
+        && own.parent() == Some(results);
+    if is_needed || !is_one_name || !own.is_dir() {
+        return Ok(());
+    }
+    std::fs::remove_dir_all(&own).map_err(|source| LogError::new(&own, source))
+}
+
+/// Returns a session with its first line alone.
+fn head(id: &str, file: &File) -> Session {
+    let mut line = Vec::new();
+    let read = io::BufRead::read_until(&mut io::BufReader::new(file), b'\n', &mut line);
+    let session = read.and_then(|_| read_lines(id, &*line));
+    session.map_or_else(|_| Session::empty(id), |(session, _)| session)
+}
+
+/// Returns the bytes of the files in `folder`, which has no folders in it.
+fn bytes_in(folder: &Path) -> u64 {
+    let entries: Vec<PathBuf> = std::fs::read_dir(folder)
+        .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
+        .unwrap_or_default();
+    entries.iter().filter_map(|path| path.symlink_metadata().ok()).map(|data| data.len()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::SessionLog;
+
+    #[test]
+    fn long_results_go_with_the_last_session_that_needs_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let (sessions, results) = (folder.path().join("sessions"), folder.path().join("results"));
+        let old = SessionLog::create(&sessions).unwrap();
+        let id = old.id().to_owned();
+        let (new, _) = SessionLog::fork(&sessions, &id).unwrap();
+        let fork = new.id().to_owned();
+        drop((old, new));
+        std::fs::create_dir_all(results.join(&id)).unwrap();
+        std::fs::write(results.join(&id).join("output.txt"), "long").unwrap();
+        remove(&sessions, &results, &id).unwrap();
+        assert!(results.join(&id).exists());
+        remove(&sessions, &results, &fork).unwrap();
+        assert!(!results.join(&id).exists());
+        assert!(logs(&sessions).unwrap().is_empty());
+    }
+}

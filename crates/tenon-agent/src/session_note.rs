@@ -1,0 +1,75 @@
+//! Events of the session as a whole: where it began, went on and went back, and what was seen.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use serde::{Deserialize, Serialize};
+use tenon_model::Price;
+
+/// Events of the session as a whole.
+///
+/// ```
+/// use tenon_agent::SessionNote;
+///
+/// let line = r#"{"type":"session_started","version":1,"session":"20260101-120000-a1b2",
+///     "workspace":["/work"],"model":"anthropic/claude-sonnet-5-5","tenon":"0.1.0"}"#;
+/// match serde_json::from_str(line)? {
+///     SessionNote::SessionStarted { model, forked_from, .. } => {
+///         assert_eq!(model.split_once('/'), Some(("anthropic", "claude-sonnet-5-5")));
+///         assert_eq!(forked_from, None);
+///     }
+///     other => panic!("{other:?}"),
+/// }
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum SessionNote {
+    /// The first line of every log.
+    SessionStarted {
+        /// [`LOG_VERSION`](crate::LOG_VERSION) of the writer.
+        version: u32,
+        /// The session's id.
+        session: String,
+        /// The folders that the session may work in; the first is the root.
+        workspace: Vec<PathBuf>,
+        /// `PROVIDER/NAME` of the model; empty in a fork, where the next event but one names it.
+        model: String,
+        /// The version of the program or library that wrote the log.
+        tenon: String,
+        /// What the model's tokens cost, where that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        price: Option<Price>,
+        /// The session whose events follow, if this one left it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        forked_from: Option<String>,
+        /// The session in whose folder the whole texts of long results are; this one if missing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        results_of: Option<String>,
+    },
+    /// The session goes on in another process.
+    SessionResumed {
+        /// [`LOG_VERSION`](crate::LOG_VERSION) of the writer.
+        version: u32,
+        /// The folders that the session may work in from here on; the first is the root.
+        workspace: Vec<PathBuf>,
+        /// `PROVIDER/NAME` of the model from here on.
+        model: String,
+        /// The version of the program or library from here on.
+        tenon: String,
+        /// What the model's tokens cost, where that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        price: Option<Price>,
+    },
+    /// The conversation goes on behind an earlier line; what lies between is an abandoned branch.
+    Rewound {
+        /// The last line of the log that still counts, from 1.
+        after_line: u64,
+        /// The turns that were left.
+        turns: u32,
+    },
+    /// The model has seen or written these files since the last such event.
+    FilesSeen {
+        /// The hash of each file's content, by path.
+        files: BTreeMap<String, String>,
+    },
+}

@@ -1,0 +1,260 @@
+//! Which session a run goes on with: flags, the choice among sessions, and what is told of one.
+
+use std::{
+    io::{self, BufRead, IsTerminal, Write},
+    path::Path,
+};
+
+use clap::Args as ArgumentGroup;
+use tenon_agent::{
+    LogError, Record, Session, SessionEvent, SessionLog, SessionSummary, TurnEvent, list_sessions,
+    read_session, rename_session,
+};
+use tenon_model::visible;
+
+use crate::{
+    config::Config,
+    error::CliError,
+    render,
+    screen::{Look, Sink},
+    texts::Text,
+    which_session::{self, line},
+};
+
+/// Sessions that are offered to choose from: more do not fit a screen.
+const OFFERED_MAX: usize = 20;
+
+/// Which session goes on.
+#[derive(Debug, Clone, Default, PartialEq, Eq, ArgumentGroup)]
+pub(crate) struct ResumeArgs {
+    /// Go on with the session that was used last in this folder
+    #[arg(short, long = "continue")]
+    continue_last: bool,
+
+    /// Go on with a session: its id, the beginning of one, or its name; without one, choose
+    #[arg(short, long, value_name = "ID", num_args = 0..=1)]
+    resume: Option<Option<String>>,
+
+    /// With --continue or --resume: leave that session as it is and go on in a new one
+    #[arg(long)]
+    fork: bool,
+
+    /// With --continue or --resume: go back before the last N turns first
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    rewind: Option<u32>,
+
+    /// Give the session a name, for --resume NAME
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+}
+
+/// A session that goes on.
+#[derive(Debug)]
+pub(crate) struct Resumed {
+    /// As it is now.
+    pub(crate) session: Session,
+    /// Locked; `None` if a fork is made of it.
+    log: Option<SessionLog>,
+}
+
+impl ResumeArgs {
+    /// Returns these arguments with what `other` lacks filled in.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self {
+            continue_last: self.continue_last || other.continue_last,
+            resume: self.resume.or(other.resume),
+            fork: self.fork || other.fork,
+            rewind: self.rewind.or(other.rewind),
+            name: self.name.or(other.name),
+        }
+    }
+
+    /// Returns the session that goes on; `None` if a new one is meant. `has_folder` is whether the
+    /// command line names the folder to work in.
+    pub(crate) fn find(
+        &self,
+        config: &Config,
+        has_folder: bool,
+    ) -> Result<Option<Resumed>, CliError> {
+        let folder = config.folders.sessions();
+        let sessions = || list_sessions(&folder).map_err(unreadable);
+        let id = match (&self.resume, self.continue_last) {
+            (Some(_), true) => {
+                return Err(CliError::usage("--continue and --resume name two sessions"));
+            }
+            (None, false) if self.fork || self.rewind.is_some() => {
+                return Err(CliError::usage("--fork and --rewind need a session to go on with")
+                    .with_hint("tenon --continue --fork, or tenon --resume ID --fork"));
+            }
+            (None, false) => return Ok(None),
+            (None, true) => last_here(sessions()?, &config.root)?,
+            (Some(Some(wanted)), false) => which_session::find(wanted, &sessions()?)
+                .map_err(|error| {
+                    error.with_hint("what follows --resume is a session; a prompt stands before it")
+                })?
+                .id
+                .clone(),
+            (Some(None), false) => choose(here(sessions()?, &config.root))?,
+        };
+        let (log, session) = match self.fork {
+            true => (None, read_session(&folder, &id).map_err(unreadable)?),
+            false => {
+                let (log, session) = SessionLog::open(&folder, &id).map_err(unreadable)?;
+                (Some(log), session)
+            }
+        };
+        if !has_folder {
+            check_folder(&session, &config.root)?;
+        }
+        Ok(Some(Resumed { session, log }))
+    }
+
+    /// Returns the log of the session, new or not, and what it goes on with; names it and goes
+    /// back in it as was said.
+    pub(crate) fn open(
+        &self,
+        config: &Config,
+        resumed: Option<Resumed>,
+    ) -> Result<(SessionLog, Option<Session>), CliError> {
+        let folder = config.folders.sessions();
+        let (log, mut session) = match resumed {
+            None => (SessionLog::create(&folder)?, None),
+            Some(Resumed { session, log: Some(log) }) => (log, Some(session)),
+            Some(Resumed { session, log: None }) => {
+                let (log, session) = SessionLog::fork(&folder, &session.id).map_err(unreadable)?;
+                (log, Some(session))
+            }
+        };
+        if let Some(turns) = self.rewind {
+            session = Some(log.rewind(turns)?);
+        }
+        if let Some(name) = &self.name {
+            rename_session(&folder, log.id(), name).map_err(|error| {
+                CliError::usage("the session cannot be named").with_source(error)
+            })?;
+        }
+        Ok((log, session))
+    }
+}
+
+/// Returns what a person is told of a session that goes on: that it does, and its last turn.
+pub(crate) fn told(session: &Session, look: &Look) -> String {
+    let is_prompt = |record: &&Record| {
+        matches!(record.event, SessionEvent::Turn(TurnEvent::UserMessage { .. }))
+    };
+    let branch: Vec<&Record> = session.branch().collect();
+    let turns = branch.iter().filter(|record| is_prompt(record)).count();
+    let said =
+        Text::Resumed.say(look.language, &[("id", &visible(&session.id)), ("turns", &turns)]);
+    let last = branch.iter().rposition(is_prompt).unwrap_or(branch.len());
+    let last_turn = render::transcript(branch.into_iter().skip(last), &look.style(Sink::Output));
+    format!("{said}\n{last_turn}")
+}
+
+/// Returns how the session is gone on with, if anything was said in it.
+pub(crate) fn how_to_go_on(config: &Config, id: &str) -> Option<String> {
+    let sessions = list_sessions(&config.folders.sessions()).ok()?;
+    let session = sessions.into_iter().find(|session| session.id == id)?;
+    let name =
+        session.name.filter(|name| !name.contains(char::is_whitespace)).unwrap_or(session.id);
+    (!session.prompt.is_empty())
+        .then(|| Text::GoOnHint.say(config.look().language, &[("id", &visible(&name))]))
+}
+
+/// Turns an error of a log into one of the program.
+pub(crate) fn unreadable(error: LogError) -> CliError {
+    if error.is_in_use() {
+        return CliError::usage("another tenon is at work on this session")
+            .with_source(error)
+            .with_hint("wait for its end, or leave it as it is with --fork");
+    }
+    CliError::failed("the session cannot be read").with_source(error)
+}
+
+/// Returns the sessions of the folder `root` in which something was said, last used first.
+fn here(mut sessions: Vec<SessionSummary>, root: &Path) -> Vec<SessionSummary> {
+    let root = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
+    sessions.retain(|session| session.workspace == root && !session.prompt.is_empty());
+    sessions.sort_by_key(|session| std::cmp::Reverse((session.used_ms, session.id.clone())));
+    sessions
+}
+
+fn last_here(sessions: Vec<SessionSummary>, root: &Path) -> Result<String, CliError> {
+    here(sessions, root).into_iter().next().map(|session| session.id).ok_or_else(|| {
+        CliError::usage(format!("there is no session in {} yet", root.display()))
+            .with_hint("`tenon sessions` lists those of all folders")
+    })
+}
+
+/// Asks which session goes on.
+fn choose(mut sessions: Vec<SessionSummary>) -> Result<String, CliError> {
+    let none = |words: &str| {
+        CliError::usage(words)
+            .with_hint("`tenon sessions` lists them; --resume ID, or --continue for the last one")
+    };
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        return Err(none("which session? there is no terminal to choose on"));
+    }
+    if sessions.is_empty() {
+        return Err(none("there is no session in this folder yet"));
+    }
+    sessions.truncate(OFFERED_MAX);
+    let mut text = String::new();
+    for (number, session) in sessions.iter().enumerate() {
+        text.push_str(&format!("{:>3}  {}", number + 1, line(session)));
+    }
+    text.push_str("Which one? [number, Enter for none] ");
+    let mut out = io::stderr().lock();
+    // The question shows in the answer that does not come.
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    let number: usize = answer.trim().parse().unwrap_or_default();
+    match sessions.get(number.wrapping_sub(1)) {
+        Some(session) => Ok(session.id.clone()),
+        None => Err(none("no session was chosen")),
+    }
+}
+
+fn check_folder(session: &Session, root: &Path) -> Result<(), CliError> {
+    let root = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
+    match session.worked_with().and_then(|(folders, _)| folders.first()) {
+        Some(folder) if *folder != root => {
+            let folder = folder.display();
+            Err(CliError::usage(format!("the session {} works in {folder}", session.id))
+                .with_hint(format!("tenon --cwd {folder} --resume {}", session.id))
+                .with_hint("--cwd with this folder moves the session here"))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_session_used_last_in_this_folder_is_the_last_one() {
+        let session = |id: &str, used_ms, workspace: &str, prompt: &str| SessionSummary {
+            id: id.into(),
+            name: None,
+            started_ms: 0,
+            used_ms,
+            workspace: workspace.into(),
+            model: "m".into(),
+            prompt: prompt.into(),
+            bytes: 0,
+        };
+        let sessions = vec![
+            session("a", 9, "/nowhere/a", "x"),
+            session("b", 3, "/nowhere/b", "x"),
+            session("c", 5, "/nowhere/b", "x"),
+            session("d", 7, "/nowhere/b", ""),
+        ];
+        let ids = |root: &str| -> Vec<String> {
+            here(sessions.clone(), Path::new(root)).into_iter().map(|session| session.id).collect()
+        };
+        assert_eq!(ids("/nowhere/b"), ["c", "b"]);
+        assert!(last_here(sessions.clone(), Path::new("/nowhere/c")).is_err());
+    }
+}
