@@ -4,7 +4,7 @@
 //! files in which the usual programs keep credentials. What cannot be read is not masked either:
 //! commands cannot read it as well, since they have no more rights.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tenon_model::{
     CredentialShape::{self, Addresses, Colons, Netrc, Pairs, Whole},
@@ -62,7 +62,9 @@ impl Config {
         // First, because the first name of a value counts.
         for (name, value) in self.environment.all() {
             let (Some(name), Some(value)) = (name.to_str(), value.to_str()) else { continue };
-            if is_secret(name, value.trim()) {
+            // A place that is there is no secret, however its name looks: a temporary home.
+            let is_place = value.starts_with('/') && Path::new(value.trim()).exists();
+            if is_secret(name, value.trim()) && !is_place {
                 keys.push(KnownValue::new(value.trim(), name, "the environment"));
             }
         }
