@@ -18,6 +18,8 @@ const NOT_HERE: &[&str] = &[
     "a_helper_that_was_killed_is_started_anew",
     // Private folders lie on the machine's disk (docs/security.md).
     "files_and_private_folders_do_not_grow_without_end",
+    // Each command has a network of its own (docs/security.md).
+    "a_command_reaches_the_server_of_a_job",
     // The tests are an ordinary user's already.
     "ordinary_user",
     // Run by the tests that they are halves of.
