@@ -33,6 +33,28 @@ const PROGRAMS: [(&str, Need, &str); 3] = [
     ("python3", Need::Often, "the built-in model may have to come by pip: install python3 and pip"),
 ];
 
+/// Returns what a Linux inside Windows lacks for walls, and how to mend it. WSL 1 calls itself
+/// `4.4.0-19041-Microsoft`, WSL 2 `5.15.90.1-microsoft-standard-WSL2`.
+fn missing_in_windows(
+    release: &str,
+    landlock: Option<u32>,
+) -> Option<(&'static str, &'static str)> {
+    if release.ends_with("-Microsoft") {
+        Some((
+            "WSL 1 has no Linux kernel: commands cannot be confined",
+            "in Windows: wsl --set-version DISTRIBUTION 2",
+        ))
+    } else if release.contains("microsoft") && landlock.is_none() {
+        Some((
+            "this WSL 2 has no Landlock",
+            "in Windows: wsl --update; if that is not enough, add kernelCommandLine=lsm=landlock to \
+             [wsl2] in .wslconfig and run wsl --shutdown",
+        ))
+    } else {
+        None
+    }
+}
+
 /// Paths that are named of a list of them.
 const PATHS_MAX: usize = 12;
 
@@ -210,6 +232,9 @@ impl Findings {
             yes(kernel.cgroup_delegated),
             yes(kernel.overlayfs),
         ));
+        if let Some((lack, hint)) = missing_in_windows(&kernel.release, kernel.landlock_abi) {
+            self.missing(lack, hint);
+        }
     }
 
     /// What commands can do, found out by running one that does nothing.
@@ -293,4 +318,19 @@ fn find(name: &str, path: &str) -> Option<String> {
 fn is_program(path: &Path) -> bool {
     std::fs::metadata(path)
         .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_linux_inside_windows_is_told_what_it_lacks() {
+        let lack = |release, landlock| missing_in_windows(release, landlock).map(|(lack, _)| lack);
+        assert!(lack("4.4.0-19041-Microsoft", None).is_some_and(|lack| lack.contains("WSL 1")));
+        let second = "5.15.90.1-microsoft-standard-WSL2";
+        assert!(lack(second, None).is_some_and(|lack| lack.contains("Landlock")));
+        assert_eq!(lack(second, Some(4)), None);
+        assert_eq!(lack("6.1.0-18-amd64", None), None);
+    }
 }
