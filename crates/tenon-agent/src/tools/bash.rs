@@ -30,7 +30,7 @@ macro_rules! description {
         concat!(
             "Run a bash command in the workspace's root: builds, tests, git, scripts, counting. To \
              read, find or change files use the other tools.\n\
-             Examples: `cargo test 2>&1 | tail -30`, `git diff --stat`, `python3 -c 'print(6*7)'`.\n\
+             Examples: `cargo test`, `git diff --stat`, `python3 -c 'print(6*7)'`.\n\
              Limits: each call is a new shell (no cd or variables are kept) with empty standard \
              input. Nothing interactive: no editors, pagers, prompts. ",
             $endless,
