@@ -76,6 +76,10 @@ pub(crate) struct OutputArgs {
     /// Print text as it happens, one object at the end, or an event a line [default: text]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) output_format: Option<OutputFormat>,
+
+    /// Print plain lines and redraw nothing, as for a screen reader
+    #[arg(long)]
+    pub(crate) plain: bool,
 }
 
 /// How a turn is printed.
@@ -122,6 +126,7 @@ impl OutputArgs {
         Self {
             print: self.print || other.print,
             output_format: self.output_format.or(other.output_format),
+            plain: self.plain || other.plain,
         }
     }
 }

@@ -41,7 +41,7 @@ use crate::{
 /// What stands in front of the line that is being typed.
 const PROMPT: &str = "> ";
 /// Prompts that are kept in the history file.
-const HISTORY_LINES_MAX: usize = 1_000;
+pub(crate) const HISTORY_LINES_MAX: usize = 1_000;
 
 /// What can be typed besides prompts.
 const COMMANDS: [(&str, Command, Text); 6] = [
@@ -325,7 +325,7 @@ impl Lines {
 }
 
 /// Makes sure that `path` exists, for its owner alone: prompts may hold anything.
-fn create_private(path: &Path) -> io::Result<()> {
+pub(crate) fn create_private(path: &Path) -> io::Result<()> {
     OpenOptions::new().append(true).create(true).mode(0o600).open(path).map(drop)
 }
 

@@ -24,6 +24,7 @@ mod screen;
 mod setup;
 mod signals;
 mod texts;
+mod tui;
 mod values;
 mod which_session;
 

@@ -99,7 +99,8 @@ impl Drop for Standing<'_> {
     }
 }
 
-fn keep(question: &Question, book: &RuleBook) -> Result<String, String> {
+/// Writes the rule of an answer "always" and returns it.
+pub(crate) fn keep(question: &Question, book: &RuleBook) -> Result<String, String> {
     let rule = question.decision.always.as_ref().ok_or("there is no such rule")?;
     book.keep(rule).map(|()| shown(&rule.to_string()))
 }
@@ -113,7 +114,7 @@ struct MarkedPastes<'a>(Option<&'a Screen>);
 
 impl<'a> MarkedPastes<'a> {
     fn on(screen: &'a Screen) -> Self {
-        let screen = Some(screen).filter(|screen| screen.redraws());
+        let screen = Some(screen).filter(|screen| screen.marks_pastes());
         if let Some(screen) = screen {
             screen.say("\x1b[?2004h");
         }
@@ -195,7 +196,7 @@ fn arguments(question: &Question, language: Language) -> Vec<String> {
 }
 
 /// Says what the model wants to do.
-fn what(question: &Question, language: Language) -> String {
+pub(crate) fn what(question: &Question, language: Language) -> String {
     let text = match question.decision.leaves {
         Some(Leaves::Host) => Text::AskReach,
         Some(Leaves::Path { is_folder: true, .. }) => Text::AskOutsideSearch,
@@ -223,7 +224,7 @@ fn shown(text: &str) -> String {
 }
 
 /// A yes for longer needs rules that say what it is for.
-fn is_offered(answer: &Answer, question: &Question) -> bool {
+pub(crate) fn is_offered(answer: &Answer, question: &Question) -> bool {
     let decision = &question.decision;
     match answer {
         Answer::AllowForSession => {

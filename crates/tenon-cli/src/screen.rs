@@ -32,6 +32,8 @@ pub(crate) struct Look {
     pub colour: bool,
     /// Whether the terminal can only print: TERM is `dumb` or not set.
     pub plain: bool,
+    /// Whether nothing that was printed may be drawn again, for a screen reader.
+    pub still: bool,
     /// Columns where there is no terminal to ask.
     pub columns: Option<usize>,
     /// The language of the interface.
@@ -64,7 +66,7 @@ impl Look {
         Style {
             width: sink.columns().or(self.columns).unwrap_or(COLUMNS).min(COLUMNS_MAX),
             colour: terminal && self.colour && !self.plain,
-            redraws: terminal && !self.plain,
+            redraws: terminal && !self.plain && !self.still,
             language: self.language,
         }
     }
@@ -135,9 +137,9 @@ impl Screen {
         self.sink
     }
 
-    /// Returns whether it understands more than plain text.
-    pub(crate) fn redraws(&self) -> bool {
-        self.look.style(self.sink).redraws
+    /// Returns whether it can mark what is pasted.
+    pub(crate) fn marks_pastes(&self) -> bool {
+        self.sink.is_terminal() && !self.look.plain
     }
 
     pub(crate) fn language(&self) -> Language {

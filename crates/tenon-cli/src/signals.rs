@@ -103,6 +103,15 @@ fn is_ignored(kind: i32) -> bool {
     set.is_some_and(|set| set >> (kind - 1) & 1 == 1)
 }
 
+impl TurnGuard {
+    /// Begins another turn under the same guard, so that no signal in between leaves at once.
+    pub(crate) fn renew(&mut self, interrupts: &Interrupts) {
+        self.cancel = CancellationToken::new();
+        *interrupts.turn.lock().unwrap_or_else(PoisonError::into_inner) = self.cancel.clone();
+        self.armed.store(false, Ordering::SeqCst);
+    }
+}
+
 impl Drop for TurnGuard {
     fn drop(&mut self) {
         self.armed.store(true, Ordering::SeqCst);

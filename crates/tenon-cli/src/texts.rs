@@ -153,6 +153,45 @@ texts! {
     RewindCommand: "leaves the last turn, as if it had not been said", "回退最后一轮，如同没有说过";
     QuitCommand: "ends the session", "结束会话";
     HelpKeys: "A backslash at the end of a line goes on in the next; pasted lines stay one prompt.\nCtrl-C cancels what is running, and clears the line at the prompt.\nA prompt that begins with a slash: put a space in front.", "行末的反斜杠表示下一行继续；粘贴的多行视为一个提示。\nCtrl-C 取消正在运行的内容，在输入时清空该行。\n以斜杠开头的提示：请在前面加一个空格。";
+    // The interactive session on a terminal.
+    WelcomeKeys: "Enter sends, Ctrl-J begins a new line, /help says more, Ctrl-D ends.", "Enter 发送，Ctrl-J 换行，/help 查看帮助，Ctrl-D 结束。";
+    PasteFolded: "[paste {n}: {lines} lines]", "[粘贴 {n}：{lines} 行]";
+    SearchHistory: "(search)", "（搜索）";
+    Queued: "queued:", "排队：";
+    QueuedMore: "… and {n} more", "… 还有 {n} 条";
+    QueuedTakeBack: "Up takes the last one back.", "按向上键取回最后一条。";
+    WritingNow: "The model is writing …", "模型正在书写 …";
+    WaitsForYou: "waiting for your answer", "等待你的回答";
+    StoppingNow: "Stopping …", "正在停止 …";
+    RetryIn: "Trying again in {s} s …", "{s} 秒后重试 …";
+    StatusContext: "context {n} %", "上下文 {n} %";
+    StatusConfined: "confined", "有沙箱";
+    StatusUnconfined: "no walls", "无沙箱";
+    AskMoreRows: "… {n} more rows (Ctrl-O shows everything)", "… 还有 {n} 行（Ctrl-O 显示全部）";
+    ChoiceOnce: "yes, this once", "是，仅这一次";
+    ChoiceReach: "yes, for the next command", "是，仅下一个命令";
+    ChoiceKeep: "yes, it goes on in the background", "是，在后台继续运行";
+    ChoiceAlways: "yes, always: {rule} is added to {setting} in {file}", "是，始终：将 {rule} 加入 {file} 的 {setting}";
+    ChoiceSession: "yes, until the session ends: {rules}", "是，直到会话结束：{rules}";
+    ChoiceDeny: "no", "否";
+    ChoiceWords: "no, and tell the model why", "否，并告诉模型原因";
+    WordsPrompt: "tell the model: ", "告诉模型：";
+    ContextCommand: "shows how full the model's window is", "显示模型上下文的占用";
+    CostCommand: "shows what the session used", "显示本会话的用量";
+    DiffCommand: "shows what was changed in this session", "显示本会话的改动";
+    TranscriptCommand: "shows the whole transcript (Ctrl-O)", "显示完整记录（Ctrl-O）";
+    CopyCommand: "copies the last answer", "复制最后一个回答";
+    InitCommand: "has the model write AGENTS.md", "让模型编写 AGENTS.md";
+    NewCommand: "begins a new session", "开始新会话";
+    NoChanges: "Nothing was changed in this session.", "本会话没有改动。";
+    NothingToCopy: "There is no answer yet.", "还没有回答。";
+    Copied: "The last answer was given to the terminal's clipboard.", "最后一个回答已交给终端的剪贴板。";
+    ContextSays: "{used} of {window} tokens ({n} %), as of the last request", "{window} 个词元中的 {used} 个（{n} %），截至上次请求";
+    NoPrice: "the price of this model is not known", "此模型的价格未知";
+    EditorFailed: "The editor ({editor}) failed: {error}. The draft is as it was.", "编辑器（{editor}）出错：{error}。草稿未变。";
+    PagerKeys: "· / searches, n and N go on, q closes", "· / 搜索，n 和 N 继续，q 关闭";
+    AfterPanic: "The session is kept: tenon show {id}", "会话已保存：tenon show {id}";
+    HelpComposer: "Enter sends; while the model works it queues, and Up takes it back.\nCtrl-J, Shift-Enter or a backslash before Enter: a new line.\n@ completes a file, !command runs a command of your own and shows it to the model.\nUp and Down: earlier prompts; Ctrl-R searches them. Ctrl-G: your editor.\nCtrl-O: the whole transcript. Ctrl-C: cancels, clears, then leaves. Ctrl-Z suspends.\nA prompt that begins with / or !: put a space in front.", "Enter 发送；模型工作时会排队，按向上键取回。\nCtrl-J、Shift-Enter 或在 Enter 前加反斜杠：换行。\n@ 补全文件，!命令 运行你自己的命令并把结果给模型看。\n向上和向下：以前的提示；Ctrl-R 搜索。Ctrl-G：你的编辑器。\nCtrl-O：完整记录。Ctrl-C：取消、清空，再按退出。Ctrl-Z 挂起。\n以 / 或 ! 开头的提示：请在前面加一个空格。";
     HistoryFailed: "The history is not kept: {error}.", "无法保存历史记录：{error}。";
 }
 

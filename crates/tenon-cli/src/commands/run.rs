@@ -1,10 +1,10 @@
 //! `tenon run`, `tenon PROMPT` and `tenon`: a session.
 
 use std::io::{self, IsTerminal, Read, Write};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use tenon_agent::Prompt;
+use tenon_agent::{AgentOptions, Prompt};
 
 use crate::{
     args::{OutputArgs, OutputFormat, SessionArgs},
@@ -13,8 +13,10 @@ use crate::{
     headless, interactive,
     print::say_notices,
     resume::{self, ResumeArgs},
+    screen::{Look, Sink},
     setup,
     signals::Interrupts,
+    tui,
 };
 
 /// The most bytes that are taken from standard input: about as many tokens as the largest models
@@ -73,7 +75,7 @@ impl Run {
         let resume = self.resume.or(resume);
         let output = self.output.or(output);
         let is_typed = self.interactive && io::stdin().is_terminal();
-        if is_typed && output != OutputArgs::default() {
+        if is_typed && (output.print || output.output_format.is_some()) {
             return Err(no_prompt("--print and --output-format need a prompt"));
         }
         let prompt = if is_typed { None } else { Some(whole_prompt(self.prompt.or(prompt))?) };
@@ -81,25 +83,79 @@ impl Run {
         say_notices(&config.notices);
         let options = setup::ready(&config, &session, &resume).await?;
         let look = config.look();
-        let book = RuleBook::new(config.folders.config_file(), options.workspace.roots());
+        let look = Look { still: output.plain, ..look };
         let interrupts = Interrupts::install()
             .map_err(|error| CliError::failed("cannot watch for Ctrl-C").with_source(error))?;
         let Some(prompt) = prompt else {
-            let history = Some(config.folders.history());
-            let id = options.log.as_ref().map(|log| log.id().to_owned()).unwrap_or_default();
-            let status = interactive::run(options, look, (history, book), &interrupts).await?;
-            if let Some(hint) = resume::how_to_go_on(&config, &id) {
-                // Whoever closed the terminal does not read it.
-                let _ = writeln!(io::stderr().lock(), "{hint}");
-            }
-            return Ok(status);
+            return converse(&config, &session, options, look, &interrupts).await;
         };
         let shown = headless::Shown {
             format: output.output_format.unwrap_or(OutputFormat::Text),
             answer_only: output.print,
             look,
         };
+        let book = RuleBook::new(config.folders.config_file(), options.workspace.roots());
         Ok(headless::run(options, Prompt::from(prompt), shown, book, &interrupts).await?)
+    }
+}
+
+/// Runs sessions until the person ends one for good: in plain lines where the terminal can only
+/// print, and otherwise with a part of the screen that is redrawn.
+async fn converse(
+    config: &Config,
+    args: &SessionArgs,
+    options: AgentOptions,
+    look: Look,
+    interrupts: &Interrupts,
+) -> Result<ExitStatus, CliError> {
+    let book = RuleBook::new(config.folders.config_file(), options.workspace.roots());
+    let mut id = session_id(&options);
+    if look.plain || look.still || !Sink::Output.is_terminal() {
+        let history = Some(config.folders.history());
+        let status = interactive::run(options, look, (history, book), interrupts).await?;
+        say_how_to_go_on(config, &id);
+        return Ok(status);
+    }
+    let book = Arc::new(book);
+    let mut options = options;
+    loop {
+        let ended = tui::run(options, look, place(config, Arc::clone(&book)), interrupts).await?;
+        say_how_to_go_on(config, &id);
+        match ended {
+            tui::Ended::With(status) => return Ok(status),
+            tui::Ended::ForANewOne => {
+                options = setup::ready(config, args, &ResumeArgs::default()).await?;
+                id = session_id(&options);
+            }
+        }
+    }
+}
+
+fn session_id(options: &AgentOptions) -> String {
+    options.log.as_ref().map(|log| log.id().to_owned()).unwrap_or_default()
+}
+
+fn say_how_to_go_on(config: &Config, id: &str) {
+    if let Some(hint) = resume::how_to_go_on(config, id) {
+        // Whoever closed the terminal does not read it.
+        let _ = writeln!(io::stderr().lock(), "{hint}");
+    }
+}
+
+fn place(config: &Config, book: Arc<RuleBook>) -> tui::Place {
+    let terminal = config.variable("TERM").unwrap_or_default();
+    // xterm sets the variable for what runs in it, and cuts lines instead of breaking them anew.
+    let cuts = config.variable("XTERM_VERSION").is_some()
+        || ["linux", "rxvt"].iter().any(|name| terminal.starts_with(name));
+    let editor = config.variable("VISUAL").or_else(|| config.variable("EDITOR"));
+    tui::Place {
+        history: Some(config.folders.history()),
+        sessions: config.folders.sessions(),
+        drafts: config.folders.state.clone(),
+        editor: editor.unwrap_or("vi").to_owned(),
+        environment: config.child_environment(),
+        reflows: !cuts,
+        book,
     }
 }
 

@@ -83,6 +83,7 @@ impl Environment {
         Look {
             // https://no-color.org: any value but an empty one.
             colour: self.text("NO_COLOR").is_none(),
+            still: false,
             plain: self.text("TERM").is_none_or(|kind| kind == "dumb"),
             columns: self.text("COLUMNS").and_then(|columns| columns.parse().ok()),
             language: Language::from_locale(locale.unwrap_or_default()),
@@ -152,12 +153,11 @@ mod tests {
     fn the_look_follows_its_variables() {
         let look = |variables: &[(&str, &str)]| Environment::of(variables).look();
         let plain = look(&[("TERM", "xterm"), ("NO_COLOR", ""), ("COLUMNS", "wide")]);
-        let expected =
-            Look { colour: true, plain: false, columns: None, language: Language::English };
+        let expected = Look { colour: true, ..Look::default() };
         assert_eq!(plain, expected);
         let set = look(&[("NO_COLOR", "1"), ("COLUMNS", "40"), ("LANG", "zh_CN.UTF-8")]);
         let expected =
-            Look { colour: false, plain: true, columns: Some(40), language: Language::Chinese };
+            Look { plain: true, columns: Some(40), language: Language::Chinese, ..Look::default() };
         assert_eq!(set, expected);
         let first = look(&[("LC_ALL", "C"), ("LANG", "zh_CN.UTF-8")]);
         assert_eq!(first.language, Language::English);

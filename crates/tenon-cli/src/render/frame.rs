@@ -20,6 +20,8 @@ const SUBJECT_ROWS_MAX: usize = 12;
 const WIDTH_MIN: usize = 16;
 /// What the two edges and the spaces beside them take of a row.
 const EDGES: usize = 4;
+/// Narrower boxes show a diff without the numbers of its lines.
+const NUMBERED_WIDTH_MIN: usize = 40;
 /// What the corners, the strokes beside them and the spaces around a title take of an edge.
 const CORNERS: usize = 6;
 
@@ -33,11 +35,18 @@ pub(super) struct Frame<'a> {
     pub view: Option<&'a View>,
     /// What became of it.
     pub footer: &'a [Piece],
+    /// Whether nothing of it is left out.
+    pub whole: bool,
+    /// Whether there is no right edge: then no row is longer than its text, and a terminal that gets
+    /// narrower has little to break.
+    pub open: bool,
 }
 
 /// Draws `frame`, ending in a line end.
 pub(super) fn draw(frame: &Frame<'_>, style: &Style) -> String {
-    let mut canvas = Canvas { style, width: style.width.max(WIDTH_MIN), drawn: String::new() };
+    let width = style.width.max(WIDTH_MIN);
+    let mut canvas =
+        Canvas { style, width, whole: frame.whole, open: frame.open, drawn: String::new() };
     let name = visible(frame.name);
     let subject = visible(frame.subject.trim_end());
     let name = measure::cut(&name, canvas.width - CORNERS);
@@ -63,10 +72,16 @@ pub(super) fn draw(frame: &Frame<'_>, style: &Style) -> String {
 struct Canvas<'a> {
     style: &'a Style,
     width: usize,
+    whole: bool,
+    open: bool,
     drawn: String,
 }
 
 impl Canvas<'_> {
+    fn most(&self, rows: usize) -> usize {
+        if self.whole { usize::MAX - 1 } else { rows }
+    }
+
     fn top(&mut self, name: &Row, subject: Option<&Row>) {
         let mut used = CORNERS + name.width;
         self.drawn.push_str("┌─ ");
@@ -76,11 +91,15 @@ impl Canvas<'_> {
             self.drawn.push_str(&self.style.paint(Meaning::Hint, &subject.text));
             used += 1 + subject.width;
         }
+        if self.open {
+            self.drawn.push('\n');
+            return;
+        }
         self.drawn.push_str(&format!(" {}─┐\n", "─".repeat(self.width.saturating_sub(used))));
     }
 
     fn subject(&mut self, subject: &str) {
-        let mut rows_left = SUBJECT_ROWS_MAX;
+        let mut rows_left = self.most(SUBJECT_ROWS_MAX);
         let mut lines = subject.lines();
         while rows_left > 0
             && let Some(line) = lines.next()
@@ -92,7 +111,7 @@ impl Canvas<'_> {
 
     fn text(&mut self, text: &str, lines: usize) {
         let mut shown = 0;
-        for line in text.lines().take(RESULT_LINES_MAX) {
+        for line in text.lines().take(self.most(RESULT_LINES_MAX)) {
             let row = measure::cut(&visible(line), self.width - EDGES);
             self.row(Meaning::Plain, &row);
             shown += 1;
@@ -105,8 +124,9 @@ impl Canvas<'_> {
     }
 
     fn diff(&mut self, diff: &str) {
-        let mut rows_left = DIFF_ROWS_MAX;
+        let mut rows_left = self.most(DIFF_ROWS_MAX);
         let mut lines = diff.lines();
+        let mut numbers = LineNumbers::default();
         while rows_left > 0
             && let Some(line) = lines.next()
         {
@@ -116,7 +136,12 @@ impl Canvas<'_> {
                 Some(b'@') => Meaning::Hint,
                 _ => Meaning::Plain,
             };
-            rows_left -= self.wrapped(meaning, &visible(line), rows_left);
+            let number = numbers.of(line).filter(|_| self.width >= NUMBERED_WIDTH_MIN);
+            let line = match number {
+                Some(number) => format!("{number:>4} {}", visible(line)),
+                None => visible(line).into_owned(),
+            };
+            rows_left -= self.wrapped(meaning, &line, rows_left);
         }
         // A view keeps so many characters; what was cut away cannot be counted.
         let cut = diff.len() >= View::CHARS_MAX && diff.chars().count() >= View::CHARS_MAX;
@@ -153,6 +178,10 @@ impl Canvas<'_> {
     fn row(&mut self, meaning: Meaning, row: &Row) {
         self.drawn.push_str("│ ");
         self.drawn.push_str(&self.style.paint(meaning, &row.text));
+        if self.open {
+            self.drawn.push('\n');
+            return;
+        }
         if row.doubtful && self.style.redraws {
             // Cursor Character Absolute: the edge stands where it must, however wide the
             // terminal made the text.
@@ -164,7 +193,8 @@ impl Canvas<'_> {
     }
 
     fn divider(&mut self) {
-        self.drawn.push_str(&format!("├{}┤\n", "─".repeat(self.width - 2)));
+        let (line, edge) = if self.open { (1, "") } else { (self.width - 2, "┤") };
+        self.drawn.push_str(&format!("├{}{edge}\n", "─".repeat(line)));
     }
 
     fn bottom(&mut self, footer: &[Piece]) {
@@ -180,8 +210,59 @@ impl Canvas<'_> {
             said.push_str(between);
             said.push_str(&self.style.paint(piece.meaning, &piece.text));
         }
+        if self.open {
+            self.drawn.push_str(format!("└─ {said}").trim_end());
+            self.drawn.push('\n');
+            return;
+        }
         let line = "─".repeat(self.width.saturating_sub(used));
         let said = if said.is_empty() { "──".to_owned() } else { format!(" {said} ") };
         self.drawn.push_str(&format!("└─{line}{said}─┘\n"));
+    }
+}
+
+/// The numbers of a diff's lines: of what came and stays in the new file, of what went in the old.
+#[derive(Debug, Default)]
+struct LineNumbers {
+    old: usize,
+    new: usize,
+}
+
+impl LineNumbers {
+    /// Returns the number of the diff's next line; none for a header.
+    fn of(&mut self, line: &str) -> Option<usize> {
+        let number = match line.bytes().next() {
+            Some(b'@') => {
+                let mut starts = line
+                    .split([' ', ','])
+                    .filter_map(|word| word.strip_prefix(['-', '+'])?.parse().ok());
+                self.old = starts.next().unwrap_or_default();
+                self.new = starts.next().unwrap_or_default();
+                return None;
+            }
+            Some(b'-') => &mut self.old,
+            Some(b'+') => &mut self.new,
+            Some(b'\\') => return None,
+            _ => {
+                self.old += 1;
+                &mut self.new
+            }
+        };
+        *number += 1;
+        Some(*number - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_a_diff_have_the_numbers_of_their_file() {
+        let diff = "@@ -3,3 +10,4 @@ fn\n a\n-b\n+c\n+d\n e\n\\ No newline\n@@ -30 +40 @@\n-x\n+y";
+        let mut numbers = LineNumbers::default();
+        let found: Vec<_> = diff.lines().map(|line| numbers.of(line)).collect();
+        let expected = [0, 10, 4, 11, 12, 13, 0, 0, 30, 40];
+        assert_eq!(found, expected.map(|number| (number > 0).then_some(number)));
     }
 }

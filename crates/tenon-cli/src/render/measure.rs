@@ -16,7 +16,7 @@ const MARKS_MAX: usize = 8;
 
 /// Text cut to a width.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Row {
+pub(crate) struct Row {
     pub text: String,
     /// Columns that the text takes where emoji are drawn joined.
     pub width: usize,
@@ -25,13 +25,13 @@ pub(super) struct Row {
 }
 
 /// Returns the columns that `text` takes; it has no tabs and no line ends.
-pub(super) fn width(text: &str) -> usize {
+pub(crate) fn width(text: &str) -> usize {
     text.graphemes(true).map(|grapheme| grapheme.width()).sum()
 }
 
 /// Returns `line` in rows of at most `columns` columns, tabs expanded; one empty row for an empty
 /// line. Rows after the `rows_max`th are left out.
-pub(super) fn rows(line: &str, columns: usize, rows_max: usize) -> Vec<Row> {
+pub(crate) fn rows(line: &str, columns: usize, rows_max: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     let (mut row, mut column, mut widest) = (Row::default(), 0, 0);
     for grapheme in line.graphemes(true) {
@@ -62,7 +62,7 @@ pub(super) fn rows(line: &str, columns: usize, rows_max: usize) -> Vec<Row> {
 }
 
 /// Returns the first row of `text` with an ellipsis if anything was left out.
-pub(super) fn cut(text: &str, columns: usize) -> Row {
+pub(crate) fn cut(text: &str, columns: usize) -> Row {
     let mut lines = text.lines();
     let first = lines.next().unwrap_or_default();
     let more_lines = lines.next().is_some();
@@ -78,13 +78,13 @@ pub(super) fn cut(text: &str, columns: usize) -> Row {
 }
 
 /// Returns the smallest and the largest width that a terminal may give to `grapheme`.
-fn widths(grapheme: &str) -> (usize, usize) {
+pub(crate) fn widths(grapheme: &str) -> (usize, usize) {
     let joined = grapheme.width();
     let apart: usize = grapheme.chars().map(|character| character.width().unwrap_or(0)).sum();
     (joined, joined.max(apart))
 }
 
-fn bounded(grapheme: &str) -> &str {
+pub(crate) fn bounded(grapheme: &str) -> &str {
     match grapheme.char_indices().nth(1 + MARKS_MAX) {
         // Joined emoji are longer than any letter with its marks and take no room above it.
         Some((end, _)) if !grapheme.contains('\u{200d}') => grapheme.get(..end).unwrap_or(grapheme),

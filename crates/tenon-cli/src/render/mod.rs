@@ -6,7 +6,7 @@
 //! a terminal that can do so.
 
 mod frame;
-mod measure;
+pub(crate) mod measure;
 mod style;
 mod summary;
 
@@ -16,14 +16,10 @@ use tenon_agent::{
 };
 use tenon_model::{ToolCall, visible};
 
-use self::{
-    frame::Frame,
-    style::{Meaning, Piece},
-    summary::Used,
-};
+use self::{frame::Frame, summary::Used};
 pub(crate) use self::{
-    style::Style,
-    summary::{failure, unconfined},
+    style::{Meaning, Piece, Style},
+    summary::{failure, grouped, money, unconfined},
 };
 use crate::texts::Text;
 
@@ -49,7 +45,13 @@ pub(crate) struct Renderer {
     pub style: Style,
     /// Whether the model's prose is left out, because it is printed elsewhere.
     pub without_prose: bool,
+    /// Whether what is waited for is left out, because it is said elsewhere.
+    pub without_waiting: bool,
     replay: bool,
+    /// Whether results are shown whole.
+    whole: bool,
+    /// Whether boxes have no right edge.
+    pub open_boxes: bool,
     open: Vec<OpenCall>,
     drawn: Drawn,
     above: Above,
@@ -84,7 +86,19 @@ pub(crate) fn transcript<'a>(
     records: impl IntoIterator<Item = &'a Record>,
     style: &Style,
 ) -> String {
-    let mut renderer = Renderer { replay: true, ..Renderer::new(*style) };
+    replayed(records, Renderer::new(*style))
+}
+
+/// Draws a session from its log with every result whole.
+pub(crate) fn whole_transcript<'a>(
+    records: impl IntoIterator<Item = &'a Record>,
+    style: &Style,
+) -> String {
+    replayed(records, Renderer { whole: true, ..Renderer::new(*style) })
+}
+
+fn replayed<'a>(records: impl IntoIterator<Item = &'a Record>, renderer: Renderer) -> String {
+    let mut renderer = Renderer { replay: true, ..renderer };
     let mut shown = String::new();
     for record in records {
         let drawn = renderer.event(&record.event);
@@ -103,7 +117,10 @@ impl Renderer {
         Self {
             style,
             without_prose: false,
+            without_waiting: false,
             replay: false,
+            whole: false,
+            open_boxes: false,
             open: Vec::new(),
             drawn: Drawn::default(),
             above: Above::Nothing,
@@ -242,7 +259,7 @@ impl Renderer {
             }
             // The result of the call says so, too.
             CallEvent::HostRefused { .. } => {}
-            CallEvent::ToolResult { call_id, is_error, view, duration_ms, .. } => {
+            CallEvent::ToolResult { call_id, content, is_error, view, duration_ms } => {
                 let place = self.open.iter().position(|open| open.call.id == *call_id);
                 let Some(place) = place else { return };
                 let open = self.open.remove(place);
@@ -251,7 +268,13 @@ impl Renderer {
                     let duration = summary::duration(*duration_ms, &self.style);
                     footer.push(Piece::new(Meaning::Aside, duration));
                 }
-                self.frame(&open, Some(view), &footer);
+                match view {
+                    View::Text { .. } if self.whole => {
+                        let (text, lines) = (content.clone(), content.lines().count());
+                        self.frame(&open, Some(&View::Text { text, lines }), &footer);
+                    }
+                    view => self.frame(&open, Some(view), &footer),
+                }
                 self.wait_for_calls();
             }
         }
@@ -343,7 +366,14 @@ impl Renderer {
         if self.above != Above::Frame {
             self.apart();
         }
-        let frame = Frame { name: &open.call.name, subject: &open.subject, view, footer };
+        let frame = Frame {
+            name: &open.call.name,
+            subject: &open.subject,
+            view,
+            footer,
+            whole: self.whole,
+            open: self.open_boxes,
+        };
         self.drawn.shown.push_str(&frame::draw(&frame, &self.style));
         self.above = Above::Frame;
     }
@@ -414,7 +444,7 @@ impl Renderer {
 
     /// Says on a line of its own what is waited for; `text` is safe to print.
     fn wait(&mut self, text: &str) {
-        if !self.style.redraws || self.above == Above::Prose {
+        if !self.style.redraws || self.without_waiting || self.above == Above::Prose {
             return;
         }
         // The last column stays free: a full line would wrap, and only half of it be erased.

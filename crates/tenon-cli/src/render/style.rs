@@ -29,6 +29,18 @@ pub(crate) enum Meaning {
     Warning,
     Done,
     Hint,
+    /// Emphasised prose.
+    Emphasis,
+    /// Prose that is struck out.
+    Struck,
+    /// A heading.
+    Heading,
+    /// A word of a programming language.
+    Keyword,
+    /// A string or number of a programming language.
+    Literal,
+    /// What is chosen of a list.
+    Chosen,
 }
 
 /// A piece of text with one meaning, safe to print.
@@ -40,7 +52,7 @@ pub(crate) struct Piece {
 
 impl Style {
     /// Returns `text` painted as `meaning`.
-    pub(super) fn paint(&self, meaning: Meaning, text: &str) -> String {
+    pub(crate) fn paint(&self, meaning: Meaning, text: &str) -> String {
         let code = match meaning {
             Meaning::Plain => "",
             Meaning::Name => "1",
@@ -49,6 +61,12 @@ impl Style {
             Meaning::Warning => "33",
             Meaning::Done => "32",
             Meaning::Hint => "36",
+            Meaning::Emphasis => "3",
+            Meaning::Struck => "9",
+            Meaning::Heading => "1;4",
+            Meaning::Keyword => "35",
+            Meaning::Literal => "34",
+            Meaning::Chosen => "7",
         };
         if !self.colour || code.is_empty() || text.is_empty() {
             return text.to_owned();
@@ -56,13 +74,13 @@ impl Style {
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
     }
 
-    pub(super) fn say(&self, text: Text) -> &'static str {
+    pub(crate) fn say(&self, text: Text) -> &'static str {
         text.template(self.language)
     }
 }
 
 impl Piece {
-    pub(super) fn new(meaning: Meaning, text: impl Into<String>) -> Self {
+    pub(crate) fn new(meaning: Meaning, text: impl Into<String>) -> Self {
         Self { text: text.into(), meaning }
     }
 }

@@ -135,12 +135,12 @@ fn hint_line(hint: &str, style: &Style) -> String {
 }
 
 /// Returns US dollars: cents for large sums, more places for small ones.
-fn money(dollars: f64) -> String {
+pub(crate) fn money(dollars: f64) -> String {
     if dollars >= 1.0 { format!("${dollars:.2}") } else { format!("${dollars:.4}") }
 }
 
 /// Returns `n` with a comma after every three digits.
-fn grouped(n: u64) -> String {
+pub(crate) fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut said = String::new();
     for (place, digit) in digits.chars().enumerate() {

@@ -68,7 +68,7 @@ fn a_person_makes_the_conversation_shorter() {
         {"text": "The summary."},
         {"text": "Answer two."},
     ]));
-    let mut terminal = Terminal::start(&home, &[], 160, &[]);
+    let mut terminal = Terminal::start(&home, &["--plain"], 160, &[]);
     terminal.wait_for("Ctrl-D ends.", 1);
     terminal.wait_for_prompt();
     terminal.press("/compact\r");

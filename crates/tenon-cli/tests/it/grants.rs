@@ -25,7 +25,7 @@ fn config(home: &Home) -> PathBuf {
 }
 
 fn start(home: &Home, environment: &[(&str, &str)]) -> Terminal {
-    let mut terminal = Terminal::start(home, &[], 200, environment);
+    let mut terminal = Terminal::start(home, &["--plain"], 200, environment);
     terminal.wait_for_prompt();
     terminal.press("go\r");
     terminal

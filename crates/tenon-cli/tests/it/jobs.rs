@@ -18,7 +18,7 @@ fn jobs(arguments: Value) -> Value {
 }
 
 fn interactive(home: &Home) -> Terminal {
-    let mut terminal = Terminal::start(home, &[], 100, &[]);
+    let mut terminal = Terminal::start(home, &["--plain"], 100, &[]);
     terminal.wait_for("Ctrl-D ends.", 1);
     terminal.wait_for_prompt();
     terminal

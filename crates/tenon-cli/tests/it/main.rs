@@ -28,4 +28,6 @@ mod resume;
 mod sessions;
 mod terminal;
 mod tidy;
+mod tui;
+mod tui_keys;
 mod walls;

@@ -252,7 +252,7 @@ fn sessions_are_named_searched_and_removed_and_what_goes_is_said_first() {
 #[test]
 fn a_session_goes_on_at_the_prompt_and_can_go_back_there() {
     let home = Home::new(json!([text("One."), text("Two."), text("Three.")]));
-    let mut terminal = Terminal::start(&home, &[], 80, &[]);
+    let mut terminal = Terminal::start(&home, &["--plain"], 80, &[]);
     terminal.wait_for_prompt();
     terminal.press("first\r");
     terminal.wait_for("One.", 1);
@@ -269,7 +269,7 @@ fn a_session_goes_on_at_the_prompt_and_can_go_back_there() {
     terminal.press("\x04");
     terminal.wait_for("goes on with this session.", 1);
     assert_eq!(terminal.exit_code(), 0);
-    let mut terminal = Terminal::start(&home, &["--resume"], 80, &[]);
+    let mut terminal = Terminal::start(&home, &["--resume", "--plain"], 80, &[]);
     terminal.wait_for("Which one?", 1);
     terminal.press("1\r");
     terminal.wait_for("goes on after 1 turns", 1);

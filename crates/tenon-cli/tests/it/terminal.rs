@@ -9,11 +9,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use portable_pty::{Child, CommandBuilder, PtySize, native_pty_system};
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use serde_json::{Value, json};
 
 /// Rows enough for a whole test, so that nothing scrolls away.
 const ROWS: u16 = 120;
+/// Rows that are kept above the screen.
+const SCROLLBACK_ROWS: usize = 1_000;
 /// A test that waits longer for a text has failed.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -28,7 +30,9 @@ pub(crate) struct Terminal {
     keyboard: Box<dyn Write + Send>,
     seen: Arc<Mutex<Seen>>,
     reading: Option<JoinHandle<()>>,
+    master: Box<dyn MasterPty + Send>,
     columns: u16,
+    rows: u16,
 }
 
 struct Seen {
@@ -104,7 +108,17 @@ impl Terminal {
         columns: u16,
         environment: &[(&str, &str)],
     ) -> Self {
-        let size = PtySize { rows: ROWS, cols: columns, pixel_width: 0, pixel_height: 0 };
+        Self::start_sized(home, arguments, (columns, ROWS), environment)
+    }
+
+    /// Starts the program on a terminal of so many columns and rows.
+    pub(crate) fn start_sized(
+        home: &Home,
+        arguments: &[&str],
+        (columns, rows): (u16, u16),
+        environment: &[(&str, &str)],
+    ) -> Self {
+        let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
         let pty = native_pty_system().openpty(size).unwrap();
         let mut command = CommandBuilder::new(Path::new(env!("CARGO_BIN_EXE_tenon")));
         command.args(home.arguments(arguments));
@@ -118,15 +132,13 @@ impl Terminal {
         let child = pty.slave.spawn_command(command).unwrap();
         drop(pty.slave);
         let size = |n| NonZero::new(n).unwrap();
-        let screen = vt100::Parser::new(size(ROWS), size(columns), 0);
+        let screen = vt100::Parser::new(size(rows), size(columns), SCROLLBACK_ROWS);
         let seen = Arc::new(Mutex::new(Seen { raw: Vec::new(), screen }));
         let mut output = pty.master.try_clone_reader().unwrap();
         let keyboard = pty.master.take_writer().unwrap();
         let reading = std::thread::spawn({
             let seen = Arc::clone(&seen);
             move || {
-                // The terminal lives as long as it is read.
-                let _master = pty.master;
                 let mut bytes = [0; 4096];
                 // Linux answers with an error once the last program on the terminal is gone.
                 while let Ok(read @ 1..) = output.read(&mut bytes) {
@@ -136,7 +148,8 @@ impl Terminal {
                 }
             }
         });
-        Self { child, keyboard, seen, reading: Some(reading), columns }
+        let reading = Some(reading);
+        Self { child, keyboard, seen, reading, master: pty.master, columns, rows }
     }
 
     /// Types `keys`.
@@ -183,6 +196,52 @@ impl Terminal {
         rows.join("\n").trim_end().to_owned()
     }
 
+    /// Returns what stands on the screen and above it.
+    pub(crate) fn everything(&self) -> String {
+        let mut seen = self.seen.lock().unwrap();
+        let screen = seen.screen.screen_mut();
+        screen.set_scrollback(usize::MAX);
+        let above = screen.scrollback();
+        let mut rows = Vec::new();
+        for offset in (0..=above).rev() {
+            screen.set_scrollback(offset);
+            let visible: Vec<String> = screen.rows(0, self.columns).collect();
+            let take = if offset == 0 { visible.len() } else { 1 };
+            rows.extend(visible.into_iter().take(take));
+        }
+        screen.set_scrollback(0);
+        rows.join("\n").trim_end().to_owned()
+    }
+
+    /// Returns the row and the column of the cursor; nothing if it is hidden.
+    pub(crate) fn cursor(&self) -> Option<(u16, u16)> {
+        let seen = self.seen.lock().unwrap();
+        let screen = seen.screen.screen();
+        (!screen.hide_cursor()).then(|| screen.cursor_position())
+    }
+
+    /// Changes the size of the terminal, which cuts its lines.
+    pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
+        let mut seen = self.seen.lock().unwrap();
+        let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
+        self.master.resize(size).unwrap();
+        let cells = |n| NonZero::new(n).unwrap();
+        seen.screen.screen_mut().set_size(cells(rows), cells(columns));
+        drop(seen);
+        (self.columns, self.rows) = (columns, rows);
+    }
+
+    /// Returns the id of the program's process.
+    pub(crate) fn process_id(&self) -> u32 {
+        self.child.process_id().unwrap()
+    }
+
+    /// Returns whether the terminal gives whole lines and shows what is typed.
+    pub(crate) fn is_cooked(&self) -> bool {
+        let modes = format!("{:?}", self.master.get_termios().unwrap().local_flags);
+        modes.contains("ICANON") && modes.contains("ECHO")
+    }
+
     /// Returns every byte that the terminal got.
     pub(crate) fn raw(&self) -> String {
         String::from_utf8_lossy(&self.seen.lock().unwrap().raw).into_owned()
@@ -196,7 +255,7 @@ impl Terminal {
             screen.cell(row, column).map(|cell| cell.contents().to_owned()).unwrap_or_default()
         };
         let mut rows = 0;
-        for row in 0..ROWS {
+        for row in 0..self.rows {
             if ["┌", "│", "├", "└"].contains(&cell(row, 0).as_str()) {
                 let edge = cell(row, self.columns - 1);
                 assert!(["┐", "│", "┤", "┘"].contains(&edge.as_str()), "row {row}: {edge:?}");

@@ -1,0 +1,118 @@
+//! What is offered while a word is typed: commands after a slash, files after an at sign. Pure.
+
+use super::fuzzy;
+use crate::texts::Language;
+use crate::tui::commands::COMMANDS;
+
+/// Rows of the list.
+pub(crate) const ROWS_MAX: usize = 8;
+
+/// What the word at the caret asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// A command that begins so.
+    Command(String),
+    /// A file with these letters.
+    File(String),
+}
+
+/// What is offered, and which of it is chosen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Offer {
+    pub items: Vec<Item>,
+    pub chosen: usize,
+    /// Where the word begins that is replaced.
+    pub start: usize,
+}
+
+/// One thing that is offered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Item {
+    /// What is put in place of the word.
+    pub text: String,
+    /// What it does.
+    pub about: &'static str,
+}
+
+/// Returns what the word before the caret asks for, and where it begins.
+pub(crate) fn wanted(text: &str, caret: usize) -> Option<(usize, Wanted)> {
+    let before = text.get(..caret)?;
+    if let Some(name) = before.strip_prefix('/')
+        && name.chars().all(|c| c.is_ascii_alphabetic())
+    {
+        return Some((0, Wanted::Command(name.to_owned())));
+    }
+    let start = before.rfind(char::is_whitespace).map_or(0, |space| {
+        space + before.get(space..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8)
+    });
+    let letters = before.get(start..)?.strip_prefix('@')?;
+    Some((start, Wanted::File(letters.to_owned())))
+}
+
+/// Returns what is offered for `wanted`.
+pub(crate) fn offer(start: usize, wanted: &Wanted, files: &[String], language: Language) -> Offer {
+    let items = match wanted {
+        Wanted::Command(name) => COMMANDS
+            .iter()
+            .filter(|command| command.name.strip_prefix('/').is_some_and(|c| c.starts_with(name)))
+            .map(|command| Item {
+                text: command.name.to_owned(),
+                about: command.about.template(language),
+            })
+            .collect(),
+        Wanted::File(letters) => fuzzy::best(letters, files.iter().map(String::as_str), ROWS_MAX)
+            .into_iter()
+            .map(|path| Item { text: format!("@{path}"), about: "" })
+            .collect(),
+    };
+    Offer { items, chosen: 0, start }
+}
+
+impl Offer {
+    /// Moves the choice.
+    pub(crate) fn step(&mut self, down: bool) {
+        let count = self.items.len().max(1);
+        self.chosen = (self.chosen + if down { 1 } else { count - 1 }) % count;
+    }
+
+    /// Returns the chosen text.
+    pub(crate) fn text(&self) -> Option<&str> {
+        self.items.get(self.chosen).map(|item| item.text.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slash_at_the_start_and_an_at_sign_before_a_word_ask_for_something() {
+        let command = |name: &str| Some((0, Wanted::Command(name.to_owned())));
+        let file = |start, letters: &str| Some((start, Wanted::File(letters.to_owned())));
+        let cases = [
+            ("/he", 3, command("he")),
+            ("/", 1, command("")),
+            ("a /he", 5, None),
+            ("/etc/passwd", 11, None),
+            ("see @ma", 7, file(4, "ma")),
+            ("看　@说", "看　@说".len(), file(6, "说")),
+            ("me@example.org", 14, None),
+            ("@", 1, file(0, "")),
+            ("", 0, None),
+        ];
+        for (text, caret, expected) in cases {
+            assert_eq!(wanted(text, caret), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn commands_are_offered_by_their_beginning_and_the_choice_goes_round() {
+        let mut found = offer(0, &Wanted::Command("qu".into()), &[], Language::English);
+        assert_eq!(found.text(), Some("/quit"));
+        found = offer(0, &Wanted::Command(String::new()), &[], Language::English);
+        found.step(false);
+        assert_eq!(found.chosen, COMMANDS.len() - 1);
+        found.step(true);
+        assert_eq!(found.chosen, 0);
+    }
+}

@@ -1,0 +1,98 @@
+//! The keyboard: a thread that waits for what the terminal sends, and keys, pastes and the end of
+//! the terminal as events. The terminal's own state (blocking or not) is never changed, because the
+//! shell and an editor share it.
+
+mod parser;
+
+use std::{io, sync::Arc, thread::JoinHandle, time::Duration};
+
+use rustix::{
+    event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll},
+    fd::OwnedFd,
+    io::Errno,
+};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+pub(crate) use parser::{Event, KeyCode, KeyEvent, KeyModifiers};
+
+use self::parser::Parser;
+
+/// How long the rest of a sequence is waited for before Esc is taken as a key of its own: longer
+/// than a slow connection tears a sequence apart, shorter than a person notices.
+const ESCAPE_WITHIN: Duration = Duration::from_millis(40);
+/// Bytes read at once.
+const READ_BYTES: usize = 8_192;
+
+/// The keyboard while it is listened to; dropping it leaves what comes next to others.
+pub(crate) struct Keyboard {
+    events: UnboundedReceiver<Event>,
+    stop: Arc<OwnedFd>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Keyboard {
+    /// Begins to listen to standard input.
+    ///
+    /// # Errors
+    /// If the kernel has no thread or descriptor for it.
+    pub(crate) fn listen() -> io::Result<Self> {
+        let stop = Arc::new(eventfd(0, EventfdFlags::CLOEXEC)?);
+        let (sender, events) = unbounded_channel();
+        let waits_for = Arc::clone(&stop);
+        let thread = std::thread::Builder::new()
+            .name("keyboard".into())
+            .stack_size(128 * 1024)
+            .spawn(move || listen(&waits_for, &sender))?;
+        Ok(Self { events, stop, thread: Some(thread) })
+    }
+
+    /// Waits for the next event.
+    pub(crate) async fn next(&mut self) -> Event {
+        self.events.recv().await.unwrap_or(Event::Gone)
+    }
+
+    /// Returns an event that is there already.
+    pub(crate) fn ready(&mut self) -> Option<Event> {
+        self.events.try_recv().ok()
+    }
+}
+
+impl Drop for Keyboard {
+    fn drop(&mut self) {
+        let _ = rustix::io::write(&*self.stop, &1_u64.to_ne_bytes());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Reads until it is stopped or the terminal is gone.
+fn listen(stop: &OwnedFd, events: &UnboundedSender<Event>) {
+    let stdin = io::stdin();
+    let mut parser = Parser::default();
+    let mut bytes = [0; READ_BYTES];
+    let patience = Timespec::try_from(ESCAPE_WITHIN).ok();
+    loop {
+        let mut polled = [PollFd::new(&stdin, PollFlags::IN), PollFd::new(stop, PollFlags::IN)];
+        let timeout = patience.as_ref().filter(|_| parser.is_waiting());
+        let found = match poll(&mut polled, timeout) {
+            Ok(0) => parser.give_up(),
+            Ok(_) if polled.iter().skip(1).any(|fd| !fd.revents().is_empty()) => return,
+            Ok(_) => match rustix::io::read(&stdin, &mut bytes) {
+                Ok(read @ 1..) => parser.push(bytes.get(..read).unwrap_or_default()),
+                Err(Errno::INTR | Errno::AGAIN) => continue,
+                Ok(_) | Err(_) => {
+                    let _ = events.send(Event::Gone);
+                    return;
+                }
+            },
+            Err(Errno::INTR) => continue,
+            Err(_) => return,
+        };
+        for event in found {
+            if events.send(event).is_err() {
+                return;
+            }
+        }
+    }
+}

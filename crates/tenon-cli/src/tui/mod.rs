@@ -1,0 +1,32 @@
+//! The interactive session on a terminal that can do more than print: what is finished stands in
+//! the terminal's own scrollback, and beneath it a live part is redrawn.
+//!
+//! This file joins the parts: events of the terminal and of the agent go into [`App`], and what it
+//! wants done is done here. Nothing runs while nothing happens: there is no timer without a turn.
+
+mod app;
+mod approval;
+mod base64;
+mod commands;
+mod composer;
+mod editor;
+mod frame;
+mod front;
+mod keyboard;
+mod line;
+mod markdown;
+mod own_command;
+mod pager;
+mod preview;
+mod session;
+mod status;
+mod surface;
+mod surroundings;
+mod takeover;
+mod transcript;
+mod waits;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use session::{Ended, Place, run};

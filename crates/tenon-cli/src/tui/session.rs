@@ -1,0 +1,584 @@
+//! The loop of the interactive session, and everything of it that acts: reads keys, writes to the
+//! terminal, runs the agent, starts an editor or a command of the person's own.
+
+use std::{
+    ffi::OsString,
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Signal, kill_current_process_group};
+use tenon_agent::{Agent, AgentOptions, EndReason, LogError, Prompt, TurnOutcome, read_session};
+use tenon_model::visible;
+use tenon_sandbox::{Jobs, Workspace};
+use tokio::{
+    signal::unix::{Signal as WindowChange, SignalKind, signal},
+    sync::mpsc::{UnboundedReceiver, unbounded_channel},
+    time::sleep_until,
+};
+
+use super::{
+    app::{App, Effect, Leave},
+    base64,
+    composer::{Composer, files::Files, history::History},
+    editor::Editor,
+    frame::frame,
+    front::{Front, Said},
+    keyboard::{Event, Keyboard},
+    line::Line,
+    own_command::{OwnCommand, Step},
+    pager::{Pager, Stays},
+    status::Facts,
+    surface::Surface,
+    surroundings::{branch, size, welcome},
+    takeover::{self, Takeover},
+    transcript::{Tail, Transcript},
+    waits::{Turn, edited, finished, next_event, next_size, next_step},
+};
+use crate::{
+    config::RuleBook,
+    error::ExitStatus,
+    jobs,
+    render::{Meaning, Style, whole_transcript},
+    resume,
+    screen::{Look, Sink},
+    signals::{Interrupts, TurnGuard},
+    texts::Text,
+};
+
+/// The least time between two drawings while text streams in; keys are drawn at once.
+const FRAME_EVERY: Duration = Duration::from_millis(33);
+/// How often the time of a running step is drawn.
+const CLOCK_EVERY: Duration = Duration::from_secs(1);
+/// Updates taken in before the next drawing: keys must not wait behind a flood of them.
+const UPDATES_AT_ONCE: usize = 256;
+/// Events of the keyboard taken in before the next drawing, so that a burst is drawn once.
+const KEYS_AT_ONCE: usize = 1_024;
+
+/// What is around a session.
+pub(crate) struct Place {
+    /// The file of earlier prompts.
+    pub history: Option<PathBuf>,
+    /// Where sessions are logged.
+    pub sessions: PathBuf,
+    /// Where a draft lies while it is edited.
+    pub drafts: PathBuf,
+    /// The person's editor.
+    pub editor: String,
+    /// The environment of the person's own commands.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Whether the terminal breaks lines anew when it gets narrower.
+    pub reflows: bool,
+    /// Where an answer "always" is written.
+    pub book: Arc<RuleBook>,
+}
+
+/// How a session ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// The program ends with this.
+    With(ExitStatus),
+    /// A new session is wanted.
+    ForANewOne,
+}
+
+/// The session while it runs.
+struct Session<'a> {
+    app: App,
+    surface: Surface,
+    place: Place,
+    workspace: Workspace,
+    jobs: Jobs,
+    session_id: String,
+    said: UnboundedReceiver<Said>,
+    interrupts: &'a Interrupts,
+    guard: TurnGuard,
+    takeover: Option<Takeover>,
+    /// The keyboard; nobody listens while an editor has it.
+    keyboard: Option<Keyboard>,
+    resized: Option<WindowChange>,
+    agent: Option<Agent>,
+    turn: Option<Turn>,
+    own: Option<OwnCommand>,
+    editor: Option<Editor>,
+    pager: Option<Pager>,
+    ending: Option<Ended>,
+    /// The log could not be written: the session is over.
+    failed: Option<LogError>,
+    /// When it is drawn next, if something changed.
+    draws_at: Option<Instant>,
+    drawn_at: Instant,
+}
+
+/// Runs a session until the person ends it.
+///
+/// # Errors
+/// If the log cannot be written.
+pub(crate) async fn run(
+    mut options: AgentOptions,
+    look: Look,
+    place: Place,
+    interrupts: &Interrupts,
+) -> Result<Ended, LogError> {
+    let (sender, said) = unbounded_channel();
+    options.front = Arc::new(Front(sender.clone()));
+    let language = look.language;
+    let workspace = options.workspace.clone();
+    let session_id = options.log.as_ref().map(|log| log.id().to_owned()).unwrap_or_default();
+    let (tools, jobs) = (options.tools.specs(), options.sandbox.jobs().clone());
+    let (history, warning) = History::open(place.history.clone());
+    let listed = Arc::new(move || drop(sender.send(Said::FilesListed)));
+    let mut app = App::new(
+        Transcript::new(look.style(Sink::Output), facts(&options)),
+        Composer::new(history, language),
+        Files::new(workspace.clone(), listed),
+        tools,
+        Arc::clone(&place.book),
+        language,
+    );
+    let columns = app.transcript.style().width;
+    let lines = welcome(&app.transcript.facts.model, &workspace, columns, language);
+    app.transcript.say(&lines);
+    if let Some(session) = &options.resumed {
+        app.transcript.add_drawn(&resume::told(session, &look));
+    }
+    if let Some(error) = warning {
+        app.say(&Text::HistoryFailed.say(language, &[("error", &error)]));
+    }
+    let agent = Agent::new(options)?;
+    takeover::give_back_on_panic(Text::AfterPanic.say(language, &[("id", &session_id)]));
+    let mut session = Session {
+        app,
+        surface: Surface::new(place.reflows),
+        place,
+        workspace,
+        jobs,
+        session_id,
+        said,
+        interrupts,
+        guard: interrupts.turn(),
+        takeover: None,
+        keyboard: None,
+        resized: signal(SignalKind::window_change()).ok(),
+        agent: Some(agent),
+        turn: None,
+        own: None,
+        editor: None,
+        pager: None,
+        ending: None,
+        failed: None,
+        draws_at: None,
+        drawn_at: Instant::now(),
+    };
+    session.take_terminal();
+    session.draw();
+    let ended = session.go().await;
+    session.give_terminal_back();
+    if let Some(said) = jobs::ended(&session.jobs.stop_all().await, language) {
+        session.write(&said);
+    }
+    ended
+}
+
+fn facts(options: &AgentOptions) -> Facts {
+    Facts {
+        model: visible(options.provider.model()).into_owned(),
+        window_tokens: options.provider.abilities().context_window_tokens,
+        branch: branch(&options.workspace),
+        is_confined: options.sandbox.is_confined(),
+        ..Facts::default()
+    }
+}
+
+impl Session<'_> {
+    async fn go(&mut self) -> Result<Ended, LogError> {
+        loop {
+            let timer = self.timer();
+            let now_is = tokio::select! {
+                biased;
+                event = next_event(self.keyboard.as_mut()) => {
+                    self.keys_pressed(event);
+                    Happened::Keys
+                }
+                () = next_size(self.resized.as_mut()) => {
+                    if self.pager.is_some() {
+                        self.show_transcript();
+                    }
+                    Happened::Keys
+                }
+                outcome = finished(self.turn.as_mut()) => {
+                    let (agent, outcome) = outcome;
+                    self.turn = None;
+                    self.agent = Some(agent);
+                    self.turn_ended(outcome?);
+                    Happened::Keys
+                }
+                Some(said) = self.said.recv() => {
+                    self.take_in(said);
+                    Happened::Update
+                }
+                step = next_step(self.own.as_mut()) => {
+                    self.own_went_on(step);
+                    Happened::Update
+                }
+                text = edited(self.editor.as_mut()) => {
+                    self.edited(text);
+                    Happened::Keys
+                }
+                () = self.guard.cancel.cancelled() => {
+                    self.signalled();
+                    Happened::Keys
+                }
+                () = sleep_until(timer.unwrap_or_else(Instant::now).into()), if timer.is_some() => {
+                    self.app.settle(Instant::now());
+                    Happened::Keys
+                }
+            };
+            if let Some(error) = self.failed.take() {
+                return Err(error);
+            }
+            if let Some(ended) = self.ending {
+                self.end_turn_quietly().await;
+                return Ok(ended);
+            }
+            self.draw_when_due(now_is);
+        }
+    }
+
+    /// Returns when something is to be done without anything happening.
+    fn timer(&self) -> Option<Instant> {
+        let waits = self.app.is_running || self.own.is_some();
+        let clock = waits.then(|| self.drawn_at + CLOCK_EVERY);
+        [self.draws_at, self.app.due(), clock].into_iter().flatten().min()
+    }
+
+    fn draw_when_due(&mut self, happened: Happened) {
+        let due = self.drawn_at + FRAME_EVERY;
+        if happened == Happened::Keys || Instant::now() >= due {
+            self.draw();
+        } else {
+            self.draws_at = Some(due);
+        }
+    }
+
+    fn draw(&mut self) {
+        let now = Instant::now();
+        (self.draws_at, self.drawn_at) = (None, now);
+        if self.takeover.is_none() {
+            return;
+        }
+        if !takeover::is_ours() {
+            self.surface.forget();
+            self.take_terminal();
+        }
+        let size = size();
+        let style = *self.app.transcript.style();
+        let text = match &mut self.pager {
+            Some(pager) => pager.draw(size, &style),
+            None => {
+                self.app.transcript.set_columns(size.columns);
+                self.app.composer.set_columns(size.columns.saturating_sub(2));
+                let finished = self.app.transcript.take_finished();
+                let frame = frame(&self.app, size, now);
+                self.surface.draw(size, &finished, &frame, &style)
+            }
+        };
+        self.write(&text);
+    }
+
+    fn write(&mut self, text: &str) {
+        // Nobody is there any more to be shown anything.
+        if takeover::write(text).is_err() {
+            self.ending = Some(Ended::With(ExitStatus::Failed));
+        }
+    }
+
+    /// Takes in an event, and those that came with it, so that a burst of keys is drawn once.
+    fn keys_pressed(&mut self, event: Event) {
+        self.key_pressed(event);
+        for _ in 0..KEYS_AT_ONCE {
+            let Some(event) = self.keyboard.as_mut().and_then(Keyboard::ready) else { return };
+            self.key_pressed(event);
+        }
+    }
+
+    fn key_pressed(&mut self, event: Event) {
+        if let Some(pager) = &mut self.pager {
+            match event {
+                Event::Key(key) if pager.press(key, size()) == Stays::Closed => self.close_pager(),
+                Event::Gone => self.perform(Effect::Leave(Leave::Gone)),
+                _ => {}
+            }
+            return;
+        }
+        if let Some(effect) = self.app.event(event, Instant::now()) {
+            self.perform(effect);
+        }
+    }
+
+    fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::Prompt(prompt) => self.begin_turn(prompt),
+            Effect::Compact(focus) => self.compact(focus),
+            Effect::Rewind => self.rewind(),
+            Effect::Jobs => {
+                let said = jobs::list(&self.jobs.running(), self.app.language);
+                self.app.say(&said);
+            }
+            Effect::Cancel => self.guard.cancel.cancel(),
+            Effect::RunOwn(command) => self.run_own(&command),
+            Effect::StopOwn => {
+                if let Some(own) = &self.own {
+                    own.stop();
+                }
+            }
+            Effect::Leave(leave) => {
+                self.ending = Some(match leave {
+                    Leave::Finished => Ended::With(ExitStatus::Finished),
+                    Leave::Interrupted => Ended::With(ExitStatus::Interrupted),
+                    Leave::Anew => Ended::ForANewOne,
+                    Leave::Gone => Ended::With(ExitStatus::Failed),
+                });
+            }
+            Effect::Suspend => self.suspend(),
+            Effect::Edit => self.edit(),
+            Effect::Transcript => self.show_transcript(),
+            Effect::Changes => self.show_changes(),
+            Effect::Copy(text) => {
+                self.write(&format!("\u{1b}]52;c;{}\u{7}", base64::encode(text.as_bytes())));
+            }
+            Effect::Redraw => {
+                let cleared = self.surface.clear();
+                self.write(&cleared);
+            }
+        }
+    }
+
+    fn begin_turn(&mut self, prompt: String) {
+        let Some(mut agent) = self.agent.take() else { return };
+        self.guard.renew(self.interrupts);
+        let cancel = self.guard.cancel.clone();
+        self.app.begin_turn();
+        self.turn = Some(Box::pin(async move {
+            let outcome = agent.prompt(Prompt::from(prompt), &cancel).await;
+            (agent, outcome.map(Some))
+        }));
+    }
+
+    fn rewind(&mut self) {
+        let Some(agent) = &mut self.agent else { return };
+        match agent.rewind(1) {
+            Ok(0) => self.app.say(Text::NothingToRewind.template(self.app.language)),
+            Ok(_) => {}
+            Err(error) => self.failed = Some(error),
+        }
+    }
+
+    fn compact(&mut self, focus: Option<String>) {
+        let Some(mut agent) = self.agent.take() else { return };
+        self.guard.renew(self.interrupts);
+        let cancel = self.guard.cancel.clone();
+        self.app.begin_turn();
+        self.app.transcript.begin(Instant::now());
+        self.turn = Some(Box::pin(async move {
+            let outcome = agent.compact(focus.as_deref(), &cancel).await;
+            (agent, outcome.map(|()| None))
+        }));
+    }
+
+    fn turn_ended(&mut self, outcome: Option<TurnOutcome>) {
+        while let Ok(said) = self.said.try_recv() {
+            self.take_in_one(said);
+        }
+        self.app.transcript.facts.branch = branch(&self.workspace);
+        self.app.transcript.end(Instant::now());
+        if let Some(said) = jobs::running(&self.jobs.running(), self.app.language) {
+            self.app.say(&said);
+        }
+        let cancelled = outcome.is_some_and(|outcome| outcome.reason == EndReason::Cancelled);
+        if self.interrupts.leaving() {
+            self.ending = Some(Ended::With(ExitStatus::Interrupted));
+            return;
+        }
+        self.guard.renew(self.interrupts);
+        if let Some(prompt) = self.app.end_turn(cancelled, Instant::now()) {
+            self.begin_turn(prompt);
+        }
+    }
+
+    fn take_in(&mut self, said: Said) {
+        self.take_in_one(said);
+        for _ in 0..UPDATES_AT_ONCE {
+            let Ok(said) = self.said.try_recv() else { return };
+            self.take_in_one(said);
+        }
+    }
+
+    fn take_in_one(&mut self, said: Said) {
+        let now = Instant::now();
+        match said {
+            Said::Update(update) => self.app.update(&update, now),
+            Said::Asked(question, answer) => self.app.ask(*question, answer, now),
+            Said::Withdrawn => self.app.next_question(now),
+            Said::FilesListed => self.app.files_listed(),
+        }
+    }
+
+    /// A signal came. One that ends the program gives the terminal back at once: whatever is still
+    /// to be ended, a second signal may then end the program as it is.
+    fn signalled(&mut self) {
+        if self.interrupts.leaving() {
+            self.give_terminal_back();
+            self.ending = Some(Ended::With(ExitStatus::Interrupted));
+        } else {
+            // A turn that runs has the token that was cancelled; the next signal is another one.
+            self.guard.renew(self.interrupts);
+        }
+    }
+
+    async fn end_turn_quietly(&mut self) {
+        let Some(turn) = self.turn.take() else { return };
+        self.give_terminal_back();
+        self.guard.cancel.cancel();
+        let _ = turn.await;
+    }
+
+    fn run_own(&mut self, command: &str) {
+        let started = OwnCommand::start(command, self.workspace.root(), &self.place.environment);
+        match started {
+            Ok(own) => {
+                self.app.own = Some((own.command().to_owned(), Tail::default()));
+                self.own = Some(own);
+            }
+            Err(error) => self.app.say(&format!("bash: {error}")),
+        }
+    }
+
+    fn own_went_on(&mut self, step: Step) {
+        match step {
+            Step::Printed(text) => {
+                if let Some((_, tail)) = &mut self.app.own {
+                    tail.push(&text);
+                }
+            }
+            Step::Ended(ended) => {
+                self.own = None;
+                self.app.own_ended(&ended);
+            }
+        }
+    }
+
+    fn edit(&mut self) {
+        let text = self.app.composer.whole();
+        self.give_terminal_back();
+        match Editor::start(&self.place.editor, &text, &self.place.drafts) {
+            Ok(editor) => self.editor = Some(editor),
+            Err(error) => self.edited(Err(error.to_string())),
+        }
+    }
+
+    fn edited(&mut self, text: Result<String, String>) {
+        self.editor = None;
+        self.take_terminal();
+        match text {
+            Ok(text) => self.app.composer.set(&text),
+            Err(error) => {
+                let editor = &self.place.editor;
+                let values: [(&str, &dyn std::fmt::Display); 2] =
+                    [("editor", editor), ("error", &error)];
+                let said = Text::EditorFailed.say(self.app.language, &values);
+                self.app.say(&said);
+            }
+        }
+    }
+
+    fn suspend(&mut self) {
+        self.give_terminal_back();
+        // The shell continues us; until then this does not return.
+        let _ = kill_current_process_group(Signal::TSTP);
+        self.take_terminal();
+    }
+
+    fn show_transcript(&mut self) {
+        let style = Style { width: size().columns, ..*self.app.transcript.style() };
+        let read = read_session(&self.place.sessions, &self.session_id);
+        let painted = match read {
+            Ok(session) => whole_transcript(session.branch(), &style),
+            Err(error) => visible(&error.to_string()).into_owned(),
+        };
+        match &mut self.pager {
+            Some(pager) => pager.set(&painted),
+            None => self.open_pager(Pager::at_end(&painted)),
+        }
+    }
+
+    fn show_changes(&mut self) {
+        let style = *self.app.transcript.style();
+        let mut painted = String::new();
+        for (path, diff) in self.app.transcript.diffs() {
+            painted.push_str(&format!("{}\n", Line::of(Meaning::Name, path).paint(&style)));
+            for line in diff.lines() {
+                let meaning = match line.bytes().next() {
+                    Some(b'+') => Meaning::Done,
+                    Some(b'-') => Meaning::Error,
+                    Some(b'@') => Meaning::Hint,
+                    _ => Meaning::Plain,
+                };
+                painted.push_str(&format!("{}\n", Line::of(meaning, line).paint(&style)));
+            }
+            painted.push('\n');
+        }
+        self.open_pager(Pager::at_start(&painted));
+    }
+
+    fn open_pager(&mut self, pager: Pager) {
+        if self.takeover.as_ref().is_some_and(|terminal| terminal.other_screen().is_ok()) {
+            self.pager = Some(pager);
+        }
+    }
+
+    fn close_pager(&mut self) {
+        self.pager = None;
+        self.surface.cursor_was_hidden();
+        if let Some(terminal) = &self.takeover
+            && terminal.main_screen().is_err()
+        {
+            self.ending = Some(Ended::With(ExitStatus::Failed));
+        }
+    }
+
+    fn take_terminal(&mut self) {
+        match Takeover::begin().and_then(|takeover| Ok((takeover, Keyboard::listen()?))) {
+            Ok((takeover, keyboard)) => {
+                (self.takeover, self.keyboard) = (Some(takeover), Some(keyboard));
+            }
+            Err(_) => self.ending = Some(Ended::With(ExitStatus::Failed)),
+        }
+    }
+
+    /// Takes the live part away, so that whoever has the terminal next finds an empty row.
+    fn give_terminal_back(&mut self) {
+        self.keyboard = None;
+        if self.pager.is_some() {
+            self.close_pager();
+        }
+        if self.takeover.is_some() {
+            let finished = self.app.transcript.take_finished();
+            let style = *self.app.transcript.style();
+            let mut text = self.surface.draw(size(), &finished, &Default::default(), &style);
+            text.push_str(&self.surface.clear());
+            self.write(&text);
+        }
+        self.takeover = None;
+    }
+}
+
+/// What made the loop go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Happened {
+    /// Something that a person waits to see.
+    Keys,
+    /// Something of which more follows.
+    Update,
+}

@@ -1,0 +1,210 @@
+//! The line at the bottom: what is waited for, the model, how full its window is, what it cost,
+//! the branch, and whether commands are confined. Pure. What matters least is left out first.
+
+use std::time::{Duration, Instant};
+
+use tenon_model::{Usage, visible};
+
+use super::line::Line;
+use crate::{
+    render::{Meaning, grouped, measure, money},
+    texts::{Language, Text},
+};
+
+/// Columns that what is waited for has in any case.
+const WAITING_COLUMNS_MIN: usize = 16;
+/// What stands between two facts.
+const BETWEEN: &str = " · ";
+
+/// What is known of the session as a whole.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Facts {
+    pub model: String,
+    pub window_tokens: u32,
+    pub branch: Option<String>,
+    pub is_confined: bool,
+    /// Tokens of the last request and its reply: what the window holds.
+    pub context_tokens: u64,
+    pub usage: Usage,
+    /// US dollars, where the price is known.
+    pub cost: Option<f64>,
+}
+
+/// What is waited for.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) enum Waiting {
+    /// Nothing: the person is to say something.
+    #[default]
+    Nothing,
+    /// The first byte of a reply.
+    FirstByte,
+    Thinking,
+    Writing,
+    /// Calls that run.
+    Calls(Vec<String>),
+    /// A sentence of the provider's own.
+    Progress(String),
+    /// The next attempt at a request.
+    Retry {
+        at: Instant,
+    },
+    /// The person's answer to a question.
+    Answer,
+    /// The end of a turn that was cancelled.
+    Stopping,
+}
+
+impl Facts {
+    /// Returns how full the window is, in per cent.
+    pub(crate) fn context_percent(&self) -> u64 {
+        self.context_tokens * 100 / u64::from(self.window_tokens).max(1)
+    }
+
+    /// Draws the line. `since` is when the wait began.
+    pub(crate) fn draw(
+        &self,
+        waiting: &Waiting,
+        since: Option<Instant>,
+        now: Instant,
+        columns: usize,
+        language: Language,
+    ) -> Line {
+        let mut facts: Vec<(u8, Meaning, String)> = Vec::new();
+        if let Some(said) = waiting.say(now, language) {
+            let meaning =
+                if *waiting == Waiting::Answer { Meaning::Warning } else { Meaning::Hint };
+            // A long command leaves room for how long it takes.
+            let said = measure::cut(&visible(&said), (columns * 2 / 3).max(WAITING_COLUMNS_MIN));
+            facts.push((0, meaning, said.text));
+        }
+        if let Some(since) = since.filter(|_| *waiting != Waiting::Nothing) {
+            facts.push((1, Meaning::Aside, elapsed(now.duration_since(since), language)));
+        }
+        if !self.is_confined {
+            facts.push((0, Meaning::Error, Text::StatusUnconfined.template(language).into()));
+        }
+        facts.push((2, Meaning::Aside, self.model.clone()));
+        if self.context_tokens > 0 {
+            let percent = self.context_percent();
+            let meaning = if percent >= 80 { Meaning::Warning } else { Meaning::Aside };
+            facts.push((2, meaning, Text::StatusContext.say(language, &[("n", &percent)])));
+        }
+        if let Some(cost) = self.cost {
+            facts.push((3, Meaning::Aside, money(cost)));
+        }
+        if self.usage.input_all() > 0 {
+            let input = grouped(self.usage.input_all());
+            let output = grouped(self.usage.output);
+            facts.push((5, Meaning::Aside, format!("↑{input} ↓{output}")));
+        }
+        if let Some(branch) = &self.branch {
+            facts.push((4, Meaning::Aside, format!("⎇ {branch}")));
+        }
+        if self.is_confined {
+            facts.push((6, Meaning::Aside, Text::StatusConfined.template(language).into()));
+        }
+        fit(facts, columns)
+    }
+}
+
+impl Waiting {
+    fn say(&self, now: Instant, language: Language) -> Option<String> {
+        let text = match self {
+            Self::Nothing => return None,
+            Self::FirstByte => Text::Waiting,
+            Self::Thinking => Text::ThinkingNow,
+            Self::Writing => Text::WritingNow,
+            Self::Answer => Text::WaitsForYou,
+            Self::Stopping => Text::StoppingNow,
+            Self::Progress(said) => return Some(said.clone()),
+            Self::Retry { at } => {
+                let seconds = at.saturating_duration_since(now).as_secs_f64().ceil();
+                return Some(Text::RetryIn.say(language, &[("s", &seconds)]));
+            }
+            Self::Calls(calls) => {
+                return Some(match calls.as_slice() {
+                    [call] => Text::Running.say(language, &[("call", call)]),
+                    many => Text::RunningMany.say(language, &[("n", &many.len())]),
+                });
+            }
+        };
+        Some(text.template(language).to_owned())
+    }
+}
+
+/// Returns a time in whole seconds: tenths would have to be redrawn.
+fn elapsed(time: Duration, language: Language) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..60 => Text::Seconds.say(language, &[("s", &seconds)]),
+        _ => Text::Minutes.say(language, &[("m", &(seconds / 60)), ("s", &(seconds % 60))]),
+    }
+}
+
+/// Joins the facts, leaving out those with the highest number until they fit.
+fn fit(mut facts: Vec<(u8, Meaning, String)>, columns: usize) -> Line {
+    let width = |facts: &[(u8, Meaning, String)]| {
+        let all: usize = facts.iter().map(|(_, _, said)| measure::width(said)).sum();
+        all + measure::width(BETWEEN) * facts.len().saturating_sub(1)
+    };
+    while facts.len() > 1 && width(&facts) > columns {
+        let least = facts.iter().map(|(order, ..)| *order).max().unwrap_or(0);
+        match facts.iter().rposition(|(order, ..)| *order == least && least > 0) {
+            Some(place) => drop(facts.remove(place)),
+            None => break,
+        }
+    }
+    let mut line = Line::default();
+    for (_, meaning, said) in &facts {
+        if !line.is_empty() {
+            line.push(Meaning::Aside, BETWEEN);
+        }
+        line.push(*meaning, said);
+    }
+    line.cut(columns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts() -> Facts {
+        Facts {
+            model: "anthropic/claude".into(),
+            window_tokens: 200_000,
+            branch: Some("main".into()),
+            is_confined: true,
+            context_tokens: 50_000,
+            usage: Usage { input: 1_000, output: 20, ..Usage::default() },
+            cost: Some(0.5),
+        }
+    }
+
+    fn drawn(facts: &Facts, waiting: &Waiting, columns: usize) -> String {
+        let now = Instant::now();
+        let since = Some(now.checked_sub(Duration::from_secs(75)).unwrap());
+        facts.draw(waiting, since, now, columns, Language::English).text()
+    }
+
+    #[test]
+    fn a_narrow_screen_keeps_what_matters_most() {
+        let calls = Waiting::Calls(vec!["bash cargo test".into()]);
+        assert_eq!(
+            drawn(&facts(), &calls, 120),
+            "Running bash cargo test … · 1 min 15 s · anthropic/claude · context 25 % · $0.5000 · \
+             ↑1,000 ↓20 · ⎇ main · confined"
+        );
+        assert_eq!(drawn(&facts(), &calls, 40), "Running bash cargo test … · 1 min 15 s");
+        assert_eq!(drawn(&facts(), &Waiting::Nothing, 40), "anthropic/claude · context 25 %");
+        let off = Facts { is_confined: false, ..facts() };
+        assert!(drawn(&off, &Waiting::Nothing, 40).starts_with("no walls"));
+        assert_eq!(drawn(&off, &Waiting::Answer, 10), "waiting f…");
+    }
+
+    #[test]
+    fn a_retry_counts_down_in_whole_seconds() {
+        let now = Instant::now();
+        let waiting = Waiting::Retry { at: now + Duration::from_millis(7_400) };
+        assert_eq!(waiting.say(now, Language::English).unwrap(), "Trying again in 8 s …");
+    }
+}

@@ -1,0 +1,202 @@
+//! The whole screen at several sizes: events in, what a terminal shows out.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use tenon_agent::{Action, Live, Mode, Places, Question, Record, Rules, Update, decide};
+use tenon_sandbox::Workspace;
+use tokio::sync::oneshot;
+
+use super::{
+    app::App,
+    composer::{Composer, files::Files, history::History},
+    frame::frame,
+    keyboard::{Event, KeyCode},
+    status::Facts,
+    surface::{Size, Surface},
+    transcript::Transcript,
+};
+use crate::{config::RuleBook, render::Style, texts::Language};
+
+struct Scene {
+    app: App,
+    surface: Surface,
+    screen: vt100::Parser,
+    size: Size,
+    now: Instant,
+    _folder: tempfile::TempDir,
+}
+
+impl Scene {
+    fn new(columns: usize, language: Language) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let style = Style { width: columns, colour: true, redraws: true, language };
+        let facts = Facts {
+            model: "anthropic/claude-sonnet-4-5".into(),
+            window_tokens: 200_000,
+            branch: Some("main".into()),
+            is_confined: true,
+            ..Facts::default()
+        };
+        let workspace = Workspace::open(folder.path()).unwrap();
+        let mut app = App::new(
+            Transcript::new(style, facts),
+            Composer::new(History::default(), language),
+            Files::new(workspace, Arc::new(|| {})),
+            Vec::new(),
+            Arc::new(RuleBook::new(folder.path().join("config.toml"), Vec::new())),
+            language,
+        );
+        app.book_name = "~/.config/tenon/config.toml".into();
+        let size = Size { columns, rows: 30 };
+        let cells = |n: usize| u16::try_from(n).unwrap().try_into().unwrap();
+        let screen = vt100::Parser::new(cells(size.rows), cells(columns), 100);
+        let (surface, now) = (Surface::new(false), Instant::now());
+        Self { app, surface, screen, size, now, _folder: folder }
+    }
+
+    fn stored(&mut self, mut event: Value) {
+        event["time_ms"] = json!(5);
+        let record: Record = serde_json::from_value(event).unwrap();
+        self.app.update(&Update::Stored(Arc::new(record)), self.now);
+        self.draw();
+    }
+
+    fn delta(&mut self, text: &str) {
+        self.app.update(&Update::Live(Live::TextDelta(text.into())), self.now);
+        self.draw();
+    }
+
+    fn printed(&mut self, text: &str) {
+        let live = Live::CallOutput { call_id: "1".into(), text: text.into() };
+        self.app.update(&Update::Live(live), self.now);
+        self.draw();
+    }
+
+    fn press(&mut self, keys: &str) {
+        for key in keys.chars() {
+            let code = if key == '\r' { KeyCode::Enter } else { KeyCode::Char(key) };
+            self.app.event(Event::Key(code.into()), self.now);
+            self.draw();
+        }
+    }
+
+    fn draw(&mut self) {
+        let finished = self.app.transcript.take_finished();
+        let drawn = frame(&self.app, self.size, self.now);
+        let style = *self.app.transcript.style();
+        let text = self.surface.draw(self.size, &finished, &drawn, &style);
+        self.screen.process(text.as_bytes());
+    }
+
+    fn prompt(&mut self, prompt: &str) {
+        self.app.begin_turn();
+        let content = json!([{"type": "text", "text": prompt}]);
+        self.stored(json!({"type": "user_message", "prompt": prompt,
+            "message": {"role": "user", "content": content}}));
+    }
+
+    fn call(&mut self, command: &str) {
+        let call = json!({"id": "1", "name": "bash", "arguments": {"command": command}});
+        self.stored(json!({"type": "call_started", "call": call, "subject": command}));
+    }
+
+    fn rows(&self) -> String {
+        let columns = u16::try_from(self.size.columns).unwrap();
+        let rows: Vec<String> = self.screen.screen().rows(0, columns).collect();
+        let rows: Vec<&str> = rows.iter().map(|row| row.trim_end()).collect();
+        rows.join("\n").trim_end().to_owned() + "\n"
+    }
+}
+
+const ANSWER: &str = "## Plan\n\nThe test `adds` fails because **the sum** wraps:\n\n\
+    - read `src/lib.rs`\n- use a wider type, and say why in the commit\n\n\
+    | type | holds up to |\n|---|---|\n| u8 | 255 |\n| u64 | 18446744073709551615 |\n\n\
+    ```rust\nlet sum: u64 = 汉字.len() as u64; // wide\n```\n\nNow I run it";
+
+fn working(columns: usize, language: Language) -> Scene {
+    let mut scene = Scene::new(columns, language);
+    scene.prompt("Why does the test fail? 为什么测试失败？");
+    scene.delta(ANSWER);
+    scene.delta(" to see");
+    scene
+}
+
+#[test]
+fn prose_streams_above_the_composer() {
+    for columns in [40, 80, 200] {
+        let scene = working(columns, Language::English);
+        insta::assert_snapshot!(format!("prose_{columns}"), scene.rows());
+    }
+}
+
+#[test]
+fn a_call_runs_while_a_message_is_queued() {
+    for columns in [40, 80, 200] {
+        let mut scene = working(columns, Language::English);
+        scene.call("cargo test --workspace");
+        scene.stored(json!({"type": "call_decided", "call_id": "1", "verdict": "allow", "rule": "mode: auto"}));
+        scene.printed("   Compiling tenon v0.1.0\nrunning 2 tests\ntest adds ... ");
+        scene.press("and then commit\r");
+        scene.press("half a th");
+        scene.now += Duration::from_secs(12);
+        scene.draw();
+        insta::assert_snapshot!(format!("running_{columns}"), scene.rows());
+    }
+}
+
+#[test]
+fn a_question_says_everything_in_both_languages() {
+    for (columns, language) in [(40, Language::English), (80, Language::Chinese)] {
+        let mut scene = Scene::new(columns, language);
+        scene.prompt("undo it");
+        let command = "git reset --hard HEAD~1";
+        scene.call(command);
+        let action = Action::Run { command: command.into() };
+        let decision = decide("bash", &action, &Rules::default(), Mode::Auto, &Places::default());
+        let question = Question {
+            call_id: "1".into(),
+            tool: "bash".into(),
+            subject: command.into(),
+            arguments: json!({ "command": command }),
+            decision,
+        };
+        let (sender, _answer) = oneshot::channel();
+        scene.app.ask(question, sender, scene.now);
+        scene.draw();
+        assert!(scene.screen.screen().hide_cursor());
+        insta::assert_snapshot!(format!("question_{columns}"), scene.rows());
+    }
+}
+
+#[test]
+fn the_cursor_stands_behind_what_was_typed_in_every_script() {
+    for (typed, column) in [("ab", 4), ("你好", 6), ("e\u{301}", 3), ("👍🏽", 4)] {
+        let mut scene = Scene::new(80, Language::Chinese);
+        scene.press(typed);
+        let (_, found) = scene.screen.screen().cursor_position();
+        // A skin tone that is drawn apart takes two columns more.
+        assert!(found == column || (typed == "👍🏽" && found == column + 2), "{typed}: {found}");
+    }
+}
+
+#[test]
+fn the_live_part_never_gets_higher_than_the_screen() {
+    let mut scene = Scene::new(40, Language::English);
+    scene.size.rows = 8;
+    let size = |n: u16| n.try_into().unwrap();
+    scene.screen = vt100::Parser::new(size(8), size(40), 1_000);
+    scene.prompt("go");
+    scene.delta(&"a long paragraph that goes on ".repeat(60));
+    for n in 0..30 {
+        scene.press(&format!("line {n}\\\r"));
+    }
+    let frame = frame(&scene.app, scene.size, scene.now);
+    assert!(frame.rows.len() < 8, "{}", frame.rows.len());
+    let caret = frame.caret.unwrap();
+    assert!(caret.row < frame.rows.len());
+    assert!(scene.rows().contains("line 29"), "{}", scene.rows());
+}

@@ -1,0 +1,462 @@
+//! The session folded from its events: what is finished goes to the scrollback once, what is being
+//! written or run is drawn anew each time. Pure: the time is given.
+
+use std::{
+    collections::VecDeque,
+    time::{Duration, Instant},
+};
+
+use tenon_agent::{CallEvent, Live, ModelEvent, SessionEvent, TurnEvent, Update, View};
+
+use super::{
+    line::{Line, Wrap},
+    markdown::Markdown,
+    status::{Facts, Waiting},
+};
+use crate::{
+    render::{Meaning, Renderer, Style},
+    texts::Text,
+};
+
+/// Last lines of a running command that are shown.
+const TAIL_LINES: usize = 6;
+/// The most bytes that are kept of a line that is still printed.
+const LINE_BYTES_MAX: usize = 4_096;
+/// Rows of a prompt that are repeated above its answer.
+const ECHO_ROWS_MAX: usize = 20;
+/// Diffs that are kept for /diff; each is a few thousand characters at most.
+const DIFFS_MAX: usize = 1_000;
+
+/// The session so far.
+pub(crate) struct Transcript {
+    pub facts: Facts,
+    style: Style,
+    renderer: Renderer,
+    markdown: Markdown,
+    finished: String,
+    calls: Vec<RunningCall>,
+    waiting: Waiting,
+    since: Option<Instant>,
+    /// What the person typed, if the prompt has more than that.
+    echo: Option<String>,
+    /// The answer that /copy takes.
+    answer: String,
+    diffs: Vec<(String, String)>,
+}
+
+/// A call that has begun.
+struct RunningCall {
+    id: String,
+    label: String,
+    /// Whether it was decided: until then it waits.
+    runs: bool,
+    tail: Tail,
+}
+
+/// The last lines of what is being printed.
+#[derive(Debug, Default)]
+pub(crate) struct Tail {
+    lines: VecDeque<String>,
+    open: String,
+}
+
+impl Transcript {
+    pub(crate) fn new(style: Style, facts: Facts) -> Self {
+        let mut renderer = Renderer::new(style);
+        renderer.without_prose = true;
+        renderer.without_waiting = true;
+        renderer.open_boxes = true;
+        Self {
+            facts,
+            style,
+            renderer,
+            markdown: Markdown::default(),
+            finished: String::new(),
+            calls: Vec::new(),
+            waiting: Waiting::Nothing,
+            since: None,
+            echo: None,
+            answer: String::new(),
+            diffs: Vec::new(),
+        }
+    }
+
+    pub(crate) fn style(&self) -> &Style {
+        &self.style
+    }
+
+    pub(crate) fn set_columns(&mut self, columns: usize) {
+        self.style.width = columns;
+        self.renderer.style.width = columns;
+    }
+
+    /// Returns painted text in whole lines that is finished since the last call.
+    pub(crate) fn take_finished(&mut self) -> String {
+        std::mem::take(&mut self.finished)
+    }
+
+    /// Returns the last answer.
+    pub(crate) fn answer(&self) -> &str {
+        &self.answer
+    }
+
+    /// Returns what was changed, by path.
+    pub(crate) fn diffs(&self) -> &[(String, String)] {
+        &self.diffs
+    }
+
+    /// Returns what is waited for and since when.
+    pub(crate) fn waiting(&self) -> (&Waiting, Option<Instant>) {
+        (&self.waiting, self.since)
+    }
+
+    /// Shows `text` above the next answer, in place of the whole prompt.
+    pub(crate) fn echo_next(&mut self, text: String) {
+        self.echo = Some(text);
+    }
+
+    /// Adds lines that are no part of the session, with an empty one before them.
+    pub(crate) fn say(&mut self, lines: &[Line]) {
+        self.flush();
+        self.finished.push('\n');
+        self.add(lines);
+        self.renderer.others_printed();
+    }
+
+    /// Adds text that was drawn elsewhere, in whole lines.
+    pub(crate) fn add_drawn(&mut self, painted: &str) {
+        self.flush();
+        self.finished.push('\n');
+        self.finished.push_str(painted);
+        self.renderer.others_printed();
+    }
+
+    /// Takes in that something was begun that the model is asked for.
+    pub(crate) fn begin(&mut self, now: Instant) {
+        self.wait(Waiting::FirstByte, now);
+    }
+
+    /// Takes in that it is over.
+    pub(crate) fn end(&mut self, now: Instant) {
+        self.flush();
+        self.wait(Waiting::Nothing, now);
+    }
+
+    /// Takes in that the turn is being cancelled.
+    pub(crate) fn stopping(&mut self, now: Instant) {
+        self.wait(Waiting::Stopping, now);
+    }
+
+    /// Takes in one update.
+    pub(crate) fn update(&mut self, update: &Update, now: Instant) {
+        match update {
+            Update::Live(live) => self.live_update(live, now),
+            Update::Stored(record) => {
+                self.before(&record.event, now);
+                self.draw(update);
+                self.after(&record.event, now);
+            }
+        }
+    }
+
+    /// Draws what is being written and run, on a screen of `columns`.
+    pub(crate) fn live(&self, columns: usize) -> Vec<Line> {
+        let mut rows = self.markdown.live(columns);
+        for call in &self.calls {
+            rows.push(Line::default());
+            let mut head = Line::of(Meaning::Aside, "┌─ ");
+            head.push(if call.runs { Meaning::Name } else { Meaning::Aside }, &call.label);
+            rows.push(head.cut(columns));
+            rows.extend(call.tail.draw("│ ", columns));
+        }
+        rows
+    }
+
+    fn live_update(&mut self, live: &Live, now: Instant) {
+        match live {
+            Live::TextDelta(text) => {
+                self.prose(text);
+                self.wait(Waiting::Writing, now);
+            }
+            Live::ThinkingDelta(_) => self.wait(Waiting::Thinking, now),
+            Live::Progress(text) => self.wait(Waiting::Progress(text.clone()), now),
+            Live::Retrying { wait_ms, .. } => {
+                self.flush();
+                self.draw(&Update::Live(live.clone()));
+                let at = now + Duration::from_millis(*wait_ms);
+                self.wait(Waiting::Retry { at }, now);
+            }
+            Live::CallOutput { call_id, text } => {
+                if let Some(call) = self.calls.iter_mut().find(|call| call.id == *call_id) {
+                    call.tail.push(text);
+                }
+            }
+        }
+    }
+
+    /// What must stand on the screen before the event is drawn.
+    fn before(&mut self, event: &SessionEvent, _now: Instant) {
+        if let SessionEvent::Model(ModelEvent::AssistantMessage { message, usage, .. }) = event {
+            if self.answer.is_empty() {
+                self.prose(&message.text());
+            }
+            self.facts.context_tokens = usage.input_all() + usage.output;
+        }
+        if !matches!(event, SessionEvent::Call(CallEvent::CallDecided { .. })) {
+            self.flush();
+        }
+        if let SessionEvent::Turn(TurnEvent::UserMessage { prompt, .. }) = event {
+            let text = self.echo.take().unwrap_or_else(|| prompt.clone());
+            self.repeat(&text);
+            self.answer.clear();
+        }
+    }
+
+    fn after(&mut self, event: &SessionEvent, now: Instant) {
+        match event {
+            SessionEvent::Turn(TurnEvent::UserMessage { .. }) => {
+                self.wait(Waiting::FirstByte, now);
+            }
+            SessionEvent::Turn(TurnEvent::TurnEnded { usage, cost, .. }) => {
+                self.calls.clear();
+                self.facts.usage += *usage;
+                if let Some(cost) = cost {
+                    *self.facts.cost.get_or_insert(0.0) += cost;
+                }
+                self.wait(Waiting::Nothing, now);
+            }
+            SessionEvent::Call(event) => self.after_call(event, now),
+            _ => {}
+        }
+    }
+
+    fn after_call(&mut self, event: &CallEvent, now: Instant) {
+        match event {
+            CallEvent::CallStarted { call, subject } => {
+                // Prose after a call is another answer.
+                self.answer.clear();
+                let label = format!("{} {}", call.name, subject.lines().next().unwrap_or_default());
+                self.calls.push(RunningCall {
+                    label: label.trim_end().to_owned(),
+                    id: call.id.clone(),
+                    runs: false,
+                    tail: Tail::default(),
+                });
+            }
+            CallEvent::CallDecided { call_id, .. } => {
+                if let Some(call) = self.calls.iter_mut().find(|call| call.id == *call_id) {
+                    call.runs = true;
+                }
+            }
+            CallEvent::HostRefused { .. } => {}
+            CallEvent::ToolResult { call_id, view, is_error, .. } => {
+                self.calls.retain(|call| call.id != *call_id);
+                if let View::Diff { path, diff } = view
+                    && !is_error
+                    && self.diffs.len() < DIFFS_MAX
+                {
+                    self.diffs.push((path.clone(), diff.clone()));
+                }
+            }
+        }
+        let labels: Vec<String> = self.calls.iter().map(|call| call.label.clone()).collect();
+        let waiting = if labels.is_empty() { Waiting::FirstByte } else { Waiting::Calls(labels) };
+        self.wait(waiting, now);
+    }
+
+    fn wait(&mut self, waiting: Waiting, now: Instant) {
+        use std::mem::discriminant;
+        let of_reply = |waiting: &Waiting| {
+            matches!(waiting, Waiting::FirstByte | Waiting::Thinking | Waiting::Writing)
+        };
+        let goes_on = discriminant(&waiting) == discriminant(&self.waiting)
+            || (of_reply(&waiting) && of_reply(&self.waiting));
+        // Once it is being stopped, what still comes in changes nothing.
+        if self.waiting == Waiting::Stopping && waiting != Waiting::Nothing {
+            return;
+        }
+        if !goes_on {
+            self.since = (waiting != Waiting::Nothing).then_some(now);
+        }
+        self.waiting = waiting;
+    }
+
+    fn draw(&mut self, update: &Update) {
+        let drawn = self.renderer.update(update);
+        self.finished.push_str(&drawn.shown);
+        self.finished.push_str(&drawn.errors);
+    }
+
+    fn prose(&mut self, text: &str) {
+        let text = if self.answer.is_empty() { text.trim_start_matches('\n') } else { text };
+        if text.is_empty() {
+            return;
+        }
+        if self.answer.is_empty() {
+            self.finished.push('\n');
+        }
+        self.answer.push_str(text);
+        self.markdown.push(text, self.style.width);
+        let rows = self.markdown.take();
+        self.add(&rows);
+    }
+
+    /// Ends the prose that is being written.
+    fn flush(&mut self) {
+        if !self.markdown.is_empty() {
+            let rows = self.markdown.finish(self.style.width);
+            self.add(&rows);
+            self.renderer.others_printed();
+        } else if !self.answer.is_empty() {
+            self.markdown = Markdown::default();
+            self.renderer.others_printed();
+        }
+    }
+
+    fn repeat(&mut self, prompt: &str) {
+        let (first, rest) = (Line::of(Meaning::Name, "> "), Line::plain("  "));
+        let mut rows = Vec::new();
+        for line in prompt.lines() {
+            let first = if rows.is_empty() { &first } else { &rest };
+            let line = Line::of(Meaning::Name, line);
+            rows.extend(line.wrapped(self.style.width, Wrap::Words, first, &rest));
+        }
+        let more = rows.len().saturating_sub(ECHO_ROWS_MAX);
+        rows.truncate(ECHO_ROWS_MAX);
+        if more > 0 {
+            let said = Text::MoreLines.say(self.style.language, &[("n", &more)]);
+            rows.push(Line::of(Meaning::Aside, &said));
+        }
+        self.finished.push('\n');
+        self.add(&rows);
+        self.renderer.others_printed();
+    }
+
+    fn add(&mut self, lines: &[Line]) {
+        for line in lines {
+            self.finished.push_str(&line.paint(&self.style));
+            self.finished.push('\n');
+        }
+    }
+}
+
+impl Tail {
+    /// Adds what was printed. A carriage return begins its line anew, as on a terminal.
+    pub(crate) fn push(&mut self, text: &str) {
+        for piece in text.split_inclusive('\n') {
+            let (line, is_over) = match piece.strip_suffix('\n') {
+                Some(line) => (line.trim_end_matches('\r'), true),
+                None => (piece, false),
+            };
+            match line.rsplit_once('\r') {
+                Some((_, last)) => last.clone_into(&mut self.open),
+                None => self.open.push_str(line),
+            }
+            if self.open.len() > LINE_BYTES_MAX {
+                let end = (0..=LINE_BYTES_MAX).rev().find(|end| self.open.is_char_boundary(*end));
+                self.open.truncate(end.unwrap_or(0));
+            }
+            if is_over {
+                self.lines.push_back(std::mem::take(&mut self.open));
+            }
+            if self.lines.len() > TAIL_LINES {
+                self.lines.pop_front();
+            }
+        }
+    }
+
+    /// Draws the last lines, each behind `edge`.
+    pub(crate) fn draw(&self, edge: &str, columns: usize) -> Vec<Line> {
+        let open = (!self.open.is_empty()).then_some(&self.open);
+        let all: Vec<&String> = self.lines.iter().chain(open).collect();
+        let skipped = all.len().saturating_sub(TAIL_LINES);
+        all.into_iter()
+            .skip(skipped)
+            .map(|text| {
+                let mut line = Line::of(Meaning::Aside, edge);
+                line.push(Meaning::Plain, text);
+                line.cut(columns)
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+    use tenon_agent::Record;
+
+    use super::*;
+    use crate::texts::Language;
+
+    fn transcript() -> Transcript {
+        let style = Style { width: 60, colour: false, redraws: false, language: Language::English };
+        Transcript::new(style, Facts::default())
+    }
+
+    fn stored(event: serde_json::Value) -> Update {
+        let mut event = event;
+        event["time_ms"] = json!(5);
+        Update::Stored(Arc::new(serde_json::from_value::<Record>(event).unwrap()))
+    }
+
+    fn delta(text: &str) -> Update {
+        Update::Live(Live::TextDelta(text.into()))
+    }
+
+    fn live(transcript: &Transcript) -> Vec<String> {
+        transcript.live(60).iter().map(Line::text).collect()
+    }
+
+    #[test]
+    fn a_turn_goes_from_the_live_part_to_the_scrollback_once() {
+        let now = Instant::now();
+        let mut transcript = transcript();
+        transcript.update(
+            &stored(json!({"type": "user_message", "prompt": "run it",
+                "message": {"role": "user", "content": [{"type": "text", "text": "run it"}]}})),
+            now,
+        );
+        assert_eq!(transcript.take_finished(), "\n> run it\n");
+        assert_eq!(transcript.waiting().0, &Waiting::FirstByte);
+        transcript.update(&delta("I **ru"), now);
+        assert_eq!(live(&transcript), ["I **ru"]);
+        transcript.update(&delta("n** it."), now);
+        let call = json!({"id": "1", "name": "bash", "arguments": {"command": "make"}});
+        transcript
+            .update(&stored(json!({"type": "call_started", "call": call, "subject": "make"})), now);
+        assert_eq!(transcript.take_finished(), "\nI run it.\n");
+        transcript.update(
+            &Update::Live(Live::CallOutput { call_id: "1".into(), text: "10%\r20%\nx".into() }),
+            now,
+        );
+        assert_eq!(live(&transcript), ["", "┌─ bash make", "│ 20%", "│ x"]);
+        transcript.update(
+            &stored(
+                json!({"type": "tool_result", "call_id": "1", "content": "ok", "duration_ms": 5,
+                "view": {"shape": "text", "text": "ok", "lines": 1}}),
+            ),
+            now,
+        );
+        assert!(live(&transcript).is_empty());
+        let finished = transcript.take_finished();
+        assert!(finished == "\n┌─ bash make\n│ ok\n└─\n", "{finished}");
+        transcript.update(&delta("Done.\n\nAll"), now);
+        assert_eq!(transcript.take_finished(), "\nDone.\n");
+        assert_eq!(live(&transcript), ["", "All"]);
+        assert_eq!(transcript.answer(), "Done.\n\nAll");
+    }
+
+    #[test]
+    fn only_the_last_lines_of_a_running_command_are_kept() {
+        let mut tail = Tail::default();
+        (0..1_000).for_each(|n| tail.push(&format!("line {n}\n")));
+        tail.push(&"x".repeat(100_000));
+        let rows = tail.draw("", 10);
+        assert_eq!(rows.len(), TAIL_LINES);
+        assert_eq!(rows[4].text(), "line 999");
+        assert_eq!(rows[5].text(), "xxxxxxxxx…");
+    }
+}

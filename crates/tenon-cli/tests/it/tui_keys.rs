@@ -1,0 +1,154 @@
+//! The composer of the interactive session on a real terminal.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::{
+    terminal::{Home, Terminal},
+    tui::{session, session_with},
+};
+
+const CTRL_D: &str = "\x04";
+const CTRL_G: &str = "\x07";
+const CTRL_R: &str = "\x12";
+const UP: &str = "\x1b[A";
+
+fn leave(mut terminal: Terminal) {
+    terminal.press(CTRL_D);
+    assert_eq!(terminal.exit_code(), 0);
+}
+
+#[test]
+fn several_lines_are_one_prompt_however_they_were_typed() {
+    let home = Home::new(json!([{"text": "Read."}]));
+    let mut terminal = session(&home);
+    // Ctrl-J, a backslash, and Shift-Enter as the kitty keyboard protocol tells it.
+    terminal.press("one\ntwo\\\rthree\x1b[13;2ufour");
+    terminal.wait_for("four", 1);
+    terminal.press("\r");
+    terminal.wait_for("Read.", 1);
+    leave(terminal);
+    assert_eq!(home.logged("user_message", "prompt"), ["one\ntwo\nthree\nfour"]);
+}
+
+#[test]
+fn a_large_paste_is_folded_and_sent_whole() {
+    let home = Home::new(json!([{"text": "Read."}]));
+    let mut terminal = session(&home);
+    let block: String = (0..120).map(|n| format!("line {n}\n")).collect();
+    terminal.press(&format!("see \x1b[200~{block}\x1b[201~ please"));
+    terminal.wait_for("> see [paste 1: 120 lines] please", 1);
+    terminal.press("\r");
+    terminal.wait_for("Read.", 1);
+    leave(terminal);
+    let prompts = home.logged("user_message", "prompt");
+    assert_eq!(prompts, [format!("see {block} please")]);
+}
+
+#[test]
+fn history_goes_on_in_the_next_session_and_is_searched() {
+    let home = Home::new(json!([{"text": "One."}]));
+    let mut terminal = session(&home);
+    terminal.press("the first prompt\r");
+    terminal.wait_for("One.", 1);
+    leave(terminal);
+    let mut terminal = session(&home);
+    terminal.press(UP);
+    terminal.wait_for("> the first prompt", 1);
+    terminal.press("\x15");
+    terminal.press(CTRL_R);
+    terminal.press("FIRST");
+    terminal.wait_for("(search) FIRST · the first prompt", 1);
+    terminal.press("\r");
+    terminal.wait_for("> the first prompt", 1);
+    terminal.press("\x15");
+    leave(terminal);
+}
+
+#[test]
+fn files_and_commands_are_completed() {
+    let home = Home::new(json!([{"text": "Read."}]));
+    std::fs::create_dir_all(home.work().join("src/deep")).unwrap();
+    std::fs::create_dir_all(home.work().join("target")).unwrap();
+    for (path, text) in [
+        ("src/deep/说明.md", ""),
+        ("src/main.rs", ""),
+        ("target/main.o", ""),
+        (".gitignore", "target\n"),
+    ] {
+        std::fs::write(home.work().join(path), text).unwrap();
+    }
+    let mut terminal = session(&home);
+    terminal.press("look at @main");
+    terminal.wait_for("@src/main.rs", 1);
+    assert!(!terminal.screen().contains("main.o"), "{}", terminal.screen());
+    terminal.press("\tand @说");
+    terminal.wait_for("@src/deep/说明.md", 1);
+    terminal.press("\t\r");
+    terminal.wait_for("Read.", 1);
+    terminal.press("/he");
+    terminal.wait_for("shows this list", 1);
+    terminal.press("\r");
+    terminal.wait_for("Ctrl-J, Shift-Enter", 1);
+    terminal.press("/nope\r");
+    terminal.wait_for("There is no command /nope.", 1);
+    leave(terminal);
+    assert_eq!(
+        home.logged("user_message", "prompt"),
+        ["look at @src/main.rs and @src/deep/说明.md"]
+    );
+}
+
+#[test]
+fn a_command_of_ones_own_runs_and_the_model_is_shown_what_it_printed() {
+    let home = Home::new(json!([{"text": "I see."}]));
+    let mut terminal = session(&home);
+    terminal.press("!echo $((40 + 2)); exit 3\r");
+    terminal.wait_for("exit 3", 2);
+    terminal.wait_for("│ 42", 1);
+    terminal.press("why?\r");
+    terminal.wait_for("I see.", 1);
+    assert!(terminal.screen().contains("> why?"), "{}", terminal.screen());
+    leave(terminal);
+    let prompts = home.logged("user_message", "prompt");
+    assert_eq!(
+        prompts,
+        ["I ran `echo $((40 + 2)); exit 3` myself (exit 3):\n```\n42\n```\n\nwhy?"]
+    );
+}
+
+#[test]
+fn the_editor_gets_the_terminal_and_the_draft_and_gives_both_back() {
+    let home = Home::new(json!([{"text": "Read."}]));
+    let editor = home.work().join("edit");
+    std::fs::write(
+        &editor,
+        "#!/bin/sh\nstty -a | grep -q ' icanon' && printf ' cooked' >> \"$1\"\n",
+    )
+    .unwrap();
+    let mut mode = std::fs::metadata(&editor).unwrap().permissions();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut mode, 0o755);
+    std::fs::set_permissions(&editor, mode).unwrap();
+    let editor = editor.display().to_string();
+    let mut terminal = session_with(&home, (80, 60), &[("EDITOR", &editor)]);
+    terminal.press("a draft");
+    terminal.press(CTRL_G);
+    terminal.wait_for("> a draft cooked", 1);
+    terminal.press("\r");
+    terminal.wait_for("Read.", 1);
+    leave(terminal);
+    assert_eq!(home.logged("user_message", "prompt"), ["a draft cooked"]);
+}
+
+#[test]
+fn a_new_session_begins_on_the_same_screen() {
+    let home = Home::new(json!([{"text": "One."}]));
+    let mut terminal = session(&home);
+    terminal.press("one\r");
+    terminal.wait_for("One.", 1);
+    terminal.press("/new\r");
+    terminal.wait_for("Enter sends", 2);
+    std::thread::sleep(Duration::from_millis(50));
+    leave(terminal);
+}
