@@ -140,7 +140,7 @@ impl Attended {
         let end = Box::pin(async move {
             match walls {
                 Some(walls) => walls.run_into(command, &printed, &stop, &mut on_output).await,
-                None => command.run_into(&printed, &stop, &mut on_output).await,
+                None => command.run_into(None, &printed, &stop, &mut on_output).await,
             }
         });
         Self { end, job }

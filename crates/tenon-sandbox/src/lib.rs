@@ -12,6 +12,7 @@ mod filter;
 mod guard;
 mod helper;
 mod jobs;
+mod journal;
 mod linux;
 mod missing;
 mod network;
@@ -28,6 +29,11 @@ pub use environment::child_environment;
 pub use filter::{FilteredText, TextFilter};
 pub use guard::{ProtectedChange, ProtectedChangeKind};
 pub use jobs::{Attended, JOBS_RUNNING_MAX, JobEnd, JobId, JobReading, JobStatus, Jobs};
+pub use journal::{
+    Change, ChangeKind, Changes, Checkpoint, CheckpointId, CheckpointInfo, CheckpointKind,
+    CheckpointState, Conflict, ConflictReason, Conflicts, Coverage, Journal, JournalError,
+    JournalOptions, LeftOut, LeftOutReason, Pruned, Trouble, Undone, Usage,
+};
 pub use linux::probe::{Kernel, confines_writes, probe};
 pub use missing::{Missing, SandboxError};
 pub use network::{

@@ -22,6 +22,7 @@ pub(crate) use self::printed::Printed;
 use self::running::Running;
 use crate::guard::ProtectedChange;
 use crate::helper::WarmHelper;
+use crate::journal::Checkpoint;
 use crate::linux::request::Confinement;
 use crate::missing::SandboxError;
 use crate::network::NetworkEvent;
@@ -96,6 +97,8 @@ pub(crate) struct Launch {
     pub(crate) via: Via,
     /// Of the walls, to say whose they are if they do not stand.
     pub(crate) tier: Tier,
+    /// Where what the command is about to change is saved.
+    pub(crate) checkpoint: Option<Checkpoint>,
 }
 
 /// Through which helper.
@@ -183,12 +186,14 @@ impl Command {
         on_output: &mut (dyn FnMut(Stream, &str) + Send),
     ) -> Result<Output, CommandError> {
         let printed = self.limits.printed();
-        self.run_into(&printed, cancel, on_output).await
+        self.run_into(None, &printed, cancel, on_output).await
     }
 
-    /// Runs the command as [`Command::run`] does; what it prints is kept in `printed`.
+    /// Runs the command as [`Command::run`] does; what it prints is kept in `printed`, and what it is
+    /// about to change is saved first.
     pub(crate) async fn run_into(
         self,
+        checkpoint: Option<Checkpoint>,
         printed: &Printed,
         cancel: &CancellationToken,
         on_output: &mut (dyn FnMut(Stream, &str) + Send),
@@ -200,7 +205,8 @@ impl Command {
         } else {
             return Err(CommandError::NotConfined);
         };
-        let launch = Launch { confinement, limits: None, via: Via::Fresh, tier: Tier::C };
+        let (via, tier) = (Via::Fresh, Tier::C);
+        let launch = Launch { confinement, limits: None, via, tier, checkpoint };
         self.launch(launch, printed, cancel, on_output).await
     }
 
@@ -227,6 +233,7 @@ impl Command {
         let started_at = Instant::now();
         let mut running = Running::start(&self, shells, launch, started_at).await?;
         running.attend(cancel, printed, on_output).await?;
+        running.watched().await;
         let (exit, limit) = (running.exit(self.limits.timeout), running.limit());
         drop(running);
         printed.finish(on_output);
@@ -304,7 +311,7 @@ mod tests {
             let shells = vec![OsString::from("/none/bash"), OsString::from(shell)];
             let command = command.clone();
             let (confinement, via) = (Confinement::None, Via::Fresh);
-            let launch = Launch { confinement, limits: None, via, tier: Tier::D };
+            let launch = Launch { confinement, limits: None, via, tier: Tier::D, checkpoint: None };
             async move {
                 let (cancel, printed) = (CancellationToken::new(), command.limits.printed());
                 command.launch_with(shells, launch, &printed, &cancel, &mut |_, _| {}).await

@@ -3,14 +3,16 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncWriteExt, Interest};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe::Receiver;
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -18,6 +20,8 @@ use super::printed::Printed;
 use super::start::{Streams, start};
 use super::{Command, CommandError, Exit, Launch, LimitReached, Via};
 use crate::helper::HelperProcess;
+use crate::journal::{Checkpoint, watch};
+use crate::linux::pass::receive_with;
 use crate::linux::process_tree::kill_session;
 use crate::linux::request::{REPORT_BYTES, Report, Request, STOP, Sendable};
 use crate::missing::SandboxError;
@@ -83,6 +87,10 @@ pub(super) struct Running {
     session: Option<Pid>,
     /// Bytes of a report that is not complete yet.
     partial: Vec<u8>,
+    /// Descriptors that came with reports.
+    listeners: Vec<OwnedFd>,
+    checkpoint: Option<Checkpoint>,
+    watch_ended: Option<oneshot::Receiver<()>>,
     buffer: Vec<u8>,
 }
 
@@ -104,6 +112,7 @@ impl Running {
             confinement: launch.confinement,
             limits: launch.limits,
             grace_ms: u64::try_from(GRACE.as_millis()).unwrap_or(u64::MAX),
+            watched: launch.checkpoint.is_some(),
         };
         let too_long = || CommandError::Shell { source: Errno::TOOBIG.into() };
         let request = request.to_bytes().ok_or_else(too_long)?;
@@ -130,7 +139,10 @@ impl Running {
             started: false,
             session: None,
             partial: Vec::new(),
+            listeners: Vec::new(),
             buffer: vec![0; READ_BYTES],
+            checkpoint: launch.checkpoint,
+            watch_ended: None,
         })
     }
 
@@ -240,10 +252,12 @@ impl Running {
 
     fn read_reports(&mut self) -> Result<(), CommandError> {
         let mut bytes = [0; 64];
-        let read = match &self.control {
-            Some(control) => control.try_read(&mut bytes),
-            None => return Ok(()),
-        };
+        let Some(control) = &self.control else { return Ok(()) };
+        let read = control.try_io(Interest::READABLE, || Ok(receive_with(control, &mut bytes)?));
+        let read = read.map(|(length, handles)| {
+            self.listeners.extend(handles);
+            length
+        });
         match read {
             Ok(0) => self.control_closed(),
             Ok(length) => self.partial.extend_from_slice(bytes.get(..length).unwrap_or_default()),
@@ -291,12 +305,43 @@ impl Running {
             Some(Report::Refused(refused)) => {
                 return Err(CommandError::Walls(SandboxError::refused(self.tier, refused)));
             }
+            Some(Report::Watched) => self.watch(),
+            Some(Report::NotWatched(_)) => self.not_watched(),
             Some(Report::MemoryExceeded) => self.limit = Some(LimitReached::Memory),
             Some(Report::Unshared | Report::Ready) | None => {
                 return Err(CommandError::Helper { source: Errno::BADMSG.into() });
             }
         }
         Ok(())
+    }
+
+    /// Answers the kernel's questions about the command from now on.
+    fn watch(&mut self) {
+        let (Some(listener), Some(checkpoint)) = (self.listeners.pop(), self.checkpoint.clone())
+        else {
+            return self.not_watched();
+        };
+        let (ended, watch_ended) = oneshot::channel();
+        match watch(listener, checkpoint, ended) {
+            Ok(()) => self.watch_ended = Some(watch_ended),
+            // The listener is closed: every call that changes something fails.
+            Err(_) => self.not_watched(),
+        }
+    }
+
+    fn not_watched(&mut self) {
+        if let Some(checkpoint) = &self.checkpoint {
+            checkpoint.note_not_watched();
+        }
+    }
+
+    /// Waits until the last question was answered. Whoever could ask has ended already.
+    pub(super) async fn watched(&mut self) {
+        let Some(watch_ended) = self.watch_ended.take() else { return };
+        if tokio::time::timeout(HELPER_SLACK, watch_ended).await.is_err() {
+            // Something that could not be ended goes on.
+            self.not_watched();
+        }
     }
 
     fn shell_ended(&mut self, exit: Exit) {

@@ -6,7 +6,7 @@
 #![expect(unsafe_code, reason = "signal calls, descriptors that the kernel just returned, _exit")]
 
 use std::ffi::c_int;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -15,6 +15,7 @@ use rustix::io::Errno;
 use rustix::net::SendFlags;
 use rustix::process::Pid;
 
+use super::pass::send_with;
 use super::request::{Readable, Report, read_message};
 
 /// The agent's end of things.
@@ -36,6 +37,12 @@ impl Control {
     pub(super) fn report(&self, report: Report) {
         // An agent that is gone needs no report; that it is gone is seen by polling.
         let _ = rustix::net::send(&self.0, &report.to_bytes(), SendFlags::NOSIGNAL);
+    }
+
+    /// Reports, and hands a descriptor over with it.
+    pub(super) fn report_with(&self, report: Report, handle: &OwnedFd) {
+        // As above.
+        let _ = send_with(&self.0, &report.to_bytes(), &[handle.as_fd()]);
     }
 
     pub(super) fn fail(&self, errno: Errno) -> ! {

@@ -54,9 +54,14 @@ pub(super) fn set_processes(processes_max: u64) -> Result<bool, Errno> {
 }
 
 pub(crate) fn has_own_pid_max(release: &str) -> bool {
+    is_at_least(release, PID_MAX_RELEASE)
+}
+
+/// Whether a kernel's release is this one or a later one.
+pub(crate) fn is_at_least(release: &str, wanted: (u32, u32)) -> bool {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
     match (numbers.next(), numbers.next()) {
-        (Some(Ok(major)), Some(Ok(minor))) => (major, minor) >= PID_MAX_RELEASE,
+        (Some(Ok(major)), Some(Ok(minor))) => (major, minor) >= wanted,
         _ => false,
     }
 }

@@ -10,6 +10,7 @@ mod landlock;
 pub(crate) mod layout;
 mod limits;
 mod namespace;
+pub(crate) mod notify;
 pub(crate) mod openat;
 pub(crate) mod pass;
 pub(crate) mod probe;
@@ -17,8 +18,9 @@ pub(crate) mod process_tree;
 pub(crate) mod request;
 mod seccomp;
 mod shell;
+pub(crate) mod task;
 mod warm;
-mod wire;
+pub(crate) mod wire;
 
 /// The oldest version of Landlock that holds enough.
 pub(crate) fn landlock_version_min() -> u32 {

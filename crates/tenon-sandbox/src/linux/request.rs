@@ -24,6 +24,8 @@ pub(crate) struct Request {
     pub(crate) limits: Option<Limits>,
     /// Between terminate and kill.
     pub(crate) grace_ms: u64,
+    /// Whether the agent wants to be asked before each call that changes files.
+    pub(crate) watched: bool,
 }
 
 /// What holds the command.
@@ -113,6 +115,10 @@ pub(crate) enum Report {
     Unshared,
     /// The warm helper takes calls.
     Ready,
+    /// The listener for questions about the command comes with this.
+    Watched,
+    /// There is no listener: the error number.
+    NotWatched(i32),
 }
 
 /// A wall that does not stand, and what the kernel said.
@@ -184,6 +190,8 @@ impl Report {
             Self::MemoryExceeded => (9, 0),
             Self::Unshared => (10, 0),
             Self::Ready => (11, 0),
+            Self::Watched => (12, 0),
+            Self::NotWatched(errno) => (13, errno),
         };
         let [a, b, c, d] = value.to_le_bytes();
         [tag, a, b, c, d]
@@ -206,6 +214,8 @@ impl Report {
             9 => Some(Self::MemoryExceeded),
             10 => Some(Self::Unshared),
             11 => Some(Self::Ready),
+            12 => Some(Self::Watched),
+            13 => Some(Self::NotWatched(value)),
             _ => None,
         }
     }
@@ -233,6 +243,7 @@ impl Sendable for Request {
             }
         });
         writer.number(self.grace_ms);
+        writer.flag(self.watched);
     }
 }
 
@@ -256,6 +267,7 @@ impl Readable for Request {
                 Some(Limits::from_numbers(numbers))
             })?,
             grace_ms: reader.number()?,
+            watched: reader.flag()?,
         })
     }
 }
@@ -346,6 +358,7 @@ mod tests {
                 confinement: Confinement::Walls(Box::new(walls)),
                 limits: internet.then(Limits::default),
                 grace_ms,
+                watched: internet,
             };
             let bytes = request.to_bytes().unwrap();
             prop_assert_eq!(Request::from_bytes(&bytes[4..]), Some(request));
@@ -370,6 +383,8 @@ mod tests {
             Report::MemoryExceeded,
             Report::Unshared,
             Report::Ready,
+            Report::Watched,
+            Report::NotWatched(16),
         ];
         reports.extend(Wall::ALL.map(|wall| Report::Refused(wall.refused(Errno::PERM))));
         for report in reports {

@@ -29,17 +29,17 @@ const NUMBER_MAX: u32 = 469;
 
 // Offsets in `struct seccomp_data`, and of the low half of an argument (both architectures store
 // that first).
-const NUMBER_OFFSET: u32 = 0;
+pub(super) const NUMBER_OFFSET: u32 = 0;
 const ARCHITECTURE_OFFSET: u32 = 4;
-const fn argument_offset(index: u8) -> u32 {
+pub(super) const fn argument_offset(index: u8) -> u32 {
     16 + 8 * index as u32
 }
 
 const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
 const AND: u16 = (libc::BPF_ALU | libc::BPF_AND | libc::BPF_K) as u16;
-const EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+pub(super) const EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
 const GREATER: u16 = (libc::BPF_JMP | libc::BPF_JGT | libc::BPF_K) as u16;
-const ANY_BIT: u16 = (libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K) as u16;
+pub(super) const ANY_BIT: u16 = (libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K) as u16;
 const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
 
 /// Every flag with which clone, unshare and setns make a namespace, but CLONE_NEWTIME, which
@@ -236,6 +236,11 @@ pub(super) fn install(sockets: Sockets) -> Result<(), Errno> {
 
 /// Returns the filter's instructions.
 fn filter(sockets: Sockets) -> Vec<sock_filter> {
+    assemble(rules(sockets))
+}
+
+/// Puts together a filter from what runs for each call that has rules.
+pub(super) fn assemble(rules: BTreeMap<u32, Vec<sock_filter>>) -> Vec<sock_filter> {
     let mut code = vec![
         load(ARCHITECTURE_OFFSET),
         jump(EQUAL, ARCHITECTURE, 1, 0),
@@ -245,7 +250,7 @@ fn filter(sockets: Sockets) -> Vec<sock_filter> {
         jump(GREATER, NUMBER_MAX, 0, 1),
         refuse(Errno::NOSYS),
     ];
-    let rules: Vec<(u32, Vec<sock_filter>)> = rules(sockets).into_iter().collect();
+    let rules: Vec<(u32, Vec<sock_filter>)> = rules.into_iter().collect();
     for group in rules.chunks(GROUP) {
         let mut body = Vec::new();
         for (number, rule) in group {
@@ -323,11 +328,11 @@ fn body(when: &When, errno: Errno) -> Vec<sock_filter> {
 }
 
 /// A system call's number fits 32 bits on every architecture.
-fn call(number: c_long) -> u32 {
+pub(super) fn call(number: c_long) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-fn load(offset: u32) -> sock_filter {
+pub(super) fn load(offset: u32) -> sock_filter {
     sock_filter { code: LOAD, jt: 0, jf: 0, k: offset }
 }
 
@@ -335,15 +340,15 @@ fn and(mask: u32) -> sock_filter {
     sock_filter { code: AND, jt: 0, jf: 0, k: mask }
 }
 
-fn jump(code: u16, value: u32, if_true: u8, if_false: u8) -> sock_filter {
+pub(super) fn jump(code: u16, value: u32, if_true: u8, if_false: u8) -> sock_filter {
     sock_filter { code, jt: if_true, jf: if_false, k: value }
 }
 
-fn answer(value: u32) -> sock_filter {
+pub(super) fn answer(value: u32) -> sock_filter {
     sock_filter { code: RETURN, jt: 0, jf: 0, k: value }
 }
 
-fn refuse(errno: Errno) -> sock_filter {
+pub(super) fn refuse(errno: Errno) -> sock_filter {
     answer(libc::SECCOMP_RET_ERRNO | errno.raw_os_error().cast_unsigned())
 }
 

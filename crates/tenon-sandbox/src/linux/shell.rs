@@ -14,6 +14,7 @@ use rustix::process::{Pid, Signal};
 use super::confine::{confine, drop_capabilities};
 use super::control::{Control, exit, last_errno, replace, unblock_signals};
 use super::limits;
+use super::notify;
 use super::request::{Confinement, Report, Request, Wall};
 
 /// One argument of execve is at most 128 KiB, its end counted (MAX_ARG_STRLEN).
@@ -107,7 +108,12 @@ fn prepare(
         limits::set(limits, inside)?;
     }
     let walls = drop_capabilities(&request.confinement)
-        .and_then(|()| confine(&request.confinement))
+        .and_then(|()| {
+            if request.watched {
+                have_watched(control);
+            }
+            confine(&request.confinement)
+        })
         // After the capabilities: the kernel forgets this at a change of them.
         .and_then(|()| {
             rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
@@ -125,6 +131,16 @@ fn prepare(
     }
     unblock_signals();
     Ok(())
+}
+
+/// In the child: has the agent asked before each call that changes files, if the kernel lets it. If
+/// not, the agent knows, and the command is still held by its walls.
+fn have_watched(control: &Control) {
+    let listener = rustix::thread::set_no_new_privs(true).and_then(|()| notify::install());
+    match listener {
+        Ok(listener) => control.report_with(Report::Watched, &listener),
+        Err(errno) => control.report(Report::NotWatched(errno.raw_os_error())),
+    }
 }
 
 /// In the child: becomes the shell, or says why not.

@@ -55,9 +55,15 @@ pub(crate) fn read_message<T: Readable>(
     T::from_bytes(&bytes).ok_or(Errno::BADMSG)
 }
 
+#[derive(Default)]
 pub(crate) struct Writer(Vec<u8>);
 
 impl Writer {
+    #[cfg(test)]
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.0
+    }
+
     pub(crate) fn number(&mut self, number: u64) {
         self.0.extend(number.to_le_bytes());
     }
@@ -97,6 +103,13 @@ impl Writer {
 
 pub(crate) struct Reader<'a>(&'a [u8]);
 
+impl<'a> Reader<'a> {
+    #[cfg(test)]
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+}
+
 impl Reader<'_> {
     pub(crate) fn number(&mut self) -> Option<u64> {
         let (bytes, rest) = self.0.split_first_chunk()?;
@@ -125,6 +138,10 @@ impl Reader<'_> {
         let (field, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
         Some(OsString::from_vec(field.to_vec()))
+    }
+
+    pub(crate) fn text(&mut self) -> Option<String> {
+        self.field()?.into_string().ok()
     }
 
     pub(crate) fn path(&mut self) -> Option<PathBuf> {

@@ -19,6 +19,7 @@ use self::scratch::Scratch;
 use crate::command::{Command, CommandError, CommandLimits, Launch, Output, Printed, Via};
 use crate::guard::{Guard, ProtectedChange};
 use crate::helper::{WarmHelper, bubblewrap};
+use crate::journal::Checkpoint;
 use crate::linux::bubblewrap::Enclosure;
 use crate::linux::probe::probe;
 use crate::linux::request::{Confinement, Walls};
@@ -76,6 +77,8 @@ pub struct Description {
 #[derive(Clone)]
 pub struct Sandbox {
     shared: Arc<Shared>,
+    /// Where what commands are about to change is saved.
+    checkpoint: Option<Checkpoint>,
 }
 
 struct Shared {
@@ -151,7 +154,8 @@ impl Sandbox {
     /// Returns the walls for a session. Starts nothing.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
-        Self { shared: Arc::new(Shared { settings, proxy: None, state: Mutex::default() }) }
+        let shared = Arc::new(Shared { settings, proxy: None, state: Mutex::default() });
+        Self { shared, checkpoint: None }
     }
 
     /// Returns the walls for a session whose commands with [`Network::Proxied`] reach what `proxy`
@@ -159,7 +163,15 @@ impl Sandbox {
     #[must_use]
     pub fn with_proxy(settings: Settings, proxy: Proxy) -> Self {
         let state = Mutex::default();
-        Self { shared: Arc::new(Shared { settings, proxy: Some(proxy), state }) }
+        let shared = Arc::new(Shared { settings, proxy: Some(proxy), state });
+        Self { shared, checkpoint: None }
+    }
+
+    /// Returns the same walls, behind which what a command is about to change is saved for undo
+    /// first. A call whose change cannot be saved fails; the checkpoint's changes say so.
+    #[must_use]
+    pub fn recording(&self, checkpoint: &Checkpoint) -> Self {
+        Self { shared: Arc::clone(&self.shared), checkpoint: Some(checkpoint.clone()) }
     }
 
     /// Returns the proxy that commands with [`Network::Proxied`] reach.
@@ -200,13 +212,14 @@ impl Sandbox {
         on_output: &mut (dyn FnMut(Stream, &str) + Send),
     ) -> Result<Output, CommandError> {
         if command.profile == Profile::unconfined() || command.profile == Profile::reading() {
-            return command.run_into(printed, cancel, on_output).await;
+            return command.run_into(self.checkpoint.clone(), printed, cancel, on_output).await;
         }
         let mut tries = 0;
         let mark = self.shared.proxy.as_ref().map(Proxy::mark);
         loop {
-            let Prepared { launch, port, _scratch } = self.prepare(&command).await?;
+            let Prepared { mut launch, port, _scratch } = self.prepare(&command).await?;
             let watched = Watched { shared: Some(&self.shared) };
+            launch.checkpoint = self.checkpoint.clone();
             let mut attempt = command.clone();
             if let Some(port) = port {
                 use_proxy(&mut attempt, port);
@@ -441,7 +454,7 @@ impl Shared {
 
     fn launch(&self, walls: Walls, via: Via, tier: Tier) -> Launch {
         let confinement = Confinement::Walls(Box::new(walls));
-        Launch { confinement, limits: Some(self.settings.limits), via, tier }
+        Launch { confinement, limits: Some(self.settings.limits), via, tier, checkpoint: None }
     }
 
     /// Returns a call in namespaces, and the names that are read-only for it.

@@ -39,12 +39,15 @@ pub use self::write::{Expected, ProtectedNames, WriteOptions, Written};
 use self::grant::GrantedFile;
 use self::seen::SeenTable;
 use crate::filter::{SharedFilter, TextFilter};
+use crate::journal::Checkpoint;
 use crate::spill::SpillTarget;
 
 /// The folders that a session may work in. Cheap to clone; clones share what was seen.
 #[derive(Debug, Clone)]
 pub struct Workspace {
     shared: Arc<Shared>,
+    /// Where what is about to change is saved.
+    checkpoint: Option<Checkpoint>,
 }
 
 #[derive(Debug, Clone)]
@@ -106,7 +109,7 @@ impl Workspace {
             seen: Arc::default(),
             filter: None,
         };
-        Ok(Self { shared: Arc::new(shared) })
+        Ok(Self { shared: Arc::new(shared), checkpoint: None })
     }
 
     /// Adds a further writable root. What [`Workspace::open`] says about errors holds here.
@@ -121,7 +124,7 @@ impl Workspace {
         let mut shared = Arc::unwrap_or_clone(self.shared);
         let writable = shared.roots.iter().take_while(|root| !root.read_only).count();
         shared.roots.insert(writable, root);
-        Ok(Self { shared: Arc::new(shared) })
+        Ok(Self { shared: Arc::new(shared), checkpoint: self.checkpoint })
     }
 
     /// Adds the folder that long results are spilled to, as a root for reading only. It need not
@@ -134,7 +137,7 @@ impl Workspace {
         let mut shared = Arc::unwrap_or_clone(self.shared);
         shared.roots.retain(|root| !root.is_spill());
         shared.roots.push(root);
-        Ok(Self { shared: Arc::new(shared) })
+        Ok(Self { shared: Arc::new(shared), checkpoint: self.checkpoint })
     }
 
     /// Has what commands print and what is spilled changed by `filter`.
@@ -142,7 +145,7 @@ impl Workspace {
     pub fn with_filter(self, filter: Arc<dyn TextFilter>) -> Self {
         let mut shared = Arc::unwrap_or_clone(self.shared);
         shared.filter = Some(SharedFilter::new(filter));
-        Self { shared: Arc::new(shared) }
+        Self { shared: Arc::new(shared), checkpoint: self.checkpoint }
     }
 
     /// Protects `folder`, one of tenon's own, against writing where it lies inside a root.
@@ -150,7 +153,14 @@ impl Workspace {
     pub fn with_own_folder(self, folder: &Path) -> Self {
         let mut shared = Arc::unwrap_or_clone(self.shared);
         shared.own_folders.push(canonical_or_lexical(folder));
-        Self { shared: Arc::new(shared) }
+        Self { shared: Arc::new(shared), checkpoint: self.checkpoint }
+    }
+
+    /// Returns the same workspace, whose writes are saved for undo first. A write that cannot be
+    /// saved is refused.
+    #[must_use]
+    pub fn recording(&self, checkpoint: &Checkpoint) -> Self {
+        Self { shared: Arc::clone(&self.shared), checkpoint: Some(checkpoint.clone()) }
     }
 
     /// Returns the first root, absolute and without symbolic links.

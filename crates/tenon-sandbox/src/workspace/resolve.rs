@@ -47,6 +47,17 @@ pub(super) struct Node {
 }
 
 impl Resolved {
+    /// Where `folder` is beneath its root: the target's place without its name and the folders still
+    /// to be made.
+    pub(super) fn folder_path(&self) -> &Path {
+        let names = self.missing.len() + usize::from(!self.name.is_empty());
+        let mut path = self.beneath.as_path();
+        for _ in 0..names {
+            path = path.parent().unwrap_or(Path::new(""));
+        }
+        path
+    }
+
     pub(super) fn kind(&self) -> Option<EntryKind> {
         self.node.as_ref().map(|node| EntryKind::from(node.file_type()))
     }

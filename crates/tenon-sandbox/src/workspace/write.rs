@@ -9,6 +9,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::Path;
 use std::sync::Arc;
 
 use rustix::fs::{
@@ -20,6 +21,7 @@ use sha2::{Digest, Sha256};
 
 use super::resolve::{Node, Resolved};
 use super::{ContentHash, FileError, Workspace, kind_in_words};
+use crate::journal::Checkpoint;
 use crate::linux::openat::{look_at, open_beneath};
 
 /// What the target must be at the moment it is replaced.
@@ -94,15 +96,21 @@ impl Workspace {
         let options = options.into();
         let mut found = self.resolve(path)?;
         self.check_writable(path, &found, options)?;
+        // Grows with each folder that is made.
+        let mut at = self.absolute(found.root, found.folder_path());
         for folder in std::mem::take(&mut found.missing) {
+            self.save(path, |checkpoint| checkpoint.before_replacing(&at, &folder))?;
             found.folder = make_folder(path, &found.folder, &folder)?;
+            at = at.join(&folder);
         }
         let replacing = Replacing { path, found: &found, bytes, expected: options.expected };
+        self.save(path, |checkpoint| checkpoint.before_replacing(&at, &found.name))?;
         let in_place = match replacing.by_rename() {
             Ok(()) => false,
             Err(Failure::Error(error)) => return Err(error),
             Err(Failure::TryInPlace) => {
-                replacing.in_place()?;
+                self.save(path, |checkpoint| checkpoint.before_writing(&at, &found.name))?;
+                replacing.in_place(self.further_names(&at, &found))?;
                 true
             }
         };
@@ -115,6 +123,26 @@ impl Workspace {
             in_place,
             hash: ContentHash::of(bytes),
         })
+    }
+
+    /// Has the checkpoint save what is about to change. What cannot be saved is not changed.
+    fn save(
+        &self,
+        path: &str,
+        before: impl FnOnce(&Checkpoint) -> Result<(), Errno>,
+    ) -> Result<(), FileError> {
+        let Some(checkpoint) = &self.checkpoint else { return Ok(()) };
+        before(checkpoint).map_err(|errno| {
+            let text =
+                format!("nothing was changed, because it could not be saved for undo: {errno}");
+            FileError::Io { path: path.to_owned(), source: io::Error::other(text) }
+        })
+    }
+
+    /// How many names of the target are the checkpoint's own.
+    fn further_names(&self, at: &Path, found: &Resolved) -> u64 {
+        let checkpoint = self.checkpoint.as_ref();
+        checkpoint.map_or(0, |checkpoint| u64::from(checkpoint.has_kept(at, &found.name)))
     }
 
     fn check_writable(
@@ -250,12 +278,12 @@ impl Replacing<'_> {
         Err(FileError::Changed { path: self.path.to_owned() })
     }
 
-    fn in_place(&self) -> Result<(), FileError> {
+    fn in_place(&self, own_names: u64) -> Result<(), FileError> {
         let Some(node) = &self.found.node else {
             return Err(self.fail(Errno::ACCESS));
         };
         // Its other name may lie outside the workspace.
-        if node.stat.st_nlink > 1 {
+        if node.stat.st_nlink > 1 + own_names {
             return Err(self.fail(Errno::ACCESS));
         }
         self.check_expected()?;

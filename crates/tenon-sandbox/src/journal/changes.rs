@@ -1,0 +1,363 @@
+//! What a call did to the files, as plain data, and in one line.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::CheckpointId;
+use crate::linux::wire::{Reader, Writer};
+use crate::workspace::{ContentHash, EntryKind};
+
+/// What a call did to the files of the workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Changes {
+    /// The checkpoint to undo; `None` when nothing was about to change.
+    pub id: Option<CheckpointId>,
+    /// Sorted by path.
+    pub files: Vec<Change>,
+    /// What was not saved before it changed and cannot be undone.
+    pub left_out: Vec<LeftOut>,
+    /// Why there may be more than the list says.
+    pub troubles: Vec<Trouble>,
+}
+
+/// One thing that is not as it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Relative in the first root, absolute in another. May not be UTF-8.
+    pub path: PathBuf,
+    /// What happened to it.
+    pub kind: ChangeKind,
+    /// What it is, or was.
+    pub entry: EntryKind,
+    /// Its length in bytes before, if it was there.
+    pub old_bytes: Option<u64>,
+    /// Its length in bytes now, if it is there.
+    pub new_bytes: Option<u64>,
+    /// The hash of its content now: of files, up to a bound on all files of one call.
+    pub new_hash: Option<ContentHash>,
+    /// How many files and folders are in a folder that was created; they are not listed one by one.
+    pub inside: u64,
+}
+
+/// What happened to a file or folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// It was not there before.
+    Created,
+    /// Its content is another.
+    Edited,
+    /// It is not there any more.
+    Deleted,
+    /// It is the one that was at another place.
+    Renamed {
+        /// That place, as [`Change::path`].
+        from: PathBuf,
+    },
+    /// Its permissions, owner or extended attributes are others.
+    Mode,
+    /// Its content was written again and is the same, or only its times were set.
+    Times,
+}
+
+/// Something that was not saved before it changed.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct LeftOut {
+    /// As [`Change::path`].
+    pub path: PathBuf,
+    /// Why.
+    pub reason: LeftOutReason,
+}
+
+/// Why something was not saved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LeftOutReason {
+    /// A folder that says of itself (CACHEDIR.TAG) that it can be made again.
+    Cache,
+    /// A file that was written in place and is larger than files may be.
+    TooLarge {
+        /// Its length.
+        bytes: u64,
+    },
+    /// A file outside of the workspace, which somebody let a file tool write.
+    Outside,
+}
+
+/// Why there may be more changes than a list says, or why a call failed.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Trouble {
+    /// A system call was refused because what it would change could not be saved.
+    Refused {
+        /// What it would have changed, as far as that is known.
+        path: PathBuf,
+        /// The error number.
+        code: i32,
+    },
+    /// The agent ended before the call did; the list was made afterwards.
+    Interrupted,
+    /// The command ran, or ended, without being watched.
+    NotWatched,
+    /// The file tree was compared before and after the command, because this kernel cannot say
+    /// what a command is about to change.
+    Compared,
+}
+
+impl Changes {
+    /// Whether nothing changed and nothing may have.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.left_out.is_empty() && self.troubles.is_empty()
+    }
+
+    /// Returns one line such as `3 files changed, 1 deleted, 214 new under target/`; empty when
+    /// nothing changed.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let count = |wanted: fn(&Change) -> bool| {
+            self.files.iter().filter(|change| wanted(change)).count() as u64
+        };
+        let mut parts = Vec::new();
+        let edited = count(|change| change.kind == ChangeKind::Edited);
+        if edited > 0 {
+            parts.push(format!("{edited} {} changed", files(edited)));
+        }
+        let mut say = |number: u64, word: &str| {
+            if number > 0 {
+                parts.push(format!("{number} {word}"));
+            }
+        };
+        say(count(|change| change.kind == ChangeKind::Deleted), "deleted");
+        say(count(|change| matches!(change.kind, ChangeKind::Renamed { .. })), "renamed");
+        say(count(|change| change.kind == ChangeKind::Mode), "with other permissions");
+        parts.extend(self.created());
+        for left_out in &self.left_out {
+            let name = left_out.path.display();
+            parts.push(match left_out.reason {
+                LeftOutReason::Cache => format!("{name}/ not recorded (a cache)"),
+                LeftOutReason::Outside => {
+                    format!("{name} not recorded (outside the workspace)")
+                }
+                LeftOutReason::TooLarge { bytes } => {
+                    format!("{name} not recorded ({} MB)", bytes / 1_000_000)
+                }
+            });
+        }
+        let refused =
+            self.troubles.iter().find(|trouble| matches!(trouble, Trouble::Refused { .. }));
+        if let Some(Trouble::Refused { path, .. }) = refused {
+            parts
+                .push(format!("a change of {} was refused: it could not be saved", path.display()));
+        }
+        let unsure =
+            |trouble: &Trouble| matches!(trouble, Trouble::Interrupted | Trouble::NotWatched);
+        if self.troubles.iter().any(unsure) {
+            parts.push("the list may be incomplete".to_owned());
+        }
+        parts.join(", ")
+    }
+
+    /// New files, those of one folder together.
+    fn created(&self) -> Vec<String> {
+        let mut folders: BTreeMap<&Path, u64> = BTreeMap::new();
+        let (mut single, mut empty) = (0, 0);
+        for change in self.files.iter().filter(|change| change.kind == ChangeKind::Created) {
+            if change.entry == EntryKind::Directory && change.inside > 0 {
+                *folders.entry(&change.path).or_default() += change.inside;
+            } else if change.entry == EntryKind::Directory {
+                empty += 1;
+            } else {
+                single += 1;
+            }
+        }
+        let mut parts = Vec::new();
+        if single > 0 {
+            parts.push(format!("{single} new"));
+        }
+        if empty > 0 {
+            let word = if empty == 1 { "folder" } else { "folders" };
+            parts.push(format!("{empty} new empty {word}"));
+        }
+        if folders.len() > 3 {
+            let inside: u64 = folders.values().sum();
+            parts.push(format!("{inside} new in {} new folders", folders.len()));
+        } else {
+            let each = folders.into_iter();
+            parts.extend(
+                each.map(|(path, inside)| format!("{inside} new under {}/", path.display())),
+            );
+        }
+        parts
+    }
+
+    pub(crate) fn write(&self, writer: &mut Writer) {
+        writer.number(self.id.map_or(0, |id| id.0));
+        writer.each(&self.files, |writer, change| change.write(writer));
+        writer.each(&self.left_out, |writer, left_out| left_out.write(writer));
+        writer.each(&self.troubles, |writer, trouble| trouble.write(writer));
+    }
+
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        Some(Self {
+            id: Some(CheckpointId(reader.number()?)).filter(|id| id.0 > 0),
+            files: reader.each(Change::read)?,
+            left_out: reader.each(LeftOut::read)?,
+            troubles: reader.each(Trouble::read)?,
+        })
+    }
+}
+
+fn files(number: u64) -> &'static str {
+    if number == 1 { "file" } else { "files" }
+}
+
+impl Change {
+    fn write(&self, writer: &mut Writer) {
+        writer.field(self.path.as_os_str());
+        let (tag, from) = match &self.kind {
+            ChangeKind::Created => (0, None),
+            ChangeKind::Edited => (1, None),
+            ChangeKind::Deleted => (2, None),
+            ChangeKind::Renamed { from } => (3, Some(from)),
+            ChangeKind::Mode => (4, None),
+            ChangeKind::Times => (5, None),
+        };
+        writer.number(tag);
+        writer.maybe(from, |writer, from| writer.field(from.as_os_str()));
+        writer.number(match self.entry {
+            EntryKind::File => 0,
+            EntryKind::Directory => 1,
+            EntryKind::Link => 2,
+            EntryKind::Other => 3,
+        });
+        for bytes in [self.old_bytes, self.new_bytes] {
+            writer.maybe(bytes.as_ref(), |writer, bytes| writer.number(*bytes));
+        }
+        writer.maybe(self.new_hash.as_ref(), |writer, hash| {
+            writer.field(hash.to_string().as_ref());
+        });
+        writer.number(self.inside);
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        let path = reader.path()?;
+        let (tag, from) = (reader.number()?, reader.maybe(Reader::path)?);
+        let kind = match (tag, from) {
+            (0, _) => ChangeKind::Created,
+            (1, _) => ChangeKind::Edited,
+            (2, _) => ChangeKind::Deleted,
+            (3, Some(from)) => ChangeKind::Renamed { from },
+            (4, _) => ChangeKind::Mode,
+            (5, _) => ChangeKind::Times,
+            _ => return None,
+        };
+        let entry = match reader.number()? {
+            0 => EntryKind::File,
+            1 => EntryKind::Directory,
+            2 => EntryKind::Link,
+            3 => EntryKind::Other,
+            _ => return None,
+        };
+        Some(Self {
+            path,
+            kind,
+            entry,
+            old_bytes: reader.maybe(Reader::number)?,
+            new_bytes: reader.maybe(Reader::number)?,
+            new_hash: reader.maybe(|reader| reader.text()?.parse().ok())?,
+            inside: reader.number()?,
+        })
+    }
+}
+
+impl LeftOut {
+    pub(crate) fn write(&self, writer: &mut Writer) {
+        writer.field(self.path.as_os_str());
+        match self.reason {
+            LeftOutReason::Cache => writer.number(0),
+            LeftOutReason::TooLarge { bytes } => {
+                writer.number(1);
+                writer.number(bytes);
+            }
+            LeftOutReason::Outside => writer.number(2),
+        }
+    }
+
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        let path = reader.path()?;
+        let reason = match reader.number()? {
+            0 => LeftOutReason::Cache,
+            1 => LeftOutReason::TooLarge { bytes: reader.number()? },
+            2 => LeftOutReason::Outside,
+            _ => return None,
+        };
+        Some(Self { path, reason })
+    }
+}
+
+impl Trouble {
+    pub(crate) fn write(&self, writer: &mut Writer) {
+        match self {
+            Self::Refused { path, code } => {
+                writer.number(0);
+                writer.field(path.as_os_str());
+                writer.number(u64::from(code.cast_unsigned()));
+            }
+            Self::Interrupted => writer.number(1),
+            Self::NotWatched => writer.number(2),
+            Self::Compared => writer.number(3),
+        }
+    }
+
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        Some(match reader.number()? {
+            0 => Self::Refused {
+                path: reader.path()?,
+                code: u32::try_from(reader.number()?).ok()?.cast_signed(),
+            },
+            1 => Self::Interrupted,
+            2 => Self::NotWatched,
+            3 => Self::Compared,
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(path: &str, kind: ChangeKind, entry: EntryKind, inside: u64) -> Change {
+        let path = PathBuf::from(path);
+        Change { path, kind, entry, old_bytes: None, new_bytes: Some(1), new_hash: None, inside }
+    }
+
+    fn check(files: Vec<Change>, expected: &str) {
+        let changes = Changes { files, ..Changes::default() };
+        assert_eq!(changes.summary(), expected);
+        let mut writer = Writer::default();
+        changes.write(&mut writer);
+        let bytes = writer.into_bytes();
+        assert_eq!(Changes::read(&mut Reader::new(&bytes)), Some(changes));
+    }
+
+    #[test]
+    fn a_summary_says_what_happened_in_one_line() {
+        let (file, folder) = (EntryKind::File, EntryKind::Directory);
+        check(vec![], "");
+        check(vec![change("a", ChangeKind::Edited, file, 0)], "1 file changed");
+        check(
+            vec![
+                change("a", ChangeKind::Edited, file, 0),
+                change("b", ChangeKind::Edited, file, 0),
+                change("c", ChangeKind::Deleted, file, 0),
+                change("target", ChangeKind::Created, folder, 214),
+            ],
+            "2 files changed, 1 deleted, 214 new under target/",
+        );
+        let renamed = ChangeKind::Renamed { from: "x".into() };
+        check(
+            vec![change("n", ChangeKind::Created, file, 0), change("y", renamed, file, 0)],
+            "1 renamed, 1 new",
+        );
+        check(vec![change("t", ChangeKind::Times, file, 0)], "");
+    }
+}

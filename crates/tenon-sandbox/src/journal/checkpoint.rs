@@ -1,0 +1,163 @@
+//! What a call is handed, to save what it is about to change.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use rustix::io::Errno;
+
+use super::changes::Changes;
+use super::compare::compare;
+use super::copy::CopyJob;
+use super::find::node_at;
+use super::recorder::{Fate, Recorder, Step, Writing};
+use super::{CheckpointId, JournalError};
+
+/// What one call is about to change is saved here before it does. Cheap to clone; a background job
+/// keeps its own as long as it runs.
+///
+/// Nothing is written until something is about to change. One that is dropped without
+/// [`Checkpoint::finish`] is kept and counts as interrupted.
+#[derive(Clone)]
+pub struct Checkpoint {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    recorder: Mutex<Recorder>,
+    /// A long copy ended.
+    copied: Condvar,
+    ended: Mutex<Option<Changes>>,
+}
+
+impl Checkpoint {
+    pub(crate) fn new(recorder: Recorder) -> Self {
+        let inner = Inner {
+            recorder: Mutex::new(recorder),
+            copied: Condvar::new(),
+            ended: Mutex::default(),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Returns the checkpoint's id; `None` until something was about to change.
+    #[must_use]
+    pub fn id(&self) -> Option<CheckpointId> {
+        self.lock().id()
+    }
+
+    /// Returns what changed so far, for a call that goes on.
+    ///
+    /// # Errors
+    /// None at the moment; what cannot be looked at counts as gone.
+    pub fn changes_so_far(&self) -> Result<Changes, JournalError> {
+        let recorder = self.lock();
+        Ok(match recorder.id() {
+            Some(id) => compare(&recorder, id).changes,
+            None => nothing(&recorder),
+        })
+    }
+
+    /// Ends the checkpoint: works out what changed and remembers how things are now, so that undo
+    /// sees what others change afterwards. The second time it says the same.
+    ///
+    /// # Errors
+    /// [`JournalError::Io`] when the end cannot be written; the checkpoint then counts as
+    /// interrupted, and undo works.
+    pub fn finish(&self) -> Result<Changes, JournalError> {
+        let mut ended = self.inner.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(changes) = &*ended {
+            return Ok(changes.clone());
+        }
+        let mut recorder = self.lock();
+        let changes = match recorder.id() {
+            None => nothing(&recorder),
+            Some(id) => {
+                let end = compare(&recorder, id);
+                let changes = end.changes.clone();
+                let written = recorder.store.write_end(id, end);
+                recorder.close();
+                written.map_err(|errno| JournalError::io(errno, "the undo store"))?;
+                changes
+            }
+        };
+        recorder.is_over = true;
+        Ok(ended.insert(changes).clone())
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Recorder> {
+        // A record is written whole or not at all.
+        self.inner.recorder.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes a long copy, and tells those who wait for it.
+    pub(crate) fn copy(&self, job: &CopyJob) -> Result<(), Errno> {
+        let outcome = job.run();
+        let taken = self.lock().copied(job, outcome);
+        self.inner.copied.notify_all();
+        taken
+    }
+
+    /// Saves what `before` says, and waits for copies that this takes.
+    pub(crate) fn save(
+        &self,
+        mut before: impl FnMut(&mut Recorder) -> Result<Step, Errno>,
+    ) -> Result<(), Errno> {
+        let mut recorder = self.lock();
+        loop {
+            match before(&mut recorder)? {
+                Step::Done => return Ok(()),
+                Step::Copy(job) => {
+                    drop(recorder);
+                    return self.copy(&job);
+                }
+                Step::Wait => {
+                    let waited = self.inner.copied.wait(recorder);
+                    recorder = waited.unwrap_or_else(PoisonError::into_inner);
+                }
+            }
+        }
+    }
+
+    /// Before a file tool puts a file in place of what is at a name, or makes a folder there.
+    pub(crate) fn before_replacing(&self, folder: &Path, name: &OsStr) -> Result<(), Errno> {
+        self.save(|recorder| {
+            let Some(folder) = recorder.store.place_of(folder) else {
+                return recorder.note_outside(folder.join(name));
+            };
+            let folder = recorder.folder(&folder)?;
+            recorder.before_entry(&folder, name, Fate::Replaced)
+        })
+    }
+
+    /// Whether a further name of what is at a name is kept here.
+    pub(crate) fn has_kept(&self, folder: &Path, name: &OsStr) -> bool {
+        let recorder = self.lock();
+        let Some(folder) = recorder.store.place_of(folder) else { return false };
+        let node = node_at(&recorder.store, &folder.join(name)).ok().flatten();
+        let old = node.and_then(|node| recorder.image.nodes.get(&node.id));
+        old.is_some_and(|old| old.kept.is_some())
+    }
+
+    /// Before a file tool writes a file where it is.
+    pub(crate) fn before_writing(&self, folder: &Path, name: &OsStr) -> Result<(), Errno> {
+        self.save(|recorder| {
+            let Some(folder) = recorder.store.place_of(folder) else {
+                return recorder.note_outside(folder.join(name));
+            };
+            let folder = recorder.folder(&folder)?;
+            recorder.before_content(&folder, name, Writing::Anywhere)
+        })
+    }
+}
+
+fn nothing(recorder: &Recorder) -> Changes {
+    Changes { troubles: recorder.image.trouble.clone(), ..Changes::default() }
+}
+
+impl fmt::Debug for Checkpoint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Checkpoint").field(&self.id()).finish()
+    }
+}

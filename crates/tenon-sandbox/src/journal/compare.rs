@@ -1,0 +1,409 @@
+//! What a call did, worked out when it is over: the log's picture of before against the tree.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs::File;
+use std::io::Read;
+use std::path::PathBuf;
+
+use rustix::io::Errno;
+use sha2::{Digest, Sha256};
+
+use super::CheckpointId;
+use super::changes::{Change, ChangeKind, Changes};
+use super::copy::open_quietly;
+use super::find::{Deeper, Finder, node_at, split, walk};
+use super::node::{Moment, Node, NodeId, kernel_path, look};
+use super::record::{End, Image, Known, Old, Place, State};
+use super::recorder::Recorder;
+use super::store::{Store, object_name};
+use crate::workspace::{ContentHash, EntryKind};
+
+/// How many files are hashed at the end of a call, and how many bytes of them: 32 MiB take about
+/// 30 ms. What is past this is known again by length and time.
+const HASHED_FILES_MAX: usize = 1000;
+const HASHED_BYTES_MAX: u64 = 32 << 20;
+
+/// What is remembered of new folders: more is not compared before undo.
+const REMEMBERED_MAX: usize = 200_000;
+
+/// What was found out about a call.
+pub(crate) struct Comparison<'a> {
+    store: &'a Store,
+    image: &'a Image,
+    id: CheckpointId,
+    finder: Finder<'a>,
+    changes: BTreeMap<PathBuf, Change>,
+    after: BTreeMap<Place, State>,
+    new_folders: Vec<Place>,
+    budget: Budget,
+}
+
+struct Budget {
+    files: usize,
+    bytes: u64,
+}
+
+/// Compares what a recorder saved with what is there now.
+pub(crate) fn compare(recorder: &Recorder, id: CheckpointId) -> End {
+    compare_image(&recorder.store, &recorder.image, id)
+}
+
+pub(crate) fn compare_image(store: &Store, image: &Image, id: CheckpointId) -> End {
+    let mut comparison = Comparison {
+        store,
+        image,
+        id,
+        finder: Finder::new(store, image, id),
+        changes: BTreeMap::new(),
+        after: BTreeMap::new(),
+        new_folders: Vec::new(),
+        budget: Budget { files: HASHED_FILES_MAX, bytes: HASHED_BYTES_MAX },
+    };
+    comparison.entries();
+    comparison.nodes();
+    let changes = Changes {
+        id: Some(id),
+        files: comparison.changes.into_values().collect(),
+        left_out: image.left_out.clone(),
+        troubles: image.trouble.clone(),
+    };
+    End {
+        changes,
+        after: comparison.after.into_iter().collect(),
+        new_folders: comparison.new_folders,
+        interrupted: false,
+    }
+}
+
+impl Comparison<'_> {
+    fn entries(&mut self) {
+        // Where nodes that were there before are now, as far as their names were touched.
+        let mut found: Vec<(Place, Option<NodeId>, Option<Node>)> = Vec::new();
+        let mut lost: HashSet<Place> = HashSet::new();
+        for (folder, names) in &self.image.entries {
+            let Some(old) = self.image.nodes.get(folder) else { continue };
+            let now = self.finder.find(old);
+            let at = now.clone().unwrap_or_else(|| old.place.clone());
+            let handle = now.as_ref().and_then(|at| self.store.open_folder(at).ok());
+            for (name, before) in names {
+                let place = at.join(name);
+                let node = handle.as_ref().and_then(|open| look(open, name).ok().flatten());
+                if now.is_none() {
+                    lost.insert(place.clone());
+                }
+                found.push((place, *before, node));
+            }
+        }
+        let mut left: HashMap<NodeId, Place> = HashMap::new();
+        let still: HashSet<NodeId> = found
+            .iter()
+            .filter_map(|(_, before, now)| {
+                now.as_ref().map(|now| now.id).filter(|id| Some(*id) == *before)
+            })
+            .collect();
+        for (place, before, _) in &found {
+            if let Some(id) = before.filter(|id| !still.contains(id)) {
+                left.entry(id).or_insert_with(|| place.clone());
+            }
+        }
+        let arrived: HashSet<NodeId> = found
+            .iter()
+            .filter(|(_, before, now)| now.as_ref().is_some_and(|now| Some(now.id) != *before))
+            .filter_map(|(_, _, now)| now.as_ref().map(|now| now.id))
+            .collect();
+        for (place, before, now) in found {
+            let before = before.and_then(|id| self.image.nodes.get(&id));
+            // In a folder that is gone; at its path may be another.
+            if !lost.contains(&place) {
+                self.remember(&place, now.as_ref());
+            }
+            self.entry(place, before, now, &left, &arrived);
+        }
+    }
+
+    fn entry(
+        &mut self,
+        place: Place,
+        before: Option<&Old>,
+        now: Option<Node>,
+        left: &HashMap<NodeId, Place>,
+        arrived: &HashSet<NodeId>,
+    ) {
+        match (before, now) {
+            (None, None) => {}
+            // What became of it is told where it went.
+            (Some(old), None) if arrived.contains(&old.node.id) => {}
+            (Some(old), None) => {
+                let bytes = (Some(old.node.bytes), None);
+                self.add(&place, ChangeKind::Deleted, &old.node, bytes, 0);
+            }
+            (Some(old), Some(now)) if old.node.id == now.id => {}
+            (before, Some(now)) => {
+                let renamed = left.get(&now.id).filter(|from| **from != place);
+                let old_bytes = before.map(|old| old.node.bytes);
+                let bytes = (old_bytes, Some(now.bytes));
+                if let Some(from) = renamed {
+                    let from = self.store.shown(from);
+                    self.add(&place, ChangeKind::Renamed { from }, &now, bytes, 0);
+                } else if let Some(old) = before {
+                    self.replaced(&place, old, &now);
+                } else {
+                    let is_new = now.is_folder() && !self.image.nodes.contains_key(&now.id);
+                    let inside = if is_new { self.new_folder(&place) } else { 0 };
+                    self.add(&place, ChangeKind::Created, &now, bytes, inside);
+                }
+            }
+        }
+    }
+
+    /// Another node is at the name of one that was there before.
+    fn replaced(&mut self, place: &Place, old: &Old, now: &Node) {
+        let mut inside = 0;
+        let kind = if old.node.kind() != now.kind() {
+            if now.is_folder() {
+                inside = self.new_folder(place);
+            }
+            ChangeKind::Edited
+        } else if now.is_folder() {
+            self.new_folder(place);
+            ChangeKind::Edited
+        } else if !self.has_same_content(place, old, now) {
+            ChangeKind::Edited
+        } else if !self.has_same_rights(place, old, now) {
+            ChangeKind::Mode
+        } else if old.node.modified == now.modified {
+            return;
+        } else {
+            ChangeKind::Times
+        };
+        let bytes = (Some(old.node.bytes), Some(now.bytes));
+        self.add(place, kind, now, bytes, inside);
+    }
+
+    /// Nodes that were touched where they are.
+    fn nodes(&mut self) {
+        for old in self.image.nodes.values() {
+            let Some(place) = self.finder.find(old) else { continue };
+            let Ok(Some(now)) = node_at(self.store, &place) else { continue };
+            self.remember(&place, Some(&now));
+            let path = self.store.shown(&place);
+            // A name that was told of already may have another content besides.
+            if self.changes.get(&path).is_some_and(|known| known.kind != ChangeKind::Times) {
+                continue;
+            }
+            let kind = if old.content.is_some() && !self.has_same_content(&place, old, &now) {
+                ChangeKind::Edited
+            } else if !self.has_same_rights(&place, old, &now) {
+                ChangeKind::Mode
+            } else if !now.is_folder() && old.node.modified != now.modified {
+                ChangeKind::Times
+            } else {
+                continue;
+            };
+            self.add(&place, kind, &now, (Some(old.node.bytes), Some(now.bytes)), 0);
+        }
+    }
+
+    fn has_same_rights(&self, place: &Place, old: &Old, now: &Node) -> bool {
+        let mut now = now.clone();
+        let (folder, name) = split(place);
+        let completed = self.store.open_folder(&folder).and_then(|open| now.complete(&open, name));
+        completed.is_ok() && old.node.has_same_rights(&now)
+    }
+
+    fn has_same_content(&self, place: &Place, old: &Old, now: &Node) -> bool {
+        if old.node.bytes != now.bytes {
+            return false;
+        }
+        if !now.is_file() {
+            let mut now = now.clone();
+            let (folder, name) = split(place);
+            let open = self.store.open_folder(&folder);
+            return open.is_ok_and(|open| now.complete(&open, name).is_ok())
+                && old.node.target == now.target;
+        }
+        if now.bytes > HASHED_BYTES_MAX {
+            return old.node.modified == now.modified;
+        }
+        let object = match (old.content, old.kept) {
+            (Some(content), _) if content.from > 0 || content.length == 0 => return true,
+            (Some(content), _) => content.object,
+            (None, Some(kept)) => kept,
+            (None, None) => return old.node.modified == now.modified,
+        };
+        let Ok(folder) = self.store.open_checkpoint(self.id, old.place.root) else { return false };
+        let before = open_quietly(&kernel_path(&folder, object_name(object).as_ref()));
+        let now = open_place(self.store, place);
+        match (before, now) {
+            (Ok(before), Ok(now)) => same_bytes(before.into(), now.into()),
+            _ => false,
+        }
+    }
+
+    fn add(
+        &mut self,
+        place: &Place,
+        kind: ChangeKind,
+        node: &Node,
+        (old_bytes, new_bytes): (Option<u64>, Option<u64>),
+        inside: u64,
+    ) {
+        let path = self.store.shown(place);
+        let new_hash = match self.after.get(place) {
+            Some(State::Present { content: Known::Hash(hash), .. }) => Some(*hash),
+            _ => None,
+        };
+        let is_file = node.is_file();
+        let change = Change {
+            path: path.clone(),
+            kind,
+            entry: EntryKind::from(node.kind()),
+            old_bytes: old_bytes.filter(|_| is_file),
+            new_bytes: new_bytes.filter(|_| is_file),
+            new_hash,
+            inside,
+        };
+        self.changes.insert(path, change);
+    }
+
+    /// Remembers how something is, so that a later change of somebody else's is seen.
+    fn remember(&mut self, place: &Place, now: Option<&Node>) {
+        if self.after.contains_key(place) {
+            return;
+        }
+        let state = self.state(place, now);
+        self.after.insert(place.clone(), state);
+    }
+
+    fn state(&mut self, place: &Place, now: Option<&Node>) -> State {
+        let Some(now) = now else { return State::Absent };
+        let may_hash = self.budget.files > 0 && now.bytes <= self.budget.bytes && now.is_file();
+        if may_hash {
+            self.budget.files -= 1;
+            self.budget.bytes -= now.bytes;
+        }
+        state_of(self.store, place, now, may_hash)
+    }
+
+    /// Counts and remembers what is in a folder that the call made.
+    fn new_folder(&mut self, place: &Place) -> u64 {
+        let mut inside = 0;
+        let mut found = Vec::new();
+        // What cannot be read is taken away with the folder all the same.
+        let _ = walk(self.store, place, &mut |place, node| {
+            inside += 1;
+            if found.len() < REMEMBERED_MAX {
+                found.push((place.clone(), node.clone()));
+            }
+            Deeper::Yes
+        });
+        if found.len() < REMEMBERED_MAX {
+            self.new_folders.push(place.clone());
+        }
+        for (place, node) in found {
+            let state = state_of(self.store, &place, &node, false);
+            self.after.entry(place).or_insert(state);
+        }
+        inside
+    }
+}
+
+/// Returns how something is; its content by hash only where that is wanted.
+pub(crate) fn state_of(store: &Store, place: &Place, now: &Node, hashed: bool) -> State {
+    let mut content = Known::Nothing;
+    if now.is_file() && hashed {
+        content = hash_of(store, place).map_or(Known::Nothing, Known::Hash);
+    } else if now.kind() == rustix::fs::FileType::Symlink {
+        let mut complete = now.clone();
+        let (folder, name) = split(place);
+        if store.open_folder(&folder).is_ok_and(|open| complete.complete(&open, name).is_ok()) {
+            content = Known::Target(complete.target);
+        }
+    }
+    State::Present {
+        mode: now.mode,
+        bytes: now.bytes,
+        modified: now.modified,
+        changed: now.changed,
+        content,
+    }
+}
+
+/// Whether something is as it was. What is past all doubt is not read.
+pub(crate) fn is_same(store: &Store, place: &Place, was: &State, now: Option<&Node>) -> bool {
+    let (mode, bytes, modified, changed, content) = match (was, now) {
+        (State::Absent, None) => return true,
+        (State::Absent, Some(_)) | (State::Present { .. }, None) => return false,
+        (State::Present { mode, bytes, modified, changed, content }, Some(_)) => {
+            (mode, bytes, modified, changed, content)
+        }
+    };
+    let Some(now) = now else { return false };
+    if *mode != now.mode {
+        return false;
+    }
+    if now.is_folder() || *changed == now.changed && *modified == now.modified {
+        return true;
+    }
+    match content {
+        _ if *bytes != now.bytes => false,
+        Known::Hash(hash) => hash_of(store, place).is_ok_and(|now| now == *hash),
+        Known::Target(_) => state_of(store, place, now, false).content() == Some(content),
+        Known::Nothing => *modified == now.modified,
+    }
+}
+
+impl State {
+    fn content(&self) -> Option<&Known> {
+        match self {
+            Self::Absent => None,
+            Self::Present { content, .. } => Some(content),
+        }
+    }
+
+    /// Stands for a state that nothing is the same as.
+    pub(crate) fn unknown() -> Self {
+        let never = Moment { seconds: i64::MIN, nanoseconds: 0 };
+        let content = Known::Nothing;
+        Self::Present { mode: 0, bytes: 0, modified: never, changed: never, content }
+    }
+
+    pub(crate) fn changed(&self) -> Option<Moment> {
+        match self {
+            Self::Absent => None,
+            Self::Present { changed, .. } => Some(*changed),
+        }
+    }
+}
+
+fn open_place(store: &Store, place: &Place) -> Result<std::os::fd::OwnedFd, Errno> {
+    let (folder, name) = split(place);
+    let folder = store.open_folder(&folder)?;
+    open_quietly(&kernel_path(&folder, name))
+}
+
+fn hash_of(store: &Store, place: &Place) -> Result<ContentHash, Errno> {
+    let mut file = File::from(open_place(store, place)?);
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        match file.read(&mut buffer).map_err(|error| super::store::errno_of(&error))? {
+            0 => return Ok(ContentHash::of_digest(hasher)),
+            length => hasher.update(buffer.get(..length).unwrap_or_default()),
+        }
+    }
+}
+
+fn same_bytes(mut one: File, mut other: File) -> bool {
+    let mut parts = (vec![0; 64 * 1024], vec![0; 64 * 1024]);
+    loop {
+        let Ok(length) = one.read(&mut parts.0) else { return false };
+        if length == 0 {
+            return matches!(other.read(&mut parts.1), Ok(0));
+        }
+        let Some(part) = parts.1.get_mut(..length) else { return false };
+        if other.read_exact(part).is_err() || parts.0.get(..length) != Some(&*part) {
+            return false;
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Where the nodes of a log are now.
+//!
+//! Nearly always where the log says. A node that somebody moved meanwhile is looked for in the whole
+//! tree, once.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rustix::fs::{Dir, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::CheckpointId;
+use super::node::{Node, NodeId, look};
+use super::record::{Image, Old, Place};
+use super::store::{Store, object_name};
+use crate::linux::openat::open_beneath;
+
+/// Deeper folders are not looked into: a descriptor is held for each level.
+const DEPTH_MAX: usize = 256;
+
+/// Finds nodes of one log.
+pub(crate) struct Finder<'a> {
+    store: &'a Store,
+    /// Whose log it is.
+    id: CheckpointId,
+    /// From where to where folders went, in order.
+    moves: Vec<(Place, Place)>,
+    known: HashMap<NodeId, Option<Place>>,
+    /// Every node of the tree; made at the first look that needs it.
+    all: Option<HashMap<NodeId, Place>>,
+}
+
+impl<'a> Finder<'a> {
+    pub(crate) fn new(store: &'a Store, image: &Image, id: CheckpointId) -> Self {
+        let mut moves = Vec::new();
+        for old in image.nodes.values().filter(|old| old.node.is_folder()) {
+            let mut from = &old.place;
+            for to in &old.moved {
+                moves.push((from.clone(), to.clone()));
+                from = to;
+            }
+        }
+        Self { store, id, moves, known: HashMap::new(), all: None }
+    }
+
+    /// Returns where a node is in the tree; `None` if it is not there.
+    pub(crate) fn find(&mut self, old: &Old) -> Option<Place> {
+        let id = old.node.id;
+        if let Some(known) = self.known.get(&id) {
+            return known.clone();
+        }
+        let found = self.search(old);
+        self.known.insert(id, found.clone());
+        found
+    }
+
+    fn search(&mut self, old: &Old) -> Option<Place> {
+        let id = old.node.id;
+        let candidates = old.moved.iter().rev().chain(std::iter::once(&old.place));
+        let found = candidates.flat_map(|place| self.paths_of(place)).find(|place| {
+            node_at(self.store, place).is_ok_and(|node| node.is_some_and(|node| node.id == id))
+        });
+        if found.is_some() || old.gone || self.is_kept(old) {
+            return found;
+        }
+        let store = self.store;
+        self.all.get_or_insert_with(|| all_nodes(store)).get(&id).cloned()
+    }
+
+    fn is_kept(&self, old: &Old) -> bool {
+        let Some(object) = old.kept else { return false };
+        let folder = self.store.open_checkpoint(self.id, old.place.root);
+        let found = folder.and_then(|folder| look(&folder, object_name(object).as_ref()));
+        found.is_ok_and(|found| found.is_some_and(|found| found.id == old.node.id))
+    }
+
+    /// The place itself, and where it went with a folder above it.
+    fn paths_of(&self, place: &Place) -> Vec<Place> {
+        let mut paths = vec![place.clone()];
+        for (from, to) in &self.moves {
+            for at in 0..paths.len() {
+                let Some(path) = paths.get(at) else { continue };
+                if path.root == from.root
+                    && let Ok(rest) = path.path.strip_prefix(&from.path)
+                    && !rest.as_os_str().is_empty()
+                {
+                    let moved = Place { root: to.root, path: to.path.join(rest) };
+                    if !paths.contains(&moved) {
+                        paths.push(moved);
+                    }
+                }
+            }
+        }
+        paths
+    }
+}
+
+/// Looks at a place beneath a root; `None` when nothing is there.
+pub(crate) fn node_at(store: &Store, place: &Place) -> Result<Option<Node>, Errno> {
+    let (folder, name) = split(place);
+    match store.open_folder(&folder) {
+        Ok(handle) => look(&handle, name),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// The folder above a place, and its name in it; the root itself has none.
+pub(crate) fn split(place: &Place) -> (Place, &OsStr) {
+    let above = place.path.parent().unwrap_or(Path::new(""));
+    let name = place.path.file_name().unwrap_or_default();
+    (Place { root: place.root, path: above.to_path_buf() }, name)
+}
+
+fn all_nodes(store: &Store) -> HashMap<NodeId, Place> {
+    let mut all = HashMap::new();
+    for root in 0..store.roots.len() {
+        let top = Place { root, path: "".into() };
+        // What cannot be looked into is not found.
+        let _ = walk(store, &top, &mut |place, node| {
+            all.insert(node.id, place.clone());
+            Deeper::Yes
+        });
+    }
+    all
+}
+
+/// Whether to look into a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Deeper {
+    Yes,
+    No,
+}
+
+/// Shows everything beneath a folder, a folder before what is in it. The store's own folder is left
+/// out, and folders that cannot be read.
+pub(crate) fn walk(
+    store: &Store,
+    top: &Place,
+    show: &mut dyn FnMut(&Place, &Node) -> Deeper,
+) -> Result<(), Errno> {
+    let handle = store.open_folder(top)?;
+    walk_from(store, &handle, top, 0, show);
+    Ok(())
+}
+
+fn walk_from(
+    store: &Store,
+    handle: &OwnedFd,
+    at: &Place,
+    depth: usize,
+    show: &mut dyn FnMut(&Place, &Node) -> Deeper,
+) {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
+    let open = open_beneath(handle, ".", flags, Mode::empty());
+    let Some(entries) = open.ok().and_then(|open| Dir::read_from(open).ok()) else { return };
+    for entry in entries.flatten() {
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        if name == "." || name == ".." {
+            continue;
+        }
+        let Ok(Some(node)) = look(handle, name) else { continue };
+        let place = at.join(name);
+        if node.is_folder() && store.is_own(&place) {
+            continue;
+        }
+        if show(&place, &node) == Deeper::Yes && node.is_folder() && depth < DEPTH_MAX {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW;
+            if let Ok(folder) = open_beneath(handle, name, flags, Mode::empty()) {
+                walk_from(store, &folder, &place, depth + 1, show);
+            }
+        }
+    }
+}
+
+/// Shows everything beneath an open folder by its path there.
+pub(crate) fn walk_folder(top: &OwnedFd, show: &mut dyn FnMut(&Path, &Node)) {
+    let mut folders = vec![std::path::PathBuf::new()];
+    while let Some(path) = folders.pop() {
+        let Ok(folder) = super::store::open_plain_beneath(top, &path) else { continue };
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
+        let open = open_beneath(&folder, ".", flags, Mode::empty());
+        let Some(entries) = open.ok().and_then(|open| Dir::read_from(open).ok()) else { continue };
+        for entry in entries.flatten() {
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name == "." || name == ".." {
+                continue;
+            }
+            let Ok(Some(node)) = look(&folder, name) else { continue };
+            let path = path.join(name);
+            show(&path, &node);
+            if node.is_folder() {
+                folders.push(path);
+            }
+        }
+    }
+}

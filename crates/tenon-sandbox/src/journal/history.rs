@@ -1,0 +1,394 @@
+//! Undo and redo of checkpoints, and what they find changed meanwhile.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+
+use super::changes::{Changes, Trouble};
+use super::compare::{compare, compare_image, is_same};
+use super::copy::open_quietly;
+use super::find::{Deeper, node_at, split, walk};
+use super::node::{Moment, kernel_path};
+use super::record::{End, Image, Place, State};
+use super::recorder::Recorder;
+use super::store::{Store, errno_of, object_name};
+use super::undo::undo;
+use super::{CheckpointId, CheckpointKind, CheckpointState, Journal, JournalError};
+
+/// After the last record of a call that was cut short, whatever came from it has ended within this
+/// time, in seconds: what changed later is somebody else's.
+const AFTERMATH_SECONDS: i64 = 2;
+
+/// What undo does about what somebody else changed since.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Conflicts {
+    /// Nothing is undone.
+    Refuse,
+    /// It is left as it is, and the rest is undone.
+    Keep,
+    /// These are undone all the same, with everything in them; how they are now is kept in the
+    /// undo's checkpoint. Others refuse.
+    Overwrite(Vec<PathBuf>),
+}
+
+/// What undo did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Undone {
+    /// It is undone.
+    Done {
+        /// The undo's own checkpoint, for redo.
+        id: CheckpointId,
+        /// What the undo changed.
+        changes: Changes,
+        /// What was left as it is.
+        kept: Vec<Conflict>,
+    },
+    /// Others changed this since. Everything is as it was.
+    Conflicts(Vec<Conflict>),
+}
+
+/// Something that is not as the call left it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    /// As [`super::Change::path`].
+    pub path: PathBuf,
+    /// What happened to it.
+    pub reason: ConflictReason,
+}
+
+/// What happened to something since a call left it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConflictReason {
+    /// It is another.
+    Changed,
+    /// It is gone.
+    Deleted,
+    /// It was not there.
+    Created,
+}
+
+impl Journal {
+    /// Undoes checkpoints, the newest first, as one checkpoint, whose undo is the redo. All of it or
+    /// nothing: if others changed something since, `conflicts` says what is done about it.
+    ///
+    /// # Errors
+    /// [`JournalError`]; after [`JournalError::NotRestored`] what was done can be undone in turn.
+    pub fn undo(
+        &self,
+        ids: &[CheckpointId],
+        session: &str,
+        conflicts: &Conflicts,
+    ) -> Result<Undone, JournalError> {
+        let failed = |errno| JournalError::io(errno, "the undo store");
+        let _lock = self.store.lock().map_err(failed)?;
+        self.take_back_half_done(session)?;
+        let ids = self.what_to_undo(ids)?;
+        let mut recorder = self.recorder(session, &name_of(&ids), ids.clone());
+        let mut kept = Vec::new();
+        let mut undone: BTreeSet<Place> = BTreeSet::new();
+        for id in ids {
+            let image = self.image(id)?;
+            let mut found = find_conflicts(&self.store, &image);
+            found.retain(|place, reason| !is_of_undo(&image, &undone, place, *reason));
+            let rest = open_conflicts(&self.store, &found, conflicts);
+            if !rest.is_empty() {
+                let shown = rest.iter().map(|(place, reason)| self.conflict(place, *reason));
+                let shown = shown.collect();
+                if let Some(own) = recorder.id() {
+                    self.finish_undo(recorder, own)?;
+                    self.take_back(own, session)?;
+                }
+                return Ok(Undone::Conflicts(shown));
+            }
+            let left: Vec<Place> = match conflicts {
+                Conflicts::Keep => found.keys().cloned().collect(),
+                _ => Vec::new(),
+            };
+            let is_left = |(place, _): &(&Place, &ConflictReason)| left.contains(place);
+            let shown = found.iter().filter(is_left);
+            kept.extend(shown.map(|(place, reason)| self.conflict(place, *reason)));
+            // Also where nothing is to be done: without a log nothing would say that it is undone.
+            recorder.begin().map_err(failed)?;
+            if let Err(failure) = undo(id, &image, &mut recorder, &left) {
+                let path = self.store.shown(&failure.place);
+                let code = failure.errno.raw_os_error();
+                recorder.note_refused(Some(&failure.place), failure.errno);
+                let own = recorder.id().ok_or_else(|| failed(Errno::NOENT))?;
+                self.finish_undo(recorder, own)?;
+                self.take_back(own, session)?;
+                return Err(JournalError::NotRestored { id: own, path, code });
+            }
+            undone.extend(image.end.iter().flat_map(|end| &end.after).map(|(at, _)| at.clone()));
+        }
+        recorder.begin().map_err(failed)?;
+        let own = recorder.id().ok_or_else(|| failed(Errno::NOENT))?;
+        let changes = self.finish_undo(recorder, own)?;
+        Ok(Undone::Done { id: own, changes, kept })
+    }
+
+    /// Undoes an undo. The same as [`Journal::undo`] of it.
+    ///
+    /// # Errors
+    /// As [`Journal::undo`].
+    pub fn redo(
+        &self,
+        id: CheckpointId,
+        session: &str,
+        conflicts: &Conflicts,
+    ) -> Result<Undone, JournalError> {
+        self.undo(&[id], session, conflicts)
+    }
+
+    fn conflict(&self, place: &Place, reason: ConflictReason) -> Conflict {
+        Conflict { path: self.store.shown(place), reason }
+    }
+
+    fn finish_undo(
+        &self,
+        mut recorder: Recorder,
+        id: CheckpointId,
+    ) -> Result<Changes, JournalError> {
+        let end = compare(&recorder, id);
+        let changes = end.changes.clone();
+        let written = self.store.write_end(id, end);
+        recorder.close();
+        written.map_err(|errno| JournalError::io(errno, "the undo store"))?;
+        Ok(changes)
+    }
+
+    /// Undoes an undo, whatever happened since: it happened a moment ago.
+    fn take_back(&self, id: CheckpointId, session: &str) -> Result<(), JournalError> {
+        let failed = |errno| JournalError::io(errno, "the undo store");
+        let mut recorder = self.recorder(session, &name_of(&[id]), vec![id]);
+        recorder.begin().map_err(failed)?;
+        let own = recorder.id().ok_or_else(|| failed(Errno::NOENT))?;
+        let image = self.image(id)?;
+        let outcome = undo(id, &image, &mut recorder, &[]);
+        self.finish_undo(recorder, own)?;
+        outcome.map_err(|failure| JournalError::NotRestored {
+            id: own,
+            path: self.store.shown(&failure.place),
+            code: failure.errno.raw_os_error(),
+        })
+    }
+
+    /// An undo that was cut short by the end of its process is taken back, as if it had not begun.
+    fn take_back_half_done(&self, session: &str) -> Result<(), JournalError> {
+        let infos = self.checkpoints()?;
+        let half_done = infos.iter().rev().filter(|info| {
+            info.state == CheckpointState::Interrupted
+                && matches!(info.kind, CheckpointKind::Undo { .. })
+        });
+        for info in half_done {
+            self.finish_interrupted(info.id)?;
+            self.take_back(info.id, session)?;
+        }
+        Ok(())
+    }
+
+    /// The newest first. What was undone and redone is undone by undoing the redo.
+    fn what_to_undo(&self, ids: &[CheckpointId]) -> Result<Vec<CheckpointId>, JournalError> {
+        let infos = self.checkpoints()?;
+        let mut wanted: BTreeSet<CheckpointId> = BTreeSet::new();
+        for id in ids {
+            let info = infos.iter().find(|info| info.id == *id);
+            match info.ok_or(JournalError::Unknown { id: *id })?.state {
+                CheckpointState::Running => return Err(JournalError::Running { id: *id }),
+                CheckpointState::Undone { .. } => {
+                    return Err(JournalError::AlreadyUndone { id: *id });
+                }
+                CheckpointState::Done | CheckpointState::Interrupted => {}
+            }
+            self.finish_interrupted(*id)?;
+            wanted.insert(*id);
+        }
+        Ok(wanted.into_iter().rev().collect())
+    }
+
+    /// Reads a whole log, with nodes as they are called by now.
+    fn image(&self, id: CheckpointId) -> Result<Image, JournalError> {
+        let image = self.store.read_log(id).map_err(Self::unknown(id))?;
+        let mut image = image.ok_or(JournalError::Damaged { id })?;
+        let again = self.store.again().map_err(Self::unknown(id))?;
+        image.rename_nodes(&again);
+        Ok(image)
+    }
+
+    /// Ends a checkpoint whose process ended before it could.
+    pub(super) fn finish_interrupted(&self, id: CheckpointId) -> Result<(), JournalError> {
+        if self.store.has_ended(id) {
+            return Ok(());
+        }
+        let lock = self.store.lock_log(id).map_err(Self::unknown(id))?;
+        let Some(_lock) = lock else { return Err(JournalError::Running { id }) };
+        let last = self.store.last_written(id).map_err(Self::unknown(id))?;
+        let mut image = self.image(id)?;
+        image.trouble.push(Trouble::Interrupted);
+        let mut end: End = compare_image(&self.store, &image, id);
+        end.interrupted = true;
+        for (_, state) in &mut end.after {
+            if state.changed().is_some_and(|changed| is_past(changed, last)) {
+                // Like nothing that can be found, so that it is asked about.
+                *state = State::unknown();
+            }
+        }
+        self.store.write_end(id, end).map_err(Self::unknown(id))
+    }
+}
+
+fn is_past(changed: Moment, last: Moment) -> bool {
+    changed.seconds > last.seconds + AFTERMATH_SECONDS
+}
+
+fn name_of(ids: &[CheckpointId]) -> String {
+    let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+    format!("undo {}", ids.join(" "))
+}
+
+/// Finds what is not as a call left it.
+fn find_conflicts(store: &Store, image: &Image) -> BTreeMap<Place, ConflictReason> {
+    let mut found = BTreeMap::new();
+    let Some(end) = &image.end else { return found };
+    let known: BTreeMap<&Place, &State> =
+        end.after.iter().map(|(place, state)| (place, state)).collect();
+    for (place, state) in &known {
+        let now = node_at(store, place).ok().flatten();
+        if is_same(store, place, state, now.as_ref()) {
+            continue;
+        }
+        let reason = match (state, now) {
+            (State::Absent, _) => ConflictReason::Created,
+            (_, None) => ConflictReason::Deleted,
+            _ => ConflictReason::Changed,
+        };
+        found.insert((*place).clone(), reason);
+    }
+    for folder in &end.new_folders {
+        // A folder that is gone was found above.
+        let _ = walk(store, folder, &mut |place, _| {
+            if known.contains_key(place) {
+                return Deeper::Yes;
+            }
+            found.insert(place.clone(), ConflictReason::Created);
+            Deeper::No
+        });
+    }
+    found
+}
+
+/// Whether something is gone from a folder that goes as a whole because this undo took it away: what
+/// another call made in it.
+fn is_of_undo(
+    image: &Image,
+    undone: &BTreeSet<Place>,
+    place: &Place,
+    reason: ConflictReason,
+) -> bool {
+    let folders = image.end.iter().flat_map(|end| &end.new_folders);
+    let mut folders = folders.filter(|folder| folder.root == place.root);
+    reason == ConflictReason::Deleted
+        && undone.contains(place)
+        && folders.any(|folder| place.path.starts_with(&folder.path))
+}
+
+/// What of the conflicts forbids the undo.
+fn open_conflicts(
+    store: &Store,
+    found: &BTreeMap<Place, ConflictReason>,
+    conflicts: &Conflicts,
+) -> Vec<(Place, ConflictReason)> {
+    let is_open = |place: &Place| match conflicts {
+        Conflicts::Refuse => true,
+        Conflicts::Keep => false,
+        Conflicts::Overwrite(paths) => {
+            let named = paths.iter().filter_map(|path| store.place_of(path));
+            !named
+                .into_iter()
+                .any(|named| named.root == place.root && place.path.starts_with(&named.path))
+        }
+    };
+    let open = found.iter().filter(|(place, _)| is_open(place));
+    open.map(|(place, reason)| (place.clone(), *reason)).collect()
+}
+
+/// Where a file's content before a call is.
+pub(super) fn content_before(
+    store: &Store,
+    id: CheckpointId,
+    path: &Path,
+    bytes_max: u64,
+) -> Result<Option<Vec<u8>>, JournalError> {
+    let image = store.read_log(id).map_err(Journal::unknown(id))?;
+    let image = image.ok_or(JournalError::Damaged { id })?;
+    let Some(place) = store.place_of(path) else { return Ok(None) };
+    let old = image.nodes.values().find(|old| old.place == place && old.node.is_file());
+    let Some(old) = old else { return Ok(None) };
+    let too_large = || JournalError::TooLarge { path: path.to_path_buf(), bytes: old.node.bytes };
+    if old.node.bytes > bytes_max {
+        return Err(too_large());
+    }
+    let failed = |errno| JournalError::io(errno, path);
+    let length = old.content.map_or(old.node.bytes, |content| content.length);
+    let object = match (old.content, old.kept) {
+        (Some(content), _) if content.from == 0 && content.object > 0 => Some(content.object),
+        (Some(content), _) if content.length == 0 => return Ok(Some(Vec::new())),
+        (_, kept) => kept,
+    };
+    if let Some(object) = object {
+        let folder = store.open_checkpoint(id, place.root).map_err(failed)?;
+        let name = object_name(object);
+        match open_quietly(&kernel_path(&folder, name.as_ref())) {
+            Ok(file) => return read_bytes(file.into(), length).map(Some).map_err(failed),
+            // Undone: it is in its place again.
+            Err(Errno::NOENT) => {}
+            Err(errno) => return Err(failed(errno)),
+        }
+    }
+    let now = std::iter::once(&place).chain(&old.moved).find_map(|place| {
+        let now = node_at(store, place).ok().flatten()?;
+        (now.id == old.node.id).then_some(place)
+    });
+    match now {
+        Some(place) => read_place(store, place, length).map(Some).map_err(failed),
+        None => Ok(None),
+    }
+}
+
+/// Where a file's content after a call is.
+pub(super) fn content_after(
+    store: &Store,
+    id: CheckpointId,
+    path: &Path,
+    bytes_max: u64,
+) -> Result<Option<Vec<u8>>, JournalError> {
+    let Some(place) = store.place_of(path) else { return Ok(None) };
+    let ids = store.ids().map_err(Journal::unknown(id))?;
+    for later in ids.into_iter().filter(|later| *later > id) {
+        let Ok(Some(image)) = store.read_log(later) else { continue };
+        if image.nodes.values().any(|old| old.place == place && old.node.is_file()) {
+            return content_before(store, later, path, bytes_max);
+        }
+    }
+    let now = node_at(store, &place).map_err(Journal::unknown(id))?;
+    let Some(now) = now.filter(super::node::Node::is_file) else { return Ok(None) };
+    if now.bytes > bytes_max {
+        return Err(JournalError::TooLarge { path: path.to_path_buf(), bytes: now.bytes });
+    }
+    let bytes = read_place(store, &place, now.bytes);
+    bytes.map(Some).map_err(|errno| JournalError::io(errno, path))
+}
+
+fn read_place(store: &Store, place: &Place, length: u64) -> Result<Vec<u8>, Errno> {
+    let (folder, name) = split(place);
+    let folder = store.open_folder(&folder)?;
+    read_bytes(open_quietly(&kernel_path(&folder, name))?.into(), length)
+}
+
+fn read_bytes(file: File, length: u64) -> Result<Vec<u8>, Errno> {
+    let mut bytes = Vec::new();
+    file.take(length).read_to_end(&mut bytes).map_err(|error| errno_of(&error))?;
+    Ok(bytes)
+}

@@ -1,0 +1,369 @@
+//! Undo of everything: saves what a call is about to change, and puts it back.
+//!
+//! A [`Journal`] belongs to a workspace. Each call gets a [`Checkpoint`], which a file tool's
+//! [`crate::Workspace`] and a command's [`crate::Sandbox`] save to. It is undo, not security: the
+//! walls are another mechanism, and a command that wants to escape it can.
+
+mod calls;
+mod changes;
+mod checkpoint;
+mod compare;
+mod copy;
+mod find;
+mod history;
+mod node;
+mod prune;
+mod put;
+mod record;
+mod recorder;
+mod store;
+mod undo;
+mod watch;
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::io::Errno;
+
+pub use self::changes::{Change, ChangeKind, Changes, LeftOut, LeftOutReason, Trouble};
+pub use self::checkpoint::Checkpoint;
+pub use self::history::{Conflict, ConflictReason, Conflicts, Undone};
+pub use self::prune::{Pruned, Usage};
+pub(crate) use self::watch::watch;
+
+use self::record::Header;
+use self::recorder::Recorder;
+use self::store::Store;
+use crate::linux::notify::is_possible;
+use crate::linux::probe::probe;
+use crate::workspace::Workspace;
+
+/// Saves what calls are about to change in one workspace, and undoes it. Cheap to clone.
+///
+/// Everything but [`Journal::begin`] looks at files: an async caller runs it where blocking is
+/// allowed.
+#[derive(Debug, Clone)]
+pub struct Journal {
+    store: Arc<Store>,
+}
+
+/// How much is kept, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JournalOptions {
+    /// The program's own folder for state. Checkpoints are kept there if it is on the workspace's
+    /// mount; else in a folder `.tenon-undo-UID` at the highest place of that mount that this user
+    /// may write; else in `.tenon/undo` in the workspace.
+    pub state_folder: PathBuf,
+    /// How much all checkpoints of a workspace may take on disk, in bytes.
+    pub bytes_max: u64,
+    /// A longer file that is written in place is not copied before, in bytes; the change list says
+    /// so. Deleting one needs no copy and is always undone.
+    pub file_bytes_max: u64,
+    /// Whether folders with a `CACHEDIR.TAG` are left out; the change list says so.
+    pub leave_out_caches: bool,
+}
+
+impl JournalOptions {
+    /// Returns the usual options: 2 GiB in all, 1 GiB for one file, without caches.
+    #[must_use]
+    pub fn new(state_folder: impl Into<PathBuf>) -> Self {
+        Self {
+            state_folder: state_folder.into(),
+            bytes_max: 2 << 30,
+            file_bytes_max: 1 << 30,
+            leave_out_caches: true,
+        }
+    }
+}
+
+/// Which calls the journal can see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Coverage {
+    /// File tools and commands.
+    Commands,
+    /// File tools only: what a command changes cannot be undone, and its changes say so.
+    FileTools,
+}
+
+/// Names a checkpoint among those of one workspace. Later ones are greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CheckpointId(pub(crate) u64);
+
+/// What is known of a checkpoint without looking into it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckpointInfo {
+    /// Which one.
+    pub id: CheckpointId,
+    /// The session that it belongs to.
+    pub session: String,
+    /// The call's name, as [`Journal::begin`] got it.
+    pub name: String,
+    /// What it is of.
+    pub kind: CheckpointKind,
+    /// When something was first about to change, to the second.
+    pub started: SystemTime,
+    /// Whether it is over, and whether it was undone.
+    pub state: CheckpointState,
+}
+
+/// What a checkpoint is of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CheckpointKind {
+    /// A call.
+    Call,
+    /// An undo, which is undone by redo; also a redo, which undoes an undo.
+    Undo {
+        /// What it undid.
+        of: Vec<CheckpointId>,
+    },
+}
+
+/// Whether a checkpoint is over, and whether it was undone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CheckpointState {
+    /// The call runs, here or in another process.
+    Running,
+    /// What it did stands.
+    Done,
+    /// The agent ended before the call did. What it did until then stands.
+    Interrupted,
+    /// What it did was undone, and not redone.
+    Undone {
+        /// By this one.
+        by: CheckpointId,
+    },
+}
+
+/// Why the journal could not do something.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JournalError {
+    /// There is no place for checkpoints.
+    #[error("nothing can be kept for undo of {}: {}", path.display(), io::Error::from_raw_os_error(*code))]
+    NoStore {
+        /// The workspace's root.
+        path: PathBuf,
+        /// The error number.
+        code: i32,
+    },
+    /// There is no such checkpoint, or no more.
+    #[error("there is no checkpoint {id}")]
+    Unknown {
+        /// The id that was asked for.
+        id: CheckpointId,
+    },
+    /// The call goes on still.
+    #[error("checkpoint {id} belongs to a call that is still running")]
+    Running {
+        /// The checkpoint.
+        id: CheckpointId,
+    },
+    /// It was undone before.
+    #[error("checkpoint {id} was undone already")]
+    AlreadyUndone {
+        /// The checkpoint.
+        id: CheckpointId,
+    },
+    /// A file is longer than the caller wants to hold.
+    #[error("{} has {bytes} bytes", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Its length.
+        bytes: u64,
+    },
+    /// Undo broke off. What it did until then is in the checkpoint `id` and can be undone.
+    #[error("{} could not be put back: {}", path.display(), io::Error::from_raw_os_error(*code))]
+    NotRestored {
+        /// The checkpoint of the undo.
+        id: CheckpointId,
+        /// What could not be put back.
+        path: PathBuf,
+        /// The error number.
+        code: i32,
+    },
+    /// A log that this program cannot read.
+    #[error("checkpoint {id} cannot be read")]
+    Damaged {
+        /// The checkpoint.
+        id: CheckpointId,
+    },
+    /// Anything else that the operating system said.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// Where.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+}
+
+impl JournalError {
+    pub(crate) fn io(errno: Errno, path: impl Into<PathBuf>) -> Self {
+        Self::Io { path: path.into(), source: errno.into() }
+    }
+}
+
+impl Journal {
+    /// Opens the journal of a workspace, and makes its folder. Takes well below a millisecond.
+    ///
+    /// # Errors
+    /// [`JournalError::NoStore`] when nothing can be kept; then nothing may be changed that is to
+    /// be undone.
+    pub fn open(workspace: &Workspace, options: JournalOptions) -> Result<Self, JournalError> {
+        Ok(Self { store: Arc::new(Store::open(&workspace.roots(), options)?) })
+    }
+
+    /// Returns the folders with checkpoints, which no command may see: for
+    /// [`crate::Settings::hidden`] and [`Workspace::with_own_folder`].
+    #[must_use]
+    pub fn folders(&self) -> Vec<PathBuf> {
+        self.store.bases.iter().map(|base| base.top.clone()).collect()
+    }
+
+    /// Returns what of a session's calls this kernel lets the journal see. Only trying tells for
+    /// sure: a command that was not watched says so in its changes.
+    #[must_use]
+    pub fn coverage(&self) -> Coverage {
+        if is_possible() && probe().seccomp_user_notify {
+            Coverage::Commands
+        } else {
+            Coverage::FileTools
+        }
+    }
+
+    /// Begins a checkpoint. `session` is the session's id; `name` says what is shown of the call.
+    #[must_use]
+    pub fn begin(&self, session: &str, name: &str) -> Checkpoint {
+        Checkpoint::new(self.recorder(session, name, Vec::new()))
+    }
+
+    fn recorder(&self, session: &str, name: &str, undoes: Vec<CheckpointId>) -> Recorder {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let header = Header {
+            session: session.to_owned(),
+            name: name.to_owned(),
+            started: since.as_secs(),
+            undoes,
+            roots: self.store.roots.iter().map(|root| root.path.clone()).collect(),
+        };
+        Recorder::new(Arc::clone(&self.store), header)
+    }
+
+    fn unknown(id: CheckpointId) -> impl FnOnce(Errno) -> JournalError {
+        move |errno| match errno {
+            Errno::NOENT => JournalError::Unknown { id },
+            Errno::BADMSG => JournalError::Damaged { id },
+            errno => JournalError::io(errno, format!("checkpoint {id}")),
+        }
+    }
+
+    /// Returns all checkpoints of the workspace, of every session, oldest first.
+    ///
+    /// # Errors
+    /// [`JournalError::Io`] when the store cannot be read. A checkpoint that cannot is left out.
+    pub fn checkpoints(&self) -> Result<Vec<CheckpointInfo>, JournalError> {
+        let ids = self.store.ids().map_err(|errno| JournalError::io(errno, "the undo store"))?;
+        let mut infos: Vec<CheckpointInfo> = Vec::with_capacity(ids.len());
+        for id in ids {
+            // One that another process is about to make has no header yet.
+            let Ok(header) = self.store.read_header(id) else { continue };
+            let state = if self.store.has_ended(id) {
+                CheckpointState::Done
+            } else if matches!(self.store.lock_log(id), Ok(Some(_))) {
+                CheckpointState::Interrupted
+            } else {
+                CheckpointState::Running
+            };
+            infos.push(CheckpointInfo {
+                id,
+                session: header.session,
+                name: header.name,
+                kind: match header.undoes.is_empty() {
+                    true => CheckpointKind::Call,
+                    false => CheckpointKind::Undo { of: header.undoes },
+                },
+                started: UNIX_EPOCH + Duration::from_secs(header.started),
+                state,
+            });
+        }
+        mark_undone(&mut infos);
+        Ok(infos)
+    }
+
+    /// Returns what a checkpoint's call changed, as it was when the call was over.
+    ///
+    /// # Errors
+    /// [`JournalError::Unknown`], [`JournalError::Running`] and the like.
+    pub fn changes(&self, id: CheckpointId) -> Result<Changes, JournalError> {
+        self.finish_interrupted(id)?;
+        let end = self.store.read_end(id).map_err(Self::unknown(id))?;
+        Ok(end.ok_or(JournalError::Running { id })?.changes)
+    }
+
+    /// Returns a file's content before a call, for showing what it did. `None`: there was no such
+    /// file, or it was not saved.
+    ///
+    /// # Errors
+    /// [`JournalError::TooLarge`] past `bytes_max`, and what cannot be read.
+    pub fn content_before(
+        &self,
+        id: CheckpointId,
+        path: &Path,
+        bytes_max: u64,
+    ) -> Result<Option<Vec<u8>>, JournalError> {
+        history::content_before(&self.store, id, path, bytes_max)
+    }
+
+    /// Returns a file's content after a call: what a later call saved, or what is there now. `None`
+    /// when there is no such file, or it is not known any more.
+    ///
+    /// # Errors
+    /// [`JournalError::TooLarge`] past `bytes_max`, and what cannot be read.
+    pub fn content_after(
+        &self,
+        id: CheckpointId,
+        path: &Path,
+        bytes_max: u64,
+    ) -> Result<Option<Vec<u8>>, JournalError> {
+        history::content_after(&self.store, id, path, bytes_max)
+    }
+}
+
+/// One that was undone by one that stands is undone. Later ones decide over earlier ones.
+fn mark_undone(infos: &mut [CheckpointInfo]) {
+    for index in (0..infos.len()).rev() {
+        let Some(CheckpointInfo { id: by, kind: CheckpointKind::Undo { of }, state, .. }) =
+            infos.get(index).cloned()
+        else {
+            continue;
+        };
+        // A half-done undo is taken back before the next.
+        if state != CheckpointState::Done {
+            continue;
+        }
+        for info in infos.iter_mut().filter(|info| of.contains(&info.id)) {
+            if matches!(info.state, CheckpointState::Done | CheckpointState::Interrupted) {
+                info.state = CheckpointState::Undone { by };
+            }
+        }
+    }
+}
+
+impl fmt::Display for CheckpointId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+impl FromStr for CheckpointId {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(Self)
+    }
+}

@@ -1,0 +1,315 @@
+//! One thing in the file tree as it is at a moment: who it is, and all about it but its content.
+//!
+//! It is told apart by device, number and birth time, because a name may move and a number is used
+//! again once it is free.
+
+use std::ffi::{OsStr, OsString};
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use rustix::fs::{
+    AtFlags, FileType, Gid, Mode, Statx, StatxFlags, Timespec, Timestamps, Uid, XattrFlags,
+};
+use rustix::io::Errno;
+
+use crate::linux::wire::{Reader, Writer};
+
+/// The kernel's XATTR_SIZE_MAX and XATTR_LIST_MAX, in bytes.
+const ATTRIBUTE_BYTES_MAX: usize = 65_536;
+
+/// Which one it is, whatever its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct NodeId {
+    device: u64,
+    number: u64,
+    /// In nanoseconds; 0 where the file system does not tell.
+    born: u64,
+}
+
+/// A moment as the file system tells it: seconds and nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Moment {
+    pub(crate) seconds: i64,
+    pub(crate) nanoseconds: u32,
+}
+
+/// Names and values, sorted.
+type Attributes = Vec<(OsString, OsString)>;
+
+/// What a node is besides its content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Node {
+    pub(crate) id: NodeId,
+    /// Kind and permissions.
+    pub(crate) mode: u32,
+    pub(crate) user: u32,
+    pub(crate) group: u32,
+    pub(crate) bytes: u64,
+    pub(crate) links: u32,
+    pub(crate) accessed: Moment,
+    pub(crate) modified: Moment,
+    pub(crate) changed: Moment,
+    /// Where a symbolic link leads; empty for everything else, and before [`Node::complete`].
+    pub(crate) target: OsString,
+    /// Extended attributes; none before [`Node::complete`], and where this user may not read them.
+    pub(crate) attributes: Option<Attributes>,
+}
+
+/// Looks at what is at `name` in `folder`, a link itself; at the folder for an empty name. `None`
+/// when nothing is there. Target and attributes are left out.
+pub(crate) fn look(folder: impl AsFd, name: &OsStr) -> Result<Option<Node>, Errno> {
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH;
+    let mask = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
+    match rustix::fs::statx(&folder, name, flags, mask) {
+        Ok(found) => Ok(Some(Node::from(&found))),
+        Err(Errno::NOENT) => Ok(None),
+        Err(errno) => Err(errno),
+    }
+}
+
+impl From<&Statx> for Node {
+    fn from(found: &Statx) -> Self {
+        let moment = |time: &rustix::fs::StatxTimestamp| Moment {
+            seconds: time.tv_sec,
+            nanoseconds: time.tv_nsec,
+        };
+        let born = moment(&found.stx_btime);
+        let has_birth = found.stx_mask & StatxFlags::BTIME.bits() != 0;
+        let nanoseconds = born.seconds.cast_unsigned().wrapping_mul(1_000_000_000);
+        let born = if has_birth { nanoseconds + u64::from(born.nanoseconds) } else { 0 };
+        Self {
+            id: NodeId {
+                device: u64::from(found.stx_dev_major) << 32 | u64::from(found.stx_dev_minor),
+                number: found.stx_ino,
+                born,
+            },
+            mode: u32::from(found.stx_mode),
+            user: found.stx_uid,
+            group: found.stx_gid,
+            bytes: found.stx_size,
+            links: found.stx_nlink,
+            accessed: moment(&found.stx_atime),
+            modified: moment(&found.stx_mtime),
+            changed: moment(&found.stx_ctime),
+            target: OsString::new(),
+            attributes: None,
+        }
+    }
+}
+
+impl Node {
+    pub(crate) fn kind(&self) -> FileType {
+        FileType::from_raw_mode(self.mode)
+    }
+
+    pub(crate) fn is_folder(&self) -> bool {
+        self.kind() == FileType::Directory
+    }
+
+    pub(crate) fn is_file(&self) -> bool {
+        self.kind() == FileType::RegularFile
+    }
+
+    /// Adds where a link leads, and extended attributes.
+    pub(crate) fn complete(&mut self, folder: impl AsFd, name: &OsStr) -> Result<(), Errno> {
+        if self.kind() == FileType::Symlink {
+            let target = rustix::fs::readlinkat(&folder, name, Vec::new())?;
+            self.target = OsString::from_vec(target.into_bytes());
+            return Ok(());
+        }
+        self.attributes = attributes(&kernel_path(&folder, name), name.is_empty())?;
+        Ok(())
+    }
+
+    /// Whether mode, owner and attributes are the same.
+    pub(crate) fn has_same_rights(&self, other: &Self) -> bool {
+        (self.mode, self.user, self.group) == (other.mode, other.user, other.group)
+            && match (&self.attributes, &other.attributes) {
+                (Some(one), Some(other)) => one == other,
+                _ => true,
+            }
+    }
+
+    /// Gives what is at `name` in `folder` the owner, attributes, permissions and times of this.
+    /// Content must be in its place before.
+    pub(crate) fn apply(&self, folder: impl AsFd, name: &OsStr) -> Result<(), Errno> {
+        let path = kernel_path(&folder, name);
+        let Some(mut now) = look(&folder, name)? else { return Err(Errno::NOENT) };
+        let (user, group) = (Uid::from_raw(self.user), Gid::from_raw(self.group));
+        // The kernel's name for a descriptor is a link.
+        let flags = if name.is_empty() { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
+        if (now.user, now.group) != (self.user, self.group) {
+            rustix::fs::chownat(rustix::fs::CWD, &*path, Some(user), Some(group), flags)?;
+        }
+        if self.kind() != FileType::Symlink {
+            now.complete(&folder, name)?;
+            if now.attributes.is_none() && self.attributes.is_some() {
+                // A file that its own permissions close shows no attributes either.
+                let open = Mode::from_raw_mode(now.mode & 0o7777 | 0o600);
+                rustix::fs::chmodat(rustix::fs::CWD, &*path, open, AtFlags::empty())?;
+                now.complete(&folder, name)?;
+            }
+            self.apply_attributes(&now, &path)?;
+            // After the attributes, of which an access control list changes the group's part.
+            let mode = Mode::from_raw_mode(self.mode & 0o7777);
+            rustix::fs::chmodat(rustix::fs::CWD, &*path, mode, AtFlags::empty())?;
+        }
+        let times = Timestamps {
+            last_access: self.accessed.into(),
+            last_modification: self.modified.into(),
+        };
+        rustix::fs::utimensat(rustix::fs::CWD, &*path, &times, flags)
+    }
+
+    fn apply_attributes(&self, now: &Self, path: &OsStr) -> Result<(), Errno> {
+        let (Some(wanted), Some(there)) = (&self.attributes, &now.attributes) else {
+            return Ok(());
+        };
+        for (name, _) in there {
+            if !wanted.iter().any(|(known, _)| known == name) {
+                rustix::fs::removexattr(path, &**name)?;
+            }
+        }
+        for (name, value) in wanted {
+            if !there.contains(&(name.clone(), value.clone())) {
+                let flags = XattrFlags::empty();
+                rustix::fs::setxattr(path, &**name, value.as_bytes(), flags)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn write(&self, writer: &mut Writer) {
+        self.id.write(writer);
+        for number in [self.mode, self.user, self.group, self.links] {
+            writer.number(u64::from(number));
+        }
+        writer.number(self.bytes);
+        for moment in [self.accessed, self.modified, self.changed] {
+            writer.number(moment.seconds.cast_unsigned());
+            writer.number(u64::from(moment.nanoseconds));
+        }
+        writer.field(&self.target);
+        writer.maybe(self.attributes.as_ref(), |writer, attributes| {
+            writer.each(attributes, |writer, (name, value)| {
+                writer.field(name);
+                writer.field(value);
+            });
+        });
+    }
+
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        let id = NodeId::read(reader)?;
+        let mut number = || u32::try_from(reader.number()?).ok();
+        let (mode, user, group, links) = (number()?, number()?, number()?, number()?);
+        let bytes = reader.number()?;
+        let mut moment = || {
+            Some(Moment {
+                seconds: reader.number()?.cast_signed(),
+                nanoseconds: u32::try_from(reader.number()?).ok()?,
+            })
+        };
+        let (accessed, modified, changed) = (moment()?, moment()?, moment()?);
+        let target = reader.field()?;
+        let pair = |reader: &mut Reader<'_>| Some((reader.field()?, reader.field()?));
+        let attributes = reader.maybe(|reader| reader.each(pair))?;
+        Some(Self {
+            id,
+            mode,
+            user,
+            group,
+            bytes,
+            links,
+            accessed,
+            modified,
+            changed,
+            target,
+            attributes,
+        })
+    }
+}
+
+impl NodeId {
+    pub(crate) fn is_on_device_of(self, other: Self) -> bool {
+        self.device == other.device
+    }
+
+    pub(crate) fn write(&self, writer: &mut Writer) {
+        for number in [self.device, self.number, self.born] {
+            writer.number(number);
+        }
+    }
+
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        let (device, number, born) = (reader.number()?, reader.number()?, reader.number()?);
+        Some(Self { device, number, born })
+    }
+}
+
+impl From<Moment> for Timespec {
+    fn from(moment: Moment) -> Self {
+        Self { tv_sec: moment.seconds, tv_nsec: moment.nanoseconds.into() }
+    }
+}
+
+/// The kernel's name for a place in an open folder; for an empty name a link to what is open. Calls
+/// that take no descriptor for looking only take this.
+pub(crate) fn kernel_path(folder: impl AsFd, name: &OsStr) -> OsString {
+    let mut path = OsString::from(format!("/proc/self/fd/{}", folder.as_fd().as_raw_fd()));
+    if !name.is_empty() {
+        path.push("/");
+        path.push(name);
+    }
+    path
+}
+
+fn attributes(path: &OsStr, follow: bool) -> Result<Option<Attributes>, Errno> {
+    let list = |buffer: &mut [u8]| {
+        if follow {
+            rustix::fs::listxattr(path, buffer)
+        } else {
+            rustix::fs::llistxattr(path, buffer)
+        }
+    };
+    let names = match value(list) {
+        Err(Errno::OPNOTSUPP) => return Ok(Some(Vec::new())),
+        names => names?,
+    };
+    let mut found = Vec::new();
+    for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        let get = |buffer: &mut [u8]| {
+            if follow {
+                rustix::fs::getxattr(path, name, buffer)
+            } else {
+                rustix::fs::lgetxattr(path, name, buffer)
+            }
+        };
+        match value(get) {
+            Ok(value) => {
+                found.push((OsStr::from_bytes(name).to_owned(), OsString::from_vec(value)));
+            }
+            // Gone since.
+            Err(Errno::NODATA) => {}
+            Err(Errno::ACCESS | Errno::PERM) => return Ok(None),
+            Err(errno) => return Err(errno),
+        }
+    }
+    found.sort();
+    Ok(Some(found))
+}
+
+fn value(read: impl Fn(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
+    let mut buffer = vec![0; 256];
+    loop {
+        match read(&mut buffer) {
+            Ok(length) => {
+                buffer.truncate(length);
+                return Ok(buffer);
+            }
+            Err(Errno::RANGE) if buffer.len() < ATTRIBUTE_BYTES_MAX => {
+                buffer.resize(ATTRIBUTE_BYTES_MAX, 0);
+            }
+            Err(errno) => return Err(errno),
+        }
+    }
+}

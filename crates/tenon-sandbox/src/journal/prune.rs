@@ -1,0 +1,126 @@
+//! How much checkpoints take on disk, and which go when it is too much.
+
+use std::collections::HashMap;
+
+use rustix::io::Errno;
+
+use super::{CheckpointId, CheckpointInfo, CheckpointState, Journal, JournalError};
+
+/// What the checkpoints of a workspace take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Usage {
+    /// On disk. What undone or deleted files took before they were changed is counted, since it is
+    /// free only when their checkpoint goes.
+    pub bytes: u64,
+    /// How many there are.
+    pub checkpoints: u64,
+    /// How much they may take.
+    pub bytes_max: u64,
+}
+
+/// What was taken away. It cannot be undone any more.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Pruned {
+    /// How many checkpoints.
+    pub checkpoints: u64,
+    /// How many bytes on disk.
+    pub bytes: u64,
+    /// Of which sessions, the oldest first.
+    pub sessions: Vec<String>,
+}
+
+impl Journal {
+    /// Returns what the checkpoints take. Looks at everything that is kept.
+    ///
+    /// # Errors
+    /// [`JournalError::Io`] when the store cannot be read.
+    pub fn usage(&self) -> Result<Usage, JournalError> {
+        let ids = self.store.ids().map_err(failed)?;
+        Ok(Usage {
+            bytes: ids.iter().map(|id| self.store.bytes_of(*id)).sum(),
+            checkpoints: ids.len() as u64,
+            bytes_max: self.store.options.bytes_max,
+        })
+    }
+
+    /// Takes away whole sessions, the one that was used longest ago first, until the rest fits;
+    /// of the last one its oldest checkpoints. Calls that run keep theirs.
+    ///
+    /// # Errors
+    /// [`JournalError::Io`] when something cannot be removed.
+    pub fn prune(&self) -> Result<Pruned, JournalError> {
+        let _lock = self.store.lock().map_err(failed)?;
+        let infos = self.checkpoints()?;
+        let sizes: HashMap<CheckpointId, u64> =
+            infos.iter().map(|info| (info.id, self.store.bytes_of(info.id))).collect();
+        let mut rest: u64 = sizes.values().sum();
+        let mut pruned = Pruned::default();
+        let newest = infos.last().map(|info| info.session.clone());
+        for session in by_last_use(&infos) {
+            let is_newest = Some(&session) == newest.as_ref();
+            let fits = |rest: u64| rest <= self.store.options.bytes_max;
+            if fits(rest) {
+                break;
+            }
+            for info in infos.iter().filter(|info| info.session == session) {
+                // A session goes as a whole, but for the one that is at work.
+                if is_newest && fits(rest) {
+                    break;
+                }
+                let bytes = sizes.get(&info.id).copied().unwrap_or(0);
+                if info.state != CheckpointState::Running {
+                    self.take_away(info, bytes, &mut pruned)?;
+                    rest = rest.saturating_sub(bytes);
+                }
+            }
+        }
+        Ok(pruned)
+    }
+
+    /// Takes away what is kept of one session.
+    ///
+    /// # Errors
+    /// [`JournalError::Io`] when something cannot be removed.
+    pub fn forget_session(&self, session: &str) -> Result<Pruned, JournalError> {
+        let _lock = self.store.lock().map_err(failed)?;
+        let mut pruned = Pruned::default();
+        for info in self.checkpoints()?.iter().filter(|info| info.session == session) {
+            if info.state != CheckpointState::Running {
+                let bytes = self.store.bytes_of(info.id);
+                self.take_away(info, bytes, &mut pruned)?;
+            }
+        }
+        Ok(pruned)
+    }
+
+    fn take_away(
+        &self,
+        info: &CheckpointInfo,
+        bytes: u64,
+        pruned: &mut Pruned,
+    ) -> Result<(), JournalError> {
+        self.store.remove(info.id).map_err(failed)?;
+        pruned.checkpoints += 1;
+        pruned.bytes += bytes;
+        if pruned.sessions.last() != Some(&info.session) {
+            pruned.sessions.push(info.session.clone());
+        }
+        Ok(())
+    }
+}
+
+fn failed(errno: Errno) -> JournalError {
+    JournalError::io(errno, "the undo store")
+}
+
+/// The sessions, the one that was used longest ago first.
+fn by_last_use(infos: &[CheckpointInfo]) -> Vec<String> {
+    let mut sessions: Vec<String> = Vec::new();
+    for info in infos.iter().rev() {
+        if !sessions.contains(&info.session) {
+            sessions.push(info.session.clone());
+        }
+    }
+    sessions.reverse();
+    sessions
+}

@@ -1,0 +1,106 @@
+//! How a file gets its bytes back, and a node its name, against the permissions that they have now.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::copy::{copy, copy_part, open_quietly};
+use super::node::{Node, kernel_path, look};
+use super::record::Content;
+use crate::linux::openat::open_beneath;
+
+/// Whether a file's content is another than what was saved.
+pub(super) fn differs(
+    content: Content,
+    object: Option<&File>,
+    now: &Node,
+    path: &OsStr,
+) -> Result<bool, Errno> {
+    if now.bytes != content.length {
+        return Ok(true);
+    }
+    let Some(object) = object else { return Ok(false) };
+    if content.from > 0 {
+        return Ok(true);
+    }
+    let Ok(file) = open_quietly(path) else { return Ok(true) };
+    let file = File::from(file);
+    let (mut one, mut other) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+    let mut at = 0;
+    while at < content.length {
+        let length = rustix::io::pread(object, &mut one, at)?;
+        let part = other.get_mut(..length).unwrap_or_default();
+        let read = rustix::io::pread(&file, &mut *part, at)?;
+        if length == 0 || read != length || one.get(..length) != Some(&*part) {
+            return Ok(true);
+        }
+        at += length as u64;
+    }
+    Ok(false)
+}
+
+pub(super) fn write_content(
+    folder: &OwnedFd,
+    name: &OsStr,
+    now: &Node,
+    content: Content,
+    object: Option<&File>,
+) -> Result<(), Errno> {
+    let open = || open_beneath(folder, name, OFlags::WRONLY | OFlags::NOFOLLOW, Mode::empty());
+    let file = match open() {
+        Err(Errno::ACCESS) => {
+            // Its permissions are put back after its content.
+            let mode = Mode::from_raw_mode(now.mode & 0o7777 | 0o200);
+            rustix::fs::chmodat(CWD, kernel_path(folder, name), mode, AtFlags::empty())?;
+            open()?
+        }
+        file => file?,
+    };
+    let file = File::from(file);
+    let Some(object) = object else { return rustix::fs::ftruncate(&file, content.length) };
+    if content.from == 0 {
+        copy(object, &file, content.length)?;
+    } else {
+        let tail = content.length - content.from;
+        copy_part(object, &file, 0, tail, content.from)?;
+    }
+    rustix::fs::ftruncate(&file, content.length)
+}
+
+/// Renames, also where the permissions of folders are against it.
+pub(super) fn rename(
+    (from, old_name): (&OwnedFd, &OsStr),
+    (to, new_name): (&OwnedFd, &OsStr),
+    node: &Node,
+) -> Result<(), Errno> {
+    match rustix::fs::renameat(from, old_name, to, new_name) {
+        Err(Errno::ACCESS | Errno::PERM) => {}
+        outcome => return outcome,
+    }
+    for folder in [from, to] {
+        open_up(folder, OsStr::new(""));
+    }
+    if node.is_folder() {
+        open_up(from, old_name);
+    }
+    let outcome = rustix::fs::renameat(from, old_name, to, new_name);
+    if node.is_folder() {
+        let (folder, name) = if outcome.is_ok() { (to, new_name) } else { (from, old_name) };
+        let mode = Mode::from_raw_mode(node.mode & 0o7777);
+        // The same user gave it more a moment ago.
+        let _ = rustix::fs::chmodat(CWD, kernel_path(folder, name), mode, AtFlags::empty());
+    }
+    outcome
+}
+
+/// Lets this user write a folder. Those that undo works in get their permissions back at the end.
+pub(super) fn open_up(folder: &OwnedFd, name: &OsStr) {
+    if let Ok(Some(node)) = look(folder, name) {
+        let mode = Mode::from_raw_mode(node.mode & 0o7777 | 0o700);
+        // What cannot be opened up fails at the next try, with its reason.
+        let _ = rustix::fs::chmodat(CWD, kernel_path(folder, name), mode, AtFlags::empty());
+    }
+}

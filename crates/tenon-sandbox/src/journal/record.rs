@@ -1,0 +1,411 @@
+//! What a checkpoint's log says, one record after the other, and the picture that they make.
+//!
+//! Records are only appended. One that was cut off by a crash is where the log ends: what it spoke
+//! of had not happened yet.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use super::CheckpointId;
+use super::changes::{Changes, LeftOut, Trouble};
+use super::node::{Moment, Node, NodeId};
+use crate::linux::wire::{Readable, Reader, Sendable, Writer};
+use crate::workspace::ContentHash;
+
+/// The first record. Its number changes when older programs cannot read the rest.
+const FORMAT: u64 = 1;
+
+/// A place beneath one of the workspace's roots.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub(crate) root: usize,
+    pub(crate) path: PathBuf,
+}
+
+/// What a call is about to change, or did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Record {
+    Header(Header),
+    /// A node that was there before, and where it was when it was first touched.
+    Node {
+        node: Node,
+        place: Place,
+    },
+    /// What was at a name in a folder that was there before.
+    Entry {
+        folder: NodeId,
+        name: OsString,
+        before: Option<NodeId>,
+    },
+    /// A node is kept as this object: a further name of a file, or a folder that was moved there.
+    Kept {
+        id: NodeId,
+        object: u64,
+    },
+    /// Bytes of a file that were there before: from `from` up to its length, in this object.
+    Content {
+        id: NodeId,
+        from: u64,
+        length: u64,
+        object: u64,
+    },
+    /// Where a node that was there before is about to be.
+    Moved {
+        id: NodeId,
+        place: Place,
+    },
+    /// A folder is about to be removed.
+    Gone {
+        id: NodeId,
+    },
+    /// A node that is gone for good was made again.
+    Again {
+        old: NodeId,
+        new: NodeId,
+    },
+    LeftOut(LeftOut),
+    Trouble(Trouble),
+    End(Box<End>),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Header {
+    pub(crate) session: String,
+    pub(crate) name: String,
+    /// Seconds since 1970.
+    pub(crate) started: u64,
+    /// The checkpoints that this one undoes; empty for a call.
+    pub(crate) undoes: Vec<CheckpointId>,
+    /// The roots that places count from.
+    pub(crate) roots: Vec<PathBuf>,
+}
+
+/// How things were when the call was over.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct End {
+    pub(crate) changes: Changes,
+    /// How everything that was touched was then.
+    pub(crate) after: Vec<(Place, State)>,
+    /// Folders that the call made, with everything in them.
+    pub(crate) new_folders: Vec<Place>,
+    /// The call was cut short, and this was found out later.
+    pub(crate) interrupted: bool,
+}
+
+/// How something looked when a call was over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum State {
+    Absent,
+    Present { mode: u32, bytes: u64, modified: Moment, changed: Moment, content: Known },
+}
+
+/// What is known of a content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// No more than length and time.
+    Nothing,
+    Hash(ContentHash),
+    Target(OsString),
+}
+
+/// All that a log says.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Image {
+    pub(crate) header: Header,
+    pub(crate) nodes: HashMap<NodeId, Old>,
+    pub(crate) entries: HashMap<NodeId, BTreeMap<OsString, Option<NodeId>>>,
+    pub(crate) again: Vec<(NodeId, NodeId)>,
+    pub(crate) left_out: Vec<LeftOut>,
+    pub(crate) trouble: Vec<Trouble>,
+    pub(crate) end: Option<Box<End>>,
+}
+
+/// A node that was there before the call.
+#[derive(Debug, Clone)]
+pub(crate) struct Old {
+    pub(crate) node: Node,
+    pub(crate) place: Place,
+    pub(crate) kept: Option<u64>,
+    pub(crate) content: Option<Content>,
+    pub(crate) moved: Vec<Place>,
+    pub(crate) gone: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Content {
+    pub(crate) from: u64,
+    pub(crate) length: u64,
+    pub(crate) object: u64,
+}
+
+impl Image {
+    pub(crate) fn apply(&mut self, record: Record) {
+        match record {
+            Record::Header(header) => self.header = header,
+            Record::Node { node, place } => {
+                let old =
+                    Old { node, place, kept: None, content: None, moved: Vec::new(), gone: false };
+                self.nodes.entry(old.node.id).or_insert(old);
+            }
+            Record::Entry { folder, name, before } => {
+                self.entries.entry(folder).or_default().entry(name).or_insert(before);
+            }
+            Record::Kept { id, object } => self.on(id, |old| old.kept = Some(object)),
+            Record::Content { id, from, length, object } => {
+                self.on(id, |old| old.content = Some(Content { from, length, object }));
+            }
+            Record::Moved { id, place } => self.on(id, |old| old.moved.push(place)),
+            Record::Gone { id } => self.on(id, |old| old.gone = true),
+            Record::Again { old, new } => self.again.push((old, new)),
+            Record::LeftOut(left_out) => self.left_out.push(left_out),
+            Record::Trouble(trouble) => self.trouble.push(trouble),
+            Record::End(end) => self.end = Some(end),
+        }
+    }
+
+    fn on(&mut self, id: NodeId, change: impl FnOnce(&mut Old)) {
+        if let Some(old) = self.nodes.get_mut(&id) {
+            change(old);
+        }
+    }
+
+    /// Reads a whole log, up to where it was cut off. `None` for what is none, or a newer one.
+    pub(crate) fn read(mut bytes: &[u8]) -> Option<Self> {
+        let mut image = Self::default();
+        let mut is_first = true;
+        while let Some((length, rest)) = bytes.split_first_chunk::<4>() {
+            let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
+            let Some((record, rest)) = rest.split_at_checked(length) else { break };
+            bytes = rest;
+            let Some(record) = Record::from_bytes(record) else { break };
+            if is_first != matches!(record, Record::Header(_)) {
+                return None;
+            }
+            is_first = false;
+            image.apply(record);
+        }
+        (!is_first).then_some(image)
+    }
+
+    /// Counts places from other roots: each old number's new one.
+    pub(crate) fn set_roots(&mut self, roots: &[usize]) {
+        let set = |place: &mut Place| {
+            place.root = roots.get(place.root).copied().unwrap_or(usize::MAX);
+        };
+        for old in self.nodes.values_mut() {
+            set(&mut old.place);
+            old.moved.iter_mut().for_each(set);
+        }
+        if let Some(end) = &mut self.end {
+            end.after.iter_mut().for_each(|(place, _)| set(place));
+            end.new_folders.iter_mut().for_each(set);
+        }
+    }
+
+    /// The ids after nodes were made again, by `again` of this and later checkpoints.
+    pub(crate) fn rename_nodes(&mut self, again: &[(NodeId, NodeId)]) {
+        if again.is_empty() {
+            return;
+        }
+        let newest =
+            |id: NodeId| again.iter().fold(id, |id, (old, new)| if id == *old { *new } else { id });
+        self.nodes = std::mem::take(&mut self.nodes)
+            .into_iter()
+            .map(|(id, mut old)| {
+                old.node.id = newest(id);
+                (old.node.id, old)
+            })
+            .collect();
+        self.entries = std::mem::take(&mut self.entries)
+            .into_iter()
+            .map(|(folder, names)| {
+                let names = names.into_iter().map(|(name, id)| (name, id.map(newest)));
+                (newest(folder), names.collect())
+            })
+            .collect();
+    }
+}
+
+impl Place {
+    pub(crate) fn write(&self, writer: &mut Writer) {
+        writer.number(self.root as u64);
+        writer.field(self.path.as_os_str());
+    }
+
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        Some(Self { root: usize::try_from(reader.number()?).ok()?, path: reader.path()? })
+    }
+
+    pub(crate) fn join(&self, name: &std::ffi::OsStr) -> Self {
+        let path = if name.is_empty() { self.path.clone() } else { self.path.join(name) };
+        Self { root: self.root, path }
+    }
+}
+
+impl Sendable for Record {
+    fn write(&self, writer: &mut Writer) {
+        match self {
+            Self::Header(header) => {
+                writer.number(0);
+                writer.number(FORMAT);
+                writer.field(header.session.as_ref());
+                writer.field(header.name.as_ref());
+                writer.number(header.started);
+                writer.each(&header.undoes, |writer, id| writer.number(id.0));
+                writer.list(&header.roots);
+            }
+            Self::Node { node, place } => {
+                writer.number(1);
+                node.write(writer);
+                place.write(writer);
+            }
+            Self::Entry { folder, name, before } => {
+                writer.number(2);
+                folder.write(writer);
+                writer.field(name);
+                writer.maybe(before.as_ref(), |writer, id| id.write(writer));
+            }
+            Self::Kept { id, object } => {
+                writer.number(3);
+                id.write(writer);
+                writer.number(*object);
+            }
+            Self::Content { id, from, length, object } => {
+                writer.number(4);
+                id.write(writer);
+                for number in [from, length, object] {
+                    writer.number(*number);
+                }
+            }
+            Self::Moved { id, place } => {
+                writer.number(5);
+                id.write(writer);
+                place.write(writer);
+            }
+            Self::Gone { id } => {
+                writer.number(6);
+                id.write(writer);
+            }
+            Self::Again { old, new } => {
+                writer.number(7);
+                old.write(writer);
+                new.write(writer);
+            }
+            Self::LeftOut(left_out) => {
+                writer.number(8);
+                left_out.write(writer);
+            }
+            Self::Trouble(trouble) => {
+                writer.number(9);
+                trouble.write(writer);
+            }
+            Self::End(end) => {
+                writer.number(10);
+                end.write(writer);
+            }
+        }
+    }
+}
+
+impl Readable for Record {
+    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        Some(match reader.number()? {
+            0 if reader.number()? == FORMAT => Self::Header(Header {
+                session: reader.text()?,
+                name: reader.text()?,
+                started: reader.number()?,
+                undoes: reader.each(|reader| reader.number().map(CheckpointId))?,
+                roots: reader.paths()?,
+            }),
+            1 => Self::Node { node: Node::read(reader)?, place: Place::read(reader)? },
+            2 => Self::Entry {
+                folder: NodeId::read(reader)?,
+                name: reader.field()?,
+                before: reader.maybe(NodeId::read)?,
+            },
+            3 => Self::Kept { id: NodeId::read(reader)?, object: reader.number()? },
+            4 => Self::Content {
+                id: NodeId::read(reader)?,
+                from: reader.number()?,
+                length: reader.number()?,
+                object: reader.number()?,
+            },
+            5 => Self::Moved { id: NodeId::read(reader)?, place: Place::read(reader)? },
+            6 => Self::Gone { id: NodeId::read(reader)? },
+            7 => Self::Again { old: NodeId::read(reader)?, new: NodeId::read(reader)? },
+            8 => Self::LeftOut(LeftOut::read(reader)?),
+            9 => Self::Trouble(Trouble::read(reader)?),
+            10 => Self::End(Box::new(End::read(reader)?)),
+            _ => return None,
+        })
+    }
+}
+
+impl End {
+    fn write(&self, writer: &mut Writer) {
+        self.changes.write(writer);
+        writer.each(&self.after, |writer, (place, state)| {
+            place.write(writer);
+            state.write(writer);
+        });
+        writer.each(&self.new_folders, |writer, place| place.write(writer));
+        writer.flag(self.interrupted);
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        Some(Self {
+            changes: Changes::read(reader)?,
+            after: reader.each(|reader| Some((Place::read(reader)?, State::read(reader)?)))?,
+            new_folders: reader.each(Place::read)?,
+            interrupted: reader.flag()?,
+        })
+    }
+}
+
+impl State {
+    fn write(&self, writer: &mut Writer) {
+        let Self::Present { mode, bytes, modified, changed, content } = self else {
+            return writer.flag(false);
+        };
+        writer.flag(true);
+        writer.number(u64::from(*mode));
+        writer.number(*bytes);
+        for moment in [modified, changed] {
+            writer.number(moment.seconds.cast_unsigned());
+            writer.number(u64::from(moment.nanoseconds));
+        }
+        match content {
+            Known::Nothing => writer.number(0),
+            Known::Hash(hash) => {
+                writer.number(1);
+                writer.field(hash.to_string().as_ref());
+            }
+            Known::Target(target) => {
+                writer.number(2);
+                writer.field(target);
+            }
+        }
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        if !reader.flag()? {
+            return Some(Self::Absent);
+        }
+        let (mode, bytes) = (u32::try_from(reader.number()?).ok()?, reader.number()?);
+        let mut moment = || {
+            Some(Moment {
+                seconds: reader.number()?.cast_signed(),
+                nanoseconds: u32::try_from(reader.number()?).ok()?,
+            })
+        };
+        let (modified, changed) = (moment()?, moment()?);
+        let content = match reader.number()? {
+            0 => Known::Nothing,
+            1 => Known::Hash(reader.text()?.parse().ok()?),
+            2 => Known::Target(reader.field()?),
+            _ => return None,
+        };
+        Some(Self::Present { mode, bytes, modified, changed, content })
+    }
+}

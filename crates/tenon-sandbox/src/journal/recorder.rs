@@ -1,0 +1,598 @@
+//! Saves what is about to change, once in each checkpoint: who it was, where, and its content.
+//!
+//! What a call made itself is not saved when the call changes it again, and nothing in a folder
+//! that it made: undo takes the whole folder away. A file that loses a name is kept by a further
+//! name in the store; only one that is written in place is copied.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::CheckpointId;
+use super::changes::{LeftOut, LeftOutReason, Trouble};
+use super::copy::{CopyJob, copy_part, is_cache, open_closed, open_quietly};
+use super::node::{Node, NodeId, kernel_path, look};
+use super::record::{Content, Header, Image, Place, Record};
+use super::store::{Log, Store, object_name, write_all};
+use crate::linux::openat::open_beneath;
+use crate::linux::wire::Sendable;
+
+/// A longer file is copied by a thread of its own, so that other calls need not wait: 1 MiB takes
+/// about 0.3 ms.
+const COPY_AT_ONCE_BYTES_MAX: u64 = 1 << 20;
+
+/// A folder beneath a root, open for looking at it.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    pub(crate) id: NodeId,
+    pub(crate) handle: OwnedFd,
+    pub(crate) place: Place,
+}
+
+/// What is about to happen to a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// Something is made there, if nothing is.
+    Appears,
+    /// What is there goes to another name.
+    Moves,
+    /// What is there loses this name.
+    Gone,
+    /// Something comes there, whatever is there.
+    Replaced,
+}
+
+/// How a file is about to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Writing {
+    /// Only past its end.
+    Append,
+    Anywhere,
+}
+
+/// What must be waited for before the call may go on.
+pub(crate) enum Step {
+    Done,
+    /// A long copy, to be run without holding anything up, then given back to
+    /// [`Recorder::copied`].
+    Copy(Box<CopyJob>),
+    /// Another call's copy of the same file.
+    Wait,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Status {
+    /// It was there before.
+    Old,
+    /// The call made it.
+    New,
+    /// It is not recorded.
+    LeftOut,
+}
+
+/// What one checkpoint saves.
+pub(crate) struct Recorder {
+    pub(crate) store: Arc<Store>,
+    pub(crate) image: Image,
+    log: Option<Log>,
+    statuses: HashMap<NodeId, Status>,
+    copying: HashSet<NodeId>,
+    /// Nodes that were there before have names where nothing was before.
+    has_moved: bool,
+    /// Grows when a folder gets another path.
+    pub(crate) folders_moved: u64,
+    pub(crate) is_over: bool,
+}
+
+impl Recorder {
+    pub(crate) fn new(store: Arc<Store>, header: Header) -> Self {
+        let image = Image { header, ..Image::default() };
+        Self {
+            store,
+            image,
+            log: None,
+            statuses: HashMap::new(),
+            copying: HashSet::new(),
+            has_moved: false,
+            folders_moved: 0,
+            is_over: false,
+        }
+    }
+
+    /// None as long as nothing was about to change.
+    pub(crate) fn id(&self) -> Option<CheckpointId> {
+        self.log.as_ref().map(|log| log.id)
+    }
+
+    pub(crate) fn folder(&self, place: &Place) -> Result<Folder, Errno> {
+        let handle = self.store.open_folder(place)?;
+        let id = look(&handle, OsStr::new(""))?.ok_or(Errno::NOENT)?.id;
+        Ok(Folder { id, handle, place: place.clone() })
+    }
+
+    /// Before something happens to a name.
+    pub(crate) fn before_entry(
+        &mut self,
+        folder: &Folder,
+        name: &OsStr,
+        fate: Fate,
+    ) -> Result<Step, Errno> {
+        let loses = matches!(fate, Fate::Gone | Fate::Replaced);
+        match self.status(folder)? {
+            Status::LeftOut => {
+                self.note_left_out(folder)?;
+                return Ok(Step::Done);
+            }
+            Status::New => return self.before_known_entry(folder, name, loses),
+            Status::Old => {}
+        }
+        let known =
+            self.image.entries.get(&folder.id).is_some_and(|names| names.contains_key(name));
+        if known {
+            return self.before_known_entry(folder, name, loses);
+        }
+        let found = look(&folder.handle, name)?;
+        match (&found, fate) {
+            (Some(_), Fate::Appears) | (None, Fate::Moves | Fate::Gone) => return Ok(Step::Done),
+            _ => {}
+        }
+        self.save_folder(folder)?;
+        let mut step = Step::Done;
+        let before = found.as_ref().map(|node| node.id);
+        if let Some(node) = found {
+            let is_folder = node.is_folder();
+            self.save_node(folder, name, &node)?;
+            if loses {
+                step = self.before_loss(folder, name, node.id, is_folder)?;
+            }
+        }
+        self.write(Record::Entry { folder: folder.id, name: name.to_owned(), before })?;
+        Ok(step)
+    }
+
+    /// What is at a name that was touched before, or in a folder of the call's own, matters only if
+    /// it is a node that was there before and came here.
+    fn before_known_entry(
+        &mut self,
+        folder: &Folder,
+        name: &OsStr,
+        loses: bool,
+    ) -> Result<Step, Errno> {
+        if !loses || !self.has_moved {
+            return Ok(Step::Done);
+        }
+        let Some(node) = look(&folder.handle, name)? else { return Ok(Step::Done) };
+        if !self.image.nodes.contains_key(&node.id) {
+            return Ok(Step::Done);
+        }
+        self.before_loss(folder, name, node.id, node.is_folder())
+    }
+
+    fn before_loss(
+        &mut self,
+        folder: &Folder,
+        name: &OsStr,
+        id: NodeId,
+        is_folder: bool,
+    ) -> Result<Step, Errno> {
+        if is_folder {
+            self.write(Record::Gone { id })?;
+            return Ok(Step::Done);
+        }
+        if self.image.nodes.get(&id).is_some_and(|old| old.kept.is_some()) {
+            return Ok(Step::Done);
+        }
+        let store = Arc::clone(&self.store);
+        let (objects, object) = self.log()?.object(&store, folder.place.root)?;
+        let kept = object_name(object);
+        match rustix::fs::linkat(&folder.handle, name, objects, &*kept, AtFlags::empty()) {
+            Ok(()) => self.write(Record::Kept { id, object })?,
+            // Another mount, another's file, too many names: then its bytes must do.
+            Err(Errno::XDEV | Errno::PERM | Errno::MLINK | Errno::OPNOTSUPP | Errno::ACCESS) => {
+                return self.save_content(
+                    id,
+                    &kernel_path(&folder.handle, name),
+                    folder.place.root,
+                );
+            }
+            Err(Errno::NOENT) => {
+                // Gone meanwhile: then the call fails as well. Else it is the store that is gone.
+                if look(&folder.handle, name)?.is_some() {
+                    return Err(Errno::NOENT);
+                }
+            }
+            Err(errno) => return Err(errno),
+        }
+        Ok(Step::Done)
+    }
+
+    /// Before a node gets another name.
+    pub(crate) fn before_rename(
+        &mut self,
+        (from, old_name): (&Folder, &OsStr),
+        (to, new_name): (&Folder, &OsStr),
+        exchange: bool,
+    ) -> Result<Step, Errno> {
+        let Some(node) = look(&from.handle, old_name)? else { return Ok(Step::Done) };
+        let target = look(&to.handle, new_name)?;
+        if target.as_ref().is_some_and(|target| target.id == node.id) {
+            return Ok(Step::Done);
+        }
+        let step = self.before_entry(from, old_name, Fate::Moves)?;
+        let fate = if exchange { Fate::Moves } else { Fate::Replaced };
+        let other = self.before_entry(to, new_name, fate)?;
+        self.note_moved(node.id, to.place.join(new_name))?;
+        let mut has_folder = node.is_folder();
+        if let Some(target) = target.filter(|_| exchange) {
+            self.note_moved(target.id, from.place.join(old_name))?;
+            has_folder |= target.is_folder();
+        }
+        if has_folder {
+            self.folders_moved += 1;
+        }
+        Ok(if matches!(step, Step::Done) { other } else { step })
+    }
+
+    /// Before a node gets a further name.
+    pub(crate) fn before_link(
+        &mut self,
+        from: Option<(&Folder, &OsStr)>,
+        (to, name): (&Folder, &OsStr),
+    ) -> Result<Step, Errno> {
+        if let Some((folder, old_name)) = from
+            && let Some(node) = look(&folder.handle, old_name)?
+            && !self.is_new(folder, old_name, node.id)?
+        {
+            self.save_node(folder, old_name, &node)?;
+            self.note_moved(node.id, to.place.join(name))?;
+        }
+        self.before_entry(to, name, Fate::Appears)
+    }
+
+    pub(crate) fn note_moved(&mut self, id: NodeId, place: Place) -> Result<(), Errno> {
+        if self.image.nodes.contains_key(&id) {
+            self.has_moved = true;
+            self.write(Record::Moved { id, place })?;
+        }
+        Ok(())
+    }
+
+    /// Before permissions, owner, times or attributes change; of the folder for an empty name.
+    pub(crate) fn before_rights(&mut self, folder: &Folder, name: &OsStr) -> Result<Step, Errno> {
+        let Some(node) = look(&folder.handle, name)? else { return Ok(Step::Done) };
+        if !self.is_new(folder, name, node.id)? {
+            self.save_node(folder, name, &node)?;
+        }
+        Ok(Step::Done)
+    }
+
+    /// Before a file is opened for writing, or made.
+    pub(crate) fn before_open(
+        &mut self,
+        folder: &Folder,
+        name: &OsStr,
+        creates: bool,
+        writing: Option<Writing>,
+    ) -> Result<Step, Errno> {
+        // In a folder of the call's own, only what came from elsewhere matters.
+        if !self.has_moved && self.status(folder)? == Status::New {
+            return Ok(Step::Done);
+        }
+        match (look(&folder.handle, name)?, writing) {
+            (None, _) if creates => self.before_entry(folder, name, Fate::Appears),
+            (Some(_), Some(writing)) => self.before_content(folder, name, writing),
+            _ => Ok(Step::Done),
+        }
+    }
+
+    /// Before a file is written in place.
+    pub(crate) fn before_content(
+        &mut self,
+        folder: &Folder,
+        name: &OsStr,
+        writing: Writing,
+    ) -> Result<Step, Errno> {
+        let Some(node) = look(&folder.handle, name)? else { return Ok(Step::Done) };
+        if !node.is_file() || self.is_new(folder, name, node.id)? {
+            return Ok(Step::Done);
+        }
+        let known = self.image.nodes.get(&node.id).and_then(|old| old.content);
+        if known.is_some_and(|content| content.from == 0 || writing == Writing::Append) {
+            return Ok(Step::Done);
+        }
+        if self.copying.contains(&node.id) {
+            return Ok(Step::Wait);
+        }
+        self.save_node(folder, name, &node)?;
+        if writing == Writing::Append {
+            let (id, length) = (node.id, node.bytes);
+            self.write(Record::Content { id, from: length, length, object: 0 })?;
+            return Ok(Step::Done);
+        }
+        self.save_content(node.id, &kernel_path(&folder.handle, name), folder.place.root)
+    }
+
+    /// For undo: before a file loses what is past `length`, which is all that is saved.
+    pub(crate) fn before_cut(
+        &mut self,
+        folder: &Folder,
+        name: &OsStr,
+        length: u64,
+    ) -> Result<Step, Errno> {
+        let Some(node) = look(&folder.handle, name)? else { return Ok(Step::Done) };
+        let known = self.image.nodes.get(&node.id).and_then(|old| old.content);
+        if known.is_some() || node.bytes <= length {
+            return self.before_content(folder, name, Writing::Anywhere);
+        }
+        self.save_node(folder, name, &node)?;
+        let source = File::from(open_quietly(&kernel_path(&folder.handle, name))?);
+        let store = Arc::clone(&self.store);
+        let (objects, object) = self.log()?.object(&store, folder.place.root)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        let target = open_beneath(objects, &*object_name(object), flags, Mode::RUSR | Mode::WUSR)?;
+        copy_part(&source, &File::from(target), length, node.bytes, 0)?;
+        self.write(Record::Content { id: node.id, from: length, length: node.bytes, object })
+            .map(|()| Step::Done)
+    }
+
+    /// Before a file that was opened for appending, and may have no name any more, is written
+    /// elsewhere. `path` is the kernel's name for it.
+    pub(crate) fn before_content_of(&mut self, id: NodeId, path: &OsStr) -> Result<Step, Errno> {
+        let Some(old) = self.image.nodes.get(&id) else { return Ok(Step::Done) };
+        if old.content.is_none_or(|content| content.from == 0) {
+            return Ok(Step::Done);
+        }
+        if self.copying.contains(&id) {
+            return Ok(Step::Wait);
+        }
+        let root = old.place.root;
+        self.save_content(id, path, root)
+    }
+
+    /// Copies what was in a file before the call: nothing that was appended since.
+    pub(crate) fn save_content(
+        &mut self,
+        id: NodeId,
+        path: &OsStr,
+        root: usize,
+    ) -> Result<Step, Errno> {
+        let Some(old) = self.image.nodes.get(&id) else { return Ok(Step::Done) };
+        if !old.node.is_file() || old.content.is_some_and(|content| content.from == 0) {
+            return Ok(Step::Done);
+        }
+        let length = old.content.map_or(old.node.bytes, |content| content.length);
+        let place = old.place.clone();
+        if length == 0 {
+            self.write(Record::Content { id, from: 0, length, object: 0 })?;
+            return Ok(Step::Done);
+        }
+        if length > self.store.options.file_bytes_max {
+            let left_out = LeftOut {
+                path: self.store.shown(&place),
+                reason: LeftOutReason::TooLarge { bytes: length },
+            };
+            if !self.image.left_out.contains(&left_out) {
+                self.write(Record::LeftOut(left_out))?;
+            }
+            return Ok(Step::Done);
+        }
+        let source = match open_quietly(path) {
+            Err(Errno::ACCESS) => open_closed(path, &old.node)?,
+            source => source?,
+        };
+        if look(&source, OsStr::new(""))?.is_none_or(|now| now.id != id) {
+            return Err(Errno::AGAIN);
+        }
+        let store = Arc::clone(&self.store);
+        let (objects, object) = self.log()?.object(&store, root)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        let target = open_beneath(objects, &*object_name(object), flags, Mode::RUSR | Mode::WUSR)?;
+        let job = CopyJob { id, length, object, source: source.into(), target: target.into() };
+        if length > COPY_AT_ONCE_BYTES_MAX {
+            self.copying.insert(id);
+            return Ok(Step::Copy(Box::new(job)));
+        }
+        let outcome = job.run();
+        self.copied(&job, outcome)?;
+        Ok(Step::Done)
+    }
+
+    /// Takes a copy that has been run.
+    pub(crate) fn copied(
+        &mut self,
+        job: &CopyJob,
+        outcome: Result<(), Errno>,
+    ) -> Result<(), Errno> {
+        self.copying.remove(&job.id);
+        outcome?;
+        let (id, length, object) = (job.id, job.length, job.object);
+        self.write(Record::Content { id, from: 0, length, object })
+    }
+
+    /// Whether the call made what is at a name.
+    fn is_new(&mut self, folder: &Folder, name: &OsStr, id: NodeId) -> Result<bool, Errno> {
+        if self.image.nodes.contains_key(&id) {
+            return Ok(false);
+        }
+        Ok(match self.status(folder)? {
+            Status::LeftOut => {
+                self.note_left_out(folder)?;
+                true
+            }
+            Status::New => true,
+            Status::Old => match self.image.entries.get(&folder.id).and_then(|on| on.get(name)) {
+                Some(before) => *before != Some(id),
+                None => false,
+            },
+        })
+    }
+
+    fn status(&mut self, folder: &Folder) -> Result<Status, Errno> {
+        if let Some(status) = self.statuses.get(&folder.id) {
+            return Ok(*status);
+        }
+        let above = folder.place.path.parent().zip(folder.place.path.file_name());
+        let status = match above {
+            None => Status::Old,
+            Some(_) if self.image.nodes.contains_key(&folder.id) => Status::Old,
+            Some((above, name)) => {
+                let above = Place { root: folder.place.root, path: above.to_path_buf() };
+                let above = self.folder(&above)?;
+                match self.status(&above)? {
+                    Status::Old => {
+                        let names = self.image.entries.get(&above.id);
+                        match names.and_then(|names| names.get(name)) {
+                            Some(before) if *before != Some(folder.id) => Status::New,
+                            _ => Status::Old,
+                        }
+                    }
+                    status => status,
+                }
+            }
+        };
+        let may_be_cache = status == Status::Old && above.is_some() && self.leaves_out_caches();
+        let status =
+            if may_be_cache && is_cache(&folder.handle) { Status::LeftOut } else { status };
+        self.statuses.insert(folder.id, status);
+        Ok(status)
+    }
+
+    /// Undo itself changes only what was recorded.
+    fn leaves_out_caches(&self) -> bool {
+        self.store.options.leave_out_caches && self.image.header.undoes.is_empty()
+    }
+
+    /// For undo: a folder that it made again is as new as one that a call makes.
+    pub(crate) fn note_new_folder(&mut self, id: NodeId) {
+        self.statuses.insert(id, Status::New);
+    }
+
+    /// For undo: a folder that has no path beneath a root for the moment.
+    pub(crate) fn note_old_folder(&mut self, id: NodeId) {
+        self.statuses.entry(id).or_insert(Status::Old);
+    }
+
+    fn note_left_out(&mut self, folder: &Folder) -> Result<(), Errno> {
+        // The outermost that says so stands for all in it.
+        let mut top = folder.place.clone();
+        let mut above = folder.place.path.as_path();
+        while let Some(next) = above.parent().filter(|next| !next.as_os_str().is_empty()) {
+            let place = Place { root: folder.place.root, path: next.to_path_buf() };
+            if self.folder(&place).is_ok_and(|folder| is_cache(&folder.handle)) {
+                top = place;
+            }
+            above = next;
+        }
+        let path = self.store.shown(&top);
+        let left_out = LeftOut { path, reason: LeftOutReason::Cache };
+        if self.image.left_out.contains(&left_out) {
+            return Ok(());
+        }
+        self.write(Record::LeftOut(left_out))
+    }
+
+    /// A file tool was let out of the workspace, where nothing is recorded.
+    pub(crate) fn note_outside(&mut self, path: PathBuf) -> Result<Step, Errno> {
+        let left_out = LeftOut { path, reason: LeftOutReason::Outside };
+        if !self.image.left_out.contains(&left_out) {
+            self.write(Record::LeftOut(left_out))?;
+        }
+        Ok(Step::Done)
+    }
+
+    pub(crate) fn save_folder(&mut self, folder: &Folder) -> Result<(), Errno> {
+        if self.image.nodes.contains_key(&folder.id) {
+            return Ok(());
+        }
+        let Some(node) = look(&folder.handle, OsStr::new(""))? else { return Ok(()) };
+        self.save_node(folder, OsStr::new(""), &node)
+    }
+
+    pub(crate) fn save_node(
+        &mut self,
+        folder: &Folder,
+        name: &OsStr,
+        node: &Node,
+    ) -> Result<(), Errno> {
+        if self.image.nodes.contains_key(&node.id) {
+            return Ok(());
+        }
+        let mut node = node.clone();
+        node.complete(&folder.handle, name)?;
+        self.write(Record::Node { node, place: folder.place.join(name) })
+    }
+
+    /// A call was refused because what it would change could not be saved.
+    pub(crate) fn note_refused(&mut self, place: Option<&Place>, errno: Errno) {
+        let path = place.map(|place| self.store.shown(place)).unwrap_or_default();
+        self.note_trouble(Trouble::Refused { path, code: errno.raw_os_error() });
+    }
+
+    pub(crate) fn note_trouble(&mut self, trouble: Trouble) {
+        if self.image.trouble.contains(&trouble) {
+            return;
+        }
+        // A store that takes no record still tells in this process.
+        if self.log.is_none() || self.write(Record::Trouble(trouble.clone())).is_err() {
+            self.image.trouble.push(trouble);
+        }
+    }
+
+    /// Makes the log, also where nothing is about to change.
+    pub(crate) fn begin(&mut self) -> Result<(), Errno> {
+        self.log().map(|_| ())
+    }
+
+    fn log(&mut self) -> Result<&mut Log, Errno> {
+        if self.is_over {
+            return Err(Errno::CANCELED);
+        }
+        if self.log.is_none() {
+            let log = self.store.new_log()?;
+            let header = Record::Header(self.image.header.clone());
+            write_all(&log.file, &header.to_bytes().ok_or(Errno::TOOBIG)?)?;
+            for trouble in &self.image.trouble {
+                let record = Record::Trouble(trouble.clone());
+                write_all(&log.file, &record.to_bytes().ok_or(Errno::TOOBIG)?)?;
+            }
+            self.log = Some(log);
+        }
+        self.log.as_mut().ok_or(Errno::NOENT)
+    }
+
+    /// A free name in the store, on the mount of a root.
+    pub(crate) fn object(&mut self, root: usize) -> Result<(OwnedFd, u64), Errno> {
+        let store = Arc::clone(&self.store);
+        let (folder, object) = self.log()?.object(&store, root)?;
+        Ok((rustix::io::fcntl_dupfd_cloexec(folder, 0)?, object))
+    }
+
+    /// Appends a record. Once this returns, the end of this process does not lose it.
+    pub(crate) fn write(&mut self, record: Record) -> Result<(), Errno> {
+        let bytes = record.to_bytes().ok_or(Errno::TOOBIG)?;
+        write_all(&self.log()?.file, &bytes)?;
+        self.image.apply(record);
+        Ok(())
+    }
+
+    /// Whether this file may be written past its end only, as far as it was saved.
+    pub(crate) fn is_saved_for_appending(&self) -> bool {
+        let mut contents = self.image.nodes.values().filter_map(|old| old.content);
+        contents.any(|Content { from, .. }| from > 0)
+    }
+
+    /// Lets go of the log: the checkpoint runs no more.
+    pub(crate) fn close(&mut self) {
+        self.is_over = true;
+        if let Some(log) = &self.log {
+            // Closing would do it as well, were there no copy of the descriptor in a child.
+            let _ = rustix::fs::flock(&log.file, rustix::fs::FlockOperation::Unlock);
+        }
+    }
+}

@@ -1,0 +1,523 @@
+//! Where checkpoints are kept: a folder of the user's own on the workspace's mount, because only
+//! there can a file be kept by a further name for it, which copies nothing.
+
+#![expect(clippy::disallowed_methods, reason = "the journal's own folder, which no tool can name")]
+
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, AtFlags, CWD, Dir, FlockOperation, Mode, OFlags, StatxFlags};
+use rustix::io::Errno;
+
+use super::node::{NodeId, look};
+use super::record::{End, Header, Image, Place, Record};
+use super::{CheckpointId, JournalError, JournalOptions};
+use crate::linux::openat::open_beneath;
+use crate::linux::wire::{Readable, Sendable};
+use crate::workspace::ContentHash;
+
+/// The file with a checkpoint's records.
+const LOG: &str = "log";
+
+/// The file with how things were at the end of the call.
+const END: &str = "end";
+
+/// The most of a log that is read for its first record, in bytes: names are short.
+const HEADER_BYTES_MAX: usize = 64 * 1024;
+
+/// The file with the nodes that were made again, for all checkpoints.
+const AGAIN: &str = "again";
+
+/// Held by whoever undoes.
+const LOCK: &str = "lock";
+
+/// How often another process may take a checkpoint's number before us.
+const NUMBER_TRIES_MAX: u64 = 1000;
+
+/// The roots of a workspace, and where their checkpoints are.
+#[derive(Debug)]
+pub(crate) struct Store {
+    pub(crate) roots: Vec<Root>,
+    pub(crate) bases: Vec<Base>,
+    pub(crate) options: JournalOptions,
+    /// Whether one of the bases lies in a root.
+    is_inside: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Root {
+    pub(crate) path: PathBuf,
+    pub(crate) handle: OwnedFd,
+    /// Which of the bases is on its mount.
+    base: usize,
+}
+
+#[derive(Debug)]
+pub(crate) struct Base {
+    /// What must be hidden.
+    pub(crate) top: PathBuf,
+    pub(crate) path: PathBuf,
+    handle: OwnedFd,
+}
+
+/// The log of a checkpoint that runs. Locked as long as this process has it open.
+#[derive(Debug)]
+pub(crate) struct Log {
+    pub(crate) id: CheckpointId,
+    pub(crate) file: File,
+    /// One for each base; made when something is kept there.
+    folders: Vec<Option<OwnedFd>>,
+    objects: u64,
+}
+
+impl Store {
+    pub(crate) fn open(roots: &[PathBuf], options: JournalOptions) -> Result<Self, JournalError> {
+        let mut store = Self { roots: Vec::new(), bases: Vec::new(), options, is_inside: false };
+        let key: String = match roots.first() {
+            Some(first) => hash_of_path(first).chars().take(16).collect(),
+            None => return Err(JournalError::NoStore { path: PathBuf::new(), code: libc::ENOENT }),
+        };
+        for path in roots {
+            store.add_root(path, roots, &key).map_err(|errno| JournalError::NoStore {
+                path: path.clone(),
+                code: errno.raw_os_error(),
+            })?;
+        }
+        store.is_inside = store
+            .bases
+            .iter()
+            .any(|base| store.roots.iter().any(|root| base.top.starts_with(&root.path)));
+        Ok(store)
+    }
+
+    fn add_root(&mut self, path: &Path, roots: &[PathBuf], key: &str) -> Result<(), Errno> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let handle = rustix::fs::open(path, flags, Mode::empty())?;
+        let top = self.top_for(path, roots)?;
+        let base = match self.bases.iter().position(|base| base.top == top) {
+            Some(known) => known,
+            None => {
+                let path = top.join(key);
+                make_private(&path)?;
+                let handle = rustix::fs::open(&path, flags, Mode::empty())?;
+                self.bases.push(Base { top, path, handle });
+                self.bases.len() - 1
+            }
+        };
+        self.roots.push(Root { path: path.to_path_buf(), handle, base });
+        Ok(())
+    }
+
+    /// Finds the folder for the checkpoints of all workspaces on the mount of `root`.
+    fn top_for(&self, root: &Path, roots: &[PathBuf]) -> Result<PathBuf, Errno> {
+        let mount = mount_of(root)?;
+        let state = self.options.state_folder.join("undo");
+        let existing = state.ancestors().find(|path| path.exists());
+        if existing.is_some_and(|path| mount_of(path) == Ok(mount)) && make_all(&state).is_ok() {
+            return Ok(state);
+        }
+        let user = rustix::process::geteuid().as_raw();
+        let above: Vec<&Path> = root.ancestors().skip(1).collect();
+        for place in above.into_iter().rev() {
+            let is_inside = roots.iter().any(|root| place.starts_with(root));
+            let may = || {
+                let wanted = Access::WRITE_OK | Access::EXEC_OK;
+                rustix::fs::accessat(CWD, place, wanted, AtFlags::EACCESS).is_ok()
+            };
+            if !is_inside && mount_of(place) == Ok(mount) && may() {
+                let path = place.join(format!(".tenon-undo-{user}"));
+                if make_private(&path).is_ok() {
+                    return Ok(path);
+                }
+            }
+        }
+        let path = root.join(".tenon").join("undo");
+        make_all(&path)?;
+        make_private(&path)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        if let Ok(file) = rustix::fs::open(path.join(".gitignore"), flags, 0o600.into()) {
+            // Without it git would list the folder; nothing else depends on it.
+            let _ = rustix::io::write(file, b"*\n");
+        }
+        Ok(path)
+    }
+
+    pub(crate) fn root(&self, root: usize) -> Result<&Root, Errno> {
+        self.roots.get(root).ok_or(Errno::NOENT)
+    }
+
+    pub(crate) fn base_of(&self, root: usize) -> usize {
+        self.roots.get(root).map_or(0, |root| root.base)
+    }
+
+    fn base(&self, base: usize) -> Result<&Base, Errno> {
+        self.bases.get(base).ok_or(Errno::NOENT)
+    }
+
+    /// Opens a folder beneath a root, for looking at it, without following a link.
+    pub(crate) fn open_folder(&self, place: &Place) -> Result<OwnedFd, Errno> {
+        let root = self.root(place.root)?;
+        open_plain_beneath(&root.handle, &place.path)
+    }
+
+    /// Whether a place is the store's own folder.
+    pub(crate) fn is_own(&self, place: &Place) -> bool {
+        let is_named = place.path.file_name().is_some_and(|name| {
+            use std::os::unix::ffi::OsStrExt;
+            name == "undo" || name.as_bytes().starts_with(b".tenon-undo-")
+        });
+        is_named && self.bases.iter().any(|base| base.top == self.absolute(place))
+    }
+
+    /// Whether a place is in the store, which may lie in the workspace.
+    pub(crate) fn holds(&self, place: &Place) -> bool {
+        if !self.is_inside {
+            return false;
+        }
+        let path = self.absolute(place);
+        self.bases.iter().any(|base| path.starts_with(&base.top))
+    }
+
+    /// Returns a place as people see it.
+    pub(crate) fn shown(&self, place: &Place) -> PathBuf {
+        match (place.root, place.path.as_os_str().is_empty()) {
+            (0, true) => PathBuf::from("."),
+            (0, false) => place.path.clone(),
+            _ => self.absolute(place),
+        }
+    }
+
+    pub(crate) fn absolute(&self, place: &Place) -> PathBuf {
+        let root = self.roots.get(place.root).map_or(Path::new("/"), |root| &root.path);
+        if place.path.as_os_str().is_empty() { root.to_path_buf() } else { root.join(&place.path) }
+    }
+
+    /// Returns the place of an absolute path, or of one relative to the first root.
+    pub(crate) fn place_of(&self, path: &Path) -> Option<Place> {
+        if path.is_relative() {
+            let path = if path == Path::new(".") { Path::new("") } else { path };
+            return Some(Place { root: 0, path: path.to_path_buf() });
+        }
+        let found = self.roots.iter().enumerate().filter_map(|(root, known)| {
+            let path = path.strip_prefix(&known.path).ok()?;
+            Some(Place { root, path: path.to_path_buf() })
+        });
+        // The innermost, where one root lies in another.
+        found.min_by_key(|place| place.path.as_os_str().len())
+    }
+
+    /// Makes the folder and the log of a new checkpoint.
+    pub(crate) fn new_log(&self) -> Result<Log, Errno> {
+        let base = self.base(0)?;
+        let newest = self.ids()?.last().map_or(0, |id| id.0);
+        for number in newest + 1..newest + NUMBER_TRIES_MAX {
+            let name = folder_name(CheckpointId(number));
+            match rustix::fs::mkdirat(&base.handle, &*name, Mode::RWXU) {
+                Ok(()) => {}
+                Err(Errno::EXIST) => continue,
+                Err(errno) => return Err(errno),
+            }
+            let folder = open_plain_beneath(&base.handle, Path::new(&name))?;
+            let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::APPEND;
+            let file = open_beneath(&folder, LOG, flags, Mode::RUSR | Mode::WUSR)?;
+            rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+            let mut folders: Vec<Option<OwnedFd>> = self.bases.iter().map(|_| None).collect();
+            if let Some(first) = folders.first_mut() {
+                *first = Some(folder);
+            }
+            let id = CheckpointId(number);
+            return Ok(Log { id, file: File::from(file), folders, objects: 0 });
+        }
+        Err(Errno::EXIST)
+    }
+
+    /// Returns all checkpoints, oldest first.
+    pub(crate) fn ids(&self) -> Result<Vec<CheckpointId>, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let folder = open_beneath(&self.base(0)?.handle, ".", flags, Mode::empty())?;
+        let mut ids: Vec<u64> = Vec::new();
+        for entry in Dir::read_from(folder)? {
+            let entry = entry?;
+            let name = entry.file_name().to_str().ok();
+            ids.extend(name.and_then(|name| name.parse::<u64>().ok()));
+        }
+        ids.sort_unstable();
+        Ok(ids.into_iter().map(CheckpointId).collect())
+    }
+
+    /// Opens a checkpoint's folder on the mount of a root.
+    pub(crate) fn open_checkpoint(&self, id: CheckpointId, root: usize) -> Result<OwnedFd, Errno> {
+        let base = self.base(self.base_of(root))?;
+        open_plain_beneath(&base.handle, Path::new(&folder_name(id)))
+    }
+
+    /// Opens the log for appending to it, if nobody has it open: `None` while the call runs.
+    pub(crate) fn lock_log(&self, id: CheckpointId) -> Result<Option<File>, Errno> {
+        let folder = self.open_checkpoint(id, 0)?;
+        let flags = OFlags::RDWR | OFlags::APPEND;
+        let file = open_beneath(&folder, LOG, flags, Mode::empty())?;
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(File::from(file))),
+            Err(Errno::WOULDBLOCK) => Ok(None),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    /// Reads a checkpoint's log, with its places in this workspace's roots. `None` for a log of
+    /// roots that are not in this workspace, or one that has not begun.
+    pub(crate) fn read_log(&self, id: CheckpointId) -> Result<Option<Image>, Errno> {
+        let folder = self.open_checkpoint(id, 0)?;
+        let file = open_beneath(&folder, LOG, OFlags::RDONLY, Mode::empty())?;
+        let Some(mut image) = Image::read(&read_all(file)?) else { return Ok(None) };
+        let find = |path: &PathBuf| self.roots.iter().position(|root| root.path == *path);
+        let Some(roots) = image.header.roots.iter().map(find).collect::<Option<Vec<_>>>() else {
+            return Ok(None);
+        };
+        image.end = self.read_end(id)?.map(Box::new);
+        image.set_roots(&roots);
+        Ok(Some(image))
+    }
+
+    /// Reads only what a checkpoint is.
+    pub(crate) fn read_header(&self, id: CheckpointId) -> Result<Header, Errno> {
+        let folder = self.open_checkpoint(id, 0)?;
+        let file = open_beneath(&folder, LOG, OFlags::RDONLY, Mode::empty())?;
+        let mut bytes = vec![0; HEADER_BYTES_MAX];
+        let length = rustix::io::read(&file, &mut bytes)?;
+        bytes.truncate(length);
+        Image::read(&bytes).map(|image| image.header).ok_or(Errno::BADMSG)
+    }
+
+    /// Reads how things were at the end of a call, counted in the roots of that time. `None` while
+    /// it runs, and when it was cut short.
+    pub(crate) fn read_end(&self, id: CheckpointId) -> Result<Option<End>, Errno> {
+        let folder = self.open_checkpoint(id, 0)?;
+        let bytes = match open_beneath(&folder, END, OFlags::RDONLY, Mode::empty()) {
+            Ok(file) => read_all(file)?,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(errno) => return Err(errno),
+        };
+        match bytes.get(4..).and_then(Record::from_bytes) {
+            Some(Record::End(end)) => Ok(Some(*end)),
+            _ => Err(Errno::BADMSG),
+        }
+    }
+
+    /// Writes how things were at the end of a call. It is there as a whole or not at all.
+    pub(crate) fn write_end(&self, id: CheckpointId, end: End) -> Result<(), Errno> {
+        let folder = self.open_checkpoint(id, 0)?;
+        let bytes = Record::End(Box::new(end)).to_bytes().ok_or(Errno::TOOBIG)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC;
+        let name = format!("{END}.new");
+        let file = open_beneath(&folder, &*name, flags, Mode::RUSR | Mode::WUSR)?;
+        write_all(&file, &bytes)?;
+        rustix::fs::renameat(&folder, &*name, &folder, END)
+    }
+
+    pub(crate) fn has_ended(&self, id: CheckpointId) -> bool {
+        self.open_checkpoint(id, 0)
+            .is_ok_and(|folder| look(&folder, END.as_ref()).is_ok_and(|end| end.is_some()))
+    }
+
+    /// Returns when something was last written to a checkpoint's log.
+    pub(crate) fn last_written(&self, id: CheckpointId) -> Result<super::node::Moment, Errno> {
+        let folder = self.open_checkpoint(id, 0)?;
+        Ok(look(&folder, LOG.as_ref())?.ok_or(Errno::NOENT)?.modified)
+    }
+
+    /// Says for all checkpoints that a node was made again.
+    pub(crate) fn note_again(&self, old: NodeId, new: NodeId) -> Result<(), Errno> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND;
+        let file = open_beneath(&self.base(0)?.handle, AGAIN, flags, Mode::RUSR | Mode::WUSR)?;
+        let bytes = Record::Again { old, new }.to_bytes().ok_or(Errno::TOOBIG)?;
+        write_all(&file, &bytes)
+    }
+
+    /// Returns the nodes that were made again, oldest first.
+    pub(crate) fn again(&self) -> Result<Vec<(NodeId, NodeId)>, Errno> {
+        let bytes = match open_beneath(&self.base(0)?.handle, AGAIN, OFlags::RDONLY, Mode::empty())
+        {
+            Ok(file) => read_all(file)?,
+            Err(Errno::NOENT) => return Ok(Vec::new()),
+            Err(errno) => return Err(errno),
+        };
+        let mut rest = &bytes[..];
+        let mut again = Vec::new();
+        while let Some((length, after)) = rest.split_first_chunk::<4>() {
+            let length = usize::try_from(u32::from_le_bytes(*length)).map_err(|_| Errno::BADMSG)?;
+            let Some((record, after)) = after.split_at_checked(length) else { break };
+            rest = after;
+            if let Some(Record::Again { old, new }) = Record::from_bytes(record) {
+                again.push((old, new));
+            }
+        }
+        Ok(again)
+    }
+
+    /// Held by one process at a time: whoever undoes, or takes checkpoints away.
+    pub(crate) fn lock(&self) -> Result<OwnedFd, Errno> {
+        let flags = OFlags::RDWR | OFlags::CREATE;
+        let file = open_beneath(&self.base(0)?.handle, LOCK, flags, Mode::RUSR | Mode::WUSR)?;
+        rustix::io::retry_on_intr(|| rustix::fs::flock(&file, FlockOperation::LockExclusive))?;
+        Ok(file)
+    }
+
+    /// Removes a checkpoint, its log first, so that a half-removed one is none.
+    pub(crate) fn remove(&self, id: CheckpointId) -> Result<(), Errno> {
+        for base in &self.bases {
+            let name = folder_name(id);
+            match open_plain_beneath(&base.handle, Path::new(&name)) {
+                Ok(folder) => {
+                    let _ = rustix::fs::unlinkat(&folder, LOG, AtFlags::empty());
+                    remove_all(&base.path.join(&name))?;
+                }
+                Err(Errno::NOENT) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns how many bytes a checkpoint takes on disk.
+    pub(crate) fn bytes_of(&self, id: CheckpointId) -> u64 {
+        let folders = self.bases.iter().map(|base| base.path.join(folder_name(id)));
+        folders.map(|folder| bytes_in(&folder)).sum()
+    }
+}
+
+impl Log {
+    /// Returns the folder for what is kept of a root, and a number that is free there.
+    pub(crate) fn object(&mut self, store: &Store, root: usize) -> Result<(&OwnedFd, u64), Errno> {
+        let base = store.base_of(root);
+        let folder = self.folders.get_mut(base).ok_or(Errno::NOENT)?;
+        if folder.is_none() {
+            let base = &store.base(base)?.handle;
+            let name = folder_name(self.id);
+            match rustix::fs::mkdirat(base, &*name, Mode::RWXU) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno),
+            }
+            *folder = Some(open_plain_beneath(base, Path::new(&name))?);
+        }
+        self.objects += 1;
+        let folder = folder.as_ref().ok_or(Errno::NOENT)?;
+        Ok((folder, self.objects))
+    }
+}
+
+/// Returns the name of something that is kept.
+pub(crate) fn object_name(object: u64) -> String {
+    format!("o{object}")
+}
+
+fn folder_name(id: CheckpointId) -> String {
+    format!("{:012}", id.0)
+}
+
+fn hash_of_path(path: &Path) -> String {
+    use std::os::unix::ffi::OsStrExt;
+    ContentHash::of(path.as_os_str().as_bytes()).to_string()
+}
+
+/// Opens a folder that is there without a link on the way.
+pub(crate) fn open_plain_beneath(folder: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let resolve = rustix::fs::ResolveFlags::BENEATH | rustix::fs::ResolveFlags::NO_SYMLINKS;
+    let mut outcome = Err(Errno::AGAIN);
+    for _ in 0..32 {
+        outcome = rustix::fs::openat2(folder, path, flags, Mode::empty(), resolve);
+        if !matches!(outcome, Err(Errno::AGAIN | Errno::INTR)) {
+            break;
+        }
+    }
+    outcome
+}
+
+fn mount_of(path: &Path) -> Result<u64, Errno> {
+    let found = rustix::fs::statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID)?;
+    // Where the kernel does not tell (before Linux 5.8), the device stands for the mount.
+    let device = u64::from(found.stx_dev_major) << 32 | u64::from(found.stx_dev_minor);
+    let has_mount = found.stx_mask & StatxFlags::MNT_ID.bits() != 0;
+    Ok(if has_mount { found.stx_mnt_id } else { device })
+}
+
+/// Makes a folder and those above it for this user alone.
+fn make_all(path: &Path) -> Result<(), Errno> {
+    use std::os::unix::fs::DirBuilderExt;
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
+    made.map_err(|error| errno_of(&error))
+}
+
+/// Makes a folder for this user alone, or makes sure that it is one.
+fn make_private(path: &Path) -> Result<(), Errno> {
+    match rustix::fs::mkdir(path, Mode::RWXU) {
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(errno) => return Err(errno),
+    }
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = rustix::fs::open(path, flags, Mode::empty())?;
+    let stat = rustix::fs::fstat(&folder)?;
+    if stat.st_uid != rustix::process::geteuid().as_raw() {
+        return Err(Errno::PERM);
+    }
+    if stat.st_mode & 0o777 != 0o700 {
+        rustix::fs::fchmod(&folder, Mode::RWXU)?;
+    }
+    Ok(())
+}
+
+fn read_all(file: OwnedFd) -> Result<Vec<u8>, Errno> {
+    let mut bytes = Vec::new();
+    File::from(file).read_to_end(&mut bytes).map_err(|error| errno_of(&error))?;
+    Ok(bytes)
+}
+
+pub(crate) fn write_all(file: &impl std::os::fd::AsFd, bytes: &[u8]) -> Result<(), Errno> {
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let length = rustix::io::retry_on_intr(|| rustix::io::write(file, rest))?;
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    Ok(())
+}
+
+pub(crate) fn errno_of(error: &std::io::Error) -> Errno {
+    error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error)
+}
+
+/// Removes a folder and all in it, also where a command took the permission away.
+fn remove_all(path: &Path) -> Result<(), Errno> {
+    use std::os::unix::fs::PermissionsExt;
+    if std::fs::remove_dir_all(path).is_ok() {
+        return Ok(());
+    }
+    let mut folders = vec![path.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        // What stays closed fails below.
+        let _ = std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o700));
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push(entry.path());
+            }
+        }
+    }
+    std::fs::remove_dir_all(path).map_err(|error| errno_of(&error))
+}
+
+fn bytes_in(folder: &Path) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let Ok(found) = entry.metadata() else { continue };
+        // What has another name elsewhere takes its room there as well.
+        let share = if found.is_dir() { 1 } else { found.nlink().max(1) };
+        bytes += found.blocks() * 512 / share;
+        if found.is_dir() {
+            bytes += bytes_in(&entry.path());
+        }
+    }
+    bytes
+}

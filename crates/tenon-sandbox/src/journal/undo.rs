@@ -1,0 +1,569 @@
+//! Puts back what one checkpoint saved, recording all it does in a checkpoint of its own, so that
+//! it can be undone like any call.
+//!
+//! First files get their bytes back where they are; then every name that holds another node than
+//! before is emptied, by moving what is there to the store; folders that are gone are made again;
+//! every name gets its node back; and folders get their permissions and times last. Whatever is
+//! moved is written down before, so an end at any moment loses nothing.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::CheckpointId;
+use super::copy::copy;
+use super::find::{Finder, node_at, split};
+use super::node::{Node, NodeId, kernel_path, look};
+use super::put::{differs, open_up, rename, write_content};
+use super::record::{Content, Image, Old, Place, Record};
+use super::recorder::{Fate, Folder, Recorder, Step, Writing};
+use super::store::{Store, object_name, open_plain_beneath};
+use crate::linux::openat::open_beneath;
+
+/// Where a node is for the moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Spot {
+    Tree(Place),
+    /// In a checkpoint's folder on the mount of a root.
+    Store {
+        id: CheckpointId,
+        root: usize,
+        path: PathBuf,
+    },
+}
+
+/// Something that could not be put back, and why.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) place: Place,
+    pub(crate) errno: Errno,
+}
+
+/// The work on one checkpoint.
+pub(crate) struct Undoing<'a> {
+    store: Arc<Store>,
+    of: CheckpointId,
+    image: &'a Image,
+    to: &'a mut Recorder,
+    spots: HashMap<NodeId, Spot>,
+    /// Nodes that were made again by this work.
+    again: HashMap<NodeId, NodeId>,
+    /// Nodes that have a name again, maybe in a folder that has none yet.
+    placed: HashSet<NodeId>,
+    /// What stays as it is, because somebody else changed it.
+    kept: &'a [Place],
+}
+
+/// Undoes what `image`, the log of `of`, tells, and records it in `to`.
+pub(crate) fn undo(
+    of: CheckpointId,
+    image: &Image,
+    to: &mut Recorder,
+    kept: &[Place],
+) -> Result<(), Failure> {
+    let store = Arc::clone(&to.store);
+    let (spots, again) = (HashMap::new(), HashMap::new());
+    let mut undoing = Undoing { store, of, image, to, spots, again, placed: HashSet::new(), kept };
+    undoing.locate();
+    undoing.restore_files()?;
+    undoing.detach()?;
+    undoing.make_again()?;
+    undoing.attach()?;
+    undoing.restore_folders()
+}
+
+impl Undoing<'_> {
+    /// Finds out where everything is.
+    fn locate(&mut self) {
+        let store = Arc::clone(&self.store);
+        let mut finder = Finder::new(&store, self.image, self.of);
+        self.open_closed_folders(&mut finder);
+        let mut missing = Vec::new();
+        for (id, old) in &self.image.nodes {
+            // One that is kept may be in the tree all the same, if the call failed.
+            if let Some(place) = finder.find(old) {
+                self.spots.insert(*id, Spot::Tree(place));
+            } else if let Some(spot) = self.kept_here(old) {
+                self.spots.insert(*id, spot);
+            } else {
+                missing.push(*id);
+            }
+        }
+        if !missing.is_empty() {
+            self.look_in_later_checkpoints(&missing);
+        }
+    }
+
+    /// Lets this user into folders that the call closed; their permissions are put back at the end.
+    fn open_closed_folders(&mut self, finder: &mut Finder<'_>) {
+        if rustix::process::geteuid().is_root() {
+            return;
+        }
+        let mut folders: Vec<&Old> =
+            self.image.nodes.values().filter(|old| old.node.is_folder()).collect();
+        folders.sort_by_key(|old| old.place.path.as_os_str().len());
+        for old in folders {
+            let Some(place) = finder.find(old) else { continue };
+            let Ok(folder) = self.to.folder(&place) else { continue };
+            let is_closed = look(&folder.handle, OsStr::new(""))
+                .is_ok_and(|now| now.is_some_and(|now| now.mode & 0o700 != 0o700));
+            if is_closed && self.to.before_rights(&folder, OsStr::new("")).is_ok() {
+                open_up(&folder.handle, OsStr::new(""));
+            }
+        }
+    }
+
+    fn kept_here(&self, old: &Old) -> Option<Spot> {
+        let root = old.place.root;
+        let folder = self.store.open_checkpoint(self.of, root).ok()?;
+        let name = object_name(old.kept?);
+        let node = look(&folder, name.as_ref()).ok()??;
+        let spot = Spot::Store { id: self.of, root, path: name.into() };
+        (node.id == old.node.id).then_some(spot)
+    }
+
+    /// What an undo put back and a redo took away again is in the store of that one.
+    fn look_in_later_checkpoints(&mut self, missing: &[NodeId]) {
+        let ids = self.store.ids().unwrap_or_default();
+        for id in ids.into_iter().filter(|id| *id >= self.of) {
+            if !self.store.read_header(id).is_ok_and(|header| !header.undoes.is_empty()) {
+                continue;
+            }
+            for root in 0..self.store.roots.len() {
+                let Ok(folder) = self.store.open_checkpoint(id, root) else { continue };
+                super::find::walk_folder(&folder, &mut |path, node| {
+                    if missing.contains(&node.id) {
+                        let spot = Spot::Store { id, root, path: path.to_path_buf() };
+                        self.spots.entry(node.id).or_insert(spot);
+                    }
+                });
+            }
+        }
+    }
+
+    fn actual(&self, id: NodeId) -> NodeId {
+        self.again.get(&id).copied().unwrap_or(id)
+    }
+
+    fn is_kept(&self, place: &Place) -> bool {
+        self.kept.iter().any(|kept| kept.root == place.root && kept.path.starts_with(&place.path))
+    }
+
+    /// Opens the folder that a spot is in; the name of the spot in it.
+    fn open_around(&self, spot: &Spot) -> Result<(OwnedFd, OsString), Errno> {
+        match spot {
+            Spot::Tree(place) => {
+                let (folder, name) = split(place);
+                Ok((self.store.open_folder(&folder)?, name.to_owned()))
+            }
+            Spot::Store { id, root, path } => {
+                let top = self.store.open_checkpoint(*id, *root)?;
+                let folder = open_plain_beneath(&top, path.parent().unwrap_or(Path::new("")))?;
+                Ok((folder, path.file_name().unwrap_or_default().to_owned()))
+            }
+        }
+    }
+
+    fn node_of(&self, spot: &Spot) -> Result<Option<Node>, Errno> {
+        match spot {
+            Spot::Tree(place) => node_at(&self.store, place),
+            Spot::Store { .. } => {
+                let (folder, name) = self.open_around(spot)?;
+                look(&folder, &name)
+            }
+        }
+    }
+
+    /// A folder of the log, for work in it. `None` when it is nowhere.
+    fn folder(&mut self, id: NodeId) -> Result<Option<Folder>, Errno> {
+        let Some(spot) = self.spots.get(&id).cloned() else { return Ok(None) };
+        let place = match &spot {
+            Spot::Tree(place) => place.clone(),
+            Spot::Store { root, path, .. } => Place { root: *root, path: path.clone() },
+        };
+        let handle = match &spot {
+            Spot::Tree(place) => self.store.open_folder(place)?,
+            Spot::Store { id, root, path } => {
+                open_plain_beneath(&self.store.open_checkpoint(*id, *root)?, path)?
+            }
+        };
+        let id = self.actual(id);
+        if matches!(spot, Spot::Store { .. }) {
+            self.to.note_old_folder(id);
+        }
+        Ok(Some(Folder { id, handle, place }))
+    }
+
+    /// Everything in a folder that moved is at another path.
+    fn relocate(&mut self, from: &Spot, to: &Spot) {
+        for spot in self.spots.values_mut() {
+            let rest = match (&*spot, from) {
+                (Spot::Tree(at), Spot::Tree(from)) if at.root == from.root => {
+                    at.path.strip_prefix(&from.path).ok().map(Path::to_path_buf)
+                }
+                (
+                    Spot::Store { id, root, path },
+                    Spot::Store { id: other, root: other_root, path: from },
+                ) if (id, root) == (other, other_root) => {
+                    path.strip_prefix(from).ok().map(Path::to_path_buf)
+                }
+                _ => None,
+            };
+            let Some(rest) = rest else { continue };
+            let join = |path: &Path| {
+                if rest.as_os_str().is_empty() { path.to_path_buf() } else { path.join(&rest) }
+            };
+            *spot = match to {
+                Spot::Tree(place) => {
+                    Spot::Tree(Place { root: place.root, path: join(&place.path) })
+                }
+                Spot::Store { id, root, path } => {
+                    Spot::Store { id: *id, root: *root, path: join(path) }
+                }
+            };
+        }
+    }
+
+    fn restore_files(&mut self) -> Result<(), Failure> {
+        let files = self.image.nodes.values().filter(|old| !old.node.is_folder());
+        for old in files {
+            let id = old.node.id;
+            let Some(spot) = self.spots.get(&id).cloned() else { continue };
+            if let Spot::Tree(place) = &spot
+                && self.is_kept(place)
+            {
+                continue;
+            }
+            let fail = |errno| Failure { place: old.place.clone(), errno };
+            self.restore_file(old, &spot).map_err(fail)?;
+        }
+        Ok(())
+    }
+
+    fn restore_file(&mut self, old: &Old, spot: &Spot) -> Result<(), Errno> {
+        let path = self.store.shown(&old.place);
+        if self.image.left_out.iter().any(|left_out| left_out.path == path) {
+            return Ok(());
+        }
+        let (folder, name) = self.open_around(spot)?;
+        let Some(now) = look(&folder, &name)? else { return Ok(()) };
+        let source = match old.content.filter(|_| old.node.is_file()) {
+            Some(content) => Some((content, self.open_content(old, content)?)),
+            None => None,
+        };
+        let content_differs = match &source {
+            Some((content, object)) => {
+                differs(*content, object.as_ref(), &now, &kernel_path(&folder, &name))?
+            }
+            None => false,
+        };
+        let mut complete = now.clone();
+        complete.complete(&folder, &name)?;
+        let rights_differ =
+            !old.node.has_same_rights(&complete) || old.node.modified != now.modified;
+        if !content_differs && !rights_differ {
+            return Ok(());
+        }
+        if let Spot::Tree(place) = spot {
+            let (above, name) = split(place);
+            let above = self.to.folder(&above)?;
+            let step = self.to.before_rights(&above, name)?;
+            self.finish_step(step)?;
+            if content_differs {
+                let step = self.before_content(&above, name, old)?;
+                self.finish_step(step)?;
+            }
+        } else if now.links > 1 {
+            // Another name of it is in the tree.
+            if !self.to.image.nodes.contains_key(&now.id) {
+                self.to.write(Record::Node { node: complete, place: old.place.clone() })?;
+            }
+            if content_differs {
+                let path = kernel_path(&folder, &name);
+                let step = self.to.save_content(now.id, &path, old.place.root)?;
+                self.finish_step(step)?;
+            }
+        }
+        if let Some((content, object)) = source.filter(|_| content_differs) {
+            write_content(&folder, &name, &now, content, object.as_ref())?;
+        }
+        old.node.apply(&folder, &name)
+    }
+
+    fn before_content(&mut self, above: &Folder, name: &OsStr, old: &Old) -> Result<Step, Errno> {
+        match old.content {
+            // What was appended is all that redo needs.
+            Some(content) if content.from > 0 && self.to.image.header.undoes.len() == 1 => {
+                self.to.before_cut(above, name, content.from)
+            }
+            _ => self.to.before_content(above, name, Writing::Anywhere),
+        }
+    }
+
+    fn finish_step(&mut self, step: Step) -> Result<(), Errno> {
+        match step {
+            Step::Done => Ok(()),
+            Step::Copy(job) => {
+                let outcome = job.run();
+                self.to.copied(&job, outcome)
+            }
+            // Nobody else works with this recorder.
+            Step::Wait => Err(Errno::DEADLK),
+        }
+    }
+
+    fn open_content(&self, old: &Old, content: Content) -> Result<Option<File>, Errno> {
+        if content.object == 0 {
+            return Ok(None);
+        }
+        let folder = self.store.open_checkpoint(self.of, old.place.root)?;
+        let name = object_name(content.object);
+        Ok(Some(open_beneath(&folder, &*name, OFlags::RDONLY, Mode::empty())?.into()))
+    }
+
+    /// The names that were touched, folder by folder.
+    fn names(&self) -> Vec<(NodeId, BTreeMap<OsString, Option<NodeId>>)> {
+        self.image.entries.iter().map(|(folder, names)| (*folder, names.clone())).collect()
+    }
+
+    fn detach(&mut self) -> Result<(), Failure> {
+        for (id, names) in self.names() {
+            for (name, before) in names {
+                let place = self.place_of(id, &name);
+                let outcome = self.detach_one(id, &name, before);
+                outcome.map_err(|errno| Failure { place, errno })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn place_of(&self, folder: NodeId, name: &OsStr) -> Place {
+        let place = match self.spots.get(&folder) {
+            Some(Spot::Tree(place)) => place.clone(),
+            _ => match self.image.nodes.get(&folder) {
+                Some(old) => old.place.clone(),
+                None => Place { root: 0, path: PathBuf::new() },
+            },
+        };
+        place.join(name)
+    }
+
+    fn detach_one(
+        &mut self,
+        id: NodeId,
+        name: &OsStr,
+        before: Option<NodeId>,
+    ) -> Result<(), Errno> {
+        let Some(folder) = self.folder(id)? else { return Ok(()) };
+        if self.is_kept(&folder.place.join(name)) {
+            return Ok(());
+        }
+        let Some(now) = look(&folder.handle, name)? else { return Ok(()) };
+        if Some(now.id) == before {
+            return Ok(());
+        }
+        let step = self.to.before_entry(&folder, name, Fate::Moves)?;
+        self.finish_step(step)?;
+        let root = folder.place.root;
+        let (objects, object) = self.to.object(root)?;
+        if self.to.image.nodes.contains_key(&now.id) {
+            self.to.write(Record::Kept { id: now.id, object })?;
+        }
+        let kept = object_name(object);
+        rename((&folder.handle, name), (&objects, kept.as_ref()), &now)?;
+        let from = match self.spots.get(&id) {
+            Some(Spot::Store { id, root, path }) => {
+                Spot::Store { id: *id, root: *root, path: path.join(name) }
+            }
+            _ => Spot::Tree(folder.place.join(name)),
+        };
+        let own = self.to.id().ok_or(Errno::NOENT)?;
+        self.relocate(&from, &Spot::Store { id: own, root, path: kept.into() });
+        Ok(())
+    }
+
+    /// Makes again what has no node any more.
+    fn make_again(&mut self) -> Result<(), Failure> {
+        for (folder, names) in self.names() {
+            for (name, before) in names {
+                let Some(old) = before.and_then(|id| self.image.nodes.get(&id)) else { continue };
+                let place = self.place_of(folder, &name);
+                if self.spots.contains_key(&old.node.id) || self.is_kept(&place) {
+                    continue;
+                }
+                self.make_one_again(old).map_err(|errno| Failure { place, errno })?;
+            }
+        }
+        let folders: Vec<NodeId> = self.image.entries.keys().copied().collect();
+        for id in folders {
+            let Some(old) = self.image.nodes.get(&id) else { continue };
+            if !self.spots.contains_key(&id) && !self.is_kept(&old.place) {
+                // Somebody removed it since, and undo was told to go on.
+                let fail = |errno| Failure { place: old.place.clone(), errno };
+                self.make_in_tree(&old.place).map_err(fail)?;
+                let made = node_at(&self.store, &old.place).map_err(fail)?;
+                if let Some(made) = made {
+                    self.store.note_again(id, made.id).map_err(fail)?;
+                    self.again.insert(id, made.id);
+                }
+                self.spots.insert(id, Spot::Tree(old.place.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    fn make_one_again(&mut self, old: &Old) -> Result<(), Errno> {
+        let root = old.place.root;
+        let (objects, object) = self.to.object(root)?;
+        let name = object_name(object);
+        match old.node.kind() {
+            FileType::Directory => rustix::fs::mkdirat(&objects, &*name, Mode::RWXU)?,
+            FileType::Symlink => rustix::fs::symlinkat(&*old.node.target, &objects, &*name)?,
+            FileType::RegularFile => {
+                let content = old.content.filter(|content| content.from == 0);
+                let content = content.ok_or(Errno::NOENT)?;
+                let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+                let mode = Mode::RUSR | Mode::WUSR;
+                let file = File::from(open_beneath(&objects, &*name, flags, mode)?);
+                if let Some(source) = self.open_content(old, content)? {
+                    copy(&source, &file, content.length)?;
+                }
+            }
+            FileType::Fifo | FileType::Socket => {
+                let mode = Mode::from_raw_mode(old.node.mode & 0o7777);
+                rustix::fs::mknodat(&objects, &*name, old.node.kind(), mode, 0)?;
+            }
+            _ => return Err(Errno::NOENT),
+        }
+        if !old.node.is_folder() {
+            old.node.apply(&objects, name.as_ref())?;
+        }
+        let made = look(&objects, name.as_ref())?.ok_or(Errno::NOENT)?;
+        self.store.note_again(old.node.id, made.id)?;
+        self.again.insert(old.node.id, made.id);
+        if made.is_folder() {
+            self.to.note_new_folder(made.id);
+        }
+        let own = self.to.id().ok_or(Errno::NOENT)?;
+        self.spots.insert(old.node.id, Spot::Store { id: own, root, path: name.into() });
+        Ok(())
+    }
+
+    fn make_in_tree(&mut self, place: &Place) -> Result<(), Errno> {
+        let (above, name) = split(place);
+        if name.is_empty() || node_at(&self.store, place)?.is_some() {
+            return Ok(());
+        }
+        self.make_in_tree(&above)?;
+        let folder = self.to.folder(&above)?;
+        let step = self.to.before_entry(&folder, name, Fate::Appears)?;
+        self.finish_step(step)?;
+        rustix::fs::mkdirat(&folder.handle, name, Mode::RWXU)
+    }
+
+    fn attach(&mut self) -> Result<(), Failure> {
+        for (id, names) in self.names() {
+            for (name, before) in names {
+                let Some(before) = before else { continue };
+                let place = self.place_of(id, &name);
+                let outcome = self.attach_one(id, &name, before);
+                outcome.map_err(|errno| Failure { place, errno })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn attach_one(&mut self, id: NodeId, name: &OsStr, before: NodeId) -> Result<(), Errno> {
+        let Some(folder) = self.folder(id)? else { return Ok(()) };
+        if self.is_kept(&folder.place.join(name)) {
+            return Ok(());
+        }
+        let now = look(&folder.handle, name)?;
+        if now.is_some_and(|now| now.id == self.actual(before)) {
+            return Ok(());
+        }
+        let Some(spot) = self.spots.get(&before).cloned() else { return Err(Errno::NOENT) };
+        let Some(node) = self.node_of(&spot)? else { return Err(Errno::NOENT) };
+        let step = self.to.before_entry(&folder, name, Fate::Appears)?;
+        self.finish_step(step)?;
+        let to = match self.spots.get(&id) {
+            Some(Spot::Store { id, root, path }) => {
+                Spot::Store { id: *id, root: *root, path: path.join(name) }
+            }
+            _ => Spot::Tree(folder.place.join(name)),
+        };
+        let (around, old_name) = self.open_around(&spot)?;
+        if let Spot::Tree(place) = &to {
+            self.to.note_moved(node.id, place.clone())?;
+        }
+        let is_in_place = matches!(spot, Spot::Tree(_)) || self.placed.contains(&before);
+        if is_in_place && !node.is_folder() {
+            let flags = AtFlags::empty();
+            rustix::fs::linkat(&around, &*old_name, &folder.handle, name, flags)?;
+        } else {
+            self.before_leaving(&spot)?;
+            rename((&around, &old_name), (&folder.handle, name), &node)?;
+            self.relocate(&spot, &to);
+            self.placed.insert(before);
+        }
+        Ok(())
+    }
+
+    /// Before a node leaves the folder that it is in. What is kept by itself was written down when
+    /// it came.
+    fn before_leaving(&mut self, spot: &Spot) -> Result<(), Errno> {
+        let (folder, name) = match spot {
+            Spot::Tree(place) => {
+                let (above, name) = split(place);
+                (self.to.folder(&above)?, name)
+            }
+            Spot::Store { .. } if is_object(spot) => return Ok(()),
+            Spot::Store { root, path, .. } => {
+                let (handle, _) = self.open_around(spot)?;
+                let id = look(&handle, OsStr::new(""))?.ok_or(Errno::NOENT)?.id;
+                self.to.note_old_folder(id);
+                let above = path.parent().unwrap_or(Path::new("")).to_path_buf();
+                let place = Place { root: *root, path: above };
+                (Folder { id, handle, place }, path.file_name().unwrap_or_default())
+            }
+        };
+        let step = self.to.before_entry(&folder, name, Fate::Moves)?;
+        self.finish_step(step)
+    }
+
+    fn restore_folders(&mut self) -> Result<(), Failure> {
+        let folders = self.image.nodes.values().filter(|old| old.node.is_folder());
+        for old in folders {
+            let fail = |errno| Failure { place: old.place.clone(), errno };
+            let is_kept = self.kept.contains(&old.place);
+            let Some(folder) = self.folder(old.node.id).map_err(fail)?.filter(|_| !is_kept) else {
+                continue;
+            };
+            self.restore_folder(old, &folder).map_err(fail)?;
+        }
+        Ok(())
+    }
+
+    fn restore_folder(&mut self, old: &Old, folder: &Folder) -> Result<(), Errno> {
+        let empty = OsStr::new("");
+        let Some(mut now) = look(&folder.handle, empty)? else { return Ok(()) };
+        now.complete(&folder.handle, empty)?;
+        if old.node.has_same_rights(&now) && old.node.modified == now.modified {
+            return Ok(());
+        }
+        let step = self.to.before_rights(folder, empty)?;
+        self.finish_step(step)?;
+        old.node.apply(&folder.handle, empty)
+    }
+}
+
+/// Whether a spot is something that was kept by itself, not in a folder that was.
+fn is_object(spot: &Spot) -> bool {
+    matches!(spot, Spot::Store { path, .. } if path.components().count() == 1)
+}

@@ -1,0 +1,442 @@
+//! Answers the kernel's questions about one command: saves what a call is about to change, then
+//! lets it go on.
+//!
+//! A thread of its own takes them, because a thread that waits to be heard can be interrupted by a
+//! signal; long copies are made by further threads. A call whose pre-image cannot be saved fails
+//! with EIO, and the change list says so.
+
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+
+use rustix::io::Errno;
+
+use super::calls::{Call, Target, classify};
+use super::changes::Trouble;
+use super::checkpoint::Checkpoint;
+use super::copy::CopyJob;
+use super::find::split;
+use super::node::{NodeId, kernel_path, look};
+use super::record::Place;
+use super::recorder::{Fate, Folder, Recorder, Step, Writing};
+use crate::linux::notify::{Listener, Question};
+use crate::linux::task::{Found, Task, path_of};
+
+/// How often a folder is looked for again when it is renamed at the same time.
+const TRIES_MAX: usize = 32;
+
+/// So many folders are known at a time, each by a descriptor. A process often has 1,024 of them.
+const FOLDERS_MAX: usize = 200;
+
+/// After so many questions in a row by one thread it is taken to be the only one that asks.
+const ALONE_AFTER: u32 = 16;
+
+/// Watches a command until everything that came from it has ended; then tells `ended`.
+pub(crate) fn watch(
+    listener: OwnedFd,
+    checkpoint: Checkpoint,
+    ended: tokio::sync::oneshot::Sender<()>,
+) -> std::io::Result<()> {
+    let mut watch = Watch {
+        listener: Arc::new(Listener::new(listener)),
+        checkpoint,
+        folders: HashMap::new(),
+        folders_moved: 0,
+        last: (0, 0),
+        takes_turns: false,
+    };
+    std::thread::Builder::new().name("tenon-journal".to_owned()).spawn(move || {
+        watch.run();
+        // Nobody need wait.
+        let _ = ended.send(());
+    })?;
+    Ok(())
+}
+
+struct Watch {
+    listener: Arc<Listener>,
+    checkpoint: Checkpoint,
+    /// Folders of the workspace, and others, which are none.
+    folders: HashMap<NodeId, Option<Arc<Folder>>>,
+    folders_moved: u64,
+    /// Who asked last, and how often in a row.
+    last: (u32, u32),
+    takes_turns: bool,
+}
+
+type Before = Box<dyn FnMut(&mut Recorder) -> Result<Step, Errno> + Send>;
+
+/// What is to be done about a call.
+enum Plan {
+    /// It changes nothing that is recorded.
+    Pass,
+    /// It fails as the kernel would have it, or as it must so that undo can do its work.
+    Fail(Errno),
+    /// This is saved first.
+    Save(Place, Before),
+}
+
+/// A name in a folder of the workspace.
+type Inside = (Arc<Folder>, OsString);
+
+impl Watch {
+    fn run(&mut self) {
+        while let Some(question) = self.listener.next() {
+            self.note_who(question.pid);
+            self.answer(question);
+        }
+    }
+
+    fn note_who(&mut self, pid: u32) {
+        self.last =
+            if self.last.0 == pid { (pid, self.last.1.saturating_add(1)) } else { (pid, 0) };
+        let is_alone = self.last.1 >= ALONE_AFTER;
+        if is_alone != self.takes_turns {
+            self.takes_turns = is_alone;
+            self.listener.take_turns(is_alone);
+        }
+    }
+
+    fn answer(&mut self, question: Question) {
+        let plan = self.plan(&question);
+        if !self.listener.is_valid(&question) {
+            return;
+        }
+        let (place, mut before) = match plan {
+            Ok(Plan::Pass) => return self.listener.answer(&question, Ok(())),
+            Ok(Plan::Fail(errno)) => return self.listener.answer(&question, Err(errno)),
+            Ok(Plan::Save(place, before)) => (place, before),
+            Err(errno) => {
+                self.checkpoint.lock().note_refused(None, errno);
+                return self.listener.answer(&question, Err(Errno::IO));
+            }
+        };
+        let mut recorder = self.checkpoint.lock();
+        let step = before(&mut recorder);
+        if recorder.folders_moved != self.folders_moved {
+            self.folders_moved = recorder.folders_moved;
+            self.folders.clear();
+        }
+        match step {
+            Ok(Step::Done) => {
+                drop(recorder);
+                self.listener.answer(&question, Ok(()));
+            }
+            Ok(Step::Copy(job)) => {
+                drop(recorder);
+                self.later(question, place, Some(job), before);
+            }
+            Ok(Step::Wait) => {
+                drop(recorder);
+                self.later(question, place, None, before);
+            }
+            Err(errno) => {
+                recorder.note_refused(Some(&place), errno);
+                drop(recorder);
+                self.listener.answer(&question, Err(Errno::IO));
+            }
+        }
+    }
+
+    /// Goes on in another thread, and answers there.
+    fn later(&self, question: Question, place: Place, job: Option<Box<CopyJob>>, before: Before) {
+        let (listener, checkpoint) = (Arc::clone(&self.listener), self.checkpoint.clone());
+        let work = move || {
+            let outcome = match job {
+                Some(job) => checkpoint.copy(&job),
+                None => checkpoint.save(before),
+            };
+            if let Err(errno) = outcome {
+                checkpoint.lock().note_refused(Some(&place), errno);
+            }
+            listener.answer(&question, outcome.map_err(|_| Errno::IO));
+        };
+        let started = std::thread::Builder::new().name("tenon-copy".to_owned()).spawn(work);
+        if let Err(error) = started {
+            // The copy is forgotten with the job; the call fails.
+            let errno = super::store::errno_of(&error);
+            self.checkpoint.lock().note_refused(None, errno);
+            self.listener.answer(&question, Err(Errno::IO));
+        }
+    }
+
+    fn plan(&mut self, question: &Question) -> Result<Plan, Errno> {
+        let task = Task::new(question.pid);
+        match classify(question, task) {
+            Ok(Some(call)) => self.plan_call(task, call),
+            Ok(None) => Ok(Plan::Pass),
+            Err(errno) => Ok(Plan::Fail(errno)),
+        }
+    }
+
+    fn plan_call(&mut self, task: Task, call: Call) -> Result<Plan, Errno> {
+        Ok(match call {
+            Call::Open { target, creates, writing } => match self.inside(task, &target)? {
+                Spot::Name(inside) => open(inside, creates, writing),
+                Spot::Handle(id, handle) => match writing {
+                    Some(_) => Self::content_of(id, handle),
+                    None => Plan::Pass,
+                },
+                spot => spot.into(),
+            },
+            Call::Content(target) => match self.inside(task, &target)? {
+                Spot::Name(inside) => open(inside, false, Some(Writing::Anywhere)),
+                Spot::Handle(id, handle) => Self::content_of(id, handle),
+                spot => spot.into(),
+            },
+            Call::SetFlags(number) => self.set_flags(task, number)?,
+            Call::Rights(target) => match self.inside(task, &target)? {
+                Spot::Name((folder, name)) => save(&folder.place.join(&name), move |recorder| {
+                    recorder.before_rights(&folder, &name)
+                }),
+                // It has no name here, so there is nothing that undo could put back.
+                Spot::Handle(..) => Plan::Pass,
+                spot => spot.into(),
+            },
+            Call::Entry(target, fate) => match self.inside(task, &target)? {
+                Spot::Name((folder, name)) if !name.is_empty() => {
+                    save(&folder.place.join(&name), move |recorder| {
+                        recorder.before_entry(&folder, &name, fate)
+                    })
+                }
+                Spot::Name(_) | Spot::Handle(..) => Plan::Pass,
+                spot => spot.into(),
+            },
+            Call::Rename { from, to, exchange } => self.rename(task, &from, &to, exchange)?,
+            Call::Link { from, to } => self.link(task, &from, &to)?,
+        })
+    }
+
+    fn rename(
+        &mut self,
+        task: Task,
+        from: &Target,
+        to: &Target,
+        exchange: bool,
+    ) -> Result<Plan, Errno> {
+        let (from, to) = (self.inside(task, from)?, self.inside(task, to)?);
+        Ok(match (from, to) {
+            (Spot::Name(from), Spot::Name(to)) => {
+                let place = from.0.place.join(&from.1);
+                save(&place, move |recorder| {
+                    recorder.before_rename((&from.0, &from.1), (&to.0, &to.1), exchange)
+                })
+            }
+            // A folder that leaves could not be found again. With this error programs copy, then
+            // delete.
+            (Spot::Name((folder, name)), Spot::Outside) => match look(&folder.handle, &name)? {
+                Some(_) => Plan::Fail(Errno::XDEV),
+                None => Plan::Pass,
+            },
+            (Spot::Outside, Spot::Name((_, _))) if exchange => Plan::Fail(Errno::XDEV),
+            (Spot::Outside, Spot::Name((folder, name))) => {
+                save(&folder.place.join(&name), move |recorder| {
+                    recorder.before_entry(&folder, &name, Fate::Replaced)
+                })
+            }
+            (Spot::Fail(errno), _) | (_, Spot::Fail(errno)) => Plan::Fail(errno),
+            _ => Plan::Pass,
+        })
+    }
+
+    fn link(&mut self, task: Task, from: &Target, to: &Target) -> Result<Plan, Errno> {
+        let (from, to) = (self.inside(task, from)?, self.inside(task, to)?);
+        Ok(match (from, to) {
+            // Written by its name outside it would not be seen.
+            (Spot::Name((folder, name)), Spot::Outside) => match look(&folder.handle, &name)? {
+                Some(_) => Plan::Fail(Errno::XDEV),
+                None => Plan::Pass,
+            },
+            (from, Spot::Name((folder, name))) => {
+                let from = match from {
+                    Spot::Name(from) => Some(from),
+                    _ => None,
+                };
+                save(&folder.place.join(&name), move |recorder| {
+                    let from = from.as_ref().map(|(folder, name)| (&**folder, name.as_os_str()));
+                    recorder.before_link(from, (&folder, &name))
+                })
+            }
+            (_, Spot::Fail(errno)) => Plan::Fail(errno),
+            _ => Plan::Pass,
+        })
+    }
+
+    fn content_of(id: NodeId, handle: OwnedFd) -> Plan {
+        let nowhere = Place { root: 0, path: "(a file without a name)".into() };
+        save(&nowhere, move |recorder| {
+            recorder.before_content_of(id, &kernel_path(&handle, OsStr::new("")))
+        })
+    }
+
+    /// A file that is written past its end only, until now.
+    fn set_flags(&mut self, task: Task, number: i32) -> Result<Plan, Errno> {
+        if !self.checkpoint.lock().is_saved_for_appending() {
+            return Ok(Plan::Pass);
+        }
+        let flags = task.flags_of(number).unwrap_or(0).cast_signed();
+        if flags & libc::O_APPEND == 0 || flags & libc::O_ACCMODE == libc::O_RDONLY {
+            return Ok(Plan::Pass);
+        }
+        self.plan_call(task, Call::Content(Target::Descriptor(number)))
+    }
+
+    fn inside(&mut self, task: Task, target: &Target) -> Result<Spot, Errno> {
+        let found = match target {
+            Target::Descriptor(number) => match task.descriptor(*number) {
+                Ok(handle) => Ok(Found::Handle(handle)),
+                Err(errno) => Err(errno),
+            },
+            Target::Path { base, path, last } => task.find(*base, path, *last),
+        };
+        match found {
+            Ok(Found::Nowhere) => Ok(Spot::Outside),
+            Ok(Found::Name(folder, name)) => {
+                let Some(folder) = self.folder(&folder)? else { return Ok(Spot::Outside) };
+                if self.checkpoint.lock().store.holds(&folder.place.join(&name)) {
+                    return Ok(Spot::Fail(Errno::ACCESS));
+                }
+                if name.is_empty() {
+                    return Ok(Spot::Name(self.by_itself(folder)));
+                }
+                Ok(Spot::Name((folder, name)))
+            }
+            Ok(Found::Handle(handle)) => self.by_handle(handle),
+            // The kernel would say the same.
+            Err(
+                errno @ (Errno::NOENT
+                | Errno::NOTDIR
+                | Errno::LOOP
+                | Errno::NAMETOOLONG
+                | Errno::ACCESS
+                | Errno::BADF),
+            ) => Ok(Spot::Fail(errno)),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    /// A folder by its own name, where it has one.
+    fn by_itself(&mut self, folder: Arc<Folder>) -> Inside {
+        let (above, name) = split(&folder.place);
+        let name = name.to_owned();
+        if name.is_empty() {
+            return (folder, name);
+        }
+        match self.checkpoint.lock().folder(&above) {
+            Ok(above) => (Arc::new(above), name),
+            Err(_) => (folder, OsString::new()),
+        }
+    }
+
+    /// What something open is called in the workspace.
+    fn by_handle(&mut self, handle: OwnedFd) -> Result<Spot, Errno> {
+        let Some(node) = look(&handle, OsStr::new(""))? else { return Ok(Spot::Outside) };
+        if node.is_folder() {
+            return Ok(match self.folder(&handle)? {
+                Some(folder) => Spot::Name(self.by_itself(folder)),
+                None => Spot::Outside,
+            });
+        }
+        if !node.is_file() {
+            return Ok(Spot::Outside);
+        }
+        for _ in 0..TRIES_MAX {
+            let path = path_of(&handle)?;
+            let recorder = self.checkpoint.lock();
+            let Some(place) = recorder.store.place_of(&path).filter(|_| path.is_absolute()) else {
+                break;
+            };
+            let (above, name) = split(&place);
+            if let Ok(folder) = recorder.folder(&above)
+                && look(&folder.handle, name)?.is_some_and(|found| found.id == node.id)
+            {
+                return Ok(Spot::Name((Arc::new(folder), name.to_owned())));
+            }
+            let now = look(&handle, OsStr::new(""))?;
+            if now.is_none_or(|now| now.links == 0) || is_deleted(&path) {
+                break;
+            }
+        }
+        Ok(Spot::Handle(node.id, handle))
+    }
+
+    /// Returns our own handle on a folder of the workspace, which another process has open; `None`
+    /// for one that is not in the workspace.
+    fn folder(&mut self, theirs: &OwnedFd) -> Result<Option<Arc<Folder>>, Errno> {
+        let Some(node) = look(theirs, OsStr::new(""))? else { return Ok(None) };
+        if let Some(known) = self.folders.get(&node.id) {
+            return Ok(known.clone());
+        }
+        let found = self.find_folder(theirs, node.id)?.map(Arc::new);
+        if self.folders.len() >= FOLDERS_MAX {
+            self.folders.clear();
+        }
+        self.folders.insert(node.id, found.clone());
+        Ok(found)
+    }
+
+    fn find_folder(&self, theirs: &OwnedFd, id: NodeId) -> Result<Option<Folder>, Errno> {
+        let recorder = self.checkpoint.lock();
+        for _ in 0..TRIES_MAX {
+            // As the command sees it, which is where we see it, or another folder.
+            let path = path_of(theirs)?;
+            if !path.is_absolute() {
+                return Ok(None);
+            }
+            let Some(place) = recorder.store.place_of(&path) else { return Ok(None) };
+            match recorder.folder(&place) {
+                Ok(folder) if folder.id == id => return Ok(Some(folder)),
+                Ok(folder) if !folder.id.is_on_device_of(id) => return Ok(None),
+                _ if is_deleted(&path) => return Ok(None),
+                Ok(_) | Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        Err(Errno::BUSY)
+    }
+}
+
+/// Where something is, seen from the workspace.
+enum Spot {
+    Name(Inside),
+    /// A file that has no name, or none that can be found.
+    Handle(NodeId, OwnedFd),
+    Outside,
+    Fail(Errno),
+}
+
+impl From<Spot> for Plan {
+    fn from(spot: Spot) -> Self {
+        match spot {
+            Spot::Fail(errno) => Self::Fail(errno),
+            _ => Self::Pass,
+        }
+    }
+}
+
+fn open((folder, name): Inside, creates: bool, writing: Option<Writing>) -> Plan {
+    save(&folder.place.join(&name), move |recorder| {
+        recorder.before_open(&folder, &name, creates, writing)
+    })
+}
+
+fn save(
+    place: &Place,
+    before: impl FnMut(&mut Recorder) -> Result<Step, Errno> + Send + 'static,
+) -> Plan {
+    Plan::Save(place.clone(), Box::new(before))
+}
+
+/// What the kernel adds to the path of what has no name any more.
+fn is_deleted(path: &std::path::Path) -> bool {
+    path.as_os_str().as_bytes().ends_with(b" (deleted)")
+}
+
+impl Checkpoint {
+    /// The command runs, or ran, without being watched.
+    pub(crate) fn note_not_watched(&self) {
+        self.lock().note_trouble(Trouble::NotWatched);
+    }
+}

@@ -1,0 +1,283 @@
+//! Has the kernel ask before each call that can change the file tree: a filter whose questions go to
+//! a listener, which the agent holds.
+//!
+//! Opening for reading is never asked about: the filter looks at the flags. What would get around
+//! the filter (asynchronous calls, a write that ignores O_APPEND) is refused. Installed before the
+//! filter of the walls, which refuses a further listener.
+
+#![expect(unsafe_code, reason = "the call that installs the filter, and the listener's requests")]
+
+use std::collections::BTreeMap;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use libc::{c_long, sock_filter};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+
+use super::control::last_errno;
+use super::limits::is_at_least;
+use super::seccomp::{
+    ANY_BIT, EQUAL, NUMBER_OFFSET, answer, argument_offset, assemble, call, jump, load, refuse,
+};
+
+/// `struct seccomp_notif`: which call, of whom.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Question {
+    id: u64,
+    /// The thread, as this process's namespace numbers it.
+    pub(crate) pid: u32,
+    flags: u32,
+    pub(crate) number: i32,
+    architecture: u32,
+    instruction: u64,
+    pub(crate) arguments: [u64; 6],
+}
+
+/// `struct seccomp_notif_resp`.
+#[repr(C)]
+struct Answer {
+    id: u64,
+    value: i64,
+    error: i32,
+    flags: u32,
+}
+
+/// Where the kernel's questions about one command arrive.
+#[derive(Debug)]
+pub(crate) struct Listener(OwnedFd);
+
+const RECEIVE: u64 = 0xc050_2100;
+const SEND: u64 = 0xc018_2101;
+const IS_VALID: u64 = 0x4008_2102;
+const SET_FLAGS: u64 = 0x4008_2104;
+const FLAG_CONTINUE: u32 = 1;
+/// SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (Linux 6.6): the one that asks and the one that answers take
+/// turns on one processor.
+const FLAG_SYNC_WAKE_UP: u64 = 1;
+
+const NEW_LISTENER: u64 = 1 << 3;
+/// Once a question was taken, only a deadly signal ends the call (Linux 5.19).
+const WAIT_KILLABLE: u64 = 1 << 5;
+
+const RWF_NOAPPEND: u32 = 0x20;
+const WRITES: u32 = (libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC).cast_unsigned();
+
+// Younger than the library; the same on every architecture.
+pub(crate) const FCHMODAT2: c_long = 452;
+pub(crate) const SETXATTRAT: c_long = 463;
+pub(crate) const REMOVEXATTRAT: c_long = 466;
+pub(crate) const FILE_SETATTR: c_long = 469;
+
+/// Asked about, whatever the arguments.
+const ALWAYS: &[c_long] = &[
+    libc::SYS_openat2,
+    libc::SYS_truncate,
+    libc::SYS_ftruncate,
+    libc::SYS_fallocate,
+    libc::SYS_unlinkat,
+    libc::SYS_renameat2,
+    libc::SYS_linkat,
+    libc::SYS_symlinkat,
+    libc::SYS_mkdirat,
+    libc::SYS_mknodat,
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    FCHMODAT2,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_utimensat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    SETXATTRAT,
+    REMOVEXATTRAT,
+    FILE_SETATTR,
+    libc::SYS_bind,
+];
+
+#[cfg(target_arch = "x86_64")]
+const ALWAYS_HERE: &[c_long] = &[
+    libc::SYS_creat,
+    libc::SYS_unlink,
+    libc::SYS_rmdir,
+    libc::SYS_rename,
+    libc::SYS_renameat,
+    libc::SYS_link,
+    libc::SYS_symlink,
+    libc::SYS_mkdir,
+    libc::SYS_mknod,
+    libc::SYS_chmod,
+    libc::SYS_chown,
+    libc::SYS_lchown,
+    libc::SYS_utime,
+    libc::SYS_utimes,
+    libc::SYS_futimesat,
+];
+#[cfg(target_arch = "aarch64")]
+const ALWAYS_HERE: &[c_long] = &[libc::SYS_renameat];
+
+/// Work that no filter sees.
+const REFUSED: &[c_long] = &[
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_io_setup,
+    libc::SYS_io_submit,
+];
+
+/// Installs the filter in this process and everything it starts, and returns the listener.
+/// `no_new_privs` must be set.
+///
+/// # Errors
+/// `BUSY` where a filter above has a listener already.
+pub(super) fn install() -> Result<OwnedFd, Errno> {
+    if !is_possible() {
+        return Err(Errno::NOSYS);
+    }
+    let mut filter = assemble(rules());
+    let length = u16::try_from(filter.len()).map_err(|_| Errno::INVAL)?;
+    let program = libc::sock_fprog { len: length, filter: filter.as_mut_ptr() };
+    let mut outcome = Err(Errno::INVAL);
+    for flags in [NEW_LISTENER | WAIT_KILLABLE, NEW_LISTENER] {
+        // SAFETY: the program points to `length` instructions, which the kernel copies.
+        let answer = unsafe {
+            libc::syscall(
+                libc::SYS_seccomp,
+                libc::SECCOMP_SET_MODE_FILTER,
+                flags,
+                &raw const program,
+            )
+        };
+        outcome = i32::try_from(answer).ok().filter(|fd| *fd >= 0).ok_or_else(last_errno);
+        if outcome != Err(Errno::INVAL) {
+            break;
+        }
+    }
+    // SAFETY: the kernel just returned it, and nobody else knows it.
+    outcome.map(|fd| unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Whether this kernel lets a call go on after it was asked about (Linux 5.5): with an older one it
+/// would wait for ever.
+pub(crate) fn is_possible() -> bool {
+    let release = rustix::system::uname();
+    release.release().to_str().is_ok_and(|release| is_at_least(release, (5, 5)))
+}
+
+fn rules() -> BTreeMap<u32, Vec<sock_filter>> {
+    let ask = answer(libc::SECCOMP_RET_USER_NOTIF);
+    let mut rules = BTreeMap::new();
+    for number in ALWAYS.iter().chain(ALWAYS_HERE) {
+        rules.insert(call(*number), vec![ask]);
+    }
+    for number in REFUSED {
+        rules.insert(call(*number), vec![refuse(Errno::NOSYS)]);
+    }
+    let mut opens = vec![(libc::SYS_openat, 2)];
+    #[cfg(target_arch = "x86_64")]
+    opens.push((libc::SYS_open, 1));
+    for (number, flags) in opens {
+        let looks_only = jump(ANY_BIT, libc::O_PATH.cast_unsigned(), 2, 0);
+        let writes = jump(ANY_BIT, WRITES, 0, 1);
+        let body = vec![load(argument_offset(flags)), looks_only, writes, ask, load(NUMBER_OFFSET)];
+        rules.insert(call(number), body);
+    }
+    // A file that was opened for appending may be written anywhere after this.
+    let sets_flags = jump(EQUAL, libc::F_SETFL.cast_unsigned(), 0, 3);
+    let appends = jump(ANY_BIT, libc::O_APPEND.cast_unsigned(), 1, 0);
+    let body = vec![
+        load(argument_offset(1)),
+        sets_flags,
+        load(argument_offset(2)),
+        appends,
+        ask,
+        load(NUMBER_OFFSET),
+    ];
+    rules.insert(call(libc::SYS_fcntl), body);
+    let ignores_append = jump(ANY_BIT, RWF_NOAPPEND, 0, 1);
+    let refused = refuse(Errno::OPNOTSUPP);
+    let body = vec![load(argument_offset(5)), ignores_append, refused, load(NUMBER_OFFSET)];
+    rules.insert(call(libc::SYS_pwritev2), body);
+    rules
+}
+
+impl Listener {
+    pub(crate) fn new(handle: OwnedFd) -> Self {
+        Self(handle)
+    }
+
+    /// Waits for the next question. `None` when everything that could ask has ended.
+    pub(crate) fn next(&self) -> Option<Question> {
+        loop {
+            let mut handles = [PollFd::new(&self.0, PollFlags::IN)];
+            match poll(&mut handles, None) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(_) => return None,
+            }
+            let [handle] = &handles;
+            let events = handle.revents();
+            if !events.contains(PollFlags::IN) {
+                if events.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
+                    return None;
+                }
+                continue;
+            }
+            // SAFETY: all of it is numbers; the kernel wants it empty.
+            let mut question: Question = unsafe { std::mem::zeroed() };
+            // SAFETY: the kernel fills the structure, which has the size that the request names.
+            let answer = unsafe { libc::ioctl(self.0.as_raw_fd(), RECEIVE, &raw mut question) };
+            if answer == 0 {
+                return Some(question);
+            }
+            // Whoever asked was ended meanwhile.
+        }
+    }
+
+    /// Whether the thread that asked still waits: else its number may be another's by now.
+    pub(crate) fn is_valid(&self, question: &Question) -> bool {
+        // SAFETY: the kernel reads the number.
+        unsafe { libc::ioctl(self.0.as_raw_fd(), IS_VALID, &raw const question.id) == 0 }
+    }
+
+    /// Lets the call go on, or fail with an error number.
+    pub(crate) fn answer(&self, question: &Question, outcome: Result<(), Errno>) {
+        let mut answer = match outcome {
+            Ok(()) => Answer { id: question.id, value: 0, error: 0, flags: FLAG_CONTINUE },
+            Err(errno) => {
+                let error = -errno.raw_os_error();
+                Answer { id: question.id, value: 0, error, flags: 0 }
+            }
+        };
+        // A thread that was ended meanwhile needs no answer.
+        // SAFETY: the kernel reads the structure, which has the size that the request names.
+        unsafe { libc::ioctl(self.0.as_raw_fd(), SEND, &raw mut answer) };
+    }
+
+    /// Whether the one that asks and the one that answers take turns on one processor: fast with
+    /// one that asks, slow with several. Does nothing before Linux 6.6.
+    pub(crate) fn take_turns(&self, on: bool) {
+        let flags = if on { FLAG_SYNC_WAKE_UP } else { 0 };
+        // SAFETY: the argument is a number.
+        unsafe { libc::ioctl(self.0.as_raw_fd(), SET_FLAGS, flags) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn structures_have_the_kernels_sizes() {
+        assert_eq!((size_of::<Question>(), size_of::<Answer>()), (80, 24));
+    }
+
+    #[test]
+    fn every_jump_fits() {
+        let longest = assemble(rules()).iter().map(|code| code.jt.max(code.jf)).max();
+        assert!(longest < Some(u8::MAX), "{longest:?}");
+    }
+}
