@@ -11,6 +11,7 @@ mod command;
 mod environment;
 mod files;
 mod grants;
+mod journal;
 mod network;
 mod processes;
 mod races;

@@ -1,0 +1,116 @@
+//! What a person changed since is not touched without a yes by name.
+
+use std::path::PathBuf;
+
+use tenon_sandbox::{Conflict, ConflictReason, Conflicts, Undone};
+
+use super::tree::difference;
+use super::{Scene, Walls};
+
+type Case = (&'static str, &'static str, &'static [(&'static str, ConflictReason)]);
+
+/// A command, what a person does then, and what undo finds.
+const CASES: &[Case] = &[
+    ("echo c > text", "echo person > text", &[("text", ConflictReason::Changed)]),
+    ("echo c > text", "rm text", &[("text", ConflictReason::Deleted)]),
+    ("rm text", "echo person > text", &[("text", ConflictReason::Created)]),
+    ("mkdir new; echo c > new/c", "echo p > new/p", &[("new/p", ConflictReason::Created)]),
+    ("mkdir new; echo c > new/c", "echo p > new/c", &[("new/c", ConflictReason::Changed)]),
+    ("mkdir new; echo c > new/c", "rm new/c", &[("new/c", ConflictReason::Deleted)]),
+    ("echo c > made", "chmod 600 made", &[("made", ConflictReason::Changed)]),
+    ("rm -r dir", "mkdir dir", &[("dir", ConflictReason::Created)]),
+    ("mv text moved", "echo p >> moved", &[("moved", ConflictReason::Changed)]),
+    // Written again with the same bytes, or somewhere else, is no conflict.
+    ("echo c > text", "echo c > text", &[]),
+    ("echo c > text", "echo p > other; touch dir", &[]),
+    ("echo c > dir/f", "mv dir elsewhere; mv elsewhere dir", &[]),
+];
+
+fn person(scene: &Scene, script: &str) {
+    let mut command = std::process::Command::new("bash");
+    assert!(command.arg("-c").arg(script).current_dir(scene.root()).status().unwrap().success());
+}
+
+#[test]
+fn undo_touches_nothing_that_a_person_changed_since() {
+    for (script, edit, expected) in CASES {
+        let scene = Scene::new(Walls::None);
+        scene.prepare("echo one > text; mkdir dir; echo f > dir/f; umask 022");
+        let id = scene.change(&format!("umask 022; {script}"));
+        person(&scene, &format!("umask 022; sleep 0.02; {edit}"));
+        let now = scene.tree();
+        let outcome = scene.journal.undo(&[id], "session", &Conflicts::Refuse).unwrap();
+        match outcome {
+            Undone::Conflicts(found) => {
+                let expected: Vec<Conflict> = expected
+                    .iter()
+                    .map(|(path, reason)| Conflict { path: PathBuf::from(path), reason: *reason })
+                    .collect();
+                assert_eq!(found, expected, "{script}, then {edit}");
+                assert_eq!(difference(&now, &scene.tree()), "", "{script}, then {edit}");
+            }
+            Undone::Done { .. } => assert!(expected.is_empty(), "{script}, then {edit}"),
+        }
+    }
+}
+
+#[test]
+fn a_yes_by_name_undoes_it_and_keeps_what_the_person_had() {
+    let scene = Scene::new(Walls::None);
+    scene.prepare("echo one > text; echo two > other");
+    let before = scene.tree();
+    let id = scene.change("echo c > text; echo c > other; echo c > third");
+    person(&scene, "sleep 0.02; echo person > text; echo person > other");
+    let yes = |names: &[&str]| Conflicts::Overwrite(names.iter().map(PathBuf::from).collect());
+    let refused = scene.journal.undo(&[id], "session", &yes(&["text"])).unwrap();
+    assert!(matches!(refused, Undone::Conflicts(found) if found.len() == 1));
+    let mine = scene.tree();
+    let done = scene.journal.undo(&[id], "session", &yes(&["text", "other"])).unwrap();
+    let Undone::Done { id, .. } = done else { panic!("{done:?}") };
+    assert_eq!(difference(&before, &scene.tree()), "");
+    scene.undo(id);
+    assert_eq!(difference(&mine, &scene.tree()), "");
+}
+
+#[test]
+fn what_a_person_changed_can_be_kept_and_the_rest_undone() {
+    let scene = Scene::new(Walls::None);
+    scene.prepare("echo one > text; echo two > other");
+    let id = scene.change("echo c > text; echo c > other; mkdir new; echo c > new/c");
+    person(&scene, "sleep 0.02; echo person > text; echo p > new/p");
+    let done = scene.journal.undo(&[id], "session", &Conflicts::Keep).unwrap();
+    let Undone::Done { kept, .. } = done else { panic!("{done:?}") };
+    let kept: Vec<_> = kept.iter().map(|conflict| conflict.path.to_str().unwrap()).collect();
+    assert_eq!(kept, ["new/p", "text"]);
+    let read = |name: &str| std::fs::read_to_string(scene.root().join(name)).unwrap();
+    assert_eq!((&*read("text"), &*read("other"), &*read("new/p")), ("person\n", "two\n", "p\n"));
+}
+
+#[test]
+fn conflicts_in_an_older_checkpoint_leave_the_newer_as_it_was() {
+    let scene = Scene::new(Walls::None);
+    scene.prepare("echo one > text; mkdir d; echo x > d/x");
+    let older = scene.change("echo older > text; echo y > d/y");
+    person(&scene, "sleep 0.02; echo person > d/y");
+    let newer = scene.change("echo newer > text; rm -r d");
+    let now = scene.tree();
+    let outcome = scene.journal.undo(&[older, newer], "session", &Conflicts::Refuse).unwrap();
+    assert!(matches!(outcome, Undone::Conflicts(_)), "{outcome:?}");
+    assert_eq!(difference(&now, &scene.tree()), "");
+    scene.undo(newer);
+    assert_eq!(std::fs::read_to_string(scene.root().join("d/y")).unwrap(), "person\n");
+}
+
+#[test]
+fn a_later_checkpoint_on_the_same_file_is_a_conflict() {
+    let scene = Scene::new(Walls::None);
+    scene.prepare("echo one > text");
+    let before = scene.tree();
+    let first = scene.change("echo two > text");
+    let second = scene.change("echo three > text");
+    let outcome = scene.journal.undo(&[first], "session", &Conflicts::Refuse).unwrap();
+    assert!(matches!(outcome, Undone::Conflicts(_)), "{outcome:?}");
+    scene.undo(second);
+    scene.undo(first);
+    assert_eq!(difference(&before, &scene.tree()), "");
+}

@@ -1,0 +1,108 @@
+//! The agent is killed in the middle: its log alone is enough.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use tenon_sandbox::{CheckpointKind, CheckpointState, Conflicts, Undone};
+
+use super::tree::difference;
+use super::{Scene, Walls};
+
+/// Names the folder of a scene to the process that is killed.
+const FOLDER: &str = "TENON_TEST_SCENE";
+
+/// Starts this program again for one test of this file, and kills it when it says so.
+fn kill_in(test: &str, folder: &std::path::Path) {
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", &format!("journal::crash::{test}"), "--nocapture", "--test-threads=1"])
+        .env(FOLDER, folder)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let said = lines.map_while(Result::ok).any(|line| line.contains("NOW"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(said, "{test} ended early");
+}
+
+/// The part that is killed; does nothing in an ordinary run.
+#[test]
+fn killed_while_a_command_runs() {
+    let Some(folder) = std::env::var_os(FOLDER) else { return };
+    let scene = Scene::in_folder(folder.as_ref(), Walls::None);
+    let checkpoint = scene.begin();
+    let script = "rm -r dir; echo c > text; mv other moved; mkdir new; echo x > new/x; chmod 600 keep; sleep 0.1; touch done; sleep 60";
+    let sandbox = scene.sandbox.recording(&checkpoint);
+    let root = scene.root();
+    std::thread::spawn(move || {
+        while !root.join("done").exists() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        println!("NOW");
+    });
+    scene.start(script, &sandbox);
+}
+
+#[test]
+fn the_log_alone_undoes_a_command_whose_agent_was_killed() {
+    let scene = Scene::new(Walls::None);
+    scene.prepare(
+        "echo one > text; echo two > other; echo k > keep; mkdir -p dir/in; echo f > dir/in/f",
+    );
+    let before = scene.tree();
+    kill_in("killed_while_a_command_runs", scene.top.path());
+    let infos = scene.journal.checkpoints().unwrap();
+    assert_eq!(infos.len(), 1);
+    // Whatever the command started ends with the agent; until then its log may be held.
+    let changes = scene.journal.changes(infos[0].id).unwrap();
+    assert!(changes.summary().ends_with("the list may be incomplete"), "{}", changes.summary());
+    assert_eq!(infos[0].state, CheckpointState::Interrupted);
+    scene.undo(infos[0].id);
+    assert_eq!(difference(&before, &scene.tree()), "");
+}
+
+/// The part that is killed; does nothing in an ordinary run.
+#[test]
+fn killed_while_an_undo_runs() {
+    let Some(folder) = std::env::var_os(FOLDER) else { return };
+    let scene = Scene::in_folder(folder.as_ref(), Walls::None);
+    let id = scene.journal.checkpoints().unwrap().last().unwrap().id;
+    println!("NOW");
+    let _ = scene.journal.undo(&[id], "session", &Conflicts::Refuse);
+    std::thread::sleep(std::time::Duration::from_secs(60));
+}
+
+#[test]
+fn an_undo_that_was_killed_is_taken_back_and_done_again() {
+    let scene = Scene::new(Walls::None);
+    scene.prepare("for d in 1 2 3 4 5 6; do mkdir -p t/$d; for i in $(seq 300); do echo $i > t/$d/$i; done; done");
+    let before = scene.tree();
+    let mut half_done = 0;
+    for _ in 0..4 {
+        let id = scene.change("rm -r t/1 t/2 t/3; for f in t/4/*; do echo changed > $f; done; mv t/5 five; mkdir t/7; mv t/6 t/7; echo n > n");
+        let after = scene.tree();
+        kill_in("killed_while_an_undo_runs", scene.top.path());
+        let infos = scene.journal.checkpoints().unwrap();
+        half_done += infos
+            .iter()
+            .filter(|info| matches!(info.kind, CheckpointKind::Undo { .. }))
+            .filter(|info| info.state == CheckpointState::Interrupted)
+            .count();
+        let info = infos.iter().find(|info| info.id == id).unwrap();
+        if let CheckpointState::Undone { by } = info.state {
+            // It was quick enough.
+            assert_eq!(difference(&before, &scene.tree()), "");
+            scene.undo(by);
+            assert_eq!(difference(&after, &scene.tree()), "");
+        }
+        let outcome = scene.journal.undo(&[id], "session", &Conflicts::Refuse);
+        match outcome {
+            Ok(Undone::Done { .. }) => {}
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(difference(&before, &scene.tree()), "");
+    }
+    println!("{half_done} of 4 were killed in the middle");
+}

@@ -1,0 +1,110 @@
+//! What file tools write, without any command.
+
+use tenon_sandbox::{CheckpointState, Expected};
+
+use super::tree::difference;
+use super::{Scene, Walls};
+
+#[test]
+fn written_files_and_made_folders_are_undone_and_redone() {
+    let scene = Scene::new(Walls::None);
+    std::fs::write(scene.root().join("old"), "old\n").unwrap();
+    let before = scene.tree();
+    let checkpoint = scene.begin();
+    let workspace = scene.workspace.recording(&checkpoint);
+    workspace.write("old", b"new\n", Expected::Any).unwrap();
+    workspace.write("a/b/c", b"made\n", Expected::Absent).unwrap();
+    workspace.write("old", b"newer\n", Expected::Any).unwrap();
+    let changes = checkpoint.finish().unwrap();
+    assert_eq!(Scene::listed(&changes), ["created a", "edited old"]);
+    assert_eq!(changes.summary(), "1 file changed, 2 new under a/");
+    let after = scene.tree();
+    let undone = scene.undo(changes.id.unwrap());
+    assert_eq!(difference(&before, &scene.tree()), "");
+    let redone = scene.undo(undone);
+    assert_eq!(difference(&after, &scene.tree()), "");
+    scene.undo(redone);
+    assert_eq!(difference(&before, &scene.tree()), "");
+}
+
+#[test]
+fn nothing_is_kept_of_a_call_that_changes_nothing() {
+    let scene = Scene::new(Walls::None);
+    let checkpoint = scene.begin();
+    let changes = checkpoint.finish().unwrap();
+    assert!(changes.is_empty() && changes.id.is_none());
+    assert_eq!(scene.journal.checkpoints().unwrap(), []);
+}
+
+#[test]
+fn content_before_and_after_a_call_is_known() {
+    let scene = Scene::new(Walls::None);
+    let write = |text: &str| {
+        let checkpoint = scene.begin();
+        let workspace = scene.workspace.recording(&checkpoint);
+        workspace.write("file", text.as_bytes(), Expected::Any).unwrap();
+        checkpoint.finish().unwrap().id.unwrap()
+    };
+    let ids = ["one", "two", "three"].map(write);
+    let before = |id| scene.journal.content_before(id, "file".as_ref(), 100).unwrap();
+    let after = |id| scene.journal.content_after(id, "file".as_ref(), 100).unwrap();
+    assert_eq!(ids.map(before), [None, Some(b"one".to_vec()), Some(b"two".to_vec())]);
+    let texts = ["one", "two", "three"].map(|text| Some(text.as_bytes().to_vec()));
+    assert_eq!(ids.map(after), texts);
+    assert!(scene.journal.content_before(ids[1], "file".as_ref(), 2).is_err());
+}
+
+#[test]
+fn several_checkpoints_are_undone_at_once_and_listed_as_such() {
+    let scene = Scene::new(Walls::None);
+    let before = scene.tree();
+    let mut ids = Vec::new();
+    for text in ["one", "two", "three"] {
+        let checkpoint = scene.begin();
+        let workspace = scene.workspace.recording(&checkpoint);
+        workspace.write("file", text.as_bytes(), Expected::Any).unwrap();
+        ids.push(checkpoint.finish().unwrap().id.unwrap());
+    }
+    let by = scene.undo_all(&ids);
+    assert_eq!(difference(&before, &scene.tree()), "");
+    let infos = scene.journal.checkpoints().unwrap();
+    let states: Vec<_> = infos.iter().map(|info| info.state).collect();
+    let undone = CheckpointState::Undone { by };
+    assert_eq!(states, [undone, undone, undone, CheckpointState::Done]);
+    assert!(scene.journal.undo(&ids[..1], "session", &tenon_sandbox::Conflicts::Refuse).is_err());
+    scene.undo(by);
+    assert_eq!(std::fs::read_to_string(scene.root().join("file")).unwrap(), "three");
+}
+
+#[test]
+fn the_oldest_sessions_go_when_there_is_too_much() {
+    let scene =
+        Scene::at(&std::env::temp_dir(), Walls::None, |options| options.bytes_max = 500_000);
+    for session in ["one", "two", "three"] {
+        let checkpoint = scene.journal.begin(session, "call");
+        let workspace = scene.workspace.recording(&checkpoint);
+        workspace.write("file", &[session.len() as u8; 200_000], Expected::Any).unwrap();
+        workspace.write("file", &[0; 200_000], Expected::Any).unwrap();
+        checkpoint.finish().unwrap();
+        let checkpoint = scene.journal.begin(session, "call");
+        let workspace = scene.workspace.recording(&checkpoint);
+        workspace.write("file", &[1; 200_000], Expected::Any).unwrap();
+        checkpoint.finish().unwrap();
+    }
+    assert!(scene.journal.usage().unwrap().bytes > 900_000);
+    let pruned = scene.journal.prune().unwrap();
+    assert_eq!((pruned.sessions, pruned.checkpoints), (vec!["one".into(), "two".into()], 4));
+    assert!(scene.journal.usage().unwrap().bytes <= 500_000);
+    assert_eq!(scene.journal.forget_session("three").unwrap().checkpoints, 2);
+    assert_eq!(scene.journal.checkpoints().unwrap(), []);
+}
+
+#[test]
+fn the_store_is_private_and_near_the_workspace() {
+    use std::os::unix::fs::PermissionsExt;
+    let scene = Scene::new(Walls::None);
+    let folders = scene.journal.folders();
+    assert_eq!(folders, [scene.top.path().canonicalize().unwrap().join("state/undo")]);
+    let mode = std::fs::metadata(&folders[0]).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+}

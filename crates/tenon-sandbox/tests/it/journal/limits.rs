@@ -1,0 +1,128 @@
+//! What is left out is said at the time, what cannot be saved is refused, and the store is hidden.
+
+use tenon_sandbox::{Exit, Expected, LeftOut, LeftOutReason, Trouble};
+
+use super::tree::difference;
+use super::{Scene, Walls};
+use crate::walls::printed;
+
+#[test]
+fn a_cache_is_left_out_and_the_list_says_so() {
+    let tag = "Signature: 8a477f597d28d172789f06886806bc55";
+    let scene = Scene::new(Walls::None);
+    scene
+        .prepare(&format!("mkdir -p target/debug; echo '{tag}' > target/CACHEDIR.TAG; echo a > a"));
+    let (_, changes) = scene.run("echo x > target/debug/x; rm target/CACHEDIR.TAG; echo b > a");
+    let left_out = LeftOut { path: "target".into(), reason: LeftOutReason::Cache };
+    assert_eq!(changes.left_out, [left_out]);
+    assert_eq!(changes.summary(), "1 file changed, target/ not recorded (a cache)");
+    scene.undo(changes.id.unwrap());
+    assert_eq!(std::fs::read_to_string(scene.root().join("a")).unwrap(), "a\n");
+    assert!(scene.root().join("target/debug/x").exists());
+}
+
+#[test]
+fn a_cache_that_a_call_made_is_taken_away_with_it() {
+    let tag = "Signature: 8a477f597d28d172789f06886806bc55";
+    let scene = Scene::new(Walls::None);
+    let before = scene.tree();
+    let id =
+        scene.change(&format!("mkdir target; echo '{tag}' > target/CACHEDIR.TAG; echo > target/x"));
+    scene.undo(id);
+    assert_eq!(difference(&before, &scene.tree()), "");
+}
+
+#[test]
+fn a_file_that_is_too_large_is_left_out_when_written_and_not_when_deleted() {
+    let above = std::env::temp_dir();
+    let scene = Scene::at(&above, Walls::None, |options| options.file_bytes_max = 1000);
+    scene.prepare("head -c 5000 /dev/zero > large; head -c 5000 /dev/zero > other");
+    let before = scene.tree();
+    let (_, changes) = scene.run("echo > large");
+    let reason = LeftOutReason::TooLarge { bytes: 5000 };
+    assert_eq!(changes.left_out, [LeftOut { path: "large".into(), reason }]);
+    scene.prepare("head -c 5000 /dev/zero > large; touch -r other large");
+    let id = scene.change("rm other; mv large away; echo appended >> away");
+    scene.undo(id);
+    let now = scene.tree();
+    assert!(now.contains_key(std::path::Path::new("other")) && now.len() == before.len());
+}
+
+#[test]
+fn a_call_that_cannot_be_saved_fails_and_the_list_says_so() {
+    let scene = Scene::new(Walls::None);
+    scene.prepare("echo one > text; echo two > other");
+    // The store takes nothing more.
+    let checkpoint = scene.begin();
+    let workspace = scene.workspace.recording(&checkpoint);
+    workspace.write("first", b"", Expected::Any).unwrap();
+    let folder = scene.journal.folders().remove(0);
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        std::fs::remove_dir_all(entry.unwrap().path()).unwrap();
+    }
+    let output = scene.start("echo changed > text", &scene.sandbox.recording(&checkpoint));
+    assert_eq!(output.exit, Exit::Code(1), "{}", printed(&output));
+    assert!(printed(&output).contains("Input/output error"), "{}", printed(&output));
+    assert_eq!(std::fs::read_to_string(scene.root().join("text")).unwrap(), "one\n");
+    let changes = checkpoint.changes_so_far().unwrap();
+    let refused = |trouble: &Trouble| matches!(trouble, Trouble::Refused { path, .. } if path.ends_with("text"));
+    assert!(changes.troubles.iter().any(refused), "{changes:?}");
+    assert!(workspace.write("other", b"changed", Expected::Any).is_err());
+    assert_eq!(std::fs::read_to_string(scene.root().join("other")).unwrap(), "two\n");
+}
+
+#[test]
+fn a_command_does_not_see_the_store() {
+    let scene = Scene::new(Walls::A);
+    scene.change("echo one > text");
+    let folder = scene.journal.folders().remove(0);
+    let script =
+        format!("ls -A {0} 2>/dev/null; echo x > {0}/x && echo BROKEN; true", folder.display());
+    let (output, _) = scene.run(&script);
+    assert!(!printed(&output).contains("BROKEN"), "{}", printed(&output));
+    assert!(!printed(&output).contains("0000"), "{}", printed(&output));
+}
+
+#[test]
+fn a_second_root_is_undone_as_the_first() {
+    let scene = Scene::new(Walls::None);
+    let other = scene.top.path().canonicalize().unwrap().join("other");
+    std::fs::create_dir(&other).unwrap();
+    let workspace = scene.workspace.clone().with_root(&other).unwrap();
+    let options = tenon_sandbox::JournalOptions::new(scene.top.path().join("state"));
+    let journal = tenon_sandbox::Journal::open(&workspace, options).unwrap();
+    std::fs::write(other.join("file"), "one").unwrap();
+    let before = super::tree::tree(&other);
+    let checkpoint = journal.begin("session", "call");
+    let script = format!("cd {}; echo two > file; mkdir new; mv file new/", other.display());
+    scene.start(&script, &scene.sandbox.recording(&checkpoint));
+    let changes = checkpoint.finish().unwrap();
+    assert!(changes.files.iter().any(|change| change.path.starts_with(&other)), "{changes:?}");
+    journal.undo(&[changes.id.unwrap()], "session", &tenon_sandbox::Conflicts::Refuse).unwrap();
+    assert_eq!(difference(&before, &super::tree::tree(&other)), "");
+}
+
+#[test]
+fn nothing_outside_the_workspace_is_recorded() {
+    let scene = Scene::new(Walls::None);
+    let (output, changes) =
+        scene.run("cd ..; echo x > outside; mkdir d; mv outside d/; rm -r d; echo y > /dev/null");
+    assert_eq!(output.exit, Exit::Code(0), "{}", printed(&output));
+    assert!(changes.is_empty(), "{changes:?}");
+}
+
+#[test]
+fn a_job_and_a_call_record_side_by_side() {
+    let scene = Scene::new(Walls::None);
+    scene.prepare("echo one > text; echo job > job");
+    let before = scene.tree();
+    let (job, call) = (scene.begin(), scene.begin());
+    scene.start("echo two >> job; mkdir jobs", &scene.sandbox.recording(&job));
+    scene.start("echo two > text; echo x > jobs/x", &scene.sandbox.recording(&call));
+    scene.start("echo three >> job", &scene.sandbox.recording(&job));
+    let call = call.finish().unwrap();
+    assert_eq!(Scene::listed(&call), ["created jobs/x", "edited text"]);
+    let job = job.finish().unwrap();
+    scene.undo_all(&[call.id.unwrap(), job.id.unwrap()]);
+    assert_eq!(difference(&before, &scene.tree()), "");
+}
