@@ -4,6 +4,7 @@ use tenon_sandbox::Exit;
 
 use super::tree::difference;
 use super::{Scene, Walls, as_ordinary_user};
+use crate::support::runtime;
 use crate::walls::printed;
 
 /// What is there before each command.
@@ -278,6 +279,15 @@ fn every_command_is_undone_without_walls() {
 #[test]
 fn every_command_is_undone_in_tier_a() {
     torture(Walls::A);
+}
+
+#[test]
+fn every_command_is_undone_in_tier_b() {
+    let scene = Scene::new(Walls::B);
+    if let Err(error) = runtime().block_on(scene.sandbox.tier()) {
+        return println!("skipped: {error}");
+    }
+    torture(Walls::B);
 }
 
 #[test]

@@ -27,6 +27,7 @@ use tree::{Tree, tree};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Walls {
     A,
+    B,
     C,
     None,
 }
@@ -85,7 +86,11 @@ impl Scene {
             home: Some(path.join("home")),
             readable: Vec::new(),
             hidden: journal.folders(),
-            wanted: Wanted::Exactly(if walls == Walls::C { Tier::C } else { Tier::A }),
+            wanted: Wanted::Exactly(match walls {
+                Walls::B => Tier::B,
+                Walls::C => Tier::C,
+                Walls::A | Walls::None => Tier::A,
+            }),
             limits: Limits::default(),
         };
         let profile = match walls {
