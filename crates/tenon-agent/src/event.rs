@@ -4,6 +4,7 @@
 //! so that a reader needs no second look-up; unknown types are skipped when a log is read.
 //! Deltas and progress are [`Live`]: shown as they come and never stored.
 
+mod changes;
 mod context;
 mod receipt;
 
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use tenon_model::{Message, ProviderError, ProviderErrorKind, StopReason, ToolCall, Usage};
 
+pub use self::changes::{CallChanges, FileChange, FileChangeKind, NotSaved};
 pub use self::context::{
     Compaction, CompactionCause, ContextEvent, Continuation, ContinuationCause, ShorterResult,
 };
@@ -278,6 +280,9 @@ pub enum CallEvent {
         /// Its main argument, for people.
         subject: String,
     },
+    /// Something is not as it was before the call. A command that went on in the background says so
+    /// once it has ended.
+    CallChanged(CallChanges),
     /// The call is answered.
     ToolResult {
         /// The call.

@@ -26,9 +26,9 @@ mod turn;
 pub use agent::Agent;
 pub use context::{INSTRUCTIONS_BYTES_MAX, Instruction};
 pub use event::{
-    CallEvent, CheckRun, Compaction, CompactionCause, ContextEvent, Continuation,
-    ContinuationCause, EndReason, LOG_VERSION, Live, ModelEvent, Receipt, Record, SessionEvent,
-    ShorterResult, TurnEvent, Update, Verification, View,
+    CallChanges, CallEvent, CheckRun, Compaction, CompactionCause, ContextEvent, Continuation,
+    ContinuationCause, EndReason, FileChange, FileChangeKind, LOG_VERSION, Live, ModelEvent,
+    NotSaved, Receipt, Record, SessionEvent, ShorterResult, TurnEvent, Update, Verification, View,
 };
 pub use host_presets::{HostPreset, HostPresets};
 pub use input::{Answer, FrontEnd, Prompt, Question};
@@ -48,6 +48,6 @@ pub use session::{
 pub use session_note::SessionNote;
 pub use tools::{
     AnyTool, ArgumentError, CoreToolOptions, Effect, PreparedCall, Progress, Recall, Sandbox, Tool,
-    ToolContext, ToolOutput, Tools, core_tools, tool,
+    ToolContext, ToolOutput, Tools, core_tools, diff_hunks, tool,
 };
 pub use turn::TurnLimits;

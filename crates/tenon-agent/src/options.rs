@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tenon_model::Provider;
-use tenon_sandbox::{Jobs, Workspace};
+use tenon_sandbox::{Jobs, Journal, Workspace};
 
 use crate::{
     context::{Exchange, Instruction, SYSTEM_PROMPT, attach, render_instructions},
@@ -84,6 +84,11 @@ pub struct AgentOptions {
     /// Where results are found again that were left out of a conversation that got too long. The
     /// model gets the tool `recall` for it when that happens first.
     pub recall: Option<Arc<dyn Recall>>,
+    /// Where what calls are about to change is saved, so that it can be undone. Its folders are to be
+    /// hidden from commands and protected in the workspace ([`Journal::folders`]).
+    pub journal: Option<Journal>,
+    /// What the model is told in front of the first prompt, a line each: what it cannot know.
+    pub news: Vec<String>,
 }
 
 /// What goes in front of prompts.
@@ -93,6 +98,8 @@ pub(crate) struct Opening {
     attach: bool,
     masking: Masking,
     jobs: Jobs,
+    /// What else the model is told with the next prompt.
+    news: Vec<String>,
 }
 
 /// What goes in front of one prompt.
@@ -147,6 +154,8 @@ impl AgentOptions {
             receipts: true,
             verify: Vec::new(),
             recall: None,
+            journal: None,
+            news: Vec::new(),
             workspace,
             sandbox,
         }
@@ -197,15 +206,17 @@ impl AgentOptions {
             attach: abilities.wants_attached_context,
             masking: self.masking.clone(),
             jobs: self.sandbox.jobs().clone(),
+            news: self.news,
         };
         let exchange = Exchange {
             provider: self.provider,
             system: self.system,
             tools: self.tools.specs().into(),
         };
+        let journal = self.journal.map(|journal| (journal, recorder.session_id()));
         let dispatch = Dispatch {
             tools: self.tools,
-            layers: layers::layers(self.result_chars_max, self.masking.clone()),
+            layers: layers::layers(journal, self.result_chars_max, self.masking.clone()),
             rules: self.rules.into(),
             mode: self.mode,
             places: self.places,
@@ -227,6 +238,11 @@ impl Opening {
         self.first = first;
     }
 
+    /// Has the model and the person told with the next prompt.
+    pub(crate) fn tell(&mut self, news: String) {
+        self.news.push(news);
+    }
+
     /// Returns what goes in front of `prompt`: instructions once, attached context each time if
     /// the model wants it.
     pub(crate) fn take_for(&mut self, prompt: &Prompt, workspace: &Workspace) -> OpeningText {
@@ -241,7 +257,7 @@ impl Opening {
             opening.before.extend(text);
             opening.notices.extend(note);
         }
-        if let Some(news) = job_news(&self.jobs) {
+        for news in std::mem::take(&mut self.news).into_iter().chain(job_news(&self.jobs)) {
             opening.notices.push(news.clone());
             opening.before.push(news);
         }

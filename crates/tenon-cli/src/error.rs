@@ -83,7 +83,8 @@ impl CliError {
         Self { status, message: message.into(), hints: Vec::new(), source: None, silent: false }
     }
 
-    fn text(&self) -> String {
+    /// Returns it as it is printed.
+    pub(crate) fn text(&self) -> String {
         let mut text = format!("error: {self}");
         let mut cause = self.source.as_deref().map(|source| source as &dyn Error);
         while let Some(error) = cause {

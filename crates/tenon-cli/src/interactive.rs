@@ -5,6 +5,8 @@
 
 #![expect(clippy::disallowed_methods, reason = "the history file is opened outside tenon-sandbox")]
 
+mod undo;
+
 use std::{
     fs::OpenOptions,
     io,
@@ -26,11 +28,14 @@ use rustyline::{
 use tenon_agent::{Agent, AgentOptions, Answer, FrontEnd, LogError, Prompt, Question, Update};
 use tenon_model::{ToolSpec, visible};
 
+use self::undo::Wish;
 use crate::{
     config::RuleBook,
     error::ExitStatus,
     headless::carry_out,
-    jobs, question,
+    jobs,
+    past::Past,
+    question,
     render::failure,
     resume,
     screen::{Look, Screen, Sink, print_error},
@@ -44,10 +49,13 @@ const PROMPT: &str = "> ";
 pub(crate) const HISTORY_LINES_MAX: usize = 1_000;
 
 /// What can be typed besides prompts.
-const COMMANDS: [(&str, Command, Text); 6] = [
+const COMMANDS: [(&str, Command, Text); 9] = [
     ("/help", Command::Help, Text::HelpCommand),
     ("/compact", Command::Compact, Text::CompactCommand),
     ("/jobs", Command::Jobs, Text::JobsCommand),
+    ("/undo", Command::Past(Wish::Undo(1)), Text::UndoCommand),
+    ("/redo", Command::Past(Wish::Redo), Text::RedoCommand),
+    ("/changes", Command::Past(Wish::List), Text::ChangesCommand),
     ("/tools", Command::Tools, Text::ToolsCommand),
     ("/rewind", Command::Rewind, Text::RewindCommand),
     ("/quit", Command::Quit, Text::QuitCommand),
@@ -58,6 +66,7 @@ enum Command {
     Help,
     Compact,
     Jobs,
+    Past(Wish),
     Tools,
     Rewind,
     Quit,
@@ -100,7 +109,7 @@ struct Lines {
 }
 
 /// Runs a session until the person ends it. Prompts are kept in the file `history`, rules in
-/// `book`.
+/// `book`; `past` is what can be undone.
 ///
 /// # Errors
 /// If the log cannot be written.
@@ -108,6 +117,7 @@ pub(crate) async fn run(
     mut options: AgentOptions,
     look: Look,
     (history, book): (Option<PathBuf>, RuleBook),
+    past: Option<Past>,
     interrupts: &Interrupts,
 ) -> Result<ExitStatus, LogError> {
     let screen = Screen::new(Sink::Output, look);
@@ -131,7 +141,7 @@ pub(crate) async fn run(
         }
     };
     let running = options.sandbox.jobs().clone();
-    let status = converse(options, &front, lines, interrupts).await;
+    let status = converse(options, &front, (lines, past), interrupts).await;
     if let Some(said) = jobs::ended(&running.stop_all().await, language) {
         front.screen.say(&said);
     }
@@ -142,7 +152,7 @@ pub(crate) async fn run(
 async fn converse(
     options: AgentOptions,
     front: &Terminal,
-    mut lines: Lines,
+    (mut lines, past): (Lines, Option<Past>),
     interrupts: &Interrupts,
 ) -> Result<ExitStatus, LogError> {
     let language = front.screen.language();
@@ -174,6 +184,9 @@ async fn converse(
             }
             Typed::Command(Command::Jobs) => {
                 front.screen.say(&jobs::list(&running.running(), language));
+            }
+            Typed::Command(Command::Past(wish)) => {
+                undo::carry_out(wish, past.as_ref(), &mut agent, &front.screen).await;
             }
             Typed::Command(Command::Tools) => front.screen.say(&tool_list(&tools)),
             Typed::Command(Command::Rewind) => {
@@ -247,7 +260,7 @@ fn tool_list(tools: &[ToolSpec]) -> String {
 }
 
 /// Returns what `line` means. Only a lone word after a slash is a command, so that a path can
-/// begin a prompt; `/compact` alone takes words.
+/// begin a prompt; `/compact` alone takes words, and `/undo` a number.
 fn typed(line: &str) -> Typed {
     let prompt = line.replace("\\\n", "\n");
     let word = prompt.trim_end();
@@ -256,6 +269,12 @@ fn typed(line: &str) -> Typed {
     }
     if let Some(focus) = word.strip_prefix("/compact ") {
         return Typed::Compact(focus.trim().to_owned());
+    }
+    if let Some(count) = word.strip_prefix("/undo ").and_then(|count| count.trim().parse().ok()) {
+        return match count {
+            0 => Typed::Unknown(word.to_owned()),
+            count => Typed::Command(Command::Past(Wish::Undo(count))),
+        };
     }
     let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphabetic());
     if word.strip_prefix('/').is_some_and(is_name) {
@@ -376,6 +395,10 @@ mod tests {
             ("/quit ", Typed::Command(Command::Quit)),
             ("/compact", Typed::Command(Command::Compact)),
             ("/compact the  API ", Typed::Compact("the  API".into())),
+            ("/undo", Typed::Command(Command::Past(Wish::Undo(1)))),
+            ("/undo 3 ", Typed::Command(Command::Past(Wish::Undo(3)))),
+            ("/undo 0", Typed::Unknown("/undo 0".into())),
+            ("/undo it all", prompt("/undo it all")),
             ("/nope", Typed::Unknown("/nope".into())),
             (" /help", prompt("/help")),
             ("/etc/passwd says what?", prompt("/etc/passwd says what?")),

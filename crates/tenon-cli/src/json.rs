@@ -89,7 +89,7 @@ impl RefusedCalls {
                 rule: "walls: network".into(),
                 flag: flag.clone(),
             }),
-            CallEvent::CallDecided { .. } => {}
+            CallEvent::CallDecided { .. } | CallEvent::CallChanged(_) => {}
         }
     }
 

@@ -15,6 +15,7 @@ mod jobs;
 mod json;
 mod model_choice;
 mod offer;
+mod past;
 mod print;
 mod pull;
 mod question;

@@ -14,10 +14,11 @@ use rustix::{
 };
 use tenon_agent::{Answer, Leaves, Question};
 use tenon_model::visible;
-use tenon_sandbox::Access;
+use tenon_sandbox::{Access, Conflict, Conflicts};
 
 use crate::{
     config::RuleBook,
+    past,
     screen::Screen,
     texts::{Language, Text},
 };
@@ -95,6 +96,30 @@ impl Drop for Standing<'_> {
     fn drop(&mut self) {
         if !self.has_ended {
             self.screen.say("\n");
+        }
+    }
+}
+
+/// Asks what is done about what a person changed since; `None` is nothing.
+pub(crate) async fn ask_conflicts(found: &[Conflict], screen: &Screen) -> Option<Conflicts> {
+    let language = screen.language();
+    let list = past::listed(found, language);
+    screen.say(&format!("{}\n{list}", Text::UndoAsk.template(language)));
+    flush();
+    let mut standing = Standing { screen, has_ended: false };
+    loop {
+        screen.say(Text::UndoPrompt.template(language));
+        let line = read_line().await.ok().flatten()?;
+        let answer = line.trim().to_lowercase();
+        standing.has_ended = true;
+        match answer.as_str() {
+            "k" => return Some(Conflicts::Keep),
+            "o" => {
+                let named = found.iter().map(|conflict| conflict.path.clone());
+                return Some(Conflicts::Overwrite(named.collect()));
+            }
+            "n" | "no" | "否" => return None,
+            _ => standing.has_ended = false,
         }
     }
 }
@@ -261,14 +286,16 @@ async fn read_line() -> io::Result<Option<String>> {
         tokio::time::sleep(LOOK_EVERY).await;
     }
     let mut bytes = vec![0; ANSWER_BYTES_MAX];
-    let read = rustix::io::read(&stdin, &mut bytes)?;
+    let read = rustix::io::retry_on_intr(|| rustix::io::read(&stdin, &mut bytes))?;
     bytes.truncate(read);
     Ok((read > 0).then(|| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 fn is_readable(stdin: &io::Stdin) -> io::Result<bool> {
     let mut polled = [PollFd::new(stdin, PollFlags::IN)];
-    Ok(poll(&mut polled, Some(&Timespec::default()))? > 0)
+    // Ctrl-C is not the answer that nobody is there.
+    let ready = rustix::io::retry_on_intr(|| poll(&mut polled, Some(&Timespec::default())))?;
+    Ok(ready > 0)
 }
 
 #[cfg(test)]

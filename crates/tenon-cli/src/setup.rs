@@ -5,6 +5,7 @@
 mod presets;
 mod providers;
 mod recall;
+mod undo;
 mod walls;
 
 use std::{
@@ -18,9 +19,10 @@ use tenon_agent::{
     Verdict, core_tools,
 };
 use tenon_model::{Abilities, HttpClient, LoopbackCandidate, Provider, loopback_servers};
-use tenon_sandbox::{FileError, Workspace};
+use tenon_sandbox::{FileError, Journal, Workspace};
 
 pub(crate) use providers::pull;
+pub(crate) use undo::journal_options;
 pub(crate) use walls::walls;
 
 use self::recall::LogRecall;
@@ -60,9 +62,11 @@ pub(crate) async fn ready(
             .with_hint("leave --max-cost out; --max-tokens and --max-time hold for every model"));
     }
     let (log, session) = resume.open(config, resumed)?;
+    let (journal, workspace) = undo::journal(config, workspace);
     let spill = config.folders.spill(session.as_ref().map_or(log.id(), Session::results_of));
     let workspace = workspace.with_spill(&spill).map_err(|error| no_folder(&error))?;
-    let sandbox = walls::sandbox(config, &workspace, &spill).await?;
+    let hidden = journal.as_ref().map(Journal::folders).unwrap_or_default();
+    let sandbox = walls::sandbox(config, &workspace, &spill, hidden).await?;
     let mut notices = Vec::new();
     let instructions = config.instructions(&mut notices);
     say_notices(&notices);
@@ -89,7 +93,9 @@ pub(crate) async fn ready(
     let kept = LogRecall { folder: config.folders.sessions(), session: log.id().to_owned() };
     options.recall = Some(Arc::new(kept));
     options.log = Some(log);
+    options.news.extend(undo::news(journal.as_ref(), session.as_ref()));
     options.resumed = session;
+    options.journal = journal;
     Ok(options)
 }
 

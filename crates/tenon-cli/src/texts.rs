@@ -117,7 +117,7 @@ texts! {
     AskRun: "The model wants to run this:", "模型想要运行：";
     AskUse: "The model wants to use {tool} on this:", "模型想要使用 {tool}：";
     AskWhy: "Why it is asked: {reason} (rule: {rule}).", "询问原因：{reason}（规则：{rule}）。";
-    AskUnconfined: "It would run outside the walls, with your rights or more.", "它将在沙箱之外运行，拥有您的权限或更高的权限。";
+    AskUnconfined: "It would run outside the walls, with your rights or more; what it changes cannot be undone.", "它将在沙箱之外运行，拥有您的权限或更高的权限；它所做的更改无法撤销。";
     AskFlag: "{flag} allows it without a question.", "{flag} 可免去询问。";
     AskOutsideRead: "The model wants to read this file outside the workspace:", "模型想要读取工作区之外的文件：";
     AskOutsideSearch: "The model wants to search this folder outside the workspace, with all in it:", "模型想要搜索工作区之外的文件夹及其全部内容：";
@@ -141,6 +141,34 @@ texts! {
     AskPasted: "What is pasted is no answer. ", "粘贴的内容不算回答。 ";
     AskPrompt: "Allow it this once? [y = yes, n = no, n WORDS = no, and tell the model] ", "仅这一次，允许吗？[y = 是，n = 否，n 文字 = 否，并告诉模型] ";
     AskAgain: "Please answer y or n. ", "请回答 y 或 n。 ";
+    // Undo.
+    UndoOf: "In session {session}, newest first:", "会话 {session} 中，从最新的开始：";
+    UndoDone: "Undone:", "已撤销：";
+    RedoDone: "Redone:", "已重做：";
+    UndoKept: "Left as they are, because they were changed since:", "以下内容此后有改动，保持不变：";
+    UndoRefused: "Nothing was touched: this was changed since.", "未做任何改动：以下内容此后有改动。";
+    UndoAsk: "This was changed since (what is put back all the same is kept: /redo or tenon redo):", "以下内容此后有改动（仍被撤销的会保留：/redo 或 tenon redo）：";
+    UndoPrompt: "[k = keep these, put the rest back; o = put these back too; n = nothing] ", "[k = 保留这些，撤销其余；o = 这些也撤销；n = 不做改动] ";
+    UndoOff: "Nothing is recorded in this session (undo = false, or there is no place for it).", "本会话未作记录（undo = false，或没有存放之处）。";
+    ConflictChanged: "changed since", "此后有改动";
+    ConflictDeleted: "deleted since", "此后被删除";
+    ConflictCreated: "made since", "此后新建";
+    FileCreated: "created ", "新建";
+    FileEdited: "edited  ", "修改";
+    FileDeleted: "deleted ", "删除";
+    FileRenamed: "renamed ", "改名";
+    FileMode: "mode    ", "权限";
+    FileTimes: "times   ", "时间";
+    MoreFiles: "… and {n} more", "… 另有 {n} 项";
+    FileNotSaved: "not saved, cannot be undone: {path} ({why})", "未保存，无法撤销：{path}（{why}）";
+    ChangesOf: "step {step} · {time} · {call} {state}", "第 {step} 步 · {time} · {call} {state}";
+    StateRunning: "(running)", "（运行中）";
+    StateInterrupted: "(interrupted)", "（已中断）";
+    StateUndone: "(undone)", "（已撤销）";
+    JobChanged: "a job changed: {changes}", "后台任务改动了：{changes}";
+    UndoCommand: "puts back what the last call changed; /undo N the last N", "撤销上一个调用的改动；/undo N 撤销最近 N 个";
+    RedoCommand: "takes the last undo back", "重做上一次撤销";
+    ChangesCommand: "lists what each call changed", "列出每个调用的改动";
     // The interactive prompt.
     Welcome: "tenon {version} · {model} · {folder}", "tenon {version} · {model} · {folder}";
     WelcomeHelp: "Type what you want done. /help says more, Ctrl-D ends.", "输入你要做的事。/help 查看帮助，Ctrl-D 结束。";

@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::command::{Command, CommandError, Exit, LimitReached, Output, Printed};
 use crate::guard::ProtectedChange;
+use crate::journal::{Changes, Checkpoint, JournalError};
 use crate::network::{NetworkEvent, NetworkMark, Proxy};
 use crate::output::{Piece, Stream};
 use crate::sandbox::Sandbox;
@@ -65,6 +66,8 @@ pub struct JobEnd {
     pub limit: Option<LimitReached>,
     /// What the look at its end found changed of protected names.
     pub protected: Vec<ProtectedChange>,
+    /// What it changed, if it was recorded.
+    pub changes: Option<Changes>,
 }
 
 /// What there is to know of a job since it was last read.
@@ -84,6 +87,8 @@ pub struct JobReading {
     pub protected: Vec<ProtectedChange>,
     /// The last attempt at each host that was not let through; shared as well.
     pub blocked: Vec<NetworkEvent>,
+    /// What it changed until now, if it was recorded and that is not what was said before.
+    pub changes: Option<Changes>,
 }
 
 #[derive(Default)]
@@ -105,6 +110,7 @@ struct Job {
     started_at: Instant,
     printed: Printed,
     walls: Option<Sandbox>,
+    checkpoint: Option<Checkpoint>,
     stop: CancellationToken,
     over: CancellationToken,
     state: Mutex<State>,
@@ -115,6 +121,8 @@ struct State {
     /// Found by the look at its end.
     protected: Vec<ProtectedChange>,
     mark: Option<NetworkMark>,
+    /// The changes that were told last.
+    told: Option<Changes>,
 }
 
 impl Attended {
@@ -131,10 +139,11 @@ impl Attended {
             script: command.script.clone(),
             started_at: Instant::now(),
             printed: command.limits.printed(),
+            checkpoint: walls.as_ref().and_then(Sandbox::checkpoint).cloned(),
             walls: walls.clone(),
             stop: CancellationToken::new(),
             over: CancellationToken::new(),
-            state: Mutex::new(State { end: None, protected: Vec::new(), mark }),
+            state: Mutex::new(State { end: None, protected: Vec::new(), mark, told: None }),
         };
         let (printed, stop) = (job.printed.clone(), job.stop.clone());
         let end = Box::pin(async move {
@@ -185,7 +194,8 @@ impl Jobs {
                 // Also if this panics or is dropped: nobody waits for what is over.
                 let _over = job.over.clone().drop_guard();
                 let result = end.await;
-                job.ended(result);
+                let changes = job.changes(Checkpoint::finish).await;
+                job.ended(result, changes);
             }
         });
         let mut table = self.lock();
@@ -222,7 +232,9 @@ impl Jobs {
         for (id, kept) in &mut self.lock().jobs {
             if kept.is_news && !kept.job.is_running() {
                 kept.is_news = false;
-                news.push(kept.job.status(*id));
+                let status = kept.job.status(*id);
+                kept.job.not_told(status.end.as_ref().and_then(|end| end.changes.clone()));
+                news.push(status);
             }
         }
         news
@@ -249,7 +261,12 @@ impl Jobs {
             self.told(id);
         }
         let spilled_to = job.printed.spilled_to();
-        Some(JobReading { status, pieces, left_out_bytes, spilled_to, protected, blocked })
+        let changes = match &status.end {
+            Some(end) => end.changes.clone(),
+            None => job.changes(Checkpoint::changes_so_far).await,
+        };
+        let changes = job.not_told(changes);
+        Some(JobReading { status, pieces, left_out_bytes, spilled_to, protected, blocked, changes })
     }
 
     /// Waits until a job ended, at most so long.
@@ -310,7 +327,7 @@ impl Job {
     fn status(&self, id: JobId) -> JobStatus {
         let known = self.state().end.clone();
         let exit = Ok(Exit::Signal(libc::SIGKILL));
-        let lost = JobEnd { exit, limit: None, protected: Vec::new() };
+        let lost = JobEnd { exit, limit: None, protected: Vec::new(), changes: None };
         let (end, duration) = match known {
             Some((end, duration)) => (Some(end), duration),
             None => (self.over.is_cancelled().then_some(lost), self.started_at.elapsed()),
@@ -318,14 +335,38 @@ impl Job {
         JobStatus { id, script: self.script.clone(), duration, end }
     }
 
-    fn ended(&self, result: Result<Output, CommandError>) {
+    /// Returns what it changed, which `look` asks its checkpoint for.
+    async fn changes(
+        &self,
+        look: fn(&Checkpoint) -> Result<Changes, JournalError>,
+    ) -> Option<Changes> {
+        let checkpoint = self.checkpoint.clone()?;
+        let changes = tokio::task::spawn_blocking(move || look(&checkpoint)).await;
+        changes.ok()?.ok()
+    }
+
+    /// Returns `changes` unless they are none or were told before, and counts them as told.
+    fn not_told(&self, changes: Option<Changes>) -> Option<Changes> {
+        let changes = changes.filter(|changes| !changes.is_empty())?;
+        let mut state = self.state();
+        if state.told.as_ref() == Some(&changes) {
+            return None;
+        }
+        state.told = Some(changes.clone());
+        Some(changes)
+    }
+
+    fn ended(&self, result: Result<Output, CommandError>, changes: Option<Changes>) {
         let mut state = self.state();
         let end = match result {
             Ok(Output { exit, limit, protected, .. }) => {
                 state.protected.clone_from(&protected);
-                JobEnd { exit: Ok(exit), limit, protected }
+                JobEnd { exit: Ok(exit), limit, protected, changes }
             }
-            Err(error) => JobEnd { exit: Err(Arc::new(error)), limit: None, protected: Vec::new() },
+            Err(error) => {
+                let exit = Err(Arc::new(error));
+                JobEnd { exit, limit: None, protected: Vec::new(), changes }
+            }
         };
         state.end = Some((end, self.started_at.elapsed()));
     }

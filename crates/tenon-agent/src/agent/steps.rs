@@ -15,6 +15,26 @@ use crate::{
 };
 
 impl Agent {
+    /// Has the model told something with the next prompt, in a line in front of it: what happened
+    /// meanwhile that it cannot know, such as an undo.
+    ///
+    /// ```
+    /// # use tenon_agent::{Agent, AgentOptions};
+    /// # use std::sync::Arc;
+    /// # use tenon_model::ScriptedProvider;
+    /// # use tenon_sandbox::Workspace;
+    /// # let provider = Arc::new(ScriptedProvider::parse(r#"{"turns": [{"text": "Hello."}]}"#)?);
+    /// # let workspace = Workspace::open(".".as_ref())?;
+    /// # let sandbox = tenon_agent::Sandbox::unconfined(Vec::new());
+    /// # let options = AgentOptions::new(provider, workspace, sandbox);
+    /// let mut agent = Agent::new(options)?;
+    /// agent.tell("[undo] the last call was undone: a.txt is as before");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn tell(&mut self, news: impl Into<String>) {
+        self.opening.tell(news.into());
+    }
+
     pub(super) fn open(&mut self, prompt: &Prompt) -> Result<(), LogError> {
         let opening = self.opening.take_for(prompt, &self.dispatch.workspace);
         let message = user_message(opening.before, prompt);

@@ -60,6 +60,7 @@ enum Ready<'a> {
 struct Permitted<'a> {
     tool: &'a dyn AnyTool,
     call_id: &'a str,
+    subject: &'a str,
     call: &'a ApprovedCall,
     effect: Effect,
     action: Action,
@@ -169,6 +170,9 @@ impl Dispatch {
                 self.judged(tool, call, prepared, recorder, cancel).await?
             }
         };
+        for changes in output.changed {
+            recorder.record(CallEvent::CallChanged(changes))?;
+        }
         let view = output.view.unwrap_or_else(|| View::text(&output.content));
         recorder.record(CallEvent::ToolResult {
             call_id: call.id.clone(),
@@ -239,7 +243,9 @@ impl Dispatch {
             context.sandbox = context.sandbox.outside();
         }
         let (call_id, effect) = (call.id.as_str(), prepared.effect);
-        let permitted = Permitted { tool, call_id, call: &approved, effect, action, context };
+        let call = &approved;
+        let permitted =
+            Permitted { tool, call_id, subject: &subject, call, effect, action, context };
         self.carried_out(permitted, recorder).await
     }
 
@@ -248,8 +254,8 @@ impl Dispatch {
         permitted: Permitted<'_>,
         recorder: &Recorder,
     ) -> Result<ToolOutput, LogError> {
-        let Permitted { tool, call_id, call, effect, action, context } = permitted;
-        let layers = Rest { layers: &self.layers, tool };
+        let Permitted { tool, call_id, subject, call, effect, action, context } = permitted;
+        let layers = Rest { layers: &self.layers, tool, effect, subject };
         self.receipts.before(effect, &self.workspace).await;
         let started = Instant::now();
         let mut output = layers.run(call, &context).await;

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 use crate::{
     policy::ApprovedCall,
-    tools::{AnyTool, ToolContext, ToolOutput},
+    tools::{AnyTool, Effect, ToolContext, ToolOutput},
 };
 
 /// Something around the run of an approved call.
@@ -26,6 +26,10 @@ pub(crate) trait Layer: Send + Sync {
 pub(crate) struct Rest<'a> {
     pub(super) layers: &'a [Arc<dyn Layer>],
     pub(super) tool: &'a dyn AnyTool,
+    /// What the call may do.
+    pub(super) effect: Effect,
+    /// Its main argument, for people.
+    pub(super) subject: &'a str,
 }
 
 impl Rest<'_> {
@@ -33,7 +37,7 @@ impl Rest<'_> {
     pub(crate) async fn run(self, call: &ApprovedCall, context: &ToolContext) -> ToolOutput {
         match self.layers.split_first() {
             Some((layer, further)) => {
-                layer.around(call, context, Rest { layers: further, tool: self.tool }).await
+                layer.around(call, context, Rest { layers: further, ..self }).await
             }
             None => self.tool.run(call.arguments().clone(), context).await,
         }

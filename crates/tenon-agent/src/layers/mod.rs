@@ -2,6 +2,7 @@
 //! call of a reply through them.
 
 mod approve;
+mod checkpoint;
 mod checks;
 mod dispatch;
 mod grant;
@@ -15,6 +16,8 @@ mod run;
 
 use std::sync::Arc;
 
+use tenon_sandbox::Journal;
+
 pub(crate) use dispatch::Dispatch;
 pub(crate) use reach::Reach;
 pub(crate) use receipt::{Receipts, Stock};
@@ -22,8 +25,19 @@ pub(crate) use receipt::{Receipts, Stock};
 use self::layer::Layer;
 use crate::masking::Masking;
 
-/// Returns the layers from the outermost to the innermost.
-pub(crate) fn layers(result_chars_max: usize, masking: Masking) -> Vec<Arc<dyn Layer>> {
-    let limit = limit::Limit { chars_max: result_chars_max };
-    vec![Arc::new(run::Run), Arc::new(limit), Arc::new(mask::Mask { masking })]
+/// Returns the layers from the outermost to the innermost. Without a `journal`, which comes with the
+/// session's id, nothing can be undone.
+pub(crate) fn layers(
+    journal: Option<(Journal, &str)>,
+    result_chars_max: usize,
+    masking: Masking,
+) -> Vec<Arc<dyn Layer>> {
+    let mut layers: Vec<Arc<dyn Layer>> = Vec::new();
+    if let Some((journal, session)) = journal {
+        layers.push(Arc::new(checkpoint::Checkpoints::new(journal, session, masking.clone())));
+    }
+    layers.push(Arc::new(run::Run));
+    layers.push(Arc::new(limit::Limit { chars_max: result_chars_max }));
+    layers.push(Arc::new(mask::Mask { masking }));
+    layers
 }

@@ -1,4 +1,4 @@
-//! The outermost layer: whatever happens inside, the call gets an answer.
+//! Whatever happens inside this layer, the call gets an answer.
 //!
 //! A panic becomes an error result. A tool that does not stop by itself when the turn is
 //! cancelled is dropped after a moment.

@@ -7,6 +7,7 @@ use super::{Decision, Verdict};
 /// A call that policy, and a person where one was asked, let through.
 #[derive(Debug, Clone)]
 pub(crate) struct ApprovedCall {
+    id: String,
     arguments: Value,
     /// It runs outside the walls, which somebody said yes to.
     unconfined: bool,
@@ -58,6 +59,11 @@ impl WaitingCall {
 }
 
 impl ApprovedCall {
+    /// Returns the id that joins call and result.
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
     /// Returns the checked arguments.
     pub(crate) fn arguments(&self) -> &Value {
         &self.arguments
@@ -70,5 +76,5 @@ impl ApprovedCall {
 }
 
 fn approved(call: ProposedCall, unconfined: bool) -> ApprovedCall {
-    ApprovedCall { arguments: call.arguments, unconfined }
+    ApprovedCall { id: call.id, arguments: call.arguments, unconfined }
 }

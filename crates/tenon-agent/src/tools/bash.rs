@@ -242,7 +242,8 @@ impl Bash {
             _ => None,
         };
         let notes = notes(&output.blocked, &output.protected, output.limit);
-        ToolOutput { content: content + &notes, is_error, view: None, exit_code, blocked }
+        let output = ToolOutput::text(content + &notes);
+        ToolOutput { is_error, exit_code, blocked, ..output }
     }
 
     /// Returns what is shown of the output, with a note where something is left out.

@@ -18,7 +18,13 @@ const MODEL_CHARS_MAX: usize = 4_000;
 
 /// Returns the hunks of a unified diff from `old` to `new`, without file headers. Line ends are
 /// not shown.
-pub(super) fn hunks(old: &str, new: &str) -> String {
+///
+/// ```
+/// use tenon_agent::diff_hunks;
+///
+/// assert_eq!(diff_hunks("one\n", "two\n"), "@@ -1 +1 @@\n-one\n+two\n");
+/// ```
+pub fn hunks(old: &str, new: &str) -> String {
     let stretch = Stretch::of(old, new);
     let diff = TextDiff::configure().timeout(TIME_MAX).diff_lines(stretch.old, stretch.new);
     let mut text = String::new();

@@ -7,7 +7,9 @@ use std::{path::Path, time::Duration};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tenon_sandbox::{JobEnd, JobId, JobReading, JobStatus, Jobs, ProtectedChange, Workspace};
+use tenon_sandbox::{
+    Changes, JobEnd, JobId, JobReading, JobStatus, Jobs, ProtectedChange, Workspace,
+};
 
 use super::{
     bash::{Bash, Printed, ending, notes, refusal, rules_needed},
@@ -124,7 +126,8 @@ pub(super) async fn read(
 ) -> Result<ToolOutput, String> {
     let jobs = context.sandbox.jobs();
     let Some(reading) = jobs.read(id).await else { return Err(format!("there is no job {id}")) };
-    let JobReading { status, pieces, left_out_bytes, spilled_to, protected, blocked } = reading;
+    let JobReading { status, pieces, left_out_bytes, spilled_to, protected, blocked, changes } =
+        reading;
     let (first, is_error) = first_line(&status, why, spilled_to.as_deref())?;
     let printed = Printed { pieces: &pieces, left_out_bytes, spilled_to: spilled_to.as_deref() };
     let text = bash.shown(&printed, &context.workspace);
@@ -135,14 +138,17 @@ pub(super) async fn read(
     };
     let limit = status.end.and_then(|end| end.limit);
     let notes = notes(&blocked, &protected, limit) + &kept(&protected, &context.workspace);
-    let content = format!("{first}\n{text}{notes}");
-    Ok(ToolOutput {
-        content,
-        is_error,
-        view: None,
-        exit_code: None,
-        blocked: rules_needed(&blocked),
-    })
+    let changes = changes.map(|changes| changed(&changes)).unwrap_or_default();
+    let output = ToolOutput::text(format!("{first}\n{text}{notes}{changes}"));
+    Ok(ToolOutput { is_error, blocked: rules_needed(&blocked), ..output })
+}
+
+/// Returns what a job changed until now, as a line; nothing if nothing is worth one.
+fn changed(changes: &Changes) -> String {
+    match changes.summary().as_str() {
+        "" => String::new(),
+        summary => format!("\n[changes] {summary}"),
+    }
 }
 
 /// Returns the first line of a result, and whether it is an error.
@@ -197,7 +203,9 @@ pub(crate) fn news(jobs: &Jobs) -> Option<String> {
     let news = jobs.news();
     let told = |status: &JobStatus| {
         let protected = status.end.as_ref().map_or(&[][..], |end| &end.protected);
-        format!("[jobs] {}{}", line(status), notes(&[], protected, None))
+        let changes = status.end.as_ref().and_then(|end| end.changes.as_ref());
+        let changes = changes.map(changed).unwrap_or_default();
+        format!("[jobs] {}{}{changes}", line(status), notes(&[], protected, None))
     };
     (!news.is_empty()).then(|| news.iter().map(told).collect::<Vec<_>>().join("\n"))
 }

@@ -6,8 +6,8 @@
 use std::{ffi::OsString, sync::Arc};
 
 use tenon_sandbox::{
-    Attended, Command, CommandError, CommandLimits, HostRule, Jobs, NetworkGrant, Output, Profile,
-    Sandbox as Walls, Stream, Workspace,
+    Attended, Checkpoint, Command, CommandError, CommandLimits, HostRule, Jobs, Limits,
+    NetworkGrant, Output, Profile, Sandbox as Walls, Settings, Stream, Wanted, Workspace,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -41,6 +41,10 @@ pub struct Sandbox {
     walls: Option<Walls>,
     profile: Profile,
     jobs: Jobs,
+    /// Where what commands are about to change is saved.
+    checkpoint: Option<Checkpoint>,
+    /// A person let it out of the walls.
+    is_outside: bool,
 }
 
 impl Sandbox {
@@ -57,9 +61,7 @@ impl Sandbox {
     /// let sandbox = Sandbox::unconfined(environment);
     /// ```
     pub fn unconfined(environment: Vec<(OsString, OsString)>) -> Self {
-        let environment = environment.into();
-        let profile = Profile::unconfined();
-        Self { environment, walls: None, profile, jobs: Jobs::default() }
+        Self::new(None, environment, Profile::unconfined())
     }
 
     /// Returns a sandbox whose commands run within `walls`, under `profile`.
@@ -81,8 +83,12 @@ impl Sandbox {
     /// # Ok::<(), tenon_sandbox::FileError>(())
     /// ```
     pub fn within(walls: Walls, environment: Vec<(OsString, OsString)>, profile: Profile) -> Self {
-        let environment = environment.into();
-        Self { environment, walls: Some(walls), profile, jobs: Jobs::default() }
+        Self::new(Some(walls), environment, profile)
+    }
+
+    fn new(walls: Option<Walls>, environment: Vec<(OsString, OsString)>, profile: Profile) -> Self {
+        let (environment, jobs) = (environment.into(), Jobs::default());
+        Self { environment, walls, profile, jobs, checkpoint: None, is_outside: false }
     }
 
     /// Returns whether commands run within walls.
@@ -157,7 +163,7 @@ impl Sandbox {
         cancel: &CancellationToken,
         on_output: &mut (dyn FnMut(Stream, &str) + Send),
     ) -> Result<Output, CommandError> {
-        match &self.walls {
+        match self.walls() {
             Some(walls) => walls.run(command, cancel, on_output).await,
             None => command.run(cancel, on_output).await,
         }
@@ -185,7 +191,7 @@ impl Sandbox {
         command: Command,
         on_output: impl FnMut(Stream, &str) + Send + 'static,
     ) -> Attended {
-        Attended::new(command, self.walls.clone(), on_output)
+        Attended::new(command, self.walls(), on_output)
     }
 
     /// Takes in that a protected file was written with leave, so that what runs in the background
@@ -209,8 +215,42 @@ impl Sandbox {
         Some(proxy.grant(hosts))
     }
 
+    /// Returns the same, whose commands save what they are about to change in `checkpoint`.
+    pub(crate) fn recording(&self, checkpoint: &Checkpoint) -> Self {
+        if self.is_outside {
+            // A filter that watches it would keep `sudo` from working.
+            return self.clone();
+        }
+        Self { checkpoint: Some(checkpoint.clone()), ..self.clone() }
+    }
+
+    /// Returns the walls as a command needs them. One without walls passes through some that hold
+    /// nothing if it is recorded: its profile asks for no wall.
+    fn walls(&self) -> Option<Walls> {
+        let Some(checkpoint) = &self.checkpoint else { return self.walls.clone() };
+        let walls = self.walls.clone().unwrap_or_else(|| Walls::new(no_walls()));
+        Some(walls.recording(checkpoint))
+    }
+
+    /// Returns whether a person let it out of the walls.
+    pub(crate) fn is_outside(&self) -> bool {
+        self.is_outside
+    }
+
     /// Returns the same without walls, for a call that a person let out of them.
     pub(crate) fn outside(&self) -> Self {
-        Self { walls: None, profile: Profile::unconfined(), ..self.clone() }
+        Self { walls: None, profile: Profile::unconfined(), is_outside: true, ..self.clone() }
+    }
+}
+
+/// What walls are built from that hold nothing.
+fn no_walls() -> Settings {
+    Settings {
+        roots: Vec::new(),
+        home: None,
+        readable: Vec::new(),
+        hidden: Vec::new(),
+        wanted: Wanted::Best,
+        limits: Limits::default(),
     }
 }

@@ -19,7 +19,10 @@ use super::{
     arguments::{self, ArgumentError},
     sandbox::Sandbox,
 };
-use crate::{event::View, policy::Action};
+use crate::{
+    event::{CallChanges, View},
+    policy::Action,
+};
 
 /// A tool with typed arguments. Implement this; the map, dispatch, argument checks, approvals and
 /// the box on the screen follow from it.
@@ -174,6 +177,9 @@ pub struct ToolOutput {
     pub exit_code: Option<i32>,
     /// Hosts that were out of reach and that a person could allow, who is then asked.
     pub blocked: Vec<HostRule>,
+    /// What calls did to the files, as far as it became known with this one: this call and jobs that
+    /// ended. Filled in by what surrounds a tool.
+    pub changed: Vec<CallChanges>,
 }
 
 /// Everything that a running call gets.
@@ -358,6 +364,7 @@ impl ToolOutput {
             view: None,
             exit_code: None,
             blocked: Vec::new(),
+            changed: Vec::new(),
         }
     }
 

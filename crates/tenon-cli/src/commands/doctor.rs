@@ -7,13 +7,14 @@ use std::{
 };
 
 use tenon_model::visible;
-use tenon_sandbox::{Kernel, Network as NetworkAccess, Proxy, Workspace, probe};
+use tenon_sandbox::{Coverage, Journal, Kernel, Network as NetworkAccess, Proxy, Workspace, probe};
 
 use crate::{
     args::SessionArgs,
     config::{Config, Environment},
     error::{CliError, ExitStatus},
     model_choice::Choice,
+    past,
     print::print,
     pull::{self, State},
     setup,
@@ -86,6 +87,7 @@ impl Doctor {
         findings.configuration(&config);
         findings.network(&config);
         findings.walls(&config).await;
+        findings.undo(&config);
         findings.kernel(&probe());
         findings.programs(config.variable("PATH"));
         print(&visible(&findings.text))?;
@@ -241,7 +243,7 @@ impl Findings {
     async fn walls(&mut self, config: &Config) {
         self.title("Commands");
         let made = match Workspace::open(&config.root) {
-            Ok(workspace) => setup::walls(config, &workspace, None).await,
+            Ok(workspace) => setup::walls(config, &workspace, None, Vec::new()).await,
             Err(error) => Err(CliError::usage(error.to_string())),
         };
         let (walls, profile) = match made {
@@ -282,6 +284,36 @@ impl Findings {
         if !found.loopback {
             self.good("no server and client on loopback in one command (--net on would let them)");
         }
+    }
+
+    /// What can be undone, and how much room that takes.
+    fn undo(&mut self, config: &Config) {
+        self.title("Undo");
+        if !config.settings.undo {
+            return self.missing("switched off", "leave `undo = false` out of the configuration");
+        }
+        let opened = Workspace::open(&config.root).map_err(|error| error.to_string()).and_then(
+            |workspace| {
+                let journal = Journal::open(&workspace, setup::journal_options(config));
+                journal.map_err(|error| error.to_string())
+            },
+        );
+        let journal = match opened {
+            Ok(journal) => journal,
+            Err(error) => return self.missing(&error, "make the workspace writable"),
+        };
+        match journal.coverage() {
+            Coverage::Commands => self.good("what file tools and commands change is recorded"),
+            Coverage::FileTools => self.missing(
+                "what commands change cannot be undone on this kernel",
+                "Linux 5.19 or newer without another program's filter is needed",
+            ),
+        }
+        match journal.usage() {
+            Ok(usage) => self.good(past::usage(&usage).trim_end()),
+            Err(error) => self.missing(&error.to_string(), "look at the folder"),
+        }
+        self.good(&format!("kept in: {}", listed(&journal.folders())));
     }
 
     fn programs(&mut self, path: Option<&str>) {

@@ -1,14 +1,18 @@
 //! The subcommands: one file each, whose documentation is its help.
 
+mod changes;
 mod completions;
 mod cost;
 mod doctor;
 mod models;
 mod permissions;
+mod redo;
+mod restore;
 mod run;
 mod sessions;
 mod show;
 mod tools;
+mod undo;
 
 use crate::{
     args::{OutputArgs, SessionArgs},
@@ -25,6 +29,10 @@ pub(crate) enum Subcommand {
     Sessions(sessions::Sessions),
     Show(show::Show),
     Cost(cost::Cost),
+    Changes(changes::Changes),
+    Undo(undo::Undo),
+    Redo(redo::Redo),
+    Restore(restore::Restore),
     Tools(tools::Tools),
     Permissions(permissions::Permissions),
     Doctor(doctor::Doctor),
@@ -72,6 +80,10 @@ impl Subcommand {
             Self::Sessions(sessions) => sessions.execute(&config),
             Self::Show(show) => show.execute(&config),
             Self::Cost(cost) => cost.execute(&config),
+            Self::Changes(changes) => changes.execute(&config),
+            Self::Undo(undo) => undo.execute(&config).await,
+            Self::Redo(redo) => redo.execute(&config).await,
+            Self::Restore(restore) => restore.execute(&config).await,
             Self::Tools(tools) => tools.execute(&config),
             Self::Run(_) | Self::Doctor(_) | Self::Permissions(_) | Self::Completions(_) => {
                 Ok(ExitStatus::Finished)

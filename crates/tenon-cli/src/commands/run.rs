@@ -11,6 +11,7 @@ use crate::{
     config::{Config, Environment, RuleBook},
     error::{CliError, ExitStatus},
     headless, interactive,
+    past::Past,
     print::say_notices,
     resume::{self, ResumeArgs},
     screen::{Look, Sink},
@@ -112,7 +113,9 @@ async fn converse(
     let mut id = session_id(&options);
     if look.plain || look.still || !Sink::Output.is_terminal() {
         let history = Some(config.folders.history());
-        let status = interactive::run(options, look, (history, book), interrupts).await?;
+        let past = Past::of(&options, config);
+        let kept = (history, book);
+        let status = interactive::run(options, look, kept, past, interrupts).await?;
         say_how_to_go_on(config, &id);
         return Ok(status);
     }

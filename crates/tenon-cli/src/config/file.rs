@@ -49,6 +49,9 @@ pub(super) struct File {
     #[serde(default)]
     pub(super) environment: Vec<String>,
     pub(super) mask_secrets: Option<bool>,
+    pub(super) undo: Option<bool>,
+    pub(super) undo_bytes_max: Option<u64>,
+    pub(super) undo_file_bytes_max: Option<u64>,
     #[serde(default)]
     pub(super) network: NetworkTable,
     #[serde(default)]
@@ -111,6 +114,9 @@ const KEYS: &[Key] = &[
     Key { name: "deny", of_project: OfProject::Stricter },
     Key { name: "environment", of_project: OfProject::No },
     Key { name: "mask_secrets", of_project: OfProject::No },
+    Key { name: "undo", of_project: OfProject::No },
+    Key { name: "undo_bytes_max", of_project: OfProject::No },
+    Key { name: "undo_file_bytes_max", of_project: OfProject::No },
     Key { name: "network", of_project: OfProject::No },
     Key { name: "providers", of_project: OfProject::No },
 ];
@@ -250,7 +256,7 @@ mod tests {
         // reported as unknown.
         let text = "model = 'a'\nmode = 'read-only'\nsandbox = 'off'\nnet = []\nadd_dir = []\nread_dir = []\nmax_steps = 1\nmax_tokens = 1\nmax_cost = 0.5\nmax_time = '10m'\n\
                     context_window = 1\nreceipts = true\nverify = []\nresult_chars_max = 1\nbash_output_chars_max = 1\nproject_instructions = true\nallow = []\ndeny = []\n\
-                    environment = []\nmask_secrets = true\n[network]\nca_file = 'a'\nconnect_timeout_s = 1\n\
+                    environment = []\nmask_secrets = true\nundo = true\nundo_bytes_max = 1\nundo_file_bytes_max = 1\n[network]\nca_file = 'a'\nconnect_timeout_s = 1\n\
                     first_byte_timeout_s = 1\nidle_timeout_s = 1\n[providers.a]\nkind = 'openai'\n\
                     base_url = 'b'\nkey_env = 'c'\nkey = 'd'\nmodel = 'e'";
         let (_, notices) = parse_user(text).unwrap();

@@ -103,6 +103,12 @@ pub(crate) struct Settings {
     pub(crate) environment: Vec<String>,
     /// Whether known secrets are masked in what is shown.
     pub(crate) mask_secrets: bool,
+    /// Whether what calls change can be undone.
+    pub(crate) undo: bool,
+    /// How much of it is kept for each workspace, in bytes.
+    pub(crate) undo_bytes_max: Option<u64>,
+    /// The longest file that is copied before it is written in place, in bytes.
+    pub(crate) undo_file_bytes_max: Option<u64>,
 }
 
 impl Default for Settings {
@@ -130,6 +136,9 @@ impl Default for Settings {
             deny: Vec::new(),
             environment: Vec::new(),
             mask_secrets: true,
+            undo: true,
+            undo_bytes_max: None,
+            undo_file_bytes_max: None,
         }
     }
 }
@@ -270,6 +279,9 @@ impl Config {
         settings.deny = file.deny;
         settings.environment = file.environment;
         settings.mask_secrets = file.mask_secrets.unwrap_or(true);
+        settings.undo = file.undo.unwrap_or(true);
+        settings.undo_bytes_max = file.undo_bytes_max;
+        settings.undo_file_bytes_max = file.undo_file_bytes_max;
         let ca_file = file.network.ca_file.map(|path| self.folders.config.join(path));
         let table = file::NetworkTable { ca_file, ..file.network };
         self.network = Network::new(&self.environment, table);

@@ -130,12 +130,7 @@ impl Canvas<'_> {
         while rows_left > 0
             && let Some(line) = lines.next()
         {
-            let meaning = match line.bytes().next() {
-                Some(b'+') => Meaning::Done,
-                Some(b'-') => Meaning::Error,
-                Some(b'@') => Meaning::Hint,
-                _ => Meaning::Plain,
-            };
+            let meaning = meaning_in_diff(line);
             let number = numbers.of(line).filter(|_| self.width >= NUMBERED_WIDTH_MIN);
             let line = match number {
                 Some(number) => format!("{number:>4} {}", visible(line)),
@@ -250,6 +245,16 @@ impl LineNumbers {
         };
         *number += 1;
         Some(*number - 1)
+    }
+}
+
+/// Returns what a line of a unified diff means.
+pub(super) fn meaning_in_diff(line: &str) -> Meaning {
+    match line.bytes().next() {
+        Some(b'+') => Meaning::Done,
+        Some(b'-') => Meaning::Error,
+        Some(b'@') => Meaning::Hint,
+        _ => Meaning::Plain,
     }
 }
 

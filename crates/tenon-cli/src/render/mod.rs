@@ -11,8 +11,8 @@ mod style;
 mod summary;
 
 use tenon_agent::{
-    CallEvent, CompactionCause, ContextEvent, ContinuationCause, Live, ModelEvent, Record,
-    SessionEvent, SessionNote, TurnEvent, Update, Verdict, View,
+    CallChanges, CallEvent, CompactionCause, ContextEvent, ContinuationCause, Live, ModelEvent,
+    Record, SessionEvent, SessionNote, TurnEvent, Update, Verdict, View,
 };
 use tenon_model::{ToolCall, visible};
 
@@ -28,6 +28,9 @@ const ERASE_LINE: &str = "\r\u{1b}[K";
 
 /// Shorter calls do not say how long they took: nobody waited.
 const DURATION_SHOWN_MS: u64 = 100;
+
+/// Columns that the edge of a box keeps for other things than what changed.
+const CHANGES_BESIDE: usize = 30;
 
 /// What one update adds to the screen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -69,6 +72,8 @@ struct OpenCall {
     subject: String,
     /// What was decided, and whether a person was asked.
     decided: Option<(Verdict, bool)>,
+    /// What it changed, in a line; empty if nothing is known of that.
+    changed: String,
 }
 
 /// What stands above the place where printing goes on.
@@ -109,6 +114,16 @@ fn replayed<'a>(records: impl IntoIterator<Item = &'a Record>, renderer: Rendere
     renderer.end_prose();
     shown.push_str(&renderer.take().shown);
     shown
+}
+
+/// Draws the changed lines of a file, all of them and without a box.
+pub(crate) fn diff(path: &str, hunks: &str, style: &Style) -> String {
+    let mut drawn = format!("{}\n", style.paint(Meaning::Name, &visible(path)));
+    for line in hunks.lines() {
+        drawn.push_str(&style.paint(frame::meaning_in_diff(line), &visible(line)));
+        drawn.push('\n');
+    }
+    drawn
 }
 
 impl Renderer {
@@ -249,7 +264,7 @@ impl Renderer {
                 self.end_prose();
                 self.streamed = false;
                 let (call, subject) = (call.clone(), subject.clone());
-                self.open.push(OpenCall { call, subject, decided: None });
+                self.open.push(OpenCall { call, subject, decided: None, changed: String::new() });
                 self.wait_for_calls();
             }
             CallEvent::CallDecided { call_id, verdict, asked, .. } => {
@@ -259,6 +274,7 @@ impl Renderer {
             }
             // The result of the call says so, too.
             CallEvent::HostRefused { .. } => {}
+            CallEvent::CallChanged(changes) => self.changed(changes),
             CallEvent::ToolResult { call_id, content, is_error, view, duration_ms } => {
                 let place = self.open.iter().position(|open| open.call.id == *call_id);
                 let Some(place) = place else { return };
@@ -267,6 +283,12 @@ impl Renderer {
                 if *duration_ms >= DURATION_SHOWN_MS {
                     let duration = summary::duration(*duration_ms, &self.style);
                     footer.push(Piece::new(Meaning::Aside, duration));
+                }
+                // A diff says it better.
+                if !open.changed.is_empty() && !matches!(view, View::Diff { .. }) {
+                    let room = self.style.width.saturating_sub(CHANGES_BESIDE).max(CHANGES_BESIDE);
+                    let changed = measure::cut(&visible(&open.changed), room).text;
+                    footer.push(Piece::new(Meaning::Plain, changed));
                 }
                 match view {
                     View::Text { .. } if self.whole => {
@@ -277,6 +299,17 @@ impl Renderer {
                 }
                 self.wait_for_calls();
             }
+        }
+    }
+
+    fn changed(&mut self, changes: &CallChanges) {
+        if let Some(open) = self.open.iter_mut().find(|open| open.call.id == changes.call_id) {
+            open.changed.clone_from(&changes.summary);
+        } else if !changes.summary.is_empty() {
+            // A command in the background, whose box is drawn.
+            let values: [(&str, &dyn std::fmt::Display); 1] = [("changes", &changes.summary)];
+            let said = Text::JobChanged.say(self.style.language, &values);
+            self.labelled(Text::Note, &said);
         }
     }
 

@@ -1,6 +1,9 @@
 //! The walls of a session, from what was configured.
 
-use std::{os::unix::fs::DirBuilderExt, path::Path};
+use std::{
+    os::unix::fs::DirBuilderExt,
+    path::{Path, PathBuf},
+};
 
 use tenon_agent::Sandbox;
 use tenon_sandbox::{
@@ -15,16 +18,17 @@ use crate::{config::Config, error::CliError, print::say_notices, values::Sandbox
 const EVERYTHING: &str = "on";
 
 /// Returns where commands run. `results` is tenon's folder of long results, which commands may
-/// read.
+/// read; the journal's folders are `hidden` from them.
 ///
 /// A tier that was asked for by name is tried at once; the best one is found by the first command.
 pub(super) async fn sandbox(
     config: &Config,
     workspace: &Workspace,
     results: &Path,
+    hidden: Vec<PathBuf>,
 ) -> Result<Sandbox, CliError> {
     let environment = config.child_environment();
-    let Some((walls, profile)) = walls(config, workspace, Some(results)).await? else {
+    let Some((walls, profile)) = walls(config, workspace, Some(results), hidden).await? else {
         return Ok(Sandbox::unconfined(environment));
     };
     if walls.settings().wanted != Wanted::Best {
@@ -44,6 +48,7 @@ pub(crate) async fn walls(
     config: &Config,
     workspace: &Workspace,
     results: Option<&Path>,
+    mut hidden: Vec<PathBuf>,
 ) -> Result<Option<(Walls, Profile)>, CliError> {
     let wanted = match config.settings.sandbox {
         SandboxName::Auto => Wanted::Best,
@@ -61,11 +66,12 @@ pub(crate) async fn walls(
         make_private(results)?;
     }
     let folders = &config.folders;
+    hidden.extend([folders.config.clone(), folders.sessions(), folders.history()]);
     let settings = WallSettings {
         roots: workspace.roots(),
         home: Some(folders.home.clone()),
         readable: results.map(Path::to_path_buf).into_iter().chain(config.readable()?).collect(),
-        hidden: vec![folders.config.clone(), folders.sessions(), folders.history()],
+        hidden,
         wanted,
         limits: Limits::default(),
     };

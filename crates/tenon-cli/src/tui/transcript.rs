@@ -248,7 +248,7 @@ impl Transcript {
                     call.runs = true;
                 }
             }
-            CallEvent::HostRefused { .. } => {}
+            CallEvent::HostRefused { .. } | CallEvent::CallChanged(_) => {}
             CallEvent::ToolResult { call_id, view, is_error, .. } => {
                 self.calls.retain(|call| call.id != *call_id);
                 if let View::Diff { path, diff } = view

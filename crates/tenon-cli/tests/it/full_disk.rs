@@ -68,6 +68,8 @@ fn names(place: &Place) -> Vec<String> {
 #[test]
 fn file_tools_write_the_whole_or_nothing() {
     let place = Place::new();
+    // The undo store lies on the same disk: with it not even a small file is written.
+    place.config("undo = false\n");
     let long = "a line of text\n".repeat(4_000);
     let turns = json!([
         call("write_file", &json!({ "path": "new", "content": long })),
@@ -95,6 +97,7 @@ fn file_tools_write_the_whole_or_nothing() {
 #[test]
 fn a_command_says_what_it_could_not_write() {
     let place = Place::new();
+    place.config("undo = false\n");
     let turns = json!([
         call("bash", &json!({ "command": "head -c 100000 /dev/zero > big; seq 100000 > lines; wc -c < old" })),
         call("bash", &json!({ "command": "rm -f big lines; seq 5000; echo fits > small" })),
@@ -106,6 +109,21 @@ fn a_command_says_what_it_could_not_write() {
     assert!(results[0].contains("No space left on device"), "{results:?}");
     assert!(results[1].contains("left out; all of it is in "), "{results:?}");
     assert_eq!(names(&place), ["old", "small"]);
+}
+
+#[test]
+fn what_cannot_be_saved_for_undo_is_not_changed() {
+    let place = Place::new();
+    let turns = json!([
+        call("bash", &json!({ "command": "head -c 100000 /dev/zero > big" })),
+        call("bash", &json!({ "command": "rm old" })),
+        { "text": "done" },
+    ]);
+    let flags = ["--output-format", "stream-json"];
+    let Some(run) = run_on_small_disk(&place, "work", &turns, &flags) else { return };
+    let results = results(&run);
+    assert!(results[0].contains("No space left on device"), "{results:?}");
+    assert_eq!(std::fs::read_to_string(place.path("after/old")).unwrap(), "old\n", "{results:?}");
 }
 
 #[test]

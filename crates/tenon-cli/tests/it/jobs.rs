@@ -101,7 +101,7 @@ fn at_its_time_limit_a_command_is_offered_to_the_background_and_goes_on_meanwhil
     let results = home.logged("tool_result", "content");
     let first = results[0].as_str().unwrap();
     assert!(first.starts_with("not done after 1 s; the user let it go on as job 1"), "{first}");
-    assert!(first.ends_with("line 1\nline 2\nline 3\nline 4"), "{first}");
+    assert!(first.ends_with("line 1\nline 2\nline 3\nline 4\n[changes] 1 new"), "{first}");
     assert_eq!(results[1], "job 1 has ended: stopped\n(no new output)");
     assert!(!is_running(sleep));
 }

@@ -30,4 +30,5 @@ mod terminal;
 mod tidy;
 mod tui;
 mod tui_keys;
+mod undo;
 mod walls;

@@ -174,6 +174,10 @@ impl Sandbox {
         Self { shared: Arc::clone(&self.shared), checkpoint: Some(checkpoint.clone()) }
     }
 
+    pub(crate) fn checkpoint(&self) -> Option<&Checkpoint> {
+        self.checkpoint.as_ref()
+    }
+
     /// Returns the proxy that commands with [`Network::Proxied`] reach.
     #[must_use]
     pub fn proxy(&self) -> Option<&Proxy> {

@@ -11,6 +11,7 @@ use super::{listed, print_json};
 use crate::{
     config::Config,
     error::{CliError, ExitStatus},
+    past::Past,
     print::print,
     resume::unreadable,
     which_session::{find, line},
@@ -134,10 +135,14 @@ fn remove_all(config: &Config, going: &[Removable]) -> Result<ExitStatus, CliErr
     let (folder, results) = (config.folders.sessions(), config.folders.all_results());
     let mut status = ExitStatus::Finished;
     for session in going {
+        // What it changed cannot be undone any more once nobody knows of it.
+        let past = Past::open(config, Some(&session.summary.id)).ok();
         if let Err(error) = remove_session(&folder, &results, &session.summary.id) {
             let words = format!("the session {} is not removed", session.summary.id);
             CliError::failed(words).with_source(error).report();
             status = ExitStatus::Failed;
+        } else if let Some(past) = past {
+            past.forget()?;
         }
     }
     Ok(status)

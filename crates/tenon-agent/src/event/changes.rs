@@ -1,0 +1,192 @@
+//! What a call did to the files, as it is logged, shown and printed as JSON.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use tenon_sandbox::{ChangeKind, Changes, LeftOutReason, Trouble};
+
+/// More files of one call are counted and not listed: the journal has them all.
+const FILES_MAX: usize = 200;
+
+/// What a call did to the files of the workspace.
+///
+/// ```
+/// use tenon_agent::CallChanges;
+/// use tenon_sandbox::Changes;
+///
+/// let changes = CallChanges::new("call_1", &Changes::default());
+/// assert_eq!((changes.checkpoint, changes.summary.as_str()), (None, ""));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallChanges {
+    /// The call.
+    pub call_id: String,
+    /// What `tenon undo` takes back; missing if nothing was saved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<u64>,
+    /// The same in one line, such as `3 files changed, 1 deleted`.
+    pub summary: String,
+    /// The first 200 files, sorted by path.
+    pub files: Vec<FileChange>,
+    /// How many more there are.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub files_more: usize,
+    /// What was not saved before it changed, and cannot be undone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<NotSaved>,
+    /// Why the list may not be whole, a word or a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub troubles: Vec<String>,
+}
+
+/// A file or folder that is not as it was.
+///
+/// ```
+/// use tenon_agent::{FileChange, FileChangeKind};
+///
+/// let change: FileChange =
+///     serde_json::from_str(r#"{"path":"a.txt","kind":"edited","old_bytes":3,"new_bytes":5}"#)?;
+/// assert_eq!((change.kind, change.new_bytes), (FileChangeKind::Edited, Some(5)));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileChange {
+    /// Relative in the first folder of the workspace, absolute in another. Bytes that are not UTF-8
+    /// stand as U+FFFD.
+    pub path: String,
+    /// What happened to it.
+    pub kind: FileChangeKind,
+    /// Where it was, if it was renamed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// Its length before, if it was there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old_bytes: Option<u64>,
+    /// Its length now, if it is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new_bytes: Option<u64>,
+    /// How many files and folders are in a folder that was made.
+    #[serde(default, skip_serializing_if = "is_none_inside")]
+    pub inside: u64,
+}
+
+/// What happened to a file or folder.
+///
+/// ```
+/// use tenon_agent::FileChangeKind;
+///
+/// assert_eq!(serde_json::to_string(&FileChangeKind::Deleted)?, r#""deleted""#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileChangeKind {
+    /// It was not there before.
+    Created,
+    /// Its content is another.
+    Edited,
+    /// It is not there any more.
+    Deleted,
+    /// It was at another place.
+    Renamed,
+    /// Its permissions, owner or extended attributes are others.
+    Mode,
+    /// Only its times are others.
+    Times,
+}
+
+/// Something that was not saved before it changed.
+///
+/// ```
+/// use tenon_agent::NotSaved;
+///
+/// let target = NotSaved { path: "target".into(), reason: "cache".into() };
+/// assert_eq!(serde_json::to_string(&target)?, r#"{"path":"target","reason":"cache"}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotSaved {
+    /// As [`FileChange::path`].
+    pub path: String,
+    /// `cache`, `too_large` or `outside` (of the workspace).
+    pub reason: String,
+}
+
+impl CallChanges {
+    /// Returns what the journal found out about a call.
+    ///
+    /// ```
+    /// use tenon_agent::CallChanges;
+    /// use tenon_sandbox::{Changes, Trouble};
+    ///
+    /// let changes = Changes { troubles: vec![Trouble::NotWatched], ..Changes::default() };
+    /// assert_eq!(CallChanges::new("call_1", &changes).troubles, ["not_watched"]);
+    /// ```
+    pub fn new(call_id: &str, changes: &Changes) -> Self {
+        let reason = |reason| match reason {
+            LeftOutReason::Cache => "cache",
+            LeftOutReason::TooLarge { .. } => "too_large",
+            LeftOutReason::Outside => "outside",
+        };
+        let left_out = changes.left_out.iter().map(|left_out| NotSaved {
+            path: shown(&left_out.path),
+            reason: reason(left_out.reason).to_owned(),
+        });
+        Self {
+            call_id: call_id.to_owned(),
+            checkpoint: changes.id.and_then(|id| id.to_string().parse().ok()),
+            summary: changes.summary(),
+            files: changes.files.iter().take(FILES_MAX).map(FileChange::from).collect(),
+            files_more: changes.files.len().saturating_sub(FILES_MAX),
+            left_out: left_out.collect(),
+            troubles: changes.troubles.iter().map(trouble).collect(),
+        }
+    }
+
+    /// Returns what is known of a command that ran outside the walls, which is nothing.
+    pub(crate) fn unknown(call_id: &str) -> Self {
+        let changes = Changes { troubles: vec![Trouble::NotWatched], ..Changes::default() };
+        let summary = "it ran outside the walls: what it changed is not known and cannot be undone";
+        Self { summary: summary.into(), ..Self::new(call_id, &changes) }
+    }
+}
+
+impl From<&tenon_sandbox::Change> for FileChange {
+    fn from(change: &tenon_sandbox::Change) -> Self {
+        let (kind, from) = match &change.kind {
+            ChangeKind::Created => (FileChangeKind::Created, None),
+            ChangeKind::Edited => (FileChangeKind::Edited, None),
+            ChangeKind::Deleted => (FileChangeKind::Deleted, None),
+            ChangeKind::Renamed { from } => (FileChangeKind::Renamed, Some(shown(from))),
+            ChangeKind::Mode => (FileChangeKind::Mode, None),
+            ChangeKind::Times => (FileChangeKind::Times, None),
+        };
+        let (old_bytes, new_bytes) = (change.old_bytes, change.new_bytes);
+        Self { path: shown(&change.path), kind, from, old_bytes, new_bytes, inside: change.inside }
+    }
+}
+
+fn trouble(trouble: &Trouble) -> String {
+    match trouble {
+        Trouble::Refused { path, .. } => {
+            format!("a change of {} was refused: it could not be saved", shown(path))
+        }
+        Trouble::Interrupted => "interrupted".into(),
+        Trouble::NotWatched => "not_watched".into(),
+        Trouble::Compared => "compared".into(),
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_none_inside(number: &u64) -> bool {
+    *number == 0
+}

@@ -1,0 +1,157 @@
+//! The layer that makes calls undoable: what a call is about to change is saved in a checkpoint of
+//! its own, and afterwards the result says what changed.
+//!
+//! The outermost layer, so that a call that panics or is dropped is ended like any other. A command
+//! that goes on in the background keeps its checkpoint; what it changed is told when it has ended.
+
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
+
+use async_trait::async_trait;
+use tenon_sandbox::{Changes, Checkpoint, JobId, Jobs, Journal};
+
+use super::layer::{Layer, Rest};
+use crate::{
+    event::{CallChanges, View},
+    masking::Masking,
+    policy::ApprovedCall,
+    tools::{Effect, ToolContext, ToolOutput},
+};
+
+/// Characters of a call's main argument that its checkpoint is remembered by.
+const SUBJECT_CHARS_MAX: usize = 200;
+
+/// Saves what calls change.
+pub(super) struct Checkpoints {
+    journal: Journal,
+    session: String,
+    masking: Masking,
+    /// Jobs that run, with the calls that began them.
+    jobs: Mutex<Vec<(JobId, String)>>,
+    is_pruned: AtomicBool,
+}
+
+impl Checkpoints {
+    pub(super) fn new(journal: Journal, session: &str, masking: Masking) -> Self {
+        Self {
+            journal,
+            session: session.to_owned(),
+            masking,
+            jobs: Mutex::default(),
+            is_pruned: AtomicBool::new(false),
+        }
+    }
+
+    /// Returns what the checkpoint of a call is found by: its id, its tool, its main argument.
+    fn name(&self, call: &ApprovedCall, rest: Rest<'_>) -> String {
+        let subject = rest.subject.split_whitespace().collect::<Vec<_>>().join(" ");
+        let subject: String = self.masking.mask(subject).chars().take(SUBJECT_CHARS_MAX).collect();
+        format!("{}\t{}\t{subject}", call.id(), rest.tool.name())
+    }
+
+    /// Says in `output` what the call changed.
+    async fn end(
+        &self,
+        checkpoint: Checkpoint,
+        call_id: &str,
+        runs: bool,
+        output: &mut ToolOutput,
+    ) {
+        let changes = tokio::task::spawn_blocking(move || checkpoint.finish()).await;
+        let changes = match changes {
+            Ok(Ok(changes)) if changes.is_empty() => return,
+            Ok(Ok(changes)) => changes,
+            Ok(Err(error)) => return self.say(output, &format!("not listed: {error}")),
+            Err(_) => return self.say(output, "not listed: the look at them failed"),
+        };
+        let summary = changes.summary();
+        if runs && !summary.is_empty() {
+            self.say(output, &summary);
+        }
+        output.changed.push(CallChanges::new(call_id, &changes));
+        self.prune();
+    }
+
+    /// Adds a line for the model. People see it on the edge of the box, not inside.
+    fn say(&self, output: &mut ToolOutput, summary: &str) {
+        if output.view.is_none() {
+            output.view = Some(View::text(&output.content));
+        }
+        let summary = self.masking.mask(summary.to_owned());
+        output.content.push_str(&format!("\n[changes] {summary}"));
+    }
+
+    /// Lists what jobs changed that ended since the last call.
+    fn list_ended_jobs(&self, jobs: &Jobs, output: &mut ToolOutput) {
+        let mut open = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.is_empty() {
+            return;
+        }
+        let known = jobs.list();
+        open.retain(|(id, call_id)| {
+            let Some(status) = known.iter().find(|status| status.id == *id) else { return false };
+            let Some(end) = &status.end else { return true };
+            let changes = end.changes.as_ref().filter(|changes| !Changes::is_empty(changes));
+            output.changed.extend(changes.map(|changes| CallChanges::new(call_id, changes)));
+            false
+        });
+    }
+
+    /// Makes room for what comes, once and in the background: nobody waits for it.
+    fn prune(&self) {
+        if !self.is_pruned.swap(true, Ordering::Relaxed) {
+            let journal = self.journal.clone();
+            // What cannot be taken away now is taken away by the next session.
+            drop(tokio::task::spawn_blocking(move || journal.prune()));
+        }
+    }
+}
+
+#[async_trait]
+impl Layer for Checkpoints {
+    async fn around(
+        &self,
+        call: &ApprovedCall,
+        context: &ToolContext,
+        rest: Rest<'_>,
+    ) -> ToolOutput {
+        let jobs = context.sandbox.jobs();
+        if rest.effect == Effect::Read {
+            let mut output = rest.run(call, context).await;
+            self.list_ended_jobs(jobs, &mut output);
+            return output;
+        }
+        let runs = rest.effect == Effect::Run;
+        if runs && context.sandbox.is_outside() {
+            let mut output = rest.run(call, context).await;
+            self.list_ended_jobs(jobs, &mut output);
+            output.changed.push(CallChanges::unknown(call.id()));
+            return output;
+        }
+        let checkpoint = self.journal.begin(&self.session, &self.name(call, rest));
+        let recorded = ToolContext {
+            workspace: context.workspace.recording(&checkpoint),
+            sandbox: context.sandbox.recording(&checkpoint),
+            ..context.clone()
+        };
+        let last = last_job(jobs);
+        let mut output = rest.run(call, &recorded).await;
+        drop(recorded);
+        // Calls that run something overlap no others: a new job is this call's.
+        match last_job(jobs).filter(|now| Some(*now) > last) {
+            Some(job) => {
+                let mut open = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+                open.push((job, call.id().to_owned()));
+            }
+            None => self.end(checkpoint, call.id(), runs, &mut output).await,
+        }
+        self.list_ended_jobs(jobs, &mut output);
+        output
+    }
+}
+
+fn last_job(jobs: &Jobs) -> Option<JobId> {
+    jobs.list().last().map(|status| status.id)
+}

@@ -1,0 +1,397 @@
+//! What the calls of a session changed, and taking it back: for the subcommands and for an
+//! interactive session alike.
+//!
+//! The journal is the truth about files; the session's log only says in which step a call ran. What
+//! a person changed since is shown and asked about, and nothing of it is touched without a yes.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use jiff::{Timestamp, tz::TimeZone};
+use tenon_agent::{AgentOptions, CallEvent, Record, SessionEvent, list_sessions, read_session};
+use tenon_model::visible;
+use tenon_sandbox::{
+    Changes, CheckpointId, CheckpointInfo, CheckpointKind, CheckpointState, Conflict,
+    ConflictReason, Conflicts, Journal, JournalError, Undone, Usage, Workspace,
+};
+
+use crate::{
+    config::Config,
+    error::CliError,
+    resume, setup,
+    texts::{Language, Text},
+    which_session::find,
+};
+
+/// Files of one call that are named; more are counted.
+const FILES_SHOWN_MAX: usize = 20;
+
+/// The calls of one session that changed something.
+pub(crate) struct Past {
+    pub(crate) journal: Journal,
+    /// The session's id.
+    pub(crate) session: String,
+    /// The first folder of its workspace.
+    pub(crate) root: PathBuf,
+    /// The folder with the logs of sessions.
+    logs: PathBuf,
+}
+
+/// A call that changed something.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    pub(crate) id: CheckpointId,
+    pub(crate) started: SystemTime,
+    /// The id that the model gave it.
+    pub(crate) call_id: String,
+    /// The tool and its main argument.
+    pub(crate) label: String,
+    /// In which step it ran, from 1; unknown if the log is gone.
+    pub(crate) step: Option<u32>,
+    pub(crate) state: CheckpointState,
+    pub(crate) changes: Changes,
+}
+
+/// What became of an undo or a redo.
+pub(crate) enum Outcome {
+    Done {
+        changes: Changes,
+        kept: Vec<Conflict>,
+    },
+    /// Nothing was touched.
+    Refused(Vec<Conflict>),
+}
+
+/// In which steps calls ran.
+#[derive(Debug, Default)]
+struct Steps {
+    of_checkpoints: HashMap<u64, u32>,
+    of_calls: HashMap<String, u32>,
+}
+
+impl Past {
+    /// Returns the past of `session`, or of the session that changed something in the workspace
+    /// last.
+    pub(crate) fn open(config: &Config, session: Option<&str>) -> Result<Self, CliError> {
+        let logs = config.folders.sessions();
+        let session = match session {
+            Some(wanted) => {
+                let sessions = list_sessions(&logs).map_err(resume::unreadable)?;
+                find(wanted, &sessions)?.id.clone()
+            }
+            None => {
+                let (journal, _) = journal(config, std::slice::from_ref(&config.root))?;
+                let infos = journal.checkpoints().map_err(failed)?;
+                let last = infos.into_iter().rfind(|info| info.kind == CheckpointKind::Call);
+                last.ok_or_else(|| nothing(&config.root))?.session
+            }
+        };
+        // The log may be gone; what is kept of the session is not.
+        let read = read_session(&logs, &session).unwrap_or_default();
+        let roots = read.worked_with().map(|(folders, _)| folders.to_vec());
+        let (journal, root) = journal(config, &roots.unwrap_or_else(|| vec![config.root.clone()]))?;
+        Ok(Self { journal, session, root, logs })
+    }
+
+    /// Returns the past of a session that is about to begin, unless nothing is recorded.
+    pub(crate) fn of(options: &AgentOptions, config: &Config) -> Option<Self> {
+        Some(Self {
+            journal: options.journal.clone()?,
+            session: options.log.as_ref()?.id().to_owned(),
+            root: options.workspace.root().to_path_buf(),
+            logs: config.folders.sessions(),
+        })
+    }
+
+    /// Returns in which steps the calls ran, as the log has it by now.
+    fn steps(&self) -> Steps {
+        let session = read_session(&self.logs, &self.session);
+        session.map(|session| Steps::read(&session.records)).unwrap_or_default()
+    }
+
+    /// Returns the calls that changed something, the oldest first.
+    pub(crate) fn calls(&self) -> Result<Vec<Call>, CliError> {
+        let infos = self.journal.checkpoints().map_err(failed)?;
+        let own = infos
+            .into_iter()
+            .filter(|info| info.session == self.session && info.kind == CheckpointKind::Call);
+        let (mut calls, steps) = (Vec::new(), self.steps());
+        for info in own {
+            let changes = match self.journal.changes(info.id) {
+                Ok(changes) => changes,
+                Err(JournalError::Running { .. } | JournalError::Unknown { .. }) => {
+                    Changes::default()
+                }
+                Err(error) => return Err(failed(error)),
+            };
+            let is_running = info.state == CheckpointState::Running;
+            if is_running || !changes.files.is_empty() || !changes.left_out.is_empty() {
+                calls.push(Call::new(info, changes, &steps));
+            }
+        }
+        Ok(calls)
+    }
+
+    /// Returns the last `count` calls that changed something and stand, the newest first.
+    pub(crate) fn last(&self, count: usize) -> Result<Vec<Call>, CliError> {
+        let mut calls = self.calls()?;
+        calls.retain(Call::stands);
+        calls.reverse();
+        calls.truncate(count);
+        match calls.is_empty() {
+            true => Err(nothing(&self.root)),
+            false => Ok(calls),
+        }
+    }
+
+    /// Returns the calls that stand from the step or call `from` on, the newest first.
+    pub(crate) fn since(&self, from: &str) -> Result<Vec<Call>, CliError> {
+        let mut calls = self.calls()?;
+        calls.retain(Call::stands);
+        let first = match from.parse::<u32>() {
+            Ok(step) => calls.iter().position(|call| call.step.is_some_and(|ran| ran >= step)),
+            Err(_) => {
+                let named = calls.iter().position(|call| call.call_id == from);
+                if named.is_none() && !self.steps().of_calls.contains_key(from) {
+                    return Err(CliError::usage(format!("there is no step or call `{from}`"))
+                        .with_hint(format!("`tenon changes {}` lists them", self.session)));
+                }
+                named
+            }
+        };
+        let mut calls = calls.split_off(first.unwrap_or(calls.len()));
+        calls.reverse();
+        match calls.is_empty() {
+            true => Err(nothing(&self.root)),
+            false => Ok(calls),
+        }
+    }
+
+    /// Returns the undo that a redo takes back: the last one that stands.
+    pub(crate) fn last_undo(&self) -> Result<CheckpointId, CliError> {
+        let infos = self.journal.checkpoints().map_err(failed)?;
+        let is_undone = |id: &CheckpointId| {
+            infos.iter().any(|info| {
+                info.id == *id
+                    && info.kind == CheckpointKind::Call
+                    && matches!(info.state, CheckpointState::Undone { .. })
+            })
+        };
+        let undo = infos.iter().rev().find(|info| {
+            info.session == self.session
+                && info.state == CheckpointState::Done
+                && matches!(&info.kind, CheckpointKind::Undo { of } if of.iter().any(is_undone))
+        });
+        undo.map(|info| info.id).ok_or_else(|| CliError::failed("there is nothing to redo"))
+    }
+
+    /// Gives the room free that the session's checkpoints take. Nothing of it can be undone then.
+    pub(crate) fn forget(&self) -> Result<(), CliError> {
+        self.journal.forget_session(&self.session).map(drop).map_err(failed)
+    }
+
+    /// Takes `ids` back as one. What conflicts is put to `ask`, which says what is done about it;
+    /// `None` is nothing.
+    pub(crate) async fn take_back(
+        &self,
+        ids: &[CheckpointId],
+        mut conflicts: Conflicts,
+        ask: impl AsyncFn(&[Conflict]) -> Option<Conflicts>,
+    ) -> Result<Outcome, CliError> {
+        loop {
+            let found = match self.journal.undo(ids, &self.session, &conflicts).map_err(failed)? {
+                Undone::Done { changes, kept, .. } => return Ok(Outcome::Done { changes, kept }),
+                Undone::Conflicts(found) => found,
+            };
+            match ask(&found).await {
+                Some(answer) => conflicts = answer,
+                None => return Ok(Outcome::Refused(found)),
+            }
+        }
+    }
+}
+
+impl Call {
+    fn new(info: CheckpointInfo, changes: Changes, steps: &Steps) -> Self {
+        let mut parts = info.name.splitn(3, '\t');
+        let call_id = parts.next().unwrap_or_default().to_owned();
+        let label = parts.collect::<Vec<_>>().join(" ");
+        let step = steps.of(info.id, &call_id);
+        let CheckpointInfo { id, started, state, .. } = info;
+        Self { id, started, call_id, label: label.trim_end().to_owned(), step, state, changes }
+    }
+
+    /// Whether it is over and what it did was not undone.
+    pub(crate) fn stands(&self) -> bool {
+        matches!(self.state, CheckpointState::Done | CheckpointState::Interrupted)
+    }
+
+    /// Returns what it did in one line.
+    pub(crate) fn summary(&self) -> String {
+        match self.changes.summary() {
+            summary if !summary.is_empty() => summary,
+            _ if self.state == CheckpointState::Running => String::new(),
+            _ => "only times".to_owned(),
+        }
+    }
+}
+
+impl Steps {
+    fn read(records: &[Record]) -> Self {
+        let mut steps = Self::default();
+        let mut step = 0;
+        for record in records {
+            match &record.event {
+                SessionEvent::Model(tenon_agent::ModelEvent::AssistantMessage { .. }) => step += 1,
+                SessionEvent::Call(CallEvent::CallStarted { call, .. }) => {
+                    steps.of_calls.insert(call.id.clone(), step);
+                }
+                SessionEvent::Call(CallEvent::CallChanged(changes)) => {
+                    let ran = steps.of_calls.get(&changes.call_id).copied().unwrap_or(step);
+                    if let Some(checkpoint) = changes.checkpoint {
+                        steps.of_checkpoints.entry(checkpoint).or_insert(ran);
+                    }
+                }
+                _ => {}
+            }
+        }
+        steps
+    }
+
+    fn of(&self, id: CheckpointId, call_id: &str) -> Option<u32> {
+        let known = id.to_string().parse().ok().and_then(|id: u64| self.of_checkpoints.get(&id));
+        known.or_else(|| self.of_calls.get(call_id)).copied()
+    }
+}
+
+/// Returns what a list of calls is called in a line each.
+pub(crate) fn named(calls: &[Call]) -> String {
+    calls
+        .iter()
+        .map(|call| format!("  {}: {}\n", shown(&call.label), shown(&call.summary())))
+        .collect()
+}
+
+/// Returns what an undo (or a redo) put back, for people.
+pub(crate) fn told(text: Text, changes: &Changes, kept: &[Conflict], language: Language) -> String {
+    let mut said = format!("{}\n", text.template(language));
+    said.push_str(&files(changes, language));
+    if !kept.is_empty() {
+        said.push_str(&format!("{}\n", Text::UndoKept.template(language)));
+        said.push_str(&listed(kept, language));
+    }
+    said
+}
+
+/// Returns the conflicts, a line each.
+pub(crate) fn listed(conflicts: &[Conflict], language: Language) -> String {
+    let line = |conflict: &Conflict| {
+        let reason = match conflict.reason {
+            ConflictReason::Changed => Text::ConflictChanged,
+            ConflictReason::Deleted => Text::ConflictDeleted,
+            ConflictReason::Created => Text::ConflictCreated,
+        };
+        let path = shown(&conflict.path.to_string_lossy());
+        format!("  {path} ({})\n", reason.template(language))
+    };
+    conflicts.iter().map(line).collect()
+}
+
+/// Returns the files of a change list, a line each; the first of many.
+pub(crate) fn files(changes: &Changes, language: Language) -> String {
+    let all = tenon_agent::CallChanges::new("", changes);
+    let mut said = String::new();
+    for file in all.files.iter().take(FILES_SHOWN_MAX) {
+        use tenon_agent::FileChangeKind::{Created, Deleted, Edited, Mode, Renamed, Times};
+        let (kind, path) = (file.kind, shown(&file.path));
+        let word = match kind {
+            Created => Text::FileCreated,
+            Edited => Text::FileEdited,
+            Deleted => Text::FileDeleted,
+            Renamed => Text::FileRenamed,
+            Mode => Text::FileMode,
+            Times => Text::FileTimes,
+        };
+        let more = match (kind, &file.from, file.old_bytes, file.new_bytes) {
+            (Renamed, Some(from), ..) => format!(" (← {})", shown(from)),
+            (Edited, _, Some(old), Some(new)) => format!(" ({old} → {new} B)"),
+            (Created, ..) if file.inside > 0 => format!("/ ({})", file.inside),
+            _ => String::new(),
+        };
+        said.push_str(&format!("  {} {path}{more}\n", word.template(language)));
+    }
+    let more = changes.files.len().saturating_sub(FILES_SHOWN_MAX);
+    if more > 0 {
+        said.push_str(&format!("  {}\n", Text::MoreFiles.say(language, &[("n", &more)])));
+    }
+    for left_out in &all.left_out {
+        let path = shown(&left_out.path);
+        let said_so =
+            Text::FileNotSaved.say(language, &[("path", &path), ("why", &left_out.reason)]);
+        said.push_str(&format!("  {said_so}\n"));
+    }
+    said
+}
+
+/// Returns `text` on one line and without what a terminal would obey.
+pub(crate) fn shown(text: &str) -> String {
+    visible(&text.replace('\n', "␊")).into_owned()
+}
+
+/// Returns the journal of a workspace, and the workspace's first folder.
+fn journal(config: &Config, roots: &[PathBuf]) -> Result<(Journal, PathBuf), CliError> {
+    let gone = |error| CliError::failed("the workspace cannot be opened").with_source(error);
+    let (first, rest) = roots.split_first().ok_or_else(|| nothing(&config.root))?;
+    let mut workspace = Workspace::open(first).map_err(gone)?;
+    for root in rest {
+        workspace = workspace.with_root(root).map_err(gone)?;
+    }
+    let journal = Journal::open(&workspace, setup::journal_options(config)).map_err(failed)?;
+    Ok((journal, workspace.root().to_path_buf()))
+}
+
+fn nothing(root: &Path) -> CliError {
+    CliError::failed(format!("there is nothing to undo in {}", root.display()))
+        .with_hint("`tenon changes` lists what calls changed; `tenon sessions` lists the sessions")
+}
+
+/// Returns what the journal could not do, as an error of the program.
+pub(crate) fn failed(error: JournalError) -> CliError {
+    let failed = CliError::failed("undo cannot do this");
+    match &error {
+        JournalError::Running { .. } => {
+            failed.with_source(error).with_hint("wait for its end, or end that session")
+        }
+        JournalError::NotRestored { .. } => failed
+            .with_source(error)
+            .with_hint("everything is as it was before; `tenon changes` lists the calls"),
+        _ => failed.with_source(error),
+    }
+}
+
+/// Returns the line above what a call changed.
+pub(crate) fn line(call: &Call, language: Language) -> String {
+    let started = Timestamp::try_from(call.started).unwrap_or_default();
+    let started = started.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string();
+    let step = call.step.map_or("?".to_owned(), |step| step.to_string());
+    let state = match call.state {
+        CheckpointState::Done => "",
+        CheckpointState::Running => Text::StateRunning.template(language),
+        CheckpointState::Interrupted => Text::StateInterrupted.template(language),
+        CheckpointState::Undone { .. } => Text::StateUndone.template(language),
+    };
+    let values: [(&str, &dyn std::fmt::Display); 4] =
+        [("step", &step), ("time", &started), ("call", &shown(&call.label)), ("state", &state)];
+    let line = Text::ChangesOf.say(language, &values);
+    format!("{}\n", line.trim_end())
+}
+
+/// Returns how much room checkpoints take, in a line.
+pub(crate) fn usage(usage: &Usage) -> String {
+    let mib = |bytes: u64| format!("{}.{} MiB", bytes >> 20, ((bytes & 0xf_ffff) * 10) >> 20);
+    let (bytes, bytes_max) = (mib(usage.bytes), mib(usage.bytes_max));
+    format!("undo: {} checkpoints hold {bytes} of at most {bytes_max}\n", usage.checkpoints)
+}

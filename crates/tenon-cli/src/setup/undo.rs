@@ -1,0 +1,59 @@
+//! Where a session's changes are kept for undo.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use tenon_agent::Session;
+use tenon_sandbox::{CheckpointKind, Coverage, Journal, JournalOptions, Workspace};
+
+use crate::{config::Config, print::say_notices};
+
+/// Returns how much is kept, and where.
+pub(crate) fn journal_options(config: &Config) -> JournalOptions {
+    let (settings, usual) = (&config.settings, JournalOptions::new(&config.folders.state));
+    JournalOptions {
+        bytes_max: settings.undo_bytes_max.unwrap_or(usual.bytes_max),
+        file_bytes_max: settings.undo_file_bytes_max.unwrap_or(usual.file_bytes_max),
+        ..usual
+    }
+}
+
+/// Returns the journal of a session in `workspace`, and the workspace with the journal's folders
+/// protected; none if undo is switched off or cannot be had, which is then said.
+pub(super) fn journal(config: &Config, mut workspace: Workspace) -> (Option<Journal>, Workspace) {
+    if !config.settings.undo {
+        return (None, workspace);
+    }
+    let journal = match Journal::open(&workspace, journal_options(config)) {
+        Ok(journal) => journal,
+        Err(error) => {
+            say_notices(&[format!("nothing can be undone in this session: {error}")]);
+            return (None, workspace);
+        }
+    };
+    for folder in journal.folders() {
+        workspace = workspace.with_own_folder(&folder);
+    }
+    if journal.coverage() == Coverage::FileTools {
+        let words = "this kernel does not say what commands change: undo covers file tools only";
+        say_notices(&[words.to_owned()]);
+    }
+    (Some(journal), workspace)
+}
+
+/// Returns what the model of a session that goes on is told if calls of it were undone meanwhile.
+pub(super) fn news(journal: Option<&Journal>, session: Option<&Session>) -> Option<String> {
+    let session = session?;
+    // Checkpoints know the second.
+    let last = UNIX_EPOCH + Duration::from_secs(session.records.last()?.time_ms / 1_000);
+    let infos = journal?.checkpoints().ok()?;
+    let is_later = infos.iter().any(|info| {
+        info.session == session.id
+            && info.started >= last
+            && matches!(info.kind, CheckpointKind::Undo { .. })
+    });
+    is_later.then(|| {
+        "[undo] Since your last step the user undid or redid what calls of this session changed: \
+         files may not be as you left them. Read again what you rely on."
+            .to_owned()
+    })
+}
