@@ -48,6 +48,6 @@ pub use session::{
 pub use session_note::SessionNote;
 pub use tools::{
     AnyTool, ArgumentError, CoreToolOptions, Effect, PreparedCall, Progress, Recall, Sandbox, Tool,
-    ToolContext, ToolOutput, Tools, core_tools, diff_hunks, tool,
+    ToolContext, ToolOutput, Tools, core_tools, hunks as diff_hunks, tool,
 };
 pub use turn::TurnLimits;

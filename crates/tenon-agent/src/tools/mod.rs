@@ -24,7 +24,7 @@ use std::sync::Arc;
 use tenon_model::ToolSpec;
 
 pub use arguments::ArgumentError;
-pub use diff::hunks as diff_hunks;
+pub use diff::hunks;
 pub use function::tool;
 pub(crate) use jobs::news as job_news;
 pub use recall::Recall;
