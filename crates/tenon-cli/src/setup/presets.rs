@@ -112,7 +112,7 @@ impl Toolchains {
             script: script.to_owned(),
             folder: PathBuf::from("/"),
             environment: self.environment.clone(),
-            profile: Profile::unconfined(),
+            profile: Profile::reading(),
             limits: CommandLimits {
                 timeout: ANSWER_TIMEOUT,
                 output_bytes_max: ANSWER_BYTES_MAX,
