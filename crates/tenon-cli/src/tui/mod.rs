@@ -1,7 +1,7 @@
 //! The interactive session on a terminal that can do more than print: what is finished stands in
 //! the terminal's own scrollback, and beneath it a live part is redrawn.
 //!
-//! This file joins the parts: events of the terminal and of the agent go into [`App`], and what it
+//! This file joins the parts: events of the terminal and of the agent go into [`app::App`], and what it
 //! wants done is done here. Nothing runs while nothing happens: there is no timer without a turn.
 
 mod app;
