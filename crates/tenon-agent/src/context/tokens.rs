@@ -4,7 +4,7 @@
 //! is corrected by what the provider reported for the last request, and only what came since then
 //! is estimated at all.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tenon_model::{ContentBlock, Conversation, Message, ToolSpec, Usage};
 
@@ -54,7 +54,13 @@ pub(crate) struct Meter {
     /// How many tokens of the provider an estimated one is.
     factor: f64,
     counted: Option<Counted>,
+    weights: Weights,
 }
+
+/// The estimates of a conversation that mostly grows at its end, so that each message is gone
+/// through once. With each message stands the sum up to it.
+#[derive(Debug, Default)]
+struct Weights(Mutex<Vec<(Arc<Message>, u64)>>);
 
 /// What the provider counted last.
 #[derive(Debug, Clone, Copy)]
@@ -94,7 +100,7 @@ impl Meter {
     pub(crate) fn new(window: u32, reply_max: u32, system: &str, tools: &[ToolSpec]) -> Self {
         let (window, reply_max) = (u64::from(window), u64::from(reply_max));
         let fixed = weight_of_fixed(system, tools);
-        Self { window, reply_max, fixed, factor: 1.0, counted: None }
+        Self { window, reply_max, fixed, factor: 1.0, counted: None, weights: Weights::default() }
     }
 
     /// Returns how full the window will be with `conversation`.
@@ -111,7 +117,7 @@ impl Meter {
 
     /// Returns an estimate that does not rest on the last count, in the provider's tokens.
     pub(crate) fn estimated(&self, conversation: &Conversation) -> u64 {
-        self.scaled(self.fixed + raw(conversation))
+        self.scaled(self.fixed + self.weights.sum(conversation))
     }
 
     /// Returns about how many tokens of the provider `estimated` ones are.
@@ -123,7 +129,7 @@ impl Meter {
     /// message behind them if there `is_kept` one.
     pub(crate) fn count(&mut self, sent: &[Arc<Message>], usage: &Usage, is_kept: bool) {
         let input = usage.input_all();
-        let estimated = self.fixed + raw(sent);
+        let estimated = self.fixed + self.weights.sum(sent);
         if input == 0 || estimated < CALIBRATION_TOKENS_MIN {
             return;
         }
@@ -166,8 +172,19 @@ fn weight_of_fixed(system: &str, tools: &[ToolSpec]) -> u64 {
     weight_of_text(system) + tools.map(|tokens| tokens + BLOCK_TOKENS).sum::<u64>()
 }
 
-fn raw(conversation: &[Arc<Message>]) -> u64 {
-    conversation.iter().map(|message| weight(message)).sum()
+impl Weights {
+    /// Returns about how many tokens `messages` have.
+    fn sum(&self, messages: &[Arc<Message>]) -> u64 {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = known.iter().zip(messages);
+        let shared = same.take_while(|((known, _), now)| Arc::ptr_eq(known, now)).count();
+        known.truncate(shared);
+        for message in messages.iter().skip(shared) {
+            let before = known.last().map_or(0, |(_, sum)| *sum);
+            known.push((Arc::clone(message), before + weight(message)));
+        }
+        known.last().map_or(0, |(_, sum)| *sum)
+    }
 }
 
 /// Returns about how many tokens `message` has.
