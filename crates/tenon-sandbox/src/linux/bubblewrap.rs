@@ -17,11 +17,10 @@ use rustix::io::{Errno, FdFlags};
 
 use super::carve::carve_outs;
 use super::control::{Control, exit, open_null, replace, reset_signals};
-use super::helper::NAME;
 use super::inside::{PROC_MASKS, become_user};
 use super::layout::{Layout, Part, Step, open_plain};
 use super::limits::write_file;
-use super::request::{Inside, Refused, Report, Wall};
+use super::request::{HELPER_NAME, Inside, Refused, Report, Wall};
 use super::wire::{Readable, Reader, Sendable, Writer};
 
 /// The one place where it is taken from.
@@ -80,7 +79,7 @@ fn become_bubblewrap(control: &Control, enclosure: &Enclosure) -> Refused {
         Ok(arguments) => arguments,
         Err(errno) => return Wall::Mounts.refused(errno),
     };
-    let program = [PROGRAM, NAME].map(|word| OsStr::from_bytes(word.to_bytes()));
+    let program = [PROGRAM, HELPER_NAME].map(|word| OsStr::from_bytes(word.to_bytes()));
     #[expect(clippy::disallowed_methods, reason = "the helper's own process becomes bubblewrap")]
     let mut bubblewrap = std::process::Command::new(BUBBLEWRAP);
     bubblewrap.env_clear().arg("--args").arg(ARGUMENTS_HANDLE.to_string()).arg("--").args(program);

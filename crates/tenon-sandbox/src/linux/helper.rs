@@ -27,15 +27,12 @@ use super::control::{Control, Signals, close_outputs, exit, reset_signals, wait_
 use super::inside;
 use super::limits::MemoryWatch;
 use super::process_tree::{Left, end_descendants, reap, signal_descendants};
-use super::request::{Report, Request, STOP};
+use super::request::{HELPER_NAME, Report, Request, STOP};
 use super::shell::start_shell;
 use super::warm;
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 compile_error!("the helper relies on the GNU C library, which gives start functions the arguments");
-
-/// The name that makes this program the helper.
-pub(super) const NAME: &CStr = c"tenon-helper";
 
 /// The arguments that make it the one that holds the namespaces, the one that becomes bubblewrap,
 /// and the first process in what bubblewrap made.
@@ -56,7 +53,7 @@ static START: StartFunction = start;
 /// The name to start the program under. Whoever uses it has the start function linked in.
 pub(crate) fn name() -> &'static OsStr {
     std::hint::black_box(&START);
-    OsStr::from_bytes(NAME.to_bytes())
+    OsStr::from_bytes(HELPER_NAME.to_bytes())
 }
 
 extern "C" fn start(count: c_int, arguments: *const *const c_char, _: *const *const c_char) {
@@ -69,10 +66,10 @@ extern "C" fn start(count: c_int, arguments: *const *const c_char, _: *const *co
         Some(unsafe { CStr::from_ptr(*arguments.add(number)) })
     };
     match (argument(0), argument(1)) {
-        (Some(name), None) if name == NAME => watch(),
-        (Some(name), Some(kind)) if name == NAME && kind == WARM => warm::serve(),
-        (Some(name), Some(kind)) if name == NAME && kind == OUTSIDE => bubblewrap::enter(),
-        (Some(name), Some(kind)) if name == bubblewrap::PROGRAM && kind == NAME => {
+        (Some(name), None) if name == HELPER_NAME => watch(),
+        (Some(name), Some(kind)) if name == HELPER_NAME && kind == WARM => warm::serve(),
+        (Some(name), Some(kind)) if name == HELPER_NAME && kind == OUTSIDE => bubblewrap::enter(),
+        (Some(name), Some(kind)) if name == bubblewrap::PROGRAM && kind == HELPER_NAME => {
             inside::run_enclosed(argument(2).is_some())
         }
         _ => {}
@@ -83,7 +80,7 @@ extern "C" fn start(count: c_int, arguments: *const *const c_char, _: *const *co
 fn watch() -> ! {
     let Ok(control) = Control::take() else { exit(2) };
     let prepared = (|| {
-        let _ = rustix::thread::set_name(NAME);
+        let _ = rustix::thread::set_name(HELPER_NAME);
         // Ctrl-C on the agent's terminal is the agent's to handle. Fails when we lead a group
         // already, which is as good.
         let _ = rustix::process::setsid();

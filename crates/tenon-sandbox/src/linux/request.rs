@@ -1,6 +1,6 @@
 //! What the agent tells the helper about one command, and what the helper tells the agent.
 
-use std::ffi::OsString;
+use std::ffi::{CStr, OsString};
 use std::path::PathBuf;
 
 use rustix::io::Errno;
@@ -9,6 +9,9 @@ use rustix::process::WaitStatus;
 pub(crate) use super::wire::{Readable, Sendable, read_message};
 use super::wire::{Reader, Writer};
 use crate::profile::Limits;
+
+/// The name that makes this program the helper.
+pub(super) const HELPER_NAME: &CStr = c"tenon-helper";
 
 /// What the agent sends, once, to have the command ended: terminate, then kill.
 pub(crate) const STOP: u8 = b'T';
