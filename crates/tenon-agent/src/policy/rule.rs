@@ -263,14 +263,15 @@ impl Rule {
         }
     }
 
-    /// Says whether the rule speaks of this command, however the program is named and whatever
-    /// options stand before the subcommand of git.
+    /// Says whether the rule speaks of this command: as written, however the program is named and
+    /// whatever options stand before the subcommand of git.
     pub(crate) fn touches_command(&self, command: &SimpleCommand) -> bool {
         let Some(Pattern::Words { words, open }) = &self.pattern else {
             return self.pattern.is_none();
         };
         let plain = plain_name(command);
-        matches_words(words, *open, &plain)
+        matches_words(words, *open, &command.words)
+            || matches_words(words, *open, &plain)
             || git_words(&plain).is_some_and(|git| matches_words(words, *open, &git))
     }
 
@@ -327,6 +328,18 @@ impl Wild {
         }
         left.ends_with(last.as_str())
     }
+
+    /// Says whether this names a program: as written, or by its plain name where the system keeps
+    /// it. A star of a plain name stands for no path: `l*` is not `l/x`.
+    fn names_program(&self, program: &str) -> bool {
+        let is_path = self.parts.iter().any(|part| part.contains('/'));
+        let is_plain = |name: &str| !name.contains('/') && self.matches(name);
+        is_plain(program)
+            || (is_path && self.matches(program))
+            || ["/bin/", "/usr/bin/", "/usr/local/bin/"]
+                .iter()
+                .any(|folder| program.strip_prefix(folder).is_some_and(is_plain))
+    }
 }
 
 impl fmt::Display for Wild {
@@ -355,17 +368,11 @@ fn matches_words(pattern: &[Wild], open: bool, words: &[Word]) -> bool {
         return false;
     }
     pattern.iter().zip(words).enumerate().all(|(index, (wild, word))| match word.literal() {
-        Some(text) => wild.matches(text) || (index == 0 && is_in_system(text, wild)),
+        Some(text) if index == 0 => wild.names_program(text),
+        Some(text) => wild.matches(text),
         // A lone star stands for a word that is not known, too, but never for the program.
         None => index > 0 && wild.parts.iter().all(String::is_empty) && wild.parts.len() > 1,
     })
-}
-
-/// Says whether a program named by path is the one that the plain name would find.
-fn is_in_system(text: &str, wild: &Wild) -> bool {
-    ["/bin/", "/usr/bin/", "/usr/local/bin/"]
-        .iter()
-        .any(|folder| text.strip_prefix(folder).is_some_and(|name| wild.matches(name)))
 }
 
 fn plain_name(command: &SimpleCommand) -> Vec<Word> {
@@ -540,6 +547,11 @@ mod tests {
             ("bash(cargo t*:*)", "cargo test -p x", true, true),
             ("bash(cargo * -q)", "cargo build -q", true, true),
             ("bash(cargo * -q)", "cargo $X -q", true, true),
+            ("bash(l*)", "ls", true, true),
+            ("bash(l*)", "l/x", false, false),
+            ("bash(x*)", "l/x", false, true),
+            ("bash(l*)", "/usr/bin/ls", true, true),
+            ("bash(./l*)", "./l/x", true, true),
             ("bash(rm '*')", "rm \\*", true, true),
             ("bash(rm '*')", "rm x", false, false),
             ("bash", "anything", true, true),
