@@ -3,7 +3,7 @@
 //! The first two never change and are the static prefix, whose state is saved. Examples teach
 //! more than rules do; they name things by letters, because the model copies what it sees.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, path::Path};
 
 use serde_json::Value;
 use tenon_model::{ContentBlock, Conversation, Message, Role, ToolCall, ToolResult};
@@ -84,9 +84,10 @@ pub(crate) fn cue(tokenizer: &Tokenizer) -> Result<Vec<u32>, EngineError> {
     Ok(tokens)
 }
 
-/// Translates a conversation: each call is a block, each result a short message after it. Returns
-/// what it shows of the files, too.
-pub(crate) fn lines(conversation: &Conversation) -> (Vec<Line>, Known) {
+/// Translates a conversation: each call is a block, each result a short message after it, without
+/// the path of the `workspace`. Returns what it shows of the files, too.
+pub(crate) fn lines(conversation: &Conversation, workspace: Option<&Path>) -> (Vec<Line>, Known) {
+    let folder = workspace.map(|path| format!("{}/", path.display()));
     let results: HashMap<&str, &ToolResult> = conversation
         .iter()
         .flat_map(|message| &message.content)
@@ -114,7 +115,11 @@ pub(crate) fn lines(conversation: &Conversation) -> (Vec<Line>, Known) {
                     let block = block_of(call);
                     lines.push(Line::block(block.clone()));
                     if let Some(result) = results.get(call.id.as_str()) {
-                        lines.push(result_line(&block, result, &mut known));
+                        let content = match &folder {
+                            Some(folder) => result.content.replace(folder, ""),
+                            None => result.content.clone(),
+                        };
+                        lines.push(result_line(&block, content, result.is_error, &mut known));
                     }
                 }
             }
@@ -181,10 +186,10 @@ fn block_of(call: &ToolCall) -> Block {
     }
 }
 
-fn result_line(block: &Block, result: &ToolResult, known: &mut Known) -> Line {
-    let failed = result.is_error || has_exit_code(&result.content);
+fn result_line(block: &Block, content: String, is_error: bool, known: &mut Known) -> Line {
+    let failed = is_error || has_exit_code(&content);
     let numbered = matches!(block, Block::ReadFile { .. }) && !failed;
-    let content = if numbered { without_numbers(&result.content) } else { result.content.clone() };
+    let content = if numbered { without_numbers(&content) } else { content };
     let overlooked = if failed { None } else { known.done(block, &content) };
     let content = shortened(content.trim_end());
     let mut text = match (failed, content.is_empty()) {
@@ -273,7 +278,8 @@ mod tests {
             Message { role: Role::Assistant, content: vec![ContentBlock::ToolCall(call)] },
             Message { role: Role::User, content: vec![ContentBlock::ToolResult(result)] },
         ];
-        let (lines, _) = lines(&conversation.map(Arc::new).to_vec());
+        let (lines, _) =
+            lines(&conversation.map(Arc::new).to_vec(), Some(Path::new("/home/u/work")));
         assert_eq!(lines.len(), 3, "{lines:?}");
         lines[2].text.clone()
     }
@@ -285,6 +291,7 @@ mod tests {
         assert_eq!(bash(""), "Result: (nothing)");
         assert_eq!(bash("no\n[exit code 2]"), "Error:\nno\n[exit code 2]");
         assert_eq!(bash("no\nexit code: 0"), "Result:\nno\nexit code: 0");
+        assert_eq!(bash("/home/u/work/a.py:3: /home/u/b"), "Result:\na.py:3: /home/u/b");
         let long = bash(&"é".repeat(4_000));
         assert!(long.contains("bytes left out]") && long.len() < RESULT_BYTES_MAX + 50);
     }

@@ -39,6 +39,9 @@ pub struct LocalOptions {
     pub threads: Option<usize>,
     /// How many tokens request and reply may have together.
     pub context_tokens: u32,
+    /// The folder that the model works in. Results name files in it by their path from there: what
+    /// stands before says nothing to a small model, and changes what it answers.
+    pub workspace: Option<PathBuf>,
 }
 
 impl LocalOptions {
@@ -51,6 +54,7 @@ impl LocalOptions {
             cache_folder,
             threads: None,
             context_tokens: CONTEXT_TOKENS,
+            workspace: None,
         }
     }
 }

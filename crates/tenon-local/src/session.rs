@@ -1,6 +1,8 @@
 //! One loaded model at work: brings the engine to the end of the conversation, has a reply
 //! written, holds it against the guards, and reports it as stream events.
 
+use std::path::PathBuf;
+
 use tenon_model::{ProviderError, Request, StopReason, StreamEvent, Usage};
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -34,6 +36,7 @@ pub(crate) struct Session {
     tokenizer: Tokenizer,
     prefix: Vec<u32>,
     saved: SavedPrefix,
+    workspace: Option<PathBuf>,
 }
 
 impl Session {
@@ -45,7 +48,7 @@ impl Session {
         let tokenizer = engine.tokenizer()?;
         let prefix = prompt::tokens(&prompt::static_prefix(), &tokenizer)?;
         let saved = SavedPrefix::place(&options.cache_folder, &engine, &prefix);
-        Ok(Self { engine, tokenizer, prefix, saved })
+        Ok(Self { engine, tokenizer, prefix, saved, workspace: options.workspace.clone() })
     }
 
     /// Brings the engine to the end of the static prefix: from the saved state, or by reading it
@@ -81,7 +84,7 @@ impl Session {
 
     /// Answers `request`. Returns early without an event where nobody listens any more.
     pub(crate) fn answer(&mut self, request: &Request, events: &Events) -> Result<(), EngineError> {
-        let (mut lines, known) = prompt::lines(&request.conversation);
+        let (mut lines, known) = prompt::lines(&request.conversation, self.workspace.as_deref());
         let asked = lines.clone();
         let standing = Standing::of(&asked);
         let calls = asked.iter().filter(|line| matches!(line.kind, Kind::Block(_))).count();

@@ -124,7 +124,12 @@ fn prepare(path: &Path, config: &Config) -> Result<(), CliError> {
 
 #[cfg(feature = "local")]
 fn local_options(path: &Path, config: &Config) -> tenon_local::LocalOptions {
-    tenon_local::LocalOptions::new(path.to_path_buf(), config.folders.cache.join("prefixes"))
+    let cache = config.folders.cache.join("prefixes");
+    let workspace = config.root.canonicalize().ok();
+    tenon_local::LocalOptions {
+        workspace,
+        ..tenon_local::LocalOptions::new(path.to_path_buf(), cache)
+    }
 }
 
 fn wrong(error: ProviderError) -> CliError {
