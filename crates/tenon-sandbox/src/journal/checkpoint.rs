@@ -13,6 +13,7 @@ use super::copy::CopyJob;
 use super::find::node_at;
 use super::recorder::{Fate, Recorder, Step, Writing};
 use super::{CheckpointId, JournalError};
+use crate::workspace::{Recording, Workspace};
 
 /// What one call is about to change is saved here before it does. Cheap to clone; a background job
 /// keeps its own as long as it runs.
@@ -119,9 +120,10 @@ impl Checkpoint {
             }
         }
     }
+}
 
-    /// Before a file tool puts a file in place of what is at a name, or makes a folder there.
-    pub(crate) fn before_replacing(&self, folder: &Path, name: &OsStr) -> Result<(), Errno> {
+impl Recording for Checkpoint {
+    fn before_replacing(&self, folder: &Path, name: &OsStr) -> Result<(), Errno> {
         self.save(|recorder| {
             let Some(folder) = recorder.store.place_of(folder) else {
                 return recorder.note_outside(folder.join(name));
@@ -131,17 +133,7 @@ impl Checkpoint {
         })
     }
 
-    /// Whether a further name of what is at a name is kept here.
-    pub(crate) fn has_kept(&self, folder: &Path, name: &OsStr) -> bool {
-        let recorder = self.lock();
-        let Some(folder) = recorder.store.place_of(folder) else { return false };
-        let node = node_at(&recorder.store, &folder.join(name)).ok().flatten();
-        let old = node.and_then(|node| recorder.image.nodes.get(&node.id));
-        old.is_some_and(|old| old.kept.is_some())
-    }
-
-    /// Before a file tool writes a file where it is.
-    pub(crate) fn before_writing(&self, folder: &Path, name: &OsStr) -> Result<(), Errno> {
+    fn before_writing(&self, folder: &Path, name: &OsStr) -> Result<(), Errno> {
         self.save(|recorder| {
             let Some(folder) = recorder.store.place_of(folder) else {
                 return recorder.note_outside(folder.join(name));
@@ -149,6 +141,23 @@ impl Checkpoint {
             let folder = recorder.folder(&folder)?;
             recorder.before_content(&folder, name, Writing::Anywhere)
         })
+    }
+
+    fn has_kept(&self, folder: &Path, name: &OsStr) -> bool {
+        let recorder = self.lock();
+        let Some(folder) = recorder.store.place_of(folder) else { return false };
+        let node = node_at(&recorder.store, &folder.join(name)).ok().flatten();
+        let old = node.and_then(|node| recorder.image.nodes.get(&node.id));
+        old.is_some_and(|old| old.kept.is_some())
+    }
+}
+
+impl Workspace {
+    /// Returns the same workspace, whose writes are saved for undo first. A write that cannot be
+    /// saved is refused.
+    #[must_use]
+    pub fn recording(&self, checkpoint: &Checkpoint) -> Self {
+        self.told_to(Arc::new(checkpoint.clone()))
     }
 }
 

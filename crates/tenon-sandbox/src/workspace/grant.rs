@@ -76,7 +76,7 @@ impl Workspace {
                 shared.files.push(Arc::new(GrantedFile { outside, access, state }));
             }
         }
-        Ok(Self { shared: Arc::new(shared), checkpoint: self.checkpoint })
+        Ok(Self { shared: Arc::new(shared), recording: self.recording })
     }
 
     /// Returns a workspace in which the protected place `absolute`, as [`super::Location`] has it,
@@ -85,7 +85,7 @@ impl Workspace {
     pub fn with_lifted(self, absolute: &Path) -> Self {
         let mut shared = Arc::unwrap_or_clone(self.shared);
         shared.lifted.push(absolute.to_path_buf());
-        Self { shared: Arc::new(shared), checkpoint: self.checkpoint }
+        Self { shared: Arc::new(shared), recording: self.recording }
     }
 
     pub(super) fn granted_file(&self, path: &OsStr) -> Option<&Arc<GrantedFile>> {

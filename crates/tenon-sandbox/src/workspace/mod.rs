@@ -13,6 +13,7 @@ mod names;
 mod outside;
 mod protected;
 mod read;
+mod recording;
 mod resolve;
 mod rules;
 mod seen;
@@ -32,6 +33,7 @@ pub use self::hash::ContentHash;
 pub use self::outside::{Access, Outside};
 pub(crate) use self::protected::NAMES as PROTECTED_NAMES;
 pub use self::read::OpenFile;
+pub(crate) use self::recording::Recording;
 pub use self::seen::Seen;
 pub use self::walk::{EntryKind, Walk, WalkEntry, WalkOptions};
 pub use self::write::{Expected, ProtectedNames, WriteOptions, Written};
@@ -39,15 +41,14 @@ pub use self::write::{Expected, ProtectedNames, WriteOptions, Written};
 use self::grant::GrantedFile;
 use self::seen::SeenTable;
 use crate::filter::{SharedFilter, TextFilter};
-use crate::journal::Checkpoint;
 use crate::spill::SpillTarget;
 
 /// The folders that a session may work in. Cheap to clone; clones share what was seen.
 #[derive(Debug, Clone)]
 pub struct Workspace {
     shared: Arc<Shared>,
-    /// Where what is about to change is saved.
-    checkpoint: Option<Checkpoint>,
+    /// Who saves what is about to change.
+    recording: Option<Arc<dyn Recording>>,
 }
 
 #[derive(Debug, Clone)]
@@ -109,7 +110,7 @@ impl Workspace {
             seen: Arc::default(),
             filter: None,
         };
-        Ok(Self { shared: Arc::new(shared), checkpoint: None })
+        Ok(Self { shared: Arc::new(shared), recording: None })
     }
 
     /// Adds a further writable root. What [`Workspace::open`] says about errors holds here.
@@ -124,7 +125,7 @@ impl Workspace {
         let mut shared = Arc::unwrap_or_clone(self.shared);
         let writable = shared.roots.iter().take_while(|root| !root.read_only).count();
         shared.roots.insert(writable, root);
-        Ok(Self { shared: Arc::new(shared), checkpoint: self.checkpoint })
+        Ok(Self { shared: Arc::new(shared), recording: self.recording })
     }
 
     /// Adds the folder that long results are spilled to, as a root for reading only. It need not
@@ -137,7 +138,7 @@ impl Workspace {
         let mut shared = Arc::unwrap_or_clone(self.shared);
         shared.roots.retain(|root| !root.is_spill());
         shared.roots.push(root);
-        Ok(Self { shared: Arc::new(shared), checkpoint: self.checkpoint })
+        Ok(Self { shared: Arc::new(shared), recording: self.recording })
     }
 
     /// Has what commands print and what is spilled changed by `filter`.
@@ -145,7 +146,7 @@ impl Workspace {
     pub fn with_filter(self, filter: Arc<dyn TextFilter>) -> Self {
         let mut shared = Arc::unwrap_or_clone(self.shared);
         shared.filter = Some(SharedFilter::new(filter));
-        Self { shared: Arc::new(shared), checkpoint: self.checkpoint }
+        Self { shared: Arc::new(shared), recording: self.recording }
     }
 
     /// Protects `folder`, one of tenon's own, against writing where it lies inside a root.
@@ -153,14 +154,13 @@ impl Workspace {
     pub fn with_own_folder(self, folder: &Path) -> Self {
         let mut shared = Arc::unwrap_or_clone(self.shared);
         shared.own_folders.push(canonical_or_lexical(folder));
-        Self { shared: Arc::new(shared), checkpoint: self.checkpoint }
+        Self { shared: Arc::new(shared), recording: self.recording }
     }
 
-    /// Returns the same workspace, whose writes are saved for undo first. A write that cannot be
-    /// saved is refused.
+    /// Returns the same workspace, which tells `recording` before it writes.
     #[must_use]
-    pub fn recording(&self, checkpoint: &Checkpoint) -> Self {
-        Self { shared: Arc::clone(&self.shared), checkpoint: Some(checkpoint.clone()) }
+    pub(crate) fn told_to(&self, recording: Arc<dyn Recording>) -> Self {
+        Self { shared: Arc::clone(&self.shared), recording: Some(recording) }
     }
 
     /// Returns the first root, absolute and without symbolic links.

@@ -19,9 +19,9 @@ use rustix::io::Errno;
 use rustix::rand::GetRandomFlags;
 use sha2::{Digest, Sha256};
 
+use super::recording::Recording;
 use super::resolve::{Node, Resolved};
 use super::{ContentHash, FileError, Workspace, kind_in_words};
-use crate::journal::Checkpoint;
 use crate::linux::openat::{look_at, open_beneath};
 
 /// What the target must be at the moment it is replaced.
@@ -99,17 +99,17 @@ impl Workspace {
         // Grows with each folder that is made.
         let mut at = self.absolute(found.root, found.folder_path());
         for folder in std::mem::take(&mut found.missing) {
-            self.save(path, |checkpoint| checkpoint.before_replacing(&at, &folder))?;
+            self.save(path, |recording| recording.before_replacing(&at, &folder))?;
             found.folder = make_folder(path, &found.folder, &folder)?;
             at = at.join(&folder);
         }
         let replacing = Replacing { path, found: &found, bytes, expected: options.expected };
-        self.save(path, |checkpoint| checkpoint.before_replacing(&at, &found.name))?;
+        self.save(path, |recording| recording.before_replacing(&at, &found.name))?;
         let in_place = match replacing.by_rename() {
             Ok(()) => false,
             Err(Failure::Error(error)) => return Err(error),
             Err(Failure::TryInPlace) => {
-                self.save(path, |checkpoint| checkpoint.before_writing(&at, &found.name))?;
+                self.save(path, |recording| recording.before_writing(&at, &found.name))?;
                 replacing.in_place(self.further_names(&at, &found))?;
                 true
             }
@@ -125,24 +125,24 @@ impl Workspace {
         })
     }
 
-    /// Has the checkpoint save what is about to change. What cannot be saved is not changed.
+    /// Has what records save what is about to change. What cannot be saved is not changed.
     fn save(
         &self,
         path: &str,
-        before: impl FnOnce(&Checkpoint) -> Result<(), Errno>,
+        before: impl FnOnce(&dyn Recording) -> Result<(), Errno>,
     ) -> Result<(), FileError> {
-        let Some(checkpoint) = &self.checkpoint else { return Ok(()) };
-        before(checkpoint).map_err(|errno| {
+        let Some(recording) = &self.recording else { return Ok(()) };
+        before(&**recording).map_err(|errno| {
             let text =
                 format!("nothing was changed, because it could not be saved for undo: {errno}");
             FileError::Io { path: path.to_owned(), source: io::Error::other(text) }
         })
     }
 
-    /// How many names of the target are the checkpoint's own.
+    /// How many names of the target are the recording's own.
     fn further_names(&self, at: &Path, found: &Resolved) -> u64 {
-        let checkpoint = self.checkpoint.as_ref();
-        checkpoint.map_or(0, |checkpoint| u64::from(checkpoint.has_kept(at, &found.name)))
+        let recording = self.recording.as_ref();
+        recording.map_or(0, |recording| u64::from(recording.has_kept(at, &found.name)))
     }
 
     fn check_writable(
