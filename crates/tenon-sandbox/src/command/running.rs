@@ -23,7 +23,7 @@ use crate::helper::HelperProcess;
 use crate::journal::{Checkpoint, watch};
 use crate::linux::pass::receive_with;
 use crate::linux::process_tree::kill_session;
-use crate::linux::request::{REPORT_BYTES, Report, Request, STOP, Sendable};
+use crate::linux::request::{Confinement, REPORT_BYTES, Report, Request, STOP, Sendable};
 use crate::missing::SandboxError;
 use crate::output::Stream;
 use crate::tier::Tier;
@@ -90,6 +90,8 @@ pub(super) struct Running {
     /// Descriptors that came with reports.
     listeners: Vec<OwnedFd>,
     checkpoint: Option<Checkpoint>,
+    /// Without namespaces, what may be written: nothing else holds permissions and the like.
+    rights_beneath: Option<Vec<PathBuf>>,
     watch_ended: Option<oneshot::Receiver<()>>,
     buffer: Vec<u8>,
 }
@@ -105,6 +107,10 @@ impl Running {
         if command.script.as_bytes().contains(&0) {
             return Err(CommandError::NulCharacter);
         }
+        let rights_beneath = match &launch.confinement {
+            Confinement::Walls(walls) if walls.inside.is_none() => Some(walls.writable.clone()),
+            _ => None,
+        };
         let request = Request {
             shells,
             script: OsString::from(command.script.as_str()),
@@ -142,6 +148,7 @@ impl Running {
             listeners: Vec::new(),
             buffer: vec![0; READ_BYTES],
             checkpoint: launch.checkpoint,
+            rights_beneath,
             watch_ended: None,
         })
     }
@@ -322,7 +329,7 @@ impl Running {
             return self.not_watched();
         };
         let (ended, watch_ended) = oneshot::channel();
-        match watch(listener, checkpoint, ended) {
+        match watch(listener, checkpoint, self.rights_beneath.take(), ended) {
             Ok(()) => self.watch_ended = Some(watch_ended),
             // The listener is closed: every call that changes something fails.
             Err(_) => self.not_watched(),

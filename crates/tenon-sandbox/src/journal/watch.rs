@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use rustix::io::Errno;
@@ -33,10 +34,14 @@ const FOLDERS_MAX: usize = 200;
 /// After so many questions in a row by one thread it is taken to be the only one that asks.
 const ALONE_AFTER: u32 = 16;
 
-/// Watches a command until everything that came from it has ended; then tells `ended`.
+/// Watches a command until everything that came from it has ended; then tells `ended`. With
+/// `rights_beneath`, permissions, owners, times and attributes change in the workspace and beneath
+/// these folders only: a courtesy and no wall, because what a path means may change after the
+/// question.
 pub(crate) fn watch(
     listener: OwnedFd,
     checkpoint: Checkpoint,
+    rights_beneath: Option<Vec<PathBuf>>,
     ended: tokio::sync::oneshot::Sender<()>,
 ) -> std::io::Result<()> {
     let mut watch = Watch {
@@ -46,6 +51,7 @@ pub(crate) fn watch(
         folders_moved: 0,
         last: (0, 0),
         takes_turns: false,
+        rights_beneath,
     };
     std::thread::Builder::new().name("tenon-journal".to_owned()).spawn(move || {
         watch.run();
@@ -64,6 +70,7 @@ struct Watch {
     /// Who asked last, and how often in a row.
     last: (u32, u32),
     takes_turns: bool,
+    rights_beneath: Option<Vec<PathBuf>>,
 }
 
 type Before = Box<dyn FnMut(&mut Recorder) -> Result<Step, Errno> + Send>;
@@ -193,6 +200,7 @@ impl Watch {
                 }),
                 // It has no name here, so there is nothing that undo could put back.
                 Spot::Handle(..) => Plan::Pass,
+                Spot::Outside if self.keeps_rights(task, &target) => Plan::Fail(Errno::PERM),
                 spot => spot.into(),
             },
             Call::Entry(target, fate) => match self.inside(task, &target)? {
@@ -206,6 +214,26 @@ impl Watch {
             },
             Call::Rename { from, to, exchange } => self.rename(task, &from, &to, exchange)?,
             Call::Link { from, to } => self.link(task, &from, &to)?,
+        })
+    }
+
+    /// Whether permissions and the like of something outside stay as they are.
+    fn keeps_rights(&self, task: Task, target: &Target) -> bool {
+        let Some(beneath) = &self.rights_beneath else { return false };
+        let path = match target {
+            Target::Descriptor(number) => task.descriptor(*number).and_then(|open| path_of(&open)),
+            Target::Path { base, path, last } => match task.find(*base, path, *last) {
+                Ok(Found::Name(folder, name)) => path_of(&folder).map(|path| path.join(name)),
+                Ok(Found::Handle(open)) => path_of(&open),
+                // The kernel says that there is no such thing.
+                Ok(Found::Nowhere) | Err(_) => return false,
+            },
+        };
+        // What is no file of a file system, or has no name any more, is nobody else's.
+        path.is_ok_and(|path| {
+            path.is_absolute()
+                && !is_deleted(&path)
+                && !beneath.iter().any(|folder| path.starts_with(folder))
         })
     }
 

@@ -84,6 +84,36 @@ fn a_command_does_not_see_the_store() {
 }
 
 #[test]
+fn permissions_and_the_like_stay_as_they_are_outside_in_tier_c() {
+    let scene = Scene::new(Walls::C);
+    let outside = scene.top.path().join("outside");
+    std::fs::write(&outside, "outside").unwrap();
+    let before = super::tree::tree(scene.top.path());
+    let outside = outside.display();
+    let script = format!(
+        "chmod 777 {outside}; touch -h -d 2000-01-01 {outside}
+        python3 -c \"import os; os.setxattr('{outside}', 'user.x', b'y')\"
+        python3 -c \"import os; os.utime('{outside}', (1, 2))\"
+        ln -s {outside} link; chmod 777 link; cd ..; chmod 777 outside; chmod 755 .
+        chmod 666 /dev/null; chmod 755 nothing
+        cd work; rm link; echo x > $TMPDIR/x && chmod 700 $TMPDIR/x && touch -d 2000-01-01 $TMPDIR/x"
+    );
+    let (output, changes) = scene.run(&script);
+    let said = printed(&output);
+    assert_eq!(output.exit, Exit::Code(0), "{said}");
+    assert_eq!(said.matches("Operation not permitted").count(), 8, "{said}");
+    assert!(said.contains("nothing': No such file"), "{said}");
+    scene.undo(changes.id.unwrap());
+    let mut after = super::tree::tree(scene.top.path());
+    after.retain(|path, _| before.contains_key(path));
+    let mut before = before;
+    for tree in [&mut before, &mut after] {
+        tree.retain(|path, _| !path.starts_with("state"));
+    }
+    assert_eq!(difference(&before, &after), "");
+}
+
+#[test]
 fn a_second_root_is_undone_as_the_first() {
     let scene = Scene::new(Walls::None);
     let other = scene.top.path().canonicalize().unwrap().join("other");
