@@ -108,7 +108,8 @@ pub enum FileChangeKind {
 pub struct NotSaved {
     /// As [`FileChange::path`].
     pub path: String,
-    /// `cache`, `too_large` or `outside` (of the workspace).
+    /// `cache`, `too_large` or `outside` (of the workspace); by comparison also `too_many` (this
+    /// folder and others were not looked into) and `not_copied`.
     pub reason: String,
 }
 
@@ -127,6 +128,8 @@ impl CallChanges {
             LeftOutReason::Cache => "cache",
             LeftOutReason::TooLarge { .. } => "too_large",
             LeftOutReason::Outside => "outside",
+            LeftOutReason::TooMany => "too_many",
+            LeftOutReason::NotCopied => "not_copied",
         };
         let left_out = changes.left_out.iter().map(|left_out| NotSaved {
             path: shown(&left_out.path),

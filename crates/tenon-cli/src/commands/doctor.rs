@@ -304,9 +304,12 @@ impl Findings {
         };
         match journal.coverage() {
             Coverage::Commands => self.good("what file tools and commands change is recorded"),
-            Coverage::FileTools => self.missing(
-                "what commands change cannot be undone on this kernel",
-                "Linux 5.19 or newer without another program's filter is needed",
+            Coverage::ByComparison if config.settings.undo_by_comparison => {
+                self.good("the workspace is compared before and after each command, as you chose");
+            }
+            Coverage::ByComparison => self.missing(
+                "the workspace is compared before and after each command, within bounds",
+                "Linux 5.19 or newer without another program's filter is faster and sees more",
             ),
         }
         match journal.usage() {

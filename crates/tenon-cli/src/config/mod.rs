@@ -109,6 +109,8 @@ pub(crate) struct Settings {
     pub(crate) undo_bytes_max: Option<u64>,
     /// The longest file that is copied before it is written in place, in bytes.
     pub(crate) undo_file_bytes_max: Option<u64>,
+    /// Whether commands are compared for undo, although the kernel could watch them.
+    pub(crate) undo_by_comparison: bool,
 }
 
 impl Default for Settings {
@@ -139,6 +141,7 @@ impl Default for Settings {
             undo: true,
             undo_bytes_max: None,
             undo_file_bytes_max: None,
+            undo_by_comparison: false,
         }
     }
 }
@@ -282,6 +285,7 @@ impl Config {
         settings.undo = file.undo.unwrap_or(true);
         settings.undo_bytes_max = file.undo_bytes_max;
         settings.undo_file_bytes_max = file.undo_file_bytes_max;
+        settings.undo_by_comparison = file.undo_by_comparison.unwrap_or(false);
         let ca_file = file.network.ca_file.map(|path| self.folders.config.join(path));
         let table = file::NetworkTable { ca_file, ..file.network };
         self.network = Network::new(&self.environment, table);

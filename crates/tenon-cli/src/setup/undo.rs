@@ -13,6 +13,7 @@ pub(crate) fn journal_options(config: &Config) -> JournalOptions {
     JournalOptions {
         bytes_max: settings.undo_bytes_max.unwrap_or(usual.bytes_max),
         file_bytes_max: settings.undo_file_bytes_max.unwrap_or(usual.file_bytes_max),
+        by_comparison: settings.undo_by_comparison,
         ..usual
     }
 }
@@ -33,8 +34,9 @@ pub(super) fn journal(config: &Config, mut workspace: Workspace) -> (Option<Jour
     for folder in journal.folders() {
         workspace = workspace.with_own_folder(&folder);
     }
-    if journal.coverage() == Coverage::FileTools {
-        let words = "this kernel does not say what commands change: undo covers file tools only";
+    if journal.coverage() == Coverage::ByComparison && !config.settings.undo_by_comparison {
+        let words = "this kernel does not say what commands are about to change: for undo the \
+                     workspace is compared before and after each";
         say_notices(&[words.to_owned()]);
     }
     (Some(journal), workspace)

@@ -22,7 +22,7 @@ pub(crate) use self::printed::Printed;
 use self::running::Running;
 use crate::guard::ProtectedChange;
 use crate::helper::WarmHelper;
-use crate::journal::Checkpoint;
+use crate::journal::{Checkpoint, Comparison};
 use crate::linux::request::Confinement;
 use crate::missing::SandboxError;
 use crate::network::NetworkEvent;
@@ -91,6 +91,7 @@ pub enum LimitReached {
 }
 
 /// How a command is started.
+#[derive(Clone)]
 pub(crate) struct Launch {
     pub(crate) confinement: Confinement,
     pub(crate) limits: Option<Limits>,
@@ -231,9 +232,20 @@ impl Command {
         on_output: &mut (dyn FnMut(Stream, &str) + Send),
     ) -> Result<Output, CommandError> {
         let started_at = Instant::now();
-        let mut running = Running::start(&self, shells, launch, started_at).await?;
-        running.attend(cancel, printed, on_output).await?;
-        running.watched().await;
+        let running = loop {
+            let comparison = compare(launch.checkpoint.as_ref()).await;
+            let mut running =
+                Running::start(&self, shells.clone(), launch.clone(), started_at).await?;
+            let attended = running.attend(cancel, printed, on_output).await;
+            if running.is_unwatched() && comparison.is_none() {
+                // Nothing ran: with the next start the workspace is compared.
+                continue;
+            }
+            running.watched().await;
+            end(comparison).await;
+            attended?;
+            break running;
+        };
         let (exit, limit) = (running.exit(self.limits.timeout), running.limit());
         drop(running);
         printed.finish(on_output);
@@ -250,6 +262,25 @@ impl Command {
             blocked: Vec::new(),
         })
     }
+}
+
+/// Looks at the workspace before a command that cannot be watched.
+async fn compare(checkpoint: Option<&Checkpoint>) -> Option<Comparison> {
+    let checkpoint = checkpoint.filter(|checkpoint| checkpoint.compares())?.clone();
+    let begun = checkpoint.clone();
+    let begun = tokio::task::spawn_blocking(move || Comparison::begin(begun)).await;
+    if let Ok(Ok(comparison)) = begun {
+        return Some(comparison);
+    }
+    checkpoint.note_not_watched();
+    None
+}
+
+/// Looks at it again.
+async fn end(comparison: Option<Comparison>) {
+    let Some(comparison) = comparison else { return };
+    // One that breaks off says so in the change list.
+    let _ = tokio::task::spawn_blocking(move || comparison.end()).await;
 }
 
 /// Returns where bash may be: the usual places, then the search path.

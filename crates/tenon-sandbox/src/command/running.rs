@@ -90,6 +90,7 @@ pub(super) struct Running {
     /// Descriptors that came with reports.
     listeners: Vec<OwnedFd>,
     checkpoint: Option<Checkpoint>,
+    is_unwatched: bool,
     /// Without namespaces, what may be written: nothing else holds permissions and the like.
     rights_beneath: Option<Vec<PathBuf>>,
     watch_ended: Option<oneshot::Receiver<()>>,
@@ -118,7 +119,7 @@ impl Running {
             confinement: launch.confinement,
             limits: launch.limits,
             grace_ms: u64::try_from(GRACE.as_millis()).unwrap_or(u64::MAX),
-            watched: launch.checkpoint.is_some(),
+            watched: launch.checkpoint.as_ref().is_some_and(|known| !known.compares()),
         };
         let too_long = || CommandError::Shell { source: Errno::TOOBIG.into() };
         let request = request.to_bytes().ok_or_else(too_long)?;
@@ -148,6 +149,7 @@ impl Running {
             listeners: Vec::new(),
             buffer: vec![0; READ_BYTES],
             checkpoint: launch.checkpoint,
+            is_unwatched: false,
             rights_beneath,
             watch_ended: None,
         })
@@ -313,7 +315,12 @@ impl Running {
                 return Err(CommandError::Walls(SandboxError::refused(self.tier, refused)));
             }
             Some(Report::Watched) => self.watch(),
-            Some(Report::NotWatched(_)) => self.not_watched(),
+            Some(Report::NotWatched(_)) => {
+                self.is_unwatched = true;
+                if let Some(checkpoint) = &self.checkpoint {
+                    checkpoint.note_unwatchable();
+                }
+            }
             Some(Report::MemoryExceeded) => self.limit = Some(LimitReached::Memory),
             Some(Report::Unshared | Report::Ready) | None => {
                 return Err(CommandError::Helper { source: Errno::BADMSG.into() });
@@ -340,6 +347,11 @@ impl Running {
         if let Some(checkpoint) = &self.checkpoint {
             checkpoint.note_not_watched();
         }
+    }
+
+    /// Whether nothing ran, because the kernel refused to ask about it.
+    pub(super) fn is_unwatched(&self) -> bool {
+        self.is_unwatched
     }
 
     /// Waits until the last question was answered. Whoever could ask has ended already.

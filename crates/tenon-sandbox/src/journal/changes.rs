@@ -80,6 +80,12 @@ pub enum LeftOutReason {
     },
     /// A file outside of the workspace, which somebody let a file tool write.
     Outside,
+    /// A folder that was not looked into before a command, nor others after it, because there is
+    /// too much in the workspace to compare all.
+    TooMany,
+    /// A file that could not be copied before a command that could not be watched: unreadable, or
+    /// past what all copies may take.
+    NotCopied,
 }
 
 /// Why there may be more changes than a list says, or why a call failed.
@@ -139,6 +145,10 @@ impl Changes {
                 LeftOutReason::TooLarge { bytes } => {
                     format!("{name} not recorded ({} MB)", bytes / 1_000_000)
                 }
+                LeftOutReason::TooMany => {
+                    format!("{name}/ and more not compared (too many files)")
+                }
+                LeftOutReason::NotCopied => format!("{name} not recorded (no copy of it)"),
             });
         }
         let refused =
@@ -151,6 +161,8 @@ impl Changes {
             |trouble: &Trouble| matches!(trouble, Trouble::Interrupted | Trouble::NotWatched);
         if self.troubles.iter().any(unsure) {
             parts.push("the list may be incomplete".to_owned());
+        } else if !parts.is_empty() && self.troubles.contains(&Trouble::Compared) {
+            parts.push("by comparison".to_owned());
         }
         parts.join(", ")
     }
@@ -278,6 +290,8 @@ impl LeftOut {
                 writer.number(bytes);
             }
             LeftOutReason::Outside => writer.number(2),
+            LeftOutReason::TooMany => writer.number(3),
+            LeftOutReason::NotCopied => writer.number(4),
         }
     }
 
@@ -287,6 +301,8 @@ impl LeftOut {
             0 => LeftOutReason::Cache,
             1 => LeftOutReason::TooLarge { bytes: reader.number()? },
             2 => LeftOutReason::Outside,
+            3 => LeftOutReason::TooMany,
+            4 => LeftOutReason::NotCopied,
             _ => return None,
         };
         Some(Self { path, reason })

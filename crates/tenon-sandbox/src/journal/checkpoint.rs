@@ -87,6 +87,16 @@ impl Checkpoint {
         Ok(ended.insert(changes).clone())
     }
 
+    /// Whether a command of it is to be compared, not watched.
+    pub(crate) fn compares(&self) -> bool {
+        self.lock().store.compares()
+    }
+
+    /// The kernel refused to ask about a command of it.
+    pub(crate) fn note_unwatchable(&self) {
+        self.lock().store.note_unwatchable();
+    }
+
     pub(crate) fn lock(&self) -> MutexGuard<'_, Recorder> {
         // A record is written whole or not at all.
         self.inner.recorder.lock().unwrap_or_else(PoisonError::into_inner)

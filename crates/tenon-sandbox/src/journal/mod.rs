@@ -8,6 +8,7 @@ mod calls;
 mod changes;
 mod checkpoint;
 mod compare;
+mod comparison;
 mod copy;
 mod find;
 mod history;
@@ -16,6 +17,7 @@ mod prune;
 mod put;
 mod record;
 mod recorder;
+mod scan;
 mod store;
 mod undo;
 mod watch;
@@ -31,6 +33,7 @@ use rustix::io::Errno;
 
 pub use self::changes::{Change, ChangeKind, Changes, LeftOut, LeftOutReason, Trouble};
 pub use self::checkpoint::Checkpoint;
+pub(crate) use self::comparison::Comparison;
 pub use self::history::{Conflict, ConflictReason, Conflicts, Undone};
 pub use self::prune::{Pruned, Usage};
 pub(crate) use self::watch::watch;
@@ -38,8 +41,6 @@ pub(crate) use self::watch::watch;
 use self::record::Header;
 use self::recorder::Recorder;
 use self::store::Store;
-use crate::linux::notify::is_possible;
-use crate::linux::probe::probe;
 use crate::workspace::Workspace;
 
 /// Saves what calls are about to change in one workspace, and undoes it. Cheap to clone.
@@ -65,6 +66,9 @@ pub struct JournalOptions {
     pub file_bytes_max: u64,
     /// Whether folders with a `CACHEDIR.TAG` are left out; the change list says so.
     pub leave_out_caches: bool,
+    /// Whether the workspace is compared before and after each command also where the kernel could
+    /// say what a command is about to change.
+    pub by_comparison: bool,
 }
 
 impl JournalOptions {
@@ -76,17 +80,19 @@ impl JournalOptions {
             bytes_max: 2 << 30,
             file_bytes_max: 1 << 30,
             leave_out_caches: true,
+            by_comparison: false,
         }
     }
 }
 
-/// Which calls the journal can see.
+/// How the journal learns what commands change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coverage {
-    /// File tools and commands.
+    /// The kernel says it before each change.
     Commands,
-    /// File tools only: what a command changes cannot be undone, and its changes say so.
-    FileTools,
+    /// The same, but what a command changes is found out by comparing the workspace before and
+    /// after it, within bounds; its changes say so.
+    ByComparison,
 }
 
 /// Names a checkpoint among those of one workspace. Later ones are greater.
@@ -225,15 +231,11 @@ impl Journal {
         self.store.bases.iter().map(|base| base.top.clone()).collect()
     }
 
-    /// Returns what of a session's calls this kernel lets the journal see. Only trying tells for
-    /// sure: a command that was not watched says so in its changes.
+    /// Returns how the journal learns what a session's calls change. Only trying tells for sure:
+    /// where the kernel refuses to ask about a command, it is compared like all after it.
     #[must_use]
     pub fn coverage(&self) -> Coverage {
-        if is_possible() && probe().seccomp_user_notify {
-            Coverage::Commands
-        } else {
-            Coverage::FileTools
-        }
+        if self.store.compares() { Coverage::ByComparison } else { Coverage::Commands }
     }
 
     /// Begins a checkpoint. `session` is the session's id; `name` says what is shown of the call.

@@ -4,6 +4,7 @@
 //! again once it is free.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
@@ -243,6 +244,12 @@ impl NodeId {
     pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Self> {
         let (device, number, born) = (reader.number()?, reader.number()?, reader.number()?);
         Some(Self { device, number, born })
+    }
+}
+
+impl fmt::Display for NodeId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:x}-{:x}-{:x}", self.device, self.number, self.born)
     }
 }
 

@@ -37,7 +37,8 @@ impl Journal {
     pub fn usage(&self) -> Result<Usage, JournalError> {
         let ids = self.store.ids().map_err(failed)?;
         Ok(Usage {
-            bytes: ids.iter().map(|id| self.store.bytes_of(*id)).sum(),
+            bytes: ids.iter().map(|id| self.store.bytes_of(*id)).sum::<u64>()
+                + self.store.bytes_of_copies(),
             checkpoints: ids.len() as u64,
             bytes_max: self.store.options.bytes_max,
         })
@@ -53,7 +54,7 @@ impl Journal {
         let infos = self.checkpoints()?;
         let sizes: HashMap<CheckpointId, u64> =
             infos.iter().map(|info| (info.id, self.store.bytes_of(info.id))).collect();
-        let mut rest: u64 = sizes.values().sum();
+        let mut rest: u64 = sizes.values().sum::<u64>() + self.store.bytes_of_copies();
         let mut pruned = Pruned::default();
         let newest = infos.last().map(|info| info.session.clone());
         for session in by_last_use(&infos) {

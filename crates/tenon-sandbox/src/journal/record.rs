@@ -55,7 +55,7 @@ pub(crate) enum Record {
         id: NodeId,
         place: Place,
     },
-    /// A folder is about to be removed.
+    /// A folder is about to be removed; or a node is gone, and only its content was kept.
     Gone {
         id: NodeId,
     },

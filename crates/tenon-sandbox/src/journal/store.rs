@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{Access, AtFlags, CWD, Dir, FlockOperation, Mode, OFlags, StatxFlags};
 use rustix::io::Errno;
@@ -14,7 +15,9 @@ use rustix::io::Errno;
 use super::node::{NodeId, look};
 use super::record::{End, Header, Image, Place, Record};
 use super::{CheckpointId, JournalError, JournalOptions};
+use crate::linux::notify::is_possible;
 use crate::linux::openat::open_beneath;
+use crate::linux::probe::probe;
 use crate::linux::wire::{Readable, Sendable};
 use crate::workspace::ContentHash;
 
@@ -30,6 +33,9 @@ const HEADER_BYTES_MAX: usize = 64 * 1024;
 /// The file with the nodes that were made again, for all checkpoints.
 const AGAIN: &str = "again";
 
+/// The folder with copies of files, for where commands cannot be watched.
+const COPIES: &str = "copies";
+
 /// Held by whoever undoes.
 const LOCK: &str = "lock";
 
@@ -44,6 +50,8 @@ pub(crate) struct Store {
     pub(crate) options: JournalOptions,
     /// Whether one of the bases lies in a root.
     is_inside: bool,
+    /// A command could not be watched here.
+    is_unwatchable: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -74,7 +82,13 @@ pub(crate) struct Log {
 
 impl Store {
     pub(crate) fn open(roots: &[PathBuf], options: JournalOptions) -> Result<Self, JournalError> {
-        let mut store = Self { roots: Vec::new(), bases: Vec::new(), options, is_inside: false };
+        let mut store = Self {
+            roots: Vec::new(),
+            bases: Vec::new(),
+            options,
+            is_inside: false,
+            is_unwatchable: AtomicBool::new(false),
+        };
         let key: String = match roots.first() {
             Some(first) => hash_of_path(first).chars().take(16).collect(),
             None => return Err(JournalError::NoStore { path: PathBuf::new(), code: libc::ENOENT }),
@@ -154,6 +168,28 @@ impl Store {
 
     fn base(&self, base: usize) -> Result<&Base, Errno> {
         self.bases.get(base).ok_or(Errno::NOENT)
+    }
+
+    /// Whether the tree is compared before and after a command, because nothing else tells.
+    pub(crate) fn compares(&self) -> bool {
+        self.options.by_comparison
+            || self.is_unwatchable.load(Ordering::Relaxed)
+            || !(is_possible() && probe().seccomp_user_notify)
+    }
+
+    /// The kernel refused to ask about a command, as it will about the next.
+    pub(crate) fn note_unwatchable(&self) {
+        self.is_unwatchable.store(true, Ordering::Relaxed);
+    }
+
+    /// Opens the folder for copies of files, for reading it.
+    pub(crate) fn open_copies(&self, base: usize) -> Result<OwnedFd, Errno> {
+        let base = &self.base(base)?.handle;
+        match rustix::fs::mkdirat(base, COPIES, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(errno) => return Err(errno),
+        }
+        open_beneath(base, COPIES, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())
     }
 
     /// Opens a folder beneath a root, for looking at it, without following a link.
@@ -378,6 +414,11 @@ impl Store {
             }
         }
         Ok(())
+    }
+
+    /// Returns how many bytes copies of files take on disk that no checkpoint holds alone.
+    pub(crate) fn bytes_of_copies(&self) -> u64 {
+        self.bases.iter().map(|base| bytes_in(&base.path.join(COPIES))).sum()
     }
 
     /// Returns how many bytes a checkpoint takes on disk.

@@ -109,8 +109,8 @@ fn prepare(
     }
     let walls = drop_capabilities(&request.confinement)
         .and_then(|()| {
-            if request.watched {
-                have_watched(control);
+            if request.watched && !have_watched(control) {
+                exit(127);
             }
             confine(&request.confinement)
         })
@@ -133,13 +133,19 @@ fn prepare(
     Ok(())
 }
 
-/// In the child: has the agent asked before each call that changes files, if the kernel lets it. If
-/// not, the agent knows, and the command is still held by its walls.
-fn have_watched(control: &Control) {
+/// In the child: has the agent asked before each call that changes files, and returns whether the
+/// kernel lets it. If not, the agent knows, and nothing runs.
+fn have_watched(control: &Control) -> bool {
     let listener = rustix::thread::set_no_new_privs(true).and_then(|()| notify::install());
     match listener {
-        Ok(listener) => control.report_with(Report::Watched, &listener),
-        Err(errno) => control.report(Report::NotWatched(errno.raw_os_error())),
+        Ok(listener) => {
+            control.report_with(Report::Watched, &listener);
+            true
+        }
+        Err(errno) => {
+            control.report(Report::NotWatched(errno.raw_os_error()));
+            false
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Commands that change files in every way there is, each undone, redone and undone again.
 
-use tenon_sandbox::Exit;
+use tenon_sandbox::{Exit, Trouble};
 
 use super::tree::difference;
 use super::{Scene, Walls, as_ordinary_user};
@@ -230,28 +230,36 @@ ts=[threading.Thread(target=work,args=(n,)) for n in range(4)]
 ];
 
 fn torture(walls: Walls) {
-    let mut scene = Scene::new(walls);
+    torture_in(|| Scene::new(walls), &[]);
+}
+
+fn by_comparison() -> Scene {
+    Scene::at(&std::env::temp_dir(), Walls::None, |options| options.by_comparison = true)
+}
+
+fn torture_in(make: impl Fn() -> Scene, troubles: &[Trouble]) {
+    let mut scene = make();
     scene.prepare(BEFORE);
     let mut failed = Vec::new();
     for (name, script) in COMMANDS {
-        if let Err(what) = check(&scene, script) {
+        if let Err(what) = check(&scene, script, troubles) {
             failed.push(format!("{name}: {what}"));
-            scene = Scene::new(walls);
+            scene = make();
             scene.prepare(BEFORE);
         }
     }
     let count = COMMANDS.len();
-    assert!(failed.is_empty(), "{walls:?}: {} of {count}:\n{}", failed.len(), failed.join("\n"));
+    assert!(failed.is_empty(), "{} of {count}:\n{}", failed.len(), failed.join("\n"));
 }
 
-fn check(scene: &Scene, script: &str) -> Result<(), String> {
+fn check(scene: &Scene, script: &str, troubles: &[Trouble]) -> Result<(), String> {
     let before = scene.tree();
     let (output, changes) = scene.run(script);
     let said = printed(&output);
     if output.exit != Exit::Code(0) {
         return Err(format!("{:?} {said}", output.exit));
     }
-    if !changes.troubles.is_empty() || !changes.left_out.is_empty() {
+    if changes.troubles != troubles || !changes.left_out.is_empty() {
         return Err(format!("{changes:?} {said}"));
     }
     let after = scene.tree();
@@ -274,6 +282,16 @@ fn check(scene: &Scene, script: &str) -> Result<(), String> {
 #[test]
 fn every_command_is_undone_without_walls() {
     torture(Walls::None);
+}
+
+#[test]
+fn every_command_is_undone_by_comparison() {
+    torture_in(by_comparison, &[Trouble::Compared]);
+}
+
+#[test]
+fn every_command_is_undone_for_an_ordinary_user_by_comparison() {
+    as_ordinary_user("commands::every_command_is_undone_by_comparison");
 }
 
 #[test]

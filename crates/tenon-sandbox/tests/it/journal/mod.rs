@@ -3,6 +3,7 @@
 #![expect(clippy::panic, reason = "a test that finds another outcome has failed")]
 
 mod commands;
+mod compared;
 mod conflicts;
 mod crash;
 mod direct;

@@ -1,0 +1,272 @@
+//! What a command changed, where the kernel cannot be asked: the tree before against the tree
+//! after, written down as if each change had been seen before it was made.
+//!
+//! Whatever else changed meanwhile is in it, too. What the agent's end cuts short is not known.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsString;
+use std::fs::File;
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::changes::{LeftOut, LeftOutReason, Trouble};
+use super::checkpoint::Checkpoint;
+use super::copy::open_quietly;
+use super::find::split;
+use super::node::{NodeId, kernel_path};
+use super::put::differs;
+use super::record::{Content, Record};
+use super::recorder::Recorder;
+use super::scan::{Copied, Copies, Scan, Seen, scan_again, scan_and_copy, unsettled_since};
+use super::store::{Store, object_name};
+use crate::linux::openat::open_beneath;
+
+/// A look before a command, for the one after it.
+pub(crate) struct Comparison {
+    checkpoint: Checkpoint,
+    store: Arc<Store>,
+    before: Scan,
+    copies: Vec<Copies>,
+    /// A file that was changed from then on, in seconds since 1970, is compared byte by byte.
+    unsettled_since: i64,
+    is_ended: bool,
+}
+
+impl Comparison {
+    /// Looks at the workspace, and keeps what is in its files.
+    pub(crate) fn begin(checkpoint: Checkpoint) -> Result<Self, Errno> {
+        let store = Arc::clone(&checkpoint.lock().store);
+        let unsettled_since = unsettled_since();
+        let (before, copies) = scan_and_copy(&store)?;
+        Ok(Self { checkpoint, store, before, copies, unsettled_since, is_ended: false })
+    }
+
+    /// Looks again, and writes down what is not as it was.
+    pub(crate) fn end(mut self) {
+        self.is_ended = true;
+        let after = scan_again(&self.store, &self.before);
+        let mut recorder = self.checkpoint.lock();
+        let left_out = self.left_out(&after);
+        let mut difference = Difference {
+            comparison: &self,
+            after: &after,
+            recorder: &mut recorder,
+            left_out: BTreeMap::new(),
+            unknown: HashSet::new(),
+            has_records: false,
+        };
+        let outcome = difference.record(left_out);
+        if difference.has_records {
+            recorder.note_trouble(Trouble::Compared);
+        }
+        if outcome.is_err() {
+            recorder.note_trouble(Trouble::NotWatched);
+        }
+    }
+
+    /// Folders that were not looked into.
+    fn left_out(&self, after: &Scan) -> Vec<LeftOut> {
+        let caches =
+            self.before.caches.iter().filter(|(id, was)| after.caches.get(id) != Some(was));
+        let caches = caches.filter_map(|(id, _)| self.before.nodes.get(id)).map(|seen| LeftOut {
+            path: self.store.shown(&seen.place),
+            reason: LeftOutReason::Cache,
+        });
+        let unseen = self
+            .before
+            .unseen
+            .iter()
+            .map(|place| LeftOut { path: self.store.shown(place), reason: LeftOutReason::TooMany });
+        caches.chain(unseen).collect()
+    }
+
+    fn is_same(&self, was: &Seen, now: &Seen) -> bool {
+        let times = |seen: &Seen| (seen.node.changed, seen.node.modified, seen.node.bytes);
+        times(was) == times(now)
+            && (was.node.mode, was.node.user, was.node.group)
+                == (now.node.mode, now.node.user, now.node.group)
+            && (was.node.changed.seconds < self.unsettled_since || self.has_same_bytes(was, now))
+    }
+
+    fn has_same_bytes(&self, was: &Seen, now: &Seen) -> bool {
+        let Copied::As(name) = &was.copy else { return true };
+        let content = Content { from: 0, length: was.node.bytes, object: 0 };
+        let same = || {
+            let copies = self.copies.get(self.store.base_of(was.place.root)).ok_or(Errno::NOENT)?;
+            let copy = open_beneath(&copies.folder, &**name, OFlags::RDONLY, Mode::empty())?;
+            let (folder, name) = split(&now.place);
+            let folder = self.store.open_folder(&folder)?;
+            // One that cannot be read by now was closed by the command, which is a change anyway.
+            let path = kernel_path(&folder, name);
+            open_quietly(&path)?;
+            differs(content, Some(&File::from(copy)), &now.node, &path).map(|differs| !differs)
+        };
+        same().unwrap_or(false)
+    }
+}
+
+impl Drop for Comparison {
+    fn drop(&mut self) {
+        if !self.is_ended {
+            // Whoever waited for the command went away.
+            self.checkpoint.note_not_watched();
+        }
+    }
+}
+
+struct Difference<'a> {
+    comparison: &'a Comparison,
+    after: &'a Scan,
+    recorder: &'a mut Recorder,
+    left_out: BTreeMap<std::path::PathBuf, LeftOutReason>,
+    /// Nodes that are gone and were not kept: nothing can be put back under their names.
+    unknown: HashSet<NodeId>,
+    has_records: bool,
+}
+
+impl Difference<'_> {
+    fn record(&mut self, left_out: Vec<LeftOut>) -> Result<(), Errno> {
+        let before = &self.comparison.before;
+        for (id, was) in &before.nodes {
+            if was.place.path.as_os_str().is_empty() && !self.after.nodes.contains_key(id) {
+                // A root that cannot be looked at tells nothing.
+                return Err(Errno::NOENT);
+            }
+        }
+        for was in before.nodes.values() {
+            self.look_for_lost(was);
+        }
+        for (folder, names) in &before.names {
+            self.names(*folder, names)?;
+        }
+        for was in before.nodes.values() {
+            match self.after.nodes.get(&was.node.id) {
+                Some(now) if !self.comparison.is_same(was, now) => self.changed(was, now)?,
+                _ => {}
+            }
+        }
+        let lost = std::mem::take(&mut self.left_out).into_iter();
+        let lost = lost.map(|(path, reason)| LeftOut { path, reason });
+        for left_out in left_out.into_iter().chain(lost) {
+            if !self.recorder.image.left_out.contains(&left_out) {
+                self.write(Record::LeftOut(left_out))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, record: Record) -> Result<(), Errno> {
+        self.has_records = true;
+        self.recorder.write(record)
+    }
+
+    /// Notes what is gone and was not kept.
+    fn look_for_lost(&mut self, was: &Seen) {
+        let Copied::Not(reason) = was.copy else { return };
+        if !self.after.nodes.contains_key(&was.node.id) && !self.is_new(was) {
+            self.unknown.insert(was.node.id);
+            self.left_out.insert(self.comparison.store.shown(&was.place), reason);
+        }
+    }
+
+    /// Whether the same call made it, with a command before this one.
+    fn is_new(&self, was: &Seen) -> bool {
+        let mut at = was;
+        while let Some((folder, name)) = &at.above {
+            let known = self.recorder.image.entries.get(folder).and_then(|names| names.get(name));
+            if known.is_some_and(|before| *before != Some(at.node.id)) {
+                return !self.recorder.image.nodes.contains_key(&was.node.id);
+            }
+            let Some(above) = self.comparison.before.nodes.get(folder) else { break };
+            at = above;
+        }
+        false
+    }
+
+    /// What was at the names of a folder that was there before.
+    fn names(&mut self, folder: NodeId, names: &BTreeMap<OsString, NodeId>) -> Result<(), Errno> {
+        let Some(above) = self.comparison.before.nodes.get(&folder) else { return Ok(()) };
+        let none = BTreeMap::new();
+        let now = match self.after.names.get(&folder) {
+            Some(now) => now,
+            // It is there and could not be looked into.
+            None if self.after.nodes.contains_key(&folder) => return Ok(()),
+            None => &none,
+        };
+        if self.is_new(above) {
+            return Ok(());
+        }
+        let gone = names.iter().filter(|(name, id)| now.get(*name) != Some(*id));
+        let gone = gone.map(|(name, id)| (name, Some(*id)));
+        let new = now.keys().filter(|name| !names.contains_key(*name)).map(|name| (name, None));
+        for (name, before) in gone.chain(new) {
+            if before.is_some_and(|id| self.unknown.contains(&id)) {
+                continue;
+            }
+            self.save(above)?;
+            let was = before.and_then(|id| self.comparison.before.nodes.get(&id));
+            if let Some(was) = was.filter(|was| !self.is_new(was)) {
+                self.save(was)?;
+            }
+            self.write(Record::Entry { folder, name: name.clone(), before })?;
+        }
+        Ok(())
+    }
+
+    /// Something that is there still, and not as it was.
+    fn changed(&mut self, was: &Seen, now: &Seen) -> Result<(), Errno> {
+        if self.is_new(was) {
+            return Ok(());
+        }
+        if let Copied::Not(reason) = was.copy
+            && (was.node.modified, was.node.bytes) != (now.node.modified, now.node.bytes)
+        {
+            self.left_out.insert(self.comparison.store.shown(&was.place), reason);
+            return Ok(());
+        }
+        self.save(was)
+    }
+
+    /// Writes down how something was, what was in it, and where it is now.
+    fn save(&mut self, was: &Seen) -> Result<(), Errno> {
+        let id = was.node.id;
+        if self.recorder.image.nodes.contains_key(&id) {
+            return Ok(());
+        }
+        self.write(Record::Node { node: was.node.clone(), place: was.place.clone() })?;
+        if was.node.is_file() {
+            self.save_content(was)?;
+        }
+        let place = match self.after.nodes.get(&id) {
+            None => return self.write(Record::Gone { id }),
+            Some(now) => now.place.clone(),
+        };
+        let above = was.above.as_ref().and_then(|(folder, name)| {
+            self.after.names.get(folder).and_then(|names| names.get(name))
+        });
+        if above == Some(&id) || place == was.place {
+            return Ok(());
+        }
+        self.recorder.note_moved(id, place)
+    }
+
+    fn save_content(&mut self, was: &Seen) -> Result<(), Errno> {
+        let (id, length, root) = (was.node.id, was.node.bytes, was.place.root);
+        let object = match &was.copy {
+            Copied::Not(_) => return Ok(()),
+            Copied::Nothing => 0,
+            Copied::As(name) => {
+                let base = self.comparison.store.base_of(root);
+                let copies = self.comparison.copies.get(base).ok_or(Errno::NOENT)?;
+                let (objects, object) = self.recorder.object(root)?;
+                let to = object_name(object);
+                let flags = AtFlags::empty();
+                rustix::fs::linkat(&copies.folder, &**name, objects, &*to, flags)?;
+                object
+            }
+        };
+        self.write(Record::Content { id, from: 0, length, object })
+    }
+}
