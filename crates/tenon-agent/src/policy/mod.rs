@@ -244,6 +244,6 @@ impl Mode {
 }
 
 /// Returns the text as one word of a shell.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }

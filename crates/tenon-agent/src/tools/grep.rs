@@ -292,7 +292,8 @@ mod tests {
     fn spec_18_nothing_outside_is_searched() {
         check(json!({"pattern": "root", "path": "/etc"}), &["Error: Path escapes workspace: /etc"]);
         check(json!({"pattern": "x", "path": ".."}), &["Error: Path escapes workspace: .."]);
-        check(json!({"pattern": "x", "glob": "../*"}), &["Error: Path escapes workspace: ../*"]);
+        let escapes = bench().call(&Grep, json!({"pattern": "x", "glob": "/etc/*"})).content;
+        assert!(escapes.starts_with("Error: Path escapes workspace: /etc/*\n"), "{escapes}");
         let bench = bench();
         std::os::unix::fs::symlink("/etc", bench.root().join("out")).unwrap();
         assert_eq!(bench.call(&Grep, json!({"pattern": "root:"})).content, "(no matches)");

@@ -3,7 +3,9 @@
 use std::path::{Component, Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
-use tenon_sandbox::Workspace;
+use tenon_sandbox::{Access, Workspace};
+
+use crate::policy::{Rule, quoted};
 
 /// Returns what matches `pattern`; `*` stays within a folder, `**` does not.
 ///
@@ -21,7 +23,7 @@ pub(super) fn compiled(pattern: &str) -> Result<GlobMatcher, String> {
 /// Returns `pattern` relative to the workspace's root: an absolute one must begin with it.
 ///
 /// # Errors
-/// `Path escapes workspace: PATTERN`.
+/// `Path escapes workspace: PATTERN`, and in another sentence what would be allowed instead.
 pub(super) fn beneath<'a>(pattern: &'a str, root: &Path) -> Result<&'a str, String> {
     let path = Path::new(pattern);
     let relative = match path.strip_prefix(root) {
@@ -31,7 +33,28 @@ pub(super) fn beneath<'a>(pattern: &'a str, root: &Path) -> Result<&'a str, Stri
     let leaves = Path::new(relative)
         .components()
         .any(|part| matches!(part, Component::ParentDir | Component::RootDir));
-    if leaves { Err(format!("Path escapes workspace: {pattern}")) } else { Ok(relative) }
+    if leaves { Err(refused(pattern, root)) } else { Ok(relative) }
+}
+
+fn refused(pattern: &str, root: &Path) -> String {
+    let mut folder = PathBuf::new();
+    for part in root.join(folder_and_rest(pattern).0).components() {
+        match part {
+            Component::ParentDir => drop(folder.pop()),
+            part => folder.push(part),
+        }
+    }
+    let rule = folder.parent().and_then(|_| {
+        let folder = folder.to_string_lossy();
+        Rule::exact_path(Access::Read, &folder, true)
+    });
+    let allowed = rule
+        .map(|rule| format!(", which --allow {} allows", quoted(&rule.to_string())))
+        .unwrap_or_default();
+    format!(
+        "Path escapes workspace: {pattern}\nno pattern leads out of the workspace: a folder outside \
+         is given as `path`{allowed}"
+    )
 }
 
 /// Returns how a walk that begins at `path` shows its beginning.
@@ -59,19 +82,27 @@ mod tests {
     #[test]
     fn a_pattern_is_relative_or_refused() {
         let root = Path::new("/home/user/project");
-        let check = |pattern: &str, expected: Result<&str, &str>| {
-            assert_eq!(beneath(pattern, root), expected.map_err(str::to_owned), "{pattern}");
+        let check = |pattern: &str, expected| assert_eq!(beneath(pattern, root), Ok(expected));
+        check("src/**/*.rs", "src/**/*.rs");
+        check("./a*", "a*");
+        check("/home/user/project/src/*", "src/*");
+        let refuse = |pattern: &str, allowed: &str| {
+            let expected = format!(
+                "Path escapes workspace: {pattern}\nno pattern leads out of the workspace: a folder \
+                 outside is given as `path`{allowed}"
+            );
+            assert_eq!(beneath(pattern, root), Err(expected));
         };
-        check("src/**/*.rs", Ok("src/**/*.rs"));
-        check("./a*", Ok("a*"));
-        check("/home/user/project/src/*", Ok("src/*"));
-        check("../*", Err("Path escapes workspace: ../*"));
-        check("src/../../*", Err("Path escapes workspace: src/../../*"));
-        check("/etc/*", Err("Path escapes workspace: /etc/*"));
-        check(
-            "/home/user/project-evil/*",
-            Err("Path escapes workspace: /home/user/project-evil/*"),
+        refuse("../*", ", which --allow 'read(/home/user/**)' allows");
+        refuse("src/../../a/*", ", which --allow 'read(/home/user/a/**)' allows");
+        refuse("/etc/*", ", which --allow 'read(/etc/**)' allows");
+        refuse(
+            "/home/user/project-evil/*.c",
+            ", which --allow 'read(/home/user/project-evil/**)' allows",
         );
+        // Everything, or what a rule cannot name.
+        refuse("/*", "");
+        refuse("../a'b\u{1b}/*", "");
     }
 
     #[test]
