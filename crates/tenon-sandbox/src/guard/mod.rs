@@ -13,7 +13,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use self::scan::{Content, Identity, Item, Place, identity_of_folder, remove, scan, write};
+use self::scan::{
+    Content, FOLDERS_GROWN_MAX, FOLDERS_MAX, Identity, Item, Place, identity_of_folder, remove,
+    scan, write,
+};
 
 /// Folders and files that are looked at in well below a millisecond.
 const SMALL: usize = 100;
@@ -75,6 +78,9 @@ pub(crate) struct Guard {
     frozen: Vec<(PathBuf, Identity)>,
     /// How many folders the last look went through.
     folders: Option<usize>,
+    /// How many a look goes through while commands run. No more than before them, unless that was
+    /// everything: what was there already would count as made.
+    folders_max: usize,
     running: usize,
     /// A command ended without a look: its caller went away.
     unchecked: bool,
@@ -92,9 +98,10 @@ impl Guard {
                 self.pending.extend(changes);
             }
             self.roots = roots.to_vec();
-            let (before, folders) = scan(&self.roots, &self.before);
+            let (before, folders) = scan(&self.roots, &self.before, FOLDERS_MAX);
             self.before = before;
             self.folders = Some(folders);
+            self.folders_max = if folders < FOLDERS_MAX { FOLDERS_GROWN_MAX } else { FOLDERS_MAX };
             let identity = |path: &PathBuf| Some((path.clone(), identity_of_folder(path)?));
             self.frozen = frozen.iter().filter_map(identity).collect();
         }
@@ -135,13 +142,13 @@ impl Guard {
             return;
         }
         let is_there = |place: &Place| place.path().starts_with(path);
-        let now = scan(&self.roots, &self.before).0;
+        let now = scan(&self.roots, &self.before, self.folders_max).0;
         self.before.retain(|place, _| !is_there(place));
         self.before.extend(now.into_iter().filter(|(place, _)| is_there(place)));
     }
 
     fn check(&mut self, lifted: &[PathBuf]) -> Vec<ProtectedChange> {
-        let (after, folders) = scan(&self.roots, &self.before);
+        let (after, folders) = scan(&self.roots, &self.before, self.folders_max);
         self.folders = Some(folders);
         let mut changes = Vec::new();
         // How the changed ones should be. A second scan would take what a job wrote meanwhile for

@@ -12,11 +12,15 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Dir, FileType, Gid, Mode, OFlags, ResolveFlags, Uid};
 use rustix::io::Errno;
 
+use crate::linux::openat::write_all;
 use crate::workspace::PROTECTED_NAMES;
 
-/// Folders that are looked through in one look, the upper ones first. Beyond them nothing is
-/// noticed before the list of changes of a command is there to say where to look.
-const FOLDERS_MAX: usize = 2_000;
+/// Folders that are looked through in one look, the upper ones first.
+pub(super) const FOLDERS_MAX: usize = 2_000;
+
+/// The same after a command, if all folders were looked through before it: those beyond are its own,
+/// and it took longer to make them.
+pub(super) const FOLDERS_GROWN_MAX: usize = 100_000;
 
 /// Files that are noted in one look.
 const FILES_MAX: usize = 2_000;
@@ -180,16 +184,17 @@ fn is_repository_root(root: &Path) -> bool {
     ["HEAD", "objects", "refs"].iter().all(|name| rustix::fs::lstat(root.join(name)).is_ok())
 }
 
-/// Returns every protected file beneath the roots, and how many folders it looked through. What is
-/// as in `known` is not read again.
+/// Returns every protected file beneath the roots, in at most so many folders, and how many folders
+/// it looked through. What is as in `known` is not read again.
 pub(super) fn scan(
     roots: &[PathBuf],
     known: &BTreeMap<Place, Item>,
+    folders_max: usize,
 ) -> (BTreeMap<Place, Item>, usize) {
     let mut scan = Scan {
         found: BTreeMap::new(),
         known,
-        folders_left: FOLDERS_MAX,
+        folders_left: folders_max,
         protected_folders_left: PROTECTED_FOLDERS_MAX,
     };
     for root in roots {
@@ -202,7 +207,7 @@ pub(super) fn scan(
             scan.repository(root, &folder, Path::new(""), 0);
         }
     }
-    (scan.found, FOLDERS_MAX - scan.folders_left)
+    (scan.found, folders_max - scan.folders_left)
 }
 
 struct Scan<'a> {
@@ -400,12 +405,7 @@ pub(super) fn write(place: &Place, item: &Item) -> Result<(), Errno> {
                 rustix::fs::fchown(&file, owner.0, owner.1)?;
             }
             rustix::fs::fchmod(&file, Mode::from_raw_mode(item.mode))?;
-            let mut rest = bytes.as_slice();
-            while !rest.is_empty() {
-                let length = rustix::io::retry_on_intr(|| rustix::io::write(&file, rest))?;
-                rest = rest.get(length..).unwrap_or_default();
-            }
-            Ok(())
+            write_all(&file, bytes)
         }
         Content::File(None) | Content::Other => Err(Errno::NOTSUP),
     }

@@ -177,3 +177,27 @@ fn a_submodule_may_come_and_says_where_it_is() {
     let evil = format!("{attack} && git -C .git/modules/sub config core.worktree /");
     assert_eq!(check(setup, &evil, &[], &[]), [".git/modules/sub/config"]);
 }
+
+#[test]
+fn what_a_command_hides_behind_folders_of_its_own_is_found() {
+    let check = |before: usize, expected: usize| {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        #[expect(clippy::disallowed_methods, reason = "plays the person and the command")]
+        let make = |from: usize, to: usize| {
+            (from..to).for_each(|n| std::fs::create_dir_all(root.join(format!("a/{n}"))).unwrap());
+        };
+        make(0, before);
+        let mut guard = Guard::default();
+        guard.begin(std::slice::from_ref(&root), &[]);
+        make(before, 2_100);
+        #[expect(clippy::disallowed_methods, reason = "plays the command")]
+        std::fs::create_dir_all(root.join("z/z/z"))
+            .and_then(|()| std::fs::write(root.join("z/z/z/.envrc"), "evil"))
+            .unwrap();
+        assert_eq!(guard.end(&[]).len(), expected, "{before}");
+    };
+    check(10, 1);
+    // Who had so many before has not been looked through, and nothing of it is taken for new.
+    check(2_050, 0);
+}

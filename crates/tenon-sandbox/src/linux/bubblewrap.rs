@@ -20,6 +20,7 @@ use super::control::{Control, exit, open_null, replace, reset_signals};
 use super::inside::{PROC_MASKS, become_user};
 use super::layout::{Layout, Part, Step, open_plain};
 use super::limits::write_file;
+use super::openat::write_all;
 use super::request::{HELPER_NAME, Inside, Refused, Report, Wall};
 use super::wire::{Readable, Reader, Sendable, Writer};
 
@@ -131,12 +132,7 @@ impl Arguments {
     fn to_file(&self) -> Result<OwnedFd, Errno> {
         let file = rustix::fs::memfd_create(c"arguments", MemfdFlags::CLOEXEC)?;
         for word in &self.words {
-            let bytes = [word.as_bytes(), &[0]].concat();
-            let mut rest = &*bytes;
-            while !rest.is_empty() {
-                let length = rustix::io::retry_on_intr(|| rustix::io::write(&file, rest))?;
-                rest = rest.get(length..).unwrap_or_default();
-            }
+            write_all(&file, &[word.as_bytes(), &[0]].concat())?;
         }
         rustix::fs::seek(&file, SeekFrom::Start(0))?;
         Ok(file)

@@ -16,6 +16,7 @@ use rustix::io::Errno;
 use rustix::mount::{MountAttrFlags, MountFlags, MountPropagationFlags, mount, mount_change};
 
 use super::namespace::{Deep, Tree, set_all, set_attributes};
+use super::openat::write_all;
 use super::request::{Owner, Refused, Wall};
 use super::wire::{Readable, Reader, Sendable, Writer};
 
@@ -161,12 +162,7 @@ fn write_new(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Errno> {
     }
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let file = rustix::fs::open(path, flags, Mode::from_raw_mode(mode))?;
-    let mut rest = bytes;
-    while !rest.is_empty() {
-        let length = rustix::io::retry_on_intr(|| rustix::io::write(&file, rest))?;
-        rest = rest.get(length..).unwrap_or_default();
-    }
-    Ok(())
+    write_all(&file, bytes)
 }
 
 fn mount_private(

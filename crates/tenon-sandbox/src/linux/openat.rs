@@ -54,3 +54,16 @@ pub(crate) fn open_beneath(
 pub(crate) fn look_at(folder: impl AsFd, name: impl Arg + Copy) -> Result<OwnedFd, Errno> {
     open_beneath(folder, name, OFlags::PATH | OFlags::NOFOLLOW, Mode::empty())
 }
+
+/// Writes all of `bytes`.
+///
+/// # Errors
+/// What write says; a part may be written.
+pub(crate) fn write_all(file: impl AsFd, bytes: &[u8]) -> Result<(), Errno> {
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let length = rustix::io::retry_on_intr(|| rustix::io::write(&file, rest))?;
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    Ok(())
+}

@@ -133,14 +133,21 @@ pub(super) const ROWS: &[Row] = &[
         "mkdir -p a/{0..59}/{0..49} z/z/z/z; echo evil > z/z/z/z/.envrc; echo end",
     )])
     .alone()
+    .prints(&["end", "put back as it was"])
+    .after("test ! -e z/z/z/z/.envrc"),
+    row("protected names behind many folders that were there", &[Call::Script(
+        "echo evil > z/z/z/z/.envrc; echo end",
+    )])
+    .prepare("mkdir -p a/{0..59}/{0..49} z/z/z/z")
+    .alone()
     .prints(&["end"])
     .after("test ! -e z/z/z/z/.envrc")
-    .nowhere("after a command 2,000 folders are looked through, the upper ones first", "afterwards"),
+    .nowhere("of more than 2,000 folders that were there only the upper ones are looked through: more would cost every command more than 10 ms", "afterwards"),
     row("protected names too long to keep", &[Call::Script("echo evil > .envrc; echo end")])
         .prepare("head -c 3000000 /dev/zero | tr '\\0' '\\n' > .envrc; echo good >> .envrc")
         .prints(&["end"])
         .after("test $(wc -c < .envrc) -gt 3000000")
-        .nowhere("what is longer than 1 MiB is not kept to be put back; that it changed is told", "afterwards"),
+        .nowhere("what is longer than 1 MiB is not kept to be put back, since a command could have many of them kept; that it changed is told", "afterwards"),
     row("protected names deep within", &[Call::Script(
         "mkdir -p .vscode/1/2/3/4/5/6/7; echo evil > .vscode/1/2/3/4/5/6/7/tasks.json; echo end",
     )])
