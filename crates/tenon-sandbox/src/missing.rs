@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use rustix::io::Errno;
 
 use crate::linux::bubblewrap::BUBBLEWRAP;
-use crate::linux::landlock_version_min;
+use crate::linux::landlock::LANDLOCK_VERSION_MIN;
 use crate::linux::probe::{Kernel, probe};
 use crate::linux::request::{Refused, Wall};
 use crate::tier::Tier;
@@ -205,7 +205,7 @@ fn missing(Refused { wall, errno }: Refused, kernel: &Kernel) -> Missing {
         }
         Wall::Mounts if denied => Missing::Namespaces,
         Wall::Proc if denied => Missing::Proc,
-        Wall::Landlock if kernel.landlock_abi < Some(landlock_version_min()) => {
+        Wall::Landlock if kernel.landlock_abi < Some(LANDLOCK_VERSION_MIN) => {
             Missing::Landlock { version: kernel.landlock_abi }
         }
         Wall::Seccomp if !kernel.seccomp => Missing::Seccomp,

@@ -23,6 +23,7 @@ use self::running::Running;
 use crate::guard::ProtectedChange;
 use crate::helper::WarmHelper;
 use crate::journal::{Checkpoint, Comparison};
+use crate::linux::landlock::Rules;
 use crate::linux::request::Confinement;
 use crate::missing::SandboxError;
 use crate::network::NetworkEvent;
@@ -94,6 +95,8 @@ pub enum LimitReached {
 #[derive(Clone)]
 pub(crate) struct Launch {
     pub(crate) confinement: Confinement,
+    /// Rules that hold it, where the confinement says that there are some.
+    pub(crate) rules: Option<Arc<Rules>>,
     pub(crate) limits: Option<Limits>,
     pub(crate) via: Via,
     /// Of the walls, to say whose they are if they do not stand.
@@ -207,7 +210,7 @@ impl Command {
             return Err(CommandError::NotConfined);
         };
         let (via, tier) = (Via::Fresh, Tier::C);
-        let launch = Launch { confinement, limits: None, via, tier, checkpoint };
+        let launch = Launch { confinement, rules: None, limits: None, via, tier, checkpoint };
         self.launch(launch, printed, cancel, on_output).await
     }
 
@@ -342,7 +345,8 @@ mod tests {
             let shells = vec![OsString::from("/none/bash"), OsString::from(shell)];
             let command = command.clone();
             let (confinement, via) = (Confinement::None, Via::Fresh);
-            let launch = Launch { confinement, limits: None, via, tier: Tier::D, checkpoint: None };
+            let (rules, limits, tier, checkpoint) = (None, None, Tier::D, None);
+            let launch = Launch { confinement, rules, limits, via, tier, checkpoint };
             async move {
                 let (cancel, printed) = (CancellationToken::new(), command.limits.printed());
                 command.launch_with(shells, launch, &printed, &cancel, &mut |_, _| {}).await

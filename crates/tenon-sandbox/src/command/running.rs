@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use super::start::{Streams, start};
 use super::{Command, CommandError, Exit, Launch, LimitReached, Via};
 use crate::helper::HelperProcess;
 use crate::journal::{Checkpoint, watch};
-use crate::linux::pass::receive_with;
+use crate::linux::pass::{receive_with, send_with};
 use crate::linux::process_tree::kill_session;
 use crate::linux::request::{Confinement, REPORT_BYTES, Report, Request, STOP, Sendable};
 use crate::missing::SandboxError;
@@ -125,7 +125,13 @@ impl Running {
         let request = request.to_bytes().ok_or_else(too_long)?;
         let Streams { watcher, mut control, out, error } = start(command, &launch.via)?;
         // Sent while the helper reads; a script may be longer than the socket holds.
-        match tokio::time::timeout(HELPER_START, control.write_all(&request)).await {
+        let sent = async {
+            control.write_all(&request).await?;
+            let Some(rules) = launch.rules else { return Ok(()) };
+            let send = || Ok(send_with(&control, b"R", &[rules.as_fd()])?);
+            control.async_io(Interest::WRITABLE, send).await
+        };
+        match tokio::time::timeout(HELPER_START, sent).await {
             Ok(Ok(())) => {}
             Ok(Err(source)) => return Err(helper_failed(source)),
             Err(_) => return Err(helper_failed(Errno::TIMEDOUT.into())),

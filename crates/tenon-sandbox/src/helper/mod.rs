@@ -8,4 +8,4 @@ mod warm;
 
 pub(crate) use self::bubblewrap::bubblewrap;
 pub(crate) use self::process::{HelperProcess, start_helper};
-pub(crate) use self::warm::WarmHelper;
+pub(crate) use self::warm::{Begun, WarmHelper};

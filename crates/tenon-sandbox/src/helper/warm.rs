@@ -44,12 +44,24 @@ impl Drop for Served {
     }
 }
 
-impl WarmHelper {
-    /// Starts one and waits until it takes calls.
-    pub(crate) fn start(layout: &Layout) -> Result<Self, SandboxError> {
+/// A helper that makes namespaces and waits to be told what to make in them.
+pub(crate) struct Begun {
+    process: HelperProcess,
+    socket: UnixStream,
+}
+
+impl Begun {
+    /// Starts one.
+    pub(crate) fn new() -> Result<Self, SandboxError> {
+        let (process, socket) =
+            spawn_warm().map_err(|_| SandboxError::new(Tier::A, Missing::Helper))?;
+        Ok(Self { process, socket })
+    }
+
+    /// Has it carry the layout out, and waits until it takes calls.
+    pub(crate) fn hold(self, layout: &Layout) -> Result<WarmHelper, SandboxError> {
         let gone = || SandboxError::new(Tier::A, Missing::Helper);
-        let (process, socket) = spawn_warm().map_err(|_| gone())?;
-        let helper = Self::tell(Tier::A, process, socket, layout)?;
+        let helper = WarmHelper::tell(Tier::A, self.process, self.socket, layout)?;
         helper.expect(Report::Unshared)?;
         helper.write_id_maps().map_err(|_| {
             let refused = crate::linux::request::Wall::IdMap.refused(Errno::PERM);
@@ -58,7 +70,9 @@ impl WarmHelper {
         (&helper.socket).write_all(b"G").map_err(|_| gone())?;
         helper.ready()
     }
+}
 
+impl WarmHelper {
     /// Has bubblewrap make what one command needs, and waits until it takes that command.
     pub(crate) fn enclose(enclosure: &Enclosure) -> Result<Self, SandboxError> {
         let gone = || SandboxError::new(Tier::B, Missing::Helper);

@@ -3,29 +3,30 @@
 use rustix::io::Errno;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
+use super::landlock::Rules;
+use super::probe::holds_sockets_with_a_path;
 use super::request::{Confinement, Refused, Wall};
 use super::seccomp::{self, Sockets};
-use crate::linux::{landlock, probe::holds_sockets_with_a_path};
 
-/// Gives up for ever what the request does not grant.
-pub(super) fn confine(confinement: &Confinement) -> Result<(), Refused> {
-    match confinement {
-        Confinement::None => Ok(()),
-        Confinement::Reading => {
-            landlock::confine_writes(&[]).map_err(|error| Wall::Landlock.refused(errno_of(&error)))
-        }
-        Confinement::Walls(walls) => {
-            rustix::thread::set_no_new_privs(true)
-                .map_err(|errno| Wall::Capabilities.refused(errno))?;
-            landlock::confine(walls).map_err(|error| Wall::Landlock.refused(errno_of(&error)))?;
-            let sockets = match walls.internet {
-                true => Sockets::Internet,
-                false if holds_sockets_with_a_path() => Sockets::Local,
-                false => Sockets::Pairs,
-            };
-            seccomp::install(sockets).map_err(|errno| Wall::Seccomp.refused(errno))
-        }
-    }
+/// Gives up for ever what the request does not grant. `rules` are the agent's, if it made them.
+pub(super) fn confine(confinement: &Confinement, rules: Option<&Rules>) -> Result<(), Refused> {
+    let own = match confinement {
+        Confinement::None => return Ok(()),
+        Confinement::Reading => Some(Rules::for_reading()),
+        Confinement::Walls(walls) if walls.has_rules => None,
+        Confinement::Walls(walls) => Some(Rules::of(walls)),
+    };
+    let own = own.transpose().map_err(|error| Wall::Landlock.refused(errno_of(&error)))?;
+    let rules = own.as_ref().or(rules).ok_or_else(|| Wall::Landlock.refused(Errno::BADF))?;
+    rustix::thread::set_no_new_privs(true).map_err(|errno| Wall::Capabilities.refused(errno))?;
+    rules.hold().map_err(|errno| Wall::Landlock.refused(errno))?;
+    let Confinement::Walls(walls) = confinement else { return Ok(()) };
+    let sockets = match walls.internet {
+        true => Sockets::Internet,
+        false if holds_sockets_with_a_path() => Sockets::Local,
+        false => Sockets::Pairs,
+    };
+    seccomp::install(sockets).map_err(|errno| Wall::Seccomp.refused(errno))
 }
 
 /// Empties every set of capabilities, so that root is a user like others.

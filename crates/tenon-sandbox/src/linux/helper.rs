@@ -25,7 +25,9 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, WaitStatus};
 use super::bubblewrap;
 use super::control::{Control, Signals, close_outputs, exit, reset_signals, wait_for};
 use super::inside;
+use super::landlock::Rules;
 use super::limits::MemoryWatch;
+use super::pass::receive_with;
 use super::process_tree::{Left, end_descendants, reap, signal_descendants};
 use super::request::{HELPER_NAME, Report, Request, STOP};
 use super::shell::start_shell;
@@ -88,22 +90,24 @@ fn watch() -> ! {
         become_subreaper()?;
         reset_signals();
         let signals = Signals::open()?;
-        Ok((signals, control.read()?))
+        let request: Request = control.read()?;
+        let rules = if request.confinement.has_rules() { Some(rules_of(&control)?) } else { None };
+        Ok((signals, request, rules))
     })();
-    let (signals, request): (Signals, Request) = match prepared {
+    let (signals, request, rules) = match prepared {
         Ok(prepared) => prepared,
         Err(errno) => control.fail(errno),
     };
     let watcher = rustix::process::getpid();
     // SAFETY: this process has one thread.
     let keeper = match unsafe { libc::fork() } {
-        0 => keep(&control, &signals, &request, watcher),
+        0 => keep(&control, &signals, &request, rules.as_ref(), watcher),
         pid => match Pid::from_raw(pid).filter(|_| pid > 0) {
             Some(pid) => pid,
             None => control.fail(Errno::AGAIN),
         },
     };
-    drop(request);
+    drop((request, rules));
     close_outputs();
     let mut keeper_ended = false;
     while !keeper_ended {
@@ -125,19 +129,31 @@ fn watch() -> ! {
     exit(0);
 }
 
+/// Takes the rules that the agent made.
+fn rules_of(control: &Control) -> Result<Rules, Errno> {
+    let (_, handles) = receive_with(&control.0, &mut [0])?;
+    handles.into_iter().next().map(Rules::from).ok_or(Errno::BADMSG)
+}
+
 fn become_subreaper() -> Result<(), Errno> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
 }
 
 /// The keeper: starts the shell, reports its end, and ends everything that came from it.
-fn keep(control: &Control, signals: &Signals, request: &Request, watcher: Pid) -> ! {
+fn keep(
+    control: &Control,
+    signals: &Signals,
+    request: &Request,
+    rules: Option<&Rules>,
+    watcher: Pid,
+) -> ! {
     let started = become_subreaper().and_then(|()| {
         // A signal that this process takes as a request, so that it still ends the command.
         rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
         if rustix::process::getppid() != Some(watcher) {
             return Err(Errno::SRCH);
         }
-        start_shell(control, request)
+        start_shell(control, request, rules)
     });
     let shell = match started {
         Ok(shell) => shell,

@@ -102,7 +102,7 @@ fn wait_for_call(channel: &OwnedFd, made: Result<(), Errno>) -> ! {
         control.report(Report::NoFolder(errno.raw_os_error()));
         exit(1);
     }
-    let shell = match start_shell(&control, &request) {
+    let shell = match start_shell(&control, &request, None) {
         Ok(shell) => shell,
         Err(errno) => control.fail(errno),
     };

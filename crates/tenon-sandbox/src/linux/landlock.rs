@@ -1,18 +1,24 @@
 //! Holds a process, and everything it starts, to the folders that it may read and write: the
 //! kernel's Landlock.
 //!
-//! What changes no content (modes, owners, times, attributes) is outside Landlock and is not held
-//! here. Where the kernel cannot hold the rest, the process must not go on; what only newer
-//! kernels hold is taken where it is there.
+//! Rules are made once and can hold many processes, also others than the one that made them. What
+//! changes no content (modes, owners, times, attributes) is outside Landlock and is not held here.
+//! Where the kernel cannot hold the rest, the process must not go on; what only newer kernels hold
+//! is taken where it is there.
+
+#![expect(unsafe_code, reason = "the library holds only the process that made the rules")]
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::Path;
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd,
-    Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
+    Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, Scope,
 };
+use rustix::io::Errno;
 
+use super::control::last_errno;
 use super::request::Walls;
 
 /// Emptying a file is held since version 3 (Linux 6.2).
@@ -25,39 +31,87 @@ const VERSION_BEST: ABI = ABI::V9;
 /// What every command may write: it keeps nothing.
 const ALWAYS_WRITABLE: [&str; 3] = ["/dev/null", "/dev/zero", "/dev/full"];
 
-/// Lets this process write only beneath `writable`, for ever.
-///
-/// # Errors
-/// If the kernel cannot hold it to that.
-pub(crate) fn confine_writes(writable: &[PathBuf]) -> Result<(), io::Error> {
-    let writes = AccessFs::from_write(VERSION_MIN);
-    let mut rules = vec![PathBeneath::new(open("/dev/null".as_ref())?, AccessFs::WriteFile)];
-    for folder in writable {
-        rules.push(PathBeneath::new(open(folder)?, writes));
+/// What a process may do, kept by the kernel. What is made later under the name of a file that a
+/// rule was made for has no rule.
+#[derive(Debug)]
+pub(crate) struct Rules(OwnedFd);
+
+impl Rules {
+    /// Returns rules under which nothing can be written.
+    ///
+    /// # Errors
+    /// If the kernel cannot hold a process to that.
+    pub(super) fn for_reading() -> io::Result<Self> {
+        let ruleset = Ruleset::default()
+            .set_compatibility(CompatLevel::HardRequirement)
+            .handle_access(AccessFs::from_write(VERSION_MIN))
+            .and_then(Ruleset::create)
+            .map_err(io::Error::other)?;
+        let null = PathFd::new("/dev/null").map_err(io::Error::other)?;
+        Self::with(ruleset, [PathBeneath::new(null, AccessFs::WriteFile)])
     }
-    hold_writes(writes, rules).map_err(io::Error::other)
+
+    /// Returns rules by which a process reads and writes only what the walls say, connects to no
+    /// port where they say so, and sends signals and connects to abstract sockets only among what it
+    /// starts.
+    ///
+    /// # Errors
+    /// If the kernel cannot hold a process to that.
+    pub(crate) fn of(walls: &Walls) -> io::Result<Self> {
+        let reads = AccessFs::from_read(VERSION_BEST);
+        let all = AccessFs::from_all(VERSION_BEST);
+        let device = reads | AccessFs::WriteFile | AccessFs::IoctlDev;
+        let readable = walls.readable.iter().map(|path| (path.as_path(), reads));
+        let writable = walls.writable.iter().map(|path| (path.as_path(), all));
+        let devices = ALWAYS_WRITABLE.iter().map(|path| (Path::new(path), device));
+        let rules = readable.chain(writable).chain(devices);
+        let ruleset = ruleset(walls.internet).map_err(io::Error::other)?;
+        Self::with(ruleset, rules.filter_map(|(path, access)| rule(path, access)))
+    }
+
+    fn with(
+        ruleset: RulesetCreated,
+        rules: impl IntoIterator<Item = PathBeneath<PathFd>>,
+    ) -> io::Result<Self> {
+        let rules = rules.into_iter().map(Ok::<_, RulesetError>);
+        let ruleset = ruleset.add_rules(rules).map_err(io::Error::other)?;
+        // There is none where the kernel has no Landlock, which the requirement refused already.
+        let handle: Option<OwnedFd> = ruleset.into();
+        handle.map(Self).ok_or_else(|| Errno::NOTSUP.into())
+    }
+
+    /// Holds this process to them, for ever. `no_new_privs` must be set.
+    pub(super) fn hold(&self) -> Result<(), Errno> {
+        // SAFETY: the call takes a descriptor and no flags. What is no set of rules, it refuses.
+        let answer =
+            unsafe { libc::syscall(libc::SYS_landlock_restrict_self, self.0.as_raw_fd(), 0_u32) };
+        if answer == 0 { Ok(()) } else { Err(last_errno()) }
+    }
 }
 
-/// Lets this process read and write only what the walls say, connect to no port where they say so,
-/// and send signals and connect to abstract sockets only among what it starts. For ever.
-///
-/// # Errors
-/// If the kernel cannot hold it to that.
-pub(super) fn confine(walls: &Walls) -> Result<(), io::Error> {
-    let reads = AccessFs::from_read(VERSION_BEST);
-    let all = AccessFs::from_all(VERSION_BEST);
-    let device = AccessFs::WriteFile | AccessFs::IoctlDev;
-    let mut rules = Vec::new();
-    for path in &walls.readable {
-        rules.extend(rule(path, reads));
+impl From<OwnedFd> for Rules {
+    fn from(handle: OwnedFd) -> Self {
+        Self(handle)
     }
-    for path in &walls.writable {
-        rules.extend(rule(path, all));
+}
+
+impl AsFd for Rules {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.0.as_fd()
     }
-    for path in ALWAYS_WRITABLE {
-        rules.extend(rule(path.as_ref(), reads | device));
+}
+
+fn ruleset(internet: bool) -> Result<RulesetCreated, RulesetError> {
+    let mut ruleset = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(VERSION_MIN))?
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(VERSION_BEST))?
+        .scope(Scope::from_all(VERSION_BEST))?;
+    if !internet {
+        ruleset = ruleset.handle_access(AccessNet::from_all(VERSION_BEST))?;
     }
-    hold(walls, rules).map_err(io::Error::other)
+    ruleset.create()
 }
 
 /// Grants `access` beneath a path. What is not there needs no rule: nothing is granted.
@@ -67,45 +121,4 @@ fn rule(path: &Path, access: BitFlags<AccessFs>) -> Option<PathBeneath<PathFd>> 
     let is_folder = rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir();
     let access = if is_folder { access } else { access & AccessFs::from_file(VERSION_BEST) };
     Some(PathBeneath::new(handle, access))
-}
-
-fn open(path: &Path) -> Result<PathFd, io::Error> {
-    PathFd::new(path).map_err(io::Error::other)
-}
-
-fn hold_writes(
-    writes: BitFlags<AccessFs>,
-    rules: Vec<PathBeneath<PathFd>>,
-) -> Result<(), RulesetError> {
-    // Also sets no_new_privs, without which the kernel refuses.
-    Ruleset::default()
-        .set_compatibility(CompatLevel::HardRequirement)
-        .handle_access(writes)?
-        .create()?
-        .add_rules(rules.into_iter().map(Ok::<_, RulesetError>))?
-        .restrict_self()?;
-    Ok(())
-}
-
-fn hold(walls: &Walls, rules: Vec<PathBeneath<PathFd>>) -> Result<(), RulesetError> {
-    let mut ruleset = Ruleset::default()
-        .set_compatibility(CompatLevel::HardRequirement)
-        .handle_access(AccessFs::from_all(VERSION_MIN))?
-        .set_compatibility(CompatLevel::BestEffort)
-        .handle_access(AccessFs::from_all(VERSION_BEST))?
-        .scope(Scope::from_all(VERSION_BEST))?;
-    if !walls.internet {
-        ruleset = ruleset.handle_access(AccessNet::from_all(VERSION_BEST))?;
-    }
-    let status = ruleset
-        .create()?
-        .add_rules(rules.into_iter().map(Ok::<_, RulesetError>))?
-        .restrict_self()?;
-    // Checked by the hard requirement already; an answer that says otherwise must not be passed.
-    if status.ruleset == RulesetStatus::NotEnforced || !status.no_new_privs {
-        return Err(RulesetError::CreateRuleset(
-            landlock::CreateRulesetError::MissingHandledAccess,
-        ));
-    }
-    Ok(())
 }

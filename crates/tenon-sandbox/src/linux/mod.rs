@@ -6,7 +6,7 @@ mod confine;
 mod control;
 pub(crate) mod helper;
 mod inside;
-mod landlock;
+pub(crate) mod landlock;
 pub(crate) mod layout;
 mod limits;
 mod namespace;
@@ -21,8 +21,3 @@ mod shell;
 pub(crate) mod task;
 mod warm;
 pub(crate) mod wire;
-
-/// The oldest version of Landlock that holds enough.
-pub(crate) fn landlock_version_min() -> u32 {
-    landlock::LANDLOCK_VERSION_MIN
-}

@@ -18,16 +18,24 @@ use super::control::last_errno;
 /// Connections to the proxy that wait to be taken.
 const BACKLOG: i32 = 128;
 
-/// Leaves the namespaces of the machine, but the one of processes, which is new for each call.
-pub(super) fn leave(network: bool) -> Result<(), Errno> {
-    let mut flags = UnshareFlags::NEWUSER
-        | UnshareFlags::NEWNS
-        | UnshareFlags::NEWIPC
-        | UnshareFlags::NEWUTS
-        | UnshareFlags::NEWCGROUP;
-    if network {
-        flags |= UnshareFlags::NEWNET;
-    }
+/// Leaves the namespaces of the machine, but the network's, and that of processes, which is new for
+/// each call.
+pub(super) fn leave() -> Result<(), Errno> {
+    unshare(
+        UnshareFlags::NEWUSER
+            | UnshareFlags::NEWNS
+            | UnshareFlags::NEWIPC
+            | UnshareFlags::NEWUTS
+            | UnshareFlags::NEWCGROUP,
+    )
+}
+
+/// Leaves the network of the machine.
+pub(super) fn leave_network() -> Result<(), Errno> {
+    unshare(UnshareFlags::NEWNET)
+}
+
+fn unshare(flags: UnshareFlags) -> Result<(), Errno> {
     // SAFETY: the table of descriptors stays as it is.
     unsafe { rustix::thread::unshare_unsafe(flags) }
 }

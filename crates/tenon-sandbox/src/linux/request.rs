@@ -48,6 +48,8 @@ pub(crate) struct Walls {
     pub(crate) readable: Vec<PathBuf>,
     /// Beneath these it may write as well.
     pub(crate) writable: Vec<PathBuf>,
+    /// The rules for that come as a descriptor, after the request; what is readable is not listed.
+    pub(crate) has_rules: bool,
     /// Whether there are sockets that reach other machines, as far as the namespace goes.
     pub(crate) internet: bool,
     pub(crate) inside: Option<Inside>,
@@ -275,10 +277,18 @@ impl Readable for Request {
     }
 }
 
+impl Confinement {
+    /// Whether a descriptor of rules follows the request.
+    pub(super) fn has_rules(&self) -> bool {
+        matches!(self, Self::Walls(walls) if walls.has_rules)
+    }
+}
+
 impl Walls {
     fn write(&self, writer: &mut Writer) {
         writer.list(&self.readable);
         writer.list(&self.writable);
+        writer.flag(self.has_rules);
         writer.flag(self.internet);
         writer.maybe(self.inside.as_ref(), |writer, inside| inside.write(writer));
     }
@@ -287,6 +297,7 @@ impl Walls {
         Some(Self {
             readable: reader.paths()?,
             writable: reader.paths()?,
+            has_rules: reader.flag()?,
             internet: reader.flag()?,
             inside: reader.maybe(Inside::read)?,
         })
@@ -351,6 +362,7 @@ mod tests {
             let walls = Walls {
                 readable: names.iter().map(PathBuf::from).collect(),
                 writable: Vec::new(),
+                has_rules: !internet,
                 internet,
                 inside: internet.then(|| inside("/w", user)),
             };

@@ -13,8 +13,10 @@ use rustix::process::{Pid, Signal};
 
 use super::confine::{confine, drop_capabilities};
 use super::control::{Control, exit, last_errno, replace, unblock_signals};
+use super::landlock::Rules;
 use super::limits;
 use super::notify;
+use super::openat::write_all;
 use super::request::{Confinement, Report, Request, Wall};
 
 /// One argument of execve is at most 128 KiB, its end counted (MAX_ARG_STRLEN).
@@ -27,8 +29,12 @@ const LONG_SCRIPT: &CStr = c"eval \"exec 3<&-; $(</dev/fd/3)\"";
 /// Many times what the walls need of it; what is not used is not there.
 const STACK_BYTES: usize = 512 * 1024;
 
-/// Starts the shell as a child of this process.
-pub(super) fn start_shell(control: &Control, request: &Request) -> Result<Pid, Errno> {
+/// Starts the shell as a child of this process, held by `rules` if the agent made them.
+pub(super) fn start_shell(
+    control: &Control,
+    request: &Request,
+    rules: Option<&Rules>,
+) -> Result<Pid, Errno> {
     let text = |text: &OsStr| CString::new(text.as_bytes()).map_err(|_| Errno::INVAL);
     let is_long = request.script.len() > ARGUMENT_BYTES_MAX;
     let script = if is_long { LONG_SCRIPT.to_owned() } else { text(&request.script)? };
@@ -45,7 +51,7 @@ pub(super) fn start_shell(control: &Control, request: &Request) -> Result<Pid, E
     environment.push(std::ptr::null());
     let keeper = rustix::process::getpid();
     start_child(&mut || {
-        let errno = prepare(control, request, keeper, long_script.as_ref())
+        let errno = prepare(control, request, rules, keeper, long_script.as_ref())
             .err()
             .unwrap_or_else(|| exec_shell(&shells, &arguments, &environment));
         control.report(Report::NoShell(errno.raw_os_error()));
@@ -75,11 +81,7 @@ fn start_child(mut child: &mut dyn FnMut()) -> Result<Pid, Errno> {
 
 fn script_file(script: &[u8]) -> Result<OwnedFd, Errno> {
     let file = rustix::fs::memfd_create(c"script", MemfdFlags::CLOEXEC)?;
-    let mut rest = script;
-    while !rest.is_empty() {
-        let length = rustix::io::retry_on_intr(|| rustix::io::write(&file, rest))?;
-        rest = rest.get(length..).unwrap_or_default();
-    }
+    write_all(&file, script)?;
     // Not 3 already, where its copy for the shell goes.
     rustix::io::fcntl_dupfd_cloexec(&file, 10)
 }
@@ -89,6 +91,7 @@ fn script_file(script: &[u8]) -> Result<OwnedFd, Errno> {
 fn prepare(
     control: &Control,
     request: &Request,
+    rules: Option<&Rules>,
     keeper: Pid,
     long_script: Option<&OwnedFd>,
 ) -> Result<(), Errno> {
@@ -112,7 +115,7 @@ fn prepare(
             if request.watched && !have_watched(control) {
                 exit(127);
             }
-            confine(&request.confinement)
+            confine(&request.confinement, rules)
         })
         // After the capabilities: the kernel forgets this at a change of them.
         .and_then(|()| {

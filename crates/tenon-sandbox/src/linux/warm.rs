@@ -15,7 +15,7 @@ use super::confine::drop_capabilities_of_programs;
 use super::control::{Control, Signals, close_outputs, exit, reset_signals};
 use super::inside;
 use super::layout::{self, Layout};
-use super::namespace::{clone_inside, leave, listen, loopback_up};
+use super::namespace::{clone_inside, leave, leave_network, listen, loopback_up};
 use super::pass::{receive_with, send_with};
 use super::request::{Refused, Report, Wall};
 
@@ -44,11 +44,19 @@ pub(super) fn serve() -> ! {
         Ok(signals) => signals,
         Err(errno) => control.fail(errno),
     };
+    // Before the agent has planned what to make in them.
+    let left = leave();
+    if left.is_ok() {
+        control.report(Report::Unshared);
+    }
     let layout: Layout = match control.read() {
         Ok(layout) => layout,
         Err(errno) => control.fail(errno),
     };
-    match make_walls(&control, &layout) {
+    let made = left
+        .map_err(|errno| Wall::Namespaces.refused(errno))
+        .and_then(|()| make_walls(&control, &layout));
+    match made {
         Ok(listener) => {
             let handles: Vec<_> = listener.iter().map(AsFd::as_fd).collect();
             if send_with(&control.0, &Report::Ready.to_bytes(), &handles).is_err() {
@@ -64,8 +72,10 @@ pub(super) fn serve() -> ! {
 }
 
 fn make_walls(control: &Control, layout: &Layout) -> Result<Option<OwnedFd>, Refused> {
-    leave(layout.own_network).map_err(|errno| Wall::Namespaces.refused(errno))?;
-    control.report(Report::Unshared);
+    // While the agent writes the id map.
+    if layout.own_network {
+        leave_network().map_err(|errno| Wall::Namespaces.refused(errno))?;
+    }
     // The agent writes the id map: only who is outside may write one with more than one user.
     let mut answer = [0];
     match rustix::io::read(&control.0, &mut answer) {

@@ -4,6 +4,8 @@
 //! which holds namespaces and the file tree; each command then runs in a child of it. Where the
 //! machine gives less, the tier says so, and a tier that was chosen is kept.
 
+mod alone;
+mod describe;
 mod plan;
 mod scratch;
 mod sockets;
@@ -14,11 +16,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
-use self::plan::{Plan, plan, repositories, walls_alone, walls_inside};
+use self::alone::{AllAlone, Alone};
+pub use self::describe::Description;
+use self::plan::{Plan, plan, repositories, walls_inside};
 use self::scratch::Scratch;
 use crate::command::{Command, CommandError, CommandLimits, Launch, Output, Printed, Via};
 use crate::guard::{Guard, ProtectedChange};
-use crate::helper::{WarmHelper, bubblewrap};
+use crate::helper::{Begun, WarmHelper, bubblewrap};
 use crate::journal::Checkpoint;
 use crate::linux::bubblewrap::Enclosure;
 use crate::linux::probe::probe;
@@ -50,29 +54,6 @@ pub struct Settings {
     pub limits: Limits,
 }
 
-/// What a command can do, for `tenon doctor` and for the model.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Description {
-    /// How strong the walls are.
-    pub tier: Tier,
-    /// Why they are not stronger: each stronger tier that was tried, the strongest first.
-    pub missing: Vec<SandboxError>,
-    /// What may be read: `/` less what is hidden, or a list in tier C.
-    pub readable: Vec<PathBuf>,
-    /// What may be written and stays.
-    pub writable: Vec<PathBuf>,
-    /// What may be written and is thrown away.
-    pub scratch: Vec<PathBuf>,
-    /// What may be read by the list above and is not there for a command.
-    pub hidden: Vec<PathBuf>,
-    /// What may be reached.
-    pub network: Network,
-    /// Whether a server and a client on loopback in one command can talk.
-    pub loopback: bool,
-    /// What one command may use.
-    pub limits: Limits,
-}
-
 /// The walls of one session. Cheap to clone; clones share everything.
 #[derive(Clone)]
 pub struct Sandbox {
@@ -101,8 +82,15 @@ struct State {
     plans: Vec<Planned>,
     guard: Guard,
     scratch: Option<Scratch>,
-    /// In tier C, the walls of the last kind of call: hundreds of names were looked at for them.
-    alone: Option<(Profile, Walls)>,
+    /// In tier C.
+    alone: AllAlone,
+}
+
+impl State {
+    /// Whether nothing was made yet.
+    fn is_new(&self) -> bool {
+        self.tier.is_none() && self.plans.is_empty()
+    }
 }
 
 /// What calls of one kind share.
@@ -267,6 +255,17 @@ impl Sandbox {
         }
     }
 
+    /// Makes ahead what the first command with `profile` would wait for, on a thread of its own. What
+    /// cannot be made, that command tells. Needs a tokio runtime.
+    pub fn warm_up(&self, profile: &Profile) {
+        // Held by somebody who makes it.
+        let is_needed = self.shared.state.try_lock().is_ok_and(|state| state.is_new());
+        if is_needed {
+            let (shared, profile) = (Arc::clone(&self.shared), profile.clone());
+            drop(tokio::task::spawn_blocking(move || shared.warm_up(&profile)));
+        }
+    }
+
     /// Decides the tier by running a command that does nothing.
     ///
     /// # Errors
@@ -290,37 +289,6 @@ impl Sandbox {
             Err(CommandError::Walls(error)) => Err(error),
             Err(_) => Err(SandboxError::new(Tier::A, Missing::Helper)),
             Ok(_) => Ok(self.shared.lock().tier.unwrap_or(Tier::D)),
-        }
-    }
-
-    /// Returns what a command with `profile` can do, in the tier that was decided, or in the one
-    /// that the kernel's answers promise.
-    #[must_use]
-    pub fn describe(&self, profile: &Profile) -> Description {
-        let shared = &self.shared;
-        let state = shared.lock();
-        let tier = state.tier.unwrap_or_else(|| shared.expected_tier());
-        let repositories =
-            state.repositories.clone().unwrap_or_else(|| repositories(&shared.settings));
-        let inside = plan(&shared.settings, profile, &repositories).ok();
-        let has_namespaces = matches!(tier, Tier::A | Tier::B);
-        let (walls, scratch) = match &inside {
-            Some(plan) if has_namespaces => {
-                let walls = walls_inside(plan, &shared.settings, profile, Path::new("/"));
-                (walls, plan.scratch().to_vec())
-            }
-            _ => (walls_alone(&shared.settings, profile, &repositories, None), Vec::new()),
-        };
-        Description {
-            tier,
-            missing: state.missing.clone(),
-            readable: walls.readable,
-            writable: walls.writable.into_iter().filter(|path| !scratch.contains(path)).collect(),
-            scratch,
-            hidden: inside.map(|plan| plan.hidden().to_vec()).unwrap_or_default(),
-            network: profile.network,
-            loopback: has_namespaces || profile.network == Network::On,
-            limits: shared.settings.limits,
         }
     }
 
@@ -375,9 +343,18 @@ impl Shared {
         // Held by another call that starts a helper: nothing that could be waited for here.
         self.state.try_lock().is_ok_and(|state| {
             let is_ready = |planned: &Planned| planned.key == key && planned.is_held();
-            let is_known = state.alone.as_ref().is_some_and(|(known, _)| known == profile);
+            let is_known = state.alone.knows(profile);
             state.guard.is_small() && (is_known || state.plans.iter().any(is_ready))
         })
+    }
+
+    fn warm_up(&self, profile: &Profile) {
+        let mut state = self.lock();
+        if state.is_new() && matches!(self.settings.wanted, Wanted::Best | Wanted::Exactly(Tier::A))
+        {
+            // The command says why not.
+            let _ = self.planned(&mut state, Tier::A, profile);
+        }
     }
 
     fn session_profile(&self, network: Network) -> Profile {
@@ -386,17 +363,6 @@ impl Shared {
             writable: self.settings.roots.clone(),
             lifted: Vec::new(),
             network,
-        }
-    }
-
-    fn expected_tier(&self) -> Tier {
-        let kernel = probe();
-        match self.settings.wanted {
-            Wanted::Exactly(tier) => tier,
-            Wanted::Best if kernel.confines_inside() => Tier::A,
-            Wanted::Best if kernel.confines_alone() && bubblewrap().is_ok() => Tier::B,
-            Wanted::Best if kernel.confines_alone() => Tier::C,
-            Wanted::Best => Tier::D,
         }
     }
 
@@ -458,7 +424,8 @@ impl Shared {
 
     fn launch(&self, walls: Walls, via: Via, tier: Tier) -> Launch {
         let confinement = Confinement::Walls(Box::new(walls));
-        Launch { confinement, limits: Some(self.settings.limits), via, tier, checkpoint: None }
+        let limits = Some(self.settings.limits);
+        Launch { confinement, rules: None, limits, via, tier, checkpoint: None }
     }
 
     /// Returns a call in namespaces, and the names that are read-only for it.
@@ -498,23 +465,17 @@ impl Shared {
         if profile.network == Network::Proxied && is_open {
             return Err(SandboxError::new(Tier::C, Missing::Proxy));
         }
-        if !probe().confines_alone() {
-            let version = probe().landlock_abi;
-            return Err(SandboxError::new(Tier::C, Missing::Landlock { version }));
-        }
         if state.scratch.is_none() {
             state.scratch = Scratch::new().ok();
         }
         let scratch = state.scratch.as_ref().map(|scratch| scratch.path().to_path_buf());
         let repositories =
             state.repositories.get_or_insert_with(|| repositories(&self.settings)).clone();
-        let known = state.alone.take().filter(|(known, _)| known == profile);
-        let (_, walls) = state.alone.insert(known.unwrap_or_else(|| {
-            let scratch = scratch.as_deref();
-            (profile.clone(), walls_alone(&self.settings, profile, &repositories, scratch))
-        }));
-        let walls = walls.clone();
-        let launch = self.launch(walls, Via::Fresh, Tier::C);
+        let (settings, scratch) = (&self.settings, scratch.as_deref());
+        let (walls, rules) = state
+            .alone
+            .of_a_call(profile, || Alone::new(settings, profile, &repositories, scratch))?;
+        let launch = Launch { rules: Some(rules), ..self.launch(walls, Via::Fresh, Tier::C) };
         Ok(Prepared { launch, port: None, _scratch: None })
     }
 
@@ -537,8 +498,12 @@ impl Shared {
             let missing = Missing::Folder { path: path.clone() };
             return Err(SandboxError::new(tier, missing));
         }
+        // Starts while it is planned what it is to make.
+        let begun = if tier == Tier::A { Some(Begun::new()?) } else { None };
         let plan = plan(&self.settings, &key, &repositories)?;
-        let tree = if tier == Tier::B {
+        let tree = if let Some(begun) = begun {
+            Tree::Held(Arc::new(begun.hold(&plan.layout)?))
+        } else {
             bubblewrap()?;
             let scratch = Scratch::for_bubblewrap(&plan.layout);
             let scratch = scratch.map_err(|error| {
@@ -546,8 +511,6 @@ impl Shared {
                 SandboxError::new(tier, Missing::Step { step: "making private folders", code })
             })?;
             Tree::Enclosed(Arc::new(scratch))
-        } else {
-            Tree::Held(Arc::new(WarmHelper::start(&plan.layout)?))
         };
         if state.plans.len() >= PLANS_MAX {
             // Calls that run in it hold it until they end.

@@ -303,6 +303,7 @@ pub(super) fn walls_inside(
     Walls {
         readable: vec![PathBuf::from("/")],
         writable,
+        has_rules: false,
         internet: true,
         inside: Some(Inside {
             is_enclosed: false,
@@ -317,55 +318,100 @@ pub(super) fn walls_inside(
     }
 }
 
-/// Returns the walls of one call in tier C, where nothing can be put on top of anything: what must
-/// not be read is left out of what may be.
+/// Returns the walls of calls in tier C, where nothing can be put on top of anything: what must not
+/// be read is left out of what may be. Also returns what that depends on.
 pub(super) fn walls_alone(
     settings: &Settings,
     profile: &Profile,
     repositories: &[PathBuf],
     scratch: Option<&Path>,
-) -> Walls {
+) -> (Walls, Vec<(PathBuf, Option<Stamp>)>) {
     let home = settings.home.as_deref().and_then(home_folder);
     let mut left_out: Vec<PathBuf> = COVERED.iter().map(PathBuf::from).collect();
     left_out.extend(PRIVATE.iter().map(|(path, _)| PathBuf::from(path)));
     left_out.push(PathBuf::from("/dev"));
     left_out.extend(home.clone());
     left_out.extend(hidden(settings, home.as_deref()));
-    let left_out: Vec<PathBuf> = canonical(&left_out);
-    let mut readable = Vec::new();
-    without(Path::new("/"), &left_out, &mut readable);
-    readable.extend(DEVICES.map(PathBuf::from));
+    let mut listing = Listing::default();
+    listing.add_without(Path::new("/"), &canonical(&left_out));
     let secret = hidden(settings, home.as_deref());
     for (_, source) in kept_paths(settings, profile, home.as_deref()) {
-        without(&source, &secret, &mut readable);
+        listing.look_at(&source);
+        listing.add_without(&source, &secret);
     }
-    for root in canonical(&settings.roots) {
-        readable.push(root);
-    }
+    let Listing { mut readable, mut looked_at } = listing;
+    readable.extend(DEVICES.map(PathBuf::from));
+    readable.extend(canonical(&settings.roots));
     let mut writable = canonical(&profile.writable);
     if !writable.is_empty() {
         writable.extend_from_slice(repositories);
     }
     writable.extend(scratch.map(Path::to_path_buf));
-    Walls { readable, writable, internet: profile.network == Network::On, inside: None }
+    let tops = settings.roots.iter().chain(&writable);
+    looked_at.extend(tops.map(|path| (path.clone(), Stamp::of(path, Names::Any))));
+    let internet = profile.network == Network::On;
+    (Walls { readable, writable, has_rules: false, internet, inside: None }, looked_at)
 }
 
-/// Adds `path` to what is readable, or the part of it that `left_out` is not in.
-fn without(path: &Path, left_out: &[PathBuf], readable: &mut Vec<PathBuf>) {
-    if left_out.iter().any(|out| path.starts_with(out)) {
-        return;
+/// Names that may be read, and what was looked at to find them.
+#[derive(Default)]
+struct Listing {
+    readable: Vec<PathBuf>,
+    looked_at: Vec<(PathBuf, Option<Stamp>)>,
+}
+
+impl Listing {
+    fn look_at(&mut self, path: &Path) {
+        self.looked_at.push((path.to_path_buf(), Stamp::of(path, Names::Any)));
     }
-    if !left_out.iter().any(|out| out.starts_with(path)) {
-        readable.push(path.to_path_buf());
-        return;
-    }
-    #[expect(clippy::disallowed_methods, reason = "names of the system's folders")]
-    let entries = std::fs::read_dir(path);
-    for entry in entries.into_iter().flatten().flatten() {
-        // A link's own place is not what is read; what it leads to has its own entry.
-        if entry.file_type().is_ok_and(|kind| !kind.is_symlink()) {
-            without(&entry.path(), left_out, readable);
+
+    /// Adds `path` to what is readable, or the part of it that `left_out` is not in.
+    fn add_without(&mut self, path: &Path, left_out: &[PathBuf]) {
+        if left_out.iter().any(|out| path.starts_with(out)) {
+            return;
         }
+        if !left_out.iter().any(|out| out.starts_with(path)) {
+            self.readable.push(path.to_path_buf());
+            return;
+        }
+        // Before it is read: what changes meanwhile is seen by the next call.
+        self.looked_at.push((path.to_path_buf(), Stamp::of(path, Names::Same)));
+        #[expect(clippy::disallowed_methods, reason = "names of the system's folders")]
+        let entries = std::fs::read_dir(path);
+        for entry in entries.into_iter().flatten().flatten() {
+            // A link's own place is not what is read; what it leads to has its own entry.
+            if entry.file_type().is_ok_and(|kind| !kind.is_symlink()) {
+                self.add_without(&entry.path(), left_out);
+            }
+        }
+    }
+}
+
+/// Which folder was at a path, and with the same names in it if that matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp {
+    identity: (u64, u64),
+    changed: Option<(i64, i64)>,
+}
+
+/// Whether names in a folder matter.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Names {
+    Any,
+    Same,
+}
+
+impl Stamp {
+    fn of(path: &Path, names: Names) -> Option<Self> {
+        let found = std::fs::symlink_metadata(path).ok()?;
+        let changed = (names == Names::Same).then(|| (found.ctime(), found.ctime_nsec()));
+        Some(Self { identity: (found.dev(), found.ino()), changed })
+    }
+
+    /// Whether what is at `path` now has this stamp.
+    pub(super) fn holds(&self, path: &Path) -> bool {
+        let names = if self.changed.is_some() { Names::Same } else { Names::Any };
+        Self::of(path, names) == Some(*self)
     }
 }
 
@@ -431,10 +477,17 @@ mod tests {
         for name in ["a/secret", "a/open", "b"] {
             std::fs::create_dir_all(top.join(name)).unwrap();
         }
-        let mut readable = Vec::new();
-        without(&top, &[top.join("a/secret")], &mut readable);
-        readable.sort();
-        assert_eq!(readable, [top.join("a/open"), top.join("b")]);
+        let mut listing = Listing::default();
+        listing.add_without(&top, &[top.join("a/secret")]);
+        listing.readable.sort();
+        assert_eq!(listing.readable, [top.join("a/open"), top.join("b")]);
+        let is_current = |listing: &Listing| {
+            listing.looked_at.iter().all(|(path, stamp)| stamp.is_some_and(|it| it.holds(path)))
+        };
+        std::fs::write(top.join("a/open/file"), "").unwrap();
+        assert!(is_current(&listing), "nobody listed that folder");
+        std::fs::write(top.join("a/file"), "").unwrap();
+        assert!(!is_current(&listing));
     }
 
     #[test]
