@@ -212,6 +212,7 @@ impl AgentOptions {
             provider: self.provider,
             system: self.system,
             tools: self.tools.specs().into(),
+            sandbox: self.sandbox.clone(),
         };
         let journal = self.journal.map(|journal| (journal, recorder.session_id()));
         let dispatch = Dispatch {

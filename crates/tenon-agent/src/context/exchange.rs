@@ -9,13 +9,18 @@ use tenon_model::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::event::Live;
+use crate::{
+    event::Live,
+    tools::{BASH, Sandbox},
+};
 
 /// What every request of a session has in common.
 pub(crate) struct Exchange {
     pub provider: Arc<dyn Provider>,
     pub system: Arc<str>,
     pub tools: Arc<[ToolSpec]>,
+    /// Where commands will run: made ready while the call for the first one is still written.
+    pub sandbox: Sandbox,
 }
 
 /// What came of a request.
@@ -61,6 +66,9 @@ impl Exchange {
                     if let Some(live) = live(&event) {
                         show(live);
                     }
+                    if is_command(&event) {
+                        self.sandbox.warm_up();
+                    }
                     fold.push(event);
                 }
                 Some(Err(error)) => break Some(error),
@@ -81,6 +89,10 @@ impl Exchange {
             error,
         }
     }
+}
+
+fn is_command(event: &StreamEvent) -> bool {
+    matches!(event, StreamEvent::ToolCallStarted { name, .. } if name == BASH)
 }
 
 fn live(event: &StreamEvent) -> Option<Live> {

@@ -16,6 +16,9 @@ use tenon_sandbox::{
 use super::tool::{Effect, Tool, ToolContext, ToolOutput};
 use crate::policy::{Action, shell};
 
+/// The tool's name.
+pub(crate) const BASH: &str = "bash";
+
 /// Seconds for a command unless the model asks for others. Most builds and test runs fit.
 pub(super) const TIMEOUT_DEFAULT_S: u64 = 120;
 
@@ -86,7 +89,7 @@ impl Tool for Bash {
     type Args = BashArgs;
 
     fn name(&self) -> &str {
-        "bash"
+        BASH
     }
 
     fn description(&self) -> &str {

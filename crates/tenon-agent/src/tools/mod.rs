@@ -24,6 +24,7 @@ use std::sync::Arc;
 use tenon_model::ToolSpec;
 
 pub use arguments::ArgumentError;
+pub(crate) use bash::BASH;
 pub use diff::hunks;
 pub use function::tool;
 pub(crate) use jobs::news as job_news;

@@ -169,6 +169,13 @@ impl Sandbox {
         }
     }
 
+    /// Makes ahead what the first command would wait for, on a thread of its own.
+    pub(crate) fn warm_up(&self) {
+        if let Some(walls) = &self.walls {
+            walls.warm_up(&self.profile);
+        }
+    }
+
     /// Returns what runs in the background. It ends with the last clone of the sandbox; a program
     /// that wants to see it end asks for that.
     ///
