@@ -28,6 +28,9 @@ pub(super) const TIMEOUT_MAX_S: u64 = 600;
 /// The most characters of a command's output in a result.
 pub(super) const OUTPUT_CHARS_MAX: usize = 10_000;
 
+/// What programs say that got no socket. A word too many costs a sentence that is true all the same.
+const WORDS_OF_SOCKETS: [&str; 4] = ["socket", "resolv", "resolution", "connect"];
+
 macro_rules! description {
     ($endless:literal, $processes:literal) => {
         concat!(
@@ -244,7 +247,11 @@ impl Bash {
             Exit::Code(code) => Some(code),
             _ => None,
         };
-        let notes = notes(&output.blocked, &output.protected, output.limit);
+        let mut notes = notes(&output.blocked, &output.protected, output.limit);
+        let lower = text.to_lowercase();
+        if is_error && !output.has_sockets && WORDS_OF_SOCKETS.iter().any(|it| lower.contains(it)) {
+            notes.push_str("\n[walls] commands reach no network in tier C; --net on would open it");
+        }
         let output = ToolOutput::text(content + &notes);
         ToolOutput { is_error, exit_code, blocked, ..output }
     }

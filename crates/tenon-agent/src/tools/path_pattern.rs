@@ -52,7 +52,7 @@ fn refused(pattern: &str, root: &Path) -> String {
         .map(|rule| format!(", which --allow {} allows", quoted(&rule.to_string())))
         .unwrap_or_default();
     format!(
-        "Path escapes workspace: {pattern}\nno pattern leads out of the workspace: a folder outside \
+        "Path escapes workspace: {pattern}\nno pattern leads out of the workspace: a folder elsewhere \
          is given as `path`{allowed}"
     )
 }
@@ -89,7 +89,7 @@ mod tests {
         let refuse = |pattern: &str, allowed: &str| {
             let expected = format!(
                 "Path escapes workspace: {pattern}\nno pattern leads out of the workspace: a folder \
-                 outside is given as `path`{allowed}"
+                 elsewhere is given as `path`{allowed}"
             );
             assert_eq!(beneath(pattern, root), Err(expected));
         };

@@ -278,6 +278,8 @@ impl Findings {
         let hosts = rules.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         self.good(&match found.network {
             NetworkAccess::On => "reached: everything, because of --net on".to_owned(),
+            // Hosts are told apart by the proxy, which is reached on loopback.
+            _ if !found.loopback => "reached: nothing; only --net on opens anything".to_owned(),
             _ if hosts.is_empty() => "reached: nothing; --net HOST opens a host".to_owned(),
             _ => format!("reached: {hosts}"),
         });

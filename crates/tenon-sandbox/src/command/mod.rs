@@ -80,6 +80,8 @@ pub struct Output {
     /// The last attempt at each host that was not let through. Only inside walls with a proxy.
     /// Commands that ran at the same time share them.
     pub blocked: Vec<NetworkEvent>,
+    /// Whether there were sockets for it that reach this machine or others.
+    pub has_sockets: bool,
 }
 
 /// A limit that ended a command.
@@ -235,6 +237,8 @@ impl Command {
         on_output: &mut (dyn FnMut(Stream, &str) + Send),
     ) -> Result<Output, CommandError> {
         let started_at = Instant::now();
+        let has_sockets =
+            !matches!(&launch.confinement, Confinement::Walls(walls) if !walls.internet);
         let running = loop {
             let comparison = compare(launch.checkpoint.as_ref()).await;
             let mut running =
@@ -263,6 +267,7 @@ impl Command {
             limit,
             protected: Vec::new(),
             blocked: Vec::new(),
+            has_sockets,
         })
     }
 }

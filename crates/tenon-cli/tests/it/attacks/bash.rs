@@ -155,7 +155,7 @@ pub(super) const ROWS: &[Row] = &[
     .after("! find .vscode -type f 2>/dev/null | grep ."),
     row("protected names, by a job again and again", &[
         Call::Job("trap '' TERM; git init -q .; while true; do echo evil > .envrc; mkdir -p .vscode; echo evil > .vscode/tasks.json; git config core.pager evil; git config alias.x '!evil'; done 2>/dev/null"),
-        Call::Typed("sleep 0.3; echo beside"),
+        Call::Typed("until test -e @ROW@/.envrc -o $SECONDS -gt 60; do sleep 0.05; done; echo beside"),
         Call::Tool("jobs", r#"{"action":"read"}"#),
     ])
     .alone()

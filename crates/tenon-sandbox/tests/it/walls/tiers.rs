@@ -96,10 +96,40 @@ fn there_are_no_internet_sockets_without_namespaces() {
     assert!(said.contains("Permission denied") && !said.contains("BROKEN"), "{said}");
     let (_, said) = alone().network(Network::On).run(&script);
     assert!(said.contains("BROKEN"), "{said}");
+    assert!(!alone().try_run("true").unwrap().has_sockets);
+    assert!(Place::new().try_run("true").unwrap().has_sockets);
     let Err(CommandError::Walls(error)) = alone().network(Network::Proxied).try_run("true") else {
         panic!("it ran")
     };
     assert_eq!(error.missing, Missing::Proxy);
+}
+
+#[test]
+fn what_comes_later_can_be_read_without_namespaces_too() {
+    let place = alone();
+    let folder = place.top.path().join("outside-folder");
+    std::fs::create_dir(&folder).unwrap();
+    let script = format!("cat {}", folder.join("file").display());
+    assert!(!place.run(&script).1.contains("later"));
+    std::fs::write(folder.join("file"), "later").unwrap();
+    assert!(place.run(&script).1.contains("later"));
+    // Another folder under the name of the workspace: the rules are made for it anew.
+    let root = place.root().to_path_buf();
+    std::fs::rename(&root, root.with_extension("old")).unwrap();
+    std::fs::create_dir(&root).unwrap();
+    assert_eq!(place.run("echo new > file; cat file").1, "new\n");
+    assert!(!root.with_extension("old").join("file").exists());
+}
+
+#[test]
+fn what_was_made_ahead_is_what_the_first_command_uses() {
+    let place = Place::new();
+    runtime().block_on(async { place.sandbox.warm_up(&place.profile) });
+    assert_eq!(place.run("echo ran; cat /proc/1/comm").1, "ran\ntenon-init\n");
+    // Where it cannot be had, the command says so.
+    let none = Place::with(|settings| settings.wanted = Wanted::Exactly(Tier::D));
+    runtime().block_on(async { none.sandbox.warm_up(&none.profile) });
+    assert!(none.try_run("true").is_err());
 }
 
 #[test]
