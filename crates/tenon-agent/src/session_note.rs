@@ -67,6 +67,12 @@ pub enum SessionNote {
         /// The turns that were left.
         turns: u32,
     },
+    /// A compaction counts no more: the conversation has again what it replaced, and all that came
+    /// since.
+    CompactionUndone {
+        /// The line of the log with the compaction, from 1.
+        line: u64,
+    },
     /// The model has seen or written these files since the last such event.
     FilesSeen {
         /// The hash of each file's content, by path.

@@ -48,6 +48,9 @@ const PROMPT: &str = "> ";
 /// Prompts that are kept in the history file.
 pub(crate) const HISTORY_LINES_MAX: usize = 1_000;
 
+/// Behind `/compact`: the last compaction is undone.
+pub(crate) const UNDO_COMPACTION: &str = "undo";
+
 /// What can be typed besides prompts.
 const COMMANDS: [(&str, Command, Text); 9] = [
     ("/help", Command::Help, Text::HelpCommand),
@@ -178,6 +181,11 @@ async fn converse(
             Typed::Command(Command::Help) => front.screen.say(&help(language)),
             Typed::Command(Command::Compact) => {
                 compact(&mut agent, None, &front.screen, interrupts).await?;
+            }
+            Typed::Compact(word) if word == UNDO_COMPACTION => {
+                if !agent.undo_compaction()? {
+                    front.screen.say(&format!("{}\n", Text::NoCompaction.template(language)));
+                }
             }
             Typed::Compact(focus) => {
                 compact(&mut agent, Some(&focus), &front.screen, interrupts).await?;

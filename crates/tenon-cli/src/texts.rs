@@ -83,6 +83,8 @@ texts! {
     WentOn: "went on with {model}", "由 {model} 继续";
     WentBack: "went back {n} turns; what they said is left, files stay as they are", "已回退 {n} 轮；其内容不再计入，文件保持不变";
     NothingToRewind: "There is no turn to go back behind.", "没有可以回退的轮次。";
+    CompactionUndone: "The last compaction is undone: the conversation has again all that it replaced.", "已撤销上一次压缩：对话恢复了被替换的全部内容。";
+    NoCompaction: "There is no compaction to undo.", "没有可以撤销的压缩。";
     Resumed: "session {id} goes on after {turns} turns; this was the last:", "会话 {id} 在 {turns} 轮之后继续；最后一轮是：";
     GoOnHint: "tenon --resume {id} goes on with this session.", "用 tenon --resume {id} 继续此会话。";
     Done: "done", "完成";
@@ -176,7 +178,7 @@ texts! {
     LeaveHint: "Ctrl-C again leaves, Ctrl-D too.", "再按一次 Ctrl-C 退出，Ctrl-D 亦可。";
     UnknownCommand: "There is no command {name}. /help lists them.", "没有命令 {name}。/help 列出所有命令。";
     HelpCommand: "shows this list", "显示此列表";
-    CompactCommand: "makes the conversation shorter; /compact WORDS says what to keep to", "缩短对话；/compact 文字 指明应保留的重点";
+    CompactCommand: "makes the conversation shorter; /compact WORDS says what to keep to, /compact undo undoes the last", "缩短对话；/compact 文字 指明应保留的重点，/compact undo 撤销上一次";
     ToolsCommand: "lists what the model can call", "列出模型可调用的工具";
     RewindCommand: "leaves the last turn, as if it had not been said", "回退最后一轮，如同没有说过";
     QuitCommand: "ends the session", "结束会话";

@@ -1,4 +1,5 @@
-//! Going back: the last turns are left, and the conversation goes on before them.
+//! Going back: the last turns are left, and the conversation goes on before them; or the last
+//! compaction is undone. The log has all that it takes.
 
 use super::Agent;
 use crate::{
@@ -40,13 +41,54 @@ impl Agent {
             SessionNote::Rewound { turns, .. } => *turns,
             _ => 0,
         };
-        self.recorder.record(rewound)?;
-        let Some(session) = self.recorder.session()? else { return Ok(0) };
+        self.go_back(rewound)?;
+        Ok(left)
+    }
+
+    /// Undoes the last compaction, and returns whether there was one: the conversation has again
+    /// what it replaced, and all that came since. It may then be too long again.
+    ///
+    /// ```
+    /// # use tenon_agent::{Agent, AgentOptions, SessionLog};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use std::sync::Arc;
+    /// # use tenon_model::ScriptedProvider;
+    /// # use tenon_sandbox::Workspace;
+    /// # let script = r#"{"turns": [{"text": "Hello."}, {"text": "They greeted each other."}]}"#;
+    /// # let provider = Arc::new(ScriptedProvider::parse(script)?);
+    /// # let workspace = Workspace::open(".".as_ref())?;
+    /// # let sandbox = tenon_agent::Sandbox::unconfined(Vec::new());
+    /// # let mut options = AgentOptions::new(provider, workspace, sandbox);
+    /// let folder = tempfile::tempdir()?;
+    /// options.log = Some(SessionLog::create(folder.path())?);
+    /// let mut agent = Agent::new(options)?;
+    /// agent.prompt("Say hello.", &Default::default()).await?;
+    /// agent.compact(None, &Default::default()).await?;
+    /// assert!(agent.undo_compaction()?);
+    /// assert!(!agent.undo_compaction()?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If the log cannot be read or written. A session that is not kept has nothing to go back to.
+    pub fn undo_compaction(&mut self) -> Result<bool, LogError> {
+        let Some(session) = self.recorder.session()? else { return Ok(false) };
+        let Some(undone) = session.undo_compaction() else { return Ok(false) };
+        self.go_back(undone)?;
+        Ok(true)
+    }
+
+    fn go_back(&mut self, note: SessionNote) -> Result<(), LogError> {
+        self.recorder.record(note)?;
+        let Some(session) = self.recorder.session()? else { return Ok(()) };
         let provider = &self.exchange.provider;
         let restored = Restored::of(&session, provider.model(), provider.abilities().sees_images);
         self.opening.set_first(restored.conversation.is_empty());
         self.dispatch.set_seen(&restored);
         self.conversation = restored.conversation;
-        Ok(left)
+        self.meter.rewritten(&self.exchange.system, &self.exchange.tools);
+        Ok(())
     }
 }

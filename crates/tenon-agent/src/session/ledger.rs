@@ -118,6 +118,7 @@ struct Ledger {
     /// Messages that were in the conversation ever since the last request.
     untouched: usize,
     rewound: bool,
+    compaction_undone: bool,
     compacted: bool,
     /// Whether the last request's messages were those that the log tells of. They are not where
     /// something of another model's could not go along.
@@ -135,7 +136,14 @@ impl Ledger {
                 (self.model, self.tenon) = (model.clone(), tenon.clone());
                 self.price = *price;
             }
-            SessionEvent::Session(SessionNote::Rewound { .. }) => self.rewind(session, line),
+            SessionEvent::Session(SessionNote::Rewound { .. }) => {
+                self.rewind(session, line);
+                self.rewound = true;
+            }
+            SessionEvent::Session(SessionNote::CompactionUndone { .. }) => {
+                self.rewind(session, line);
+                self.compaction_undone = true;
+            }
             SessionEvent::Context(ContextEvent::Compacted(compaction)) => {
                 self.compact(record.time_ms, &compaction.usage);
             }
@@ -166,7 +174,6 @@ impl Ledger {
         let common = left.iter().zip(&now).take_while(|(left, now)| left == now).count();
         self.untouched = self.untouched.min(common);
         self.fold = fold;
-        self.rewound = true;
     }
 
     /// Takes in that old messages were replaced, by a request of its own if it used something.
@@ -194,7 +201,8 @@ impl Ledger {
             },
         };
         self.untouched = sent.messages;
-        (self.rewound, self.compacted, self.was_as_logged) = (false, false, is_as_logged);
+        (self.rewound, self.compaction_undone) = (false, false);
+        (self.compacted, self.was_as_logged) = (false, is_as_logged);
         self.requests.push(RequestCost {
             time_ms: sent.time_ms,
             model: sent.model.clone(),
@@ -226,10 +234,12 @@ impl Ledger {
             return Some(format!("the tools changed{version}"));
         }
         if self.untouched < last.messages {
-            return Some(match self.rewound {
-                true => "the conversation was rewound".to_owned(),
-                false => "earlier messages changed".to_owned(),
-            });
+            let by = match (self.rewound, self.compaction_undone) {
+                (true, _) => "the conversation was rewound",
+                (false, true) => "a compaction was undone",
+                (false, false) => "earlier messages changed",
+            };
+            return Some(by.to_owned());
         }
         changed_meanwhile.then(|| format!("the conversation was sent otherwise{version}"))
     }

@@ -1,9 +1,10 @@
 //! The tree in a log: a rewind names the line that the conversation goes on behind, and what lies
-//! between is an abandoned branch. Nothing is ever taken out of the log.
+//! between is an abandoned branch. A compaction that was undone is in no branch, either. Nothing is
+//! ever taken out of the log.
 
 use super::read::Session;
 use crate::{
-    event::{Record, SessionEvent, TurnEvent},
+    event::{ContextEvent, Record, SessionEvent, TurnEvent},
     session_note::SessionNote,
 };
 
@@ -31,7 +32,31 @@ impl Session {
             }
             branch.push((line, record));
         }
+        let undone: Vec<u64> = branch
+            .iter()
+            .filter_map(|(_, record)| match &record.event {
+                SessionEvent::Session(SessionNote::CompactionUndone { line }) => Some(*line),
+                _ => None,
+            })
+            .collect();
+        branch.retain(|(line, _)| !undone.contains(line));
         branch
+    }
+
+    /// Returns the event that undoes the last compaction of the current branch; `None` if there is
+    /// none. Several times, it undoes one after another.
+    ///
+    /// ```
+    /// use tenon_agent::Session;
+    ///
+    /// assert_eq!(Session::default().undo_compaction(), None);
+    /// ```
+    pub fn undo_compaction(&self) -> Option<SessionNote> {
+        let branch = self.branch_until(u64::MAX);
+        let last = branch.iter().rev().find(|(_, record)| {
+            matches!(record.event, SessionEvent::Context(ContextEvent::Compacted(_)))
+        });
+        last.map(|(line, _)| SessionNote::CompactionUndone { line: *line })
     }
 
     /// Returns the event that leaves the last `turns` turns of the current branch, or as many as

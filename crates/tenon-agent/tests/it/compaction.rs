@@ -229,6 +229,42 @@ async fn spec_54_after_ten_compactions_every_word_of_the_user_is_in_the_request(
 }
 
 #[tokio::test]
+async fn a_compaction_is_undone_and_the_next_request_holds_the_old_messages_again() {
+    let mut bench = bench(50_000, |request| match asks_for_summary(request) {
+        true => text("Summed up."),
+        false if results_in(request) == 0 => print(request.conversation.len() as u64),
+        false => text("done"),
+    });
+    let cancel = CancellationToken::new();
+    bench.prompt("first").await;
+    bench.prompt("second").await;
+    let whole = bench.logged();
+    bench.agent.compact(None, &cancel).await.unwrap();
+    bench.prompt("third").await;
+    let since = bench.logged().split_off(bench.compactions()[0].messages.len());
+    bench.agent.compact(None, &cancel).await.unwrap();
+    assert!(bench.agent.undo_compaction().unwrap());
+    assert!(bench.agent.undo_compaction().unwrap());
+    assert!(!bench.agent.undo_compaction().unwrap());
+    bench.model.requests.lock().unwrap().clear();
+    bench.prompt("fourth").await;
+    let sent = bench.model.requests.lock().unwrap()[0].conversation.clone();
+    let mut expected = whole;
+    let kept = since.iter().position(|message| message.text().contains("third")).unwrap();
+    expected.extend(since[kept..].iter().cloned());
+    expected.push(Arc::new(Message::user("fourth")));
+    assert_eq!(all_text(&sent), all_text(&expected));
+    check_valid(&sent);
+    // A session that goes on has it, too.
+    let (folder, id) = bench.log.clone().unwrap();
+    let session = read_session(&folder, &id).unwrap();
+    let is_compaction =
+        |event: &SessionEvent| matches!(event, SessionEvent::Context(ContextEvent::Compacted(_)));
+    assert!(!session.branch().any(|record| is_compaction(&record.event)));
+    assert_eq!(session.records.iter().filter(|record| is_compaction(&record.event)).count(), 2);
+}
+
+#[tokio::test]
 async fn between_compactions_each_request_begins_with_the_one_before_it() {
     let mut bench = bench(6_000, |request| match asks_for_summary(request) {
         true => text("Summed up."),

@@ -197,6 +197,10 @@ impl Renderer {
                 let said = Text::WentBack.say(self.style.language, &[("n", turns)]);
                 self.line(&self.style.paint(Meaning::Aside, &said));
             }
+            SessionNote::CompactionUndone { .. } => {
+                let said = self.style.say(Text::CompactionUndone).to_owned();
+                self.line(&self.style.paint(Meaning::Aside, &said));
+            }
             _ => {}
         }
     }

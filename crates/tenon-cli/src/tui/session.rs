@@ -39,6 +39,7 @@ use super::{
 use crate::{
     config::RuleBook,
     error::ExitStatus,
+    interactive::UNDO_COMPACTION,
     jobs,
     render::{Meaning, Style, whole_transcript},
     resume,
@@ -377,6 +378,15 @@ impl Session<'_> {
 
     fn compact(&mut self, focus: Option<String>) {
         let Some(mut agent) = self.agent.take() else { return };
+        if focus.as_deref() == Some(UNDO_COMPACTION) {
+            match agent.undo_compaction() {
+                Ok(true) => {}
+                Ok(false) => self.app.say(Text::NoCompaction.template(self.app.language)),
+                Err(error) => self.failed = Some(error),
+            }
+            self.agent = Some(agent);
+            return;
+        }
         self.guard.renew(self.interrupts);
         let cancel = self.guard.cancel.clone();
         self.app.begin_turn();
