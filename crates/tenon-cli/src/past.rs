@@ -82,12 +82,7 @@ impl Past {
                 let sessions = list_sessions(&logs).map_err(resume::unreadable)?;
                 find(wanted, &sessions)?.id.clone()
             }
-            None => {
-                let (journal, _) = journal(config, std::slice::from_ref(&config.root))?;
-                let infos = journal.checkpoints().map_err(failed)?;
-                let last = infos.into_iter().rfind(|info| info.kind == CheckpointKind::Call);
-                last.ok_or_else(|| nothing(&config.root))?.session
-            }
+            None => last_here(config, &logs)?,
         };
         // The log may be gone; what is kept of the session is not.
         let read = read_session(&logs, &session).unwrap_or_default();
@@ -170,22 +165,17 @@ impl Past {
         }
     }
 
-    /// Returns the undo that a redo takes back: the last one that stands.
+    /// Returns the undo that a redo takes back: the last one that stands. What it undid may be gone
+    /// to make room; the undo itself has all that a redo needs.
     pub(crate) fn last_undo(&self) -> Result<CheckpointId, CliError> {
         let infos = self.journal.checkpoints().map_err(failed)?;
-        let is_undone = |id: &CheckpointId| {
-            infos.iter().any(|info| {
-                info.id == *id
-                    && info.kind == CheckpointKind::Call
-                    && matches!(info.state, CheckpointState::Undone { .. })
-            })
-        };
-        let undo = infos.iter().rev().find(|info| {
-            info.session == self.session
-                && info.state == CheckpointState::Done
-                && matches!(&info.kind, CheckpointKind::Undo { of } if of.iter().any(is_undone))
+        let undo = infos.iter().rfind(|info| {
+            info.session == self.session && info.state == CheckpointState::Done && info.is_undo()
         });
-        undo.map(|info| info.id).ok_or_else(|| CliError::failed("there is nothing to redo"))
+        undo.map(|info| info.id).ok_or_else(|| {
+            CliError::failed("there is nothing to redo")
+                .with_hint("an undo that went to make room (undo_bytes_max) cannot be taken back")
+        })
     }
 
     /// Gives the room free that the session's checkpoints take. Nothing of it can be undone then.
@@ -339,6 +329,30 @@ pub(crate) fn files(changes: &Changes, language: Language) -> String {
 /// Returns `text` on one line and without what a terminal would obey.
 pub(crate) fn shown(text: &str) -> String {
     visible(&text.replace('\n', "␊")).into_owned()
+}
+
+/// Returns the session that changed something last in this folder; if there is none, in the nearest
+/// workspace that this folder is in.
+fn last_here(config: &Config, logs: &Path) -> Result<String, CliError> {
+    let last = |root: &Path| {
+        let (journal, _) = journal(config, &[root.to_path_buf()])?;
+        let infos = journal.checkpoints().map_err(failed)?;
+        let last = infos.into_iter().rfind(|info| info.kind == CheckpointKind::Call);
+        Ok::<_, CliError>(last.map(|info| info.session))
+    };
+    if let Some(session) = last(&config.root)? {
+        return Ok(session);
+    }
+    let root = config.root.canonicalize().unwrap_or_else(|_| config.root.clone());
+    let sessions = list_sessions(logs).map_err(resume::unreadable)?;
+    for above in root.ancestors().skip(1) {
+        if sessions.iter().any(|session| session.workspace == above)
+            && let Some(session) = last(above)?
+        {
+            return Ok(session);
+        }
+    }
+    Err(nothing(&config.root))
 }
 
 /// Returns the journal of a workspace, and the workspace's first folder.

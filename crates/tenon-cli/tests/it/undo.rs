@@ -15,6 +15,9 @@ use crate::{
     terminal::{Home, Terminal},
 };
 
+/// Besides tier B, which an ordinary user tries.
+const WALLS: [&str; 3] = ["auto", "c", "off"];
+
 const COMMANDS: [&str; 7] = [
     "sed -i s/two/2/ made.txt edited.txt",
     "rm -rf gone",
@@ -112,7 +115,7 @@ fn check_everything(walls: &str, tenon: impl Fn(&Place, &[&str]) -> Run) {
 
 #[test]
 fn a_session_is_undone_and_redone_byte_for_byte_in_every_tier() {
-    for walls in ["auto", "c", "off"] {
+    for walls in WALLS {
         check_everything(walls, |place, arguments| place.run(arguments));
     }
 }
@@ -123,7 +126,11 @@ fn an_ordinary_user_undoes_and_redoes_too() {
         println!("skipped: every other test runs as an ordinary user already");
         return;
     }
-    for walls in ["auto", "c", "off"] {
+    let has_bubblewrap = Path::new("/usr/bin/bwrap").exists();
+    if !has_bubblewrap {
+        println!("tier B skipped: bubblewrap is not installed");
+    }
+    for walls in WALLS.into_iter().chain(has_bubblewrap.then_some("b")) {
         check_everything(walls, |place, arguments| {
             let copy = place.path("tenon");
             if !copy.exists() {
@@ -185,6 +192,47 @@ fn what_a_person_changed_since_is_not_touched_without_a_yes() {
 }
 
 #[test]
+fn commands_in_a_subfolder_mean_the_workspace_around_it() {
+    let place = Place::new();
+    place.write("work/a", "one\n");
+    place.write("work/deep/er/b", "one\n");
+    let script = place.script(json!([bash("echo two > a; echo two > deep/er/b"), {"text": "."}]));
+    place.run(&["--print", "--model", &script, "go"]).ends_with(0);
+    let run = |arguments: &[&str]| {
+        let mut tenon = place.tenon(arguments);
+        Run::of(tenon.current_dir(place.path("work/deep/er")).output().unwrap())
+    };
+    assert!(run(&["changes"]).ends_with(0).out.contains("deep/er/b"));
+    for (subcommand, text) in [("undo", "one\n"), ("redo", "two\n")] {
+        run(&[subcommand]).ends_with(0);
+        assert_eq!(std::fs::read_to_string(place.path("work/a")).unwrap(), text);
+        assert_eq!(std::fs::read_to_string(place.path("work/deep/er/b")).unwrap(), text);
+    }
+    // A session of the subfolder's own comes first.
+    let script = place.script(json!([write("c", "new\n"), {"text": "."}]));
+    run(&["--print", "--model", &script, "go"]).ends_with(0);
+    run(&["undo"]).ends_with(0);
+    assert!(!place.path("work/deep/er/c").exists());
+    assert_eq!(std::fs::read_to_string(place.path("work/a")).unwrap(), "two\n");
+}
+
+#[test]
+fn where_commands_are_compared_the_list_says_so_and_undo_works() {
+    let place = Place::new();
+    place.config("undo_by_comparison = true\n");
+    place.write("work/a", "one\n");
+    let script = place.script(json!([bash("echo two > a; mkdir d; touch d/e"), {"text": "."}]));
+    let run = place.run(&["--output-format", "stream-json", "--model", &script, "go"]).ends_with(0);
+    let said = "[changes] 1 file changed, 1 new under d/, by comparison";
+    assert!(run.out.contains(said), "{}", run.out);
+    let doctor = place.run(&["doctor"]).out;
+    assert!(doctor.contains("compared before and after each command"), "{doctor}");
+    place.run(&["undo"]).ends_with(0);
+    assert_eq!(std::fs::read_to_string(place.path("work/a")).unwrap(), "one\n");
+    assert!(!place.path("work/d").exists());
+}
+
+#[test]
 fn files_are_restored_as_they_were_before_a_step_or_a_call() {
     let place = Place::new();
     let script = place.script(json!([
@@ -241,12 +289,15 @@ fn the_model_is_told_what_a_command_changed_and_the_log_has_the_list() {
     );
     let position = |kind: &str| events.iter().rposition(|event| event["type"] == kind).unwrap();
     assert!(position("call_changed") < position("tool_result"));
-    let diff = place.run(&["changes", "--diff"]).ends_with(0).out;
-    assert!(diff.contains("\na\n@@ -1 +1 @@\n-one\n+two\n"), "{diff}");
+    for next in ["undo", "redo", "undo", "changes"] {
+        let diff = place.run(&["changes", "--diff"]).ends_with(0).out;
+        assert!(diff.contains("\na\n@@ -1 +1 @@\n-one\n+two\n"), "before {next}: {diff}");
+        place.run(&[next]).ends_with(0);
+    }
     let usage = place.run(&["changes", "--usage"]).ends_with(0).out;
-    assert!(usage.starts_with("undo: 2 checkpoints hold "), "{usage}");
+    assert!(usage.starts_with("undo: 5 checkpoints hold "), "{usage}");
     let doctor = place.run(&["doctor"]).out;
-    assert!(doctor.contains("undo: 2 checkpoints hold "), "{doctor}");
+    assert!(doctor.contains("undo: 5 checkpoints hold "), "{doctor}");
 }
 
 #[test]

@@ -1,26 +1,34 @@
 //! Undo and redo of checkpoints, and what they find changed meanwhile.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rustix::io::Errno;
 
 use super::changes::{Changes, Trouble};
 use super::compare::{compare, compare_image, is_same};
-use super::copy::open_quietly;
-use super::find::{Deeper, node_at, split, walk};
-use super::node::{Moment, kernel_path};
+use super::find::{Deeper, node_at, walk};
+use super::node::Moment;
 use super::record::{End, Image, Place, State};
 use super::recorder::Recorder;
-use super::store::{Store, errno_of, object_name};
+use super::store::Store;
 use super::undo::undo;
-use super::{CheckpointId, CheckpointKind, CheckpointState, Journal, JournalError};
+use super::{CheckpointId, CheckpointInfo, CheckpointKind, CheckpointState, Journal, JournalError};
 
 /// After the last record of a call that was cut short, whatever came from it has ended within this
 /// time, in seconds: what changed later is somebody else's.
 const AFTERMATH_SECONDS: i64 = 2;
+
+/// What an undo is called, but for one that undoes an undo.
+const UNDO: &str = "undo";
+
+impl CheckpointInfo {
+    /// Whether it is an undo that a redo takes back; a redo is none.
+    #[must_use]
+    pub fn is_undo(&self) -> bool {
+        self.kind != CheckpointKind::Call && self.name.split(' ').next() == Some(UNDO)
+    }
+}
 
 /// What undo does about what somebody else changed since.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,8 +93,8 @@ impl Journal {
         let failed = |errno| JournalError::io(errno, "the undo store");
         let _lock = self.store.lock().map_err(failed)?;
         self.take_back_half_done(session)?;
-        let ids = self.what_to_undo(ids)?;
-        let mut recorder = self.recorder(session, &name_of(&ids), ids.clone());
+        let (ids, name) = self.what_to_undo(ids)?;
+        let mut recorder = self.recorder(session, &name, ids.clone());
         let mut kept = Vec::new();
         let mut undone: BTreeSet<Place> = BTreeSet::new();
         for id in ids {
@@ -162,7 +170,7 @@ impl Journal {
     /// Undoes an undo, whatever happened since: it happened a moment ago.
     fn take_back(&self, id: CheckpointId, session: &str) -> Result<(), JournalError> {
         let failed = |errno| JournalError::io(errno, "the undo store");
-        let mut recorder = self.recorder(session, &name_of(&[id]), vec![id]);
+        let mut recorder = self.recorder(session, &name_of("take back", &[id]), vec![id]);
         recorder.begin().map_err(failed)?;
         let own = recorder.id().ok_or_else(|| failed(Errno::NOENT))?;
         let image = self.image(id)?;
@@ -189,13 +197,20 @@ impl Journal {
         Ok(())
     }
 
-    /// The newest first. What was undone and redone is undone by undoing the redo.
-    fn what_to_undo(&self, ids: &[CheckpointId]) -> Result<Vec<CheckpointId>, JournalError> {
+    /// The newest first, and what the work on them is called: an undo, or a redo of an undo, which
+    /// tells also when what it speaks of is not kept any more.
+    fn what_to_undo(
+        &self,
+        ids: &[CheckpointId],
+    ) -> Result<(Vec<CheckpointId>, String), JournalError> {
         let infos = self.checkpoints()?;
         let mut wanted: BTreeSet<CheckpointId> = BTreeSet::new();
+        let mut is_redo = !ids.is_empty();
         for id in ids {
             let info = infos.iter().find(|info| info.id == *id);
-            match info.ok_or(JournalError::Unknown { id: *id })?.state {
+            let info = info.ok_or(JournalError::Unknown { id: *id })?;
+            is_redo &= info.is_undo();
+            match info.state {
                 CheckpointState::Running => return Err(JournalError::Running { id: *id }),
                 CheckpointState::Undone { .. } => {
                     return Err(JournalError::AlreadyUndone { id: *id });
@@ -205,7 +220,9 @@ impl Journal {
             self.finish_interrupted(*id)?;
             wanted.insert(*id);
         }
-        Ok(wanted.into_iter().rev().collect())
+        let wanted: Vec<CheckpointId> = wanted.into_iter().rev().collect();
+        let name = name_of(if is_redo { "redo" } else { UNDO }, &wanted);
+        Ok((wanted, name))
     }
 
     /// Reads a whole log, with nodes as they are called by now.
@@ -243,9 +260,9 @@ fn is_past(changed: Moment, last: Moment) -> bool {
     changed.seconds > last.seconds + AFTERMATH_SECONDS
 }
 
-fn name_of(ids: &[CheckpointId]) -> String {
+fn name_of(what: &str, ids: &[CheckpointId]) -> String {
     let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
-    format!("undo {}", ids.join(" "))
+    format!("{what} {}", ids.join(" "))
 }
 
 /// Finds what is not as a call left it.
@@ -312,83 +329,4 @@ fn open_conflicts(
     };
     let open = found.iter().filter(|(place, _)| is_open(place));
     open.map(|(place, reason)| (place.clone(), *reason)).collect()
-}
-
-/// Where a file's content before a call is.
-pub(super) fn content_before(
-    store: &Store,
-    id: CheckpointId,
-    path: &Path,
-    bytes_max: u64,
-) -> Result<Option<Vec<u8>>, JournalError> {
-    let image = store.read_log(id).map_err(Journal::unknown(id))?;
-    let image = image.ok_or(JournalError::Damaged { id })?;
-    let Some(place) = store.place_of(path) else { return Ok(None) };
-    let old = image.nodes.values().find(|old| old.place == place && old.node.is_file());
-    let Some(old) = old else { return Ok(None) };
-    let too_large = || JournalError::TooLarge { path: path.to_path_buf(), bytes: old.node.bytes };
-    if old.node.bytes > bytes_max {
-        return Err(too_large());
-    }
-    let failed = |errno| JournalError::io(errno, path);
-    let length = old.content.map_or(old.node.bytes, |content| content.length);
-    let object = match (old.content, old.kept) {
-        (Some(content), _) if content.from == 0 && content.object > 0 => Some(content.object),
-        (Some(content), _) if content.length == 0 => return Ok(Some(Vec::new())),
-        (_, kept) => kept,
-    };
-    if let Some(object) = object {
-        let folder = store.open_checkpoint(id, place.root).map_err(failed)?;
-        let name = object_name(object);
-        match open_quietly(&kernel_path(&folder, name.as_ref())) {
-            Ok(file) => return read_bytes(file.into(), length).map(Some).map_err(failed),
-            // Undone: it is in its place again.
-            Err(Errno::NOENT) => {}
-            Err(errno) => return Err(failed(errno)),
-        }
-    }
-    let now = std::iter::once(&place).chain(&old.moved).find_map(|place| {
-        let now = node_at(store, place).ok().flatten()?;
-        (now.id == old.node.id).then_some(place)
-    });
-    match now {
-        Some(place) => read_place(store, place, length).map(Some).map_err(failed),
-        None => Ok(None),
-    }
-}
-
-/// Where a file's content after a call is.
-pub(super) fn content_after(
-    store: &Store,
-    id: CheckpointId,
-    path: &Path,
-    bytes_max: u64,
-) -> Result<Option<Vec<u8>>, JournalError> {
-    let Some(place) = store.place_of(path) else { return Ok(None) };
-    let ids = store.ids().map_err(Journal::unknown(id))?;
-    for later in ids.into_iter().filter(|later| *later > id) {
-        let Ok(Some(image)) = store.read_log(later) else { continue };
-        if image.nodes.values().any(|old| old.place == place && old.node.is_file()) {
-            return content_before(store, later, path, bytes_max);
-        }
-    }
-    let now = node_at(store, &place).map_err(Journal::unknown(id))?;
-    let Some(now) = now.filter(super::node::Node::is_file) else { return Ok(None) };
-    if now.bytes > bytes_max {
-        return Err(JournalError::TooLarge { path: path.to_path_buf(), bytes: now.bytes });
-    }
-    let bytes = read_place(store, &place, now.bytes);
-    bytes.map(Some).map_err(|errno| JournalError::io(errno, path))
-}
-
-fn read_place(store: &Store, place: &Place, length: u64) -> Result<Vec<u8>, Errno> {
-    let (folder, name) = split(place);
-    let folder = store.open_folder(&folder)?;
-    read_bytes(open_quietly(&kernel_path(&folder, name))?.into(), length)
-}
-
-fn read_bytes(file: File, length: u64) -> Result<Vec<u8>, Errno> {
-    let mut bytes = Vec::new();
-    file.take(length).read_to_end(&mut bytes).map_err(|error| errno_of(&error))?;
-    Ok(bytes)
 }

@@ -9,6 +9,7 @@ mod changes;
 mod checkpoint;
 mod compare;
 mod comparison;
+mod content;
 mod copy;
 mod find;
 mod history;
@@ -318,7 +319,7 @@ impl Journal {
         path: &Path,
         bytes_max: u64,
     ) -> Result<Option<Vec<u8>>, JournalError> {
-        history::content_before(&self.store, id, path, bytes_max)
+        content::content_before(&self.store, id, path, bytes_max)
     }
 
     /// Returns a file's content after a call: what a later call saved, or what is there now. `None`
@@ -332,7 +333,7 @@ impl Journal {
         path: &Path,
         bytes_max: u64,
     ) -> Result<Option<Vec<u8>>, JournalError> {
-        history::content_after(&self.store, id, path, bytes_max)
+        content::content_after(&self.store, id, path, bytes_max)
     }
 }
 

@@ -52,6 +52,74 @@ fn content_before_and_after_a_call_is_known() {
     let texts = ["one", "two", "three"].map(|text| Some(text.as_bytes().to_vec()));
     assert_eq!(ids.map(after), texts);
     assert!(scene.journal.content_before(ids[1], "file".as_ref(), 2).is_err());
+    // Wherever undo and redo take it.
+    let check = |what: &str| {
+        let expected = [None, Some(b"one".to_vec()), Some(b"two".to_vec())];
+        assert_eq!(ids.map(before), expected, "{what}");
+        assert_eq!(ids.map(after), texts, "{what}");
+    };
+    let mut step = scene.undo_all(&ids[1..]);
+    for what in ["undone", "redone", "undone again", "redone again"] {
+        check(what);
+        step = scene.undo(step);
+    }
+    check("undone and redone twice");
+}
+
+#[test]
+fn content_is_known_whatever_became_of_the_file() {
+    let scene = Scene::new(Walls::None);
+    scene
+        .prepare("mkdir d; echo old > d/deep; echo old > link; echo old > edited; echo old > gone");
+    let id = scene.change("rm -r d; ln link twin; echo new > link; echo new >> edited; rm gone");
+    let contents = || {
+        ["d/deep", "link", "edited", "gone"].map(|path| {
+            let before = scene.journal.content_before(id, path.as_ref(), 100).unwrap();
+            let after = scene.journal.content_after(id, path.as_ref(), 100).unwrap();
+            let text = |bytes: Option<Vec<u8>>| bytes.map(|it| String::from_utf8(it).unwrap());
+            (text(before), text(after))
+        })
+    };
+    let expected = contents();
+    let old = || Some("old\n".to_owned());
+    assert_eq!(expected[0], (old(), None));
+    assert_eq!(expected[1], (old(), Some("new\n".to_owned())));
+    assert_eq!(expected[2], (old(), Some("old\nnew\n".to_owned())));
+    let mut step = id;
+    for what in ["undo", "redo", "undo again"] {
+        step = scene.undo(step);
+        let now = contents();
+        assert_eq!(
+            now.each_ref().map(|now| &now.0),
+            expected.each_ref().map(|was| &was.0),
+            "{what}"
+        );
+        assert_eq!(now[1..3], expected[1..3], "{what}");
+    }
+    // What is changed afterwards in the same file is another call's.
+    scene.change("echo later >> gone; echo later > edited");
+    assert_eq!(contents()[3].0, old());
+    assert_eq!(contents()[2].0, old());
+}
+
+#[test]
+fn an_undo_is_redone_also_when_what_it_undid_has_gone_to_make_room() {
+    let above = std::env::temp_dir();
+    let scene = Scene::at(&above, Walls::None, |_| {});
+    scene.prepare("echo one > text; echo one > other");
+    let id = scene.change("echo two > text; rm other; mkdir new");
+    let after = scene.tree();
+    let undone = scene.undo(id);
+    let log = scene.journal.checkpoints().unwrap();
+    assert!(!log[0].is_undo() && log[1].is_undo());
+    let store = std::fs::read_dir(scene.journal.folders().remove(0)).unwrap().next();
+    let store = store.unwrap().unwrap().path();
+    std::fs::remove_dir_all(store.join(format!("{:0>12}", id.to_string()))).unwrap();
+    let redone = scene.undo(undone);
+    assert_eq!(difference(&after, &scene.tree()), "");
+    let infos = scene.journal.checkpoints().unwrap();
+    assert_eq!(infos.iter().map(|info| info.id).collect::<Vec<_>>(), [undone, redone]);
+    assert!(infos[0].is_undo() && !infos[1].is_undo());
 }
 
 #[test]
