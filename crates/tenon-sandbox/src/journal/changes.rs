@@ -142,6 +142,9 @@ impl Changes {
                 LeftOutReason::Outside => {
                     format!("{name} not recorded (outside the workspace)")
                 }
+                LeftOutReason::TooLarge { bytes } if bytes < 1_000_000 => {
+                    format!("{name} not recorded ({bytes} B)")
+                }
                 LeftOutReason::TooLarge { bytes } => {
                     format!("{name} not recorded ({} MB)", bytes / 1_000_000)
                 }

@@ -191,7 +191,9 @@ impl Comparison<'_> {
             if self.changes.get(&path).is_some_and(|known| known.kind != ChangeKind::Times) {
                 continue;
             }
-            let kind = if old.content.is_some() && !self.has_same_content(&place, old, &now) {
+            // One that was left out has no content here, and another length.
+            let was_written = old.content.is_some() || now.is_file() && old.node.bytes != now.bytes;
+            let kind = if was_written && !self.has_same_content(&place, old, &now) {
                 ChangeKind::Edited
             } else if !self.has_same_rights(&place, old, &now) {
                 ChangeKind::Mode

@@ -9,8 +9,34 @@ use rustix::io::Errno;
 
 use super::copy::{copy, copy_part, open_quietly};
 use super::node::{Node, kernel_path, look};
-use super::record::Content;
+use super::record::{Content, Record};
+use super::recorder::{Folder, Recorder, Step, Writing};
+use super::store::object_name;
 use crate::linux::openat::open_beneath;
+
+impl Recorder {
+    /// For undo: before a file loses what is past `length`, which is all that is saved.
+    pub(crate) fn before_cut(
+        &mut self,
+        folder: &Folder,
+        name: &OsStr,
+        length: u64,
+    ) -> Result<Step, Errno> {
+        let Some(node) = look(&folder.handle, name)? else { return Ok(Step::Done) };
+        let known = self.image.nodes.get(&node.id).and_then(|old| old.content);
+        if known.is_some() || node.bytes <= length {
+            return self.before_content(folder, name, Writing::Anywhere);
+        }
+        self.save_node(folder, name, &node)?;
+        let source = File::from(open_quietly(&kernel_path(&folder.handle, name))?);
+        let (objects, object) = self.object(folder.place.root)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        let target = open_beneath(&objects, &*object_name(object), flags, Mode::RUSR | Mode::WUSR)?;
+        copy_part(&source, &File::from(target), length, node.bytes, 0)?;
+        self.write(Record::Content { id: node.id, from: length, length: node.bytes, object })
+            .map(|()| Step::Done)
+    }
+}
 
 /// Whether a file's content is another than what was saved.
 pub(super) fn differs(

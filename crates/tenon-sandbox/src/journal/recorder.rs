@@ -6,7 +6,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
-use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +15,7 @@ use rustix::io::Errno;
 
 use super::CheckpointId;
 use super::changes::{LeftOut, LeftOutReason, Trouble};
-use super::copy::{CopyJob, copy_part, is_cache, open_closed, open_quietly};
+use super::copy::{CopyJob, is_cache, open_closed, open_quietly};
 use super::node::{Node, NodeId, kernel_path, look};
 use super::record::{Content, Header, Image, Place, Record};
 use super::store::{Log, Store, object_name, write_all};
@@ -156,6 +155,19 @@ impl Recorder {
         Ok(step)
     }
 
+    /// Before something is made at a name where nothing is.
+    fn before_appearing(&mut self, folder: &Folder, name: &OsStr) -> Result<Step, Errno> {
+        let names = self.image.entries.get(&folder.id);
+        let is_known = names.is_some_and(|names| names.contains_key(name));
+        if is_known || self.status(folder)? != Status::Old {
+            return self.before_entry(folder, name, Fate::Appears);
+        }
+        self.save_folder(folder)?;
+        let name = name.to_owned();
+        self.write(Record::Entry { folder: folder.id, name, before: None })?;
+        Ok(Step::Done)
+    }
+
     /// What is at a name that was touched before, or in a folder of the call's own, matters only if
     /// it is a node that was there before and came here.
     fn before_known_entry(
@@ -272,20 +284,24 @@ impl Recorder {
         Ok(Step::Done)
     }
 
-    /// Before a file is opened for writing, or made.
+    /// Before a file is opened for writing, or made. `seen` is what is there, if that is known.
     pub(crate) fn before_open(
         &mut self,
         folder: &Folder,
         name: &OsStr,
-        creates: bool,
-        writing: Option<Writing>,
+        seen: Option<Option<Node>>,
+        (creates, writing): (bool, Option<Writing>),
     ) -> Result<Step, Errno> {
         // In a folder of the call's own, only what came from elsewhere matters.
         if !self.has_moved && self.status(folder)? == Status::New {
             return Ok(Step::Done);
         }
-        match (look(&folder.handle, name)?, writing) {
-            (None, _) if creates => self.before_entry(folder, name, Fate::Appears),
+        let found = match seen {
+            Some(seen) => seen,
+            None => look(&folder.handle, name)?,
+        };
+        match (found, writing) {
+            (None, _) if creates => self.before_appearing(folder, name),
             (Some(_), Some(writing)) => self.before_content(folder, name, writing),
             _ => Ok(Step::Done),
         }
@@ -316,29 +332,6 @@ impl Recorder {
             return Ok(Step::Done);
         }
         self.save_content(node.id, &kernel_path(&folder.handle, name), folder.place.root)
-    }
-
-    /// For undo: before a file loses what is past `length`, which is all that is saved.
-    pub(crate) fn before_cut(
-        &mut self,
-        folder: &Folder,
-        name: &OsStr,
-        length: u64,
-    ) -> Result<Step, Errno> {
-        let Some(node) = look(&folder.handle, name)? else { return Ok(Step::Done) };
-        let known = self.image.nodes.get(&node.id).and_then(|old| old.content);
-        if known.is_some() || node.bytes <= length {
-            return self.before_content(folder, name, Writing::Anywhere);
-        }
-        self.save_node(folder, name, &node)?;
-        let source = File::from(open_quietly(&kernel_path(&folder.handle, name))?);
-        let store = Arc::clone(&self.store);
-        let (objects, object) = self.log()?.object(&store, folder.place.root)?;
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
-        let target = open_beneath(objects, &*object_name(object), flags, Mode::RUSR | Mode::WUSR)?;
-        copy_part(&source, &File::from(target), length, node.bytes, 0)?;
-        self.write(Record::Content { id: node.id, from: length, length: node.bytes, object })
-            .map(|()| Step::Done)
     }
 
     /// Before a file that was opened for appending, and may have no name any more, is written

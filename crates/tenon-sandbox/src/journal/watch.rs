@@ -19,11 +19,11 @@ use super::changes::Trouble;
 use super::checkpoint::Checkpoint;
 use super::copy::CopyJob;
 use super::find::split;
-use super::node::{NodeId, kernel_path, look};
+use super::node::{Node, NodeId, kernel_path, look};
 use super::record::Place;
 use super::recorder::{Fate, Folder, Recorder, Step, Writing};
 use crate::linux::notify::{Listener, Question};
-use crate::linux::task::{Found, Task, path_of};
+use crate::linux::task::{Found, Looked, Task, path_of};
 
 /// How often a folder is looked for again when it is renamed at the same time.
 const TRIES_MAX: usize = 32;
@@ -107,14 +107,12 @@ impl Watch {
     }
 
     fn answer(&mut self, question: Question) {
-        let plan = self.plan(&question);
-        if !self.listener.is_valid(&question) {
-            return;
-        }
-        let (place, mut before) = match plan {
+        let (place, mut before) = match self.plan(&question) {
             Ok(Plan::Pass) => return self.listener.answer(&question, Ok(())),
             Ok(Plan::Fail(errno)) => return self.listener.answer(&question, Err(errno)),
+            // Whoever asked may be gone, and its number another's. Then too much is saved, no more.
             Ok(Plan::Save(place, before)) => (place, before),
+            Err(_) if !self.listener.is_valid(&question) => return,
             Err(errno) => {
                 self.checkpoint.lock().note_refused(None, errno);
                 return self.listener.answer(&question, Err(Errno::IO));
@@ -180,8 +178,11 @@ impl Watch {
 
     fn plan_call(&mut self, task: Task, call: Call) -> Result<Plan, Errno> {
         Ok(match call {
-            Call::Open { target, creates, writing } => match self.inside(task, &target)? {
-                Spot::Name(inside) => open(inside, creates, writing),
+            Call::Open { target, creates, writing } => match self.look_inside(task, &target)? {
+                Spot::Name(inside) => open(inside, None, creates, writing),
+                Spot::Looked(inside, node) => {
+                    open(inside, Some(node.map(|node| *node)), creates, writing)
+                }
                 Spot::Handle(id, handle) => match writing {
                     Some(_) => Self::content_of(id, handle),
                     None => Plan::Pass,
@@ -189,7 +190,7 @@ impl Watch {
                 spot => spot.into(),
             },
             Call::Content(target) => match self.inside(task, &target)? {
-                Spot::Name(inside) => open(inside, false, Some(Writing::Anywhere)),
+                Spot::Name(inside) => open(inside, None, false, Some(Writing::Anywhere)),
                 Spot::Handle(id, handle) => Self::content_of(id, handle),
                 spot => spot.into(),
             },
@@ -223,7 +224,7 @@ impl Watch {
         let path = match target {
             Target::Descriptor(number) => task.descriptor(*number).and_then(|open| path_of(&open)),
             Target::Path { base, path, last } => match task.find(*base, path, *last) {
-                Ok(Found::Name(folder, name)) => path_of(&folder).map(|path| path.join(name)),
+                Ok(Found::Name(folder, name, _)) => path_of(&folder).map(|path| path.join(name)),
                 Ok(Found::Handle(open)) => path_of(&open),
                 // The kernel says that there is no such thing.
                 Ok(Found::Nowhere) | Err(_) => return false,
@@ -311,7 +312,15 @@ impl Watch {
         self.plan_call(task, Call::Content(Target::Descriptor(number)))
     }
 
+    /// Where a target is, however much was seen of it on the way.
     fn inside(&mut self, task: Task, target: &Target) -> Result<Spot, Errno> {
+        Ok(match self.look_inside(task, target)? {
+            Spot::Looked(inside, _) => Spot::Name(inside),
+            spot => spot,
+        })
+    }
+
+    fn look_inside(&mut self, task: Task, target: &Target) -> Result<Spot, Errno> {
         let found = match target {
             Target::Descriptor(number) => match task.descriptor(*number) {
                 Ok(handle) => Ok(Found::Handle(handle)),
@@ -321,7 +330,7 @@ impl Watch {
         };
         match found {
             Ok(Found::Nowhere) => Ok(Spot::Outside),
-            Ok(Found::Name(folder, name)) => {
+            Ok(Found::Name(folder, name, looked)) => {
                 let Some(folder) = self.folder(&folder)? else { return Ok(Spot::Outside) };
                 if self.checkpoint.lock().store.holds(&folder.place.join(&name)) {
                     return Ok(Spot::Fail(Errno::ACCESS));
@@ -329,7 +338,13 @@ impl Watch {
                 if name.is_empty() {
                     return Ok(Spot::Name(self.by_itself(folder)));
                 }
-                Ok(Spot::Name((folder, name)))
+                Ok(match looked {
+                    Looked::Not => Spot::Name((folder, name)),
+                    Looked::Nothing => Spot::Looked((folder, name), None),
+                    Looked::At(found) => {
+                        Spot::Looked((folder, name), Some(Box::new(Node::from(&*found))))
+                    }
+                })
             }
             Ok(Found::Handle(handle)) => self.by_handle(handle),
             // The kernel would say the same.
@@ -429,6 +444,8 @@ impl Watch {
 /// Where something is, seen from the workspace.
 enum Spot {
     Name(Inside),
+    /// And what is there.
+    Looked(Inside, Option<Box<Node>>),
     /// A file that has no name, or none that can be found.
     Handle(NodeId, OwnedFd),
     Outside,
@@ -444,9 +461,15 @@ impl From<Spot> for Plan {
     }
 }
 
-fn open((folder, name): Inside, creates: bool, writing: Option<Writing>) -> Plan {
+/// `seen` is what is there, if somebody looked. It counts once: whoever waited looks again.
+fn open(
+    (folder, name): Inside,
+    mut seen: Option<Option<Node>>,
+    creates: bool,
+    writing: Option<Writing>,
+) -> Plan {
     save(&folder.place.join(&name), move |recorder| {
-        recorder.before_open(&folder, &name, creates, writing)
+        recorder.before_open(&folder, &name, seen.take(), (creates, writing))
     })
 }
 

@@ -13,7 +13,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat, Statx, StatxFlags};
 use rustix::io::Errno;
 
 use super::control::last_errno;
@@ -43,11 +43,20 @@ pub(crate) struct Task {
 #[derive(Debug)]
 pub(crate) enum Found {
     /// A name in a folder, whether or not something is there. The folder itself for an empty name.
-    Name(OwnedFd, OsString),
+    Name(OwnedFd, OsString, Looked),
     /// Something that was found without its name.
     Handle(OwnedFd),
     /// Nowhere: a folder on the way is not there.
     Nowhere,
+}
+
+/// What was seen at the name on the way, so that it need not be looked at again.
+#[derive(Debug)]
+pub(crate) enum Looked {
+    /// It was not looked at.
+    Not,
+    Nothing,
+    At(Box<Statx>),
 }
 
 /// Whether a link at the end of a path is meant itself.
@@ -133,11 +142,22 @@ impl Task {
         if is_plain && let Ok(handle) = self.open_plain(base, folder) {
             let name = OsStr::from_bytes(name);
             if !follow {
-                return Ok(Found::Name(handle, name.to_owned()));
+                return Ok(Found::Name(handle, name.to_owned(), Looked::Not));
             }
-            let stat = rustix::fs::statat(&handle, name, AtFlags::SYMLINK_NOFOLLOW);
-            if stat.is_ok_and(|stat| kind(&stat) != FileType::Symlink) {
-                return Ok(Found::Name(handle, name.to_owned()));
+            let mask = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
+            let looked = match rustix::fs::statx(&handle, name, AtFlags::SYMLINK_NOFOLLOW, mask) {
+                Ok(found) => Some(Looked::At(Box::new(found))),
+                // No link was followed to this folder, so it is the one that the thread means.
+                Err(Errno::NOENT) => Some(Looked::Nothing),
+                Err(_) => None,
+            };
+            let is_link = |found: &Statx| {
+                FileType::from_raw_mode(u32::from(found.stx_mode)) == FileType::Symlink
+            };
+            match looked {
+                Some(Looked::At(found)) if is_link(&found) => {}
+                Some(looked) => return Ok(Found::Name(handle, name.to_owned(), looked)),
+                None => {}
             }
         }
         Walk::new(self, base, path)?.walk(follow)
@@ -214,24 +234,26 @@ impl Walk {
             let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let handle = match rustix::fs::openat(&self.at, &*name, flags, Mode::empty()) {
                 Ok(handle) => handle,
-                Err(Errno::NOENT) if is_last => return Ok(Found::Name(self.at, name)),
+                Err(Errno::NOENT) if is_last => return Ok(Found::Name(self.at, name, Looked::Not)),
                 Err(Errno::NOENT) => return Ok(Found::Nowhere),
                 Err(errno) => return Err(errno),
             };
             let stat = rustix::fs::fstat(&handle)?;
             match kind(&stat) {
-                FileType::Symlink if is_last && !follow => return Ok(Found::Name(self.at, name)),
+                FileType::Symlink if is_last && !follow => {
+                    return Ok(Found::Name(self.at, name, Looked::Not));
+                }
                 FileType::Symlink => {
                     if let Some(found) = self.follow(&name, &handle, is_last)? {
                         return Ok(found);
                     }
                 }
-                _ if is_last => return Ok(Found::Name(self.at, name)),
+                _ if is_last => return Ok(Found::Name(self.at, name, Looked::Not)),
                 FileType::Directory => self.at = handle,
                 _ => return Err(Errno::NOTDIR),
             }
         }
-        Ok(Found::Name(self.at, OsString::new()))
+        Ok(Found::Name(self.at, OsString::new(), Looked::Not))
     }
 
     fn go_up(&mut self) -> Result<(), Errno> {
