@@ -182,11 +182,6 @@ async fn converse(
             Typed::Command(Command::Compact) => {
                 compact(&mut agent, None, &front.screen, interrupts).await?;
             }
-            Typed::Compact(word) if word == UNDO_COMPACTION => {
-                if !agent.undo_compaction()? {
-                    front.screen.say(&format!("{}\n", Text::NoCompaction.template(language)));
-                }
-            }
             Typed::Compact(focus) => {
                 compact(&mut agent, Some(&focus), &front.screen, interrupts).await?;
             }
@@ -225,13 +220,19 @@ async fn converse(
     Ok(ExitStatus::Interrupted)
 }
 
-/// Makes the conversation shorter; Ctrl-C leaves it as it is.
+/// Makes the conversation shorter, or as it was before that; Ctrl-C leaves it as it is.
 async fn compact(
     agent: &mut Agent,
     focus: Option<&str>,
     screen: &Screen,
     interrupts: &Interrupts,
 ) -> Result<(), LogError> {
+    if focus == Some(UNDO_COMPACTION) {
+        if !agent.undo_compaction()? {
+            screen.say(&format!("{}\n", Text::NoCompaction.template(screen.language())));
+        }
+        return Ok(());
+    }
     let guard = interrupts.turn();
     agent.compact(focus, &guard.cancel).await?;
     screen.say("");
