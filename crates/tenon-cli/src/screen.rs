@@ -16,7 +16,7 @@ use tenon_agent::Update;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    render::{Drawn, Renderer, Style, unconfined},
+    render::{Drawn, Renderer, Style, Theme, unconfined},
     texts::{Language, Text},
 };
 
@@ -38,6 +38,8 @@ pub(crate) struct Look {
     pub columns: Option<usize>,
     /// The language of the interface.
     pub language: Language,
+    /// The colours, as far as they are known without asking the terminal.
+    pub theme: Theme,
 }
 
 /// A standard stream that is printed to.
@@ -68,6 +70,7 @@ impl Look {
             colour: terminal && self.colour && !self.plain,
             redraws: terminal && !self.plain && !self.still,
             language: self.language,
+            theme: self.theme,
         }
     }
 }

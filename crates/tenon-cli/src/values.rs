@@ -34,6 +34,34 @@ pub(crate) enum SandboxName {
     Off,
 }
 
+/// The colours of the screen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ThemeName {
+    // By the terminal's background, as far as it tells it.
+    #[default]
+    Auto,
+    // For a light one.
+    Light,
+    // For a dark one.
+    Dark,
+    // The terminal's own palette.
+    Terminal,
+}
+
+/// How a person who looks elsewhere is told that something waits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum NotifyName {
+    // Not at all.
+    #[default]
+    Off,
+    // The terminal's bell.
+    Bell,
+    // A notification of the desktop, by the terminal.
+    Desktop,
+}
+
 /// Reads a time: seconds, or a number with `s`, `m` or `h`.
 pub(crate) fn time(text: &str) -> Result<Duration, &'static str> {
     let (number, seconds) = match text.as_bytes().last() {

@@ -158,6 +158,12 @@ fn place(config: &Config, book: Arc<RuleBook>) -> tui::Place {
         editor: editor.unwrap_or("vi").to_owned(),
         environment: config.child_environment(),
         reflows: !cuts,
+        outside: tui::Outside::new(
+            config.terminal(),
+            config.settings.theme,
+            config.settings.notify,
+            &config.root.file_name().unwrap_or_default().to_string_lossy(),
+        ),
         book,
     }
 }

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{error::CliError, screen::Look, texts::Language};
+use crate::{error::CliError, render::Theme, screen::Look, texts::Language};
 
 /// The environment as it was when the program started.
 #[derive(Debug, Clone, Default)]
@@ -87,6 +87,7 @@ impl Environment {
             plain: self.text("TERM").is_none_or(|kind| kind == "dumb"),
             columns: self.text("COLUMNS").and_then(|columns| columns.parse().ok()),
             language: Language::from_locale(locale.unwrap_or_default()),
+            theme: Theme::Terminal,
         }
     }
 }

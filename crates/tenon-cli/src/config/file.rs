@@ -13,7 +13,7 @@ use std::{
 use serde::{Deserialize, Deserializer, de::Error};
 
 use super::{ProviderKind, Settings};
-use crate::values::{ModeName, SandboxName, time};
+use crate::values::{ModeName, NotifyName, SandboxName, ThemeName, time};
 
 /// The most bytes of a configuration file: far more than anybody writes.
 pub(super) const BYTES_MAX: u64 = 256 * 1024;
@@ -53,6 +53,8 @@ pub(super) struct File {
     pub(super) undo_bytes_max: Option<u64>,
     pub(super) undo_file_bytes_max: Option<u64>,
     pub(super) undo_by_comparison: Option<bool>,
+    pub(super) theme: Option<ThemeName>,
+    pub(super) notify: Option<NotifyName>,
     #[serde(default)]
     pub(super) network: NetworkTable,
     #[serde(default)]
@@ -119,6 +121,8 @@ const KEYS: &[Key] = &[
     Key { name: "undo_bytes_max", of_project: OfProject::No },
     Key { name: "undo_file_bytes_max", of_project: OfProject::No },
     Key { name: "undo_by_comparison", of_project: OfProject::No },
+    Key { name: "theme", of_project: OfProject::No },
+    Key { name: "notify", of_project: OfProject::No },
     Key { name: "network", of_project: OfProject::No },
     Key { name: "providers", of_project: OfProject::No },
 ];
@@ -258,7 +262,7 @@ mod tests {
         // reported as unknown.
         let text = "model = 'a'\nmode = 'read-only'\nsandbox = 'off'\nnet = []\nadd_dir = []\nread_dir = []\nmax_steps = 1\nmax_tokens = 1\nmax_cost = 0.5\nmax_time = '10m'\n\
                     context_window = 1\nreceipts = true\nverify = []\nresult_chars_max = 1\nbash_output_chars_max = 1\nproject_instructions = true\nallow = []\ndeny = []\n\
-                    environment = []\nmask_secrets = true\nundo = true\nundo_bytes_max = 1\nundo_file_bytes_max = 1\nundo_by_comparison = true\n[network]\nca_file = 'a'\nconnect_timeout_s = 1\n\
+                    environment = []\nmask_secrets = true\nundo = true\nundo_bytes_max = 1\nundo_file_bytes_max = 1\nundo_by_comparison = true\ntheme = 'dark'\nnotify = 'bell'\n[network]\nca_file = 'a'\nconnect_timeout_s = 1\n\
                     first_byte_timeout_s = 1\nidle_timeout_s = 1\n[providers.a]\nkind = 'openai'\n\
                     base_url = 'b'\nkey_env = 'c'\nkey = 'd'\nmodel = 'e'";
         let (_, notices) = parse_user(text).unwrap();

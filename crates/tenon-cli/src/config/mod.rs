@@ -34,7 +34,8 @@ use crate::{
     args::SessionArgs,
     error::CliError,
     screen::Look,
-    values::{ModeName, SandboxName},
+    tui::Terminal,
+    values::{ModeName, NotifyName, SandboxName, ThemeName},
 };
 
 /// The project's configuration file beneath its root.
@@ -111,6 +112,10 @@ pub(crate) struct Settings {
     pub(crate) undo_file_bytes_max: Option<u64>,
     /// Whether commands are compared for undo, although the kernel could watch them.
     pub(crate) undo_by_comparison: bool,
+    /// The colours.
+    pub(crate) theme: ThemeName,
+    /// How it is told that something waits.
+    pub(crate) notify: NotifyName,
 }
 
 impl Default for Settings {
@@ -142,6 +147,8 @@ impl Default for Settings {
             undo_bytes_max: None,
             undo_file_bytes_max: None,
             undo_by_comparison: false,
+            theme: ThemeName::Auto,
+            notify: NotifyName::Off,
         }
     }
 }
@@ -172,7 +179,13 @@ impl Config {
 
     /// Returns how the user wants the screen to look.
     pub(crate) fn look(&self) -> Look {
-        self.environment.look()
+        let theme = self.terminal().theme(self.settings.theme);
+        Look { theme, ..self.environment.look() }
+    }
+
+    /// Returns which terminal there is, by the environment.
+    pub(crate) fn terminal(&self) -> Terminal {
+        Terminal::of(|name| self.variable(name))
     }
 
     /// Returns `path`, named on the command line, as an absolute one.
@@ -286,6 +299,8 @@ impl Config {
         settings.undo_bytes_max = file.undo_bytes_max;
         settings.undo_file_bytes_max = file.undo_file_bytes_max;
         settings.undo_by_comparison = file.undo_by_comparison.unwrap_or(false);
+        settings.theme = file.theme.unwrap_or_default();
+        settings.notify = file.notify.unwrap_or_default();
         let ca_file = file.network.ca_file.map(|path| self.folders.config.join(path));
         let table = file::NetworkTable { ca_file, ..file.network };
         self.network = Network::new(&self.environment, table);

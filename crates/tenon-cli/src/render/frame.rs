@@ -1,10 +1,13 @@
 //! The box of a tool call: name and main argument above, the first lines of the result inside,
 //! what became of it below. Straight whatever the text holds.
 
+use std::ops::Range;
+
 use tenon_agent::View;
 use tenon_model::visible;
 
 use super::{
+    diff,
     measure::{self, Row},
     style::{Meaning, Piece, Style},
 };
@@ -125,18 +128,19 @@ impl Canvas<'_> {
 
     fn diff(&mut self, diff: &str) {
         let mut rows_left = self.most(DIFF_ROWS_MAX);
-        let mut lines = diff.lines();
-        let mut numbers = LineNumbers::default();
+        let lines = diff::lines(diff);
+        let mut lines = lines.iter();
         while rows_left > 0
             && let Some(line) = lines.next()
         {
-            let meaning = meaning_in_diff(line);
-            let number = numbers.of(line).filter(|_| self.width >= NUMBERED_WIDTH_MIN);
-            let line = match number {
-                Some(number) => format!("{number:>4} {}", visible(line)),
-                None => visible(line).into_owned(),
+            let sign = match line.number.filter(|_| self.width >= NUMBERED_WIDTH_MIN) {
+                Some(number) => format!("{number:>4} {}", line.sign),
+                None => line.sign.to_owned(),
             };
-            rows_left -= self.wrapped(meaning, &line, rows_left);
+            let moved = |mark: &Range<usize>| mark.start + sign.len()..mark.end + sign.len();
+            let marks: Vec<_> = line.marks.iter().map(moved).collect();
+            let text = sign + &line.text;
+            rows_left -= self.wrapped_marked(line.meaning, &text, &marks, rows_left);
         }
         // A view keeps so many characters; what was cut away cannot be counted.
         let cut = diff.len() >= View::CHARS_MAX && diff.chars().count() >= View::CHARS_MAX;
@@ -146,6 +150,17 @@ impl Canvas<'_> {
 
     /// Draws `line` in as many rows as it takes, at most `rows_max`, and returns how many.
     fn wrapped(&mut self, meaning: Meaning, line: &str, rows_max: usize) -> usize {
+        self.wrapped_marked(meaning, line, &[], rows_max)
+    }
+
+    /// The same with bytes of `line` that stand out.
+    fn wrapped_marked(
+        &mut self,
+        meaning: Meaning,
+        line: &str,
+        marks: &[Range<usize>],
+        rows_max: usize,
+    ) -> usize {
         let columns = self.width - EDGES;
         let mut rows = measure::rows(line, columns, rows_max + 1);
         if rows.len() > rows_max
@@ -153,8 +168,10 @@ impl Canvas<'_> {
         {
             *last = measure::cut(&(last.text.clone() + &over.text), columns);
         }
+        let mut offset = 0;
         for row in &rows {
-            self.row(meaning, row);
+            self.painted_row(&diff::paint(self.style, meaning, &row.text, offset, marks), row);
+            offset += row.text.len();
         }
         rows.len()
     }
@@ -171,8 +188,12 @@ impl Canvas<'_> {
     }
 
     fn row(&mut self, meaning: Meaning, row: &Row) {
+        self.painted_row(&self.style.paint(meaning, &row.text), row);
+    }
+
+    fn painted_row(&mut self, painted: &str, row: &Row) {
         self.drawn.push_str("│ ");
-        self.drawn.push_str(&self.style.paint(meaning, &row.text));
+        self.drawn.push_str(painted);
         if self.open {
             self.drawn.push('\n');
             return;
@@ -213,61 +234,5 @@ impl Canvas<'_> {
         let line = "─".repeat(self.width.saturating_sub(used));
         let said = if said.is_empty() { "──".to_owned() } else { format!(" {said} ") };
         self.drawn.push_str(&format!("└─{line}{said}─┘\n"));
-    }
-}
-
-/// The numbers of a diff's lines: of what came and stays in the new file, of what went in the old.
-#[derive(Debug, Default)]
-struct LineNumbers {
-    old: usize,
-    new: usize,
-}
-
-impl LineNumbers {
-    /// Returns the number of the diff's next line; none for a header.
-    fn of(&mut self, line: &str) -> Option<usize> {
-        let number = match line.bytes().next() {
-            Some(b'@') => {
-                let mut starts = line
-                    .split([' ', ','])
-                    .filter_map(|word| word.strip_prefix(['-', '+'])?.parse().ok());
-                self.old = starts.next().unwrap_or_default();
-                self.new = starts.next().unwrap_or_default();
-                return None;
-            }
-            Some(b'-') => &mut self.old,
-            Some(b'+') => &mut self.new,
-            Some(b'\\') => return None,
-            _ => {
-                self.old += 1;
-                &mut self.new
-            }
-        };
-        *number += 1;
-        Some(*number - 1)
-    }
-}
-
-/// Returns what a line of a unified diff means.
-pub(super) fn meaning_in_diff(line: &str) -> Meaning {
-    match line.bytes().next() {
-        Some(b'+') => Meaning::Done,
-        Some(b'-') => Meaning::Error,
-        Some(b'@') => Meaning::Hint,
-        _ => Meaning::Plain,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_of_a_diff_have_the_numbers_of_their_file() {
-        let diff = "@@ -3,3 +10,4 @@ fn\n a\n-b\n+c\n+d\n e\n\\ No newline\n@@ -30 +40 @@\n-x\n+y";
-        let mut numbers = LineNumbers::default();
-        let found: Vec<_> = diff.lines().map(|line| numbers.of(line)).collect();
-        let expected = [0, 10, 4, 11, 12, 13, 0, 0, 30, 40];
-        assert_eq!(found, expected.map(|number| (number > 0).then_some(number)));
     }
 }

@@ -61,6 +61,11 @@ pub(crate) fn rows(line: &str, columns: usize, rows_max: usize) -> Vec<Row> {
     rows
 }
 
+/// Returns `line` with its tabs as spaces and stacks of marks bounded: the rows of it are its parts.
+pub(crate) fn expanded(line: &str) -> String {
+    rows(line, usize::MAX, 1).pop().unwrap_or_default().text
+}
+
 /// Returns the first row of `text` with an ellipsis if anything was left out.
 pub(crate) fn cut(text: &str, columns: usize) -> Row {
     let mut lines = text.lines();

@@ -5,6 +5,7 @@
 //! before it is printed. What is waited for stands on one line that is erased again, and only on
 //! a terminal that can do so.
 
+pub(crate) mod diff;
 mod frame;
 pub(crate) mod measure;
 mod style;
@@ -14,12 +15,12 @@ use tenon_agent::{
     CallChanges, CallEvent, CompactionCause, ContextEvent, ContinuationCause, Live, ModelEvent,
     Record, SessionEvent, SessionNote, TurnEvent, Update, Verdict, View,
 };
-use tenon_model::{ToolCall, visible};
+use tenon_model::{ContentBlock, Message, ToolCall, visible};
 
 use self::{frame::Frame, summary::Used};
 pub(crate) use self::{
-    style::{Meaning, Piece, Style},
-    summary::{failure, grouped, money, unconfined},
+    style::{Meaning, Piece, Style, Theme},
+    summary::{duration, failure, grouped, money, unconfined},
 };
 use crate::texts::Text;
 
@@ -119,9 +120,9 @@ fn replayed<'a>(records: impl IntoIterator<Item = &'a Record>, renderer: Rendere
 /// Draws the changed lines of a file, all of them and without a box.
 pub(crate) fn diff(path: &str, hunks: &str, style: &Style) -> String {
     let mut drawn = format!("{}\n", style.paint(Meaning::Name, &visible(path)));
-    for line in hunks.lines() {
-        drawn.push_str(&style.paint(frame::meaning_in_diff(line), &visible(line)));
-        drawn.push('\n');
+    for line in diff::lines(hunks) {
+        let text = diff::paint(style, line.meaning, &line.text, 0, &line.marks);
+        drawn.push_str(&format!("{}{text}\n", style.paint(line.meaning, line.sign)));
     }
     drawn
 }
@@ -248,6 +249,9 @@ impl Renderer {
         match event {
             ModelEvent::RequestSent { .. } => {}
             ModelEvent::AssistantMessage { message, .. } => {
+                if self.whole {
+                    self.thinking(message);
+                }
                 if !std::mem::take(&mut self.streamed) {
                     self.prose(&message.text());
                 }
@@ -258,6 +262,20 @@ impl Renderer {
                 self.erase();
                 let said = failure(message, hint.as_deref(), &self.style);
                 self.drawn.errors.push_str(&said);
+            }
+        }
+    }
+
+    fn thinking(&mut self, message: &Message) {
+        for block in &message.content {
+            let ContentBlock::Thinking(thinking) = block else { continue };
+            if thinking.text.trim().is_empty() {
+                continue;
+            }
+            self.apart();
+            self.line(&self.style.paint(Meaning::Aside, self.style.say(Text::ThinkingLabel)));
+            for line in visible(thinking.text.trim()).lines() {
+                self.line(&self.style.paint(Meaning::Aside, &format!("│ {line}")));
             }
         }
     }
@@ -285,7 +303,7 @@ impl Renderer {
                 let open = self.open.remove(place);
                 let mut footer = self.footer(open.decided, *is_error);
                 if *duration_ms >= DURATION_SHOWN_MS {
-                    let duration = summary::duration(*duration_ms, &self.style);
+                    let duration = duration(*duration_ms, &self.style);
                     footer.push(Piece::new(Meaning::Aside, duration));
                 }
                 // A diff says it better.
@@ -351,7 +369,7 @@ impl Renderer {
             }
             Live::Progress(text) => self.wait(&visible(text)),
             Live::Retrying { attempt, wait_ms, reason } => {
-                let wait = summary::duration(*wait_ms, &self.style);
+                let wait = duration(*wait_ms, &self.style);
                 let values: [(&str, &dyn std::fmt::Display); 3] =
                     [("n", attempt), ("wait", &wait), ("reason", reason)];
                 let said = Text::Retrying.say(self.style.language, &values);

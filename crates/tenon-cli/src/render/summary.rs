@@ -120,7 +120,7 @@ pub(super) fn compacted(compaction: &Compaction, language: Language) -> String {
 }
 
 /// Returns a duration for people: `0.3 s`, `12.0 s`, `2 min 5 s`.
-pub(super) fn duration(duration_ms: u64, style: &Style) -> String {
+pub(crate) fn duration(duration_ms: u64, style: &Style) -> String {
     let seconds = duration_ms / 1000;
     if seconds < 60 {
         let tenths = format!("{}.{}", seconds, duration_ms % 1000 / 100);
@@ -156,8 +156,13 @@ pub(crate) fn grouped(n: u64) -> String {
 mod tests {
     use super::*;
 
-    const STYLE: Style =
-        Style { width: 80, colour: false, redraws: false, language: Language::English };
+    const STYLE: Style = Style {
+        width: 80,
+        colour: false,
+        redraws: false,
+        language: Language::English,
+        theme: crate::render::Theme::Terminal,
+    };
 
     #[test]
     fn numbers_are_for_people() {

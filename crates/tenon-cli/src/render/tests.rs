@@ -10,8 +10,13 @@ use tenon_model::{ContentBlock, Message, ProviderErrorKind, Role, StopReason, Us
 use super::*;
 use crate::texts::Language;
 
-const STYLE: Style =
-    Style { width: 80, colour: false, redraws: false, language: Language::English };
+const STYLE: Style = Style {
+    width: 80,
+    colour: false,
+    redraws: false,
+    language: Language::English,
+    theme: Theme::Terminal,
+};
 
 const FAMILY: &str = "👨‍👩‍👧‍👦";
 

@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use clap::ValueEnum;
 use tenon_agent::{Answer, Question, Update};
 use tenon_model::ToolSpec;
 use tokio::sync::oneshot;
@@ -26,6 +27,7 @@ use crate::{
     question,
     render::{Meaning, grouped, money},
     texts::{Language, Text},
+    values::ThemeName,
 };
 
 /// How long Ctrl-C is remembered: a second one within it leaves.
@@ -86,6 +88,8 @@ pub(crate) enum Effect {
     Transcript,
     /// Show what was changed.
     Changes,
+    /// Choose other colours.
+    Theme(ThemeName),
     /// Put text into the clipboard.
     Copy(String),
     /// Draw everything anew.
@@ -140,6 +144,8 @@ impl App {
                 None
             }
             Event::Gone => Some(Effect::Leave(Leave::Gone)),
+            // What the terminal tells of itself is for the session.
+            Event::Background(_) | Event::Attributes | Event::Focus(_) => None,
         };
         self.complete(now);
         effect
@@ -371,6 +377,7 @@ impl App {
                 self.composer.set(&text);
                 None
             }
+            Typed::Theme(name) => self.choose_theme(&name),
             Typed::Compact(_) if self.is_running => {
                 self.composer.set(&text);
                 None
@@ -416,12 +423,24 @@ impl App {
             Act::Jobs => return Some(Effect::Jobs),
             Act::Rewind if self.is_running => self.composer.set("/rewind"),
             Act::Rewind => return Some(Effect::Rewind),
+            Act::Theme => return self.choose_theme(""),
             // Its words are read with it.
             Act::Compact => return Some(Effect::Compact(None)),
             Act::New => return Some(Effect::Leave(Leave::Anew)),
             Act::Quit => return Some(Effect::Leave(Leave::Finished)),
         }
         None
+    }
+
+    fn choose_theme(&mut self, name: &str) -> Option<Effect> {
+        let Ok(theme) = ThemeName::from_str(name, true) else {
+            self.say(Text::ThemeUnknown.template(self.language));
+            return None;
+        };
+        let values: [(&str, &dyn std::fmt::Display); 2] =
+            [("theme", &name), ("file", &self.book_name)];
+        self.say(&Text::ThemeIs.say(self.language, &values));
+        Some(Effect::Theme(theme))
     }
 
     fn say_help(&mut self) {

@@ -24,12 +24,13 @@ pub(crate) enum Act {
     Jobs,
     Copy,
     Init,
+    Theme,
     New,
     Quit,
 }
 
 /// Every command, in the order in which they are offered.
-pub(crate) const COMMANDS: [Command; 13] = [
+pub(crate) const COMMANDS: [Command; 14] = [
     Command { name: "/help", about: Text::HelpCommand, act: Act::Help },
     Command { name: "/tools", about: Text::ToolsCommand, act: Act::Tools },
     Command { name: "/context", about: Text::ContextCommand, act: Act::Context },
@@ -41,6 +42,7 @@ pub(crate) const COMMANDS: [Command; 13] = [
     Command { name: "/jobs", about: Text::JobsCommand, act: Act::Jobs },
     Command { name: "/copy", about: Text::CopyCommand, act: Act::Copy },
     Command { name: "/init", about: Text::InitCommand, act: Act::Init },
+    Command { name: "/theme", about: Text::ThemeCommand, act: Act::Theme },
     Command { name: "/new", about: Text::NewCommand, act: Act::New },
     Command { name: "/quit", about: Text::QuitCommand, act: Act::Quit },
 ];
@@ -53,6 +55,8 @@ pub(crate) enum Typed {
     Unknown(String),
     /// `/compact`, with what the summary keeps to.
     Compact(Option<String>),
+    /// `/theme` with its name.
+    Theme(String),
     /// A command line of the person's own.
     Own(String),
     Prompt(String),
@@ -74,6 +78,9 @@ pub(crate) fn typed(text: &str) -> Typed {
     if word == "/compact" || word.starts_with("/compact ") {
         let focus = word.strip_prefix("/compact").unwrap_or_default().trim();
         return Typed::Compact((!focus.is_empty()).then(|| focus.to_owned()));
+    }
+    if let Some(name) = word.strip_prefix("/theme ") {
+        return Typed::Theme(name.trim().to_owned());
     }
     let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphabetic());
     if word.strip_prefix('/').is_some_and(is_name) {

@@ -15,6 +15,7 @@ mod front;
 mod keyboard;
 mod line;
 mod markdown;
+mod outside;
 mod own_command;
 mod pager;
 mod preview;
@@ -29,4 +30,5 @@ mod waits;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use outside::{Outside, Terminal};
 pub(crate) use session::{Ended, Place, run};

@@ -1,4 +1,11 @@
 //! The whole transcript on a screen of its own, with a search. Pure: keys in, bytes out.
+//!
+//! The text is kept once; rows are places in it, so that a long session costs little more than its
+//! length. A line that is wider than the screen takes several rows, and is searched as one.
+
+use std::ops::Range;
+
+use unicode_segmentation::UnicodeSegmentation;
 
 use super::{
     keyboard::{KeyCode, KeyEvent, KeyModifiers},
@@ -6,23 +13,38 @@ use super::{
     surface::Size,
 };
 use crate::{
-    render::{Meaning, Style},
+    render::{Meaning, Style, measure},
     texts::Text,
 };
 
-/// Rows of painted text that can be paged through.
+/// What begins a control sequence; there are none but those of [`Style`] and of boxes.
+const SEQUENCE: &str = "\u{1b}[";
+const PLAIN: &str = "\u{1b}[0m";
+
+/// Painted text that can be paged through.
 pub(crate) struct Pager {
+    painted: String,
     rows: Vec<Row>,
+    /// The width that the rows were made for.
+    columns: usize,
     top: usize,
     /// The words that were searched for.
     words: String,
     /// Whether they are being typed.
     typing: bool,
+    /// The rows in which they begin.
+    found: Vec<usize>,
+    /// Which of them was gone to last.
+    at: Option<usize>,
 }
 
+/// A part of a line, in bytes of the painted text.
+#[derive(Debug, Clone, Copy)]
 struct Row {
-    painted: String,
-    plain: String,
+    start: usize,
+    end: usize,
+    /// Whether it begins its line.
+    is_first: bool,
 }
 
 /// Whether the pager stays open.
@@ -35,10 +57,16 @@ pub(crate) enum Stays {
 impl Pager {
     /// Returns a pager at the end of `painted`.
     pub(crate) fn at_end(painted: &str) -> Self {
-        let mut pager =
-            Self { rows: Vec::new(), top: usize::MAX, words: String::new(), typing: false };
-        pager.set(painted);
-        pager
+        Self {
+            painted: painted.to_owned(),
+            rows: Vec::new(),
+            columns: 0,
+            top: usize::MAX,
+            words: String::new(),
+            typing: false,
+            found: Vec::new(),
+            at: None,
+        }
     }
 
     /// Returns a pager at the beginning of `painted`.
@@ -46,25 +74,24 @@ impl Pager {
         Self { top: 0, ..Self::at_end(painted) }
     }
 
-    /// Exchanges the rows: the screen has another width.
+    /// Exchanges the text: the screen has another width.
     pub(crate) fn set(&mut self, painted: &str) {
-        self.rows = painted
-            .lines()
-            .map(|line| Row { painted: line.to_owned(), plain: without_paint(line) })
-            .collect();
+        painted.clone_into(&mut self.painted);
+        self.columns = 0;
     }
 
     /// Does what `key` says on a screen of `size`.
     pub(crate) fn press(&mut self, key: KeyEvent, size: Size) -> Stays {
+        self.fit(size);
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
-        let page = size.rows.saturating_sub(2).max(1);
-        self.top = self.top.min(self.top_max(size));
         if self.typing {
             match key.code {
                 KeyCode::Enter => {
                     self.typing = false;
-                    self.find(true, true, size);
+                    self.search();
+                    self.go(true, true, size);
                 }
+                KeyCode::Char('c') if control => self.typing = false,
                 KeyCode::Esc => self.typing = false,
                 KeyCode::Backspace => drop(self.words.pop()),
                 KeyCode::Char(letter) if !control => self.words.push(letter),
@@ -72,6 +99,7 @@ impl Pager {
             }
             return Stays::Open;
         }
+        let page = size.rows.saturating_sub(2).max(1);
         match key.code {
             KeyCode::Char('c' | 'o' | 'd') if control => return Stays::Closed,
             KeyCode::Char('q') | KeyCode::Esc => return Stays::Closed,
@@ -81,10 +109,11 @@ impl Pager {
             KeyCode::PageDown | KeyCode::Char(' ' | 'f') => self.top += page,
             KeyCode::Home | KeyCode::Char('g') => self.top = 0,
             KeyCode::End | KeyCode::Char('G') => self.top = usize::MAX,
-            KeyCode::Char('n') => self.find(true, false, size),
-            KeyCode::Char('N') => self.find(false, false, size),
+            KeyCode::Char('n') => self.go(true, false, size),
+            KeyCode::Char('N') => self.go(false, false, size),
             KeyCode::Char('/') => {
                 self.words.clear();
+                self.found.clear();
                 self.typing = true;
             }
             _ => {}
@@ -95,18 +124,16 @@ impl Pager {
 
     /// Draws the screen.
     pub(crate) fn draw(&mut self, size: Size, style: &Style) -> String {
-        self.top = self.top.min(self.top_max(size));
+        self.fit(size);
         let mut out = "\u{1b}[?2026h\u{1b}[?25l\u{1b}[?7l\u{1b}[H".to_owned();
-        let words = self.words.to_lowercase();
-        for place in 0..size.rows.saturating_sub(1) {
+        for place in self.top..self.top + size.rows.saturating_sub(1) {
             out.push_str("\u{1b}[K");
-            if let Some(row) = self.rows.get(self.top + place) {
-                let found =
-                    !self.typing && !words.is_empty() && row.plain.to_lowercase().contains(&words);
-                if found {
-                    out.push_str(&Line::of(Meaning::Chosen, &row.plain).paint(style));
+            if let Some(row) = self.rows.get(place) {
+                if self.found.binary_search(&place).is_ok() {
+                    let plain = without_paint(self.text(row));
+                    out.push_str(&Line::of(Meaning::Chosen, &plain).paint(style));
                 } else {
-                    out.push_str(&row.painted);
+                    self.paint(row, &mut out);
                 }
             }
             out.push_str("\r\n");
@@ -120,6 +147,23 @@ impl Pager {
         out
     }
 
+    fn text(&self, row: &Row) -> &str {
+        self.painted.get(row.start..row.end).unwrap_or_default()
+    }
+
+    fn paint(&self, row: &Row, out: &mut String) {
+        let text = self.text(row);
+        let above = self.painted.get(..row.start).filter(|_| !row.is_first).unwrap_or_default();
+        // A colour that began in the row above goes on.
+        let begun = above.rfind('\n').map_or(above, |end| above.get(end..).unwrap_or_default());
+        if let Some(place) = begun.rfind(SEQUENCE) {
+            let sequence = begun.get(place..).unwrap_or_default();
+            out.push_str(sequence.get(..sequence_bytes(sequence)).unwrap_or_default());
+        }
+        out.push_str(text);
+        out.push_str(PLAIN);
+    }
+
     fn foot(&self, size: Size, style: &Style) -> Line {
         if self.typing {
             return Line::plain(&format!("/{}", self.words)).cut(size.columns);
@@ -127,6 +171,17 @@ impl Pager {
         let end = self.top + size.rows.saturating_sub(1);
         let percent = (end * 100 / self.rows.len().max(1)).min(100);
         let mut line = Line::of(Meaning::Name, &format!("{percent} % "));
+        if !self.words.is_empty() {
+            let (at, all) = (self.at.map_or(0, |at| at + 1), self.found.len());
+            match all {
+                0 => {
+                    let values: [(&str, &dyn std::fmt::Display); 1] = [("words", &self.words)];
+                    let said = Text::PagerNotFound.say(style.language, &values);
+                    line.push(Meaning::Warning, &format!("· {said} "));
+                }
+                _ => line.push(Meaning::Hint, &format!("· /{} {at}/{all} ", self.words)),
+            }
+        }
         line.push(Meaning::Aside, Text::PagerKeys.template(style.language));
         line.cut(size.columns)
     }
@@ -135,39 +190,128 @@ impl Pager {
         self.rows.len().saturating_sub(size.rows.saturating_sub(1))
     }
 
-    /// Goes to the next row that holds the words, or to the one before.
-    fn find(&mut self, down: bool, from_here: bool, size: Size) {
+    /// Breaks the lines for the width of the screen, if it is another one.
+    fn fit(&mut self, size: Size) {
+        if self.columns != size.columns.max(1) {
+            self.columns = size.columns.max(1);
+            self.rows.clear();
+            let mut start = 0;
+            for line in self.painted.split_inclusive('\n') {
+                let text = line.trim_end_matches('\n');
+                for (place, part) in parts(text, self.columns).into_iter().enumerate() {
+                    let (from, to) = (start + part.start, start + part.end);
+                    self.rows.push(Row { start: from, end: to, is_first: place == 0 });
+                }
+                start += line.len();
+            }
+            self.search();
+        }
+        self.top = self.top.min(self.top_max(size));
+    }
+
+    /// Finds the rows in which the words begin.
+    fn search(&mut self) {
+        (self.found, self.at) = (Vec::new(), None);
         let words = self.words.to_lowercase();
-        if words.is_empty() {
+        if words.is_empty() || self.typing {
             return;
         }
-        let fits = |row: &Row| row.plain.to_lowercase().contains(&words);
-        let start = self.top + usize::from(!from_here);
-        let found = if down {
-            let below = self.rows.iter().skip(start).position(fits).map(|place| start + place);
-            below.or_else(|| self.rows.iter().position(fits))
-        } else {
-            let above = self.rows.get(..self.top).unwrap_or_default();
-            above.iter().rposition(fits).or_else(|| self.rows.iter().rposition(fits))
-        };
-        self.top = found.unwrap_or(self.top).min(self.top_max(size));
+        let mut rows = self.rows.iter().enumerate().peekable();
+        while let Some((place, row)) = rows.next() {
+            let lower = |row: &Row| without_paint(self.text(row)).to_lowercase();
+            let mut line = lower(row);
+            let mut starts = vec![0];
+            while let Some((_, row)) = rows.next_if(|(_, row)| !row.is_first) {
+                starts.push(line.len());
+                line.push_str(&lower(row));
+            }
+            for (found, _) in line.match_indices(&words) {
+                let within = starts.partition_point(|start| *start <= found).saturating_sub(1);
+                if self.found.last() != Some(&(place + within)) {
+                    self.found.push(place + within);
+                }
+            }
+        }
     }
+
+    /// Goes to the next row that was found, or to the one before; from the screen if `is_first`.
+    fn go(&mut self, down: bool, is_first: bool, size: Size) {
+        let all = self.found.len();
+        if all == 0 {
+            return;
+        }
+        let next = match self.at.filter(|_| !is_first) {
+            Some(at) if down => (at + 1) % all,
+            Some(at) => (at + all - 1) % all,
+            None => self.found.partition_point(|row| *row < self.top) % all,
+        };
+        self.at = Some(next);
+        self.top = self.found.get(next).copied().unwrap_or(self.top).min(self.top_max(size));
+    }
+}
+
+/// Returns the parts of a painted line that fit into `columns` each, broken between words where
+/// there are some.
+fn parts(line: &str, columns: usize) -> Vec<Range<usize>> {
+    if line.len() <= columns {
+        return std::iter::once(0..line.len()).collect();
+    }
+    let mut parts = Vec::new();
+    let (mut start, mut place, mut column, mut last_break) = (0, 0, 0, None);
+    while let Some(rest) = line.get(place..).filter(|rest| !rest.is_empty()) {
+        if rest.starts_with(SEQUENCE) {
+            let used = sequence_bytes(rest);
+            // The edge of a box jumps to its column, which is the last.
+            if rest.get(..used).is_some_and(|jump| jump.ends_with('G')) {
+                column = columns.saturating_sub(1);
+            }
+            place += used;
+            continue;
+        }
+        let grapheme = rest.graphemes(true).next().unwrap_or(rest);
+        let width = measure::width(grapheme);
+        if column + width > columns && grapheme != " " && place > start {
+            let end = last_break.filter(|end| *end > start).unwrap_or(place);
+            parts.push(start..end);
+            (start, last_break) = (end, None);
+            column = measure::width(&without_paint(line.get(start..place).unwrap_or_default()));
+            // What was carried over may be too wide with it, too.
+            continue;
+        }
+        column += width;
+        place += grapheme.len();
+        if grapheme == " " {
+            last_break = Some(place);
+        }
+    }
+    parts.push(start..line.len());
+    parts
 }
 
 /// Returns painted text without its control sequences, which are only ours.
 fn without_paint(painted: &str) -> String {
     let mut plain = String::with_capacity(painted.len());
     let mut rest = painted;
-    while let Some((before, after)) = rest.split_once("\u{1b}[") {
+    while let Some(place) = rest.find(SEQUENCE) {
+        let (before, sequence) = rest.split_at(place);
         plain.push_str(before);
-        let end = after.find(|c: char| c.is_ascii_alphabetic()).map_or(after.len(), |end| end + 1);
-        rest = after.get(end..).unwrap_or_default();
+        rest = sequence.get(sequence_bytes(sequence)..).unwrap_or_default();
     }
     plain + rest
 }
 
+/// Returns how long the control sequence is that `text` begins with.
+fn sequence_bytes(text: &str) -> usize {
+    let end = text
+        .get(SEQUENCE.len()..)
+        .and_then(|rest| rest.find(|letter: char| letter.is_ascii_alphabetic()));
+    end.map_or(text.len(), |end| SEQUENCE.len() + end + 1)
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::texts::Language;
 
@@ -179,7 +323,13 @@ mod tests {
     }
 
     fn screen(pager: &mut Pager) -> Vec<String> {
-        let style = Style { width: 40, colour: true, redraws: true, language: Language::English };
+        let style = Style {
+            width: 40,
+            colour: true,
+            redraws: true,
+            language: Language::English,
+            theme: Default::default(),
+        };
         let mut screen = vt100::Parser::new(11.try_into().unwrap(), 40.try_into().unwrap(), 0);
         screen.process(pager.draw(SIZE, &style).as_bytes());
         screen.screen().rows(0, 40).map(|row| row.trim_end().to_owned()).collect()
@@ -208,8 +358,56 @@ mod tests {
         assert_eq!(screen(&mut pager)[0], "row 4");
         pager.press(KeyCode::Char('n').into(), SIZE);
         assert_eq!(screen(&mut pager)[0], "row 40");
+        assert!(screen(&mut pager)[10].contains("/ROW 4 2/11"), "{:?}", screen(&mut pager));
         pager.press(KeyCode::Char('N').into(), SIZE);
         pager.press(KeyCode::Char('N').into(), SIZE);
         assert_eq!(screen(&mut pager)[0], "row 49");
+        for key in "/nowhere\r".chars() {
+            let code = if key == '\r' { KeyCode::Enter } else { KeyCode::Char(key) };
+            pager.press(code.into(), SIZE);
+        }
+        assert!(screen(&mut pager)[10].contains("nowhere"), "{:?}", screen(&mut pager));
+    }
+
+    #[test]
+    fn a_long_line_takes_several_rows_keeps_its_colour_and_is_searched_as_one() {
+        let words = "word ".repeat(20);
+        let painted = format!("\u{1b}[31m{words}end of it\u{1b}[0m\n{}\nlast\n", "汉字".repeat(30));
+        let mut pager = Pager::at_start(&painted);
+        let rows = screen(&mut pager);
+        assert_eq!(rows[0], "word ".repeat(8).trim_end());
+        assert_eq!(rows[2], "word word word word end of it");
+        assert_eq!(rows[3], "汉字".repeat(10));
+        let style = Style {
+            width: 40,
+            colour: true,
+            redraws: true,
+            language: Language::English,
+            theme: Default::default(),
+        };
+        let drawn = pager.draw(SIZE, &style);
+        assert!(drawn.contains("\u{1b}[K\u{1b}[31mword word word word end"), "{drawn:?}");
+        for key in "/word word word word word word end\r".chars() {
+            let code = if key == '\r' { KeyCode::Enter } else { KeyCode::Char(key) };
+            pager.press(code.into(), SIZE);
+        }
+        // It begins in the second row and ends in the third.
+        assert_eq!(pager.found, [1]);
+        let narrow = Size { columns: 20, rows: 11 };
+        pager.draw(narrow, &style);
+        assert_eq!(pager.found, [3]);
+    }
+
+    proptest! {
+        #[test]
+        fn rows_lose_nothing_and_fit(line in r"(\x1b\[3[12]m|\x1b\[0m|[a-c ]|汉|👍){0,60}", columns in 2_usize..20) {
+            let parts = parts(&line, columns);
+            let joined: String = parts.iter().map(|part| &line[part.clone()]).collect();
+            for part in &parts {
+                let text = without_paint(&line[part.clone()]);
+                prop_assert!(measure::width(text.trim_end()) <= columns, "{text:?}");
+            }
+            prop_assert_eq!(joined, line);
+        }
     }
 }

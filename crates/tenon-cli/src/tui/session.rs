@@ -1,6 +1,8 @@
 //! The loop of the interactive session, and everything of it that acts: reads keys, writes to the
 //! terminal, runs the agent, starts an editor or a command of the person's own.
 
+mod told;
+
 use std::{
     ffi::OsString,
     path::PathBuf,
@@ -26,7 +28,7 @@ use super::{
     frame::frame,
     front::{Front, Said},
     keyboard::{Event, Keyboard},
-    line::Line,
+    outside::Outside,
     own_command::{OwnCommand, Step},
     pager::{Pager, Stays},
     status::Facts,
@@ -41,7 +43,7 @@ use crate::{
     error::ExitStatus,
     interactive::UNDO_COMPACTION,
     jobs,
-    render::{Meaning, Style, whole_transcript},
+    render::{self, Style, whole_transcript},
     resume,
     screen::{Look, Sink},
     signals::{Interrupts, TurnGuard},
@@ -73,6 +75,8 @@ pub(crate) struct Place {
     pub reflows: bool,
     /// Where an answer "always" is written.
     pub book: Arc<RuleBook>,
+    /// The terminal, and what is wanted of it.
+    pub outside: Outside,
 }
 
 /// How a session ended.
@@ -99,6 +103,9 @@ struct Session<'a> {
     /// The keyboard; nobody listens while an editor has it.
     keyboard: Option<Keyboard>,
     resized: Option<WindowChange>,
+    continued: Option<WindowChange>,
+    /// Whether the program stopped itself, and takes the terminal again by itself.
+    was_suspended: bool,
     agent: Option<Agent>,
     turn: Option<Turn>,
     own: Option<OwnCommand>,
@@ -162,6 +169,8 @@ pub(crate) async fn run(
         takeover: None,
         keyboard: None,
         resized: signal(SignalKind::window_change()).ok(),
+        continued: signal(SignalKind::from_raw(Signal::CONT.as_raw())).ok(),
+        was_suspended: false,
         agent: Some(agent),
         turn: None,
         own: None,
@@ -174,6 +183,7 @@ pub(crate) async fn run(
     };
     session.take_terminal();
     session.draw();
+    session.ask_terminal();
     let ended = session.go().await;
     session.give_terminal_back();
     if let Some(said) = jobs::ended(&session.jobs.stop_all().await, language) {
@@ -206,6 +216,10 @@ impl Session<'_> {
                     if self.pager.is_some() {
                         self.show_transcript();
                     }
+                    Happened::Keys
+                }
+                () = next_size(self.continued.as_mut()) => {
+                    self.continued();
                     Happened::Keys
                 }
                 outcome = finished(self.turn.as_mut()) => {
@@ -305,6 +319,7 @@ impl Session<'_> {
     }
 
     fn key_pressed(&mut self, event: Event) {
+        let Some(event) = self.told(event) else { return };
         if let Some(pager) = &mut self.pager {
             match event {
                 Event::Key(key) if pager.press(key, size()) == Stays::Closed => self.close_pager(),
@@ -349,6 +364,7 @@ impl Session<'_> {
             Effect::Copy(text) => {
                 self.write(&format!("\u{1b}]52;c;{}\u{7}", base64::encode(text.as_bytes())));
             }
+            Effect::Theme(theme) => self.choose_theme(theme),
             Effect::Redraw => {
                 let cleared = self.surface.clear();
                 self.write(&cleared);
@@ -414,6 +430,8 @@ impl Session<'_> {
         self.guard.renew(self.interrupts);
         if let Some(prompt) = self.app.end_turn(cancelled, Instant::now()) {
             self.begin_turn(prompt);
+        } else {
+            self.notify(Text::NotifyEnded);
         }
     }
 
@@ -429,7 +447,10 @@ impl Session<'_> {
         let now = Instant::now();
         match said {
             Said::Update(update) => self.app.update(&update, now),
-            Said::Asked(question, answer) => self.app.ask(*question, answer, now),
+            Said::Asked(question, answer) => {
+                self.app.ask(*question, answer, now);
+                self.notify(Text::NotifyAsks);
+            }
             Said::Withdrawn => self.app.next_question(now),
             Said::FilesListed => self.app.files_listed(),
         }
@@ -506,6 +527,7 @@ impl Session<'_> {
     fn suspend(&mut self) {
         self.give_terminal_back();
         // The shell continues us; until then this does not return.
+        self.was_suspended = true;
         let _ = kill_current_process_group(Signal::TSTP);
         self.take_terminal();
     }
@@ -527,16 +549,7 @@ impl Session<'_> {
         let style = *self.app.transcript.style();
         let mut painted = String::new();
         for (path, diff) in self.app.transcript.diffs() {
-            painted.push_str(&format!("{}\n", Line::of(Meaning::Name, path).paint(&style)));
-            for line in diff.lines() {
-                let meaning = match line.bytes().next() {
-                    Some(b'+') => Meaning::Done,
-                    Some(b'-') => Meaning::Error,
-                    Some(b'@') => Meaning::Hint,
-                    _ => Meaning::Plain,
-                };
-                painted.push_str(&format!("{}\n", Line::of(meaning, line).paint(&style)));
-            }
+            painted.push_str(&render::diff(path, diff, &style));
             painted.push('\n');
         }
         self.open_pager(Pager::at_start(&painted));
@@ -562,6 +575,7 @@ impl Session<'_> {
         match Takeover::begin().and_then(|takeover| Ok((takeover, Keyboard::listen()?))) {
             Ok((takeover, keyboard)) => {
                 (self.takeover, self.keyboard) = (Some(takeover), Some(keyboard));
+                self.write(self.place.outside.modes());
             }
             Err(_) => self.ending = Some(Ended::With(ExitStatus::Failed)),
         }
@@ -569,6 +583,7 @@ impl Session<'_> {
 
     /// Takes the live part away, so that whoever has the terminal next finds an empty row.
     fn give_terminal_back(&mut self) {
+        self.take_answer();
         self.keyboard = None;
         if self.pager.is_some() {
             self.close_pager();

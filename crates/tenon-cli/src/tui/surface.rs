@@ -211,8 +211,13 @@ mod tests {
     use super::*;
     use crate::{render::Meaning, texts::Language};
 
-    const STYLE: Style =
-        Style { width: 20, colour: true, redraws: true, language: Language::English };
+    const STYLE: Style = Style {
+        width: 20,
+        colour: true,
+        redraws: true,
+        language: Language::English,
+        theme: crate::render::Theme::Terminal,
+    };
 
     struct Screen {
         surface: Surface,

@@ -14,8 +14,11 @@ use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 /// Bracketed paste, and the first flag of the kitty keyboard protocol, by which Shift-Enter and
 /// Esc are told apart from others. Terminals without them ignore both.
 const TAKE: &str = "\u{1b}[?2004h\u{1b}[>1u";
-/// The same back, the cursor shown, rows that wrap, the end of a drawing that was cut short.
-const GIVE_BACK: &str = "\u{1b}[?2026l\u{1b}[<1u\u{1b}[?2004l\u{1b}[?7h\u{1b}[?25h\u{1b}[0m";
+/// The same for a terminal that has the flag on its stack already.
+const TAKE_AGAIN: &str = "\u{1b}[?2004h\u{1b}[=1u";
+/// The same back, no focus events, the cursor shown, rows that wrap, the end of a drawing that was cut short.
+const GIVE_BACK: &str =
+    "\u{1b}[?2026l\u{1b}[<1u\u{1b}[?2004l\u{1b}[?1004l\u{1b}[?7h\u{1b}[?25h\u{1b}[0m";
 /// The screen that has no scrollback, for the pager.
 const OTHER_SCREEN: &str = "\u{1b}[?1049h\u{1b}[H";
 const MAIN_SCREEN: &str = "\u{1b}[?1049l";
@@ -42,6 +45,14 @@ impl Takeover {
         tcsetattr(io::stdin(), OptionalActions::Now, &raw)?;
         write(TAKE)?;
         Ok(Self(()))
+    }
+
+    /// Takes the terminal over again, after the shell had it while the program was stopped.
+    pub(crate) fn again(&self) -> io::Result<()> {
+        let mut raw = tcgetattr(io::stdin())?;
+        raw.make_raw();
+        tcsetattr(io::stdin(), OptionalActions::Now, &raw)?;
+        write(TAKE_AGAIN)
     }
 
     /// Shows the screen without scrollback until [`Self::main_screen`].

@@ -33,7 +33,13 @@ struct Scene {
 impl Scene {
     fn new(columns: usize, language: Language) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let style = Style { width: columns, colour: true, redraws: true, language };
+        let style = Style {
+            width: columns,
+            colour: true,
+            redraws: true,
+            language,
+            theme: Default::default(),
+        };
         let facts = Facts {
             model: "anthropic/claude-sonnet-4-5".into(),
             window_tokens: 200_000,

@@ -14,7 +14,7 @@ use super::{
     status::{Facts, Waiting},
 };
 use crate::{
-    render::{Meaning, Renderer, Style},
+    render::{Meaning, Renderer, Style, Theme, duration},
     texts::Text,
 };
 
@@ -37,6 +37,8 @@ pub(crate) struct Transcript {
     calls: Vec<RunningCall>,
     waiting: Waiting,
     since: Option<Instant>,
+    /// When the model began to think, while it does.
+    thinks_since: Option<Instant>,
     /// What the person typed, if the prompt has more than that.
     echo: Option<String>,
     /// The answer that /copy takes.
@@ -75,6 +77,7 @@ impl Transcript {
             calls: Vec::new(),
             waiting: Waiting::Nothing,
             since: None,
+            thinks_since: None,
             echo: None,
             answer: String::new(),
             diffs: Vec::new(),
@@ -83,6 +86,12 @@ impl Transcript {
 
     pub(crate) fn style(&self) -> &Style {
         &self.style
+    }
+
+    /// Chooses the colours of what is drawn from now on.
+    pub(crate) fn set_theme(&mut self, theme: Theme) {
+        self.style.theme = theme;
+        self.renderer.style.theme = theme;
     }
 
     pub(crate) fn set_columns(&mut self, columns: usize) {
@@ -175,12 +184,17 @@ impl Transcript {
     fn live_update(&mut self, live: &Live, now: Instant) {
         match live {
             Live::TextDelta(text) => {
+                self.thought(now);
                 self.prose(text);
                 self.wait(Waiting::Writing, now);
             }
-            Live::ThinkingDelta(_) => self.wait(Waiting::Thinking, now),
+            Live::ThinkingDelta(_) => {
+                self.thinks_since.get_or_insert(now);
+                self.wait(Waiting::Thinking, now);
+            }
             Live::Progress(text) => self.wait(Waiting::Progress(text.clone()), now),
             Live::Retrying { wait_ms, .. } => {
+                self.thought(now);
                 self.flush();
                 self.draw(&Update::Live(live.clone()));
                 let at = now + Duration::from_millis(*wait_ms);
@@ -195,7 +209,8 @@ impl Transcript {
     }
 
     /// What must stand on the screen before the event is drawn.
-    fn before(&mut self, event: &SessionEvent, _now: Instant) {
+    fn before(&mut self, event: &SessionEvent, now: Instant) {
+        self.thought(now);
         if let SessionEvent::Model(ModelEvent::AssistantMessage { message, usage, .. }) = event {
             if self.answer.is_empty() {
                 self.prose(&message.text());
@@ -279,6 +294,18 @@ impl Transcript {
             self.since = (waiting != Waiting::Nothing).then_some(now);
         }
         self.waiting = waiting;
+    }
+
+    /// Ends the model's thinking, of which one line is left; the pager shows it whole.
+    fn thought(&mut self, now: Instant) {
+        let Some(since) = self.thinks_since.take() else { return };
+        let milliseconds = u64::try_from(now.duration_since(since).as_millis()).unwrap_or(u64::MAX);
+        let time = duration(milliseconds, &self.style);
+        let said = Text::ThoughtFor.say(self.style.language, &[("time", &time)]);
+        self.say(&[Line::of(Meaning::Aside, &said)]);
+        if !self.answer.is_empty() {
+            self.finished.push('\n');
+        }
     }
 
     fn draw(&mut self, update: &Update) {
@@ -392,7 +419,13 @@ mod tests {
     use crate::texts::Language;
 
     fn transcript() -> Transcript {
-        let style = Style { width: 60, colour: false, redraws: false, language: Language::English };
+        let style = Style {
+            width: 60,
+            colour: false,
+            redraws: false,
+            language: Language::English,
+            theme: Default::default(),
+        };
         Transcript::new(style, Facts::default())
     }
 
@@ -408,6 +441,19 @@ mod tests {
 
     fn live(transcript: &Transcript) -> Vec<String> {
         transcript.live(60).iter().map(Line::text).collect()
+    }
+
+    #[test]
+    fn thinking_leaves_one_line_above_what_was_said() {
+        let now = Instant::now();
+        let mut transcript = transcript();
+        transcript.update(&Update::Live(Live::ThinkingDelta("well".into())), now);
+        assert_eq!(transcript.waiting().0, &Waiting::Thinking);
+        let later = now + Duration::from_millis(12_340);
+        transcript.update(&Update::Live(Live::ThinkingDelta(", yes".into())), later);
+        transcript.update(&delta("Yes."), later);
+        transcript.end(later);
+        assert_eq!(transcript.take_finished(), "\nthought for 12.3 s (Ctrl-O shows it)\n\nYes.\n");
     }
 
     #[test]

@@ -30,5 +30,6 @@ mod terminal;
 mod tidy;
 mod tui;
 mod tui_keys;
+mod tui_outside;
 mod undo;
 mod walls;

@@ -4,7 +4,12 @@
 
 mod parser;
 
-use std::{io, sync::Arc, thread::JoinHandle, time::Duration};
+use std::{
+    io,
+    sync::Arc,
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
 
 use rustix::{
     event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll},
@@ -20,6 +25,8 @@ use self::parser::Parser;
 /// How long the rest of a sequence is waited for before Esc is taken as a key of its own: longer
 /// than a slow connection tears a sequence apart, shorter than a person notices.
 const ESCAPE_WITHIN: Duration = Duration::from_millis(40);
+/// How often it is looked for an answer while somebody waits to leave.
+const DRAIN_EVERY: Duration = Duration::from_millis(2);
 /// Bytes read at once.
 const READ_BYTES: usize = 8_192;
 
@@ -49,6 +56,19 @@ impl Keyboard {
     /// Waits for the next event.
     pub(crate) async fn next(&mut self) -> Event {
         self.events.recv().await.unwrap_or(Event::Gone)
+    }
+
+    /// Reads for at most `time` what is not meant for whoever has the terminal next: everything up to
+    /// the answer that every terminal gives.
+    pub(crate) fn drain(&mut self, time: Duration) {
+        let end = Instant::now() + time;
+        while Instant::now() < end {
+            match self.ready() {
+                Some(Event::Attributes | Event::Gone) => return,
+                Some(_) => {}
+                None => std::thread::sleep(DRAIN_EVERY),
+            }
+        }
     }
 
     /// Returns an event that is there already.

@@ -1,5 +1,5 @@
 //! What a terminal sends, as keys and pastes: xterm's sequences, the kitty keyboard protocol's,
-//! bracketed paste. Pure. Answers and sequences that are not known are passed over.
+//! bracketed paste, and what a terminal tells of itself. Pure. What is not known is passed over.
 
 /// The longest sequence that is waited for; real ones have a dozen bytes.
 const SEQUENCE_BYTES_MAX: usize = 4_096;
@@ -15,6 +15,12 @@ pub(crate) enum Event {
     Key(KeyEvent),
     /// A pasted block, of which nothing is a key.
     Paste(String),
+    /// The background's red, green and blue: an answer.
+    Background([u8; 3]),
+    /// What the terminal can do: an answer, which every terminal gives.
+    Attributes,
+    /// Whether the window has the focus.
+    Focus(bool),
     /// There is no terminal any more.
     Gone,
 }
@@ -196,12 +202,14 @@ fn parse_escape(rest: &[u8]) -> Parsed {
             let code = if *letter == b'M' { KeyCode::Enter } else { by_letter(*letter) };
             Parsed::Whole(Some(Event::Key(code.into())), 3)
         }
-        // A string of the terminal's: an answer that nobody asked for here.
+        // A string of the terminal's: an answer.
         [b']' | b'P' | b'_' | b'^', text @ ..] => {
             let bell = text.iter().position(|byte| *byte == 7).map(|place| place + 1);
             let end = text.windows(2).position(|pair| pair == b"\x1b\\").map(|place| place + 2);
             match [bell, end].into_iter().flatten().min() {
-                Some(used) => Parsed::Whole(None, 2 + used),
+                Some(used) => {
+                    Parsed::Whole(background(rest.get(..used).unwrap_or_default()), 2 + used)
+                }
                 None => Parsed::Part,
             }
         }
@@ -226,7 +234,8 @@ fn parse_csi(rest: &[u8]) -> Parsed {
     let parameters = String::from_utf8_lossy(rest.get(..end).unwrap_or_default());
     let last = rest.get(end).copied().unwrap_or_default();
     if parameters.starts_with(['?', '>', '<', '=']) {
-        return Parsed::Whole(None, used);
+        let is_answer = last == b'c' && parameters.starts_with('?');
+        return Parsed::Whole(is_answer.then_some(Event::Attributes), used);
     }
     let number = |place: usize, part: usize| -> Option<u32> {
         parameters.split(';').nth(place)?.split(':').nth(part)?.parse().ok()
@@ -249,12 +258,26 @@ fn parse_csi(rest: &[u8]) -> Parsed {
             _ => KeyCode::Other,
         },
         b'Z' => KeyCode::Tab,
-        // The window has the focus or has it no more.
-        b'I' | b'O' => return Parsed::Whole(None, used),
+        b'I' => return Parsed::Whole(Some(Event::Focus(true)), used),
+        b'O' => return Parsed::Whole(Some(Event::Focus(false)), used),
         letter => by_letter(letter),
     };
     let modifiers = if last == b'Z' { modifiers.and(KeyModifiers::SHIFT) } else { modifiers };
     Parsed::Whole(Some(Event::Key(KeyEvent { code, modifiers })), used)
+}
+
+/// Reads the answer to OSC 11, `]11;rgb:RRRR/GGGG/BBBB` with one to four digits a part (XParseColor).
+fn background(answer: &[u8]) -> Option<Event> {
+    let text = std::str::from_utf8(answer).ok()?;
+    let colour = text.strip_prefix("]11;")?.trim_end_matches(['\u{7}', '\u{1b}', '\\']);
+    let parts = colour.strip_prefix("rgb:").or_else(|| colour.strip_prefix("rgba:"))?;
+    let mut parts = parts.split('/').map(|part| {
+        let digits = u32::try_from(part.len()).ok().filter(|digits| (1..=4).contains(digits))?;
+        let is_number = part.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let value = u32::from_str_radix(part, 16).ok().filter(|_| is_number)?;
+        u8::try_from(value * 255 / (16_u32.pow(digits) - 1)).ok()
+    });
+    Some(Event::Background([parts.next()??, parts.next()??, parts.next()??]))
 }
 
 fn by_letter(letter: u8) -> KeyCode {
@@ -364,8 +387,27 @@ mod tests {
 
     #[test]
     fn answers_and_what_is_let_go_are_no_keys() {
-        let bytes = b"\x1b[?1u\x1b]11;rgb:00/00/00\x07\x1bP1$r\x1b\\\x1b[97;1:3u\x1b[I\xff\x80x";
+        let bytes = b"\x1b[?1u\x1b]10;rgb:00/00/00\x07\x1bP1$r\x1b\\\x1b[97;1:3u\x1b[>0c\xff\x80x";
         assert_eq!(Parser::default().push(bytes), [key(KeyCode::Char('x'), &[])]);
+    }
+
+    #[test]
+    fn a_terminal_tells_its_background_that_it_is_there_and_its_focus() {
+        let cases: [(&str, Option<Event>); 9] = [
+            ("\x1b]11;rgb:ffff/8080/0000\x07", Some(Event::Background([255, 128, 0]))),
+            ("\x1b]11;rgb:1e/1e/2e\x1b\\", Some(Event::Background([30, 30, 46]))),
+            ("\x1b]11;rgba:f/0/f/f\x1b\\", Some(Event::Background([255, 0, 255]))),
+            ("\x1b]11;rgb:fffff/0/0\x07", None),
+            ("\x1b]11;rgb:+f/0/0\x07", None),
+            ("\x1b]11;?\x07", None),
+            ("\x1b[?62;4c", Some(Event::Attributes)),
+            ("\x1b[I", Some(Event::Focus(true))),
+            ("\x1b[O", Some(Event::Focus(false))),
+        ];
+        for (bytes, expected) in cases {
+            let found = Parser::default().push(bytes.as_bytes());
+            assert_eq!(found, Vec::from_iter(expected), "{bytes:?}");
+        }
     }
 
     #[test]

@@ -210,7 +210,13 @@ mod tests {
     use crate::{render::Style, texts::Language};
 
     fn painted(language: &str, lines: &[&str]) -> Vec<String> {
-        let style = Style { width: 80, colour: true, redraws: true, language: Language::English };
+        let style = Style {
+            width: 80,
+            colour: true,
+            redraws: true,
+            language: Language::English,
+            theme: Default::default(),
+        };
         let mut highlighter = Highlighter::new(language);
         lines
             .iter()

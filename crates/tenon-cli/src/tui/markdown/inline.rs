@@ -178,7 +178,13 @@ mod tests {
     use crate::{render::Style, texts::Language};
 
     fn painted(text: &str) -> String {
-        let style = Style { width: 80, colour: true, redraws: true, language: Language::English };
+        let style = Style {
+            width: 80,
+            colour: true,
+            redraws: true,
+            language: Language::English,
+            theme: Default::default(),
+        };
         inline(text, Meaning::Plain)
             .iter()
             .map(|line| line.paint(&style).replace('\u{1b}', ""))
