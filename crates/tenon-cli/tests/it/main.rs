@@ -28,6 +28,7 @@ mod resume;
 mod sessions;
 mod terminal;
 mod tidy;
+mod tmux;
 mod tui;
 mod tui_keys;
 mod tui_outside;
