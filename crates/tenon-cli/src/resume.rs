@@ -7,8 +7,8 @@ use std::{
 
 use clap::Args as ArgumentGroup;
 use tenon_agent::{
-    LogError, Record, Session, SessionEvent, SessionLog, SessionSummary, TurnEvent, list_sessions,
-    read_session, rename_session,
+    LogError, ModelEvent, Record, Session, SessionEvent, SessionLog, SessionSummary, TurnEvent,
+    list_sessions, read_session, rename_session,
 };
 use tenon_model::visible;
 
@@ -23,6 +23,11 @@ use crate::{
 
 /// Sessions that are offered to choose from: more do not fit a screen.
 const OFFERED_MAX: usize = 20;
+
+/// What is drawn of the last turn of a session that goes on, in bytes (about): some screens.
+const TOLD_BYTES_MAX: usize = 40_000;
+/// What any other record than prose takes of it: a box is a few lines.
+const RECORD_BYTES: usize = 500;
 
 /// Which session goes on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, ArgumentGroup)]
@@ -147,8 +152,32 @@ pub(crate) fn told(session: &Session, look: &Look) -> String {
     let said =
         Text::Resumed.say(look.language, &[("id", &visible(&session.id)), ("turns", &turns)]);
     let last = branch.iter().rposition(is_prompt).unwrap_or(branch.len());
-    let last_turn = render::transcript(branch.into_iter().skip(last), &look.style(Sink::Output));
-    format!("{said}\n{last_turn}")
+    let start = last.max(end_of(&branch));
+    let omitted = match start > last {
+        true => Text::BeginningOmitted.say(look.language, &[("id", &visible(&session.id))]) + "\n",
+        false => String::new(),
+    };
+    let last_turn = render::transcript(branch.into_iter().skip(start), &look.style(Sink::Output));
+    format!("{said}\n{omitted}{last_turn}")
+}
+
+/// Returns where the last records begin that take about [`TOLD_BYTES_MAX`] on the screen.
+fn end_of(branch: &[&Record]) -> usize {
+    let bytes = |record: &Record| match &record.event {
+        SessionEvent::Model(ModelEvent::AssistantMessage { message, .. }) => message.text().len(),
+        _ => RECORD_BYTES,
+    };
+    let mut left = TOLD_BYTES_MAX;
+    let fits = |record: &&&Record| match left.checked_sub(bytes(record)) {
+        Some(rest) => {
+            left = rest;
+            true
+        }
+        None => false,
+    };
+    let shown = branch.iter().rev().take_while(fits).count();
+    // The last of all is shown, however long it is.
+    branch.len() - shown.max(1).min(branch.len())
 }
 
 /// Returns how the session is gone on with, if anything was said in it.
@@ -231,7 +260,30 @@ fn check_folder(session: &Session, root: &Path) -> Result<(), CliError> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn of_a_long_turn_the_end_is_told() {
+        let answer = |bytes: usize| -> Record {
+            let content = json!([{"type": "text", "text": "x".repeat(bytes)}]);
+            let event = json!({"type": "assistant_message", "time_ms": 5, "duration_ms": 5,
+                "message": {"role": "assistant", "content": content}, "usage": {"input": 1, "output": 1}});
+            serde_json::from_value(event).unwrap()
+        };
+        let cases: [(&[usize], usize); 4] = [
+            (&[10, 10], 0),
+            (&[TOLD_BYTES_MAX, 10, 20], 1),
+            (&[10, TOLD_BYTES_MAX + 1], 1),
+            (&[], 0),
+        ];
+        for (answers, start) in cases {
+            let records: Vec<Record> = answers.iter().map(|bytes| answer(*bytes)).collect();
+            let branch: Vec<&Record> = records.iter().collect();
+            assert_eq!(end_of(&branch), start, "{answers:?}");
+        }
+    }
 
     #[test]
     fn the_session_used_last_in_this_folder_is_the_last_one() {

@@ -86,6 +86,7 @@ texts! {
     CompactionUndone: "The last compaction is undone: the conversation has again all that it replaced.", "已撤销上一次压缩：对话恢复了被替换的全部内容。";
     NoCompaction: "There is no compaction to undo.", "没有可以撤销的压缩。";
     Resumed: "session {id} goes on after {turns} turns; this was the last:", "会话 {id} 在 {turns} 轮之后继续；最后一轮是：";
+    BeginningOmitted: "… its beginning is left out here; tenon show {id} has all of it", "…开头部分在此省略；tenon show {id} 显示全部";
     GoOnHint: "tenon --resume {id} goes on with this session.", "用 tenon --resume {id} 继续此会话。";
     Done: "done", "完成";
     Verified: "verified", "已验证";

@@ -4,10 +4,12 @@
 //! described in docs/providers.md and by [`Script`].
 
 use std::{
+    future::poll_fn,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
+    task::Poll,
     time::Duration,
 };
 
@@ -146,7 +148,18 @@ impl ScriptedTurn {
         let turn = Arc::clone(self);
         let delay = Duration::from_millis(turn.delay_ms);
         let wait = async move {
-            if !delay.is_zero() {
+            if delay.is_zero() {
+                // Nothing here ever waits: whoever draws beside the agent comes first once a reply.
+                let mut others_first = true;
+                poll_fn(|context| match std::mem::take(&mut others_first) {
+                    true => {
+                        context.waker().wake_by_ref();
+                        Poll::Pending
+                    }
+                    false => Poll::Ready(()),
+                })
+                .await;
+            } else {
                 tokio::time::sleep(delay).await;
             }
         };
