@@ -19,6 +19,7 @@ use crate::terminal::Home;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// What the shell says when it waits.
 const SHELL: &str = "shell% ";
+const SHELL_COMMAND: &str = "bash --norc --noprofile -i";
 
 /// A tmux server of its own with one window.
 struct Tmux<'a> {
@@ -36,11 +37,23 @@ impl<'a> Tmux<'a> {
         let folder = tempfile::tempdir().unwrap();
         let tmux = Self { home, folder };
         let (columns, rows) = (columns.to_string(), rows.to_string());
-        tmux.run(&["new-session", "-d", "-x", &columns, "-y", &rows, "bash --norc --noprofile -i"]);
+        tmux.run(&["new-session", "-d", "-x", &columns, "-y", &rows, SHELL_COMMAND]);
         tmux.run(&["set-option", "-g", "history-limit", "5000"]);
-        tmux.type_line(&format!("PS1='{SHELL}'; unset NO_COLOR; clear"));
-        tmux.wait_until("a shell", |screen| screen.trim_end() == SHELL.trim_end());
+        tmux.prepare_shell();
         Some(tmux)
+    }
+
+    /// Gives the screen a background that tmux tells who asks for it, and starts the shell anew.
+    fn set_background(&self, colour: &str) {
+        self.run(&["set-option", "-g", "default-terminal", "tmux-256color"]);
+        self.run(&["set-option", "-g", "window-style", &format!("bg={colour}")]);
+        self.run(&["respawn-pane", "-k", SHELL_COMMAND]);
+        self.prepare_shell();
+    }
+
+    fn prepare_shell(&self) {
+        self.type_line(&format!("PS1='{SHELL}'; unset NO_COLOR; clear"));
+        self.wait_until("a shell", |screen| screen.trim_end() == SHELL.trim_end());
     }
 
     /// Starts the program from the shell, with `before` in front of it.
@@ -263,6 +276,29 @@ fn forty_columns_in_chinese_without_colours_and_the_cursor_behind_what_is_typed(
     let painted = tmux.everything_painted();
     check_order(&painted, &["> 你好", "好的，先看看。", "│ 汉字宽度", "全部检查通过。"]);
     assert!(!painted.contains("\u{1b}["), "{painted:?}");
+}
+
+#[test]
+fn the_colours_follow_the_background_that_the_terminal_tells() {
+    let home = Home::new(json!([{"text": "First."}]));
+    for (background, done) in
+        [("#ffffff", "38;5;22m"), ("#101418", "38;5;114m"), ("default", "32m")]
+    {
+        let Some(tmux) = Tmux::start(&home, (80, 30)) else { return };
+        tmux.set_background(background);
+        tmux.start_program("");
+        // The status line gets its colours when the answer comes.
+        let theme = done.starts_with("38").then_some("38;5;");
+        tmux.wait_until("colours", |_| {
+            theme.is_none_or(|colour| tmux.everything_painted().contains(colour))
+        });
+        tmux.type_line("one");
+        tmux.wait_for("done · 1 step", 1);
+        tmux.press("C-d");
+        tmux.check_given_back();
+        let painted = tmux.everything_painted();
+        assert!(painted.contains(&format!("{done}done")), "{background}: {painted:?}");
+    }
 }
 
 #[test]
