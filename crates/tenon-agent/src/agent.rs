@@ -1,6 +1,7 @@
 //! The loop that never changes: asks the turn what comes next, and performs it.
 
 mod compact;
+mod model;
 mod rewind;
 mod steps;
 
@@ -35,8 +36,12 @@ pub struct Agent {
     conversation: Conversation,
     prefix: PrefixHasher,
     meter: Meter,
-    /// Where results are that were left out; until the first compaction, when a tool gets it.
+    /// The window that was set, whatever the model's own is.
+    window: Option<u32>,
+    /// Where results are that were left out.
     recall: Option<Arc<dyn Recall>>,
+    /// Whether the model has the tool that gives them back.
+    offers_recall: bool,
 }
 
 impl Agent {
@@ -52,10 +57,7 @@ impl Agent {
         let recall = options.recall.clone();
         let window = options.context_window_tokens;
         let (exchange, dispatch, recorder, limits, opening, restored) = options.into_parts()?;
-        let model = exchange.provider.abilities();
-        let window = window.unwrap_or(model.context_window_tokens);
-        let (system, tools) = (&exchange.system, &exchange.tools);
-        let meter = Meter::new(window, model.output_tokens_max, system, tools);
+        let meter = exchange.meter(window);
         let (conversation, prefix) = (restored.conversation, PrefixHasher::default());
         let mut agent = Self {
             exchange,
@@ -66,7 +68,9 @@ impl Agent {
             conversation,
             prefix,
             meter,
+            window,
             recall,
+            offers_recall: false,
         };
         if restored.is_shortened {
             agent.offer_recall();

@@ -24,7 +24,7 @@ mod tools;
 mod turn;
 
 pub use agent::Agent;
-pub use context::{INSTRUCTIONS_BYTES_MAX, Instruction};
+pub use context::{INSTRUCTIONS_BYTES_MAX, Instruction, WindowUse};
 pub use event::{
     CallChanges, CallEvent, CheckRun, Compaction, CompactionCause, ContextEvent, Continuation,
     ContinuationCause, EndReason, FileChange, FileChangeKind, LOG_VERSION, Live, ModelEvent,
@@ -40,10 +40,10 @@ pub use policy::{
     Verdict, decide,
 };
 pub use session::{
-    Found, LogError, Prefix, Removable, RequestCost, SESSION_NAME_CHARS_MAX, Session, SessionLog,
-    SessionSummary, ledger as request_costs, list as list_sessions, read as read_session,
-    removable as removable_sessions, remove as remove_session, rename as rename_session,
-    search as search_sessions,
+    EarlierPrompt, Found, LogError, Prefix, Removable, RequestCost, SESSION_NAME_CHARS_MAX,
+    Session, SessionLog, SessionSummary, ledger as request_costs, list as list_sessions,
+    prompts as session_prompts, read as read_session, removable as removable_sessions,
+    remove as remove_session, rename as rename_session, search as search_sessions,
 };
 pub use session_note::SessionNote;
 pub use tools::{

@@ -239,6 +239,11 @@ impl Opening {
         self.first = first;
     }
 
+    /// Takes in whether the model wants attached context.
+    pub(crate) fn set_attach(&mut self, attach: bool) {
+        self.attach = attach;
+    }
+
     /// Has the model and the person told with the next prompt.
     pub(crate) fn tell(&mut self, news: String) {
         self.news.push(news);

@@ -60,6 +60,14 @@ pub enum SessionNote {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         price: Option<Price>,
     },
+    /// Another model goes on from here. What the one before thought is not sent to it.
+    ModelChanged {
+        /// `PROVIDER/NAME` of the model from here on.
+        model: String,
+        /// What its tokens cost, where that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        price: Option<Price>,
+    },
     /// The conversation goes on behind an earlier line; what lies between is an abandoned branch.
     Rewound {
         /// The last line of the log that still counts, from 1.

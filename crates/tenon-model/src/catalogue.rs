@@ -134,6 +134,19 @@ pub fn abilities(name: &str, host: &str) -> Abilities {
     }
 }
 
+/// Returns the models that the vendor's own server `host` is known to have, for a choice among
+/// them; none for another server.
+pub fn known_models(host: &str) -> impl Iterator<Item = &'static str> {
+    let families = PRICED_HOSTS.iter().find(|(known, _)| *known == host).map(|(_, all)| *all);
+    let families = families.unwrap_or_default();
+    // A family's own entry stands for models that nobody named yet, open weights are not served.
+    let is_served = |entry: &&Entry| entry.price.is_some() || entry.sees_images;
+    let entries = ENTRIES.iter().filter(is_served).map(|entry| entry.prefix);
+    entries.filter(move |name| {
+        families.iter().any(|family| name.starts_with(family) && *name != "claude")
+    })
+}
+
 /// Returns what follows `prefix` if the name goes on behind a border: `gpt-5` is not the beginning
 /// of `gpt-5.2`.
 fn rest_after<'a>(name: &'a str, prefix: &str) -> Option<&'a str> {
@@ -173,6 +186,15 @@ mod tests {
             let price = found.price.map(|price| price.input);
             assert_eq!((found.output_tokens_max, price), (output_tokens_max, input), "{name}");
         }
+    }
+
+    #[test]
+    fn a_vendors_models_are_named_and_another_servers_are_not() {
+        let known: Vec<&str> = known_models("api.openai.com").collect();
+        assert!(known.contains(&"gpt-5.2") && known.contains(&"o3"), "{known:?}");
+        assert!(!known.contains(&"gpt-oss") && !known.contains(&"claude-opus-5"), "{known:?}");
+        assert!(!known_models("api.anthropic.com").any(|name| name == "claude"));
+        assert_eq!(known_models("gateway.example").count(), 0);
     }
 
     #[test]

@@ -15,7 +15,7 @@ mod retry;
 mod sse;
 mod text;
 
-pub use catalogue::abilities;
+pub use catalogue::{abilities, known_models};
 pub use fold::{Fold, Reply, read_arguments};
 pub use http::{Download, HttpClient, HttpOptions};
 pub use loopback::{LOOPBACK_CANDIDATES, LoopbackCandidate, LoopbackServer, loopback_servers};

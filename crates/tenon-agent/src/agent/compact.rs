@@ -192,10 +192,11 @@ impl Agent {
     /// Adds the tool that gives back what is left out. Now and not earlier: the list of tools stands
     /// in front of the conversation, and what is cached begins anew in any case.
     pub(super) fn offer_recall(&mut self) {
-        if let Some(source) = self.recall.take() {
+        if let Some(source) = self.recall.clone().filter(|_| !self.offers_recall) {
             let tools = std::mem::take(&mut self.dispatch.tools);
             self.dispatch.tools = tools.with(RecallTool::new(source));
             self.exchange.tools = self.dispatch.tools.specs().into();
+            self.offers_recall = true;
         }
     }
 }

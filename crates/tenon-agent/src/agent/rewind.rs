@@ -1,7 +1,7 @@
 //! Going back: the last turns are left, and the conversation goes on before them; or the last
 //! compaction is undone. The log has all that it takes.
 
-use super::Agent;
+use super::{Agent, model::note};
 use crate::{
     session::{LogError, Restored},
     session_note::SessionNote,
@@ -80,11 +80,15 @@ impl Agent {
         Ok(true)
     }
 
-    fn go_back(&mut self, note: SessionNote) -> Result<(), LogError> {
-        self.recorder.record(note)?;
+    fn go_back(&mut self, to: SessionNote) -> Result<(), LogError> {
+        self.recorder.record(to)?;
         let Some(session) = self.recorder.session()? else { return Ok(()) };
         let provider = &self.exchange.provider;
         let restored = Restored::of(&session, provider.model(), provider.abilities().sees_images);
+        // Where the branch leads another model was asked: what comes now is not that one's.
+        if *restored.model != *provider.model() {
+            self.recorder.record(note(&**provider))?;
+        }
         self.opening.set_first(restored.conversation.is_empty());
         self.dispatch.set_seen(&restored);
         self.conversation = restored.conversation;

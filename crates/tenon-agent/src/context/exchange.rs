@@ -9,6 +9,7 @@ use tenon_model::{
 };
 use tokio_util::sync::CancellationToken;
 
+use super::tokens::Meter;
 use crate::{
     event::Live,
     tools::{BASH, Sandbox},
@@ -37,6 +38,14 @@ pub(crate) struct Reply {
 }
 
 impl Exchange {
+    /// Returns what knows how many tokens a request to the model will have; `window` is what counts
+    /// in the place of the model's own.
+    pub(crate) fn meter(&self, window: Option<u32>) -> Meter {
+        let model = self.provider.abilities();
+        let window = window.unwrap_or(model.context_window_tokens);
+        Meter::new(window, model.output_tokens_max, &self.system, &self.tools)
+    }
+
     /// Sends `conversation` and returns the reply, of at most so many tokens; `show` gets it as it comes. A reply that was
     /// cut short, by `cancel` or a failure, keeps its text and loses its calls.
     pub(crate) async fn run(

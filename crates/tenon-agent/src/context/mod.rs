@@ -6,6 +6,7 @@ mod compaction;
 mod exchange;
 mod instructions;
 mod tokens;
+mod use_of_window;
 mod words;
 
 use tenon_model::{ContentBlock, Message, Role};
@@ -16,6 +17,7 @@ pub(crate) use exchange::{Exchange, Reply};
 pub(crate) use instructions::render as render_instructions;
 pub use instructions::{INSTRUCTIONS_BYTES_MAX, Instruction};
 pub(crate) use tokens::{Meter, Space};
+pub use use_of_window::WindowUse;
 pub(crate) use words::{GO_ON_AFTER_FAILURE, GO_ON_AFTER_LIMIT, RUN_CHECK};
 
 use crate::input::Prompt;

@@ -165,11 +165,16 @@ impl Meter {
 }
 
 fn weight_of_fixed(system: &str, tools: &[ToolSpec]) -> u64 {
+    weight_of_text(system) + weight_of_tools(tools)
+}
+
+/// Returns about how many tokens the list of tools has.
+pub(super) fn weight_of_tools(tools: &[ToolSpec]) -> u64 {
     let tools = tools.iter().map(|tool| {
         let schema = tool.schema.to_string();
         weight_of_text(&tool.name) + weight_of_text(&tool.description) + weight_of_text(&schema)
     });
-    weight_of_text(system) + tools.map(|tokens| tokens + BLOCK_TOKENS).sum::<u64>()
+    tools.map(|tokens| tokens + BLOCK_TOKENS).sum()
 }
 
 impl Weights {
@@ -189,7 +194,12 @@ impl Weights {
 
 /// Returns about how many tokens `message` has.
 pub(crate) fn weight(message: &Message) -> u64 {
-    let blocks = message.content.iter().map(|block| match block {
+    message.content.iter().map(weight_of_block).sum()
+}
+
+/// Returns about how many tokens `block` has.
+pub(super) fn weight_of_block(block: &ContentBlock) -> u64 {
+    let tokens = match block {
         ContentBlock::Text { text } => weight_of_text(text),
         ContentBlock::Thinking(thinking) => weight_of_text(&thinking.text),
         ContentBlock::Image(_) => IMAGE_TOKENS,
@@ -197,8 +207,8 @@ pub(crate) fn weight(message: &Message) -> u64 {
             weight_of_text(&call.name) + weight_of_text(&call.arguments.to_string())
         }
         ContentBlock::ToolResult(result) => weight_of_text(&result.content),
-    });
-    blocks.map(|tokens| tokens + BLOCK_TOKENS).sum()
+    };
+    tokens + BLOCK_TOKENS
 }
 
 /// Returns about how many tokens `text` has.

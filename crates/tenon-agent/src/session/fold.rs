@@ -40,6 +40,8 @@ pub(crate) struct Restored {
     pub is_turn_open: bool,
     /// Whether old messages were replaced by less.
     pub is_shortened: bool,
+    /// The model that was asked last, as far as the branch says.
+    pub model: Arc<str>,
 }
 
 /// Takes in events one after another.
@@ -78,6 +80,7 @@ impl Restored {
             cut_short,
             is_turn_open: fold.is_turn_open,
             is_shortened: fold.is_shortened,
+            model: fold.model,
         }
     }
 
@@ -132,6 +135,9 @@ impl Fold {
                 self.model = model.as_str().into();
                 // Whoever resumed it was told.
                 self.is_turn_open = false;
+            }
+            SessionEvent::Session(SessionNote::ModelChanged { model, .. }) => {
+                self.model = model.as_str().into();
             }
             SessionEvent::Session(SessionNote::FilesSeen { files }) => {
                 self.seen.extend(files.clone());

@@ -136,6 +136,10 @@ impl Ledger {
                 (self.model, self.tenon) = (model.clone(), tenon.clone());
                 self.price = *price;
             }
+            SessionEvent::Session(SessionNote::ModelChanged { model, price }) => {
+                self.model = model.clone();
+                self.price = *price;
+            }
             SessionEvent::Session(SessionNote::Rewound { .. }) => {
                 self.rewind(session, line);
                 self.rewound = true;

@@ -100,15 +100,23 @@ impl Session {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn worked_with(&self) -> Option<(&[PathBuf], &str)> {
-        let notes = self.records.iter().rev().filter_map(|record| match &record.event {
-            SessionEvent::Session(
-                SessionNote::SessionStarted { workspace, model, .. }
-                | SessionNote::SessionResumed { workspace, model, .. },
-            ) => Some((workspace.as_slice(), model.as_str())),
-            _ => None,
-        });
-        // A fork that was never gone on with does not know its model yet.
-        notes.into_iter().find(|(folders, model)| !folders.is_empty() && !model.is_empty())
+        let mut changed_to: Option<&str> = None;
+        for record in self.records.iter().rev() {
+            match &record.event {
+                SessionEvent::Session(SessionNote::ModelChanged { model, .. }) => {
+                    changed_to.get_or_insert(model);
+                }
+                // A fork that was never gone on with does not know its model yet.
+                SessionEvent::Session(
+                    SessionNote::SessionStarted { workspace, model, .. }
+                    | SessionNote::SessionResumed { workspace, model, .. },
+                ) if !workspace.is_empty() && !model.is_empty() => {
+                    return Some((workspace, changed_to.unwrap_or(model)));
+                }
+                _ => {}
+            }
+        }
+        None
     }
 
     /// Returns the first line of session `id` that leaves this one.

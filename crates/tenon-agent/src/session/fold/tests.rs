@@ -185,6 +185,51 @@ fn messages_come_back_bit_for_bit() {
 }
 
 #[test]
+fn a_change_of_model_counts_like_a_session_that_goes_on_with_another() {
+    let changed = |model: &str| -> SessionEvent {
+        SessionNote::ModelChanged { model: model.into(), price: None }.into()
+    };
+    let thought = |text: &str| {
+        let thinking = Thinking { text: text.into(), signature: None, redacted: None };
+        let content =
+            vec![ContentBlock::Thinking(thinking), ContentBlock::Text { text: text.into() }];
+        said(Message { role: Role::Assistant, content })
+    };
+    let started = SessionNote::SessionResumed {
+        version: 1,
+        workspace: vec!["/w".into()],
+        model: "x/a".into(),
+        tenon: "0".into(),
+        price: None,
+    };
+    let mut session = records(vec![
+        started.into(),
+        user("p"),
+        thought("one"),
+        changed("y/b"),
+        user("q"),
+        thought("two"),
+    ]);
+    let of = |session: &Session, model: &str| {
+        let restored = Restored::of(session, model, true);
+        (short(&restored), restored.model.to_string())
+    };
+    let fits = |model: &str| of(&session, model).0;
+    assert_eq!(fits("x/a"), "u:p a:~one|one u:q a:two");
+    assert_eq!(fits("y/b"), "u:p a:one u:q a:~two|two");
+    assert_eq!(session.worked_with().map(|(_, model)| model), Some("y/b"));
+    // Before the change the branch speaks of the first model again.
+    let rewound = session.rewind(1).unwrap();
+    session.lines.push(7);
+    session.records.push(Record { time_ms: 1, event: rewound.into() });
+    assert_eq!(of(&session, "y/b"), ("u:p a:one".to_owned(), "y/b".to_owned()));
+    let rewound = session.rewind(1).unwrap();
+    session.lines.push(8);
+    session.records.push(Record { time_ms: 1, event: rewound.into() });
+    assert_eq!(of(&session, "y/b"), (String::new(), "x/a".to_owned()));
+}
+
+#[test]
 fn another_models_thoughts_and_images_it_cannot_see_do_not_go_along() {
     let resumed = |model: &str| -> SessionEvent {
         SessionNote::SessionResumed {

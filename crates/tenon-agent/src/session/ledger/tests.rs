@@ -72,6 +72,11 @@ fn what_broke_a_prefix_is_named() {
         &[resumed("x/b", "1"), prompt("q"), sent("s", "t", two), reply(0, 0)],
         &broken("the model changed from x/a to x/b"),
     );
+    let changed = json!({"type": "model_changed", "model": "y/c"});
+    check(
+        &[changed, prompt("q"), sent("s", "t", two), reply(0, 0)],
+        &broken("the model changed from x/a to y/c"),
+    );
     check(
         &[resumed("x/a", "2"), prompt("q"), sent("s2", "t", two), reply(0, 0)],
         &broken("the system prompt changed (tenon 2 went on after 1)"),
