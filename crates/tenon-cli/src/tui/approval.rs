@@ -1,14 +1,14 @@
 //! A question and the keys that answer it. Pure: the time is given.
 //!
-//! A key answers only if nothing was typed for a while before it and nothing follows it: what was
-//! typed ahead, a paste and a held key are none of them an answer, and Enter never is a yes. What
-//! was typed while the question stood there goes on in the draft.
+//! What was typed ahead, a paste and a held key are none of them an answer ([`Guard`]), and Enter
+//! never is a yes.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tenon_agent::{Answer, Leaves, Question};
 
 use super::{
+    guard::Guard,
     keyboard::{KeyCode, KeyEvent, KeyModifiers},
     line::{Line, Wrap},
     preview,
@@ -19,10 +19,6 @@ use crate::{
     texts::{Language, Text},
 };
 
-/// How long nothing may have been typed before a key that answers: a person who types pauses less.
-const QUIET_BEFORE: Duration = Duration::from_millis(300);
-/// How long nothing may follow it: the keys of a paste and of a held key come closer together.
-const QUIET_AFTER: Duration = Duration::from_millis(150);
 /// Rows of what would be run; the pager shows all of it.
 const SUBJECT_ROWS_MAX: usize = 12;
 
@@ -32,18 +28,9 @@ pub(crate) struct Approval {
     pub question: Question,
     /// The file that an answer "always" is written to.
     file: String,
-    last_input: Instant,
-    pressed: Option<Pressed>,
+    guard: Guard<Choice>,
     /// What is being written to the model along with a no.
     words: Option<String>,
-}
-
-/// A key that answers unless another one follows.
-#[derive(Debug, Clone, Copy)]
-struct Pressed {
-    choice: Choice,
-    letter: Option<char>,
-    since: Instant,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +54,7 @@ pub(crate) enum Outcome {
 impl Approval {
     /// Returns the question as it is first seen at `now`: a key counts no sooner than that allows.
     pub(crate) fn new(question: Question, file: String, now: Instant) -> Self {
-        Self { question, file, last_input: now, pressed: None, words: None }
+        Self { question, file, guard: Guard::new(now), words: None }
     }
 
     /// Takes in a key.
@@ -75,20 +62,8 @@ impl Approval {
         if self.words.is_some() {
             return self.press_in_words(key);
         }
-        let is_quiet = now.duration_since(self.last_input) >= QUIET_BEFORE;
-        self.last_input = now;
-        let plain = key.modifiers.is_empty() || key.modifiers == KeyModifiers::SHIFT;
-        let letter = match key.code {
-            KeyCode::Char(letter) if plain => Some(letter),
-            _ => None,
-        };
-        let mut typed: String =
-            self.pressed.take().and_then(|pressed| pressed.letter).into_iter().collect();
-        match self.choice(key.code).filter(|_| is_quiet && plain && typed.is_empty()) {
-            Some(choice) => self.pressed = Some(Pressed { choice, letter, since: now }),
-            None => typed.extend(letter),
-        }
-        Outcome::Stands(typed)
+        let choice = self.choice(key.code);
+        Outcome::Stands(self.guard.press(key, choice, now))
     }
 
     /// Takes in a pasted block, which is no answer.
@@ -97,21 +72,17 @@ impl Approval {
             words.push_str(&text.replace(['\n', '\r'], " "));
             return Outcome::Stands(String::new());
         }
-        self.last_input = now;
-        let pressed = self.pressed.take().and_then(|pressed| pressed.letter);
-        Outcome::Stands(pressed.into_iter().collect::<String>() + text)
+        Outcome::Stands(self.guard.paste(text, now))
     }
 
     /// Returns when a pressed key becomes an answer.
     pub(crate) fn due(&self) -> Option<Instant> {
-        Some(self.pressed?.since + QUIET_AFTER)
+        self.guard.due()
     }
 
     /// Returns the answer if a key was pressed and nothing followed it.
     pub(crate) fn settle(&mut self, now: Instant) -> Option<Answer> {
-        let pressed = self.pressed.filter(|_| self.due().is_some_and(|due| now >= due))?;
-        self.pressed = None;
-        match pressed.choice {
+        match self.guard.settle(now)? {
             Choice::Once => Some(Answer::Allow),
             Choice::Session => Some(Answer::AllowForSession),
             Choice::Always => Some(Answer::AllowAlways),
@@ -244,6 +215,8 @@ impl Approval {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use tenon_agent::{Action, Mode, Places, Rules, decide};
 
     use super::*;

@@ -12,6 +12,7 @@ mod composer;
 mod editor;
 mod frame;
 mod front;
+mod guard;
 mod keyboard;
 mod line;
 mod markdown;
