@@ -28,13 +28,13 @@ use rustyline::{
 use tenon_agent::{Agent, AgentOptions, Answer, FrontEnd, LogError, Prompt, Question, Update};
 use tenon_model::{ToolSpec, visible};
 
-use self::undo::Wish;
+use self::undo::Asked;
 use crate::{
     config::RuleBook,
     error::ExitStatus,
     headless::carry_out,
     jobs,
-    past::Past,
+    past::{Past, Wish},
     question,
     render::failure,
     resume,
@@ -56,9 +56,9 @@ const COMMANDS: [(&str, Command, Text); 9] = [
     ("/help", Command::Help, Text::HelpCommand),
     ("/compact", Command::Compact, Text::CompactCommand),
     ("/jobs", Command::Jobs, Text::JobsCommand),
-    ("/undo", Command::Past(Wish::Undo(1)), Text::UndoCommand),
-    ("/redo", Command::Past(Wish::Redo), Text::RedoCommand),
-    ("/changes", Command::Past(Wish::List), Text::ChangesCommand),
+    ("/undo", Command::Past(Asked::Wish(Wish::Undo(1))), Text::UndoCommand),
+    ("/redo", Command::Past(Asked::Wish(Wish::Redo)), Text::RedoCommand),
+    ("/changes", Command::Past(Asked::List), Text::ChangesCommand),
     ("/tools", Command::Tools, Text::ToolsCommand),
     ("/rewind", Command::Rewind, Text::RewindCommand),
     ("/quit", Command::Quit, Text::QuitCommand),
@@ -69,7 +69,7 @@ enum Command {
     Help,
     Compact,
     Jobs,
-    Past(Wish),
+    Past(Asked),
     Tools,
     Rewind,
     Quit,
@@ -188,8 +188,8 @@ async fn converse(
             Typed::Command(Command::Jobs) => {
                 front.screen.say(&jobs::list(&running.running(), language));
             }
-            Typed::Command(Command::Past(wish)) => {
-                undo::carry_out(wish, past.as_ref(), &mut agent, &front.screen).await;
+            Typed::Command(Command::Past(asked)) => {
+                undo::carry_out(asked, past.as_ref(), &mut agent, &front.screen).await;
             }
             Typed::Command(Command::Tools) => front.screen.say(&tool_list(&tools)),
             Typed::Command(Command::Rewind) => {
@@ -282,7 +282,7 @@ fn typed(line: &str) -> Typed {
     if let Some(count) = word.strip_prefix("/undo ").and_then(|count| count.trim().parse().ok()) {
         return match count {
             0 => Typed::Unknown(word.to_owned()),
-            count => Typed::Command(Command::Past(Wish::Undo(count))),
+            count => Typed::Command(Command::Past(Asked::Wish(Wish::Undo(count)))),
         };
     }
     let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphabetic());
@@ -404,8 +404,8 @@ mod tests {
             ("/quit ", Typed::Command(Command::Quit)),
             ("/compact", Typed::Command(Command::Compact)),
             ("/compact the  API ", Typed::Compact("the  API".into())),
-            ("/undo", Typed::Command(Command::Past(Wish::Undo(1)))),
-            ("/undo 3 ", Typed::Command(Command::Past(Wish::Undo(3)))),
+            ("/undo", Typed::Command(Command::Past(Asked::Wish(Wish::Undo(1))))),
+            ("/undo 3 ", Typed::Command(Command::Past(Asked::Wish(Wish::Undo(3))))),
             ("/undo 0", Typed::Unknown("/undo 0".into())),
             ("/undo it all", prompt("/undo it all")),
             ("/nope", Typed::Unknown("/nope".into())),

@@ -4,6 +4,9 @@
 //! The journal is the truth about files; the session's log only says in which step a call ran. What
 //! a person changed since is shown and asked about, and nothing of it is touched without a yes.
 
+mod diff;
+mod wish;
+
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
@@ -25,6 +28,8 @@ use crate::{
     texts::{Language, Text},
     which_session::find,
 };
+
+pub(crate) use wish::{Plan, Wish};
 
 /// Files of one call that are named; more are counted.
 const FILES_SHOWN_MAX: usize = 20;
@@ -192,15 +197,27 @@ impl Past {
         ask: impl AsyncFn(&[Conflict]) -> Option<Conflicts>,
     ) -> Result<Outcome, CliError> {
         loop {
-            let found = match self.journal.undo(ids, &self.session, &conflicts).map_err(failed)? {
-                Undone::Done { changes, kept, .. } => return Ok(Outcome::Done { changes, kept }),
-                Undone::Conflicts(found) => found,
+            let found = match self.attempt(ids, &conflicts)? {
+                Outcome::Refused(found) => found,
+                done => return Ok(done),
             };
             match ask(&found).await {
                 Some(answer) => conflicts = answer,
                 None => return Ok(Outcome::Refused(found)),
             }
         }
+    }
+
+    /// Takes `ids` back as one if nothing conflicts, or as `conflicts` says. Looks at files.
+    pub(crate) fn attempt(
+        &self,
+        ids: &[CheckpointId],
+        conflicts: &Conflicts,
+    ) -> Result<Outcome, CliError> {
+        Ok(match self.journal.undo(ids, &self.session, conflicts).map_err(failed)? {
+            Undone::Done { changes, kept, .. } => Outcome::Done { changes, kept },
+            Undone::Conflicts(found) => Outcome::Refused(found),
+        })
     }
 }
 

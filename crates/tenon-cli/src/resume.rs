@@ -51,6 +51,10 @@ pub(crate) struct ResumeArgs {
     /// Give the session a name, for --resume NAME
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
+
+    /// Whether the session's own model counts more than the one of the command line.
+    #[arg(skip)]
+    pub(crate) own_model: bool,
 }
 
 /// A session that goes on.
@@ -71,7 +75,18 @@ impl ResumeArgs {
             fork: self.fork || other.fork,
             rewind: self.rewind.or(other.rewind),
             name: self.name.or(other.name),
+            own_model: self.own_model || other.own_model,
         }
+    }
+
+    /// Returns what goes on with session `id` and its own model.
+    pub(crate) fn of(id: &str) -> Self {
+        Self { resume: Some(Some(id.to_owned())), own_model: true, ..Self::default() }
+    }
+
+    /// Returns what leaves session `id` as it is and goes on in a new one.
+    pub(crate) fn fork_of(id: &str) -> Self {
+        Self { resume: Some(Some(id.to_owned())), fork: true, ..Self::default() }
     }
 
     /// Returns the session that goes on; `None` if a new one is meant. `has_folder` is whether the
@@ -201,7 +216,7 @@ pub(crate) fn unreadable(error: LogError) -> CliError {
 }
 
 /// Returns the sessions of the folder `root` in which something was said, last used first.
-fn here(mut sessions: Vec<SessionSummary>, root: &Path) -> Vec<SessionSummary> {
+pub(crate) fn here(mut sessions: Vec<SessionSummary>, root: &Path) -> Vec<SessionSummary> {
     let root = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
     sessions.retain(|session| session.workspace == root && !session.prompt.is_empty());
     sessions.sort_by_key(|session| std::cmp::Reverse((session.used_ms, session.id.clone())));

@@ -2,6 +2,7 @@
 //!
 //! Nothing is loaded or asked for that the first request does not need.
 
+mod other_model;
 mod presets;
 mod providers;
 mod recall;
@@ -21,6 +22,7 @@ use tenon_agent::{
 use tenon_model::{Abilities, HttpClient, LoopbackCandidate, Provider, loopback_servers};
 use tenon_sandbox::{FileError, Journal, Workspace};
 
+pub(crate) use other_model::{KnownModel, known as known_models, other_model};
 pub(crate) use providers::pull;
 pub(crate) use undo::journal_options;
 pub(crate) use walls::walls;
@@ -47,7 +49,8 @@ pub(crate) async fn ready(
     let rules = rules(config, args)?;
     let workspace = workspace(config, args)?;
     let resumed = resume.find(config, args.cwd.is_some())?;
-    let chosen = match resumed.as_ref().and_then(|resumed| model_of(resumed, config, args)) {
+    let chosen = match resumed.as_ref().and_then(|resumed| model_of(resumed, config, args, resume))
+    {
         Some(chosen) => chosen,
         None => match choose(config, args)? {
             Some(chosen) => chosen,
@@ -56,11 +59,7 @@ pub(crate) async fn ready(
     };
     let provider = provider(config, chosen).await?;
     let settings = &config.settings;
-    if settings.max_cost.is_some() && provider.abilities().price.is_none() {
-        let model = provider.model();
-        return Err(CliError::usage(format!("the price of {model} is not known"))
-            .with_hint("leave --max-cost out; --max-tokens and --max-time hold for every model"));
-    }
+    refuse_unknown_price(settings, &*provider)?;
     let (log, session) = resume.open(config, resumed)?;
     let (journal, workspace) = undo::journal(config, workspace);
     let spill = config.folders.spill(session.as_ref().map_or(log.id(), Session::results_of));
@@ -99,11 +98,26 @@ pub(crate) async fn ready(
     Ok(options)
 }
 
+/// Money is a limit only where the price is known.
+fn refuse_unknown_price(settings: &Settings, provider: &dyn Provider) -> Result<(), CliError> {
+    if settings.max_cost.is_some() && provider.abilities().price.is_none() {
+        let model = provider.model();
+        return Err(CliError::usage(format!("the price of {model} is not known"))
+            .with_hint("leave --max-cost out; --max-tokens and --max-time hold for every model"));
+    }
+    Ok(())
+}
+
 /// Returns the model that a session which goes on worked with, unless the command line names
 /// another or it cannot be had without asking for more.
-fn model_of(resumed: &Resumed, config: &Config, args: &SessionArgs) -> Option<Chosen> {
+fn model_of(
+    resumed: &Resumed,
+    config: &Config,
+    args: &SessionArgs,
+    resume: &ResumeArgs,
+) -> Option<Chosen> {
     let (_, model) = resumed.session.worked_with()?;
-    if args.model.is_some() || args.model_file.is_some() {
+    if !resume.own_model && (args.model.is_some() || args.model_file.is_some()) {
         return None;
     }
     let choice = if model == format!("local/{}", built_in_model().name) {

@@ -2,21 +2,17 @@
 
 use jiff::Timestamp;
 use serde::Serialize;
-use tenon_agent::{CallChanges, diff_hunks};
-use tenon_sandbox::{ChangeKind, CheckpointState, EntryKind, JournalError};
+use tenon_agent::CallChanges;
+use tenon_sandbox::CheckpointState;
 
 use crate::{
     config::Config,
     error::{CliError, ExitStatus},
     past::{self, Call, Past},
     print::print,
-    render,
     screen::Sink,
     texts::Text,
 };
-
-/// Longer files are not compared: nobody reads such a diff.
-const DIFF_BYTES_MAX: u64 = 1 << 20;
 
 /// List what each call of a session changed
 #[derive(Debug, clap::Args)]
@@ -73,39 +69,10 @@ impl Changes {
             print(&past::line(call, language))?;
             print(&past::files(&call.changes, language))?;
             if self.diff {
-                self.print_diffs(call, &past, config)?;
+                print(&past.diff_of(call, &config.look().style(Sink::Output)))?;
             }
         }
         Ok(ExitStatus::Finished)
-    }
-
-    fn print_diffs(&self, call: &Call, past: &Past, config: &Config) -> Result<(), CliError> {
-        let style = config.look().style(Sink::Output);
-        for change in call.changes.files.iter().filter(|change| change.entry == EntryKind::File) {
-            let before = match &change.kind {
-                ChangeKind::Edited | ChangeKind::Deleted => Some(&change.path),
-                ChangeKind::Created => None,
-                ChangeKind::Renamed { from } => Some(from),
-                ChangeKind::Mode | ChangeKind::Times => continue,
-            };
-            let content =
-                |found: Result<Option<Vec<u8>>, JournalError>| String::from_utf8(found.ok()??).ok();
-            let old = match before {
-                None => Some(String::new()),
-                Some(path) => content(past.journal.content_before(call.id, path, DIFF_BYTES_MAX)),
-            };
-            let new = match change.kind {
-                ChangeKind::Deleted => Some(String::new()),
-                _ => content(past.journal.content_after(call.id, &change.path, DIFF_BYTES_MAX)),
-            };
-            // What is too long, not kept any more or no text is listed above and has no lines.
-            let (Some(old), Some(new)) = (old, new) else { continue };
-            let hunks = diff_hunks(&old, &new);
-            if !hunks.is_empty() {
-                print(&render::diff(&change.path.to_string_lossy(), &hunks, &style))?;
-            }
-        }
-        Ok(())
     }
 }
 

@@ -82,20 +82,30 @@ impl Doctor {
     ) -> Result<ExitStatus, CliError> {
         let session = self.session.or(session);
         let config = Config::load(environment, &session)?;
-        let mut findings = Findings::default();
-        findings.model(&config, &session);
-        findings.configuration(&config);
-        findings.network(&config);
-        findings.walls(&config).await;
-        findings.undo(&config);
-        findings.kernel(&probe());
-        findings.programs(config.variable("PATH"));
+        let findings = Findings::of(&config, &session).await;
         print(&visible(&findings.text))?;
         Ok(if findings.broken { ExitStatus::Failed } else { ExitStatus::Finished })
     }
 }
 
+/// Returns the findings as they are printed.
+pub(crate) async fn report(config: &Config, session: &SessionArgs) -> String {
+    visible(&Findings::of(config, session).await.text).into_owned()
+}
+
 impl Findings {
+    async fn of(config: &Config, session: &SessionArgs) -> Self {
+        let mut findings = Self::default();
+        findings.model(config, session);
+        findings.configuration(config);
+        findings.network(config);
+        findings.walls(config).await;
+        findings.undo(config);
+        findings.kernel(&probe());
+        findings.programs(config.variable("PATH"));
+        findings
+    }
+
     fn title(&mut self, title: &str) {
         let blank = if self.text.is_empty() { "" } else { "\n" };
         self.text.push_str(&format!("{blank}{title}\n"));

@@ -3,9 +3,9 @@
 mod changes;
 mod completions;
 mod cost;
-mod doctor;
+pub(crate) mod doctor;
 mod models;
-mod permissions;
+pub(crate) mod permissions;
 mod redo;
 mod restore;
 mod run;

@@ -57,7 +57,10 @@ impl Permissions {
         let config = Config::load(environment, &session)?;
         match command {
             Some((tool, subject)) => check(&config, &session, &tool, subject),
-            None => list(&config, &session),
+            None => {
+                print(&list(&config, &session)?)?;
+                Ok(ExitStatus::Finished)
+            }
         }
     }
 }
@@ -138,7 +141,8 @@ fn explained(decision: &Decision, config: &Config) -> String {
     said
 }
 
-fn list(config: &Config, session: &SessionArgs) -> Result<ExitStatus, CliError> {
+/// Returns the rules in a line each, those that count more first.
+pub(crate) fn list(config: &Config, session: &SessionArgs) -> Result<String, CliError> {
     // A rule that is none is an error here as it is in a session.
     setup::rules(config, session)?;
     let settings = &config.settings;
@@ -166,8 +170,7 @@ fn list(config: &Config, session: &SessionArgs) -> Result<ExitStatus, CliError> 
         tenon_agent::Mode::Ask => "ask    every other change and command (mode ask)",
         tenon_agent::Mode::Auto => "allow  everything else, inside the walls (mode auto)",
     };
-    print(&visible(&format!("{said}{rest}\n")))?;
-    Ok(ExitStatus::Finished)
+    Ok(visible(&format!("{said}{rest}\n")).into_owned())
 }
 
 fn word(verdict: Verdict) -> &'static str {

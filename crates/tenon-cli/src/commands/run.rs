@@ -17,6 +17,7 @@ use crate::{
     screen::{Look, Sink},
     setup,
     signals::Interrupts,
+    texts::Text,
     tui,
 };
 
@@ -120,17 +121,38 @@ async fn converse(
         return Ok(status);
     }
     let book = Arc::new(book);
-    let mut options = options;
+    let (mut options, mut args) = (options, args.clone());
     loop {
-        let ended = tui::run(options, look, place(config, Arc::clone(&book)), interrupts).await?;
+        let past = Past::of(&options, config);
+        let place = place(config, &args, past, Arc::clone(&book));
+        let ended = tui::run(options, look, place, interrupts).await?;
         say_how_to_go_on(config, &id);
-        match ended {
+        let (another, model) = match ended {
             tui::Ended::With(status) => return Ok(status),
-            tui::Ended::ForANewOne => {
-                options = setup::ready(config, args, &ResumeArgs::default()).await?;
-                id = session_id(&options);
-            }
+            tui::Ended::For(another, model) => (another, model),
+        };
+        if model.is_some() {
+            (args.model, args.model_file) = (model, None);
         }
+        options = match setup::ready(config, &args, &which(&another)).await {
+            Ok(options) => options,
+            // Whoever cannot have the other session is not left without any.
+            Err(error) => {
+                error.report();
+                let said = Text::CannotGoOn.template(look.language);
+                let _ = writeln!(io::stderr().lock(), "{said}");
+                setup::ready(config, &args, &ResumeArgs::of(&id)).await?
+            }
+        };
+        id = session_id(&options);
+    }
+}
+
+fn which(another: &tui::Another) -> ResumeArgs {
+    match another {
+        tui::Another::New => ResumeArgs::default(),
+        tui::Another::Resumed(id) => ResumeArgs::of(id),
+        tui::Another::ForkOf(id) => ResumeArgs::fork_of(id),
     }
 }
 
@@ -145,7 +167,12 @@ fn say_how_to_go_on(config: &Config, id: &str) {
     }
 }
 
-fn place(config: &Config, book: Arc<RuleBook>) -> tui::Place {
+fn place<'a>(
+    config: &'a Config,
+    args: &'a SessionArgs,
+    past: Option<Past>,
+    book: Arc<RuleBook>,
+) -> tui::Place<'a> {
     let terminal = config.variable("TERM").unwrap_or_default();
     // xterm sets the variable for what runs in it, and cuts lines instead of breaking them anew.
     let cuts = config.variable("XTERM_VERSION").is_some()
@@ -165,6 +192,9 @@ fn place(config: &Config, book: Arc<RuleBook>) -> tui::Place {
             &config.root.file_name().unwrap_or_default().to_string_lossy(),
         ),
         book,
+        past,
+        config,
+        args,
     }
 }
 

@@ -193,6 +193,12 @@ impl Renderer {
                 let said = Text::WentOn.say(self.style.language, &[("model", &visible(model))]);
                 self.line(&self.style.paint(Meaning::Aside, &said));
             }
+            SessionNote::ModelChanged { model, .. } => {
+                self.apart();
+                let shown = visible(model);
+                let said = Text::ModelChanged.say(self.style.language, &[("model", &shown)]);
+                self.line(&self.style.paint(Meaning::Aside, &said));
+            }
             SessionNote::Rewound { turns, .. } => {
                 self.abandon_calls();
                 let said = Text::WentBack.say(self.style.language, &[("n", turns)]);

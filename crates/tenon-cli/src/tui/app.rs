@@ -1,6 +1,8 @@
 //! The state of an interactive session and what keys and updates make of it. Pure: the time is
 //! given, and what is to be done is returned.
 
+mod say;
+
 use std::{
     collections::VecDeque,
     sync::Arc,
@@ -10,30 +12,31 @@ use std::{
 use clap::ValueEnum;
 use tenon_agent::{Answer, Question, Update};
 use tenon_model::ToolSpec;
+use tenon_sandbox::Conflicts;
 use tokio::sync::oneshot;
 
 use super::{
     approval::{Approval, Outcome},
-    commands::{Act, COMMANDS, INIT_PROMPT, Typed, typed},
+    commands::{Act, INIT_PROMPT, Typed, typed},
     composer::{Asked, Composer, complete, files::Files},
+    conflict::ConflictQuestion,
     keyboard::{Event, KeyCode, KeyEvent, KeyModifiers},
     line::Line,
     own_command::Ended,
+    picker::{self, Pick, Picker},
     status::Waiting,
     transcript::{Tail, Transcript},
 };
 use crate::{
     config::RuleBook,
     question,
-    render::{Meaning, grouped, money},
+    render::Meaning,
     texts::{Language, Text},
     values::ThemeName,
 };
 
 /// How long Ctrl-C is remembered: a second one within it leaves.
 const LEAVE_WITHIN: Duration = Duration::from_secs(3);
-/// Columns of the bar of /context.
-const BAR_COLUMNS: usize = 40;
 
 /// An interactive session.
 pub(crate) struct App {
@@ -44,6 +47,14 @@ pub(crate) struct App {
     pub queued: VecDeque<String>,
     /// The question that is shown.
     pub approval: Option<(Approval, oneshot::Sender<Answer>)>,
+    /// The question about files that were changed since what is undone.
+    pub conflict: Option<ConflictQuestion>,
+    /// The list to choose from that stands in the place of the composer.
+    pub picker: Option<Picker>,
+    /// What a person allowed since the session began, in a line each.
+    pub allowed: Vec<String>,
+    /// The names of models that are offered.
+    pub models: Vec<String>,
     /// The person's own command that runs, with its last lines.
     pub own: Option<(String, Tail)>,
     /// Whether a turn is going on.
@@ -66,12 +77,12 @@ pub(crate) struct App {
 pub(crate) enum Effect {
     /// Carry out a prompt.
     Prompt(String),
-    /// Make the conversation shorter, keeping to the words.
-    Compact(Option<String>),
-    /// Go back behind the last turn.
-    Rewind,
-    /// List the commands in the background.
-    Jobs,
+    /// Do what a command says, with the words behind its name.
+    Command(Act, String),
+    /// Do what was chosen from a list.
+    Picked(Pick),
+    /// Go on taking back as was answered; nothing is taken back if `None`.
+    TakeBack(Option<Conflicts>),
     /// Cancel the turn.
     Cancel,
     /// Run a command of the person's own.
@@ -86,8 +97,6 @@ pub(crate) enum Effect {
     Edit,
     /// Show the whole transcript.
     Transcript,
-    /// Show what was changed.
-    Changes,
     /// Choose other colours.
     Theme(ThemeName),
     /// Put text into the clipboard.
@@ -101,8 +110,6 @@ pub(crate) enum Effect {
 pub(crate) enum Leave {
     Finished,
     Interrupted,
-    /// For a new one.
-    Anew,
     /// The terminal is gone.
     Gone,
 }
@@ -122,6 +129,10 @@ impl App {
             language,
             queued: VecDeque::new(),
             approval: None,
+            conflict: None,
+            picker: None,
+            allowed: Vec::new(),
+            models: Vec::new(),
             own: None,
             is_running: false,
             questions: VecDeque::new(),
@@ -182,16 +193,20 @@ impl App {
 
     /// Returns when something happens without input.
     pub(crate) fn due(&self) -> Option<Instant> {
-        self.approval.as_ref()?.0.due()
+        let conflict = self.conflict.as_ref().and_then(ConflictQuestion::due);
+        self.approval.as_ref().and_then(|(approval, _)| approval.due()).or(conflict)
     }
 
     /// Does what is due.
-    pub(crate) fn settle(&mut self, now: Instant) {
+    pub(crate) fn settle(&mut self, now: Instant) -> Option<Effect> {
         if let Some((approval, _)) = &mut self.approval
             && let Some(answer) = approval.settle(now)
         {
             self.answer(answer, now);
         }
+        let answer = self.conflict.as_mut()?.settle(now)?;
+        self.conflict = None;
+        Some(Effect::TakeBack(answer))
     }
 
     /// Takes in that a turn began.
@@ -235,6 +250,11 @@ impl App {
         self.transcript.say(&lines);
     }
 
+    /// Takes in what the model can call from now on.
+    pub(crate) fn set_tools(&mut self, tools: Vec<ToolSpec>) {
+        self.tools = tools;
+    }
+
     /// Puts what waits back into the composer.
     pub(crate) fn take_queue_back(&mut self) {
         let mut prompts: Vec<String> = self.queued.drain(..).collect();
@@ -251,23 +271,39 @@ impl App {
     pub(crate) fn waiting(&self) -> (Waiting, Option<Instant>) {
         let (waiting, since) = self.transcript.waiting();
         match &self.approval {
-            Some(_) => (Waiting::Answer, None),
-            None => (waiting.clone(), since),
+            None if self.conflict.is_none() => (waiting.clone(), since),
+            _ => (Waiting::Answer, None),
         }
     }
 
     fn press(&mut self, key: KeyEvent, now: Instant) -> Option<Effect> {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
-            KeyCode::Char('c') if control => return self.interrupt(now),
+            KeyCode::Char('c') if control && self.picker.is_none() => return self.interrupt(now),
             KeyCode::Char('z') if control => return Some(Effect::Suspend),
             KeyCode::Char('o') if control => return Some(Effect::Transcript),
             KeyCode::Char('l') if control => return Some(Effect::Redraw),
             _ => self.leaves = None,
         }
+        if let Some(conflict) = &mut self.conflict {
+            let letters = conflict.press(key, now);
+            self.composer.type_in(&letters);
+            return None;
+        }
         if let Some((approval, _)) = &mut self.approval {
             let outcome = approval.press(key, now);
             self.answered(outcome, now);
+            return None;
+        }
+        if let Some(picker) = &mut self.picker {
+            match picker.press(key, now) {
+                picker::Outcome::Stays => return None,
+                picker::Outcome::Left => self.picker = None,
+                picker::Outcome::Picked(pick) => {
+                    self.picker = None;
+                    return Some(Effect::Picked(pick));
+                }
+            }
             return None;
         }
         match key.code {
@@ -300,13 +336,19 @@ impl App {
             self.answered(outcome, now);
             return;
         }
-        self.composer.paste(text);
+        if let Some(conflict) = &mut self.conflict {
+            let letters = conflict.paste(text, now);
+            self.composer.type_in(&letters);
+        } else if let Some(picker) = &mut self.picker {
+            picker.paste(text);
+        } else {
+            self.composer.paste(text);
+        }
     }
 
     fn answered(&mut self, outcome: Outcome, now: Instant) {
         match outcome {
-            Outcome::Stands(letters) if letters.is_empty() => {}
-            Outcome::Stands(letters) => self.composer.paste(&letters),
+            Outcome::Stands(letters) => self.composer.type_in(&letters),
             Outcome::Answered(answer) => self.answer(answer, now),
         }
     }
@@ -314,6 +356,9 @@ impl App {
     fn answer(&mut self, answer: Answer, now: Instant) {
         if answer == Answer::AllowAlways && !self.keep_rule() {
             return;
+        }
+        if answer == Answer::AllowForSession {
+            self.note_allowed();
         }
         if let Some((_, sender)) = self.approval.take() {
             // Nobody waits any more: the turn was cancelled at the same moment.
@@ -329,6 +374,7 @@ impl App {
             Ok(rule) => {
                 let values: [(&str, &dyn std::fmt::Display); 2] =
                     [("rule", &rule), ("file", &self.book_name)];
+                self.allowed.push(Text::RuleWritten.say(self.language, &values));
                 self.say(&Text::AskKept.say(self.language, &values));
                 true
             }
@@ -339,8 +385,24 @@ impl App {
         }
     }
 
+    /// Remembers what the question that is answered allows until the session ends.
+    fn note_allowed(&mut self) {
+        let Some((approval, _)) = &self.approval else { return };
+        let question = &approval.question;
+        let mut rules: Vec<String> =
+            question.decision.lifted_by.iter().map(ToString::to_string).collect();
+        if rules.is_empty() {
+            rules.push(format!("{} {}", question.tool, question.subject));
+        }
+        let line = |rule: String| Text::RuleForSession.say(self.language, &[("rule", &rule)]);
+        self.allowed.extend(rules.into_iter().map(line));
+    }
+
     /// Ctrl-C: ends what runs, then clears the draft, then leaves.
     fn interrupt(&mut self, now: Instant) -> Option<Effect> {
+        if self.conflict.take().is_some() {
+            return Some(Effect::TakeBack(None));
+        }
         if self.is_running {
             if std::mem::replace(&mut self.stopping, true) {
                 return Some(Effect::Leave(Leave::Interrupted));
@@ -367,7 +429,7 @@ impl App {
         self.composer.remember(&text);
         match typed(&text) {
             Typed::Nothing => None,
-            Typed::Command(act) => self.command(act),
+            Typed::Command(act, words) => self.command(act, words, &text),
             Typed::Unknown(name) => {
                 self.say(&Text::UnknownCommand.say(self.language, &[("name", &name)]));
                 None
@@ -377,12 +439,6 @@ impl App {
                 self.composer.set(&text);
                 None
             }
-            Typed::Theme(name) => self.choose_theme(&name),
-            Typed::Compact(_) if self.is_running => {
-                self.composer.set(&text);
-                None
-            }
-            Typed::Compact(focus) => Some(Effect::Compact(focus)),
             Typed::Prompt(prompt) if self.is_running => {
                 self.queued.push_back(prompt);
                 None
@@ -400,16 +456,16 @@ impl App {
         std::mem::take(&mut self.notes) + &prompt
     }
 
-    fn command(&mut self, act: Act) -> Option<Effect> {
+    /// Does what a command says as far as the screen knows it; `typed` is how it was written.
+    fn command(&mut self, act: Act, words: String, typed: &str) -> Option<Effect> {
+        if self.is_running && act.needs_end_of_turn() {
+            self.composer.set(typed);
+            self.say(Text::AfterTheTurn.template(self.language));
+            return None;
+        }
         match act {
             Act::Help => self.say_help(),
             Act::Tools => self.say_tools(),
-            Act::Context => self.say_context(),
-            Act::Cost => self.say_cost(),
-            Act::Diff if self.transcript.diffs().is_empty() => {
-                self.say(Text::NoChanges.template(self.language));
-            }
-            Act::Diff => return Some(Effect::Changes),
             Act::Transcript => return Some(Effect::Transcript),
             Act::Copy if self.transcript.answer().trim().is_empty() => {
                 self.say(Text::NothingToCopy.template(self.language));
@@ -420,14 +476,9 @@ impl App {
             }
             Act::Init if self.is_running => self.queued.push_back(INIT_PROMPT.to_owned()),
             Act::Init => return Some(Effect::Prompt(self.prepared(INIT_PROMPT.to_owned()))),
-            Act::Jobs => return Some(Effect::Jobs),
-            Act::Rewind if self.is_running => self.composer.set("/rewind"),
-            Act::Rewind => return Some(Effect::Rewind),
-            Act::Theme => return self.choose_theme(""),
-            // Its words are read with it.
-            Act::Compact => return Some(Effect::Compact(None)),
-            Act::New => return Some(Effect::Leave(Leave::Anew)),
+            Act::Theme => return self.choose_theme(&words),
             Act::Quit => return Some(Effect::Leave(Leave::Finished)),
+            act => return Some(Effect::Command(act, words)),
         }
         None
     }
@@ -441,60 +492,6 @@ impl App {
             [("theme", &name), ("file", &self.book_name)];
         self.say(&Text::ThemeIs.say(self.language, &values));
         Some(Effect::Theme(theme))
-    }
-
-    fn say_help(&mut self) {
-        let mut lines = Vec::new();
-        for command in &COMMANDS {
-            let mut line = Line::of(Meaning::Hint, &format!("{:<13}", command.name));
-            line.push(Meaning::Plain, command.about.template(self.language));
-            lines.push(line);
-        }
-        lines.push(Line::default());
-        lines.extend(Text::HelpComposer.template(self.language).lines().map(Line::plain));
-        self.transcript.say(&lines);
-    }
-
-    fn say_tools(&mut self) {
-        let lines: Vec<Line> = self
-            .tools
-            .iter()
-            .map(|tool| {
-                let first = tool.description.lines().next().unwrap_or_default();
-                let sentence = first.split_inclusive(". ").next().unwrap_or_default();
-                let mut line = Line::of(Meaning::Name, &format!("{:<12}", tool.name));
-                line.push(Meaning::Plain, sentence.trim_end());
-                line.cut(self.transcript.style().width)
-            })
-            .collect();
-        self.transcript.say(&lines);
-    }
-
-    fn say_context(&mut self) {
-        let facts = &self.transcript.facts;
-        let percent = facts.context_percent().min(100);
-        let filled = usize::try_from(percent).unwrap_or(0) * BAR_COLUMNS / 100;
-        let mut bar = Line::of(Meaning::Hint, &"█".repeat(filled));
-        bar.push(Meaning::Aside, &"░".repeat(BAR_COLUMNS.saturating_sub(filled)));
-        let (used, window) = (grouped(facts.context_tokens), grouped(facts.window_tokens.into()));
-        let values: [(&str, &dyn std::fmt::Display); 3] =
-            [("used", &used), ("window", &window), ("n", &percent)];
-        let said = Text::ContextSays.say(self.language, &values);
-        self.transcript.say(&[bar, Line::plain(&said)]);
-    }
-
-    fn say_cost(&mut self) {
-        let facts = &self.transcript.facts;
-        let (input, output) = (grouped(facts.usage.input_all()), grouped(facts.usage.output));
-        let cached = grouped(facts.usage.cache_read);
-        let values: [(&str, &dyn std::fmt::Display); 3] =
-            [("input", &input), ("cached", &cached), ("output", &output)];
-        let mut said = Text::TokensCached.say(self.language, &values);
-        match facts.cost {
-            Some(cost) => said.push_str(&format!(" · {}", money(cost))),
-            None => said.push_str(&format!(" · {}", Text::NoPrice.template(self.language))),
-        }
-        self.say(&said);
     }
 
     /// Takes in that the files of the workspace were listed.
@@ -520,9 +517,9 @@ impl App {
         };
         let files = match wanted {
             complete::Wanted::File(_) => list(&mut self.files),
-            complete::Wanted::Command(_) => Arc::default(),
+            complete::Wanted::Command(_) | complete::Wanted::Argument(..) => Arc::default(),
         };
-        let offer = complete::offer(start, &wanted, &files, self.language);
+        let offer = complete::offer(start, &wanted, (&files, &self.models), self.language);
         self.composer.set_offer(Some(offer));
     }
 }

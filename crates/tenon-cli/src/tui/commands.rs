@@ -8,88 +8,170 @@ pub(crate) struct Command {
     pub name: &'static str,
     pub about: Text,
     pub act: Act,
+    takes: Takes,
 }
 
 /// What a command does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Act {
     Help,
-    Tools,
+    Model,
     Context,
     Cost,
-    Diff,
-    Transcript,
     Compact,
+    Diff,
+    Changes,
+    Undo,
+    Redo,
     Rewind,
-    Jobs,
+    Resume,
+    Fork,
+    New,
+    Transcript,
     Copy,
+    Jobs,
+    Tools,
+    Permissions,
+    Doctor,
     Init,
     Theme,
-    New,
     Quit,
 }
 
+/// What may stand behind a command's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Takes {
+    Nothing,
+    /// A number from 1.
+    Count,
+    /// The name of a model.
+    Model,
+    /// One word without spaces.
+    Word,
+    /// One of these.
+    OneOf(&'static [&'static str]),
+    /// Whatever is said.
+    Words,
+}
+
+const fn command(name: &'static str, about: Text, act: Act) -> Command {
+    Command { name, about, act, takes: Takes::Nothing }
+}
+
+impl Command {
+    const fn takes(self, takes: Takes) -> Self {
+        Self { takes, ..self }
+    }
+}
+
 /// Every command, in the order in which they are offered.
-pub(crate) const COMMANDS: [Command; 14] = [
-    Command { name: "/help", about: Text::HelpCommand, act: Act::Help },
-    Command { name: "/tools", about: Text::ToolsCommand, act: Act::Tools },
-    Command { name: "/context", about: Text::ContextCommand, act: Act::Context },
-    Command { name: "/cost", about: Text::CostCommand, act: Act::Cost },
-    Command { name: "/diff", about: Text::DiffCommand, act: Act::Diff },
-    Command { name: "/transcript", about: Text::TranscriptCommand, act: Act::Transcript },
-    Command { name: "/compact", about: Text::CompactCommand, act: Act::Compact },
-    Command { name: "/rewind", about: Text::RewindCommand, act: Act::Rewind },
-    Command { name: "/jobs", about: Text::JobsCommand, act: Act::Jobs },
-    Command { name: "/copy", about: Text::CopyCommand, act: Act::Copy },
-    Command { name: "/init", about: Text::InitCommand, act: Act::Init },
-    Command { name: "/theme", about: Text::ThemeCommand, act: Act::Theme },
-    Command { name: "/new", about: Text::NewCommand, act: Act::New },
-    Command { name: "/quit", about: Text::QuitCommand, act: Act::Quit },
+pub(crate) const COMMANDS: &[Command] = &[
+    command("/help", Text::HelpCommand, Act::Help),
+    command("/model", Text::ModelCommand, Act::Model).takes(Takes::Model),
+    command("/context", Text::ContextCommand, Act::Context),
+    command("/cost", Text::CostCommand, Act::Cost),
+    command("/compact", Text::CompactCommand, Act::Compact).takes(Takes::Words),
+    command("/diff", Text::DiffCommand, Act::Diff),
+    command("/changes", Text::ChangesDiffCommand, Act::Changes).takes(Takes::OneOf(&["diff"])),
+    command("/undo", Text::UndoCommand, Act::Undo).takes(Takes::Count),
+    command("/redo", Text::RedoCommand, Act::Redo),
+    command("/rewind", Text::RewindPickCommand, Act::Rewind),
+    command("/resume", Text::ResumeCommand, Act::Resume).takes(Takes::Word),
+    command("/fork", Text::ForkCommand, Act::Fork),
+    command("/new", Text::NewCommand, Act::New),
+    command("/transcript", Text::TranscriptCommand, Act::Transcript),
+    command("/copy", Text::CopyCommand, Act::Copy),
+    command("/jobs", Text::JobsCommand, Act::Jobs),
+    command("/tools", Text::ToolsCommand, Act::Tools),
+    command("/permissions", Text::PermissionsCommand, Act::Permissions),
+    command("/doctor", Text::DoctorCommand, Act::Doctor),
+    command("/init", Text::InitCommand, Act::Init),
+    command("/theme", Text::ThemeCommand, Act::Theme)
+        .takes(Takes::OneOf(&["auto", "light", "dark", "terminal"])),
+    command("/quit", Text::QuitCommand, Act::Quit),
 ];
 
 /// What was typed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Typed {
     Nothing,
-    Command(Act),
+    /// A command with what stands behind its name.
+    Command(Act, String),
     Unknown(String),
-    /// `/compact`, with what the summary keeps to.
-    Compact(Option<String>),
-    /// `/theme` with its name.
-    Theme(String),
     /// A command line of the person's own.
     Own(String),
     Prompt(String),
 }
 
-/// Returns what `text` means. Only a lone word after a slash is a command, so that a path can
-/// begin a prompt.
+impl Act {
+    /// Returns whether nothing else may go on meanwhile: what the turn works with is changed.
+    pub(crate) fn needs_end_of_turn(self) -> bool {
+        match self {
+            Self::Model | Self::Compact | Self::Undo | Self::Redo | Self::Rewind => true,
+            Self::Resume | Self::Fork | Self::New | Self::Doctor | Self::Diff | Self::Changes => {
+                true
+            }
+            Self::Help | Self::Context | Self::Cost | Self::Transcript | Self::Copy => false,
+            Self::Jobs
+            | Self::Tools
+            | Self::Permissions
+            | Self::Init
+            | Self::Theme
+            | Self::Quit => false,
+        }
+    }
+}
+
+impl Takes {
+    fn fits(self, words: &str) -> bool {
+        match self {
+            _ if words.is_empty() => true,
+            Self::Nothing => false,
+            Self::Count => words.parse::<u32>().is_ok_and(|count| count > 0),
+            Self::Model | Self::Word => !words.contains(char::is_whitespace),
+            Self::OneOf(all) => all.contains(&words),
+            Self::Words => true,
+        }
+    }
+}
+
+/// Returns what `text` means. Behind a command's name only that can stand which it takes, so that a
+/// path, or words of which the first looks like a command, can begin a prompt.
 pub(crate) fn typed(text: &str) -> Typed {
-    let word = text.trim_end();
-    if word.trim().is_empty() {
+    let line = text.trim_end();
+    if line.trim().is_empty() {
         return Typed::Nothing;
     }
-    if let Some(command) = word.strip_prefix('!') {
+    if let Some(command) = line.strip_prefix('!') {
         return match command.trim() {
             "" => Typed::Nothing,
             command => Typed::Own(command.to_owned()),
         };
     }
-    if word == "/compact" || word.starts_with("/compact ") {
-        let focus = word.strip_prefix("/compact").unwrap_or_default().trim();
-        return Typed::Compact((!focus.is_empty()).then(|| focus.to_owned()));
+    let (name, words) = line.split_once(' ').unwrap_or((line, ""));
+    let words = words.trim();
+    let command = COMMANDS.iter().find(|command| command.name == name);
+    let is_number = words.bytes().all(|byte| byte.is_ascii_digit());
+    match command {
+        Some(command) if command.takes.fits(words) => Typed::Command(command.act, words.to_owned()),
+        Some(Command { takes: Takes::Count, .. }) if is_number => Typed::Unknown(line.to_owned()),
+        None if words.is_empty() && is_name(name) => Typed::Unknown(name.to_owned()),
+        Some(_) | None => Typed::Prompt(text.trim().to_owned()),
     }
-    if let Some(name) = word.strip_prefix("/theme ") {
-        return Typed::Theme(name.trim().to_owned());
+}
+
+/// Returns what can be completed behind the name of a command, of which `models` there are.
+pub(crate) fn arguments<'a>(name: &str, models: &'a [String]) -> Vec<&'a str> {
+    match COMMANDS.iter().find(|command| command.name == name).map(|command| command.takes) {
+        Some(Takes::OneOf(all)) => all.to_vec(),
+        Some(Takes::Model) => models.iter().map(String::as_str).collect(),
+        _ => Vec::new(),
     }
-    let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphabetic());
-    if word.strip_prefix('/').is_some_and(is_name) {
-        return match COMMANDS.iter().find(|command| command.name == word) {
-            Some(command) => Typed::Command(command.act),
-            None => Typed::Unknown(word.to_owned()),
-        };
-    }
-    Typed::Prompt(text.trim().to_owned())
+}
+
+fn is_name(word: &str) -> bool {
+    let name = word.strip_prefix('/').unwrap_or_default();
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphabetic())
 }
 
 /// What `/init` asks the model for.
@@ -106,12 +188,22 @@ mod tests {
     #[test]
     fn a_line_is_a_command_a_command_of_ones_own_or_a_prompt() {
         let prompt = |text: &str| Typed::Prompt(text.to_owned());
+        let command = |act, words: &str| Typed::Command(act, words.to_owned());
         let cases = [
-            ("/help", Typed::Command(Act::Help)),
-            ("/quit ", Typed::Command(Act::Quit)),
-            ("/compact", Typed::Compact(None)),
-            ("/compact the  API ", Typed::Compact(Some("the  API".into()))),
+            ("/help", command(Act::Help, "")),
+            ("/help me", prompt("/help me")),
+            ("/quit ", command(Act::Quit, "")),
+            ("/compact", command(Act::Compact, "")),
+            ("/compact the  API ", command(Act::Compact, "the  API")),
+            ("/undo 3", command(Act::Undo, "3")),
+            ("/undo 0", Typed::Unknown("/undo 0".into())),
+            ("/undo it all", prompt("/undo it all")),
+            ("/changes diff", command(Act::Changes, "diff")),
+            ("/changes of today", prompt("/changes of today")),
+            ("/model openai/gpt-x", command(Act::Model, "openai/gpt-x")),
+            ("/model the world", prompt("/model the world")),
             ("/nope", Typed::Unknown("/nope".into())),
+            ("/nope at all", prompt("/nope at all")),
             (" /help", prompt("/help")),
             ("/etc/passwd says what?", prompt("/etc/passwd says what?")),
             ("  \t", Typed::Nothing),
@@ -127,11 +219,12 @@ mod tests {
 
     #[test]
     fn names_are_words_that_can_be_typed_and_completed() {
-        for command in &COMMANDS {
-            assert_ne!(typed(command.name), Typed::Unknown(command.name.into()));
-            let found = typed(command.name);
-            let is_compact = command.act == Act::Compact && found == Typed::Compact(None);
-            assert!(is_compact || found == Typed::Command(command.act));
+        for command in COMMANDS {
+            assert!(is_name(command.name), "{}", command.name);
+            assert_eq!(typed(command.name), Typed::Command(command.act, String::new()));
         }
+        assert_eq!(arguments("/changes", &[]), ["diff"]);
+        assert_eq!(arguments("/model", &["a/b".to_owned()]), ["a/b"]);
+        assert!(arguments("/help", &["a/b".to_owned()]).is_empty());
     }
 }

@@ -24,9 +24,15 @@ const NAME_COLUMNS: usize = 14;
 pub(crate) fn frame(app: &App, size: Size, now: Instant) -> Frame {
     let columns = size.columns.max(8);
     let room = size.rows.saturating_sub(1).max(1);
-    let (composer, caret) = match app.approval.as_ref().and_then(|(approval, _)| approval.words()) {
-        Some(words) => words_to_model(app, words, columns),
-        None => composer(app, columns, (room / 3).max(1)),
+    let words = app.approval.as_ref().and_then(|(approval, _)| approval.words());
+    let (composer, caret) = match (words, &app.picker) {
+        (Some(words), _) => words_to_model(app, words, columns),
+        (None, Some(picker)) => {
+            // The status line stands beneath it.
+            let (rows, caret) = picker.draw(columns, room.saturating_sub(1), app.language);
+            (rows, Some(caret))
+        }
+        (None, None) => composer(app, columns, (room / 3).max(1)),
     };
     let mut below = Vec::new();
     below.extend(app.composer.offer().map(|offer| offered(offer, columns)).unwrap_or_default());
@@ -44,6 +50,9 @@ pub(crate) fn frame(app: &App, size: Size, now: Instant) -> Frame {
     if let Some((approval, _)) = &app.approval {
         above.extend(approval.draw(columns, app.language));
     }
+    if let Some(conflict) = &app.conflict {
+        above.extend(conflict.draw(columns, app.language));
+    }
     if !above.last().is_some_and(Line::is_empty) {
         above.push(Line::default());
     }
@@ -55,7 +64,8 @@ pub(crate) fn frame(app: &App, size: Size, now: Instant) -> Frame {
     rows.extend(composer);
     rows.extend(below);
     rows.truncate(room);
-    let hides = app.approval.as_ref().is_some_and(|(approval, _)| approval.words().is_none());
+    let hides = app.approval.as_ref().is_some_and(|(approval, _)| approval.words().is_none())
+        || app.conflict.is_some();
     let caret = caret.filter(|_| !hides).map(|caret| Caret { row: first + caret.row, ..caret });
     let caret = caret.filter(|caret| caret.row < rows.len());
     Frame { rows, caret }

@@ -5,6 +5,8 @@ use async_trait::async_trait;
 use tenon_agent::{Answer, FrontEnd, Question, Update};
 use tokio::sync::{mpsc::UnboundedSender, oneshot};
 
+use super::line::Line;
+
 /// What reaches the loop from elsewhere.
 pub(crate) enum Said {
     Update(Update),
@@ -13,6 +15,10 @@ pub(crate) enum Said {
     Withdrawn,
     /// The files of the workspace were listed.
     FilesListed,
+    /// The prompts of the session with this id were read.
+    Previewed(String, Vec<String>),
+    /// Rows that were worked out beside everything else.
+    Drawn(Vec<Line>),
 }
 
 /// The agent's way to the loop.

@@ -7,8 +7,10 @@
 mod app;
 mod approval;
 mod base64;
+mod charts;
 mod commands;
 mod composer;
+mod conflict;
 mod editor;
 mod frame;
 mod front;
@@ -19,6 +21,7 @@ mod markdown;
 mod outside;
 mod own_command;
 mod pager;
+mod picker;
 mod preview;
 mod session;
 mod status;
@@ -32,4 +35,4 @@ mod waits;
 mod tests;
 
 pub(crate) use outside::{Outside, Terminal};
-pub(crate) use session::{Ended, Place, run};
+pub(crate) use session::{Another, Ended, Place, run};

@@ -1,6 +1,11 @@
 //! The loop of the interactive session, and everything of it that acts: reads keys, writes to the
-//! terminal, runs the agent, starts an editor or a command of the person's own.
+//! terminal, runs the agent.
 
+mod aside;
+mod commands;
+mod errand;
+mod past;
+mod pick;
 mod told;
 
 use std::{
@@ -10,16 +15,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::process::{Signal, kill_current_process_group};
-use tenon_agent::{Agent, AgentOptions, EndReason, LogError, Prompt, TurnOutcome, read_session};
+use tenon_agent::{Agent, AgentOptions, EndReason, LogError, Prompt, TurnOutcome};
 use tenon_model::visible;
 use tenon_sandbox::{Jobs, Workspace};
 use tokio::{
     signal::unix::{Signal as WindowChange, SignalKind, signal},
-    sync::mpsc::{UnboundedReceiver, unbounded_channel},
+    sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
     time::sleep_until,
 };
 
+use self::{
+    errand::{Errand, back},
+    past::TakingBack,
+};
 use super::{
     app::{App, Effect, Leave},
     base64,
@@ -29,23 +37,25 @@ use super::{
     front::{Front, Said},
     keyboard::{Event, Keyboard},
     outside::Outside,
-    own_command::{OwnCommand, Step},
+    own_command::OwnCommand,
     pager::{Pager, Stays},
     status::Facts,
     surface::Surface,
     surroundings::{branch, size, welcome},
     takeover::{self, Takeover},
-    transcript::{Tail, Transcript},
+    transcript::Transcript,
     waits::{Turn, edited, finished, next_event, next_size, next_step},
 };
 use crate::{
-    config::RuleBook,
+    args::SessionArgs,
+    config::{Config, RuleBook},
     error::ExitStatus,
     interactive::UNDO_COMPACTION,
     jobs,
-    render::{self, Style, whole_transcript},
+    past::Past,
     resume,
     screen::{Look, Sink},
+    setup,
     signals::{Interrupts, TurnGuard},
     texts::Text,
 };
@@ -60,7 +70,7 @@ const UPDATES_AT_ONCE: usize = 256;
 const KEYS_AT_ONCE: usize = 1_024;
 
 /// What is around a session.
-pub(crate) struct Place {
+pub(crate) struct Place<'a> {
     /// The file of earlier prompts.
     pub history: Option<PathBuf>,
     /// Where sessions are logged.
@@ -77,26 +87,43 @@ pub(crate) struct Place {
     pub book: Arc<RuleBook>,
     /// The terminal, and what is wanted of it.
     pub outside: Outside,
+    /// What can be undone, if anything is recorded.
+    pub past: Option<Past>,
+    /// What was said from outside, for commands that change what the session is made of.
+    pub config: &'a Config,
+    pub args: &'a SessionArgs,
 }
 
 /// How a session ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Ended {
     /// The program ends with this.
     With(ExitStatus),
-    /// A new session is wanted.
-    ForANewOne,
+    /// Another session is wanted, with the model that was changed to if one was.
+    For(Another, Option<String>),
+}
+
+/// Which session comes next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Another {
+    New,
+    /// The one with this id.
+    Resumed(String),
+    /// One that leaves the one with this id as it is.
+    ForkOf(String),
 }
 
 /// The session while it runs.
 struct Session<'a> {
     app: App,
     surface: Surface,
-    place: Place,
+    place: Place<'a>,
     workspace: Workspace,
+    past: Option<Arc<Past>>,
     jobs: Jobs,
     session_id: String,
     said: UnboundedReceiver<Said>,
+    sender: UnboundedSender<Said>,
     interrupts: &'a Interrupts,
     guard: TurnGuard,
     takeover: Option<Takeover>,
@@ -108,6 +135,15 @@ struct Session<'a> {
     was_suspended: bool,
     agent: Option<Agent>,
     turn: Option<Turn>,
+    errand: Option<Errand<'a>>,
+    /// Whether the errand is not to be given up: half of what it does would be done.
+    changes_files: bool,
+    /// What waits for an answer about files that were changed since.
+    taking_back: Option<TakingBack>,
+    /// The model that was changed to, as it was named.
+    model: Option<String>,
+    /// The session whose prompts were asked for last.
+    previewing: Option<String>,
     own: Option<OwnCommand>,
     editor: Option<Editor>,
     pager: Option<Pager>,
@@ -123,47 +159,30 @@ struct Session<'a> {
 ///
 /// # Errors
 /// If the log cannot be written.
-pub(crate) async fn run(
+pub(crate) async fn run<'a>(
     mut options: AgentOptions,
     look: Look,
-    place: Place,
-    interrupts: &Interrupts,
+    mut place: Place<'a>,
+    interrupts: &'a Interrupts,
 ) -> Result<Ended, LogError> {
     let (sender, said) = unbounded_channel();
     options.front = Arc::new(Front(sender.clone()));
     let language = look.language;
-    let workspace = options.workspace.clone();
     let session_id = options.log.as_ref().map(|log| log.id().to_owned()).unwrap_or_default();
-    let (tools, jobs) = (options.tools.specs(), options.sandbox.jobs().clone());
-    let (history, warning) = History::open(place.history.clone());
-    let listed = Arc::new(move || drop(sender.send(Said::FilesListed)));
-    let mut app = App::new(
-        Transcript::new(look.style(Sink::Output), facts(&options)),
-        Composer::new(history, language),
-        Files::new(workspace.clone(), listed),
-        tools,
-        Arc::clone(&place.book),
-        language,
-    );
-    let columns = app.transcript.style().width;
-    let lines = welcome(&app.transcript.facts.model, &workspace, columns, language);
-    app.transcript.say(&lines);
-    if let Some(session) = &options.resumed {
-        app.transcript.add_drawn(&resume::told(session, &look));
-    }
-    if let Some(error) = warning {
-        app.say(&Text::HistoryFailed.say(language, &[("error", &error)]));
-    }
+    let (workspace, jobs) = (options.workspace.clone(), options.sandbox.jobs().clone());
+    let app = screen(&options, look, &place, &sender);
     let agent = Agent::new(options)?;
     takeover::give_back_on_panic(Text::AfterPanic.say(language, &[("id", &session_id)]));
     let mut session = Session {
         app,
         surface: Surface::new(place.reflows),
+        past: place.past.take().map(Arc::new),
         place,
         workspace,
         jobs,
         session_id,
         said,
+        sender,
         interrupts,
         guard: interrupts.turn(),
         takeover: None,
@@ -173,6 +192,11 @@ pub(crate) async fn run(
         was_suspended: false,
         agent: Some(agent),
         turn: None,
+        errand: None,
+        changes_files: false,
+        taking_back: None,
+        model: None,
+        previewing: None,
         own: None,
         editor: None,
         pager: None,
@@ -192,17 +216,51 @@ pub(crate) async fn run(
     ended
 }
 
+/// Returns the screen with what is said first.
+fn screen(
+    options: &AgentOptions,
+    look: Look,
+    place: &Place<'_>,
+    sender: &UnboundedSender<Said>,
+) -> App {
+    let language = look.language;
+    let (history, warning) = History::open(place.history.clone());
+    let listed = sender.clone();
+    let listed = Arc::new(move || drop(listed.send(Said::FilesListed)));
+    let mut app = App::new(
+        Transcript::new(look.style(Sink::Output), facts(options)),
+        Composer::new(history, language),
+        Files::new(options.workspace.clone(), listed),
+        options.tools.specs(),
+        Arc::clone(&place.book),
+        language,
+    );
+    let columns = app.transcript.style().width;
+    let lines = welcome(&app.transcript.facts.model, &options.workspace, columns, language);
+    app.transcript.say(&lines);
+    if let Some(session) = &options.resumed {
+        app.transcript.add_drawn(&resume::told(session, &look));
+    }
+    if let Some(error) = warning {
+        app.say(&Text::HistoryFailed.say(language, &[("error", &error)]));
+    }
+    let models = setup::known_models(place.config);
+    app.models = models.into_iter().map(|model| model.name).collect();
+    app
+}
+
 fn facts(options: &AgentOptions) -> Facts {
+    let window_tokens = options.provider.abilities().context_window_tokens;
     Facts {
         model: visible(options.provider.model()).into_owned(),
-        window_tokens: options.provider.abilities().context_window_tokens,
+        window_tokens: options.context_window_tokens.unwrap_or(window_tokens),
         branch: branch(&options.workspace),
         is_confined: options.sandbox.is_confined(),
         ..Facts::default()
     }
 }
 
-impl Session<'_> {
+impl<'a> Session<'a> {
     async fn go(&mut self) -> Result<Ended, LogError> {
         loop {
             let timer = self.timer();
@@ -229,6 +287,10 @@ impl Session<'_> {
                     self.turn_ended(outcome?);
                     Happened::Keys
                 }
+                done = back(self.errand.as_mut()) => {
+                    self.came_back(done);
+                    Happened::Keys
+                }
                 Some(said) = self.said.recv() => {
                     self.take_in(said);
                     Happened::Update
@@ -246,14 +308,16 @@ impl Session<'_> {
                     Happened::Keys
                 }
                 () = sleep_until(timer.unwrap_or_else(Instant::now).into()), if timer.is_some() => {
-                    self.app.settle(Instant::now());
+                    if let Some(effect) = self.app.settle(Instant::now()) {
+                        self.perform(effect);
+                    }
                     Happened::Keys
                 }
             };
             if let Some(error) = self.failed.take() {
                 return Err(error);
             }
-            if let Some(ended) = self.ending {
+            if let Some(ended) = self.ending.take() {
                 self.end_turn_quietly().await;
                 return Ok(ended);
             }
@@ -331,17 +395,16 @@ impl Session<'_> {
         if let Some(effect) = self.app.event(event, Instant::now()) {
             self.perform(effect);
         }
+        self.ask_for_preview();
     }
 
     fn perform(&mut self, effect: Effect) {
         match effect {
             Effect::Prompt(prompt) => self.begin_turn(prompt),
-            Effect::Compact(focus) => self.compact(focus),
-            Effect::Rewind => self.rewind(),
-            Effect::Jobs => {
-                let said = jobs::list(&self.jobs.running(), self.app.language);
-                self.app.say(&said);
-            }
+            Effect::Command(act, words) => self.command(act, words),
+            Effect::Picked(pick) => self.picked(pick),
+            Effect::TakeBack(answer) => self.answered(answer),
+            Effect::Cancel if self.errand.is_some() => self.give_up_errand(),
             Effect::Cancel => self.guard.cancel.cancel(),
             Effect::RunOwn(command) => self.run_own(&command),
             Effect::StopOwn => {
@@ -353,14 +416,12 @@ impl Session<'_> {
                 self.ending = Some(match leave {
                     Leave::Finished => Ended::With(ExitStatus::Finished),
                     Leave::Interrupted => Ended::With(ExitStatus::Interrupted),
-                    Leave::Anew => Ended::ForANewOne,
                     Leave::Gone => Ended::With(ExitStatus::Failed),
                 });
             }
             Effect::Suspend => self.suspend(),
             Effect::Edit => self.edit(),
             Effect::Transcript => self.show_transcript(),
-            Effect::Changes => self.show_changes(),
             Effect::Copy(text) => {
                 self.write(&format!("\u{1b}]52;c;{}\u{7}", base64::encode(text.as_bytes())));
             }
@@ -381,15 +442,6 @@ impl Session<'_> {
             let outcome = agent.prompt(Prompt::from(prompt), &cancel).await;
             (agent, outcome.map(Some))
         }));
-    }
-
-    fn rewind(&mut self) {
-        let Some(agent) = &mut self.agent else { return };
-        match agent.rewind(1) {
-            Ok(0) => self.app.say(Text::NothingToRewind.template(self.app.language)),
-            Ok(_) => {}
-            Err(error) => self.failed = Some(error),
-        }
     }
 
     fn compact(&mut self, focus: Option<String>) {
@@ -453,6 +505,12 @@ impl Session<'_> {
             }
             Said::Withdrawn => self.app.next_question(now),
             Said::FilesListed => self.app.files_listed(),
+            Said::Previewed(id, lines) => {
+                if let Some(picker) = &mut self.app.picker {
+                    picker.set_preview(&id, lines);
+                }
+            }
+            Said::Drawn(rows) => self.app.transcript.say(&rows),
         }
     }
 
@@ -473,102 +531,6 @@ impl Session<'_> {
         self.give_terminal_back();
         self.guard.cancel.cancel();
         let _ = turn.await;
-    }
-
-    fn run_own(&mut self, command: &str) {
-        let started = OwnCommand::start(command, self.workspace.root(), &self.place.environment);
-        match started {
-            Ok(own) => {
-                self.app.own = Some((own.command().to_owned(), Tail::default()));
-                self.own = Some(own);
-            }
-            Err(error) => self.app.say(&format!("bash: {error}")),
-        }
-    }
-
-    fn own_went_on(&mut self, step: Step) {
-        match step {
-            Step::Printed(text) => {
-                if let Some((_, tail)) = &mut self.app.own {
-                    tail.push(&text);
-                }
-            }
-            Step::Ended(ended) => {
-                self.own = None;
-                self.app.own_ended(&ended);
-            }
-        }
-    }
-
-    fn edit(&mut self) {
-        let text = self.app.composer.whole();
-        self.give_terminal_back();
-        match Editor::start(&self.place.editor, &text, &self.place.drafts) {
-            Ok(editor) => self.editor = Some(editor),
-            Err(error) => self.edited(Err(error.to_string())),
-        }
-    }
-
-    fn edited(&mut self, text: Result<String, String>) {
-        self.editor = None;
-        self.take_terminal();
-        match text {
-            Ok(text) => self.app.composer.set(&text),
-            Err(error) => {
-                let editor = &self.place.editor;
-                let values: [(&str, &dyn std::fmt::Display); 2] =
-                    [("editor", editor), ("error", &error)];
-                let said = Text::EditorFailed.say(self.app.language, &values);
-                self.app.say(&said);
-            }
-        }
-    }
-
-    fn suspend(&mut self) {
-        self.give_terminal_back();
-        // The shell continues us; until then this does not return.
-        self.was_suspended = true;
-        let _ = kill_current_process_group(Signal::TSTP);
-        self.take_terminal();
-    }
-
-    fn show_transcript(&mut self) {
-        let style = Style { width: size().columns, ..*self.app.transcript.style() };
-        let read = read_session(&self.place.sessions, &self.session_id);
-        let painted = match read {
-            Ok(session) => whole_transcript(session.branch(), &style),
-            Err(error) => visible(&error.to_string()).into_owned(),
-        };
-        match &mut self.pager {
-            Some(pager) => pager.set(&painted),
-            None => self.open_pager(Pager::at_end(&painted)),
-        }
-    }
-
-    fn show_changes(&mut self) {
-        let style = *self.app.transcript.style();
-        let mut painted = String::new();
-        for (path, diff) in self.app.transcript.diffs() {
-            painted.push_str(&render::diff(path, diff, &style));
-            painted.push('\n');
-        }
-        self.open_pager(Pager::at_start(&painted));
-    }
-
-    fn open_pager(&mut self, pager: Pager) {
-        if self.takeover.as_ref().is_some_and(|terminal| terminal.other_screen().is_ok()) {
-            self.pager = Some(pager);
-        }
-    }
-
-    fn close_pager(&mut self) {
-        self.pager = None;
-        self.surface.cursor_was_hidden();
-        if let Some(terminal) = &self.takeover
-            && terminal.main_screen().is_err()
-        {
-            self.ending = Some(Ended::With(ExitStatus::Failed));
-        }
     }
 
     fn take_terminal(&mut self) {

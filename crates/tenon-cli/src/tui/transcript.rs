@@ -145,6 +145,11 @@ impl Transcript {
         self.wait(Waiting::FirstByte, now);
     }
 
+    /// Takes in that something else is waited for, which `said` tells.
+    pub(crate) fn busy(&mut self, said: &str, now: Instant) {
+        self.wait(Waiting::Progress(said.to_owned()), now);
+    }
+
     /// Takes in that it is over.
     pub(crate) fn end(&mut self, now: Instant) {
         self.flush();

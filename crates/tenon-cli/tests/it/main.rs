@@ -30,6 +30,7 @@ mod terminal;
 mod tidy;
 mod tmux;
 mod tui;
+mod tui_commands;
 mod tui_keys;
 mod tui_outside;
 mod undo;

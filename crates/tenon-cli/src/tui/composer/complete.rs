@@ -2,7 +2,7 @@
 
 use super::fuzzy;
 use crate::texts::Language;
-use crate::tui::commands::COMMANDS;
+use crate::tui::commands::{COMMANDS, arguments};
 
 /// Rows of the list.
 pub(crate) const ROWS_MAX: usize = 8;
@@ -12,6 +12,8 @@ pub(crate) const ROWS_MAX: usize = 8;
 pub(crate) enum Wanted {
     /// A command that begins so.
     Command(String),
+    /// What stands behind a command, with these letters.
+    Argument(&'static str, String),
     /// A file with these letters.
     File(String),
 }
@@ -23,6 +25,8 @@ pub(crate) struct Offer {
     pub chosen: usize,
     /// Where the word begins that is replaced.
     pub start: usize,
+    /// Whether what is taken with Enter is sent at once.
+    pub sends: bool,
 }
 
 /// One thing that is offered.
@@ -42,6 +46,13 @@ pub(crate) fn wanted(text: &str, caret: usize) -> Option<(usize, Wanted)> {
     {
         return Some((0, Wanted::Command(name.to_owned())));
     }
+    if let Some((name, letters)) = before.split_once(' ')
+        && !letters.is_empty()
+        && !letters.contains(char::is_whitespace)
+        && let Some(command) = COMMANDS.iter().find(|command| command.name == name)
+    {
+        return Some((name.len() + 1, Wanted::Argument(command.name, letters.to_owned())));
+    }
     let start = before.rfind(char::is_whitespace).map_or(0, |space| {
         space + before.get(space..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8)
     });
@@ -49,8 +60,13 @@ pub(crate) fn wanted(text: &str, caret: usize) -> Option<(usize, Wanted)> {
     Some((start, Wanted::File(letters.to_owned())))
 }
 
-/// Returns what is offered for `wanted`.
-pub(crate) fn offer(start: usize, wanted: &Wanted, files: &[String], language: Language) -> Offer {
+/// Returns what is offered for `wanted`, of these files and models.
+pub(crate) fn offer(
+    start: usize,
+    wanted: &Wanted,
+    (files, models): (&[String], &[String]),
+    language: Language,
+) -> Offer {
     let items = match wanted {
         Wanted::Command(name) => COMMANDS
             .iter()
@@ -60,12 +76,17 @@ pub(crate) fn offer(start: usize, wanted: &Wanted, files: &[String], language: L
                 about: command.about.template(language),
             })
             .collect(),
+        Wanted::Argument(name, letters) => fuzzy::best(letters, arguments(name, models), ROWS_MAX)
+            .into_iter()
+            .map(|word| Item { text: word.to_owned(), about: "" })
+            .collect(),
         Wanted::File(letters) => fuzzy::best(letters, files.iter().map(String::as_str), ROWS_MAX)
             .into_iter()
             .map(|path| Item { text: format!("@{path}"), about: "" })
             .collect(),
     };
-    Offer { items, chosen: 0, start }
+    let sends = !matches!(wanted, Wanted::File(_));
+    Offer { items, chosen: 0, start, sends }
 }
 
 impl Offer {
@@ -94,6 +115,10 @@ mod tests {
             ("/", 1, command("")),
             ("a /he", 5, None),
             ("/etc/passwd", 11, None),
+            ("/model ", 7, None),
+            ("/model gp", 9, Some((7, Wanted::Argument("/model", "gp".to_owned())))),
+            ("/model gp @a", 12, file(10, "a")),
+            ("/etc gp", 7, None),
             ("see @ma", 7, file(4, "ma")),
             ("看　@说", "看　@说".len(), file(6, "说")),
             ("me@example.org", 14, None),
@@ -107,12 +132,17 @@ mod tests {
 
     #[test]
     fn commands_are_offered_by_their_beginning_and_the_choice_goes_round() {
-        let mut found = offer(0, &Wanted::Command("qu".into()), &[], Language::English);
+        let none: (&[String], &[String]) = (&[], &[]);
+        let mut found = offer(0, &Wanted::Command("qu".into()), none, Language::English);
         assert_eq!(found.text(), Some("/quit"));
-        found = offer(0, &Wanted::Command(String::new()), &[], Language::English);
+        found = offer(0, &Wanted::Command(String::new()), none, Language::English);
         found.step(false);
         assert_eq!(found.chosen, COMMANDS.len() - 1);
         found.step(true);
         assert_eq!(found.chosen, 0);
+        let models = ["anthropic/claude-x".to_owned(), "openai/gpt-x".to_owned()];
+        let wanted = Wanted::Argument("/model", "gpt".into());
+        found = offer(7, &wanted, (&[], &models), Language::English);
+        assert_eq!((found.text(), found.sends), (Some("openai/gpt-x"), true));
     }
 }

@@ -127,6 +127,13 @@ impl Composer {
         self.history.leave();
     }
 
+    /// Adds letters that were typed while something else was shown.
+    pub(crate) fn type_in(&mut self, letters: &str) {
+        if !letters.is_empty() {
+            self.paste(letters);
+        }
+    }
+
     /// Does what `key` says.
     pub(crate) fn press(&mut self, key: KeyEvent) -> Asked {
         if self.search.is_some() {
@@ -240,12 +247,12 @@ impl Composer {
             KeyCode::Tab => self.take_offer(),
             KeyCode::Enter if key.modifiers.is_empty() => {
                 let word = self.draft.text().get(offer.start..self.draft.caret());
-                let is_command = offer.text().is_some_and(|text| text.starts_with('/'));
+                let sends = offer.sends;
                 if word == offer.text() {
                     return None;
                 }
                 self.take_offer();
-                if is_command {
+                if sends {
                     self.offer = None;
                     return Some(self.enter(false));
                 }
@@ -360,12 +367,22 @@ mod tests {
         let mut composer = Composer::new(History::default(), Language::English);
         let item = |text: &str| complete::Item { text: text.into(), about: "" };
         typed(&mut composer, "see @ma");
-        composer.set_offer(Some(Offer { items: vec![item("@src/main.rs")], chosen: 0, start: 4 }));
+        composer.set_offer(Some(Offer {
+            items: vec![item("@src/main.rs")],
+            chosen: 0,
+            start: 4,
+            sends: false,
+        }));
         typed(&mut composer, "\t");
         assert_eq!(composer.text(), "see @src/main.rs ");
         composer.clear();
         typed(&mut composer, "/qu");
-        composer.set_offer(Some(Offer { items: vec![item("/quit")], chosen: 0, start: 0 }));
+        composer.set_offer(Some(Offer {
+            items: vec![item("/quit")],
+            chosen: 0,
+            start: 0,
+            sends: true,
+        }));
         assert_eq!(typed(&mut composer, "\r"), Asked::Send("/quit ".into()));
     }
 

@@ -1,0 +1,117 @@
+//! The models that a session can change to while it goes on.
+
+use std::sync::Arc;
+
+use tenon_agent::Tools;
+use tenon_model::{Price, Provider, abilities, known_models};
+
+use super::{built_in_model, provider, refuse_unknown_price, tools};
+use crate::{
+    config::{Config, Endpoint, ProviderKind},
+    error::CliError,
+    model_choice::{self, Choice, Chosen},
+    pull::State,
+};
+
+/// A model that is configured, with what is known of it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct KnownModel {
+    /// As `/model` takes it.
+    pub(crate) name: String,
+    /// Request and reply together, in tokens.
+    pub(crate) window_tokens: u32,
+    pub(crate) price: Option<Price>,
+    /// Where it comes from, for people.
+    pub(crate) source: String,
+}
+
+/// Returns the models that can be used without asking for more, by provider: the one that is
+/// configured or usual first, then the others that the vendor's own service is known to have.
+/// Nobody is asked.
+pub(crate) fn known(config: &Config) -> Vec<KnownModel> {
+    let mut found = Vec::new();
+    for endpoint in config.providers.values().filter(|endpoint| endpoint.is_configured()) {
+        let host = host_of(endpoint);
+        let usual = match model_choice::parse(&endpoint.name, &config.providers) {
+            Ok(Choice::Remote { model, .. }) => model,
+            _ => None,
+        };
+        let others =
+            known_models(&host).filter(|name| usual.as_deref().is_none_or(|usual| usual != *name));
+        let mut names: Vec<&str> = usual.as_deref().into_iter().collect();
+        others.for_each(|name| names.push(name));
+        for name in &names {
+            let known = abilities(name, &host);
+            found.push(KnownModel {
+                name: format!("{}/{name}", endpoint.name),
+                window_tokens: window(config, known.context_window_tokens),
+                price: known.price,
+                source: source_of(endpoint),
+            });
+        }
+        if names.is_empty() {
+            // Only the server knows what it has.
+            let unknown = abilities("", &host).context_window_tokens;
+            found.push(KnownModel {
+                name: endpoint.name.clone(),
+                window_tokens: window(config, unknown),
+                price: None,
+                source: source_of(endpoint),
+            });
+        }
+    }
+    let model = built_in_model();
+    if cfg!(feature = "local") && model.state(&config.folders.models()) == State::Whole {
+        let window_tokens = window(config, abilities(&model.name, "").context_window_tokens);
+        let (name, source) = ("local".to_owned(), model.name);
+        found.push(KnownModel { name, window_tokens, price: None, source });
+    }
+    found
+}
+
+/// Returns the model `name`, ready to be asked, and the tools that it gets.
+///
+/// # Errors
+/// If there is no such model or it cannot be had without asking for more: nothing is fetched.
+pub(crate) async fn other_model(
+    config: &Config,
+    name: &str,
+) -> Result<(Arc<dyn Provider>, Tools), CliError> {
+    let choice = match model_choice::parse(name, &config.providers)? {
+        Choice::Scripted(path) => Choice::Scripted(config.absolute(&path)),
+        Choice::Remote { endpoint, .. } if !endpoint.is_configured() => {
+            return Err(CliError::config(format!("{} has no key", endpoint.name))
+                .with_hint("set its key and begin anew, or choose another model"));
+        }
+        Choice::BuiltIn if built_in_model().state(&config.folders.models()) != State::Whole => {
+            return Err(CliError::config("the built-in model is not here")
+                .with_hint("`tenon models pull` fetches it (1.1 GB)"));
+        }
+        other => other,
+    };
+    let chosen = Chosen { choice, because: "/model".into(), asked_for: false };
+    let provider = provider(config, chosen).await?;
+    refuse_unknown_price(&config.settings, &*provider)?;
+    let tools = tools(&config.settings, provider.abilities());
+    Ok((provider, tools))
+}
+
+fn window(config: &Config, known: u32) -> u32 {
+    config.settings.context_window.map_or(known, std::num::NonZeroU32::get)
+}
+
+fn source_of(endpoint: &Endpoint) -> String {
+    endpoint.shown_address().unwrap_or_else(|| host_of(endpoint))
+}
+
+/// Returns the host of an endpoint's address, with its port.
+fn host_of(endpoint: &Endpoint) -> String {
+    let Some(address) = endpoint.shown_address() else {
+        return match endpoint.kind {
+            ProviderKind::Anthropic => "api.anthropic.com".to_owned(),
+            ProviderKind::OpenAi => "api.openai.com".to_owned(),
+        };
+    };
+    let host = address.split_once("://").map_or(address.as_str(), |(_, rest)| rest);
+    host.split('/').next().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,122 @@
+//! What is beside the conversation: the person's own command and editor, the program stopped for a
+//! while, and what is paged through on a screen of its own.
+
+use rustix::process::{Signal, kill_current_process_group};
+use tenon_agent::read_session;
+use tenon_model::visible;
+
+use super::{Ended, Session};
+use crate::{
+    error::ExitStatus,
+    render::{self, Style, whole_transcript},
+    texts::Text,
+    tui::{
+        editor::Editor,
+        own_command::{OwnCommand, Step},
+        pager::Pager,
+        surroundings::size,
+        transcript::Tail,
+    },
+};
+
+impl Session<'_> {
+    pub(super) fn run_own(&mut self, command: &str) {
+        let started = OwnCommand::start(command, self.workspace.root(), &self.place.environment);
+        match started {
+            Ok(own) => {
+                self.app.own = Some((own.command().to_owned(), Tail::default()));
+                self.own = Some(own);
+            }
+            Err(error) => self.app.say(&format!("bash: {error}")),
+        }
+    }
+
+    pub(super) fn own_went_on(&mut self, step: Step) {
+        match step {
+            Step::Printed(text) => {
+                if let Some((_, tail)) = &mut self.app.own {
+                    tail.push(&text);
+                }
+            }
+            Step::Ended(ended) => {
+                self.own = None;
+                self.app.own_ended(&ended);
+            }
+        }
+    }
+
+    pub(super) fn edit(&mut self) {
+        let text = self.app.composer.whole();
+        self.give_terminal_back();
+        match Editor::start(&self.place.editor, &text, &self.place.drafts) {
+            Ok(editor) => self.editor = Some(editor),
+            Err(error) => self.edited(Err(error.to_string())),
+        }
+    }
+
+    pub(super) fn edited(&mut self, text: Result<String, String>) {
+        self.editor = None;
+        self.take_terminal();
+        match text {
+            Ok(text) => self.app.composer.set(&text),
+            Err(error) => {
+                let editor = &self.place.editor;
+                let values: [(&str, &dyn std::fmt::Display); 2] =
+                    [("editor", editor), ("error", &error)];
+                let said = Text::EditorFailed.say(self.app.language, &values);
+                self.app.say(&said);
+            }
+        }
+    }
+
+    pub(super) fn suspend(&mut self) {
+        self.give_terminal_back();
+        self.was_suspended = true;
+        // The shell continues us; until then this does not return.
+        let _ = kill_current_process_group(Signal::TSTP);
+        self.take_terminal();
+    }
+
+    pub(super) fn show_transcript(&mut self) {
+        let style = Style { width: size().columns, ..*self.app.transcript.style() };
+        let read = read_session(&self.place.sessions, &self.session_id);
+        let painted = match read {
+            Ok(session) => whole_transcript(session.branch(), &style),
+            Err(error) => visible(&error.to_string()).into_owned(),
+        };
+        match &mut self.pager {
+            Some(pager) => pager.set(&painted),
+            None => self.open_pager(Pager::at_end(&painted)),
+        }
+    }
+
+    /// Shows what file tools changed, where nothing else is recorded.
+    pub(super) fn show_diffs_of_calls(&mut self) {
+        if self.app.transcript.diffs().is_empty() {
+            return self.app.say(Text::NoChanges.template(self.app.language));
+        }
+        let style = *self.app.transcript.style();
+        let mut painted = String::new();
+        for (path, diff) in self.app.transcript.diffs() {
+            painted.push_str(&render::diff(path, diff, &style));
+            painted.push('\n');
+        }
+        self.open_pager(Pager::at_start(&painted));
+    }
+
+    pub(super) fn open_pager(&mut self, pager: Pager) {
+        if self.takeover.as_ref().is_some_and(|terminal| terminal.other_screen().is_ok()) {
+            self.pager = Some(pager);
+        }
+    }
+
+    pub(super) fn close_pager(&mut self) {
+        self.pager = None;
+        self.surface.cursor_was_hidden();
+        if let Some(terminal) = &self.takeover
+            && terminal.main_screen().is_err()
+        {
+            self.ending = Some(Ended::With(ExitStatus::Failed));
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! What the commands do that need more than the screen.
+
+use tenon_agent::{read_session, request_costs};
+use tokio::task::spawn_blocking;
+
+use super::{Another, Ended, Session};
+use crate::{
+    commands::{doctor, permissions},
+    jobs,
+    past::Wish,
+    render::{Style, grouped},
+    texts::Text,
+    tui::{
+        charts,
+        commands::Act,
+        front::Said,
+        line::{Line, Wrap},
+        surroundings::size,
+    },
+};
+
+impl Session<'_> {
+    /// Does what a command says, with the words behind its name.
+    pub(super) fn command(&mut self, act: Act, words: String) {
+        match act {
+            Act::Model if words.is_empty() => self.pick_model(),
+            Act::Model => self.change_model(words),
+            Act::Context => self.say_context(),
+            Act::Cost => self.say_costs(),
+            Act::Compact => self.compact((!words.is_empty()).then_some(words)),
+            Act::Diff => self.show_whole_diff(),
+            Act::Changes => self.show_changes(!words.is_empty()),
+            Act::Undo => self.take_back(Wish::Undo(words.parse().unwrap_or(1)), None),
+            Act::Redo => self.take_back(Wish::Redo, None),
+            Act::Rewind => self.pick_prompt(),
+            Act::Resume if words.is_empty() => self.pick_session(),
+            Act::Resume => self.resume(&words),
+            Act::Fork => self.fork(),
+            Act::New => self.leave_for(Another::New),
+            Act::Jobs => {
+                let said = jobs::list(&self.jobs.running(), self.app.language);
+                self.app.say(&said);
+            }
+            Act::Permissions => self.say_permissions(),
+            Act::Doctor => self.say_doctor(),
+            // The screen does these by itself.
+            Act::Help | Act::Transcript | Act::Copy | Act::Tools => {}
+            Act::Init | Act::Theme | Act::Quit => {}
+        }
+    }
+
+    /// Ends this session for another one.
+    pub(super) fn leave_for(&mut self, another: Another) {
+        self.ending = Some(Ended::For(another, self.model.take()));
+    }
+
+    fn say_context(&mut self) {
+        let (columns, language) = (size().columns, self.app.language);
+        let rows = match &self.agent {
+            Some(agent) => charts::window(&agent.window_use(), columns, language),
+            // A turn goes on: what the last request had is all that is known.
+            None => {
+                let facts = &self.app.transcript.facts;
+                let (used, percent) = (grouped(facts.context_tokens), facts.context_percent());
+                let window = grouped(facts.window_tokens.into());
+                let values: [(&str, &dyn std::fmt::Display); 3] =
+                    [("used", &used), ("window", &window), ("n", &percent)];
+                vec![Line::plain(&Text::ContextHead.say(language, &values))]
+            }
+        };
+        self.app.transcript.say(&rows);
+    }
+
+    fn say_costs(&mut self) {
+        let (folder, id) = (self.place.sessions.clone(), self.session_id.clone());
+        let (columns, language) = (size().columns, self.app.language);
+        let sender = self.sender.clone();
+        // A long log takes a moment, and a turn may be going on.
+        spawn_blocking(move || {
+            let rows = match read_session(&folder, &id) {
+                Ok(session) => charts::costs(&request_costs(&session), columns, language),
+                Err(error) => vec![Line::plain(&error.to_string())],
+            };
+            // The loop ends with the session.
+            let _ = sender.send(Said::Drawn(rows));
+        });
+    }
+
+    fn say_permissions(&mut self) {
+        let listed = permissions::list(self.place.config, self.place.args);
+        match listed {
+            Ok(listed) => {
+                let listed = listed.lines().map(str::to_owned);
+                let lines: Vec<String> = self.app.allowed.iter().cloned().chain(listed).collect();
+                self.say_lines(&lines.join("\n"));
+            }
+            Err(error) => self.say_error(&error),
+        }
+    }
+
+    fn say_doctor(&mut self) {
+        let (config, args) = (self.place.config, self.place.args);
+        self.go_for(Text::BusyDoctor, async move {
+            let report = doctor::report(config, args).await;
+            Box::new(move |session: &mut Self| session.say_lines(&report)) as _
+        });
+    }
+
+    /// Says `text`, with what is too long for a row going on beneath its beginning.
+    pub(super) fn say_lines(&mut self, text: &str) {
+        let columns = size().columns;
+        let mut rows = Vec::new();
+        for line in text.lines() {
+            let words = line.trim_start();
+            let first = Line::plain(&" ".repeat(line.len() - words.len()));
+            let rest = Line::plain(&" ".repeat(line.len() - words.len() + 2));
+            rows.extend(Line::plain(words).wrapped(columns, Wrap::Words, &first, &rest));
+        }
+        self.app.transcript.say(&rows);
+    }
+
+    /// Returns how to paint for the pager.
+    pub(super) fn page_style(&self) -> Style {
+        Style { width: size().columns, ..*self.app.transcript.style() }
+    }
+}

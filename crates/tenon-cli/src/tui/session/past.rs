@@ -1,0 +1,139 @@
+//! Undo, redo, going back and what was changed, in the session that goes on.
+
+use std::{sync::Arc, time::Instant};
+
+use tenon_sandbox::{Changes, Conflict, Conflicts};
+
+use super::Session;
+use crate::{
+    past::{self, Outcome, Past, Plan, Wish},
+    texts::Text,
+    tui::{conflict::ConflictQuestion, pager::Pager, picker::Earlier},
+};
+
+/// What is being taken back while a person is asked about it.
+pub(super) struct TakingBack {
+    plan: Plan,
+    /// The prompt before which the conversation goes back, too.
+    then: Option<Earlier>,
+}
+
+/// What is to be taken back.
+enum Planned {
+    Wish(Wish),
+    Plan(Plan),
+}
+
+impl Session<'_> {
+    /// Takes back what was wished for; the conversation then goes back before the prompt `then`.
+    pub(super) fn take_back(&mut self, wish: Wish, then: Option<Earlier>) {
+        self.attempt(Planned::Wish(wish), Conflicts::Refuse, then);
+    }
+
+    /// Goes on as a person answered.
+    pub(super) fn answered(&mut self, answer: Option<Conflicts>) {
+        let Some(TakingBack { plan, then }) = self.taking_back.take() else { return };
+        match answer {
+            Some(conflicts) => self.attempt(Planned::Plan(plan), conflicts, then),
+            None => {
+                self.app.say(Text::NothingTouched.template(self.app.language));
+                self.be_free();
+            }
+        }
+    }
+
+    fn attempt(&mut self, planned: Planned, conflicts: Conflicts, then: Option<Earlier>) {
+        let Some(past) = self.recorded() else { return };
+        let work = move || {
+            let plan = match planned {
+                Planned::Wish(wish) => past.plan(wish)?,
+                Planned::Plan(plan) => plan,
+            };
+            let outcome = past.attempt(&plan.ids, &conflicts)?;
+            Ok((plan, outcome))
+        };
+        self.changes_files = true;
+        self.work_for(Text::BusyUndo, work, move |session, (plan, outcome)| match outcome {
+            Outcome::Done { changes, kept } => session.taken_back(plan, &changes, &kept, then),
+            Outcome::Refused(found) => {
+                session.app.conflict = Some(ConflictQuestion::new(found, Instant::now()));
+                session.taking_back = Some(TakingBack { plan, then });
+            }
+        });
+    }
+
+    fn taken_back(
+        &mut self,
+        plan: Plan,
+        changes: &Changes,
+        kept: &[Conflict],
+        then: Option<Earlier>,
+    ) {
+        self.app.say(past::told(plan.done, changes, kept, self.app.language).trim_end());
+        match (then, &mut self.agent) {
+            // The calls are not spoken of any more.
+            (Some(earlier), _) => self.rewind(&earlier),
+            (None, Some(agent)) => agent.tell(plan.news),
+            (None, None) => {}
+        }
+    }
+
+    /// Goes back in the conversation, and puts the prompt into the draft.
+    pub(super) fn rewind(&mut self, earlier: &Earlier) {
+        let Some(agent) = &mut self.agent else { return };
+        match agent.rewind(earlier.turns) {
+            Ok(0) => self.app.say(Text::NothingToRewind.template(self.app.language)),
+            Ok(_) => {
+                self.app.transcript.facts.context_tokens = agent.window_use().used();
+                self.app.composer.set(&earlier.text);
+            }
+            Err(error) => self.failed = Some(error),
+        }
+        // What it says of itself stands before what is said of it.
+        while let Ok(said) = self.said.try_recv() {
+            self.take_in_one(said);
+        }
+    }
+
+    /// Shows how the files differ from before the session.
+    pub(super) fn show_whole_diff(&mut self) {
+        if self.past.is_none() {
+            return self.show_diffs_of_calls();
+        }
+        let Some(past) = self.recorded() else { return };
+        let (workspace, style) = (self.workspace.clone(), self.page_style());
+        let work = move || past.whole_diff(&workspace, &style);
+        self.work_for(Text::BusyDiff, work, |session, diff| session.page(&diff));
+    }
+
+    /// Lists what each call changed, with the changed lines if that is wanted.
+    pub(super) fn show_changes(&mut self, with_lines: bool) {
+        let Some(past) = self.recorded() else { return };
+        let (style, language) = (self.page_style(), self.app.language);
+        let work = move || match with_lines {
+            true => past.all_diffs(&style),
+            false => past.list(language),
+        };
+        self.work_for(Text::BusyDiff, work, move |session, said| match with_lines {
+            true => session.page(&said),
+            false => session.app.say(said.trim_end()),
+        });
+    }
+
+    /// Returns the past; says that there is none if nothing is recorded.
+    fn recorded(&mut self) -> Option<Arc<Past>> {
+        let past = self.past.clone();
+        if past.is_none() {
+            self.app.say(Text::UndoOff.template(self.app.language));
+        }
+        past
+    }
+
+    fn page(&mut self, painted: &str) {
+        if painted.is_empty() {
+            self.app.say(Text::NoChanges.template(self.app.language));
+        } else {
+            self.open_pager(Pager::at_start(painted));
+        }
+    }
+}
