@@ -7,19 +7,25 @@ use std::{
 
 use serde_json::{Value, json};
 use tenon_agent::{Action, Live, Mode, Places, Question, Record, Rules, Update, decide};
-use tenon_sandbox::Workspace;
+use tenon_sandbox::{Conflict, ConflictReason, Workspace};
 use tokio::sync::oneshot;
 
 use super::{
     app::App,
     composer::{Composer, files::Files, history::History},
+    conflict::ConflictQuestion,
     frame::frame,
     keyboard::{Event, KeyCode},
+    picker::{Item, Pick, Picker},
     status::Facts,
     surface::{Size, Surface},
     transcript::Transcript,
 };
-use crate::{config::RuleBook, render::Style, texts::Language};
+use crate::{
+    config::RuleBook,
+    render::Style,
+    texts::{Language, Text},
+};
 
 struct Scene {
     app: App,
@@ -175,6 +181,39 @@ fn a_question_says_everything_in_both_languages() {
         scene.draw();
         assert!(scene.screen.screen().hide_cursor());
         insta::assert_snapshot!(format!("question_{columns}"), scene.rows());
+    }
+}
+
+#[test]
+fn a_list_and_a_conflict_stand_where_the_composer_is() {
+    for (columns, language) in [(40, Language::English), (80, Language::Chinese)] {
+        let mut scene = working(columns, language);
+        let item = |name: &str, about: &str| Item {
+            name: name.into(),
+            about: about.into(),
+            preview: Some(vec![format!("window: {about}"), "api.example.org".into()]),
+            pick: Pick::Model(name.into()),
+        };
+        let items = vec![
+            item("anthropic/claude-sonnet-4-5", "200,000 · $3 in, $15 out"),
+            item("openai/gpt-5.2", "400,000 · $1.75 in, $14 out"),
+            item("自有/模型", "32,768"),
+        ];
+        scene.app.picker = Some(Picker::new(Text::PickModel, items, 1, scene.now));
+        scene.press("5");
+        insta::assert_snapshot!(format!("picker_{columns}"), scene.rows());
+        let (_, caret) = scene.screen.screen().cursor_position();
+        assert_eq!(caret, 10, "behind what is searched for");
+        scene.app.picker = None;
+        let conflict = |path: &str, reason| Conflict { path: path.into(), reason };
+        let found = vec![
+            conflict("src/main.rs", ConflictReason::Changed),
+            conflict("文档/说明.md", ConflictReason::Deleted),
+        ];
+        scene.app.conflict = Some(ConflictQuestion::new(found, scene.now));
+        scene.draw();
+        assert!(scene.screen.screen().hide_cursor());
+        insta::assert_snapshot!(format!("conflict_{columns}"), scene.rows());
     }
 }
 

@@ -184,6 +184,7 @@ impl<'a> Session<'a> {
 
     fn open_picker(&mut self, title: Text, items: Vec<Item>, chosen: usize) {
         self.app.picker = Some(Picker::new(title, items, chosen, Instant::now()));
+        self.previewing = None;
         self.ask_for_preview();
     }
 
