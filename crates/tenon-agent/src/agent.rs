@@ -10,6 +10,7 @@ use std::{sync::Arc, time::Instant};
 use tenon_model::Conversation;
 use tokio_util::sync::CancellationToken;
 
+use self::steps::Said;
 use crate::{
     context::{Exchange, Meter},
     deadline::Deadline,
@@ -17,6 +18,7 @@ use crate::{
     layers::Dispatch,
     options::{AgentOptions, Opening},
     outcome::TurnOutcome,
+    queue::PromptQueue,
     session::{LogError, PrefixHasher, Recorder},
     tools::Recall,
     turn::{Next, Turn, TurnLimits},
@@ -38,6 +40,8 @@ pub struct Agent {
     meter: Meter,
     /// The window that was set, whatever the model's own is.
     window: Option<u32>,
+    /// What the person says while a turn goes on.
+    queue: PromptQueue,
     /// Where results are that were left out.
     recall: Option<Arc<dyn Recall>>,
     /// Whether the model has the tool that gives them back.
@@ -54,7 +58,7 @@ impl Agent {
     /// # Errors
     /// If the log cannot be written.
     pub fn new(options: AgentOptions) -> Result<Self, LogError> {
-        let recall = options.recall.clone();
+        let (recall, queue) = (options.recall.clone(), options.queue.clone());
         let window = options.context_window_tokens;
         let (exchange, dispatch, recorder, limits, opening, restored) = options.into_parts()?;
         let meter = exchange.meter(window);
@@ -69,6 +73,7 @@ impl Agent {
             prefix,
             meter,
             window,
+            queue,
             recall,
             offers_recall: false,
         };
@@ -96,8 +101,9 @@ impl Agent {
         let mut turn = Turn::new(self.limits, self.exchange.provider.abilities());
         let time = Deadline::within(self.limits.time_max, cancel);
         self.dispatch.receipts.begin();
-        self.open(&self.recorder.masked(prompt.into()))?;
+        self.open(prompt.into(), Said::First)?;
         let reason = loop {
+            self.listen(&mut turn, &time.cancel)?;
             match turn.next(&self.meter.space(&self.conversation)) {
                 Next::CallModel => self.call_model(&mut turn, &time.cancel).await?,
                 Next::RunCalls(calls) => self.run_calls(&mut turn, &calls, &time.cancel).await?,

@@ -130,7 +130,7 @@ pub enum SessionEvent {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum TurnEvent {
-    /// The person said something; a turn begins.
+    /// The person said something; a turn begins, or goes on with it.
     UserMessage {
         /// What the model is sent: instructions and attached context first, the prompt last.
         message: Message,
@@ -139,6 +139,9 @@ pub enum TurnEvent {
         /// What was put in front of the prompt, one line each, for people.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         attached: Vec<String>,
+        /// Whether it was said in the middle of a turn, which goes on with it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        at_step: bool,
     },
     /// The harness said something to the person: a cut.
     Notice {

@@ -15,7 +15,8 @@ use crate::{event::Update, policy::Decision};
 /// let words = Prompt::from("What is wrong in src/main.rs?");
 /// assert!(words.images.is_empty());
 /// let picture = Image { media_type: "image/png".into(), data: "iVBORw0KGgo=".into() };
-/// let shown = Prompt { text: "What is wrong here?".into(), images: vec![picture] };
+/// let shown =
+///     Prompt { text: "What is wrong here?".into(), images: vec![picture], ..Prompt::default() };
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Prompt {
@@ -23,6 +24,8 @@ pub struct Prompt {
     pub text: String,
     /// Pictures that go with them.
     pub images: Vec<Image>,
+    /// What the model is told in front of the words, and the person knows already.
+    pub context: Vec<String>,
 }
 
 /// What [`Question::tool`] says where a host is asked about that a command could not reach.
@@ -151,12 +154,12 @@ impl FrontEnd for Silent {
 
 impl From<&str> for Prompt {
     fn from(text: &str) -> Self {
-        Self { text: text.to_owned(), images: Vec::new() }
+        Self::from(text.to_owned())
     }
 }
 
 impl From<String> for Prompt {
     fn from(text: String) -> Self {
-        Self { text, images: Vec::new() }
+        Self { text, ..Self::default() }
     }
 }

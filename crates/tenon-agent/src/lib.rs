@@ -18,6 +18,7 @@ mod masking;
 mod options;
 mod outcome;
 mod policy;
+mod queue;
 mod session;
 mod session_note;
 mod tools;
@@ -39,6 +40,7 @@ pub use policy::{
     Action, Decision, Kept, Leaves, Mode, Origin, OutsidePlace, Places, Rule, RuleError, Rules,
     Verdict, decide,
 };
+pub use queue::{Delivery, PromptQueue, QueuedPrompt};
 pub use session::{
     EarlierPrompt, Found, LogError, Prefix, Removable, RequestCost, SESSION_NAME_CHARS_MAX,
     Session, SessionLog, SessionSummary, ledger as request_costs, list as list_sessions,

@@ -13,6 +13,7 @@ use crate::{
     layers::{self, Dispatch, Reach, Receipts},
     masking::Masking,
     policy::{Mode, Places, Rules},
+    queue::PromptQueue,
     session::{LogError, Recorder, Restored, SeenNews, Session, SessionLog},
     session_note::SessionNote,
     tools::{RESULT_CHARS_MAX, Recall, Sandbox, Tools, job_news},
@@ -89,6 +90,8 @@ pub struct AgentOptions {
     pub journal: Option<Journal>,
     /// What the model is told in front of the first prompt, a line each: what it cannot know.
     pub news: Vec<String>,
+    /// What a person says while a turn goes on; the agent takes from it what is for its next step.
+    pub queue: PromptQueue,
 }
 
 /// What goes in front of prompts.
@@ -156,6 +159,7 @@ impl AgentOptions {
             recall: None,
             journal: None,
             news: Vec::new(),
+            queue: PromptQueue::default(),
             workspace,
             sandbox,
         }

@@ -160,7 +160,7 @@ impl ResumeArgs {
 /// Returns what a person is told of a session that goes on: that it does, and its last turn.
 pub(crate) fn told(session: &Session, look: &Look) -> String {
     let is_prompt = |record: &&Record| {
-        matches!(record.event, SessionEvent::Turn(TurnEvent::UserMessage { .. }))
+        matches!(record.event, SessionEvent::Turn(TurnEvent::UserMessage { at_step: false, .. }))
     };
     let branch: Vec<&Record> = session.branch().collect();
     let turns = branch.iter().filter(|record| is_prompt(record)).count();

@@ -14,6 +14,15 @@ use crate::{
     turn::{Turn, receipt},
 };
 
+/// When a person says something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Said {
+    /// A turn begins with it.
+    First,
+    /// A turn goes on with it.
+    AtStep,
+}
+
 impl Agent {
     /// Has the model told something with the next prompt, in a line in front of it: what happened
     /// meanwhile that it cannot know, such as an undo.
@@ -35,11 +44,31 @@ impl Agent {
         self.opening.tell(news.into());
     }
 
-    pub(super) fn open(&mut self, prompt: &Prompt) -> Result<(), LogError> {
-        let opening = self.opening.take_for(prompt, &self.dispatch.workspace);
-        let message = user_message(opening.before, prompt);
-        let (prompt, attached) = (prompt.text.clone(), opening.attached);
-        let said = TurnEvent::UserMessage { message, prompt, attached };
+    /// Takes in what the person said meanwhile, if a request can come next: behind the results that
+    /// the model waits for, and logged before it is sent. What comes with a cancellation stays where
+    /// it waits.
+    pub(super) fn listen(
+        &mut self,
+        turn: &mut Turn,
+        cancel: &CancellationToken,
+    ) -> Result<(), LogError> {
+        while !cancel.is_cancelled()
+            && turn.hears(&self.meter.space(&self.conversation))
+            && let Some(prompt) = self.queue.take_for_step()
+        {
+            self.open(prompt, Said::AtStep)?;
+            turn.heard();
+        }
+        Ok(())
+    }
+
+    /// Takes in a prompt.
+    pub(super) fn open(&mut self, prompt: Prompt, said: Said) -> Result<(), LogError> {
+        let prompt = self.recorder.masked(prompt);
+        let opening = self.opening.take_for(&prompt, &self.dispatch.workspace);
+        let message = user_message(opening.before, &prompt);
+        let (prompt, attached, at_step) = (prompt.text, opening.attached, said == Said::AtStep);
+        let said = TurnEvent::UserMessage { message, prompt, attached, at_step };
         self.conversation.extend(self.recorder.say(said)?);
         self.dispatch.note_seen(&self.recorder)?;
         opening

@@ -184,15 +184,21 @@ impl Shortening<'_> {
     }
 
     /// Returns where the newest messages begin that stay: at a reply or a prompt, so that no result
-    /// loses its call; within a share of the window, but with the results that the model waits for.
+    /// loses its call; within a share of the window, but with the results that the model waits for,
+    /// also if the person said something behind them.
     fn tail_start(&self, space: &Space) -> usize {
         let conversation = self.conversation;
         let max = match self.cause {
             CompactionCause::Asked => 0,
             CompactionCause::Window | CompactionCause::TooLong => space.window / TAIL_SHARE,
         };
-        let begins = |message: &Message| {
-            message.role == Role::Assistant || (is_prompt(message) && !is_own_words(message))
+        let is_behind_results = |index: usize| {
+            let before = conversation.iter().take(index).rev().find(|before| !is_prompt(before));
+            before.is_some_and(|before| before.role == Role::User)
+        };
+        let begins = |index: usize, message: &Message| {
+            let is_new = is_prompt(message) && !is_own_words(message);
+            message.role == Role::Assistant || (is_new && !is_behind_results(index))
         };
         let mut start = conversation.len();
         let mut tokens = 0;
@@ -202,7 +208,7 @@ impl Shortening<'_> {
             if tokens > max && !is_owed {
                 break;
             }
-            if begins(message) {
+            if begins(index, message) {
                 start = index;
                 is_owed = false;
             }

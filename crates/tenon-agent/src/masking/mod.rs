@@ -157,7 +157,8 @@ impl Masking {
 
     /// Returns `prompt` with its words masked.
     pub(crate) fn prompt(&self, prompt: Prompt) -> Prompt {
-        Prompt { text: self.mask(prompt.text), ..prompt }
+        let context = prompt.context.into_iter().map(|text| self.mask(text)).collect();
+        Prompt { text: self.mask(prompt.text), context, ..prompt }
     }
 
     /// Returns `record` with every text in it masked.

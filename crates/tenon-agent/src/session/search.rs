@@ -186,7 +186,13 @@ mod tests {
         };
         let prompt = "把 README 中的 v1 改成 v2".to_owned();
         let events: [SessionEvent; 3] = [
-            TurnEvent::UserMessage { message: Message::user("x"), prompt, attached: vec![] }.into(),
+            TurnEvent::UserMessage {
+                message: Message::user("x"),
+                prompt,
+                attached: vec![],
+                at_step: false,
+            }
+            .into(),
             CallEvent::CallStarted { call, subject: "x".into() }.into(),
             CallEvent::ToolResult {
                 call_id: "c".into(),

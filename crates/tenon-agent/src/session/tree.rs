@@ -70,7 +70,10 @@ impl Session {
     pub fn rewind(&self, turns: u32) -> Option<SessionNote> {
         let branch = self.branch_until(u64::MAX);
         let prompts = branch.iter().rev().filter(|(_, record)| {
-            matches!(record.event, SessionEvent::Turn(TurnEvent::UserMessage { .. }))
+            matches!(
+                record.event,
+                SessionEvent::Turn(TurnEvent::UserMessage { at_step: false, .. })
+            )
         });
         let left: Vec<u64> =
             prompts.take(turns.try_into().unwrap_or(usize::MAX)).map(|(line, _)| *line).collect();
@@ -85,8 +88,8 @@ mod tests {
 
     use super::*;
 
-    /// Builds a session of prompts and rewinds (`<N` goes back N turns) and returns the prompts
-    /// of its current branch.
+    /// Builds a session of prompts (`+` for what is said in the middle of a turn) and rewinds (`<N`
+    /// goes back N turns) and returns the prompts of its current branch.
     fn branch_of(script: &str) -> String {
         let mut session = Session::default();
         for word in script.split_whitespace() {
@@ -99,6 +102,7 @@ mod tests {
                     message: Message::user(word),
                     prompt: word.into(),
                     attached: Vec::new(),
+                    at_step: word.starts_with('+'),
                 }
                 .into(),
             };
@@ -123,6 +127,9 @@ mod tests {
             ("a b <9 c", "c"),
             ("<1 a", "a"),
             ("a b c <2 d e <2 f", "a f"),
+            // What was said in the middle of a turn goes with it.
+            ("a +b c +d <1", "a +b"),
+            ("a +b c <2", ""),
         ];
         for (script, expected) in cases {
             assert_eq!(branch_of(script), expected, "{script}");

@@ -223,6 +223,27 @@ impl Turn {
         self.next = Next::CallModel;
     }
 
+    /// Returns whether what the person says now can be taken in, the model's window being as full as
+    /// `space` says: a request comes next, or the turn would end and may as well go on.
+    pub(crate) fn hears(&self, space: &Space) -> bool {
+        use EndReason::{Finished, LoopGuard, OutputLimit, Refusal};
+        let comes_next = match &self.next {
+            Next::CallModel | Next::TakeStock => true,
+            Next::Stop(reason) => matches!(reason, Finished | LoopGuard | OutputLimit | Refusal),
+            Next::RunCalls(_) | Next::Continue(_) | Next::Compact(_) => false,
+        };
+        comes_next && self.next_reply(space).is_ok()
+    }
+
+    /// Takes in that the person said something. What counts repetitions and checks begins anew.
+    pub(crate) fn heard(&mut self) {
+        self.next = Next::CallModel;
+        self.cut_replies = 0;
+        self.guard = Guard::default();
+        self.checks = Checks::default();
+        self.first_answer.clear();
+    }
+
     /// Takes in that the conversation was made shorter, and what the summary used. The window is now
     /// as full as `space` says.
     pub(crate) fn compacted(&mut self, space: &Space, usage: &Usage) {
@@ -403,6 +424,37 @@ mod tests {
         assert_eq!(turn.reply_tokens_max(&used(30_000)), 512);
         assert_eq!(turn.next(&used(15_000)), Next::CallModel);
         assert_eq!(turn.next(&used(17_000)), Next::Compact(CompactionCause::Window));
+    }
+
+    #[test]
+    fn what_a_person_says_is_heard_where_a_request_comes_next_and_nowhere_else() {
+        let new = || Turn::new(TurnLimits::default(), &Abilities::default());
+        let mut turn = new();
+        assert!(turn.hears(&SPACE));
+        turn.on_reply(vec![call("a")], "", StopReason::ToolCalls, &Usage::default());
+        assert!(!turn.hears(&SPACE), "calls are answered first");
+        turn.on_results(&[call("a")], &[result("a")]);
+        assert!(turn.hears(&SPACE));
+        turn.on_reply(vec![], "done", StopReason::EndOfTurn, &Usage::default());
+        assert!(turn.hears(&SPACE), "instead of the end");
+        turn.heard();
+        assert_eq!(turn.next(&SPACE), Next::CallModel);
+        for (reason, hears) in [
+            (EndReason::Finished, true),
+            (EndReason::OutputLimit, true),
+            (EndReason::Refusal, true),
+            (EndReason::LoopGuard, true),
+            (EndReason::Cancelled, false),
+            (EndReason::ProviderFailed, false),
+        ] {
+            let mut turn = new();
+            turn.end(reason);
+            assert_eq!(turn.hears(&SPACE), hears, "{reason:?}");
+        }
+        let limits = TurnLimits { steps_max: Some(1), ..TurnLimits::default() };
+        let mut turn = Turn::new(limits, &Abilities::default());
+        turn.on_reply(vec![], "done", StopReason::EndOfTurn, &Usage::default());
+        assert!(!turn.hears(&SPACE), "there is no request left");
     }
 
     #[test]

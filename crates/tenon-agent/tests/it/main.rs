@@ -15,6 +15,7 @@ mod grants;
 mod log;
 mod masking;
 mod own_tool;
+mod queue;
 mod receipts;
 mod support;
 mod turns;

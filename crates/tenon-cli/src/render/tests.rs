@@ -43,6 +43,7 @@ fn user(prompt: &str) -> Record {
         message: Message::user(prompt),
         prompt: prompt.into(),
         attached: vec!["instructions: AGENTS.md".into()],
+        at_step: false,
     })
 }
 

@@ -10,7 +10,7 @@ use std::{
 };
 
 use clap::ValueEnum;
-use tenon_agent::{Answer, Question, Update};
+use tenon_agent::{Answer, Delivery, Prompt, PromptQueue, Question, QueuedPrompt, Update};
 use tenon_model::ToolSpec;
 use tenon_sandbox::Conflicts;
 use tokio::sync::oneshot;
@@ -43,8 +43,8 @@ pub(crate) struct App {
     pub transcript: Transcript,
     pub composer: Composer,
     pub language: Language,
-    /// Prompts that wait for the end of the turn, the next first.
-    pub queued: VecDeque<String>,
+    /// Prompts that wait for the next step or the end of the turn; the agent has the same queue.
+    pub queue: PromptQueue,
     /// The question that is shown.
     pub approval: Option<(Approval, oneshot::Sender<Answer>)>,
     /// The question about files that were changed since what is undone.
@@ -61,7 +61,7 @@ pub(crate) struct App {
     pub is_running: bool,
     questions: VecDeque<(Question, oneshot::Sender<Answer>)>,
     /// What the model is told in front of the next prompt.
-    notes: String,
+    notes: Vec<String>,
     files: Files,
     tools: Vec<ToolSpec>,
     book: Arc<RuleBook>,
@@ -76,7 +76,7 @@ pub(crate) struct App {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// Carry out a prompt.
-    Prompt(String),
+    Prompt(Prompt),
     /// Do what a command says, with the words behind its name.
     Command(Act, String),
     /// Do what was chosen from a list.
@@ -127,7 +127,7 @@ impl App {
             transcript,
             composer,
             language,
-            queued: VecDeque::new(),
+            queue: PromptQueue::default(),
             approval: None,
             conflict: None,
             picker: None,
@@ -136,7 +136,7 @@ impl App {
             own: None,
             is_running: false,
             questions: VecDeque::new(),
-            notes: String::new(),
+            notes: Vec::new(),
             files,
             tools,
             book_name: book.file().display().to_string(),
@@ -215,7 +215,7 @@ impl App {
     }
 
     /// Takes in that the turn is over; returns the next prompt if one waits.
-    pub(crate) fn end_turn(&mut self, cancelled: bool, now: Instant) -> Option<String> {
+    pub(crate) fn end_turn(&mut self, cancelled: bool, now: Instant) -> Option<Prompt> {
         (self.is_running, self.stopping) = (false, false);
         self.next_question(now);
         // Whoever cancels wants to say something else first: what waits stays where it is seen.
@@ -223,8 +223,7 @@ impl App {
             self.take_queue_back();
             return None;
         }
-        let prompt = self.queued.pop_front()?;
-        Some(self.prepared(prompt))
+        self.queue.take_first().map(|waits| waits.prompt)
     }
 
     /// Takes in that the person's own command is over.
@@ -241,7 +240,7 @@ impl App {
             row
         }));
         self.transcript.say(&lines);
-        self.notes.push_str(&ended.for_model());
+        self.notes.push(ended.for_model());
     }
 
     /// Says a sentence that is no part of the session.
@@ -257,14 +256,23 @@ impl App {
 
     /// Puts what waits back into the composer.
     pub(crate) fn take_queue_back(&mut self) {
-        let mut prompts: Vec<String> = self.queued.drain(..).collect();
+        let waited: Vec<QueuedPrompt> = std::iter::from_fn(|| self.queue.take_first()).collect();
+        let mut prompts: Vec<String> =
+            waited.into_iter().rev().map(|waits| self.taken_back(waits)).collect();
         if prompts.is_empty() {
             return;
         }
+        prompts.reverse();
         if !self.composer.is_empty() {
             prompts.push(self.composer.whole());
         }
         self.composer.set(&prompts.join("\n"));
+    }
+
+    /// Returns the words of a prompt that is not sent; what goes in front waits for the next one.
+    fn taken_back(&mut self, waits: QueuedPrompt) -> String {
+        self.notes.splice(0..0, waits.prompt.context);
+        waits.prompt.text
     }
 
     /// Returns what is waited for, and since when.
@@ -316,12 +324,15 @@ impl App {
             _ => {}
         }
         match self.composer.press(key) {
-            Asked::Send(text) | Asked::SendLater(text) => self.send(text),
+            Asked::Send(text) => self.send(text, Delivery::NextStep),
+            Asked::SendLater(text) => self.send(text, Delivery::AfterTurn),
             Asked::Above => {
-                if let Some(last) = self.queued.pop_back() {
-                    self.composer.set(&last);
-                } else {
-                    self.composer.older(true);
+                match self.queue.take_last() {
+                    Some(last) => {
+                        let text = self.taken_back(last);
+                        self.composer.set(&text);
+                    }
+                    None => self.composer.older(true),
                 }
                 None
             }
@@ -424,8 +435,8 @@ impl App {
         None
     }
 
-    /// Does what was typed, now or after the turn.
-    fn send(&mut self, text: String) -> Option<Effect> {
+    /// Does what was typed; a prompt waits for its `delivery` while a turn goes on.
+    fn send(&mut self, text: String, delivery: Delivery) -> Option<Effect> {
         self.composer.remember(&text);
         match typed(&text) {
             Typed::Nothing => None,
@@ -439,21 +450,23 @@ impl App {
                 self.composer.set(&text);
                 None
             }
-            Typed::Prompt(prompt) if self.is_running => {
-                self.queued.push_back(prompt);
-                None
-            }
-            Typed::Prompt(prompt) => Some(Effect::Prompt(self.prepared(prompt))),
+            Typed::Prompt(prompt) => self.say_to_model(prompt, delivery),
         }
     }
 
-    /// Puts what the model is to know in front of a prompt.
-    fn prepared(&mut self, prompt: String) -> String {
-        if self.notes.is_empty() {
-            return prompt;
+    /// Sends a prompt with what the model is to know in front of it, or has it wait while a turn goes
+    /// on.
+    fn say_to_model(&mut self, text: String, delivery: Delivery) -> Option<Effect> {
+        let context = std::mem::take(&mut self.notes);
+        let prompt = Prompt { text, context, ..Prompt::default() };
+        if !self.is_running {
+            return Some(Effect::Prompt(prompt));
         }
-        self.transcript.echo_next(prompt.clone());
-        std::mem::take(&mut self.notes) + &prompt
+        if let Err(prompt) = self.queue.push(prompt, delivery) {
+            let text = self.taken_back(QueuedPrompt { prompt, delivery });
+            self.composer.set(&text);
+        }
+        None
     }
 
     /// Does what a command says as far as the screen knows it; `typed` is how it was written.
@@ -474,8 +487,7 @@ impl App {
                 self.say(Text::Copied.template(self.language));
                 return Some(Effect::Copy(self.transcript.answer().trim().to_owned()));
             }
-            Act::Init if self.is_running => self.queued.push_back(INIT_PROMPT.to_owned()),
-            Act::Init => return Some(Effect::Prompt(self.prepared(INIT_PROMPT.to_owned()))),
+            Act::Init => return self.say_to_model(INIT_PROMPT.to_owned(), Delivery::AfterTurn),
             Act::Theme => return self.choose_theme(&words),
             Act::Quit => return Some(Effect::Leave(Leave::Finished)),
             act => return Some(Effect::Command(act, words)),

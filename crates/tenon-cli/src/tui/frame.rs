@@ -3,6 +3,8 @@
 
 use std::time::Instant;
 
+use tenon_agent::Delivery;
+
 use super::{
     app::App,
     composer::complete::{Item, Offer},
@@ -71,15 +73,20 @@ pub(crate) fn frame(app: &App, size: Size, now: Instant) -> Frame {
     Frame { rows, caret }
 }
 
-/// The prompts that wait for the end of the turn.
+/// The prompts that wait, each with what for.
 fn queued(app: &App, columns: usize) -> Vec<Line> {
     let mut rows = Vec::new();
-    for prompt in app.queued.iter().take(QUEUED_MAX) {
-        let mut line = Line::of(Meaning::Warning, Text::Queued.template(app.language));
-        line.push(Meaning::Aside, &format!(" {prompt}"));
+    let waiting = app.queue.waiting();
+    for waits in waiting.iter().take(QUEUED_MAX) {
+        let label = match waits.delivery {
+            Delivery::NextStep => Text::QueuedForStep,
+            Delivery::AfterTurn => Text::QueuedForLater,
+        };
+        let mut line = Line::of(Meaning::Warning, label.template(app.language));
+        line.push(Meaning::Aside, &format!(" {}", waits.prompt.text));
         rows.push(line.cut(columns));
     }
-    let more = app.queued.len().saturating_sub(QUEUED_MAX);
+    let more = waiting.len().saturating_sub(QUEUED_MAX);
     if more > 0 {
         let said = Text::QueuedMore.say(app.language, &[("n", &more)]);
         rows.push(Line::of(Meaning::Aside, &said).cut(columns));

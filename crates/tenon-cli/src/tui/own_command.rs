@@ -128,7 +128,7 @@ impl Ended {
         let fence =
             "`".repeat(self.output.split(|c| c != '`').map(str::len).max().unwrap_or(0).max(2) + 1);
         let (command, status, output) = (&self.command, &self.status, self.output.trim_end());
-        format!("I ran `{command}` myself ({status}):\n{fence}\n{output}\n{fence}\n\n")
+        format!("I ran `{command}` myself ({status}):\n{fence}\n{output}\n{fence}")
     }
 }
 
@@ -159,7 +159,7 @@ mod tests {
         let ended = run("echo one; echo '```' >&2; exit 3").await;
         assert_eq!(
             ended.for_model(),
-            "I ran `echo one; echo '```' >&2; exit 3` myself (exit 3):\n````\none\n```\n````\n\n"
+            "I ran `echo one; echo '```' >&2; exit 3` myself (exit 3):\n````\none\n```\n````"
         );
         assert!(!ended.succeeded);
     }

@@ -171,6 +171,7 @@ pub(crate) async fn run<'a>(
     let session_id = options.log.as_ref().map(|log| log.id().to_owned()).unwrap_or_default();
     let (workspace, jobs) = (options.workspace.clone(), options.sandbox.jobs().clone());
     let app = screen(&options, look, &place, &sender);
+    options.queue = app.queue.clone();
     let agent = Agent::new(options)?;
     takeover::give_back_on_panic(Text::AfterPanic.say(language, &[("id", &session_id)]));
     let mut session = Session {
@@ -433,13 +434,13 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn begin_turn(&mut self, prompt: String) {
+    fn begin_turn(&mut self, prompt: Prompt) {
         let Some(mut agent) = self.agent.take() else { return };
         self.guard.renew(self.interrupts);
         let cancel = self.guard.cancel.clone();
         self.app.begin_turn();
         self.turn = Some(Box::pin(async move {
-            let outcome = agent.prompt(Prompt::from(prompt), &cancel).await;
+            let outcome = agent.prompt(prompt, &cancel).await;
             (agent, outcome.map(Some))
         }));
     }

@@ -39,8 +39,6 @@ pub(crate) struct Transcript {
     since: Option<Instant>,
     /// When the model began to think, while it does.
     thinks_since: Option<Instant>,
-    /// What the person typed, if the prompt has more than that.
-    echo: Option<String>,
     /// The answer that /copy takes.
     answer: String,
     diffs: Vec<(String, String)>,
@@ -78,7 +76,6 @@ impl Transcript {
             waiting: Waiting::Nothing,
             since: None,
             thinks_since: None,
-            echo: None,
             answer: String::new(),
             diffs: Vec::new(),
         }
@@ -117,11 +114,6 @@ impl Transcript {
     /// Returns what is waited for and since when.
     pub(crate) fn waiting(&self) -> (&Waiting, Option<Instant>) {
         (&self.waiting, self.since)
-    }
-
-    /// Shows `text` above the next answer, in place of the whole prompt.
-    pub(crate) fn echo_next(&mut self, text: String) {
-        self.echo = Some(text);
     }
 
     /// Adds lines that are no part of the session, with an empty one before them.
@@ -226,8 +218,7 @@ impl Transcript {
             self.flush();
         }
         if let SessionEvent::Turn(TurnEvent::UserMessage { prompt, .. }) = event {
-            let text = self.echo.take().unwrap_or_else(|| prompt.clone());
-            self.repeat(&text);
+            self.repeat(prompt);
             self.answer.clear();
         }
     }

@@ -33,5 +33,6 @@ mod tui;
 mod tui_commands;
 mod tui_keys;
 mod tui_outside;
+mod tui_queue;
 mod undo;
 mod walls;

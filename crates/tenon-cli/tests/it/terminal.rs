@@ -22,6 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// A home folder with a workspace and a script for the model.
 pub(crate) struct Home {
     folder: tempfile::TempDir,
+    model: Option<String>,
 }
 
 /// A program that runs on a terminal.
@@ -43,10 +44,15 @@ struct Seen {
 impl Home {
     /// Returns a home whose model says `turns`, one after another.
     pub(crate) fn new(turns: Value) -> Self {
-        let home = Self { folder: tempfile::tempdir().unwrap() };
+        let home = Self { folder: tempfile::tempdir().unwrap(), model: None };
         std::fs::create_dir(home.work()).unwrap();
         std::fs::write(home.script(), json!({ "turns": turns }).to_string()).unwrap();
         home
+    }
+
+    /// Returns a home whose model is another one.
+    pub(crate) fn asking(model: &str) -> Self {
+        Self { model: Some(model.to_owned()), ..Self::new(json!([])) }
     }
 
     /// Returns the workspace.
@@ -56,7 +62,8 @@ impl Home {
 
     /// Returns the arguments that choose the script and the workspace, and `more`.
     pub(crate) fn arguments(&self, more: &[&str]) -> Vec<String> {
-        let model = format!("scripted:{}", self.script().display());
+        let scripted = || format!("scripted:{}", self.script().display());
+        let model = self.model.clone().unwrap_or_else(scripted);
         let work = self.work().display().to_string();
         let more = more.iter().map(|argument| (*argument).to_owned());
         ["--model".into(), model, "--cwd".into(), work].into_iter().chain(more).collect()

@@ -11,6 +11,7 @@ const CTRL_C: &str = "\x03";
 const CTRL_D: &str = "\x04";
 const CTRL_O: &str = "\x0f";
 const UP: &str = "\x1b[A";
+const ALT_ENTER: &str = "\x1b\r";
 /// Longer than the pause that an answer needs before it.
 const PAUSE: Duration = Duration::from_millis(500);
 
@@ -131,24 +132,30 @@ fn a_question_is_answered_for_the_session_or_with_a_word_to_the_model() {
 }
 
 #[test]
-fn a_message_queues_while_the_model_works_and_can_be_taken_back() {
+fn a_message_waits_for_the_next_step_while_the_model_works_and_can_be_taken_back() {
     let home = Home::new(json!([
         {"text": "First answer.", "delay_ms": 1500}, {"text": "Second answer."},
+        {"text": "Third answer."},
     ]));
     let mut terminal = session(&home);
     terminal.press("one\r");
     terminal.wait_for("Waiting for the model", 1);
     terminal.press("two\r");
-    terminal.wait_for("queued: two", 1);
+    terminal.wait_for("next step: two", 1);
     terminal.press(UP);
     terminal.wait_for("> two", 1);
-    assert!(!terminal.screen().contains("queued:"), "{}", terminal.screen());
-    terminal.press(" more\r");
-    terminal.wait_for("queued: two more", 1);
-    terminal.wait_for("Second answer.", 1);
+    assert!(!terminal.screen().contains("next step:"), "{}", terminal.screen());
+    terminal.press(" later");
+    terminal.press(ALT_ENTER);
+    terminal.wait_for("after the turn: two later", 1);
+    terminal.press("now 现在\r");
+    terminal.wait_for("next step: now 现在", 1);
+    terminal.wait_for("Third answer.", 1);
     terminal.press(CTRL_D);
     assert_eq!(terminal.exit_code(), 0);
-    assert_eq!(home.logged("user_message", "prompt"), ["one", "two more"]);
+    assert_eq!(home.logged("user_message", "prompt"), ["one", "now 现在", "two later"]);
+    assert_eq!(home.logged("user_message", "at_step"), [json!(null), json!(true), json!(null)]);
+    assert_eq!(home.logged("turn_ended", "steps"), [2, 1]);
 }
 
 #[test]

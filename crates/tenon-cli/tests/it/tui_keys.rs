@@ -111,10 +111,12 @@ fn a_command_of_ones_own_runs_and_the_model_is_shown_what_it_printed() {
     terminal.wait_for("I see.", 1);
     assert!(terminal.screen().contains("> why?"), "{}", terminal.screen());
     leave(terminal);
-    let prompts = home.logged("user_message", "prompt");
+    assert_eq!(home.logged("user_message", "prompt"), ["why?"]);
+    let message = home.logged("user_message", "message").remove(0);
+    let texts = message["content"].as_array().unwrap().iter().map(|block| &block["text"]);
     assert_eq!(
-        prompts,
-        ["I ran `echo $((40 + 2)); exit 3` myself (exit 3):\n```\n42\n```\n\nwhy?"]
+        texts.collect::<Vec<_>>(),
+        ["I ran `echo $((40 + 2)); exit 3` myself (exit 3):\n```\n42\n```", "why?"]
     );
 }
 

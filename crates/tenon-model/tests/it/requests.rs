@@ -255,3 +255,35 @@ async fn what_the_user_says_twice_in_a_row_is_one_message() {
     assert_eq!(sent[2]["messages"].as_array().unwrap().len(), 1);
     assert_eq!(sent[2]["messages"][0]["content"].as_array().unwrap().len(), 2);
 }
+
+#[tokio::test]
+async fn what_is_said_behind_results_is_marked_as_one_message_with_them() {
+    let said = |words: &str| Arc::new(Message::user(words));
+    let replies = || (0..2).map(|_| Reply::anthropic_text("ok")).collect();
+    let server = FakeServer::start(replies());
+    let asks = |id: &str| message(Role::Assistant, vec![call(id, "bash", None)]);
+    let mut conversation_so_far = vec![said("go"), asks("a"), results(&["a"])];
+    let provider = anthropic(&server.url());
+    run(&provider, conversation(conversation_so_far.clone())).await.reply();
+    let heard = [said("not there"), said("nor here")];
+    conversation_so_far.extend([asks("b"), results(&["b"])].into_iter().chain(heard));
+    run(&provider, conversation(conversation_so_far)).await.reply();
+    let sent = server.requests();
+    let marked: Vec<Vec<(usize, usize)>> = sent
+        .iter()
+        .map(|sent| {
+            let messages = sent.json()["messages"].as_array().unwrap().clone();
+            let blocks = messages.iter().enumerate().flat_map(|(index, message)| {
+                let blocks = message["content"].as_array().unwrap();
+                let marked =
+                    blocks.iter().enumerate().filter(|(_, b)| b["cache_control"].is_object());
+                marked.map(|(block, _)| (index, block)).collect::<Vec<_>>()
+            });
+            blocks.collect()
+        })
+        .collect();
+    // The second mark stands where the last request had its own.
+    assert_eq!(marked, [vec![(0, 0), (2, 0)], vec![(2, 0), (4, 2)]]);
+    let bodies: Vec<String> = sent.iter().map(|sent| sent.text().replace(CACHE_MARK, "")).collect();
+    check_append_only(&bodies, "]}],\"max_tokens\"");
+}

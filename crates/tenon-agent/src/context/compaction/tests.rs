@@ -46,6 +46,8 @@ fn the_newest_messages_begin_where_no_result_loses_its_call() {
     // The results that the model waits for stay, whatever their size.
     check_tail("pcrcrcr", 800, Window, 5);
     check_tail("pcrtpcrtp", 800, Window, 7);
+    check_tail("pcrcrp", 800, Window, 3);
+    check_tail("pcrcrpp", 800, Window, 3);
     check_tail("pcrt", 80_000, Asked, 4);
     check_tail("pcrtp", 80_000, Asked, 4);
     check_tail("p", 80_000, Window, 0);

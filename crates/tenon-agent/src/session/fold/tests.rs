@@ -15,8 +15,12 @@ fn records(events: Vec<SessionEvent>) -> Session {
 }
 
 fn user(words: &str) -> SessionEvent {
-    let (message, prompt) = (Message::user(words), words.into());
-    TurnEvent::UserMessage { message, prompt, attached: Vec::new() }.into()
+    sent(Message::user(words), words)
+}
+
+fn sent(message: Message, words: &str) -> SessionEvent {
+    let (prompt, attached) = (words.into(), Vec::new());
+    TurnEvent::UserMessage { message, prompt, attached, at_step: false }.into()
 }
 
 fn calls(ids: &[&str]) -> Message {
@@ -177,8 +181,7 @@ fn messages_come_back_bit_for_bit() {
         role: Role::User,
         content: vec![ContentBlock::Image(image), ContentBlock::Text { text: "x".into() }],
     };
-    let (prompt, attached) = (String::new(), Vec::new());
-    let user = TurnEvent::UserMessage { message: first.clone(), prompt, attached }.into();
+    let user = sent(first.clone(), "");
     let restored = Restored::of(&records(vec![user, said(message.clone())]), "", true);
     assert_eq!(*restored.conversation[0], first);
     assert_eq!(*restored.conversation[1], message);
@@ -246,13 +249,12 @@ fn another_models_thoughts_and_images_it_cannot_see_do_not_go_along() {
         ContentBlock::Thinking(Thinking { text: text.into(), signature, redacted: None })
     };
     let image = Image { media_type: "image/png".into(), data: "iVBO".into() };
-    let (prompt, attached) = (String::new(), Vec::new());
     let message = Message { role: Role::User, content: vec![ContentBlock::Image(image)] };
     let mut first = calls(&["a"]);
     first.content.insert(0, thinking("one"));
     let session = records(vec![
         resumed("x/a"),
-        TurnEvent::UserMessage { message, prompt, attached }.into(),
+        sent(message, ""),
         said(first),
         result("a"),
         said(Message { role: Role::Assistant, content: vec![thinking("two")] }),

@@ -33,6 +33,8 @@ pub(super) struct Note {
     open: Option<Role>,
     /// Where a mark can be put into the last block of a user message.
     mark: Option<usize>,
+    /// Whether the message goes on with the one before it.
+    joins: bool,
 }
 
 impl Wire for AnthropicWire {
@@ -70,14 +72,18 @@ impl Wire for AnthropicWire {
         // Messages of the same role follow each other after a turn that failed; servers other
         // than Anthropic's own refuse that, so they become one.
         let mut note = *before;
-        note.mark = None;
+        (note.mark, note.joins) = (None, false);
+        let mut is_begun = false;
         let mut blocks: Vec<&ContentBlock> = message.content.iter().collect();
         // The API wants the results in front of whatever else the person says.
         blocks.sort_by_key(|block| !matches!(block, ContentBlock::ToolResult(_)));
         for block in blocks {
             let start = out.len();
             match note.open {
-                Some(role) if role == message.role => put_raw(out, ","),
+                Some(role) if role == message.role => {
+                    note.joins |= !is_begun;
+                    put_raw(out, ",");
+                }
                 open => {
                     put_raw(out, if open.is_some() { "]},{\"role\":\"" } else { "{\"role\":\"" });
                     put_raw(out, role_name(message.role));
@@ -85,6 +91,7 @@ impl Wire for AnthropicWire {
                 }
             }
             if put_block(block, out) {
+                is_begun = true;
                 note.open = Some(message.role);
                 note.mark = (message.role == Role::User).then(|| out.len() - 1);
             } else {
@@ -95,8 +102,15 @@ impl Wire for AnthropicWire {
     }
 
     fn join(&self, parts: &Parts<'_, Note>, request: &Request) -> Vec<u8> {
-        let mut marks: Vec<usize> =
-            parts.notes.iter().rev().filter_map(|note| note.mark).take(MARKED_MESSAGES).collect();
+        // Of messages that are one for the server the last is marked, so that the other mark stands
+        // where the last request had its own.
+        let mut goes_on = false;
+        let last_of_its_role = |note: &Note| {
+            let mark = note.mark?;
+            (!std::mem::replace(&mut goes_on, note.joins)).then_some(mark)
+        };
+        let marks = parts.notes.iter().rev().filter_map(last_of_its_role);
+        let mut marks: Vec<usize> = marks.take(MARKED_MESSAGES).collect();
         marks.reverse();
         let room = (CACHE_MARK.len() * MARKED_MESSAGES) + 160;
         let mut body = Vec::with_capacity(parts.head.len() + parts.messages.len() + room);
