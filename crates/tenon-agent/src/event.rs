@@ -6,6 +6,7 @@
 
 mod changes;
 mod context;
+mod images;
 mod receipt;
 
 use std::sync::Arc;

@@ -14,9 +14,10 @@ use crate::{event::Update, policy::Decision};
 ///
 /// let words = Prompt::from("What is wrong in src/main.rs?");
 /// assert!(words.images.is_empty());
-/// let picture = Image { media_type: "image/png".into(), data: "iVBORw0KGgo=".into() };
+/// let picture = Image::new(b"GIF89a\x01\0\x01\0\0\0\0;")?;
 /// let shown =
 ///     Prompt { text: "What is wrong here?".into(), images: vec![picture], ..Prompt::default() };
+/// # Ok::<(), tenon_model::ImageError>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Prompt {

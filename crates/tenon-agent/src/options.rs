@@ -189,7 +189,8 @@ impl AgentOptions {
                 Restored::default()
             }
             Some(session) => {
-                let restored = Restored::of(session, &model, abilities.sees_images);
+                let sees_images = abilities.sees_images == Some(true);
+                let restored = Restored::of(session, &model, sees_images);
                 let note = SessionNote::SessionResumed {
                     version,
                     workspace: folders,

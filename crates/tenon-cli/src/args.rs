@@ -77,6 +77,10 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_name = "FORMAT")]
     pub(crate) output_format: Option<OutputFormat>,
 
+    /// Show the model this image with the prompt (repeatable)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) image: Vec<PathBuf>,
+
     /// Print plain lines and redraw nothing, as for a screen reader
     #[arg(long)]
     pub(crate) plain: bool,
@@ -121,9 +125,11 @@ impl SessionArgs {
 }
 
 impl OutputArgs {
-    /// Returns these arguments with what `other` lacks filled in.
-    pub(crate) fn or(self, other: Self) -> Self {
+    /// Returns these arguments with what `other` lacks filled in; lists are joined.
+    pub(crate) fn or(self, mut other: Self) -> Self {
+        other.image.extend(self.image);
         Self {
+            image: other.image,
             print: self.print || other.print,
             output_format: self.output_format.or(other.output_format),
             plain: self.plain || other.plain,

@@ -33,6 +33,7 @@ use crate::{
     config::RuleBook,
     error::ExitStatus,
     headless::carry_out,
+    images::Pictures,
     jobs,
     past::{Past, Wish},
     question,
@@ -160,6 +161,7 @@ async fn converse(
 ) -> Result<ExitStatus, LogError> {
     let language = front.screen.language();
     let (tools, running) = (options.tools.specs(), options.sandbox.jobs().clone());
+    let pictures = Pictures::of(&options, language);
     let is_confined = options.sandbox.is_confined();
     let mut agent = Agent::new(options)?;
     let mut interrupted = false;
@@ -202,12 +204,13 @@ async fn converse(
                 front.screen.say(&format!("{said}\n"));
             }
             Typed::Prompt(prompt) => {
+                let Some(prompt) = with_images(prompt, &pictures, &front.screen) else { continue };
                 if is_confined {
                     front.screen.say("");
                 } else {
                     front.screen.say_unconfined();
                 }
-                carry_out(&mut agent, Prompt::from(prompt), &front.screen, interrupts).await?;
+                carry_out(&mut agent, prompt, &front.screen, interrupts).await?;
                 if let Some(said) = jobs::running(&running.running(), language) {
                     front.screen.say(&said);
                 }
@@ -218,6 +221,17 @@ async fn converse(
         }
     }
     Ok(ExitStatus::Interrupted)
+}
+
+/// Returns a prompt with the images that it names, or says why they cannot be sent.
+fn with_images(text: String, pictures: &Pictures, screen: &Screen) -> Option<Prompt> {
+    match pictures.named_in(&text) {
+        Ok(images) => Some(Prompt { images, ..Prompt::from(text) }),
+        Err(said) => {
+            screen.say(&format!("{said}\n"));
+            None
+        }
+    }
 }
 
 /// Makes the conversation shorter, or as it was before that; Ctrl-C leaves it as it is.

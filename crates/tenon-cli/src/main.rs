@@ -10,6 +10,7 @@ mod commands;
 mod config;
 mod error;
 mod headless;
+mod images;
 mod interactive;
 mod jobs;
 mod json;

@@ -79,7 +79,7 @@ impl LocalProvider {
         let abilities = Abilities {
             context_window_tokens: options.context_tokens,
             output_tokens_max: OUTPUT_TOKENS_MAX,
-            sees_images: false,
+            sees_images: Some(false),
             wants_attached_context: true,
             wants_forgiving_tools: true,
             price: None,

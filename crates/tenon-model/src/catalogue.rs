@@ -121,7 +121,7 @@ pub fn abilities(name: &str, host: &str) -> Abilities {
     Abilities {
         context_window_tokens: entry.context_window_tokens,
         output_tokens_max: entry.output_tokens_max,
-        sees_images: entry.sees_images,
+        sees_images: Some(entry.sees_images),
         price: entry.price.filter(|_| at_vendor && exact).map(
             |[input, output, cache_read, cache_write]| Price {
                 input,

@@ -1,11 +1,13 @@
 //! What a model says and hears: messages, the providers that carry them, and the fold that turns
 //! a stream of events into a message. No files, no processes, no terminal.
 
+pub mod base64;
 mod catalogue;
 mod exchange;
 mod failure;
 mod fold;
 mod http;
+mod image;
 mod loopback;
 mod mask;
 mod message;
@@ -18,13 +20,14 @@ mod text;
 pub use catalogue::{abilities, known_models};
 pub use fold::{Fold, Reply, read_arguments};
 pub use http::{Download, HttpClient, HttpOptions};
+pub use image::{Image, ImageError};
 pub use loopback::{LOOPBACK_CANDIDATES, LoopbackCandidate, LoopbackServer, loopback_servers};
 pub use mask::{
     CredentialShape, KNOWN_VALUES_MAX, KnownValue, MaskStream, Masks, credential_values, is_secret,
     variable_values,
 };
 pub use message::{
-    ContentBlock, Conversation, Image, Message, Role, Thinking, ToolCall, ToolCallFault, ToolResult,
+    ContentBlock, Conversation, Message, Role, Thinking, ToolCall, ToolCallFault, ToolResult,
 };
 pub use provider::{
     Abilities, EventStream, Price, Provider, ProviderError, ProviderErrorKind, Request, StopReason,

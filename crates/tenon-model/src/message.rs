@@ -8,6 +8,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::image::Image;
+
 /// A conversation, oldest message first.
 ///
 /// Messages are shared, so that a request can hold the whole conversation without copying it and
@@ -64,15 +66,6 @@ pub struct Thinking {
     /// Opaque data that stands for a block which the provider does not show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redacted: Option<String>,
-}
-
-/// A picture, encoded.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Image {
-    /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
-    pub media_type: String,
-    /// The file's bytes in standard base64.
-    pub data: Arc<str>,
 }
 
 /// The model's request to run one tool.

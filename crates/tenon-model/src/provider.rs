@@ -34,8 +34,8 @@ pub struct Abilities {
     pub context_window_tokens: u32,
     /// The largest reply that can be asked for, in tokens.
     pub output_tokens_max: u32,
-    /// Whether the model sees images.
-    pub sees_images: bool,
+    /// Whether the model sees images, where it is known.
+    pub sees_images: Option<bool>,
     /// Whether what the prompt speaks of is put in front of it (small models cannot look).
     pub wants_attached_context: bool,
     /// Whether edits and globs that are nearly right are carried out and said so.
@@ -233,12 +233,12 @@ pub enum ProviderErrorKind {
 }
 
 impl Default for Abilities {
-    /// An unknown model of today: 128,000 tokens of context, 8,192 of output, no images.
+    /// An unknown model of today: 128,000 tokens of context, 8,192 of output.
     fn default() -> Self {
         Self {
             context_window_tokens: 128_000,
             output_tokens_max: 8_192,
-            sees_images: false,
+            sees_images: None,
             wants_attached_context: false,
             wants_forgiving_tools: false,
             price: None,

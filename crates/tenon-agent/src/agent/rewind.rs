@@ -84,7 +84,8 @@ impl Agent {
         self.recorder.record(to)?;
         let Some(session) = self.recorder.session()? else { return Ok(()) };
         let provider = &self.exchange.provider;
-        let restored = Restored::of(&session, provider.model(), provider.abilities().sees_images);
+        let sees_images = provider.abilities().sees_images == Some(true);
+        let restored = Restored::of(&session, provider.model(), sees_images);
         // Where the branch leads another model was asked: what comes now is not that one's.
         if *restored.model != *provider.model() {
             self.recorder.record(note(&**provider))?;

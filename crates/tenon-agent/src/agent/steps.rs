@@ -67,7 +67,9 @@ impl Agent {
         let prompt = self.recorder.masked(prompt);
         let opening = self.opening.take_for(&prompt, &self.dispatch.workspace);
         let message = user_message(opening.before, &prompt);
-        let (prompt, attached, at_step) = (prompt.text, opening.attached, said == Said::AtStep);
+        let mut attached = opening.attached;
+        attached.extend(prompt.images.iter().map(|image| format!("image: {}", image.in_words())));
+        let (prompt, at_step) = (prompt.text, said == Said::AtStep);
         let said = TurnEvent::UserMessage { message, prompt, attached, at_step };
         self.conversation.extend(self.recorder.say(said)?);
         self.dispatch.note_seen(&self.recorder)?;

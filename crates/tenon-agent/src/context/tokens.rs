@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tenon_model::{ContentBlock, Conversation, Message, ToolSpec, Usage};
+use tenon_model::{ContentBlock, Conversation, Image, Message, ToolSpec, Usage};
 
 /// Four bytes of ASCII are about one token of English or code (OpenAI, "What are tokens and how to
 /// count them?"). Characters of three bytes and more (Chinese, Japanese, Korean, emoji) are about
@@ -18,9 +18,18 @@ const MORE_BYTES_QUARTERS: u64 = 4;
 /// What roles, names and ids add to a block, in tokens.
 const BLOCK_TOKENS: u64 = 6;
 
-/// A picture of the largest size that providers do not scale down (Anthropic, "Vision": about
-/// width x height / 750, at most about 1,600).
-const IMAGE_TOKENS: u64 = 1_600;
+/// A token of a picture is so many pixels (Anthropic, "Vision": width x height / 750).
+const IMAGE_TOKEN_PIXELS: u64 = 750;
+
+/// What a longer side is scaled down to before that (Anthropic: 1,568 pixels and about 1,600 tokens;
+/// newer models see up to 2,576, about three times as much). Taken for all: too much is better than
+/// too little, and the provider's own count corrects it.
+const IMAGE_SIDE_MAX: u64 = 2_576;
+const IMAGE_TOKENS_MAX: u64 = 4_800;
+
+/// The least that a picture counts (OpenAI, "Images and vision": 85 tokens for the whole and 170 for
+/// each tile of 512 pixels, which for large pictures is less than the rule above gives).
+const IMAGE_TOKENS_MIN: u64 = 255;
 
 /// A provider's count that differs from the estimate by more than this factor is not believed:
 /// some servers count only what was not cached.
@@ -202,13 +211,26 @@ pub(super) fn weight_of_block(block: &ContentBlock) -> u64 {
     let tokens = match block {
         ContentBlock::Text { text } => weight_of_text(text),
         ContentBlock::Thinking(thinking) => weight_of_text(&thinking.text),
-        ContentBlock::Image(_) => IMAGE_TOKENS,
+        ContentBlock::Image(image) => weight_of_image(image),
         ContentBlock::ToolCall(call) => {
             weight_of_text(&call.name) + weight_of_text(&call.arguments.to_string())
         }
         ContentBlock::ToolResult(result) => weight_of_text(&result.content),
     };
     tokens + BLOCK_TOKENS
+}
+
+/// Returns about how many tokens `image` has.
+fn weight_of_image(image: &Image) -> u64 {
+    let (width, height) = (u64::from(image.width), u64::from(image.height));
+    let longest = width.max(height);
+    // Of an image from an older log the size is not known.
+    if longest == 0 {
+        return IMAGE_TOKENS_MAX;
+    }
+    let seen = longest.min(IMAGE_SIDE_MAX);
+    let pixels = width * height * seen / longest * seen / longest;
+    pixels.div_ceil(IMAGE_TOKEN_PIXELS).clamp(IMAGE_TOKENS_MIN, IMAGE_TOKENS_MAX)
 }
 
 /// Returns about how many tokens `text` has.
@@ -236,6 +258,23 @@ mod tests {
         let cases = [("", 0), ("a", 1), ("abcdefgh", 2), ("汉字", 2), ("привет", 3), ("👍", 1)];
         for (text, tokens) in cases {
             assert_eq!(weight_of_text(text), tokens, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_picture_is_weighed_by_its_pixels() {
+        for (width, height, tokens) in [
+            (1, 1, 255),
+            (800, 600, 640),
+            (1_000, 1_000, 1_334),
+            (8_000, 100, 255),
+            (2_576, 1_000, 3_435),
+            (5_152, 2_000, 3_435),
+            (8_000, 8_000, 4_800),
+            (0, 0, 4_800),
+        ] {
+            let image = Image { width, height, ..Image::default() };
+            assert_eq!(weight_of_image(&image), tokens, "{width} x {height}");
         }
     }
 

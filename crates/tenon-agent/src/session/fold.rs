@@ -25,6 +25,8 @@ const INTERRUPTED: &str = "interrupted before it ended; what it did up to then i
 const NEVER_RAN: &str = "interrupted before it ran";
 /// Stands where the person's first words are lost.
 const BEGINNING_LOST: &str = "(the beginning of this conversation is lost)";
+/// Stands for an image whose file is not beside the log any more, or was changed.
+const IMAGE_LOST: &str = "(an image was here, whose file is lost)";
 /// Stands for an image in a conversation with a model that sees none.
 const IMAGE_LEFT_OUT: &str = "(an image was here, which this model cannot see)";
 
@@ -227,7 +229,7 @@ impl Said {
         let is_other = *self.model != *model;
         let left_out = |block: &ContentBlock| match block {
             ContentBlock::Thinking(_) => is_other,
-            ContentBlock::Image(_) => is_other && !sees_images,
+            ContentBlock::Image(image) => image.data.is_empty() || (is_other && !sees_images),
             _ => false,
         };
         if !self.message.content.iter().any(left_out) {
@@ -235,8 +237,9 @@ impl Said {
         }
         let content = self.message.content.iter().filter_map(|block| match block {
             ContentBlock::Thinking(_) if left_out(block) => None,
-            ContentBlock::Image(_) if left_out(block) => {
-                Some(ContentBlock::Text { text: IMAGE_LEFT_OUT.to_owned() })
+            ContentBlock::Image(image) if left_out(block) => {
+                let words = if image.data.is_empty() { IMAGE_LOST } else { IMAGE_LEFT_OUT };
+                Some(ContentBlock::Text { text: words.to_owned() })
             }
             block => Some(block.clone()),
         });

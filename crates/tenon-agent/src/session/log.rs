@@ -20,6 +20,7 @@ use std::{
 
 use super::{
     clock::now_ms,
+    kept_images::KeptImages,
     log_error::LogError,
     read::{Session, path_of, read, read_lines},
 };
@@ -57,6 +58,7 @@ pub struct SessionLog {
     id: String,
     path: PathBuf,
     file: Arc<File>,
+    images: KeptImages,
     written: Mutex<Written>,
     sync_error: Arc<Mutex<Option<io::Error>>>,
     /// Tells the syncing thread that something was written; it ends when this is dropped.
@@ -132,6 +134,7 @@ impl SessionLog {
             log.file.set_len(whole_bytes).map_err(failed)?;
             session.forget_torn();
         }
+        log.images.fill(&mut session);
         log.written = Mutex::new(Written { bytes: whole_bytes, torn: false });
         Ok((log, session))
     }
@@ -161,6 +164,7 @@ impl SessionLog {
         filled.inspect_err(|_| {
             // Half a fork is none; what cannot be removed says nothing wrong.
             let _ = std::fs::remove_file(&log.path);
+            let _ = log.images.remove();
         })?;
         let new = log.session()?;
         Ok((log, new))
@@ -175,6 +179,7 @@ impl SessionLog {
         source.seek(SeekFrom::Start(0)).map_err(failed)?;
         let mut lines = io::BufReader::new(source.take(whole_bytes));
         io::BufRead::skip_until(&mut lines, b'\n').map_err(failed)?;
+        self.images.take_from(&KeptImages::beside(old_path)).map_err(failed)?;
         self.append(&old.fork_note(&self.id))?;
         let failed = |source| LogError::new(&self.path, source);
         let copied = io::copy(&mut lines, &mut &*self.file).map_err(failed)?;
@@ -216,15 +221,18 @@ impl SessionLog {
     pub(crate) fn session(&self) -> Result<Session, LogError> {
         let file = File::open(&self.path).map_err(|source| LogError::new(&self.path, source))?;
         let read = read_lines(&self.id, file);
-        Ok(read.map_err(|source| LogError::new(&self.path, source))?.0)
+        let (mut session, _) = read.map_err(|source| LogError::new(&self.path, source))?;
+        self.images.fill(&mut session);
+        Ok(session)
     }
 
-    /// Appends one event.
+    /// Appends one event; the pictures in it are kept first.
     ///
     /// # Errors
     /// Whatever the file system says; the event must then not be acted on.
     pub(crate) fn append(&self, record: &Record) -> Result<(), LogError> {
         let failed = |source| LogError::writing(&self.path, source);
+        record.event.images().try_for_each(|image| self.images.keep(image))?;
         let mut line = serde_json::to_vec(record).map_err(|error| failed(error.into()))?;
         line.push(b'\n');
         let sync_error = self.sync_error.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -265,7 +273,8 @@ impl SessionLog {
             .ok();
         let due = syncing.is_some().then_some(due);
         let written = Mutex::new(Written { bytes, torn: false });
-        Ok(Self { id, path, file, written, sync_error, due, syncing })
+        let images = KeptImages::beside(&path);
+        Ok(Self { id, path, file, images, written, sync_error, due, syncing })
     }
 
     fn lock_written(&self) -> std::sync::MutexGuard<'_, Written> {

@@ -4,6 +4,7 @@
 
 mod clock;
 mod fold;
+mod kept_images;
 mod ledger;
 mod list;
 mod log;

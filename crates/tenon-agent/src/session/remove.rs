@@ -9,6 +9,7 @@ use std::{
 };
 
 use super::{
+    kept_images::KeptImages,
     list::{SessionSummary, list, logs},
     log_error::LogError,
     read::{Session, path_of, read_lines},
@@ -29,7 +30,7 @@ use super::{
 pub struct Removable {
     /// The session.
     pub summary: SessionSummary,
-    /// Bytes of its log and of its long results.
+    /// Bytes of its log, its images and its long results.
     pub bytes: u64,
 }
 
@@ -48,13 +49,15 @@ pub struct Removable {
 /// If the folder cannot be listed.
 pub fn removable(folder: &Path, results: &Path) -> Result<Vec<Removable>, LogError> {
     let sized = |summary: SessionSummary| {
-        let bytes = summary.bytes + bytes_in(&results.join(&summary.id));
+        let images = KeptImages::beside(&folder.join(format!("{}.jsonl", summary.id)));
+        let beside = bytes_in(images.folder()) + bytes_in(&results.join(&summary.id));
+        let bytes = summary.bytes + beside;
         Removable { summary, bytes }
     };
     Ok(list(folder)?.into_iter().map(sized).collect())
 }
 
-/// Removes session `id` from `folder`, and its long results from `results` unless a session that
+/// Removes session `id` from `folder` with its images, and its long results from `results` unless a session that
 /// left it needs them. What was removed cannot be had back.
 ///
 /// ```
@@ -83,6 +86,7 @@ pub fn remove(folder: &Path, results: &Path, id: &str) -> Result<(), LogError> {
     }
     let results_of = head(id, &file).results_of().to_owned();
     std::fs::remove_file(&path).map_err(failed)?;
+    KeptImages::beside(&path).remove()?;
     let others = logs(folder)?;
     let is_needed = others.iter().any(|(other, path)| {
         *other == results_of

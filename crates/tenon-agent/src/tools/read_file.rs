@@ -9,6 +9,7 @@ use std::io::{BufRead, BufReader, Read};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tenon_model::Image;
 use tenon_sandbox::{ContentHash, OpenFile, Workspace};
 use tokio_util::sync::CancellationToken;
 
@@ -103,6 +104,9 @@ fn read(
     let length = file.len();
     let large = (length > WHOLE_BYTES_MAX).then(|| state_of_large(&file));
     let mut reader = BufReader::with_capacity(BUFFER_BYTES, file);
+    if Image::is_begun_by(reader.fill_buf().map_err(io)?) {
+        return read_image(reader, path);
+    }
     let encoding = Encoding::of(reader.fill_buf().map_err(io)?).ok_or_else(|| {
         format!("{path} is a binary file ({length} bytes); look into it with bash (file, xxd)")
     })?;
@@ -130,6 +134,19 @@ fn read(
     };
     workspace.note_seen(path, state);
     lines.into_output(path, encoding)
+}
+
+/// Says what an image is. Results are text: only OpenAI's newest dialect would take more.
+fn read_image(reader: BufReader<OpenFile>, path: &str) -> Result<ToolOutput, String> {
+    let mut bytes = Vec::new();
+    let read = reader.take(Image::BYTES_MAX + 1).read_to_end(&mut bytes);
+    read.map_err(|error| format!("{path}: {error}"))?;
+    let image = Image::new(&bytes).map_err(|error| format!("{path} {error}"))?;
+    let is = format!("{path} is a {}", image.in_words());
+    Ok(ToolOutput::text(format!(
+        "({is}. A result holds text alone, so it is not shown; whoever asked can send it by writing \
+         @{path} in a prompt.)"
+    )))
 }
 
 fn stream(

@@ -12,6 +12,7 @@ mod compaction;
 mod examples;
 mod faults;
 mod grants;
+mod images;
 mod log;
 mod masking;
 mod own_tool;

@@ -10,7 +10,9 @@ use crate::{
     args::{OutputArgs, OutputFormat, SessionArgs},
     config::{Config, Environment, RuleBook},
     error::{CliError, ExitStatus},
-    headless, interactive,
+    headless,
+    images::Pictures,
+    interactive,
     past::Past,
     print::say_notices,
     resume::{self, ResumeArgs},
@@ -80,7 +82,11 @@ impl Run {
         if is_typed && (output.print || output.output_format.is_some()) {
             return Err(no_prompt("--print and --output-format need a prompt"));
         }
-        let prompt = if is_typed { None } else { Some(whole_prompt(self.prompt.or(prompt))?) };
+        if is_typed && !output.image.is_empty() {
+            return Err(no_prompt("--image needs a prompt"));
+        }
+        let argument = self.prompt.or(prompt).unwrap_or_default();
+        let prompt = if is_typed { None } else { Some(whole_prompt(&argument)?) };
         let config = Config::load(environment, &session)?;
         say_notices(&config.notices);
         let options = setup::ready(&config, &session, &resume).await?;
@@ -91,13 +97,18 @@ impl Run {
         let Some(prompt) = prompt else {
             return converse(&config, &session, options, look, &interrupts).await;
         };
+        // What comes through a pipe is data and names no files of the person's.
+        let pictures = Pictures::of(&options, look.language);
+        let mut images = pictures.in_files(&output.image).map_err(CliError::usage)?;
+        images.extend(pictures.named_in(&argument).map_err(CliError::usage)?);
+        let prompt = Prompt { images, ..Prompt::from(prompt) };
         let shown = headless::Shown {
             format: output.output_format.unwrap_or(OutputFormat::Text),
             answer_only: output.print,
             look,
         };
         let book = RuleBook::new(config.folders.config_file(), options.workspace.roots());
-        Ok(headless::run(options, Prompt::from(prompt), shown, book, &interrupts).await?)
+        Ok(headless::run(options, prompt, shown, book, &interrupts).await?)
     }
 }
 
@@ -199,13 +210,12 @@ fn place<'a>(
 }
 
 /// Joins the prompt of the command line and standard input, unless that is a terminal.
-fn whole_prompt(argument: Option<String>) -> Result<String, CliError> {
+fn whole_prompt(argument: &str) -> Result<String, CliError> {
     let input = if io::stdin().is_terminal() { String::new() } else { read_input()? };
-    let argument = argument.unwrap_or_default();
     match (argument.trim().is_empty(), input.trim().is_empty()) {
         (true, true) => Err(no_prompt("there is no prompt")),
         (true, false) => Ok(input),
-        (false, true) => Ok(argument),
+        (false, true) => Ok(argument.to_owned()),
         (false, false) => Ok(format!("{argument}\n\n{input}")),
     }
 }

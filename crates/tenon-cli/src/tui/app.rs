@@ -29,6 +29,7 @@ use super::{
 };
 use crate::{
     config::RuleBook,
+    images::Pictures,
     question,
     render::Meaning,
     texts::{Language, Text},
@@ -63,6 +64,8 @@ pub(crate) struct App {
     /// What the model is told in front of the next prompt.
     notes: Vec<String>,
     files: Files,
+    /// What finds the images of prompts.
+    pub pictures: Option<Pictures>,
     tools: Vec<ToolSpec>,
     book: Arc<RuleBook>,
     /// How its file is named in a question.
@@ -138,6 +141,7 @@ impl App {
             questions: VecDeque::new(),
             notes: Vec::new(),
             files,
+            pictures: None,
             tools,
             book_name: book.file().display().to_string(),
             book,
@@ -353,8 +357,20 @@ impl App {
         } else if let Some(picker) = &mut self.picker {
             picker.paste(text);
         } else {
-            self.composer.paste(text);
+            self.paste(text);
         }
+
+    /// Takes in a paste; what names an image stands as the image's name.
+    fn paste(&mut self, text: &str) {
+        match self.pictures.as_ref().and_then(|pictures| pictures.pasted(text)) {
+            Some(name) => {
+                let before = self.composer.text().get(..self.composer.caret()).unwrap_or_default();
+                let is_apart = before.is_empty() || before.ends_with(char::is_whitespace);
+                self.composer.paste(&format!("{}{name} ", if is_apart { "" } else { " " }));
+            }
+            None => self.composer.paste(text),
+        }
+    }
     }
 
     fn answered(&mut self, outcome: Outcome, now: Instant) {
@@ -457,8 +473,16 @@ impl App {
     /// Sends a prompt with what the model is to know in front of it, or has it wait while a turn goes
     /// on.
     fn say_to_model(&mut self, text: String, delivery: Delivery) -> Option<Effect> {
-        let context = std::mem::take(&mut self.notes);
-        let prompt = Prompt { text, context, ..Prompt::default() };
+        let found = self.pictures.as_ref().map(|pictures| pictures.named_in(&text)).transpose();
+        let images = match found {
+            Ok(images) => images.unwrap_or_default(),
+            Err(said) => {
+                self.say(&said);
+                self.composer.set(&text);
+                return None;
+            }
+        };
+        let prompt = Prompt { text, images, context: std::mem::take(&mut self.notes) };
         if !self.is_running {
             return Some(Effect::Prompt(prompt));
         }

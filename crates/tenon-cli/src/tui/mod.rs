@@ -6,7 +6,6 @@
 
 mod app;
 mod approval;
-mod base64;
 mod charts;
 mod commands;
 mod composer;

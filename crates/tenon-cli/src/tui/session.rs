@@ -16,7 +16,7 @@ use std::{
 };
 
 use tenon_agent::{Agent, AgentOptions, EndReason, LogError, Prompt, TurnOutcome};
-use tenon_model::visible;
+use tenon_model::{base64, visible};
 use tenon_sandbox::{Jobs, Workspace};
 use tokio::{
     signal::unix::{Signal as WindowChange, SignalKind, signal},
@@ -30,7 +30,6 @@ use self::{
 };
 use super::{
     app::{App, Effect, Leave},
-    base64,
     composer::{Composer, files::Files, history::History},
     editor::Editor,
     frame::frame,
@@ -50,6 +49,7 @@ use crate::{
     args::SessionArgs,
     config::{Config, RuleBook},
     error::ExitStatus,
+    images::Pictures,
     interactive::UNDO_COMPACTION,
     jobs,
     past::Past,
@@ -172,6 +172,7 @@ pub(crate) async fn run<'a>(
     let (workspace, jobs) = (options.workspace.clone(), options.sandbox.jobs().clone());
     let app = screen(&options, look, &place, &sender);
     options.queue = app.queue.clone();
+    app.pictures = Some(Pictures::of(&options, language));
     let agent = Agent::new(options)?;
     takeover::give_back_on_panic(Text::AfterPanic.say(language, &[("id", &session_id)]));
     let mut session = Session {

@@ -16,6 +16,7 @@ mod configuration;
 mod context;
 mod full_disk;
 mod grants;
+mod images;
 mod interactive;
 mod jobs;
 mod killed;

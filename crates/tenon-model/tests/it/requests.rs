@@ -42,7 +42,7 @@ fn everything() -> Conversation {
             is_error,
         })
     };
-    let image = Image { media_type: "image/png".into(), data: "QUJD".into() };
+    let image = Image { media_type: "image/png".into(), data: "QUJD".into(), ..Image::default() };
     let malformed = ToolCallFault::Malformed { raw: "{".into(), error: "EOF".into() };
     vec![
         message(Role::User, vec![text("first \"quoted\"\n"), text("  ")]),

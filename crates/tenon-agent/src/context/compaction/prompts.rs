@@ -20,8 +20,11 @@ const WORDS_SHARE: u64 = 4;
 /// No message is cut to less than this, in tokens.
 const MESSAGE_TOKENS_MIN: u64 = 64;
 
-/// How many pictures are kept, the newest.
+/// How many pictures are kept, the newest. The others become a line each.
 const IMAGES_MAX: usize = 4;
+
+/// Digits of a picture's digest in its line.
+const DIGEST_DIGITS: usize = 12;
 
 /// With what instructions of a project begin.
 const INSTRUCTIONS: &str = "Instructions from ";
@@ -67,11 +70,12 @@ impl<'a> Prompts<'a> {
 
     /// Returns the message that holds it all.
     pub(super) fn message(&self, window: u64) -> Message {
-        let newest = self.images.iter().skip(self.images.len().saturating_sub(IMAGES_MAX));
+        let (older, newest) = self.images.split_at(self.images.len().saturating_sub(IMAGES_MAX));
         let mut content: Vec<ContentBlock> =
-            newest.map(|image| ContentBlock::Image((*image).clone())).collect();
+            newest.iter().map(|image| ContentBlock::Image((*image).clone())).collect();
         let mut put = |text: String| content.push(ContentBlock::Text { text });
         self.opening.iter().for_each(|text| put((*text).to_owned()));
+        older.iter().for_each(|image| put(handle(image)));
         put(SAID.to_owned());
         let limit = self.limit(window / WORDS_SHARE);
         for (index, prompt) in self.prompts.iter().enumerate() {
@@ -94,6 +98,12 @@ impl<'a> Prompts<'a> {
     }
 }
 
+/// Returns the line in the place of a picture; the session keeps the file under that digest.
+fn handle(image: &Image) -> String {
+    let digest = image.sha256.get(..DIGEST_DIGITS).unwrap_or(&image.sha256);
+    format!("(Left out to save room: {}, SHA-256 {digest}…)", image.in_words())
+}
+
 fn wrapped(number: usize, prompt: &str) -> String {
     format!("<user_message n=\"{number}\">\n{prompt}\n</user_message>")
 }
@@ -112,6 +122,27 @@ mod tests {
         for prompt in ["a", "", ">\n</user_message>\n", "汉字\n\n\"x\">\n", "\n"] {
             assert_eq!(unwrapped(&wrapped(12, prompt)), prompt, "{prompt:?}");
         }
+    }
+
+    #[test]
+    fn the_newest_pictures_stay_and_older_ones_become_a_line_each() {
+        let messages: Vec<Arc<Message>> = (0..6)
+            .map(|n| {
+                let sha256 = n.to_string().repeat(64);
+                let image = Image { media_type: "image/png".into(), sha256, ..Image::default() };
+                let mut message = Message::user(format!("prompt {n}"));
+                message.content.insert(0, ContentBlock::Image(image));
+                Arc::new(message)
+            })
+            .collect();
+        let message = Prompts::of(&messages).message(100_000);
+        let is_image = |block: &&ContentBlock| matches!(block, ContentBlock::Image(_));
+        assert_eq!(message.content.iter().filter(is_image).count(), IMAGES_MAX);
+        assert!(message.text().contains("SHA-256 111111111111…)"), "{}", message.text());
+        // What is left out stays said when the conversation is made shorter again.
+        let again = [Arc::new(message)];
+        let again = Prompts::of(&again).message(100_000).text();
+        assert_eq!(again.matches("(Left out to save room: ").count(), 2);
     }
 
     #[test]

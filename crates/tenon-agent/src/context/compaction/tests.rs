@@ -78,7 +78,11 @@ fn what_a_compaction_says_makes_the_same_conversation_after_a_trip_through_json(
 
 #[test]
 fn project_instructions_and_pictures_stay_in_front() {
-    let image = tenon_model::Image { media_type: "image/png".into(), data: "QUJD".into() };
+    let image = tenon_model::Image {
+        media_type: "image/png".into(),
+        data: "QUJD".into(),
+        ..Default::default()
+    };
     let text = |text: &str| ContentBlock::Text { text: text.into() };
     let first = Message {
         role: Role::User,

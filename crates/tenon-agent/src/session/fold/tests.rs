@@ -11,7 +11,15 @@ fn records(events: Vec<SessionEvent>) -> Session {
         .into_iter()
         .map(|event| serde_json::to_string(&Record { time_ms: 1, event }).unwrap() + "\n")
         .collect();
-    super::super::read::read_lines("a", text.as_bytes()).unwrap().0
+    let mut session = super::super::read::read_lines("a", text.as_bytes()).unwrap().0;
+    // As it is done from the files beside the log.
+    let images = session.records.iter_mut().flat_map(|record| record.event.images_mut());
+    images.for_each(|known| *known = image());
+    session
+}
+
+fn image() -> Image {
+    Image { media_type: "image/png".into(), data: "iVBO".into(), ..Image::default() }
 }
 
 fn user(words: &str) -> SessionEvent {
@@ -176,7 +184,7 @@ fn messages_come_back_bit_for_bit() {
     let mut message = calls(&["a"]);
     message.content.insert(0, ContentBlock::Thinking(thinking));
     message.content.insert(1, ContentBlock::Text { text: "汉\u{1b}\u{0}\u{2028}\n".into() });
-    let image = Image { media_type: "image/png".into(), data: "iVBO".into() };
+    let image = image();
     let first = Message {
         role: Role::User,
         content: vec![ContentBlock::Image(image), ContentBlock::Text { text: "x".into() }],
@@ -248,7 +256,7 @@ fn another_models_thoughts_and_images_it_cannot_see_do_not_go_along() {
         let signature = Some("s".into());
         ContentBlock::Thinking(Thinking { text: text.into(), signature, redacted: None })
     };
-    let image = Image { media_type: "image/png".into(), data: "iVBO".into() };
+    let image = image();
     let message = Message { role: Role::User, content: vec![ContentBlock::Image(image)] };
     let mut first = calls(&["a"]);
     first.content.insert(0, thinking("one"));
