@@ -12,7 +12,7 @@ mod receipt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use tenon_model::{Message, ProviderError, ProviderErrorKind, StopReason, ToolCall, Usage};
+use tenon_model::{Image, Message, ProviderError, ProviderErrorKind, StopReason, ToolCall, Usage};
 
 pub use self::changes::{CallChanges, FileChange, FileChangeKind, NotSaved};
 pub use self::context::{
@@ -240,6 +240,7 @@ pub enum ModelEvent {
 ///     call_id: "call_1".into(),
 ///     content: "2 passed".into(),
 ///     is_error: false,
+///     images: Vec::new(),
 ///     view: View::text("2 passed"),
 ///     duration_ms: 840,
 /// };
@@ -296,6 +297,9 @@ pub enum CallEvent {
         /// Whether the call failed.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
+        /// Pictures that the model sees with it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        images: Vec<Image>,
         /// How people see it.
         view: View,
         /// From start to answer, in milliseconds.
@@ -519,6 +523,7 @@ mod tests {
                 call_id: "a".into(),
                 content: "b".into(),
                 is_error: false,
+                images: Vec::new(),
                 view: View::text("b"),
                 duration_ms: 1,
             }

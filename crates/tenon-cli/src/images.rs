@@ -10,7 +10,7 @@ use std::{
 };
 
 use tenon_agent::AgentOptions;
-use tenon_model::{Image, ImageError, visible};
+use tenon_model::{Image, ImageError, Provider, visible};
 use tenon_sandbox::{OpenFile, Workspace};
 
 use crate::texts::{Language, Text};
@@ -42,6 +42,12 @@ impl Pictures {
             sees_images: options.provider.abilities().sees_images,
             language,
         }
+    }
+
+    /// Takes in that another model is asked from now on.
+    pub(crate) fn set_model(&mut self, model: &dyn Provider) {
+        model.model().clone_into(&mut self.model);
+        self.sees_images = model.abilities().sees_images;
     }
 
     /// Returns the pictures that `text` names with `@`. Names of other files, and of none, are left

@@ -155,6 +155,7 @@ pub(crate) fn mode(settings: &Settings) -> Mode {
 pub(crate) fn tools(settings: &Settings, abilities: &Abilities) -> Tools {
     core_tools(CoreToolOptions {
         is_forgiving: abilities.wants_forgiving_tools,
+        shows_images: abilities.sees_images == Some(true),
         result_chars_max: settings.result_chars_max.get(),
         bash_output_chars_max: settings.bash_output_chars_max.get(),
         is_confined: settings.sandbox != SandboxName::Off,

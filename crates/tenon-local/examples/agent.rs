@@ -50,7 +50,8 @@ fn main() -> Result<(), Box<dyn Error>> {
                 Err(content) => (content, true),
             };
             eprintln!("  -> {}{content}", if is_error { "ERROR " } else { "" });
-            ContentBlock::ToolResult(ToolResult { call_id: call.id, content, is_error })
+            let (call_id, images) = (call.id, Vec::new());
+            ContentBlock::ToolResult(ToolResult { call_id, content, is_error, images })
         });
         conversation.push(Arc::new(Message { role: Role::User, content: results.collect() }));
     }

@@ -272,7 +272,12 @@ mod tests {
 
     fn result_text(tool: &str, arguments: Value, content: &str, is_error: bool) -> String {
         let call = ToolCall { id: "1".into(), name: tool.into(), arguments, fault: None };
-        let result = ToolResult { call_id: "1".into(), content: content.into(), is_error };
+        let result = ToolResult {
+            call_id: "1".into(),
+            content: content.into(),
+            is_error,
+            images: Vec::new(),
+        };
         let conversation = [
             Message::user("Do it"),
             Message { role: Role::Assistant, content: vec![ContentBlock::ToolCall(call)] },

@@ -46,7 +46,8 @@ impl Agent {
         let is_same = self.exchange.provider.model() == provider.model();
         let conversation = match self.recorder.session()? {
             Some(session) => {
-                Restored::of(&session, provider.model(), abilities.sees_images).conversation
+                Restored::of(&session, provider.model(), abilities.sees_images == Some(true))
+                    .conversation
             }
             None if is_same => self.conversation.clone(),
             None => without_thinking(&self.conversation),

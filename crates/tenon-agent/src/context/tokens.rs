@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tenon_model::{ContentBlock, Conversation, Image, Message, ToolSpec, Usage};
+use tenon_model::{ContentBlock, Conversation, Image, Message, ToolResult, ToolSpec, Usage};
 
 /// Four bytes of ASCII are about one token of English or code (OpenAI, "What are tokens and how to
 /// count them?"). Characters of three bytes and more (Chinese, Japanese, Korean, emoji) are about
@@ -215,9 +215,14 @@ pub(super) fn weight_of_block(block: &ContentBlock) -> u64 {
         ContentBlock::ToolCall(call) => {
             weight_of_text(&call.name) + weight_of_text(&call.arguments.to_string())
         }
-        ContentBlock::ToolResult(result) => weight_of_text(&result.content),
+        ContentBlock::ToolResult(result) => weight_of_result(result),
     };
     tokens + BLOCK_TOKENS
+}
+
+/// Returns about how many tokens `result` has.
+pub(crate) fn weight_of_result(result: &ToolResult) -> u64 {
+    weight_of_text(&result.content) + result.images.iter().map(weight_of_image).sum::<u64>()
 }
 
 /// Returns about how many tokens `image` has.

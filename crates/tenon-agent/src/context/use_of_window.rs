@@ -119,7 +119,8 @@ mod tests {
         let text = |text: &str| ContentBlock::Text { text: text.repeat(100) };
         let result = |content: &str| {
             let content = content.repeat(100);
-            ContentBlock::ToolResult(ToolResult { call_id: "1".into(), content, is_error: false })
+            let (call_id, images) = ("1".into(), Vec::new());
+            ContentBlock::ToolResult(ToolResult { call_id, content, is_error: false, images })
         };
         let message = |role, content| Arc::new(Message { role, content });
         let conversation = vec![

@@ -214,6 +214,7 @@ impl Compaction {
             let text = text_for(block).cloned();
             if let (ContentBlock::ToolResult(result), Some(text)) = (block, text) {
                 result.content = text;
+                result.images.clear();
             }
         }
         Arc::new(shorter)

@@ -178,6 +178,7 @@ impl Dispatch {
             call_id: call.id.clone(),
             content: output.content.clone(),
             is_error: output.is_error,
+            images: output.images.clone(),
             view,
             duration_ms: started.elapsed().as_millis() as u64,
         })?;
@@ -185,6 +186,7 @@ impl Dispatch {
             call_id: call.id.clone(),
             content: output.content,
             is_error: output.is_error,
+            images: output.images,
         })
     }
 

@@ -283,6 +283,7 @@ mod tests {
                 content: format!("x {text}"),
                 is_error: false,
                 view: View::text(text),
+                images: Vec::new(),
                 duration_ms: 1,
             }
             .into(),

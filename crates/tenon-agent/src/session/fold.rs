@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use tenon_model::{ContentBlock, Conversation, Message, Role, ToolCall, ToolResult};
+use tenon_model::{ContentBlock, Conversation, Image, Message, Role, ToolCall, ToolResult};
 
 use super::{log_error::LogError, read::Session, recorder::Recorder, seen};
 use crate::{
@@ -117,10 +117,17 @@ impl Fold {
             SessionEvent::Call(CallEvent::CallStarted { call, .. }) => {
                 self.started.insert(call.id.clone());
             }
-            SessionEvent::Call(CallEvent::ToolResult { call_id, content, is_error, .. }) => {
-                let (content, is_error) = (content.clone(), *is_error);
-                let result = ToolResult { call_id: call_id.clone(), content, is_error };
-                self.results.insert(call_id.clone(), result);
+            SessionEvent::Call(CallEvent::ToolResult {
+                call_id,
+                content,
+                is_error,
+                images,
+                ..
+            }) => {
+                let (call_id, content) = (call_id.clone(), content.clone());
+                let (is_error, images) = (*is_error, images.clone());
+                let result = ToolResult { call_id, content, is_error, images };
+                self.results.insert(result.call_id.clone(), result);
             }
             SessionEvent::Model(ModelEvent::AssistantMessage { message, .. }) => {
                 self.answer_calls();
@@ -207,11 +214,12 @@ impl Fold {
                     call_id: call.id.clone(),
                     content: words.to_owned(),
                     is_error: true,
+                    images: Vec::new(),
                     view: View::text(words),
                     duration_ms: 0,
                 });
                 let (call_id, content) = (call.id.clone(), words.to_owned());
-                ToolResult { call_id, content, is_error: true }
+                ToolResult { call_id, content, is_error: true, images: Vec::new() }
             });
             results.push(result);
         }
@@ -227,9 +235,11 @@ impl Said {
     /// model thought is signed for itself, and servers refuse what another signed.
     fn fit_for(self, model: &str, sees_images: bool) -> Option<Arc<Message>> {
         let is_other = *self.model != *model;
+        let is_gone = |image: &Image| image.data.is_empty() || (is_other && !sees_images);
         let left_out = |block: &ContentBlock| match block {
             ContentBlock::Thinking(_) => is_other,
-            ContentBlock::Image(image) => image.data.is_empty() || (is_other && !sees_images),
+            ContentBlock::Image(image) => is_gone(image),
+            ContentBlock::ToolResult(result) => result.images.iter().any(is_gone),
             _ => false,
         };
         if !self.message.content.iter().any(left_out) {
@@ -240,6 +250,11 @@ impl Said {
             ContentBlock::Image(image) if left_out(block) => {
                 let words = if image.data.is_empty() { IMAGE_LOST } else { IMAGE_LEFT_OUT };
                 Some(ContentBlock::Text { text: words.to_owned() })
+            }
+            ContentBlock::ToolResult(result) if left_out(block) => {
+                let mut result = result.clone();
+                result.images.retain(|image| !is_gone(image));
+                Some(ContentBlock::ToolResult(result))
             }
             block => Some(block.clone()),
         });
@@ -269,7 +284,7 @@ fn valid(conversation: Conversation) -> Conversation {
         if !open.is_empty() {
             let lost = open.drain(..).map(|call_id| {
                 let content = INTERRUPTED.to_owned();
-                ToolResult { call_id, content, is_error: true }
+                ToolResult { call_id, content, is_error: true, images: Vec::new() }
             });
             let lost = results_message(lost.collect(), Vec::new());
             match message.role {

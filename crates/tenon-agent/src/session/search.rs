@@ -199,6 +199,7 @@ mod tests {
                 content: format!("{} needle\n{}", "a ".repeat(300), "b ".repeat(300)),
                 is_error: false,
                 view: View::text(""),
+                images: Vec::new(),
                 duration_ms: 0,
             }
             .into(),

@@ -462,8 +462,10 @@ mod tests {
             assert_eq!(all.len(), expected_bytes, "{command}");
             assert!(all.starts_with(head) && all.trim_end().ends_with(tail), "{output}");
             assert!(left_out.ends_with(" bytes left out"), "{output}");
-            let read =
-                bench.call(&ReadFile { chars_max: 50_000 }, json!({"path": path, "limit": 1}));
+            let read = bench.call(
+                &ReadFile { chars_max: 50_000, shows_images: false },
+                json!({"path": path, "limit": 1}),
+            );
             assert!(read.content.starts_with("1\t"), "{}", read.content);
         }
         check("for i in $(seq 9); do printf 汉汉汉汉; done", &"汉".repeat(36));

@@ -384,7 +384,7 @@ mod tests {
         let bench = Bench::new();
         let tool = EditFile::new(false);
         bench.put("a", "one\n");
-        bench.call(&ReadFile { chars_max: 50_000 }, json!({"path": "a"}));
+        bench.call(&ReadFile { chars_max: 50_000, shows_images: false }, json!({"path": "a"}));
         bench.put("a", "one two\n");
         let output = bench.call(&tool, edit("a", "one", "1"));
         let sentence = "Error: a changed on disk since it was last read; read it again";

@@ -54,6 +54,8 @@ const NEAREST_MAX: usize = 3;
 pub struct CoreToolOptions {
     /// Edits and globs do what was probably meant, for models that cannot mend a refusal.
     pub is_forgiving: bool,
+    /// `read_file` shows images, for models that see them.
+    pub shows_images: bool,
     /// The most characters of a result, in which `read_file` leaves room for its note.
     pub result_chars_max: usize,
     /// The most characters of a command's output in a result.
@@ -72,6 +74,7 @@ impl Default for CoreToolOptions {
     fn default() -> Self {
         Self {
             is_forgiving: false,
+            shows_images: false,
             result_chars_max: RESULT_CHARS_MAX,
             bash_output_chars_max: bash::OUTPUT_CHARS_MAX,
             bash_timeout_default_s: bash::TIMEOUT_DEFAULT_S,
@@ -101,7 +104,10 @@ pub fn core_tools(options: CoreToolOptions) -> Tools {
         is_confined: options.is_confined,
     };
     let tools = Tools::new()
-        .with(read_file::ReadFile { chars_max: options.result_chars_max })
+        .with(read_file::ReadFile {
+            chars_max: options.result_chars_max,
+            shows_images: options.shows_images,
+        })
         .with(write_file::WriteFile)
         .with(edit_file::EditFile::new(options.is_forgiving))
         .with(grep::Grep)

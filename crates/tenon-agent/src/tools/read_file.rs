@@ -42,6 +42,8 @@ const UTF16_BYTES_MAX: u64 = 16 * 1024 * 1024;
 pub(super) struct ReadFile {
     /// The most characters of a result.
     pub chars_max: usize,
+    /// Images are shown: the model sees them.
+    pub shows_images: bool,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -87,66 +89,73 @@ impl Tool for ReadFile {
     async fn run(&self, args: ReadFileArgs, context: &ToolContext) -> Result<ToolOutput, String> {
         let file = context.workspace.open_file(&args.path).map_err(failed)?;
         let (workspace, cancel) = (context.workspace.clone(), context.cancel.clone());
-        let chars_max = self.chars_max;
-        blocking(file.len(), move || read(file, &args, &workspace, chars_max, &cancel)).await
+        let tool = *self;
+        blocking(file.len(), move || tool.read(file, &args, &workspace, &cancel)).await
     }
 }
 
-fn read(
-    file: OpenFile,
-    args: &ReadFileArgs,
-    workspace: &Workspace,
-    chars_max: usize,
-    cancel: &CancellationToken,
-) -> Result<ToolOutput, String> {
-    let path = args.path.as_str();
-    let io = |error: std::io::Error| format!("{path}: {error}");
-    let length = file.len();
-    let large = (length > WHOLE_BYTES_MAX).then(|| state_of_large(&file));
-    let mut reader = BufReader::with_capacity(BUFFER_BYTES, file);
-    if Image::is_begun_by(reader.fill_buf().map_err(io)?) {
-        return read_image(reader, path);
+impl ReadFile {
+    fn read(
+        self,
+        file: OpenFile,
+        args: &ReadFileArgs,
+        workspace: &Workspace,
+        cancel: &CancellationToken,
+    ) -> Result<ToolOutput, String> {
+        let path = args.path.as_str();
+        let io = |error: std::io::Error| format!("{path}: {error}");
+        let length = file.len();
+        let large = (length > WHOLE_BYTES_MAX).then(|| state_of_large(&file));
+        let mut reader = BufReader::with_capacity(BUFFER_BYTES, file);
+        let head = reader.fill_buf().map_err(io)?;
+        let Some(encoding) = Encoding::of(head) else {
+            if Image::is_begun_by(head) {
+                return self.read_image(reader, path);
+            }
+            return Err(format!(
+                "{path} is a binary file ({length} bytes); look into it with bash (file, xxd)"
+            ));
+        };
+        let mut lines = Numbered::new(args, self.chars_max);
+        let state = match (encoding, large) {
+            (Encoding::Bytes, Some(state)) => {
+                stream(reader, &mut lines, cancel).map_err(io)?;
+                state
+            }
+            (encoding, large) => {
+                if length > UTF16_BYTES_MAX {
+                    return Err(format!(
+                        "{path} is UTF-16 and larger than {UTF16_BYTES_MAX} bytes"
+                    ));
+                }
+                let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0) + 1);
+                reader.take(UTF16_BYTES_MAX).read_to_end(&mut bytes).map_err(io)?;
+                if encoding == Encoding::Bytes {
+                    lines.push(&bytes);
+                } else {
+                    let text = encoding.utf16_text(&bytes);
+                    let text = text.ok_or_else(|| format!("{path} is a binary file"))?;
+                    lines.push(text.as_bytes());
+                }
+                large.unwrap_or_else(|| ContentHash::of(&bytes))
+            }
+        };
+        workspace.note_seen(path, state);
+        lines.into_output(path, encoding)
     }
-    let encoding = Encoding::of(reader.fill_buf().map_err(io)?).ok_or_else(|| {
-        format!("{path} is a binary file ({length} bytes); look into it with bash (file, xxd)")
-    })?;
-    let mut lines = Numbered::new(args, chars_max);
-    let state = match (encoding, large) {
-        (Encoding::Bytes, Some(state)) => {
-            stream(reader, &mut lines, cancel).map_err(io)?;
-            state
-        }
-        (encoding, large) => {
-            if length > UTF16_BYTES_MAX {
-                return Err(format!("{path} is UTF-16 and larger than {UTF16_BYTES_MAX} bytes"));
-            }
-            let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0) + 1);
-            reader.take(UTF16_BYTES_MAX).read_to_end(&mut bytes).map_err(io)?;
-            if encoding == Encoding::Bytes {
-                lines.push(&bytes);
-            } else {
-                let text = encoding.utf16_text(&bytes);
-                let text = text.ok_or_else(|| format!("{path} is a binary file"))?;
-                lines.push(text.as_bytes());
-            }
-            large.unwrap_or_else(|| ContentHash::of(&bytes))
-        }
-    };
-    workspace.note_seen(path, state);
-    lines.into_output(path, encoding)
-}
 
-/// Says what an image is. Results are text: only OpenAI's newest dialect would take more.
-fn read_image(reader: BufReader<OpenFile>, path: &str) -> Result<ToolOutput, String> {
-    let mut bytes = Vec::new();
-    let read = reader.take(Image::BYTES_MAX + 1).read_to_end(&mut bytes);
-    read.map_err(|error| format!("{path}: {error}"))?;
-    let image = Image::new(&bytes).map_err(|error| format!("{path} {error}"))?;
-    let is = format!("{path} is a {}", image.in_words());
-    Ok(ToolOutput::text(format!(
-        "({is}. A result holds text alone, so it is not shown; whoever asked can send it by writing \
-         @{path} in a prompt.)"
-    )))
+    /// Says what an image is, and shows it to a model that sees.
+    fn read_image(self, reader: BufReader<OpenFile>, path: &str) -> Result<ToolOutput, String> {
+        let mut bytes = Vec::new();
+        let read = reader.take(Image::BYTES_MAX + 1).read_to_end(&mut bytes);
+        read.map_err(|error| format!("{path}: {error}"))?;
+        let image = Image::new(&bytes).map_err(|error| format!("{path} {error}"))?;
+        let is = format!("{path} is a {}", image.in_words());
+        Ok(match self.shows_images {
+            true => ToolOutput { images: vec![image], ..ToolOutput::text(format!("({is})")) },
+            false => ToolOutput::text(format!("({is}; it cannot be shown to you)")),
+        })
+    }
 }
 
 fn stream(
@@ -320,7 +329,7 @@ mod tests {
     use super::*;
     use crate::tools::testing::Bench;
 
-    const READ: ReadFile = ReadFile { chars_max: 50_000 };
+    const READ: ReadFile = ReadFile { chars_max: 50_000, shows_images: false };
 
     fn check(bytes: impl AsRef<[u8]>, arguments: Value, expected: &str) {
         let bench = Bench::new();

@@ -11,7 +11,7 @@ use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use tenon_model::ToolSpec;
+use tenon_model::{Image, ToolSpec};
 use tenon_sandbox::{HostRule, Workspace};
 use tokio_util::sync::CancellationToken;
 
@@ -171,6 +171,8 @@ pub struct ToolOutput {
     pub content: String,
     /// Whether the call failed in a way that the result describes (exit code 1, timeout).
     pub is_error: bool,
+    /// Pictures that the model sees with it.
+    pub images: Vec<Image>,
     /// How people see it; [`View::text`] of the content if there is nothing better.
     pub view: Option<View>,
     /// The exit code, if the call ran a command that has one.
@@ -361,6 +363,7 @@ impl ToolOutput {
         Self {
             content: content.into(),
             is_error: false,
+            images: Vec::new(),
             view: None,
             exit_code: None,
             blocked: Vec::new(),

@@ -117,7 +117,7 @@ mod tests {
     use super::*;
     use crate::tools::{AnyTool, read_file::ReadFile, testing::Bench};
 
-    const READ: ReadFile = ReadFile { chars_max: 50_000 };
+    const READ: ReadFile = ReadFile { chars_max: 50_000, shows_images: false };
 
     fn check(bench: &Bench, path: &str, content: &str, expected: &str) {
         let output = bench.call(&WriteFile, json!({"path": path, "content": content}));

@@ -82,8 +82,7 @@ mod tests {
                     arguments: json!({}),
                     fault: None,
                 };
-                let result =
-                    ToolResult { call_id: String::new(), content: "x".into(), is_error: false };
+                let result = ToolResult { content: "x".into(), ..ToolResult::default() };
                 match guard.note(&call, &result) {
                     Repetition::None => '.',
                     Repetition::Nudge => 'n',

@@ -338,7 +338,7 @@ mod tests {
     }
 
     fn result(id: &str) -> ToolResult {
-        ToolResult { call_id: id.into(), content: id.into(), is_error: false }
+        ToolResult { call_id: id.into(), content: id.into(), ..ToolResult::default() }
     }
 
     #[test]

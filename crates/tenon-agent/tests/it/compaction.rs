@@ -129,12 +129,17 @@ impl Bench {
                     conversation.push(Arc::new(message));
                 }
                 SessionEvent::Call(CallEvent::ToolResult {
-                    call_id, content, is_error, ..
+                    call_id,
+                    content,
+                    is_error,
+                    images,
+                    ..
                 }) => {
                     results.push(ContentBlock::ToolResult(ToolResult {
                         call_id,
                         content,
                         is_error,
+                        images,
                     }));
                     let asked = conversation.last().unwrap().tool_calls().count();
                     if asked == results.len() {

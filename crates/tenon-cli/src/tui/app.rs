@@ -357,11 +357,12 @@ impl App {
         } else if let Some(picker) = &mut self.picker {
             picker.paste(text);
         } else {
-            self.paste(text);
+            self.compose_pasted(text);
         }
+    }
 
     /// Takes in a paste; what names an image stands as the image's name.
-    fn paste(&mut self, text: &str) {
+    fn compose_pasted(&mut self, text: &str) {
         match self.pictures.as_ref().and_then(|pictures| pictures.pasted(text)) {
             Some(name) => {
                 let before = self.composer.text().get(..self.composer.caret()).unwrap_or_default();
@@ -370,7 +371,6 @@ impl App {
             }
             None => self.composer.paste(text),
         }
-    }
     }
 
     fn answered(&mut self, outcome: Outcome, now: Instant) {

@@ -15,6 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rustix::process::Signal;
 use tenon_agent::{Agent, AgentOptions, EndReason, LogError, Prompt, TurnOutcome};
 use tenon_model::{base64, visible};
 use tenon_sandbox::{Jobs, Workspace};
@@ -170,7 +171,7 @@ pub(crate) async fn run<'a>(
     let language = look.language;
     let session_id = options.log.as_ref().map(|log| log.id().to_owned()).unwrap_or_default();
     let (workspace, jobs) = (options.workspace.clone(), options.sandbox.jobs().clone());
-    let app = screen(&options, look, &place, &sender);
+    let mut app = screen(&options, look, &place, &sender);
     options.queue = app.queue.clone();
     app.pictures = Some(Pictures::of(&options, language));
     let agent = Agent::new(options)?;

@@ -112,7 +112,55 @@ fn read_file_says_what_an_image_is() {
     let call = json!({"name": "read_file", "arguments": {"path": "dot.gif"}});
     let script = place.script(json!([{"calls": [call]}, {"text": "Read."}]));
     place.run(&["-p", "--model", &script, "read it"]).ends_with(0);
-    assert!(place.logs().contains("(dot.gif is a GIF image, 800 x 600 pixels, 13 bytes."));
+    assert!(
+        place.logs().contains("(dot.gif is a GIF image, 800 x 600 pixels, 13 bytes; it cannot")
+    );
+}
+
+#[test]
+fn a_model_that_sees_is_shown_what_it_reads_in_both_dialects_and_again_after_a_resume() {
+    let read = || {
+        Turn::of_call("read_file", json!({"path": "dot.gif"}))
+            .call("read_file", json!({"path": "words"}))
+    };
+    let turns = || vec![read(), Turn::text("A dot."), Turn::text("Still.")];
+    for (model, server) in [
+        ("anthropic/claude-sonnet-4-5", FakeServer::anthropic(turns())),
+        ("openai/gpt-4o", FakeServer::openai(turns())),
+    ] {
+        let place = Place::new();
+        std::fs::write(place.path("work/dot.gif"), GIF).unwrap();
+        place.write("work/words", "words");
+        ask(&place, &server, &["-p", "--model", model, "look"]).ends_with(0);
+        ask(&place, &server, &["-p", "-c", "--model", model, "and now?"]).ends_with(0);
+        let sent = server.requests();
+        let messages = sent[2].json()["messages"].as_array().unwrap().clone();
+        let said = "(dot.gif is a GIF image, 800 x 600 pixels, 13 bytes)";
+        if model.starts_with("openai") {
+            let roles: Vec<_> = messages.iter().map(|m| m["role"].as_str().unwrap()).collect();
+            let expected =
+                ["system", "user", "assistant", "tool", "tool", "user", "assistant", "user"];
+            assert_eq!(roles, expected);
+            assert_eq!(messages[3]["content"], said);
+            let url = format!("data:image/gif;base64,{GIF_BASE64}");
+            let image = json!({"type": "image_url", "image_url": {"url": url}});
+            assert_eq!(messages[5]["content"], json!([image]));
+        } else {
+            let source = json!({"type": "base64", "media_type": "image/gif", "data": GIF_BASE64});
+            let image = json!({"type": "image", "source": source});
+            let content = &messages[2]["content"][0]["content"];
+            assert_eq!(*content, json!([{"type": "text", "text": said}, image]));
+        }
+        let bodies: Vec<String> = sent
+            .iter()
+            .map(|sent| sent.text().replace(r#","cache_control":{"type":"ephemeral"}"#, ""))
+            .collect();
+        for pair in bodies.windows(2) {
+            let end = pair[0].rfind("}]").unwrap();
+            assert!(pair[1].starts_with(&pair[0][..end]), "{model}:\n{}\n{}", pair[0], pair[1]);
+        }
+        assert!(!place.logs().contains(GIF_BASE64));
+    }
 }
 
 #[test]

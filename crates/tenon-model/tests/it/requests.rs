@@ -40,6 +40,7 @@ fn everything() -> Conversation {
             call_id: id.into(),
             content: content.into(),
             is_error,
+            images: Vec::new(),
         })
     };
     let image = Image { media_type: "image/png".into(), data: "QUJD".into(), ..Image::default() };
@@ -285,5 +286,29 @@ async fn what_is_said_behind_results_is_marked_as_one_message_with_them() {
     // The second mark stands where the last request had its own.
     assert_eq!(marked, [vec![(0, 0), (2, 0)], vec![(2, 0), (4, 2)]]);
     let bodies: Vec<String> = sent.iter().map(|sent| sent.text().replace(CACHE_MARK, "")).collect();
+    check_append_only(&bodies, "]}],\"max_tokens\"");
+}
+
+#[tokio::test]
+async fn what_is_said_behind_an_image_goes_into_the_same_message() {
+    let image =
+        || Image { media_type: "image/png".into(), data: "QUJD".into(), ..Image::default() };
+    let shown = message(Role::User, vec![ContentBlock::Image(image())]);
+    let said = |words: &str| Arc::new(Message::user(words));
+    let url = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD"}});
+    let part = |text: &str| json!({"type": "text", "text": text});
+    let server = FakeServer::start((0..3).map(|_| Reply::openai_text("ok")).collect());
+    let provider = openai(&server.url());
+    let mut so_far = vec![Arc::clone(&shown)];
+    run(&provider, conversation(so_far.clone())).await.reply();
+    so_far.push(said("what is it?"));
+    run(&provider, conversation(so_far.clone())).await.reply();
+    so_far.extend([said(" "), shown]);
+    run(&provider, conversation(so_far)).await.reply();
+    let sent = server.requests();
+    let messages = sent[2].json()["messages"].clone();
+    assert_eq!(messages.as_array().unwrap().len(), 2);
+    assert_eq!(messages[1]["content"], json!([url, part("what is it?"), url]));
+    let bodies: Vec<String> = sent.iter().map(|sent| sent.text()).collect();
     check_append_only(&bodies, "]}],\"max_tokens\"");
 }

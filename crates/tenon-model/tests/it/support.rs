@@ -63,7 +63,8 @@ pub(crate) fn conversation(conversation: Conversation) -> Request {
 pub(crate) fn results(ids: &[&str]) -> Arc<Message> {
     let content = ids.iter().map(|id| {
         let content = format!("result of {id}");
-        ContentBlock::ToolResult(ToolResult { call_id: (*id).into(), content, is_error: false })
+        let call_id = (*id).into();
+        ContentBlock::ToolResult(ToolResult { call_id, content, ..ToolResult::default() })
     });
     Arc::new(Message { role: Role::User, content: content.collect() })
 }

@@ -5,7 +5,10 @@ use std::{collections::HashMap, sync::Arc};
 use tenon_model::{ContentBlock, Message, ToolCall, ToolResult};
 
 use super::text::cut;
-use crate::{context::tokens::weight_of_text, event::ShorterResult};
+use crate::{
+    context::tokens::{weight_of_result, weight_of_text},
+    event::ShorterResult,
+};
 
 /// A shorter result stays: the line in its place would save little.
 const RESULT_CHARS_MIN: usize = 400;
@@ -68,13 +71,15 @@ pub(super) fn shorter_results(
     for result in long_results(messages) {
         let handle = handle(result);
         let beginning: String = first_line(&result.content);
+        let image =
+            if result.images.is_empty() { "" } else { " with its image, which can be read again" };
         let text = format!(
-            "{LEFT_OUT}{} characters of {}, beginning `{beginning}`. recall {{\"handle\":\"{handle}\"}} \
+            "{LEFT_OUT}{} characters of {}{image}, beginning `{beginning}`. recall {{\"handle\":\"{handle}\"}} \
              gives them back.)",
             result.content.chars().count(),
             calls.name(&result.call_id),
         );
-        let saved = weight_of_text(&result.content).saturating_sub(weight_of_text(&text));
+        let saved = weight_of_result(result).saturating_sub(weight_of_text(&text));
         if wanted(saved) {
             let call_id = result.call_id.clone();
             shorter.push(ShorterResult { handle, call_id, text: Some(text) });
@@ -113,9 +118,9 @@ fn long_results(messages: &[Arc<Message>]) -> impl Iterator<Item = &ToolResult> 
         _ => None,
     });
     results.filter(|result| {
-        result.content.len() > RESULT_CHARS_MIN
-            && result.content.chars().count() > RESULT_CHARS_MIN
-            && !result.content.starts_with(LEFT_OUT)
+        let is_long = result.content.len() > RESULT_CHARS_MIN
+            && result.content.chars().count() > RESULT_CHARS_MIN;
+        (is_long || !result.images.is_empty()) && !result.content.starts_with(LEFT_OUT)
     })
 }
 

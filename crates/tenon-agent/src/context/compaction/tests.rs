@@ -15,7 +15,8 @@ fn called(id: &str) -> Arc<Message> {
 }
 
 fn answered(id: &str, content: &str) -> Arc<Message> {
-    let result = ToolResult { call_id: id.into(), content: content.into(), is_error: false };
+    let result =
+        ToolResult { call_id: id.into(), content: content.into(), ..ToolResult::default() };
     Arc::new(Message { role: Role::User, content: vec![ContentBlock::ToolResult(result)] })
 }
 
@@ -74,6 +75,23 @@ fn what_a_compaction_says_makes_the_same_conversation_after_a_trip_through_json(
         assert!(Arc::ptr_eq(shorter.last().unwrap(), conversation.last().unwrap()));
         assert!(compaction.tokens_after < compaction.tokens_before / 2);
     }
+}
+
+#[test]
+fn an_old_result_with_an_image_gives_way_to_a_line() {
+    let mut seen = (*answered("a", "(dot.gif is a GIF image)")).clone();
+    let picture = tenon_model::Image { width: 2_000, height: 2_000, ..Default::default() };
+    if let ContentBlock::ToolResult(result) = &mut seen.content[0] {
+        result.images = vec![picture];
+    }
+    let conversation =
+        vec![said("first"), called("a"), Arc::new(seen), called("b"), answered("b", "short")];
+    let meter = Meter::new(6_000, 500, "", &[]);
+    let cause = CompactionCause::Window;
+    let plan = Shortening { conversation: &conversation, meter: &meter, cause, focus: None };
+    let shorter = plan.without_results().unwrap().applied_to(&conversation);
+    let ContentBlock::ToolResult(result) = &shorter[2].content[0] else { panic!("{shorter:?}") };
+    assert!(result.images.is_empty() && result.content.contains("with its image"), "{result:?}");
 }
 
 #[test]

@@ -59,6 +59,7 @@ fn result(id: &str) -> SessionEvent {
         content: format!("result of {id}"),
         is_error: false,
         view: View::text(""),
+        images: Vec::new(),
         duration_ms: 1,
     }
     .into()

@@ -90,7 +90,7 @@ impl<'a> Session<'a> {
             return;
         }
         let specs = tools.specs();
-        if let Err(error) = agent.set_model(provider, tools) {
+        if let Err(error) = agent.set_model(Arc::clone(&provider), tools) {
             self.failed = Some(error);
             return;
         }
@@ -101,6 +101,9 @@ impl<'a> Session<'a> {
             facts.context_tokens = now.used();
         }
         self.app.set_tools(specs);
+        if let Some(pictures) = &mut self.app.pictures {
+            pictures.set_model(&*provider);
+        }
         self.model = Some(name);
     }
 

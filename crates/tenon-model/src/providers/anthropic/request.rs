@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::AnthropicThinking;
 use crate::{
+    image::Image,
     message::{ContentBlock, Message, Role},
     provider::Request,
     providers::body::{Parts, Wire, accepted, put, put_raw},
@@ -152,6 +153,15 @@ fn role_name(role: Role) -> &'static str {
     }
 }
 
+/// Appends an image but for its last bracket.
+fn put_image(image: &Image, out: &mut Vec<u8>) {
+    put_raw(out, r#"{"type":"image","source":{"type":"base64","media_type":"#);
+    put(out, &image.media_type);
+    put_raw(out, r#","data":"#);
+    put(out, &*image.data);
+    put_raw(out, "}");
+}
+
 /// Appends a block; returns whether there was anything to send.
 fn put_block(block: &ContentBlock, out: &mut Vec<u8>) -> bool {
     match block {
@@ -175,13 +185,7 @@ fn put_block(block: &ContentBlock, out: &mut Vec<u8>) -> bool {
                 return false;
             }
         }
-        ContentBlock::Image(image) => {
-            put_raw(out, r#"{"type":"image","source":{"type":"base64","media_type":"#);
-            put(out, &image.media_type);
-            put_raw(out, r#","data":"#);
-            put(out, &*image.data);
-            put_raw(out, "}");
-        }
+        ContentBlock::Image(image) => put_image(image, out),
         ContentBlock::ToolCall(call) => {
             put_raw(out, r#"{"type":"tool_use","id":"#);
             put(out, &accepted(&call.id));
@@ -197,7 +201,17 @@ fn put_block(block: &ContentBlock, out: &mut Vec<u8>) -> bool {
             put_raw(out, r#"{"type":"tool_result","tool_use_id":"#);
             put(out, &accepted(&result.call_id));
             put_raw(out, r#","content":"#);
-            put(out, &result.content);
+            if result.images.is_empty() {
+                put(out, &result.content);
+            } else {
+                put_raw(out, r#"[{"type":"text","text":"#);
+                put(out, &result.content);
+                for image in &result.images {
+                    put_raw(out, "},");
+                    put_image(image, out);
+                }
+                put_raw(out, "}]");
+            }
             if result.is_error {
                 put_raw(out, r#","is_error":true"#);
             }

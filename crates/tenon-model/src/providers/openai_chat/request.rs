@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::Habits;
 use crate::{
+    image::Image,
     message::{ContentBlock, Message, Role, ToolCall},
     provider::Request,
     providers::body::{Parts, Wire, accepted, put, put_raw},
@@ -18,10 +19,26 @@ pub(super) struct OpenAiWire {
     pub(super) habits: Habits,
 }
 
+/// Whether a user message is still open: what the user says next goes into it, because servers exist
+/// that refuse two messages of a role in a row. Only images behind text that was sent cannot.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Open {
+    #[default]
+    No,
+    /// Its text, with more to come before the last quote.
+    Text,
+    /// Its list of parts.
+    Parts,
+}
+
+/// One part of what a person says.
+enum Part<'a> {
+    Text(&'a str),
+    Image(&'a Image),
+}
+
 impl Wire for OpenAiWire {
-    /// Whether the text of a user message is still open: what the user says next goes into it,
-    /// because servers exist that refuse two messages of a role in a row.
-    type Note = bool;
+    type Note = Open;
 
     fn head(&self, request: &Request, out: &mut Vec<u8>) {
         put_raw(out, r#"{"model":"#);
@@ -48,29 +65,27 @@ impl Wire for OpenAiWire {
         }
     }
 
-    fn message(&self, message: &Message, is_open: &bool, out: &mut Vec<u8>) -> bool {
+    fn message(&self, message: &Message, open: &Open, out: &mut Vec<u8>) -> Open {
         match message.role {
-            Role::User => put_user(message, *is_open, out),
-            Role::Assistant => self.put_assistant(message, *is_open, out),
+            Role::User => put_user(message, *open, out),
+            Role::Assistant => self.put_assistant(message, *open, out),
         }
     }
 
-    fn join(&self, parts: &Parts<'_, bool>, request: &Request) -> Vec<u8> {
+    fn join(&self, parts: &Parts<'_, Open>, request: &Request) -> Vec<u8> {
         let mut body = Vec::with_capacity(parts.head.len() + parts.messages.len() + 128);
         body.extend_from_slice(parts.head);
-        let is_open = parts.notes.last() == Some(&true);
+        let open = parts.notes.last().copied().unwrap_or_default();
         // Each message ends in a comma, so that none has to know whether it is the first.
         let messages = match parts.messages.strip_suffix(b",") {
-            Some(closed) if !is_open => closed,
+            Some(closed) if open == Open::No => closed,
             _ => parts.messages,
         };
         if !messages.is_empty() && !request.system.is_empty() {
             put_raw(&mut body, ",");
         }
         body.extend_from_slice(messages);
-        if is_open {
-            put_raw(&mut body, r#""}"#);
-        }
+        put_raw(&mut body, open.end());
         put_raw(&mut body, r#"],""#);
         put_raw(&mut body, self.habits.output_limit_field);
         put_raw(&mut body, r#"":"#);
@@ -81,13 +96,13 @@ impl Wire for OpenAiWire {
 }
 
 impl OpenAiWire {
-    fn put_assistant(&self, message: &Message, is_open: bool, out: &mut Vec<u8>) -> bool {
+    fn put_assistant(&self, message: &Message, mut open: Open, out: &mut Vec<u8>) -> Open {
         let text = message.text();
         let calls: Vec<&ToolCall> = message.tool_calls().collect();
         if text.trim().is_empty() && calls.is_empty() {
-            return is_open;
+            return open;
         }
-        close(is_open, out);
+        close(&mut open, out);
         put_raw(out, r#"{"role":"assistant","content":"#);
         // Null beside calls is what the API itself sends; some servers refuse an empty string.
         match text.trim().is_empty() {
@@ -113,14 +128,27 @@ impl OpenAiWire {
             put_raw(out, "]");
         }
         put_raw(out, "},");
-        false
+        open
     }
 }
 
-/// Ends the text of a user message that is still open.
-fn close(is_open: bool, out: &mut Vec<u8>) {
-    if is_open {
-        put_raw(out, r#""},"#);
+impl Open {
+    /// Returns what ends the message.
+    fn end(self) -> &'static str {
+        match self {
+            Self::No => "",
+            Self::Text => r#""}"#,
+            Self::Parts => "]}",
+        }
+    }
+}
+
+/// Ends a user message that is still open.
+fn close(open: &mut Open, out: &mut Vec<u8>) {
+    let open = std::mem::take(open);
+    if open != Open::No {
+        put_raw(out, open.end());
+        put_raw(out, ",");
     }
 }
 
@@ -144,13 +172,12 @@ fn put_call(call: &ToolCall, out: &mut Vec<u8>) {
     put_raw(out, "}}");
 }
 
-/// Appends the results, each a message of its own, and then what the person says, whose text stays
-/// open. Returns whether it is.
-fn put_user(message: &Message, is_open: bool, out: &mut Vec<u8>) -> bool {
-    let mut is_open = is_open;
+/// Appends the results, each a message of its own, and then what the person says, which stays open.
+/// A tool message holds text alone, so images of results go along with what the person says.
+fn put_user(message: &Message, mut open: Open, out: &mut Vec<u8>) -> Open {
     for block in &message.content {
         if let ContentBlock::ToolResult(result) = block {
-            close(std::mem::take(&mut is_open), out);
+            close(&mut open, out);
             put_raw(out, r#"{"role":"tool","tool_call_id":"#);
             put(out, &result.call_id);
             put_raw(out, r#","content":"#);
@@ -158,43 +185,58 @@ fn put_user(message: &Message, is_open: bool, out: &mut Vec<u8>) -> bool {
             put_raw(out, "},");
         }
     }
-    if !message.content.iter().any(|block| matches!(block, ContentBlock::Image(_))) {
-        let text = message.text();
-        if text.trim().is_empty() {
-            return is_open;
-        }
-        put_raw(out, if is_open { "\\n\\n" } else { r#"{"role":"user","content":"# });
-        let start = out.len();
-        put(out, &text);
-        // The quotes: the last one comes when the message is closed, the first one is there if the
-        // message was open.
-        out.pop();
-        if is_open {
-            out.remove(start);
-        }
-        return true;
+    let parts: Vec<Part<'_>> = message.content.iter().flat_map(parts).collect();
+    if open != Open::Parts && !parts.iter().any(|part| matches!(part, Part::Image(_))) {
+        return put_text(&message.text(), open, out);
     }
-    close(is_open, out);
-    put_raw(out, r#"{"role":"user","content":["#);
-    let mut separator = "";
-    for block in &message.content {
-        match block {
-            ContentBlock::Text { text } if !text.trim().is_empty() => {
-                put_raw(out, separator);
+    for part in parts {
+        if open == Open::Parts {
+            put_raw(out, ",");
+        } else {
+            close(&mut open, out);
+            put_raw(out, r#"{"role":"user","content":["#);
+            open = Open::Parts;
+        }
+        match part {
+            Part::Text(text) => {
                 put_raw(out, r#"{"type":"text","text":"#);
                 put(out, text);
                 put_raw(out, "}");
             }
-            ContentBlock::Image(image) => {
-                put_raw(out, separator);
+            Part::Image(image) => {
                 put_raw(out, r#"{"type":"image_url","image_url":{"url":"#);
                 put(out, &format!("data:{};base64,{}", image.media_type, image.data));
                 put_raw(out, "}}");
             }
-            _ => continue,
         }
-        separator = ",";
     }
-    put_raw(out, "]},");
-    false
+    open
+}
+
+/// Returns what of `block` the person says.
+fn parts(block: &ContentBlock) -> Vec<Part<'_>> {
+    match block {
+        ContentBlock::Text { text } if !text.trim().is_empty() => vec![Part::Text(text)],
+        ContentBlock::Image(image) => vec![Part::Image(image)],
+        ContentBlock::ToolResult(result) => result.images.iter().map(Part::Image).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Appends a message of text alone, or adds to the one that is open.
+fn put_text(text: &str, open: Open, out: &mut Vec<u8>) -> Open {
+    if text.trim().is_empty() {
+        return open;
+    }
+    let is_open = open == Open::Text;
+    put_raw(out, if is_open { "\\n\\n" } else { r#"{"role":"user","content":"# });
+    let start = out.len();
+    put(out, text);
+    // The quotes: the last one comes when the message is closed, the first one is there if the
+    // message was open.
+    out.pop();
+    if is_open {
+        out.remove(start);
+    }
+    Open::Text
 }
