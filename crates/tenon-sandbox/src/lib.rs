@@ -32,7 +32,7 @@ pub use jobs::{Attended, JOBS_RUNNING_MAX, JobEnd, JobId, JobReading, JobStatus,
 pub use journal::{
     Change, ChangeKind, Changes, Checkpoint, CheckpointId, CheckpointInfo, CheckpointKind,
     CheckpointState, Conflict, ConflictReason, Conflicts, Coverage, Journal, JournalError,
-    JournalOptions, LeftOut, LeftOutReason, Pruned, Trouble, Undone, Usage,
+    JournalOptions, LeftOut, LeftOutReason, Past, PastEntry, Pruned, Trouble, Undone, Usage,
 };
 pub use linux::probe::{Kernel, confines_writes, probe};
 pub use missing::{Missing, SandboxError};

@@ -14,6 +14,7 @@ mod copy;
 mod find;
 mod history;
 mod node;
+mod past;
 mod prune;
 mod put;
 mod record;
@@ -36,6 +37,7 @@ pub use self::changes::{Change, ChangeKind, Changes, LeftOut, LeftOutReason, Tro
 pub use self::checkpoint::Checkpoint;
 pub(crate) use self::comparison::Comparison;
 pub use self::history::{Conflict, ConflictReason, Conflicts, Undone};
+pub use self::past::{Past, PastEntry};
 pub use self::prune::{Pruned, Usage};
 pub(crate) use self::watch::watch;
 

@@ -1,0 +1,150 @@
+//! What there was before a call, for building a folder as it was in another place. Only looks.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use super::copy::copy_part;
+use super::node::NodeId;
+use super::record::{Image, Old};
+use super::store::{Store, object_name};
+use super::{CheckpointId, Journal, JournalError};
+use crate::linux::openat::open_beneath;
+use crate::workspace::EntryKind;
+
+/// What a checkpoint saved, by path.
+#[derive(Debug)]
+pub struct Past {
+    store: Arc<Store>,
+    id: CheckpointId,
+    image: Image,
+    by_path: HashMap<PathBuf, NodeId>,
+}
+
+/// Something that was there before a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PastEntry {
+    /// What it was.
+    pub kind: EntryKind,
+    /// Its permissions.
+    pub mode: u32,
+    /// When its content was changed last.
+    pub modified: SystemTime,
+    /// Where it led, if it was a symbolic link.
+    pub target: OsString,
+}
+
+impl Journal {
+    /// Returns what a checkpoint saved.
+    ///
+    /// # Errors
+    /// [`JournalError::Unknown`] and the like.
+    pub fn past(&self, id: CheckpointId) -> Result<Past, JournalError> {
+        let image = self.store.read_log(id).map_err(Self::unknown(id))?;
+        let image = image.ok_or(JournalError::Damaged { id })?;
+        let path = |(node, old): (&NodeId, &Old)| (self.store.shown(&old.place), *node);
+        let by_path = image.nodes.iter().map(path).collect();
+        Ok(Past { store: Arc::clone(&self.store), id, image, by_path })
+    }
+}
+
+impl Past {
+    fn old(&self, path: &Path) -> Option<&Old> {
+        self.image.nodes.get(self.by_path.get(path)?)
+    }
+
+    /// Returns what was at `path` (as [`super::Change::path`]), if it was touched.
+    #[must_use]
+    pub fn entry(&self, path: &Path) -> Option<PastEntry> {
+        let node = &self.old(path)?.node;
+        let since = Duration::new(
+            node.modified.seconds.try_into().unwrap_or_default(),
+            node.modified.nanoseconds,
+        );
+        Some(PastEntry {
+            kind: EntryKind::from(node.kind()),
+            mode: node.mode & 0o7777,
+            modified: UNIX_EPOCH + since,
+            target: node.target.clone(),
+        })
+    }
+
+    /// Returns where the call moved what was at `path`, if it did.
+    #[must_use]
+    pub fn moved_to(&self, path: &Path) -> Option<PathBuf> {
+        let old = self.old(path)?;
+        let is_left = old.kept.is_none() && !old.gone;
+        old.moved.last().filter(|_| is_left).map(|place| self.store.shown(place))
+    }
+
+    /// Gives `file` the content of before the call; `holds_after` says that it has the content of
+    /// after it, else it is empty. Returns whether all of it is known: what was moved by an undo may
+    /// not be.
+    ///
+    /// # Errors
+    /// What cannot be read or written.
+    pub fn write_content(
+        &self,
+        path: &Path,
+        file: &File,
+        holds_after: bool,
+    ) -> Result<bool, JournalError> {
+        let Some(old) = self.old(path) else { return Ok(false) };
+        self.write(old, file, holds_after).map_err(|errno| JournalError::io(errno, path))
+    }
+
+    fn write(&self, old: &Old, file: &File, holds_after: bool) -> Result<bool, Errno> {
+        let kept = self.object(old, old.kept)?;
+        let Some(content) = old.content else {
+            return match kept {
+                Some(kept) => copy_whole(&kept, file).map(|()| true),
+                // Nobody wrote into it.
+                None => Ok(holds_after || old.node.bytes == 0),
+            };
+        };
+        if content.from > 0 {
+            match kept {
+                Some(kept) => copy_part(&kept, file, 0, content.from, 0)?,
+                None if !holds_after => return Ok(false),
+                None => {}
+            }
+        }
+        let saved = match content.object {
+            0 => None,
+            object => self.object(old, Some(object))?,
+        };
+        if saved.is_none() && content.object > 0 {
+            return Ok(false);
+        }
+        if let Some(saved) = saved {
+            let bytes = content.length.saturating_sub(content.from);
+            copy_part(&saved, file, 0, bytes, content.from)?;
+        }
+        rustix::fs::ftruncate(file, content.length)?;
+        Ok(true)
+    }
+
+    fn object(&self, old: &Old, object: Option<u64>) -> Result<Option<File>, Errno> {
+        let Some(object) = object else { return Ok(None) };
+        let folder = self.store.open_checkpoint(self.id, old.place.root)?;
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW;
+        match open_beneath(&folder, &*object_name(object), flags, Mode::empty()) {
+            Ok(file) => Ok(Some(file.into())),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(errno),
+        }
+    }
+}
+
+fn copy_whole(source: &File, target: &File) -> Result<(), Errno> {
+    let length = rustix::fs::fstat(source)?.st_size;
+    let length = u64::try_from(length).unwrap_or_default();
+    copy_part(source, target, 0, length, 0)?;
+    rustix::fs::ftruncate(target, length)
+}
