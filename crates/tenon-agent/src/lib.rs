@@ -19,6 +19,7 @@ mod options;
 mod outcome;
 mod policy;
 mod queue;
+mod replay;
 mod session;
 mod session_note;
 mod tools;
@@ -41,6 +42,7 @@ pub use policy::{
     Verdict, decide,
 };
 pub use queue::{Delivery, PromptQueue, QueuedPrompt};
+pub use replay::{Diverged, Divergence, ReplayOptions, Replayed, replay};
 pub use session::{
     EarlierPrompt, Found, LogError, Prefix, Removable, RequestCost, SESSION_NAME_CHARS_MAX,
     Session, SessionLog, SessionSummary, ledger as request_costs, list as list_sessions,

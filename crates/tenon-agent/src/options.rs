@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenon_model::Provider;
+use tenon_model::{Abilities, Provider};
 use tenon_sandbox::{Jobs, Journal, Workspace};
 
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     event::LOG_VERSION,
     host_presets::HostPresets,
     input::{FrontEnd, Prompt, Silent},
-    layers::{self, Dispatch, Reach, Receipts},
+    layers::{self, Dispatch, Reach, Receipts, StandIn},
     masking::Masking,
     policy::{Mode, Places, Rules},
     queue::PromptQueue,
@@ -92,6 +92,8 @@ pub struct AgentOptions {
     pub news: Vec<String>,
     /// What a person says while a turn goes on; the agent takes from it what is for its next step.
     pub queue: PromptQueue,
+    /// What stands between a conversation that is replayed and its tools.
+    pub(crate) stand_in: Option<Arc<dyn StandIn>>,
 }
 
 /// What goes in front of prompts.
@@ -160,6 +162,7 @@ impl AgentOptions {
             journal: None,
             news: Vec::new(),
             queue: PromptQueue::default(),
+            stand_in: None,
             workspace,
             sandbox,
         }
@@ -170,45 +173,13 @@ impl AgentOptions {
     ) -> Result<(Exchange, Dispatch, Recorder, TurnLimits, Opening, Restored), LogError> {
         self.masking.open(&self.workspace);
         let recorder = Recorder::new(self.log, self.front, self.masking.clone());
-        let (model, abilities) = (self.provider.model(), self.provider.abilities());
-        let (version, folders) = (LOG_VERSION, self.workspace.roots());
-        let (model, price) = (model.to_owned(), abilities.price);
-        let tenon = env!("CARGO_PKG_VERSION").to_owned();
-        let restored = match &self.resumed {
-            None => {
-                recorder.record(SessionNote::SessionStarted {
-                    version,
-                    session: recorder.session_id().to_owned(),
-                    workspace: folders,
-                    model,
-                    tenon,
-                    price,
-                    forked_from: None,
-                    results_of: None,
-                })?;
-                Restored::default()
-            }
-            Some(session) => {
-                let sees_images = abilities.sees_images == Some(true);
-                let restored = Restored::of(session, &model, sees_images);
-                let note = SessionNote::SessionResumed {
-                    version,
-                    workspace: folders,
-                    model,
-                    tenon,
-                    price,
-                };
-                recorder.record(note)?;
-                restored.mend(session.skipped, &recorder)?;
-                self.workspace.restore_seen(restored.seen());
-                restored
-            }
-        };
+        let (provider, window) = (&*self.provider, self.context_window_tokens);
+        let restored = begin(self.resumed.as_ref(), provider, window, &self.workspace, &recorder)?;
         let workspace = self.workspace.with_filter(Arc::new(self.masking.clone()));
         let opening = Opening {
             instructions: self.instructions,
             first: restored.conversation.is_empty(),
-            attach: abilities.wants_attached_context,
+            attach: self.provider.abilities().wants_attached_context,
             masking: self.masking.clone(),
             jobs: self.sandbox.jobs().clone(),
             news: self.news,
@@ -233,9 +204,51 @@ impl AgentOptions {
             masking: self.masking,
             receipts: Receipts::new(self.receipts, self.verify),
             seen: SeenNews::after(&restored.seen),
+            stand_in: self.stand_in,
         };
         Ok((exchange, dispatch, recorder, self.limits, opening, restored))
     }
+}
+
+/// Logs that a session begins or goes on, and returns what it goes on with.
+fn begin(
+    resumed: Option<&Session>,
+    provider: &dyn Provider,
+    window: Option<u32>,
+    workspace: &Workspace,
+    recorder: &Recorder,
+) -> Result<Restored, LogError> {
+    let known = provider.abilities();
+    let context_window_tokens = window.unwrap_or(known.context_window_tokens);
+    let abilities = Some(Abilities { context_window_tokens, ..known.clone() });
+    let (version, model, price) = (LOG_VERSION, provider.model().to_owned(), known.price);
+    let (folders, tenon) = (workspace.roots(), env!("CARGO_PKG_VERSION").to_owned());
+    let Some(session) = resumed else {
+        recorder.record(SessionNote::SessionStarted {
+            version,
+            session: recorder.session_id().to_owned(),
+            workspace: folders,
+            model,
+            tenon,
+            price,
+            abilities,
+            forked_from: None,
+            results_of: None,
+        })?;
+        return Ok(Restored::default());
+    };
+    let restored = Restored::of(session, &model, known.sees_images == Some(true));
+    recorder.record(SessionNote::SessionResumed {
+        version,
+        workspace: folders,
+        model,
+        tenon,
+        price,
+        abilities,
+    })?;
+    restored.mend(session.skipped, recorder)?;
+    workspace.restore_seen(restored.seen());
+    Ok(restored)
 }
 
 impl Opening {

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
-use tenon_model::Price;
+use tenon_model::{Abilities, Price};
 
 /// Events of the session as a whole.
 ///
@@ -39,6 +39,9 @@ pub enum SessionNote {
         /// What the model's tokens cost, where that is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         price: Option<Price>,
+        /// What the model can do and wants, with the window as it was configured.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        abilities: Option<Abilities>,
         /// The session whose events follow, if this one left it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         forked_from: Option<String>,
@@ -59,6 +62,9 @@ pub enum SessionNote {
         /// What the model's tokens cost, where that is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         price: Option<Price>,
+        /// What the model can do and wants, with the window as it was configured.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        abilities: Option<Abilities>,
     },
     /// Another model goes on from here. What the one before thought is not sent to it.
     ModelChanged {

@@ -27,8 +27,10 @@ pub trait Provider: Send + Sync {
     fn stream(&self, request: Request) -> EventStream<'_>;
 }
 
-/// What the agent must know of a model to serve it well.
-#[derive(Debug, Clone, PartialEq)]
+/// What the agent must know of a model to serve it well. Logged with a session, so that it can be
+/// replayed; what is missing in a log is as in [`Abilities::default`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Abilities {
     /// How many tokens request and reply may have together.
     pub context_window_tokens: u32,
@@ -40,7 +42,8 @@ pub struct Abilities {
     pub wants_attached_context: bool,
     /// Whether edits and globs that are nearly right are carried out and said so.
     pub wants_forgiving_tools: bool,
-    /// Price in US dollars per million tokens, where it is known.
+    /// Price in US dollars per million tokens, where it is known. A log has it beside this.
+    #[serde(skip)]
     pub price: Option<Price>,
 }
 

@@ -37,6 +37,9 @@ const LISTED_MAX: usize = 20;
 /// What stands in front of a summary.
 const SUMMARY: &str = "(What was done since, summed up:)";
 
+/// What stands behind a summary, in front of what is gone.
+const RECALLABLE: &str = "\n\n(Results that the tool recall gives back:";
+
 /// The request for a summary.
 const REQUEST: &str = "(The conversation is getting too long. Write the summary that takes the place \
     of everything above, so that the work can go on from it alone. Call no tools. What the user said \
@@ -45,6 +48,12 @@ const REQUEST: &str = "(The conversation is getting too long. Write the summary 
     done: files by path and what changed in them, commands and how they ended; 4. what was found out \
     and is needed later: names, places, error messages, as they are; 5. open todos, word for word. \
     Write in the user's language.";
+
+/// Returns the summary in a message that took the place of old ones.
+pub(crate) fn summary_in(message: &Message) -> Option<&str> {
+    let text = text::texts(message).last()?.strip_prefix(SUMMARY)?.trim_start();
+    Some(text.split_once(RECALLABLE).map_or(text, |(summary, _)| summary))
+}
 
 /// A conversation that is to be made shorter.
 pub(crate) struct Shortening<'a> {
@@ -107,7 +116,7 @@ impl Shortening<'_> {
         };
         let mut text = format!("{SUMMARY}\n\n{text}");
         if !gone.is_empty() {
-            text.push_str("\n\n(Results that the tool recall gives back:");
+            text.push_str(RECALLABLE);
             for result in gone.iter().rev().take(LISTED_MAX).rev() {
                 text.push_str(&format!("\n{}: {}", result.handle, calls.line(&result.call_id)));
             }

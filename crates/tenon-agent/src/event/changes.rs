@@ -65,6 +65,9 @@ pub struct FileChange {
     /// Its length now, if it is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new_bytes: Option<u64>,
+    /// The SHA-256 of its content now; of files, up to a bound on all files of one call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new_hash: Option<String>,
     /// How many files and folders are in a folder that was made.
     #[serde(default, skip_serializing_if = "is_none_inside")]
     pub inside: u64,
@@ -165,7 +168,9 @@ impl From<&tenon_sandbox::Change> for FileChange {
             ChangeKind::Times => (FileChangeKind::Times, None),
         };
         let (old_bytes, new_bytes) = (change.old_bytes, change.new_bytes);
-        Self { path: shown(&change.path), kind, from, old_bytes, new_bytes, inside: change.inside }
+        let new_hash = change.new_hash.map(|hash| hash.to_string());
+        let (path, inside) = (shown(&change.path), change.inside);
+        Self { path, kind, from, old_bytes, new_bytes, new_hash, inside }
     }
 }
 

@@ -19,6 +19,7 @@ use super::{
     overtime,
     reach::Reach,
     receipt::Receipts,
+    stand_in::StandIn,
 };
 use crate::{
     event::{CallEvent, Live, TurnEvent, Update, View},
@@ -48,12 +49,14 @@ pub(crate) struct Dispatch {
     pub masking: Masking,
     pub receipts: Receipts,
     pub seen: SeenNews,
+    /// Only in a conversation that is replayed.
+    pub stand_in: Option<Arc<dyn StandIn>>,
 }
 
 /// A call that is ready to be judged, or the answer that it gets instead of running.
 enum Ready<'a> {
     Call(&'a dyn AnyTool, PreparedCall),
-    Answer(String),
+    Answer(Box<ToolOutput>),
 }
 
 /// A call that nothing stands in the way of.
@@ -65,6 +68,12 @@ struct Permitted<'a> {
     effect: Effect,
     action: Action,
     context: ToolContext,
+}
+
+impl Ready<'_> {
+    fn error(words: impl std::fmt::Display) -> Self {
+        Self::Answer(Box::new(ToolOutput::error(words)))
+    }
 }
 
 impl Dispatch {
@@ -117,16 +126,18 @@ impl Dispatch {
     }
 
     fn ready(&self, call: &ToolCall) -> Ready<'_> {
+        if let Some(answer) = self.stand_in.as_ref().and_then(|stand_in| stand_in.answer(call)) {
+            return Ready::Answer(Box::new(answer));
+        }
         match &call.fault {
             Some(ToolCallFault::CutOff) => {
-                return Ready::Answer(
+                return Ready::error(
                     "the reply was cut off by its output limit in the middle of this call, so it \
-                     did not run. Send it again in smaller pieces."
-                        .into(),
+                     did not run. Send it again in smaller pieces.",
                 );
             }
             Some(ToolCallFault::Malformed { raw, error }) => {
-                return Ready::Answer(format!(
+                return Ready::error(format_args!(
                     "the arguments are not a JSON object ({error}), so the call did not run. \
                      What came: {raw}"
                 ));
@@ -134,17 +145,17 @@ impl Dispatch {
             None => {}
         }
         let Some(tool) = self.tools.get(&call.name) else {
-            return Ready::Answer(self.tools.unknown(&call.name));
+            return Ready::error(self.tools.unknown(&call.name));
         };
         match tool.prepare(&call.arguments, &self.workspace) {
             Ok(prepared) if prepared.effect != Effect::Read => {
                 match self.masking.refusal(&prepared.arguments) {
-                    Some(refusal) => Ready::Answer(format!("{}: {refusal}", call.name)),
+                    Some(refusal) => Ready::error(format_args!("{}: {refusal}", call.name)),
                     None => Ready::Call(tool.as_ref(), prepared),
                 }
             }
             Ok(prepared) => Ready::Call(tool.as_ref(), prepared),
-            Err(error) => Ready::Answer(format!("{}: {error}", call.name)),
+            Err(error) => Ready::error(format_args!("{}: {error}", call.name)),
         }
     }
 
@@ -155,14 +166,15 @@ impl Dispatch {
         cancel: &CancellationToken,
     ) -> Result<ToolResult, LogError> {
         let started = Instant::now();
-        let ready = self.ready(call);
+        let here = self.here(call);
+        let ready = self.ready(&here);
         let subject = match &ready {
             Ready::Call(_, prepared) => prepared.subject.clone(),
             Ready::Answer(_) => String::new(),
         };
         recorder.record(CallEvent::CallStarted { call: call.clone(), subject })?;
         let output = match ready {
-            Ready::Answer(answer) => ToolOutput::error(answer),
+            Ready::Answer(answer) => *answer,
             Ready::Call(..) if cancel.is_cancelled() => {
                 ToolOutput::error("cancelled before it ran")
             }
@@ -170,6 +182,7 @@ impl Dispatch {
                 self.judged(tool, call, prepared, recorder, cancel).await?
             }
         };
+        let output = self.there(call, output);
         for changes in output.changed {
             recorder.record(CallEvent::CallChanged(changes))?;
         }
@@ -204,6 +217,12 @@ impl Dispatch {
             Err(error) => return Ok(ToolOutput::error(error)),
         };
         let decision = self.decide(tool.name(), &action);
+        let leaves = decision.leaves.is_some() || decision.unconfined;
+        if let Some(stand_in) = self.stand_in.as_ref().filter(|_| leaves)
+            && let Some(answer) = stand_in.answer_outside(call)
+        {
+            return Ok(answer);
+        }
         let (rule, flag) = (decision.rule.clone(), decision.flag.clone());
         let proposed = ProposedCall { id: call.id.clone(), arguments: prepared.arguments };
         let subject = grant.subject().unwrap_or(prepared.subject);

@@ -13,6 +13,7 @@ mod overtime;
 mod reach;
 mod receipt;
 mod run;
+mod stand_in;
 
 use std::sync::Arc;
 
@@ -21,6 +22,7 @@ use tenon_sandbox::Journal;
 pub(crate) use dispatch::Dispatch;
 pub(crate) use reach::Reach;
 pub(crate) use receipt::{Receipts, Stock};
+pub(crate) use stand_in::StandIn;
 
 use self::layer::Layer;
 use crate::masking::Masking;

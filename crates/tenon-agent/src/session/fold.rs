@@ -48,7 +48,7 @@ pub(crate) struct Restored {
 
 /// Takes in events one after another.
 #[derive(Debug, Default)]
-pub(super) struct Fold {
+pub(crate) struct Fold {
     messages: Vec<Said>,
     /// Calls of the last reply, until all are answered.
     calls: Vec<ToolCall>,
@@ -111,7 +111,7 @@ impl Restored {
 }
 
 impl Fold {
-    pub(super) fn take(&mut self, record: &Record) {
+    pub(crate) fn take(&mut self, record: &Record) {
         match &record.event {
             SessionEvent::Turn(event) => self.turn(event),
             SessionEvent::Call(CallEvent::CallStarted { call, .. }) => {
@@ -191,7 +191,7 @@ impl Fold {
     }
 
     /// Returns the conversation as it was sent with a request that is made now.
-    pub(super) fn conversation(&mut self) -> Conversation {
+    pub(crate) fn conversation(&mut self) -> Conversation {
         self.answer_calls();
         self.messages.iter().map(|said| Arc::clone(&said.message)).collect()
     }

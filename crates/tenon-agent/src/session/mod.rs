@@ -20,7 +20,7 @@ mod search;
 mod seen;
 mod tree;
 
-pub(crate) use fold::{Restored, results_message};
+pub(crate) use fold::{Fold, Restored, results_message};
 pub use ledger::{Prefix, RequestCost, ledger};
 pub use list::{SessionSummary, list};
 pub use log::SessionLog;

@@ -29,10 +29,15 @@ impl PrefixHasher {
     ) -> ModelEvent {
         ModelEvent::RequestSent {
             system: hash(&[system.as_bytes()]),
-            tools: hash(&[&serde_json::to_vec(tools).unwrap_or_default()]),
+            tools: Self::tools(tools),
             messages: conversation.len(),
             hash: self.conversation(conversation),
         }
+    }
+
+    /// Returns the hash of `tools`, as a request with them is logged.
+    pub(crate) fn tools(tools: &[ToolSpec]) -> String {
+        hash(&[&serde_json::to_vec(tools).unwrap_or_default()])
     }
 
     /// Returns the hash of `conversation`; empty if nothing was said.

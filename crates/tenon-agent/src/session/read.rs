@@ -52,7 +52,7 @@ pub struct Session {
     /// Lines that were skipped: unknown, damaged or torn.
     pub skipped: usize,
     /// The line of each record, from 1.
-    pub(super) lines: Vec<u64>,
+    pub(crate) lines: Vec<u64>,
     /// The last line if it is torn.
     torn: Option<u64>,
 }
@@ -129,6 +129,7 @@ impl Session {
             model: model.to_owned(),
             tenon: env!("CARGO_PKG_VERSION").to_owned(),
             price: None,
+            abilities: None,
             forked_from: Some(self.id.clone()),
             results_of: Some(self.results_of().to_owned()),
         };

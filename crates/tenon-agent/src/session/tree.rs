@@ -23,7 +23,7 @@ impl Session {
 
     /// Returns the branch that was current when line `last` was written, with the line of each
     /// event.
-    pub(super) fn branch_until(&self, last: u64) -> Vec<(u64, &Record)> {
+    pub(crate) fn branch_until(&self, last: u64) -> Vec<(u64, &Record)> {
         let mut branch: Vec<(u64, &Record)> = Vec::new();
         let all = self.lines.iter().copied().zip(&self.records);
         for (line, record) in all.take_while(|(line, _)| *line <= last) {

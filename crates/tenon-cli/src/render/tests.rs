@@ -84,6 +84,7 @@ fn session() -> Vec<Record> {
             model: "scripted/hello".into(),
             tenon: "0.1.0".into(),
             price: None,
+            abilities: None,
             forked_from: None,
             results_of: None,
         }),

@@ -213,6 +213,7 @@ fn a_change_of_model_counts_like_a_session_that_goes_on_with_another() {
         model: "x/a".into(),
         tenon: "0".into(),
         price: None,
+        abilities: None,
     };
     let mut session = records(vec![
         started.into(),
@@ -250,6 +251,7 @@ fn another_models_thoughts_and_images_it_cannot_see_do_not_go_along() {
             model: model.into(),
             tenon: "0".into(),
             price: None,
+            abilities: None,
         }
         .into()
     };

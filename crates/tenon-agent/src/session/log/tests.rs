@@ -17,6 +17,7 @@ fn started(id: &str) -> Record {
         model: "scripted/x".into(),
         tenon: "0".into(),
         price: None,
+        abilities: None,
         forked_from: None,
         results_of: None,
     };

@@ -213,7 +213,10 @@ fn run_race(way: Way, Race { name, place, tool, arguments }: Race) {
         let is_elsewhere =
             |line: &str| line.contains(scene.outside()) || line.contains("outside-only");
         let mut shown = results.lines().filter(|line| line.contains("tool_result"));
-        served += results.lines().filter(|line| line.contains("tool_result") && line.contains("INSIDE")).count();
+        served += results
+            .lines()
+            .filter(|line| line.contains("tool_result") && line.contains("INSIDE"))
+            .count();
         // What is protected may be read.
         let is_hidden = place != Place::Protected;
         assert!(!is_hidden || !shown.any(is_elsewhere), "{name}, {way:?}: outside was shown");

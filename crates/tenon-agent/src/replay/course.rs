@@ -1,0 +1,466 @@
+//! Follows a recording: answers requests with the recorded replies, takes in what the agent does,
+//! and stops at the first thing that is not as recorded.
+//!
+//! One value in three places, because each sees a part: the provider the requests, the front end
+//! what was logged, the stand-in the calls before they run.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use async_trait::async_trait;
+use futures::{StreamExt, stream};
+use tenon_model::{
+    Abilities, ContentBlock, Conversation, EventStream, Message, Provider, ProviderError, Request,
+    StopReason, StreamEvent, ToolCall, ToolCallFault, Usage,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Replayed,
+    divergence::{self, Diverged, Divergence},
+    places::PlaceNames,
+    recording::{Recorded, RecordedResult, RecordedTurn, Recording, ReplyEnd},
+};
+use crate::{
+    event::{CallChanges, CallEvent, EndReason, ModelEvent, SessionEvent, Update},
+    input::{Answer, FrontEnd, Question},
+    layers::StandIn,
+    policy::{Leaves, Verdict},
+    session::{Fold, PrefixHasher, Session},
+    session_note::SessionNote,
+    tools::ToolOutput,
+};
+
+/// A recording and how far it was followed.
+pub(super) struct Course {
+    session: Session,
+    recording: Recording,
+    abilities: Abilities,
+    /// Where answers are taken from instead of running calls.
+    answers: Option<Recording>,
+    until: Option<u32>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    places: PlaceNames,
+    turn: RecordedTurn,
+    cancel: CancellationToken,
+    /// The next request of the recording.
+    next: usize,
+    /// A request was logged and is about to be made; one that was not asks for a summary.
+    is_logged: bool,
+    hasher: PrefixHasher,
+    summaries: usize,
+    /// What the calls of this step changed, by id.
+    changes: HashMap<String, CallChanges>,
+    outcome: Replayed,
+    is_over: bool,
+}
+
+impl Course {
+    pub(super) fn new(
+        session: &Session,
+        recording: Recording,
+        answers: Option<Recording>,
+        places: PlaceNames,
+        until: Option<u32>,
+    ) -> Self {
+        // What was attached stands in the recorded prompts.
+        let abilities = Abilities { wants_attached_context: false, ..recording.abilities.clone() };
+        let state = Mutex::new(State { places, ..State::default() });
+        Self { session: session.clone(), recording, abilities, answers, until, state }
+    }
+
+    /// Whether answers are taken instead of running calls.
+    pub(super) fn takes_answers(&self) -> bool {
+        self.answers.is_some()
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.state().is_over
+    }
+
+    /// Takes in that a turn begins that `cancel` ends.
+    pub(super) fn begin(&self, turn: RecordedTurn, cancel: &CancellationToken) {
+        let mut state = self.state();
+        state.next = turn.requests.start;
+        (state.turn, state.cancel) = (turn, cancel.clone());
+    }
+
+    /// Takes in that the agent is done with a turn.
+    pub(super) fn end_turn(&self) {
+        let mut state = self.state();
+        if state.is_over || state.next >= state.turn.requests.end {
+            return;
+        }
+        let expected = "another request to the model\n".to_owned();
+        let found = "the turn ends\n".to_owned();
+        let step = state.outcome.steps + 1;
+        state.diverge(step, Diverged::Request, expected, found);
+    }
+
+    pub(super) fn outcome(&self) -> Replayed {
+        let state = self.state();
+        let mut outcome = state.outcome.clone();
+        if outcome.divergence.is_none() && !state.is_over && outcome.ended_early.is_none() {
+            outcome.ended_early.clone_from(&self.recording.cut_short);
+        }
+        outcome
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the request whose calls are running.
+    fn current(&self, state: &State) -> Option<&Recorded> {
+        self.recording.requests.get(state.next.checked_sub(1)?)
+    }
+
+    /// Returns what the call is answered with where calls do not run.
+    fn taken(&self, state: &State, call_id: &str) -> Option<ToolOutput> {
+        let answers = self.answers.as_ref()?;
+        let at = state.next.checked_sub(1)?;
+        // The same step if it has the call, else wherever it is.
+        let here = answers.requests.get(at).and_then(|request| request.results.get(call_id));
+        let found = here
+            .or_else(|| answers.requests.iter().find_map(|request| request.results.get(call_id)));
+        Some(match found {
+            Some(result) => output(result),
+            None => ToolOutput::error("the session that results are taken from has none for this"),
+        })
+    }
+
+    /// Compares a request with the recorded one; `None` if the agent is not to get an answer.
+    fn reply_to(&self, request: &Request) -> Option<&Recorded> {
+        let mut state = self.state();
+        state.is_logged = false;
+        let step = state.outcome.steps + 1;
+        if self.until.is_some_and(|until| step > until) {
+            state.stop();
+            return None;
+        }
+        if state.next >= state.turn.requests.end {
+            match state.turn.ended {
+                // Replays have no limits.
+                Some(
+                    EndReason::StepLimit
+                    | EndReason::TokenLimit
+                    | EndReason::CostLimit
+                    | EndReason::TimeLimit
+                    | EndReason::Cancelled,
+                ) => state.cancel.cancel(),
+                _ if self.is_cut_at(&state) => state.stop(),
+                _ => {
+                    let expected = "the turn ends\n".to_owned();
+                    let found = "another request to the model\n".to_owned();
+                    state.diverge(step, Diverged::Request, expected, found);
+                }
+            }
+            return None;
+        }
+        let recorded = self.recording.requests.get(state.next)?;
+        if let Some(sent) = &recorded.sent {
+            let now = state.hasher.request(&request.system, &request.tools, &request.conversation);
+            let conversations =
+                || (self.conversation_at(recorded.line), request.conversation.clone());
+            if let Some((what, expected, found)) =
+                divergence::of_requests(sent, &now, conversations)
+            {
+                state.diverge(step, what, expected, found);
+                return None;
+            }
+        }
+        if recorded.end == ReplyEnd::Open {
+            state.outcome.ended_early.clone_from(&self.recording.cut_short);
+            state.stop();
+            return None;
+        }
+        state.next += 1;
+        state.changes.clear();
+        state.outcome.steps += u32::from(recorded.message.is_some());
+        Some(recorded)
+    }
+
+    /// Whether the recording ends here, without the end of the turn.
+    fn is_cut_at(&self, state: &State) -> bool {
+        self.recording.cut_short.is_some()
+            && state.turn.ended.is_none()
+            && state.turn.requests.end == self.recording.requests.len()
+    }
+
+    fn conversation_at(&self, line: u64) -> Conversation {
+        let mut fold = Fold::default();
+        let branch = self.session.branch_until(line);
+        branch.into_iter().for_each(|(_, record)| fold.take(record));
+        fold.conversation()
+    }
+
+    fn result(&self, call_id: &str, now: &RecordedResult) {
+        let mut state = self.state();
+        if state.is_over {
+            return;
+        }
+        let Some(recorded) = self.current(&state) else { return };
+        // A result that is missing is said by the next request.
+        let Some(result) = recorded.results.get(call_id) else { return };
+        state.outcome.calls += 1;
+        let step = state.outcome.steps;
+        let mut differs = None;
+        if result != now {
+            let (expected, found) = (divergence::of_result(result), divergence::of_result(now));
+            differs = Some((Diverged::Result, expected, found));
+        } else if self.answers.is_none() && !is_outside(&state, call_id) {
+            let changes = state.changes.get(call_id);
+            let (expected, found) = divergence::of_changes(recorded.changes.get(call_id), changes);
+            let found = state.places.there(&found);
+            differs = (expected != found).then_some((Diverged::Files, expected, found));
+        }
+        if let Some((what, expected, found)) = differs {
+            let call = recorded.calls().find(|call| call.id == call_id).map(named);
+            state.diverge(step, what, expected, found);
+            if let Some(divergence) = &mut state.outcome.divergence {
+                (divergence.call_id, divergence.call) = (Some(call_id.to_owned()), call);
+            }
+        }
+    }
+
+    fn seen(&self, files: &BTreeMap<String, String>) {
+        let mut state = self.state();
+        if state.is_over || self.answers.is_some() || !state.outcome.not_run.is_empty() {
+            return;
+        }
+        let Some(recorded) = self.current(&state).filter(|recorded| !recorded.seen.is_empty())
+        else {
+            return;
+        };
+        let files: BTreeMap<String, String> =
+            files.iter().map(|(path, hash)| (state.places.there(path), hash.clone())).collect();
+        if files != recorded.seen {
+            let (expected, found) =
+                (divergence::of_seen(&recorded.seen), divergence::of_seen(&files));
+            let step = state.outcome.steps;
+            state.diverge(step, Diverged::Files, expected, found);
+        }
+    }
+
+    fn summary(&self) -> EventStream<'_> {
+        let mut state = self.state();
+        let found = self.recording.summaries.get(state.summaries);
+        state.summaries += 1;
+        match found {
+            Some((text, usage)) => {
+                let message = Message::user(text.clone());
+                let events = events(&message, *usage, Some(StopReason::EndOfTurn));
+                stream::iter(events.into_iter().map(Ok)).boxed()
+            }
+            None => {
+                let (expected, found) = ("no summary\n", "a summary is asked for\n");
+                let step = state.outcome.steps + 1;
+                state.diverge(step, Diverged::Request, expected.into(), found.into());
+                stream::pending().boxed()
+            }
+        }
+    }
+}
+
+impl State {
+    fn diverge(&mut self, step: u32, what: Diverged, expected: String, found: String) {
+        if !self.is_over {
+            let (call_id, call) = (None, None);
+            self.outcome.divergence =
+                Some(Divergence { step, what, call_id, call, expected, found });
+        }
+        self.stop();
+    }
+
+    /// Ends the replay.
+    fn stop(&mut self) {
+        self.is_over = true;
+        self.cancel.cancel();
+    }
+}
+
+fn is_outside(state: &State, call_id: &str) -> bool {
+    state.outcome.not_run.iter().any(|id| id == call_id)
+}
+
+impl Provider for Course {
+    fn model(&self) -> &str {
+        &self.recording.model
+    }
+
+    fn abilities(&self) -> &Abilities {
+        &self.abilities
+    }
+
+    fn stream(&self, request: Request) -> EventStream<'_> {
+        if !self.state().is_logged {
+            return self.summary();
+        }
+        let Some(recorded) = self.reply_to(&request) else { return stream::pending().boxed() };
+        let stop = match &recorded.end {
+            ReplyEnd::Stopped(reason) => Some(*reason),
+            _ => None,
+        };
+        let empty = Message { role: tenon_model::Role::Assistant, content: Vec::new() };
+        let message = recorded.message.as_ref().unwrap_or(&empty);
+        let events = stream::iter(events(message, recorded.usage, stop).into_iter().map(Ok));
+        match &recorded.end {
+            ReplyEnd::Failed(kind, words) => {
+                let error = ProviderError::new(*kind, words.clone());
+                events.chain(stream::iter([Err(error)])).boxed()
+            }
+            ReplyEnd::Cancelled => {
+                let cancel = self.state().cancel.clone();
+                let end = stream::once(async move {
+                    cancel.cancel();
+                    std::future::pending().await
+                });
+                events.chain(end).boxed()
+            }
+            ReplyEnd::Stopped(_) | ReplyEnd::Open => events.boxed(),
+        }
+    }
+}
+
+#[async_trait]
+impl FrontEnd for Course {
+    fn update(&self, update: Update) {
+        let Update::Stored(record) = update else { return };
+        match &record.event {
+            SessionEvent::Model(ModelEvent::RequestSent { .. }) => self.state().is_logged = true,
+            SessionEvent::Call(CallEvent::CallChanged(changes)) => {
+                self.state().changes.insert(changes.call_id.clone(), changes.clone());
+            }
+            SessionEvent::Call(CallEvent::ToolResult {
+                call_id,
+                content,
+                is_error,
+                images,
+                ..
+            }) => {
+                let (content, images) = (content.clone(), images.clone());
+                let now = RecordedResult { content, is_error: *is_error, images };
+                self.result(call_id, &now);
+            }
+            SessionEvent::Session(SessionNote::FilesSeen { files }) => self.seen(files),
+            _ => {}
+        }
+    }
+
+    /// What a person allowed is allowed again, if it stays within the walls.
+    async fn ask(&self, question: Question) -> Answer {
+        let state = self.state();
+        let decided =
+            self.current(&state).and_then(|request| request.decided.get(&question.call_id));
+        let stays = match question.decision.leaves {
+            // A copy of the workspace has nothing to protect.
+            None | Some(Leaves::ProtectedFile) => !question.decision.unconfined,
+            Some(_) => false,
+        };
+        match decided {
+            Some((Verdict::Deny, _)) => Answer::Nobody,
+            _ if stays => Answer::Allow,
+            _ => Answer::Nobody,
+        }
+    }
+}
+
+impl StandIn for Course {
+    fn answer(&self, call: &ToolCall) -> Option<ToolOutput> {
+        let state = self.state();
+        if self.answers.is_some() {
+            return self.taken(&state, &call.id);
+        }
+        let recorded = self.current(&state)?;
+        match recorded.decided.get(&call.id) {
+            Some((Verdict::Deny, true)) => recorded.results.get(&call.id).map(output),
+            _ => None,
+        }
+    }
+
+    fn answer_outside(&self, call: &ToolCall) -> Option<ToolOutput> {
+        let mut state = self.state();
+        let recorded = self.current(&state)?;
+        if matches!(recorded.decided.get(&call.id), Some((Verdict::Deny, _))) {
+            return None;
+        }
+        let taken = recorded.results.get(&call.id).map(output)?;
+        state.outcome.not_run.push(call.id.clone());
+        Some(taken)
+    }
+
+    fn here(&self, call: &ToolCall) -> ToolCall {
+        let arguments = self.state().places.here_in(&call.arguments);
+        ToolCall { arguments, ..call.clone() }
+    }
+
+    fn there(&self, call: &ToolCall, content: String) -> String {
+        let mut state = self.state();
+        let content = state.places.there(&content);
+        let recorded = self.current(&state).and_then(|request| request.results.get(&call.id));
+        if let Some(recorded) = recorded.map(|result| result.content.clone()) {
+            state.places.learn_results(&recorded, &content);
+        }
+        state.places.there(&content)
+    }
+}
+
+fn output(result: &RecordedResult) -> ToolOutput {
+    let (is_error, images) = (result.is_error, result.images.clone());
+    ToolOutput { is_error, images, ..ToolOutput::text(result.content.clone()) }
+}
+
+fn named(call: &ToolCall) -> String {
+    let first = call.arguments.as_object().and_then(|fields| {
+        let known = ["command", "path", "pattern"].iter().find_map(|name| fields.get(*name));
+        known.and_then(serde_json::Value::as_str)
+    });
+    format!("{} {}", call.name, first.unwrap_or_default()).trim_end().to_owned()
+}
+
+/// Returns the events that fold into `message`.
+fn events(message: &Message, usage: Usage, stop: Option<StopReason>) -> Vec<StreamEvent> {
+    let mut events = Vec::new();
+    let mut calls = 0;
+    for block in &message.content {
+        match block {
+            ContentBlock::Text { text } => {
+                events.push(StreamEvent::TextDelta { text: text.clone() });
+            }
+            ContentBlock::Thinking(thinking) => {
+                if !thinking.text.is_empty() {
+                    events.push(StreamEvent::ThinkingDelta { text: thinking.text.clone() });
+                }
+                let signature = thinking.signature.clone();
+                events.extend(
+                    signature.map(|signature| StreamEvent::ThinkingSignature { signature }),
+                );
+                let redacted = thinking.redacted.clone();
+                events.extend(redacted.map(|data| StreamEvent::RedactedThinking { data }));
+            }
+            ContentBlock::ToolCall(call) => {
+                let (index, id, name) = (calls, call.id.clone(), call.name.clone());
+                calls += 1;
+                events.push(StreamEvent::ToolCallStarted { index, id, name });
+                let arguments = match &call.fault {
+                    Some(ToolCallFault::Malformed { raw, .. }) => raw.clone(),
+                    _ => call.arguments.to_string(),
+                };
+                events.push(StreamEvent::ToolCallDelta { index, arguments });
+                if call.fault != Some(ToolCallFault::CutOff) {
+                    events.push(StreamEvent::ToolCallEnded { index });
+                }
+            }
+            ContentBlock::Image(_) | ContentBlock::ToolResult(_) => {}
+        }
+    }
+    events.push(StreamEvent::Usage(usage));
+    events.extend(stop.map(|reason| StreamEvent::Stopped { reason }));
+    events
+}

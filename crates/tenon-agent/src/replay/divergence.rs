@@ -1,0 +1,168 @@
+//! What is not as it was recorded, as data and as text to compare. Pure.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use serde::Serialize;
+use tenon_model::{Conversation, Message};
+
+use super::recording::RecordedResult;
+use crate::event::{CallChanges, FileChange, FileChangeKind, ModelEvent};
+
+/// The first thing in a replay that was not as recorded.
+///
+/// ```
+/// use tenon_agent::{Diverged, Divergence};
+///
+/// let divergence = Divergence {
+///     step: 2,
+///     what: Diverged::Result,
+///     call_id: Some("call_2".into()),
+///     call: Some("bash date".into()),
+///     expected: "Mon".into(),
+///     found: "Tue".into(),
+/// };
+/// assert_eq!(serde_json::to_value(&divergence)?["what"], "result");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Divergence {
+    /// The step that it belongs to, from 1: of a request the one that it would have begun.
+    pub step: u32,
+    /// What differs.
+    pub what: Diverged,
+    /// The call that it is about, if it is about one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<String>,
+    /// Its tool and main argument.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
+    /// As it was recorded, in lines.
+    pub expected: String,
+    /// As it is now, in lines.
+    pub found: String,
+}
+
+/// What differs from a recording.
+///
+/// ```
+/// use tenon_agent::Diverged;
+///
+/// assert_eq!(serde_json::to_string(&Diverged::Messages)?, r#""messages""#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Diverged {
+    /// The system prompt of a request.
+    System,
+    /// The tools of a request.
+    Tools,
+    /// The messages of a request.
+    Messages,
+    /// Whether a request is made at all.
+    Request,
+    /// What a tool answered.
+    Result,
+    /// What a call did to the files, or their content afterwards.
+    Files,
+}
+
+/// Returns what differs between two [`ModelEvent::RequestSent`], and both as text.
+pub(super) fn of_requests(
+    recorded: &ModelEvent,
+    now: &ModelEvent,
+    conversations: impl FnOnce() -> (Conversation, Conversation),
+) -> Option<(Diverged, String, String)> {
+    let (
+        ModelEvent::RequestSent { system, tools, messages, hash },
+        ModelEvent::RequestSent {
+            system: system_now,
+            tools: tools_now,
+            messages: messages_now,
+            hash: hash_now,
+        },
+    ) = (recorded, now)
+    else {
+        return None;
+    };
+    if system != system_now {
+        let hash = |hash: &str| format!("system prompt with hash {hash}\n");
+        return Some((Diverged::System, hash(system), hash(system_now)));
+    }
+    if tools != tools_now {
+        let hash = |hash: &str| format!("tools with hash {hash}\n");
+        return Some((Diverged::Tools, hash(tools), hash(tools_now)));
+    }
+    if (messages, hash) == (messages_now, hash_now) {
+        return None;
+    }
+    let (there, here) = conversations();
+    let same = there.iter().zip(&here).take_while(|(there, here)| there == here).count();
+    let (expected, found) = (shown(&there, same), shown(&here, same));
+    if expected != found {
+        return Some((Diverged::Messages, expected, found));
+    }
+    let count = |count: &usize, hash: &str| format!("{count} messages with hash {hash}\n");
+    Some((Diverged::Messages, count(messages, hash), count(messages_now, hash_now)))
+}
+
+/// Returns the message number `at` as text; empty if there is none.
+fn shown(conversation: &Conversation, at: usize) -> String {
+    let Some(message) = conversation.get(at) else { return String::new() };
+    let message: &Message = Arc::as_ref(message);
+    let json = serde_json::to_string_pretty(message).unwrap_or_default();
+    // Each line of a text on a line of its own.
+    json.replace("\\n", "\n") + "\n"
+}
+
+/// Returns a result as text.
+pub(super) fn of_result(result: &RecordedResult) -> String {
+    let word = if result.is_error { "(error)\n" } else { "" };
+    format!("{word}{}\n", result.content)
+}
+
+/// Returns what a call changed as recorded and now, in lines. A hash that an older version did not
+/// record is left out in both.
+pub(super) fn of_changes(
+    recorded: Option<&CallChanges>,
+    now: Option<&CallChanges>,
+) -> (String, String) {
+    let files = |changes: Option<&CallChanges>| -> BTreeMap<String, FileChange> {
+        let files = changes.into_iter().flat_map(|changes| &changes.files);
+        let files = files.filter(|file| file.kind != FileChangeKind::Times);
+        files.map(|file| (file.path.clone(), file.clone())).collect()
+    };
+    let (there, here) = (files(recorded), files(now));
+    let has_hash = |path: &String| {
+        [&there, &here]
+            .iter()
+            .all(|files| files.get(path).is_none_or(|file| file.new_hash.is_some()))
+    };
+    let lines = |files: &BTreeMap<String, FileChange>| -> String {
+        files.values().map(|file| line(file, has_hash(&file.path))).collect()
+    };
+    (lines(&there), lines(&here))
+}
+
+fn line(file: &FileChange, with_hash: bool) -> String {
+    let kind = serde_json::to_value(file.kind).unwrap_or_default();
+    let mut line = format!("{} {}", kind.as_str().unwrap_or_default(), file.path);
+    if let Some(from) = &file.from {
+        line.push_str(&format!(" (was {from})"));
+    }
+    if file.inside > 0 {
+        line.push_str(&format!(" ({} inside)", file.inside));
+    }
+    if let Some(bytes) = file.new_bytes {
+        line.push_str(&format!(" {bytes} bytes"));
+    }
+    if let Some(hash) = file.new_hash.as_ref().filter(|_| with_hash) {
+        line.push_str(&format!(" sha256:{hash}"));
+    }
+    line + "\n"
+}
+
+/// Returns hashes of files by path, in lines.
+pub(super) fn of_seen(files: &BTreeMap<String, String>) -> String {
+    files.iter().map(|(path, hash)| format!("{path} sha256:{hash}\n")).collect()
+}

@@ -1,0 +1,308 @@
+//! A log as a recording: what was given to the session, what the model answered to each request,
+//! and what came of the calls. Pure.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    ops::Range,
+};
+
+use tenon_model::{
+    Abilities, ContentBlock, Image, Message, ProviderErrorKind, StopReason, ToolCall, Usage,
+};
+
+use crate::{
+    context::summary_in,
+    event::{
+        CallChanges, CallEvent, Compaction, CompactionCause, ContextEvent, ContinuationCause,
+        EndReason, ModelEvent, Record, SessionEvent, TurnEvent,
+    },
+    policy::Verdict,
+    session::Session,
+    session_note::SessionNote,
+};
+
+/// How what the model is told of an undo begins.
+const UNDO_NEWS: &str = "[undo]";
+
+/// A session to follow.
+#[derive(Debug, Default)]
+pub(super) struct Recording {
+    pub inputs: Vec<Input>,
+    pub requests: Vec<Recorded>,
+    /// Summaries that the model wrote when the conversation got too long, in order.
+    pub summaries: Vec<(String, Usage)>,
+    pub model: String,
+    pub abilities: Abilities,
+    /// Why it cannot be followed to its end.
+    pub cut_short: Option<String>,
+    /// Every rule that decided on a call.
+    pub rules: Vec<String>,
+}
+
+/// Something that a person gave to the session.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Input {
+    Prompt {
+        message: Message,
+        turn: RecordedTurn,
+    },
+    /// Leave so many turns.
+    Rewind(u32),
+    /// Take the last compaction back.
+    UndoCompaction,
+    /// Make the conversation shorter, and what to keep to.
+    Compact(Option<String>),
+}
+
+/// The requests of a turn and how it ended.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct RecordedTurn {
+    pub requests: Range<usize>,
+    /// `None` if it goes on with the next input.
+    pub ended: Option<EndReason>,
+}
+
+/// A request and what came of it.
+#[derive(Debug, Default)]
+pub(super) struct Recorded {
+    /// The line of the request in the log, if it has one.
+    pub line: u64,
+    /// [`ModelEvent::RequestSent`]; logs of older versions may have none.
+    pub sent: Option<ModelEvent>,
+    pub message: Option<Message>,
+    pub usage: Usage,
+    pub end: ReplyEnd,
+    pub results: HashMap<String, RecordedResult>,
+    pub changes: HashMap<String, CallChanges>,
+    /// Calls that were decided on, and whether a person did.
+    pub decided: HashMap<String, (Verdict, bool)>,
+    /// Hashes of the files that the model came to know.
+    pub seen: BTreeMap<String, String>,
+}
+
+/// How a reply ended.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) enum ReplyEnd {
+    Stopped(StopReason),
+    Failed(ProviderErrorKind, String),
+    /// By the person, or by the time.
+    Cancelled,
+    /// The recording ends with it, or in the middle of its calls.
+    #[default]
+    Open,
+}
+
+/// What the model read of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct RecordedResult {
+    pub content: String,
+    pub is_error: bool,
+    pub images: Vec<Image>,
+}
+
+impl Recording {
+    /// Reads `session`. With `without_receipts` the model is asked for a check as if a person did.
+    pub(super) fn of(session: &Session, without_receipts: bool) -> Self {
+        let mut reader = Reader { without_receipts, ..Reader::default() };
+        for (line, record) in session.lines.iter().zip(&session.records) {
+            if let Err(reason) = reader.take(*line, record) {
+                reader.recording.cut_short = Some(reason.to_owned());
+                break;
+            }
+        }
+        if reader.turn.is_some() && reader.recording.cut_short.is_none() {
+            reader.recording.cut_short = Some("the recording ends in the middle of a turn".into());
+        }
+        reader.close(None);
+        reader.recording
+    }
+
+    /// Returns the first request as it was logged.
+    pub(super) fn first_sent(&self) -> Option<&ModelEvent> {
+        self.requests.iter().find_map(|request| request.sent.as_ref())
+    }
+}
+
+impl Recorded {
+    /// Returns the calls of the reply.
+    pub(super) fn calls(&self) -> impl Iterator<Item = &ToolCall> {
+        self.message.iter().flat_map(Message::tool_calls)
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    recording: Recording,
+    /// The turn that is open, and where its requests begin.
+    turn: Option<(Message, usize)>,
+    without_receipts: bool,
+}
+
+impl Reader {
+    /// Takes the next event in; fails with why the recording cannot be followed beyond.
+    fn take(&mut self, line: u64, record: &Record) -> Result<(), &'static str> {
+        match &record.event {
+            SessionEvent::Session(note) => self.note(note)?,
+            SessionEvent::Turn(event) => self.turn_event(event)?,
+            SessionEvent::Model(event) => self.model(line, event),
+            SessionEvent::Call(event) => self.call(event),
+            SessionEvent::Context(ContextEvent::Continued(continued)) => match continued.cause {
+                ContinuationCause::Failure => {
+                    let words = continued.reason.clone().unwrap_or_default();
+                    self.failed(ProviderErrorKind::Dropped, words);
+                }
+                ContinuationCause::NotChecked if self.without_receipts => {
+                    self.close(None);
+                    self.open(&continued.message);
+                }
+                ContinuationCause::NotChecked | ContinuationCause::OutputLimit => {}
+            },
+            SessionEvent::Context(ContextEvent::Compacted(made)) => self.compacted(made),
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, note: &SessionNote) -> Result<(), &'static str> {
+        match note {
+            SessionNote::SessionStarted { model, abilities, .. } => {
+                self.recording.model.clone_from(model);
+                self.recording.abilities = abilities.clone().unwrap_or_default();
+            }
+            SessionNote::SessionResumed { .. } if self.turn.is_some() => {
+                return Err("the recorded program ended in the middle of a turn");
+            }
+            SessionNote::SessionResumed { model, abilities, .. } => {
+                let is_first = self.recording.requests.is_empty();
+                if *model != self.recording.model && !is_first {
+                    return Err("the session went on with another model");
+                }
+                self.recording.model.clone_from(model);
+                if let Some(abilities) = abilities {
+                    self.recording.abilities = abilities.clone();
+                }
+            }
+            SessionNote::ModelChanged { .. } => {
+                return Err("the session went on with another model");
+            }
+            SessionNote::Rewound { turns, .. } => self.recording.inputs.push(Input::Rewind(*turns)),
+            SessionNote::CompactionUndone { .. } => {
+                self.recording.inputs.push(Input::UndoCompaction);
+            }
+            SessionNote::FilesSeen { files } => {
+                if let Some(request) = self.request() {
+                    request.seen.extend(files.clone());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn turn_event(&mut self, event: &TurnEvent) -> Result<(), &'static str> {
+        match event {
+            TurnEvent::UserMessage { .. } if self.turn.is_some() => {
+                return Err("a message came in the middle of a turn");
+            }
+            TurnEvent::UserMessage { message, .. } => {
+                let is_undo = |block: &ContentBlock| matches!(block, ContentBlock::Text { text } if text.starts_with(UNDO_NEWS));
+                let before = message.content.len().saturating_sub(1);
+                if message.content.iter().take(before).any(is_undo) {
+                    return Err("calls were undone by hand in between");
+                }
+                self.open(message);
+            }
+            TurnEvent::TurnEnded { reason, .. } => {
+                let is_cut = matches!(reason, EndReason::Cancelled | EndReason::TimeLimit);
+                let last = self.request().filter(|_| is_cut);
+                match last {
+                    Some(last) if last.calls().next().is_some() => {
+                        last.end = ReplyEnd::Open;
+                        return Err("the turn was cancelled while a call ran");
+                    }
+                    Some(last) => last.end = ReplyEnd::Cancelled,
+                    None => {}
+                }
+                self.close(Some(*reason));
+            }
+            TurnEvent::Notice { .. } | TurnEvent::NoteToModel { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn model(&mut self, line: u64, event: &ModelEvent) {
+        match event {
+            ModelEvent::RequestSent { .. } => {
+                let sent = Some(event.clone());
+                self.recording.requests.push(Recorded { line, sent, ..Recorded::default() });
+            }
+            ModelEvent::AssistantMessage { message, stop, usage, .. } => {
+                if self.request().is_none_or(|request| request.message.is_some()) {
+                    self.recording.requests.push(Recorded::default());
+                }
+                let Some(request) = self.request() else { return };
+                (request.message, request.usage) = (Some(message.clone()), *usage);
+                if let Some(stop) = stop {
+                    request.end = ReplyEnd::Stopped(*stop);
+                }
+            }
+            ModelEvent::RequestFailed { kind, message, .. } => self.failed(*kind, message.clone()),
+        }
+    }
+
+    fn call(&mut self, event: &CallEvent) {
+        if let CallEvent::CallDecided { rule, .. } = event {
+            self.recording.rules.push(rule.clone());
+        }
+        let Some(request) = self.request() else { return };
+        match event {
+            CallEvent::CallDecided { call_id, verdict, asked, .. } => {
+                request.decided.insert(call_id.clone(), (*verdict, *asked));
+            }
+            CallEvent::CallChanged(changes) => {
+                request.changes.insert(changes.call_id.clone(), changes.clone());
+            }
+            CallEvent::ToolResult { call_id, content, is_error, images, .. } => {
+                let (content, images) = (content.clone(), images.clone());
+                let result = RecordedResult { content, is_error: *is_error, images };
+                request.results.insert(call_id.clone(), result);
+            }
+            CallEvent::CallStarted { .. } | CallEvent::HostRefused { .. } => {}
+        }
+    }
+
+    fn compacted(&mut self, made: &Compaction) {
+        if made.cause == CompactionCause::TooLong {
+            let words = format!("maximum context length is {} tokens", made.window_tokens);
+            self.failed(ProviderErrorKind::ContextTooLong, words);
+        }
+        if made.cause == CompactionCause::Asked && self.turn.is_none() {
+            self.recording.inputs.push(Input::Compact(made.focus.clone()));
+        }
+        let summary = made.messages.first().and_then(summary_in);
+        self.recording.summaries.extend(summary.map(|text| (text.to_owned(), made.usage)));
+    }
+
+    /// The request that was made last in this turn.
+    fn request(&mut self) -> Option<&mut Recorded> {
+        let (_, first) = self.turn.as_ref()?;
+        self.recording.requests.get_mut(*first..)?.last_mut()
+    }
+
+    fn failed(&mut self, kind: ProviderErrorKind, words: String) {
+        if let Some(request) = self.request()
+            && request.end == ReplyEnd::Open
+        {
+            request.end = ReplyEnd::Failed(kind, words);
+        }
+    }
+
+    fn open(&mut self, message: &Message) {
+        self.turn = Some((message.clone(), self.recording.requests.len()));
+    }
+
+    fn close(&mut self, ended: Option<EndReason>) {
+        let Some((message, first)) = self.turn.take() else { return };
+        let requests = first..self.recording.requests.len();
+        let turn = RecordedTurn { requests, ended };
+        self.recording.inputs.push(Input::Prompt { message, turn });
+    }
+}

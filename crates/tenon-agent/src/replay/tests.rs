@@ -1,0 +1,128 @@
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tenon_model::ScriptedProvider;
+use tenon_sandbox::Workspace;
+use tokio_util::sync::CancellationToken;
+
+use super::{Diverged, ReplayOptions, Replayed, replay};
+use crate::{
+    AgentOptions, Sandbox, Session, SessionLog, TurnLimits,
+    agent::Agent,
+    read_session,
+    tools::{CoreToolOptions, core_tools},
+};
+
+fn options(workspace: &std::path::Path, turns: Value) -> AgentOptions {
+    let script = json!({ "turns": turns }).to_string();
+    let provider = Arc::new(ScriptedProvider::parse(&script).unwrap());
+    let workspace = Workspace::open(workspace).unwrap();
+    let mut options = AgentOptions::new(provider, workspace, Sandbox::unconfined(Vec::new()));
+    options.tools = core_tools(CoreToolOptions::default());
+    options
+}
+
+/// Records a session of these prompts in a workspace with `a.txt`.
+async fn recorded(prompts: &[&str], turns: Value, steps_max: Option<u32>) -> Session {
+    let folder = tempfile::tempdir().unwrap();
+    let work = workspace();
+    let mut options = options(work.path(), turns);
+    options.limits = TurnLimits { steps_max, ..TurnLimits::default() };
+    let log = SessionLog::create(folder.path()).unwrap();
+    let id = log.id().to_owned();
+    options.log = Some(log);
+    let mut agent = Agent::new(options).unwrap();
+    for prompt in prompts {
+        match *prompt {
+            "/rewind" => drop(agent.rewind(1).unwrap()),
+            "/compact" => agent.compact(None, &CancellationToken::new()).await.unwrap(),
+            prompt => drop(agent.prompt(prompt, &CancellationToken::new()).await.unwrap()),
+        }
+    }
+    drop(agent);
+    read_session(folder.path(), &id).unwrap()
+}
+
+fn workspace() -> tempfile::TempDir {
+    let work = tempfile::tempdir().unwrap();
+    std::fs::write(work.path().join("a.txt"), "one\n").unwrap();
+    work
+}
+
+async fn replayed(session: &Session, how: ReplayOptions) -> Replayed {
+    let (work, logs) = (workspace(), tempfile::tempdir().unwrap());
+    let mut options = options(work.path(), json!([]));
+    options.log = Some(SessionLog::create(logs.path()).unwrap());
+    replay(session, options, how).await.unwrap()
+}
+
+fn calls() -> Value {
+    json!([
+        {"thinking": "hm", "text": "Let me look.", "usage": {"input": 9, "output": 3}, "calls": [
+            {"name": "read_file", "arguments": {"path": "a.txt"}},
+            {"name": "glob", "arguments": {"pattern": "*"}},
+            {"name": "nonsense", "raw_arguments": "{bad"}]},
+        {"calls": [{"name": "edit_file", "arguments":
+            {"path": "a.txt", "old_text": "one", "new_text": "two"}}]},
+        {"calls": [{"name": "bash", "arguments": {"command": "cat a.txt; exit 3"}}]},
+        {"text": "Done."},
+        {"text": "And again."},
+        {"text": "Summed up."},
+        {"text": "Later."},
+    ])
+}
+
+#[tokio::test]
+async fn what_was_recorded_comes_again_and_a_replay_ends_where_it_is_told() {
+    let prompts = ["go", "again", "/rewind", "/compact", "later"];
+    let session = recorded(&prompts, calls(), None).await;
+    let whole = replayed(&session, ReplayOptions::default()).await;
+    let expected = Replayed { steps: 6, calls: 5, ..Replayed::default() };
+    assert_eq!(whole, expected);
+    let until = replayed(&session, ReplayOptions { until: Some(2), ..Default::default() }).await;
+    assert_eq!(until, Replayed { steps: 2, calls: 4, ..Replayed::default() });
+    let taken = ReplayOptions { results_of: Some(session.clone()), ..Default::default() };
+    assert_eq!(replayed(&session, taken).await, expected);
+}
+
+#[tokio::test]
+async fn limits_failures_and_cuts_come_again() {
+    let turns = json!([
+        {"text": "half", "error": {"kind": "dropped", "message": "gone"}},
+        {"text": " and half", "stop": "output_limit"},
+        {"text": "rest", "calls": [{"name": "glob", "arguments": {"pattern": "*"}}]},
+        {"error": {"kind": "unauthorized", "message": "no"}},
+        {"calls": [{"name": "glob", "arguments": {"pattern": "*"}}]},
+        {"calls": [{"name": "glob", "arguments": {"pattern": "*.txt"}}]},
+        {"calls": [{"name": "glob", "arguments": {"pattern": "a*"}}]},
+    ]);
+    let session = recorded(&["one", "two", "three"], turns, Some(3)).await;
+    let found = replayed(&session, ReplayOptions::default()).await;
+    assert_eq!((found.divergence, found.ended_early), (None, None));
+    assert_eq!(found.steps, 6);
+}
+
+#[tokio::test]
+async fn the_first_difference_is_named_with_its_step() {
+    let session = recorded(&["go"], calls(), None).await;
+    let check = async |old: &str, new: &str, step: u32, what: Diverged, found: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let lines: Vec<String> =
+            session.records.iter().map(|record| serde_json::to_string(record).unwrap()).collect();
+        let log = lines.join("\n") + "\n";
+        assert!(log.contains(old), "{old}");
+        std::fs::write(folder.path().join("x.jsonl"), log.replacen(old, new, 1)).unwrap();
+        let changed = read_session(folder.path(), "x").unwrap();
+        let replayed = replayed(&changed, ReplayOptions::default()).await;
+        let divergence = replayed.divergence.unwrap();
+        assert_eq!((divergence.step, divergence.what), (step, what), "{divergence:?}");
+        assert!(divergence.found.contains(found), "{divergence:?}");
+    };
+    check("exit code 3\\ntwo", "exit code 3\\nsix", 3, Diverged::Result, "two").await;
+    let (text, other) = (r#""text":"go""#, r#""text":"come""#);
+    check(text, other, 1, Diverged::Messages, "1 messages with hash").await;
+    check("Let me look.", "Let me see.", 2, Diverged::Messages, "3 messages with hash").await;
+    check(r#""system":""#, r#""system":"0"#, 1, Diverged::System, "system prompt").await;
+    check(r#""tools":""#, r#""tools":"0"#, 1, Diverged::Tools, "tools with hash").await;
+    check(r#""content":"a.txt"#, r#""content":"b.txt"#, 1, Diverged::Result, "a.txt").await;
+}
