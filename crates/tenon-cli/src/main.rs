@@ -9,6 +9,7 @@ mod args;
 mod commands;
 mod config;
 mod error;
+mod export;
 mod headless;
 mod images;
 mod interactive;

@@ -118,6 +118,9 @@ texts! {
     HintTokenLimit: "--max-tokens N sets the limit", "用 --max-tokens N 设置上限";
     HintLoopGuard: "say it in other words, or name the file or command that is meant", "换一种说法，或指明文件或命令";
     Stopping: "Stopping. Ctrl-C again leaves at once.", "正在停止。再按一次 Ctrl-C 立即退出。";
+    // A session as a document.
+    ExportYou: "You", "你";
+    ExportThinking: "Thinking", "思考";
     // Questions.
     AskRun: "The model wants to run this:", "模型想要运行：";
     AskUse: "The model wants to use {tool} on this:", "模型想要使用 {tool}：";

@@ -4,6 +4,7 @@ mod changes;
 mod completions;
 mod cost;
 pub(crate) mod doctor;
+mod export;
 mod models;
 pub(crate) mod permissions;
 mod redo;
@@ -29,6 +30,7 @@ pub(crate) enum Subcommand {
     Sessions(sessions::Sessions),
     Show(show::Show),
     Cost(cost::Cost),
+    Export(export::Export),
     Changes(changes::Changes),
     Undo(undo::Undo),
     Redo(redo::Redo),
@@ -80,6 +82,7 @@ impl Subcommand {
             Self::Sessions(sessions) => sessions.execute(&config),
             Self::Show(show) => show.execute(&config),
             Self::Cost(cost) => cost.execute(&config),
+            Self::Export(export) => export.execute(&config),
             Self::Changes(changes) => changes.execute(&config),
             Self::Undo(undo) => undo.execute(&config).await,
             Self::Redo(redo) => redo.execute(&config).await,

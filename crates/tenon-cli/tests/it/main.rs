@@ -14,6 +14,7 @@ mod program_copy;
 mod command_line;
 mod configuration;
 mod context;
+mod export;
 mod full_disk;
 mod grants;
 mod images;

@@ -1,0 +1,76 @@
+//! `tenon export SESSION`.
+
+#![expect(clippy::disallowed_methods, reason = "writes the file that the person names")]
+
+use std::{
+    fs::OpenOptions,
+    io::Write,
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
+
+use tenon_agent::{list_sessions, read_session};
+
+use crate::{
+    config::Config,
+    error::{CliError, ExitStatus},
+    export::{self, Format},
+    print::{print, say_notices},
+    resume::unreadable,
+    which_session::find,
+};
+
+/// Write a session as a document: Markdown, or one HTML file
+#[derive(Debug, clap::Args)]
+pub(crate) struct Export {
+    /// The session's id or its beginning, its name, or `last`, the newest
+    #[arg(value_name = "SESSION")]
+    session: String,
+
+    /// As what [default: what FILE ends with, else markdown]
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<Format>,
+
+    /// Write it to this file, which only you can read, instead of standard output
+    #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    output: Option<PathBuf>,
+}
+
+impl Export {
+    pub(super) fn execute(self, config: &Config) -> Result<ExitStatus, CliError> {
+        let folder = config.folders.sessions();
+        let sessions = list_sessions(&folder).map_err(unreadable)?;
+        let id = &find(&self.session, &sessions)?.id;
+        let session = read_session(&folder, id).map_err(unreadable)?;
+        if session.skipped > 0 {
+            let words = "events are left out: damaged, or of another version of tenon";
+            say_notices(&[format!("{} {words}", session.skipped)]);
+        }
+        let text = export::export(session.branch(), self.format(), config.look().language);
+        match &self.output {
+            Some(path) => write(&config.absolute(path), text.as_bytes())?,
+            None => print(&text)?,
+        }
+        Ok(ExitStatus::Finished)
+    }
+
+    fn format(&self) -> Format {
+        let is_page =
+            |path: &PathBuf| path.extension().is_some_and(|end| end == "html" || end == "htm");
+        match (self.format, &self.output) {
+            (Some(format), _) => format,
+            (None, Some(path)) if is_page(path) => Format::Html,
+            (None, _) => Format::default(),
+        }
+    }
+}
+
+/// Writes a file that only this user can read if it is new.
+fn write(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let written = options.open(path).and_then(|mut file| file.write_all(bytes));
+    written.map_err(|error| {
+        CliError::failed(format!("{} cannot be written", path.display())).with_source(error)
+    })
+}
