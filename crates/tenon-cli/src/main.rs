@@ -22,6 +22,7 @@ mod print;
 mod pull;
 mod question;
 mod render;
+mod replay;
 mod resume;
 mod screen;
 mod setup;

@@ -6,6 +6,7 @@ mod other_model;
 mod presets;
 mod providers;
 mod recall;
+mod replay;
 mod undo;
 mod walls;
 
@@ -24,6 +25,7 @@ use tenon_sandbox::{FileError, Journal, Workspace};
 
 pub(crate) use other_model::{KnownModel, known as known_models, other_model};
 pub(crate) use providers::pull;
+pub(crate) use replay::replaying;
 pub(crate) use undo::journal_options;
 pub(crate) use walls::walls;
 

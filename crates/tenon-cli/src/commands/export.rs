@@ -9,13 +9,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tenon_agent::{list_sessions, read_session};
+use tenon_agent::{Session, list_sessions, read_session};
 
 use crate::{
     config::Config,
     error::{CliError, ExitStatus},
     export::{self, Format},
     print::{print, say_notices},
+    replay,
     resume::unreadable,
     which_session::find,
 };
@@ -34,6 +35,15 @@ pub(crate) struct Export {
     /// Write it to this file, which only you can read, instead of standard output
     #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     output: Option<PathBuf>,
+
+    /// Write instead the log and the files that the session began with (FILE.tar.gz), for replay
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_hint = clap::ValueHint::FilePath,
+        conflicts_with_all = ["format", "output"]
+    )]
+    bundle: Option<PathBuf>,
 }
 
 impl Export {
@@ -45,6 +55,10 @@ impl Export {
         if session.skipped > 0 {
             let words = "events are left out: damaged, or of another version of tenon";
             say_notices(&[format!("{} {words}", session.skipped)]);
+        }
+        if let Some(bundle) = &self.bundle {
+            let log = folder.join(format!("{id}.jsonl"));
+            return pack_bundle(&session, &log, &config.absolute(bundle), config);
         }
         let text = export::export(session.branch(), self.format(), config.look().language);
         match &self.output {
@@ -63,6 +77,20 @@ impl Export {
             (None, _) => Format::default(),
         }
     }
+}
+
+/// Writes a bundle and says what is not in it.
+fn pack_bundle(
+    session: &Session,
+    log: &Path,
+    to: &Path,
+    config: &Config,
+) -> Result<ExitStatus, CliError> {
+    let files = replay::Rebuilt::of(session, config)?;
+    say_notices(&files.notes);
+    let left_out = replay::pack(session, log, &files, config, to)?;
+    say_notices(&left_out.iter().map(|path| format!("left out: {path}")).collect::<Vec<_>>());
+    Ok(ExitStatus::Finished)
 }
 
 /// Writes a file that only this user can read if it is new.

@@ -8,6 +8,7 @@ mod export;
 mod models;
 pub(crate) mod permissions;
 mod redo;
+mod replay;
 mod restore;
 mod run;
 mod sessions;
@@ -31,6 +32,7 @@ pub(crate) enum Subcommand {
     Show(show::Show),
     Cost(cost::Cost),
     Export(export::Export),
+    Replay(replay::Replay),
     Changes(changes::Changes),
     Undo(undo::Undo),
     Redo(redo::Redo),
@@ -83,6 +85,7 @@ impl Subcommand {
             Self::Show(show) => show.execute(&config),
             Self::Cost(cost) => cost.execute(&config),
             Self::Export(export) => export.execute(&config),
+            Self::Replay(replay) => replay.execute(config).await,
             Self::Changes(changes) => changes.execute(&config),
             Self::Undo(undo) => undo.execute(&config).await,
             Self::Redo(redo) => redo.execute(&config).await,

@@ -25,6 +25,7 @@ mod models;
 mod output;
 mod program;
 mod prompts;
+mod replay;
 mod requests;
 mod resume;
 mod sessions;

@@ -1,0 +1,181 @@
+//! `tenon replay SESSION`.
+
+use std::path::Path;
+
+use serde::Serialize;
+use tenon_agent::{
+    Diverged, Divergence, ReplayOptions, Replayed, Session, diff_hunks, list_sessions, read_session,
+};
+
+use crate::{
+    config::Config,
+    error::{CliError, ExitStatus},
+    past::shown,
+    print::{print, say_notices},
+    render,
+    replay::{Rebuilt, is_bundle, unpack},
+    resume::unreadable,
+    screen::{Look, Sink},
+    setup,
+    which_session::find,
+};
+
+/// Run a session again with the recorded model and the real tools, and show what differs first
+#[derive(Debug, clap::Args)]
+pub(crate) struct Replay {
+    /// The session's id or its beginning, its name, or `last`; or a bundle or a log, by its path
+    #[arg(value_name = "SESSION|FILE")]
+    session: String,
+
+    /// End behind this step
+    #[arg(long, value_name = "STEP", value_parser = clap::value_parser!(u32).range(1..))]
+    until: Option<u32>,
+
+    /// Run no tools, and take their results from this session or log; no workspace is needed
+    #[arg(long, value_name = "LOG")]
+    with_tools_from: Option<String>,
+
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    session: &'a str,
+    steps: u32,
+    calls: u32,
+    /// Null if nothing differs.
+    divergence: Option<Shown<'a>>,
+    /// Why not all of the recording was replayed; null if it was, or if that was asked for.
+    ended_early: Option<&'a str>,
+    /// Calls that left the walls: the recorded results were taken.
+    not_run: &'a [String],
+    notes: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    #[serde(flatten)]
+    divergence: &'a Divergence,
+    diff: String,
+}
+
+impl Replay {
+    pub(super) async fn execute(self, mut config: Config) -> Result<ExitStatus, CliError> {
+        let results_of = match &self.with_tools_from {
+            Some(wanted) => Some(session(wanted, &config)?),
+            None => None,
+        };
+        let path = config.absolute(Path::new(&self.session));
+        let (session, files) = if is_bundle(&path) {
+            unpack(&path, &config)?
+        } else {
+            let session = session(&self.session, &config)?;
+            let files = match results_of {
+                Some(_) => Rebuilt::nothing(&session, &config)?,
+                None => Rebuilt::of(&session, &config)?,
+            };
+            (session, files)
+        };
+        let runs = results_of.is_none();
+        let ready = setup::replaying(&mut config, &session, &files, runs).await?;
+        let how = ReplayOptions {
+            until: self.until,
+            results_of,
+            places: ready.places,
+            tools: ready.tools,
+        };
+        let replayed = tokio::select! {
+            replayed = tenon_agent::replay(&session, ready.options, how) => replayed?,
+            // The copy goes with it.
+            _ = tokio::signal::ctrl_c() => return Ok(ExitStatus::Interrupted),
+        };
+        self.report(&session, &replayed, &files.notes, &config.look())?;
+        Ok(match replayed.divergence {
+            Some(_) => ExitStatus::Failed,
+            None => ExitStatus::Finished,
+        })
+    }
+
+    fn report(
+        &self,
+        session: &Session,
+        replayed: &Replayed,
+        notes: &[String],
+        look: &Look,
+    ) -> Result<(), CliError> {
+        if self.json {
+            let diff =
+                |divergence: &Divergence| diff_hunks(&divergence.expected, &divergence.found);
+            let divergence = replayed.divergence.as_ref();
+            let report = Report {
+                session: &session.id,
+                steps: replayed.steps,
+                calls: replayed.calls,
+                divergence: divergence
+                    .map(|divergence| Shown { divergence, diff: diff(divergence) }),
+                ended_early: replayed.ended_early.as_deref(),
+                not_run: &replayed.not_run,
+                notes,
+            };
+            let json = serde_json::to_string_pretty(&report)
+                .map_err(|error| CliError::failed("not JSON").with_source(error))?;
+            return print(&(json + "\n"));
+        }
+        say_notices(notes);
+        if !replayed.not_run.is_empty() {
+            let calls = replayed.not_run.join(", ");
+            say_notices(&[format!("not run, because it left the walls: {calls}")]);
+        }
+        if let Some(reason) = &replayed.ended_early {
+            let step = replayed.steps;
+            say_notices(&[format!("the replay ends behind step {step}: {reason}")]);
+        }
+        match &replayed.divergence {
+            None => print(&format!(
+                "replayed {} and {}: nothing differs from the recording\n",
+                counted(replayed.steps, "step"),
+                counted(replayed.calls, "call")
+            )),
+            Some(divergence) => {
+                let style = look.style(Sink::Output);
+                let hunks = diff_hunks(&divergence.expected, &divergence.found);
+                print(&format!("step {}: {}\n", divergence.step, said(divergence)))?;
+                print(&render::diff("- recorded, + replayed", &hunks, &style))
+            }
+        }
+    }
+}
+
+fn counted(count: u32, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Returns what differs, as a sentence.
+fn said(divergence: &Divergence) -> String {
+    let call = shown(divergence.call.as_deref().unwrap_or_default());
+    match divergence.what {
+        Diverged::System => "the request has another system prompt".to_owned(),
+        Diverged::Tools => "the request has other tools".to_owned(),
+        Diverged::Messages => "the request has other messages".to_owned(),
+        Diverged::Request => "the turn goes on otherwise".to_owned(),
+        Diverged::Result => format!("the result of `{call}` is another"),
+        Diverged::Files if divergence.call.is_none() => "files are others".to_owned(),
+        Diverged::Files => format!("`{call}` changed files otherwise"),
+    }
+}
+
+/// Reads a session by what people call it, or a log by its path.
+fn session(wanted: &str, config: &Config) -> Result<Session, CliError> {
+    let path = config.absolute(Path::new(wanted));
+    let is_log = path.extension().is_some_and(|ending| ending == "jsonl") && path.is_file();
+    if let (true, Some(folder), Some(id)) =
+        (is_log, path.parent(), path.file_stem().and_then(|name| name.to_str()))
+    {
+        return read_session(folder, id).map_err(unreadable);
+    }
+    let folder = config.folders.sessions();
+    let sessions = list_sessions(&folder).map_err(unreadable)?;
+    read_session(&folder, &find(wanted, &sessions)?.id).map_err(unreadable)
+}

@@ -1,0 +1,377 @@
+//! A session with the files that it began with, in one file that replays on another machine: its
+//! log, and the workspace as it was, in a tar archive that gzip made smaller.
+//!
+//! What is known to hold secrets is left out. A bundle comes from anywhere: nothing in it is
+//! believed, and nothing is written outside of a new folder.
+
+#![expect(clippy::disallowed_methods, reason = "bundles are files that the person names")]
+
+use std::{
+    ffi::OsStr,
+    fs::{self, File, OpenOptions, Permissions},
+    io::{self, BufReader, BufWriter, Read, Write},
+    os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink},
+    path::{Component, Path, PathBuf},
+    time::{Duration, UNIX_EPOCH},
+};
+
+use flate2::{Compression, read::GzDecoder, write::GzEncoder};
+use serde::{Deserialize, Serialize};
+use tenon_agent::{Session, read_session};
+use tenon_model::{CredentialShape, KnownValue, Masks, credential_values};
+
+use super::{
+    Rebuilt, Root, bounded,
+    copy::{Scratch, make_folder, set_modified},
+    tar::{self, Entry, EntryKind},
+};
+use crate::{config::Config, error::CliError};
+
+/// The version of the format.
+const VERSION: u32 = 1;
+/// What a bundle holds besides `roots/NUMBER/…`.
+const ABOUT: &str = "tenon-bundle.json";
+const LOG: &str = "session.jsonl";
+const ROOTS: &str = "roots";
+
+/// Larger files are left out: they are data, and bundles go into repositories and mails.
+const FILE_BYTES_MAX: u64 = 32 << 20;
+/// The most bytes of all files, packed or unpacked.
+const BYTES_MAX: u64 = 1 << 30;
+/// The most files, folders and links.
+const ENTRIES_MAX: usize = 200_000;
+/// The most bytes of what a bundle says of itself.
+const ABOUT_BYTES_MAX: u64 = 1 << 20;
+/// The most folders of a workspace.
+const ROOTS_MAX: usize = 16;
+/// The most folders above a file.
+const DEPTH_MAX: usize = 128;
+
+/// Names of files that hold secrets by their nature.
+const SECRET_NAMES: [&str; 5] = [".netrc", ".git-credentials", ".npmrc", ".pypirc", ".htpasswd"];
+/// Endings of such names.
+const SECRET_ENDINGS: [&str; 5] = ["p12", "pfx", "jks", "kdbx", "keystore"];
+/// Endings of files that show how such a file looks, without its values.
+const SAMPLE_ENDINGS: [&str; 3] = ["example", "sample", "template"];
+
+/// What a bundle says of itself.
+#[derive(Debug, Serialize, Deserialize)]
+struct About {
+    version: u32,
+    session: String,
+    /// The folders of the workspace as they were named.
+    roots: Vec<PathBuf>,
+    tenon: String,
+}
+
+/// Whether `path` is a bundle by its first bytes, and a file at all.
+pub(crate) fn is_bundle(path: &Path) -> bool {
+    let mut start = [0; 2];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    path.is_file() && read.is_ok() && start == [0x1f, 0x8b]
+}
+
+/// Writes `session`, whose log is at `log`, and its files to `to`; returns what was left out.
+pub(crate) fn pack(
+    session: &Session,
+    log: &Path,
+    files: &Rebuilt,
+    config: &Config,
+    to: &Path,
+) -> Result<Vec<String>, CliError> {
+    let failed = |error: io::Error| {
+        CliError::failed(format!("{} cannot be written", to.display())).with_source(error)
+    };
+    let mut options = OpenOptions::new();
+    let file = options.write(true).create(true).truncate(true).mode(0o600).open(to);
+    let encoder = GzEncoder::new(BufWriter::new(file.map_err(failed)?), Compression::default());
+    let mut packing = Packing {
+        out: encoder,
+        bytes: 0,
+        entries: 0,
+        secrets: config.secret_sources().read(),
+        masks: Masks::default(),
+        left_out: Vec::new(),
+    };
+    packing.learn_secrets(files);
+    let packed = packing.all(session, log, files).and_then(|()| {
+        let mut file = packing.out.finish()?;
+        file.flush()
+    });
+    if let Err(error) = packed {
+        // Half a bundle is none.
+        let _ = fs::remove_file(to);
+        return Err(failed(error));
+    }
+    Ok(bounded(packing.left_out))
+}
+
+struct Packing {
+    out: GzEncoder<BufWriter<File>>,
+    bytes: u64,
+    entries: usize,
+    secrets: Vec<KnownValue>,
+    masks: Masks,
+    left_out: Vec<String>,
+}
+
+impl Packing {
+    /// Takes in the values of the workspace's `.env` files.
+    fn learn_secrets(&mut self, files: &Rebuilt) {
+        for root in &files.roots {
+            for entry in fs::read_dir(&root.copy).into_iter().flatten().flatten() {
+                let path = entry.path();
+                if !is_secret_name(entry.file_name().as_os_str()) || !is_small_file(&path) {
+                    continue;
+                }
+                let Ok(text) = fs::read_to_string(&path) else { continue };
+                let place = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                let found = credential_values(&text, CredentialShape::Pairs, &place);
+                self.secrets.extend(found);
+            }
+        }
+        self.masks = Masks::new(&self.secrets);
+    }
+
+    fn all(&mut self, session: &Session, log: &Path, files: &Rebuilt) -> io::Result<()> {
+        let about = About {
+            version: VERSION,
+            session: session.id.clone(),
+            roots: files.roots.iter().map(|root| root.recorded.clone()).collect(),
+            tenon: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        let about = serde_json::to_vec_pretty(&about)?;
+        self.file(Path::new(ABOUT), 0o600, 0, about.len() as u64, &mut about.as_slice())?;
+        let bytes = fs::metadata(log)?.len();
+        self.file(Path::new(LOG), 0o600, 0, bytes, &mut File::open(log)?.take(bytes))?;
+        for (number, root) in files.roots.iter().enumerate() {
+            let name = Path::new(ROOTS).join(number.to_string());
+            self.tree(&root.copy, &name)?;
+        }
+        tar::write_end(&mut self.out)
+    }
+
+    fn tree(&mut self, top: &Path, name: &Path) -> io::Result<()> {
+        let mut folders = vec![PathBuf::new()];
+        while let Some(folder) = folders.pop() {
+            let mut entries = fs::read_dir(top.join(&folder))?.collect::<io::Result<Vec<_>>>()?;
+            entries.sort_by_key(fs::DirEntry::file_name);
+            for entry in entries {
+                let beneath = folder.join(entry.file_name());
+                let (path, name) = (entry.path(), name.join(&beneath));
+                let metadata = entry.metadata()?;
+                let mode = metadata.permissions().mode();
+                let since = metadata.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+                let modified = since.as_secs();
+                self.entries += 1;
+                let is_written = if self.entries > ENTRIES_MAX {
+                    self.left_out.push(format!("{} and what follows", beneath.display()));
+                    return Ok(());
+                } else if metadata.is_symlink() {
+                    let kind = EntryKind::Link(fs::read_link(&path)?.into_os_string());
+                    tar::write_header(&mut self.out, &Entry { path: name, mode, modified, kind })?
+                } else if metadata.is_dir() {
+                    let kind = EntryKind::Folder;
+                    let entry = Entry { path: name, mode, modified, kind };
+                    let is_written = tar::write_header(&mut self.out, &entry)?;
+                    folders.extend(is_written.then(|| beneath.clone()));
+                    is_written
+                } else if let Some(reason) = self.reason_against(&path, metadata.len())? {
+                    self.left_out.push(format!("{} ({reason})", beneath.display()));
+                    continue;
+                } else {
+                    let bytes = metadata.len();
+                    let mut file = File::open(&path)?.take(bytes);
+                    self.file(&name, mode, modified, bytes, &mut file)?
+                };
+                if !is_written {
+                    self.left_out.push(format!("{} (its name is too long)", beneath.display()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns why a file is left out, if it is.
+    fn reason_against(&self, path: &Path, bytes: u64) -> io::Result<Option<&'static str>> {
+        if is_secret_name(path.file_name().unwrap_or_default()) {
+            return Ok(Some("it holds secrets"));
+        }
+        if bytes > FILE_BYTES_MAX || self.bytes + bytes > BYTES_MAX {
+            return Ok(Some("it is too large"));
+        }
+        let text = fs::read(path)?;
+        let text = String::from_utf8_lossy(&text);
+        let is_git_config = path.ends_with(".git/config");
+        let holds_secret = matches!(self.masks.mask(&text), std::borrow::Cow::Owned(_))
+            || text.contains("PRIVATE KEY-----")
+            || is_git_config
+                && !credential_values(&text, CredentialShape::Addresses, "").is_empty();
+        Ok(holds_secret.then_some("it holds a known secret"))
+    }
+
+    fn file(
+        &mut self,
+        path: &Path,
+        mode: u32,
+        modified: u64,
+        bytes: u64,
+        from: &mut impl Read,
+    ) -> io::Result<bool> {
+        let kind = EntryKind::File(bytes);
+        let entry = Entry { path: path.to_path_buf(), mode, modified, kind };
+        if !tar::write_header(&mut self.out, &entry)? {
+            return Ok(false);
+        }
+        if io::copy(from, &mut self.out)? != bytes {
+            return Err(tar::wrong("a file became shorter while it was read"));
+        }
+        self.bytes += bytes;
+        tar::pad(&mut self.out, bytes).map(|()| true)
+    }
+}
+
+fn is_secret_name(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    let ending = name.rsplit('.').next().unwrap_or_default();
+    let is_env = name.starts_with(".env") || name.ends_with(".env");
+    (is_env && !SAMPLE_ENDINGS.contains(&ending))
+        || SECRET_NAMES.contains(&&*name)
+        || SECRET_ENDINGS.contains(&ending)
+}
+
+fn is_small_file(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.len() <= ABOUT_BYTES_MAX)
+}
+
+/// Unpacks a bundle into a folder of its own.
+pub(crate) fn unpack(path: &Path, config: &Config) -> Result<(Session, Rebuilt), CliError> {
+    let refused = |error: io::Error| {
+        CliError::usage(format!("{} is no bundle that can be replayed", path.display()))
+            .with_source(error)
+    };
+    let scratch = Scratch::new(config)?;
+    let file = File::open(path).map_err(refused)?;
+    // One byte more than there may be, so that too much is seen.
+    let limited =
+        GzDecoder::new(BufReader::new(file)).take(BYTES_MAX + (ENTRIES_MAX as u64 * 1_024));
+    let mut unpacking = Unpacking { scratch: &scratch, links: Vec::new(), folders: Vec::new() };
+    let about = unpacking.all(&mut BufReader::new(limited)).map_err(refused)?;
+    let mut session = read_session(scratch.path(), "session")
+        .map_err(|error| CliError::usage("the bundle has no log").with_source(error))?;
+    session.id = about.session;
+    let mut roots = Vec::new();
+    for (number, recorded) in about.roots.into_iter().enumerate() {
+        let copy = scratch.root(number);
+        make_folder(&copy)?;
+        roots.push(Root { recorded, copy });
+    }
+    Ok((session, Rebuilt { scratch, roots, notes: Vec::new() }))
+}
+
+struct Unpacking<'a> {
+    scratch: &'a Scratch,
+    /// Made last, so that nothing is written through one.
+    links: Vec<(PathBuf, PathBuf)>,
+    /// Closed last, so that this user gets in.
+    folders: Vec<(PathBuf, Entry)>,
+}
+
+impl Unpacking<'_> {
+    fn all(&mut self, from: &mut impl Read) -> io::Result<About> {
+        let (mut about, mut bytes, mut entries) = (None, 0_u64, 0);
+        while let Some(entry) = tar::read_header(from)? {
+            entries += 1;
+            if let EntryKind::File(length) = entry.kind {
+                bytes = bytes.saturating_add(length);
+            }
+            if entries > ENTRIES_MAX || bytes > BYTES_MAX {
+                return Err(tar::wrong("it unpacks to more than a bundle may hold"));
+            }
+            if entry.path == Path::new(ABOUT) {
+                about = Some(read_about(from, &entry)?);
+            } else {
+                self.entry(from, entry)?;
+            }
+        }
+        for (link, target) in &self.links {
+            symlink(target, link)?;
+        }
+        for (folder, entry) in self.folders.iter().rev() {
+            fs::set_permissions(folder, Permissions::from_mode(entry.mode | 0o700))?;
+            set_modified(folder, UNIX_EPOCH + Duration::from_secs(entry.modified));
+        }
+        about.ok_or_else(|| tar::wrong("it does not say what it is"))
+    }
+
+    fn entry(&mut self, from: &mut impl Read, entry: Entry) -> io::Result<()> {
+        let place = self.place(&entry.path)?;
+        if let Some(above) = place.parent() {
+            fs::create_dir_all(above)?;
+        }
+        match &entry.kind {
+            EntryKind::Folder => {
+                if !place.is_dir() {
+                    fs::create_dir(&place)?;
+                }
+                self.folders.push((place, entry));
+            }
+            EntryKind::Link(target) => self.links.push((place, PathBuf::from(target))),
+            EntryKind::File(bytes) => {
+                let mut options = OpenOptions::new();
+                // Never one that is there already.
+                let mut file = options.write(true).create_new(true).mode(0o600).open(&place)?;
+                if io::copy(&mut from.take(*bytes), &mut file)? != *bytes {
+                    return Err(tar::wrong("it ends in the middle of a file"));
+                }
+                tar::skip_padding(from, *bytes)?;
+                file.set_modified(UNIX_EPOCH + Duration::from_secs(entry.modified))?;
+                file.set_permissions(Permissions::from_mode(entry.mode))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns where an entry goes, which is in the new folder.
+    fn place(&self, path: &Path) -> io::Result<PathBuf> {
+        let names: Option<Vec<&OsStr>> = path
+            .components()
+            .map(|component| match component {
+                Component::Normal(name) => Some(name),
+                _ => None,
+            })
+            .collect();
+        let names = names.filter(|names| names.len() <= DEPTH_MAX).unwrap_or_default();
+        let is_root = |number: &OsStr| {
+            let number = number.to_str().and_then(|number| number.parse::<usize>().ok());
+            number.is_some_and(|number| number < ROOTS_MAX)
+        };
+        match names.as_slice() {
+            [log] if *log == LOG => Ok(self.scratch.path().join(LOG)),
+            [roots, number, _, ..] if *roots == ROOTS && is_root(number) => {
+                Ok(self.scratch.path().join(path))
+            }
+            _ => Err(tar::wrong(&format!("{} does not belong into a bundle", path.display()))),
+        }
+    }
+}
+
+fn read_about(from: &mut impl Read, entry: &Entry) -> io::Result<About> {
+    let EntryKind::File(bytes) = entry.kind else { return Err(tar::wrong("it is none")) };
+    if bytes > ABOUT_BYTES_MAX {
+        return Err(tar::wrong("it says too much of itself"));
+    }
+    let mut text = Vec::new();
+    from.take(bytes).read_to_end(&mut text)?;
+    tar::skip_padding(from, bytes)?;
+    let about: About = serde_json::from_slice(&text)?;
+    let is_named = |root: &PathBuf| root.is_absolute() && root.components().count() > 1;
+    if about.version > VERSION {
+        return Err(tar::wrong("a newer version of tenon made it"));
+    }
+    if about.roots.is_empty() || about.roots.len() > ROOTS_MAX || !about.roots.iter().all(is_named)
+    {
+        return Err(tar::wrong("the folders that it names are none"));
+    }
+    Ok(about)
+}

@@ -1,0 +1,208 @@
+//! Copies folders: files, links, permissions and times. Links are copied, never followed; sockets
+//! and devices are left out, and so are folders that can be made again (CACHEDIR.TAG).
+
+#![expect(clippy::disallowed_methods, reason = "copies the workspace into a folder of tenon's own")]
+
+use std::{
+    fs::{self, DirBuilder, File, OpenOptions, Permissions},
+    io::{self, Read},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, symlink},
+    path::{Path, PathBuf},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use crate::{config::Config, error::CliError};
+
+/// What a workspace may have to be copied: a repository with its history, not a disk.
+pub(super) const BYTES_MAX: u64 = 4 << 30;
+pub(super) const ENTRIES_MAX: u64 = 500_000;
+
+/// A folder with this file, and this text at its beginning, can be made again
+/// (<https://bford.info/cachedir/>).
+const CACHE_TAG: (&str, &[u8]) = ("CACHEDIR.TAG", b"Signature: 8a477f597d28d172789f06886806bc55");
+
+/// A folder of tenon's own that is gone when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    path: PathBuf,
+}
+
+/// Copies trees within one limit.
+pub(super) struct Copying {
+    /// Not copied.
+    skipped: Vec<PathBuf>,
+    bytes: u64,
+    entries: u64,
+    notes: Vec<String>,
+}
+
+impl Scratch {
+    /// Makes a folder that only this user can look into.
+    pub(crate) fn new(config: &Config) -> Result<Self, CliError> {
+        let parent = config.folders.cache.join("replay");
+        let failed = |error| {
+            CliError::failed(format!("{} cannot be made", parent.display())).with_source(error)
+        };
+        DirBuilder::new().recursive(true).mode(0o700).create(&parent).map_err(failed)?;
+        let parent = parent.canonicalize().map_err(failed)?;
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let name = format!("{}-{}", std::process::id(), since.as_nanos());
+        let path = parent.join(name);
+        DirBuilder::new().mode(0o700).create(&path).map_err(failed)?;
+        Ok(Self { path })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns where the copy of a root is.
+    pub(super) fn root(&self, number: usize) -> PathBuf {
+        self.path.join("roots").join(number.to_string())
+    }
+
+    /// Returns where a replay keeps its own things.
+    pub(crate) fn state(&self) -> PathBuf {
+        self.path.join("state")
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if fs::remove_dir_all(&self.path).is_err() {
+            open_up(&self.path);
+            // What is left then lies in the cache, which the user may empty at any time.
+            let _ = fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+/// Lets this user into folders that a command closed.
+fn open_up(folder: &Path) {
+    let _ = fs::set_permissions(folder, Permissions::from_mode(0o700));
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            open_up(&entry.path());
+        }
+    }
+}
+
+impl Copying {
+    /// Returns one that leaves out `own` folders and `scratch`.
+    pub(super) fn new(own: &[PathBuf], scratch: &Path) -> Self {
+        let mut skipped = own.to_vec();
+        skipped.extend(scratch.parent().map(Path::to_path_buf));
+        Self { skipped, bytes: 0, entries: 0, notes: Vec::new() }
+    }
+
+    pub(super) fn into_notes(self) -> Vec<String> {
+        self.notes
+    }
+
+    /// Copies the folder `from` to `to`, which is made.
+    pub(super) fn tree(&mut self, from: &Path, to: &Path) -> Result<(), CliError> {
+        make_folder(to)?;
+        let mut folders = vec![(from.to_path_buf(), to.to_path_buf())];
+        let mut closing = Vec::new();
+        while let Some((from, to)) = folders.pop() {
+            let entries = match fs::read_dir(&from) {
+                Ok(entries) => entries,
+                Err(error) if folders.is_empty() && closing.is_empty() => {
+                    return Err(CliError::failed(format!(
+                        "{} is not there any more or cannot be read",
+                        from.display()
+                    ))
+                    .with_source(error)
+                    .with_hint("--with-tools-from LOG replays without the workspace"));
+                }
+                Err(error) => {
+                    self.notes.push(format!("{} was not copied: {error}", from.display()));
+                    continue;
+                }
+            };
+            let metadata = fs::symlink_metadata(&from).ok();
+            closing.extend(metadata.map(|metadata| (to.clone(), metadata)));
+            for entry in entries.flatten() {
+                let (from, to) = (entry.path(), to.join(entry.file_name()));
+                self.count(0)?;
+                match self.entry(&from, &to)? {
+                    Ok(true) => folders.push((from, to)),
+                    Ok(false) => {}
+                    Err(error) => {
+                        self.notes.push(format!("{} was not copied: {error}", from.display()));
+                    }
+                }
+            }
+        }
+        for (folder, metadata) in closing.iter().rev() {
+            let _ = fs::set_permissions(folder, metadata.permissions());
+            set_modified(folder, metadata.modified().unwrap_or(UNIX_EPOCH));
+        }
+        Ok(())
+    }
+
+    /// Copies one thing; returns whether it is a folder to go into.
+    fn entry(&mut self, from: &Path, to: &Path) -> Result<io::Result<bool>, CliError> {
+        if self.skipped.iter().any(|own| own == from) {
+            return Ok(Ok(false));
+        }
+        let metadata = match fs::symlink_metadata(from) {
+            Ok(metadata) => metadata,
+            Err(error) => return Ok(Err(error)),
+        };
+        if metadata.is_symlink() {
+            return Ok(fs::read_link(from).and_then(|target| symlink(target, to)).map(|()| false));
+        }
+        if metadata.is_dir() {
+            if is_cache(from) {
+                self.notes.push(format!("{} was left out (a cache)", from.display()));
+                return Ok(Ok(false));
+            }
+            return Ok(DirBuilder::new().mode(0o700).create(to).map(|()| true));
+        }
+        if !metadata.is_file() {
+            return Ok(Ok(false));
+        }
+        self.count(metadata.len())?;
+        Ok(fs::copy(from, to).map(|_| {
+            set_modified(to, metadata.modified().unwrap_or(UNIX_EPOCH));
+            false
+        }))
+    }
+
+    fn count(&mut self, bytes: u64) -> Result<(), CliError> {
+        self.entries += u64::from(bytes == 0);
+        self.bytes += bytes;
+        if self.bytes <= BYTES_MAX && self.entries <= ENTRIES_MAX {
+            return Ok(());
+        }
+        let (entries, bytes) = (ENTRIES_MAX, BYTES_MAX >> 30);
+        Err(CliError::failed(format!(
+            "the workspace is too large to be copied: more than {entries} files or {bytes} GiB"
+        ))
+        .with_hint("--with-tools-from LOG replays without the workspace"))
+    }
+}
+
+/// Makes a folder and those above it.
+pub(super) fn make_folder(path: &Path) -> Result<(), CliError> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|error| {
+        CliError::failed(format!("{} cannot be made", path.display())).with_source(error)
+    })
+}
+
+/// Sets when a file or folder was changed last, where that can be set: a link of that name is left.
+pub(super) fn set_modified(path: &Path, modified: SystemTime) {
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
+    // A file that its own permissions close keeps the time of the copy.
+    let _ = options.open(path).and_then(|file| file.set_modified(modified));
+}
+
+pub(super) fn is_cache(folder: &Path) -> bool {
+    let (name, signature) = CACHE_TAG;
+    let Ok(file) = File::open(folder.join(name)) else { return false };
+    let mut start = Vec::new();
+    let read = file.take(signature.len() as u64).read_to_end(&mut start);
+    read.is_ok() && start == signature
+}

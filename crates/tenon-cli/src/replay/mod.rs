@@ -1,0 +1,120 @@
+//! A workspace as it was when a session began, in a folder of its own, and bundles of both. What
+//! is done with it is up to the subcommands.
+//!
+//! The user's own files are read and never touched.
+
+mod bundle;
+mod copy;
+mod rebuild;
+mod tar;
+
+use std::path::{Component, Path, PathBuf};
+
+use tenon_agent::Session;
+use tenon_sandbox::Journal;
+
+pub(crate) use self::bundle::{is_bundle, pack, unpack};
+pub(crate) use self::copy::Scratch;
+use crate::{config::Config, error::CliError};
+
+/// Notes of one kind that are told; more are counted.
+const NOTES_MAX: usize = 20;
+
+/// The folders of a session's workspace, somewhere else.
+pub(crate) struct Rebuilt {
+    /// The folder that everything is in; gone when this is dropped.
+    pub(crate) scratch: Scratch,
+    /// Each root as it was named in the session, and where it is now.
+    pub(crate) roots: Vec<Root>,
+    /// What is not as it was, a sentence each.
+    pub(crate) notes: Vec<String>,
+}
+
+/// A root of a workspace and its copy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Root {
+    pub(crate) recorded: PathBuf,
+    pub(crate) copy: PathBuf,
+}
+
+impl Rebuilt {
+    /// Copies the workspace of `session` and takes back, in the copy, what was changed since the
+    /// session began.
+    pub(crate) fn of(session: &Session, config: &Config) -> Result<Self, CliError> {
+        let folders = recorded_roots(session);
+        if folders.is_empty() {
+            return Err(CliError::failed("the log does not say where the session worked"));
+        }
+        let scratch = Scratch::new(config)?;
+        let journal = rebuild::journal(config, &folders);
+        let own = journal.as_ref().map(Journal::folders).unwrap_or_default();
+        let mut rebuilt = Self { scratch, roots: Vec::new(), notes: Vec::new() };
+        let mut notes = Vec::new();
+        let mut copying = copy::Copying::new(&own, rebuilt.scratch.path());
+        for (number, folder) in folders.iter().enumerate() {
+            let to = rebuilt.scratch.root(number);
+            copying.tree(folder, &to)?;
+            rebuilt.roots.push(Root { recorded: folder.clone(), copy: to });
+        }
+        notes.extend(copying.into_notes());
+        match journal {
+            Ok(journal) => notes.extend(rebuild::take_back(&journal, session, &rebuilt)?),
+            Err(error) => {
+                notes.push(format!("the files are as they are now, for there is no undo: {error}"));
+            }
+        }
+        rebuilt.notes = bounded(notes);
+        Ok(rebuilt)
+    }
+
+    /// Returns an empty workspace in the place of the session's.
+    pub(crate) fn nothing(session: &Session, config: &Config) -> Result<Self, CliError> {
+        let scratch = Scratch::new(config)?;
+        let mut roots = Vec::new();
+        for (number, recorded) in recorded_roots(session).into_iter().enumerate().take(1) {
+            let copy = scratch.root(number);
+            copy::make_folder(&copy)?;
+            roots.push(Root { recorded, copy });
+        }
+        match roots.is_empty() {
+            true => Err(CliError::failed("the log does not say where the session worked")),
+            false => Ok(Self { scratch, roots, notes: Vec::new() }),
+        }
+    }
+
+    /// Returns where `path` is now, which is named as the journal does: relative in the first root,
+    /// absolute in another. `None` for what is not in the copy, or behind a link there.
+    fn place(&self, path: &Path) -> Option<PathBuf> {
+        let (copy, beneath) = match path.is_relative() {
+            true => (&self.roots.first()?.copy, path),
+            false => self
+                .roots
+                .iter()
+                .find_map(|root| Some((&root.copy, path.strip_prefix(&root.recorded).ok()?)))?,
+        };
+        let mut place = copy.clone();
+        for component in beneath.components() {
+            match component {
+                Component::CurDir => {}
+                Component::Normal(_) if place.is_symlink() => return None,
+                Component::Normal(name) => place.push(name),
+                _ => return None,
+            }
+        }
+        Some(place)
+    }
+}
+
+/// The folders that the session began in.
+fn recorded_roots(session: &Session) -> Vec<PathBuf> {
+    session.worked_with().map(|(folders, _)| folders.to_vec()).unwrap_or_default()
+}
+
+fn bounded(mut notes: Vec<String>) -> Vec<String> {
+    let more = notes.len().saturating_sub(NOTES_MAX);
+    notes.truncate(NOTES_MAX);
+    if more > 0 {
+        notes.push(format!("… and {more} more like these"));
+    }
+    notes
+}

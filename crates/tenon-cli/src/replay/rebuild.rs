@@ -1,0 +1,264 @@
+//! Takes back, in a copy of a workspace, what was changed since a session began: each checkpoint
+//! from the last one to the session's first, as the journal has it.
+//!
+//! The journal itself undoes by the identity of files, which a copy does not have; so this goes by
+//! path. Nothing is done outside of the copy.
+
+#![expect(clippy::disallowed_methods, reason = "works in a copy of the workspace, tenon's own")]
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs::{self, OpenOptions, Permissions},
+    io,
+    os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink},
+    path::{Path, PathBuf},
+    time::{Duration, UNIX_EPOCH},
+};
+
+use tenon_agent::{CallEvent, Session, SessionEvent};
+use tenon_sandbox::{
+    Change, ChangeKind, CheckpointId, CheckpointInfo, CheckpointKind, CheckpointState, EntryKind,
+    Journal, JournalError, LeftOutReason, Past, PastEntry, Workspace,
+};
+
+use super::{Rebuilt, copy::set_modified};
+use crate::{config::Config, error::CliError, past, setup};
+
+/// The longest file whose content before is looked for in other checkpoints too.
+const FOUND_BYTES_MAX: u64 = 256 << 20;
+
+/// Returns the journal of a workspace.
+pub(super) fn journal(config: &Config, roots: &[PathBuf]) -> Result<Journal, String> {
+    let said = |error: &dyn std::fmt::Display| error.to_string();
+    let (first, rest) = roots.split_first().ok_or("there is no folder")?;
+    let mut workspace = Workspace::open(first).map_err(|error| said(&error))?;
+    for root in rest {
+        workspace = workspace.with_root(root).map_err(|error| said(&error))?;
+    }
+    Journal::open(&workspace, setup::journal_options(config)).map_err(|error| said(&error))
+}
+
+/// Takes back what was changed since `session` began; returns what is not as it was.
+pub(super) fn take_back(
+    journal: &Journal,
+    session: &Session,
+    copy: &Rebuilt,
+) -> Result<Vec<String>, CliError> {
+    let infos = journal.checkpoints().map_err(past::failed)?;
+    let mut notes = Vec::new();
+    let missing = missing(session, &infos);
+    if missing > 0 {
+        notes.push(format!(
+            "what {missing} calls changed is not kept any more: files may not be as they were when \
+             the session began"
+        ));
+    }
+    for id in to_take_back(session, &infos) {
+        let changes = match journal.changes(id) {
+            Ok(changes) => changes,
+            Err(JournalError::Running { .. }) => {
+                notes.push("a call is still running: what it changed stays".to_owned());
+                continue;
+            }
+            Err(error) => return Err(past::failed(error)),
+        };
+        for left_out in &changes.left_out {
+            if left_out.reason != LeftOutReason::Outside {
+                let path = left_out.path.display();
+                notes.push(format!("{path} was not saved before it changed: it is as it is now"));
+            }
+        }
+        let past = journal.past(id).map_err(past::failed)?;
+        let taking = Taking { journal, past, id, copy };
+        taking.back(&changes.files, &mut notes).map_err(|error| {
+            CliError::failed("the files cannot be put back in the copy").with_source(error)
+        })?;
+    }
+    Ok(notes)
+}
+
+/// How many calls of the log changed something that the journal does not have.
+fn missing(session: &Session, infos: &[CheckpointInfo]) -> usize {
+    let kept: BTreeSet<String> = infos.iter().map(|info| info.id.to_string()).collect();
+    let changed = session.records.iter().filter_map(|record| match &record.event {
+        SessionEvent::Call(CallEvent::CallChanged(changes)) => changes.checkpoint,
+        _ => None,
+    });
+    changed.filter(|id| !kept.contains(&id.to_string())).count()
+}
+
+/// The checkpoints since the session began, of all sessions, the newest first; without those whose
+/// undo is among them, and that undo.
+fn to_take_back(session: &Session, infos: &[CheckpointInfo]) -> Vec<CheckpointId> {
+    let first_ms = session.records.iter().map(|record| record.time_ms).min().unwrap_or_default();
+    // Checkpoints know the second.
+    let began = UNIX_EPOCH + Duration::from_secs(first_ms / 1_000);
+    let is_since = |info: &&CheckpointInfo| info.session == session.id || info.started > began;
+    let Some(first) = infos.iter().filter(is_since).map(|info| info.id).min() else {
+        return Vec::new();
+    };
+    let since: BTreeMap<CheckpointId, &CheckpointInfo> =
+        infos.iter().filter(|info| info.id >= first).map(|info| (info.id, info)).collect();
+    let mut cancelled = BTreeSet::new();
+    for info in since.values() {
+        let CheckpointKind::Undo { of } = &info.kind else { continue };
+        let stands = |id: &CheckpointId| {
+            since.get(id).is_some_and(
+                |undone| matches!(undone.state, CheckpointState::Undone { by } if by == info.id),
+            )
+        };
+        if of.iter().all(stands) {
+            cancelled.extend(of.iter().copied().chain([info.id]));
+        }
+    }
+    since.into_keys().rev().filter(|id| !cancelled.contains(id)).collect()
+}
+
+/// The work on one checkpoint.
+struct Taking<'a> {
+    journal: &'a Journal,
+    past: Past,
+    id: CheckpointId,
+    copy: &'a Rebuilt,
+}
+
+impl Taking<'_> {
+    fn back(&self, changes: &[Change], notes: &mut Vec<String>) -> io::Result<()> {
+        let renames: Vec<(&PathBuf, &PathBuf)> = changes
+            .iter()
+            .filter_map(|change| match &change.kind {
+                ChangeKind::Renamed { from } => Some((&change.path, from)),
+                _ => None,
+            })
+            .collect();
+        // What is deep goes first, or it would go along with the folder above.
+        let mut held: Vec<(&PathBuf, PathBuf)> = Vec::new();
+        let aside = self.copy.scratch.path().join("aside");
+        fs::create_dir_all(&aside)?;
+        for change in changes.iter().rev() {
+            let Some(at) = self.copy.place(&change.path) else { continue };
+            match &change.kind {
+                ChangeKind::Renamed { from } => {
+                    let place = aside.join(held.len().to_string());
+                    if fs::rename(&at, &place).is_ok() {
+                        held.push((from, place));
+                    }
+                }
+                // It went into a folder that the call made.
+                ChangeKind::Deleted => {
+                    let to = self.past.moved_to(&change.path).and_then(|to| self.copy.place(&to));
+                    let place = aside.join(held.len().to_string());
+                    if to.is_some_and(|to| fs::rename(&to, &place).is_ok()) {
+                        held.push((&change.path, place));
+                    }
+                }
+                _ => {}
+            }
+        }
+        for change in changes.iter().rev().filter(|change| change.kind == ChangeKind::Created) {
+            if let Some(at) = self.copy.place(&change.path) {
+                remove(&at)?;
+            }
+        }
+        held.sort();
+        for (from, place) in &held {
+            let Some(to) = self.copy.place(from) else { continue };
+            make_room(&to)?;
+            fs::rename(place, &to)?;
+        }
+        for change in changes {
+            let restored = match &change.kind {
+                ChangeKind::Created => Ok(true),
+                ChangeKind::Renamed { from } => {
+                    // What was at the new name before, and what else happened to the file.
+                    self.restore(&change.path, &change.path)?;
+                    self.restore(from, from)?;
+                    Ok(true)
+                }
+                _ => self.restore(&was_at(&change.path, &renames), &change.path),
+            };
+            if !restored? {
+                let path = change.path.display();
+                notes.push(format!("how {path} was before is not kept any more"));
+            }
+        }
+        fs::remove_dir_all(&aside)
+    }
+
+    /// Puts back at `path` what the journal has of `saved`; says whether it has it.
+    fn restore(&self, path: &Path, saved: &Path) -> io::Result<bool> {
+        let Some(entry) = self.past.entry(saved) else { return Ok(false) };
+        let Some(at) = self.copy.place(path) else { return Ok(false) };
+        let now = fs::symlink_metadata(&at).ok();
+        match entry.kind {
+            EntryKind::Directory => {
+                if !now.is_some_and(|now| now.is_dir()) {
+                    make_room(&at)?;
+                    fs::create_dir(&at)?;
+                }
+                // This user must get in.
+                fs::set_permissions(&at, Permissions::from_mode(entry.mode | 0o700))?;
+                Ok(true)
+            }
+            EntryKind::Link => {
+                make_room(&at)?;
+                symlink(&entry.target, &at).map(|()| true)
+            }
+            EntryKind::File => {
+                if !now.is_some_and(|now| now.is_file()) {
+                    make_room(&at)?;
+                }
+                self.restore_file(&at, saved, &entry)
+            }
+            EntryKind::Other => Ok(true),
+        }
+    }
+
+    fn restore_file(&self, at: &Path, saved: &Path, entry: &PastEntry) -> io::Result<bool> {
+        let is_there = at.is_file();
+        if is_there {
+            fs::set_permissions(at, Permissions::from_mode(0o600))?;
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        let file = options.open(at)?;
+        let mut is_known =
+            self.past.write_content(saved, &file, is_there).map_err(io::Error::other)?;
+        if !is_known
+            && let Ok(Some(bytes)) = self.journal.content_before(self.id, saved, FOUND_BYTES_MAX)
+        {
+            fs::write(at, bytes)?;
+            is_known = true;
+        }
+        set_modified(at, entry.modified);
+        fs::set_permissions(at, Permissions::from_mode(entry.mode))?;
+        Ok(is_known)
+    }
+}
+
+/// Where `path` was before folders above it were renamed.
+fn was_at(path: &Path, renames: &[(&PathBuf, &PathBuf)]) -> PathBuf {
+    let above = renames.iter().filter(|(to, _)| path != to.as_path() && path.starts_with(to));
+    match above.max_by_key(|(to, _)| to.as_os_str().len()) {
+        Some((to, from)) => from.join(path.strip_prefix(to).unwrap_or(path)),
+        None => path.to_path_buf(),
+    }
+}
+
+/// Takes away what is at `path` and makes the folder above it.
+fn make_room(path: &Path) -> io::Result<()> {
+    remove(path)?;
+    path.parent().map_or(Ok(()), fs::create_dir_all)
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}

@@ -1,0 +1,218 @@
+//! The part of the tar format (POSIX ustar) that bundles need: files, folders and links with short
+//! names. Nothing of the extensions, with which headers have no bound. Works on bytes alone.
+
+use std::{
+    ffi::{OsStr, OsString},
+    io::{self, Read, Write},
+    os::unix::ffi::{OsStrExt, OsStringExt},
+    path::{Path, PathBuf},
+};
+
+/// Bytes of a header, and what contents are filled up to.
+const BLOCK: usize = 512;
+
+/// Where the fields of a header are, by POSIX.1-1988.
+const NAME: std::ops::Range<usize> = 0..100;
+const MODE: std::ops::Range<usize> = 100..108;
+const SIZE: std::ops::Range<usize> = 124..136;
+const MODIFIED: std::ops::Range<usize> = 136..148;
+const CHECKSUM: std::ops::Range<usize> = 148..156;
+const KIND: usize = 156;
+const TARGET: std::ops::Range<usize> = 157..257;
+const MAGIC: std::ops::Range<usize> = 257..265;
+const PREFIX: std::ops::Range<usize> = 345..500;
+
+/// What an archive has one after another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) path: PathBuf,
+    pub(super) mode: u32,
+    /// Seconds since 1970.
+    pub(super) modified: u64,
+    pub(super) kind: EntryKind,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum EntryKind {
+    /// A file of so many bytes, which follow.
+    File(u64),
+    Folder,
+    /// A symbolic link and where it leads.
+    Link(OsString),
+}
+
+/// Writes the header of `entry`; a file's bytes are to follow, and then [`pad`]. Returns whether its
+/// names fit; if not, nothing is written.
+pub(super) fn write_header(out: &mut impl Write, entry: &Entry) -> io::Result<bool> {
+    let mut header = [0_u8; BLOCK];
+    let Some((prefix, name)) = split(entry.path.as_os_str()) else { return Ok(false) };
+    let (kind, size, target) = match &entry.kind {
+        EntryKind::File(bytes) => (b'0', *bytes, OsStr::new("")),
+        EntryKind::Folder => (b'5', 0, OsStr::new("")),
+        EntryKind::Link(target) => (b'2', 0, target.as_os_str()),
+    };
+    if target.len() > TARGET.len() || size >= 1 << 33 {
+        return Ok(false);
+    }
+    let modified = entry.modified.min((1 << 33) - 1);
+    let mut put = |at: std::ops::Range<usize>, bytes: &[u8]| {
+        let field = header.get_mut(at).unwrap_or_default();
+        field.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+    };
+    put(NAME, name);
+    put(PREFIX, prefix);
+    put(MODE, format!("{:07o}", entry.mode & 0o777).as_bytes());
+    put(SIZE, format!("{size:011o}").as_bytes());
+    put(MODIFIED, format!("{modified:011o}").as_bytes());
+    put(KIND..KIND + 1, &[kind]);
+    put(TARGET, target.as_bytes());
+    put(MAGIC, b"ustar\x0000");
+    let sum = checksum(&header);
+    header
+        .get_mut(CHECKSUM)
+        .unwrap_or_default()
+        .copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    out.write_all(&header).map(|()| true)
+}
+
+/// Fills up behind a content of `bytes`.
+pub(super) fn pad(out: &mut impl Write, bytes: u64) -> io::Result<()> {
+    out.write_all([0; BLOCK].get(..padding(bytes)).unwrap_or_default())
+}
+
+/// Ends an archive.
+pub(super) fn write_end(out: &mut impl Write) -> io::Result<()> {
+    out.write_all(&[0; 2 * BLOCK])
+}
+
+/// Reads the next header; `None` at the end. A file's bytes follow, and then [`skip_padding`].
+pub(super) fn read_header(from: &mut impl Read) -> io::Result<Option<Entry>> {
+    let mut header = [0_u8; BLOCK];
+    from.read_exact(&mut header)?;
+    if header == [0; BLOCK] {
+        return Ok(None);
+    }
+    let field = |at: std::ops::Range<usize>| {
+        let field = header.get(at).unwrap_or_default();
+        field.split(|byte| *byte == 0).next().unwrap_or_default()
+    };
+    let number = |at| {
+        let text = std::str::from_utf8(field(at)).ok()?.trim();
+        u64::from_str_radix(text, 8).ok()
+    };
+    let is_ustar = field(MAGIC.start..MAGIC.start + 5) == b"ustar";
+    if !is_ustar || number(CHECKSUM) != Some(u64::from(checksum(&header))) {
+        return Err(wrong("it is no archive of the kind that bundles are"));
+    }
+    let missing = || wrong("a number of it cannot be read");
+    let mut path = PathBuf::from(OsString::from_vec(field(PREFIX).to_vec()));
+    path.push(OsStr::from_bytes(field(NAME)));
+    let kind = match header.get(KIND) {
+        Some(b'0' | 0) => EntryKind::File(number(SIZE).ok_or_else(missing)?),
+        Some(b'5') => EntryKind::Folder,
+        Some(b'2') => EntryKind::Link(OsString::from_vec(field(TARGET).to_vec())),
+        _ => return Err(wrong("it holds something else than files, folders and links")),
+    };
+    let mode = number(MODE).and_then(|mode| u32::try_from(mode).ok()).ok_or_else(missing)? & 0o777;
+    Ok(Some(Entry { path, mode, modified: number(MODIFIED).ok_or_else(missing)?, kind }))
+}
+
+/// Goes on behind a content of `bytes`.
+pub(super) fn skip_padding(from: &mut impl Read, bytes: u64) -> io::Result<()> {
+    let mut rest = [0; BLOCK];
+    from.read_exact(rest.get_mut(..padding(bytes)).unwrap_or_default())
+}
+
+pub(super) fn wrong(words: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, words.to_owned())
+}
+
+fn padding(bytes: u64) -> usize {
+    let over = usize::try_from(bytes % BLOCK as u64).unwrap_or_default();
+    (BLOCK - over) % BLOCK
+}
+
+/// The sum of a header's bytes, its own field counted as spaces.
+fn checksum(header: &[u8; BLOCK]) -> u32 {
+    let byte =
+        |(at, byte): (usize, &u8)| u32::from(if CHECKSUM.contains(&at) { b' ' } else { *byte });
+    header.iter().enumerate().map(byte).sum()
+}
+
+/// Splits a path at a slash into what fits the two fields; `None` if it does not fit.
+fn split(path: &OsStr) -> Option<(&[u8], &[u8])> {
+    let path = Path::new(path).as_os_str().as_bytes();
+    if path.len() <= NAME.len() {
+        return Some((b"", path));
+    }
+    let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+    let fits = |at: usize| at <= PREFIX.len() && path.len() - at - 1 <= NAME.len();
+    let at = slashes.map(|(at, _)| at).find(|at| fits(*at))?;
+    Some((path.get(..at)?, path.get(at + 1..)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(path: &str, kind: EntryKind) -> Entry {
+        Entry { path: path.into(), mode: 0o751, modified: 1_767_225_600, kind }
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let long = format!("{}/{}", "a/".repeat(60), "汉".repeat(30));
+        let entries = [
+            entry("a.txt", EntryKind::File(3)),
+            entry("folder", EntryKind::Folder),
+            entry("link", EntryKind::Link("../x".into())),
+            entry(&long.replace("//", "/"), EntryKind::File(0)),
+        ];
+        let mut bytes = Vec::new();
+        for entry in &entries {
+            assert!(write_header(&mut bytes, entry).unwrap());
+            if let EntryKind::File(length) = entry.kind {
+                bytes.extend_from_slice(&vec![b'x'; length as usize]);
+                pad(&mut bytes, length).unwrap();
+            }
+        }
+        write_end(&mut bytes).unwrap();
+        let mut from = bytes.as_slice();
+        for entry in entries {
+            assert_eq!(read_header(&mut from).unwrap().unwrap(), entry);
+            if let EntryKind::File(length) = entry.kind {
+                from = &from[length as usize..];
+                skip_padding(&mut from, length).unwrap();
+            }
+        }
+        assert_eq!(read_header(&mut from).unwrap(), None);
+        let mut out = Vec::new();
+        assert!(!write_header(&mut out, &entry(&"a".repeat(101), EntryKind::Folder)).unwrap());
+        assert!(!write_header(&mut out, &entry("a", EntryKind::File(1 << 33))).unwrap());
+        assert!(out.is_empty());
+    }
+
+    #[test]
+    fn what_is_no_archive_is_refused() {
+        let mut good = Vec::new();
+        write_header(&mut good, &entry("a", EntryKind::File(3))).unwrap();
+        let read = |at: usize, byte: u8| {
+            let mut bytes = good.clone();
+            bytes[at] = byte;
+            // A right sum: what is refused is refused for its own sake.
+            if at != 0 {
+                let sum = checksum(&bytes[..].try_into().unwrap());
+                bytes[CHECKSUM].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+            }
+            read_header(&mut bytes.as_slice())
+        };
+        assert!(read(1, b'b').is_ok());
+        assert!(read(0, b'b').is_err(), "the sum is wrong");
+        for (at, byte) in
+            [(KIND, b'1'), (KIND, b'3'), (KIND, b'L'), (KIND, b'x'), (SIZE.start, 0x80)]
+        {
+            assert!(read(at, byte).is_err(), "{at} {byte}");
+        }
+        assert!(read_header(&mut &good[..100]).is_err());
+    }
+}

@@ -1,0 +1,149 @@
+//! The parts of an agent that replays a session: the tools of this program in a copy of the
+//! workspace, behind walls without a network, and nothing that asks a model.
+
+use std::sync::Arc;
+
+use tenon_agent::{
+    AgentOptions, CallEvent, Rules, Session, SessionEvent, SessionLog, Tools, core_tools,
+};
+use tenon_model::{Abilities, ScriptedProvider};
+use tenon_sandbox::{Journal, Workspace};
+
+use super::{journal_options, masking, no_folder, recall::LogRecall, rules, walls};
+use crate::{
+    args::SessionArgs,
+    config::{Config, Settings},
+    error::CliError,
+    replay::Rebuilt,
+    values::{ModeName, SandboxName},
+};
+
+/// What a replay needs.
+pub(crate) struct Replaying {
+    pub(crate) options: AgentOptions,
+    /// Lists of tools that the recording may have been made with.
+    pub(crate) tools: Vec<Tools>,
+    /// Paths as they were recorded, and as they are here.
+    pub(crate) places: Vec<(String, String)>,
+}
+
+/// Returns what replays `session` in `files`; with `runs` commands are run. Whatever the settings
+/// say, there are walls, no host is reached, and nothing is allowed that leaves them.
+pub(crate) async fn replaying(
+    config: &mut Config,
+    session: &Session,
+    files: &Rebuilt,
+    runs: bool,
+) -> Result<Replaying, CliError> {
+    let settings = &mut config.settings;
+    settings.net.clear();
+    settings.allow.clear();
+    settings.read_dir.clear();
+    settings.mode = ModeName::Auto;
+    if settings.sandbox == SandboxName::Off {
+        settings.sandbox = SandboxName::Auto;
+    }
+    let state = files.scratch.state();
+    let results = state.join("results");
+    let logs = state.join("sessions");
+    let workspace = workspace(config, files)?;
+    let workspace = workspace.with_spill(&results).map_err(|error| no_folder(&error))?;
+    let (journal, workspace) = journal(config, workspace, &state);
+    let sandbox = if runs {
+        let mut hidden = journal.as_ref().map(Journal::folders).unwrap_or_default();
+        hidden.push(logs.clone());
+        std::fs::DirBuilder::new().recursive(true).create(&logs)?;
+        walls::sandbox(config, &workspace, &results, hidden).await?
+    } else {
+        tenon_agent::Sandbox::unconfined(Vec::new())
+    };
+    let log = SessionLog::create(&logs)?;
+    // It is not asked.
+    let provider = Arc::new(ScriptedProvider::new(Vec::new()));
+    let mut options = AgentOptions::new(provider, workspace, sandbox);
+    let settings = &config.settings;
+    options.rules = if runs { rules(config, &SessionArgs::default())? } else { Rules::default() };
+    options.places.home = config.folders.home.display().to_string();
+    options.result_chars_max = settings.result_chars_max.get();
+    options.masking = masking(config);
+    options.receipts = settings.receipts;
+    options.verify = settings.verify.clone();
+    let kept = LogRecall { folder: logs, session: log.id().to_owned() };
+    options.recall = Some(Arc::new(kept));
+    options.log = Some(log);
+    options.journal = journal;
+    let tools = lists(settings);
+    options.tools = tools.first().cloned().unwrap_or_default();
+    let mut places: Vec<(String, String)> = files
+        .roots
+        .iter()
+        .map(|root| (root.recorded.display().to_string(), root.copy.display().to_string()))
+        .collect();
+    let here = results.display().to_string();
+    places.push((config.folders.spill(session.results_of()).display().to_string(), here.clone()));
+    places.extend(results_elsewhere(session).map(|there| (there, here)));
+    places.dedup_by(|one, other| one.0 == other.0);
+    Ok(Replaying { options, tools, places })
+}
+
+fn workspace(config: &Config, files: &Rebuilt) -> Result<Workspace, CliError> {
+    let failed = |error| no_folder(&error);
+    let mut roots = files.roots.iter();
+    let first = roots.next().ok_or_else(|| CliError::failed("there is no folder to work in"))?;
+    let mut workspace = Workspace::open(&first.copy).map_err(failed)?;
+    for root in roots {
+        workspace = workspace.with_root(&root.copy).map_err(failed)?;
+    }
+    let own = [&config.folders.config, &config.folders.state, &files.scratch.state()];
+    Ok(own.iter().fold(workspace, |workspace, folder| workspace.with_own_folder(folder)))
+}
+
+/// Returns the journal of the copy: what calls change is compared and told to the model.
+fn journal(
+    config: &Config,
+    mut workspace: Workspace,
+    state: &std::path::Path,
+) -> (Option<Journal>, Workspace) {
+    if !config.settings.undo {
+        return (None, workspace);
+    }
+    let options = tenon_sandbox::JournalOptions {
+        state_folder: state.to_path_buf(),
+        ..journal_options(config)
+    };
+    let Ok(journal) = Journal::open(&workspace, options) else { return (None, workspace) };
+    for folder in journal.folders() {
+        workspace = workspace.with_own_folder(&folder);
+    }
+    (Some(journal), workspace)
+}
+
+/// The lists of tools that this program gives to a model: with and without walls, for models that
+/// need forgiving ones and for others. The list of an ordinary session comes first.
+fn lists(settings: &Settings) -> Vec<Tools> {
+    let mut lists = Vec::new();
+    for sandbox in [SandboxName::Auto, SandboxName::Off] {
+        for wants_forgiving_tools in [false, true] {
+            let settings = Settings { sandbox, ..settings.clone() };
+            let abilities = Abilities { wants_forgiving_tools, ..Abilities::default() };
+            lists.push(super::tools(&settings, &abilities));
+        }
+    }
+    // A session of the library has these.
+    lists.push(core_tools(tenon_agent::CoreToolOptions::default()));
+    lists
+}
+
+/// Returns the folder of long results that the recording speaks of, if it was made elsewhere.
+fn results_elsewhere(session: &Session) -> Option<String> {
+    let end = format!("/results/{}", session.results_of());
+    session.records.iter().find_map(|record| {
+        let SessionEvent::Call(CallEvent::ToolResult { content, .. }) = &record.event else {
+            return None;
+        };
+        let at = content.find(&format!("{end}/output-"))?;
+        let before = content.get(..at)?;
+        let start = before.rfind(char::is_whitespace).map_or(0, |space| space + 1);
+        Some(format!("{}{end}", before.get(start..)?)).filter(|path| path.starts_with('/'))
+    })
+}

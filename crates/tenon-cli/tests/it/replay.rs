@@ -1,0 +1,239 @@
+//! Sessions are replayed by the real program: with no model, in a copy of the workspace as it was,
+//! also from a bundle in another home; what differs first is shown.
+
+use std::{io::Write, path::Path};
+
+use serde_json::{Value, json};
+
+use crate::program::{Place, Run};
+
+fn bash(command: &str) -> Value {
+    json!({"calls": [{"name": "bash", "arguments": {"command": command}}]})
+}
+
+/// A session that reads, writes, edits, deletes, renames and prints paths.
+fn recorded(more: &[Value]) -> Place {
+    let place = Place::new();
+    place.write("work/edited.txt", "one\ntwo\n");
+    place.write("work/gone/deep/file", "gone\n");
+    place.write("work/log", "line\n");
+    std::os::unix::fs::symlink("edited.txt", place.path("work/link")).unwrap();
+    let mut turns = vec![
+        json!({"calls": [{"name": "read_file", "arguments": {"path": "edited.txt"}},
+            {"name": "glob", "arguments": {"pattern": "**/*"}}]}),
+        json!({"calls": [{"name": "edit_file", "arguments":
+            {"path": "edited.txt", "old_text": "two", "new_text": "zwei"}}]}),
+        bash("pwd; ls -R; cat log edited.txt; printf more >> log"),
+        bash("rm -rf gone; mkdir -p new/deep; mv log new/log; sed -i s/one/eins/ edited.txt"),
+        bash("rm link; chmod 751 edited.txt; printf x > new/log; stat -c '%a %n' *; cat new/log"),
+        bash("seq 1 20000"),
+    ];
+    turns.extend_from_slice(more);
+    turns.push(json!({"text": "Done."}));
+    let script = place.script(turns.into());
+    place.run(&["-p", "--model", &script, "--allow", "bash", "go"]).ends_with(0);
+    place
+}
+
+fn log_of(place: &Place) -> std::path::PathBuf {
+    let folder = place.path("home/.local/state/tenon/sessions");
+    let mut logs = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    logs.find(|path| path.extension().is_some_and(|end| end == "jsonl")).unwrap()
+}
+
+fn report(run: &Run) -> Value {
+    serde_json::from_str(&run.out).unwrap_or_else(|error| panic!("{error}: {run:?}"))
+}
+
+fn tree(folder: &Path) -> Vec<String> {
+    let find =
+        "find . -printf '%p %y %m %T@ %l\\n' | sort; find . -type f -exec sha256sum {} + | sort";
+    let output = std::process::Command::new("sh").arg("-c").arg(find).current_dir(folder).output();
+    String::from_utf8(output.unwrap().stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_session_is_replayed_without_a_difference_and_without_touching_anything() {
+    let place = recorded(&[]);
+    let before = tree(&place.path("work"));
+    let run = place.run(&["replay", "last"]).ends_with(0);
+    assert_eq!(run.out, "replayed 7 steps and 7 calls: nothing differs from the recording\n");
+    assert_eq!(run.error, "");
+    assert_eq!(before, tree(&place.path("work")));
+    let sessions = place.run(&["sessions", "--json"]).out;
+    assert_eq!(serde_json::from_str::<Value>(&sessions).unwrap().as_array().unwrap().len(), 1);
+    let copies = std::fs::read_dir(place.path("home/.cache/tenon/replay")).unwrap();
+    assert_eq!(copies.count(), 0, "copies go");
+    let until = place.run(&["replay", "last", "--until", "3", "--json"]).ends_with(0);
+    let expected = json!({"steps": 3, "calls": 4, "divergence": null, "ended_early": null});
+    for (name, value) in expected.as_object().unwrap() {
+        assert_eq!(&report(&until)[name], value, "{until:?}");
+    }
+    // Undone and redone files come from other checkpoints.
+    place.run(&["undo", "2"]).ends_with(0);
+    place.run(&["replay", "last"]).ends_with(0);
+    place.run(&["redo"]).ends_with(0);
+    place.run(&["replay", "last"]).ends_with(0);
+}
+
+#[test]
+fn what_differs_is_shown_with_its_step() {
+    let place = recorded(&[bash("date +%s%N; cat /proc/sys/kernel/random/uuid")]);
+    let run = place.run(&["replay", "last"]).ends_with(1);
+    assert!(run.out.starts_with("step 7: the result of `bash date"), "{run:?}");
+    assert!(run.out.contains("\n- recorded, + replayed\n@@"), "{run:?}");
+    place.run(&["replay", "last", "--until", "6"]).ends_with(0);
+    // Results from the log do not differ from it, and need no workspace.
+    std::fs::remove_dir_all(place.path("work")).unwrap();
+    std::fs::create_dir(place.path("work")).unwrap();
+    place.run(&["replay", "last", "--with-tools-from", "last"]).ends_with(0);
+    let log = log_of(&place);
+    let text = std::fs::read_to_string(&log).unwrap();
+    let check = |old: &str, new: &str, step: u64, what: &str| {
+        assert!(text.contains(old), "{old}");
+        let path = place.write("work/other.jsonl", &text.replacen(old, new, 1));
+        let path = path.to_str().unwrap();
+        let log = log.to_str().unwrap();
+        let run = place.run(&["replay", path, "--with-tools-from", log, "--json"]).ends_with(1);
+        let found = &report(&run)["divergence"];
+        assert_eq!((&found["step"], &found["what"]), (&json!(step), &json!(what)), "{run:?}");
+    };
+    check("\\n19999\\n", "\\n19998\\n", 6, "result");
+    check("\"system\":\"", "\"system\":\"0", 1, "system");
+    check("\"text\":\"go\"", "\"text\":\"come\"", 1, "messages");
+    check("\"new_text\":\"zwei\"", "\"new_text\":\"drei\"", 3, "messages");
+}
+
+#[test]
+fn what_a_call_did_to_the_files_is_compared() {
+    let place = recorded(&[]);
+    let text = std::fs::read_to_string(log_of(&place)).unwrap();
+    let at = text.find("\"new_hash\":\"").unwrap() + 12;
+    let (old, rest) = (&text[..at], &text[at + 1..]);
+    let other = if &text[at..=at] == "0" { "1" } else { "0" };
+    std::fs::write(log_of(&place), format!("{old}{other}{rest}")).unwrap();
+    let run = place.run(&["replay", "last"]).ends_with(1);
+    assert!(
+        run.out.starts_with("step 2: `edit_file edited.txt` changed files otherwise"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn nothing_of_a_recording_leaves_the_walls() {
+    let place = Place::new();
+    let target = place.path("target");
+    let script = place.script(json!([
+        bash(&format!("echo x > {}; true", target.display())),
+        bash("grep '^Seccomp:' /proc/self/status"),
+        {"text": "Done."},
+    ]));
+    place
+        .run(&["-p", "--model", &script, "--sandbox", "off", "--allow", "bash", "go"])
+        .ends_with(0);
+    std::fs::remove_file(&target).unwrap();
+    place.config("sandbox = \"off\"\nallow = [\"bash\"]\n");
+    let run = place.run(&["replay", "last"]).ends_with(1);
+    assert!(run.out.contains(": the result of `bash "), "{run:?}");
+    assert!(!target.exists());
+}
+
+#[test]
+fn a_bundle_is_replayed_in_another_home() {
+    let place = Place::new();
+    place.write("work/a.txt", "one\n");
+    place.write("work/.env", "API_KEY=s3cret-0123456789\n");
+    place.write("work/copy.txt", "also s3cret-0123456789\n");
+    place.write("work/key.pem", "-----BEGIN RSA PRIVATE KEY-----\n");
+    std::os::unix::fs::symlink("/etc/passwd", place.path("work/link")).unwrap();
+    let script = place.script(json!([
+        bash("pwd; cat a.txt; sed -i s/one/two/ a.txt; readlink link"),
+        bash("seq 1 20000"),
+        {"text": "Done."},
+    ]));
+    place.run(&["-p", "--model", &script, "--allow", "bash", "go"]).ends_with(0);
+    let run = place.run(&["export", "last", "--bundle", "out.tar.gz"]).ends_with(0);
+    let run = run.says(&["left out: .env (", "left out: copy.txt (", "left out: key.pem ("]);
+    assert!(!run.error.contains("a.txt"), "{run:?}");
+    let other = Place::new();
+    let bundle = other.path("work/in.tar.gz");
+    std::fs::copy(place.path("work/out.tar.gz"), &bundle).unwrap();
+    drop(place);
+    let run = other.run(&["replay", "in.tar.gz"]).ends_with(0);
+    assert_eq!(run.out, "replayed 3 steps and 2 calls: nothing differs from the recording\n");
+    let packed = std::process::Command::new("tar").args(["tzf"]).arg(&bundle).output().unwrap();
+    let names = String::from_utf8(packed.stdout).unwrap();
+    assert_eq!(names, "tenon-bundle.json\nsession.jsonl\nroots/0/a.txt\nroots/0/link\n");
+}
+
+/// Makes an archive with Python's writer, which makes what tenon's own would not.
+fn hostile(place: &Place, members: &str) -> String {
+    let script = format!(
+        "import tarfile, io, json\n\
+         t = tarfile.open('bad.tar.gz', 'w:gz', format=tarfile.USTAR_FORMAT)\n\
+         def add(name, data=b'x', kind=tarfile.REGTYPE, link='', size=None):\n    \
+             i = tarfile.TarInfo(name); i.type = kind; i.linkname = link\n    \
+             i.size = len(data) if kind == tarfile.REGTYPE else 0\n    \
+             t.addfile(i, io.BytesIO(data))\n\
+         about = {{'version': 1, 'session': 'x', 'roots': ['/w/x'], 'tenon': '0'}}\n\
+         {members}\n\
+         t.close()\n"
+    );
+    let made = std::process::Command::new("python3")
+        .arg("-c")
+        .arg(script)
+        .current_dir(place.path("work"))
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    "bad.tar.gz".to_owned()
+}
+
+#[test]
+fn a_hostile_bundle_is_refused_and_writes_nothing_outside() {
+    const ABOUT: &str = "add('tenon-bundle.json', json.dumps(about).encode())";
+    let members = [
+        "add('../evil')",
+        "add('roots/0/../../../../evil')",
+        "add('/tmp/evil-of-a-bundle')",
+        "add('roots/99/evil')",
+        "add('roots/0')",
+        "add('evil')",
+        "add('roots/0/a', kind=tarfile.LNKTYPE, link='/etc/passwd')",
+        "add('roots/0/a', kind=tarfile.CHRTYPE)",
+        "add('roots/0/a', kind=tarfile.FIFOTYPE)",
+        "add('roots/0/a', kind=tarfile.SYMTYPE, link='../../../..'); add('roots/0/a/evil')",
+        "add('roots/0/a'); add('roots/0/a')",
+        "add('roots/0/a'); add('roots/0/a/b')",
+        "add('session.jsonl'); add('session.jsonl')",
+        "i = tarfile.TarInfo('roots/0/big'); i.size = 1 << 32; t.fileobj.write(i.tobuf())",
+    ];
+    let place = Place::new();
+    for member in members {
+        let bundle = hostile(&place, &format!("{ABOUT}; {member}"));
+        let run = place.run(&["replay", &bundle]).ends_with(2);
+        assert!(run.error.contains("no bundle that can be replayed"), "{member}: {run:?}");
+    }
+    for about in [
+        "{}",
+        "{'version': 2, 'session': 'x', 'roots': ['/w/x'], 'tenon': '0'}",
+        "{'version': 1, 'session': 'x', 'roots': [], 'tenon': '0'}",
+        "{'version': 1, 'session': 'x', 'roots': ['/'], 'tenon': '0'}",
+        "{'version': 1, 'session': 'x', 'roots': ['w'], 'tenon': '0'}",
+    ] {
+        let member = format!("add('tenon-bundle.json', json.dumps({about}).encode())");
+        let bundle = hostile(&place, &member);
+        place.run(&["replay", &bundle]).ends_with(2);
+    }
+    place.run(&["replay", &hostile(&place, ABOUT)]).ends_with(2).says(&["no log"]);
+    let whole = std::fs::read(place.path("work/bad.tar.gz")).unwrap();
+    std::fs::write(place.path("work/bad.tar.gz"), &whole[..whole.len() / 2]).unwrap();
+    place.run(&["replay", "bad.tar.gz"]).ends_with(2);
+    let mut garbage = std::fs::File::create(place.path("work/garbage.tar.gz")).unwrap();
+    garbage.write_all(&[0x1f, 0x8b, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8]).unwrap();
+    place.run(&["replay", "garbage.tar.gz"]).ends_with(2);
+    let find =
+        "find . -name 'evil*'; ls /tmp/evil-of-a-bundle 2> /dev/null; find home/.cache -mindepth 3";
+    let found = place.program("sh", &["-c", find]).current_dir(place.path("")).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&found.stdout), "");
+}
