@@ -34,6 +34,9 @@ const FOLDERS_MAX: usize = 200;
 /// After so many questions in a row by one thread it is taken to be the only one that asks.
 const ALONE_AFTER: u32 = 16;
 
+/// So many threads are known that asked before the last one.
+const EARLIER_MAX: usize = 8;
+
 /// Watches a command until everything that came from it has ended; then tells `ended`. With
 /// `rights_beneath`, permissions, owners, times and attributes change in the workspace and beneath
 /// these folders only: a courtesy and no wall, because what a path means may change after the
@@ -49,8 +52,7 @@ pub(crate) fn watch(
         checkpoint,
         folders: HashMap::new(),
         folders_moved: 0,
-        last: (0, 0),
-        takes_turns: false,
+        askers: Askers::default(),
         rights_beneath,
     };
     std::thread::Builder::new().name("tenon-journal".to_owned()).spawn(move || {
@@ -67,10 +69,36 @@ struct Watch {
     /// Folders of the workspace, and others, which are none.
     folders: HashMap<NodeId, Option<Arc<Folder>>>,
     folders_moved: u64,
-    /// Who asked last, and how often in a row.
-    last: (u32, u32),
-    takes_turns: bool,
+    askers: Askers,
     rights_beneath: Option<Vec<PathBuf>>,
+}
+
+/// Which threads ask, as far as that says whether several do at the same time.
+#[derive(Debug, Default)]
+struct Askers {
+    last: u32,
+    in_a_row: u32,
+    /// Those before the last, the newest first.
+    earlier: Vec<u32>,
+    are_several: bool,
+}
+
+impl Askers {
+    /// Whether only this one asks by now. One process after another is one at a time; one that comes
+    /// back after another asked shares the time with it.
+    fn is_alone(&mut self, pid: u32) -> bool {
+        if pid == self.last {
+            self.in_a_row = self.in_a_row.saturating_add(1);
+            self.are_several &= self.in_a_row < ALONE_AFTER;
+            return !self.are_several;
+        }
+        self.are_several |= self.earlier.contains(&pid);
+        self.earlier.retain(|known| *known != pid);
+        self.earlier.insert(0, self.last);
+        self.earlier.truncate(EARLIER_MAX);
+        (self.last, self.in_a_row) = (pid, 0);
+        !self.are_several
+    }
 }
 
 type Before = Box<dyn FnMut(&mut Recorder) -> Result<Step, Errno> + Send>;
@@ -90,19 +118,14 @@ type Inside = (Arc<Folder>, OsString);
 
 impl Watch {
     fn run(&mut self) {
+        let mut takes_turns = false;
         while let Some(question) = self.listener.next() {
-            self.note_who(question.pid);
+            let alone = self.askers.is_alone(question.pid);
+            if alone != takes_turns {
+                takes_turns = alone;
+                self.listener.take_turns(alone);
+            }
             self.answer(question);
-        }
-    }
-
-    fn note_who(&mut self, pid: u32) {
-        self.last =
-            if self.last.0 == pid { (pid, self.last.1.saturating_add(1)) } else { (pid, 0) };
-        let is_alone = self.last.1 >= ALONE_AFTER;
-        if is_alone != self.takes_turns {
-            self.takes_turns = is_alone;
-            self.listener.take_turns(is_alone);
         }
     }
 
@@ -489,5 +512,21 @@ impl Checkpoint {
     /// The command runs, or ran, without being watched.
     pub(crate) fn note_not_watched(&self) {
         self.lock().note_trouble(Trouble::NotWatched);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_that_come_back_are_several_until_one_asks_alone() {
+        let mut askers = Askers::default();
+        let mut ask = |pids: &[u32]| pids.iter().map(|pid| askers.is_alone(*pid)).last();
+        assert_eq!(ask(&[1, 1, 2, 2, 3]), Some(true), "one after another");
+        assert_eq!(ask(&[4, 3]), Some(false));
+        assert_eq!(ask(&[5; 10]), Some(false), "for a while");
+        assert_eq!(ask(&[5; 10]), Some(true));
+        assert_eq!(ask(&[6, 7, 8, 9, 6]), Some(false), "by turns");
     }
 }
