@@ -1,3 +1,5 @@
+#![expect(clippy::disallowed_methods, reason = "tests prepare and inspect files")]
+
 use std::sync::Arc;
 
 use serde_json::{Value, json};

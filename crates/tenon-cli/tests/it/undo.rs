@@ -280,10 +280,12 @@ fn the_model_is_told_what_a_command_changed_and_the_log_has_the_list() {
     assert_eq!(results[2], expected);
     let changed = of("call_changed");
     assert_eq!(changed.len(), 2);
+    // SHA-256 of "two\n".
+    let two = "27dd8ed44a83ff94d557f9fd0412ed5a8cbca69ea04922d88c01184a07300a5a";
     assert_eq!(
         changed[1]["files"],
         json!([
-            {"path": "a", "kind": "edited", "old_bytes": 4, "new_bytes": 4},
+            {"path": "a", "kind": "edited", "old_bytes": 4, "new_bytes": 4, "new_hash": two},
             {"path": "d", "kind": "created", "inside": 1},
         ])
     );
