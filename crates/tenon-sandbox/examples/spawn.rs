@@ -100,14 +100,7 @@ fn main() {
             kind.times.extend((0..RUNS_OF_A_TURN).map(|_| (kind.run)()));
         }
     }
-    for Kind { name, times, .. } in &mut kinds {
-        times.sort();
-        let at = |share: usize| times.get(RUNS * share / 100).copied().unwrap_or_default();
-        // The tenth says more than the median on a machine that does other work as well.
-        let [p10, p50, p90] = [10, 50, 90].map(|share| at(share).as_secs_f64() * 1000.0);
-        println!("{name:36} p10 {p10:7.3} ms   p50 {p50:7.3} ms   p90 {p90:7.3} ms");
-    }
-    drop(kinds);
+    kinds.into_iter().for_each(print);
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
@@ -118,4 +111,12 @@ fn kind<'a>(name: &'static str, mut run: impl FnMut() + 'a) -> Kind<'a> {
         before.elapsed()
     };
     Kind { name, run: Box::new(timed), times: Vec::new() }
+}
+
+fn print(Kind { name, mut times, .. }: Kind<'_>) {
+    times.sort();
+    let at = |share: usize| times.get(RUNS * share / 100).copied().unwrap_or_default();
+    // The tenth says more than the median on a machine that does other work as well.
+    let [p10, p50, p90] = [10, 50, 90].map(|share| at(share).as_secs_f64() * 1000.0);
+    println!("{name:36} p10 {p10:7.3} ms   p50 {p50:7.3} ms   p90 {p90:7.3} ms");
 }
