@@ -279,6 +279,8 @@ texts! {
     ModelPriceShort: "${input} in, ${output} out", "输入 ${input}，输出 ${output}";
     NoChanges: "Nothing was changed in this session.", "本会话没有改动。";
     NothingToCopy: "There is no answer yet.", "还没有回答。";
+    ExportCommand: "writes the session as a document: /export markdown or html", "把会话写成文档：/export markdown 或 html";
+    Exported: "Written: {file}", "已写入：{file}";
     Copied: "The last answer was given to the terminal's clipboard.", "最后一个回答已交给终端的剪贴板。";
     NoPrice: "the price of this model is not known", "此模型的价格未知";
     EditorFailed: "The editor ({editor}) failed: {error}. The draft is as it was.", "编辑器（{editor}）出错：{error}。草稿未变。";

@@ -94,7 +94,7 @@ fn pack_bundle(
 }
 
 /// Writes a file that only this user can read if it is new.
-fn write(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600);
     let written = options.open(path).and_then(|mut file| file.write_all(bytes));

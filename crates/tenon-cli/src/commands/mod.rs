@@ -4,7 +4,7 @@ mod changes;
 mod completions;
 mod cost;
 pub(crate) mod doctor;
-mod export;
+pub(crate) mod export;
 mod models;
 pub(crate) mod permissions;
 mod redo;

@@ -29,6 +29,7 @@ pub(crate) enum Act {
     New,
     Transcript,
     Copy,
+    Export,
     Jobs,
     Tools,
     Permissions,
@@ -81,6 +82,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     command("/new", Text::NewCommand, Act::New),
     command("/transcript", Text::TranscriptCommand, Act::Transcript),
     command("/copy", Text::CopyCommand, Act::Copy),
+    command("/export", Text::ExportCommand, Act::Export).takes(Takes::OneOf(&["markdown", "html"])),
     command("/jobs", Text::JobsCommand, Act::Jobs),
     command("/tools", Text::ToolsCommand, Act::Tools),
     command("/permissions", Text::PermissionsCommand, Act::Permissions),
@@ -111,7 +113,8 @@ impl Act {
             Self::Resume | Self::Fork | Self::New | Self::Doctor | Self::Diff | Self::Changes => {
                 true
             }
-            Self::Help | Self::Context | Self::Cost | Self::Transcript | Self::Copy => false,
+            Self::Help | Self::Context | Self::Cost | Self::Transcript => false,
+            Self::Copy | Self::Export => false,
             Self::Jobs
             | Self::Tools
             | Self::Permissions

@@ -406,3 +406,22 @@ fn names_behind_a_command_are_completed_and_help_names_every_command() {
     }
     leave(terminal);
 }
+
+#[test]
+fn a_session_is_exported_into_the_folder_that_it_works_in() {
+    let home = Home::new(json!([{"text": "It is done, 完成."}]));
+    let mut terminal = session_with(&home, (24, 100), &[]);
+    ask(&mut terminal, "<do> it", 1);
+    terminal.press("/export\r");
+    terminal.wait_for("Written: ", 1);
+    terminal.press("/export html\r");
+    terminal.wait_for("Written: ", 2);
+    leave(terminal);
+    let written = |ending: &str| {
+        let names = std::fs::read_dir(home.work()).unwrap().map(|entry| entry.unwrap().path());
+        let path = names.into_iter().find(|path| path.extension().is_some_and(|end| end == ending));
+        std::fs::read_to_string(path.unwrap()).unwrap()
+    };
+    assert!(written("md").contains("It is done, 完成."));
+    assert!(written("html").contains("&lt;do&gt; it"));
+}

@@ -1,14 +1,17 @@
 //! What the commands do that need more than the screen.
 
 use tenon_agent::{read_session, request_costs};
+use tenon_model::visible;
 use tokio::task::spawn_blocking;
 
 use super::{Another, Ended, Session};
 use crate::{
-    commands::{doctor, permissions},
+    commands::{self, doctor, permissions},
+    export::{self, Format},
     jobs,
     past::Wish,
     render::{Style, grouped},
+    resume,
     texts::Text,
     tui::{
         charts,
@@ -43,6 +46,7 @@ impl Session<'_> {
             }
             Act::Permissions => self.say_permissions(),
             Act::Doctor => self.say_doctor(),
+            Act::Export => self.export(&words),
             // The screen does these by itself.
             Act::Help | Act::Transcript | Act::Copy | Act::Tools => {}
             Act::Init | Act::Theme | Act::Quit => {}
@@ -104,6 +108,29 @@ impl Session<'_> {
             let report = doctor::report(config, args).await;
             Box::new(move |session: &mut Self| session.say_lines(&report)) as _
         });
+    }
+
+    /// Writes the session as a document into the folder that it works in.
+    fn export(&mut self, words: &str) {
+        let (format, ending) = match words {
+            "html" => (Format::Html, "html"),
+            _ => (Format::Markdown, "md"),
+        };
+        let path = self.workspace.root().join(format!("tenon-{}.{ending}", self.session_id));
+        let language = self.app.language;
+        let written = read_session(&self.place.sessions, &self.session_id)
+            .map_err(resume::unreadable)
+            .and_then(|session| {
+                let text = export::export(session.branch(), format, language);
+                commands::export::write(&path, text.as_bytes())
+            });
+        match written {
+            Ok(()) => {
+                let file = visible(&path.to_string_lossy()).into_owned();
+                self.app.say(&Text::Exported.say(language, &[("file", &file)]));
+            }
+            Err(error) => self.say_error(&error),
+        }
     }
 
     /// Says `text`, with what is too long for a row going on beneath its beginning.
