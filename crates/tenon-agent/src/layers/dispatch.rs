@@ -19,7 +19,7 @@ use super::{
     overtime,
     reach::Reach,
     receipt::Receipts,
-    stand_in::StandIn,
+    stand_in::{self, StandIn},
 };
 use crate::{
     event::{CallEvent, Live, TurnEvent, Update, View},
@@ -166,7 +166,7 @@ impl Dispatch {
         cancel: &CancellationToken,
     ) -> Result<ToolResult, LogError> {
         let started = Instant::now();
-        let here = self.here(call);
+        let here = stand_in::here(self.stand_in.as_deref(), call);
         let ready = self.ready(&here);
         let subject = match &ready {
             Ready::Call(_, prepared) => prepared.subject.clone(),
@@ -182,7 +182,7 @@ impl Dispatch {
                 self.judged(tool, call, prepared, recorder, cancel).await?
             }
         };
-        let output = self.there(call, output);
+        let output = stand_in::there(self.stand_in.as_deref(), call, output);
         for changes in output.changed {
             recorder.record(CallEvent::CallChanged(changes))?;
         }

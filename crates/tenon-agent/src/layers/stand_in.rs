@@ -5,7 +5,6 @@ use std::borrow::Cow;
 
 use tenon_model::ToolCall;
 
-use super::dispatch::Dispatch;
 use crate::tools::ToolOutput;
 
 /// Whoever replays a conversation.
@@ -24,23 +23,17 @@ pub(crate) trait StandIn: Send + Sync {
     fn there(&self, call: &ToolCall, content: String) -> String;
 }
 
-impl Dispatch {
-    /// Returns `call` as it is run.
-    pub(super) fn here<'a>(&self, call: &'a ToolCall) -> Cow<'a, ToolCall> {
-        match &self.stand_in {
-            Some(stand_in) => Cow::Owned(stand_in.here(call)),
-            None => Cow::Borrowed(call),
-        }
-    }
+/// Returns `call` as it is run.
+pub(super) fn here<'a>(stand_in: Option<&dyn StandIn>, call: &'a ToolCall) -> Cow<'a, ToolCall> {
+    stand_in.map_or(Cow::Borrowed(call), |stand_in| Cow::Owned(stand_in.here(call)))
+}
 
-    /// Returns what came of `call` as it is told.
-    pub(super) fn there(&self, call: &ToolCall, output: ToolOutput) -> ToolOutput {
-        match &self.stand_in {
-            Some(stand_in) => {
-                let content = stand_in.there(call, output.content);
-                ToolOutput { content, ..output }
-            }
-            None => output,
-        }
-    }
+/// Returns what came of `call` as it is told.
+pub(super) fn there(
+    stand_in: Option<&dyn StandIn>,
+    call: &ToolCall,
+    output: ToolOutput,
+) -> ToolOutput {
+    let Some(stand_in) = stand_in else { return output };
+    ToolOutput { content: stand_in.there(call, output.content), ..output }
 }

@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Replayed,
     divergence::{self, Diverged, Divergence},
+    given,
     places::PlaceNames,
     recording::{Recorded, RecordedResult, RecordedTurn, Recording, ReplyEnd},
 };
@@ -28,6 +29,7 @@ use crate::{
     input::{Answer, FrontEnd, Question},
     layers::StandIn,
     policy::{Leaves, Verdict},
+    queue::{Delivery, PromptQueue},
     session::{Fold, PrefixHasher, Session},
     session_note::SessionNote,
     tools::ToolOutput,
@@ -41,6 +43,8 @@ pub(super) struct Course {
     /// Where answers are taken from instead of running calls.
     answers: Option<Recording>,
     until: Option<u32>,
+    /// What the person says while the agent works.
+    queue: PromptQueue,
     state: Mutex<State>,
 }
 
@@ -71,13 +75,18 @@ impl Course {
     ) -> Self {
         // What was attached stands in the recorded prompts.
         let abilities = Abilities { wants_attached_context: false, ..recording.abilities.clone() };
-        let state = Mutex::new(State { places, ..State::default() });
-        Self { session: session.clone(), recording, abilities, answers, until, state }
+        let (queue, state) = (PromptQueue::default(), State { places, ..State::default() });
+        let (session, state) = (session.clone(), Mutex::new(state));
+        Self { session, recording, abilities, answers, until, queue, state }
     }
 
     /// Whether answers are taken instead of running calls.
     pub(super) fn takes_answers(&self) -> bool {
         self.answers.is_some()
+    }
+
+    pub(super) fn queue(&self) -> &PromptQueue {
+        &self.queue
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -86,9 +95,17 @@ impl Course {
 
     /// Takes in that a turn begins that `cancel` ends.
     pub(super) fn begin(&self, turn: RecordedTurn, cancel: &CancellationToken) {
+        self.say(&turn.said);
         let mut state = self.state();
         state.next = turn.requests.start;
         (state.turn, state.cancel) = (turn, cancel.clone());
+    }
+
+    fn say(&self, messages: &[Message]) {
+        for message in messages {
+            // One that finds no room is missing from the next request, which says so.
+            let _ = self.queue.push(given(message), Delivery::NextStep);
+        }
     }
 
     /// Takes in that the agent is done with a turn.
@@ -180,6 +197,7 @@ impl Course {
             state.stop();
             return None;
         }
+        self.say(&recorded.said);
         state.next += 1;
         state.changes.clear();
         state.outcome.steps += u32::from(recorded.message.is_some());

@@ -134,6 +134,7 @@ pub async fn replay(
     options.receipts &= !course.takes_answers();
     options.provider = Arc::clone(&course) as Arc<dyn Provider>;
     options.front = Arc::clone(&course) as Arc<dyn FrontEnd>;
+    options.queue = course.queue().clone();
     options.stand_in = Some(Arc::clone(&course) as Arc<dyn StandIn>);
     let jobs = options.sandbox.jobs().clone();
     let mut agent = Agent::new(options)?;
@@ -147,7 +148,7 @@ pub async fn replay(
                 course.begin(turn, &cancel);
                 // What the recording told of jobs stands in front of its prompt.
                 drop(job_news(&jobs));
-                let prompt = given(&mut agent, &message);
+                let prompt = given(&message);
                 agent.prompt(prompt, &cancel).await?;
                 course.end_turn();
             }
@@ -162,19 +163,17 @@ pub async fn replay(
     Ok(course.outcome())
 }
 
-/// Has `agent` told what stood in front of the prompt in `message`, and returns the prompt.
-fn given(agent: &mut Agent, message: &Message) -> Prompt {
+/// Returns the prompt that became `message`, with what stood in front of it.
+fn given(message: &Message) -> Prompt {
     let mut prompt = Prompt::default();
-    let mut before: Vec<&str> = Vec::new();
     for block in &message.content {
         match block {
-            ContentBlock::Text { text } => before.push(text),
+            ContentBlock::Text { text } => prompt.context.push(text.clone()),
             ContentBlock::Image(image) => prompt.images.push(image.clone()),
             _ => {}
         }
     }
-    prompt.text = before.pop().unwrap_or_default().to_owned();
-    before.into_iter().for_each(|text| agent.tell(text));
+    prompt.text = prompt.context.pop().unwrap_or_default();
     prompt
 }
 

@@ -58,6 +58,8 @@ pub(super) enum Input {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct RecordedTurn {
     pub requests: Range<usize>,
+    /// What the person said before the first of them, behind the prompt.
+    pub said: Vec<Message>,
     /// `None` if it goes on with the next input.
     pub ended: Option<EndReason>,
 }
@@ -70,6 +72,8 @@ pub(super) struct Recorded {
     /// [`ModelEvent::RequestSent`]; logs of older versions may have none.
     pub sent: Option<ModelEvent>,
     pub message: Option<Message>,
+    /// What the person said before the next request.
+    pub said: Vec<Message>,
     pub usage: Usage,
     pub end: ReplyEnd,
     pub results: HashMap<String, RecordedResult>,
@@ -130,11 +134,17 @@ impl Recorded {
     }
 }
 
+struct OpenTurn {
+    message: Message,
+    first: usize,
+    said: Vec<Message>,
+}
+
 #[derive(Default)]
 struct Reader {
     recording: Recording,
     /// The turn that is open, and where its requests begin.
-    turn: Option<(Message, usize)>,
+    turn: Option<OpenTurn>,
     without_receipts: bool,
 }
 
@@ -199,8 +209,15 @@ impl Reader {
 
     fn turn_event(&mut self, event: &TurnEvent) -> Result<(), &'static str> {
         match event {
+            TurnEvent::UserMessage { message, at_step: true, .. } => {
+                if let Some(request) = self.request() {
+                    request.said.push(message.clone());
+                } else if let Some(turn) = &mut self.turn {
+                    turn.said.push(message.clone());
+                }
+            }
             TurnEvent::UserMessage { .. } if self.turn.is_some() => {
-                return Err("a message came in the middle of a turn");
+                return Err("a turn began in the middle of another");
             }
             TurnEvent::UserMessage { message, .. } => {
                 let is_undo = |block: &ContentBlock| matches!(block, ContentBlock::Text { text } if text.starts_with(UNDO_NEWS));
@@ -283,8 +300,8 @@ impl Reader {
 
     /// The request that was made last in this turn.
     fn request(&mut self) -> Option<&mut Recorded> {
-        let (_, first) = self.turn.as_ref()?;
-        self.recording.requests.get_mut(*first..)?.last_mut()
+        let first = self.turn.as_ref()?.first;
+        self.recording.requests.get_mut(first..)?.last_mut()
     }
 
     fn failed(&mut self, kind: ProviderErrorKind, words: String) {
@@ -296,13 +313,14 @@ impl Reader {
     }
 
     fn open(&mut self, message: &Message) {
-        self.turn = Some((message.clone(), self.recording.requests.len()));
+        let (message, first) = (message.clone(), self.recording.requests.len());
+        self.turn = Some(OpenTurn { message, first, said: Vec::new() });
     }
 
     fn close(&mut self, ended: Option<EndReason>) {
-        let Some((message, first)) = self.turn.take() else { return };
+        let Some(OpenTurn { message, first, said }) = self.turn.take() else { return };
         let requests = first..self.recording.requests.len();
-        let turn = RecordedTurn { requests, ended };
+        let turn = RecordedTurn { requests, said, ended };
         self.recording.inputs.push(Input::Prompt { message, turn });
     }
 }

@@ -1,7 +1,8 @@
 #![expect(clippy::disallowed_methods, reason = "tests prepare and inspect files")]
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
+use async_trait::async_trait;
 use serde_json::{Value, json};
 use tenon_model::ScriptedProvider;
 use tenon_sandbox::Workspace;
@@ -9,8 +10,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Diverged, ReplayOptions, Replayed, replay};
 use crate::{
-    AgentOptions, Sandbox, Session, SessionLog, TurnLimits,
+    AgentOptions, Answer, Delivery, FrontEnd, PromptQueue, Question, Sandbox, Session, SessionLog,
+    TurnLimits, Update,
     agent::Agent,
+    event::{CallEvent, SessionEvent},
     read_session,
     tools::{CoreToolOptions, core_tools},
 };
@@ -24,7 +27,27 @@ fn options(workspace: &std::path::Path, turns: Value) -> AgentOptions {
     options
 }
 
-/// Records a session of these prompts in a workspace with `a.txt`.
+/// Says something at the first result of a call.
+struct Meanwhile(PromptQueue, Mutex<Option<String>>);
+
+#[async_trait]
+impl FrontEnd for Meanwhile {
+    fn update(&self, update: Update) {
+        let Update::Stored(record) = update else { return };
+        if matches!(record.event, SessionEvent::Call(CallEvent::ToolResult { .. }))
+            && let Some(words) = self.1.lock().unwrap().take()
+        {
+            self.0.push(words, Delivery::NextStep).unwrap();
+        }
+    }
+
+    async fn ask(&self, _: Question) -> Answer {
+        Answer::Deny(None)
+    }
+}
+
+/// Records a session of these prompts in a workspace with `a.txt`. What stands behind ` + ` is said
+/// at once, and in the same session `Leave it.` at the first result.
 async fn recorded(prompts: &[&str], turns: Value, steps_max: Option<u32>) -> Session {
     let folder = tempfile::tempdir().unwrap();
     let work = workspace();
@@ -33,12 +56,22 @@ async fn recorded(prompts: &[&str], turns: Value, steps_max: Option<u32>) -> Ses
     let log = SessionLog::create(folder.path()).unwrap();
     let id = log.id().to_owned();
     options.log = Some(log);
+    let queue = options.queue.clone();
+    let meanwhile = prompts.iter().any(|prompt| prompt.contains(" + "));
+    let meanwhile = Mutex::new(meanwhile.then(|| "Leave it.".to_owned()));
+    options.front = Arc::new(Meanwhile(queue.clone(), meanwhile));
     let mut agent = Agent::new(options).unwrap();
     for prompt in prompts {
         match *prompt {
             "/rewind" => drop(agent.rewind(1).unwrap()),
             "/compact" => agent.compact(None, &CancellationToken::new()).await.unwrap(),
-            prompt => drop(agent.prompt(prompt, &CancellationToken::new()).await.unwrap()),
+            prompt => {
+                let (prompt, meanwhile) = prompt.split_once(" + ").unwrap_or((prompt, ""));
+                if !meanwhile.is_empty() {
+                    queue.push(meanwhile, Delivery::NextStep).unwrap();
+                }
+                drop(agent.prompt(prompt, &CancellationToken::new()).await.unwrap());
+            }
         }
     }
     drop(agent);
@@ -85,6 +118,19 @@ async fn what_was_recorded_comes_again_and_a_replay_ends_where_it_is_told() {
     assert_eq!(until, Replayed { steps: 2, calls: 4, ..Replayed::default() });
     let taken = ReplayOptions { results_of: Some(session.clone()), ..Default::default() };
     assert_eq!(replayed(&session, taken).await, expected);
+}
+
+#[tokio::test]
+async fn what_was_said_in_the_middle_of_a_turn_comes_again() {
+    let session = recorded(&["go + not b.txt", "again + and more"], calls(), None).await;
+    let said = session
+        .records
+        .iter()
+        .filter(|record| serde_json::to_string(record).unwrap().contains(r#""at_step":true"#));
+    assert_eq!(said.count(), 3);
+    let found = replayed(&session, ReplayOptions::default()).await;
+    assert_eq!((found.divergence, found.ended_early), (None, None));
+    assert_eq!(found.steps, 5);
 }
 
 #[tokio::test]
