@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 
 use super::{
     approval::{Approval, Outcome},
-    commands::{Act, INIT_PROMPT, Typed, typed},
+    commands::{Act, INIT_PROMPT, THEMES, Typed, typed},
     composer::{Asked, Composer, complete, files::Files},
     conflict::ConflictQuestion,
     keyboard::{Event, KeyCode, KeyEvent, KeyModifiers},
@@ -461,6 +461,10 @@ impl App {
                 self.say(&Text::UnknownCommand.say(self.language, &[("name", &name)]));
                 None
             }
+            Typed::NoneOf(all) => {
+                self.say_names(all);
+                None
+            }
             Typed::Own(command) if self.own.is_none() => Some(Effect::RunOwn(command)),
             Typed::Own(_) => {
                 self.composer.set(&text);
@@ -519,9 +523,13 @@ impl App {
         None
     }
 
+    fn say_names(&mut self, names: &[&str]) {
+        self.say(&Text::ThereAre.say(self.language, &[("names", &names.join(", "))]));
+    }
+
     fn choose_theme(&mut self, name: &str) -> Option<Effect> {
         let Ok(theme) = ThemeName::from_str(name, true) else {
-            self.say(Text::ThemeUnknown.template(self.language));
+            self.say_names(THEMES);
             return None;
         };
         let values: [(&str, &dyn std::fmt::Display); 2] =

@@ -65,6 +65,9 @@ impl Command {
     }
 }
 
+/// What `/theme` takes.
+pub(crate) const THEMES: &[&str] = &["auto", "light", "dark", "terminal"];
+
 /// Every command, in the order in which they are offered.
 pub(crate) const COMMANDS: &[Command] = &[
     command("/help", Text::HelpCommand, Act::Help),
@@ -88,8 +91,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     command("/permissions", Text::PermissionsCommand, Act::Permissions),
     command("/doctor", Text::DoctorCommand, Act::Doctor),
     command("/init", Text::InitCommand, Act::Init),
-    command("/theme", Text::ThemeCommand, Act::Theme)
-        .takes(Takes::OneOf(&["auto", "light", "dark", "terminal"])),
+    command("/theme", Text::ThemeCommand, Act::Theme).takes(Takes::OneOf(THEMES)),
     command("/quit", Text::QuitCommand, Act::Quit),
 ];
 
@@ -100,6 +102,8 @@ pub(crate) enum Typed {
     /// A command with what stands behind its name.
     Command(Act, String),
     Unknown(String),
+    /// A word behind a command's name that is none of those which it takes.
+    NoneOf(&'static [&'static str]),
     /// A command line of the person's own.
     Own(String),
     Prompt(String),
@@ -158,6 +162,9 @@ pub(crate) fn typed(text: &str) -> Typed {
     match command {
         Some(command) if command.takes.fits(words) => Typed::Command(command.act, words.to_owned()),
         Some(Command { takes: Takes::Count, .. }) if is_number => Typed::Unknown(line.to_owned()),
+        Some(Command { takes: Takes::OneOf(all), .. }) if !words.contains(char::is_whitespace) => {
+            Typed::NoneOf(all)
+        }
         None if words.is_empty() && is_name(name) => Typed::Unknown(name.to_owned()),
         Some(_) | None => Typed::Prompt(text.trim().to_owned()),
     }
@@ -200,6 +207,9 @@ mod tests {
             ("/compact the  API ", command(Act::Compact, "the  API")),
             ("/undo 3", command(Act::Undo, "3")),
             ("/undo 0", Typed::Unknown("/undo 0".into())),
+            ("/changes diff", command(Act::Changes, "diff")),
+            ("/changes all", Typed::NoneOf(&["diff"])),
+            ("/changes are bad", prompt("/changes are bad")),
             ("/undo it all", prompt("/undo it all")),
             ("/changes diff", command(Act::Changes, "diff")),
             ("/changes of today", prompt("/changes of today")),

@@ -111,6 +111,7 @@ fn always_makes_a_private_file_where_there_is_none_and_leaves_a_broken_one() {
     std::fs::write(&file, "").unwrap();
     terminal.wait_for("It would run outside the walls", 1);
     terminal.wait_for("a allows this always: it adds bash(sudo -n true) to allow", 1);
+    terminal.wait_for(ASKED, 3);
     terminal.press("a\r");
     let results = end(terminal, &home);
     assert!(results[0].starts_with("Wrote 2503 bytes to .envrc"), "{}", results[0]);
