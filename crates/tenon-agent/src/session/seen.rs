@@ -25,7 +25,8 @@ impl SeenNews {
     /// Returns the event that says what `workspace` knows and the log does not.
     pub(crate) fn take(&self, workspace: &Workspace) -> Option<SessionNote> {
         let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = workspace.seen_all().into_iter().map(|(path, hash)| (path, hash.to_string()));
+        let news = workspace.take_seen_news();
+        let now = news.into_iter().map(|(path, hash)| (path, hash.to_string()));
         let files: BTreeMap<String, String> =
             now.filter(|(path, hash)| logged.get(path) != Some(hash)).collect();
         logged.extend(files.clone());

@@ -2,8 +2,8 @@
 //!
 //! The key is the place a path leads to, not the path, so that two ways to one file are one entry.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{ContentHash, Workspace};
@@ -11,11 +11,21 @@ use super::{ContentHash, Workspace};
 /// One entry of what was seen: the path as shown, and the content's hash.
 pub type Seen = (String, ContentHash);
 
+/// The root a place lies beneath, and the path from there.
+type Key = (usize, PathBuf);
+
 #[derive(Debug, Default)]
-pub(super) struct SeenTable(Mutex<BTreeMap<(usize, PathBuf), ContentHash>>);
+pub(super) struct SeenTable(Mutex<Table>);
+
+#[derive(Debug, Default)]
+struct Table {
+    files: BTreeMap<Key, ContentHash>,
+    /// Those of which nobody was told yet.
+    news: BTreeSet<Key>,
+}
 
 impl SeenTable {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<(usize, PathBuf), ContentHash>> {
+    fn lock(&self) -> MutexGuard<'_, Table> {
         // Nothing that can panic runs under the lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -26,7 +36,11 @@ impl Workspace {
     /// nowhere is ignored.
     pub fn note_seen(&self, path: &str, hash: ContentHash) {
         if let Ok(found) = self.resolve(path) {
-            self.shared.seen.lock().insert((found.root, found.beneath), hash);
+            let mut seen = self.shared.seen.lock();
+            let key = (found.root, found.beneath);
+            if seen.files.insert(key.clone(), hash) != Some(hash) {
+                seen.news.insert(key);
+            }
         }
     }
 
@@ -34,22 +48,25 @@ impl Workspace {
     #[must_use]
     pub fn seen(&self, path: &str) -> Option<ContentHash> {
         let found = self.resolve(path).ok()?;
-        self.shared.seen.lock().get(&(found.root, found.beneath)).copied()
+        self.shared.seen.lock().files.get(&(found.root, found.beneath)).copied()
     }
 
-    /// Returns everything that was seen, by path, for the session's log.
+    /// Returns what was seen since the last call, by path, for the session's log. Takes as long as
+    /// that is much.
     #[must_use]
-    pub fn seen_all(&self) -> Vec<Seen> {
-        let seen = self.shared.seen.lock();
-        let entries = seen.iter().map(|((root, beneath), hash)| {
-            (self.shown(*root, Path::new(beneath)).to_string_lossy().into_owned(), *hash)
+    pub fn take_seen_news(&self) -> Vec<Seen> {
+        let mut seen = self.shared.seen.lock();
+        let news = std::mem::take(&mut seen.news);
+        let known = news.into_iter().filter_map(|key| {
+            let hash = *seen.files.get(&key)?;
+            Some((self.shown(key.0, &key.1).to_string_lossy().into_owned(), hash))
         });
-        entries.collect()
+        known.collect()
     }
 
     /// Takes what a session had seen in the place of what is known.
     pub fn restore_seen(&self, seen: impl IntoIterator<Item = Seen>) {
-        self.shared.seen.lock().clear();
+        *self.shared.seen.lock() = Table::default();
         for (path, hash) in seen {
             self.note_seen(&path, hash);
         }

@@ -348,8 +348,13 @@ fn spec_32_what_was_seen_is_known_by_place() {
     fixture.workspace.note_seen("link", hash);
     assert_eq!(fixture.workspace.seen("src/main.py"), Some(hash));
     assert_eq!(fixture.workspace.seen("other"), None);
-    let all = fixture.workspace.seen_all();
+    let all = fixture.workspace.take_seen_news();
     assert_eq!(all, [("src/main.py".to_owned(), hash)]);
+    fixture.workspace.note_seen("src/main.py", hash);
+    assert_eq!(fixture.workspace.take_seen_news(), []);
+    let other = ContentHash::of(b"y");
+    fixture.workspace.note_seen("src/main.py", other);
+    assert_eq!(fixture.workspace.take_seen_news(), [("src/main.py".to_owned(), other)]);
     let later = Workspace::open(&fixture.root).unwrap();
     later.restore_seen(all);
     assert_eq!(later.clone().seen("link"), Some(hash));

@@ -110,7 +110,7 @@ fn a_granted_file_is_written_again_and_again_and_a_new_one_is_made() {
         assert_eq!(fs::read(fixture.root.join(path)).unwrap(), b"two");
     }
     let seen: Vec<String> =
-        fixture.workspace.seen_all().into_iter().map(|(path, _)| path).collect();
+        fixture.workspace.take_seen_news().into_iter().map(|(path, _)| path).collect();
     let outer = fixture.outer.display();
     assert_eq!(
         seen,
