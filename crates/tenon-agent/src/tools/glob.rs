@@ -210,6 +210,18 @@ mod tests {
     }
 
     #[test]
+    fn a_hundred_thousand_files_are_answered_within_the_limit_of_a_result() {
+        let bench = Bench::new();
+        for number in 0..100_000 {
+            bench.put(&format!("folder-{}/file-{}.txt", number / 1_000, number % 1_000), "");
+        }
+        let output = bench.call(&GLOB, json!({"pattern": "**/*.txt"}));
+        assert!(output.content.ends_with("older files; narrow the pattern)"), "{}", output.content);
+        assert!(output.content.len() < 50_000, "{} bytes", output.content.len());
+        check(&bench, json!({"pattern": "folder-7/file-77.txt"}), &["folder-7/file-77.txt"]);
+    }
+
+    #[test]
     fn spec_18_nothing_outside_is_found() {
         let bench = bench(&["a"]);
         std::os::unix::fs::symlink("/etc", bench.root().join("out")).unwrap();

@@ -33,6 +33,44 @@ async fn spec_1_each_step_sends_system_conversation_tools_and_the_largest_reply(
 }
 
 #[tokio::test]
+async fn spec_8_the_model_decides_the_order_of_work() {
+    for order in [["one", "two", "one"], ["two", "one", "two"], ["two", "two", "one"]] {
+        let named = |name: &'static str| {
+            tool::<serde_json::Value>(name, "Says its name.", move |_| Ok(name.to_owned()))
+        };
+        let tools = Tools::new().with(named("one")).with(named("two"));
+        let mut replies: Vec<_> = order.iter().map(|name| calls(&[(name, json!({}))])).collect();
+        replies.push(text("done"));
+        let mut bench = bench(replies, tools);
+        bench.agent.prompt("go", &CancellationToken::new()).await.unwrap();
+        let requests = bench.provider.requests.lock().unwrap();
+        let results = requests.last().unwrap().conversation.iter().flat_map(|m| &m.content);
+        let results: Vec<&str> = results
+            .filter_map(|block| match block {
+                ContentBlock::ToolResult(result) => Some(result.content.as_str()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(results, order);
+    }
+}
+
+#[tokio::test]
+async fn spec_39_spec_40_the_system_prompt_asks_for_the_users_language_facts_and_care() {
+    let mut bench = bench(vec![text("done")], echo());
+    bench.agent.prompt("你好", &CancellationToken::new()).await.unwrap();
+    let requests = bench.provider.requests.lock().unwrap();
+    let system = &requests[0].system;
+    assert!(system.contains("Answer in the user's language."), "{system}");
+    assert!(system.contains("Facts come from tools.") && system.contains("never guess"));
+    assert!(system.contains("Destructive commands") && system.contains("need care"));
+    for tool in ["read_file", "grep", "glob", "edit_file", "write_file", "bash"] {
+        assert!(system.contains(&format!("{tool} ")), "{tool}: {system}");
+    }
+    assert!(system.len() <= 1_600, "{} bytes", system.len());
+}
+
+#[tokio::test]
 async fn spec_2_the_whole_reply_is_appended_unchanged_before_tools_run() {
     let mut reply = vec![
         Ok(StreamEvent::ThinkingDelta { text: "hm".into() }),
