@@ -215,6 +215,12 @@ pub(crate) fn unreadable(error: LogError) -> CliError {
     CliError::failed("the session cannot be read").with_source(error)
 }
 
+/// Says what of a log could not be read, if anything.
+pub(crate) fn damage(session: &Session) -> Option<String> {
+    let words = "events are left out: damaged, or of another version of tenon";
+    (session.skipped > 0).then(|| format!("{} {words}", session.skipped))
+}
+
 /// Returns the sessions of the folder `root` in which something was said, last used first.
 pub(crate) fn here(mut sessions: Vec<SessionSummary>, root: &Path) -> Vec<SessionSummary> {
     let root = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());

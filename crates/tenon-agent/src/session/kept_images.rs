@@ -6,7 +6,7 @@
 #![expect(clippy::disallowed_methods, reason = "what belongs to the log lies beside it")]
 
 use std::{
-    fs::{DirBuilder, OpenOptions},
+    fs::{DirBuilder, File, OpenOptions},
     io::{self, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
@@ -48,7 +48,8 @@ impl KeptImages {
             .open(&part)
             .map_err(failed)?;
         file.write_all(&bytes).and_then(|()| file.sync_data()).map_err(failed)?;
-        std::fs::rename(&part, &path).map_err(failed)
+        std::fs::rename(&part, &path).map_err(failed)?;
+        File::open(&self.folder).and_then(|folder| folder.sync_all()).map_err(failed)
     }
 
     /// Fills in the bytes of the pictures that `session` names.

@@ -17,7 +17,7 @@ use crate::{
     export::{self, Format},
     print::{print, say_notices},
     replay,
-    resume::unreadable,
+    resume::{damage, unreadable},
     which_session::find,
 };
 
@@ -52,10 +52,7 @@ impl Export {
         let sessions = list_sessions(&folder).map_err(unreadable)?;
         let id = &find(&self.session, &sessions)?.id;
         let session = read_session(&folder, id).map_err(unreadable)?;
-        if session.skipped > 0 {
-            let words = "events are left out: damaged, or of another version of tenon";
-            say_notices(&[format!("{} {words}", session.skipped)]);
-        }
+        say_notices(damage(&session).as_slice());
         if let Some(bundle) = &self.bundle {
             let log = folder.join(format!("{id}.jsonl"));
             return pack_bundle(&session, &log, &config.absolute(bundle), config);

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use serde::Serialize;
 use tenon_agent::{
-    Diverged, Divergence, ReplayOptions, Replayed, Session, diff_hunks, list_sessions, read_session,
+    Diverged, Divergence, ModelEvent, Record, ReplayOptions, Replayed, Session, SessionEvent,
+    diff_hunks, list_sessions, read_session,
 };
 
 use crate::{
@@ -14,7 +15,7 @@ use crate::{
     print::{print, say_notices},
     render,
     replay::{Rebuilt, is_bundle, unpack},
-    resume::unreadable,
+    resume::{damage, unreadable},
     screen::{Look, Sink},
     setup,
     which_session::find,
@@ -68,16 +69,18 @@ impl Replay {
             None => None,
         };
         let path = config.absolute(Path::new(&self.session));
-        let (session, files) = if is_bundle(&path) {
-            unpack(&path, &config)?
+        let (session, mut files) = if is_bundle(&path) {
+            let (session, files) = unpack(&path, &config)?;
+            (with_requests(session)?, files)
         } else {
-            let session = session(&self.session, &config)?;
+            let session = with_requests(session(&self.session, &config)?)?;
             let files = match results_of {
                 Some(_) => Rebuilt::nothing(&session, &config)?,
                 None => Rebuilt::of(&session, &config)?,
             };
             (session, files)
         };
+        files.notes.extend(damage(&session));
         let runs = results_of.is_none();
         let ready = setup::replaying(&mut config, &session, &files, runs).await?;
         let how = ReplayOptions {
@@ -163,6 +166,17 @@ fn said(divergence: &Divergence) -> String {
         Diverged::Result => format!("the result of `{call}` is another"),
         Diverged::Files if divergence.call.is_none() => "files are others".to_owned(),
         Diverged::Files => format!("`{call}` changed files otherwise"),
+    }
+}
+
+/// Returns a session in which a model was asked: of another, nothing could differ.
+fn with_requests(session: Session) -> Result<Session, CliError> {
+    let is_request = |record: &Record| {
+        matches!(record.event, SessionEvent::Model(ModelEvent::RequestSent { .. }))
+    };
+    match session.records.iter().any(is_request) {
+        true => Ok(session),
+        false => Err(CliError::failed("there is nothing to replay: the log has no request")),
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use tenon_agent::{AgentOptions, Prompt};
+use tenon_agent::{AgentOptions, Prompt, remove_session};
 
 use crate::{
     args::{OutputArgs, OutputFormat, SessionArgs},
@@ -99,8 +99,17 @@ impl Run {
         };
         // What comes through a pipe is data and names no files of the person's.
         let pictures = Pictures::of(&options, look.language);
-        let mut images = pictures.in_files(&output.image).map_err(CliError::usage)?;
-        images.extend(pictures.named_in(&argument).map_err(CliError::usage)?);
+        let images = pictures.in_files(&output.image).and_then(|mut images| {
+            images.extend(pictures.named_in(&argument)?);
+            Ok(images)
+        });
+        let images = match images {
+            Ok(images) => images,
+            Err(said) => {
+                drop_new_session(options, &config);
+                return Err(CliError::usage(said));
+            }
+        };
         let prompt = Prompt { images, ..Prompt::from(prompt) };
         let shown = headless::Shown {
             format: output.output_format.unwrap_or(OutputFormat::Text),
@@ -110,6 +119,15 @@ impl Run {
         let book = RuleBook::new(config.folders.config_file(), options.workspace.roots());
         Ok(headless::run(options, prompt, shown, book, &interrupts).await?)
     }
+}
+
+/// Takes the log of a session away that has not begun.
+fn drop_new_session(mut options: AgentOptions, config: &Config) {
+    let Some(log) = options.log.take().filter(|_| options.resumed.is_none()) else { return };
+    let id = log.id().to_owned();
+    drop(log);
+    // An empty log that stays is listed nowhere.
+    let _ = remove_session(&config.folders.sessions(), &config.folders.all_results(), &id);
 }
 
 /// Runs sessions until the person ends one for good: in plain lines where the terminal can only

@@ -91,6 +91,9 @@ fn what_cannot_be_sent_is_refused_in_a_sentence_before_any_request() {
             .says(&[said]);
     }
     assert!(server.requests().is_empty());
+    // Nothing was said, so nothing is logged.
+    let logs = std::fs::read_dir(place.path("home/.local/state/tenon/sessions")).unwrap();
+    assert_eq!(logs.count(), 0);
     // A file of another kind is a name like any other.
     ask(&place, &server, &["-p", "--model", "openai/gpt-oss-20b", "read @words.png"]).ends_with(0);
 }

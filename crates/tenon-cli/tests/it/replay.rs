@@ -232,6 +232,10 @@ fn a_hostile_bundle_is_refused_and_writes_nothing_outside() {
     let mut garbage = std::fs::File::create(place.path("work/garbage.tar.gz")).unwrap();
     garbage.write_all(&[0x1f, 0x8b, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8]).unwrap();
     place.run(&["replay", "garbage.tar.gz"]).ends_with(2);
+    let started = r#"{"time_ms":1,"type":"session_started","version":1,"session":"../evil","workspace":["/w"],"model":"x","tenon":"0"}"#;
+    let deep = format!("{started}\n{}{}\n", "[".repeat(200_000), "]".repeat(200_000));
+    place.write("work/deep.jsonl", &deep);
+    place.run(&["replay", "deep.jsonl"]).ends_with(1).says(&["the log has no request"]);
     let find =
         "find . -name 'evil*'; ls /tmp/evil-of-a-bundle 2> /dev/null; find home/.cache -mindepth 3";
     let found = place.program("sh", &["-c", find]).current_dir(place.path("")).output().unwrap();
