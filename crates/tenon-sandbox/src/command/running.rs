@@ -123,10 +123,11 @@ impl Running {
         };
         let too_long = || CommandError::Shell { source: Errno::TOOBIG.into() };
         let request = request.to_bytes().ok_or_else(too_long)?;
-        let Streams { watcher, mut control, out, error } = start(command, &launch.via)?;
-        // Sent while the helper reads; a script may be longer than the socket holds.
+        let streams = start(command, &launch.via, &request)?;
+        let Streams { watcher, mut control, out, error, sent_bytes } = streams;
+        // Sent while the helper reads: a script may be longer than the socket holds.
         let sent = async {
-            control.write_all(&request).await?;
+            control.write_all(request.get(sent_bytes..).unwrap_or_default()).await?;
             let Some(rules) = launch.rules else { return Ok(()) };
             let send = || Ok(send_with(&control, b"R", &[rules.as_fd()])?);
             control.async_io(Interest::WRITABLE, send).await

@@ -1,7 +1,7 @@
 //! Has a command started, by a helper of its own or by the one that is there.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{Mode, OFlags};
@@ -21,6 +21,8 @@ pub(super) struct Streams {
     pub(super) control: UnixStream,
     pub(super) out: Receiver,
     pub(super) error: Receiver,
+    /// How much of the request is in the socket already.
+    pub(super) sent_bytes: usize,
 }
 
 fn open_folder(command: &Command) -> Result<OwnedFd, CommandError> {
@@ -31,8 +33,9 @@ fn open_folder(command: &Command) -> Result<OwnedFd, CommandError> {
     })
 }
 
-/// Opens what a command is attended to through, and has it started.
-pub(super) fn start(command: &Command, via: &Via) -> Result<Streams, CommandError> {
+/// Opens what a command is attended to through, and has it started. Of `request` there is, before
+/// anybody waits for it, what the socket holds.
+pub(super) fn start(command: &Command, via: &Via, request: &[u8]) -> Result<Streams, CommandError> {
     let failed = |source| CommandError::Helper { source };
     HelperProcess::reap_left();
     let (ours, theirs) = std::os::unix::net::UnixStream::pair().map_err(failed)?;
@@ -42,6 +45,9 @@ pub(super) fn start(command: &Command, via: &Via) -> Result<Streams, CommandErro
         // Refused to a user who holds many; then the usual size has to do.
         let _ = rustix::pipe::fcntl_setpipe_size(pipe, PIPE_BYTES);
     }
+    ours.set_nonblocking(true).map_err(failed)?;
+    // A socket that takes nothing yet gets it later.
+    let sent_bytes = (&ours).write(request).unwrap_or_default();
     let ends = [OwnedFd::from(theirs), out_end.into(), error_end.into()];
     let watcher = match via {
         Via::Fresh => Some(start_helper(&open_folder(command)?, ends).map_err(failed)?),
@@ -51,12 +57,12 @@ pub(super) fn start(command: &Command, via: &Via) -> Result<Streams, CommandErro
         }
     };
     let receiver = |pipe: io::PipeReader| Receiver::from_file(File::from(OwnedFd::from(pipe)));
-    ours.set_nonblocking(true).map_err(failed)?;
     Ok(Streams {
         watcher,
         control: UnixStream::from_std(ours).map_err(failed)?,
         out: receiver(out).map_err(failed)?,
         error: receiver(error).map_err(failed)?,
+        sent_bytes,
     })
 }
 

@@ -16,7 +16,7 @@ pub(super) fn confine(confinement: &Confinement, rules: Option<&Rules>) -> Resul
         Confinement::Walls(walls) if walls.has_rules => None,
         Confinement::Walls(walls) => Some(Rules::of(walls)),
     };
-    let own = own.transpose().map_err(|error| Wall::Landlock.refused(errno_of(&error)))?;
+    let own = own.transpose().map_err(|error| landlock_refused(&error))?;
     let rules = own.as_ref().or(rules).ok_or_else(|| Wall::Landlock.refused(Errno::BADF))?;
     rustix::thread::set_no_new_privs(true).map_err(|errno| Wall::Capabilities.refused(errno))?;
     rules.hold().map_err(|errno| Wall::Landlock.refused(errno))?;
@@ -67,6 +67,7 @@ pub(super) fn drop_capabilities_of_programs() -> Result<(), Errno> {
     Ok(())
 }
 
-fn errno_of(error: &std::io::Error) -> Errno {
-    error.raw_os_error().map_or(Errno::NOTSUP, Errno::from_raw_os_error)
+/// What to report when the kernel would not take rules.
+pub(super) fn landlock_refused(error: &std::io::Error) -> Refused {
+    Wall::Landlock.refused(Errno::from_io_error(error).unwrap_or(Errno::NOTSUP))
 }

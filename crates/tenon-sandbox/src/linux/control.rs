@@ -35,8 +35,14 @@ impl Control {
     }
 
     pub(super) fn report(&self, report: Report) {
+        self.report_all(&[report]);
+    }
+
+    /// Makes several reports at once.
+    pub(super) fn report_all(&self, reports: &[Report]) {
+        let bytes: Vec<u8> = reports.iter().flat_map(|report| report.to_bytes()).collect();
         // An agent that is gone needs no report; that it is gone is seen by polling.
-        let _ = rustix::net::send(&self.0, &report.to_bytes(), SendFlags::NOSIGNAL);
+        let _ = rustix::net::send(&self.0, &bytes, SendFlags::NOSIGNAL);
     }
 
     /// Reports, and hands a descriptor over with it.

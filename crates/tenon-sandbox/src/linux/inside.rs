@@ -5,11 +5,11 @@
 //! the agent is gone, or when the command uses too much memory; the kernel then kills the rest.
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rustix::event::PollFlags;
-use rustix::fs::{CWD, FileType, Gid, StatVfsMountFlags, Uid, fstat, fstatvfs};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{AtFlags, CWD, FileType, Gid, StatVfsMountFlags, Uid, fstat, fstatvfs, statat};
 use rustix::io::Errno;
 use rustix::mount::{MountAttrFlags, MountFlags, mount};
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, wait};
@@ -19,6 +19,7 @@ use super::control::{
     Control, Signals, close_all_but, close_outputs, exit, kill_all_others, replace, reset_signals,
     wait_for,
 };
+use super::landlock::Rules;
 use super::layout::{EMPTY_FILE, EMPTY_FOLDER, open_plain};
 use super::limits::{MemoryWatch, set_processes, write_file};
 use super::namespace::{Deep, Tree, listen, set_attributes};
@@ -26,9 +27,13 @@ use super::pass::{receive_with, send_with};
 use super::process_tree::{Left, reap, signal_descendants};
 use super::request::{Confinement, Inside, Owner, Refused, Report, Request, STOP, Wall};
 use super::shell::start_shell;
+use super::warm::Shared;
 
 /// Between two looks at how much memory a command has.
 const MEMORY_EVERY: Duration = Duration::from_millis(100);
+
+/// How long the agent may take to hear that a call is over. It takes less than a millisecond.
+const HEARD_WITHIN: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
 /// What only root may read in /proc. Everything there is read-only besides, and kcore, kmsg and the
 /// like open for nobody without capabilities.
@@ -45,11 +50,12 @@ pub(super) const PROC_MASKS: [&str; 8] = [
 
 /// Never returns. In the namespaces of the warm helper: makes what every call has, waits for one on
 /// `channel`, and runs it.
-pub(super) fn run(channel: &OwnedFd, processes_max: u64) -> ! {
+pub(super) fn run(channel: OwnedFd, shared: &Shared) -> ! {
+    let rules = shared.rules.as_fd().as_raw_fd();
     // Sockets of other calls, and the warm helper's own.
-    close_all_but(&mut [channel.as_raw_fd()]);
-    let made = make_proc(processes_max);
-    wait_for_call(channel, made)
+    close_all_but(&mut [channel.as_raw_fd(), rules]);
+    let made = make_proc(shared.processes_max);
+    wait_for_call(channel, made, Some(&shared.rules))
 }
 
 /// Never returns. In namespaces that bubblewrap made: says that it is there, with a socket for the
@@ -69,20 +75,23 @@ pub(super) fn run_enclosed(listens: bool) -> ! {
     if ready.is_err() {
         exit(1);
     }
-    wait_for_call(&channel.0, Ok(()))
+    wait_for_call(channel.0, Ok(()), None)
 }
 
-fn wait_for_call(channel: &OwnedFd, made: Result<(), Errno>) -> ! {
+/// The channel is closed when the shell begins.
+fn wait_for_call(channel: OwnedFd, made: Result<(), Errno>, rules: Option<&Rules>) -> ! {
     let _ = rustix::thread::set_name(c"tenon-init");
     // The command's session, which has no terminal.
     let _ = rustix::process::setsid();
     let mut byte = [0];
-    let Ok((1, handles)) = receive_with(channel, &mut byte) else { exit(0) };
+    let Ok((1, handles)) = receive_with(&channel, &mut byte) else { exit(0) };
     let Ok([control, out, error]) = <[OwnedFd; 3]>::try_from(handles) else { exit(1) };
     let control = Control(control);
     replace(&out, 1);
     replace(&error, 2);
-    close_all_but(&mut [control.0.as_raw_fd()]);
+    let mut kept = vec![control.0.as_raw_fd(), channel.as_raw_fd()];
+    kept.extend(rules.map(|rules| rules.as_fd().as_raw_fd()));
+    close_all_but(&mut kept);
     if let Err(errno) = made {
         control.report(Report::Refused(Wall::Proc.refused(errno)));
         exit(1);
@@ -102,10 +111,11 @@ fn wait_for_call(channel: &OwnedFd, made: Result<(), Errno>) -> ! {
         control.report(Report::NoFolder(errno.raw_os_error()));
         exit(1);
     }
-    let shell = match start_shell(&control, &request, None) {
+    let shell = match start_shell(&control, &request, rules) {
         Ok(shell) => shell,
         Err(errno) => control.fail(errno),
     };
+    drop(channel);
     // The number says nothing outside of this namespace.
     control.report(Report::Started(0));
     close_outputs();
@@ -120,12 +130,17 @@ fn attend(control: &Control, signals: &Signals, request: &Request, shell: Pid) -
         let until = memory.wake_at(kill_at);
         let woken = wait_for(control, PollFlags::IN | PollFlags::RDHUP, signals, until);
         signals.take();
-        let left = reap(&mut |pid, status| {
-            if pid == shell {
-                exited = true;
-                control.report(Report::of(status));
-            }
-        });
+        let mut status = None;
+        let left = reap(&mut |pid, its| status = status.or((pid == shell).then_some(its)));
+        exited |= status.is_some();
+        if let (Some(status), Left::None) = (status, left) {
+            // Nobody is left: that is said with it, so that the agent wakes up once.
+            control.report_all(&[Report::of(status), Report::Done]);
+            leave_last(control);
+        }
+        if let Some(status) = status {
+            control.report(Report::of(status));
+        }
         let now = Instant::now();
         // After a request to end, the others have their grace as the shell has.
         let is_over = exited && kill_at.is_none() || left == Left::None;
@@ -150,9 +165,8 @@ fn attend(control: &Control, signals: &Signals, request: &Request, shell: Pid) -
     }
 }
 
-/// Kills and reaps everything, and says so before the kernel takes the namespaces apart, which
-/// nobody need wait for. All that is left without a parent is a child of this process, so without
-/// children there is nobody.
+/// Kills and reaps everything, and says so. All that is left without a parent is a child of this
+/// process, so without children there is nobody.
 fn end(control: &Control, shell: Pid) -> ! {
     loop {
         kill_all_others();
@@ -163,6 +177,14 @@ fn end(control: &Control, shell: Pid) -> ! {
         }
     }
     control.report(Report::Done);
+    leave_last(control)
+}
+
+/// Ends when the agent has heard that everything is over: to take the namespaces apart costs the
+/// kernel more than that, and it would do so first.
+fn leave_last(control: &Control) -> ! {
+    let mut handles = [PollFd::new(&control.0, PollFlags::RDHUP)];
+    let _ = poll(&mut handles, Some(&HEARD_WITHIN));
     exit(0);
 }
 
@@ -208,11 +230,16 @@ fn hide(path: &Path) -> Result<(), Errno> {
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => return Ok(()),
         Err(errno) => return Err(errno),
     };
-    let kind = FileType::from_raw_mode(fstat(&target)?.st_mode);
+    let stat = fstat(&target)?;
+    let kind = FileType::from_raw_mode(stat.st_mode);
     if kind.is_symlink() {
         return Ok(());
     }
     let empty = if kind.is_dir() { EMPTY_FOLDER } else { EMPTY_FILE };
+    let own = statat(CWD, empty, AtFlags::SYMLINK_NOFOLLOW)?;
+    if (stat.st_dev, stat.st_ino) == (own.st_dev, own.st_ino) {
+        return Ok(());
+    }
     Tree::of(CWD, empty)?.mount_on(target)
 }
 
@@ -229,10 +256,13 @@ fn protect(inside: &Inside) -> Result<(), Errno> {
     for root in &inside.read_only {
         set_read_only(root, Deep::Yes)?;
     }
-    for path in &inside.hidden {
-        hide(path)?;
-    }
-    Ok(())
+    hide_all(&inside.hidden)
+}
+
+/// Hides what is not hidden already: what was put on a name is gone when somebody outside renames
+/// another file over it, so that each call must look.
+pub(super) fn hide_all(paths: &[PathBuf]) -> Result<(), Errno> {
+    paths.iter().try_for_each(|path| hide(path))
 }
 
 /// Looks whether what bubblewrap was told to make is there. It ends when something fails; this is

@@ -10,7 +10,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd,
@@ -49,6 +49,17 @@ impl Rules {
             .map_err(io::Error::other)?;
         let null = PathFd::new("/dev/null").map_err(io::Error::other)?;
         Self::with(ruleset, [PathBeneath::new(null, AccessFs::WriteFile)])
+    }
+
+    /// Returns rules by which a process reads everything, writes only what is `writable`, and
+    /// connects to any port: for a file tree and a network of its own.
+    ///
+    /// # Errors
+    /// If the kernel cannot hold a process to that.
+    pub(super) fn of_a_tree(writable: &[PathBuf]) -> io::Result<Self> {
+        let (readable, writable) = (vec![PathBuf::from("/")], writable.to_vec());
+        let (has_rules, internet, inside) = (false, true, None);
+        Self::of(&Walls { readable, writable, has_rules, internet, inside })
     }
 
     /// Returns rules by which a process reads and writes only what the walls say, connects to no

@@ -43,6 +43,10 @@ pub(crate) struct Layout {
     pub(crate) own_network: bool,
     /// Whether a socket for the proxy is wanted.
     pub(crate) listen: bool,
+    /// What most calls may write, in order: the rules for that are made once.
+    pub(crate) writable: Vec<PathBuf>,
+    /// What no call sees. Each call looks whether it is hidden still.
+    pub(crate) hidden: Vec<PathBuf>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -248,6 +252,9 @@ impl Sendable for Layout {
         writer.number(self.processes_max);
         writer.flag(self.own_network);
         writer.flag(self.listen);
+        for paths in [&self.writable, &self.hidden] {
+            writer.each(paths, |writer, path| writer.field(path.as_os_str()));
+        }
     }
 }
 
@@ -274,6 +281,8 @@ impl Readable for Layout {
             processes_max: reader.number()?,
             own_network: reader.flag()?,
             listen: reader.flag()?,
+            writable: reader.each(Reader::path)?,
+            hidden: reader.each(Reader::path)?,
         })
     }
 }
@@ -298,6 +307,8 @@ mod tests {
             processes_max: 9,
             own_network: true,
             listen: false,
+            writable: vec!["/work".into()],
+            hidden: vec!["/etc/shadow".into()],
         };
         let bytes = layout.to_bytes().unwrap();
         assert_eq!(Layout::from_bytes(&bytes[4..]), Some(layout));

@@ -48,7 +48,8 @@ pub(crate) struct Walls {
     pub(crate) readable: Vec<PathBuf>,
     /// Beneath these it may write as well.
     pub(crate) writable: Vec<PathBuf>,
-    /// The rules for that come as a descriptor, after the request; what is readable is not listed.
+    /// The rules for that were made before: the warm helper has them, or they come as a descriptor,
+    /// after the request.
     pub(crate) has_rules: bool,
     /// Whether there are sockets that reach other machines, as far as the namespace goes.
     pub(crate) internet: bool,

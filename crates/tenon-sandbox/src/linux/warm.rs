@@ -11,9 +11,10 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use rustix::process::{Pid, WaitOptions, wait};
 
-use super::confine::drop_capabilities_of_programs;
+use super::confine::{drop_capabilities_of_programs, landlock_refused};
 use super::control::{Control, Signals, close_outputs, exit, reset_signals};
 use super::inside;
+use super::landlock::Rules;
 use super::layout::{self, Layout};
 use super::namespace::{clone_inside, leave, leave_network, listen, loopback_up};
 use super::pass::{receive_with, send_with};
@@ -30,6 +31,13 @@ struct Spare {
 struct Call {
     init: Pid,
     _control: OwnedFd,
+}
+
+/// What all calls have.
+pub(super) struct Shared {
+    /// For those that may write what most may write.
+    pub(super) rules: Rules,
+    pub(super) processes_max: u64,
 }
 
 /// Never returns. The socket is standard input.
@@ -57,21 +65,23 @@ pub(super) fn serve() -> ! {
         .map_err(|errno| Wall::Namespaces.refused(errno))
         .and_then(|()| make_walls(&control, &layout));
     match made {
-        Ok(listener) => {
+        Ok((listener, rules)) => {
             let handles: Vec<_> = listener.iter().map(AsFd::as_fd).collect();
             if send_with(&control.0, &Report::Ready.to_bytes(), &handles).is_err() {
                 exit(1);
             }
+            let shared = Shared { rules, processes_max: layout.processes_max };
+            take_calls(&control, &signals, &shared)
         }
         Err(refused) => {
             control.report(Report::Refused(refused));
             exit(1);
         }
     }
-    take_calls(&control, &signals, &layout)
 }
 
-fn make_walls(control: &Control, layout: &Layout) -> Result<Option<OwnedFd>, Refused> {
+/// Returns the proxy's socket, if one is wanted, and the rules for most calls.
+fn make_walls(control: &Control, layout: &Layout) -> Result<(Option<OwnedFd>, Rules), Refused> {
     // While the agent writes the id map.
     if layout.own_network {
         leave_network().map_err(|errno| Wall::Namespaces.refused(errno))?;
@@ -83,28 +93,39 @@ fn make_walls(control: &Control, layout: &Layout) -> Result<Option<OwnedFd>, Ref
         _ => return Err(Wall::IdMap.refused(Errno::PERM)),
     }
     layout::build(layout)?;
+    inside::hide_all(&layout.hidden).map_err(|errno| Wall::Protected.refused(errno))?;
     drop_capabilities_of_programs().map_err(|errno| Wall::Capabilities.refused(errno))?;
+    let rules = Rules::of_a_tree(&layout.writable).map_err(|error| landlock_refused(&error))?;
     if !layout.own_network {
-        return Ok(None);
+        return Ok((None, rules));
     }
     let refused = |errno| Wall::Loopback.refused(errno);
     loopback_up().map_err(refused)?;
-    if layout.listen { listen().map(Some).map_err(refused) } else { Ok(None) }
+    let listener = if layout.listen { Some(listen().map_err(refused)?) } else { None };
+    Ok((listener, rules))
 }
 
-fn take_calls(control: &Control, signals: &Signals, layout: &Layout) -> ! {
+fn take_calls(control: &Control, signals: &Signals, shared: &Shared) -> ! {
     let mut calls: Vec<Call> = Vec::new();
     let mut spare: Option<Spare> = None;
+    // What the last call was given through. Its first process closes the other end when the shell
+    // begins: until then a new spare would take the processor, and the kernel's locks, from it.
+    let mut beginning: Option<OwnedFd> = None;
     loop {
-        if spare.is_none() {
+        if spare.is_none() && beginning.is_none() {
             // Where there is none, the call tells why.
-            spare = make_spare(layout).ok();
+            spare = make_spare(shared).ok();
         }
-        let mut handles =
-            [PollFd::new(&control.0, PollFlags::IN), PollFd::new(&signals.0, PollFlags::IN)];
+        let wait_for = [Some(&control.0), Some(&signals.0), beginning.as_ref()];
+        let mut handles: Vec<_> = wait_for
+            .into_iter()
+            .flatten()
+            .map(|handle| PollFd::new(handle, PollFlags::IN))
+            .collect();
         let _ = poll(&mut handles, None);
-        let [asked, signalled] = handles.map(|handle| !handle.revents().is_empty());
-        if signalled {
+        let woken: Vec<_> = handles.iter().map(|handle| !handle.revents().is_empty()).collect();
+        let is_woken = |number: usize| woken.get(number).is_some_and(|woken| *woken);
+        if is_woken(1) {
             if signals.take() {
                 exit(0);
             }
@@ -114,22 +135,29 @@ fn take_calls(control: &Control, signals: &Signals, layout: &Layout) -> ! {
                 spare = spare.filter(|spare| spare.init != pid);
             }
         }
-        if asked {
-            calls.extend(take_call(control, spare.take(), layout));
+        if is_woken(2) {
+            beginning = None;
+        }
+        if is_woken(0)
+            && let Some((call, channel)) = take_call(control, spare.take(), shared)
+        {
+            calls.push(call);
+            beginning = Some(channel);
         }
     }
 }
 
-fn make_spare(layout: &Layout) -> Result<Spare, Errno> {
+fn make_spare(shared: &Shared) -> Result<Spare, Errno> {
     let (family, kind) = (AddressFamily::UNIX, SocketType::STREAM);
     let (channel, theirs) = rustix::net::socketpair(family, kind, SocketFlags::CLOEXEC, None)?;
     match clone_inside()? {
-        None => inside::run(&theirs, layout.processes_max),
+        None => inside::run(theirs, shared),
         Some(init) => Ok(Spare { init, channel }),
     }
 }
 
-fn take_call(control: &Control, spare: Option<Spare>, layout: &Layout) -> Option<Call> {
+/// Returns the call, and what it was given through.
+fn take_call(control: &Control, spare: Option<Spare>, shared: &Shared) -> Option<(Call, OwnedFd)> {
     let mut byte = [0];
     let handles = match receive_with(&control.0, &mut byte) {
         Ok((1, handles)) => handles,
@@ -138,13 +166,13 @@ fn take_call(control: &Control, spare: Option<Spare>, layout: &Layout) -> Option
     };
     let [call, out, error] = <[OwnedFd; 3]>::try_from(handles).ok()?;
     let given = [call.as_fd(), out.as_fd(), error.as_fd()];
-    let give = |spare: Spare| send_with(&spare.channel, b"C", &given).map(|()| spare.init);
-    let init = match spare.map_or(Err(Errno::PIPE), give) {
-        Ok(init) => Ok(init),
-        Err(_) => make_spare(layout).and_then(give),
+    let give = |spare: Spare| send_with(&spare.channel, b"C", &given).map(|()| spare);
+    let given = match spare.map_or(Err(Errno::PIPE), give) {
+        Ok(spare) => Ok(spare),
+        Err(_) => make_spare(shared).and_then(give),
     };
-    match init {
-        Ok(init) => Some(Call { init, _control: call }),
+    match given {
+        Ok(Spare { init, channel }) => Some((Call { init, _control: call }, channel)),
         Err(errno) => {
             Control(call).report(Report::Refused(Wall::Namespaces.refused(errno)));
             None

@@ -441,6 +441,7 @@ impl Shared {
         let (helper, _scratch) = match (tree, &mut walls.inside) {
             (Tree::Enclosed(scratch), Some(inside)) => {
                 inside.is_enclosed = true;
+                walls.has_rules = false;
                 let layout = plan.layout.clone();
                 let private = scratch.path().to_path_buf();
                 let enclosure = Enclosure { layout, inside: inside.clone(), private };

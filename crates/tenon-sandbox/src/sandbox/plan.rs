@@ -1,7 +1,7 @@
 //! Decides what a command's file tree looks like and what it may touch, from what is on this
 //! machine. Looks at names, links and owners; changes nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -115,7 +115,6 @@ const DEVICES: [&str; 3] = ["/dev/random", "/dev/urandom", "/dev/tty"];
 pub(super) struct Plan {
     pub(super) layout: Layout,
     repositories: Vec<PathBuf>,
-    hidden: Vec<PathBuf>,
     scratch: Vec<PathBuf>,
     /// The folders that are mounted writable, as they were found.
     roots: Vec<(PathBuf, Option<(u64, u64)>)>,
@@ -144,7 +143,7 @@ impl Plan {
     }
 
     pub(super) fn hidden(&self) -> &[PathBuf] {
-        &self.hidden
+        &self.layout.hidden
     }
 }
 
@@ -225,6 +224,7 @@ pub(super) fn plan(
     scratch.push(PathBuf::from("/dev/shm"));
     scratch.push(PathBuf::from("/dev/pts"));
     scratch.push(PathBuf::from("/dev/tty"));
+    let writable = in_order(roots.iter().chain(&scratch));
     let steps = parts.into_iter().map(|(path, part)| Step { path, part }).collect();
     Ok(Plan {
         layout: Layout {
@@ -234,9 +234,10 @@ pub(super) fn plan(
             processes_max: limits.processes_max,
             own_network: profile.network != Network::On,
             listen: profile.network == Network::Proxied,
+            writable,
+            hidden: hidden(settings, home.as_deref()),
         },
         repositories: repositories.to_vec(),
-        hidden: hidden(settings, home.as_deref()),
         scratch,
         roots: roots.into_iter().map(|root| (root.clone(), identity_of(&root))).collect(),
     })
@@ -287,7 +288,7 @@ pub(super) fn walls_inside(
     if allowed.is_empty() {
         read_only.extend_from_slice(&plan.repositories);
     }
-    let mut hidden = plan.hidden.clone();
+    let mut hidden = plan.layout.hidden.clone();
     // With the whole network a person opened these too.
     if profile.network != Network::On {
         let steps = plan.layout.steps.iter();
@@ -302,8 +303,8 @@ pub(super) fn walls_inside(
     inner_roots.retain(|root| root.is_dir());
     Walls {
         readable: vec![PathBuf::from("/")],
+        has_rules: in_order(&writable) == plan.layout.writable,
         writable,
-        has_rules: false,
         internet: true,
         inside: Some(Inside {
             is_enclosed: false,
@@ -459,6 +460,11 @@ fn owner(settings: &Settings) -> Owner {
 fn home_folder(home: &Path) -> Option<PathBuf> {
     let home = home.canonicalize().ok()?;
     (home.parent().is_some() && home.is_dir()).then_some(home)
+}
+
+fn in_order<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<PathBuf> {
+    let paths: BTreeSet<&PathBuf> = paths.into_iter().collect();
+    paths.into_iter().cloned().collect()
 }
 
 fn canonical<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Vec<PathBuf> {
