@@ -23,6 +23,30 @@ fn repository(tier: Tier) -> Place {
     place
 }
 
+#[test]
+fn what_is_hidden_stays_so_when_another_file_is_put_in_its_place() {
+    let secret = std::env::temp_dir().join(format!("tenon-hidden-{}", std::process::id()));
+    std::fs::create_dir_all(&secret).unwrap();
+    let name = secret.join("key");
+    let place = Place::with(|settings| {
+        settings.readable.push(secret.clone());
+        settings.hidden.push(name.clone());
+    });
+    let write = |text: &str| {
+        std::fs::write(secret.join("new"), text).unwrap();
+        std::fs::rename(secret.join("new"), &name).unwrap();
+    };
+    for text in ["SECRET 1", "SECRET 2", "SECRET 3"] {
+        write(text);
+        // What a call finds hidden was hidden for one before it.
+        for _ in 0..2 {
+            let (_, said) = place.run(&format!("cat {}; ls {}", name.display(), secret.display()));
+            assert!(said.contains("key") && !said.contains("SECRET"), "{text}: {said}");
+        }
+    }
+    std::fs::remove_dir_all(&secret).unwrap();
+}
+
 /// Each attack is run in a repository of its own; the names must be as they were.
 fn check_attacks(tier: Tier) {
     for attack in [
