@@ -8,6 +8,7 @@
 mod commands;
 mod conditions;
 mod expand;
+mod hidden;
 pub(crate) mod launch;
 mod reader;
 mod reads;

@@ -21,6 +21,7 @@ pub(super) fn judge(command: &SimpleCommand) -> Option<Finding> {
                 .or_else(|| at("--force-with-lease", 9, &[]))
                 .or_else(|| at("--mirror", 4, &[]))
                 .or_else(|| at("--delete", 4, &['d']))
+                .or_else(|| at("--prune", 4, &[]))
                 .or_else(|| operand(&|word| word.starts_with('+') || word.starts_with(':')));
             (forced, "it would overwrite or remove history on the server")
         }

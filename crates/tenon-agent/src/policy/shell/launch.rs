@@ -3,8 +3,9 @@
 //! One table for those that take options and then a command line; the rest (`find -exec`,
 //! `xargs`, `sh -c`, `eval`) each by hand. What is started is judged like anything else.
 
+use super::hidden;
 use super::word::{Piece, Unknown, Word};
-use super::{RedirectKind, SimpleCommand};
+use super::{Redirect, RedirectKind, SimpleCommand};
 
 /// What a command would start.
 pub(super) enum Launched {
@@ -38,19 +39,29 @@ const LAUNCHERS: &[Launcher] = &[
     launcher("chrt", &["-T", "-P", "-D"], 1),
     launcher("command", &[], 0),
     launcher("coproc", &[], 0),
+    launcher("dbus-run-session", &["--config-file"], 0),
     launcher("doas", &["-u", "-C"], 0),
+    launcher("eatmydata", &[], 0),
     launcher("env", &["-u", "--unset", "-C", "--chdir", "-S", "--split-string"], 0),
     launcher("exec", &["-a"], 0),
+    launcher("fakeroot", &["-l", "-f", "-i", "-s", "-b"], 0),
     launcher("flock", &["-w", "--timeout", "-E", "--conflict-exit-code"], 1),
     launcher("ionice", &["-c", "--class", "-n", "--classdata"], 0),
+    launcher("linux32", &[], 0),
+    launcher("linux64", &[], 0),
+    launcher("ltrace", &["-a", "-e", "-F", "-l", "-n", "-o", "-p", "-s", "-u", "-x"], 0),
     launcher("nice", &["-n", "--adjustment"], 0),
     launcher("nohup", &[], 0),
     launcher("nsenter", &["-t", "--target"], 0),
+    launcher("numactl", &["-C", "-N", "-P", "-i", "-m", "-p"], 0),
     launcher("pkexec", &["--user"], 0),
+    launcher("prlimit", &["-o", "-p", "--output", "--pid"], 0),
     launcher("run0", &["-u", "--user", "-g", "--group", "-D", "--chdir"], 0),
+    launcher("runuser", &["-u", "--user", "-g", "--group", "-G", "--supp-group"], 0),
     launcher("setarch", &[], 1),
     launcher("setpriv", &[], 0),
     launcher("setsid", &[], 0),
+    launcher("ssh-agent", &["-a", "-t", "-P", "-O"], 0),
     launcher("stdbuf", &["-i", "-o", "-e"], 0),
     launcher("strace", &["-e", "-o", "-p", "-s", "-u", "-E", "-a"], 0),
     launcher(
@@ -66,7 +77,9 @@ const LAUNCHERS: &[Launcher] = &[
     launcher("taskset", &[], 1),
     launcher("time", &["-f", "--format", "-o", "--output"], 0),
     launcher("timeout", &["-s", "--signal", "-k", "--kill-after"], 1),
+    launcher("torsocks", &["-u", "-p"], 0),
     launcher("toybox", &[], 0),
+    launcher("unbuffer", &[], 0),
     launcher("unshare", &["-w", "--wd", "-S", "-G", "-R", "--root"], 0),
     launcher("watch", &["-n", "--interval"], 0),
     launcher("xvfb-run", &["-n", "-s", "-f", "-e", "-w", "-a"], 0),
@@ -99,7 +112,8 @@ pub(super) fn launched(command: &SimpleCommand, feed: &[SimpleCommand]) -> Vec<L
             _ => Vec::new(),
         },
         "find" => find(arguments),
-        "git" => git_aliases(arguments),
+        "git" => hidden::of_git(arguments),
+        "mapfile" | "readarray" => hidden::callback(arguments),
         "parallel" => parallel(arguments),
         "script" => match arguments.iter().position(takes_command) {
             Some(at) => {
@@ -107,11 +121,16 @@ pub(super) fn launched(command: &SimpleCommand, feed: &[SimpleCommand]) -> Vec<L
             }
             None => Vec::new(),
         },
-        "source" | "." if arguments.first().is_some_and(is_output) => vec![Launched::Unknown],
+        "source" | "." => match arguments.first() {
+            Some(file) if file.literal() == Some("/dev/stdin") => hidden::fed(command, feed, true),
+            Some(file) if is_output(file) || hidden::is_descriptor(file) => vec![Launched::Unknown],
+            _ => Vec::new(),
+        },
         "xargs" => xargs(arguments, feed),
         "su" | "runuser" => match valued(arguments, &["-c", "--command"]) {
             Some(word) => script(word, false),
-            None => Vec::new(),
+            None if name == "su" => Vec::new(),
+            None => by_table(name, command),
         },
         shell if SHELLS.contains(&shell) => of_shell(command, feed),
         "command"
@@ -122,11 +141,17 @@ pub(super) fn launched(command: &SimpleCommand, feed: &[SimpleCommand]) -> Vec<L
             Vec::new()
         }
         "watch" => script(join(skip_options(arguments, &["-n", "--interval"])), false),
-        _ => LAUNCHERS
-            .iter()
-            .find(|launcher| launcher.name == name)
-            .map_or_else(Vec::new, |launcher| through(launcher, command)),
+        _ => {
+            let mut launched = by_table(name, command);
+            launched.extend(hidden::evaluated(name, arguments));
+            launched
+        }
     }
+}
+
+fn by_table(name: &str, command: &SimpleCommand) -> Vec<Launched> {
+    let launcher = LAUNCHERS.iter().find(|launcher| launcher.name == name);
+    launcher.map_or_else(Vec::new, |launcher| through(launcher, command))
 }
 
 /// Returns the command as it is if the variables in its name are not set: `$SUDO rm` and `r${x}m`
@@ -150,15 +175,25 @@ pub(crate) fn is_transparent(name: &str) -> bool {
 fn through(launcher: &Launcher, command: &SimpleCommand) -> Vec<Launched> {
     let arguments = command.arguments();
     if launcher.name == "env" || launcher.name == "flock" {
-        let option = if launcher.name == "env" { ["-S", "--split-string"] } else { ["-c", "-c"] };
-        if let Some(word) = valued(arguments, &option) {
+        let word = match launcher.name {
+            "env" => {
+                valued(arguments, &["--split-string"]).or_else(|| hidden::split_string(arguments))
+            }
+            _ => valued(arguments, &["-c"]),
+        };
+        if let Some(word) = word {
             return script(word, false);
         }
     }
     let mut rest = skip_options(arguments, launcher.valued);
     rest = rest.get(launcher.operands..).unwrap_or_default();
-    let mut inner =
-        SimpleCommand { folder: folder(launcher, arguments, command), ..Default::default() };
+    // What it reads is read by what it starts; what it writes was judged with it.
+    let reads = |one: &&Redirect| matches!(one.kind, RedirectKind::Text | RedirectKind::Read);
+    let mut inner = SimpleCommand {
+        folder: folder(launcher, arguments, command),
+        redirects: command.redirects.iter().filter(reads).cloned().collect(),
+        ..Default::default()
+    };
     if matches!(launcher.name, "env" | "sudo" | "doas") {
         while let Some((word, after)) = rest.split_first() {
             let Some((name, value)) = word.prefix().split_once('=') else { break };
@@ -223,14 +258,14 @@ pub(super) fn valued(words: &[Word], options: &[&str]) -> Option<Word> {
     None
 }
 
-fn script(word: Word, same_shell: bool) -> Vec<Launched> {
+pub(super) fn script(word: Word, same_shell: bool) -> Vec<Launched> {
     match word.script() {
         Some(text) => vec![Launched::Script { text, same_shell }],
         None => vec![Launched::Unknown],
     }
 }
 
-fn join(words: &[Word]) -> Word {
+pub(super) fn join(words: &[Word]) -> Word {
     let space = Word::text(" ");
     words.iter().enumerate().fold(Word::default(), |joined, (index, word)| {
         if index == 0 { word.clone() } else { joined.joined(&space).joined(word) }
@@ -244,7 +279,12 @@ fn of_shell(command: &SimpleCommand, feed: &[SimpleCommand]) -> Vec<Launched> {
         let text = word.prefix();
         if text.starts_with('-') && !text.starts_with("--") && text.contains('c') {
             let after = skip_options(after, SHELL_VALUED);
-            return after.first().map_or_else(Vec::new, |word| script(word.clone(), false));
+            let Some(text) = after.first() else { return Vec::new() };
+            let mut launched = script(text.clone(), false);
+            if hidden::has_aliases(arguments, text) {
+                launched.push(Launched::Unknown);
+            }
+            return launched;
         }
         if !text.starts_with(['-', '+']) {
             break;
@@ -252,20 +292,12 @@ fn of_shell(command: &SimpleCommand, feed: &[SimpleCommand]) -> Vec<Launched> {
         let valued = word.literal().is_some_and(|text| SHELL_VALUED.contains(&text));
         rest = after.get(usize::from(valued)..).unwrap_or_default();
     }
-    if rest.first().is_some_and(is_output) {
+    let hides = |file: &Word| is_output(file) || hidden::is_descriptor(file);
+    let startup = valued(arguments, &["--rcfile", "--init-file"]);
+    if rest.first().is_some_and(hides) || startup.is_some_and(|file| hides(&file)) {
         return vec![Launched::Unknown];
     }
-    if !reads_program(command) {
-        return Vec::new();
-    }
-    if let Some(text) = command.redirects.iter().find(|one| one.kind == RedirectKind::Text) {
-        return script(text.target.clone(), false);
-    }
-    match feed {
-        [one] => printed(one)
-            .map_or_else(Vec::new, |text| vec![Launched::Script { text, same_shell: false }]),
-        _ => Vec::new(),
-    }
+    if reads_program(command) { hidden::fed(command, feed, false) } else { Vec::new() }
 }
 
 /// Says whether an interpreter takes its program from standard input: it has no script to run.
@@ -446,7 +478,7 @@ fn xargs(arguments: &[Word], feed: &[SimpleCommand]) -> Vec<Launched> {
 }
 
 /// Says whether a word is `<(…)`, the output of commands as a file.
-fn is_output(word: &Word) -> bool {
+pub(super) fn is_output(word: &Word) -> bool {
     matches!(word.pieces.as_slice(), [Piece::Unknown(unknown)] if !unknown.from.is_empty())
 }
 
@@ -477,16 +509,6 @@ fn parallel(arguments: &[Word]) -> Vec<Launched> {
             script(join(words.as_slice()), false)
         })
         .collect()
-}
-
-/// `git -c alias.x='!command' x` runs a command.
-fn git_aliases(arguments: &[Word]) -> Vec<Launched> {
-    let value = |word: &Word| {
-        let (name, value) = word.literal()?.split_once('=')?;
-        let text = value.strip_prefix('!').filter(|_| name.starts_with("alias."))?;
-        Some(Launched::Script { text: text.to_owned(), same_shell: false })
-    };
-    arguments.iter().filter_map(value).collect()
 }
 
 /// Returns the subcommand of a git command and what follows it, past git's own options.

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
+use super::hidden;
 use super::launch::{self, Launched};
 use super::reader;
 use super::syntax::{
@@ -203,7 +204,13 @@ impl Walker {
             Kind::For { name, words, body } => self.for_each(name, words, body),
             Kind::Test(words) => {
                 for word in words {
-                    self.words(word);
+                    for word in self.words(word) {
+                        // Arithmetic in a test runs what stands in a subscript.
+                        let Some(found) = word.literal().and_then(hidden::substitutions) else {
+                            continue;
+                        };
+                        self.launch(found);
+                    }
                 }
                 self.finish(SimpleCommand { words: vec![Word::text("[")], ..Default::default() });
             }

@@ -27,6 +27,79 @@ fn spec_25_privileges_are_asked_about_and_run_outside_the_walls() {
 }
 
 #[test]
+fn what_programs_take_as_data_and_run_is_seen() {
+    let check = |rule: &str, commands: &[&str]| {
+        for command in commands {
+            let decision = run(command, &Rules::default(), Mode::Auto);
+            let (rule, verdict) = (format!("built-in: {rule}"), Verdict::Ask);
+            assert_eq!((decision.verdict, decision.rule), (verdict, rule), "{command}");
+        }
+    };
+    check(
+        "privileges",
+        &[
+            "env -iS 'sudo ls'",
+            "env -S'sudo ls' x",
+            "env -vS 'sudo ls'",
+            "env bash <<E\nsudo ls\nE",
+            "timeout 5 bash <<< 'sudo ls'",
+            "exec bash <<E\nsudo ls\nE",
+            "cat <<E | bash\nsudo ls\nE",
+            "{ echo cd x; echo sudo ls; } | sh",
+            "source /dev/stdin <<E\nsudo ls\nE",
+            ". /dev/stdin <<< 'sudo ls'",
+            "mapfile -C 'sudo ls' -c 1 x < f",
+            "let 'x=a[$(sudo ls)]'",
+            "test -v 'a[$(sudo ls)]'",
+            "[[ -v 'a[$(sudo ls)]' ]]",
+            "[[ 'a[`sudo ls`]' -gt 1 ]]",
+            "printf -v 'a[$(sudo ls)]' x",
+            "unset 'a[$(sudo ls)]'",
+            "read 'a[$(sudo ls)]' <<< x",
+            "declare 'a[$(sudo ls)]=1'",
+            "coproc sudo ls",
+            "cat <(sudo ls)",
+            "echo $(( $(sudo ls) + 1 ))",
+            "runuser -u x -- sudo ls",
+            "fakeroot -- sudo ls",
+            "git rebase -x 'sudo ls' main",
+            "git bisect run sudo ls",
+            "git submodule foreach --recursive 'sudo ls'",
+            "git difftool --extcmd='sudo ls'",
+        ],
+    );
+    check(
+        "hidden command",
+        &[
+            "bash -O expand_aliases -c $'alias x=\\'sudo ls\\'\\nx'",
+            "bash -ic 'alias x=y\nx'",
+            "bash -s < <(cat f)",
+            "rev <<< 'sl odus' | bash",
+            "echo tvep mt | tr b-z a-y | sh",
+            "printf \"$X\" | sh",
+            "bash /dev/fd/3 3<<< 'sudo ls'",
+            "bash --rcfile <(cat f) -i",
+        ],
+    );
+    // Data that stays data.
+    super::allow(&[
+        "alias x='sudo ls'; x",
+        "cat script.sh | bash",
+        "make -n | sh -n x",
+        "echo 'a[$(sudo ls)]'",
+        "printf '%s' 'a[$(sudo ls)]'",
+        "test 'a[$(sudo ls)]' = x",
+        "git bisect run make test",
+        "git rebase -x 'make test' main",
+        "git submodule foreach git status",
+        "env -i PATH=$PATH make",
+        "env -u X S=1 make",
+        "mapfile -t lines < f",
+        "timeout 5 bash <<E\nls\nE",
+    ]);
+}
+
+#[test]
 fn a_line_outside_the_walls_is_allowed_only_if_rules_name_all_of_it() {
     let rule = |text| Rule::parse(text, Verdict::Allow, Origin::Config).expect(text);
     for (texts, command, want) in [
@@ -97,6 +170,7 @@ fn spec_25_forced_git_is_asked_about() {
             "git push origin :old",
             "git push origin --delete old",
             "git push --mirror",
+            "git push --prune origin",
             "git -C sub push --force",
             "git -c a.b=c push -f",
             "git --git-dir=x/.git push -f",

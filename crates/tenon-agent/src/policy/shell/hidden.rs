@@ -1,0 +1,145 @@
+//! Commands that stand in words which are data for other programs: callbacks, subscripts
+//! that arithmetic evaluates, what a shell is given to read, options of git.
+//!
+//! Where bash or git would run a text, it is read like any other script; where the text cannot be
+//! known, that is said.
+
+use super::launch::{self, Launched, script, valued};
+use super::word::Word;
+use super::{RedirectKind, SimpleCommand};
+
+/// Programs whose output is a text that nobody can see in the command line.
+const CHANGERS: &[&str] = &[
+    "awk", "cut", "echo", "fold", "gawk", "jq", "mawk", "printf", "rev", "sed", "shuf", "tac", "tr",
+];
+
+/// What has no operand besides its values evaluates all of them.
+const EVALUATING: &[&str] =
+    &["declare", "export", "let", "local", "read", "readonly", "typeset", "unset"];
+
+/// Returns whether a shell with these options would put aliases that `text` defines in the place of
+/// words, which one that is not interactive does not do by itself.
+pub(super) fn has_aliases(options: &[Word], text: &Word) -> bool {
+    let expands = |word: &Word| {
+        let option = word.prefix();
+        option == "expand_aliases"
+            || option.starts_with('-') && !option.starts_with("--") && option.contains('i')
+    };
+    options.iter().any(expands) && text.prefix().contains("alias")
+}
+
+/// `mapfile -C command` calls it for the lines that it reads.
+pub(super) fn callback(arguments: &[Word]) -> Vec<Launched> {
+    valued(arguments, &["-C"]).map_or_else(Vec::new, |word| script(word, true))
+}
+
+/// Substitutions in the subscript of a name, which bash runs although they were quoted.
+pub(super) fn evaluated(name: &str, arguments: &[Word]) -> Vec<Launched> {
+    let names = match name {
+        "printf" | "test" | "[" => {
+            let at = arguments.iter().position(|word| word.literal() == Some("-v"));
+            at.and_then(|at| arguments.get(at + 1..at + 2)).unwrap_or_default()
+        }
+        name if EVALUATING.contains(&name) => arguments,
+        _ => &[],
+    };
+    names.iter().filter_map(Word::literal).filter_map(substitutions).collect()
+}
+
+/// Returns what bash runs if it expands `text` once more, as it does with a subscript.
+pub(super) fn substitutions(text: &str) -> Option<Launched> {
+    let runs = text.contains('[') && (text.contains("$(") || text.contains('`'));
+    let text = format!(": \"{}\"", text.replace('"', "\\\""));
+    runs.then_some(Launched::Script { text, same_shell: true })
+}
+
+/// `env -S 'command'`, also in a row as in `-iS`.
+pub(super) fn split_string(arguments: &[Word]) -> Option<Word> {
+    for (index, word) in arguments.iter().enumerate() {
+        let text = word.prefix();
+        let Some(letters) = text.strip_prefix('-').filter(|rest| !rest.starts_with('-')) else {
+            if text.starts_with("--") {
+                continue;
+            }
+            return None;
+        };
+        if let Some((before, value)) = letters.split_once('S')
+            && before.chars().all(|letter| matches!(letter, '0' | 'i' | 'v'))
+        {
+            return match value {
+                "" if word.literal().is_some() => arguments.get(index + 1).cloned(),
+                _ => word.strip_prefix(&format!("-{before}S")),
+            };
+        }
+    }
+    None
+}
+
+/// Returns what a shell runs that reads its program from where `command` reads.
+pub(super) fn fed(
+    command: &SimpleCommand,
+    feed: &[SimpleCommand],
+    same_shell: bool,
+) -> Vec<Launched> {
+    let reads = |kind| command.redirects.iter().find(move |one| one.kind == kind);
+    if let Some(text) = reads(RedirectKind::Text) {
+        return script(text.target.clone(), same_shell);
+    }
+    if reads(RedirectKind::Read).is_some_and(|one| launch::is_output(&one.target)) {
+        return vec![Launched::Unknown];
+    }
+    let texts: Option<Vec<_>> = feed.iter().map(written).collect();
+    let changes = |one: &SimpleCommand| one.program().is_some_and(|name| CHANGERS.contains(&name));
+    match texts {
+        Some(texts) if texts.is_empty() => Vec::new(),
+        Some(texts) => vec![Launched::Script { text: texts.concat(), same_shell }],
+        None if feed.iter().any(changes) => vec![Launched::Unknown],
+        None => Vec::new(),
+    }
+}
+
+/// Returns what a command writes, if the command line says it.
+fn written(command: &SimpleCommand) -> Option<String> {
+    let is_cat = command.program() == Some("cat")
+        && command.arguments().iter().all(|word| word.literal() == Some("-"));
+    match command.redirects.iter().find(|one| one.kind == RedirectKind::Text) {
+        Some(text) if is_cat => text.target.literal().map(str::to_owned),
+        _ => launch::printed(command),
+    }
+}
+
+/// Says whether a file is one of the descriptors that the command line fills.
+pub(super) fn is_descriptor(file: &Word) -> bool {
+    let folders = ["/dev/fd/", "/proc/self/fd/"];
+    file.literal().is_some_and(|file| folders.iter().any(|folder| file.starts_with(folder)))
+}
+
+/// What git runs: aliases of `-c alias.x='!command'`, and commands of subcommands.
+pub(super) fn of_git(arguments: &[Word]) -> Vec<Launched> {
+    let alias = |word: &Word| {
+        let (name, value) = word.literal()?.split_once('=')?;
+        let text = value.strip_prefix('!').filter(|_| name.starts_with("alias."))?;
+        Some(Launched::Script { text: text.to_owned(), same_shell: false })
+    };
+    let mut launched: Vec<_> = arguments.iter().filter_map(alias).collect();
+    let Some((subcommand, rest)) = launch::git_subcommand(arguments) else { return launched };
+    let command = |line: &[Word]| match line {
+        [] => Vec::new(),
+        line => {
+            vec![Launched::Command(SimpleCommand { words: line.to_vec(), ..Default::default() })]
+        }
+    };
+    let option =
+        |options: &[&str]| valued(rest, options).map_or_else(Vec::new, |word| script(word, false));
+    let is = |word: &Word, text: &str| word.literal() == Some(text);
+    launched.extend(match (subcommand, rest) {
+        ("rebase", _) => option(&["-x", "--exec"]),
+        ("difftool", _) => option(&["-x", "--extcmd"]),
+        ("bisect", [run, line @ ..]) if is(run, "run") => command(line),
+        ("submodule", [each, line @ ..]) if is(each, "foreach") => {
+            script(launch::join(launch::skip_options(line, &[])), false)
+        }
+        _ => Vec::new(),
+    });
+    launched
+}
