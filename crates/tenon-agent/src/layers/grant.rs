@@ -15,6 +15,8 @@ pub(super) enum Grant {
     Protected(PathBuf),
     /// A place outside.
     Outside(Outside, Access),
+    /// A place outside that nobody may open, as the model wrote it.
+    Closed(String),
 }
 
 impl Grant {
@@ -29,6 +31,9 @@ impl Grant {
                 // The write itself says what is wrong with it.
                 Err(_) => Ok(Self::Nothing),
             },
+            Action::Outside(place) if place.closed.is_some() => {
+                Ok(Self::Closed(place.written.clone()))
+            }
             Action::Outside(place) => match workspace.outside(&place.written) {
                 Ok(Some(found)) if found.absolute().to_string_lossy() == place.path => {
                     Ok(Self::Outside(found, place.access))
@@ -42,7 +47,7 @@ impl Grant {
     /// Returns the place as it would be opened, for the question.
     pub(super) fn subject(&self) -> Option<String> {
         match self {
-            Self::Nothing => None,
+            Self::Nothing | Self::Closed(_) => None,
             Self::Protected(place) => Some(place.to_string_lossy().into_owned()),
             Self::Outside(found, _) => Some(found.absolute().to_string_lossy().into_owned()),
         }
@@ -52,9 +57,8 @@ impl Grant {
     /// were nobody who could allow it.
     pub(super) fn refused(&self, reason: String) -> String {
         match self {
-            Self::Outside(found, _) => {
-                format!("Path escapes workspace: {}\n{reason}", found.written())
-            }
+            Self::Outside(found, _) => escapes(found.written(), &reason),
+            Self::Closed(written) => escapes(written, &reason),
             Self::Nothing | Self::Protected(_) => reason,
         }
     }
@@ -66,12 +70,18 @@ impl Grant {
     pub(super) fn narrow(&self, workspace: Workspace) -> Result<Workspace, String> {
         match self {
             Self::Nothing => Ok(workspace),
+            // Policy lets none of these through.
+            Self::Closed(written) => Err(elsewhere(written)),
             Self::Protected(place) => Ok(workspace.with_lifted(place)),
             Self::Outside(found, access) => {
                 workspace.with_grant(found, *access).map_err(|_| elsewhere(found.written()))
             }
         }
     }
+}
+
+fn escapes(written: &str, reason: &str) -> String {
+    format!("Path escapes workspace: {written}\n{reason}")
 }
 
 fn elsewhere(path: &str) -> String {

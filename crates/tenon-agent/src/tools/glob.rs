@@ -16,8 +16,8 @@ use tenon_sandbox::{EntryKind, FileError, WalkOptions, Workspace};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    path_pattern,
-    text_file::{blocking, failed, search_action},
+    path_pattern::{self, Start},
+    text_file::{blocking, failed, search_action, unnamed_action},
     tool::{Effect, Tool, ToolContext, ToolOutput},
 };
 use crate::policy::Action;
@@ -66,7 +66,11 @@ impl Tool for Glob {
     }
 
     fn action(&self, args: &GlobArgs, workspace: &Workspace) -> Action {
-        search_action(args.path.as_deref().unwrap_or("."), workspace)
+        let start = Start::of(args.path.as_deref(), &args.pattern, workspace.root());
+        match start.is_lost() {
+            true => unnamed_action(&args.pattern),
+            false => search_action(&start.folder, workspace),
+        }
     }
 
     async fn run(&self, args: GlobArgs, context: &ToolContext) -> Result<ToolOutput, String> {
@@ -94,19 +98,13 @@ fn find(
     workspace: &Workspace,
     cancel: &CancellationToken,
 ) -> Result<Found, String> {
-    let pattern = path_pattern::beneath(&args.pattern, workspace.root())?;
-    // An absolute pattern is relative to the root whatever the folder.
-    let folder = match &args.path {
-        Some(path) if !Path::new(&args.pattern).is_absolute() => path.trim_end_matches('/'),
-        _ => "",
-    };
-    let (plain, rest) = path_pattern::folder_and_rest(pattern);
-    let start = match (folder, plain.trim_end_matches('/')) {
-        ("", "") => ".".to_owned(),
-        ("", plain) => plain.to_owned(),
-        (folder, "") => folder.to_owned(),
-        (folder, plain) => format!("{folder}/{plain}"),
-    };
+    let start = Start::of(args.path.as_deref(), &args.pattern, workspace.root());
+    if start.is_lost() {
+        return Err(path_pattern::lost(&args.pattern));
+    }
+    let (start, rest) = (start.folder, start.pattern);
+    let is_absolute = Path::new(&args.pattern).is_absolute();
+    let folder = args.path.as_deref().filter(|path| !is_absolute && !path.is_empty());
     let wanted = match is_forgiving && !rest.contains("**") {
         true => path_pattern::compiled(&format!("**/{rest}"))?,
         false => path_pattern::compiled(rest)?,
@@ -116,7 +114,9 @@ fn find(
         Ok(walk) => walk,
         // The folders of the pattern need not exist; the folder argument must.
         Err(FileError::NotFound { .. } | FileError::NotADirectory { .. })
-            if folder.is_empty() || workspace.locate(folder).is_ok_and(|at| at.kind.is_some()) =>
+            if folder.is_none_or(|folder| {
+                workspace.locate(folder).is_ok_and(|at| at.kind.is_some())
+            }) =>
         {
             return Ok(found);
         }
@@ -225,9 +225,12 @@ mod tests {
     fn spec_18_nothing_outside_is_found() {
         let bench = bench(&["a"]);
         std::os::unix::fs::symlink("/etc", bench.root().join("out")).unwrap();
-        let escapes = bench.call(&GLOB, json!({"pattern": "/etc/*"})).content;
-        assert!(escapes.starts_with("Error: Path escapes workspace: /etc/*\n"), "{escapes}");
-        assert!(escapes.contains("--allow 'read(/etc/**)'"), "{escapes}");
+        for (pattern, start) in [("/etc/*", "/etc"), ("../*", ".."), ("/*", "/")] {
+            let error = format!("Error: Path escapes workspace: {start}");
+            check(&bench, json!({"pattern": pattern}), &[&error]);
+        }
+        let lost = bench.call(&GLOB, json!({"pattern": "*/../../*"})).content;
+        assert!(lost.starts_with("Error: Path escapes workspace: */../../*\n"), "{lost}");
         check(
             &bench,
             json!({"pattern": "*", "path": ".."}),

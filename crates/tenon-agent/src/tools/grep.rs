@@ -15,8 +15,8 @@ use tokio_util::sync::CancellationToken;
 
 use self::search::{FileHits, Search};
 use super::{
-    path_pattern,
-    text_file::{blocking, failed, search_action},
+    path_pattern::{self, Start},
+    text_file::{blocking, failed, search_action, unnamed_action},
     tool::{Effect, Tool, ToolContext, ToolOutput},
 };
 use crate::policy::Action;
@@ -86,7 +86,13 @@ impl Tool for Grep {
     }
 
     fn action(&self, args: &GrepArgs, workspace: &Workspace) -> Action {
-        search_action(args.path.as_deref().unwrap_or("."), workspace)
+        let (folder, glob) = (args.path.as_deref(), args.glob.as_deref().unwrap_or_default());
+        let start = Start::of(folder, glob, workspace.root());
+        match (start.is_lost(), start.leaves) {
+            (true, _) => unnamed_action(glob),
+            (false, true) => search_action(&start.folder, workspace),
+            (false, false) => search_action(folder.unwrap_or("."), workspace),
+        }
     }
 
     async fn run(&self, args: GrepArgs, context: &ToolContext) -> Result<ToolOutput, String> {
@@ -108,10 +114,9 @@ fn grep(
         // One more than is shown tells that there are more.
         matches_max: limit.saturating_add(1),
     };
-    let filter = args.glob.as_deref().map(|glob| filter(glob, workspace.root())).transpose()?;
-    let start = args.path.as_deref().unwrap_or(".");
-    let mut walk = workspace.walk(start, WalkOptions::default()).map_err(failed)?;
-    let base = path_pattern::shown_start(start, workspace)?;
+    let (start, filter) = start(args, workspace.root())?;
+    let mut walk = workspace.walk(&start, WalkOptions::default()).map_err(failed)?;
+    let base = path_pattern::shown_start(&start, workspace)?;
     let mut wanted = walk.by_ref().flatten().filter(|entry| {
         entry.kind == EntryKind::File
             && filter.as_ref().is_none_or(|filter| {
@@ -136,9 +141,27 @@ fn grep(
     Ok(ToolOutput::text(answer.text(walk.is_cut())))
 }
 
+/// Returns the folder that is searched, and which files in it.
+fn start(args: &GrepArgs, root: &Path) -> Result<(String, Option<GlobMatcher>), String> {
+    let folder = args.path.as_deref();
+    let Some(glob) = args.glob.as_deref() else {
+        return Ok((folder.unwrap_or(".").to_owned(), None));
+    };
+    let start = Start::of(folder, glob, root);
+    if start.is_lost() {
+        return Err(path_pattern::lost(glob));
+    }
+    if start.leaves {
+        let pattern = if start.pattern.is_empty() { "**" } else { start.pattern };
+        return Ok((start.folder, Some(path_pattern::compiled(pattern)?)));
+    }
+    let inside = Path::new(glob).strip_prefix(root).ok().and_then(Path::to_str);
+    let filter = filter(inside.unwrap_or_else(|| glob.trim_start_matches("./")))?;
+    Ok((folder.unwrap_or(".").to_owned(), Some(filter)))
+}
+
 /// A pattern without a slash means names, wherever they are.
-fn filter(glob: &str, root: &Path) -> Result<GlobMatcher, String> {
-    let glob = path_pattern::beneath(glob, root)?;
+fn filter(glob: &str) -> Result<GlobMatcher, String> {
     match glob.trim_end_matches('/') {
         name if !name.contains('/') && name.len() == glob.len() => {
             path_pattern::compiled(&format!("**/{name}"))
@@ -292,8 +315,12 @@ mod tests {
     fn spec_18_nothing_outside_is_searched() {
         check(json!({"pattern": "root", "path": "/etc"}), &["Error: Path escapes workspace: /etc"]);
         check(json!({"pattern": "x", "path": ".."}), &["Error: Path escapes workspace: .."]);
-        let escapes = bench().call(&Grep, json!({"pattern": "x", "glob": "/etc/*"})).content;
-        assert!(escapes.starts_with("Error: Path escapes workspace: /etc/*\n"), "{escapes}");
+        for (glob, start) in [("/etc/*", "/etc"), ("../*", ".."), ("/etc/", "/etc")] {
+            let error = format!("Error: Path escapes workspace: {start}");
+            check(json!({"pattern": "x", "glob": glob}), &[&error]);
+        }
+        let lost = bench().call(&Grep, json!({"pattern": "x", "glob": "*/../../*"})).content;
+        assert!(lost.starts_with("Error: Path escapes workspace: */../../*\n"), "{lost}");
         let bench = bench();
         std::os::unix::fs::symlink("/etc", bench.root().join("out")).unwrap();
         assert_eq!(bench.call(&Grep, json!({"pattern": "root:"})).content, "(no matches)");

@@ -3,9 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
-use tenon_sandbox::{Access, Workspace};
-
-use crate::policy::{Rule, quoted};
+use tenon_sandbox::Workspace;
 
 /// Returns what matches `pattern`; `*` stays within a folder, `**` does not.
 ///
@@ -20,40 +18,57 @@ pub(super) fn compiled(pattern: &str) -> Result<GlobMatcher, String> {
         .map_err(|error| format!("invalid pattern: {error}"))
 }
 
-/// Returns `pattern` relative to the workspace's root: an absolute one must begin with it.
-///
-/// # Errors
-/// `Path escapes workspace: PATTERN`, and in another sentence what would be allowed instead.
-pub(super) fn beneath<'a>(pattern: &'a str, root: &Path) -> Result<&'a str, String> {
-    let path = Path::new(pattern);
-    let relative = match path.strip_prefix(root) {
-        Ok(relative) => relative.to_str().unwrap_or(pattern),
-        Err(_) => pattern.trim_start_matches("./"),
-    };
-    let leaves = Path::new(relative)
-        .components()
-        .any(|part| matches!(part, Component::ParentDir | Component::RootDir));
-    if leaves { Err(refused(pattern, root)) } else { Ok(relative) }
+/// Where a search by a pattern begins, and what it looks for there.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Start<'a> {
+    /// The folder, as a path for the workspace; it may lie outside.
+    pub folder: String,
+    /// The rest of the pattern, relative to that folder.
+    pub pattern: &'a str,
+    /// The pattern leads up, or away from the root.
+    pub leaves: bool,
 }
 
-fn refused(pattern: &str, root: &Path) -> String {
-    let mut folder = PathBuf::new();
-    for part in root.join(folder_and_rest(pattern).0).components() {
-        match part {
-            Component::ParentDir => drop(folder.pop()),
-            part => folder.push(part),
-        }
+impl<'a> Start<'a> {
+    /// Splits `pattern` into the folders in front, where the walk begins, and the rest. It is
+    /// relative to `folder`, or absolute. A pattern that leads out of the workspace is a search of
+    /// the folder that it leads to, so that a person is asked about that folder by its name.
+    pub(super) fn of(folder: Option<&str>, pattern: &'a str, root: &Path) -> Self {
+        let path = Path::new(pattern);
+        let inside = path.strip_prefix(root).ok().and_then(Path::to_str);
+        let relative = inside.unwrap_or_else(|| pattern.trim_start_matches("./"));
+        // An absolute pattern says all by itself.
+        let folder = folder.filter(|_| !path.is_absolute()).unwrap_or("");
+        let leaves = leads_up(relative) || Path::new(relative).is_absolute();
+        let (plain, rest) = folder_and_rest(relative);
+        let trimmed = |text: &'a str| match text.trim_end_matches('/') {
+            "" if text.starts_with('/') => "/",
+            text => text,
+        };
+        let folder = match (folder.trim_end_matches('/'), trimmed(plain)) {
+            ("", "") if folder.is_empty() => ".".to_owned(),
+            ("", plain) if folder.is_empty() => plain.to_owned(),
+            (_, "") => folder.to_owned(),
+            (folder, plain) => format!("{folder}/{plain}"),
+        };
+        Self { folder, pattern: rest, leaves }
     }
-    let rule = folder.parent().and_then(|_| {
-        let folder = folder.to_string_lossy();
-        Rule::exact_path(Access::Read, &folder, true)
-    });
-    let allowed = rule
-        .map(|rule| format!(", which --allow {} allows", quoted(&rule.to_string())))
-        .unwrap_or_default();
+
+    /// Returns whether the pattern leads up where no folder can be named.
+    pub(super) fn is_lost(&self) -> bool {
+        leads_up(self.pattern)
+    }
+}
+
+fn leads_up(path: &str) -> bool {
+    Path::new(path).components().any(|part| part == Component::ParentDir)
+}
+
+/// Says what is wrong with a pattern that [`Start::is_lost`].
+pub(super) fn lost(pattern: &str) -> String {
     format!(
-        "Path escapes workspace: {pattern}\nno pattern leads out of the workspace: a folder elsewhere \
-         is given as `path`{allowed}"
+        "Path escapes workspace: {pattern}\n`..` there leads to no folder that has a name; give the \
+         folder as `path`"
     )
 }
 
@@ -67,7 +82,7 @@ pub(super) fn shown_start(path: &str, workspace: &Workspace) -> Result<PathBuf, 
 }
 
 /// Splits the folders without wildcards off the front of `pattern`: a walk can begin there.
-pub(super) fn folder_and_rest(pattern: &str) -> (&str, &str) {
+fn folder_and_rest(pattern: &str) -> (&str, &str) {
     let wild = pattern.find(['*', '?', '[', '{', '\\']).unwrap_or(pattern.len());
     match pattern.get(..wild).and_then(|plain| plain.rfind('/')) {
         Some(slash) => pattern.split_at(slash + 1),
@@ -80,29 +95,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_is_relative_or_refused() {
+    fn a_pattern_begins_in_the_folder_that_it_names() {
         let root = Path::new("/home/user/project");
-        let check = |pattern: &str, expected| assert_eq!(beneath(pattern, root), Ok(expected));
-        check("src/**/*.rs", "src/**/*.rs");
-        check("./a*", "a*");
-        check("/home/user/project/src/*", "src/*");
-        let refuse = |pattern: &str, allowed: &str| {
-            let expected = format!(
-                "Path escapes workspace: {pattern}\nno pattern leads out of the workspace: a folder \
-                 elsewhere is given as `path`{allowed}"
-            );
-            assert_eq!(beneath(pattern, root), Err(expected));
+        let check = |folder: Option<&str>, pattern: &str, expected: (&str, &str, bool)| {
+            let Start { folder, pattern, leaves } = Start::of(folder, pattern, root);
+            assert_eq!((folder.as_str(), pattern, leaves), expected);
         };
-        refuse("../*", ", which --allow 'read(/home/user/**)' allows");
-        refuse("src/../../a/*", ", which --allow 'read(/home/user/a/**)' allows");
-        refuse("/etc/*", ", which --allow 'read(/etc/**)' allows");
-        refuse(
-            "/home/user/project-evil/*.c",
-            ", which --allow 'read(/home/user/project-evil/**)' allows",
-        );
-        // Everything, or what a rule cannot name.
-        refuse("/*", "");
-        refuse("../a'b\u{1b}/*", "");
+        check(None, "src/**/*.rs", ("src", "**/*.rs", false));
+        check(None, "./a*", (".", "a*", false));
+        check(None, "/home/user/project/src/*", ("src", "*", false));
+        check(Some("docs/"), "*.md", ("docs/", "*.md", false));
+        check(Some("docs"), "a/*.md", ("docs/a", "*.md", false));
+        check(Some("docs"), "/home/user/project/src/*", ("src", "*", false));
+        check(Some("/etc"), "*.conf", ("/etc", "*.conf", false));
+        check(Some("/"), "*", ("/", "*", false));
+        check(Some("/"), "etc/*", ("/etc", "*", false));
+        // Those that lead out.
+        check(None, "../*", ("..", "*", true));
+        check(Some("src"), "../a/*", ("src/../a", "*", true));
+        check(None, "src/../../a/*", ("src/../../a", "*", true));
+        check(None, "/etc/*", ("/etc", "*", true));
+        check(Some("src"), "/etc/*", ("/etc", "*", true));
+        check(None, "/*", ("/", "*", true));
+        check(None, "/home/user/project-evil/*.c", ("/home/user/project-evil", "*.c", true));
+        assert!(Start::of(None, "*/../../a", root).is_lost());
+        assert!(!Start::of(None, "../../a*", root).is_lost());
     }
 
     #[test]

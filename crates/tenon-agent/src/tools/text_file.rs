@@ -134,6 +134,11 @@ pub(super) fn search_action(path: &str, workspace: &Workspace) -> Action {
     outside(path, Aim::Search, workspace).unwrap_or_else(|| reads(path))
 }
 
+/// A search in a place that no path names, which nobody can be asked about.
+pub(super) fn unnamed_action(written: &str) -> Action {
+    closed(written, Access::Read, "it has no name that could be asked about")
+}
+
 fn reads(path: &str) -> Action {
     Action::Read { paths: vec![path.to_owned()] }
 }
@@ -154,8 +159,16 @@ pub(super) fn write_action(path: &str, workspace: &Workspace) -> Action {
 }
 
 fn outside(path: &str, aim: Aim, workspace: &Workspace) -> Option<Action> {
-    let place = workspace.outside(path).ok().flatten()?;
     let access = if aim == Aim::Write { Access::Write } else { Access::Read };
+    let place = match workspace.outside(path) {
+        Ok(place) => place?,
+        // What cannot be followed is refused here, so that the refusal is on record; what is wrong
+        // with a path inside is for the tool to say.
+        Err(_) if matches!(workspace.locate(path), Err(FileError::Escapes { .. })) => {
+            return Some(closed(path, access, "its path cannot be followed to its end"));
+        }
+        Err(_) => return None,
+    };
     let is_folder = place.kind() == Some(EntryKind::Directory);
     // A yes to a folder opens all in it, which only a search is about.
     let wrong = (is_folder && aim != Aim::Search).then_some("it is a folder");
@@ -167,6 +180,17 @@ fn outside(path: &str, aim: Aim, workspace: &Workspace) -> Option<Action> {
         protected: access == Access::Write && place.is_protected(),
         closed: place.closed().or(wrong).map(str::to_owned),
     }))
+}
+
+fn closed(written: &str, access: Access, why: &str) -> Action {
+    Action::Outside(OutsidePlace {
+        written: written.to_owned(),
+        path: written.to_owned(),
+        access,
+        is_folder: false,
+        protected: false,
+        closed: Some(why.to_owned()),
+    })
 }
 
 /// Does `work`, which is on about `bytes` bytes: here if that is quick, else on a thread that may
