@@ -79,9 +79,6 @@ pub(super) async fn approve(
 }
 
 fn refusal(decision: &Decision) -> String {
-    let flag = match &decision.flag {
-        Some(flag) => format!(" The user can allow it with {flag}."),
-        None => String::new(),
-    };
-    format!("needs the user's yes, and nobody is here to ask: {}.{flag}", decision.reason)
+    let (reason, allow) = (&decision.reason, decision.how_to_allow());
+    format!("needs the user's yes, and nobody is here to ask: {reason}.{allow}")
 }

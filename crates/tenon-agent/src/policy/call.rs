@@ -46,7 +46,10 @@ pub(crate) fn judge(call: ProposedCall, decision: &Decision) -> Judged {
         Verdict::Allow => Judged::Approved(approved(call, decision.unconfined)),
         Verdict::Ask => Judged::Waiting(WaitingCall { call, unconfined: decision.unconfined }),
         Verdict::Deny => {
-            Judged::Refused(format!("refused by the rule {}: {}", decision.rule, decision.reason))
+            let allow = decision.how_to_allow();
+            let stop = if allow.is_empty() { "" } else { "." };
+            let Decision { rule, reason, .. } = decision;
+            Judged::Refused(format!("refused by the rule {rule}: {reason}{stop}{allow}"))
         }
     }
 }

@@ -121,6 +121,23 @@ impl Decision {
         Decision::new(Verdict::Ask, "limit: time", reason)
     }
 
+    /// The denial of read-only mode; `freer` is what is decided without that mode.
+    fn in_read_only_mode(reason: &str, freer: Decision) -> Decision {
+        let flag = match (freer.verdict, freer.flag) {
+            (Verdict::Allow, _) => Some("--mode auto".to_owned()),
+            (Verdict::Ask, Some(flag)) => Some(format!("--mode auto {flag}")),
+            (Verdict::Ask, None) | (Verdict::Deny, _) => None,
+        };
+        Decision { flag, ..Decision::new(Verdict::Deny, Mode::ReadOnly.rule(), reason) }
+    }
+
+    /// Returns the sentence that says what would allow it, with a blank in front; empty if nothing
+    /// would.
+    pub(crate) fn how_to_allow(&self) -> String {
+        let flag = self.flag.as_deref();
+        flag.map(|flag| format!(" The user can allow it with {flag}.")).unwrap_or_default()
+    }
+
     fn with_flag(self, rules: &[Rule]) -> Decision {
         let flags: Vec<_> =
             rules.iter().map(|rule| format!("--allow {}", quoted(&rule.to_string()))).collect();
@@ -190,7 +207,8 @@ pub fn decide(tool: &str, action: &Action, rules: &Rules, mode: Mode, places: &P
         return by_rule(rule);
     }
     if mode == Mode::ReadOnly && !reads {
-        return Decision::new(Verdict::Deny, mode.rule(), "nothing is changed in read-only mode");
+        let freer = decide(tool, action, rules, Mode::Auto, places);
+        return Decision::in_read_only_mode("nothing is changed in read-only mode", freer);
     }
     if let Some(rule) = rules.with(Verdict::Ask).find(touches) {
         return by_rule(rule);

@@ -34,7 +34,8 @@ pub(super) fn decide(
         return by_rule(rule);
     }
     if mode == Mode::ReadOnly && *access == Access::Write {
-        return Decision::new(Verdict::Deny, mode.rule(), "nothing is changed in read-only mode");
+        let freer = decide(tool, place, rules, Mode::Auto, places);
+        return Decision::in_read_only_mode("nothing is changed in read-only mode", freer);
     }
     let leaves = Some(Leaves::Path { access: *access, is_folder: *is_folder });
     if let Some(rule) = rules.with(Verdict::Ask).find(touches) {

@@ -26,8 +26,9 @@ pub(super) fn decide(
         return by_rule(rule);
     }
     if mode == Mode::ReadOnly && !shell::only_reads(&parsed) {
+        let freer = decide(tool, command, rules, Mode::Auto, places);
         let reason = "only commands that surely read are run in read-only mode";
-        return Decision::new(Verdict::Deny, mode.rule(), reason);
+        return Decision::in_read_only_mode(reason, freer);
     }
     if let Some(rule) = rules.with(Verdict::Ask).find(touches) {
         return by_rule(rule);

@@ -135,6 +135,11 @@ fn modes_decide_what_no_rule_decides() {
     check(Mode::ReadOnly, "cargo build", Verdict::Deny);
     check(Mode::ReadOnly, "cat x > y", Verdict::Deny);
     check(Mode::ReadOnly, "echo 'open", Verdict::Deny);
+    let flag = |command: &str| run(command, &Rules::default(), Mode::ReadOnly).flag;
+    assert_eq!(flag("cargo build").as_deref(), Some("--mode auto"));
+    let forced = "--mode auto --allow 'bash(git push -f:*)'";
+    assert_eq!(flag("git push -f").as_deref(), Some(forced));
+    assert_eq!(flag("rm -rf /"), None);
     check(Mode::Ask, "ls", Verdict::Ask);
     check(Mode::Ask, "rm -rf /", Verdict::Deny);
     let allowed = rules(&[("bash(cargo test:*)", Verdict::Allow), ("bash(cd:*)", Verdict::Allow)]);
