@@ -17,7 +17,8 @@ use crate::{
     tools::{Sandbox, ToolOutput},
 };
 
-/// A command that tries more hosts is not looking for one that somebody could allow.
+/// A command that tries more hosts is not looking for one that somebody could allow. Where nobody
+/// can be asked, all are recorded.
 const HOSTS_ASKED_MAX: usize = 3;
 
 /// Asks about hosts, and remembers what was refused so that it is not asked again.
@@ -54,10 +55,15 @@ impl Reach {
         asking: &tokio::sync::Mutex<()>,
     ) -> Result<(), LogError> {
         let mut settled: Vec<HostRule> = Vec::new();
-        for host in std::mem::take(&mut output.blocked).into_iter().take(HOSTS_ASKED_MAX) {
+        let (mut asked, mut is_alone) = (0, false);
+        for host in std::mem::take(&mut output.blocked) {
             if settled.contains(&host) || self.is_refused(&host.to_string()) {
                 continue;
             }
+            if asked == HOSTS_ASKED_MAX && !is_alone {
+                break;
+            }
+            asked += 1;
             let preset = self.preset_of(&host).await;
             let hosts = preset.as_ref().map_or_else(|| vec![host.clone()], |one| one.hosts.clone());
             let name = preset.as_ref().map_or_else(|| host.to_string(), |one| one.name.clone());
@@ -95,6 +101,7 @@ impl Reach {
                     said
                 }
                 Answer::Nobody => {
+                    is_alone = true;
                     let (call_id, host) = (call_id.to_owned(), host.to_string());
                     recorder.record(CallEvent::HostRefused { call_id, host, flag })?;
                     let Some(preset) = preset else { continue };
