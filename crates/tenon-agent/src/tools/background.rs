@@ -170,7 +170,7 @@ impl BackgroundBash {
         let workspace = &context.workspace;
         let has_jobs = !context.sandbox.jobs().running().is_empty();
         let kept = has_jobs.then(|| jobs::kept(&output.protected, workspace));
-        let mut result = self.0.result(output, workspace);
+        let mut result = self.0.result(output, context);
         result.content.extend(kept);
         result
     }

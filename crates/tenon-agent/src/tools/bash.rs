@@ -13,7 +13,10 @@ use tenon_sandbox::{
     Piece, ProtectedChange, Stream, Workspace, confines_writes, signal_name,
 };
 
-use super::tool::{Effect, Tool, ToolContext, ToolOutput};
+use super::{
+    held,
+    tool::{Effect, Tool, ToolContext, ToolOutput},
+};
 use crate::policy::{Action, shell};
 
 /// The tool's name.
@@ -27,9 +30,6 @@ pub(super) const TIMEOUT_MAX_S: u64 = 600;
 
 /// The most characters of a command's output in a result.
 pub(super) const OUTPUT_CHARS_MAX: usize = 10_000;
-
-/// What programs say that got no socket. A word too many costs a sentence that is true all the same.
-const WORDS_OF_SOCKETS: [&str; 4] = ["socket", "resolv", "resolution", "connect"];
 
 macro_rules! description {
     ($endless:literal, $processes:literal) => {
@@ -117,7 +117,7 @@ impl Tool for Bash {
         let mut show = |_: Stream, text: &str| context.progress.show(text);
         let output = context.sandbox.run(command, &context.cancel, &mut show).await;
         let output = output.map_err(|error| refusal(&error))?;
-        Ok(self.result(output, &context.workspace))
+        Ok(self.result(output, context))
     }
 }
 
@@ -221,7 +221,7 @@ impl Bash {
         Ok(command)
     }
 
-    pub(super) fn result(&self, output: Output, workspace: &Workspace) -> ToolOutput {
+    pub(super) fn result(&self, output: Output, context: &ToolContext) -> ToolOutput {
         let (first_line, is_error) = match output.exit {
             Exit::Code(0) => (None, false),
             exit @ (Exit::Code(_) | Exit::Signal(_)) => (Some(ending(exit)), true),
@@ -235,7 +235,7 @@ impl Bash {
             left_out_bytes: output.left_out_bytes,
             spilled_to: output.spilled_to.as_deref(),
         };
-        let text = self.shown(&printed, workspace);
+        let text = self.shown(&printed, &context.workspace);
         let content = match (first_line, text.trim_end()) {
             (None, "") => "(command completed with no output)".into(),
             (None, text) => text.to_owned(),
@@ -248,9 +248,10 @@ impl Bash {
             _ => None,
         };
         let mut notes = notes(&output.blocked, &output.protected, output.limit);
-        let lower = text.to_lowercase();
-        if is_error && !output.has_sockets && WORDS_OF_SOCKETS.iter().any(|it| lower.contains(it)) {
-            notes.push_str("\n[walls] commands reach no network in tier C; --net on would open it");
+        if let Some(network) = context.sandbox.network_within_walls() {
+            for sentence in held::sentences(&output, &text, is_error, network) {
+                notes.push_str(&format!("\n[walls] {sentence}"));
+            }
         }
         let output = ToolOutput::text(content + &notes);
         ToolOutput { is_error, exit_code, blocked, ..output }

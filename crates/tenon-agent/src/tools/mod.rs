@@ -8,6 +8,7 @@ mod edit_file;
 mod function;
 mod glob;
 mod grep;
+mod held;
 mod jobs;
 mod path_pattern;
 mod read_file;

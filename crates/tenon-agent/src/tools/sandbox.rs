@@ -6,7 +6,7 @@
 use std::{ffi::OsString, sync::Arc};
 
 use tenon_sandbox::{
-    Attended, Checkpoint, Command, CommandError, CommandLimits, HostRule, Jobs, Limits,
+    Attended, Checkpoint, Command, CommandError, CommandLimits, HostRule, Jobs, Limits, Network,
     NetworkGrant, Output, Profile, Sandbox as Walls, Settings, Stream, Wanted, Workspace,
 };
 use tokio_util::sync::CancellationToken;
@@ -237,6 +237,11 @@ impl Sandbox {
         let Some(checkpoint) = &self.checkpoint else { return self.walls.clone() };
         let walls = self.walls.clone().unwrap_or_else(|| Walls::new(no_walls()));
         Some(walls.recording(checkpoint))
+    }
+
+    /// Returns what commands reach over the network; `None` without walls.
+    pub(crate) fn network_within_walls(&self) -> Option<Network> {
+        self.walls.as_ref().map(|_| self.profile.network)
     }
 
     /// Returns whether a person let it out of the walls.
