@@ -112,10 +112,18 @@ texts! {
     EndCancelled: "The turn was cancelled.", "本轮已取消。";
     EndLoopGuard: "The model repeated the same calls without getting anywhere.", "模型一直重复相同的调用，没有进展。";
     HintOutputLimit: "ask it to go on, or to work in smaller pieces", "让它继续，或分成更小的步骤";
-    HintStepLimit: "--max-steps N sets the limit", "用 --max-steps N 设置上限";
-    HintCostLimit: "--max-cost USD sets the limit", "用 --max-cost USD 设置上限";
-    HintTimeLimit: "--max-time TIME sets the limit", "用 --max-time TIME 设置上限";
-    HintTokenLimit: "--max-tokens N sets the limit", "用 --max-tokens N 设置上限";
+    HintStepLimit:
+        "a further prompt goes on (tenon --continue \"go on\"); --max-steps N sets the limit",
+        "再输入一句即可继续（tenon --continue \"继续\"）；用 --max-steps N 设置上限";
+    HintCostLimit:
+        "a further prompt goes on (tenon --continue \"go on\"); --max-cost USD sets the limit",
+        "再输入一句即可继续（tenon --continue \"继续\"）；用 --max-cost USD 设置上限";
+    HintTimeLimit:
+        "a further prompt goes on (tenon --continue \"go on\"); --max-time TIME sets the limit",
+        "再输入一句即可继续（tenon --continue \"继续\"）；用 --max-time TIME 设置上限";
+    HintTokenLimit:
+        "a further prompt goes on (tenon --continue \"go on\"); --max-tokens N sets the limit",
+        "再输入一句即可继续（tenon --continue \"继续\"）；用 --max-tokens N 设置上限";
     HintLoopGuard: "say it in other words, or name the file or command that is meant", "换一种说法，或指明文件或命令";
     Stopping: "Stopping. Ctrl-C again leaves at once.", "正在停止。再按一次 Ctrl-C 立即退出。";
     // A session as a document.

@@ -1,7 +1,7 @@
 //! What a turn may use at most, and what of it the next request may use.
 //!
-//! The next request sends again what the last one sent and got, so that much is reserved before it
-//! is made; what is left then bounds its reply.
+//! The next request sends the conversation as it is now, at least what the last one sent and got, so
+//! that much is reserved before it is made; what is left then bounds its reply.
 
 use std::time::Duration;
 
@@ -48,17 +48,18 @@ pub(super) struct Spent {
 
 impl TurnLimits {
     /// Returns how many tokens the next reply may have, at most `most`, or the limit that forbids
-    /// another request.
+    /// another request. It would send about `sends` tokens.
     pub(super) fn next_reply(
         &self,
         spent: &Spent,
+        sends: u64,
         price: Option<&Price>,
         most: u32,
     ) -> Result<u32, EndReason> {
         if self.steps_max.is_some_and(|steps| spent.steps >= steps) {
             return Err(EndReason::StepLimit);
         }
-        let input = spent.last.input_all() + spent.last.output;
+        let input = sends.max(spent.last.input_all() + spent.last.output);
         let mut left = u64::from(most);
         if let Some(tokens) = self.tokens_max {
             let reserved = spent.usage.input_all() + spent.usage.output + input;
@@ -101,7 +102,7 @@ mod tests {
     #[test]
     fn each_limit_has_its_own_reason() {
         let limits = TurnLimits { steps_max: Some(2), tokens_max: Some(100), ..NONE };
-        let next = |spent| limits.next_reply(&spent, None, 50);
+        let next = |spent| limits.next_reply(&spent, 0, None, 50);
         assert_eq!(next(spent(1, 3, 3, 3)), Ok(50));
         assert_eq!(next(spent(2, 0, 0, 0)), Err(EndReason::StepLimit));
         assert_eq!(next(spent(1, 30, 20, 1)), Err(EndReason::TokenLimit));
@@ -111,19 +112,25 @@ mod tests {
     fn what_the_next_request_sends_again_is_reserved_and_the_rest_bounds_its_reply() {
         let limits = TurnLimits { tokens_max: Some(1_000), ..NONE };
         // 400 are used, the next request sends 400 again.
-        assert_eq!(limits.next_reply(&spent(1, 300, 0, 100), None, 4_096), Ok(200));
-        assert_eq!(limits.next_reply(&Spent::default(), None, 4_096), Ok(1_000));
+        let next = |spent: Spent, sends| limits.next_reply(&spent, sends, None, 4_096);
+        assert_eq!(next(spent(1, 300, 0, 100), 0), Ok(200));
+        // A long result came since.
+        assert_eq!(next(spent(1, 300, 0, 100), 500), Ok(100));
+        assert_eq!(next(spent(1, 300, 0, 100), 590), Err(EndReason::TokenLimit));
+        // Nothing is used yet, and still the first request may be too much.
+        assert_eq!(next(Spent::default(), 300), Ok(700));
+        assert_eq!(next(Spent::default(), 1_000), Err(EndReason::TokenLimit));
     }
 
     #[test]
     fn money_is_reserved_as_if_nothing_were_cached() {
         let limits = TurnLimits { cost_max: Some(0.01), ..NONE };
-        let next = |spent| limits.next_reply(&spent, Some(&PRICE), 4_096);
+        let next = |spent| limits.next_reply(&spent, 0, Some(&PRICE), 4_096);
         // 0.002 are used, 0.001 + 0.0001 reserved: 0.0069 are 690 tokens of output.
         assert_eq!(next(spent(1, 1_000, 0, 100)), Ok(690));
         assert_eq!(next(spent(1, 5_000, 0, 0)), Err(EndReason::CostLimit));
         let free = Price { input: 0.0, output: 0.0, cache_read: 0.0, cache_write: 0.0 };
-        assert_eq!(limits.next_reply(&spent(1, 9, 9, 9), Some(&free), 4_096), Ok(4_096));
-        assert_eq!(limits.next_reply(&spent(1, 9, 9, 9), None, 4_096), Ok(4_096));
+        assert_eq!(limits.next_reply(&spent(1, 9, 9, 9), 9, Some(&free), 4_096), Ok(4_096));
+        assert_eq!(limits.next_reply(&spent(1, 9, 9, 9), 9, None, 4_096), Ok(4_096));
     }
 }

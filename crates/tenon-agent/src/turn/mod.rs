@@ -126,7 +126,7 @@ impl Turn {
     fn next_reply(&self, space: &Space) -> Result<u32, EndReason> {
         let left = u32::try_from(space.left().max(REPLY_TOKENS_MIN)).unwrap_or(u32::MAX);
         let most = self.reply_tokens_max.min(left);
-        self.limits.next_reply(&self.spent, self.price.as_ref(), most)
+        self.limits.next_reply(&self.spent, space.used, self.price.as_ref(), most)
     }
 
     /// Takes in a reply: its calls, its text, why it stopped and what it used.

@@ -117,7 +117,8 @@ fn a_limit_ends_with_exit_code_1_and_a_hint() {
     let (code, out, error) = run(&reading(), &["--max-steps", "1", "Read a.txt"]);
     assert_eq!(code, 1);
     assert!(out.contains("stopped · 1 step"), "{out}");
-    let told = "warning: The limit of steps was reached.\nhint: --max-steps N sets the limit\n";
+    let told = "warning: The limit of steps was reached.\nhint: a further prompt goes on (tenon \
+                --continue \"go on\"); --max-steps N sets the limit\n";
     assert_eq!(error, told);
 }
 
