@@ -1,8 +1,9 @@
-//! A session in one HTML file: no script, nothing fetched, every text escaped; calls and thoughts
-//! are folded, colours follow the reader's choice of light or dark.
+//! A session in one HTML file: no script, nothing fetched or linked, every text escaped; calls and
+//! thoughts are folded, colours follow the reader's choice of light or dark.
 
-use super::{Call, Heading, Part, title};
+use super::{Call, Heading, Part, prose::prose, title};
 use crate::{
+    render::{Meaning, diff},
     texts::{Language, Text},
     which_session::timestamp,
 };
@@ -18,12 +19,19 @@ const HEAD: &str = r#"<meta charset="utf-8">
 <meta name="referrer" content="no-referrer">
 <style>
 :root { color-scheme: light dark; --text: #1b1f24; --dim: #59636e; --page: #fff; --box: #f6f8fa;
-  --line: #d1d9e0; --you: #0550ae; --came: #116329; --went: #a40e26; }
+  --line: #d1d9e0; --you: #0550ae; --came: #116329; --went: #a40e26; --word: #8250df;
+  --literal: #0a3069; --more: #aceebb; --less: #ffcecb; }
 @media (prefers-color-scheme: dark) { :root { --text: #e6edf3; --dim: #9198a1; --page: #0d1117;
-  --box: #161b22; --line: #3d444d; --you: #79c0ff; --came: #7ee787; --went: #ff7b72; } }
+  --box: #161b22; --line: #3d444d; --you: #79c0ff; --came: #7ee787; --went: #ff7b72;
+  --word: #d2a8ff; --literal: #a5d6ff; --more: #1a4a29; --less: #67060c; } }
 body { margin: 0 auto; max-width: 60rem; padding: 1rem; color: var(--text); background: var(--page);
   font: 16px/1.55 system-ui, sans-serif; overflow-wrap: anywhere; }
 h1 { font-size: 1.3rem; } h2 { font-size: 1rem; color: var(--you); margin: 2rem 0 .3rem; }
+h3, h4, h5, h6 { font-size: 1.05rem; margin: 1.2rem 0 .3rem; } p, ul, ol { margin: .5rem 0; }
+hr { border: 0; border-top: 1px solid var(--line); }
+blockquote { margin: .5rem 0; padding-left: .8rem; border-left: 3px solid var(--line); }
+.table { overflow-x: auto; } table { border-collapse: collapse; overflow-wrap: normal; }
+th, td { border: 1px solid var(--line); padding: .2rem .6rem; text-align: left; }
 pre, code { font: .85rem/1.45 ui-monospace, monospace; }
 pre { margin: .4rem 0; padding: .6rem; overflow-x: auto; background: var(--box);
   border: 1px solid var(--line); border-radius: 6px; white-space: pre-wrap; }
@@ -33,6 +41,9 @@ pre { margin: .4rem 0; padding: .6rem; overflow-x: auto; background: var(--box);
 details { margin: .6rem 0; border: 1px solid var(--line); border-radius: 6px; padding: .3rem .7rem; }
 summary { cursor: pointer; } .failed { color: var(--went); }
 .came { color: var(--came); } .went { color: var(--went); } .place { color: var(--dim); }
+.came .differs { background: var(--more); } .went .differs { background: var(--less); }
+.number { color: var(--dim); user-select: none; }
+.word { color: var(--word); } .literal { color: var(--literal); }
 </style>
 "#;
 
@@ -54,10 +65,10 @@ pub(super) fn document(heading: &Heading, parts: &[Part], language: Language) ->
             Part::Prompt { text, attached } => prompt(text, attached, language),
             Part::Thinking(thought) => {
                 let word = Text::ExportThinking.template(language);
-                let text = text("dim", thought);
-                format!("<details><summary class=\"dim\">{word}</summary>{text}</details>\n")
+                let thought = prose(thought);
+                format!("<details><summary class=\"dim\">{word}</summary>\n{thought}</details>\n")
             }
-            Part::Prose(prose) => written(prose),
+            Part::Prose(text) => prose(text),
             Part::Call(call) => folded(call, language),
             Part::Note(note) => format!("<p class=\"note\">{}</p>\n", escaped(note)),
         });
@@ -74,27 +85,6 @@ fn prompt(words: &str, attached: &[String], language: Language) -> String {
         html.push_str(&format!("<p class=\"dim\">{read} {}</p>\n", escaped(line)));
     }
     html
-}
-
-/// Returns prose as it was written, code between fences as such.
-fn written(prose: &str) -> String {
-    let (mut html, mut block, mut fence) = (String::new(), String::new(), String::new());
-    for line in prose.lines() {
-        let start = line.trim_start();
-        let ticks: String = start.chars().take_while(|character| *character == '`').collect();
-        let is_end = !fence.is_empty() && ticks.len() >= fence.len() && start.trim_end() == ticks;
-        let is_begin = fence.is_empty() && ticks.len() >= 3;
-        if !is_end && !is_begin {
-            block.push_str(line);
-            block.push('\n');
-            continue;
-        }
-        html.push_str(&if is_end { pre(&block) } else { text("", block.trim()) });
-        block.clear();
-        fence = if is_end { String::new() } else { ticks };
-    }
-    let rest = if fence.is_empty() { text("", block.trim()) } else { pre(&block) };
-    html + &rest
 }
 
 fn folded(call: &Call, language: Language) -> String {
@@ -121,9 +111,9 @@ fn folded(call: &Call, language: Language) -> String {
     if !call.arguments.is_empty() && call.diff.is_none() {
         html.push_str(&pre(&call.arguments));
     }
-    if let Some((path, lines)) = &call.diff {
+    if let Some((path, hunks)) = &call.diff {
         html.push_str(&format!("<p class=\"dim\"><code>{}</code></p>\n", escaped(path)));
-        html.push_str(&diff(lines));
+        html.push_str(&changed(hunks));
     }
     html.push_str(&match &call.result {
         None => format!("<p class=\"dim\">{}</p>\n", Text::Unanswered.template(language)),
@@ -135,19 +125,27 @@ fn folded(call: &Call, language: Language) -> String {
     html + "</details>\n"
 }
 
-fn diff(lines: &str) -> String {
+/// Returns hunks with the numbers of their lines and what differs within these.
+fn changed(hunks: &str) -> String {
     let mut html = "<pre>".to_owned();
-    for line in lines.lines() {
-        let class = match line.chars().next() {
-            Some('+') => "came",
-            Some('-') => "went",
-            Some('@') => "place",
-            _ => "",
+    for line in diff::lines(hunks) {
+        let number = line.number.map_or_else(String::new, |number| number.to_string());
+        html.push_str(&format!("<span class=\"number\">{number:>5} </span>"));
+        let class = match line.meaning {
+            Meaning::Done => "came",
+            Meaning::Error => "went",
+            Meaning::Hint => "place",
+            _ => "same",
         };
-        html.push_str(&match class {
-            "" => format!("{}\n", escaped(line)),
-            class => format!("<span class=\"{class}\">{}</span>\n", escaped(line)),
-        });
+        html.push_str(&format!("<span class=\"{class}\">{}", line.sign));
+        for piece in line.pieces() {
+            let text = escaped(&piece.text);
+            html.push_str(&match piece.meaning {
+                Meaning::Came | Meaning::Went => format!("<span class=\"differs\">{text}</span>"),
+                _ => text,
+            });
+        }
+        html.push_str("</span>\n");
     }
     html + "</pre>\n"
 }
@@ -166,7 +164,7 @@ fn pre(text: &str) -> String {
 }
 
 /// Returns `text` as text of a page, also in an attribute.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + text.len() / 8);
     for character in text.chars() {
         match character {

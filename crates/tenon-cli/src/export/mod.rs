@@ -5,6 +5,7 @@
 
 mod html;
 mod markdown;
+mod prose;
 
 use clap::ValueEnum;
 use tenon_agent::{

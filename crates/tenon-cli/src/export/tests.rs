@@ -28,10 +28,39 @@ fn session() -> Vec<Record> {
 
 /// Checks that `html` is tags of our own, each closed, and text; returns the text.
 fn text_of(html: &str) -> String {
-    const VOID: [&str; 2] = ["meta", "!DOCTYPE"];
-    const KNOWN: [&str; 17] = [
-        "html", "head", "title", "style", "body", "h1", "h2", "p", "pre", "code", "div", "span",
-        "details", "summary", "b", "meta", "!DOCTYPE",
+    const VOID: [&str; 4] = ["meta", "!DOCTYPE", "hr", "br"];
+    const KNOWN: [&str; 31] = [
+        "html",
+        "head",
+        "title",
+        "style",
+        "body",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "p",
+        "pre",
+        "code",
+        "div",
+        "span",
+        "details",
+        "summary",
+        "b",
+        "i",
+        "s",
+        "ul",
+        "ol",
+        "li",
+        "table",
+        "tr",
+        "th",
+        "td",
+        "blockquote",
+        "meta",
+        "!DOCTYPE",
+        "hr",
+        "br",
     ];
     let (mut open, mut text, mut rest) = (Vec::new(), String::new(), html);
     while let Some((before, after)) = rest.split_once('<') {

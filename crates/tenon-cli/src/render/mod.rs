@@ -7,6 +7,8 @@
 
 pub(crate) mod diff;
 mod frame;
+pub(crate) mod line;
+pub(crate) mod markdown;
 pub(crate) mod measure;
 mod style;
 mod summary;

@@ -15,8 +15,6 @@ mod frame;
 mod front;
 mod guard;
 mod keyboard;
-mod line;
-mod markdown;
 mod outside;
 mod own_command;
 mod pager;
@@ -32,6 +30,8 @@ mod waits;
 
 #[cfg(test)]
 mod tests;
+
+use crate::render::line;
 
 pub(crate) use outside::{Outside, Terminal};
 pub(crate) use session::{Another, Ended, Place, run};

@@ -10,11 +10,10 @@ use tenon_agent::{CallEvent, Live, ModelEvent, SessionEvent, TurnEvent, Update, 
 
 use super::{
     line::{Line, Wrap},
-    markdown::Markdown,
     status::{Facts, Waiting},
 };
 use crate::{
-    render::{Meaning, Renderer, Style, Theme, duration},
+    render::{Meaning, Renderer, Style, Theme, duration, markdown::Markdown},
     texts::Text,
 };
 

@@ -3,8 +3,7 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::super::line::Line;
-use crate::render::Meaning;
+use super::super::{Meaning, line::Line};
 
 /// Emphasis within emphasis beyond this is plain.
 const DEPTH_MAX: usize = 6;
@@ -19,7 +18,7 @@ const SIGNS: [(&str, Meaning); 5] = [
 
 /// Returns the lines of `text` (it has several where a break was asked for), plain words in
 /// `meaning`.
-pub(super) fn inline(text: &str, meaning: Meaning) -> Vec<Line> {
+pub(crate) fn inline(text: &str, meaning: Meaning) -> Vec<Line> {
     text.split('\n')
         .map(|line| {
             let mut drawn = Line::default();

@@ -6,17 +6,23 @@
 use tenon_model::visible;
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::render::{Meaning, Piece, Style, measure};
+use super::{Meaning, Piece, Style, measure};
 
 /// Closing marks that must not begin a row; in Chinese there is no space to break at.
 const CLOSING: &str = "，。、；：！？）》」』】”’…,.;:!?)]}";
 /// Opening marks that must not end a row.
 const OPENING: &str = "（《「『【“‘([{";
 
+/// Bytes of a line beyond which its tabs are not reckoned from its beginning, which would cost more
+/// with each of them; no screen is that wide.
+const TABS_BYTES_MAX: usize = 4_096;
+
 /// One line of styled text without line ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Line {
     pieces: Vec<Piece>,
+    /// Of all the text.
+    bytes: usize,
 }
 
 /// How a line that is too long is broken.
@@ -58,12 +64,19 @@ impl Line {
             shown = shown.replace('\n', " ");
         }
         if shown.contains('\t') {
-            shown = expanded(&shown, self.width());
+            let column = if self.bytes > TABS_BYTES_MAX { 0 } else { self.width() };
+            shown = expanded(&shown, column);
         }
+        self.bytes += shown.len();
         match self.pieces.last_mut() {
             Some(last) if last.meaning == meaning => last.text.push_str(&shown),
             _ => self.pieces.push(Piece { text: shown, meaning }),
         }
+    }
+
+    /// Returns what it is made of, safe to print.
+    pub(crate) fn pieces(&self) -> &[Piece] {
+        &self.pieces
     }
 
     /// Adds all of `other`.

@@ -3,30 +3,75 @@
 use unicode_width::UnicodeWidthStr;
 
 use super::{
-    super::line::{Line, Wrap},
+    super::{
+        Meaning,
+        line::{Line, Wrap},
+    },
     inline::inline,
 };
-use crate::render::Meaning;
 
 /// Narrower columns are not readable; the table is then drawn as a list of its cells.
 const COLUMN_MIN: usize = 6;
 /// What stands between columns.
 const BETWEEN: &str = " │ ";
 
-/// Draws the rows of a table, each as it was written.
-pub(super) fn draw(rows: &[String], columns: usize) -> Vec<Line> {
-    let is_head = rows.get(1).is_some_and(|row| is_divider(row));
-    let cells: Vec<Vec<String>> =
-        rows.iter().filter(|row| !is_divider(row)).map(|row| split(row)).collect();
-    let count = cells.iter().map(Vec::len).max().unwrap_or(0);
-    let Some(widths) = widths(&cells, count, columns) else {
-        return as_list(&cells, columns, is_head);
-    };
+/// The rows of a table that are not drawn yet, each as it was written.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Table {
+    rows: Vec<String>,
+    /// How the rows above were drawn, if some were.
+    shape: Option<Shape>,
+}
+
+/// How the rows of a table are drawn.
+#[derive(Debug, Clone)]
+enum Shape {
+    /// In columns of these widths.
+    Columns(Vec<usize>),
+    /// Cell beneath cell, led by the names of the columns.
+    List(Vec<String>),
+}
+
+impl Table {
+    /// Adds a row.
+    pub(super) fn push(&mut self, row: &str) {
+        self.rows.push(row.trim().to_owned());
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.rows.iter().map(String::len).sum()
+    }
+
+    /// Draws the rows; those that come later will stand beneath them in the same columns.
+    pub(super) fn draw(&mut self, columns: usize) -> Vec<Line> {
+        let rows = std::mem::take(&mut self.rows);
+        let has_head = self.shape.is_none() && rows.get(1).is_some_and(|row| is_divider(row));
+        let cells: Vec<Vec<String>> =
+            rows.iter().filter(|row| !is_divider(row)).map(|row| split(row)).collect();
+        let shape = self.shape.take().unwrap_or_else(|| {
+            let head = cells.first().filter(|_| has_head);
+            match widths(&cells, columns) {
+                Some(widths) => Shape::Columns(widths),
+                None => Shape::List(head.cloned().unwrap_or_default()),
+            }
+        });
+        let drawn = match &shape {
+            Shape::Columns(widths) => in_columns(&cells, widths, has_head),
+            Shape::List(head) => {
+                as_list(cells.get(usize::from(has_head)..).unwrap_or_default(), head, columns)
+            }
+        };
+        self.shape = Some(shape);
+        drawn
+    }
+}
+
+fn in_columns(cells: &[Vec<String>], widths: &[usize], has_head: bool) -> Vec<Line> {
     let mut drawn = Vec::new();
     for (place, row) in cells.iter().enumerate() {
-        let meaning = if is_head && place == 0 { Meaning::Name } else { Meaning::Plain };
-        drawn.extend(draw_row(row, &widths, meaning));
-        if is_head && place == 0 {
+        let is_head = has_head && place == 0;
+        drawn.extend(draw_row(row, widths, if is_head { Meaning::Name } else { Meaning::Plain }));
+        if is_head {
             let lines: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
             drawn.push(Line::of(Meaning::Aside, &lines.join("─┼─")));
         }
@@ -65,7 +110,8 @@ fn draw_row(row: &[String], widths: &[usize], meaning: Meaning) -> Vec<Line> {
 }
 
 /// Returns the columns' widths, or nothing if they do not fit.
-fn widths(cells: &[Vec<String>], count: usize, columns: usize) -> Option<Vec<usize>> {
+fn widths(cells: &[Vec<String>], columns: usize) -> Option<Vec<usize>> {
+    let count = cells.iter().map(Vec::len).max().unwrap_or(0);
     let room = columns.checked_sub(BETWEEN.width() * count.saturating_sub(1))?;
     let natural = |place: usize| {
         let widths = cells
@@ -85,14 +131,13 @@ fn widths(cells: &[Vec<String>], count: usize, columns: usize) -> Option<Vec<usi
     Some(widths)
 }
 
-fn as_list(cells: &[Vec<String>], columns: usize, is_head: bool) -> Vec<Line> {
+fn as_list(cells: &[Vec<String>], head: &[String], columns: usize) -> Vec<Line> {
     let none = Line::default();
-    let head = cells.first().filter(|_| is_head);
     let mut drawn = Vec::new();
-    for row in cells.iter().skip(usize::from(is_head)) {
+    for row in cells {
         for (place, cell) in row.iter().enumerate() {
             let mut line = Line::default();
-            if let Some(name) = head.and_then(|head| head.get(place)) {
+            if let Some(name) = head.get(place) {
                 line.push(Meaning::Name, &format!("{name}: "));
             }
             inline(cell, Meaning::Plain).iter().for_each(|cell| line.append(cell));
@@ -104,12 +149,12 @@ fn as_list(cells: &[Vec<String>], columns: usize, is_head: bool) -> Vec<Line> {
     drawn
 }
 
-fn is_divider(row: &str) -> bool {
+pub(super) fn is_divider(row: &str) -> bool {
     row.contains('-') && row.chars().all(|c| matches!(c, '|' | '-' | ':' | ' '))
 }
 
 /// Returns the cells of a row; `\|` is no edge.
-fn split(row: &str) -> Vec<String> {
+pub(super) fn split(row: &str) -> Vec<String> {
     let inner = row.trim().strip_prefix('|').unwrap_or(row);
     let mut cells = vec![String::new()];
     let mut escaped = false;
@@ -138,8 +183,21 @@ mod tests {
     use super::*;
 
     fn drawn(rows: &[&str], columns: usize) -> Vec<String> {
-        let rows: Vec<String> = rows.iter().map(|row| (*row).to_owned()).collect();
-        draw(&rows, columns).iter().map(|row| row.text().trim_end().to_owned()).collect()
+        let mut table = Table::default();
+        rows.iter().for_each(|row| table.push(row));
+        table.draw(columns).iter().map(|row| row.text().trim_end().to_owned()).collect()
+    }
+
+    #[test]
+    fn rows_that_come_later_stand_in_the_same_columns() {
+        for (columns, expected) in [(40, "longer │ x"), (10, "long:")] {
+            let mut table = Table::default();
+            ["|long|b|c|", "|-|-|-|", "|longer|d|e|"].iter().for_each(|row| table.push(row));
+            table.draw(columns);
+            table.push("|longer|x|y|");
+            let drawn = table.draw(columns);
+            assert!(drawn[0].text().starts_with(expected), "{drawn:?}");
+        }
     }
 
     #[test]

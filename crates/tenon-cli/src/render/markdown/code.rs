@@ -3,8 +3,7 @@
 //! Small on purpose. Grammars of an editor would add megabytes to the program and milliseconds to
 //! the first block of code, and a terminal has few colours to show what they know.
 
-use super::super::line::Line;
-use crate::render::Meaning;
+use super::super::{Meaning, line::Line};
 
 /// What a language looks like.
 #[derive(Debug)]

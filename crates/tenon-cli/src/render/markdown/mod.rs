@@ -3,13 +3,20 @@
 //!
 //! A reader for terminals, not for CommonMark's corners: what is not understood stays as written.
 
+mod blocks;
 mod code;
 mod inline;
 mod table;
 
-use self::{code::Highlighter, inline::inline};
-use super::line::{Line, Wrap};
-use crate::render::Meaning;
+pub(crate) use self::{
+    blocks::{Block, blocks},
+    inline::inline,
+};
+use self::{code::Highlighter, table::Table};
+use super::{
+    Meaning,
+    line::{Line, Wrap},
+};
 
 /// A block longer than this is given out in parts, so that the live part stays cheap to draw.
 const BLOCK_BYTES_MAX: usize = 4_096;
@@ -47,7 +54,7 @@ enum Open {
         text: String,
     },
     Quote(String),
-    Table(Vec<String>),
+    Table(Table),
     Code {
         fence: String,
         indent: usize,
@@ -58,7 +65,7 @@ enum Open {
 /// What a line begins.
 enum Begins<'a> {
     Nothing,
-    Heading(&'a str),
+    Heading { level: usize, text: &'a str },
     Rule,
     Fence { fence: &'a str, language: &'a str },
     Item { marker: String, text: &'a str },
@@ -153,7 +160,7 @@ impl Markdown {
                 self.close(columns);
                 self.gap = true;
             }
-            Begins::Heading(text) => {
+            Begins::Heading { text, .. } => {
                 self.close(columns);
                 self.gap = true;
                 self.emit(wrap_all(&inline(text, Meaning::Heading), columns));
@@ -184,15 +191,23 @@ impl Markdown {
                 }
             },
             Begins::Table => match &mut self.open {
-                Open::Table(rows) => rows.push(line.trim().to_owned()),
+                Open::Table(table) => table.push(line),
                 _ => {
                     self.close(columns);
-                    self.open = Open::Table(vec![line.trim().to_owned()]);
+                    self.gap = true;
+                    let mut table = Table::default();
+                    table.push(line);
+                    self.open = Open::Table(table);
                 }
             },
             Begins::Text => self.feed_text(line, columns),
         }
         if self.open_bytes() > BLOCK_BYTES_MAX {
+            if let Open::Table(table) = &mut self.open {
+                let rows = table.draw(columns);
+                self.emit(rows);
+                return;
+            }
             self.close(columns);
             self.gap = false;
         }
@@ -215,10 +230,7 @@ impl Markdown {
     /// Takes in a line of code; says whether it was one.
     fn feed_code(&mut self, line: &str) -> bool {
         let Open::Code { fence, indent, highlighter } = &mut self.open else { return false };
-        let trimmed = line.trim();
-        let ends = trimmed.starts_with(fence.as_str())
-            && trimmed.trim_start_matches(fence.chars().next().unwrap_or('`')).is_empty();
-        if ends {
+        if ends_fence(line, fence) {
             self.open = Open::None;
             self.gap = true;
             self.after_item = false;
@@ -235,7 +247,7 @@ impl Markdown {
     fn open_bytes(&self) -> usize {
         match &self.open {
             Open::Paragraph(text) | Open::Item { text, .. } | Open::Quote(text) => text.len(),
-            Open::Table(rows) => rows.iter().map(String::len).sum(),
+            Open::Table(table) => table.bytes(),
             Open::None | Open::Code { .. } => 0,
         }
     }
@@ -274,9 +286,8 @@ impl Markdown {
                         .collect(),
                 );
             }
-            Open::Table(rows) => {
-                self.gap = true;
-                self.emit(table::draw(&rows, columns));
+            Open::Table(mut table) => {
+                self.emit(table.draw(columns));
                 self.gap = true;
             }
         }
@@ -317,6 +328,12 @@ fn join(open: &mut String, text: &str) {
     open.push_str(text);
 }
 
+fn ends_fence(line: &str, fence: &str) -> bool {
+    let line = line.trim();
+    let sign = fence.chars().next().unwrap_or('`');
+    line.starts_with(fence) && line.trim_start_matches(sign).is_empty()
+}
+
 fn begins(line: &str) -> Begins<'_> {
     if line.trim().is_empty() {
         return Begins::Nothing;
@@ -332,7 +349,8 @@ fn begins(line: &str) -> Begins<'_> {
     if let Some(text) = line.get(level..).and_then(|rest| rest.strip_prefix(' '))
         && (1..=6).contains(&level)
     {
-        return Begins::Heading(text.trim().trim_end_matches('#').trim_end());
+        let text = text.trim().trim_end_matches('#').trim_end();
+        return Begins::Heading { level, text };
     }
     for sign in ['-', '*', '_'] {
         let without = line.replace(' ', "");
@@ -425,6 +443,55 @@ mod tests {
             assert!(markdown.pending.len() + markdown.open_bytes() <= BLOCK_BYTES_MAX + 5);
         }
         assert!(given > 200, "{given}");
+    }
+
+    #[test]
+    fn a_long_table_is_given_out_in_parts_that_are_one_table() {
+        let mut text = "Rows:\n| number | what |\n|---|---|\n".to_owned();
+        (0..500).for_each(|n| text.push_str(&format!("| {n} | row 汉字 {n} |\n")));
+        let mut markdown = Markdown::default();
+        markdown.push(&text, 40);
+        assert!(markdown.take().len() > 300);
+        let drawn = whole(&(text + "\nEnd"), 40);
+        let rows: Vec<&str> = drawn.lines().collect();
+        assert_eq!(rows[..4], ["Rows:", "", "number │ what", "───────┼─────────────"]);
+        assert_eq!(rows[503..], ["499    │ row 汉字 499", "", "End"]);
+        assert!(rows[4..504].iter().all(|row| row.chars().nth(7) == Some('│')), "{drawn}");
+    }
+
+    /// What is kept of a message, which is all that a further piece of it can cost.
+    #[test]
+    fn a_piece_costs_the_same_however_long_the_message_is() {
+        let kinds = [
+            "word ",
+            "no_space",
+            "汉字",
+            "- item\n",
+            "> quote\n",
+            "| a | b |\n",
+            "1. a\n\n",
+            "line\n",
+            "# heading\n",
+            "*a _b ",
+            "`",
+            "[x](",
+            "---\n",
+            "\t",
+            "```rs\nlet a;\n```\n",
+            "a  \n",
+        ];
+        for begun in ["", "- ", "> ", "| ", "```\n", "# "] {
+            for kind in kinds {
+                let mut markdown = Markdown::default();
+                markdown.push(begun, 80);
+                for _ in 0..10_000 {
+                    markdown.push(kind, 80);
+                    markdown.take();
+                    let kept = markdown.pending.len() + markdown.open_bytes();
+                    assert!(kept <= BLOCK_BYTES_MAX + kind.len(), "{begun:?} {kind:?}: {kept}");
+                }
+            }
+        }
     }
 
     proptest! {
