@@ -172,7 +172,11 @@ pub(crate) fn told(session: &Session, look: &Look) -> String {
         true => Text::BeginningOmitted.say(look.language, &[("id", &visible(&session.id))]) + "\n",
         false => String::new(),
     };
-    let last_turn = render::transcript(branch.into_iter().skip(start), &look.style(Sink::Output));
+    let (style, shown) = (look.style(Sink::Output), branch.into_iter().skip(start));
+    let last_turn = match style.redraws {
+        true => render::transcript_as_live(shown, &style),
+        false => render::transcript(shown, &style),
+    };
     format!("{said}\n{omitted}{last_turn}")
 }
 

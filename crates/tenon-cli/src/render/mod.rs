@@ -19,7 +19,7 @@ use tenon_agent::{
 };
 use tenon_model::{ContentBlock, Message, ToolCall, visible};
 
-use self::{frame::Frame, summary::Used};
+use self::{frame::Frame, markdown::Markdown, summary::Used};
 pub(crate) use self::{
     style::{Meaning, Piece, Style, Theme},
     summary::{duration, failure, grouped, money, unconfined},
@@ -56,6 +56,8 @@ pub(crate) struct Renderer {
     replay: bool,
     /// Whether results are shown whole.
     whole: bool,
+    /// Whether prose is drawn as Markdown; otherwise it is printed as it was written.
+    formatted: bool,
     /// Whether boxes have no right edge.
     pub open_boxes: bool,
     open: Vec<OpenCall>,
@@ -97,16 +99,25 @@ pub(crate) fn transcript<'a>(
     replayed(records, Renderer::new(*style))
 }
 
-/// Draws a session from its log with every result whole.
+/// Draws a session from its log with every result whole, and prose as a session on a terminal does.
 pub(crate) fn whole_transcript<'a>(
     records: impl IntoIterator<Item = &'a Record>,
     style: &Style,
 ) -> String {
-    replayed(records, Renderer { whole: true, ..Renderer::new(*style) })
+    replayed(records, Renderer { whole: true, formatted: true, ..Renderer::new(*style) })
+}
+
+/// Draws a session from its log as a session on a terminal drew it.
+pub(crate) fn transcript_as_live<'a>(
+    records: impl IntoIterator<Item = &'a Record>,
+    style: &Style,
+) -> String {
+    replayed(records, Renderer { formatted: true, open_boxes: true, ..Renderer::new(*style) })
 }
 
 fn replayed<'a>(records: impl IntoIterator<Item = &'a Record>, renderer: Renderer) -> String {
-    let mut renderer = Renderer { replay: true, ..renderer };
+    // Nothing is waited for any more.
+    let mut renderer = Renderer { replay: true, without_waiting: true, ..renderer };
     let mut shown = String::new();
     for record in records {
         let drawn = renderer.event(&record.event);
@@ -138,6 +149,7 @@ impl Renderer {
             without_waiting: false,
             replay: false,
             whole: false,
+            formatted: false,
             open_boxes: false,
             open: Vec::new(),
             drawn: Drawn::default(),
@@ -260,8 +272,10 @@ impl Renderer {
                 if self.whole {
                     self.thinking(message);
                 }
-                if !std::mem::take(&mut self.streamed) {
-                    self.prose(&message.text());
+                match std::mem::take(&mut self.streamed) {
+                    true => {}
+                    false if self.formatted => self.markdown(&message.text()),
+                    false => self.prose(&message.text()),
                 }
                 self.end_prose();
             }
@@ -460,6 +474,19 @@ impl Renderer {
         let held = std::mem::replace(&mut self.held, text.len() - body.len());
         self.drawn.shown.extend(std::iter::repeat_n('\n', held));
         self.drawn.shown.push_str(&visible(body));
+    }
+
+    fn markdown(&mut self, prose: &str) {
+        let mut markdown = Markdown::default();
+        markdown.push(prose.trim_start_matches('\n'), self.style.width);
+        let mut rows = markdown.take();
+        rows.extend(markdown.finish(self.style.width));
+        if !rows.is_empty() {
+            self.apart();
+        }
+        for row in rows {
+            self.line(&row.paint(&self.style));
+        }
     }
 
     fn end_prose(&mut self) {

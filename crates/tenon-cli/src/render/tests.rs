@@ -367,3 +367,25 @@ proptest! {
         prop_assert_eq!(visible(&drawn), drawn.as_str());
     }
 }
+
+#[test]
+fn what_was_waited_for_is_not_in_a_transcript() {
+    let terminal = Style { redraws: true, ..STYLE };
+    let records = session();
+    for draw in [transcript, whole_transcript, transcript_as_live] {
+        let drawn = draw(&records, &terminal);
+        assert!(!drawn.contains('\r') && !drawn.contains("Running"), "{drawn}");
+    }
+}
+
+#[test]
+fn a_whole_transcript_draws_prose_as_the_live_session_and_leaves_no_result_out() {
+    let mut records = vec![assistant("# Plan\n\n- read **it**\n\n```rs\nlet a;\n```\n\nDone.")];
+    records.extend(called("bash", "yes", View::text(&"y\n".repeat(20))));
+    let prose = "Plan\n\n• read it\n\n  let a;\n\nDone.\n\n";
+    let whole = whole_transcript(&records, &STYLE);
+    assert!(whole.starts_with(prose), "{whole}");
+    let as_live = transcript_as_live(&records, &STYLE);
+    assert!(as_live.starts_with(&format!("{prose}┌─ bash yes\n│ y\n")), "{as_live}");
+    assert!(as_live.contains("│ … 12 more lines\n"), "{as_live}");
+}
