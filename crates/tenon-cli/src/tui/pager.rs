@@ -24,7 +24,8 @@ const PLAIN: &str = "\u{1b}[0m";
 /// Painted text that can be paged through.
 pub(crate) struct Pager {
     painted: String,
-    rows: Vec<Row>,
+    /// Where each row begins; it ends where the next one does, without its line end.
+    rows: Vec<usize>,
     /// The width that the rows were made for.
     columns: usize,
     top: usize,
@@ -38,15 +39,6 @@ pub(crate) struct Pager {
     at: Option<usize>,
 }
 
-/// A part of a line, in bytes of the painted text.
-#[derive(Debug, Clone, Copy)]
-struct Row {
-    start: usize,
-    end: usize,
-    /// Whether it begins its line.
-    is_first: bool,
-}
-
 /// Whether the pager stays open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stays {
@@ -56,9 +48,9 @@ pub(crate) enum Stays {
 
 impl Pager {
     /// Returns a pager at the end of `painted`.
-    pub(crate) fn at_end(painted: &str) -> Self {
+    pub(crate) fn at_end(painted: String) -> Self {
         Self {
-            painted: painted.to_owned(),
+            painted: fitted(painted),
             rows: Vec::new(),
             columns: 0,
             top: usize::MAX,
@@ -70,13 +62,13 @@ impl Pager {
     }
 
     /// Returns a pager at the beginning of `painted`.
-    pub(crate) fn at_start(painted: &str) -> Self {
+    pub(crate) fn at_start(painted: String) -> Self {
         Self { top: 0, ..Self::at_end(painted) }
     }
 
     /// Exchanges the text: the screen has another width.
-    pub(crate) fn set(&mut self, painted: &str) {
-        painted.clone_into(&mut self.painted);
+    pub(crate) fn set(&mut self, painted: String) {
+        self.painted = fitted(painted);
         self.columns = 0;
     }
 
@@ -128,12 +120,12 @@ impl Pager {
         let mut out = "\u{1b}[?2026h\u{1b}[?25l\u{1b}[?7l\u{1b}[H".to_owned();
         for place in self.top..self.top + size.rows.saturating_sub(1) {
             out.push_str("\u{1b}[K");
-            if let Some(row) = self.rows.get(place) {
+            if place < self.rows.len() {
                 if self.found.binary_search(&place).is_ok() {
-                    let plain = without_paint(self.text(row));
+                    let plain = without_paint(self.text(place));
                     out.push_str(&Line::of(Meaning::Chosen, &plain).paint(style));
                 } else {
-                    self.paint(row, &mut out);
+                    self.paint(place, &mut out);
                 }
             }
             out.push_str("\r\n");
@@ -147,13 +139,26 @@ impl Pager {
         out
     }
 
-    fn text(&self, row: &Row) -> &str {
-        self.painted.get(row.start..row.end).unwrap_or_default()
+    fn text(&self, row: usize) -> &str {
+        let start = self.start(row);
+        let text = self.painted.get(start..self.start(row + 1)).unwrap_or_default();
+        text.strip_suffix('\n').unwrap_or(text)
     }
 
-    fn paint(&self, row: &Row, out: &mut String) {
+    fn start(&self, row: usize) -> usize {
+        self.rows.get(row).copied().unwrap_or(self.painted.len())
+    }
+
+    /// Returns whether a row begins its line.
+    fn is_first(&self, row: usize) -> bool {
+        let above = self.start(row).checked_sub(1);
+        above.is_none_or(|above| self.painted.as_bytes().get(above) == Some(&b'\n'))
+    }
+
+    fn paint(&self, row: usize, out: &mut String) {
         let text = self.text(row);
-        let above = self.painted.get(..row.start).filter(|_| !row.is_first).unwrap_or_default();
+        let start = self.start(row);
+        let above = self.painted.get(..start).filter(|_| !self.is_first(row)).unwrap_or_default();
         // A colour that began in the row above goes on.
         let begun = above.rfind('\n').map_or(above, |end| above.get(end..).unwrap_or_default());
         if let Some(place) = begun.rfind(SEQUENCE) {
@@ -198,10 +203,7 @@ impl Pager {
             let mut start = 0;
             for line in self.painted.split_inclusive('\n') {
                 let text = line.trim_end_matches('\n');
-                for (place, part) in parts(text, self.columns).into_iter().enumerate() {
-                    let (from, to) = (start + part.start, start + part.end);
-                    self.rows.push(Row { start: from, end: to, is_first: place == 0 });
-                }
+                self.rows.extend(parts(text, self.columns).iter().map(|part| start + part.start));
                 start += line.len();
             }
             self.search();
@@ -216,22 +218,24 @@ impl Pager {
         if words.is_empty() || self.typing {
             return;
         }
-        let mut rows = self.rows.iter().enumerate().peekable();
-        while let Some((place, row)) = rows.next() {
-            let lower = |row: &Row| without_paint(self.text(row)).to_lowercase();
-            let mut line = lower(row);
+        let lower = |row: usize| without_paint(self.text(row)).to_lowercase();
+        let mut found_in = Vec::new();
+        let mut rows = (0..self.rows.len()).peekable();
+        while let Some(place) = rows.next() {
+            let mut line = lower(place);
             let mut starts = vec![0];
-            while let Some((_, row)) = rows.next_if(|(_, row)| !row.is_first) {
+            while let Some(row) = rows.next_if(|row| !self.is_first(*row)) {
                 starts.push(line.len());
                 line.push_str(&lower(row));
             }
             for (found, _) in line.match_indices(&words) {
                 let within = starts.partition_point(|start| *start <= found).saturating_sub(1);
-                if self.found.last() != Some(&(place + within)) {
-                    self.found.push(place + within);
+                if found_in.last() != Some(&(place + within)) {
+                    found_in.push(place + within);
                 }
             }
         }
+        self.found = found_in;
     }
 
     /// Goes to the next row that was found, or to the one before; from the screen if `is_first`.
@@ -248,6 +252,12 @@ impl Pager {
         self.at = Some(next);
         self.top = self.found.get(next).copied().unwrap_or(self.top).min(self.top_max(size));
     }
+}
+
+/// Returns `painted` without the room that it grew into: there may be megabytes of it.
+fn fitted(mut painted: String) -> String {
+    painted.shrink_to_fit();
+    painted
 }
 
 /// Returns the parts of a painted line that fit into `columns` each, broken between words where
@@ -319,7 +329,7 @@ mod tests {
 
     fn pager() -> Pager {
         let text: String = (0..100).map(|n| format!("\u{1b}[1mrow\u{1b}[0m {n}\n")).collect();
-        Pager::at_end(&text)
+        Pager::at_end(text)
     }
 
     fn screen(pager: &mut Pager) -> Vec<String> {
@@ -373,7 +383,7 @@ mod tests {
     fn a_long_line_takes_several_rows_keeps_its_colour_and_is_searched_as_one() {
         let words = "word ".repeat(20);
         let painted = format!("\u{1b}[31m{words}end of it\u{1b}[0m\n{}\nlast\n", "汉字".repeat(30));
-        let mut pager = Pager::at_start(&painted);
+        let mut pager = Pager::at_start(painted);
         let rows = screen(&mut pager);
         assert_eq!(rows[0], "word ".repeat(8).trim_end());
         assert_eq!(rows[2], "word word word word end of it");

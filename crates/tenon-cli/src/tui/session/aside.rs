@@ -85,8 +85,8 @@ impl Session<'_> {
             Err(error) => visible(&error.to_string()).into_owned(),
         };
         match &mut self.pager {
-            Some(pager) => pager.set(&painted),
-            None => self.open_pager(Pager::at_end(&painted)),
+            Some(pager) => pager.set(painted),
+            None => self.open_pager(Pager::at_end(painted)),
         }
     }
 
@@ -101,7 +101,7 @@ impl Session<'_> {
             painted.push_str(&render::diff(path, diff, &style));
             painted.push('\n');
         }
-        self.open_pager(Pager::at_start(&painted));
+        self.open_pager(Pager::at_start(painted));
     }
 
     pub(super) fn open_pager(&mut self, pager: Pager) {

@@ -103,7 +103,7 @@ impl Session<'_> {
         let Some(past) = self.recorded() else { return };
         let (workspace, style) = (self.workspace.clone(), self.page_style());
         let work = move || past.whole_diff(&workspace, &style);
-        self.work_for(Text::BusyDiff, work, |session, diff| session.page(&diff));
+        self.work_for(Text::BusyDiff, work, |session, diff| session.page(diff));
     }
 
     /// Lists what each call changed, with the changed lines if that is wanted.
@@ -115,7 +115,7 @@ impl Session<'_> {
             false => past.list(language),
         };
         self.work_for(Text::BusyDiff, work, move |session, said| match with_lines {
-            true => session.page(&said),
+            true => session.page(said),
             false => session.app.say(said.trim_end()),
         });
     }
@@ -129,7 +129,7 @@ impl Session<'_> {
         past
     }
 
-    fn page(&mut self, painted: &str) {
+    fn page(&mut self, painted: String) {
         if painted.is_empty() {
             self.app.say(Text::NoChanges.template(self.app.language));
         } else {
