@@ -33,6 +33,8 @@ struct Scene {
     screen: vt100::Parser,
     size: Size,
     now: Instant,
+    /// Bytes that went to the terminal.
+    written: usize,
     _folder: tempfile::TempDir,
 }
 
@@ -67,7 +69,7 @@ impl Scene {
         let cells = |n: usize| u16::try_from(n).unwrap().try_into().unwrap();
         let screen = vt100::Parser::new(cells(size.rows), cells(columns), 100);
         let (surface, now) = (Surface::new(false), Instant::now());
-        Self { app, surface, screen, size, now, _folder: folder }
+        Self { app, surface, screen, size, now, written: 0, _folder: folder }
     }
 
     fn stored(&mut self, mut event: Value) {
@@ -101,6 +103,7 @@ impl Scene {
         let drawn = frame(&self.app, self.size, self.now);
         let style = *self.app.transcript.style();
         let text = self.surface.draw(self.size, &finished, &drawn, &style);
+        self.written += text.len();
         self.screen.process(text.as_bytes());
     }
 
@@ -244,4 +247,23 @@ fn the_live_part_never_gets_higher_than_the_screen() {
     let caret = frame.caret.unwrap();
     assert!(caret.row < frame.rows.len());
     assert!(scene.rows().contains("line 29"), "{}", scene.rows());
+}
+
+#[test]
+fn what_is_drawn_for_a_delta_does_not_grow_with_the_answer() {
+    for kind in ["word ", "- an item\n", "`code`\n\n", "| a | 汉 |\n"] {
+        let mut scene = Scene::new(80, Language::English);
+        scene.prompt("go");
+        let bytes_of_deltas = |scene: &mut Scene| {
+            let before = scene.written;
+            (0..300).for_each(|_| scene.delta(kind));
+            scene.written - before
+        };
+        // More than is kept of an answer: from here on parts of it are given out.
+        scene.delta(&kind.repeat(1_000));
+        let early = bytes_of_deltas(&mut scene);
+        scene.delta(&kind.repeat(8_000));
+        let late = bytes_of_deltas(&mut scene);
+        assert!(late <= early * 3 / 2, "{kind:?}: {early}, then {late}");
+    }
 }
