@@ -1,7 +1,11 @@
 //! A session in one HTML file: no script, nothing fetched or linked, every text escaped; calls and
 //! thoughts are folded, colours follow the reader's choice of light or dark.
 
-use super::{Call, Heading, Part, prose::prose, title};
+use super::{
+    Call, Heading, Part,
+    prose::{escaped, prose},
+    title,
+};
 use crate::{
     render::{Meaning, diff},
     texts::{Language, Text},
@@ -161,20 +165,4 @@ fn text(class: &str, words: &str) -> String {
 fn pre(text: &str) -> String {
     // A line end right behind the tag would be lost.
     format!("<pre>\n{}</pre>\n", escaped(text))
-}
-
-/// Returns `text` as text of a page, also in an attribute.
-pub(super) fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len() + text.len() / 8);
-    for character in text.chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            character => escaped.push(character),
-        }
-    }
-    escaped
 }

@@ -1,7 +1,6 @@
 //! What a model wrote, as HTML: the Markdown that the screen shows, with the same reader. An address
 //! stays text beside its words, so that nobody is led elsewhere by what a model named it.
 
-use super::html::escaped;
 use crate::render::{
     Meaning, Piece,
     line::Line,
@@ -141,6 +140,22 @@ fn tagged(piece: &Piece) -> String {
         Meaning::Hint => format!("<code>{text}</code>"),
         _ => text,
     }
+}
+
+/// Returns `text` as text of a page, also in an attribute.
+pub(super) fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len() + text.len() / 8);
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            character => escaped.push(character),
+        }
+    }
+    escaped
 }
 
 #[cfg(test)]

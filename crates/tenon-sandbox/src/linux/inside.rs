@@ -27,13 +27,19 @@ use super::pass::{receive_with, send_with};
 use super::process_tree::{Left, reap, signal_descendants};
 use super::request::{Confinement, Inside, Owner, Refused, Report, Request, STOP, Wall};
 use super::shell::start_shell;
-use super::warm::Shared;
 
 /// Between two looks at how much memory a command has.
 const MEMORY_EVERY: Duration = Duration::from_millis(100);
 
 /// How long the agent may take to hear that a call is over. It takes less than a millisecond.
 const HEARD_WITHIN: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+
+/// What all calls of the warm helper have.
+pub(super) struct Shared {
+    /// For those that may write what most may write.
+    pub(super) rules: Rules,
+    pub(super) processes_max: u64,
+}
 
 /// What only root may read in /proc. Everything there is read-only besides, and kcore, kmsg and the
 /// like open for nobody without capabilities.

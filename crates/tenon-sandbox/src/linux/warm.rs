@@ -13,7 +13,7 @@ use rustix::process::{Pid, WaitOptions, wait};
 
 use super::confine::{drop_capabilities_of_programs, landlock_refused};
 use super::control::{Control, Signals, close_outputs, exit, reset_signals};
-use super::inside;
+use super::inside::{self, Shared};
 use super::landlock::Rules;
 use super::layout::{self, Layout};
 use super::namespace::{clone_inside, leave, leave_network, listen, loopback_up};
@@ -31,13 +31,6 @@ struct Spare {
 struct Call {
     init: Pid,
     _control: OwnedFd,
-}
-
-/// What all calls have.
-pub(super) struct Shared {
-    /// For those that may write what most may write.
-    pub(super) rules: Rules,
-    pub(super) processes_max: u64,
 }
 
 /// Never returns. The socket is standard input.
