@@ -229,6 +229,9 @@ ts=[threading.Thread(target=work,args=(n,)) for n in range(4)]
     ),
 ];
 
+/// docs/undo.md speaks of so many.
+const _: () = assert!(COMMANDS.len() == 89);
+
 fn torture(walls: Walls) {
     torture_in(|| Scene::new(walls), &[]);
 }
