@@ -91,6 +91,44 @@ fn a_person_makes_the_conversation_shorter() {
     assert!(texts.contains("the first") && texts.contains("The summary."), "{texts}");
 }
 
+fn a_compaction_is_undone_by_typing(arguments: &[&str]) {
+    let home = Home::new(json!([
+        {"text": "Answer one."},
+        {"text": "The summary."},
+        {"text": "Answer two."},
+    ]));
+    let mut terminal = Terminal::start(&home, arguments, 160, &[]);
+    terminal.wait_for("scripted", if arguments.is_empty() { 2 } else { 1 });
+    let mut type_line = |line: &str, said: &str, times| {
+        terminal.press(&format!("{line}\r"));
+        terminal.wait_for(said, times);
+        if !arguments.is_empty() {
+            terminal.wait_for_prompt();
+        }
+    };
+    type_line("/compact undo", "There is no compaction to undo.", 1);
+    type_line("the first", "Answer one.", 1);
+    type_line("/compact", "2 messages were summed up", 1);
+    type_line("/compact undo", "The last compaction is undone", 1);
+    type_line("/compact undo", "There is no compaction to undo.", 2);
+    type_line("go on", "Answer two.", 1);
+    terminal.press("\x04");
+    assert_eq!(terminal.exit_code(), 0);
+    // The first prompt, its answer and the second prompt, and no summary.
+    assert_eq!(home.logged("request_sent", "messages"), [1, 3]);
+    assert_eq!(home.logged("compaction_undone", "line").len(), 1);
+}
+
+#[test]
+fn a_compaction_is_undone_in_plain_lines() {
+    a_compaction_is_undone_by_typing(&["--plain"]);
+}
+
+#[test]
+fn a_compaction_is_undone_on_a_terminal_that_is_drawn_on() {
+    a_compaction_is_undone_by_typing(&[]);
+}
+
 #[test]
 fn a_turn_that_changed_something_ends_with_its_receipt() {
     let place = Place::new();
