@@ -98,7 +98,7 @@ impl SessionLog {
             let mut options = OpenOptions::new();
             options.append(true).create_new(true).mode(0o600);
             match options.open(&path) {
-                Ok(file) => return Self::locked(id, path, file, 0),
+                Ok(file) => return Self::locked(id, path, file, Some(folder)),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(source) => return Err(LogError::new(&path, source)),
             }
@@ -127,7 +127,7 @@ impl SessionLog {
         let path = path_of(folder, id)?;
         let failed = |source| LogError::new(&path, source);
         let file = OpenOptions::new().read(true).append(true).open(&path).map_err(failed)?;
-        let mut log = Self::locked(id.to_owned(), path.clone(), file, 0)?;
+        let mut log = Self::locked(id.to_owned(), path.clone(), file, None)?;
         let (mut session, whole_bytes) = read_lines(id, &*log.file).map_err(failed)?;
         refuse_newer(&session).map_err(failed)?;
         if log.file.metadata().map_err(failed)?.len() > whole_bytes {
@@ -249,14 +249,22 @@ impl SessionLog {
             return Err(failed(error));
         }
         written.bytes += line.len() as u64;
-        if let Some(due) = &self.due {
+        match &self.due {
             // Full means that a sync is due already.
-            let _ = due.try_send(());
+            Some(due) => drop(due.try_send(())),
+            // There is no thread for it.
+            None => self.file.sync_data().map_err(failed)?,
         }
         Ok(())
     }
 
-    fn locked(id: String, path: PathBuf, file: File, bytes: u64) -> Result<Self, LogError> {
+    /// Locks a log; `new_in` is the folder that it was made in just now.
+    fn locked(
+        id: String,
+        path: PathBuf,
+        file: File,
+        new_in: Option<&Path>,
+    ) -> Result<Self, LogError> {
         // The kernel gives the lock back when its process ends, however it ends.
         match file.try_lock() {
             Ok(()) => {}
@@ -266,13 +274,18 @@ impl SessionLog {
         let (file, sync_error) = (Arc::new(file), Arc::default());
         let (due, wait) = mpsc::sync_channel(1);
         let (synced, failed) = (Arc::clone(&file), Arc::clone(&sync_error));
+        let mut folder = new_in.map(Path::to_path_buf);
+        let sync = move || {
+            synced.sync_data()?;
+            folder.take().map_or(Ok(()), |folder| sync_names(&folder))
+        };
         let syncing = std::thread::Builder::new()
             .name("log-sync".into())
             .stack_size(64 * 1024)
-            .spawn(move || sync_when_written(&synced, &wait, &failed))
+            .spawn(move || sync_when_written(&wait, &failed, sync))
             .ok();
         let due = syncing.is_some().then_some(due);
-        let written = Mutex::new(Written { bytes, torn: false });
+        let written = Mutex::new(Written { bytes: 0, torn: false });
         let images = KeptImages::beside(&path);
         Ok(Self { id, path, file, images, written, sync_error, due, syncing })
     }
@@ -310,7 +323,18 @@ fn refuse_newer(session: &Session) -> io::Result<()> {
     }
 }
 
-fn sync_when_written(file: &File, written: &mpsc::Receiver<()>, failed: &Mutex<Option<io::Error>>) {
+/// Puts the names of a folder on the disk, and its own: a log that has none there is lost.
+fn sync_names(folder: &Path) -> io::Result<()> {
+    let folders = [Some(folder), folder.parent().filter(|above| !above.as_os_str().is_empty())];
+    folders.into_iter().flatten().try_for_each(|folder| File::open(folder)?.sync_all())
+}
+
+/// Calls `sync` at most 200 ms after something was written, and once more when the log is closed.
+fn sync_when_written(
+    written: &mpsc::Receiver<()>,
+    failed: &Mutex<Option<io::Error>>,
+    mut sync: impl FnMut() -> io::Result<()>,
+) {
     while written.recv().is_ok() {
         // Whatever is written until then shares the sync.
         let due = Instant::now() + SYNC_EVERY;
@@ -321,7 +345,7 @@ fn sync_when_written(file: &File, written: &mpsc::Receiver<()>, failed: &Mutex<O
                 Err(RecvTimeoutError::Disconnected) => break true,
             }
         };
-        if let Err(error) = file.sync_data() {
+        if let Err(error) = sync() {
             // The kernel says it once; the next append passes it on.
             *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
         }

@@ -171,3 +171,26 @@ fn a_failed_sync_is_passed_on_by_the_next_append() {
     assert!(log.append(&note("b")).is_ok());
     assert_eq!(log.session().unwrap().records, [note("b")]);
 }
+
+#[test]
+fn what_was_written_is_synced_by_itself_and_the_last_when_the_log_is_closed() {
+    let (due, wait) = mpsc::sync_channel(1);
+    let (synced, syncs) = mpsc::channel();
+    let failed = Mutex::default();
+    std::thread::scope(|scope| {
+        let failed = &failed;
+        scope.spawn(move || {
+            sync_when_written(&wait, failed, || synced.send(()).map_err(io::Error::other));
+        });
+        // Nothing else need be written for it.
+        for _ in 0..2 {
+            due.send(()).unwrap();
+            syncs.recv().unwrap();
+        }
+        due.send(()).unwrap();
+        drop(due);
+        syncs.recv().unwrap();
+        assert!(syncs.recv().is_err(), "once");
+    });
+    assert!(failed.into_inner().unwrap().is_none());
+}
