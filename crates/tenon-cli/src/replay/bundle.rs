@@ -141,9 +141,15 @@ impl Packing {
             tenon: env!("CARGO_PKG_VERSION").to_owned(),
         };
         let about = serde_json::to_vec_pretty(&about)?;
-        self.file(Path::new(ABOUT), 0o600, 0, about.len() as u64, &mut about.as_slice())?;
+        self.file(
+            Path::new(ABOUT),
+            0o600,
+            Duration::ZERO,
+            about.len() as u64,
+            &mut about.as_slice(),
+        )?;
         let bytes = fs::metadata(log)?.len();
-        self.file(Path::new(LOG), 0o600, 0, bytes, &mut File::open(log)?.take(bytes))?;
+        self.file(Path::new(LOG), 0o600, Duration::ZERO, bytes, &mut File::open(log)?.take(bytes))?;
         for (number, root) in files.roots.iter().enumerate() {
             let name = Path::new(ROOTS).join(number.to_string());
             self.tree(&root.copy, &name)?;
@@ -161,8 +167,7 @@ impl Packing {
                 let (path, name) = (entry.path(), name.join(&beneath));
                 let metadata = entry.metadata()?;
                 let mode = metadata.permissions().mode();
-                let since = metadata.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
-                let modified = since.as_secs();
+                let modified = metadata.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
                 self.entries += 1;
                 let is_written = if self.entries > ENTRIES_MAX {
                     self.left_out.push(format!("{} and what follows", beneath.display()));
@@ -214,7 +219,7 @@ impl Packing {
         &mut self,
         path: &Path,
         mode: u32,
-        modified: u64,
+        modified: Duration,
         bytes: u64,
         from: &mut impl Read,
     ) -> io::Result<bool> {
@@ -272,7 +277,7 @@ pub(crate) fn unpack(path: &Path, config: &Config) -> Result<(Session, Rebuilt),
 struct Unpacking<'a> {
     scratch: &'a Scratch,
     /// Made last, so that nothing is written through one.
-    links: Vec<(PathBuf, PathBuf)>,
+    links: Vec<(PathBuf, PathBuf, Duration)>,
     /// Closed last, so that this user gets in.
     folders: Vec<(PathBuf, Entry)>,
 }
@@ -294,12 +299,13 @@ impl Unpacking<'_> {
                 self.entry(from, entry)?;
             }
         }
-        for (link, target) in &self.links {
+        for (link, target, modified) in &self.links {
             symlink(target, link)?;
+            set_modified(link, UNIX_EPOCH + *modified);
         }
         for (folder, entry) in self.folders.iter().rev() {
             fs::set_permissions(folder, Permissions::from_mode(entry.mode | 0o700))?;
-            set_modified(folder, UNIX_EPOCH + Duration::from_secs(entry.modified));
+            set_modified(folder, UNIX_EPOCH + entry.modified);
         }
         about.ok_or_else(|| tar::wrong("it does not say what it is"))
     }
@@ -316,7 +322,9 @@ impl Unpacking<'_> {
                 }
                 self.folders.push((place, entry));
             }
-            EntryKind::Link(target) => self.links.push((place, PathBuf::from(target))),
+            EntryKind::Link(target) => {
+                self.links.push((place, PathBuf::from(target), entry.modified));
+            }
             EntryKind::File(bytes) => {
                 let mut options = OpenOptions::new();
                 // Never one that is there already.
@@ -325,7 +333,7 @@ impl Unpacking<'_> {
                     return Err(tar::wrong("it ends in the middle of a file"));
                 }
                 tar::skip_padding(from, *bytes)?;
-                file.set_modified(UNIX_EPOCH + Duration::from_secs(entry.modified))?;
+                file.set_modified(UNIX_EPOCH + entry.modified)?;
                 file.set_permissions(Permissions::from_mode(entry.mode))?;
             }
         }

@@ -4,12 +4,14 @@
 #![expect(clippy::disallowed_methods, reason = "copies the workspace into a folder of tenon's own")]
 
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions, Permissions},
+    fs::{self, DirBuilder, File, Permissions},
     io::{self, Read},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, symlink},
+    os::unix::fs::{DirBuilderExt, PermissionsExt, symlink},
     path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
+
+use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_OMIT};
 
 use crate::{config::Config, error::CliError};
 
@@ -151,7 +153,9 @@ impl Copying {
             Err(error) => return Ok(Err(error)),
         };
         if metadata.is_symlink() {
-            return Ok(fs::read_link(from).and_then(|target| symlink(target, to)).map(|()| false));
+            let linked = fs::read_link(from).and_then(|target| symlink(target, to));
+            set_modified(to, metadata.modified().unwrap_or(UNIX_EPOCH));
+            return Ok(linked.map(|()| false));
         }
         if metadata.is_dir() {
             if is_cache(from) {
@@ -191,12 +195,17 @@ pub(super) fn make_folder(path: &Path) -> Result<(), CliError> {
     })
 }
 
-/// Sets when a file or folder was changed last, where that can be set: a link of that name is left.
+/// Sets when a file, folder or link was changed last, where that can be set.
 pub(super) fn set_modified(path: &Path, modified: SystemTime) {
-    let mut options = OpenOptions::new();
-    options.read(true).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
-    // A file that its own permissions close keeps the time of the copy.
-    let _ = options.open(path).and_then(|file| file.set_modified(modified));
+    let since = modified.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let last_modification = Timespec {
+        tv_sec: since.as_secs().try_into().unwrap_or_default(),
+        tv_nsec: since.subsec_nanos().into(),
+    };
+    let last_access = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
+    let times = Timestamps { last_access, last_modification };
+    // What cannot be set keeps the time of the copy.
+    let _ = rustix::fs::utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW);
 }
 
 pub(super) fn is_cache(folder: &Path) -> bool {

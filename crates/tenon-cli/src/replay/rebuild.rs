@@ -202,7 +202,9 @@ impl Taking<'_> {
             }
             EntryKind::Link => {
                 make_room(&at)?;
-                symlink(&entry.target, &at).map(|()| true)
+                symlink(&entry.target, &at)?;
+                set_modified(&at, entry.modified);
+                Ok(true)
             }
             EntryKind::File => {
                 if !now.is_some_and(|now| now.is_file()) {

@@ -6,6 +6,7 @@ use std::{
     io::{self, Read, Write},
     os::unix::ffi::{OsStrExt, OsStringExt},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 /// Bytes of a header, and what contents are filled up to.
@@ -21,14 +22,16 @@ const KIND: usize = 156;
 const TARGET: std::ops::Range<usize> = 157..257;
 const MAGIC: std::ops::Range<usize> = 257..265;
 const PREFIX: std::ops::Range<usize> = 345..500;
+/// Where POSIX has nothing: what the time has beyond its second, in nanoseconds, as decimal digits.
+const NANOSECONDS: std::ops::Range<usize> = 500..509;
 
 /// What an archive has one after another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) path: PathBuf,
     pub(super) mode: u32,
-    /// Seconds since 1970.
-    pub(super) modified: u64,
+    /// Since 1970.
+    pub(super) modified: Duration,
     pub(super) kind: EntryKind,
 }
 
@@ -54,7 +57,8 @@ pub(super) fn write_header(out: &mut impl Write, entry: &Entry) -> io::Result<bo
     if target.len() > TARGET.len() || size >= 1 << 33 {
         return Ok(false);
     }
-    let modified = entry.modified.min((1 << 33) - 1);
+    let seconds = entry.modified.as_secs().min((1 << 33) - 1);
+    let nanoseconds = entry.modified.subsec_nanos();
     let mut put = |at: std::ops::Range<usize>, bytes: &[u8]| {
         let field = header.get_mut(at).unwrap_or_default();
         field.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
@@ -63,7 +67,8 @@ pub(super) fn write_header(out: &mut impl Write, entry: &Entry) -> io::Result<bo
     put(PREFIX, prefix);
     put(MODE, format!("{:07o}", entry.mode & 0o777).as_bytes());
     put(SIZE, format!("{size:011o}").as_bytes());
-    put(MODIFIED, format!("{modified:011o}").as_bytes());
+    put(MODIFIED, format!("{seconds:011o}").as_bytes());
+    put(NANOSECONDS, format!("{nanoseconds:09}").as_bytes());
     put(KIND..KIND + 1, &[kind]);
     put(TARGET, target.as_bytes());
     put(MAGIC, b"ustar\x0000");
@@ -114,7 +119,12 @@ pub(super) fn read_header(from: &mut impl Read) -> io::Result<Option<Entry>> {
         _ => return Err(wrong("it holds something else than files, folders and links")),
     };
     let mode = number(MODE).and_then(|mode| u32::try_from(mode).ok()).ok_or_else(missing)? & 0o777;
-    Ok(Some(Entry { path, mode, modified: number(MODIFIED).ok_or_else(missing)?, kind }))
+    // What other programs write has none.
+    let nanoseconds =
+        std::str::from_utf8(field(NANOSECONDS)).ok().and_then(|text| text.parse().ok());
+    let nanoseconds = nanoseconds.filter(|number| *number < 1_000_000_000).unwrap_or(0);
+    let modified = Duration::new(number(MODIFIED).ok_or_else(missing)?, nanoseconds);
+    Ok(Some(Entry { path, mode, modified, kind }))
 }
 
 /// Goes on behind a content of `bytes`.
@@ -156,7 +166,12 @@ mod tests {
     use super::*;
 
     fn entry(path: &str, kind: EntryKind) -> Entry {
-        Entry { path: path.into(), mode: 0o751, modified: 1_767_225_600, kind }
+        Entry {
+            path: path.into(),
+            mode: 0o751,
+            modified: Duration::new(1_767_225_600, 20_000_001),
+            kind,
+        }
     }
 
     #[test]
@@ -207,6 +222,8 @@ mod tests {
             read_header(&mut bytes.as_slice())
         };
         assert!(read(1, b'b').is_ok());
+        let odd = read(NANOSECONDS.start, b'-').unwrap().unwrap();
+        assert_eq!(odd.modified.subsec_nanos(), 0);
         assert!(read(0, b'b').is_err(), "the sum is wrong");
         for (at, byte) in
             [(KIND, b'1'), (KIND, b'3'), (KIND, b'L'), (KIND, b'x'), (SIZE.start, 0x80)]
