@@ -4,13 +4,14 @@ mod compact;
 mod model;
 mod rewind;
 mod steps;
+mod undone;
 
 use std::{sync::Arc, time::Instant};
 
 use tenon_model::Conversation;
 use tokio_util::sync::CancellationToken;
 
-use self::steps::Said;
+use self::{steps::Said, undone::UndoneSince};
 use crate::{
     context::{Exchange, Meter},
     deadline::Deadline,
@@ -46,6 +47,8 @@ pub struct Agent {
     recall: Option<Arc<dyn Recall>>,
     /// Whether the model has the tool that gives them back.
     offers_recall: bool,
+    /// What the log is to be told of the journal.
+    undone: Option<UndoneSince>,
 }
 
 impl Agent {
@@ -59,7 +62,7 @@ impl Agent {
     /// If the log cannot be written.
     pub fn new(options: AgentOptions) -> Result<Self, LogError> {
         let (recall, queue) = (options.recall.clone(), options.queue.clone());
-        let window = options.context_window_tokens;
+        let (window, undone) = (options.context_window_tokens, UndoneSince::of(&options));
         let (exchange, dispatch, recorder, limits, opening, restored) = options.into_parts()?;
         let meter = exchange.meter(window);
         let (conversation, prefix) = (restored.conversation, PrefixHasher::default());
@@ -76,6 +79,7 @@ impl Agent {
             queue,
             recall,
             offers_recall: false,
+            undone,
         };
         if restored.is_shortened {
             agent.offer_recall();

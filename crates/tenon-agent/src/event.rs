@@ -243,6 +243,7 @@ pub enum ModelEvent {
 ///     images: Vec::new(),
 ///     view: View::text("2 passed"),
 ///     duration_ms: 840,
+///     cut_short: false,
 /// };
 /// if let CallEvent::ToolResult { call_id, is_error, duration_ms, .. } = &result {
 ///     let word = if *is_error { "failed" } else { "done" };
@@ -304,6 +305,10 @@ pub enum CallEvent {
         view: View,
         /// From start to answer, in milliseconds.
         duration_ms: u64,
+        /// Whether it came when the turn was being cancelled: the call may not have been let to its
+        /// end, or not have begun.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        cut_short: bool,
     },
 }
 
@@ -526,6 +531,7 @@ mod tests {
                 images: Vec::new(),
                 view: View::text("b"),
                 duration_ms: 1,
+                cut_short: false,
             }
             .into(),
         };

@@ -32,7 +32,7 @@ pub enum SessionNote {
         session: String,
         /// The folders that the session may work in; the first is the root.
         workspace: Vec<PathBuf>,
-        /// `PROVIDER/NAME` of the model; empty in a fork, where the next event but one names it.
+        /// `PROVIDER/NAME` of the model; in a fork that of the session that it left.
         model: String,
         /// The version of the program or library that wrote the log.
         tenon: String,
@@ -73,6 +73,9 @@ pub enum SessionNote {
         /// What its tokens cost, where that is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         price: Option<Price>,
+        /// What it can do and wants, with the window as it was configured.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        abilities: Option<Abilities>,
     },
     /// The conversation goes on behind an earlier line; what lies between is an abandoned branch.
     Rewound {
@@ -86,6 +89,15 @@ pub enum SessionNote {
     CompactionUndone {
         /// The line of the log with the compaction, from 1.
         line: u64,
+    },
+    /// The person had taken back, before the prompt that follows, what calls changed; or, with a
+    /// redo, took such an undo back. Files alone: the conversation goes on.
+    FilesUndone {
+        /// The checkpoint of the undo, which a redo names.
+        by: u64,
+        /// The checkpoints that were undone: of calls, as
+        /// [`CallChanges::checkpoint`](crate::CallChanges::checkpoint), or of an undo.
+        of: Vec<u64>,
     },
     /// The model has seen or written these files since the last such event.
     FilesSeen {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenon_model::{ContentBlock, Conversation, Provider, Role};
+use tenon_model::{Abilities, ContentBlock, Conversation, Provider, Role};
 
 use super::Agent;
 use crate::{
@@ -52,7 +52,7 @@ impl Agent {
             None if is_same => self.conversation.clone(),
             None => without_thinking(&self.conversation),
         };
-        self.recorder.record(note(&*provider))?;
+        self.recorder.record(note(&*provider, self.window))?;
         self.conversation = conversation;
         self.opening.set_attach(abilities.wants_attached_context);
         self.exchange.provider = provider;
@@ -94,9 +94,11 @@ impl Agent {
 }
 
 /// Returns the event that says which model goes on.
-pub(super) fn note(provider: &dyn Provider) -> SessionNote {
-    let (model, price) = (provider.model().to_owned(), provider.abilities().price);
-    SessionNote::ModelChanged { model, price }
+pub(super) fn note(provider: &dyn Provider, window: Option<u32>) -> SessionNote {
+    let (model, known) = (provider.model().to_owned(), provider.abilities());
+    let context_window_tokens = window.unwrap_or(known.context_window_tokens);
+    let abilities = Some(Abilities { context_window_tokens, ..known.clone() });
+    SessionNote::ModelChanged { model, price: known.price, abilities }
 }
 
 /// Returns a conversation that is not kept in a log, as another model takes it.

@@ -88,7 +88,7 @@ impl Agent {
         let restored = Restored::of(&session, provider.model(), sees_images);
         // Where the branch leads another model was asked: what comes now is not that one's.
         if *restored.model != *provider.model() {
-            self.recorder.record(note(&**provider))?;
+            self.recorder.record(note(&**provider, self.window))?;
         }
         self.opening.set_first(restored.conversation.is_empty());
         self.dispatch.set_seen(&restored);

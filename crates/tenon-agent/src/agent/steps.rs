@@ -64,6 +64,9 @@ impl Agent {
 
     /// Takes in a prompt.
     pub(super) fn open(&mut self, prompt: Prompt, said: Said) -> Result<(), LogError> {
+        if let Some(undone) = self.undone.as_mut().filter(|_| said == Said::First) {
+            undone.take().into_iter().try_for_each(|note| self.recorder.record(note))?;
+        }
         let prompt = self.recorder.masked(prompt);
         let opening = self.opening.take_for(&prompt, &self.dispatch.workspace);
         let message = user_message(opening.before, &prompt);

@@ -194,6 +194,7 @@ impl Dispatch {
             images: output.images.clone(),
             view,
             duration_ms: started.elapsed().as_millis() as u64,
+            cut_short: cancel.is_cancelled(),
         })?;
         Ok(ToolResult {
             call_id: call.id.clone(),

@@ -285,6 +285,7 @@ mod tests {
                 view: View::text(text),
                 images: Vec::new(),
                 duration_ms: 1,
+                cut_short: false,
             }
             .into(),
         };

@@ -6,15 +6,16 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
+    path::PathBuf,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use async_trait::async_trait;
 use futures::{StreamExt, stream};
 use tenon_model::{
-    Abilities, ContentBlock, Conversation, EventStream, Message, Provider, ProviderError, Request,
-    StopReason, StreamEvent, ToolCall, ToolCallFault, Usage,
+    Conversation, EventStream, Message, ProviderError, Request, StopReason, ToolCall,
 };
+use tenon_sandbox::{CheckpointId, Conflicts, Journal, Undone};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -22,7 +23,8 @@ use super::{
     divergence::{self, Diverged, Divergence},
     given,
     places::PlaceNames,
-    recording::{Recorded, RecordedResult, RecordedTurn, Recording, ReplyEnd},
+    recording::{Changed, Recorded, RecordedResult, RecordedTurn, Recording, ReplyEnd},
+    reply::events,
 };
 use crate::{
     event::{CallChanges, CallEvent, EndReason, ModelEvent, SessionEvent, Update},
@@ -35,11 +37,13 @@ use crate::{
     tools::ToolOutput,
 };
 
+/// What the undos of a replay belong to in its journal.
+const SESSION: &str = "replay";
+
 /// A recording and how far it was followed.
 pub(super) struct Course {
     session: Session,
     recording: Recording,
-    abilities: Abilities,
     /// Where answers are taken from instead of running calls.
     answers: Option<Recording>,
     until: Option<u32>,
@@ -61,6 +65,13 @@ struct State {
     summaries: usize,
     /// What the calls of this step changed, by id.
     changes: HashMap<String, CallChanges>,
+    /// Calls of this step that were answered.
+    answered: usize,
+    /// How many changes each call told of, and the checkpoint of each.
+    told: HashMap<String, usize>,
+    checkpoints: HashMap<Changed, CheckpointId>,
+    /// Undos as they were recorded, and those that did the same here.
+    undos: HashMap<u64, CheckpointId>,
     outcome: Replayed,
     is_over: bool,
 }
@@ -73,11 +84,9 @@ impl Course {
         places: PlaceNames,
         until: Option<u32>,
     ) -> Self {
-        // What was attached stands in the recorded prompts.
-        let abilities = Abilities { wants_attached_context: false, ..recording.abilities.clone() };
         let (queue, state) = (PromptQueue::default(), State { places, ..State::default() });
         let (session, state) = (session.clone(), Mutex::new(state));
-        Self { session, recording, abilities, answers, until, queue, state }
+        Self { session, recording, answers, until, queue, state }
     }
 
     /// Whether answers are taken instead of running calls.
@@ -91,6 +100,48 @@ impl Course {
 
     pub(super) fn is_over(&self) -> bool {
         self.state().is_over
+    }
+
+    /// Returns the hash of the tools in the next request.
+    pub(super) fn next_tools(&self) -> Option<&str> {
+        let next = self.state().next;
+        let mut requests = self.recording.requests.iter().skip(next);
+        requests.find_map(|request| match &request.sent {
+            Some(ModelEvent::RequestSent { tools, .. }) => Some(tools.as_str()),
+            _ => None,
+        })
+    }
+
+    /// Ends the replay, and says why.
+    pub(super) fn end_early(&self, reason: &str) {
+        self.state().end_early(reason);
+    }
+
+    /// Undoes in `journal`, that of the replay, what was undone in the recording. Looks at files.
+    pub(super) fn undo(&self, by: u64, of: &[u64], journal: &Journal, everywhere: &[PathBuf]) {
+        let mut ids = Vec::new();
+        for id in of {
+            let changed = self.recording.checkpoints.get(id);
+            let mut state = self.state();
+            let undo = state.undos.get(id).copied();
+            match undo.or_else(|| state.checkpoints.get(changed?).copied()) {
+                Some(here) => ids.push(here),
+                // It was not run, or changed nothing.
+                None if changed.is_some() => {}
+                None => return state.end_early("what was undone in between is not in the log"),
+            }
+        }
+        if ids.is_empty() {
+            return;
+        }
+        // What a person had changed meanwhile is not in the copy.
+        let overwrite = Conflicts::Overwrite(everywhere.to_vec());
+        match journal.undo(&ids, SESSION, &overwrite) {
+            Ok(Undone::Done { id, .. }) => drop(self.state().undos.insert(by, id)),
+            Ok(Undone::Conflicts(_)) | Err(_) => {
+                self.state().end_early("what was undone in between cannot be undone here");
+            }
+        }
     }
 
     /// Takes in that a turn begins that `cancel` ends.
@@ -200,6 +251,7 @@ impl Course {
         self.say(&recorded.said);
         state.next += 1;
         state.changes.clear();
+        state.answered = 0;
         state.outcome.steps += u32::from(recorded.message.is_some());
         Some(recorded)
     }
@@ -224,6 +276,13 @@ impl Course {
             return;
         }
         let Some(recorded) = self.current(&state) else { return };
+        state.answered += 1;
+        let is_last = state.next >= state.turn.requests.end
+            && state.answered >= recorded.calls().count()
+            && matches!(state.turn.ended, Some(EndReason::Cancelled | EndReason::TimeLimit));
+        if is_last {
+            state.cancel.cancel();
+        }
         // A result that is missing is said by the next request.
         let Some(result) = recorded.results.get(call_id) else { return };
         state.outcome.calls += 1;
@@ -296,6 +355,18 @@ impl State {
         self.stop();
     }
 
+    fn end_early(&mut self, reason: &str) {
+        self.outcome.ended_early = Some(reason.to_owned());
+        self.stop();
+    }
+
+    /// Takes in that what a call has in the recording stands for it.
+    fn not_run(&mut self, call_id: &str) {
+        if !is_outside(self, call_id) {
+            self.outcome.not_run.push(call_id.to_owned());
+        }
+    }
+
     /// Ends the replay.
     fn stop(&mut self) {
         self.is_over = true;
@@ -307,20 +378,13 @@ fn is_outside(state: &State, call_id: &str) -> bool {
     state.outcome.not_run.iter().any(|id| id == call_id)
 }
 
-impl Provider for Course {
-    fn model(&self) -> &str {
-        &self.recording.model
-    }
-
-    fn abilities(&self) -> &Abilities {
-        &self.abilities
-    }
-
-    fn stream(&self, request: Request) -> EventStream<'_> {
+impl Course {
+    /// Answers a request as it was answered then.
+    pub(super) fn reply(&self, request: &Request) -> EventStream<'_> {
         if !self.state().is_logged {
             return self.summary();
         }
-        let Some(recorded) = self.reply_to(&request) else { return stream::pending().boxed() };
+        let Some(recorded) = self.reply_to(request) else { return stream::pending().boxed() };
         let stop = match &recorded.end {
             ReplyEnd::Stopped(reason) => Some(*reason),
             _ => None,
@@ -353,7 +417,13 @@ impl FrontEnd for Course {
         match &record.event {
             SessionEvent::Model(ModelEvent::RequestSent { .. }) => self.state().is_logged = true,
             SessionEvent::Call(CallEvent::CallChanged(changes)) => {
-                self.state().changes.insert(changes.call_id.clone(), changes.clone());
+                let mut state = self.state();
+                let told = state.told.entry(changes.call_id.clone()).or_default();
+                let changed = (changes.call_id.clone(), *told);
+                *told += 1;
+                let checkpoint = changes.checkpoint.map(CheckpointId::new);
+                state.checkpoints.extend(checkpoint.map(|id| (changed, id)));
+                state.changes.insert(changes.call_id.clone(), changes.clone());
             }
             SessionEvent::Call(CallEvent::ToolResult {
                 call_id,
@@ -391,11 +461,16 @@ impl FrontEnd for Course {
 
 impl StandIn for Course {
     fn answer(&self, call: &ToolCall) -> Option<ToolOutput> {
-        let state = self.state();
+        let mut state = self.state();
         if self.answers.is_some() {
             return self.taken(&state, &call.id);
         }
         let recorded = self.current(&state)?;
+        if recorded.cut_short.contains(&call.id) {
+            let taken = recorded.results.get(&call.id).map(output);
+            state.not_run(&call.id);
+            return taken;
+        }
         match recorded.decided.get(&call.id) {
             Some((Verdict::Deny, true)) => recorded.results.get(&call.id).map(output),
             _ => None,
@@ -409,7 +484,7 @@ impl StandIn for Course {
             return None;
         }
         let taken = recorded.results.get(&call.id).map(output)?;
-        state.outcome.not_run.push(call.id.clone());
+        state.not_run(&call.id);
         Some(taken)
     }
 
@@ -440,45 +515,4 @@ fn named(call: &ToolCall) -> String {
         known.and_then(serde_json::Value::as_str)
     });
     format!("{} {}", call.name, first.unwrap_or_default()).trim_end().to_owned()
-}
-
-/// Returns the events that fold into `message`.
-fn events(message: &Message, usage: Usage, stop: Option<StopReason>) -> Vec<StreamEvent> {
-    let mut events = Vec::new();
-    let mut calls = 0;
-    for block in &message.content {
-        match block {
-            ContentBlock::Text { text } => {
-                events.push(StreamEvent::TextDelta { text: text.clone() });
-            }
-            ContentBlock::Thinking(thinking) => {
-                if !thinking.text.is_empty() {
-                    events.push(StreamEvent::ThinkingDelta { text: thinking.text.clone() });
-                }
-                let signature = thinking.signature.clone();
-                events.extend(
-                    signature.map(|signature| StreamEvent::ThinkingSignature { signature }),
-                );
-                let redacted = thinking.redacted.clone();
-                events.extend(redacted.map(|data| StreamEvent::RedactedThinking { data }));
-            }
-            ContentBlock::ToolCall(call) => {
-                let (index, id, name) = (calls, call.id.clone(), call.name.clone());
-                calls += 1;
-                events.push(StreamEvent::ToolCallStarted { index, id, name });
-                let arguments = match &call.fault {
-                    Some(ToolCallFault::Malformed { raw, .. }) => raw.clone(),
-                    _ => call.arguments.to_string(),
-                };
-                events.push(StreamEvent::ToolCallDelta { index, arguments });
-                if call.fault != Some(ToolCallFault::CutOff) {
-                    events.push(StreamEvent::ToolCallEnded { index });
-                }
-            }
-            ContentBlock::Image(_) | ContentBlock::ToolResult(_) => {}
-        }
-    }
-    events.push(StreamEvent::Usage(usage));
-    events.extend(stop.map(|reason| StreamEvent::Stopped { reason }));
-    events
 }

@@ -7,28 +7,31 @@
 mod course;
 mod divergence;
 mod places;
+mod played;
 mod recording;
+mod reply;
 
-use std::{mem, sync::Arc};
+use std::{mem, path::PathBuf, sync::Arc};
 
-use tenon_model::{ContentBlock, Message, Provider};
+use tenon_model::{Abilities, ContentBlock, Message};
+use tenon_sandbox::Journal;
 use tokio_util::sync::CancellationToken;
 
 pub use self::divergence::{Diverged, Divergence};
 use self::{
     course::Course,
     places::PlaceNames,
+    played::Played,
     recording::{Input, Recording},
 };
 use crate::{
     agent::Agent,
-    event::ModelEvent,
     input::{FrontEnd, Prompt},
     layers::StandIn,
     options::AgentOptions,
     policy::Mode,
     session::{LogError, PrefixHasher, Session},
-    tools::{Tools, job_news},
+    tools::{Recall, RecallTool, Tools, job_news},
 };
 
 /// How a session is replayed.
@@ -46,10 +49,22 @@ pub struct ReplayOptions {
     pub results_of: Option<Session>,
     /// Paths as they were recorded, and as they are here.
     pub places: Vec<(String, String)>,
-    /// Further lists of tools that the recording may have been made with. The first that is as
-    /// recorded is taken, else [`AgentOptions::tools`].
-    pub tools: Vec<Tools>,
+    /// Returns the lists of tools that a model with these abilities may have been given. The first
+    /// that is as recorded is taken, else [`AgentOptions::tools`].
+    pub tools_for: Option<ToolLists>,
 }
+
+/// Returns lists of tools for a model.
+///
+/// ```
+/// use tenon_agent::{CoreToolOptions, ToolLists, core_tools};
+///
+/// let lists: ToolLists = Box::new(|abilities| {
+///     let shows_images = abilities.sees_images == Some(true);
+///     vec![core_tools(CoreToolOptions { shows_images, ..CoreToolOptions::default() })]
+/// });
+/// ```
+pub type ToolLists = Box<dyn Fn(&Abilities) -> Vec<Tools> + Send + Sync>;
 
 /// What came of a replay.
 ///
@@ -75,7 +90,8 @@ pub struct Replayed {
     pub divergence: Option<Divergence>,
     /// Why the rest of the recording was not replayed, if that was not asked for.
     pub ended_early: Option<String>,
-    /// Calls that left the walls and were not run: the recorded results were taken.
+    /// Calls that were not run, because they left the walls or were cut short by a cancellation: the
+    /// recorded results were taken.
     pub not_run: Vec<String>,
 }
 
@@ -118,25 +134,24 @@ pub async fn replay(
     let mut recording = Recording::of(session, how.results_of.is_some());
     let inputs = mem::take(&mut recording.inputs);
     options.mode = recording.mode();
-    if let Some(ModelEvent::RequestSent { tools: recorded, .. }) = recording.first_sent() {
-        let is_recorded = |tools: &Tools| PrefixHasher::tools(&tools.specs()) == *recorded;
-        let own = mem::take(&mut options.tools);
-        let mut lists = std::iter::once(&own).chain(&how.tools);
-        options.tools = lists.find(|tools| is_recorded(tools)).unwrap_or(&own).clone();
-    }
+    let (model, abilities) = (recording.model.clone(), recording.abilities.clone());
+    let lists =
+        Lists { own: options.tools.clone(), lists: how.tools_for, recall: options.recall.clone() };
     let answers = how.results_of.map(|session| Recording::of(&session, false));
     let course = Course::new(session, recording, answers, PlaceNames::new(how.places), how.until);
     let course = Arc::new(course);
+    options.tools = lists.choose(&course, &abilities);
     options.context_window_tokens = None;
     options.instructions.clear();
     options.news.clear();
     options.limits = crate::TurnLimits { steps_max: None, ..crate::TurnLimits::default() };
     options.receipts &= !course.takes_answers();
-    options.provider = Arc::clone(&course) as Arc<dyn Provider>;
+    options.provider = Arc::new(Played::new(&course, model, abilities));
     options.front = Arc::clone(&course) as Arc<dyn FrontEnd>;
     options.queue = course.queue().clone();
     options.stand_in = Some(Arc::clone(&course) as Arc<dyn StandIn>);
     let jobs = options.sandbox.jobs().clone();
+    let (journal, roots) = (options.journal.clone(), options.workspace.roots());
     let mut agent = Agent::new(options)?;
     for input in inputs {
         if course.is_over() {
@@ -157,10 +172,60 @@ pub async fn replay(
             Input::Compact(focus) => {
                 agent.compact(focus.as_deref(), &CancellationToken::new()).await?;
             }
+            Input::Model { model, abilities } => {
+                let tools = lists.choose(&course, &abilities);
+                agent.set_model(Arc::new(Played::new(&course, model, abilities)), tools)?;
+            }
+            Input::Undo { by, of } => {
+                undo(&course, by, of, journal.clone(), roots.clone()).await;
+            }
         }
     }
     jobs.stop_all().await;
     Ok(course.outcome())
+}
+
+/// Undoes where blocking is allowed. One that cannot be done ends the replay.
+async fn undo(
+    course: &Arc<Course>,
+    by: u64,
+    of: Vec<u64>,
+    journal: Option<Journal>,
+    everywhere: Vec<PathBuf>,
+) {
+    if course.takes_answers() {
+        return;
+    }
+    let Some(journal) = journal else {
+        return course.end_early("files were undone in between, and undo is switched off here");
+    };
+    let course = Arc::clone(course);
+    // A panic in there shows in what comes then.
+    let _ = tokio::task::spawn_blocking(move || course.undo(by, &of, &journal, &everywhere)).await;
+}
+
+/// Where the tools of a replay are taken from.
+struct Lists {
+    own: Tools,
+    lists: Option<ToolLists>,
+    recall: Option<Arc<dyn Recall>>,
+}
+
+impl Lists {
+    /// Returns the tools that the next request of the recording has.
+    fn choose(&self, course: &Course, abilities: &Abilities) -> Tools {
+        let mut lists = self.lists.as_ref().map(|lists| lists(abilities)).unwrap_or_default();
+        lists.push(self.own.clone());
+        let recorded = course.next_tools();
+        let is = |tools: &Tools| recorded == Some(&*PrefixHasher::tools(&tools.specs()));
+        let is_recorded = |tools: &&Tools| {
+            // The agent adds this one itself once something is left out.
+            let recall = self.recall.clone();
+            is(tools)
+                || recall.is_some_and(|recall| is(&(*tools).clone().with(RecallTool::new(recall))))
+        };
+        lists.iter().find(is_recorded).unwrap_or(&self.own).clone()
+    }
 }
 
 /// Returns the prompt that became `message`, with what stood in front of it.

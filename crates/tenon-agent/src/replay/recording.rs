@@ -2,7 +2,7 @@
 //! and what came of the calls. Pure.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     ops::Range,
 };
 
@@ -24,6 +24,9 @@ use crate::{
 /// How what the model is told of an undo begins.
 const UNDO_NEWS: &str = "[undo]";
 
+/// What changed something: a call, and which of the changes that it told of.
+pub(super) type Changed = (String, usize);
+
 /// A session to follow.
 #[derive(Debug, Default)]
 pub(super) struct Recording {
@@ -31,8 +34,11 @@ pub(super) struct Recording {
     pub requests: Vec<Recorded>,
     /// Summaries that the model wrote when the conversation got too long, in order.
     pub summaries: Vec<(String, Usage)>,
+    /// Of the model that was asked first.
     pub model: String,
     pub abilities: Abilities,
+    /// What was undone is named by these checkpoints.
+    pub checkpoints: HashMap<u64, Changed>,
     /// Why it cannot be followed to its end.
     pub cut_short: Option<String>,
     /// Every rule that decided on a call.
@@ -52,6 +58,16 @@ pub(super) enum Input {
     UndoCompaction,
     /// Make the conversation shorter, and what to keep to.
     Compact(Option<String>),
+    /// Go on with another model.
+    Model {
+        model: String,
+        abilities: Abilities,
+    },
+    /// Take back what these checkpoints changed, or an undo; this is called `by`.
+    Undo {
+        by: u64,
+        of: Vec<u64>,
+    },
 }
 
 /// The requests of a turn and how it ended.
@@ -82,6 +98,8 @@ pub(super) struct Recorded {
     pub decided: HashMap<String, (Verdict, bool)>,
     /// Hashes of the files that the model came to know.
     pub seen: BTreeMap<String, String>,
+    /// Calls that were answered when the turn was being cancelled.
+    pub cut_short: HashSet<String>,
 }
 
 /// How a reply ended.
@@ -120,17 +138,19 @@ impl Recording {
         reader.close(None);
         reader.recording
     }
-
-    /// Returns the first request as it was logged.
-    pub(super) fn first_sent(&self) -> Option<&ModelEvent> {
-        self.requests.iter().find_map(|request| request.sent.as_ref())
-    }
 }
 
 impl Recorded {
     /// Returns the calls of the reply.
     pub(super) fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.message.iter().flat_map(Message::tool_calls)
+    }
+
+    /// Whether a call was cut short and it is not known which: older versions did not log it.
+    fn hides_what_was_cut(&self) -> bool {
+        let is_cut =
+            |result: &RecordedResult| result.is_error && result.content.contains("cancelled");
+        self.cut_short.is_empty() && self.results.values().any(is_cut)
     }
 }
 
@@ -146,6 +166,13 @@ struct Reader {
     /// The turn that is open, and where its requests begin.
     turn: Option<OpenTurn>,
     without_receipts: bool,
+    /// The model that is asked by now.
+    model: String,
+    abilities: Abilities,
+    /// How many changes each call told of.
+    changes: HashMap<String, usize>,
+    /// The log says what was undone; those of older versions do not.
+    names_undone: bool,
 }
 
 impl Reader {
@@ -175,24 +202,26 @@ impl Reader {
     fn note(&mut self, note: &SessionNote) -> Result<(), &'static str> {
         match note {
             SessionNote::SessionStarted { model, abilities, .. } => {
-                self.recording.model.clone_from(model);
-                self.recording.abilities = abilities.clone().unwrap_or_default();
+                self.goes_on_with(model, abilities.clone().unwrap_or_default());
             }
             SessionNote::SessionResumed { .. } if self.turn.is_some() => {
                 return Err("the recorded program ended in the middle of a turn");
             }
-            SessionNote::SessionResumed { model, abilities, .. } => {
-                let is_first = self.recording.requests.is_empty();
-                if *model != self.recording.model && !is_first {
-                    return Err("the session went on with another model");
-                }
-                self.recording.model.clone_from(model);
-                if let Some(abilities) = abilities {
-                    self.recording.abilities = abilities.clone();
-                }
+            SessionNote::ModelChanged { .. } if self.turn.is_some() => {
+                return Err("another model was chosen in the middle of a turn");
             }
-            SessionNote::ModelChanged { .. } => {
-                return Err("the session went on with another model");
+            SessionNote::SessionResumed { model, abilities, .. }
+            | SessionNote::ModelChanged { model, abilities, .. } => {
+                // Older versions do not say what another model can do.
+                let abilities = abilities.clone().unwrap_or_else(|| self.abilities.clone());
+                self.goes_on_with(model, abilities);
+            }
+            SessionNote::FilesUndone { .. } if self.turn.is_some() => {
+                return Err("files were undone in the middle of a turn");
+            }
+            SessionNote::FilesUndone { by, of } => {
+                self.names_undone = true;
+                self.recording.inputs.push(Input::Undo { by: *by, of: of.clone() });
             }
             SessionNote::Rewound { turns, .. } => self.recording.inputs.push(Input::Rewind(*turns)),
             SessionNote::CompactionUndone { .. } => {
@@ -205,6 +234,21 @@ impl Reader {
             }
         }
         Ok(())
+    }
+
+    fn goes_on_with(&mut self, model: &str, abilities: Abilities) {
+        if *model == *self.model && abilities == self.abilities {
+            return;
+        }
+        model.clone_into(&mut self.model);
+        self.abilities = abilities.clone();
+        if self.recording.requests.is_empty() {
+            model.clone_into(&mut self.recording.model);
+            self.recording.abilities = abilities;
+        } else {
+            let model = model.to_owned();
+            self.recording.inputs.push(Input::Model { model, abilities });
+        }
     }
 
     fn turn_event(&mut self, event: &TurnEvent) -> Result<(), &'static str> {
@@ -222,8 +266,8 @@ impl Reader {
             TurnEvent::UserMessage { message, .. } => {
                 let is_undo = |block: &ContentBlock| matches!(block, ContentBlock::Text { text } if text.starts_with(UNDO_NEWS));
                 let before = message.content.len().saturating_sub(1);
-                if message.content.iter().take(before).any(is_undo) {
-                    return Err("calls were undone by hand in between");
+                if !self.names_undone && message.content.iter().take(before).any(is_undo) {
+                    return Err("calls were undone in between, and the log does not say which");
                 }
                 self.open(message);
             }
@@ -231,12 +275,12 @@ impl Reader {
                 let is_cut = matches!(reason, EndReason::Cancelled | EndReason::TimeLimit);
                 let last = self.request().filter(|_| is_cut);
                 match last {
-                    Some(last) if last.calls().next().is_some() => {
+                    Some(last) if last.calls().next().is_none() => last.end = ReplyEnd::Cancelled,
+                    Some(last) if last.hides_what_was_cut() => {
                         last.end = ReplyEnd::Open;
                         return Err("the turn was cancelled while a call ran");
                     }
-                    Some(last) => last.end = ReplyEnd::Cancelled,
-                    None => {}
+                    _ => {}
                 }
                 self.close(Some(*reason));
             }
@@ -266,8 +310,16 @@ impl Reader {
     }
 
     fn call(&mut self, event: &CallEvent) {
-        if let CallEvent::CallDecided { rule, .. } = event {
-            self.recording.rules.push(rule.clone());
+        match event {
+            CallEvent::CallDecided { rule, .. } => self.recording.rules.push(rule.clone()),
+            CallEvent::CallChanged(changes) => {
+                let told = self.changes.entry(changes.call_id.clone()).or_default();
+                let changed = (changes.call_id.clone(), *told);
+                *told += 1;
+                let checkpoint = changes.checkpoint.map(|checkpoint| (checkpoint, changed));
+                self.recording.checkpoints.extend(checkpoint);
+            }
+            _ => {}
         }
         let Some(request) = self.request() else { return };
         match event {
@@ -277,7 +329,10 @@ impl Reader {
             CallEvent::CallChanged(changes) => {
                 request.changes.insert(changes.call_id.clone(), changes.clone());
             }
-            CallEvent::ToolResult { call_id, content, is_error, images, .. } => {
+            CallEvent::ToolResult { call_id, content, is_error, images, cut_short, .. } => {
+                if *cut_short {
+                    request.cut_short.insert(call_id.clone());
+                }
                 let (content, images) = (content.clone(), images.clone());
                 let result = RecordedResult { content, is_error: *is_error, images };
                 request.results.insert(call_id.clone(), result);

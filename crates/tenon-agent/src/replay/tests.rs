@@ -4,14 +4,14 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use tenon_model::ScriptedProvider;
+use tenon_model::{Abilities, EventStream, Provider, Request, ScriptedProvider};
 use tenon_sandbox::Workspace;
 use tokio_util::sync::CancellationToken;
 
 use super::{Diverged, ReplayOptions, Replayed, replay};
 use crate::{
-    AgentOptions, Answer, Delivery, FrontEnd, PromptQueue, Question, Sandbox, Session, SessionLog,
-    TurnLimits, Update,
+    AgentOptions, Answer, Delivery, FrontEnd, Live, PromptQueue, Question, Sandbox, Session,
+    SessionLog, TurnLimits, Update,
     agent::Agent,
     event::{CallEvent, SessionEvent},
     read_session,
@@ -173,4 +173,129 @@ async fn the_first_difference_is_named_with_its_step() {
     check(r#""system":""#, r#""system":"0"#, 1, Diverged::System, "system prompt").await;
     check(r#""tools":""#, r#""tools":"0"#, 1, Diverged::Tools, "tools with hash").await;
     check(r#""content":"a.txt"#, r#""content":"b.txt"#, 1, Diverged::Result, "a.txt").await;
+}
+
+/// A script under another name, by a model that sees no images.
+struct Other(ScriptedProvider, Abilities);
+
+impl Provider for Other {
+    fn model(&self) -> &str {
+        "other/model"
+    }
+
+    fn abilities(&self) -> &Abilities {
+        &self.1
+    }
+
+    fn stream(&self, request: Request) -> EventStream<'_> {
+        self.0.stream(request)
+    }
+}
+
+#[tokio::test]
+async fn another_model_in_mid_session_is_another_recorded_model() {
+    let (folder, work) = (tempfile::tempdir().unwrap(), workspace());
+    let mut options = options(work.path(), calls());
+    let log = SessionLog::create(folder.path()).unwrap();
+    let id = log.id().to_owned();
+    options.log = Some(log);
+    let go = CancellationToken::new();
+    let mut agent = Agent::new(options).unwrap();
+    agent.prompt("go", &go).await.unwrap();
+    let script = json!({"turns": [
+        {"thinking": "so", "calls": [{"name": "glob", "arguments": {"pattern": "*.txt"}}]},
+        {"text": "One file."},
+        {"text": "Yes."},
+    ]});
+    let script = ScriptedProvider::parse(&script.to_string()).unwrap();
+    let abilities = Abilities { wants_forgiving_tools: true, ..Abilities::default() };
+    let forgiving =
+        CoreToolOptions { is_forgiving: true, has_jobs: true, ..CoreToolOptions::default() };
+    agent.set_model(Arc::new(Other(script, abilities)), core_tools(forgiving)).unwrap();
+    agent.prompt("and you?", &go).await.unwrap();
+    drop(agent);
+    // Another process goes on with the first model.
+    let (log, session) = SessionLog::open(folder.path(), &id).unwrap();
+    let mut options = self::options(work.path(), json!([{"text": "Back again."}]));
+    (options.log, options.resumed) = (Some(log), Some(session));
+    Agent::new(options).unwrap().prompt("and back?", &go).await.unwrap();
+    let session = read_session(folder.path(), &id).unwrap();
+    let lists = ReplayOptions {
+        tools_for: Some(Box::new(|abilities| {
+            let is_forgiving = abilities.wants_forgiving_tools;
+            let has_jobs = is_forgiving;
+            let tools = CoreToolOptions { is_forgiving, has_jobs, ..CoreToolOptions::default() };
+            vec![core_tools(tools)]
+        })),
+        ..ReplayOptions::default()
+    };
+    let expected = Replayed { steps: 7, calls: 6, ..Replayed::default() };
+    assert_eq!(replayed(&session, lists).await, expected);
+    // Without a list that fits, the tools are what differs.
+    let divergence = replayed(&session, ReplayOptions::default()).await.divergence.unwrap();
+    assert_eq!((divergence.step, divergence.what), (5, Diverged::Tools));
+}
+
+/// Cancels when a command says that it has begun.
+struct Hasty(CancellationToken);
+
+#[async_trait]
+impl FrontEnd for Hasty {
+    fn update(&self, update: Update) {
+        if matches!(update, Update::Live(Live::CallOutput { text, .. }) if text.contains("begun")) {
+            self.0.cancel();
+        }
+    }
+
+    async fn ask(&self, _: Question) -> Answer {
+        Answer::Allow
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_was_cancelled_is_answered_as_it_was_and_the_rest_is_replayed() {
+    let (folder, work) = (tempfile::tempdir().unwrap(), workspace());
+    let turns = json!([
+        {"calls": [{"name": "bash", "arguments": {"command": "echo first"}}]},
+        {"calls": [
+            {"name": "edit_file", "arguments":
+                {"path": "a.txt", "old_text": "one", "new_text": "two"}},
+            {"name": "bash", "arguments": {"command": "echo begun; sleep 60; echo > b.txt"}},
+            {"name": "bash", "arguments": {"command": "echo never"}}]},
+        {"calls": [{"name": "bash", "arguments": {"command": "cat a.txt; ls"}}]},
+        {"text": "Two."},
+    ]);
+    let mut options = options(work.path(), turns);
+    let log = SessionLog::create(folder.path()).unwrap();
+    let id = log.id().to_owned();
+    options.log = Some(log);
+    let cancel = CancellationToken::new();
+    options.front = Arc::new(Hasty(cancel.clone()));
+    let mut agent = Agent::new(options).unwrap();
+    agent.prompt("go", &cancel).await.unwrap();
+    agent.prompt("again", &CancellationToken::new()).await.unwrap();
+    drop(agent);
+    let session = read_session(folder.path(), &id).unwrap();
+    let found = replayed(&session, ReplayOptions::default()).await;
+    let calls: Vec<&str> = session
+        .records
+        .iter()
+        .filter_map(|record| match &record.event {
+            SessionEvent::Call(CallEvent::ToolResult { call_id, cut_short: true, .. }) => {
+                Some(&**call_id)
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!((found.divergence, found.ended_early), (None, None));
+    assert_eq!((found.steps, found.calls, calls.len()), (4, 5, 2));
+    assert_eq!(found.not_run, calls);
+    // A log of before, which does not say what was cut short, is followed up to there.
+    let lines = session.records.iter().map(|record| serde_json::to_string(record).unwrap() + "\n");
+    let log: String = lines.collect::<String>().replace(",\"cut_short\":true", "");
+    std::fs::write(folder.path().join("old.jsonl"), log).unwrap();
+    let old = read_session(folder.path(), "old").unwrap();
+    let found = replayed(&old, ReplayOptions::default()).await;
+    assert_eq!((found.divergence, found.steps), (None, 1));
+    assert_eq!(found.ended_early.unwrap(), "the turn was cancelled while a call ran");
 }

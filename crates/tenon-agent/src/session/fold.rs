@@ -217,6 +217,7 @@ impl Fold {
                     images: Vec::new(),
                     view: View::text(words),
                     duration_ms: 0,
+                    cut_short: true,
                 });
                 let (call_id, content) = (call.id.clone(), words.to_owned());
                 ToolResult { call_id, content, is_error: true, images: Vec::new() }

@@ -136,7 +136,7 @@ impl Ledger {
                 (self.model, self.tenon) = (model.clone(), tenon.clone());
                 self.price = *price;
             }
-            SessionEvent::Session(SessionNote::ModelChanged { model, price }) => {
+            SessionEvent::Session(SessionNote::ModelChanged { model, price, .. }) => {
                 self.model = model.clone();
                 self.price = *price;
             }

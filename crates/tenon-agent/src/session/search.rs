@@ -201,6 +201,7 @@ mod tests {
                 view: View::text(""),
                 images: Vec::new(),
                 duration_ms: 0,
+                cut_short: false,
             }
             .into(),
         ];

@@ -50,7 +50,7 @@ struct Report<'a> {
     divergence: Option<Shown<'a>>,
     /// Why not all of the recording was replayed; null if it was, or if that was asked for.
     ended_early: Option<&'a str>,
-    /// Calls that left the walls: the recorded results were taken.
+    /// Calls that left the walls or were cancelled: the recorded results were taken.
     not_run: &'a [String],
     notes: &'a [String],
 }
@@ -87,7 +87,7 @@ impl Replay {
             until: self.until,
             results_of,
             places: ready.places,
-            tools: ready.tools,
+            tools_for: Some(ready.tools_for),
         };
         let replayed = tokio::select! {
             replayed = tenon_agent::replay(&session, ready.options, how) => replayed?,
@@ -129,7 +129,10 @@ impl Replay {
         say_notices(notes);
         if !replayed.not_run.is_empty() {
             let calls = replayed.not_run.join(", ");
-            say_notices(&[format!("not run, because it left the walls: {calls}")]);
+            say_notices(&[format!(
+                "not run, because it left the walls or was cancelled, and answered as recorded: \
+                 {calls}"
+            )]);
         }
         if let Some(reason) = &replayed.ended_early {
             let step = replayed.steps;

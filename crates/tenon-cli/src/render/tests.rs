@@ -32,7 +32,15 @@ fn started(id: &str, name: &str, subject: &str) -> Record {
 fn answered(id: &str, view: View, is_error: bool) -> Record {
     let (call_id, content) = (id.into(), String::new());
     let images = Vec::new();
-    record(CallEvent::ToolResult { call_id, content, is_error, images, view, duration_ms: 1_234 })
+    record(CallEvent::ToolResult {
+        call_id,
+        content,
+        is_error,
+        images,
+        view,
+        duration_ms: 1_234,
+        cut_short: false,
+    })
 }
 
 fn called(name: &str, subject: &str, view: View) -> Vec<Record> {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use tenon_agent::{
-    AgentOptions, CallEvent, Rules, Session, SessionEvent, SessionLog, Tools, core_tools,
+    AgentOptions, CallEvent, Rules, Session, SessionEvent, SessionLog, ToolLists, Tools, core_tools,
 };
 use tenon_model::{Abilities, ScriptedProvider};
 use tenon_sandbox::{Journal, Workspace};
@@ -22,7 +22,7 @@ use crate::{
 pub(crate) struct Replaying {
     pub(crate) options: AgentOptions,
     /// Lists of tools that the recording may have been made with.
-    pub(crate) tools: Vec<Tools>,
+    pub(crate) tools_for: ToolLists,
     /// Paths as they were recorded, and as they are here.
     pub(crate) places: Vec<(String, String)>,
 }
@@ -72,8 +72,9 @@ pub(crate) async fn replaying(
     options.recall = Some(Arc::new(kept));
     options.log = Some(log);
     options.journal = journal;
-    let tools = lists(settings);
-    options.tools = tools.first().cloned().unwrap_or_default();
+    let settings = settings.clone();
+    let tools_for: ToolLists = Box::new(move |abilities| lists(&settings, abilities));
+    options.tools = super::tools(&config.settings, &Abilities::default());
     let mut places: Vec<(String, String)> = files
         .roots
         .iter()
@@ -83,7 +84,7 @@ pub(crate) async fn replaying(
     places.push((config.folders.spill(session.results_of()).display().to_string(), here.clone()));
     places.extend(results_elsewhere(session).map(|there| (there, here)));
     places.dedup_by(|one, other| one.0 == other.0);
-    Ok(Replaying { options, tools, places })
+    Ok(Replaying { options, tools_for, places })
 }
 
 fn workspace(config: &Config, files: &Rebuilt) -> Result<Workspace, CliError> {
@@ -118,14 +119,14 @@ fn journal(
     (Some(journal), workspace)
 }
 
-/// The lists of tools that this program gives to a model: with and without walls, for models that
-/// need forgiving ones and for others. The list of an ordinary session comes first.
-fn lists(settings: &Settings) -> Vec<Tools> {
+/// The lists of tools that this program gives to a model: with and without walls, and whatever is
+/// said of the model, forgiving ones and others. The list of an ordinary session comes first.
+fn lists(settings: &Settings, abilities: &Abilities) -> Vec<Tools> {
     let mut lists = Vec::new();
     for sandbox in [SandboxName::Auto, SandboxName::Off] {
         for wants_forgiving_tools in [false, true] {
             let settings = Settings { sandbox, ..settings.clone() };
-            let abilities = Abilities { wants_forgiving_tools, ..Abilities::default() };
+            let abilities = Abilities { wants_forgiving_tools, ..abilities.clone() };
             lists.push(super::tools(&settings, &abilities));
         }
     }

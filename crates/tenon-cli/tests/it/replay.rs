@@ -76,6 +76,43 @@ fn a_session_is_replayed_without_a_difference_and_without_touching_anything() {
     place.run(&["replay", "last"]).ends_with(0);
 }
 
+/// Goes on with the last session.
+fn go_on(place: &Place, turns: Value) {
+    let script = place.script(turns);
+    place.run(&["-p", "--model", &script, "--allow", "bash", "--continue", "go on"]).ends_with(0);
+}
+
+#[test]
+fn what_was_undone_and_redone_in_between_is_so_again() {
+    let place = recorded(&[]);
+    let look = || json!([bash("ls -R; cat edited.txt log new/log 2>&1; true"), {"text": "Seen."}]);
+    place.run(&["undo", "2"]).ends_with(0);
+    go_on(&place, look());
+    place.run(&["undo"]).ends_with(0);
+    place.run(&["redo"]).ends_with(0);
+    go_on(&place, look());
+    place.run(&["redo"]).ends_with(0);
+    go_on(&place, look());
+    let log = std::fs::read_to_string(log_of(&place)).unwrap();
+    assert_eq!(log.matches("\"type\":\"files_undone\"").count(), 4);
+    let expected = "replayed 13 steps and 10 calls: nothing differs from the recording\n";
+    let run = place.run(&["replay", "last"]).ends_with(0);
+    assert_eq!((run.out.as_str(), run.error.as_str()), (expected, ""));
+    place.run(&["export", "last", "--bundle", "out.tar.gz"]).ends_with(0);
+    let other = Place::new();
+    std::fs::rename(place.path("work/out.tar.gz"), other.path("work/in.tar.gz")).unwrap();
+    assert_eq!(other.run(&["replay", "in.tar.gz"]).ends_with(0).out, expected);
+    // A log that does not say what was undone is followed up to there.
+    let named = |line: &&str| !line.contains("\"type\":\"files_undone\"");
+    let old: String = log.lines().filter(named).map(|line| format!("{line}\n")).collect();
+    std::fs::write(log_of(&place), old).unwrap();
+    let run = place.run(&["replay", "last"]).ends_with(0);
+    assert!(
+        run.error.contains("calls were undone in between, and the log does not say"),
+        "{run:?}"
+    );
+}
+
 #[test]
 fn what_differs_is_shown_with_its_step() {
     let place = recorded(&[bash("date +%s%N; cat /proc/sys/kernel/random/uuid")]);

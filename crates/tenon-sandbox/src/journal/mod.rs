@@ -98,9 +98,23 @@ pub enum Coverage {
     ByComparison,
 }
 
-/// Names a checkpoint among those of one workspace. Later ones are greater.
+/// Names a checkpoint among those of one workspace. Later ones are greater; the first is 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CheckpointId(pub(crate) u64);
+
+impl CheckpointId {
+    /// Returns the checkpoint with this number.
+    #[must_use]
+    pub fn new(number: u64) -> Self {
+        Self(number)
+    }
+
+    /// Returns its number.
+    #[must_use]
+    pub fn number(self) -> u64 {
+        self.0
+    }
+}
 
 /// What is known of a checkpoint without looking into it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -272,9 +286,21 @@ impl Journal {
     /// # Errors
     /// [`JournalError::Io`] when the store cannot be read. A checkpoint that cannot is left out.
     pub fn checkpoints(&self) -> Result<Vec<CheckpointInfo>, JournalError> {
+        self.checkpoints_after(CheckpointId(0))
+    }
+
+    /// Returns the checkpoints that were begun after `after`, oldest first, and looks at no others:
+    /// of one that an earlier one undid it is not known.
+    ///
+    /// # Errors
+    /// As [`Journal::checkpoints`].
+    pub fn checkpoints_after(
+        &self,
+        after: CheckpointId,
+    ) -> Result<Vec<CheckpointInfo>, JournalError> {
         let ids = self.store.ids().map_err(|errno| JournalError::io(errno, "the undo store"))?;
-        let mut infos: Vec<CheckpointInfo> = Vec::with_capacity(ids.len());
-        for id in ids {
+        let mut infos: Vec<CheckpointInfo> = Vec::new();
+        for id in ids.into_iter().filter(|id| *id > after) {
             // One that another process is about to make has no header yet.
             let Ok(header) = self.store.read_header(id) else { continue };
             let state = if self.store.has_ended(id) {
@@ -298,6 +324,15 @@ impl Journal {
         }
         mark_undone(&mut infos);
         Ok(infos)
+    }
+
+    /// Returns the checkpoint that was begun last, if there is one.
+    ///
+    /// # Errors
+    /// [`JournalError::Io`] when the store cannot be read.
+    pub fn newest(&self) -> Result<Option<CheckpointId>, JournalError> {
+        let ids = self.store.ids().map_err(|errno| JournalError::io(errno, "the undo store"))?;
+        Ok(ids.last().copied())
     }
 
     /// Returns what a checkpoint's call changed, as it was when the call was over.

@@ -61,6 +61,7 @@ fn result(id: &str) -> SessionEvent {
         view: View::text(""),
         images: Vec::new(),
         duration_ms: 1,
+        cut_short: false,
     }
     .into()
 }
@@ -199,7 +200,7 @@ fn messages_come_back_bit_for_bit() {
 #[test]
 fn a_change_of_model_counts_like_a_session_that_goes_on_with_another() {
     let changed = |model: &str| -> SessionEvent {
-        SessionNote::ModelChanged { model: model.into(), price: None }.into()
+        SessionNote::ModelChanged { model: model.into(), price: None, abilities: None }.into()
     };
     let thought = |text: &str| {
         let thinking = Thinking { text: text.into(), signature: None, redacted: None };

@@ -1,0 +1,75 @@
+//! What was undone since the last prompt, by whatever way and from wherever: the journal knows it,
+//! and the log is told before the prompt, so that the log alone says what the files were.
+
+use tenon_sandbox::{CheckpointId, CheckpointKind, CheckpointState, Journal};
+
+use crate::{
+    event::{CallEvent, SessionEvent},
+    options::AgentOptions,
+    session::Session,
+    session_note::SessionNote,
+};
+
+/// The undos of one session that its log does not have yet.
+pub(super) struct UndoneSince {
+    journal: Journal,
+    session: String,
+    /// The last checkpoint that was looked at.
+    known: CheckpointId,
+}
+
+impl UndoneSince {
+    /// Returns what looks for undos of the session that is about to begin or go on; `None` if it has
+    /// no log or nothing can be undone.
+    pub(super) fn of(options: &AgentOptions) -> Option<Self> {
+        let journal = options.journal.clone()?;
+        let session = options.log.as_ref()?.id().to_owned();
+        let roots = options.workspace.roots();
+        // In another folder checkpoints are counted anew.
+        let stays = |session: &&Session| {
+            session.worked_with().is_some_and(|(folders, _)| *folders == *roots)
+        };
+        let resumed = options.resumed.as_ref().filter(stays).and_then(told_until);
+        let known = match resumed {
+            Some(known) => known,
+            None => journal.newest().ok()?.unwrap_or(CheckpointId::new(0)),
+        };
+        Some(Self { journal, session, known })
+    }
+
+    /// Returns what was undone since the last time, in order.
+    pub(super) fn take(&mut self) -> Vec<SessionNote> {
+        // What cannot be read now is asked for again.
+        let Ok(infos) = self.journal.checkpoints_after(self.known) else { return Vec::new() };
+        let mut notes = Vec::new();
+        for info in infos {
+            if let CheckpointKind::Undo { of } = info.kind {
+                if info.state == CheckpointState::Running {
+                    break;
+                }
+                if info.session == self.session {
+                    let of = of.into_iter().map(CheckpointId::number).collect();
+                    notes.push(SessionNote::FilesUndone { by: info.id.number(), of });
+                }
+            }
+            self.known = info.id;
+        }
+        notes
+    }
+}
+
+/// Returns up to where the log of `session` has what was undone; `None` if nothing of it can have
+/// been undone.
+fn told_until(session: &Session) -> Option<CheckpointId> {
+    let told = session.records.iter().filter_map(|record| match &record.event {
+        SessionEvent::Session(SessionNote::FilesUndone { by, .. }) => Some(*by),
+        _ => None,
+    });
+    let first_change = || {
+        session.records.iter().find_map(|record| match &record.event {
+            SessionEvent::Call(CallEvent::CallChanged(changes)) => changes.checkpoint,
+            _ => None,
+        })
+    };
+    told.max().or_else(first_change).map(CheckpointId::new)
+}
