@@ -122,6 +122,13 @@ impl Session {
     /// Returns the first line of session `id` that leaves this one.
     pub(super) fn fork_note(&self, id: &str) -> Record {
         let (workspace, model) = self.worked_with().unwrap_or_default();
+        // What follows the first line was said to the model that this one named.
+        let (model, abilities) = match self.records.first().map(|record| &record.event) {
+            Some(SessionEvent::Session(SessionNote::SessionStarted {
+                model, abilities, ..
+            })) => (model.as_str(), abilities.clone()),
+            _ => (model, None),
+        };
         let event = SessionNote::SessionStarted {
             version: LOG_VERSION,
             session: id.to_owned(),
@@ -129,7 +136,7 @@ impl Session {
             model: model.to_owned(),
             tenon: env!("CARGO_PKG_VERSION").to_owned(),
             price: None,
-            abilities: None,
+            abilities,
             forked_from: Some(self.id.clone()),
             results_of: Some(self.results_of().to_owned()),
         };

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
-use crate::event::TurnEvent;
+use crate::event::{SessionEvent, TurnEvent};
 
 fn note(text: &str) -> Record {
     Record { time_ms: 7, event: TurnEvent::Notice { text: text.into() }.into() }
@@ -193,4 +193,20 @@ fn what_was_written_is_synced_by_itself_and_the_last_when_the_log_is_closed() {
         assert!(syncs.recv().is_err(), "once");
     });
     assert!(failed.into_inner().unwrap().is_none());
+}
+
+#[test]
+fn a_fork_of_a_session_with_several_models_knows_to_whom_what_was_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let old = SessionLog::create(folder.path()).unwrap();
+    old.append(&started(old.id())).unwrap();
+    let event = SessionNote::ModelChanged { model: "other/y".into(), price: None, abilities: None };
+    old.append(&Record { time_ms: 2, event: event.into() }).unwrap();
+    let (_, fork) = SessionLog::fork(folder.path(), old.id()).unwrap();
+    let SessionEvent::Session(SessionNote::SessionStarted { model, .. }) = &fork.records[0].event
+    else {
+        panic!("{:?}", fork.records[0]);
+    };
+    assert_eq!(model, "scripted/x");
+    assert_eq!(fork.worked_with().unwrap().1, "other/y");
 }
