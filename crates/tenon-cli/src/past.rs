@@ -125,6 +125,8 @@ impl Past {
                 Err(JournalError::Running { .. } | JournalError::Unknown { .. }) => {
                     Changes::default()
                 }
+                // What a power loss cut stands in no one's way.
+                Err(JournalError::Damaged { .. }) => continue,
                 Err(error) => return Err(failed(error)),
             };
             let is_running = info.state == CheckpointState::Running;

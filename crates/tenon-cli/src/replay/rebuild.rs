@@ -60,6 +60,10 @@ pub(super) fn take_back(
                 notes.push("a call is still running: what it changed stays".to_owned());
                 continue;
             }
+            Err(error @ JournalError::Damaged { .. }) => {
+                notes.push(format!("{error}: what that call changed stays"));
+                continue;
+            }
             Err(error) => return Err(past::failed(error)),
         };
         for left_out in &changes.left_out {

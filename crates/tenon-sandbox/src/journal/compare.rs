@@ -72,6 +72,7 @@ pub(crate) fn compare_image(store: &Store, image: &Image, id: CheckpointId) -> E
         after: comparison.after.into_iter().collect(),
         new_folders: comparison.new_folders,
         interrupted: false,
+        log_bytes: 0,
     }
 }
 

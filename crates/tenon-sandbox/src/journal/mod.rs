@@ -209,7 +209,7 @@ pub enum JournalError {
         /// The error number.
         code: i32,
     },
-    /// A log that this program cannot read.
+    /// A log that this program cannot read, or that a power loss cut.
     #[error("checkpoint {id} cannot be read")]
     Damaged {
         /// The checkpoint.
@@ -342,7 +342,11 @@ impl Journal {
     pub fn changes(&self, id: CheckpointId) -> Result<Changes, JournalError> {
         self.finish_interrupted(id)?;
         let end = self.store.read_end(id).map_err(Self::unknown(id))?;
-        Ok(end.ok_or(JournalError::Running { id })?.changes)
+        let end = end.ok_or(JournalError::Running { id })?;
+        match self.store.is_whole(id, &end).map_err(Self::unknown(id))? {
+            true => Ok(end.changes),
+            false => Err(JournalError::Damaged { id }),
+        }
     }
 
     /// Returns a file's content before a call, for showing what it did. `None`: there was no such

@@ -91,6 +91,8 @@ pub(crate) struct End {
     pub(crate) new_folders: Vec<Place>,
     /// The call was cut short, and this was found out later.
     pub(crate) interrupted: bool,
+    /// How long the log was. A power loss can leave less of it on the disk; 0 in older ends.
+    pub(crate) log_bytes: u64,
 }
 
 /// How something looked when a call was over.
@@ -351,6 +353,7 @@ impl End {
         });
         writer.each(&self.new_folders, |writer, place| place.write(writer));
         writer.flag(self.interrupted);
+        writer.number(self.log_bytes);
     }
 
     fn read(reader: &mut Reader<'_>) -> Option<Self> {
@@ -359,6 +362,7 @@ impl End {
             after: reader.each(|reader| Some((Place::read(reader)?, State::read(reader)?)))?,
             new_folders: reader.each(Place::read)?,
             interrupted: reader.flag()?,
+            log_bytes: reader.number().unwrap_or(0),
         })
     }
 }

@@ -312,6 +312,12 @@ impl Store {
             return Ok(None);
         };
         image.end = self.read_end(id)?.map(Box::new);
+        if let Some(end) = &image.end
+            && !self.is_whole(id, end)?
+        {
+            // Half of what was changed would be undone, as if it were all.
+            return Err(Errno::BADMSG);
+        }
         image.set_roots(&roots);
         Ok(Some(image))
     }
@@ -335,6 +341,9 @@ impl Store {
             Err(Errno::NOENT) => return Ok(None),
             Err(errno) => return Err(errno),
         };
+        if bytes.is_empty() {
+            return Ok(None);
+        }
         match bytes.get(4..).and_then(Record::from_bytes) {
             Some(Record::End(end)) => Ok(Some(*end)),
             _ => Err(Errno::BADMSG),
@@ -342,8 +351,9 @@ impl Store {
     }
 
     /// Writes how things were at the end of a call. It is there as a whole or not at all.
-    pub(crate) fn write_end(&self, id: CheckpointId, end: End) -> Result<(), Errno> {
+    pub(crate) fn write_end(&self, id: CheckpointId, mut end: End) -> Result<(), Errno> {
         let folder = self.open_checkpoint(id, 0)?;
+        end.log_bytes = look(&folder, LOG.as_ref())?.map_or(0, |log| log.bytes);
         let bytes = Record::End(Box::new(end)).to_bytes().ok_or(Errno::TOOBIG)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC;
         let name = format!("{END}.new");
@@ -352,9 +362,16 @@ impl Store {
         rustix::fs::renameat(&folder, &*name, &folder, END)
     }
 
+    /// Whether a call is over and its end is known. A power loss can leave an end without content.
     pub(crate) fn has_ended(&self, id: CheckpointId) -> bool {
-        self.open_checkpoint(id, 0)
-            .is_ok_and(|folder| look(&folder, END.as_ref()).is_ok_and(|end| end.is_some()))
+        let end = self.open_checkpoint(id, 0).and_then(|folder| look(&folder, END.as_ref()));
+        end.is_ok_and(|end| end.is_some_and(|end| end.bytes > 0))
+    }
+
+    /// Whether a checkpoint's log is as long as it was when the call was over.
+    pub(crate) fn is_whole(&self, id: CheckpointId, end: &End) -> Result<bool, Errno> {
+        let folder = self.open_checkpoint(id, 0)?;
+        Ok(look(&folder, LOG.as_ref())?.is_some_and(|log| log.bytes >= end.log_bytes))
     }
 
     /// Returns when something was last written to a checkpoint's log.

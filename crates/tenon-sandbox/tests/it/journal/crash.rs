@@ -3,7 +3,9 @@
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use tenon_sandbox::{CheckpointKind, CheckpointState, Conflicts, Undone};
+use tenon_sandbox::{
+    CheckpointId, CheckpointKind, CheckpointState, Conflicts, JournalError, Trouble, Undone,
+};
 
 use super::tree::difference;
 use super::{Scene, Walls};
@@ -105,4 +107,61 @@ fn an_undo_that_was_killed_is_taken_back_and_done_again() {
         assert_eq!(difference(&before, &scene.tree()), "");
     }
     println!("{half_done} of 4 were killed in the middle");
+}
+
+/// Cuts a file of the only checkpoint to `bytes`, as a power loss may leave it on the disk.
+fn cut(scene: &Scene, name: &str, bytes: impl Fn(u64) -> u64) {
+    let mut folders = scene.journal.folders();
+    let mut cut = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.file_name().unwrap() == name {
+                let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+                file.set_len(bytes(file.metadata().unwrap().len())).unwrap();
+                cut += 1;
+            }
+        }
+    }
+    assert_eq!(cut, 1, "{name}");
+}
+
+/// A call that removes, writes and makes something, and its checkpoint.
+fn changed() -> (Scene, CheckpointId) {
+    let scene = Scene::new(Walls::None);
+    scene.prepare("echo one > text; echo two > other; mkdir dir; echo f > dir/f");
+    let id = scene.change("rm -r dir; echo changed > text; echo changed > other; echo n > new");
+    (scene, id)
+}
+
+#[test]
+fn what_a_power_loss_cut_is_not_undone_by_half() {
+    for bytes in [1, 60, 300] {
+        let (scene, id) = changed();
+        let after = scene.tree();
+        cut(&scene, "log", |length| length - bytes);
+        let damaged = |error| matches!(error, JournalError::Damaged { .. });
+        assert!(damaged(scene.journal.changes(id).unwrap_err()));
+        assert!(damaged(scene.journal.undo(&[id], "session", &Conflicts::Refuse).unwrap_err()));
+        assert_eq!(difference(&after, &scene.tree()), "");
+    }
+    let (scene, id) = changed();
+    let after = scene.tree();
+    cut(&scene, "o2", |_| 0);
+    let error = scene.journal.undo(&[id], "session", &Conflicts::Refuse).unwrap_err();
+    assert!(matches!(error, JournalError::NotRestored { .. }), "{error}");
+    assert_eq!(difference(&after, &scene.tree()), "");
+}
+
+#[test]
+fn an_end_that_a_power_loss_emptied_is_found_out_again() {
+    let (scene, id) = changed();
+    cut(&scene, "end", |_| 0);
+    assert_eq!(scene.journal.checkpoints().unwrap()[0].state, CheckpointState::Interrupted);
+    assert!(scene.journal.changes(id).unwrap().troubles.contains(&Trouble::Interrupted));
+    scene.undo(id);
+    assert_eq!(std::fs::read_to_string(scene.root().join("dir/f")).unwrap(), "f\n");
+    assert!(!scene.root().join("new").exists());
 }
