@@ -70,6 +70,8 @@ struct State {
     /// How many changes each call told of, and the checkpoint of each.
     told: HashMap<String, usize>,
     checkpoints: HashMap<Changed, CheckpointId>,
+    /// What calls had changed that were cut short and are not run here.
+    lost: Option<String>,
     /// Undos as they were recorded, and those that did the same here.
     undos: HashMap<u64, CheckpointId>,
     outcome: Replayed,
@@ -298,6 +300,13 @@ impl Course {
             differs = (expected != found).then_some((Diverged::Files, expected, found));
         }
         if let Some((what, expected, found)) = differs {
+            if let Some(lost) = state.lost.take() {
+                // It is nothing that the agent does otherwise.
+                return state.end_early(&format!(
+                    "results differ from here on, where the files do not have what a cancelled call \
+                     had changed: {lost}"
+                ));
+            }
             let call = recorded.calls().find(|call| call.id == call_id).map(named);
             state.diverge(step, what, expected, found);
             if let Some(divergence) = &mut state.outcome.divergence {
@@ -467,9 +476,11 @@ impl StandIn for Course {
         }
         let recorded = self.current(&state)?;
         if recorded.cut_short.contains(&call.id) {
-            let taken = recorded.results.get(&call.id).map(output);
+            let changes =
+                recorded.changes.get(&call.id).filter(|changes| !changes.files.is_empty());
+            state.lost = changes.map(|changes| changes.summary.clone()).or(state.lost.take());
             state.not_run(&call.id);
-            return taken;
+            return recorded.results.get(&call.id).map(output);
         }
         match recorded.decided.get(&call.id) {
             Some((Verdict::Deny, true)) => recorded.results.get(&call.id).map(output),

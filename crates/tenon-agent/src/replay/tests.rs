@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tenon_model::{Abilities, EventStream, Provider, Request, ScriptedProvider};
-use tenon_sandbox::Workspace;
+use tenon_sandbox::{Journal, JournalOptions, Workspace};
 use tokio_util::sync::CancellationToken;
 
 use super::{Diverged, ReplayOptions, Replayed, replay};
@@ -252,23 +252,15 @@ impl FrontEnd for Hasty {
     }
 }
 
-#[tokio::test]
-async fn a_call_that_was_cancelled_is_answered_as_it_was_and_the_rest_is_replayed() {
+/// Records a turn that is cancelled in a command, and another one behind it, with a journal.
+async fn cancelled(turns: Value) -> (tempfile::TempDir, Session) {
     let (folder, work) = (tempfile::tempdir().unwrap(), workspace());
-    let turns = json!([
-        {"calls": [{"name": "bash", "arguments": {"command": "echo first"}}]},
-        {"calls": [
-            {"name": "edit_file", "arguments":
-                {"path": "a.txt", "old_text": "one", "new_text": "two"}},
-            {"name": "bash", "arguments": {"command": "echo begun; sleep 60; echo > b.txt"}},
-            {"name": "bash", "arguments": {"command": "echo never"}}]},
-        {"calls": [{"name": "bash", "arguments": {"command": "cat a.txt; ls"}}]},
-        {"text": "Two."},
-    ]);
     let mut options = options(work.path(), turns);
     let log = SessionLog::create(folder.path()).unwrap();
     let id = log.id().to_owned();
     options.log = Some(log);
+    let state = JournalOptions::new(folder.path().join("state"));
+    options.journal = Some(Journal::open(&options.workspace, state).unwrap());
     let cancel = CancellationToken::new();
     options.front = Arc::new(Hasty(cancel.clone()));
     let mut agent = Agent::new(options).unwrap();
@@ -276,7 +268,35 @@ async fn a_call_that_was_cancelled_is_answered_as_it_was_and_the_rest_is_replaye
     agent.prompt("again", &CancellationToken::new()).await.unwrap();
     drop(agent);
     let session = read_session(folder.path(), &id).unwrap();
-    let found = replayed(&session, ReplayOptions::default()).await;
+    (folder, session)
+}
+
+/// As [`replayed`], with a journal.
+async fn replayed_with_journal(session: &Session) -> Replayed {
+    let (work, logs) = (workspace(), tempfile::tempdir().unwrap());
+    let mut options = options(work.path(), json!([]));
+    options.log = Some(SessionLog::create(logs.path()).unwrap());
+    let state = JournalOptions::new(logs.path().join("state"));
+    options.journal = Some(Journal::open(&options.workspace, state).unwrap());
+    replay(session, options, ReplayOptions::default()).await.unwrap()
+}
+
+fn run(command: &str) -> Value {
+    json!({"name": "bash", "arguments": {"command": command}})
+}
+
+#[tokio::test]
+async fn a_call_that_was_cancelled_is_answered_as_it_was_and_the_rest_is_replayed() {
+    let edit = json!({"name": "edit_file", "arguments":
+        {"path": "a.txt", "old_text": "one", "new_text": "two"}});
+    let (folder, session) = cancelled(json!([
+        {"calls": [run("echo first")]},
+        {"calls": [edit, run("echo begun; sleep 60; echo > b.txt"), run("echo never")]},
+        {"calls": [run("cat a.txt; ls")]},
+        {"text": "Two."},
+    ]))
+    .await;
+    let found = replayed_with_journal(&session).await;
     let calls: Vec<&str> = session
         .records
         .iter()
@@ -295,7 +315,22 @@ async fn a_call_that_was_cancelled_is_answered_as_it_was_and_the_rest_is_replaye
     let log: String = lines.collect::<String>().replace(",\"cut_short\":true", "");
     std::fs::write(folder.path().join("old.jsonl"), log).unwrap();
     let old = read_session(folder.path(), "old").unwrap();
-    let found = replayed(&old, ReplayOptions::default()).await;
+    let found = replayed_with_journal(&old).await;
     assert_eq!((found.divergence, found.steps), (None, 1));
     assert_eq!(found.ended_early.unwrap(), "the turn was cancelled while a call ran");
+}
+
+#[tokio::test]
+async fn what_a_cancelled_call_had_changed_is_no_difference_of_the_agent() {
+    let (_folder, session) = cancelled(json!([
+        {"calls": [run("echo b > b.txt; echo begun; sleep 60")]},
+        {"calls": [run("echo fine")]},
+        {"calls": [run("ls")]},
+        {"text": "Both."},
+    ]))
+    .await;
+    let found = replayed_with_journal(&session).await;
+    assert_eq!((found.divergence, found.steps), (None, 3));
+    let reason = found.ended_early.unwrap();
+    assert!(reason.ends_with("what a cancelled call had changed: 1 new"), "{reason}");
 }
