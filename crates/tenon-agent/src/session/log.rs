@@ -277,7 +277,8 @@ impl SessionLog {
         let mut folder = new_in.map(Path::to_path_buf);
         let sync = move || {
             synced.sync_data()?;
-            folder.take().map_or(Ok(()), |folder| sync_names(&folder))
+            folder.take().as_deref().into_iter().for_each(sync_names);
+            Ok(())
         };
         let syncing = std::thread::Builder::new()
             .name("log-sync".into())
@@ -323,10 +324,13 @@ fn refuse_newer(session: &Session) -> io::Result<()> {
     }
 }
 
-/// Puts the names of a folder on the disk, and its own: a log that has none there is lost.
-fn sync_names(folder: &Path) -> io::Result<()> {
-    let folders = [Some(folder), folder.parent().filter(|above| !above.as_os_str().is_empty())];
-    folders.into_iter().flatten().try_for_each(|folder| File::open(folder)?.sync_all())
+/// Puts the names of a folder on the disk, and its own: a log that has none there is lost. A folder
+/// that this user cannot open, or that its file system does not sync, gets there in its own time.
+fn sync_names(folder: &Path) {
+    let above = folder.parent().filter(|above| !above.as_os_str().is_empty());
+    for folder in [Some(folder), above].into_iter().flatten() {
+        let _ = File::open(folder).and_then(|folder| folder.sync_all());
+    }
 }
 
 /// Calls `sync` at most 200 ms after something was written, and once more when the log is closed.

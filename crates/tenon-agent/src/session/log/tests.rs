@@ -210,3 +210,16 @@ fn a_fork_of_a_session_with_several_models_knows_to_whom_what_was_said() {
     assert_eq!(model, "scripted/x");
     assert_eq!(fork.worked_with().unwrap().1, "other/y");
 }
+
+#[test]
+fn a_log_is_kept_also_in_a_folder_whose_names_cannot_be_synced() {
+    // There is no such folder any more when it is to be synced.
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = folder.path().join("sessions");
+    let log = SessionLog::create(&sessions).unwrap();
+    std::fs::rename(&sessions, folder.path().join("elsewhere")).unwrap();
+    log.append(&note("a")).unwrap();
+    let failed = Arc::clone(&log.sync_error);
+    drop(log);
+    assert!(failed.lock().unwrap().is_none());
+}
