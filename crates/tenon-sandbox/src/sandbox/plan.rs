@@ -221,9 +221,7 @@ pub(super) fn plan(
         parts.insert(root.clone(), Part::Kept { source: root.clone(), writable: true });
     }
     scratch.retain(|path| !roots.contains(path));
-    scratch.push(PathBuf::from("/dev/shm"));
-    scratch.push(PathBuf::from("/dev/pts"));
-    scratch.push(PathBuf::from("/dev/tty"));
+    scratch.extend(["/dev/shm", "/dev/pts", "/dev/tty"].map(PathBuf::from));
     let writable = in_order(roots.iter().chain(&scratch));
     let steps = parts.into_iter().map(|(path, part)| Step { path, part }).collect();
     Ok(Plan {
