@@ -38,8 +38,8 @@ pub use masking::Masking;
 pub use options::AgentOptions;
 pub use outcome::TurnOutcome;
 pub use policy::{
-    Action, Decision, Kept, Leaves, Mode, Origin, OutsidePlace, Places, Rule, RuleError, Rules,
-    Verdict, decide,
+    Action, CommandPart, Decision, Kept, Leaves, Mode, Origin, OutsidePlace, Places, Rule,
+    RuleError, Rules, Verdict, decide,
 };
 pub use queue::{Delivery, PromptQueue, QueuedPrompt};
 pub use replay::{Diverged, Divergence, ReplayOptions, Replayed, ToolLists, replay};

@@ -12,7 +12,7 @@ use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     termios::{QueueSelector, tcflush},
 };
-use tenon_agent::{Answer, Leaves, Question};
+use tenon_agent::{Answer, CommandPart, Leaves, Question};
 use tenon_model::visible;
 use tenon_sandbox::{Access, Conflict, Conflicts};
 
@@ -27,6 +27,8 @@ use crate::{
 const ANSWER_BYTES_MAX: usize = 4_096;
 /// Lines of an argument that are shown in a question: a screen holds about so many.
 const LINES_SHOWN_MAX: usize = 20;
+/// Parts of a command line that are shown.
+const PARTS_SHOWN_MAX: usize = 8;
 /// Characters of such a line.
 const LINE_CHARS_MAX: usize = 300;
 /// How often it is looked whether there is an answer: a person does not notice the wait.
@@ -166,6 +168,11 @@ fn wording(question: &Question, language: Language, book: &RuleBook) -> String {
     let decision = &question.decision;
     let mut lines = vec![what(question, language)];
     lines.extend(visible(&question.subject).lines().map(|line| format!("    {line}")));
+    let parts = parts(question, language);
+    if !parts.is_empty() {
+        lines.push(Text::AskParts.template(language).to_owned());
+        lines.extend(parts.iter().map(|(_, part)| format!("  {part}")));
+    }
     lines.extend(arguments(question, language));
     let reason = shown(decision.reason.trim_end_matches('.'));
     let rule = shown(&decision.rule);
@@ -190,6 +197,38 @@ fn wording(question: &Question, language: Language, book: &RuleBook) -> String {
     }
     lines.push(String::new());
     lines.join("\n")
+}
+
+/// Returns the parts of a command line that has several, a line each, and whether the question is
+/// about it: that is marked, and none such is left out for others.
+pub(crate) fn parts(question: &Question, language: Language) -> Vec<(bool, String)> {
+    let parts = &question.decision.parts;
+    if parts.len() < 2 {
+        return Vec::new();
+    }
+    let mut room = PARTS_SHOWN_MAX;
+    let mut shown = vec![false; parts.len()];
+    for wanted in [true, false] {
+        for (part, is_shown) in parts.iter().zip(&mut shown) {
+            if part.is_asked_about == wanted && room > 0 {
+                (*is_shown, room) = (true, room - 1);
+            }
+        }
+    }
+    let line = |part: &CommandPart| {
+        let sign = if part.is_asked_about { "! " } else { "  " };
+        (
+            part.is_asked_about,
+            format!("{sign}{}{}", "  ".repeat(part.level), self::shown(&part.text)),
+        )
+    };
+    let kept = parts.iter().zip(&shown).filter(|(_, is_shown)| **is_shown);
+    let mut lines: Vec<_> = kept.map(|(part, _)| line(part)).collect();
+    let more = parts.len() - lines.len();
+    if more > 0 {
+        lines.push((false, format!("  {}", Text::MoreFiles.say(language, &[("n", &more)]))));
+    }
+    lines
 }
 
 /// Returns what goes with the subject: what would be written, what is searched for.

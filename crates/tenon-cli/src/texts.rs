@@ -132,6 +132,7 @@ texts! {
     // Questions.
     AskRun: "The model wants to run this:", "模型想要运行：";
     AskUse: "The model wants to use {tool} on this:", "模型想要使用 {tool}：";
+    AskParts: "In parts; ! marks what the question is about:", "逐个部分；! 标出询问所针对的部分：";
     AskWhy: "Why it is asked: {reason} (rule: {rule}).", "询问原因：{reason}（规则：{rule}）。";
     AskUnconfined: "It would run outside the walls, with your rights or more; what it changes cannot be undone.", "它将在沙箱之外运行，拥有您的权限或更高的权限；它所做的更改无法撤销。";
     AskFlag: "{flag} allows it without a question.", "{flag} 可免去询问。";
@@ -216,6 +217,7 @@ texts! {
     StatusConfined: "confined", "有沙箱";
     StatusUnconfined: "no walls", "无沙箱";
     AskMoreRows: "… {n} more rows (Ctrl-O shows everything)", "… 还有 {n} 行（Ctrl-O 显示全部）";
+    ChoicesShort: "y yes, n no, w no and tell the model why", "y 是，n 否，w 否并告诉模型原因";
     ChoiceOnce: "yes, this once", "是，仅这一次";
     ChoiceReach: "yes, for the next command", "是，仅下一个命令";
     ChoiceKeep: "yes, it goes on in the background", "是，在后台继续运行";

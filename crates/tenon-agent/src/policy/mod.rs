@@ -9,6 +9,7 @@ mod builtin;
 mod call;
 mod leaves;
 mod outside;
+mod parts;
 mod places;
 mod rule;
 mod run;
@@ -23,6 +24,7 @@ use tenon_sandbox::{Access, HostRule};
 pub use action::{Action, OutsidePlace};
 pub(crate) use call::{ApprovedCall, Judged, ProposedCall, judge};
 pub use leaves::{Kept, Leaves};
+pub use parts::CommandPart;
 pub use places::Places;
 pub use rule::{Origin, Rule, RuleError, Rules, Verdict};
 
@@ -81,6 +83,8 @@ pub struct Decision {
     pub leaves: Option<Leaves>,
     /// The command line runs outside the walls if it runs; said to the person who is asked.
     pub unconfined: bool,
+    /// The simple commands of a line that is asked about, in the order of the text.
+    pub parts: Vec<CommandPart>,
 }
 
 impl Decision {
@@ -95,6 +99,7 @@ impl Decision {
             always: None,
             leaves: None,
             unconfined: false,
+            parts: Vec::new(),
         }
     }
 

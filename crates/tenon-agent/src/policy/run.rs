@@ -4,7 +4,7 @@ use super::builtin::{self, Finding};
 use super::places::Places;
 use super::rule::{Rule, Rules, Verdict};
 use super::shell::{self, Launches, Parsed, RedirectKind, SimpleCommand, launch};
-use super::{Decision, Kept, Leaves, Mode, by_rule};
+use super::{Decision, Kept, Leaves, Mode, by_rule, parts};
 
 pub(super) fn decide(
     tool: &str,
@@ -15,6 +15,22 @@ pub(super) fn decide(
 ) -> Decision {
     let parsed = shell::parse(command);
     let findings = builtin::findings(&parsed, places);
+    let decision = judged(tool, &parsed, &findings, rules, mode, places);
+    let parts = match decision.verdict {
+        Verdict::Ask => parts::parts(&parsed, &findings, tool, rules, mode),
+        Verdict::Allow | Verdict::Deny => Vec::new(),
+    };
+    Decision { parts, ..decision }
+}
+
+fn judged(
+    tool: &str,
+    parsed: &Parsed,
+    findings: &[Finding],
+    rules: &Rules,
+    mode: Mode,
+    places: &Places,
+) -> Decision {
     if let Some(finding) = findings.iter().find(|finding| finding.verdict == Verdict::Deny) {
         return built_in(finding);
     }
@@ -25,8 +41,8 @@ pub(super) fn decide(
     if let Some(rule) = rules.with(Verdict::Deny).find(touches) {
         return by_rule(rule);
     }
-    if mode == Mode::ReadOnly && !shell::only_reads(&parsed) {
-        let freer = decide(tool, command, rules, Mode::Auto, places);
+    if mode == Mode::ReadOnly && !shell::only_reads(parsed) {
+        let freer = judged(tool, parsed, findings, rules, Mode::Auto, places);
         let reason = "only commands that surely read are run in read-only mode";
         return Decision::in_read_only_mode(reason, freer);
     }
@@ -40,9 +56,9 @@ pub(super) fn decide(
         return Decision::new(Verdict::Ask, "built-in: doubtful command", reason)
             .with_flag(&[Rule::for_tool(tool)]);
     }
-    asked(&parsed, &findings, &allows)
-        .or_else(|| (mode == Mode::Ask).then(|| ask_each(&parsed, &allows, places)).flatten())
-        .unwrap_or_else(|| allowed(&parsed, &findings, &allows, mode))
+    asked(parsed, findings, &allows)
+        .or_else(|| (mode == Mode::Ask).then(|| ask_each(parsed, &allows, places)).flatten())
+        .unwrap_or_else(|| allowed(parsed, findings, &allows, mode))
 }
 
 /// Asks for what the built-in rules found and no rule of the user's allows.

@@ -3,6 +3,7 @@
 mod benign;
 mod denials;
 mod oracle;
+mod parts;
 mod properties;
 mod questions;
 mod shell;

@@ -3,7 +3,7 @@
 //! What was typed ahead, a paste and a held key are none of them an answer ([`Guard`]), and Enter
 //! never is a yes.
 
-use std::time::Instant;
+use std::{cell::Cell, time::Instant};
 
 use tenon_agent::{Answer, Leaves, Question};
 
@@ -14,11 +14,15 @@ use super::{
     preview,
 };
 use crate::{
-    question::{is_offered, what},
+    question::{is_offered, parts, what},
     render::Meaning,
     texts::{Language, Text},
 };
 
+/// Rows that what is asked keeps beside the keys and their rules.
+const KEPT_ROWS: usize = 4;
+/// The sections that are left out first where there is no room, each with the rows that it keeps.
+const LEFT_OUT: [(usize, usize); 5] = [(3, 0), (2, 0), (1, 1), (4, 0), (0, 0)];
 /// Rows of what would be run; the pager shows all of it.
 const SUBJECT_ROWS_MAX: usize = 12;
 
@@ -31,6 +35,8 @@ pub(crate) struct Approval {
     guard: Guard<Choice>,
     /// What is being written to the model along with a no.
     words: Option<String>,
+    /// Whether the rules that a yes for longer would make were on the screen when it was drawn last.
+    shows_rules: Cell<bool>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +60,7 @@ pub(crate) enum Outcome {
 impl Approval {
     /// Returns the question as it is first seen at `now`: a key counts no sooner than that allows.
     pub(crate) fn new(question: Question, file: String, now: Instant) -> Self {
-        Self { question, file, guard: Guard::new(now), words: None }
+        Self { question, file, guard: Guard::new(now), words: None, shows_rules: Cell::new(true) }
     }
 
     /// Takes in a key.
@@ -99,53 +105,96 @@ impl Approval {
         self.words.as_deref()
     }
 
-    /// Draws the question for a screen of `columns`.
-    pub(crate) fn draw(&self, columns: usize, language: Language) -> Vec<Line> {
-        let question = &self.question;
-        let decision = &question.decision;
-        let head = what(question, language);
-        let mut rows = vec![];
-        let mut paragraph = |meaning, text: &str, lead: &str| {
-            let lead = Line::plain(lead);
-            rows.extend(Line::of(meaning, text).wrapped(columns, Wrap::Words, &lead, &lead));
+    /// Draws the question for a screen of `columns`, in at most `rows_max` rows: what would be done
+    /// and the keys stay longest. A rule that is not shown cannot be chosen.
+    pub(crate) fn draw(&self, columns: usize, rows_max: usize, language: Language) -> Vec<Line> {
+        let mut sections = self.sections(columns, language);
+        let asked: usize = sections.iter().map(Vec::len).sum();
+        let mut keys = match self.words {
+            Some(_) => Vec::new(),
+            None => self.choices(columns, language),
         };
-        paragraph(Meaning::Warning, &head, "");
-        let mut subject = Vec::new();
-        let lead = Line::of(Meaning::Warning, "  ▌ ");
-        for line in question.subject.lines() {
-            subject.extend(Line::of(Meaning::Name, line).wrapped(
-                columns,
-                Wrap::Anywhere,
-                &lead,
-                &lead,
-            ));
+        let are_whole = keys.len() + KEPT_ROWS <= rows_max || asked + keys.len() <= rows_max;
+        self.shows_rules.set(are_whole);
+        if !are_whole && self.words.is_none() {
+            let said = Line::of(Meaning::Hint, Text::ChoicesShort.template(language));
+            keys = vec![said.cut(columns)];
         }
+        let room = rows_max.saturating_sub(keys.len());
+        if asked > room {
+            // A row says how many are left out, where there is one to spare.
+            let says = usize::from(room > 1);
+            let mut excess = asked + says - room;
+            for (place, rows_min) in LEFT_OUT {
+                let Some(rows) = sections.get_mut(place) else { continue };
+                let taken = excess.min(rows.len().saturating_sub(rows_min));
+                rows.truncate(rows.len() - taken);
+                excess -= taken;
+            }
+            let left: usize = sections.iter().map(Vec::len).sum();
+            let said = Text::AskMoreRows.say(language, &[("n", &(asked - left))]);
+            let said = Line::of(Meaning::Warning, &said).cut(columns);
+            sections.push(vec![said; says]);
+        }
+        sections.push(keys);
+        sections.concat()
+    }
+
+    /// Returns what is asked in rows: the head, what would be done, its parts, what would be
+    /// written, why it is asked.
+    fn sections(&self, columns: usize, language: Language) -> Vec<Vec<Line>> {
+        let question = &self.question;
+        let none = Line::default();
+        let paragraph = |meaning, text: &str| {
+            Line::of(meaning, text).wrapped(columns, Wrap::Words, &none, &none)
+        };
+        let head = paragraph(Meaning::Warning, &what(question, language));
+        let lead = Line::of(Meaning::Warning, "  ▌ ");
+        let lines = question.subject.lines().map(|line| Line::of(Meaning::Name, line));
+        let mut subject: Vec<Line> =
+            lines.flat_map(|line| line.wrapped(columns, Wrap::Anywhere, &lead, &lead)).collect();
         let more = subject.len().saturating_sub(SUBJECT_ROWS_MAX);
         subject.truncate(SUBJECT_ROWS_MAX);
-        let mut after = Vec::new();
         if more > 0 {
-            after.push((Meaning::Warning, Text::AskMoreRows.say(language, &[("n", &more)])));
+            let said = Text::AskMoreRows.say(language, &[("n", &more)]);
+            subject.extend(paragraph(Meaning::Warning, &said));
         }
+        let preview = preview::draw(&question.arguments, &question.subject, columns, language);
+        vec![head, subject, self.parts(columns, language), preview, self.why(columns, language)]
+    }
+
+    fn parts(&self, columns: usize, language: Language) -> Vec<Line> {
+        let parts = parts(&self.question, language);
+        let mut rows = Vec::new();
+        if !parts.is_empty() {
+            let said = Line::of(Meaning::Aside, Text::AskParts.template(language));
+            rows.extend(said.wrapped(columns, Wrap::Words, &Line::default(), &Line::default()));
+        }
+        for (is_asked_about, part) in parts {
+            let meaning = if is_asked_about { Meaning::Warning } else { Meaning::Plain };
+            let (lead, rest) = (Line::plain("  "), Line::plain("      "));
+            rows.extend(Line::of(meaning, &part).wrapped(columns, Wrap::Anywhere, &lead, &rest));
+        }
+        rows
+    }
+
+    fn why(&self, columns: usize, language: Language) -> Vec<Line> {
+        let decision = &self.question.decision;
         let reason = decision.reason.trim_end_matches('.');
         let values: [(&str, &dyn std::fmt::Display); 2] =
             [("reason", &reason), ("rule", &decision.rule)];
-        after.push((Meaning::Plain, Text::AskWhy.say(language, &values)));
+        let mut said = vec![(Meaning::Plain, Text::AskWhy.say(language, &values))];
         if decision.unconfined {
-            after.push((Meaning::Error, Text::AskUnconfined.template(language).to_owned()));
+            said.push((Meaning::Error, Text::AskUnconfined.template(language).to_owned()));
         }
         if let Some(flag) = &decision.flag {
-            after.push((Meaning::Aside, Text::AskFlag.say(language, &[("flag", flag)])));
+            said.push((Meaning::Aside, Text::AskFlag.say(language, &[("flag", flag)])));
         }
-        rows.extend(subject);
-        rows.extend(preview::draw(&question.arguments, &question.subject, columns, language));
         let none = Line::default();
-        for (meaning, text) in after {
-            rows.extend(Line::of(meaning, &text).wrapped(columns, Wrap::Words, &none, &none));
-        }
-        if self.words.is_none() {
-            rows.extend(self.choices(columns, language));
-        }
-        rows
+        let wrapped = |(meaning, text): &(Meaning, String)| {
+            Line::of(*meaning, text).wrapped(columns, Wrap::Words, &none, &none)
+        };
+        said.iter().flat_map(wrapped).collect()
     }
 
     fn choices(&self, columns: usize, language: Language) -> Vec<Line> {
@@ -184,7 +233,7 @@ impl Approval {
         let KeyCode::Char(letter) = code else {
             return (code == KeyCode::Esc).then_some(Choice::Deny);
         };
-        let offered = |answer| is_offered(&answer, &self.question);
+        let offered = |answer| self.shows_rules.get() && is_offered(&answer, &self.question);
         match letter.to_ascii_lowercase() {
             'y' => Some(Choice::Once),
             's' if offered(Answer::AllowForSession) => Some(Choice::Session),
@@ -222,7 +271,11 @@ mod tests {
     use super::*;
 
     fn question() -> Question {
-        let command = "git reset --hard HEAD~1".to_owned();
+        question_about("git reset --hard HEAD~1")
+    }
+
+    fn question_about(command: &str) -> Question {
+        let command = command.to_owned();
         let action = Action::Run { command: command.clone() };
         let places = Places::default();
         let decision = decide("bash", &action, &Rules::default(), Mode::Auto, &places);
@@ -297,13 +350,48 @@ mod tests {
     fn the_question_says_what_why_and_which_rule_would_stop_it() {
         let approval = Approval::new(question(), "config.toml".into(), Instant::now());
         for columns in [40, 80] {
-            let rows = approval.draw(columns, Language::English);
+            let rows = approval.draw(columns, 60, Language::English);
             assert!(rows.iter().all(|row| row.width() <= columns));
             let text: String = rows.iter().map(|row| row.text() + "\n").collect();
             for part in ["git reset --hard HEAD~1", "Why it is asked", "--allow", "bash(git reset"]
             {
                 assert!(text.contains(part), "{part}: {text}");
             }
+        }
+    }
+
+    fn drawn(approval: &Approval, columns: usize, rows_max: usize) -> String {
+        let rows = approval.draw(columns, rows_max, Language::English);
+        assert!(rows.len() <= rows_max && rows.iter().all(|row| row.width() <= columns));
+        rows.iter().map(|row| row.text().trim_end().to_owned() + "\n").collect()
+    }
+
+    #[test]
+    fn a_command_line_is_shown_in_parts() {
+        let command = "cd 'my app' && git reset --hard | tee log; sh -c 'make all'";
+        let approval = Approval::new(question_about(command), "c".into(), Instant::now());
+        let text = drawn(&approval, 80, 60);
+        let parts = "    cd 'my app'\n  ! git reset --hard\n    tee log\n    sh -c 'make all'\n      make all\n";
+        assert!(text.contains(parts), "{text}");
+        let one = Approval::new(question(), "c".into(), Instant::now());
+        assert!(!drawn(&one, 80, 60).contains("In parts"));
+    }
+
+    #[test]
+    fn on_a_low_screen_what_would_be_done_stays_and_no_rule_is_taken_unseen() {
+        let start = Instant::now();
+        let command = format!("git reset --hard && {}", "echo words; ".repeat(40));
+        for rows_max in 2..40 {
+            let mut approval = Approval::new(question_about(&command), "c".into(), start);
+            let text = drawn(&approval, 40, rows_max);
+            assert!(text.contains("▌ git reset --hard"), "{rows_max}: {text}");
+            let shows_rules = text.contains("  a  yes, always");
+            assert!(shows_rules || text.contains("y yes, n no"), "{rows_max}: {text}");
+            assert!(rows_max < 3 || text.contains("more rows"), "{rows_max}: {text}");
+            let later = |ms| start + Duration::from_millis(ms);
+            approval.press(KeyCode::Char('a').into(), later(400));
+            let always = shows_rules.then_some(Answer::AllowAlways);
+            assert_eq!(approval.settle(later(2_000)), always, "{rows_max}");
         }
     }
 }

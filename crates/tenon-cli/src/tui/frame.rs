@@ -19,6 +19,8 @@ const PROMPT: &str = "> ";
 const PROMPT_COLUMNS: usize = 2;
 /// Rows of waiting prompts.
 const QUEUED_MAX: usize = 5;
+/// A screen of fewer rows spares those that are not needed.
+const LOW_SCREEN_ROWS: usize = 12;
 /// Columns of the widest offered name beside which its description stands.
 const NAME_COLUMNS: usize = 14;
 
@@ -34,6 +36,8 @@ pub(crate) fn frame(app: &App, size: Size, now: Instant) -> Frame {
             let (rows, caret) = picker.draw(columns, room.saturating_sub(1), app.language);
             (rows, Some(caret))
         }
+        // Nothing is sent while a question stands there, and a low screen has better use for the row.
+        (None, None) if app.approval.is_some() && room < LOW_SCREEN_ROWS => (Vec::new(), None),
         (None, None) => composer(app, columns, (room / 3).max(1)),
     };
     let mut below = Vec::new();
@@ -50,12 +54,13 @@ pub(crate) fn frame(app: &App, size: Size, now: Instant) -> Frame {
     above.push(Line::default());
     above.extend(queued(app, columns));
     if let Some((approval, _)) = &app.approval {
-        above.extend(approval.draw(columns, app.language));
+        let rows_max = room.saturating_sub(fixed + usize::from(room >= LOW_SCREEN_ROWS));
+        above.extend(approval.draw(columns, rows_max, app.language));
     }
     if let Some(conflict) = &app.conflict {
         above.extend(conflict.draw(columns, app.language));
     }
-    if !above.last().is_some_and(Line::is_empty) {
+    if !above.last().is_some_and(Line::is_empty) && room >= LOW_SCREEN_ROWS {
         above.push(Line::default());
     }
     // The end of what is written matters more than its beginning.

@@ -108,6 +108,51 @@ fn nothing_that_is_typed_ahead_pasted_or_held_answers_a_question() {
 }
 
 #[test]
+fn a_question_that_appears_while_keys_stream_in_is_not_answered_by_them() {
+    for stream in ["y", "\r", "y\r", "\x1b[200~y\x1b[201~", "a", "s\r", "是"] {
+        let home = Home::new(json!([{"calls": reset(), "delay_ms": 500}, {"text": "Asked."}]));
+        let mut terminal = session(&home);
+        terminal.press("reset it\r");
+        terminal.wait_for("Waiting for the model", 1);
+        let mut seen = 0;
+        // It goes on for two seconds after the question is there.
+        while seen < 80 {
+            terminal.press(stream);
+            sleep(Duration::from_millis(25));
+            seen += usize::from(terminal.screen().contains("Why it is asked"));
+        }
+        sleep(PAUSE);
+        let decided = home.logged("call_decided", "verdict");
+        assert!(decided.is_empty(), "{stream:?}: {decided:?}\n{}", terminal.screen());
+        terminal.press("n");
+        terminal.wait_for("Asked.", 1);
+        assert_eq!(home.logged("call_decided", "verdict"), ["deny"], "{stream:?}");
+    }
+}
+
+#[test]
+fn a_rule_for_always_is_written_as_it_was_shown() {
+    let command = "cd . && git reset --hard HEAD~1 | cat";
+    let call = json!([{"name": "bash", "arguments": {"command": command}}]);
+    let home = Home::new(json!([{"calls": call}, {"calls": call}, {"text": "Asked once."}]));
+    let mut terminal = session_with(&home, (100, 60), &[]);
+    terminal.press("go\r");
+    terminal.wait_for("Why it is asked", 1);
+    for part in ["cd .", "! git reset --hard HEAD~1", "cat"] {
+        assert!(terminal.screen().contains(&format!("  {part}\n")), "{}", terminal.screen());
+    }
+    terminal.wait_for("a  yes, always: bash(git reset --hard:*) is added to allow in", 1);
+    sleep(PAUSE);
+    terminal.press("a");
+    terminal.wait_for("Asked once.", 1);
+    terminal.press(CTRL_D);
+    assert_eq!(terminal.exit_code(), 0);
+    let file = home.work().with_file_name(".config").join("tenon/config.toml");
+    let written = std::fs::read_to_string(file).unwrap();
+    assert_eq!(written, "allow = [\"bash(git reset --hard:*)\"]\n");
+}
+
+#[test]
 fn a_question_is_answered_for_the_session_or_with_a_word_to_the_model() {
     let home = Home::new(json!([
         {"calls": reset()}, {"calls": reset()}, {"calls": reset()}, {"text": "All asked."},
