@@ -213,7 +213,9 @@ texts! {
     WaitsForYou: "waiting for your answer", "等待你的回答";
     StoppingNow: "Stopping …", "正在停止 …";
     RetryIn: "Trying again in {s} s …", "{s} 秒后重试 …";
-    StatusContext: "context {n} %", "上下文 {n} %";
+    StatusContext: "context {used} ({n} %)", "上下文 {used}（{n} %）";
+    StatusTokens: "↑{input} ↓{output}", "↑{input} ↓{output}";
+    StatusTokensCached: "↑{input} ({cached} cached) ↓{output}", "↑{input}（缓存 {cached}）↓{output}";
     StatusConfined: "confined", "有沙箱";
     StatusUnconfined: "no walls", "无沙箱";
     AskMoreRows: "… {n} more rows (Ctrl-O shows everything)", "… 还有 {n} 行（Ctrl-O 显示全部）";
@@ -299,6 +301,7 @@ texts! {
     ThoughtFor: "thought for {time} (Ctrl-O shows it)", "思考了 {time}（按 Ctrl-O 查看）";
     ThinkingLabel: "thinking:", "思考：";
     NotifyEnded: "the turn has ended", "本轮已结束";
+    Thought: "thought (Ctrl-O shows it)", "思考过（按 Ctrl-O 查看）";
     NotifyAsks: "a question waits for you", "有问题等你回答";
     ThemeCommand: "chooses the colours: /theme auto, light, dark or terminal", "选择颜色：/theme auto、light、dark 或 terminal";
     ThemeIs: "The colours are now: {theme}. `theme = \"{theme}\"` in {file} keeps that.", "现在的颜色：{theme}。在 {file} 中写入 `theme = \"{theme}\"` 可保留。";

@@ -30,7 +30,7 @@ use crate::texts::Text;
 const ERASE_LINE: &str = "\r\u{1b}[K";
 
 /// Shorter calls do not say how long they took: nobody waited.
-const DURATION_SHOWN_MS: u64 = 100;
+pub(crate) const DURATION_SHOWN_MS: u64 = 100;
 
 /// Columns that the edge of a box keeps for other things than what changed.
 const CHANGES_BESIDE: usize = 30;

@@ -254,13 +254,18 @@ fn screen(
 
 fn facts(options: &AgentOptions) -> Facts {
     let window_tokens = options.provider.abilities().context_window_tokens;
-    Facts {
+    let mut facts = Facts {
         model: visible(options.provider.model()).into_owned(),
         window_tokens: options.context_window_tokens.unwrap_or(window_tokens),
         branch: branch(&options.workspace),
         is_confined: options.sandbox.is_confined(),
         ..Facts::default()
+    };
+    // What a session that goes on used before is a part of what it costs.
+    for record in options.resumed.iter().flat_map(|session| session.branch()) {
+        facts.take_in(&record.event);
     }
+    facts
 }
 
 impl<'a> Session<'a> {

@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use tenon_agent::{ModelEvent, SessionEvent, TurnEvent};
 use tenon_model::{Usage, visible};
 
 use super::line::Line;
@@ -55,6 +56,22 @@ pub(crate) enum Waiting {
 }
 
 impl Facts {
+    /// Takes in what an event says of the session as a whole.
+    pub(crate) fn take_in(&mut self, event: &SessionEvent) {
+        match event {
+            SessionEvent::Model(ModelEvent::AssistantMessage { usage, .. }) => {
+                self.context_tokens = usage.input_all() + usage.output;
+            }
+            SessionEvent::Turn(TurnEvent::TurnEnded { usage, cost, .. }) => {
+                self.usage += *usage;
+                if let Some(cost) = cost {
+                    *self.cost.get_or_insert(0.0) += cost;
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// Returns how full the window is, in per cent.
     pub(crate) fn context_percent(&self) -> u64 {
         self.context_tokens * 100 / u64::from(self.window_tokens).max(1)
@@ -87,15 +104,15 @@ impl Facts {
         if self.context_tokens > 0 {
             let percent = self.context_percent();
             let meaning = if percent >= 80 { Meaning::Warning } else { Meaning::Aside };
-            facts.push((2, meaning, Text::StatusContext.say(language, &[("n", &percent)])));
+            let used = rounded(self.context_tokens);
+            let said = Text::StatusContext.say(language, &[("used", &used), ("n", &percent)]);
+            facts.push((2, meaning, said));
         }
         if let Some(cost) = self.cost {
             facts.push((3, Meaning::Aside, money(cost)));
         }
         if self.usage.input_all() > 0 {
-            let input = grouped(self.usage.input_all());
-            let output = grouped(self.usage.output);
-            facts.push((5, Meaning::Aside, format!("↑{input} ↓{output}")));
+            facts.push((5, Meaning::Aside, tokens(&self.usage, language)));
         }
         if let Some(branch) = &self.branch {
             facts.push((4, Meaning::Aside, format!("⎇ {branch}")));
@@ -129,6 +146,26 @@ impl Waiting {
             }
         };
         Some(text.template(language).to_owned())
+    }
+}
+
+/// Returns the tokens of the session, those apart that the provider had in its cache.
+fn tokens(usage: &Usage, language: Language) -> String {
+    let (input, cached) = (grouped(usage.input_all()), grouped(usage.cache_read));
+    let output = grouped(usage.output);
+    let values: [(&str, &dyn std::fmt::Display); 3] =
+        [("input", &input), ("cached", &cached), ("output", &output)];
+    let text = if usage.cache_read > 0 { Text::StatusTokensCached } else { Text::StatusTokens };
+    text.say(language, &values)
+}
+
+/// Returns a number in few columns: a status line has not many.
+fn rounded(n: u64) -> String {
+    match n {
+        0..1_000 => n.to_string(),
+        1_000..10_000 => format!("{}.{}k", n / 1_000, n % 1_000 / 100),
+        10_000..1_000_000 => format!("{}k", n / 1_000),
+        _ => format!("{}.{}M", n / 1_000_000, n % 1_000_000 / 100_000),
     }
 }
 
@@ -190,15 +227,29 @@ mod tests {
     fn a_narrow_screen_keeps_what_matters_most() {
         let calls = Waiting::Calls(vec!["bash cargo test".into()]);
         assert_eq!(
-            drawn(&facts(), &calls, 120),
-            "Running bash cargo test … · 1 min 15 s · anthropic/claude · context 25 % · $0.5000 · \
+            drawn(&facts(), &calls, 130),
+            "Running bash cargo test … · 1 min 15 s · anthropic/claude · context 50k (25 %) · $0.5000 · \
              ↑1,000 ↓20 · ⎇ main · confined"
         );
         assert_eq!(drawn(&facts(), &calls, 40), "Running bash cargo test … · 1 min 15 s");
-        assert_eq!(drawn(&facts(), &Waiting::Nothing, 40), "anthropic/claude · context 25 %");
+        assert_eq!(drawn(&facts(), &Waiting::Nothing, 40), "anthropic/claude · context 50k (25 %)");
         let off = Facts { is_confined: false, ..facts() };
         assert!(drawn(&off, &Waiting::Nothing, 40).starts_with("no walls"));
         assert_eq!(drawn(&off, &Waiting::Answer, 10), "waiting f…");
+    }
+
+    #[test]
+    fn what_came_from_the_cache_is_told_apart_and_tokens_take_few_columns() {
+        let usage = Usage { input: 1_000, cache_read: 80_000, output: 20, ..Usage::default() };
+        let cached = Facts { usage, context_tokens: 81_020, ..facts() };
+        let line = drawn(&cached, &Waiting::Nothing, 120);
+        assert!(line.contains("context 81k (40 %)"), "{line}");
+        assert!(line.contains("↑81,000 (80,000 cached) ↓20"), "{line}");
+        let numbers =
+            [(7, "7"), (999, "999"), (1_949, "1.9k"), (10_000, "10k"), (1_250_000, "1.2M")];
+        for (number, expected) in numbers {
+            assert_eq!(rounded(number), expected);
+        }
     }
 
     #[test]

@@ -149,6 +149,19 @@ fn prose_streams_above_the_composer() {
 }
 
 #[test]
+fn thinking_without_a_time_that_could_be_felt_names_none() {
+    for (waited, said) in [(40, "thought (Ctrl-O"), (2_300, "thought for 2.3 s (Ctrl-O")] {
+        let mut scene = Scene::new(80, Language::English);
+        scene.prompt("go");
+        let thinking = Live::ThinkingDelta("hm".into());
+        scene.app.update(&Update::Live(thinking), scene.now);
+        scene.now += Duration::from_millis(waited);
+        scene.delta("So.");
+        assert!(scene.rows().contains(said), "{}", scene.rows());
+    }
+}
+
+#[test]
 fn a_call_runs_while_a_message_is_queued() {
     for columns in [40, 80, 200] {
         let mut scene = working(columns, Language::English);

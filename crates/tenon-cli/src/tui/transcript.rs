@@ -13,7 +13,7 @@ use super::{
     status::{Facts, Waiting},
 };
 use crate::{
-    render::{Meaning, Renderer, Style, Theme, duration, markdown::Markdown},
+    render::{DURATION_SHOWN_MS, Meaning, Renderer, Style, Theme, duration, markdown::Markdown},
     texts::Text,
 };
 
@@ -207,11 +207,10 @@ impl Transcript {
     /// What must stand on the screen before the event is drawn.
     fn before(&mut self, event: &SessionEvent, now: Instant) {
         self.thought(now);
-        if let SessionEvent::Model(ModelEvent::AssistantMessage { message, usage, .. }) = event {
-            if self.answer.is_empty() {
-                self.prose(&message.text());
-            }
-            self.facts.context_tokens = usage.input_all() + usage.output;
+        if let SessionEvent::Model(ModelEvent::AssistantMessage { message, .. }) = event
+            && self.answer.is_empty()
+        {
+            self.prose(&message.text());
         }
         if !matches!(event, SessionEvent::Call(CallEvent::CallDecided { .. })) {
             self.flush();
@@ -223,16 +222,13 @@ impl Transcript {
     }
 
     fn after(&mut self, event: &SessionEvent, now: Instant) {
+        self.facts.take_in(event);
         match event {
             SessionEvent::Turn(TurnEvent::UserMessage { .. }) => {
                 self.wait(Waiting::FirstByte, now);
             }
-            SessionEvent::Turn(TurnEvent::TurnEnded { usage, cost, .. }) => {
+            SessionEvent::Turn(TurnEvent::TurnEnded { .. }) => {
                 self.calls.clear();
-                self.facts.usage += *usage;
-                if let Some(cost) = cost {
-                    *self.facts.cost.get_or_insert(0.0) += cost;
-                }
                 self.wait(Waiting::Nothing, now);
             }
             SessionEvent::Call(event) => self.after_call(event, now),
@@ -295,8 +291,13 @@ impl Transcript {
     fn thought(&mut self, now: Instant) {
         let Some(since) = self.thinks_since.take() else { return };
         let milliseconds = u64::try_from(now.duration_since(since).as_millis()).unwrap_or(u64::MAX);
-        let time = duration(milliseconds, &self.style);
-        let said = Text::ThoughtFor.say(self.style.language, &[("time", &time)]);
+        let language = self.style.language;
+        let said = if milliseconds < DURATION_SHOWN_MS {
+            Text::Thought.template(language).to_owned()
+        } else {
+            let time = duration(milliseconds, &self.style);
+            Text::ThoughtFor.say(language, &[("time", &time)])
+        };
         self.say(&[Line::of(Meaning::Aside, &said)]);
         if !self.answer.is_empty() {
             self.finished.push('\n');
