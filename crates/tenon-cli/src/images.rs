@@ -25,9 +25,14 @@ const PUNCTUATION: &[char] = &[
     '）', '”',
 ];
 
+/// What holds a name with spaces together.
+pub(crate) const QUOTES: &[char] = &['"', '\''];
+
 /// Finds pictures for one model.
 pub(crate) struct Pictures {
     workspace: Workspace,
+    /// What `~` stands for.
+    home: PathBuf,
     model: String,
     sees_images: Option<bool>,
     language: Language,
@@ -38,6 +43,7 @@ impl Pictures {
     pub(crate) fn of(options: &AgentOptions, language: Language) -> Self {
         Self {
             workspace: options.workspace.clone(),
+            home: PathBuf::from(&options.places.home),
             model: options.provider.model().to_owned(),
             sees_images: options.provider.abilities().sees_images,
             language,
@@ -95,9 +101,7 @@ impl Pictures {
             || (!path.contains(char::is_whitespace) && !path.ends_with(PUNCTUATION));
         match path {
             path if plain && !path.starts_with(['"', '\'']) => Some(format!("@{path}")),
-            path if !path.contains('"') => Some(format!("@\"{path}\"")),
-            path if !path.contains('\'') => Some(format!("@'{path}'")),
-            _ => None,
+            path => quoted(&path),
         }
     }
 
@@ -113,6 +117,10 @@ impl Pictures {
     }
 
     fn open(&self, path: &Path) -> Option<OpenFile> {
+        let path = &match path.strip_prefix("~") {
+            Ok(rest) => self.home.join(rest),
+            Err(_) => path.to_owned(),
+        };
         let inside = path.to_str().and_then(|path| self.workspace.open_file(path).ok());
         inside.or_else(|| {
             let (folder, name) = (path.parent()?, path.file_name()?.to_str()?);
@@ -145,24 +153,34 @@ fn is_image(mut file: OpenFile) -> Option<(Vec<u8>, OpenFile)> {
 
 /// Returns the words of `text` that begin with an at sign, without it; quoted ones may have spaces.
 fn names(text: &str) -> Vec<String> {
-    let mut names = Vec::new();
+    let names = at_signs(text).into_iter().filter_map(|at| {
+        let rest = text.get(at + 1..)?;
+        match rest.chars().next().filter(|c| QUOTES.contains(c)) {
+            Some(quote) => rest.get(1..)?.split_once(quote).map(|(name, _)| name),
+            None => rest.split(char::is_whitespace).next(),
+        }
+    });
+    names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+/// Returns where a name may begin in `text`: at signs in front of which a word may begin, in bytes.
+pub(crate) fn at_signs(text: &str) -> Vec<usize> {
     let mut before = None;
-    let mut rest = text;
-    while let Some(letter) = rest.chars().next() {
-        rest = rest.get(letter.len_utf8()..).unwrap_or_default();
+    let mut found = Vec::new();
+    for (place, letter) in text.char_indices() {
         let begins = before.is_none_or(|c: char| c.is_whitespace() || "([\"'（“：，".contains(c));
         before = Some(letter);
-        if letter != '@' || !begins {
-            continue;
+        if letter == '@' && begins {
+            found.push(place);
         }
-        let quote = rest.chars().next().filter(|c| ['"', '\''].contains(c));
-        let name = match quote {
-            Some(quote) => rest.get(1..).and_then(|inner| inner.split_once(quote)).map(|(n, _)| n),
-            None => rest.split(char::is_whitespace).next(),
-        };
-        names.extend(name.filter(|name| !name.is_empty()).map(str::to_owned));
     }
-    names
+    found
+}
+
+/// Returns a path as a name in quotes; nothing if it has both kinds.
+pub(crate) fn quoted(path: &str) -> Option<String> {
+    let quote = QUOTES.iter().find(|quote| !path.contains(**quote))?;
+    Some(format!("@{quote}{path}{quote}"))
 }
 
 /// Returns the absolute path that a terminal pastes for a file: plain, quoted, with backslashes
@@ -217,7 +235,8 @@ mod tests {
 
     fn pictures(folder: &Path, sees_images: Option<bool>) -> Pictures {
         let workspace = Workspace::open(folder).unwrap();
-        Pictures { workspace, model: "x/y".into(), sees_images, language: Language::English }
+        let (home, model) = (folder.to_owned(), "x/y".into());
+        Pictures { workspace, home, model, sees_images, language: Language::English }
     }
 
     #[test]
@@ -252,6 +271,8 @@ mod tests {
         };
         assert_eq!(found("@no-ending. @text.png @missing @no-ending"), Ok(vec![13]));
         assert_eq!(found(&format!("@\"{outside}\"")), Ok(vec![17]));
+        assert_eq!(found("@~/no-ending"), Ok(vec![13]));
+        assert_eq!(found("@~nobody/no-ending"), Ok(vec![]));
         assert_eq!(found("@link.gif"), Ok(vec![]), "a link that leads out");
         let blind = pictures(folder.path(), Some(false));
         assert!(blind.named_in("@no-ending").unwrap_err().contains("x/y sees no images"));

@@ -160,7 +160,7 @@ impl Line {
 
     /// Returns whether terminals may disagree about its width.
     pub(crate) fn is_doubtful(&self) -> bool {
-        self.cells().iter().any(|cell| measure::width(cell.text) != cell.columns)
+        self.cells().iter().any(|cell| measure::is_doubtful(cell.text))
     }
 
     fn cells(&self) -> Vec<Cell<'_>> {

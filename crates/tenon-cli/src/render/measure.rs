@@ -53,7 +53,7 @@ pub(crate) fn rows(line: &str, columns: usize, rows_max: usize) -> Vec<Row> {
         }
         row.text.push_str(grapheme);
         row.width += narrow;
-        row.doubtful |= narrow != wide;
+        row.doubtful |= is_doubtful(grapheme);
         widest += wide;
         column += narrow;
     }
@@ -87,6 +87,13 @@ pub(crate) fn widths(grapheme: &str) -> (usize, usize) {
     let joined = grapheme.width();
     let apart: usize = grapheme.chars().map(|character| character.width().unwrap_or(0)).sum();
     (joined, joined.max(apart))
+}
+
+/// Returns whether terminals may disagree about the width of `grapheme`: whether they join emoji, and
+/// whether they widen a sign that is asked to look like one (variation selector 16).
+pub(crate) fn is_doubtful(grapheme: &str) -> bool {
+    let (narrow, wide) = widths(grapheme);
+    narrow != wide || grapheme.contains('\u{fe0f}')
 }
 
 pub(crate) fn bounded(grapheme: &str) -> &str {
@@ -139,6 +146,15 @@ mod tests {
         assert_eq!(cut("汉字汉字", 5).text, "汉字…");
         assert_eq!(cut("one\ntwo", 20).text, "one…");
         assert_eq!(cut("exact", 5).text, "exact");
+    }
+
+    #[test]
+    fn terminals_disagree_about_joined_emoji_and_signs_that_look_like_them() {
+        for (text, expected) in
+            [("❤\u{fe0f}", true), ("👍🏽", true), ("❤", false), ("字", false), ("e\u{301}", false)]
+        {
+            assert_eq!(rows(text, 10, 1).remove(0).doubtful, expected, "{text}");
+        }
     }
 
     #[test]

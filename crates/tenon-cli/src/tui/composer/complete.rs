@@ -1,6 +1,7 @@
 //! What is offered while a word is typed: commands after a slash, files after an at sign. Pure.
 
 use super::fuzzy;
+use crate::images::{QUOTES, at_signs, quoted};
 use crate::texts::Language;
 use crate::tui::commands::{COMMANDS, arguments};
 
@@ -53,11 +54,32 @@ pub(crate) fn wanted(text: &str, caret: usize) -> Option<(usize, Wanted)> {
     {
         return Some((name.len() + 1, Wanted::Argument(command.name, letters.to_owned())));
     }
-    let start = before.rfind(char::is_whitespace).map_or(0, |space| {
-        space + before.get(space..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8)
-    });
-    let letters = before.get(start..)?.strip_prefix('@')?;
-    Some((start, Wanted::File(letters.to_owned())))
+    file_name(before).map(|(start, letters)| (start, Wanted::File(letters.to_owned())))
+}
+
+/// Returns where the name at the end of `before` begins, and its letters; quotes that are still open
+/// hold one with spaces together.
+fn file_name(before: &str) -> Option<(usize, &str)> {
+    at_signs(before).into_iter().rev().find_map(|at| {
+        let rest = before.get(at + 1..)?;
+        let quoted = QUOTES.iter().find_map(|quote| Some((quote, rest.strip_prefix(*quote)?)));
+        let (letters, is_open) = match quoted {
+            Some((quote, letters)) => (letters, !letters.contains([*quote, '\n'])),
+            None => (rest, !rest.contains(char::is_whitespace)),
+        };
+        is_open.then_some((at, letters))
+    })
+}
+
+/// Returns a path as it is written behind an at sign. Of a folder with spaces the quotes stay open:
+/// what is in it comes next.
+fn named(path: &str) -> String {
+    let is_plain = !path.contains(char::is_whitespace) && !path.starts_with(QUOTES);
+    match quoted(path).filter(|_| !is_plain) {
+        Some(name) if path.ends_with('/') => name.trim_end_matches(QUOTES).to_owned(),
+        Some(name) => name,
+        None => format!("@{path}"),
+    }
 }
 
 /// Returns what is offered for `wanted`, of these files and models.
@@ -82,7 +104,7 @@ pub(crate) fn offer(
             .collect(),
         Wanted::File(letters) => fuzzy::best(letters, files.iter().map(String::as_str), ROWS_MAX)
             .into_iter()
-            .map(|path| Item { text: format!("@{path}"), about: "" })
+            .map(|path| Item { text: named(path), about: "" })
             .collect(),
     };
     let sends = !matches!(wanted, Wanted::File(_));
@@ -123,10 +145,32 @@ mod tests {
             ("看　@说", "看　@说".len(), file(6, "说")),
             ("me@example.org", 14, None),
             ("@", 1, file(0, "")),
+            ("see @\"my no", 11, file(4, "my no")),
+            ("see @'my no", 11, file(4, "my no")),
+            ("@\"a b.txt\" and", 14, None),
+            ("@\"a b.txt\" @c", 13, file(11, "c")),
+            ("(@src", 5, file(1, "src")),
+            ("@one @two", 9, file(5, "two")),
             ("", 0, None),
         ];
         for (text, caret, expected) in cases {
             assert_eq!(wanted(text, caret), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_with_spaces_is_put_in_quotes_and_a_folder_is_gone_into() {
+        let cases = [
+            ("a.txt", "@a.txt"),
+            ("my notes.txt", "@\"my notes.txt\""),
+            ("a \"b\".txt", "@'a \"b\".txt'"),
+            ("a \"b' c.txt", "@a \"b' c.txt"),
+            ("\"a\".txt", "@'\"a\".txt'"),
+            ("my dir/", "@\"my dir/"),
+            ("src/", "@src/"),
+        ];
+        for (path, expected) in cases {
+            assert_eq!(named(path), expected, "{path}");
         }
     }
 

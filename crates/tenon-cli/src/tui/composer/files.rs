@@ -6,6 +6,7 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
+    thread::Builder,
     time::{Duration, Instant},
 };
 
@@ -39,12 +40,16 @@ impl Files {
             self.since = Some(now);
             let (workspace, done) = (self.workspace.clone(), Arc::clone(&self.done));
             let (listed, listing) = (Arc::clone(&self.listed), Arc::clone(&self.listing));
-            std::thread::spawn(move || {
+            let list = move || {
                 let files = Arc::new(walk(&workspace));
                 *listed.lock().unwrap_or_else(PoisonError::into_inner) = files;
                 listing.store(false, Ordering::SeqCst);
                 done();
-            });
+            };
+            // Without room for a thread nothing is completed, and nothing else is lost.
+            if Builder::new().spawn(list).is_err() {
+                self.listing.store(false, Ordering::SeqCst);
+            }
         }
         self.known()
     }
