@@ -132,6 +132,35 @@ pub(crate) fn keep(question: &Question, book: &RuleBook) -> Result<String, Strin
     book.keep(rule).map(|()| shown(&rule.to_string()))
 }
 
+/// Returns what an answer allows for longer than this once, in a line each.
+pub(crate) fn allowed(
+    question: &Question,
+    answer: &Answer,
+    book: &RuleBook,
+    language: Language,
+) -> Vec<String> {
+    let decision = &question.decision;
+    match answer {
+        Answer::AllowForSession => {
+            let mut rules: Vec<String> =
+                decision.lifted_by.iter().map(ToString::to_string).collect();
+            if rules.is_empty() {
+                rules.push(format!("{} {}", question.tool, question.subject));
+            }
+            let line = |rule: &String| Text::RuleForSession.say(language, &[("rule", rule)]);
+            rules.iter().map(line).collect()
+        }
+        Answer::AllowAlways => {
+            let rules = decision.always.iter().map(|rule| shown(&rule.to_string()));
+            let file = book.file().display().to_string();
+            let line =
+                |rule: String| Text::RuleWritten.say(language, &[("rule", &rule), ("file", &file)]);
+            rules.map(line).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
 fn flush() {
     let _ = tcflush(io::stdin(), QueueSelector::IFlush);
 }

@@ -56,6 +56,8 @@ pub(crate) struct Screen {
     sink: Sink,
     look: Look,
     renderer: Mutex<Renderer>,
+    /// The colours, which may be chosen anew.
+    theme: Mutex<Theme>,
     reader_gone: AtomicBool,
     /// Cancels the turn that is shown.
     turn: Mutex<CancellationToken>,
@@ -110,8 +112,9 @@ impl Screen {
     /// Returns a screen on `sink`.
     pub(crate) fn new(sink: Sink, look: Look) -> Self {
         let renderer = Mutex::new(Renderer::new(look.style(sink)));
+        let theme = Mutex::new(look.theme);
         let (reader_gone, turn) = (AtomicBool::default(), Mutex::default());
-        Self { sink, look, renderer, reader_gone, turn }
+        Self { sink, look, renderer, theme, reader_gone, turn }
     }
 
     /// Takes in the turn that is shown from now on.
@@ -136,6 +139,17 @@ impl Screen {
         self
     }
 
+    /// Chooses other colours.
+    pub(crate) fn set_theme(&self, theme: Theme) {
+        *self.theme.lock().unwrap_or_else(PoisonError::into_inner) = theme;
+    }
+
+    /// Returns how to draw as the window is now.
+    fn style(&self) -> Style {
+        let theme = *self.theme.lock().unwrap_or_else(PoisonError::into_inner);
+        Style { theme, ..self.look.style(self.sink) }
+    }
+
     pub(crate) fn sink(&self) -> Sink {
         self.sink
     }
@@ -154,7 +168,7 @@ impl Screen {
         self.with(|renderer| {
             if matches!(update, Update::Stored(_)) {
                 // The window may have got another size.
-                renderer.style = self.look.style(self.sink);
+                renderer.style = self.style();
             }
             let Drawn { shown, errors } = renderer.update(update);
             self.print(&shown);
@@ -180,7 +194,7 @@ impl Screen {
 
     /// Says that commands are not confined; to be said again with each turn.
     pub(crate) fn say_unconfined(&self) {
-        self.say(&unconfined(&self.look.style(self.sink)));
+        self.say(&unconfined(&self.style()));
     }
 
     /// Says that the turn is being stopped and how to leave at once.

@@ -23,7 +23,9 @@ use tenon_agent::{
 use tenon_model::{Abilities, HttpClient, LoopbackCandidate, Provider, loopback_servers};
 use tenon_sandbox::{FileError, Journal, Workspace};
 
-pub(crate) use other_model::{KnownModel, known as known_models, other_model};
+pub(crate) use other_model::{
+    KnownModel, known as known_models, known_with as known_models_with, other_model,
+};
 pub(crate) use providers::pull;
 pub(crate) use replay::replaying;
 pub(crate) use undo::journal_options;

@@ -185,7 +185,6 @@ texts! {
     JobChanged: "a job changed: {changes}", "后台任务改动了：{changes}";
     UndoCommand: "puts back what the last call changed; /undo N the last N", "撤销上一个调用的改动；/undo N 撤销最近 N 个";
     RedoCommand: "takes the last undo back", "重做上一次撤销";
-    ChangesCommand: "lists what each call changed", "列出每个调用的改动";
     // The interactive prompt.
     Welcome: "tenon {version} · {model} · {folder}", "tenon {version} · {model} · {folder}";
     WelcomeHelp: "Type what you want done. /help says more, Ctrl-D ends.", "输入你要做的事。/help 查看帮助，Ctrl-D 结束。";
@@ -195,9 +194,8 @@ texts! {
     HelpCommand: "shows this list", "显示此列表";
     CompactCommand: "makes the conversation shorter; /compact WORDS says what to keep to, /compact undo undoes the last", "缩短对话；/compact 文字 指明应保留的重点，/compact undo 撤销上一次";
     ToolsCommand: "lists what the model can call", "列出模型可调用的工具";
-    RewindCommand: "leaves the last turn, as if it had not been said", "回退最后一轮，如同没有说过";
     QuitCommand: "ends the session", "结束会话";
-    HelpKeys: "A backslash at the end of a line goes on in the next; pasted lines stay one prompt.\nCtrl-C cancels what is running, and clears the line at the prompt.\nA prompt that begins with a slash: put a space in front.", "行末的反斜杠表示下一行继续；粘贴的多行视为一个提示。\nCtrl-C 取消正在运行的内容，在输入时清空该行。\n以斜杠开头的提示：请在前面加一个空格。";
+    HelpKeys: "A backslash at the end of a line goes on in the next; pasted lines stay one prompt.\nCtrl-C cancels what is running, and clears the line at the prompt.\n@ and the path of an image shows it to the model; !command runs a command of your own and shows its output to the model.\nA list is chosen from by number.\nA prompt that begins with / or !: put a space in front.", "行末的反斜杠表示下一行继续；粘贴的多行视为一个提示。\nCtrl-C 取消正在运行的内容，在输入时清空该行。\n@ 加图片路径可给模型看图；!命令 运行你自己的命令并把输出给模型看。\n列表按编号选择。\n以 / 或 ! 开头的提示：请在前面加一个空格。";
     // The interactive session on a terminal.
     WelcomeKeys: "Enter sends, Ctrl-J begins a new line, /help says more, Ctrl-D ends.", "Enter 发送，Ctrl-J 换行，/help 查看帮助，Ctrl-D 结束。";
     PasteFolded: "[paste {n}: {lines} lines]", "[粘贴 {n}：{lines} 行]";
@@ -232,6 +230,7 @@ texts! {
     CostCommand: "shows what the session used", "显示本会话的用量";
     DiffCommand: "shows what was changed in this session", "显示本会话的改动";
     TranscriptCommand: "shows the whole transcript (Ctrl-O)", "显示完整记录（Ctrl-O）";
+    TranscriptLinesCommand: "prints the whole transcript", "显示完整记录";
     CopyCommand: "copies the last answer", "复制最后一个回答";
     InitCommand: "has the model write AGENTS.md", "让模型编写 AGENTS.md";
     NewCommand: "begins a new session", "开始新会话";
@@ -289,6 +288,9 @@ texts! {
     ModelWindow: "window: {n} tokens", "上下文窗口：{n} 个词元";
     ModelPrice: "US dollars per million tokens: in {input}, out {output}, cached {cached}", "每百万词元（美元）：输入 {input}，输出 {output}，缓存 {cached}";
     ModelPriceShort: "${input} in, ${output} out", "输入 ${input}，输出 ${output}";
+    ChooseNumber: "Which one? [number, Enter for none] ", "选择哪一项？[编号，直接回车则不选] ";
+    NothingChosen: "Nothing was chosen.", "未选择任何项。";
+    CopyNeedsMore: "This terminal can only print, so it has no clipboard to copy to.", "此终端只能显示文字，没有可用的剪贴板。";
     NoChanges: "Nothing was changed in this session.", "本会话没有改动。";
     NothingToCopy: "There is no answer yet.", "还没有回答。";
     ExportCommand: "writes the session as a document: /export markdown or html", "把会话写成文档：/export markdown 或 html";
@@ -299,12 +301,13 @@ texts! {
     PagerKeys: "· / searches, n and N go on, q closes", "· / 搜索，n 和 N 继续，q 关闭";
     PagerNotFound: "{words} is not in it", "没有找到 {words}";
     ThoughtFor: "thought for {time} (Ctrl-O shows it)", "思考了 {time}（按 Ctrl-O 查看）";
+    Thought: "thought (Ctrl-O shows it)", "思考过（按 Ctrl-O 查看）";
     ThinkingLabel: "thinking:", "思考：";
     NotifyEnded: "the turn has ended", "本轮已结束";
-    Thought: "thought (Ctrl-O shows it)", "思考过（按 Ctrl-O 查看）";
     NotifyAsks: "a question waits for you", "有问题等你回答";
     ThemeCommand: "chooses the colours: /theme auto, light, dark or terminal", "选择颜色：/theme auto、light、dark 或 terminal";
-    ThemeIs: "The colours are now: {theme}. `theme = \"{theme}\"` in {file} keeps that.", "现在的颜色：{theme}。在 {file} 中写入 `theme = \"{theme}\"` 可保留。";
+    ThemeIs: "The colours are now: {theme}. That stands in {file}, for later sessions.", "现在的颜色：{theme}。已写入 {file}，以后的会话也使用。";
+    ThemeNotKept: "The colours are now: {theme}, for this session alone. It was not written down: {error}.", "现在的颜色：{theme}，仅限本会话。未能写入：{error}。";
     ThereAre: "There are these: {names}.", "可选：{names}。";
     AfterPanic: "The session is kept: tenon show {id}", "会话已保存：tenon show {id}";
     HelpComposer: "Enter sends; while the model works, with its next step (Alt-Enter: after the turn).\nUp takes back what waits.\nCtrl-J, Shift-Enter or a backslash before Enter: a new line.\n@ completes a file and shows the model an image; !command runs a command of your own and shows it to the model.\nUp and Down: earlier prompts; Ctrl-R searches them. Ctrl-G: your editor.\nCtrl-O: the whole transcript. Ctrl-C: cancels, clears, then leaves. Ctrl-Z suspends.\nA prompt that begins with / or !: put a space in front.", "Enter 发送；模型工作时随下一步送达（Alt-Enter：本轮之后）。\n按向上键取回等待中的消息。\nCtrl-J、Shift-Enter 或在 Enter 前加反斜杠：换行。\n@ 补全文件，图片会给模型看；!命令 运行你自己的命令并把结果给模型看。\n向上和向下：以前的提示；Ctrl-R 搜索。Ctrl-G：你的编辑器。\nCtrl-O：完整记录。Ctrl-C：取消、清空，再按退出。Ctrl-Z 挂起。\n以 / 或 ! 开头的提示：请在前面加一个空格。";

@@ -18,6 +18,7 @@ use crate::{
     print::{print, say_notices},
     replay,
     resume::{damage, unreadable},
+    texts::Language,
     which_session::find,
 };
 
@@ -88,6 +89,25 @@ fn pack_bundle(
     let left_out = replay::pack(session, log, &files, config, to)?;
     say_notices(&left_out.iter().map(|path| format!("left out: {path}")).collect::<Vec<_>>());
     Ok(ExitStatus::Finished)
+}
+
+/// Writes the session `id` of the folder `sessions` as a document into the folder that it works in,
+/// as `words` say, and returns the file.
+pub(crate) fn beside_work(
+    sessions: &Path,
+    id: &str,
+    root: &Path,
+    words: &str,
+    language: Language,
+) -> Result<PathBuf, CliError> {
+    let (format, ending) = match words {
+        "html" => (Format::Html, "html"),
+        _ => (Format::Markdown, "md"),
+    };
+    let path = root.join(format!("tenon-{id}.{ending}"));
+    let session = read_session(sessions, id).map_err(unreadable)?;
+    write(&path, export::export(session.branch(), format, language).as_bytes())?;
+    Ok(path)
 }
 
 /// Writes a file that only this user can read if it is new.

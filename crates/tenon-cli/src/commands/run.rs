@@ -21,6 +21,7 @@ use crate::{
     signals::Interrupts,
     texts::Text,
     tui,
+    values::ThemeName,
 };
 
 /// The most bytes that are taken from standard input: about as many tokens as the largest models
@@ -139,30 +140,27 @@ async fn converse(
     look: Look,
     interrupts: &Interrupts,
 ) -> Result<ExitStatus, CliError> {
-    let book = RuleBook::new(config.folders.config_file(), options.workspace.roots());
-    let mut id = session_id(&options);
-    if look.plain || look.still || !Sink::Output.is_terminal() {
-        let history = Some(config.folders.history());
-        let past = Past::of(&options, config);
-        let kept = (history, book);
-        let status = interactive::run(options, look, kept, past, interrupts).await?;
-        say_how_to_go_on(config, &id);
-        return Ok(status);
-    }
-    let book = Arc::new(book);
-    let (mut options, mut args) = (options, args.clone());
+    let book = Arc::new(RuleBook::new(config.folders.config_file(), options.workspace.roots()));
+    let in_lines = look.plain || look.still || !Sink::Output.is_terminal();
+    let (mut options, mut args, mut look) = (options, args.clone(), look);
+    let (mut id, mut theme) = (session_id(&options), config.settings.theme);
     loop {
         let past = Past::of(&options, config);
-        let place = place(config, &args, past, Arc::clone(&book));
-        let ended = tui::run(options, look, place, interrupts).await?;
-        say_how_to_go_on(config, &id);
-        let (another, model) = match ended {
-            tui::Ended::With(status) => return Ok(status),
-            tui::Ended::For(another, model) => (another, model),
+        let place = place(config, &args, past, Arc::clone(&book), theme);
+        let ended = match in_lines {
+            true => interactive::run(options, look, place, interrupts).await?,
+            false => tui::run(options, look, place, interrupts).await?,
         };
-        if model.is_some() {
-            (args.model, args.model_file) = (model, None);
+        say_how_to_go_on(config, &id);
+        let (another, chosen) = match ended {
+            tui::Ended::With(status) => return Ok(status),
+            tui::Ended::For(another, chosen) => (another, chosen),
+        };
+        if chosen.model.is_some() {
+            (args.model, args.model_file) = (chosen.model, None);
         }
+        theme = chosen.theme.unwrap_or(theme);
+        look.theme = config.terminal().theme(theme);
         options = match setup::ready(config, &args, &which(&another)).await {
             Ok(options) => options,
             // Whoever cannot have the other session is not left without any.
@@ -201,6 +199,7 @@ fn place<'a>(
     args: &'a SessionArgs,
     past: Option<Past>,
     book: Arc<RuleBook>,
+    theme: ThemeName,
 ) -> tui::Place<'a> {
     let terminal = config.variable("TERM").unwrap_or_default();
     // xterm sets the variable for what runs in it, and cuts lines instead of breaking them anew.
@@ -216,7 +215,7 @@ fn place<'a>(
         reflows: !cuts,
         outside: tui::Outside::new(
             config.terminal(),
-            config.settings.theme,
+            theme,
             config.settings.notify,
             &config.root.file_name().unwrap_or_default().to_string_lossy(),
         ),

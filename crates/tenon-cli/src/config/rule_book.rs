@@ -1,4 +1,5 @@
-//! The user's own file, as far as tenon writes it: what a person answered "always" to.
+//! The user's own file, as far as tenon writes it: what a person answered "always" to, and the
+//! colours that were chosen.
 //!
 //! Comments and order stay. The new file is made beside the old one, for the user alone, and takes
 //! its place in one step. A file that cannot be read as a configuration is not touched, and one
@@ -13,11 +14,19 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use clap::ValueEnum;
 use rustix::fs::{FlockOperation, flock};
 use tenon_agent::Kept;
 use toml_edit::{Array, DocumentMut, Item, Value};
 
 use super::{file, private_file};
+use crate::values::ThemeName;
+
+/// The setting of the colours.
+const THEME: &str = "theme";
+
+/// Makes the text of a configuration another one; nothing if it is right as it is.
+type Changed<'a> = &'a dyn Fn(&str) -> Result<Option<String>, String>;
 
 /// Where rules are kept.
 #[derive(Debug, Clone)]
@@ -43,10 +52,22 @@ impl RuleBook {
     /// # Errors
     /// One sentence; the file is then as it was.
     pub(crate) fn keep(&self, rule: &Kept) -> Result<(), String> {
-        self.try_keep(rule).map_err(|error| format!("{}: {error}", self.file.display()))
+        self.change(&|text| with_rule(text, rule))
     }
 
-    fn try_keep(&self, rule: &Kept) -> Result<(), String> {
+    /// Writes `theme` down in the place of the one that stood there.
+    ///
+    /// # Errors
+    /// One sentence; the file is then as it was.
+    pub(crate) fn keep_theme(&self, theme: ThemeName) -> Result<(), String> {
+        self.change(&|text| with_theme(text, theme))
+    }
+
+    fn change(&self, changed: Changed<'_>) -> Result<(), String> {
+        self.try_change(changed).map_err(|error| format!("{}: {error}", self.file.display()))
+    }
+
+    fn try_change(&self, changed: Changed<'_>) -> Result<(), String> {
         let words = |error: io::Error| error.to_string();
         let folder = self.file.parent().unwrap_or(Path::new("/"));
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(words)?;
@@ -64,7 +85,7 @@ impl RuleBook {
         flock(&locked, FlockOperation::LockExclusive).map_err(|error| error.to_string())?;
         let before = private_file::read_if_there(&target, file::BYTES_MAX)
             .map_err(|error| error.to_string())?;
-        let Some(text) = with_rule(before.as_deref().unwrap_or_default(), rule)? else {
+        let Some(text) = changed(before.as_deref().unwrap_or_default())? else {
             return Ok(());
         };
         replace(&target, text.as_bytes()).map_err(words)?;
@@ -77,9 +98,7 @@ impl RuleBook {
 /// Returns the text of a configuration with `rule` in it; nothing if it is there already.
 fn with_rule(text: &str, rule: &Kept) -> Result<Option<String>, String> {
     let (setting, rule) = (rule.setting(), rule.to_string());
-    // What tenon could not read is not mended by adding to it.
-    file::parse_user(text).map_err(|error| error.to_string())?;
-    let mut document: DocumentMut = text.parse().map_err(|error| format!("{error}"))?;
+    let mut document = readable(text)?;
     let item = document.entry(setting).or_insert_with(|| Item::Value(Array::new().into()));
     let list = item.as_array_mut().ok_or_else(|| format!("`{setting}` is no list there"))?;
     if list.iter().any(|known| known.as_str() == Some(&rule)) {
@@ -93,16 +112,45 @@ fn with_rule(text: &str, rule: &Kept) -> Result<Option<String>, String> {
         }
         None => list.push(value),
     }
-    let is_first = text.parse::<DocumentMut>().is_ok_and(|before| before.is_empty());
-    let changed = match is_first {
-        // Comments alone: a first entry would be put in front of them.
-        true if !text.is_empty() => format!("{}\n{}", text.trim_end(), add_line(setting, &rule)),
-        _ => document.to_string(),
-    };
+    let changed = written(text, &document, &add_line(setting, &rule));
     let (read, _) = file::parse_user(&changed).map_err(|error| error.to_string())?;
     let rules = if setting == "net" { read.net } else { read.allow };
     let is_right = rules.last() == Some(&rule) && changed.len() as u64 <= file::BYTES_MAX;
     is_right.then_some(Some(changed)).ok_or_else(|| "it is too long".into())
+}
+
+/// Returns the text of a configuration with this theme; nothing if it is there already.
+fn with_theme(text: &str, theme: ThemeName) -> Result<Option<String>, String> {
+    let named = theme.to_possible_value().ok_or("it has no name")?;
+    let name = named.get_name();
+    let mut document = readable(text)?;
+    let item = document.entry(THEME).or_insert_with(|| Item::Value(name.into()));
+    let value = item.as_value_mut().ok_or_else(|| format!("`{THEME}` is no text there"))?;
+    // A comment behind it stays.
+    let decor = value.decor().clone();
+    *value = Value::from(name);
+    *value.decor_mut() = decor;
+    let changed = written(text, &document, &format!("{THEME} = {}\n", Value::from(name)));
+    let (read, _) = file::parse_user(&changed).map_err(|error| error.to_string())?;
+    let is_right = read.theme == Some(theme) && changed.len() as u64 <= file::BYTES_MAX;
+    is_right.then(|| Some(changed).filter(|changed| changed != text)).ok_or("it is too long".into())
+}
+
+/// Reads a configuration. What tenon could not read is not mended by adding to it.
+fn readable(text: &str) -> Result<DocumentMut, String> {
+    file::parse_user(text).map_err(|error| error.to_string())?;
+    text.parse().map_err(|error| format!("{error}"))
+}
+
+/// Returns the text of the changed `document`, which was `text`; `first` is what it begins with if
+/// nothing but comments was there.
+fn written(text: &str, document: &DocumentMut, first: &str) -> String {
+    let is_first = text.parse::<DocumentMut>().is_ok_and(|before| before.is_empty());
+    match is_first {
+        // Comments alone: a first entry would be put in front of them.
+        true if !text.is_empty() => format!("{}\n{first}", text.trim_end()),
+        _ => document.to_string(),
+    }
 }
 
 fn add_line(setting: &str, rule: &str) -> String {
@@ -195,6 +243,29 @@ mod tests {
         let quoted = rule(r#"bash(sudo sh -c "echo 'x\\\"")"#);
         let text = with_rule("", &quoted).unwrap().unwrap();
         assert_eq!(with_rule(&text, &quoted).unwrap(), None);
+    }
+
+    #[test]
+    fn a_theme_takes_the_place_of_the_one_before_and_everything_else_stays() {
+        let check = |before: &str, theme, after: Option<&str>| {
+            assert_eq!(with_theme(before, theme).unwrap().as_deref(), after, "{before:?}");
+        };
+        check("", ThemeName::Dark, Some("theme = \"dark\"\n"));
+        check(
+            "# mine\ntheme = 'auto' # by day\nmode = 'ask'\n[network]\nca_file = 'a'\n",
+            ThemeName::Light,
+            Some("# mine\ntheme = \"light\" # by day\nmode = 'ask'\n[network]\nca_file = 'a'\n"),
+        );
+        check(
+            "mode = 'ask'\n\n[network]\nca_file = 'a'\n",
+            ThemeName::Terminal,
+            Some("mode = 'ask'\ntheme = \"terminal\"\n\n[network]\nca_file = 'a'\n"),
+        );
+        check("# mine\n", ThemeName::Auto, Some("# mine\ntheme = \"auto\"\n"));
+        check("theme = \"dark\"\n", ThemeName::Dark, None);
+        for broken in ["theme = [", "theme = 'pink'", "theme = 1", "mode = 'nonsense'"] {
+            assert!(with_theme(broken, ThemeName::Dark).is_err(), "{broken}");
+        }
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! `/undo [N]`, `/redo` and `/changes` in plain lines.
 
-use tenon_agent::Agent;
 use tenon_sandbox::{Conflict, Conflicts};
 
+use super::Session;
 use crate::{
     error::CliError,
     past::{self, Outcome, Past, Wish},
     question,
-    screen::{Screen, print_error},
+    screen::Sink,
     texts::Text,
 };
 
@@ -16,51 +16,72 @@ use crate::{
 pub(super) enum Asked {
     /// Take something back.
     Wish(Wish),
+    /// What each call changed.
     List,
+    /// The same with the changed lines.
+    Lines,
 }
 
-/// Does it and says so; without a `past` nothing is recorded.
-pub(super) async fn carry_out(
-    asked: Asked,
-    past: Option<&Past>,
-    agent: &mut Agent,
-    screen: &Screen,
-) {
-    let Some(past) = past else {
-        screen.say(&format!("{}\n", Text::UndoOff.template(screen.language())));
-        return;
-    };
-    let done = match asked {
-        Asked::Wish(wish) => take_back(wish, past, agent, screen).await,
-        Asked::List => past.list(screen.language()).map(|list| screen.say(&list)),
-    };
-    if let Err(error) = done {
-        print_error(&error.text());
+impl Session<'_> {
+    /// Does it and says so.
+    pub(super) async fn past(&mut self, asked: Asked) {
+        let Some(past) = &self.place.past else { return self.say(Text::UndoOff) };
+        let listed = match asked {
+            Asked::Wish(wish) => {
+                self.take_back(wish, true).await;
+                return;
+            }
+            Asked::List => past.list(self.look.language),
+            Asked::Lines => past.all_diffs(&self.look.style(Sink::Output)),
+        };
+        match listed {
+            Ok(said) if said.is_empty() => self.say(Text::NoChanges),
+            Ok(said) => self.say_line(&said),
+            Err(error) => self.say_error(&error),
+        }
     }
-}
 
-async fn take_back(
-    wish: Wish,
-    past: &Past,
-    agent: &mut Agent,
-    screen: &Screen,
-) -> Result<(), CliError> {
-    let plan = past.plan(wish)?;
-    let language = screen.language();
-    let asks = question::can_ask(screen);
-    let ask = async |found: &[Conflict]| match asks {
-        true => question::ask_conflicts(found, screen).await,
-        false => None,
-    };
-    match past.take_back(&plan.ids, Conflicts::Refuse, ask).await? {
-        Outcome::Done { changes, kept } => {
-            screen.say(&past::told(plan.done, &changes, &kept, language));
-            agent.tell(plan.news);
-        }
-        Outcome::Refused(found) => {
-            let said = Text::UndoRefused.template(language);
-            screen.say(&format!("{said}\n{}", past::listed(&found, language)));
+    /// Takes back what was wished for and returns whether it was done. The model `is_told`, unless
+    /// what it did is not spoken of any more.
+    pub(super) async fn take_back(&mut self, wish: Wish, is_told: bool) -> bool {
+        let Some(past) = &self.place.past else {
+            self.say(Text::UndoOff);
+            return false;
+        };
+        match self.try_take_back(past, wish).await {
+            Ok(Some(news)) => {
+                if is_told {
+                    self.agent.tell(news);
+                }
+                true
+            }
+            Ok(None) => false,
+            Err(error) => {
+                self.say_error(&error);
+                false
+            }
         }
     }
-    Ok(())
+
+    /// Returns what the model is to be told, if anything was taken back.
+    async fn try_take_back(&self, past: &Past, wish: Wish) -> Result<Option<String>, CliError> {
+        let plan = past.plan(wish)?;
+        let (screen, language) = (&self.front.screen, self.look.language);
+        let asks = self.front.asks;
+        let ask = async |found: &[Conflict]| match asks {
+            true => question::ask_conflicts(found, screen).await,
+            false => None,
+        };
+        match past.take_back(&plan.ids, Conflicts::Refuse, ask).await? {
+            Outcome::Done { changes, kept } => {
+                screen.say(&past::told(plan.done, &changes, &kept, language));
+                Ok(Some(plan.news))
+            }
+            Outcome::Refused(found) => {
+                let said = Text::UndoRefused.template(language);
+                screen.say(&format!("{said}\n{}", past::listed(&found, language)));
+                Ok(None)
+            }
+        }
+    }
 }

@@ -96,7 +96,6 @@ impl Line {
     }
 
     /// Returns the text alone.
-    #[cfg(test)]
     pub(crate) fn text(&self) -> String {
         self.pieces.iter().map(|piece| piece.text.as_str()).collect()
     }

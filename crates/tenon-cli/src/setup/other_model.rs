@@ -1,6 +1,6 @@
 //! The models that a session can change to while it goes on.
 
-use std::sync::Arc;
+use std::{num::NonZeroU32, sync::Arc};
 
 use tenon_agent::Tools;
 use tenon_model::{Price, Provider, abilities, known_models};
@@ -23,6 +23,42 @@ pub(crate) struct KnownModel {
     pub(crate) price: Option<Price>,
     /// Where it comes from, for people.
     pub(crate) source: String,
+}
+
+impl KnownModel {
+    /// Returns the model of `provider`, wherever it came from; its window is that of `window_tokens`
+    /// if one was set.
+    pub(crate) fn of(provider: &dyn Provider, window_tokens: Option<u32>) -> Self {
+        let abilities = provider.abilities();
+        Self {
+            name: provider.model().to_owned(),
+            window_tokens: window_tokens.unwrap_or(abilities.context_window_tokens),
+            price: abilities.price,
+            source: String::new(),
+        }
+    }
+
+    /// Returns whether a provider that calls itself `model` has this one.
+    fn is_of(&self, model: &str) -> bool {
+        self.name == model || (self.name == "local" && model == format!("local/{}", self.source))
+    }
+}
+
+/// Returns the models of [`known`] with the one that is asked `now` among them, and its place. One
+/// that is not configured, such as a file or a script, stands first.
+pub(crate) fn known_with(config: &Config, now: &KnownModel) -> (Vec<KnownModel>, usize) {
+    with_current(known(config), now)
+}
+
+fn with_current(mut models: Vec<KnownModel>, now: &KnownModel) -> (Vec<KnownModel>, usize) {
+    let place = match models.iter().position(|model| model.is_of(&now.name)) {
+        Some(place) => place,
+        None => {
+            models.insert(0, now.clone());
+            0
+        }
+    };
+    (models, place)
 }
 
 /// Returns the models that can be used without asking for more, by provider: the one that is
@@ -97,7 +133,7 @@ pub(crate) async fn other_model(
 }
 
 fn window(config: &Config, known: u32) -> u32 {
-    config.settings.context_window.map_or(known, std::num::NonZeroU32::get)
+    config.settings.context_window.map_or(known, NonZeroU32::get)
 }
 
 fn source_of(endpoint: &Endpoint) -> String {
@@ -114,4 +150,29 @@ fn host_of(endpoint: &Endpoint) -> String {
     };
     let host = address.split_once("://").map_or(address.as_str(), |(_, rest)| rest);
     host.split('/').next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_model_that_is_asked_now_is_in_the_list_wherever_it_came_from() {
+        let model = |name: &str, source: &str| KnownModel {
+            name: name.to_owned(),
+            window_tokens: 8_000,
+            price: None,
+            source: source.to_owned(),
+        };
+        let known = || vec![model("a/one", "a"), model("a/two", "a"), model("local", "small-q4")];
+        let check = |now: &str, count, place| {
+            let (models, found) = with_current(known(), &model(now, ""));
+            assert_eq!((models.len(), found), (count, place), "{now}");
+            assert!(models[found].is_of(now));
+        };
+        check("a/two", 3, 1);
+        check("local/small-q4", 3, 2);
+        check("local/other.gguf", 4, 0);
+        check("scripted", 4, 0);
+    }
 }

@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 
 use super::{
     approval::{Approval, Outcome},
-    commands::{Act, INIT_PROMPT, THEMES, Typed, typed},
+    commands::{Act, INIT_PROMPT, THEMES, Typed, keep_theme, typed},
     composer::{Asked, Composer, complete, files::Files},
     conflict::ConflictQuestion,
     keyboard::{Event, KeyCode, KeyEvent, KeyModifiers},
@@ -384,10 +384,9 @@ impl App {
         if answer == Answer::AllowAlways && !self.keep_rule() {
             return;
         }
-        if answer == Answer::AllowForSession {
-            self.note_allowed();
-        }
-        if let Some((_, sender)) = self.approval.take() {
+        if let Some((approval, sender)) = self.approval.take() {
+            let allowed = question::allowed(&approval.question, &answer, &self.book, self.language);
+            self.allowed.extend(allowed);
             // Nobody waits any more: the turn was cancelled at the same moment.
             let _ = sender.send(answer);
         }
@@ -401,7 +400,6 @@ impl App {
             Ok(rule) => {
                 let values: [(&str, &dyn std::fmt::Display); 2] =
                     [("rule", &rule), ("file", &self.book_name)];
-                self.allowed.push(Text::RuleWritten.say(self.language, &values));
                 self.say(&Text::AskKept.say(self.language, &values));
                 true
             }
@@ -410,19 +408,6 @@ impl App {
                 false
             }
         }
-    }
-
-    /// Remembers what the question that is answered allows until the session ends.
-    fn note_allowed(&mut self) {
-        let Some((approval, _)) = &self.approval else { return };
-        let question = &approval.question;
-        let mut rules: Vec<String> =
-            question.decision.lifted_by.iter().map(ToString::to_string).collect();
-        if rules.is_empty() {
-            rules.push(format!("{} {}", question.tool, question.subject));
-        }
-        let line = |rule: String| Text::RuleForSession.say(self.language, &[("rule", &rule)]);
-        self.allowed.extend(rules.into_iter().map(line));
     }
 
     /// Ctrl-C: ends what runs, then clears the draft, then leaves.
@@ -532,9 +517,7 @@ impl App {
             self.say_names(THEMES);
             return None;
         };
-        let values: [(&str, &dyn std::fmt::Display); 2] =
-            [("theme", &name), ("file", &self.book_name)];
-        self.say(&Text::ThemeIs.say(self.language, &values));
+        self.say(&keep_theme(&self.book, theme, self.language));
         Some(Effect::Theme(theme))
     }
 

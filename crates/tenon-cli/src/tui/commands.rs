@@ -1,6 +1,13 @@
 //! What can be typed after a slash: one table, one row a command.
 
-use crate::texts::Text;
+use clap::ValueEnum;
+use tenon_model::visible;
+
+use crate::{
+    config::RuleBook,
+    texts::{Language, Text},
+    values::ThemeName,
+};
 
 /// A command of the session.
 #[derive(Debug)]
@@ -176,6 +183,20 @@ pub(crate) fn arguments<'a>(name: &str, models: &'a [String]) -> Vec<&'a str> {
         Some(Takes::OneOf(all)) => all.to_vec(),
         Some(Takes::Model) => models.iter().map(String::as_str).collect(),
         _ => Vec::new(),
+    }
+}
+
+/// Writes a theme that was chosen down for later sessions, and says what became of that.
+pub(crate) fn keep_theme(book: &RuleBook, theme: ThemeName, language: Language) -> String {
+    let name = theme.to_possible_value().map(|value| value.get_name().to_owned());
+    let name = name.unwrap_or_default();
+    let file = book.file().display().to_string();
+    match book.keep_theme(theme) {
+        Ok(()) => Text::ThemeIs.say(language, &[("theme", &name), ("file", &visible(&file))]),
+        Err(error) => {
+            let error = visible(&error).replace('\n', " ");
+            Text::ThemeNotKept.say(language, &[("theme", &name), ("error", &error)])
+        }
     }
 }
 

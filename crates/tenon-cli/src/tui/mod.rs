@@ -6,8 +6,8 @@
 
 mod app;
 mod approval;
-mod charts;
-mod commands;
+pub(crate) mod charts;
+pub(crate) mod commands;
 mod composer;
 mod conflict;
 mod editor;
@@ -34,4 +34,5 @@ mod tests;
 use crate::render::line;
 
 pub(crate) use outside::{Outside, Terminal};
-pub(crate) use session::{Another, Ended, Place, run};
+pub(crate) use own_command::{OwnCommand, Step};
+pub(crate) use session::{Another, Choices, Ended, Place, model_about, run};

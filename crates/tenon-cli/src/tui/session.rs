@@ -25,6 +25,7 @@ use tokio::{
     time::sleep_until,
 };
 
+pub(crate) use self::pick::model_about;
 use self::{
     errand::{Errand, back},
     past::TakingBack,
@@ -56,9 +57,10 @@ use crate::{
     past::Past,
     resume,
     screen::{Look, Sink},
-    setup,
+    setup::{self, KnownModel},
     signals::{Interrupts, TurnGuard},
     texts::Text,
+    values::ThemeName,
 };
 
 /// The least time between two drawings while text streams in; keys are drawn at once.
@@ -100,8 +102,16 @@ pub(crate) struct Place<'a> {
 pub(crate) enum Ended {
     /// The program ends with this.
     With(ExitStatus),
-    /// Another session is wanted, with the model that was changed to if one was.
-    For(Another, Option<String>),
+    /// Another session is wanted, with what was chosen in this one.
+    For(Another, Choices),
+}
+
+/// What was chosen in a session and holds for the next one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Choices {
+    /// The model that was changed to, as it was named.
+    pub model: Option<String>,
+    pub theme: Option<ThemeName>,
 }
 
 /// Which session comes next.
@@ -141,8 +151,9 @@ struct Session<'a> {
     changes_files: bool,
     /// What waits for an answer about files that were changed since.
     taking_back: Option<TakingBack>,
-    /// The model that was changed to, as it was named.
-    model: Option<String>,
+    /// The model that is asked.
+    asked: KnownModel,
+    choices: Choices,
     /// The session whose prompts were asked for last.
     previewing: Option<String>,
     own: Option<OwnCommand>,
@@ -174,6 +185,7 @@ pub(crate) async fn run<'a>(
     let mut app = screen(&options, look, &place, &sender);
     options.queue = app.queue.clone();
     app.pictures = Some(Pictures::of(&options, language));
+    let asked = KnownModel::of(&*options.provider, options.context_window_tokens);
     let agent = Agent::new(options)?;
     takeover::give_back_on_panic(Text::AfterPanic.say(language, &[("id", &session_id)]));
     let mut session = Session {
@@ -198,7 +210,8 @@ pub(crate) async fn run<'a>(
         errand: None,
         changes_files: false,
         taking_back: None,
-        model: None,
+        asked,
+        choices: Choices::default(),
         previewing: None,
         own: None,
         editor: None,

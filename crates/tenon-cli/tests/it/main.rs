@@ -23,6 +23,7 @@ mod jobs;
 mod killed;
 mod models;
 mod output;
+mod plain_commands;
 mod program;
 mod prompts;
 mod replay;

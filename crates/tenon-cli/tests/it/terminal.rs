@@ -174,6 +174,15 @@ impl Terminal {
         }
     }
 
+    /// Waits until the screen is as it should be.
+    pub(crate) fn wait_until(&mut self, what: &str, is_there: impl Fn(&str) -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        while !is_there(&self.screen()) {
+            assert!(Instant::now() < deadline, "no {what} on\n{}", self.screen());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     /// Waits until an empty prompt is the last line: what is typed before it may not be a line yet.
     pub(crate) fn wait_for_prompt(&mut self) {
         let deadline = Instant::now() + PATIENCE;

@@ -286,7 +286,7 @@ fn another_model_goes_on_with_a_valid_conversation_and_the_ledger_says_so() {
 }
 
 #[test]
-fn a_model_is_chosen_from_a_list_with_its_window() {
+fn a_model_is_chosen_from_a_list_with_its_window_and_the_one_that_is_asked_is_in_it() {
     let (anthropic, openai) = (
         FakeServer::start(vec![Reply::anthropic_text("Sonnet here.")]),
         FakeServer::start(Vec::new()),
@@ -296,10 +296,17 @@ fn a_model_is_chosen_from_a_list_with_its_window() {
         anthropic.push(Reply::anthropic_text("Sonnet here."));
         let mut terminal = between(&anthropic, &openai, &home, columns);
         terminal.press("/model\r");
-        terminal.wait_for("Model 2/2", 1);
-        terminal.wait_for("window: 1,000,000 tokens", 1);
+        terminal.wait_for("Model 3/3", 1);
+        // Nothing configures the script that is asked.
+        terminal.wait_for("› scripted", 1);
+        terminal.wait_for("window: 128,000 tokens", 1);
+        answer(&mut terminal, "\r");
+        terminal.wait_for("scripted is asked already.", 1);
+        terminal.press("/model\r");
+        terminal.wait_for("Model 3/3", 1);
         terminal.press("sonnet");
-        terminal.wait_for("Model 1/2", 1);
+        terminal.wait_for("Model 1/3", 1);
+        terminal.wait_for("window: 1,000,000 tokens", 1);
         answer(&mut terminal, "\r");
         terminal.wait_for("from here on", 1);
         ask(&mut terminal, "who?", 1);

@@ -80,16 +80,33 @@ fn without_an_answer_or_with_a_choice_the_colours_are_what_was_chosen() {
 }
 
 #[test]
-fn another_theme_is_chosen_by_name() {
-    let home = Home::new(json!([{"text": "Hello."}, {"text": "Again."}]));
-    let mut terminal = session_with(&home, (80, 30), &[]);
+fn another_theme_is_chosen_by_name_and_stays_for_later_sessions() {
+    let home = Home::new(json!([{"text": "Hello."}, {"text": "Again."}, {"text": "And again."}]));
+    configured(&home, "# mine\ntheme = 'dark' # at night\n");
+    let mut terminal = session_with(&home, (80, 60), &[]);
     terminal.press("/theme light\r");
-    terminal.wait_for("The colours are now: light.", 1);
+    terminal.wait_for("The colours are now: light. That stands in", 1);
     terminal.press("/theme pink\r");
     terminal.wait_for("There are these: auto, light, dark, terminal.", 1);
     terminal.press("hello\r");
     terminal.wait_for("done · 1 step", 1);
+    terminal.press("/new\r");
+    terminal.wait_for("Enter sends", 2);
+    terminal.press("again\r");
+    terminal.wait_for("done · 1 step", 2);
+    assert_eq!(leave(terminal).matches("\x1b[38;5;22mdone").count(), 2);
+    let config = home.work().with_file_name(".config").join("tenon/config.toml");
+    let written = std::fs::read_to_string(&config).unwrap();
+    assert_eq!(written, "# mine\ntheme = \"light\" # at night\n");
+    let mut terminal = session_with(&home, (80, 60), &[]);
+    terminal.press("later\r");
+    terminal.wait_for("done · 1 step", 1);
+    // What cannot be read is not touched, and the colours change all the same.
+    std::fs::write(&config, "theme = [\n").unwrap();
+    terminal.press("/theme dark\r");
+    terminal.wait_for("for this session alone", 1);
     assert!(leave(terminal).contains("\x1b[38;5;22mdone"));
+    assert_eq!(std::fs::read_to_string(&config).unwrap(), "theme = [\n");
 }
 
 #[test]

@@ -7,11 +7,9 @@ use tokio::task::spawn_blocking;
 use super::{Another, Ended, Session};
 use crate::{
     commands::{self, doctor, permissions},
-    export::{self, Format},
     jobs,
     past::Wish,
     render::{Style, grouped},
-    resume,
     texts::Text,
     tui::{
         charts,
@@ -55,7 +53,7 @@ impl Session<'_> {
 
     /// Ends this session for another one.
     pub(super) fn leave_for(&mut self, another: Another) {
-        self.ending = Some(Ended::For(another, self.model.take()));
+        self.ending = Some(Ended::For(another, std::mem::take(&mut self.choices)));
     }
 
     fn say_context(&mut self) {
@@ -112,20 +110,11 @@ impl Session<'_> {
 
     /// Writes the session as a document into the folder that it works in.
     fn export(&mut self, words: &str) {
-        let (format, ending) = match words {
-            "html" => (Format::Html, "html"),
-            _ => (Format::Markdown, "md"),
-        };
-        let path = self.workspace.root().join(format!("tenon-{}.{ending}", self.session_id));
-        let language = self.app.language;
-        let written = read_session(&self.place.sessions, &self.session_id)
-            .map_err(resume::unreadable)
-            .and_then(|session| {
-                let text = export::export(session.branch(), format, language);
-                commands::export::write(&path, text.as_bytes())
-            });
+        let (language, root) = (self.app.language, self.workspace.root());
+        let (sessions, id) = (&self.place.sessions, &self.session_id);
+        let written = commands::export::beside_work(sessions, id, root, words, language);
         match written {
-            Ok(()) => {
+            Ok(path) => {
                 let file = visible(&path.to_string_lossy()).into_owned();
                 self.app.say(&Text::Exported.say(language, &[("file", &file)]));
             }

@@ -1,6 +1,6 @@
 //! What can be chosen from a list: a model, another session, an earlier prompt.
 
-use std::{sync::Arc, time::Instant};
+use std::{num::NonZero, sync::Arc, time::Instant};
 
 use jiff::tz::TimeZone;
 use tenon_agent::{EarlierPrompt, SessionSummary, Tools, list_sessions, session_prompts};
@@ -40,36 +40,42 @@ impl<'a> Session<'a> {
     }
 
     pub(super) fn pick_model(&mut self) {
-        let now = &self.app.transcript.facts.model;
-        let models = setup::known_models(self.place.config);
-        let chosen = models.iter().position(|model| model.name == *now);
-        let items = models.iter().map(|model| self.model_item(model)).collect();
-        self.open_picker(Text::PickModel, items, chosen.unwrap_or(0));
+        let (models, now) = setup::known_models_with(self.place.config, &self.asked);
+        let item = |(place, model)| self.model_item(model, place == now);
+        let items = models.iter().enumerate().map(item).collect();
+        self.open_picker(Text::PickModel, items, now);
     }
 
-    fn model_item(&self, model: &KnownModel) -> Item {
+    fn model_item(&self, model: &KnownModel, is_now: bool) -> Item {
         let language = self.app.language;
         let window = grouped(model.window_tokens.into());
-        let mut about = window.clone();
         let mut preview = vec![Text::ModelWindow.say(language, &[("n", &window)])];
-        if let Some(price) = &model.price {
-            let values: [(&str, &dyn std::fmt::Display); 3] =
-                [("input", &price.input), ("output", &price.output), ("cached", &price.cache_read)];
-            about.push_str(&format!(" · {}", Text::ModelPriceShort.say(language, &values)));
-            preview.push(Text::ModelPrice.say(language, &values));
-        } else {
-            preview.push(Text::NoPrice.template(language).to_owned());
+        preview.push(match &model.price {
+            Some(price) => Text::ModelPrice.say(
+                language,
+                &[
+                    ("input", &price.input),
+                    ("output", &price.output),
+                    ("cached", &price.cache_read),
+                ],
+            ),
+            None => Text::NoPrice.template(language).to_owned(),
+        });
+        if !model.source.is_empty() {
+            preview.push(model.source.clone());
         }
-        if model.name == self.app.transcript.facts.model {
-            about.push_str(&format!(" · {}", Text::ModelNow.template(language)));
-        }
-        preview.push(model.source.clone());
-        let (name, pick) = (model.name.clone(), Pick::Model(model.name.clone()));
-        Item { name, about, preview: Some(preview), pick }
+        let about = model_about(model, is_now, language);
+        let name = if is_now { &self.asked.name } else { &model.name };
+        let pick = Pick::Model(name.clone());
+        Item { name: model.name.clone(), about, preview: Some(preview), pick }
     }
 
     /// Makes another model ready, and goes on with it from the next prompt on.
     pub(super) fn change_model(&mut self, name: String) {
+        if name == self.asked.name {
+            let model = visible(&name);
+            return self.app.say(&Text::ModelAlready.say(self.app.language, &[("model", &model)]));
+        }
         let config = self.place.config;
         self.go_for(Text::BusyModel, async move {
             let made = setup::other_model(config, &name).await;
@@ -95,6 +101,8 @@ impl<'a> Session<'a> {
             return;
         }
         let now = agent.window_use();
+        self.asked =
+            KnownModel::of(&*provider, self.place.config.settings.context_window.map(NonZero::get));
         facts.model = model;
         facts.window_tokens = u32::try_from(now.window).unwrap_or(u32::MAX);
         if facts.context_tokens > 0 {
@@ -104,7 +112,7 @@ impl<'a> Session<'a> {
         if let Some(pictures) = &mut self.app.pictures {
             pictures.set_model(&*provider);
         }
-        self.model = Some(name);
+        self.choices.model = Some(name);
     }
 
     pub(super) fn pick_session(&mut self) {
@@ -207,6 +215,20 @@ impl<'a> Session<'a> {
             let _ = sender.send(Said::Previewed(id, lines));
         });
     }
+}
+
+/// Returns what is said beside the name of a model: its window, its price, whether it is asked now.
+pub(crate) fn model_about(model: &KnownModel, is_now: bool, language: Language) -> String {
+    let mut about = grouped(model.window_tokens.into());
+    if let Some(price) = &model.price {
+        let values: [(&str, &dyn std::fmt::Display); 2] =
+            [("input", &price.input), ("output", &price.output)];
+        about.push_str(&format!(" · {}", Text::ModelPriceShort.say(language, &values)));
+    }
+    if is_now {
+        about.push_str(&format!(" · {}", Text::ModelNow.template(language)));
+    }
+    about
 }
 
 /// Returns what a session's prompts look like beneath the list, the newest first.

@@ -65,8 +65,9 @@ impl Session<'_> {
         }
     }
 
-    /// Chooses other colours, for this session.
+    /// Chooses other colours.
     pub(super) fn choose_theme(&mut self, theme: ThemeName) {
+        self.choices.theme = Some(theme);
         let chosen = self.place.outside.choose(theme);
         self.app.transcript.set_theme(chosen);
         self.ask_terminal();
