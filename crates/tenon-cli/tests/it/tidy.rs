@@ -128,7 +128,9 @@ fn every_file_of_an_integration_test_is_named_in_its_main() {
     let mut found = Vec::new();
     for (path, _) in rust_files() {
         let name = path.file_stem().unwrap().to_str().unwrap();
-        if path.parent().is_some_and(|parent| parent.ends_with("tests/it")) && name != "main" {
+        let is_test =
+            |parent: &Path| parent.ends_with("tests/it") || parent.ends_with("tests/tmux");
+        if path.parent().is_some_and(is_test) && name != "main" {
             let main =
                 std::fs::read_to_string(root().join(path.with_file_name("main.rs"))).unwrap();
             if !main.contains(&format!("mod {name};")) {
