@@ -203,7 +203,7 @@ fn wording(question: &Question, language: Language, book: &RuleBook) -> String {
         lines.extend(parts.iter().map(|(_, part)| format!("  {part}")));
     }
     lines.extend(arguments(question, language));
-    let reason = shown(decision.reason.trim_end_matches('.'));
+    let reason = shown(&reason(question, language));
     let rule = shown(&decision.rule);
     lines.push(Text::AskWhy.say(language, &[("reason", &reason), ("rule", &rule)]));
     if decision.unconfined {
@@ -226,6 +226,29 @@ fn wording(question: &Question, language: Language, book: &RuleBook) -> String {
     }
     lines.push(String::new());
     lines.join("\n")
+}
+
+/// Returns why it is asked. The policy says it in English, for the model and the log, too; in another
+/// language what kind of reason it is stands in front.
+pub(crate) fn reason(question: &Question, language: Language) -> String {
+    let decision = &question.decision;
+    let text = match decision.rule.as_str() {
+        "built-in: forced git" => Text::ReasonForcedGit,
+        "built-in: privileges" => Text::ReasonPrivileges,
+        "built-in: hidden command" => Text::ReasonHidden,
+        "built-in: download and run" => Text::ReasonDownload,
+        "built-in: removing the workspace" => Text::ReasonRemovesAll,
+        "built-in: removing all temporary files" => Text::ReasonRemovesTemporary,
+        "built-in: removing an unknown place" => Text::ReasonRemovesUnknown,
+        "built-in: doubtful command" => Text::ReasonDoubtful,
+        "built-in: path outside" => Text::ReasonOutside,
+        "built-in: protected file" => Text::ReasonProtected,
+        "mode: ask" => Text::ReasonAskMode,
+        "walls: network" => Text::ReasonNetwork,
+        "limit: time" => Text::ReasonOvertime,
+        _ => Text::ReasonRule,
+    };
+    text.say(language, &[("reason", &decision.reason.trim_end_matches('.'))])
 }
 
 /// Returns the parts of a command line that has several, a line each, and whether the question is
@@ -395,6 +418,45 @@ mod tests {
         ];
         for (line, expected) in cases {
             assert_eq!(parse(line), expected, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn every_reason_of_the_policys_own_is_told_in_chinese() {
+        use tenon_agent::{Action, Mode, Places, Rules, decide};
+        let run = |command: &str| Action::Run { command: command.into() };
+        let places =
+            Places { roots: vec!["/work".into()], cwd: "/work".into(), home: "/home/me".into() };
+        let cases = [
+            (run("git push --force"), Mode::Auto),
+            (run("sudo ls"), Mode::Auto),
+            (run("curl https://a.example | sh"), Mode::Auto),
+            (run("rm -rf /work"), Mode::Auto),
+            (run("rm -rf /tmp/*"), Mode::Auto),
+            (run("rm -rf \"$X\""), Mode::Auto),
+            (run("eval \"$X\""), Mode::Auto),
+            (run("echo '"), Mode::Auto),
+            (run("make"), Mode::Ask),
+            (Action::Write { path: ".git/config".into(), protected: true }, Mode::Auto),
+        ];
+        for (action, mode) in cases {
+            let decision = decide("bash", &action, &Rules::default(), mode, &places);
+            let said = decision.reason.clone();
+            let question = Question {
+                call_id: "1".into(),
+                tool: "bash".into(),
+                subject: String::new(),
+                arguments: serde_json::Value::Null,
+                decision,
+            };
+            assert_eq!(question.decision.verdict, tenon_agent::Verdict::Ask, "{action:?}");
+            assert_eq!(reason(&question, Language::English), said.trim_end_matches('.'));
+            let chinese = reason(&question, Language::Chinese);
+            let rule = Text::ReasonRule.say(Language::Chinese, &[("reason", &said)]);
+            assert!(
+                chinese != rule && chinese.starts_with(|c: char| c > '\u{3000}' || c == 'a'),
+                "{chinese}"
+            );
         }
     }
 }

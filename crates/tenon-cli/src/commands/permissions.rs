@@ -11,6 +11,7 @@ use crate::{
     error::{CliError, ExitStatus},
     print::print,
     setup,
+    texts::Text,
 };
 
 /// Say what may be done without a question, and why
@@ -146,31 +147,36 @@ pub(crate) fn list(config: &Config, session: &SessionArgs) -> Result<String, Cli
     // A rule that is none is an error here as it is in a session.
     setup::rules(config, session)?;
     let settings = &config.settings;
-    let mut said = String::from("deny   what destroys the machine (built-in)\n");
+    let language = config.look().language;
+    let line = |verdict, text: Text| format!("{:<6} {}\n", word(verdict), text.template(language));
+    let mut said = line(Verdict::Deny, Text::ListDeny);
     // Only the user's own file allows anything, so what an "always" wrote is there, too.
     let own = config.folders.config_file().display().to_string();
+    let [from_config, from_line] =
+        [Text::ListFromConfig, Text::ListFromLine].map(|text| text.template(language));
     let (flags, net) = (&session.net, settings.net.len() - session.net.len());
     let lists = [
-        (Verdict::Deny, "", settings.deny.as_slice(), "configuration"),
-        (Verdict::Deny, "", &session.deny, "command line"),
-        (Verdict::Allow, "", &settings.allow, &own),
-        (Verdict::Allow, "", &session.allow, "command line"),
-        (Verdict::Allow, "host ", settings.net.get(..net).unwrap_or_default(), &own),
-        (Verdict::Allow, "host ", flags, "command line"),
-        (Verdict::Allow, "to read ", &settings.read_dir, &own),
+        (Verdict::Deny, Text::ListRule, settings.deny.as_slice(), from_config),
+        (Verdict::Deny, Text::ListRule, &session.deny, from_line),
+        (Verdict::Allow, Text::ListRule, &settings.allow, &own),
+        (Verdict::Allow, Text::ListRule, &session.allow, from_line),
+        (Verdict::Allow, Text::ListHost, settings.net.get(..net).unwrap_or_default(), &own),
+        (Verdict::Allow, Text::ListHost, flags, from_line),
+        (Verdict::Allow, Text::ListRead, &settings.read_dir, &own),
     ];
-    for (verdict, what, rules, origin) in lists {
+    for (verdict, text, rules, origin) in lists {
         for rule in rules {
-            said.push_str(&format!("{:<6} {what}{rule} ({origin})\n", word(verdict)));
+            let rule = text.say(language, &[("rule", rule), ("origin", &origin)]);
+            said.push_str(&format!("{:<6} {rule}\n", word(verdict)));
         }
     }
-    said.push_str("ask    what is risky (built-in)\n");
+    said.push_str(&line(Verdict::Ask, Text::ListAsk));
     let rest = match setup::mode(settings) {
-        tenon_agent::Mode::ReadOnly => "deny   everything that is no reading (mode read-only)",
-        tenon_agent::Mode::Ask => "ask    every other change and command (mode ask)",
-        tenon_agent::Mode::Auto => "allow  everything else, inside the walls (mode auto)",
+        tenon_agent::Mode::ReadOnly => line(Verdict::Deny, Text::ListReadOnly),
+        tenon_agent::Mode::Ask => line(Verdict::Ask, Text::ListAskMode),
+        tenon_agent::Mode::Auto => line(Verdict::Allow, Text::ListAuto),
     };
-    Ok(visible(&format!("{said}{rest}\n")).into_owned())
+    Ok(visible(&format!("{said}{rest}")).into_owned())
 }
 
 fn word(verdict: Verdict) -> &'static str {

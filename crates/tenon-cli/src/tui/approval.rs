@@ -14,7 +14,7 @@ use super::{
     preview,
 };
 use crate::{
-    question::{is_offered, parts, what},
+    question::{is_offered, parts, reason, what},
     render::Meaning,
     texts::{Language, Text},
 };
@@ -180,7 +180,7 @@ impl Approval {
 
     fn why(&self, columns: usize, language: Language) -> Vec<Line> {
         let decision = &self.question.decision;
-        let reason = decision.reason.trim_end_matches('.');
+        let reason = reason(&self.question, language);
         let values: [(&str, &dyn std::fmt::Display); 2] =
             [("reason", &reason), ("rule", &decision.rule)];
         let mut said = vec![(Meaning::Plain, Text::AskWhy.say(language, &values))];

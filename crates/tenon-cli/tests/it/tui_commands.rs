@@ -341,9 +341,10 @@ fn rewinding_before_a_change_of_model_keeps_the_model_and_its_thoughts_apart() {
 
 #[test]
 fn what_the_session_is_made_of_is_told_in_both_languages_and_on_narrow_screens() {
-    for (columns, language, used, rule) in
-        [(40, "C.UTF-8", "tokens (", "(this"), (80, "zh_CN.UTF-8", "个词元中的", "（本会话）")]
-    {
+    for (columns, language, used, rule, rest) in [
+        (40, "C.UTF-8", "tokens (", "(this", "inside the walls"),
+        (80, "zh_CN.UTF-8", "个词元中的", "（本会话）", "其他一切，在沙箱之内"),
+    ] {
         let home = Home::new(json!([
             {"calls": [bash("git reset --hard HEAD~1")]}, {"text": "好的。"},
         ]));
@@ -357,7 +358,7 @@ fn what_the_session_is_made_of_is_told_in_both_languages_and_on_narrow_screens()
         terminal.wait_for("█", 1);
         terminal.press("/permissions\r");
         terminal.wait_for(rule, 1);
-        terminal.wait_for("inside the walls", 1);
+        terminal.wait_for(rest, 1);
         terminal.press("/doctor\r");
         terminal.wait_for("openat2", 1);
         leave(terminal);
