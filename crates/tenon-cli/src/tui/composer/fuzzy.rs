@@ -42,11 +42,22 @@ pub(crate) fn best<'a>(
     paths: impl IntoIterator<Item = &'a str>,
     count: usize,
 ) -> Vec<&'a str> {
-    let scored = paths.into_iter().filter_map(|path| Some((score(letters, path)?, path)));
-    let mut scored: Vec<_> = scored.collect();
-    scored.sort_unstable_by(|(left, one), (right, other)| right.cmp(left).then(one.cmp(other)));
-    scored.truncate(count);
-    scored.into_iter().map(|(_, path)| path).collect()
+    let mut best: Vec<(i32, &str)> = Vec::with_capacity(count + 1);
+    let is_before = |one: &(i32, &str), other: &(i32, &str)| {
+        one.0.cmp(&other.0).then(other.1.cmp(one.1)).is_gt()
+    };
+    for path in paths {
+        let Some(points) = score(letters, path) else { continue };
+        let found = (points, path);
+        // Nearly all of many paths are told apart from the worst of the few by this alone.
+        if best.len() == count && !best.last().is_some_and(|worst| is_before(&found, worst)) {
+            continue;
+        }
+        let place = best.partition_point(|kept| !is_before(&found, kept));
+        best.insert(place, found);
+        best.truncate(count);
+    }
+    best.into_iter().map(|(_, path)| path).collect()
 }
 
 #[cfg(test)]
@@ -76,5 +87,19 @@ mod tests {
         assert!(best("xyz", paths, 3).is_empty());
         assert!(best("readMe", paths, 3).is_empty(), "a capital letter is meant");
         assert_eq!(best("", paths, 2).len(), 2);
+        assert!(best("m", paths, 0).is_empty());
+    }
+
+    #[test]
+    fn the_few_best_are_those_that_stand_first_among_all() {
+        let paths: Vec<String> =
+            (0..500).map(|n| format!("src/{}/file_{}.rs", n % 7, n * 31 % 500)).collect();
+        let all = |letters| best(letters, paths.iter().map(String::as_str), 500);
+        for letters in ["file_1", "s/3/f", "", "9.rs"] {
+            let few = best(letters, paths.iter().map(String::as_str), 8);
+            assert_eq!(few, all(letters)[..8], "{letters}");
+            let scores: Vec<_> = few.iter().map(|path| score(letters, path)).collect();
+            assert!(scores.is_sorted_by(|one, other| one >= other), "{scores:?}");
+        }
     }
 }
