@@ -21,7 +21,7 @@ use super::{
     composer::{Asked, Composer, complete, files::Files},
     conflict::ConflictQuestion,
     keyboard::{Event, KeyCode, KeyEvent, KeyModifiers},
-    line::Line,
+    line::{Line, Wrap},
     own_command::Ended,
     picker::{self, Pick, Picker},
     status::Waiting,
@@ -247,10 +247,22 @@ impl App {
         self.notes.push(ended.for_model());
     }
 
-    /// Says a sentence that is no part of the session.
+    /// Says a sentence that is no part of the session; what is too long for a row goes on beneath its
+    /// beginning.
     pub(crate) fn say(&mut self, text: &str) {
-        let lines: Vec<Line> = text.lines().map(Line::plain).collect();
-        self.transcript.say(&lines);
+        let columns = self.transcript.style().width;
+        let mut rows = Vec::new();
+        for line in text.lines() {
+            let words = line.trim_start();
+            let first = Line::plain(&" ".repeat(line.len() - words.len()));
+            let rest = if words.len() == line.len() {
+                first.clone()
+            } else {
+                Line::plain(&" ".repeat(line.len() - words.len() + 2))
+            };
+            rows.extend(Line::plain(words).wrapped(columns, Wrap::Words, &first, &rest));
+        }
+        self.transcript.say(&rows);
     }
 
     /// Takes in what the model can call from now on.

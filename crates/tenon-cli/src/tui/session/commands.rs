@@ -11,13 +11,7 @@ use crate::{
     past::Wish,
     render::{Style, grouped},
     texts::Text,
-    tui::{
-        charts,
-        commands::Act,
-        front::Said,
-        line::{Line, Wrap},
-        surroundings::size,
-    },
+    tui::{charts, commands::Act, front::Said, line::Line, surroundings::size},
 };
 
 impl Session<'_> {
@@ -94,7 +88,7 @@ impl Session<'_> {
             Ok(listed) => {
                 let listed = listed.lines().map(str::to_owned);
                 let lines: Vec<String> = self.app.allowed.iter().cloned().chain(listed).collect();
-                self.say_lines(&lines.join("\n"));
+                self.app.say(&lines.join("\n"));
             }
             Err(error) => self.say_error(&error),
         }
@@ -104,7 +98,7 @@ impl Session<'_> {
         let (config, args) = (self.place.config, self.place.args);
         self.go_for(Text::BusyDoctor, async move {
             let report = doctor::report(config, args).await;
-            Box::new(move |session: &mut Self| session.say_lines(&report)) as _
+            Box::new(move |session: &mut Self| session.app.say(&report)) as _
         });
     }
 
@@ -120,19 +114,6 @@ impl Session<'_> {
             }
             Err(error) => self.say_error(&error),
         }
-    }
-
-    /// Says `text`, with what is too long for a row going on beneath its beginning.
-    pub(super) fn say_lines(&mut self, text: &str) {
-        let columns = size().columns;
-        let mut rows = Vec::new();
-        for line in text.lines() {
-            let words = line.trim_start();
-            let first = Line::plain(&" ".repeat(line.len() - words.len()));
-            let rest = Line::plain(&" ".repeat(line.len() - words.len() + 2));
-            rows.extend(Line::plain(words).wrapped(columns, Wrap::Words, &first, &rest));
-        }
-        self.app.transcript.say(&rows);
     }
 
     /// Returns how to paint for the pager.
