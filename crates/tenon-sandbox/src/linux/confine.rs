@@ -6,7 +6,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 use super::landlock::Rules;
 use super::probe::holds_sockets_with_a_path;
 use super::request::{Confinement, Refused, Wall};
-use super::seccomp::{self, Sockets};
+use super::seccomp::{self, Around, Sockets};
 
 /// Gives up for ever what the request does not grant. `rules` are the agent's, if it made them.
 pub(super) fn confine(confinement: &Confinement, rules: Option<&Rules>) -> Result<(), Refused> {
@@ -26,7 +26,11 @@ pub(super) fn confine(confinement: &Confinement, rules: Option<&Rules>) -> Resul
         false if holds_sockets_with_a_path() => Sockets::Local,
         false => Sockets::Pairs,
     };
-    seccomp::install(sockets).map_err(|errno| Wall::Seccomp.refused(errno))
+    let around = match walls.inside {
+        Some(_) => Around::Namespaces,
+        None => Around::Landlock,
+    };
+    seccomp::install(sockets, around).map_err(|errno| Wall::Seccomp.refused(errno))
 }
 
 /// Empties every set of capabilities, so that root is a user like others.

@@ -72,6 +72,15 @@ pub(super) enum Sockets {
     Pairs,
 }
 
+/// What else holds a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Around {
+    /// Namespaces: what is not in them is out of reach.
+    Namespaces,
+    /// Landlock alone, which does not speak of these calls.
+    Landlock,
+}
+
 /// When a call is refused.
 enum When {
     Always,
@@ -171,6 +180,36 @@ const OPEN_TREE_ATTR: c_long = 467;
 
 const CHARACTER_AND_BLOCK: &[u32] = &[libc::S_IFCHR, libc::S_IFBLK];
 
+/// What reaches the machine where there are no namespaces.
+fn without_namespaces() -> Vec<(c_long, When, Errno)> {
+    const SELF: &[u32] = &[0];
+    vec![
+        // What they make stays there when all who used it have ended.
+        (libc::SYS_shmget, When::Always, Errno::PERM),
+        (libc::SYS_semget, When::Always, Errno::PERM),
+        (libc::SYS_msgget, When::Always, Errno::PERM),
+        (libc::SYS_mq_open, When::Always, Errno::PERM),
+        // A limit of processor time ends a process as a signal does.
+        (libc::SYS_prlimit64, When::NoneOf(0, SELF), Errno::PERM),
+        (libc::SYS_setpriority, When::NoneOf(1, SELF), Errno::PERM),
+        (libc::SYS_setpriority, When::OneOf(0, u32::MAX, &[PRIORITY_OF_USER]), Errno::PERM),
+        (libc::SYS_ioprio_set, When::NoneOf(1, SELF), Errno::PERM),
+        (libc::SYS_ioprio_set, When::OneOf(0, u32::MAX, &[IO_PRIORITY_OF_USER]), Errno::PERM),
+        // A file that is open for reading is enough for these.
+        (libc::SYS_ioctl, When::OneOf(1, u32::MAX, &FILE_FLAGS), Errno::PERM),
+        (FILE_SETATTR, When::Always, Errno::PERM),
+    ]
+}
+
+/// Not in the library yet; the same on every architecture.
+const FILE_SETATTR: c_long = 469;
+
+const PRIORITY_OF_USER: u32 = 2;
+const IO_PRIORITY_OF_USER: u32 = 3;
+
+/// FS_IOC_SETFLAGS for both sizes of a word, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION for both.
+const FILE_FLAGS: [u32; 5] = [0x4008_6602, 0x4004_6602, 0x401c_5820, 0x4008_7602, 0x4004_7602];
+
 /// Which calls are refused for some arguments, and with which error.
 fn conditional(sockets: Sockets) -> Vec<(c_long, When, Errno)> {
     const LOCAL: &[u32] = &[libc::AF_UNIX.cast_unsigned(), libc::AF_NETLINK.cast_unsigned()];
@@ -223,8 +262,8 @@ const NEW_LISTENER: u32 = 1 << 3;
 
 /// Takes the calls away from this process and everything it starts, for ever. `no_new_privs` must
 /// be set.
-pub(super) fn install(sockets: Sockets) -> Result<(), Errno> {
-    let mut filter = filter(sockets);
+pub(super) fn install(sockets: Sockets, around: Around) -> Result<(), Errno> {
+    let mut filter = filter(sockets, around);
     let length = u16::try_from(filter.len()).map_err(|_| Errno::INVAL)?;
     let program = libc::sock_fprog { len: length, filter: filter.as_mut_ptr() };
     // SAFETY: the program points to `length` instructions, which the kernel copies.
@@ -235,8 +274,8 @@ pub(super) fn install(sockets: Sockets) -> Result<(), Errno> {
 }
 
 /// Returns the filter's instructions.
-fn filter(sockets: Sockets) -> Vec<sock_filter> {
-    assemble(rules(sockets))
+fn filter(sockets: Sockets, around: Around) -> Vec<sock_filter> {
+    assemble(rules(sockets, around))
 }
 
 /// Puts together a filter from what runs for each call that has rules.
@@ -267,12 +306,16 @@ pub(super) fn assemble(rules: BTreeMap<u32, Vec<sock_filter>>) -> Vec<sock_filte
 }
 
 /// Returns what runs for each call that has rules, in the order of their numbers.
-fn rules(sockets: Sockets) -> BTreeMap<u32, Vec<sock_filter>> {
+fn rules(sockets: Sockets, around: Around) -> BTreeMap<u32, Vec<sock_filter>> {
     let mut rules: BTreeMap<u32, Vec<sock_filter>> = BTreeMap::new();
     for number in REFUSED.iter().chain(REFUSED_HERE) {
         rules.insert(call(*number), vec![refuse(Errno::PERM)]);
     }
-    for (number, when, errno) in conditional(sockets) {
+    let alone = match around {
+        Around::Landlock => without_namespaces(),
+        Around::Namespaces => Vec::new(),
+    };
+    for (number, when, errno) in conditional(sockets).into_iter().chain(alone) {
         rules.entry(call(number)).or_default().extend(body(&when, errno));
     }
     rules
@@ -399,27 +442,52 @@ mod tests {
     fn check(sockets: Sockets, number: c_long, arguments: &[u64], expected: Option<u32>) {
         let mut all = [0; 6];
         all[..arguments.len()].copy_from_slice(arguments);
-        let answer = run(&filter(sockets), ARCHITECTURE, number as u32, all);
+        let answer = run(&filter(sockets, Around::Namespaces), ARCHITECTURE, number as u32, all);
         assert_eq!(answer, expected, "call {number} with {arguments:?}, {sockets:?}");
     }
 
     #[test]
     fn every_jump_fits() {
         for sockets in [Sockets::Internet, Sockets::Local, Sockets::Pairs] {
-            let longest = filter(sockets).iter().map(|code| code.jt.max(code.jf)).max();
+            let longest =
+                filter(sockets, Around::Landlock).iter().map(|code| code.jt.max(code.jf)).max();
             assert!(longest < Some(u8::MAX), "{longest:?}");
         }
     }
 
     #[test]
     fn calls_of_other_architectures_are_refused() {
-        let code = filter(Sockets::Internet);
+        let code = filter(Sockets::Internet, Around::Landlock);
         let none = [0; 6];
         assert_eq!(run(&code, 0x4000_0003, 1, none), refused(Errno::NOSYS));
         assert_eq!(run(&code, 0xc000_003d, 1, none), refused(Errno::NOSYS));
         assert_eq!(run(&code, ARCHITECTURE, 0x4000_0000 | 1, none), refused(Errno::NOSYS));
         assert_eq!(run(&code, ARCHITECTURE, NUMBER_MAX + 1, none), refused(Errno::NOSYS));
         assert_eq!(run(&code, ARCHITECTURE, u32::MAX, none), refused(Errno::NOSYS));
+    }
+
+    #[test]
+    fn without_namespaces_what_reaches_the_machine_is_refused() {
+        let code = filter(Sockets::Pairs, Around::Landlock);
+        let alone = |number: c_long, arguments: [u64; 2], is_refused: bool| {
+            let [first, second] = arguments;
+            let answer = run(&code, ARCHITECTURE, number as u32, [first, second, 0, 0, 0, 0]);
+            let expected = if is_refused { refused(Errno::PERM) } else { ALLOWED };
+            assert_eq!(answer, expected, "call {number} with {arguments:?}");
+            check(Sockets::Internet, number, &arguments, ALLOWED);
+        };
+        alone(libc::SYS_shmget, [0, 4096], true);
+        alone(libc::SYS_mq_open, [0, 0], true);
+        alone(libc::SYS_prlimit64, [1, 0], true);
+        alone(libc::SYS_prlimit64, [0, 7], false);
+        alone(libc::SYS_setpriority, [0, 1], true);
+        alone(libc::SYS_setpriority, [2, 0], true);
+        alone(libc::SYS_setpriority, [0, 0], false);
+        alone(libc::SYS_ioprio_set, [1, 1], true);
+        alone(libc::SYS_ioprio_set, [1, 0], false);
+        alone(libc::SYS_ioctl, [3, 0x4008_6602], true);
+        alone(libc::SYS_ioctl, [3, 0x8008_6601], false);
+        alone(FILE_SETATTR, [0, 0], true);
     }
 
     #[test]
