@@ -17,6 +17,8 @@ struct Entry {
     name: String,
     /// From the name to the end of the value's last line.
     place: Range<usize>,
+    /// The value begins like `ext::`, as an address does that a program opens.
+    names_a_program: bool,
 }
 
 /// Every name in these sections counts.
@@ -39,7 +41,7 @@ const SECTIONS: [&str; 15] = [
 ];
 
 /// Section and name, whatever stands between them.
-const NAMES: [(&str, &str); 35] = [
+const NAMES: [(&str, &str); 40] = [
     ("core", "hookspath"),
     ("core", "fsmonitor"),
     ("core", "sshcommand"),
@@ -58,6 +60,7 @@ const NAMES: [(&str, &str); 35] = [
     ("remote", "uploadpack"),
     ("remote", "receivepack"),
     ("remote", "vcs"),
+    ("remote", "proxy"),
     ("gpg", "program"),
     ("gpg", "defaultkeycommand"),
     ("sequence", "editor"),
@@ -75,11 +78,17 @@ const NAMES: [(&str, &str); 35] = [
     ("init", "templatedir"),
     ("fsmonitor", "socketdir"),
     ("receive", "procreceiverefs"),
+    ("lfs", "path"),
+    ("lfs", "clean"),
+    ("lfs", "smudge"),
+    ("lfs", "standalonetransferagent"),
 ];
 
 impl Entry {
     fn runs_a_program(&self) -> bool {
+        let is_address = matches!(self.name.as_str(), "url" | "pushurl");
         SECTIONS.contains(&self.section.as_str())
+            || is_address && self.names_a_program
             || NAMES.contains(&(self.section.as_str(), self.name.as_str()))
     }
 
@@ -178,11 +187,23 @@ fn entries(text: &str) -> Option<Vec<Entry>> {
                 reader.skip_if("\r");
                 reader.skip_if("\n");
                 let (section, subsection) = section.clone()?;
-                entries.push(Entry { section, subsection, name, place: start..reader.at });
+                let place = start..reader.at;
+                let names_a_program = text.get(place.clone()).is_some_and(names_a_program);
+                entries.push(Entry { section, subsection, name, place, names_a_program });
             }
             Some(_) => return None,
         }
     }
+}
+
+fn names_a_program(setting: &str) -> bool {
+    // Quotes and continued lines are no part of the value.
+    let plain: String =
+        setting.chars().filter(|c| !matches!(c, '"' | '\\' | '\r' | '\n')).collect();
+    let value = plain.split_once('=').map_or("", |(_, value)| value.trim());
+    value.split_once("::").is_some_and(|(program, _)| {
+        program.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '+' | '_' | '.'))
+    })
 }
 
 struct Reader<'a> {
@@ -337,6 +358,20 @@ mod tests {
             "[a]\nb = \"# no comment\" ; editor\n[core]\n",
             &["core.editor"],
         );
+    }
+
+    #[test]
+    fn addresses_that_a_program_opens_are_taken_out() {
+        let head = "[remote \"o\"]\n";
+        for evil in ["url = ext::sh -c x", "pushurl=\"ext:\":x", "url = ex\\\nt::x", "proxy = x"] {
+            let (text, names) = put_back(b"", format!("{head}{evil}\n").as_bytes(), |_, _| false)
+                .unwrap_or_else(|| panic!("{evil}"));
+            assert_eq!((text.as_slice(), names.len()), (head.as_bytes(), 1), "{evil}");
+        }
+        for url in ["https://example.com/a", "git@host:a/b.git", "ssh://[fe80::1]/x", "../a"] {
+            let text = format!("{head}url = {url}\n");
+            check("", &text, &text, &[]);
+        }
     }
 
     #[test]
