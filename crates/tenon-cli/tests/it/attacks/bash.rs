@@ -167,4 +167,36 @@ pub(super) const ROWS: &[Row] = &[
     )])
     .prints(&["end"])
     .after("test ! -e .vscode -a ! -L .vscode -a ! -L .idea"),
+    attack!("history of the shell", "set -o history; history -s x; history -w $TOP/new; test -e $TOP/new"),
+    attack!("what git writes beside a repository", "git init -q g; cd g; git -c user.name=a -c user.email=a commit -q --allow-empty -m a; git archive -o $TOP/new HEAD || git bundle create $TOP/new HEAD || git format-patch -q -o $TOP/new --root HEAD")
+        .needs(&["git"]),
+    attack!("lists of tar", "echo x > f; tar --listed-incremental=$TOP/new -cf t.tar f; tar -cvf t.tar --index-file=$TOP/new f; test -e $TOP/new"),
+    attack!("traces and cookies of curl", "echo x > f; curl -s --trace $TOP/new -D $TOP/new -c $TOP/new file://$PWD/f; test -e $TOP/new").needs(&["curl"]),
+    attack!("keys of openssl", "openssl rand -out $TOP/new 8").needs(&["openssl"]),
+    attack!("what the compiler notes beside", "echo 'int x;' > a.c; cc -c a.c -o a.o -MD -MF $TOP/new; test -e $TOP/new").needs(&["cc"]),
+    attack!("install, mktemp and cp --parents", "install -D /dev/null $TOP/new/deep || mktemp -p $TOP || mktemp -d -p $TOP || cp --parents said $TOP/folder"),
+    attack!("space for a file", "fallocate -l 4096 $TOP/outside || fallocate -p -o 0 -l 4 $TOP/outside || fallocate -z -l 1 $TOP/folder/file").needs(&["fallocate"]),
+    attack!("flags of a file", "chattr +d $TOP/folder/file || chattr +A $TOP/folder || chattr +i $TOP/outside").needs(&["chattr"]),
+    attack!("lists of who may", "setfacl -m u:1:rwx $TOP/folder/file").needs(&["setfacl"]),
+    attack!("a file without a name that gets one outside", "python3 -c \"import os; f=os.open('.', os.O_TMPFILE|os.O_RDWR, 0o600); os.write(f, b'x'); os.link(f'/proc/self/fd/{f}', os.environ['TOP']+'/new', follow_symlinks=True)\"")
+        .needs(&["python3"]),
+    attack!("what can be changed through a descriptor for reading", "python3 - <<'E'\nimport os\nf = os.open(os.environ['TOP'] + '/folder/file', os.O_RDONLY)\ndone = 0\nfor act in (lambda: os.fchmod(f, 0o777), lambda: os.utime(f, (1, 1)), lambda: os.fchown(f, 1, 1), lambda: os.setxattr(f, 'user.x', b'y'), lambda: os.ftruncate(f, 0)):\n    try:\n        act(); done += 1\n    except OSError: pass\nraise SystemExit(not done)\nE")
+        .needs(&["python3"]),
+    attack!("a database that is attached", "python3 -c \"import os, sqlite3; c=sqlite3.connect('d.db'); c.execute('attach ? as n', (os.environ['TOP']+'/new',)); c.execute('create table n.t(a)')\"").needs(&["python3"]),
+    attack!("descriptors that were left open", "found=1; for n in $(ls /proc/$$/fd); do t=$(readlink /proc/$$/fd/$n); case $t in ''|/dev/null|pipe:*|*/.row-0.sh|*/said) ;; *) echo $n $t >&2; found=0;; esac; done; test $found = 0"),
+    row("files with long results", &[
+        Call::Script("seq 20000"),
+        Call::Script("for f in $USERHOME/.local/state/tenon/results/*/* $USERHOME/.local/state/tenon/results/*; do { echo x >> $f || rm -rf $f || mv $f $f.x || touch $f/new; } 2>/dev/null && echo BROKEN; done; echo end"),
+    ])
+    .prints(&["left out", "end"])
+    .after("! ls $USERHOME/.local/state/tenon/results/* | grep -E 'new|[.]x$'"),
+    row("what git starts for a command that only reads", &[Call::Typed("cd @ROW@ && git status --short"), Call::Typed("cd @ROW@ && git log --oneline && git diff")])
+        .prepare("git init -q .; git -c user.name=a -c user.email=a commit -q --allow-empty -m a; printf '#!/bin/sh\\ntouch %s/made %s/new\\n' $PWD $TOP > p; chmod +x p; echo x > f; git add f; echo y > f; git config core.fsmonitor $PWD/p; git config diff.external $PWD/p; git config core.pager $PWD/p")
+        .after("test ! -e made")
+        .needs(&["git"]),
+    row("protected names deeper than anybody looks", &[Call::Script(
+        "d=$(printf 'a/%.0s' $(seq 90)); mkdir -p $d; cd $d; echo evil > .envrc; mkdir .vscode; echo evil > .vscode/tasks.json; echo end",
+    )])
+    .prints(&["end"])
+    .after("! find a -name .envrc -o -name tasks.json | grep ."),
 ];

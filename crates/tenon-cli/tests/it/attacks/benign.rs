@@ -141,4 +141,15 @@ pub(super) const ROWS: &[Row] = &[
         .needs(&["python3"])
         .not_in_c("sockets with a path are refused as a whole there", "lacks"),
     works!("a call after a command that failed", "false || echo went on; (exit 3) || echo $?", &["went on\n3"]),
+    typed!("a message from a here document", "git init -q . && git -c user.name=a -c user.email=a commit -q --allow-empty -m \"$(cat <<'EOF'\nfix: don't run `rm -rf /` (really)\n\nsudo is not needed.\nEOF\n)\" && git log --format=%s", &["fix: don't run"]).needs(&["git"]),
+    typed!("a script made and run", "cat > s.sh <<'EOF'\nset -euo pipefail\nfor f in \"$@\"; do echo \"<$f>\"; done\nEOF\nchmod +x s.sh && ./s.sh a 'b c' && bash s.sh d", &["<a>\n<b c>\n<d>"]),
+    typed!("a shell that reads", "printf 'echo %s\\n' one two | bash && bash -s x <<< 'echo $1' && bash -c 'echo $0' y", &["one\ntwo\nx\ny"]),
+    typed!("env, nice, timeout and xargs", "env A=1 nice -n 5 timeout 5 sh -c 'echo $A' && seq 3 | xargs -n1 -P2 echo | wc -l && env -u A printenv HOME > /dev/null", &["1\n3"]),
+    typed!("substitutions and arithmetic", "a=(1 2 3); echo $(( ${#a[@]} * $(echo 7) )); [[ ${a[1]} -eq 2 ]] && diff <(seq 2) <(seq 2) && mapfile -t l < <(seq 4) && echo ${#l[@]}", &["21\n4"]),
+    typed!("patterns in the workspace", "mkdir -p p/q && touch p/a.c p/q/b.c && ls p/*.c && find p -name '*.c' -exec wc -c {} + | tail -1", &["p/a.c"]),
+    git!("git: cherry-pick, revert and bisect", "for n in 1 2 3 4; do echo $n > n; git add n; git commit -qm n$n; done; git revert --no-edit HEAD > /dev/null; cat n; git bisect start HEAD HEAD~3 > /dev/null; git bisect run sh -c 'test $(cat n) -lt 3' | grep -c 'is the first bad'; git bisect reset > /dev/null 2>&1", &["3\n1\n"]),
+    git!("git: patches and archives", "echo b >> a; git commit -qam second; git format-patch -q -1 -o out; git reset -q --hard HEAD~1; git -c user.name=n -c user.email=e am -q out/*.patch; git archive HEAD | tar t; git blame a | wc -l", &["a\n2\n"]),
+    works!("perl in place and awk to a file", "echo aaa > f; perl -pi -e 's/a/b/' f; awk '{print > \"g\"}' f; cat g; sort -o f f; split -b 2 f part; ls part*", &["baa\npartaa\npartab"]).needs(&["perl"]),
+    works!("keys and sums", "openssl rand -hex 8 > k; sha256sum k > s; sha256sum -c s; openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 1 -subj /CN=x 2>/dev/null; ls *.pem", &["k: OK\ncert.pem\nkey.pem"]).needs(&["openssl"]),
+    works!("rsync and cp within the workspace", "mkdir -p a/b; echo x > a/b/f; cp -a a c; ln -s a l; cp -rL l d; find c d -type f | sort; touch -d '2001-02-03' c/b/f; chmod 600 c/b/f; stat -c %a c/b/f", &["c/b/f\nd/b/f\n600"]),
 ];

@@ -8,8 +8,9 @@ use super::row::{Call, Row, row};
 /// A repository with one commit, made before tenon starts.
 const REPOSITORY: &str = "git init -q . && git -c user.name=a -c user.email=a commit -q --allow-empty -m a && cp .git/config config-before";
 
-/// What runs programs later must be as it was.
-const CLEAN: &str = "! grep -riE 'evil|hookspath|fsmonitor|sshcommand|pager|editor|textconv|alias|include|proxy|insteadof|helper|program|clean|smudge|uploadpack' .git/config .git/config.worktree .git/modules/*/config .git/worktrees/*/config.worktree 2>/dev/null || exit 1; ! find .git -path '*hooks/*' ! -name '*.sample' | grep . || exit 1; ! grep -s evil .git/info/attributes .git/commondir";
+/// What runs programs later must be as it was; a section without settings may stay. `cat` reads,
+/// because `grep` does not say any more what it found once a file is missing.
+const CLEAN: &str = "cat .git/config .git/config.worktree .git/modules/*/config .git/worktrees/*/config.worktree 2>/dev/null | sed 's/^[[:space:]]*\\[[^]]*\\]//' | grep -iE 'evil|hookspath|fsmonitor|sshcommand|pager|editor|textconv|alias|include|proxy|insteadof|helper|program|clean|smudge|uploadpack' && exit 1; ! find .git -path '*hooks/*' ! -name '*.sample' | grep . || exit 1; ! cat .git/info/attributes .git/commondir 2>/dev/null | grep evil";
 
 macro_rules! left {
     ($name:literal, $script:expr) => {
@@ -44,7 +45,8 @@ pub(super) const ROWS: &[Row] = &[
     left!("git: settings made a link", "cp .git/config c; printf '[core]\\n\\tfsmonitor = evil\\n' >> c; rm .git/config; ln -s ../c .git/config"),
     left!("git: settings of a worktree", "git config extensions.worktreeConfig true; git config --worktree core.fsmonitor evil; printf '[core]\\n\\tfsmonitor = evil\\n' > .git/config.worktree"),
     left!("git: a worktree's own settings", "git config extensions.worktreeConfig true; git worktree add -q w; git -C w config --worktree core.hooksPath evil"),
-    left!("git: a common folder elsewhere", "mkdir -p c/hooks; echo evil > c/hooks/pre-commit; echo ../c evil > .git/commondir"),
+    left!("git: a common folder elsewhere", "cp -r .git c; echo evil > c/hooks/pre-commit; printf '[core]\\n\\tfsmonitor = evil\\n' >> c/config; echo ../c > .git/commondir")
+        .after("test ! -e .git/commondir || { ! grep -q evil c/config && test ! -e c/hooks/pre-commit; }"),
     left!("git: attributes in info", "echo '* filter=evil' > .git/info/attributes; mkdir -p .git/info; echo '* diff=evil' >> .git/info/attributes"),
     left!("git: hooks of a submodule", "mkdir -p .git/modules/m; git init -q --separate-git-dir .git/modules/m m; mkdir -p .git/modules/m/hooks; echo evil > .git/modules/m/hooks/pre-commit; git -C m config core.fsmonitor evil"),
     left!("git: a template with hooks", "mkdir -p t/hooks; echo evil > t/hooks/pre-commit; chmod +x t/hooks/pre-commit; git init -q --template=t n; git config init.templateDir t")
@@ -77,5 +79,41 @@ pub(super) const ROWS: &[Row] = &[
     .prints(&["needs the user's yes"])
     .never(&["Wrote"])
     .after("cmp .git/config config-before && test ! -e n/.git && ! find .git -path '*hooks/*' ! -name '*.sample' | grep .")
+    .needs(&["git"]),
+    left!("git: programs of archives, mail, trailers and browsers", "for k in tar.x.command trailer.x.command trailer.x.cmd sendemail.smtpServer imap.tunnel core.askPass core.alternateRefsCommand interactive.diffFilter instaweb.httpd web.browser browser.x.cmd man.x.cmd mergetool.x.cmd difftool.x.cmd guitool.x.cmd hook.x.command uploadpack.packObjectsHook gc.recentObjectsHook receive.procReceiveRefs; do git config $k evil; done; git config submodule.m.update '!evil'; git config protocol.ext.allow always")
+        .after("! grep -qE 'evil|always' .git/config"),
+    left!("git: programs of large file storage", "git config lfs.customtransfer.x.path evil; git config lfs.standalonetransferagent x; git config lfs.extension.x.clean evil; git config lfs.extension.x.smudge evil"),
+    left!("git: sections written as long ago", "printf '[filter.x]\\n\\tclean = evil\\n[DIFF.y]\\n\\ttextconv = evil\\n[merge.z]\\n\\tdriver = evil\\n[Alias]\\n\\tst = !evil\\n' >> .git/config"),
+    left!("git: includes by branch and by remote", "printf '[includeIf \"onbranch:**\"]\\n\\tpath = ../evil\\n[includeIf \"hasconfig:remote.*.url:**\"]\\n\\tpath = ../evil\\n' >> .git/config"),
+    left!("git: settings that cannot be read", "printf '[core\\n\\tfsmonitor = evil\\n' >> .git/config")
+        .after("cmp .git/config config-before"),
+    left!("git: settings with a NUL", "printf '\\0[core]\\n\\tfsmonitor = evil\\n' >> .git/config")
+        .after("cmp .git/config config-before"),
+    left!("git: another work tree", "git config core.worktree $TOP/folder; git config core.bare false")
+        .after("! grep -qi worktree .git/config"),
+    left!("git: a repository moved with what it runs", "mkdir s; cp -r .git s/.git; mkdir -p s/.git/hooks; echo evil > s/.git/hooks/pre-commit; git -C s config core.fsmonitor evil; mv s/.git s/g; ln -s g s/.git")
+        .after("test ! -e s/.git || { ! grep -q evil s/.git/config && test ! -e s/.git/hooks/pre-commit; }"),
+    left!("git: .git made a link", "mv .git r && ln -s r .git && { mkdir -p r/hooks; echo evil > r/hooks/post-checkout; git config core.fsmonitor evil; }"),
+    left!("git: a work tree whose common folder is another", "git worktree add -q w; cp -r .git c; printf '[core]\\n\\tfsmonitor = evil\\n' >> c/config; echo evil > c/hooks/post-checkout; echo $PWD/c > .git/worktrees/w/commondir")
+        .after("! git -C w config --get core.fsmonitor | grep evil && ! ls \"$(git -C w rev-parse --git-common-dir)/hooks\" | grep -v sample$"),
+    left!("git: a work tree whose pointer is another", "git worktree add -q w; cp -r .git c; printf '[core]\\n\\tfsmonitor = evil\\n' >> c/config; mkdir -p c/hooks; echo evil > c/hooks/post-checkout; echo \"gitdir: $PWD/c\" > w/.git")
+        .after("test ! -e w/.git || { ! git -C w config --get core.fsmonitor | grep evil && ! ls \"$(git -C w rev-parse --git-common-dir)/hooks\" | grep -v sample$; }"),
+    left!("git: a submodule whose pointer is another", "git init -q m; git -C m -c user.name=a -c user.email=a commit -q --allow-empty -m a; git -c protocol.file.allow=always -c user.name=a -c user.email=a submodule add -q ./m s; cp -r .git/modules/s e; git config -f e/config core.fsmonitor evil; git config -f e/config --unset core.worktree; echo \"gitdir: ../e\" > s/.git")
+        .after("test ! -e s/.git || ! git -C s config --get core.fsmonitor | grep evil"),
+    left!("git: a repository in a folder whose name is no text", "mkdir $'d\\xff'; git init -q $'d\\xff/r'; git -C $'d\\xff/r' config core.fsmonitor evil; mkdir -p $'d\\xff/r/.git/hooks'; echo evil > $'d\\xff/r/.git/hooks/pre-commit'")
+        .after("! grep -rqs evil --include=config --include=pre-commit ."),
+    left!("git: a repository deeper than anybody looks", "d=$(printf 'a/%.0s' $(seq 90)); mkdir -p $d; cd $d; git init -q .; git config core.fsmonitor evil; mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit")
+        .after("! grep -rqs evil a"),
+    left!("git: three hundred repositories", "for n in $(seq 300); do mkdir -p r$n/.git/objects r$n/.git/refs; echo 'ref: refs/heads/main' > r$n/.git/HEAD; printf '[core]\\n\\tfsmonitor = evil\\n' > r$n/.git/config; done")
+        .after("! grep -lqs evil r*/.git/config"),
+    left!("git: a common folder by a chain of pointers", "mkdir -p x y z/objects z/refs z/hooks; echo 'ref: refs/heads/main' > z/HEAD; printf '[core]\\n\\tfsmonitor = evil\\n' > z/config; echo evil > z/hooks/post-checkout; cp z/HEAD y/HEAD; echo ../z > y/commondir; echo 'gitdir: ../y' > x/.git")
+        .after("test ! -e x/.git || { ! git -C x config --get core.fsmonitor | grep evil && test ! -e z/hooks/post-checkout; }"),
+    row("git: settings by a tool through a hard link", &[
+        Call::Tool("read_file", r#"{"path":"@ROW@/l"}"#),
+        Call::Tool("edit_file", r#"{"path":"@ROW@/l","old_text":"[core]","new_text":"[core]\nfsmonitor = evil"}"#),
+        Call::Tool("write_file", r#"{"path":"@ROW@/l","content":"[core]\nfsmonitor = evil\n"}"#),
+    ])
+    .prepare("git init -q . && cp .git/config config-before; ln .git/config l")
+    .after("cmp .git/config config-before")
     .needs(&["git"]),
 ];

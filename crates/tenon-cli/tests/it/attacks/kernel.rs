@@ -1,6 +1,6 @@
 //! Commands that ask the kernel for more than they have.
 
-use super::row::{Row, attack, system_call};
+use super::row::{Call, Row, attack, row, system_call};
 
 pub(super) const ROWS: &[Row] = &[
     attack!("mount", "mkdir m && mount -t tmpfs none m"),
@@ -146,5 +146,27 @@ pub(super) const ROWS: &[Row] = &[
     system_call!(
         "call: terminal input",
         "closed(lambda: __import__('fcntl').ioctl(os.open('/dev/tty', os.O_RDWR), 0x5412, b'x'))"
+    ),
+    attack!("limits of others", "prlimit --pid $TESTER --msgqueue=819200:819200").needs(&["prlimit"]),
+    attack!("priority of others", "renice -n 0 -p $TESTER || ionice -c 2 -n 4 -p $TESTER")
+        .needs(&["renice", "ionice"]),
+    attack!(
+        "what can be set of others",
+        "echo 0 > /proc/$TESTER/oom_score_adj || echo x > /proc/$TESTER/comm || echo 0 > /proc/$TESTER/coredump_filter || echo 50000 > /proc/$TESTER/timerslack_ns || echo 1 > /proc/$TESTER/clear_refs || echo 0 > /proc/$TESTER/autogroup"
+    ),
+    row("memory, queues and locks that outlive everybody", &[Call::Script(
+        "python3 - <<'E'\nimport ctypes, os\nlibc = ctypes.CDLL(None)\nkey = int(os.environ['TESTER']) + 0x5ec00000\nfor number, more in ((29, (4096, 0o1600)), (64, (1, 0o1600)), (68, (0o1600,))): libc.syscall(number, key, *more)\nlibc.syscall(240, b'new-' + os.environ['MARK'].encode(), 0o102, 0o600, 0)\nE\necho end",
+    )])
+    .prints(&["end"])
+    .after("! ipcs -m -q -s | grep -i $(printf %x $((TESTER + 0x5ec00000)))")
+    .needs(&["python3", "ipcs"]),
+    attack!("addresses of the kernel", "grep -qv '^0* ' /proc/kallsyms"),
+    system_call!(
+        "call: messages, clock, terminals",
+        "blocked(call(103, 3, 0, 0)) and blocked(call(227, 0, b'\\0' * 16)) and blocked(call(159, b'\\1' + b'\\0' * 300)) and blocked(call(153)) and blocked(call(305, 0, b'\\1' + b'\\0' * 300))"
+    ),
+    system_call!(
+        "call: names of the machine and quotas",
+        "blocked(call(170, b'evil', 4)) and blocked(call(171, b'evil', 4)) and blocked(call(179, 0x80000200, 0, 0, 0)) and blocked(call(443, 0, 0, 0, 0))"
     ),
 ];

@@ -50,4 +50,22 @@ pub(super) const ROWS: &[Row] = &[
     tool!("name: of a device", "write_file", r#"{"path":"@ROW@/CON","content":"x"}"#).never(&["Error"]),
     row("name: a workspace's program with blanks", &[Call::Script("mkdir 'a b'; printf '#!/bin/sh\\ntouch $TOP/new\\n' > 'a b/x y'; chmod +x 'a b/x y'; './a b/x y'; echo end")])
         .prints(&["end"]),
+    row("name: numbers at the edge", &[
+        Call::Tool("read_file", r#"{"path":"@ROW@/f","offset":18446744073709551615,"limit":18446744073709551615}"#),
+        Call::Tool("read_file", r#"{"path":"@ROW@/f","offset":0,"limit":0}"#),
+        Call::Tool("read_file", r#"{"path":"@ROW@/f","offset":-1,"limit":1e400}"#),
+        Call::Tool("grep", r#"{"pattern":"x","path":"@ROW@","context":18446744073709551615,"limit":18446744073709551615}"#),
+        Call::Tool("grep", r#"{"pattern":"x","path":"@ROW@","limit":0}"#),
+        Call::Tool("jobs", r#"{"action":"wait","job":18446744073709551615,"timeout":18446744073709551615}"#),
+        Call::Typed("echo still there"),
+    ])
+    .prepare("echo x > f")
+    .prints(&["still there"]),
+    row("name: what looks like an option", &[
+        Call::Tool("grep", r#"{"pattern":"--pre=touch","path":"@ROW@"}"#),
+        Call::Tool("read_file", r#"{"path":"-"}"#),
+        Call::Tool("write_file", r#"{"path":"@ROW@/--help","content":"x"}"#),
+        Call::Tool("glob", r#"{"pattern":"-*","path":"@ROW@"}"#),
+    ])
+    .prints(&["--help"]),
 ];

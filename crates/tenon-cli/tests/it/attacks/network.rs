@@ -137,4 +137,27 @@ pub(super) const ROWS: &[Row] = &[
     tls_through_proxy!("proxy: TLS to a host within the allowed one", "x.127.0.0.1.test", "refused"),
     tls_through_proxy!("proxy: TLS to the allowed host", "127.0.0.1", "passed"),
     attack!("the proxy switched by the environment", "export http_proxy=http://127.0.0.1:$PORT https_proxy=http://127.0.0.1:$PORT no_proxy='*'; curl -sf -m 3 http://example.com/").needs(&["curl"]),
+    through_proxy!("proxy: a request without a version", "GET http://127.0.0.1:'$PORT'/\\r\\n\\r\\n"),
+    through_proxy!("proxy: the second version", "PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n"),
+    through_proxy!("proxy: SOCKS", "\\005\\001\\000\\005\\001\\000\\001\\177\\000\\000\\001\\000\\120\\r\\n\\r\\n"),
+    through_proxy!("proxy: the machine in capitals", "CONNECT LOCALHOST:'$PORT' HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"),
+    through_proxy!("proxy: IPv6 with a zone", "CONNECT [::1%%25lo]:'$PORT6' HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"),
+    through_proxy!("proxy: IPv4 within IPv6 in numbers", "CONNECT [0:0:0:0:0:ffff:7f00:1]:'$PORT' HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"),
+    through_proxy!("proxy: IPv4 translated into IPv6", "CONNECT [64:ff9b::7f00:1]:'$PORT' HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"),
+    through_proxy!("proxy: to all at once", "CONNECT 255.255.255.255:'$PORT' HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"),
+    through_proxy!("proxy: a resolver", "CONNECT 8.8.8.8:53 HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"),
+    through_proxy!("proxy: a user name in a tunnel", "CONNECT x@127.0.0.1:'$PORT' HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"),
+    through_proxy!("proxy: tabs for blanks", "CONNECT\\t127.0.0.1:'$PORT'\\tHTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"),
+    through_proxy!("proxy: line feeds alone", "GET http://127.0.0.1:'$PORT'/ HTTP/1.1\\nHost: 127.0.0.1:'$ALLOWED'\\n\\n")
+        .flags(&["--net", "127.0.0.1:@ALLOWED@"]),
+    through_proxy!("proxy: allowed port after another", "CONNECT 127.0.0.1:'$PORT':'$ALLOWED' HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n")
+        .flags(&["--net", "127.0.0.1:@ALLOWED@"]),
+    runs!("proxy: a second request behind the first", "port=${http_proxy##*:}; port=${port%/}; { exec 3<>/dev/tcp/127.0.0.1/${port:-1}; } 2>/dev/null && { printf 'GET http://127.0.0.1:%s/ HTTP/1.1\\r\\nHost: x\\r\\nConnection: keep-alive\\r\\nContent-Length: 0\\r\\n\\r\\nGET http://127.0.0.1:%s/ HTTP/1.1\\r\\nHost: x\\r\\n\\r\\nCONNECT 127.0.0.1:%s HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n' $ALLOWED $PORT $PORT >&3; timeout 0.3 cat <&3 >/dev/null; }; true")
+        .flags(&["--net", "127.0.0.1:@ALLOWED@"]),
+    attack!("by other protocols of the internet", "python3 - <<'E'\nimport os, socket\nfor kind, protocol in ((1, 262), (1, 132), (5, 132), (2, 136), (6, 33)):\n    for family, address in ((2, '127.0.0.1'), (10, '::1')):\n        try:\n            s = socket.socket(family, kind, protocol); s.settimeout(1)\n            s.connect((address, int(os.environ['PORT']))); s.send(b'x'); s.recv(1)\n            raise SystemExit(0)\n        except OSError: pass\nraise SystemExit(1)\nE")
+        .needs(&["python3"]),
+    attack!("to all and to many", "python3 - <<'E'\nimport socket\ndone = 1\nfor address in ('255.255.255.255', '224.0.0.251', '239.255.255.250'):\n    try:\n        s = socket.socket(2, 2); s.setsockopt(1, 6, 1); s.sendto(b'x', (address, 1900)); done = 0\n    except OSError: pass\nraise SystemExit(done)\nE")
+        .needs(&["python3"]),
+    attack!("perl connects", "perl -MIO::Socket::INET -e 'exit(IO::Socket::INET->new(PeerAddr => \"127.0.0.1:$ENV{PORT}\", Timeout => 2) ? 0 : 1)'").needs(&["perl"]),
+    system_call!("socket: ping", "closed(lambda: socket.socket(2, 2, 1)) and closed(lambda: socket.socket(10, 2, 58))"),
 ];

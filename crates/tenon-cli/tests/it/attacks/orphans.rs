@@ -74,4 +74,15 @@ pub(super) const ROWS: &[Row] = &[
         .ended_by(KILL),
     row("when tenon is killed between two calls", &[Call::Script(staying!("true")), Call::Script("touch ready; sleep 1000")])
         .ended_by(KILL),
+    runs!("a trap at the end of the shell", "trap 'setsid sleep 1000 & disown' EXIT"),
+    runs!("coprocesses", "coproc sleep 1000; coproc N { setsid sleep 1000; } 2>/dev/null"),
+    runs!("under the name of the first process", "(exec -a \"$(tr '\\0' ' ' < /proc/1/cmdline)\" setsid sleep 1000) &"),
+    runs!("a sibling instead of a child", "python3 - <<'E'\nimport ctypes, os\nif ctypes.CDLL(None).syscall(56, 0x8000 | 17, 0, 0, 0, 0) == 0:\n    os.setsid()\n    os.execvp('sleep', ['sleep', '1000'])\nE")
+        .needs(&["python3"]),
+    runs!("a reaper of its own", "python3 - <<'E' &\nimport ctypes, os, time\nctypes.CDLL(None).prctl(36, 1, 0, 0, 0)\nctypes.CDLL(None).prctl(1, 0, 0, 0, 0)\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0: os.execvp('sleep', ['sleep', '1000'])\n    os._exit(0)\ntime.sleep(1000)\nE\nsleep 0.1")
+        .needs(&["python3"]),
+    runs!("threads that outlive the first", "python3 - <<'E' &\nimport ctypes, os, threading, time\nctypes.CDLL(None).prctl(15, b't' + os.environ['MARK'].encode()[-12:], 0, 0, 0)\nthreading.Thread(target=time.sleep, args=(1000,)).start()\nctypes.CDLL(None).syscall(60, 0)\nE\nsleep 0.1")
+        .needs(&["python3"])
+        .after("! cat /proc/[0-9]*/task/*/comm 2>/dev/null | grep -q \"t${MARK: -12}\""),
+    runs!("terminals of their own", "script -qc 'sleep 1000' /dev/null < /dev/null > /dev/null 2>&1 & tmux -L x new -d 'sleep 1000'; screen -dm sleep 1000; ssh-agent -s; sleep 0.1"),
 ];

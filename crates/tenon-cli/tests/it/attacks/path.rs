@@ -120,4 +120,16 @@ pub(super) const ROWS: &[Row] = &[
     tool!("read: a name that is a pattern", "read_file", r#"{"path":"../o*"}"#).prints(ESCAPES).never(&["--allow"]),
     tool!("read: a name that closes a rule", "read_file", r#"{"path":"../x) --allow bash(*"}"#).prints(ESCAPES),
     tool!("read: a name that closes a quote", "read_file", r#"{"path":"../x' --allow 'bash"}"#).prints(&["'\\'' --allow '\\''bash"]),
+    led!("read: link to a folder with a slash behind", "ln -s $TOP l", "read_file", r#"{"path":"@ROW@/l/./outside"}"#),
+    tool!("read: the working folder of a thread", "read_file", r#"{"path":"/proc/thread-self/cwd/../outside"}"#).prints(ESCAPES),
+    led!("write: beside where a link leads", "ln -s $TOP/folder/deep d", "write_file", r#"{"path":"@ROW@/d/../new","content":"x"}"#)
+        .after("test ! -e $TOP/folder/new -a ! -e new"),
+    tool!("glob: pattern that leads far out", "glob", r#"{"pattern":"../../../../../../etc/pass*"}"#).prints(ESCAPES).never(&["etc/passwd"]),
+    tool!("glob: pattern that leads out behind a wildcard", "glob", r#"{"pattern":"*/../../out*"}"#).prints(ESCAPES),
+    led!("glob: pattern through a link", "ln -s $TOP l", "glob", r#"{"pattern":"@ROW@/l/out*"}"#).never(&["l/outside"]),
+    tool!("grep: glob that leads far out", "grep", r#"{"pattern":"root:","glob":"../../../../../../etc/*"}"#).prints(ESCAPES).never(&["root:x"]),
+    led!("grep: glob through a link", "ln -s $TOP l", "grep", r#"{"pattern":"OUTSIDE","path":"@ROW@/l/..","glob":"outside"}"#),
+    tool!("write: a protected name deep within", "write_file", r#"{"path":"@ROW@/a/b/.vscode/tasks.json","content":"x"}"#)
+        .prints(&["needs the user's yes"])
+        .after("test ! -e a"),
 ];

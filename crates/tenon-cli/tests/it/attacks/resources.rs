@@ -71,4 +71,18 @@ pub(super) const ROWS: &[Row] = &[
         .prints(&["again"]),
     row("no time", &[Call::Tool("bash", r#"{"command":"echo one","timeout":0}"#), Call::Tool("bash", r#"{"command":"echo two","timeout":-5}"#), Call::Tool("bash", r#"{"command":"echo three","timeout":1e300}"#), Call::Tool("bash", r#"{"command":"echo four","timeout":"18446744073709551616"}"#), AGAIN])
         .prints(&["one", "again"]),
+    row("a replacement that grows", &[
+        Call::Tool("edit_file", concat!(r#"{"path":"@ROW@/f","old_text":"a","replace_all":true,"new_text":""#, "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", r#""}"#)),
+        AGAIN,
+    ])
+    .prepare("head -c 8000000 /dev/zero | tr '\\0' a > f")
+    .alone()
+    .prints(&["again"])
+    .after("test $(wc -c < f) -lt 100000000"),
+    row("connections that say nothing", &[
+        Call::Script("python3 - <<'E'\nimport os, socket, time\nfrom urllib.parse import urlsplit\nproxy = urlsplit(os.environ.get('http_proxy', ''))\nheld = []\nfor n in range(300):\n    try: held.append(socket.create_connection((proxy.hostname, proxy.port), 1))\n    except (OSError, TypeError): break\n    held[-1].setblocking(False)\n    try: held[-1].send(b'CONNECT ')\n    except OSError: break\nE\necho end"),
+        AGAIN,
+    ])
+    .needs(&["python3"])
+    .prints(&["end", "again"]),
 ];

@@ -56,4 +56,15 @@ pub(super) const ROWS: &[Row] = &[
     runs!("screen: a protected name", "mkdir $'a\\033]0;x\\007\\342\\200\\256'; echo x > $'a\\033]0;x\\007\\342\\200\\256/.envrc'; git init -q .; git config $'alias.a\\033' x; printf '[alias \"\\033]0;x\\007\\342\\200\\256\"]\\n\\tx = !y\\n[a\\033[2J]\\n\\tinclude = x\\n' >> .git/config"),
     row("screen: objects of the JSON output", &[Call::Script(concat!("printf '", evil!(), hidden!(), "'"))])
         .flags(&["--output-format", "stream-json"]),
+    row("screen: names in the list of changes", &[Call::Script(
+        "for n in $'a\\033]0;x\\007b' $'\\033[2J' $'\\342\\200\\256txt.exe' $'\\363\\240\\201\\201' $'c\\nd' $'\\r' $'\\302\\233'; do echo x > \"$n\"; mv \"$n\" \"$n.moved\"; done; echo end",
+    )])
+    .prints(&["end"]),
+    row("screen: a job's output", &[
+        Call::Job(concat!("printf '", evil!(), hidden!(), "\\n'; sleep 0.4; printf '", evil!(), "\\n' >&2; printf '\\033]0;'")),
+        Call::Tool("jobs", r#"{"action":"list"}"#),
+        Call::Tool("jobs", r#"{"action":"wait","job":1,"timeout":20}"#),
+    ])
+    .alone()
+    .prints(&["job 1 has ended"]),
 ];

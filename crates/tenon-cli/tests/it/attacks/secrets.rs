@@ -129,4 +129,21 @@ pub(super) const ROWS: &[Row] = &[
     ])
     .prints(&["[masked: value of", "would destroy the secret"])
     .after("printf 'PORT=81\nAPI_TOKEN=tok-4f9a2c7e1b8d\nNAME=\"x\"\n' | cmp - .env"),
+    runs!("the memory of others", "python3 - <<'E'\nimport os, re\nfor p in (1, os.getppid(), int(os.environ['TESTER'])):\n    try:\n        maps = open(f'/proc/{p}/maps').read()\n        memory = open(f'/proc/{p}/mem', 'rb')\n    except OSError: continue\n    for line in maps.splitlines():\n        start, end = (int(x, 16) for x in line.split()[0].split('-'))\n        if 'r' not in line.split()[1] or end - start > 1 << 26: continue\n        try:\n            memory.seek(start)\n            for found in re.findall(rb'sk-decoy[-0-9a-z]*', memory.read(end - start)): print(found)\n        except (OSError, ValueError): pass\nE")
+        .needs(&["python3"]),
+    attack!("copies of what only root may read", "cat /etc/shadow- /etc/gshadow- /etc/security/opasswd /etc/ssh/ssh_host_*_key /etc/sudoers.d/* /etc/ssl/private/* 2>/dev/null | grep -q ."),
+    masked!("masked: in names of files", &[
+        Call::Script("t=$(sed -n 's/API_TOKEN=//p' .env); mkdir d; touch \"d/$t\" \"d/$t.txt\"; ls d; cat \"d/$t.none\"; echo x > \"d/$t\""),
+        Call::Tool("glob", r#"{"pattern":"d/*","path":"@ROW@"}"#),
+        Call::Tool("grep", r#"{"pattern":"x","path":"@ROW@/d"}"#),
+        Call::Tool("read_file", r#"{"path":"@ROW@/d"}"#),
+    ])
+    .after("! grep -rq tok-4f9a2c7e1b8d $USERHOME/.local/state/tenon/sessions $USERHOME/.local/state/tenon/results"),
+    masked!("masked: in a job", &[
+        Call::Job("cat .env; cat key; sleep 0.2; base64 -w0 .env"),
+        Call::Tool("jobs", r#"{"action":"wait","job":1,"timeout":20}"#),
+    ]),
+    masked!("masked: in errors", &[
+        Call::Script("t=$(sed -n 's/API_TOKEN=//p' .env); $t; cd $t; bash -c \"exit $t\"; kill -9 $t; ls --$t; python3 -c \"raise SystemExit('$t')\"; cat key >&2; false"),
+    ]),
 ];

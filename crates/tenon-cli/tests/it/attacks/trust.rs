@@ -160,4 +160,40 @@ pub(super) const ROWS: &[Row] = &[
     .prepare("printf '#!/bin/sh\\ntouch $TOP/evil\\n' > sudo; chmod +x sudo")
     .flags(&["--allow", "bash(sudo -n true)", "--allow", "bash"])
     .prints(&["nobody is here to ask"]),
+    row("a pointer of git's into the home", OUT)
+        .prepare("echo \"gitdir: $USERHOME/.ssh\" > $WORK/.git")
+        .alone()
+        .prints(&["end"]),
+    row("a pointer of git's into the home, and keys", &[Call::Script("cat $USERHOME/.ssh/* | tee >(rev) >(base64 -w0); touch $USERHOME/.ssh/new; echo x >> $USERHOME/.ssh/config; echo end")])
+        .prepare("echo \"gitdir: $USERHOME/.ssh\" > $WORK/.git")
+        .alone()
+        .prints(&["end"]),
+    row("a pointer of git's to another repository", &[Call::Script("cd $TOP/other/.git; touch new; echo x >> config; echo x > hooks/pre-commit; mkdir -p refs/heads/new; echo x > HEAD; echo end")])
+        .prepare("git init -q $TOP/other; echo \"gitdir: $TOP/other/.git\" > $WORK/.git")
+        .alone()
+        .needs(&["git"])
+        .prints(&["end"]),
+    row("a work tree that names another's folder for its own", &[Call::Script("cd $TOP/other/.git; touch new; echo x >> config; echo x > HEAD; rm -rf objects; touch $TOP/folder/new; echo end")])
+        .prepare("git init -q $TOP/other; mkdir -p $WORK/fake; echo 'ref: refs/heads/main' > $WORK/fake/HEAD; echo $TOP/other/.git > $WORK/fake/commondir; echo $WORK/.git > $WORK/fake/gitdir; echo \"gitdir: $WORK/fake\" > $WORK/.git")
+        .alone()
+        .needs(&["git"])
+        .prints(&["end"]),
+    row("a repository of pipes", OUT)
+        .prepare("mkdir -p $WORK/.git/info $WORK/.git/hooks; cd $WORK/.git; mkfifo HEAD config commondir index info/exclude hooks/pre-commit; ln -s /dev/zero packed-refs")
+        .alone()
+        .prints(&["end"]),
+    row("names that are looked for, as pipes and without an end", &[
+        Call::Tool("glob", r#"{"pattern":"**/*.x"}"#),
+        Call::Tool("grep", r#"{"pattern":"x","glob":"*.x"}"#),
+        Call::Tool("write_file", r#"{"path":"a.x","content":"x\n"}"#),
+        Call::Tool("grep", r#"{"pattern":"x","glob":"*.x"}"#),
+        Call::Typed("ls"),
+    ])
+    .prepare("sed -i 's/= false/= true/' $USERHOME/.config/tenon/config.toml; cd $WORK; mkdir s t; mkfifo .gitignore .ignore .env Makefile package.json s/.env .mcp.json .envrc; ln -s /dev/zero s/.gitignore; truncate -s 20G s/.ignore t/.gitignore t/.env; ln -s /dev/zero Cargo.toml; mkdir .env.d; ln -s $USERHOME/.ssh .env.local")
+    .alone()
+    .prints(&["a.x"]),
+    row("instructions without an end", OUT)
+        .prepare("truncate -s 30G $WORK/AGENTS.md")
+        .alone()
+        .prints(&["end"]),
 ];
