@@ -8,6 +8,7 @@
 mod fake_server;
 
 mod attacks;
+mod budgets;
 #[path = "../../../../tests/support/program_copy.rs"]
 mod program_copy;
 
@@ -26,6 +27,7 @@ mod output;
 mod plain_commands;
 mod program;
 mod prompts;
+mod refused;
 mod replay;
 mod requests;
 mod resume;

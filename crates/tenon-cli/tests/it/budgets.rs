@@ -1,0 +1,87 @@
+//! Budgets of a turn: reserved before a request, named when they end it, and the session goes on
+//! with more.
+
+use serde_json::{Value, json};
+
+use crate::{
+    fake_server::{FakeServer, Turn},
+    program::{Place, Run},
+};
+
+fn bash(command: &str, input: u64, output: u64) -> Value {
+    json!({
+        "calls": [{ "name": "bash", "arguments": { "command": command } }],
+        "usage": { "input": input, "output": output },
+    })
+}
+
+fn object(run: &Run) -> Value {
+    serde_json::from_str(&run.out).unwrap()
+}
+
+/// Ends a turn of two steps by `flags` after its first, and goes on with `more`.
+#[track_caller]
+fn check(flags: [&str; 2], more: [&str; 2], reason: &str, command: &str) {
+    let place = Place::new();
+    let last = json!({ "text": "done", "usage": { "input": 2100, "output": 20 } });
+    let first = place.script(json!([bash(command, 2000, 50), last]));
+    let json = ["--output-format", "json"];
+    let run = place.run(&[&["--model", &first], &flags[..], &json, &["go"]].concat()).ends_with(1);
+    assert_eq!(object(&run)["stop_reason"], reason, "{flags:?}");
+    let session = object(&run)["session_id"].clone();
+    let _ = run.says(&[flags[0], "tenon --continue"]);
+    let rest = place.script(json!([last]));
+    let more = [&["--model", &rest, "--continue"], &more[..], &json, &["go on"]].concat();
+    let run = place.run(&more).ends_with(0);
+    let object = object(&run);
+    assert_eq!((&object["stop_reason"], &object["result"]), (&json!("finished"), &json!("done")));
+    assert_eq!(object["session_id"], session, "{flags:?}");
+}
+
+#[test]
+fn a_turn_that_a_budget_ended_goes_on_with_more() {
+    check(["--max-steps", "1"], ["--max-steps", "5"], "step_limit", "true");
+    check(["--max-tokens", "4000"], ["--max-tokens", "50000"], "token_limit", "true");
+    check(["--max-time", "1s"], ["--max-time", "100s"], "time_limit", "sleep 20");
+}
+
+#[test]
+fn a_request_that_would_be_too_much_is_not_made() {
+    let server = FakeServer::anthropic(vec![Turn::text("hello")]);
+    let place = Place::new();
+    let arguments =
+        ["--model", "anthropic/claude-sonnet-4-5", "--max-tokens", "100", "-p", "hello there"];
+    let mut command = place.tenon(&arguments);
+    command.env("ANTHROPIC_API_KEY", "k").env("ANTHROPIC_BASE_URL", server.url());
+    let run = Run::of(command.output().unwrap()).ends_with(1);
+    let _ = run.says(&["The limit of tokens was reached."]);
+    assert!(server.requests().is_empty());
+}
+
+/// A price holds on the vendor's own server only, which is reached through a proxy here.
+#[test]
+fn money_ends_a_turn_before_the_request_that_would_cost_too_much() {
+    let turns = || {
+        vec![
+            Turn::of_call("bash", json!({ "command": "true" })),
+            Turn::of_call("bash", json!({ "command": "echo" })),
+            Turn::text("done"),
+        ]
+    };
+    for (dollars, requests) in [("0.00001", 0), ("5", 3)] {
+        let server = FakeServer::anthropic(turns());
+        let place = Place::new();
+        let arguments = ["--model", "anthropic/claude-sonnet-4-5", "--max-cost", dollars];
+        let json = ["--output-format", "json", "go"];
+        let mut command = place.tenon(&[&arguments[..], &json].concat());
+        command.env("ANTHROPIC_API_KEY", "k");
+        command.env("ANTHROPIC_BASE_URL", "http://api.anthropic.com");
+        command.env("http_proxy", server.url());
+        let run = Run::of(command.output().unwrap());
+        let object = object(&run);
+        let reason = if requests == 0 { "cost_limit" } else { "finished" };
+        assert_eq!(object["stop_reason"], reason, "{object}");
+        assert_eq!(server.requests().len(), requests, "{dollars}");
+        assert!(object["cost"].is_number(), "{object}");
+    }
+}

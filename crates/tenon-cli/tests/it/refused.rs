@@ -1,0 +1,89 @@
+//! Without anybody to ask: what is refused says which flag would allow it, in the result and in the
+//! JSON's list of what was refused.
+
+use serde_json::{Value, json};
+
+use crate::program::{Place, Run};
+
+/// Makes one call and returns the JSON's entries and what the model was told.
+fn refused(flags: &[&str], tool: &str, arguments: Value) -> (Vec<Value>, String) {
+    let place = Place::new();
+    let call = json!({ "calls": [{ "name": tool, "arguments": arguments }] });
+    let script = place.script(json!([call, { "text": "done" }]));
+    let arguments =
+        |format| [&["--model", &script, "--output-format", format], flags, &["go"]].concat();
+    let run: Run = place.run(&arguments("json")).ends_with(0);
+    let object: Value = serde_json::from_str(&run.out).unwrap();
+    let events = place.run(&arguments("stream-json")).ends_with(0);
+    let results = events.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let result = results.into_iter().find(|event| event["type"] == "tool_result").unwrap();
+    let told = result["content"].as_str().unwrap().to_owned();
+    (object["refused"].as_array().unwrap().clone(), told)
+}
+
+/// The call is refused by `rule`, and `flag` is named everywhere.
+#[track_caller]
+fn check(flags: &[&str], tool: &str, arguments: Value, rule: &str, flag: Option<&str>) {
+    let (refused, told) = refused(flags, tool, arguments.clone());
+    let [entry] = refused.as_slice() else { panic!("{arguments}: {refused:?}, {told}") };
+    assert_eq!((entry["tool"].as_str(), entry["rule"].as_str()), (Some(tool), Some(rule)));
+    assert_eq!(entry["flag"].as_str(), flag, "{entry}");
+    if let Some(flag) = flag {
+        assert!(told.contains(flag), "{told}");
+    }
+    assert!(told.starts_with("Error: "), "{told}");
+}
+
+#[test]
+fn every_refusal_is_in_the_list_with_its_flag() {
+    let outside = |pattern| json!({ "pattern": pattern });
+    let (asked, closed) = ("built-in: path outside", "built-in: closed place");
+    let etc = Some("--allow 'read(/etc/**)'");
+    check(&[], "glob", outside("/etc/*"), asked, etc);
+    check(&[], "glob", json!({ "pattern": "*.conf", "path": "/etc" }), asked, etc);
+    check(&[], "glob", outside("*/../../x"), closed, None);
+    check(&[], "grep", json!({ "pattern": "x", "glob": "/etc/*" }), asked, etc);
+    check(&[], "read_file", json!({ "path": "/proc/self/environ" }), closed, None);
+    check(&[], "read_file", json!({ "path": "none/../../../x" }), closed, None);
+    let hosts = Some("--allow 'read(/etc/hosts)'");
+    check(&[], "read_file", json!({ "path": "/etc/hosts" }), asked, hosts);
+    let write = json!({ "path": "/opt/new", "content": "x" });
+    check(&[], "write_file", write, asked, Some("--allow 'write(/opt/new)'"));
+    let protected = json!({ "path": ".envrc", "content": "x" });
+    let flag = Some("--allow 'write_file(.envrc)'");
+    check(&[], "write_file", protected, "built-in: protected file", flag);
+    let sudo = json!({ "command": "sudo true" });
+    check(&[], "bash", sudo, "built-in: privileges", Some("--allow 'bash(sudo true:*)'"));
+    let doubt = json!({ "command": "echo 'open" });
+    check(&[], "bash", doubt, "built-in: doubtful command", Some("--allow 'bash'"));
+    let system = json!({ "command": "rm -rf /" });
+    check(&[], "bash", system, "built-in: removing the system", None);
+    let denied = json!({ "command": "make x" });
+    check(&["--deny", "bash(make:*)"], "bash", denied, "bash(make:*)", None);
+}
+
+#[test]
+fn modes_name_the_flag_too() {
+    let read_only = |tool, arguments, flag| {
+        check(&["--mode", "read-only"], tool, arguments, "mode: read-only", flag);
+    };
+    read_only("bash", json!({ "command": "touch x" }), Some("--mode auto"));
+    let forced = json!({ "command": "git push -f" });
+    read_only("bash", forced, Some("--mode auto --allow 'bash(git push -f:*)'"));
+    let file = || json!({ "path": "a", "content": "x" });
+    read_only("write_file", file(), Some("--mode auto"));
+    let flag = Some("--allow 'write_file(a)'");
+    check(&["--mode", "ask"], "write_file", file(), "mode: ask", flag);
+    let command = json!({ "command": "touch x" });
+    check(&["--mode", "ask"], "bash", command, "mode: ask", Some("--allow 'bash(touch x:*)'"));
+}
+
+#[test]
+fn each_flag_that_is_named_allows_what_was_refused() {
+    let place = Place::new();
+    let glob = json!({ "pattern": "/etc/host*" });
+    let call = json!({ "calls": [{ "name": "glob", "arguments": glob }] });
+    let script = place.script(json!([call, { "text": "done" }]));
+    let run = place.run(&["--model", &script, "--allow", "read(/etc/**)", "go"]).ends_with(0);
+    assert!(run.out.contains("/etc/hosts"), "{}", run.out);
+}
