@@ -222,9 +222,11 @@ impl Watch {
                 Spot::Name((folder, name)) => save(&folder.place.join(&name), move |recorder| {
                     recorder.before_rights(&folder, &name)
                 }),
+                Spot::Handle(..) | Spot::Outside if self.keeps_rights(task, &target) => {
+                    Plan::Fail(Errno::PERM)
+                }
                 // It has no name here, so there is nothing that undo could put back.
                 Spot::Handle(..) => Plan::Pass,
-                Spot::Outside if self.keeps_rights(task, &target) => Plan::Fail(Errno::PERM),
                 spot => spot.into(),
             },
             Call::Entry(target, fate) => match self.inside(task, &target)? {

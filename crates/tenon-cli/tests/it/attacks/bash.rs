@@ -186,7 +186,7 @@ pub(super) const ROWS: &[Row] = &[
     attack!("descriptors that were left open", "found=1; for n in $(ls /proc/$$/fd); do t=$(readlink /proc/$$/fd/$n); case $t in ''|/dev/null|pipe:*|*/.row-0.sh|*/said) ;; *) echo $n $t >&2; found=0;; esac; done; test $found = 0"),
     row("files with long results", &[
         Call::Script("seq 20000"),
-        Call::Script("for f in $USERHOME/.local/state/tenon/results/*/* $USERHOME/.local/state/tenon/results/*; do { echo x >> $f || rm -rf $f || mv $f $f.x || touch $f/new; } 2>/dev/null && echo BROKEN; done; echo end"),
+        Call::Script("for f in $USERHOME/.local/state/tenon/results/*/* $USERHOME/.local/state/tenon/results/*; do { echo x >> $f || rm -r $f < /dev/null || mv $f $f.x || touch $f/new; } 2>/dev/null && echo BROKEN; done; echo end"),
     ])
     .prints(&["left out", "end"])
     .after("! ls $USERHOME/.local/state/tenon/results/* | grep -E 'new|[.]x$'"),
