@@ -87,3 +87,28 @@ fn each_flag_that_is_named_allows_what_was_refused() {
     let run = place.run(&["--model", &script, "--allow", "read(/etc/**)", "go"]).ends_with(0);
     assert!(run.out.contains("/etc/hosts"), "{}", run.out);
 }
+
+/// The answer to the question about it is in `grants.rs`; what a preset opens is read from the
+/// toolchains' own settings, so nothing is reached here.
+#[test]
+fn the_blocked_host_of_a_toolchain_is_named_with_its_preset() {
+    let npm = "npm view nothing-here --fetch-retries=0";
+    let pip = "/usr/bin/python3 -m pip download --retries 0 --no-deps -d . nothing-here";
+    let has_pip = || {
+        let mut pip = std::process::Command::new("/usr/bin/python3");
+        pip.args(["-m", "pip", "--version"]).output().is_ok_and(|output| output.status.success())
+    };
+    for (preset, command, is_there) in
+        [("npm", npm, std::path::Path::new("/usr/bin/npm").exists()), ("pip", pip, has_pip())]
+    {
+        if !is_there {
+            println!("skipped: {preset} is not installed");
+            continue;
+        }
+        let (refused, told) = refused(&[], "bash", json!({ "command": command }));
+        let [entry] = refused.as_slice() else { panic!("{preset}: {refused:?}, {told}") };
+        assert_eq!((&entry["tool"], &entry["rule"]), (&json!("host"), &json!("walls: network")));
+        assert_eq!(entry["flag"], format!("--net '{preset}'"), "{told}");
+        assert!(told.contains(&format!("[walls] --net {preset} would open {preset} (")), "{told}");
+    }
+}
