@@ -99,12 +99,12 @@ pub(crate) fn transcript<'a>(
     replayed(records, Renderer::new(*style))
 }
 
-/// Draws a session from its log with every result whole, and prose as a session on a terminal does.
+/// Draws a session from its log as a session on a terminal drew it, but with every result whole.
 pub(crate) fn whole_transcript<'a>(
     records: impl IntoIterator<Item = &'a Record>,
     style: &Style,
 ) -> String {
-    replayed(records, Renderer { whole: true, formatted: true, ..Renderer::new(*style) })
+    replayed(records, Renderer { whole: true, ..as_live(style) })
 }
 
 /// Draws a session from its log as a session on a terminal drew it.
@@ -112,7 +112,12 @@ pub(crate) fn transcript_as_live<'a>(
     records: impl IntoIterator<Item = &'a Record>,
     style: &Style,
 ) -> String {
-    replayed(records, Renderer { formatted: true, open_boxes: true, ..Renderer::new(*style) })
+    replayed(records, as_live(style))
+}
+
+/// Without right edges a result takes no more room than its text, which of a long session is a third.
+fn as_live(style: &Style) -> Renderer {
+    Renderer { formatted: true, open_boxes: true, ..Renderer::new(*style) }
 }
 
 fn replayed<'a>(records: impl IntoIterator<Item = &'a Record>, renderer: Renderer) -> String {

@@ -392,7 +392,7 @@ fn a_whole_transcript_draws_prose_as_the_live_session_and_leaves_no_result_out()
     records.extend(called("bash", "yes", View::text(&"y\n".repeat(20))));
     let prose = "Plan\n\n• read it\n\n  let a;\n\nDone.\n\n";
     let whole = whole_transcript(&records, &STYLE);
-    assert!(whole.starts_with(prose), "{whole}");
+    assert!(whole.starts_with(&format!("{prose}┌─ bash yes\n")), "{whole}");
     let as_live = transcript_as_live(&records, &STYLE);
     assert!(as_live.starts_with(&format!("{prose}┌─ bash yes\n│ y\n")), "{as_live}");
     assert!(as_live.contains("│ … 12 more lines\n"), "{as_live}");

@@ -206,6 +206,7 @@ impl Pager {
                 self.rows.extend(parts(text, self.columns).iter().map(|part| start + part.start));
                 start += line.len();
             }
+            self.rows.shrink_to_fit();
             self.search();
         }
         self.top = self.top.min(self.top_max(size));

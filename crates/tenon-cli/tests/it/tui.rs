@@ -320,11 +320,11 @@ fn the_whole_transcript_opens_on_a_screen_of_its_own() {
     let mut terminal = session_with(&home, (80, 24), &[]);
     terminal.press("print\r");
     terminal.wait_for("Printed.", 1);
-    assert!(!terminal.everything().contains("line 39 "), "{}", terminal.everything());
+    assert!(!terminal.everything().contains("│ line 39\n"), "{}", terminal.everything());
     terminal.press(CTRL_O);
     terminal.wait_for("100 %", 1);
     terminal.press("/line 39\r");
-    terminal.wait_for("│ line 39 ", 1);
+    terminal.wait_for("│ line 39\n", 1);
     terminal.press("q");
     terminal.wait_for("scripted", 1);
     terminal.press("/quit\r");
