@@ -114,7 +114,9 @@ impl Canvas<'_> {
 
     fn text(&mut self, text: &str, lines: usize) {
         let mut shown = 0;
-        for line in text.lines().take(self.most(RESULT_LINES_MAX)) {
+        // The note would take the row of a last line.
+        let fits = RESULT_LINES_MAX + usize::from(lines == RESULT_LINES_MAX + 1);
+        for line in text.lines().take(self.most(fits)) {
             let row = measure::cut(&visible(line), self.width - EDGES);
             self.row(Meaning::Plain, &row);
             shown += 1;

@@ -2,9 +2,16 @@
 
 use tenon_agent::{Compaction, EndReason, Receipt, Verification};
 use tenon_model::{Usage, visible};
+use unicode_width::UnicodeWidthStr;
 
-use super::style::{Meaning, Style};
+use super::{
+    line::Line,
+    style::{Meaning, Style},
+};
 use crate::texts::{Language, Text};
+
+/// What stands between the parts of a line.
+const BETWEEN: &str = " · ";
 
 /// What a turn used.
 pub(super) struct Used {
@@ -15,8 +22,8 @@ pub(super) struct Used {
     pub duration_ms: u64,
 }
 
-/// Returns one line: how the turn ended, steps, tokens in, cached and out, time, and cost where
-/// it is known.
+/// Returns how the turn ended, steps, tokens in, cached and out, time, and cost where it is known:
+/// one line, or as many as a narrow terminal needs.
 pub(super) fn used(used: &Used, style: &Style) -> String {
     let language = style.language;
     let (meaning, word) = match used.reason {
@@ -38,9 +45,18 @@ pub(super) fn used(used: &Used, style: &Style) -> String {
         ],
     );
     let time = duration(used.duration_ms, style);
-    let cost = used.cost.map(|dollars| format!(" · {}", money(dollars))).unwrap_or_default();
-    let rest = format!(" · {steps} · {tokens} · {time}{cost}");
-    format!("{}{}\n", style.paint(meaning, style.say(word)), style.paint(Meaning::Aside, &rest))
+    let mut line = Line::of(meaning, style.say(word));
+    let mut drawn = String::new();
+    for part in [steps, tokens, time].into_iter().chain(used.cost.map(money)) {
+        // A terminal would break a word where its row ends.
+        if style.redraws && line.width() + BETWEEN.width() + part.width() > style.width {
+            drawn.push_str(&format!("{}\n", line.paint(style)));
+            line = Line::of(Meaning::Aside, &part);
+        } else {
+            line.push(Meaning::Aside, &format!("{BETWEEN}{part}"));
+        }
+    }
+    format!("{drawn}{}\n", line.paint(style))
 }
 
 /// Returns a failure as a sentence and what to do about it.

@@ -377,6 +377,25 @@ proptest! {
 }
 
 #[test]
+fn no_row_is_spent_on_saying_that_one_line_is_left_out() {
+    for (lines, shown, said) in [(8, 8, 0), (9, 9, 0), (10, 8, 1)] {
+        let drawn = transcript(&called("bash", "yes", View::text(&"y\n".repeat(lines))), &STYLE);
+        let found = (drawn.matches("│ y ").count(), drawn.matches(" 2 more lines").count());
+        assert_eq!(found, (shown, said), "{drawn}");
+    }
+}
+
+#[test]
+fn what_a_turn_used_is_broken_between_its_parts_on_a_narrow_terminal() {
+    let narrow = Style { width: 42, redraws: true, ..STYLE };
+    let drawn = transcript(&[ended(EndReason::Finished)], &narrow);
+    assert!(drawn.lines().count() > 1, "{drawn}");
+    for line in drawn.lines() {
+        assert!(measure::width(line) <= 42 && !line.starts_with(" ·"), "{drawn}");
+    }
+}
+
+#[test]
 fn what_was_waited_for_is_not_in_a_transcript() {
     let terminal = Style { redraws: true, ..STYLE };
     let records = session();
