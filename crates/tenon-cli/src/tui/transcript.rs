@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     render::{DURATION_SHOWN_MS, Meaning, Renderer, Style, Theme, duration, markdown::Markdown},
-    texts::Text,
+    texts::{Language, Text},
 };
 
 /// Last lines of a running command that are shown.
@@ -169,9 +169,7 @@ impl Transcript {
         let mut rows = self.markdown.live(columns);
         for call in &self.calls {
             rows.push(Line::default());
-            let mut head = Line::of(Meaning::Aside, "┌─ ");
-            head.push(if call.runs { Meaning::Name } else { Meaning::Aside }, &call.label);
-            rows.push(head.cut(columns));
+            rows.push(call.head(columns, self.style.language));
             rows.extend(call.tail.draw("│ ", columns));
         }
         rows
@@ -363,6 +361,22 @@ impl Transcript {
     }
 }
 
+impl RunningCall {
+    fn head(&self, columns: usize, language: Language) -> Line {
+        let mut head = Line::of(Meaning::Aside, "┌─ ");
+        if self.runs {
+            head.push(Meaning::Name, &self.label);
+            return head.cut(columns);
+        }
+        head.push(Meaning::Aside, &self.label);
+        let waits = format!(" · {}", Text::CallWaits.template(language));
+        let waits = Line::of(Meaning::Aside, &waits);
+        head = head.cut(columns.saturating_sub(waits.width()));
+        head.append(&waits);
+        head
+    }
+}
+
 impl Tail {
     /// Adds what was printed. A carriage return begins its line anew, as on a terminal.
     pub(crate) fn push(&mut self, text: &str) {
@@ -412,7 +426,6 @@ mod tests {
     use tenon_agent::Record;
 
     use super::*;
-    use crate::texts::Language;
 
     fn transcript() -> Transcript {
         let style = Style {
@@ -472,6 +485,13 @@ mod tests {
         assert_eq!(transcript.take_finished(), "\nI run it.\n");
         transcript.update(
             &Update::Live(Live::CallOutput { call_id: "1".into(), text: "10%\r20%\nx".into() }),
+            now,
+        );
+        assert_eq!(live(&transcript), ["", "┌─ bash make · waits", "│ 20%", "│ x"]);
+        transcript.update(
+            &stored(
+                json!({"type": "call_decided", "call_id": "1", "verdict": "allow", "rule": ""}),
+            ),
             now,
         );
         assert_eq!(live(&transcript), ["", "┌─ bash make", "│ 20%", "│ x"]);
