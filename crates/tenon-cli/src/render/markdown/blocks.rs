@@ -3,7 +3,7 @@
 
 use super::{
     super::line::Line,
-    Begins, begins,
+    Begins, DEPTH_MAX, begins,
     code::Highlighter,
     ends_fence, join,
     table::{is_divider, split},
@@ -95,7 +95,8 @@ fn feed(
             return false;
         }
         (Begins::Item { marker, text }, _) => {
-            blocks.push(Block::Item { depth: indent / 2, marker, text: text.to_owned() });
+            let depth = (indent / 2).min(DEPTH_MAX);
+            blocks.push(Block::Item { depth, marker, text: text.to_owned() });
         }
         (Begins::Quote(text), Some(Block::Quote(quote))) => quote.push_str(&format!("\n{text}")),
         (Begins::Quote(text), _) => blocks.push(Block::Quote(text.to_owned())),
@@ -134,6 +135,13 @@ impl OpenCode<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_is_only_so_deep() {
+        let text: String = (0..2_000).map(|depth| format!("{}- a\n", " ".repeat(depth))).collect();
+        let too_deep = |block: &Block| !matches!(block, Block::Item { depth: 0..=DEPTH_MAX, .. });
+        assert!(!blocks(&text).iter().any(too_deep));
+    }
 
     #[test]
     fn a_text_is_its_blocks() {
