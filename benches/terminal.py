@@ -387,7 +387,7 @@ def main():
     print(row(f"processor in {IDLE_S} s without work", f"{abs(idle) / IDLE_S * 100:.2f} %", f"0.0; {drawn} bytes drawn"))
     size, made, resumed, paged = memory_mb(program)
     labels = [f"memory, session of {size:.1f} MB made", "- resumed", "- with all of it in the pager"]
-    for label, aim, (now, most) in zip(labels, ["at most 40; ", "at most 40; ", ""], [made, resumed, paged]):
+    for label, aim, (now, most) in zip(labels, ["at most 40; "] * 3, [made, resumed, paged]):
         print(row(label, f"{now:.1f} MB", f"{aim}{most:.1f} at its height"))
     print(row("program", f"{os.path.getsize(program) / 1e6:.1f} MB", "at most 15"))
 

@@ -387,6 +387,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::render::Style;
 
     fn whole(text: &str, columns: usize) -> String {
         let mut markdown = Markdown::default();
@@ -420,6 +421,24 @@ mod tests {
         let rows = markdown.take();
         assert_eq!(rows.iter().map(Line::text).collect::<Vec<_>>(), ["  first line of code"]);
         assert_eq!(markdown.live(10).iter().map(Line::text).collect::<String>(), "  sec");
+    }
+
+    #[test]
+    fn code_is_coloured_while_it_is_written_and_when_it_is_done() {
+        let style = Style {
+            width: 80,
+            colour: true,
+            redraws: true,
+            language: Default::default(),
+            theme: Default::default(),
+        };
+        let mut markdown = Markdown::default();
+        markdown.push("```rust\nlet a;\nlet b", 80);
+        for rows in [markdown.take(), markdown.live(80)] {
+            let painted: Vec<String> = rows.iter().map(|row| row.paint(&style)).collect();
+            assert_eq!(painted.len(), 1);
+            assert!(painted[0].starts_with("  \u{1b}[35mlet\u{1b}[0m "), "{painted:?}");
+        }
     }
 
     #[test]
