@@ -10,7 +10,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::places::{Places, clean};
-use super::shell::{SimpleCommand, Word, launch};
+use super::shell::{SimpleCommand, Word, arguments::git_subcommand};
 
 /// What is to be done with a call.
 ///
@@ -389,7 +389,7 @@ fn git_words(words: &[Word]) -> Option<Vec<Word>> {
     if git.literal() != Some("git") {
         return None;
     }
-    let (subcommand, rest) = launch::git_subcommand(arguments)?;
+    let (subcommand, rest) = git_subcommand(arguments)?;
     let mut plain = vec![git.clone(), Word::text(subcommand)];
     plain.extend_from_slice(rest);
     Some(plain)

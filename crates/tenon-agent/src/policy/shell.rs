@@ -5,6 +5,7 @@
 //! cannot be read is a doubt, and a doubt is asked about. This decides questions, never walls:
 //! bash has more corners than any grammar, and the kernel has the last word.
 
+pub(crate) mod arguments;
 mod commands;
 mod conditions;
 mod expand;

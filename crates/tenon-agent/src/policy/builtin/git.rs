@@ -1,7 +1,7 @@
 //! Git commands that throw work away without a way back.
 
 use super::{Finding, has_option, option_position};
-use crate::policy::shell::{SimpleCommand, Word, launch};
+use crate::policy::shell::{SimpleCommand, Word, arguments::git_subcommand};
 
 /// There is no long form.
 const NONE: &str = "";
@@ -10,7 +10,7 @@ pub(super) fn judge(command: &SimpleCommand) -> Option<Finding> {
     if command.program()? != "git" {
         return None;
     }
-    let (subcommand, arguments) = launch::git_subcommand(command.arguments())?;
+    let (subcommand, arguments) = git_subcommand(command.arguments())?;
     let at = |long, least, short: &[char]| option_position(arguments, long, least, short);
     let operand =
         |matches: &dyn Fn(&str) -> bool| arguments.iter().position(|word| matches(word.prefix()));

@@ -3,7 +3,7 @@
 //! The commands within substitutions are walked on the way, because bash would run them.
 
 use super::SimpleCommand;
-use super::launch;
+use super::arguments;
 use super::syntax::{Expansion, List, Part, WrittenWord};
 use super::walk::Walker;
 use super::word::{self, Piece, Unknown, Word};
@@ -165,7 +165,7 @@ fn known_output(command: &SimpleCommand) -> Option<Vec<Piece>> {
     match command.words.first()?.literal()? {
         "pwd" => Some(vec![Piece::Folder]),
         "echo" => {
-            launch::printed(command).map(|text| vec![Piece::Text(text.trim_end().to_owned())])
+            arguments::printed(command).map(|text| vec![Piece::Text(text.trim_end().to_owned())])
         }
         "mktemp"
             if command.arguments().iter().all(|word| {

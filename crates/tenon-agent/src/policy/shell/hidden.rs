@@ -4,7 +4,7 @@
 //! Where bash or git would run a text, it is read like any other script; where the text cannot be
 //! known, that is said.
 
-use super::launch::{self, Launched, script, valued};
+use super::arguments::{self, Launched, script, valued};
 use super::word::Word;
 use super::{RedirectKind, SimpleCommand};
 
@@ -85,7 +85,7 @@ pub(super) fn fed(
     if let Some(text) = reads(RedirectKind::Text) {
         return script(text.target.clone(), same_shell);
     }
-    if reads(RedirectKind::Read).is_some_and(|one| launch::is_output(&one.target)) {
+    if reads(RedirectKind::Read).is_some_and(|one| arguments::is_output(&one.target)) {
         return vec![Launched::Unknown];
     }
     let texts: Option<Vec<_>> = feed.iter().map(written).collect();
@@ -104,7 +104,7 @@ fn written(command: &SimpleCommand) -> Option<String> {
         && command.arguments().iter().all(|word| word.literal() == Some("-"));
     match command.redirects.iter().find(|one| one.kind == RedirectKind::Text) {
         Some(text) if is_cat => text.target.literal().map(str::to_owned),
-        _ => launch::printed(command),
+        _ => arguments::printed(command),
     }
 }
 
@@ -122,7 +122,7 @@ pub(super) fn of_git(arguments: &[Word]) -> Vec<Launched> {
         Some(Launched::Script { text: text.to_owned(), same_shell: false })
     };
     let mut launched: Vec<_> = arguments.iter().filter_map(alias).collect();
-    let Some((subcommand, rest)) = launch::git_subcommand(arguments) else { return launched };
+    let Some((subcommand, rest)) = arguments::git_subcommand(arguments) else { return launched };
     let command = |line: &[Word]| match line {
         [] => Vec::new(),
         line => {
@@ -137,7 +137,7 @@ pub(super) fn of_git(arguments: &[Word]) -> Vec<Launched> {
         ("difftool", _) => option(&["-x", "--extcmd"]),
         ("bisect", [run, line @ ..]) if is(run, "run") => command(line),
         ("submodule", [each, line @ ..]) if is(each, "foreach") => {
-            script(launch::join(launch::skip_options(line, &[])), false)
+            script(arguments::join(arguments::skip_options(line, &[])), false)
         }
         _ => Vec::new(),
     });

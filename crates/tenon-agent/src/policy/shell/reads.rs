@@ -4,7 +4,7 @@
 //! arguments that make it read, not by its name alone: `sort -o`, `find -delete` and
 //! `git log --output` write. What is not listed does not read.
 
-use super::launch::{git_subcommand, skip_options};
+use super::arguments::{git_subcommand, skip_options};
 use super::{Launches, RedirectKind, SimpleCommand, Word};
 
 /// These read whatever their arguments are.

@@ -3,7 +3,7 @@
 //! A command has no terminal and an empty standard input here: an editor would fail oddly, a
 //! monitor would never end. Each refusal says what to do instead.
 
-use super::launch::{git_subcommand, skip_options};
+use super::arguments::{git_subcommand, skip_options};
 use super::{Parsed, RedirectKind, SimpleCommand, Word};
 
 /// A command that needs a terminal.

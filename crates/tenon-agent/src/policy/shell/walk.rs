@@ -8,8 +8,9 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
+use super::arguments::Launched;
 use super::hidden;
-use super::launch::{self, Launched};
+use super::launch;
 use super::reader;
 use super::syntax::{
     AndOr, Assignment, Command, Kind, List, Operator, Pipeline, Simple, Target, WrittenRedirect,
