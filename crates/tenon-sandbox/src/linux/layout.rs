@@ -11,9 +11,14 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat2, symlinkat};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Gid, Mode, OFlags, ResolveFlags, Uid, chownat, fstat, mkdirat, openat2,
+    symlinkat,
+};
 use rustix::io::Errno;
-use rustix::mount::{MountAttrFlags, MountFlags, MountPropagationFlags, mount, mount_change};
+use rustix::mount::{
+    MountAttrFlags, MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_change, unmount,
+};
 
 use super::namespace::{Deep, Tree, set_all, set_attributes};
 use super::openat::write_all;
@@ -35,6 +40,9 @@ const INODES_MAX: u32 = 400_000;
 pub(crate) struct Layout {
     /// In order: what is beneath comes after what is above.
     pub(crate) steps: Vec<Step>,
+    /// Folders among them, with nothing put beneath, that seem writable: what is written there is
+    /// private and gone at the end. Where the kernel does not stack folders they are read-only.
+    pub(crate) layered: Vec<PathBuf>,
     pub(crate) owner: Owner,
     /// For /dev/shm.
     pub(crate) temporary_bytes_max: u64,
@@ -89,6 +97,10 @@ fn carry_out(layout: &Layout) -> Result<(), Errno> {
     set_all(held())?;
     for (step, tree) in layout.steps.iter().zip(&trees) {
         carry_out_step(step, tree.as_ref(), layout.owner)?;
+    }
+    for path in &layout.layered {
+        // Without it a toolchain can fetch nothing new, and everything else works.
+        let _ = stack(path, layout);
     }
     make_devices(&devices, layout)?;
     for step in layout.steps.iter().filter(|step| step.part == Part::Cover) {
@@ -186,6 +198,36 @@ fn mount_private(
     mount(c"tmpfs", &*place, c"tmpfs", flags, &*options)
 }
 
+/// Puts a private folder in front of the one at `path`, which nobody sees, and both as one in front
+/// of it.
+fn stack(path: &Path, layout: &Layout) -> Result<(), Errno> {
+    let below = open_plain(path)?;
+    mount_private(&below, 0o755, layout.temporary_bytes_max, Some(layout.owner))?;
+    let private = open_plain(path)?;
+    let stacked = mount_stack(&below, &private, layout.owner);
+    if stacked.is_err() {
+        let place = format!("/proc/self/fd/{}", private.as_raw_fd());
+        unmount(&*place, UnmountFlags::DETACH)?;
+    }
+    stacked
+}
+
+fn mount_stack(below: &OwnedFd, private: &OwnedFd, owner: Owner) -> Result<(), Errno> {
+    for name in [c"upper", c"work"] {
+        mkdirat(private, name, Mode::from_raw_mode(0o755))?;
+    }
+    let (user, group) = (Uid::from_raw(owner.user), Gid::from_raw(owner.group));
+    chownat(private, c"upper", Some(user), Some(group), AtFlags::SYMLINK_NOFOLLOW)?;
+    // By descriptor: a path would need its commas and colons escaped.
+    let [below, private] =
+        [below, private].map(|handle| format!("/proc/self/fd/{}", handle.as_raw_fd()));
+    let options =
+        format!("lowerdir={below},upperdir={private}/upper,workdir={private}/work,userxattr");
+    let options = CString::new(options).map_err(|_| Errno::INVAL)?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    mount(c"overlay", &*private, c"overlay", flags, &*options)
+}
+
 /// Makes a cover read-only; what is mounted beneath stays as it is.
 fn close_cover(path: &Path, steps: &[Step]) -> Result<(), Errno> {
     // A later step at the same place lies on top of it.
@@ -247,6 +289,7 @@ impl Sendable for Layout {
                 }
             }
         });
+        writer.each(&self.layered, |writer, path| writer.field(path.as_os_str()));
         self.owner.write(writer);
         writer.number(self.temporary_bytes_max);
         writer.number(self.processes_max);
@@ -276,6 +319,7 @@ impl Readable for Layout {
         };
         Some(Self {
             steps: reader.each(step)?,
+            layered: reader.each(Reader::path)?,
             owner: Owner::read(reader)?,
             temporary_bytes_max: reader.number()?,
             processes_max: reader.number()?,
@@ -302,6 +346,7 @@ mod tests {
         let steps = parts.map(|part| Step { path: PathBuf::from("/a b"), part });
         let layout = Layout {
             steps: steps.to_vec(),
+            layered: vec!["/home/u/.cargo".into()],
             owner: Owner { user: 1, group: u32::MAX },
             temporary_bytes_max: 7,
             processes_max: 9,

@@ -23,7 +23,8 @@ const PRIVATE: [(&str, u32); 3] = [("/tmp", 0o1777), ("/var/tmp", 0o1777), ("/ru
 /// What of /run programs are found through on some systems.
 const RUN_KEPT: [&str; 2] = ["/run/current-system", "/run/opengl-driver"];
 
-/// Toolchains beneath HOME that a command may read.
+/// Toolchains beneath HOME that a command may read, and, where folders can be stacked, write for
+/// the time of the session: they fetch what is missing to where they are.
 const TOOLCHAINS: [&str; 28] = [
     ".cargo",
     ".rustup",
@@ -185,10 +186,8 @@ pub(super) fn plan(
     }
     let limits = &settings.limits;
     let home = settings.home.as_deref().and_then(home_folder);
-    let mut parts: BTreeMap<PathBuf, Part> = BTreeMap::new();
-    for path in canonical(COVERED.iter().map(Path::new)) {
-        parts.insert(path, Part::Cover);
-    }
+    let covered = canonical(COVERED.iter().map(Path::new));
+    let mut parts: BTreeMap<_, _> = covered.into_iter().map(|path| (path, Part::Cover)).collect();
     let mut scratch = Vec::new();
     let bytes_max = limits.temporary_bytes_max;
     for (path, mode) in PRIVATE {
@@ -223,10 +222,12 @@ pub(super) fn plan(
     scratch.retain(|path| !roots.contains(path));
     scratch.extend(["/dev/shm", "/dev/pts", "/dev/tty"].map(PathBuf::from));
     let writable = in_order(roots.iter().chain(&scratch));
+    let layered = layered(&parts, &roots, home.as_deref());
     let steps = parts.into_iter().map(|(path, part)| Step { path, part }).collect();
     Ok(Plan {
         layout: Layout {
             steps,
+            layered,
             owner: owner(settings),
             temporary_bytes_max: bytes_max,
             processes_max: limits.processes_max,
@@ -239,6 +240,22 @@ pub(super) fn plan(
         scratch,
         roots: roots.into_iter().map(|root| (root.clone(), identity_of(&root))).collect(),
     })
+}
+
+/// Returns the toolchains that a private folder is put in front of: those that nothing else is put
+/// in, and not where what is written is to stay.
+fn layered(
+    parts: &BTreeMap<PathBuf, Part>,
+    roots: &[PathBuf],
+    home: Option<&Path>,
+) -> Vec<PathBuf> {
+    let is_kept = |path: &PathBuf| matches!(parts.get(path), Some(Part::Kept { source, writable: false }) if source.is_dir());
+    let is_whole = |path: &PathBuf| {
+        !parts.keys().any(|other| other != path && other.starts_with(path))
+            && !roots.iter().any(|root| path.starts_with(root))
+    };
+    let toolchains = home.into_iter().flat_map(|home| TOOLCHAINS.map(|name| home.join(name)));
+    toolchains.filter(|path| is_kept(path) && is_whole(path)).collect()
 }
 
 /// What a call sees that lies where something private is put: the path, and where it comes from.

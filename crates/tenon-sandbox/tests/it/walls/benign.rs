@@ -4,9 +4,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use tenon_sandbox::{Exit, Workspace};
+use tenon_sandbox::{Exit, Tier, Workspace};
 
-use super::{Place, Row, as_ordinary_user, check_rows, printed, rustix_is_root, works};
+use super::{Place, Row, as_ordinary_user, check_rows, printed, rustix_is_root, tier, works};
 
 /// Git asks for a name; the settings of this machine are not there.
 macro_rules! git {
@@ -319,7 +319,7 @@ fn a_toolchain_in_the_home_builds_a_program() {
     };
     let place = Place::with(|settings| settings.home = Some(home.clone()));
     let script = "cargo init -q --vcs none --name built . && cargo build -q --offline && \
-                  cargo run -q --offline; touch $HOME/.cargo/x && echo BROKEN";
+                  cargo run -q --offline; touch $HOME/.cargo/made-in-walls";
     let mut command = place.command(script);
     let bin = home.join(".cargo/bin").display().to_string();
     for (name, value) in &mut command.environment {
@@ -331,6 +331,36 @@ fn a_toolchain_in_the_home_builds_a_program() {
     }
     command.environment.retain(|(name, _)| !name.to_string_lossy().starts_with("CARGO_"));
     let said = printed(&place.try_command(command).unwrap());
-    assert!(said.starts_with("Hello, world!\n") && !said.contains("BROKEN"), "{said}");
+    assert!(said.starts_with("Hello, world!\n"), "{said}");
     assert!(place.root().join("target/debug/built").exists());
+    assert!(!home.join(".cargo/made-in-walls").exists());
+}
+
+#[test]
+fn what_a_toolchain_fetches_is_there_for_the_session_and_nowhere_else() {
+    if tier() == Tier::B {
+        return println!("skipped: toolchains are read-only in tier B");
+    }
+    let place = Place::new();
+    let script = "cd $HOME/.cargo && mkdir registry && echo crate > registry/new && rm config.toml \
+                  && mv bin tools && echo fetched; mv credentials.toml c; rm -f credentials.toml; \
+                  cat c credentials.toml; ln credentials.toml l; cat l; cd ..; mv .cargo x";
+    let (_, said) = place.run(script);
+    assert!(said.contains("fetched\n") && !said.contains("SECRET"), "{said}");
+    let (_, said) = place.run("cd $HOME/.cargo; cat registry/new; ls; cat c* l");
+    assert!(said.starts_with("crate\n") && said.contains("tools"), "{said}");
+    assert!(!said.contains("SECRET") && !said.contains("config.toml"), "{said}");
+    let mut outside: Vec<_> = std::fs::read_dir(place.home().join(".cargo"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    outside.sort();
+    assert_eq!(outside, ["bin", "config.toml", "credentials.toml"]);
+    let other = Place::new();
+    assert!(!other.run("ls $HOME/.cargo").1.contains("registry"));
+}
+
+#[test]
+fn what_a_toolchain_fetches_for_an_ordinary_user() {
+    as_ordinary_user("benign::what_a_toolchain_fetches_is_there_for_the_session_and_nowhere_else");
 }
