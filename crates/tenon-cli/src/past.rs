@@ -423,8 +423,10 @@ pub(crate) fn line(call: &Call, language: Language) -> String {
 }
 
 /// Returns how much room checkpoints take, in a line.
-pub(crate) fn usage(usage: &Usage) -> String {
+pub(crate) fn usage(usage: &Usage, language: Language) -> String {
     let mib = |bytes: u64| format!("{}.{} MiB", bytes >> 20, ((bytes & 0xf_ffff) * 10) >> 20);
     let (bytes, bytes_max) = (mib(usage.bytes), mib(usage.bytes_max));
-    format!("undo: {} checkpoints hold {bytes} of at most {bytes_max}\n", usage.checkpoints)
+    let values: [(&str, &dyn std::fmt::Display); 3] =
+        [("n", &usage.checkpoints), ("bytes", &bytes), ("bytes_max", &bytes_max)];
+    format!("{}\n", Text::UndoUsage.say(language, &values))
 }

@@ -41,6 +41,7 @@ use crate::{
     print::say_notices,
     pull::{State, built_in as built_in_model},
     resume::{ResumeArgs, Resumed},
+    texts::Text,
     values::{ModeName, SandboxName},
 };
 
@@ -194,11 +195,15 @@ pub(crate) fn choose(config: &Config, args: &SessionArgs) -> Result<Option<Chose
             .map_err(|error| error.with_hint(format!("the model is set by {source}")))?;
         return Ok(chosen(choice, source, false));
     }
+    let language = config.look().language;
     Ok(model_choice::configured(&config.providers).and_then(|choice| {
         let because = match &choice {
             Choice::Remote { endpoint, .. } => match &endpoint.key_source {
-                Some(source) => format!("the key in {source}"),
-                None => format!("the address in {}", endpoint.source),
+                Some(source) => Text::BecauseOfKey.say(language, &[("source", source)]),
+                None => {
+                    let source = endpoint.shown_source(language);
+                    Text::BecauseOfAddress.say(language, &[("source", &source)])
+                }
             },
             _ => String::new(),
         };

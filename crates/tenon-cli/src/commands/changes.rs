@@ -51,7 +51,7 @@ impl Changes {
         let past = Past::open(config, self.session.as_deref())?;
         if self.usage {
             let usage = past.journal.usage().map_err(past::failed)?;
-            print(&past::usage(&usage))?;
+            print(&past::usage(&usage, config.look().language))?;
             return Ok(ExitStatus::Finished);
         }
         let calls = past.calls()?;

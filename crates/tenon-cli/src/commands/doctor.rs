@@ -1,7 +1,10 @@
-//! `tenon doctor`.
+//! `tenon doctor` and `/doctor`, in the session's language.
+
+mod tier;
 
 use std::{
     ffi::OsStr,
+    fmt::Display,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
@@ -11,13 +14,14 @@ use tenon_sandbox::{Coverage, Journal, Kernel, Network as NetworkAccess, Proxy, 
 
 use crate::{
     args::SessionArgs,
-    config::{Config, Environment},
+    config::{Config, Endpoint, Environment},
     error::{CliError, ExitStatus},
     model_choice::Choice,
     past,
     print::print,
     pull::{self, State},
     setup,
+    texts::{Language, Text},
 };
 
 /// Show what is configured, what this kernel gives, and what is missing
@@ -28,29 +32,19 @@ pub(crate) struct Doctor {
 }
 
 /// Programs that are looked for, with what misses them.
-const PROGRAMS: [(&str, Need, &str); 3] = [
-    ("bash", Need::Always, "the bash tool cannot run without it: install bash"),
-    ("git", Need::Often, "models use it for history and diffs: install git"),
-    ("python3", Need::Often, "the built-in model may have to come by pip: install python3 and pip"),
+const PROGRAMS: [(&str, Need, Text); 3] = [
+    ("bash", Need::Always, Text::MendBash),
+    ("git", Need::Often, Text::MendGit),
+    ("python3", Need::Often, Text::MendPython),
 ];
 
 /// Returns what a Linux inside Windows lacks for walls, and how to mend it. WSL 1 calls itself
 /// `4.4.0-19041-Microsoft`, WSL 2 `5.15.90.1-microsoft-standard-WSL2`.
-fn missing_in_windows(
-    release: &str,
-    landlock: Option<u32>,
-) -> Option<(&'static str, &'static str)> {
+fn missing_in_windows(release: &str, landlock: Option<u32>) -> Option<(Text, Text)> {
     if release.ends_with("-Microsoft") {
-        Some((
-            "WSL 1 has no Linux kernel: commands cannot be confined",
-            "in Windows: wsl --set-version DISTRIBUTION 2",
-        ))
+        Some((Text::Wsl1, Text::MendWsl1))
     } else if release.contains("microsoft") && landlock.is_none() {
-        Some((
-            "this WSL 2 has no Landlock",
-            "in Windows: wsl --update; if that is not enough, add kernelCommandLine=lsm=landlock to \
-             [wsl2] in .wslconfig and run wsl --shutdown",
-        ))
+        Some((Text::Wsl2, Text::MendWsl2))
     } else {
         None
     }
@@ -67,10 +61,10 @@ enum Need {
 }
 
 /// What was found, and whether anything is missing that tenon cannot do without.
-#[derive(Default)]
 struct Findings {
     text: String,
     broken: bool,
+    language: Language,
 }
 
 impl Doctor {
@@ -95,7 +89,8 @@ pub(crate) async fn report(config: &Config, session: &SessionArgs) -> String {
 
 impl Findings {
     async fn of(config: &Config, session: &SessionArgs) -> Self {
-        let mut findings = Self::default();
+        let language = config.look().language;
+        let mut findings = Self { text: String::new(), broken: false, language };
         findings.model(config, session);
         findings.configuration(config);
         findings.network(config);
@@ -104,6 +99,11 @@ impl Findings {
         findings.kernel(&probe());
         findings.programs(config.variable("PATH"));
         findings
+    }
+
+    /// Returns a text without values.
+    fn word(&self, text: Text) -> &'static str {
+        text.template(self.language)
     }
 
     fn title(&mut self, title: &str) {
@@ -115,12 +115,22 @@ impl Findings {
         self.text.push_str(&format!("  {what}\n"));
     }
 
+    fn say(&mut self, text: Text, values: &[(&str, &dyn Display)]) {
+        let said = text.say(self.language, values);
+        self.good(&said);
+    }
+
     fn missing(&mut self, what: &str, mend: &str) {
-        self.text.push_str(&format!("  ! {what}\n    hint: {mend}\n"));
+        let hint = self.word(Text::Hint);
+        self.text.push_str(&format!("  ! {what}\n    {hint} {mend}\n"));
+    }
+
+    fn lacks(&mut self, what: Text, mend: Text) {
+        self.missing(self.word(what), self.word(mend));
     }
 
     fn model(&mut self, config: &Config, session: &SessionArgs) {
-        self.title("Model");
+        self.title(self.word(Text::DoctorModel));
         match setup::choose(config, session) {
             Ok(Some(chosen)) => {
                 let name = match &chosen.choice {
@@ -131,75 +141,77 @@ impl Findings {
                     Choice::ModelFile(path) => format!("local, {}", path.display()),
                     Choice::Scripted(path) => format!("scripted:{}", path.display()),
                 };
-                self.good(&format!("{name}, because of {}", chosen.because));
+                self.say(Text::ChosenBecause, &[("model", &name), ("source", &chosen.because)]);
                 if let Choice::Remote { endpoint, .. } = &chosen.choice
                     && !endpoint.is_configured()
                 {
-                    self.missing(&format!("{} has no key", endpoint.name), "set its key");
+                    let said = Text::NoKeyOf.say(self.language, &[("provider", &endpoint.name)]);
+                    self.missing(&said, self.word(Text::MendKey));
                 }
             }
-            Ok(None) => self.missing(
-                "no model is configured",
-                if cfg!(feature = "local") {
-                    "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or use --model local"
-                } else {
-                    "set ANTHROPIC_API_KEY or OPENAI_API_KEY"
-                },
-            ),
+            Ok(None) if cfg!(feature = "local") => {
+                self.lacks(Text::NoModel, Text::MendNoModelLocal);
+            }
+            Ok(None) => self.lacks(Text::NoModel, Text::MendNoModel),
             Err(error) => {
                 self.broken = true;
-                self.missing(&error.to_string(), "mend --model or the setting");
+                self.missing(&error.to_string(), self.word(Text::MendModel));
             }
         }
-        let model = pull::built_in();
-        match model.state(&config.folders.models()) {
-            _ if !cfg!(feature = "local") => self.good("the built-in model is not built in"),
-            State::Whole => self.good("the built-in model is here"),
-            State::Partial(bytes) => self.missing(
-                &format!("{} MB of the built-in model are here", bytes / 1_000_000),
-                "`tenon models pull` fetches the rest",
-            ),
-            State::Absent => self.good("the built-in model is not here; `tenon models pull`"),
+        match pull::built_in().state(&config.folders.models()) {
+            _ if !cfg!(feature = "local") => self.say(Text::BuiltInNever, &[]),
+            State::Whole => self.say(Text::BuiltInWhole, &[]),
+            State::Partial(bytes) => {
+                let megabytes = bytes / 1_000_000;
+                let said = Text::BuiltInPartial.say(self.language, &[("n", &megabytes)]);
+                self.missing(&said, self.word(Text::BuiltInFetchRest));
+            }
+            State::Absent => self.say(Text::BuiltInAbsent, &[]),
         }
         for endpoint in config.providers.values() {
-            let key = endpoint
-                .key_source
-                .as_deref()
-                .map_or("no key".into(), |source| format!("a key from {source}"));
-            let address = endpoint.shown_address();
-            let address = address.as_deref().unwrap_or("its own service");
-            let source = &endpoint.source;
-            self.good(&format!("provider {}: {key}, {address} ({source})", endpoint.name));
+            self.provider(endpoint);
         }
+    }
+
+    fn provider(&mut self, endpoint: &Endpoint) {
+        let key = match &endpoint.key_source {
+            Some(source) => Text::KeyFrom.say(self.language, &[("source", source)]),
+            None => self.word(Text::KeyNone).to_owned(),
+        };
+        let address = endpoint.shown_address();
+        let address = address.as_deref().unwrap_or(self.word(Text::OwnService));
+        let source = endpoint.shown_source(self.language);
+        let values: [(&str, &dyn Display); 4] =
+            [("name", &endpoint.name), ("key", &key), ("address", &address), ("source", &source)];
+        self.say(Text::ProviderIs, &values);
     }
 
     fn configuration(&mut self, config: &Config) {
-        self.title("Configuration");
+        self.title(self.word(Text::DoctorConfiguration));
         if config.files.is_empty() {
-            let path = config.folders.config_file();
-            self.good(&format!("no file is read; {} would be", path.display()));
+            self.say(Text::NoFileRead, &[("file", &config.folders.config_file().display())]);
         }
         for path in &config.files {
-            self.good(&format!("read: {}", path.display()));
+            self.say(Text::FileRead, &[("file", &path.display())]);
         }
         for notice in &config.notices {
-            self.missing(notice, "docs/configuration.md lists the settings");
+            self.missing(notice, self.word(Text::MendNotice));
         }
         let mut notices = Vec::new();
         for instruction in config.instructions(&mut notices) {
-            self.good(&format!("instructions: {}", instruction.source));
+            self.say(Text::InstructionsFrom, &[("source", &instruction.source)]);
         }
         for notice in notices {
-            self.missing(&notice, "make it a regular text file within the repository");
+            self.missing(&notice, self.word(Text::MendInstructions));
         }
-        self.good(&format!("sessions: {}", config.folders.sessions().display()));
+        self.say(Text::SessionsIn, &[("folder", &config.folders.sessions().display())]);
     }
 
     fn network(&mut self, config: &Config) {
-        self.title("Network");
+        self.title(self.word(Text::DoctorNetwork));
         let proxies = config.network.shown();
         if proxies.is_empty() {
-            self.good("no proxy");
+            self.say(Text::NoProxy, &[]);
         }
         for (name, value) in proxies {
             self.good(&format!("{name}: {value}"));
@@ -207,9 +219,9 @@ impl Findings {
         match (config.network.http_options(None), &config.network.ca_file) {
             (Err(error), _) => {
                 self.broken = true;
-                self.missing(&error.to_string(), "mend ca_file in the configuration");
+                self.missing(&error.to_string(), self.word(Text::MendTrusted));
             }
-            (Ok(_), Some(path)) => self.good(&format!("trusted too: {}", path.display())),
+            (Ok(_), Some(path)) => self.say(Text::TrustedToo, &[("file", &path.display())]),
             (Ok(_), None) => {}
         }
         for name in ["SSL_CERT_FILE", "SSL_CERT_DIR"] {
@@ -220,89 +232,96 @@ impl Findings {
     }
 
     fn kernel(&mut self, kernel: &Kernel) {
-        self.title(&format!("Kernel {}", kernel.release));
+        self.title(&Text::DoctorKernel.say(self.language, &[("release", &kernel.release)]));
+        let needed = |version: &str| Text::MendKernel.say(self.language, &[("version", &version)]);
+        let (for_openat2, for_pidfd) = (needed("5.6"), needed("5.3"));
         if kernel.openat2 {
-            self.good("openat2: files cannot lead out of the workspace");
+            self.say(Text::HasOpenat2, &[]);
         } else {
             self.broken = true;
-            self.missing("no openat2: no file can be opened", "Linux 5.6 or newer is needed");
+            self.missing(self.word(Text::NoOpenat2), &for_openat2);
         }
         if kernel.pidfd {
-            self.good("pidfd: commands end with all their processes");
+            self.say(Text::HasPidfd, &[]);
         } else {
-            self.missing("no pidfd", "Linux 5.3 or newer is needed");
+            self.missing(self.word(Text::NoPidfd), &for_pidfd);
         }
-        let yes = |there: bool| if there { "yes" } else { "no" };
-        let landlock = kernel.landlock_abi.map_or("no".into(), |abi| format!("version {abi}"));
-        self.good(&format!(
-            "Landlock {landlock}, seccomp {}, user namespaces {}, mounts changed as a tree {}, \
-             processes counted for each namespace {}, cgroup v2 delegated {}, overlayfs {}",
-            yes(kernel.seccomp),
-            yes(kernel.user_namespaces),
-            yes(kernel.mount_setattr),
-            yes(kernel.pid_max_in_namespace),
-            yes(kernel.cgroup_delegated),
-            yes(kernel.overlayfs),
-        ));
-        if let Some((lack, hint)) = missing_in_windows(&kernel.release, kernel.landlock_abi) {
-            self.missing(lack, hint);
+        let [yes, no] = [Text::KernelYes, Text::KernelNo].map(|text| self.word(text));
+        let there = |there: bool| if there { yes } else { no };
+        let landlock = match kernel.landlock_abi {
+            Some(version) => Text::KernelVersion.say(self.language, &[("n", &version)]),
+            None => no.to_owned(),
+        };
+        let values: [(&str, &dyn Display); 7] = [
+            ("landlock", &landlock),
+            ("seccomp", &there(kernel.seccomp)),
+            ("namespaces", &there(kernel.user_namespaces)),
+            ("mounts", &there(kernel.mount_setattr)),
+            ("processes", &there(kernel.pid_max_in_namespace)),
+            ("cgroup", &there(kernel.cgroup_delegated)),
+            ("overlayfs", &there(kernel.overlayfs)),
+        ];
+        self.say(Text::KernelGives, &values);
+        if let Some((lack, mend)) = missing_in_windows(&kernel.release, kernel.landlock_abi) {
+            self.lacks(lack, mend);
         }
     }
 
     /// What commands can do, found out by running one that does nothing.
     async fn walls(&mut self, config: &Config) {
-        self.title("Commands");
+        self.title(self.word(Text::DoctorCommands));
         let made = match Workspace::open(&config.root) {
             Ok(workspace) => setup::walls(config, &workspace, None, Vec::new()).await,
             Err(error) => Err(CliError::usage(error.to_string())),
         };
         let (walls, profile) = match made {
             Ok(Some(made)) => made,
-            Ok(None) => {
-                return self.missing("not confined: --sandbox off", "leave --sandbox off out");
-            }
+            Ok(None) => return self.lacks(Text::NotConfined, Text::MendNotConfined),
             Err(error) => {
                 self.broken = true;
-                return self.missing(&error.to_string(), "mend the setting");
+                return self.missing(&error.to_string(), self.word(Text::MendSetting));
             }
         };
+        let language = self.language;
         if let Err(error) = walls.tier().await {
             self.broken = true;
-            let hint = error.hint().unwrap_or("--sandbox off runs commands without walls");
-            return self.missing(&error.to_string(), hint);
+            let hint = tier::hint(&error, language).unwrap_or(self.word(Text::MendNoTier));
+            return self.missing(&tier::why(&error, language), hint);
         }
         let found = walls.describe(&profile);
-        self.good(&found.tier.to_string());
+        self.good(tier::name(found.tier, language));
         for error in &found.missing {
-            self.missing(&error.to_string(), error.hint().unwrap_or("no way to mend it is known"));
+            let hint = tier::hint(error, language).unwrap_or(self.word(Text::NoMend));
+            self.missing(&tier::why(error, language), hint);
         }
-        self.good(&format!("written: {}", listed(&found.writable)));
+        self.paths(Text::CanWrite, &found.writable);
         if !found.scratch.is_empty() {
-            self.good(&format!("written and thrown away: {}", listed(&found.scratch)));
+            self.paths(Text::CanWriteScratch, &found.scratch);
         }
-        self.good(&format!("read: {}", listed(&found.readable)));
+        self.paths(Text::CanRead, &found.readable);
         if !found.hidden.is_empty() {
-            self.good(&format!("not there: {}", listed(&found.hidden)));
+            self.paths(Text::NotThere, &found.hidden);
         }
         let rules = walls.proxy().map(Proxy::allowed).unwrap_or_default();
         let hosts = rules.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        self.good(&match found.network {
-            NetworkAccess::On => "reached: everything, because of --net on".to_owned(),
+        let reached = match found.network {
+            NetworkAccess::On => Text::ReachesAll,
             // Hosts are told apart by the proxy, which is reached on loopback.
-            _ if !found.loopback => "reached: nothing; only --net on opens anything".to_owned(),
-            _ if hosts.is_empty() => "reached: nothing; --net HOST opens a host".to_owned(),
-            _ => format!("reached: {hosts}"),
-        });
+            _ if !found.loopback => Text::ReachesNeverHosts,
+            _ if hosts.is_empty() => Text::ReachesNothing,
+            _ => Text::ReachesHosts,
+        };
+        self.say(reached, &[("hosts", &hosts)]);
         if !found.loopback {
-            self.good("no server and client on loopback in one command (--net on would let them)");
+            self.say(Text::NoLoopback, &[]);
         }
     }
 
     /// What can be undone, and how much room that takes.
     fn undo(&mut self, config: &Config) {
-        self.title("Undo");
+        self.title(self.word(Text::DoctorUndo));
         if !config.settings.undo {
-            return self.missing("switched off", "leave `undo = false` out of the configuration");
+            return self.lacks(Text::UndoSwitchedOff, Text::MendUndoSwitchedOff);
         }
         let opened = Workspace::open(&config.root).map_err(|error| error.to_string()).and_then(
             |workspace| {
@@ -312,46 +331,48 @@ impl Findings {
         );
         let journal = match opened {
             Ok(journal) => journal,
-            Err(error) => return self.missing(&error, "make the workspace writable"),
+            Err(error) => return self.missing(&error, self.word(Text::MendJournal)),
         };
         match journal.coverage() {
-            Coverage::Commands => self.good("what file tools and commands change is recorded"),
+            Coverage::Commands => self.say(Text::RecordsCommands, &[]),
             Coverage::ByComparison if config.settings.undo_by_comparison => {
-                self.good("the workspace is compared before and after each command, as you chose");
+                self.say(Text::ComparesAsChosen, &[]);
             }
-            Coverage::ByComparison => self.missing(
-                "the workspace is compared before and after each command, within bounds",
-                "Linux 5.19 or newer without another program's filter is faster and sees more",
-            ),
+            Coverage::ByComparison => self.lacks(Text::Compares, Text::MendCompares),
         }
         match journal.usage() {
-            Ok(usage) => self.good(past::usage(&usage).trim_end()),
-            Err(error) => self.missing(&error.to_string(), "look at the folder"),
+            Ok(usage) => self.good(past::usage(&usage, self.language).trim_end()),
+            Err(error) => self.missing(&error.to_string(), self.word(Text::MendUsage)),
         }
-        self.good(&format!("kept in: {}", listed(&journal.folders())));
+        self.paths(Text::KeptIn, &journal.folders());
     }
 
     fn programs(&mut self, path: Option<&str>) {
-        self.title("Programs");
+        self.title(self.word(Text::DoctorPrograms));
         for (name, need, mend) in PROGRAMS {
             match find(name, path.unwrap_or_default()) {
                 Some(path) => self.good(&format!("{name}: {path}")),
                 None => {
                     self.broken |= need == Need::Always;
-                    self.missing(&format!("{name} is not in PATH"), mend);
+                    let said = Text::NotInPath.say(self.language, &[("name", &name)]);
+                    self.missing(&said, self.word(mend));
                 }
             }
         }
     }
-}
 
-/// Paths in a line; the first of many.
-fn listed(paths: &[PathBuf]) -> String {
-    let shown: Vec<String> =
-        paths.iter().take(PATHS_MAX).map(|path| path.display().to_string()).collect();
-    let more = paths.len().saturating_sub(PATHS_MAX);
-    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-    format!("{}{more}", shown.join(", "))
+    /// Says paths in a line; the first of many.
+    fn paths(&mut self, text: Text, paths: &[PathBuf]) {
+        let shown: Vec<String> =
+            paths.iter().take(PATHS_MAX).map(|path| path.display().to_string()).collect();
+        let mut shown = shown.join(", ");
+        let more = paths.len().saturating_sub(PATHS_MAX);
+        if more > 0 {
+            let values: [(&str, &dyn Display); 2] = [("paths", &shown), ("n", &more)];
+            shown = Text::PathsAndMore.say(self.language, &values);
+        }
+        self.say(text, &[("paths", &shown)]);
+    }
 }
 
 /// Returns where a program is, as a shell would find it.
@@ -374,9 +395,9 @@ mod tests {
     #[test]
     fn a_linux_inside_windows_is_told_what_it_lacks() {
         let lack = |release, landlock| missing_in_windows(release, landlock).map(|(lack, _)| lack);
-        assert!(lack("4.4.0-19041-Microsoft", None).is_some_and(|lack| lack.contains("WSL 1")));
+        assert_eq!(lack("4.4.0-19041-Microsoft", None), Some(Text::Wsl1));
         let second = "5.15.90.1-microsoft-standard-WSL2";
-        assert!(lack(second, None).is_some_and(|lack| lack.contains("Landlock")));
+        assert_eq!(lack(second, None), Some(Text::Wsl2));
         assert_eq!(lack(second, Some(4)), None);
         assert_eq!(lack("6.1.0-18-amd64", None), None);
     }

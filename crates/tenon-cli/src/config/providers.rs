@@ -10,11 +10,14 @@ use serde::Deserialize;
 use tenon_model::Secret;
 
 use super::{environment::Environment, file::ProviderTable};
+use crate::texts::{Language, Text};
 
 /// The name of the provider for Anthropic's own service.
 pub(crate) const ANTHROPIC: &str = "anthropic";
 /// The name of the provider for OpenAI's own service and what `OPENAI_BASE_URL` points to.
 pub(crate) const OPENAI: &str = "openai";
+/// The source of what stands in variables.
+const ENVIRONMENT: &str = "environment";
 /// Words that `--model` knows as something else than a provider of the user's.
 const RESERVED: [&str; 2] = ["local", "scripted"];
 
@@ -70,6 +73,14 @@ impl Endpoint {
         let scheme = if scheme.is_empty() { String::new() } else { format!("{scheme}://") };
         let path = if path.is_empty() { String::new() } else { format!("/{path}") };
         Some(format!("{scheme}{host}{path}"))
+    }
+
+    /// Returns where the settings come from, in the language of the interface.
+    pub(crate) fn shown_source(&self, language: Language) -> &str {
+        match self.source.as_str() {
+            ENVIRONMENT => Text::SourceEnvironment.template(language),
+            file => file,
+        }
     }
 
     /// Returns what is sent to this address, and to no other.
@@ -131,7 +142,7 @@ fn anthropic(environment: &Environment) -> Endpoint {
         name: ANTHROPIC.into(),
         kind: ProviderKind::Anthropic,
         model: None,
-        source: "environment".into(),
+        source: ENVIRONMENT.into(),
         key_source: key_source.map(Into::into),
         base_url: environment.text("ANTHROPIC_BASE_URL").map(Into::into),
         credential,
@@ -144,7 +155,7 @@ fn openai(environment: &Environment) -> Endpoint {
         name: OPENAI.into(),
         kind: ProviderKind::OpenAi,
         model: None,
-        source: "environment".into(),
+        source: ENVIRONMENT.into(),
         key_source: key.map(|_| "OPENAI_API_KEY".into()),
         base_url: environment.text("OPENAI_BASE_URL").map(Into::into),
         credential: key.map(|key| Credential::Key(secret(key))),

@@ -22,6 +22,7 @@ mod images;
 mod interactive;
 mod jobs;
 mod killed;
+mod languages;
 mod models;
 mod output;
 mod plain_commands;
