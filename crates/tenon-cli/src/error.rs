@@ -1,9 +1,14 @@
 //! What can go wrong in the program, as a kind, a sentence and hints; and the exit codes.
+//!
+//! What a command of a session can answer is a row of the table of texts, said in the session's
+//! language; what only a wrong command line or configuration brings about is in English.
 
 use std::{error::Error, fmt, io, process::ExitCode};
 
 use tenon_agent::LogError;
 use tenon_model::visible;
+
+use crate::texts::{Language, Sentence, Text};
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,8 +29,8 @@ pub(crate) enum ExitStatus {
 #[derive(Debug)]
 pub(crate) struct CliError {
     status: ExitStatus,
-    message: String,
-    hints: Vec<String>,
+    message: Sentence,
+    hints: Vec<Sentence>,
     source: Option<Box<dyn Error + Send + Sync>>,
     /// Nobody reads what is printed any more, so nothing more is said.
     silent: bool,
@@ -33,28 +38,28 @@ pub(crate) struct CliError {
 
 impl CliError {
     /// Returns an error about the command line.
-    pub(crate) fn usage(message: impl Into<String>) -> Self {
+    pub(crate) fn usage(message: impl Into<Sentence>) -> Self {
         Self::new(ExitStatus::Usage, message)
     }
 
     /// Returns an error about the configuration.
-    pub(crate) fn config(message: impl Into<String>) -> Self {
+    pub(crate) fn config(message: impl Into<Sentence>) -> Self {
         Self::new(ExitStatus::Usage, message)
     }
 
     /// Returns an error about walls that were asked for.
-    pub(crate) fn no_walls(message: impl Into<String>) -> Self {
+    pub(crate) fn no_walls(message: impl Into<Sentence>) -> Self {
         Self::new(ExitStatus::NoWalls, message)
     }
 
     /// Returns an error about what was tried.
-    pub(crate) fn failed(message: impl Into<String>) -> Self {
+    pub(crate) fn failed(message: impl Into<Sentence>) -> Self {
         Self::new(ExitStatus::Failed, message)
     }
 
     /// Adds what to do about it.
     #[must_use]
-    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn with_hint(mut self, hint: impl Into<Sentence>) -> Self {
         self.hints.push(hint.into());
         self
     }
@@ -71,21 +76,31 @@ impl CliError {
         self.status
     }
 
-    /// Prints it to standard error, unless nobody listens.
+    /// Prints it to standard error in English, unless nobody listens.
     pub(crate) fn report(&self) {
         if !self.silent {
             // An error that cannot be written cannot be reported either.
-            let _ = io::Write::write_all(&mut io::stderr().lock(), self.text().as_bytes());
+            let _ = io::Write::write_all(
+                &mut io::stderr().lock(),
+                self.text(Language::English).as_bytes(),
+            );
         }
     }
 
-    fn new(status: ExitStatus, message: impl Into<String>) -> Self {
+    fn new(status: ExitStatus, message: impl Into<Sentence>) -> Self {
         Self { status, message: message.into(), hints: Vec::new(), source: None, silent: false }
     }
 
+    /// Returns its sentence, without causes and hints.
+    pub(crate) fn sentence(&self, language: Language) -> String {
+        self.message.say(language)
+    }
+
     /// Returns it as it is printed.
-    pub(crate) fn text(&self) -> String {
-        let mut text = format!("error: {self}");
+    pub(crate) fn text(&self, language: Language) -> String {
+        let [label, hint_label] =
+            [Text::ErrorLabel, Text::Hint].map(|label| label.template(language));
+        let mut text = format!("{label} {}", self.sentence(language));
         let mut cause = self.source.as_deref().map(|source| source as &dyn Error);
         while let Some(error) = cause {
             text.push_str(&format!(": {error}"));
@@ -93,7 +108,7 @@ impl CliError {
         }
         text.push('\n');
         for hint in &self.hints {
-            text.push_str(&format!("hint: {hint}\n"));
+            text.push_str(&format!("{hint_label} {}\n", hint.say(language)));
         }
         // Paths and servers' words are in it.
         visible(&text).into_owned()
@@ -102,7 +117,7 @@ impl CliError {
 
 impl fmt::Display for CliError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        f.write_str(&self.sentence(Language::English))
     }
 }
 
@@ -154,8 +169,18 @@ mod tests {
         let error = CliError::config("cannot read a\u{1b}[31m.toml")
             .with_source(io::Error::other("broken"))
             .with_hint("mend it");
-        assert_eq!(error.text(), "error: cannot read a␛[31m.toml: broken\nhint: mend it\n");
+        let english = "error: cannot read a␛[31m.toml: broken\nhint: mend it\n";
+        assert_eq!(error.text(Language::English), english);
         assert_eq!(error.status() as u8, 2);
+    }
+
+    #[test]
+    fn an_error_of_the_table_is_said_in_the_language_of_the_session() {
+        let error = CliError::usage(Text::NoSuchSession.with(&[("wanted", &"a{b}")]))
+            .with_hint(Text::HintSessionIds);
+        let chinese = "错误： 没有会话 `a{b}`\n建议： `tenon sessions` 列出会话编号\n";
+        assert_eq!(error.text(Language::Chinese), chinese);
+        assert_eq!(error.to_string(), "there is no session `a{b}`");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::{
 use crate::{
     config::{ANTHROPIC, Endpoint, OPENAI, ProviderKind},
     error::CliError,
+    texts::Text,
 };
 
 /// Used when only a key is there. Widely available, good at tools, in the middle of the price.
@@ -25,8 +26,6 @@ const WELL_KNOWN: [(&str, &str); 7] = [
     ("o3", OPENAI),
     ("o4-", OPENAI),
 ];
-/// What `--model` takes, for errors.
-const FORMS: &str = "--model takes PROVIDER/NAME, local, or scripted:FILE";
 
 /// A model that was decided on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,8 +107,8 @@ fn of_endpoint(endpoint: &Endpoint, name: Option<&str>) -> Choice {
 
 fn unknown(text: &str, providers: &BTreeMap<String, Endpoint>) -> CliError {
     let names: Vec<&str> = providers.keys().map(String::as_str).collect();
-    CliError::usage(format!("there is no model `{text}`"))
-        .with_hint(format!("{FORMS}; providers: {}", names.join(", ")))
+    CliError::usage(Text::NoSuchModel.with(&[("model", &text)]))
+        .with_hint(Text::HintModelForms.with(&[("providers", &names.join(", "))]))
 }
 
 #[cfg(test)]

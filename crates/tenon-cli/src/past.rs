@@ -179,10 +179,8 @@ impl Past {
         let undo = infos.iter().rfind(|info| {
             info.session == self.session && info.state == CheckpointState::Done && info.is_undo()
         });
-        undo.map(|info| info.id).ok_or_else(|| {
-            CliError::failed("there is nothing to redo")
-                .with_hint("an undo that went to make room (undo_bytes_max) cannot be taken back")
-        })
+        undo.map(|info| info.id)
+            .ok_or_else(|| CliError::failed(Text::NothingToRedo).with_hint(Text::HintNothingToRedo))
     }
 
     /// Gives the room free that the session's checkpoints take. Nothing of it can be undone then.
@@ -376,7 +374,7 @@ fn last_here(config: &Config, logs: &Path) -> Result<String, CliError> {
 
 /// Returns the journal of a workspace, and the workspace's first folder.
 fn journal(config: &Config, roots: &[PathBuf]) -> Result<(Journal, PathBuf), CliError> {
-    let gone = |error| CliError::failed("the workspace cannot be opened").with_source(error);
+    let gone = |error| CliError::failed(Text::WorkspaceUnopened).with_source(error);
     let (first, rest) = roots.split_first().ok_or_else(|| nothing(&config.root))?;
     let mut workspace = Workspace::open(first).map_err(gone)?;
     for root in rest {
@@ -387,20 +385,18 @@ fn journal(config: &Config, roots: &[PathBuf]) -> Result<(Journal, PathBuf), Cli
 }
 
 fn nothing(root: &Path) -> CliError {
-    CliError::failed(format!("there is nothing to undo in {}", root.display()))
-        .with_hint("`tenon changes` lists what calls changed; `tenon sessions` lists the sessions")
+    CliError::failed(Text::NothingToUndo.with(&[("folder", &root.display())]))
+        .with_hint(Text::HintNothingToUndo)
 }
 
 /// Returns what the journal could not do, as an error of the program.
 pub(crate) fn failed(error: JournalError) -> CliError {
-    let failed = CliError::failed("undo cannot do this");
+    let failed = CliError::failed(Text::UndoFailed);
     match &error {
-        JournalError::Running { .. } => {
-            failed.with_source(error).with_hint("wait for its end, or end that session")
+        JournalError::Running { .. } => failed.with_source(error).with_hint(Text::HintUndoRunning),
+        JournalError::NotRestored { .. } => {
+            failed.with_source(error).with_hint(Text::HintNotRestored)
         }
-        JournalError::NotRestored { .. } => failed
-            .with_source(error)
-            .with_hint("everything is as it was before; `tenon changes` lists the calls"),
         _ => failed.with_source(error),
     }
 }

@@ -212,11 +212,11 @@ pub(crate) fn how_to_go_on(config: &Config, id: &str) -> Option<String> {
 /// Turns an error of a log into one of the program.
 pub(crate) fn unreadable(error: LogError) -> CliError {
     if error.is_in_use() {
-        return CliError::usage("another tenon is at work on this session")
+        return CliError::usage(Text::SessionInUse)
             .with_source(error)
-            .with_hint("wait for its end, or leave it as it is with --fork");
+            .with_hint(Text::HintSessionInUse);
     }
-    CliError::failed("the session cannot be read").with_source(error)
+    CliError::failed(Text::SessionUnreadable).with_source(error)
 }
 
 /// Says what of a log could not be read, if anything.
@@ -275,9 +275,11 @@ fn check_folder(session: &Session, root: &Path) -> Result<(), CliError> {
     match session.worked_with().and_then(|(folders, _)| folders.first()) {
         Some(folder) if *folder != root => {
             let folder = folder.display();
-            Err(CliError::usage(format!("the session {} works in {folder}", session.id))
-                .with_hint(format!("tenon --cwd {folder} --resume {}", session.id))
-                .with_hint("--cwd with this folder moves the session here"))
+            Err(CliError::usage(
+                Text::SessionElsewhere.with(&[("id", &session.id), ("folder", &folder)]),
+            )
+            .with_hint(format!("tenon --cwd {folder} --resume {}", session.id))
+            .with_hint(Text::HintMoveSession))
         }
         _ => Ok(()),
     }

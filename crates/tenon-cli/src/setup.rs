@@ -107,8 +107,8 @@ pub(crate) async fn ready(
 fn refuse_unknown_price(settings: &Settings, provider: &dyn Provider) -> Result<(), CliError> {
     if settings.max_cost.is_some() && provider.abilities().price.is_none() {
         let model = provider.model();
-        return Err(CliError::usage(format!("the price of {model} is not known"))
-            .with_hint("leave --max-cost out; --max-tokens and --max-time hold for every model"));
+        return Err(CliError::usage(Text::PriceUnknown.with(&[("model", &model)]))
+            .with_hint(Text::HintNoMaxCost));
     }
     Ok(())
 }

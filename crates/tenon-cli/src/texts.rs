@@ -3,7 +3,11 @@
 //! A row without a translation does not compile. Placeholders are names in braces, because the
 //! order of words differs between languages. What a model, a file or a command says is not here.
 
+mod sentence;
+
 use std::fmt::Display;
+
+pub(crate) use sentence::Sentence;
 
 /// A language of the interface.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -451,6 +455,35 @@ texts! {
     MendSeccomp: "use a kernel with CONFIG_SECCOMP_FILTER", "使用带 CONFIG_SECCOMP_FILTER 的内核";
     MendFolder: "start in a folder below /", "在 / 之下的某个文件夹中启动";
     MendHosts: "use tier A or B, or open the whole network for the session", "使用 tier A 或 B，或为本会话开放整个网络";
+    // What cannot be done in a session, and what to do about it.
+    NoSessionYet: "there is no session yet", "还没有会话";
+    NoSuchSession: "there is no session `{wanted}`", "没有会话 `{wanted}`";
+    SessionsBegin: "{n} sessions begin with `{wanted}`", "有 {n} 个会话的编号以 `{wanted}` 开头";
+    SessionsNamed: "{n} sessions are named `{wanted}`", "有 {n} 个会话名为 `{wanted}`";
+    HintSessionIds: "`tenon sessions` lists the ids", "`tenon sessions` 列出会话编号";
+    SessionInUse: "another tenon is at work on this session", "另一个 tenon 正在使用此会话";
+    HintSessionInUse: "wait for its end, or leave it as it is with --fork", "等它结束，或用 --fork 让它保持原样";
+    SessionUnreadable: "the session cannot be read", "无法读取会话";
+    SessionElsewhere: "the session {id} works in {folder}", "会话 {id} 的工作文件夹是 {folder}";
+    HintMoveSession: "--cwd with this folder moves the session here", "用 --cwd 指定当前文件夹，可把会话移到这里";
+    NoSuchModel: "there is no model `{model}`", "没有模型 `{model}`";
+    HintModelForms:
+        "--model takes PROVIDER/NAME, local, or scripted:FILE; providers: {providers}",
+        "--model 接受 提供方/名称、local 或 scripted:文件；提供方：{providers}";
+    HintOtherModel: "set its key and begin anew, or choose another model", "设置它的密钥后重新开始，或选择其他模型";
+    BuiltInMissing: "the built-in model is not here", "内置模型尚未下载";
+    HintFetchBuiltIn: "`tenon models pull` fetches it (1.1 GB)", "用 `tenon models pull` 下载（1.1 GB）";
+    PriceUnknown: "the price of {model} is not known", "{model} 的价格未知";
+    HintNoMaxCost: "leave --max-cost out; --max-tokens and --max-time hold for every model", "去掉 --max-cost；--max-tokens 和 --max-time 对所有模型都有效";
+    NothingToUndo: "there is nothing to undo in {folder}", "{folder} 中没有可以撤销的改动";
+    HintNothingToUndo: "`tenon changes` lists what calls changed; `tenon sessions` lists the sessions", "`tenon changes` 列出各个调用的改动；`tenon sessions` 列出会话";
+    NothingToRedo: "there is nothing to redo", "没有可以重做的撤销";
+    HintNothingToRedo: "an undo that went to make room (undo_bytes_max) cannot be taken back", "为腾出空间而清除的撤销（undo_bytes_max）无法重做";
+    WorkspaceUnopened: "the workspace cannot be opened", "无法打开工作区";
+    UndoFailed: "undo cannot do this", "无法这样撤销";
+    HintUndoRunning: "wait for its end, or end that session", "等它结束，或结束那个会话";
+    HintNotRestored: "everything is as it was before; `tenon changes` lists the calls", "一切保持原样；`tenon changes` 列出各个调用";
+    FileUnwritten: "{path} cannot be written", "无法写入 {path}";
 }
 
 impl Text {

@@ -4,7 +4,10 @@ use jiff::{Timestamp, tz::TimeZone};
 use tenon_agent::SessionSummary;
 use tenon_model::visible;
 
-use crate::error::CliError;
+use crate::{
+    error::CliError,
+    texts::{Sentence, Text},
+};
 
 /// Characters of a prompt that are listed: with the columns before it about two lines of 80.
 const PROMPT_CHARS_MAX: usize = 80;
@@ -15,10 +18,10 @@ pub(crate) fn find<'a>(
     wanted: &str,
     sessions: &'a [SessionSummary],
 ) -> Result<&'a SessionSummary, CliError> {
-    let missing =
-        |words: String| CliError::usage(words).with_hint("`tenon sessions` lists the ids");
+    let missing = |said: Sentence| CliError::usage(said).with_hint(Text::HintSessionIds);
+    let several = |text: Text, n: usize| Err(missing(text.with(&[("n", &n), ("wanted", &wanted)])));
     if wanted == "last" {
-        return sessions.first().ok_or_else(|| missing("there is no session yet".into()));
+        return sessions.first().ok_or_else(|| missing(Text::NoSessionYet.into()));
     }
     if let Some(session) = sessions.iter().find(|session| session.id == wanted) {
         return Ok(session);
@@ -27,9 +30,9 @@ pub(crate) fn find<'a>(
     let begins = sessions.iter().filter(|session| session.id.starts_with(wanted));
     match (named.collect::<Vec<_>>().as_slice(), begins.collect::<Vec<_>>().as_slice()) {
         ([session], _) | ([], [session]) => Ok(session),
-        ([], []) => Err(missing(format!("there is no session `{wanted}`"))),
-        ([], several) => Err(missing(format!("{} sessions begin with `{wanted}`", several.len()))),
-        (several, _) => Err(missing(format!("{} sessions are named `{wanted}`", several.len()))),
+        ([], []) => Err(missing(Text::NoSuchSession.with(&[("wanted", &wanted)]))),
+        ([], begin) => several(Text::SessionsBegin, begin.len()),
+        (named, _) => several(Text::SessionsNamed, named.len()),
     }
 }
 

@@ -155,7 +155,7 @@ impl Findings {
             Ok(None) => self.lacks(Text::NoModel, Text::MendNoModel),
             Err(error) => {
                 self.broken = true;
-                self.missing(&error.to_string(), self.word(Text::MendModel));
+                self.missing(&error.sentence(self.language), self.word(Text::MendModel));
             }
         }
         match pull::built_in().state(&config.folders.models()) {
@@ -279,7 +279,8 @@ impl Findings {
             Ok(None) => return self.lacks(Text::NotConfined, Text::MendNotConfined),
             Err(error) => {
                 self.broken = true;
-                return self.missing(&error.to_string(), self.word(Text::MendSetting));
+                let said = error.sentence(self.language);
+                return self.missing(&said, self.word(Text::MendSetting));
             }
         };
         let language = self.language;

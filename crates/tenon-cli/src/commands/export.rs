@@ -18,7 +18,7 @@ use crate::{
     print::{print, say_notices},
     replay,
     resume::{damage, unreadable},
-    texts::Language,
+    texts::{Language, Text},
     which_session::find,
 };
 
@@ -116,6 +116,6 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
     options.write(true).create(true).truncate(true).mode(0o600);
     let written = options.open(path).and_then(|mut file| file.write_all(bytes));
     written.map_err(|error| {
-        CliError::failed(format!("{} cannot be written", path.display())).with_source(error)
+        CliError::failed(Text::FileUnwritten.with(&[("path", &path.display())])).with_source(error)
     })
 }

@@ -16,7 +16,7 @@ use crate::{
     past::Past,
     print::say_notices,
     resume::{self, ResumeArgs},
-    screen::{Look, Sink},
+    screen::{Look, Sink, print_error},
     setup,
     signals::Interrupts,
     texts::Text,
@@ -165,7 +165,7 @@ async fn converse(
             Ok(options) => options,
             // Whoever cannot have the other session is not left without any.
             Err(error) => {
-                error.report();
+                print_error(&error.text(look.language));
                 let said = Text::CannotGoOn.template(look.language);
                 let _ = writeln!(io::stderr().lock(), "{said}");
                 setup::ready(config, &args, &ResumeArgs::of(&id)).await?

@@ -77,7 +77,7 @@ impl Session<'_> {
     }
 
     pub(super) fn say_error(&self, error: &CliError) {
-        print_error(&error.text());
+        print_error(&error.text(self.look.language));
     }
 
     fn say_context(&self) {

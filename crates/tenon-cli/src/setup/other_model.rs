@@ -11,6 +11,7 @@ use crate::{
     error::CliError,
     model_choice::{self, Choice, Chosen},
     pull::State,
+    texts::Text,
 };
 
 /// A model that is configured, with what is known of it.
@@ -116,12 +117,11 @@ pub(crate) async fn other_model(
     let choice = match model_choice::parse(name, &config.providers)? {
         Choice::Scripted(path) => Choice::Scripted(config.absolute(&path)),
         Choice::Remote { endpoint, .. } if !endpoint.is_configured() => {
-            return Err(CliError::config(format!("{} has no key", endpoint.name))
-                .with_hint("set its key and begin anew, or choose another model"));
+            return Err(CliError::config(Text::NoKeyOf.with(&[("provider", &endpoint.name)]))
+                .with_hint(Text::HintOtherModel));
         }
         Choice::BuiltIn if built_in_model().state(&config.folders.models()) != State::Whole => {
-            return Err(CliError::config("the built-in model is not here")
-                .with_hint("`tenon models pull` fetches it (1.1 GB)"));
+            return Err(CliError::config(Text::BuiltInMissing).with_hint(Text::HintFetchBuiltIn));
         }
         other => other,
     };

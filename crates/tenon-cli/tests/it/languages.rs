@@ -86,3 +86,35 @@ fn the_doctor_in_a_session_speaks_its_language_too() {
         assert_eq!(terminal.exit_code(), 0, "{}", terminal.screen());
     }
 }
+
+#[test]
+fn what_cannot_be_done_in_a_session_is_said_in_its_language() {
+    for flags in [&["--plain"][..], &[]] {
+        let home = Home::new(json!([{"text": "好的。"}]));
+        let mut terminal = Terminal::start_sized(&home, flags, (100, 200), &[CHINESE]);
+        terminal.wait_for("Ctrl-D 结束", 1);
+        for (line, said) in [
+            ("/resume nosuch", "错误： 没有会话 `nosuch`"),
+            ("/model nosuch", "错误： 没有模型 `nosuch`"),
+            ("/model anthropic/m", "错误： anthropic 没有密钥"),
+            ("/undo", "没有可以撤销的改动"),
+            ("/redo", "错误： 没有可以重做的撤销"),
+            ("/nosuch", "没有命令 /nosuch"),
+            ("/theme nosuch", "可选：auto"),
+            ("/cost", "尚未向模型发出请求"),
+            ("/changes", "本会话没有改动"),
+            ("/diff", "本会话没有改动"),
+            ("/rewind", "没有可以回退的轮次"),
+        ] {
+            let before = terminal.screen().matches(said).count();
+            terminal.press(&format!("{line}\r"));
+            terminal.wait_for(said, before + 1);
+        }
+        is_in_chinese(&terminal.screen());
+        terminal.wait_until("the prompt", |screen| {
+            [">", "有沙箱"].iter().any(|last| screen.trim_end().ends_with(last))
+        });
+        terminal.press(CTRL_D);
+        assert_eq!(terminal.exit_code(), 0, "{}", terminal.screen());
+    }
+}

@@ -69,7 +69,7 @@ impl<'a> Session<'a> {
 
     /// Says why something could not be done.
     pub(super) fn say_error(&mut self, error: &CliError) {
-        self.app.say(error.text().trim_end());
+        self.app.say(error.text(self.app.language).trim_end());
     }
 }
 
