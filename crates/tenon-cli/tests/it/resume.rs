@@ -258,9 +258,12 @@ fn a_session_goes_on_at_the_prompt_and_can_go_back_there() {
     terminal.wait_for("One.", 1);
     terminal.wait_for_prompt();
     terminal.press("/rewind\r");
+    terminal.wait_for("Which one?", 1);
+    terminal.press("1\r");
     terminal.wait_for("went back 1 turns", 1);
-    terminal.wait_for_prompt();
-    terminal.press("/rewind\r");
+    // The prompt that it went back to stands there again.
+    terminal.wait_for("> first", 2);
+    terminal.press("\x15/rewind\r");
     terminal.wait_for("There is no turn to go back behind.", 1);
     terminal.wait_for_prompt();
     terminal.press("second\r");
