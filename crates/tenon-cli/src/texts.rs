@@ -441,6 +441,17 @@ texts! {
     LacksSeccomp: "system calls cannot be filtered", "无法过滤系统调用";
     LacksFolder: "the workspace is the whole file system", "工作区是整个文件系统";
     LacksHosts: "single hosts cannot be let through", "无法只放行个别主机";
+    LacksBubblewrap: "/usr/bin/bwrap is not there", "没有 /usr/bin/bwrap";
+    LacksOwnBubblewrap: "/usr/bin/bwrap can be changed by others than root", "root 以外的用户可以更改 /usr/bin/bwrap";
+    LacksBubblewrapRun: "bubblewrap ended: {said}", "bubblewrap 已结束：{said}";
+    LacksPath: "{path} is not there", "{path} 不存在";
+    LacksHelper: "its helper process ended or did not answer", "其辅助进程已结束或没有响应";
+    MendBubblewrap: "install the package bubblewrap", "安装软件包 bubblewrap";
+    MendOwnBubblewrap: "install the package bubblewrap anew, so that /usr/bin/bwrap belongs to root and nobody else can write it", "重新安装软件包 bubblewrap，使 /usr/bin/bwrap 属于 root，且其他用户不能写入";
+    MendOldBubblewrap: "install bubblewrap 0.8.0 or newer with `--bind-fd`", "安装支持 `--bind-fd` 的 bubblewrap 0.8.0 或更新的版本";
+    MendBubblewrapRun:
+        "see that `bwrap --unshare-all --ro-bind / / true` works: on Ubuntu, load the AppArmor profile bwrap-userns-restrict of the package apparmor-profiles",
+        "确认 `bwrap --unshare-all --ro-bind / / true` 能够运行：在 Ubuntu 上，请加载软件包 apparmor-profiles 中的 AppArmor 配置 bwrap-userns-restrict";
     MendCount: "set `sysctl user.max_user_namespaces=15000` as root, and in /etc/sysctl.d to keep it", "以 root 设置 `sysctl user.max_user_namespaces=15000`，并写入 /etc/sysctl.d 以长期生效";
     MendAppArmor:
         "install the package bubblewrap for tier B, give tenon an AppArmor profile with `userns,`, or set `sysctl kernel.apparmor_restrict_unprivileged_userns=0` as root",
