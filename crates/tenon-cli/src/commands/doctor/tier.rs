@@ -1,7 +1,8 @@
 //! Which walls stand and why others cannot be had, in the session's language.
 //!
 //! The library that builds walls says it in English alone, for whoever uses it; a test sees that
-//! the table's English is what it says. What has no row here (a step that the kernel refused) is said in the library's words.
+//! the table's English is what it says. What has no row here (a step that the kernel refused) is
+//! said in the library's words.
 
 use tenon_sandbox::{Missing, SandboxError, Tier};
 
