@@ -466,6 +466,15 @@ texts! {
     MendSeccomp: "use a kernel with CONFIG_SECCOMP_FILTER", "使用带 CONFIG_SECCOMP_FILTER 的内核";
     MendFolder: "start in a folder below /", "在 / 之下的某个文件夹中启动";
     MendHosts: "use tier A or B, or open the whole network for the session", "使用 tier A 或 B，或为本会话开放整个网络";
+    // What broke the cache, in the agent's words.
+    BrokeShorter: "the conversation was made shorter", "对话已缩短";
+    BrokeSystem: "the system prompt changed", "系统提示有变化";
+    BrokeTools: "the tools changed", "工具有变化";
+    BrokeRewind: "the conversation was rewound", "对话已回退";
+    BrokeCompactionUndone: "a compaction was undone", "撤销了一次压缩";
+    BrokeMessages: "earlier messages changed", "之前的消息有变化";
+    BrokeOtherwise: "the conversation was sent otherwise", "对话的发送方式有变化";
+    BrokeModel: "the model changed from {before} to {now}", "模型由 {before} 换为 {now}";
     // What cannot be done in a session, and what to do about it.
     NoSessionYet: "there is no session yet", "还没有会话";
     NoSuchSession: "there is no session `{wanted}`", "没有会话 `{wanted}`";
