@@ -91,6 +91,7 @@ texts! {
     ModelChanged: "from here on {model} is asked; what the cache held is lost", "此后由 {model} 回答；缓存中的内容不再可用";
     NothingToRewind: "There is no turn to go back behind.", "没有可以回退的轮次。";
     CompactionUndone: "The last compaction is undone: the conversation has again all that it replaced.", "已撤销上一次压缩：对话恢复了被替换的全部内容。";
+    NothingToCompact: "there is nothing to make shorter yet", "目前没有可以缩短的内容";
     NoCompaction: "There is no compaction to undo.", "没有可以撤销的压缩。";
     Resumed: "session {id} goes on after {turns} turns; this was the last:", "会话 {id} 在 {turns} 轮之后继续；最后一轮是：";
     BeginningOmitted: "… its beginning is left out here; tenon show {id} has all of it", "…开头部分在此省略；tenon show {id} 显示全部";

@@ -24,7 +24,7 @@ pub(crate) use self::{
     style::{Meaning, Piece, Style, Theme},
     summary::{duration, failure, grouped, money, unconfined},
 };
-use crate::texts::Text;
+use crate::texts::{Language, Text};
 
 /// Carriage return and Erase in Line: takes away the line that says what is waited for.
 const ERASE_LINE: &str = "\r\u{1b}[K";
@@ -249,7 +249,9 @@ impl Renderer {
                 self.wait(self.style.say(Text::Waiting));
             }
             TurnEvent::Notice { text } | TurnEvent::NoteToModel { text } => {
-                self.labelled(Text::Note, text);
+                let none = Text::NothingToCompact;
+                let is_none = text == none.template(Language::English);
+                self.labelled(Text::Note, if is_none { self.style.say(none) } else { text });
             }
             TurnEvent::TurnEnded { reason, usage, cost, steps, duration_ms, receipt, .. } => {
                 self.abandon_calls();

@@ -105,6 +105,7 @@ fn what_cannot_be_done_in_a_session_is_said_in_its_language() {
             ("/changes", "本会话没有改动"),
             ("/diff", "本会话没有改动"),
             ("/rewind", "没有可以回退的轮次"),
+            ("/compact", "目前没有可以缩短的内容"),
         ] {
             let before = terminal.screen().matches(said).count();
             terminal.press(&format!("{line}\r"));
