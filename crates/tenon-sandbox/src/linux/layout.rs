@@ -199,7 +199,7 @@ fn mount_private(
 }
 
 /// Puts a private folder in front of the one at `path`, which nobody sees, and both as one in front
-/// of it.
+/// of it. Refused where something is mounted within: a stack would hide that.
 fn stack(path: &Path, layout: &Layout) -> Result<(), Errno> {
     let below = open_plain(path)?;
     mount_private(&below, 0o755, layout.temporary_bytes_max, Some(layout.owner))?;

@@ -291,17 +291,27 @@ fn agent_with_a_mount_in_its_workspace() {
     let said = printed(&place.try_command(command).unwrap());
     assert!(said.starts_with("inside\nend\n"), "{said}");
     assert!(!Path::new(&folder).join("m/new").exists() && Path::new(&folder).join("new").exists());
+    // A layer in front of a toolchain would hide it.
+    let home = Path::new(&folder).join("home");
+    let place = Place::with(|settings| settings.home = Some(home.clone()));
+    let tools = home.join(".cargo");
+    let script =
+        format!("cd {}; cat registry/f; touch new registry/new; echo end", tools.display());
+    assert!(place.run(&script).1.starts_with("inside\nend\n"));
+    assert!(!tools.join("new").exists() && !tools.join("registry/new").exists());
 }
 
 #[test]
-fn a_mount_inside_the_workspace_is_read_only() {
+fn a_mount_inside_the_workspace_or_a_toolchain_is_read_only() {
     if !rustix_is_root() {
         println!("skipped: only root mounts");
         return;
     }
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("m")).unwrap();
-    let script = "mount -t tmpfs none $TENON_TEST_MOUNT/m && echo inside > $TENON_TEST_MOUNT/m/f && \
+    std::fs::create_dir_all(folder.path().join("home/.cargo/registry")).unwrap();
+    let script = "cd $TENON_TEST_MOUNT && mount -t tmpfs none m && echo inside > m/f && \
+                  mount --bind m home/.cargo/registry && cd / && \
                   exec $0 --exact walls::benign::agent_with_a_mount_in_its_workspace";
     let status = std::process::Command::new("unshare")
         .args(["-m", "bash", "-c", script])
