@@ -203,12 +203,13 @@ impl Session<'_> {
 
     /// Runs a command of the person's own, whose output the model sees with the next prompt.
     async fn run_own(&mut self, command: &str) {
+        // Before it runs: Ctrl-C is the command's from its first moment.
+        let guard = self.interrupts.turn();
         let started = OwnCommand::start(command, self.workspace.root(), &self.place.environment);
         let mut own = match started {
             Ok(own) => own,
             Err(error) => return self.say_line(&format!("bash: {error}")),
         };
-        let guard = self.interrupts.turn();
         let mut is_stopped = false;
         loop {
             let step = tokio::select! {
