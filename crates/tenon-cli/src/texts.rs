@@ -33,7 +33,7 @@ macro_rules! texts {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(crate) enum Text {
             $(
-                #[doc = concat!("\u{201c}", $english, "\u{201d}")]
+                #[doc = concat!("`` ", $english, " ``")]
                 $name,
             )+
         }

@@ -9,7 +9,7 @@ use super::{
     table::{is_divider, split},
 };
 
-/// A piece of prose. Its texts hold what [`super::inline`] reads, cells of a table too.
+/// A piece of prose. Its texts hold what [`super::inline()`] reads, cells of a table too.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Block {
     Heading {
