@@ -1,15 +1,49 @@
 //! The walls that a process puts around itself, in their order, before it becomes the shell.
 
+use std::borrow::Cow;
+use std::path::PathBuf;
+
 use rustix::io::Errno;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
+use super::filter::{Calls, Filter};
 use super::landlock::Rules;
+use super::notify;
 use super::probe::holds_sockets_with_a_path;
-use super::request::{Confinement, Refused, Wall};
-use super::seccomp::{self, Around, Sockets};
+use super::request::{Confinement, Refused, Request, Wall, Walls};
+use super::seccomp::{self, Around, Sockets, refusals};
 
-/// Gives up for ever what the request does not grant. `rules` are the agent's, if it made them.
-pub(super) fn confine(confinement: &Confinement, rules: Option<&Rules>) -> Result<(), Refused> {
+/// What commands in tier A and B have.
+const IN_NAMESPACES: (Sockets, Around) = (Sockets::Internet, Around::Namespaces);
+
+/// What was made ahead of a command and can hold several.
+pub(super) struct Ahead {
+    pub(super) rules: Rules,
+    /// For commands beneath the process that holds the namespaces: as it is, and with the agent asked.
+    filters: Option<[Filter; 2]>,
+}
+
+impl Ahead {
+    pub(super) fn with(rules: Rules) -> Self {
+        Self { rules, filters: None }
+    }
+}
+
+/// Gives up in this process, which holds the namespaces, what commands do not get and it does not
+/// need itself, and returns what is left for those that may write at these paths.
+pub(super) fn confine_holder(writable: &[PathBuf]) -> Result<Ahead, Refused> {
+    let rules = Rules::of_a_tree(writable).map_err(|error| landlock_refused(&error))?;
+    let (sockets, around) = IN_NAMESPACES;
+    let (own, left) = seccomp::split(refusals(sockets, around));
+    rustix::thread::set_no_new_privs(true)
+        .and_then(|()| Filter::of(&own).install(0))
+        .map_err(|errno| Wall::Seccomp.refused(errno))?;
+    let filters = [false, true].map(|watched| with_questions(left.clone(), watched));
+    Ok(Ahead { rules, filters: Some(filters) })
+}
+
+/// Gives up for ever the files and addresses that the request does not grant.
+pub(super) fn hold_files(confinement: &Confinement, ahead: Option<&Ahead>) -> Result<(), Refused> {
     let own = match confinement {
         Confinement::None => return Ok(()),
         Confinement::Reading => Some(Rules::for_reading()),
@@ -17,10 +51,31 @@ pub(super) fn confine(confinement: &Confinement, rules: Option<&Rules>) -> Resul
         Confinement::Walls(walls) => Some(Rules::of(walls)),
     };
     let own = own.transpose().map_err(|error| landlock_refused(&error))?;
-    let rules = own.as_ref().or(rules).ok_or_else(|| Wall::Landlock.refused(Errno::BADF))?;
+    let rules = own.as_ref().or(ahead.map(|ahead| &ahead.rules));
+    let rules = rules.ok_or_else(|| Wall::Landlock.refused(Errno::BADF))?;
     rustix::thread::set_no_new_privs(true).map_err(|errno| Wall::Capabilities.refused(errno))?;
-    rules.hold().map_err(|errno| Wall::Landlock.refused(errno))?;
-    let Confinement::Walls(walls) = confinement else { return Ok(()) };
+    rules.hold().map_err(|errno| Wall::Landlock.refused(errno))
+}
+
+/// Returns the filter for the system calls that the request does not grant, or wants to be asked
+/// about.
+pub(super) fn filter<'a>(request: &Request, ahead: Option<&'a Ahead>) -> Option<Cow<'a, Filter>> {
+    let calls = match &request.confinement {
+        Confinement::Walls(walls) => {
+            let (sockets, around) = kinds(walls);
+            let made = ahead.and_then(|ahead| ahead.filters.as_ref());
+            if let (IN_NAMESPACES, Some([as_it_is, asking])) = ((sockets, around), made) {
+                return Some(Cow::Borrowed(if request.watched { asking } else { as_it_is }));
+            }
+            refusals(sockets, around)
+        }
+        _ if request.watched => Calls::new(),
+        _ => return None,
+    };
+    Some(Cow::Owned(with_questions(calls, request.watched)))
+}
+
+fn kinds(walls: &Walls) -> (Sockets, Around) {
     let sockets = match walls.internet {
         true => Sockets::Internet,
         false if holds_sockets_with_a_path() => Sockets::Local,
@@ -30,7 +85,14 @@ pub(super) fn confine(confinement: &Confinement, rules: Option<&Rules>) -> Resul
         Some(_) => Around::Namespaces,
         None => Around::Landlock,
     };
-    seccomp::install(sockets, around).map_err(|errno| Wall::Seccomp.refused(errno))
+    (sockets, around)
+}
+
+fn with_questions(mut calls: Calls, watched: bool) -> Filter {
+    if watched {
+        notify::add_questions(&mut calls);
+    }
+    Filter::of(&calls)
 }
 
 /// Empties every set of capabilities, so that root is a user like others.
@@ -72,6 +134,6 @@ pub(super) fn drop_capabilities_of_programs() -> Result<(), Errno> {
 }
 
 /// What to report when the kernel would not take rules.
-pub(super) fn landlock_refused(error: &std::io::Error) -> Refused {
+fn landlock_refused(error: &std::io::Error) -> Refused {
     Wall::Landlock.refused(Errno::from_io_error(error).unwrap_or(Errno::NOTSUP))
 }

@@ -23,6 +23,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitStatus};
 
 use super::bubblewrap;
+use super::confine::Ahead;
 use super::control::{Control, Signals, close_outputs, exit, reset_signals, wait_for};
 use super::inside;
 use super::landlock::Rules;
@@ -91,23 +92,24 @@ fn watch() -> ! {
         reset_signals();
         let signals = Signals::open()?;
         let request: Request = control.read()?;
-        let rules = if request.confinement.has_rules() { Some(rules_of(&control)?) } else { None };
-        Ok((signals, request, rules))
+        let has_rules = request.confinement.has_rules();
+        let ahead = if has_rules { Some(Ahead::with(rules_of(&control)?)) } else { None };
+        Ok((signals, request, ahead))
     })();
-    let (signals, request, rules) = match prepared {
+    let (signals, request, ahead) = match prepared {
         Ok(prepared) => prepared,
         Err(errno) => control.fail(errno),
     };
     let watcher = rustix::process::getpid();
     // SAFETY: this process has one thread.
     let keeper = match unsafe { libc::fork() } {
-        0 => keep(&control, &signals, &request, rules.as_ref(), watcher),
+        0 => keep(&control, &signals, &request, ahead.as_ref(), watcher),
         pid => match Pid::from_raw(pid).filter(|_| pid > 0) {
             Some(pid) => pid,
             None => control.fail(Errno::AGAIN),
         },
     };
-    drop((request, rules));
+    drop((request, ahead));
     close_outputs();
     let mut keeper_ended = false;
     while !keeper_ended {
@@ -144,7 +146,7 @@ fn keep(
     control: &Control,
     signals: &Signals,
     request: &Request,
-    rules: Option<&Rules>,
+    ahead: Option<&Ahead>,
     watcher: Pid,
 ) -> ! {
     let started = become_subreaper().and_then(|()| {
@@ -153,7 +155,7 @@ fn keep(
         if rustix::process::getppid() != Some(watcher) {
             return Err(Errno::SRCH);
         }
-        start_shell(control, request, rules)
+        start_shell(control, request, ahead)
     });
     let shell = match started {
         Ok(shell) => shell,

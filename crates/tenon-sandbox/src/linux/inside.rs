@@ -15,11 +15,11 @@ use rustix::mount::{MountAttrFlags, MountFlags, mount};
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, wait};
 
 use super::carve::carve_outs;
+use super::confine::Ahead;
 use super::control::{
     Control, Signals, close_all_but, close_outputs, exit, kill_all_others, replace, reset_signals,
     wait_for,
 };
-use super::landlock::Rules;
 use super::layout::{EMPTY_FILE, EMPTY_FOLDER, open_plain};
 use super::limits::{MemoryWatch, set_processes, write_file};
 use super::namespace::{Deep, Tree, listen, set_attributes};
@@ -36,8 +36,7 @@ const HEARD_WITHIN: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
 /// What all calls of the warm helper have.
 pub(super) struct Shared {
-    /// For those that may write what most may write.
-    pub(super) rules: Rules,
+    pub(super) ahead: Ahead,
     pub(super) processes_max: u64,
 }
 
@@ -57,11 +56,11 @@ pub(super) const PROC_MASKS: [&str; 8] = [
 /// Never returns. In the namespaces of the warm helper: makes what every call has, waits for one on
 /// `channel`, and runs it.
 pub(super) fn run(channel: OwnedFd, shared: &Shared) -> ! {
-    let rules = shared.rules.as_fd().as_raw_fd();
+    let rules = shared.ahead.rules.as_fd().as_raw_fd();
     // Sockets of other calls, and the warm helper's own.
     close_all_but(&mut [channel.as_raw_fd(), rules]);
     let made = make_proc(shared.processes_max);
-    wait_for_call(channel, made, Some(&shared.rules))
+    wait_for_call(channel, made, Some(&shared.ahead))
 }
 
 /// Never returns. In namespaces that bubblewrap made: says that it is there, with a socket for the
@@ -85,10 +84,11 @@ pub(super) fn run_enclosed(listens: bool) -> ! {
 }
 
 /// The channel is closed when the shell begins.
-fn wait_for_call(channel: OwnedFd, made: Result<(), Errno>, rules: Option<&Rules>) -> ! {
+fn wait_for_call(channel: OwnedFd, made: Result<(), Errno>, ahead: Option<&Ahead>) -> ! {
     let _ = rustix::thread::set_name(c"tenon-init");
     // The command's session, which has no terminal.
     let _ = rustix::process::setsid();
+    let signals = Signals::open();
     let mut byte = [0];
     let Ok((1, handles)) = receive_with(&channel, &mut byte) else { exit(0) };
     let Ok([control, out, error]) = <[OwnedFd; 3]>::try_from(handles) else { exit(1) };
@@ -96,13 +96,14 @@ fn wait_for_call(channel: OwnedFd, made: Result<(), Errno>, rules: Option<&Rules
     replace(&out, 1);
     replace(&error, 2);
     let mut kept = vec![control.0.as_raw_fd(), channel.as_raw_fd()];
-    kept.extend(rules.map(|rules| rules.as_fd().as_raw_fd()));
+    kept.extend(signals.as_ref().map(|signals| signals.0.as_raw_fd()));
+    kept.extend(ahead.map(|ahead| ahead.rules.as_fd().as_raw_fd()));
     close_all_but(&mut kept);
     if let Err(errno) = made {
         control.report(Report::Refused(Wall::Proc.refused(errno)));
         exit(1);
     }
-    let started = Signals::open().and_then(|signals| Ok((signals, control.read()?)));
+    let started = signals.and_then(|signals| Ok((signals, control.read()?)));
     let (signals, request): (Signals, Request) = match started {
         Ok(started) => started,
         Err(errno) => control.fail(errno),
@@ -117,7 +118,7 @@ fn wait_for_call(channel: OwnedFd, made: Result<(), Errno>, rules: Option<&Rules
         control.report(Report::NoFolder(errno.raw_os_error()));
         exit(1);
     }
-    let shell = match start_shell(&control, &request, rules) {
+    let shell = match start_shell(&control, &request, ahead) {
         Ok(shell) => shell,
         Err(errno) => control.fail(errno),
     };
@@ -242,10 +243,6 @@ fn hide(path: &Path) -> Result<(), Errno> {
         return Ok(());
     }
     let empty = if kind.is_dir() { EMPTY_FOLDER } else { EMPTY_FILE };
-    let own = statat(CWD, empty, AtFlags::SYMLINK_NOFOLLOW)?;
-    if (stat.st_dev, stat.st_ino) == (own.st_dev, own.st_ino) {
-        return Ok(());
-    }
     Tree::of(CWD, empty)?.mount_on(target)
 }
 
@@ -268,7 +265,18 @@ fn protect(inside: &Inside) -> Result<(), Errno> {
 /// Hides what is not hidden already: what was put on a name is gone when somebody outside renames
 /// another file over it, so that each call must look.
 pub(super) fn hide_all(paths: &[PathBuf]) -> Result<(), Errno> {
-    paths.iter().try_for_each(|path| hide(path))
+    let empty = [identity(Path::new(EMPTY_FOLDER))?, identity(Path::new(EMPTY_FILE))?];
+    for path in paths {
+        if !identity(path).is_ok_and(|found| empty.contains(&found)) {
+            hide(path)?;
+        }
+    }
+    Ok(())
+}
+
+fn identity(path: &Path) -> Result<(u64, u64), Errno> {
+    let found = statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok((found.st_dev, found.st_ino))
 }
 
 /// Looks whether what bubblewrap was told to make is there. It ends when something fails; this is

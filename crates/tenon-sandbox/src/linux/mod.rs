@@ -4,6 +4,7 @@ pub(crate) mod bubblewrap;
 mod carve;
 mod confine;
 mod control;
+mod filter;
 pub(crate) mod helper;
 mod inside;
 pub(crate) mod landlock;

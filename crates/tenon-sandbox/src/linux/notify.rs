@@ -2,23 +2,22 @@
 //! a listener, which the agent holds.
 //!
 //! Opening for reading is never asked about: the filter looks at the flags. What would get around
-//! the filter (asynchronous calls, a write that ignores O_APPEND) is refused. Installed before the
-//! filter of the walls, which refuses a further listener.
+//! the filter (asynchronous calls, a write that ignores O_APPEND) is refused. One filter with that of
+//! the walls, whose refusals come first.
 
-#![expect(unsafe_code, reason = "the call that installs the filter, and the listener's requests")]
+#![expect(unsafe_code, reason = "the listener's requests")]
 
-use std::collections::BTreeMap;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 
 use libc::{c_long, sock_filter};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
-use super::control::last_errno;
-use super::limits::is_at_least;
-use super::seccomp::{
-    ANY_BIT, EQUAL, NUMBER_OFFSET, answer, argument_offset, assemble, call, jump, load, refuse,
+use super::control::owned;
+use super::filter::{
+    ANY_BIT, Calls, EQUAL, Filter, answer, argument_offset, call, jump, load, refuse,
 };
+use super::limits::is_at_least;
 
 /// `struct seccomp_notif`: which call, of whom.
 #[derive(Debug, Clone, Copy)]
@@ -129,36 +128,20 @@ const REFUSED: &[c_long] = &[
     libc::SYS_io_submit,
 ];
 
-/// Installs the filter in this process and everything it starts, and returns the listener.
+/// Installs a filter that asks in this process and everything it starts, and returns the listener.
 /// `no_new_privs` must be set.
 ///
 /// # Errors
 /// `BUSY` where a filter above has a listener already.
-pub(super) fn install() -> Result<OwnedFd, Errno> {
+pub(super) fn install(filter: &Filter) -> Result<OwnedFd, Errno> {
     if !is_possible() {
         return Err(Errno::NOSYS);
     }
-    let mut filter = assemble(rules());
-    let length = u16::try_from(filter.len()).map_err(|_| Errno::INVAL)?;
-    let program = libc::sock_fprog { len: length, filter: filter.as_mut_ptr() };
-    let mut outcome = Err(Errno::INVAL);
-    for flags in [NEW_LISTENER | WAIT_KILLABLE, NEW_LISTENER] {
-        // SAFETY: the program points to `length` instructions, which the kernel copies.
-        let answer = unsafe {
-            libc::syscall(
-                libc::SYS_seccomp,
-                libc::SECCOMP_SET_MODE_FILTER,
-                flags,
-                &raw const program,
-            )
-        };
-        outcome = i32::try_from(answer).ok().filter(|fd| *fd >= 0).ok_or_else(last_errno);
-        if outcome != Err(Errno::INVAL) {
-            break;
-        }
-    }
-    // SAFETY: the kernel just returned it, and nobody else knows it.
-    outcome.map(|fd| unsafe { OwnedFd::from_raw_fd(fd) })
+    let answer = match filter.install(NEW_LISTENER | WAIT_KILLABLE) {
+        Err(Errno::INVAL) => filter.install(NEW_LISTENER),
+        answer => answer,
+    };
+    answer.and_then(owned)
 }
 
 /// Whether this kernel lets a call go on after it was asked about (Linux 5.5): with an older one it
@@ -168,14 +151,17 @@ pub(crate) fn is_possible() -> bool {
     release.release().to_str().is_ok_and(|release| is_at_least(release, (5, 5)))
 }
 
-fn rules() -> BTreeMap<u32, Vec<sock_filter>> {
+/// Adds what is asked about to what is refused, which comes first.
+pub(super) fn add_questions(calls: &mut Calls) {
     let ask = answer(libc::SECCOMP_RET_USER_NOTIF);
-    let mut rules = BTreeMap::new();
+    let mut add = |number: c_long, body: &[sock_filter]| {
+        calls.entry(call(number)).or_default().extend_from_slice(body);
+    };
     for number in ALWAYS.iter().chain(ALWAYS_HERE) {
-        rules.insert(call(*number), vec![ask]);
+        add(*number, &[ask]);
     }
     for number in REFUSED {
-        rules.insert(call(*number), vec![refuse(Errno::NOSYS)]);
+        add(*number, &[refuse(Errno::NOSYS)]);
     }
     let mut opens = vec![(libc::SYS_openat, 2)];
     #[cfg(target_arch = "x86_64")]
@@ -183,26 +169,16 @@ fn rules() -> BTreeMap<u32, Vec<sock_filter>> {
     for (number, flags) in opens {
         let looks_only = jump(ANY_BIT, libc::O_PATH.cast_unsigned(), 2, 0);
         let writes = jump(ANY_BIT, WRITES, 0, 1);
-        let body = vec![load(argument_offset(flags)), looks_only, writes, ask, load(NUMBER_OFFSET)];
-        rules.insert(call(number), body);
+        add(number, &[load(argument_offset(flags)), looks_only, writes, ask]);
     }
     // A file that was opened for appending may be written anywhere after this.
     let sets_flags = jump(EQUAL, libc::F_SETFL.cast_unsigned(), 0, 3);
     let appends = jump(ANY_BIT, libc::O_APPEND.cast_unsigned(), 1, 0);
-    let body = vec![
-        load(argument_offset(1)),
-        sets_flags,
-        load(argument_offset(2)),
-        appends,
-        ask,
-        load(NUMBER_OFFSET),
-    ];
-    rules.insert(call(libc::SYS_fcntl), body);
+    let body = [load(argument_offset(1)), sets_flags, load(argument_offset(2)), appends, ask];
+    add(libc::SYS_fcntl, &body);
     let ignores_append = jump(ANY_BIT, RWF_NOAPPEND, 0, 1);
     let refused = refuse(Errno::OPNOTSUPP);
-    let body = vec![load(argument_offset(5)), ignores_append, refused, load(NUMBER_OFFSET)];
-    rules.insert(call(libc::SYS_pwritev2), body);
-    rules
+    add(libc::SYS_pwritev2, &[load(argument_offset(5)), ignores_append, refused]);
 }
 
 impl Listener {
@@ -273,11 +249,5 @@ mod tests {
     #[test]
     fn structures_have_the_kernels_sizes() {
         assert_eq!((size_of::<Question>(), size_of::<Answer>()), (80, 24));
-    }
-
-    #[test]
-    fn every_jump_fits() {
-        let longest = assemble(rules()).iter().map(|code| code.jt.max(code.jf)).max();
-        assert!(longest < Some(u8::MAX), "{longest:?}");
     }
 }

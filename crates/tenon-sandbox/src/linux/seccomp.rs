@@ -1,46 +1,16 @@
-//! Which system calls a command does not have: a filter of our own in the kernel's BPF.
+//! Which system calls a command does not have.
 //!
 //! The other walls hold files, processes and the network; this one takes away the calls with which
-//! walls are climbed (namespaces, mounts, tracing, keys, kernel interfaces with a history of
-//! holes) and every way around the filter itself (another architecture's numbers, numbers that are
-//! younger than this list). What is refused fails with an error number and ends nobody.
+//! walls are climbed: namespaces, mounts, tracing, keys, kernel interfaces with a history of holes.
+//! What is refused fails with an error number and ends nobody.
 //!
-//! A filter that hands calls to the journal must be installed before this one, which refuses any
-//! further listener.
-
-#![expect(unsafe_code, reason = "the call that installs the filter")]
-
-use std::collections::BTreeMap;
+//! What the journal is asked about is in the same filter (see `notify.rs`), because to install one is
+//! a good part of what a command costs; what is refused here is refused there, too.
 
 use libc::{c_long, sock_filter};
 use rustix::io::Errno;
 
-use super::control::last_errno;
-
-#[cfg(target_arch = "x86_64")]
-const ARCHITECTURE: u32 = 0xc000_003e;
-#[cfg(target_arch = "aarch64")]
-const ARCHITECTURE: u32 = 0xc000_00b7;
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-compile_error!("the filter needs this architecture's number");
-
-/// Younger calls are refused until somebody has looked at them: file_setattr (Linux 6.17).
-const NUMBER_MAX: u32 = 469;
-
-// Offsets in `struct seccomp_data`, and of the low half of an argument (both architectures store
-// that first).
-pub(super) const NUMBER_OFFSET: u32 = 0;
-const ARCHITECTURE_OFFSET: u32 = 4;
-pub(super) const fn argument_offset(index: u8) -> u32 {
-    16 + 8 * index as u32
-}
-
-const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
-const AND: u16 = (libc::BPF_ALU | libc::BPF_AND | libc::BPF_K) as u16;
-pub(super) const EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
-const GREATER: u16 = (libc::BPF_JMP | libc::BPF_JGT | libc::BPF_K) as u16;
-pub(super) const ANY_BIT: u16 = (libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K) as u16;
-const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+use super::filter::{ANY_BIT, Calls, EQUAL, and, argument_offset, call, jump, load, refuse};
 
 /// Every flag with which clone, unshare and setns make a namespace, but CLONE_NEWTIME, which
 /// clone cannot have and which is a signal's number there.
@@ -55,11 +25,6 @@ const NAMESPACES: u32 = (libc::CLONE_NEWNS
 
 /// Puts a character into a terminal's input, and what the console can do beyond that.
 const TERMINAL_INPUT: [u32; 2] = [0x5412, 0x541c];
-
-/// Calls that are looked through one by one, of those that have rules; the others are passed by the
-/// group. The kernel tries every call when it takes the filter, so that one long row costs 0.1 ms
-/// more for each command.
-const GROUP: usize = 8;
 
 /// Which sockets there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -175,6 +140,17 @@ const REFUSED_HERE: &[c_long] = &[
 #[cfg(target_arch = "aarch64")]
 const REFUSED_HERE: &[c_long] = &[libc::SYS_kexec_file_load];
 
+/// What of them the warm helper, and the first process of a command's namespaces, need until the
+/// command begins.
+const UNTIL_A_COMMAND: &[c_long] = &[
+    libc::SYS_mount,
+    libc::SYS_open_tree,
+    libc::SYS_move_mount,
+    libc::SYS_mount_setattr,
+    libc::SYS_clone,
+    libc::SYS_seccomp,
+];
+
 /// Not in the library yet; the same on every architecture.
 const OPEN_TREE_ATTR: c_long = 467;
 
@@ -260,73 +236,31 @@ fn conditional(sockets: Sockets) -> Vec<(c_long, When, Errno)> {
 /// SECCOMP_FILTER_FLAG_NEW_LISTENER.
 const NEW_LISTENER: u32 = 1 << 3;
 
-/// Takes the calls away from this process and everything it starts, for ever. `no_new_privs` must
-/// be set.
-pub(super) fn install(sockets: Sockets, around: Around) -> Result<(), Errno> {
-    let mut filter = filter(sockets, around);
-    let length = u16::try_from(filter.len()).map_err(|_| Errno::INVAL)?;
-    let program = libc::sock_fprog { len: length, filter: filter.as_mut_ptr() };
-    // SAFETY: the program points to `length` instructions, which the kernel copies.
-    let answer = unsafe {
-        libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const program)
-    };
-    if answer == 0 { Ok(()) } else { Err(last_errno()) }
+/// Returns what the warm helper can give up itself, for all commands, and what is left for each: what
+/// is in a filter costs whoever installs it.
+pub(super) fn split(mut calls: Calls) -> (Calls, Calls) {
+    let left = UNTIL_A_COMMAND.iter().filter_map(|number| calls.remove_entry(&call(*number)));
+    let left = left.collect();
+    (calls, left)
 }
 
-/// Returns the filter's instructions.
-fn filter(sockets: Sockets, around: Around) -> Vec<sock_filter> {
-    assemble(rules(sockets, around))
-}
-
-/// Puts together a filter from what runs for each call that has rules.
-pub(super) fn assemble(rules: BTreeMap<u32, Vec<sock_filter>>) -> Vec<sock_filter> {
-    let mut code = vec![
-        load(ARCHITECTURE_OFFSET),
-        jump(EQUAL, ARCHITECTURE, 1, 0),
-        refuse(Errno::NOSYS),
-        load(NUMBER_OFFSET),
-        // Also what has the bit of x32.
-        jump(GREATER, NUMBER_MAX, 0, 1),
-        refuse(Errno::NOSYS),
-    ];
-    let rules: Vec<(u32, Vec<sock_filter>)> = rules.into_iter().collect();
-    for group in rules.chunks(GROUP) {
-        let mut body = Vec::new();
-        for (number, rule) in group {
-            body.push(jump(EQUAL, *number, 0, short(rule.len())));
-            body.extend_from_slice(rule);
-        }
-        body.push(answer(libc::SECCOMP_RET_ALLOW));
-        let last = group.last().map_or(0, |(number, _)| *number);
-        code.push(jump(GREATER, last, short(body.len()), 0));
-        code.extend(body);
-    }
-    code.push(answer(libc::SECCOMP_RET_ALLOW));
-    code
-}
-
-/// Returns what runs for each call that has rules, in the order of their numbers.
-fn rules(sockets: Sockets, around: Around) -> BTreeMap<u32, Vec<sock_filter>> {
-    let mut rules: BTreeMap<u32, Vec<sock_filter>> = BTreeMap::new();
+/// Returns what takes calls away.
+pub(super) fn refusals(sockets: Sockets, around: Around) -> Calls {
+    let mut calls = Calls::new();
     for number in REFUSED.iter().chain(REFUSED_HERE) {
-        rules.insert(call(*number), vec![refuse(Errno::PERM)]);
+        calls.insert(call(*number), vec![refuse(Errno::PERM)]);
     }
     let alone = match around {
         Around::Landlock => without_namespaces(),
         Around::Namespaces => Vec::new(),
     };
     for (number, when, errno) in conditional(sockets).into_iter().chain(alone) {
-        rules.entry(call(number)).or_default().extend(body(&when, errno));
+        calls.entry(call(number)).or_default().extend(body(&when, errno));
     }
-    rules
+    calls
 }
 
-/// A group is at most a hundred instructions long, which a test holds it to.
-fn short(length: usize) -> u8 {
-    u8::try_from(length).unwrap_or(u8::MAX)
-}
-
-/// What runs for the one call: refuses, or goes on with the call's number loaded again.
+/// What runs for the one call: refuses, or comes to its end.
 fn body(when: &When, errno: Errno) -> Vec<sock_filter> {
     let mut code = Vec::new();
     match when {
@@ -366,71 +300,21 @@ fn body(when: &When, errno: Errno) -> Vec<sock_filter> {
             code.push(refuse(errno));
         }
     }
-    code.push(load(NUMBER_OFFSET));
     code
-}
-
-/// A system call's number fits 32 bits on every architecture.
-pub(super) fn call(number: c_long) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
-}
-
-pub(super) fn load(offset: u32) -> sock_filter {
-    sock_filter { code: LOAD, jt: 0, jf: 0, k: offset }
-}
-
-fn and(mask: u32) -> sock_filter {
-    sock_filter { code: AND, jt: 0, jf: 0, k: mask }
-}
-
-pub(super) fn jump(code: u16, value: u32, if_true: u8, if_false: u8) -> sock_filter {
-    sock_filter { code, jt: if_true, jf: if_false, k: value }
-}
-
-pub(super) fn answer(value: u32) -> sock_filter {
-    sock_filter { code: RETURN, jt: 0, jf: 0, k: value }
-}
-
-pub(super) fn refuse(errno: Errno) -> sock_filter {
-    answer(libc::SECCOMP_RET_ERRNO | errno.raw_os_error().cast_unsigned())
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::filter::{ARCHITECTURE, Filter, NUMBER_MAX};
+    use super::super::notify::add_questions;
     use super::*;
 
-    /// Runs the filter as the kernel does; `None` where it would not take it.
-    fn run(
-        code: &[sock_filter],
-        architecture: u32,
-        number: u32,
-        arguments: [u64; 6],
-    ) -> Option<u32> {
-        let mut data = Vec::new();
-        data.extend(number.to_le_bytes());
-        data.extend(architecture.to_le_bytes());
-        data.extend([0; 8]);
-        data.extend(arguments.iter().flat_map(|argument| argument.to_le_bytes()));
-        let (mut register, mut at) = (0_u32, 0_usize);
-        loop {
-            let instruction = code.get(at)?;
-            at += 1;
-            let branch =
-                |holds: bool| usize::from(if holds { instruction.jt } else { instruction.jf });
-            match instruction.code {
-                LOAD => {
-                    let start = instruction.k as usize;
-                    let bytes = data.get(start..start + 4)?;
-                    register = u32::from_le_bytes(bytes.try_into().unwrap());
-                }
-                AND => register &= instruction.k,
-                EQUAL => at += branch(register == instruction.k),
-                GREATER => at += branch(register > instruction.k),
-                ANY_BIT => at += branch(register & instruction.k != 0),
-                RETURN => return Some(instruction.k),
-                _ => return None,
-            }
-        }
+    fn filter(sockets: Sockets, around: Around) -> Filter {
+        Filter::of(&refusals(sockets, around))
+    }
+
+    fn run(filter: &Filter, architecture: u32, number: u32, arguments: [u64; 6]) -> Option<u32> {
+        filter.run(architecture, number, arguments).map(|(answer, _)| answer)
     }
 
     const ALLOWED: Option<u32> = Some(libc::SECCOMP_RET_ALLOW);
@@ -449,10 +333,21 @@ mod tests {
     #[test]
     fn every_jump_fits() {
         for sockets in [Sockets::Internet, Sockets::Local, Sockets::Pairs] {
-            let longest =
-                filter(sockets, Around::Landlock).iter().map(|code| code.jt.max(code.jf)).max();
+            let mut calls = refusals(sockets, Around::Landlock);
+            add_questions(&mut calls);
+            let longest = Filter::of(&calls).0.iter().map(|code| code.jt.max(code.jf)).max();
             assert!(longest < Some(u8::MAX), "{longest:?}");
         }
+    }
+
+    #[test]
+    fn the_kernel_does_not_go_through_all_of_it_for_each_number() {
+        let mut calls = refusals(Sockets::Internet, Around::Namespaces);
+        add_questions(&mut calls);
+        let filter = Filter::of(&calls);
+        let steps = (0..NUMBER_MAX).filter_map(|number| filter.run(ARCHITECTURE, number, [0; 6]));
+        let mean = steps.map(|(_, steps)| steps).sum::<usize>() / NUMBER_MAX as usize;
+        assert!(mean <= 13, "{mean} of {}", filter.0.len());
     }
 
     #[test]

@@ -11,13 +11,12 @@ use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
 
-use super::confine::{confine, drop_capabilities};
+use super::confine::{Ahead, drop_capabilities, filter, hold_files};
 use super::control::{Control, exit, last_errno, replace, unblock_signals};
-use super::landlock::Rules;
 use super::limits;
 use super::notify;
 use super::openat::write_all;
-use super::request::{Confinement, Report, Request, Wall};
+use super::request::{Confinement, Refused, Report, Request, Wall};
 
 /// One argument of execve is at most 128 KiB, its end counted (MAX_ARG_STRLEN).
 const ARGUMENT_BYTES_MAX: usize = 128 * 1024 - 1;
@@ -29,11 +28,11 @@ const LONG_SCRIPT: &CStr = c"eval \"exec 3<&-; $(</dev/fd/3)\"";
 /// Many times what the walls need of it; what is not used is not there.
 const STACK_BYTES: usize = 512 * 1024;
 
-/// Starts the shell as a child of this process, held by `rules` if the agent made them.
+/// Starts the shell as a child of this process.
 pub(super) fn start_shell(
     control: &Control,
     request: &Request,
-    rules: Option<&Rules>,
+    ahead: Option<&Ahead>,
 ) -> Result<Pid, Errno> {
     let text = |text: &OsStr| CString::new(text.as_bytes()).map_err(|_| Errno::INVAL);
     let is_long = request.script.len() > ARGUMENT_BYTES_MAX;
@@ -51,7 +50,7 @@ pub(super) fn start_shell(
     environment.push(std::ptr::null());
     let keeper = rustix::process::getpid();
     start_child(&mut || {
-        let errno = prepare(control, request, rules, keeper, long_script.as_ref())
+        let errno = prepare(control, request, ahead, keeper, long_script.as_ref())
             .err()
             .unwrap_or_else(|| exec_shell(&shells, &arguments, &environment));
         control.report(Report::NoShell(errno.raw_os_error()));
@@ -91,7 +90,7 @@ fn script_file(script: &[u8]) -> Result<OwnedFd, Errno> {
 fn prepare(
     control: &Control,
     request: &Request,
-    rules: Option<&Rules>,
+    ahead: Option<&Ahead>,
     keeper: Pid,
     long_script: Option<&OwnedFd>,
 ) -> Result<(), Errno> {
@@ -111,12 +110,8 @@ fn prepare(
         limits::set(limits, inside)?;
     }
     let walls = drop_capabilities(&request.confinement)
-        .and_then(|()| {
-            if request.watched && !have_watched(control) {
-                exit(127);
-            }
-            confine(&request.confinement, rules)
-        })
+        .and_then(|()| hold_files(&request.confinement, ahead))
+        .and_then(|()| give_up_calls(request, ahead, control))
         // After the capabilities: the kernel forgets this at a change of them.
         .and_then(|()| {
             rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
@@ -136,20 +131,25 @@ fn prepare(
     Ok(())
 }
 
-/// In the child: has the agent asked before each call that changes files, and returns whether the
-/// kernel lets it. If not, the agent knows, and nothing runs.
-fn have_watched(control: &Control) -> bool {
-    let listener = rustix::thread::set_no_new_privs(true).and_then(|()| notify::install());
-    match listener {
-        Ok(listener) => {
-            control.report_with(Report::Watched, &listener);
-            true
-        }
+/// In the child: from here on system calls are refused, or the agent is asked about them. If the
+/// kernel does not let it be asked, it hears so, and nothing runs.
+fn give_up_calls(
+    request: &Request,
+    ahead: Option<&Ahead>,
+    control: &Control,
+) -> Result<(), Refused> {
+    let Some(filter) = filter(request, ahead) else { return Ok(()) };
+    if !request.watched {
+        return filter.install(0).map(drop).map_err(|errno| Wall::Seccomp.refused(errno));
+    }
+    match rustix::thread::set_no_new_privs(true).and_then(|()| notify::install(&filter)) {
+        Ok(listener) => control.report_with(Report::Watched, &listener),
         Err(errno) => {
             control.report(Report::NotWatched(errno.raw_os_error()));
-            false
+            exit(127);
         }
     }
+    Ok(())
 }
 
 /// In the child: becomes the shell, or says why not.

@@ -11,10 +11,9 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use rustix::process::{Pid, WaitOptions, wait};
 
-use super::confine::{drop_capabilities_of_programs, landlock_refused};
+use super::confine::{Ahead, confine_holder, drop_capabilities_of_programs};
 use super::control::{Control, Signals, close_outputs, exit, reset_signals};
 use super::inside::{self, Shared};
-use super::landlock::Rules;
 use super::layout::{self, Layout};
 use super::namespace::{clone_inside, leave, leave_network, listen, loopback_up};
 use super::pass::{receive_with, send_with};
@@ -58,12 +57,12 @@ pub(super) fn serve() -> ! {
         .map_err(|errno| Wall::Namespaces.refused(errno))
         .and_then(|()| make_walls(&control, &layout));
     match made {
-        Ok((listener, rules)) => {
+        Ok((listener, ahead)) => {
             let handles: Vec<_> = listener.iter().map(AsFd::as_fd).collect();
             if send_with(&control.0, &Report::Ready.to_bytes(), &handles).is_err() {
                 exit(1);
             }
-            let shared = Shared { rules, processes_max: layout.processes_max };
+            let shared = Shared { ahead, processes_max: layout.processes_max };
             take_calls(&control, &signals, &shared)
         }
         Err(refused) => {
@@ -73,8 +72,8 @@ pub(super) fn serve() -> ! {
     }
 }
 
-/// Returns the proxy's socket, if one is wanted, and the rules for most calls.
-fn make_walls(control: &Control, layout: &Layout) -> Result<(Option<OwnedFd>, Rules), Refused> {
+/// Returns the proxy's socket, if one is wanted, and what most calls have.
+fn make_walls(control: &Control, layout: &Layout) -> Result<(Option<OwnedFd>, Ahead), Refused> {
     // While the agent writes the id map.
     if layout.own_network {
         leave_network().map_err(|errno| Wall::Namespaces.refused(errno))?;
@@ -88,14 +87,13 @@ fn make_walls(control: &Control, layout: &Layout) -> Result<(Option<OwnedFd>, Ru
     layout::build(layout)?;
     inside::hide_all(&layout.hidden).map_err(|errno| Wall::Protected.refused(errno))?;
     drop_capabilities_of_programs().map_err(|errno| Wall::Capabilities.refused(errno))?;
-    let rules = Rules::of_a_tree(&layout.writable).map_err(|error| landlock_refused(&error))?;
-    if !layout.own_network {
-        return Ok((None, rules));
+    let mut listener = None;
+    if layout.own_network {
+        let refused = |errno| Wall::Loopback.refused(errno);
+        loopback_up().map_err(refused)?;
+        listener = layout.listen.then(listen).transpose().map_err(refused)?;
     }
-    let refused = |errno| Wall::Loopback.refused(errno);
-    loopback_up().map_err(refused)?;
-    let listener = if layout.listen { Some(listen().map_err(refused)?) } else { None };
-    Ok((listener, rules))
+    Ok((listener, confine_holder(&layout.writable)?))
 }
 
 fn take_calls(control: &Control, signals: &Signals, shared: &Shared) -> ! {

@@ -121,6 +121,13 @@ fn what_comes_later_can_be_read_without_namespaces_too() {
     assert!(!root.with_extension("old").join("file").exists());
 }
 
+/// What holds the namespaces gave up what no command gets; each command gives up the rest.
+#[test]
+fn the_filter_of_a_command_is_in_two_parts() {
+    let filters = "sed -n 's/Seccomp_filters:\t//p' /proc/1/status /proc/self/status";
+    assert_eq!(Place::new().run(filters).1, "1\n2\n");
+}
+
 #[test]
 fn what_was_made_ahead_is_what_the_first_command_uses() {
     let place = Place::new();
