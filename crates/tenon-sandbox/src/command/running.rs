@@ -329,7 +329,7 @@ impl Running {
                 }
             }
             Some(Report::MemoryExceeded) => self.limit = Some(LimitReached::Memory),
-            Some(Report::Unshared | Report::Ready) | None => {
+            Some(Report::Unshared | Report::Ready | Report::Waiting(_)) | None => {
                 return Err(CommandError::Helper { source: Errno::BADMSG.into() });
             }
         }

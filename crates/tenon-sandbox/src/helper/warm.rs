@@ -9,13 +9,14 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::io::Errno;
+use rustix::process::Pid;
 use tokio::task::AbortHandle;
 
 use super::process::{HelperProcess, spawn_outside, spawn_warm};
 use crate::linux::bubblewrap::Enclosure;
 use crate::linux::layout::Layout;
 use crate::linux::pass::{receive_with, send_with};
-use crate::linux::request::{REPORT_BYTES, Report, Sendable};
+use crate::linux::request::{GIVEN, REPORT_BYTES, Report, Sendable, taken};
 use crate::missing::{Missing, SandboxError};
 use crate::network::Proxy;
 use crate::tier::Tier;
@@ -140,14 +141,34 @@ impl WarmHelper {
         *served = Some(Served(task.abort_handle()));
     }
 
-    /// Has a call started with this control socket and these outputs.
+    /// Has a call started with this control socket and these outputs: by the process that waits for
+    /// one, or, while there is none, by one that the helper makes for it.
     pub(crate) fn send_call(
         &self,
         control: BorrowedFd<'_>,
         out: BorrowedFd<'_>,
         error: BorrowedFd<'_>,
     ) -> Result<(), Errno> {
-        send_with(&self.socket, b"C", &[control, out, error])
+        let handles = [control, out, error];
+        match self.take_waiting() {
+            // It may have ended.
+            Some((pid, channel)) if send_with(&channel, GIVEN, &handles).is_ok() => {
+                send_with(&self.socket, &taken(pid), &[control])
+            }
+            _ => send_with(&self.socket, GIVEN, &handles),
+        }
+    }
+
+    /// Returns the process that waits for a call, and its channel. Does not wait for one.
+    fn take_waiting(&self) -> Option<(Pid, OwnedFd)> {
+        let mut waiting = None;
+        let mut bytes = [0; REPORT_BYTES];
+        // One after another: the last is there, and those before have ended.
+        while let Ok((REPORT_BYTES, handles)) = receive_with(&self.socket, &mut bytes) {
+            let Some(Report::Waiting(pid)) = Report::from_bytes(bytes) else { continue };
+            waiting = Pid::from_raw(pid).zip(handles.into_iter().next());
+        }
+        waiting
     }
 
     fn expect(&self, expected: Report) -> Result<Vec<OwnedFd>, SandboxError> {

@@ -4,7 +4,7 @@ use std::ffi::{CStr, OsString};
 use std::path::PathBuf;
 
 use rustix::io::Errno;
-use rustix::process::WaitStatus;
+use rustix::process::{Pid, WaitStatus};
 
 pub(crate) use super::wire::{Readable, Sendable, read_message};
 use super::wire::{Reader, Writer};
@@ -121,6 +121,8 @@ pub(crate) enum Report {
     Unshared,
     /// The warm helper takes calls.
     Ready,
+    /// The process with this id waits for a call, on the socket that comes with this.
+    Waiting(i32),
     /// The listener for questions about the command comes with this.
     Watched,
     /// There is no listener: the error number.
@@ -168,6 +170,18 @@ impl Wall {
     }
 }
 
+/// What comes with the descriptors of a call: its control socket and its two outputs.
+pub(crate) const GIVEN: &[u8] = b"C";
+
+/// Bytes of `taken`.
+pub(crate) const TAKEN_BYTES: usize = 5;
+
+/// What tells the warm helper, with the control socket of a call, which waiting process has it.
+pub(crate) fn taken(pid: Pid) -> [u8; TAKEN_BYTES] {
+    let [a, b, c, d] = pid.as_raw_nonzero().get().to_le_bytes();
+    [b'T', a, b, c, d]
+}
+
 /// Bytes of one report.
 pub(crate) const REPORT_BYTES: usize = 5;
 
@@ -198,6 +212,7 @@ impl Report {
             Self::Ready => (11, 0),
             Self::Watched => (12, 0),
             Self::NotWatched(errno) => (13, errno),
+            Self::Waiting(pid) => (14, pid),
         };
         let [a, b, c, d] = value.to_le_bytes();
         [tag, a, b, c, d]
@@ -222,6 +237,7 @@ impl Report {
             11 => Some(Self::Ready),
             12 => Some(Self::Watched),
             13 => Some(Self::NotWatched(value)),
+            14 => Some(Self::Waiting(value)),
             _ => None,
         }
     }
@@ -401,6 +417,7 @@ mod tests {
             Report::Ready,
             Report::Watched,
             Report::NotWatched(16),
+            Report::Waiting(7),
         ];
         reports.extend(Wall::ALL.map(|wall| Report::Refused(wall.refused(Errno::PERM))));
         for report in reports {

@@ -17,9 +17,10 @@ use super::inside::{self, Shared};
 use super::layout::{self, Layout};
 use super::namespace::{clone_inside, leave, leave_network, listen, loopback_up};
 use super::pass::{receive_with, send_with};
-use super::request::{Refused, Report, Wall};
+use super::request::{GIVEN, Refused, Report, TAKEN_BYTES, Wall, taken};
 
-/// A child in namespaces of its own that waits for a call, so that no call waits for namespaces.
+/// A child in namespaces of its own that waits for a call, so that no call waits for namespaces. The
+/// agent has this end of its channel, too, so that no call waits for this process.
 struct Spare {
     init: Pid,
     channel: OwnedFd,
@@ -106,6 +107,9 @@ fn take_calls(control: &Control, signals: &Signals, shared: &Shared) -> ! {
         if spare.is_none() && beginning.is_none() {
             // Where there is none, the call tells why.
             spare = make_spare(shared).ok();
+            if let Some(Spare { init, channel }) = &spare {
+                control.report_with(Report::Waiting(init.as_raw_nonzero().get()), channel);
+            }
         }
         let wait_for = [Some(&control.0), Some(&signals.0), beginning.as_ref()];
         let mut handles: Vec<_> = wait_for
@@ -130,7 +134,7 @@ fn take_calls(control: &Control, signals: &Signals, shared: &Shared) -> ! {
             beginning = None;
         }
         if is_woken(0)
-            && let Some((call, channel)) = take_call(control, spare.take(), shared)
+            && let Some((call, channel)) = take_call(control, &mut spare, shared)
         {
             calls.push(call);
             beginning = Some(channel);
@@ -148,25 +152,41 @@ fn make_spare(shared: &Shared) -> Result<Spare, Errno> {
 }
 
 /// Returns the call, and what it was given through.
-fn take_call(control: &Control, spare: Option<Spare>, shared: &Shared) -> Option<(Call, OwnedFd)> {
-    let mut byte = [0];
-    let handles = match receive_with(&control.0, &mut byte) {
-        Ok((1, handles)) => handles,
+fn take_call(
+    control: &Control,
+    spare: &mut Option<Spare>,
+    shared: &Shared,
+) -> Option<(Call, OwnedFd)> {
+    let mut message = [0; TAKEN_BYTES];
+    let handles = match receive_with(&control.0, &mut message) {
+        Ok((1.., handles)) => handles,
         // The agent is gone; the kernel ends the calls, which are bound to this process.
         _ => exit(0),
     };
-    let [call, out, error] = <[OwnedFd; 3]>::try_from(handles).ok()?;
-    let given = [call.as_fd(), out.as_fd(), error.as_fd()];
-    let give = |spare: Spare| send_with(&spare.channel, b"C", &given).map(|()| spare);
-    let given = match spare.map_or(Err(Errno::PIPE), give) {
-        Ok(spare) => Ok(spare),
-        Err(_) => make_spare(shared).and_then(give),
+    let (call, spare) = match <[OwnedFd; 3]>::try_from(handles) {
+        Ok([call, out, error]) => {
+            let spare = give(&call, &out, &error, shared);
+            (call, spare)
+        }
+        // The agent gave it to the spare. If that has ended meanwhile, the agent sees the socket close.
+        Err(handles) => {
+            let call = handles.into_iter().next()?;
+            let spare = spare.take_if(|spare| message == taken(spare.init))?;
+            (call, Ok(spare))
+        }
     };
-    match given {
+    match spare {
         Ok(Spare { init, channel }) => Some((Call { init, _control: call }, channel)),
         Err(errno) => {
             Control(call).report(Report::Refused(Wall::Namespaces.refused(errno)));
             None
         }
     }
+}
+
+/// Gives a call to a new child.
+fn give(call: &OwnedFd, out: &OwnedFd, error: &OwnedFd, shared: &Shared) -> Result<Spare, Errno> {
+    let spare = make_spare(shared)?;
+    send_with(&spare.channel, GIVEN, &[call.as_fd(), out.as_fd(), error.as_fd()])?;
+    Ok(spare)
 }

@@ -16,6 +16,7 @@ const NOT_HERE: &[&str] = &[
     // There is no helper between commands.
     "a_session_that_is_dropped_leaves_no_helper",
     "a_helper_that_was_killed_is_started_anew",
+    "a_process_that_waits_for_a_command_may_end",
     // Private folders lie on the machine's disk (docs/security.md).
     "files_and_private_folders_do_not_grow_without_end",
     // Each command has a network of its own (docs/security.md).

@@ -195,6 +195,47 @@ fn a_helper_that_was_killed_is_started_anew() {
     assert!(!place.top.path().join("new").exists());
 }
 
+/// The half that has the process to itself: kills whatever waits for a command.
+fn kill_what_waits() {
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let read =
+            |name: &str| std::fs::read_to_string(entry.path().join(name)).unwrap_or_default();
+        let is_ours = || read("environ").contains("TENON_TEST_ALONE=");
+        if read("comm") == "tenon-init\n" && is_ours() {
+            let pid = entry.file_name();
+            std::process::Command::new("kill").arg("-9").arg(pid).status().unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_process_that_waits_for_a_command_may_end() {
+    if std::env::var_os("TENON_TEST_ALONE").is_none() {
+        let status = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "walls::lifetime::a_process_that_waits_for_a_command_may_end"])
+            .env("TENON_TEST_ALONE", "1")
+            .status();
+        assert!(status.unwrap().success());
+        return;
+    }
+    let place = Place::new();
+    let end = |wait: u64| {
+        std::thread::sleep(Duration::from_millis(wait));
+        kill_what_waits();
+    };
+    for round in 0..30 {
+        assert_eq!(place.run("echo a").1, "a\n");
+        end(round % 3);
+        assert_eq!(place.run("echo b").1, "b\n");
+        // While one is on its way: it runs, or is told to have been ended, and nobody waits for ever.
+        std::thread::scope(|scope| {
+            scope.spawn(|| end(0));
+            let _ = place.try_run("echo c");
+        });
+    }
+    assert_eq!(place.run("echo d").1, "d\n");
+}
+
 #[test]
 fn the_first_process_cannot_be_ended_from_inside() {
     let script = "kill -9 1; kill -STOP 1; kill 1; kill -INT 1; kill -9 -1 & sleep 0.1; echo alive";
