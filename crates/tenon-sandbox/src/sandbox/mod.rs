@@ -457,7 +457,7 @@ impl Shared {
             _ => None,
         };
         let launch = self.launch(walls, Via::Warm(helper), tier);
-        Ok((Prepared { launch, port, _scratch }, plan.frozen(&self.settings)))
+        Ok((Prepared { launch, port, _scratch }, plan.frozen()))
     }
 
     fn alone(&self, state: &mut State, profile: &Profile) -> Result<Prepared, SandboxError> {

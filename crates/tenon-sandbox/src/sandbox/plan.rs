@@ -115,6 +115,8 @@ const DEVICES: [&str; 3] = ["/dev/random", "/dev/urandom", "/dev/tty"];
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Plan {
     pub(super) layout: Layout,
+    /// The session's, where their names lead.
+    own_roots: Vec<PathBuf>,
     repositories: Vec<PathBuf>,
     scratch: Vec<PathBuf>,
     /// The folders that are mounted writable, as they were found.
@@ -132,8 +134,8 @@ impl Plan {
     }
 
     /// Returns the names that are read-only for a call that may write the roots.
-    pub(super) fn frozen(&self, settings: &Settings) -> Vec<PathBuf> {
-        let of_roots = canonical(&settings.roots).into_iter().flat_map(|root| {
+    pub(super) fn frozen(&self) -> Vec<PathBuf> {
+        let of_roots = self.own_roots.iter().flat_map(|root| {
             let names = PROTECTED_NAMES.into_iter().chain([".git/hooks", ".git/info"]);
             names.map(|name| root.join(name)).collect::<Vec<_>>()
         });
@@ -176,7 +178,8 @@ pub(super) fn plan(
     profile: &Profile,
     repositories: &[PathBuf],
 ) -> Result<Plan, SandboxError> {
-    let mut roots = canonical(&settings.roots);
+    let own_roots = canonical(&settings.roots);
+    let mut roots = own_roots.clone();
     roots.extend(canonical(&profile.writable));
     roots.extend_from_slice(repositories);
     roots.sort();
@@ -236,6 +239,7 @@ pub(super) fn plan(
             writable,
             hidden: hidden(settings, home.as_deref()),
         },
+        own_roots,
         repositories: repositories.to_vec(),
         scratch,
         roots: roots.into_iter().map(|root| (root.clone(), identity_of(&root))).collect(),
@@ -290,9 +294,10 @@ pub(super) fn walls_inside(
     profile: &Profile,
     folder: &Path,
 ) -> Walls {
-    let allowed = canonical(&profile.writable);
+    let roots = plan.own_roots.clone();
+    let writes_roots = profile.writable == settings.roots;
+    let allowed = if writes_roots { roots.clone() } else { canonical(&profile.writable) };
     let may_write = |root: &PathBuf| allowed.iter().any(|allowed| root.starts_with(allowed));
-    let roots = canonical(&settings.roots);
     // A worktree's repository is written when the worktree is.
     let repositories = if allowed.is_empty() { &[][..] } else { &plan.repositories[..] };
     let mut writable = allowed.clone();

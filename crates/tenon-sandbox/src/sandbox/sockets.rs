@@ -7,11 +7,16 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Each costs a call a mount of some 15 µs.
 const SOCKETS_MAX: usize = 512;
+
+/// Holds the list of a machine with few sockets, so that it is read at once: the kernel tells no size.
+const LIST_BYTES: usize = 32 * 1024;
 
 /// Fields before the path, as the kernel prints them (net/unix/af_unix.c, `unix_seq_show`).
 const FIELDS_BEFORE_PATH: usize = 7;
@@ -19,8 +24,12 @@ const FIELDS_BEFORE_PATH: usize = 7;
 /// Returns where sockets are that commands would see, without those beneath `private` folders, of
 /// which only what is beneath `kept` is in sight.
 pub(super) fn with_path(private: &[PathBuf], kept: &[&Path]) -> Vec<PathBuf> {
+    let mut list = Vec::with_capacity(LIST_BYTES);
     #[expect(clippy::disallowed_methods, reason = "the kernel's list of sockets")]
-    let list = std::fs::read("/proc/net/unix").unwrap_or_default();
+    let read = File::open("/proc/net/unix").and_then(|mut file| file.read_to_end(&mut list));
+    if read.is_err() {
+        list.clear();
+    }
     let is_seen = |path: &Path| {
         let is_beneath = |folder: &Path| path.starts_with(folder);
         kept.iter().any(|folder| is_beneath(folder))
