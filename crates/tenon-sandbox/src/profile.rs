@@ -46,7 +46,8 @@ pub struct Limits {
     pub file_bytes_max: u64,
     /// Open files of one process.
     pub open_files_max: u64,
-    /// Size of each of the private folders /tmp, /var/tmp, /run, /dev/shm and HOME, in bytes.
+    /// Size of all private folders (/tmp, /var/tmp, /run, /dev/shm, HOME) and of the layers in front
+    /// of toolchains together, in bytes of memory. In tier B that of /dev/shm.
     pub temporary_bytes_max: u64,
 }
 
@@ -58,7 +59,7 @@ impl Default for Limits {
             memory_bytes_max: 8 << 30,
             file_bytes_max: 16 << 30,
             open_files_max: 65_536,
-            temporary_bytes_max: 2 << 30,
+            temporary_bytes_max: 4 << 30,
         }
     }
 }

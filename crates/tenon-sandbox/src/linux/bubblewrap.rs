@@ -314,7 +314,7 @@ mod tests {
 
     fn steps() -> Vec<Step> {
         let kept = |source: &str, writable| Part::Kept { source: source.into(), writable };
-        let private = || Part::Private { mode: 0o700, bytes_max: 1 };
+        let private = || Part::Private { mode: 0o700 };
         let parts = [
             ("/home", Part::Cover),
             ("/home/u", private()),

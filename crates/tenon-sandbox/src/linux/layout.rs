@@ -6,14 +6,13 @@
 //! on top hides it.
 
 use std::ffi::{CString, OsString};
-use std::fmt::Write as _;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, CWD, FileType, Gid, Mode, OFlags, ResolveFlags, Uid, chownat, fstat, mkdirat, openat2,
-    symlinkat,
+    AtFlags, CWD, FileType, Gid, Mode, OFlags, ResolveFlags, Uid, chmodat, chownat, fstat, mkdirat,
+    openat2, symlinkat,
 };
 use rustix::io::Errno;
 use rustix::mount::{
@@ -32,7 +31,7 @@ pub(super) const EMPTY_FILE: &str = "/dev/.empty-file";
 /// What a program may expect in /dev. The terminal is the one of its session, which has none.
 const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 
-/// Files in one private folder; each costs the kernel about 1 KiB.
+/// Files in private folders; each costs the kernel about 1 KiB.
 const INODES_MAX: u32 = 400_000;
 
 /// What the warm helper is told when it starts.
@@ -44,7 +43,7 @@ pub(crate) struct Layout {
     /// private and gone at the end. Where the kernel does not stack folders they are read-only.
     pub(crate) layered: Vec<PathBuf>,
     pub(crate) owner: Owner,
-    /// For /dev/shm.
+    /// In all private folders and layers together.
     pub(crate) temporary_bytes_max: u64,
     /// Of each call.
     pub(crate) processes_max: u64,
@@ -69,7 +68,7 @@ pub(crate) enum Part {
     /// An empty folder that stays empty.
     Cover,
     /// An empty folder to write in.
-    Private { mode: u32, bytes_max: u64 },
+    Private { mode: u32 },
     /// What is at `source`, which is mostly the same place.
     Kept { source: PathBuf, writable: bool },
     /// A file with these bytes, in a private folder.
@@ -95,18 +94,52 @@ fn carry_out(layout: &Layout) -> Result<(), Errno> {
         devices.push((name, Tree::of(CWD, &*format!("/dev/{name}"))?));
     }
     set_all(held())?;
-    for (step, tree) in layout.steps.iter().zip(&trees) {
-        carry_out_step(step, tree.as_ref(), layout.owner)?;
+    let private = mount_memory(layout)?;
+    for (number, (step, tree)) in layout.steps.iter().zip(&trees).enumerate() {
+        carry_out_step(step, tree.as_ref(), &private, number)?;
     }
-    for path in &layout.layered {
+    for (number, path) in layout.layered.iter().enumerate() {
         // Without it a toolchain can fetch nothing new, and everything else works.
-        let _ = stack(path, layout);
+        let _ = stack(path, &private, number);
     }
-    make_devices(&devices, layout)?;
+    let shared = private.folder("shm", 0o1777)?;
+    // What is in it stays, where it was mounted; the whole has no name any more.
+    unmount(MEMORY, UnmountFlags::DETACH)?;
+    make_devices(&devices, &shared)?;
     for step in layout.steps.iter().filter(|step| step.part == Part::Cover) {
         close_cover(&step.path, &layout.steps)?;
     }
     Ok(())
+}
+
+/// The one file system in memory that everything private is in, so that all of it has one limit.
+struct Memory {
+    top: OwnedFd,
+    owner: Owner,
+}
+
+/// Where it is mounted while the rest is made. What commands see there comes last.
+const MEMORY: &str = "/dev";
+
+fn mount_memory(layout: &Layout) -> Result<Memory, Errno> {
+    let place = Path::new(MEMORY);
+    mount_empty(&open_plain(place)?, 0o755, layout.temporary_bytes_max)?;
+    Ok(Memory { top: open_plain(place)?, owner: layout.owner })
+}
+
+impl Memory {
+    /// Makes a folder in it that the owner writes, to be mounted somewhere.
+    fn folder(&self, name: &str, mode: u32) -> Result<Tree, Errno> {
+        self.make(name, mode)?;
+        Tree::of(&self.top, name)
+    }
+
+    fn make(&self, name: &str, mode: u32) -> Result<(), Errno> {
+        let (user, group) = (Uid::from_raw(self.owner.user), Gid::from_raw(self.owner.group));
+        mkdirat(&self.top, name, Mode::RWXU)?;
+        chownat(&self.top, name, Some(user), Some(group), AtFlags::SYMLINK_NOFOLLOW)?;
+        chmodat(&self.top, name, Mode::from_raw_mode(mode), AtFlags::empty())
+    }
 }
 
 fn held() -> MountAttrFlags {
@@ -125,15 +158,17 @@ fn take(path: &Path, writable: bool) -> Result<Tree, Errno> {
     Ok(tree)
 }
 
-fn carry_out_step(step: &Step, tree: Option<&Tree>, owner: Owner) -> Result<(), Errno> {
+fn carry_out_step(
+    step: &Step,
+    tree: Option<&Tree>,
+    private: &Memory,
+    number: usize,
+) -> Result<(), Errno> {
     match &step.part {
-        Part::Cover => {
+        Part::Cover => mount_empty(&open_folder(&step.path)?, 0o555, 1 << 20),
+        Part::Private { mode } => {
             let target = open_folder(&step.path)?;
-            mount_private(&target, 0o555, 1 << 20, None)
-        }
-        Part::Private { mode, bytes_max } => {
-            let target = open_folder(&step.path)?;
-            mount_private(&target, *mode, *bytes_max, Some(owner))
+            private.folder(&format!("{number}"), *mode)?.mount_on(target)
         }
         Part::Kept { .. } => {
             let Some(tree) = tree else { return Err(Errno::INVAL) };
@@ -181,16 +216,8 @@ fn write_new(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Errno> {
     write_all(&file, bytes)
 }
 
-fn mount_private(
-    target: &OwnedFd,
-    mode: u32,
-    bytes_max: u64,
-    owner: Option<Owner>,
-) -> Result<(), Errno> {
-    let mut options = format!("mode={mode:o},size={bytes_max},nr_inodes={INODES_MAX}");
-    if let Some(Owner { user, group }) = owner {
-        let _ = write!(options, ",uid={user},gid={group}");
-    }
+fn mount_empty(target: &OwnedFd, mode: u32, bytes_max: u64) -> Result<(), Errno> {
+    let options = format!("mode={mode:o},size={bytes_max},nr_inodes={INODES_MAX}");
     let options = CString::new(options).map_err(|_| Errno::INVAL)?;
     // By descriptor: what was looked at is what is mounted on.
     let place = format!("/proc/self/fd/{}", target.as_raw_fd());
@@ -198,34 +225,20 @@ fn mount_private(
     mount(c"tmpfs", &*place, c"tmpfs", flags, &*options)
 }
 
-/// Puts a private folder in front of the one at `path`, which nobody sees, and both as one in front
-/// of it. Refused where something is mounted within: a stack would hide that.
-fn stack(path: &Path, layout: &Layout) -> Result<(), Errno> {
+/// Puts a private folder in front of the one at `path`, and both as one in its place. Refused where
+/// something is mounted within: a stack would hide that.
+fn stack(path: &Path, private: &Memory, number: usize) -> Result<(), Errno> {
     let below = open_plain(path)?;
-    mount_private(&below, 0o755, layout.temporary_bytes_max, Some(layout.owner))?;
-    let private = open_plain(path)?;
-    let stacked = mount_stack(&below, &private, layout.owner);
-    if stacked.is_err() {
-        let place = format!("/proc/self/fd/{}", private.as_raw_fd());
-        unmount(&*place, UnmountFlags::DETACH)?;
-    }
-    stacked
-}
-
-fn mount_stack(below: &OwnedFd, private: &OwnedFd, owner: Owner) -> Result<(), Errno> {
-    for name in [c"upper", c"work"] {
-        mkdirat(private, name, Mode::from_raw_mode(0o755))?;
-    }
-    let (user, group) = (Uid::from_raw(owner.user), Gid::from_raw(owner.group));
-    chownat(private, c"upper", Some(user), Some(group), AtFlags::SYMLINK_NOFOLLOW)?;
+    let (upper, work) = (format!("upper{number}"), format!("work{number}"));
+    private.make(&upper, 0o755)?;
+    private.make(&work, 0o700)?;
     // By descriptor: a path would need its commas and colons escaped.
-    let [below, private] =
-        [below, private].map(|handle| format!("/proc/self/fd/{}", handle.as_raw_fd()));
-    let options =
-        format!("lowerdir={below},upperdir={private}/upper,workdir={private}/work,userxattr");
+    let [below, top] =
+        [&below, &private.top].map(|handle| format!("/proc/self/fd/{}", handle.as_raw_fd()));
+    let options = format!("lowerdir={below},upperdir={top}/{upper},workdir={top}/{work},userxattr");
     let options = CString::new(options).map_err(|_| Errno::INVAL)?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
-    mount(c"overlay", &*private, c"overlay", flags, &*options)
+    mount(c"overlay", &*below, c"overlay", flags, &*options)
 }
 
 /// Makes a cover read-only; what is mounted beneath stays as it is.
@@ -237,8 +250,8 @@ fn close_cover(path: &Path, steps: &[Step]) -> Result<(), Errno> {
     set_attributes(&open_plain(path)?, held(), MountAttrFlags::empty(), Deep::No)
 }
 
-fn make_devices(devices: &[(&str, Tree)], layout: &Layout) -> Result<(), Errno> {
-    mount_private(&open_plain(Path::new("/dev"))?, 0o755, 1 << 20, None)?;
+fn make_devices(devices: &[(&str, Tree)], shared: &Tree) -> Result<(), Errno> {
+    mount_empty(&open_plain(Path::new("/dev"))?, 0o755, 1 << 20)?;
     for (name, tree) in devices {
         let path = PathBuf::from("/dev").join(name);
         write_new(&path, b"", 0o666)?;
@@ -259,8 +272,7 @@ fn make_devices(devices: &[(&str, Tree)], layout: &Layout) -> Result<(), Errno> 
     let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
     let place = format!("/proc/self/fd/{}", pts.as_raw_fd());
     mount(c"devpts", &*place, c"devpts", flags, c"newinstance,ptmxmode=0666,mode=0620")?;
-    let shared = open_folder(Path::new("/dev/shm"))?;
-    mount_private(&shared, 0o1777, layout.temporary_bytes_max, Some(layout.owner))?;
+    shared.mount_on(open_folder(Path::new("/dev/shm"))?)?;
     mkdirat(CWD, EMPTY_FOLDER, Mode::from_raw_mode(0o555))?;
     write_new(Path::new(EMPTY_FILE), b"", 0o444)?;
     let read_only = MountAttrFlags::MOUNT_ATTR_RDONLY | MountAttrFlags::MOUNT_ATTR_NOSUID;
@@ -273,10 +285,9 @@ impl Sendable for Layout {
             writer.field(step.path.as_os_str());
             match &step.part {
                 Part::Cover => writer.number(0),
-                Part::Private { mode, bytes_max } => {
+                Part::Private { mode } => {
                     writer.number(1);
                     writer.number(u64::from(*mode));
-                    writer.number(*bytes_max);
                 }
                 Part::Kept { source, writable } => {
                     writer.number(2);
@@ -307,10 +318,7 @@ impl Readable for Layout {
             let path = reader.path()?;
             let part = match reader.number()? {
                 0 => Part::Cover,
-                1 => Part::Private {
-                    mode: u32::try_from(reader.number()?).ok()?,
-                    bytes_max: reader.number()?,
-                },
+                1 => Part::Private { mode: u32::try_from(reader.number()?).ok()? },
                 2 => Part::Kept { source: reader.path()?, writable: reader.flag()? },
                 3 => Part::File { bytes: reader.field()?.into_vec() },
                 _ => return None,
@@ -339,7 +347,7 @@ mod tests {
     fn a_layout_survives_its_bytes() {
         let parts = [
             Part::Cover,
-            Part::Private { mode: 0o700, bytes_max: u64::MAX },
+            Part::Private { mode: 0o700 },
             Part::Kept { source: PathBuf::from("/s"), writable: true },
             Part::File { bytes: vec![0, 255] },
         ];

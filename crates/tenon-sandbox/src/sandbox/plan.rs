@@ -192,16 +192,15 @@ pub(super) fn plan(
     let covered = canonical(COVERED.iter().map(Path::new));
     let mut parts: BTreeMap<_, _> = covered.into_iter().map(|path| (path, Part::Cover)).collect();
     let mut scratch = Vec::new();
-    let bytes_max = limits.temporary_bytes_max;
     for (path, mode) in PRIVATE {
         for path in canonical([Path::new(path)]) {
             scratch.push(path.clone());
-            parts.insert(path, Part::Private { mode, bytes_max });
+            parts.insert(path, Part::Private { mode });
         }
     }
     if let Some(home) = &home {
         scratch.push(home.clone());
-        parts.insert(home.clone(), Part::Private { mode: 0o700, bytes_max });
+        parts.insert(home.clone(), Part::Private { mode: 0o700 });
     }
     let covered: Vec<PathBuf> = parts.keys().cloned().collect();
     let kept = kept_paths(settings, profile, home.as_deref());
@@ -232,7 +231,7 @@ pub(super) fn plan(
             steps,
             layered,
             owner: owner(settings),
-            temporary_bytes_max: bytes_max,
+            temporary_bytes_max: limits.temporary_bytes_max,
             processes_max: limits.processes_max,
             own_network: profile.network != Network::On,
             listen: profile.network == Network::Proxied,

@@ -28,7 +28,7 @@ pub(super) const ROWS: &[Row] = &[
     .prints(&["again"]),
     attack!("a file above the limit", "truncate -s 17G f")
         .prints(&["refused"]),
-    row("the private /tmp full", &[Call::Script("dd if=/dev/zero of=/tmp/f bs=1M count=2100 2>&1; rm -f /tmp/f; echo end"), AGAIN])
+    row("the private folders full", &[Call::Script("for f in /tmp /var/tmp /dev/shm ~; do dd if=/dev/zero of=$f/f bs=1M count=1400 2>&1; done; rm -f {/tmp,/var/tmp,/dev/shm,~}/f; echo end"), AGAIN])
         .whole()
         .prints(&["No space left", "again"])
         .not_in_b("temporary files lie in a folder on the machine's disk", "lacks")

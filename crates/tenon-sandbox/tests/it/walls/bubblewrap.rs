@@ -19,6 +19,7 @@ const NOT_HERE: &[&str] = &[
     "a_process_that_waits_for_a_command_may_end",
     // Private folders lie on the machine's disk (docs/security.md).
     "files_and_private_folders_do_not_grow_without_end",
+    "all_private_folders_have_one_limit",
     // Each command has a network of its own (docs/security.md).
     "a_command_reaches_the_server_of_a_job",
     // The tests are an ordinary user's already.

@@ -1,6 +1,6 @@
 //! Nothing of a command outlives it, and it takes no more than its share.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tenon_sandbox::{CommandError, Exit, LimitReached, Limits, Tier, Wanted};
@@ -307,6 +307,31 @@ fn files_and_private_folders_do_not_grow_without_end() {
     assert_eq!(std::fs::metadata(place.root().join("big")).unwrap().len(), 1 << 20);
     let script = "for i in 1 2 3 4; do head -c 900000 /dev/zero > /tmp/$i || exit 7; done";
     assert_eq!(place.run(script).0, Exit::Code(7));
+}
+
+#[test]
+fn all_private_folders_have_one_limit() {
+    let home = tempfile::tempdir().unwrap();
+    let tools = [".cargo", ".rustup"].map(|name| home.path().join(name));
+    tools.iter().for_each(|path| std::fs::create_dir(path).unwrap());
+    let place = Place::with(|settings| {
+        settings.home = Some(home.path().to_path_buf());
+        settings.limits.temporary_bytes_max = 6 << 20;
+    });
+    let memory = ["/tmp", "/var/tmp", "/run", "/dev/shm"].map(PathBuf::from);
+    let mut folders: Vec<PathBuf> = memory.into_iter().chain(tools).collect();
+    folders.push(home.path().to_path_buf());
+    let sizes = folders.iter().map(|folder| {
+        let file = folder.join("new");
+        let script = format!("head -c 1000000 /dev/zero > {0}; wc -c < {0}", file.display());
+        // What one command writes, the next has.
+        let size = place.run(&script).1.lines().last().and_then(|size| size.parse::<u32>().ok());
+        assert!(!file.exists(), "{}", file.display());
+        size.unwrap_or_default()
+    });
+    let sizes: Vec<u32> = sizes.collect();
+    assert_eq!(sizes[..6], [1_000_000; 6], "{sizes:?}");
+    assert!(sizes[6] < 1_000_000, "{sizes:?}");
 }
 
 #[test]
