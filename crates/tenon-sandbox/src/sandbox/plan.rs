@@ -187,7 +187,6 @@ pub(super) fn plan(
     if roots.iter().any(|root| root == Path::new("/")) {
         return Err(SandboxError::new(Tier::A, Missing::WholeFileSystem));
     }
-    let limits = &settings.limits;
     let home = settings.home.as_deref().and_then(home_folder);
     let covered = canonical(COVERED.iter().map(Path::new));
     let mut parts: BTreeMap<_, _> = covered.into_iter().map(|path| (path, Part::Cover)).collect();
@@ -209,8 +208,7 @@ pub(super) fn plan(
             parts.insert(path, Part::Kept { source, writable: false });
         }
     }
-    if let Some(bytes) = home.as_deref().and_then(git_settings)
-        && let Some(home) = &home
+    if let Some((home, bytes)) = home.as_deref().and_then(|home| Some((home, git_settings(home)?)))
     {
         parts.insert(home.join(".gitconfig"), Part::File { bytes });
     }
@@ -231,8 +229,8 @@ pub(super) fn plan(
             steps,
             layered,
             owner: owner(settings),
-            temporary_bytes_max: limits.temporary_bytes_max,
-            processes_max: limits.processes_max,
+            temporary_bytes_max: settings.limits.temporary_bytes_max,
+            processes_max: settings.limits.processes_max,
             own_network: profile.network != Network::On,
             listen: profile.network == Network::Proxied,
             writable,
