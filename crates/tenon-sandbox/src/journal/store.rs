@@ -3,17 +3,19 @@
 
 #![expect(clippy::disallowed_methods, reason = "the journal's own folder, which no tool can name")]
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::{Access, AtFlags, CWD, Dir, FlockOperation, Mode, OFlags, StatxFlags};
 use rustix::io::Errno;
 
-use super::node::{NodeId, look};
-use super::record::{End, Header, Image, Place, Record};
+use super::node::{Moment, NodeId, look};
+use super::record::{Header, Image, Place, Record};
 use super::{CheckpointId, JournalError, JournalOptions};
 use crate::linux::notify::is_possible;
 use crate::linux::openat::open_beneath;
@@ -22,10 +24,7 @@ use crate::linux::wire::{Readable, Sendable};
 use crate::workspace::ContentHash;
 
 /// The file with a checkpoint's records.
-const LOG: &str = "log";
-
-/// The file with how things were at the end of the call.
-const END: &str = "end";
+pub(crate) const LOG: &str = "log";
 
 /// The most of a log that is read for its first record, in bytes: names are short.
 const HEADER_BYTES_MAX: usize = 64 * 1024;
@@ -52,6 +51,15 @@ pub(crate) struct Store {
     is_inside: bool,
     /// A command could not be watched here.
     is_unwatchable: AtomicBool,
+    newest: Mutex<Option<Newest>>,
+}
+
+/// The last checkpoint that this process made, and when the names in the folder of all were last
+/// changed then: as long as that is so, there is no newer one.
+#[derive(Debug, Clone, Copy)]
+struct Newest {
+    number: u64,
+    changed: Moment,
 }
 
 #[derive(Debug)]
@@ -88,6 +96,7 @@ impl Store {
             options,
             is_inside: false,
             is_unwatchable: AtomicBool::new(false),
+            newest: Mutex::default(),
         };
         let key: String = match roots.first() {
             Some(first) => hash_of_path(first).chars().take(16).collect(),
@@ -247,14 +256,17 @@ impl Store {
     /// Makes the folder and the log of a new checkpoint.
     pub(crate) fn new_log(&self) -> Result<Log, Errno> {
         let base = self.base(0)?;
-        let newest = self.ids()?.last().map_or(0, |id| id.0);
-        for number in newest + 1..newest + NUMBER_TRIES_MAX {
+        let last = self.newest()?;
+        for number in last + 1..last + NUMBER_TRIES_MAX {
             let name = folder_name(CheckpointId(number));
             match rustix::fs::mkdirat(&base.handle, &*name, Mode::RWXU) {
                 Ok(()) => {}
                 Err(Errno::EXIST) => continue,
                 Err(errno) => return Err(errno),
             }
+            let changed = self.names_changed()?;
+            *self.newest.lock().unwrap_or_else(PoisonError::into_inner) =
+                Some(Newest { number, changed });
             let folder = open_plain_beneath(&base.handle, Path::new(&name))?;
             let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::APPEND;
             let file = open_beneath(&folder, LOG, flags, Mode::RUSR | Mode::WUSR)?;
@@ -267,6 +279,21 @@ impl Store {
             return Ok(Log { id, file: File::from(file), folders, objects: 0 });
         }
         Err(Errno::EXIST)
+    }
+
+    /// Returns the newest checkpoint's number, without going through all of them if nobody else made
+    /// or removed one.
+    fn newest(&self) -> Result<u64, Errno> {
+        let known = *self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        match known {
+            Some(known) if known.changed == self.names_changed()? => Ok(known.number),
+            _ => Ok(self.ids()?.last().map_or(0, |id| id.0)),
+        }
+    }
+
+    fn names_changed(&self) -> Result<Moment, Errno> {
+        let base = look(&self.base(0)?.handle, OsStr::new(""))?.ok_or(Errno::NOENT)?;
+        Ok(base.changed)
     }
 
     /// Returns all checkpoints, oldest first.
@@ -332,50 +359,8 @@ impl Store {
         Image::read(&bytes).map(|image| image.header).ok_or(Errno::BADMSG)
     }
 
-    /// Reads how things were at the end of a call, counted in the roots of that time. `None` while
-    /// it runs, and when it was cut short.
-    pub(crate) fn read_end(&self, id: CheckpointId) -> Result<Option<End>, Errno> {
-        let folder = self.open_checkpoint(id, 0)?;
-        let bytes = match open_beneath(&folder, END, OFlags::RDONLY, Mode::empty()) {
-            Ok(file) => read_all(file)?,
-            Err(Errno::NOENT) => return Ok(None),
-            Err(errno) => return Err(errno),
-        };
-        if bytes.is_empty() {
-            return Ok(None);
-        }
-        match bytes.get(4..).and_then(Record::from_bytes) {
-            Some(Record::End(end)) => Ok(Some(*end)),
-            _ => Err(Errno::BADMSG),
-        }
-    }
-
-    /// Writes how things were at the end of a call. It is there as a whole or not at all.
-    pub(crate) fn write_end(&self, id: CheckpointId, mut end: End) -> Result<(), Errno> {
-        let folder = self.open_checkpoint(id, 0)?;
-        end.log_bytes = look(&folder, LOG.as_ref())?.map_or(0, |log| log.bytes);
-        let bytes = Record::End(Box::new(end)).to_bytes().ok_or(Errno::TOOBIG)?;
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC;
-        let name = format!("{END}.new");
-        let file = open_beneath(&folder, &*name, flags, Mode::RUSR | Mode::WUSR)?;
-        write_all(&file, &bytes)?;
-        rustix::fs::renameat(&folder, &*name, &folder, END)
-    }
-
-    /// Whether a call is over and its end is known. A power loss can leave an end without content.
-    pub(crate) fn has_ended(&self, id: CheckpointId) -> bool {
-        let end = self.open_checkpoint(id, 0).and_then(|folder| look(&folder, END.as_ref()));
-        end.is_ok_and(|end| end.is_some_and(|end| end.bytes > 0))
-    }
-
-    /// Whether a checkpoint's log is as long as it was when the call was over.
-    pub(crate) fn is_whole(&self, id: CheckpointId, end: &End) -> Result<bool, Errno> {
-        let folder = self.open_checkpoint(id, 0)?;
-        Ok(look(&folder, LOG.as_ref())?.is_some_and(|log| log.bytes >= end.log_bytes))
-    }
-
     /// Returns when something was last written to a checkpoint's log.
-    pub(crate) fn last_written(&self, id: CheckpointId) -> Result<super::node::Moment, Errno> {
+    pub(crate) fn last_written(&self, id: CheckpointId) -> Result<Moment, Errno> {
         let folder = self.open_checkpoint(id, 0)?;
         Ok(look(&folder, LOG.as_ref())?.ok_or(Errno::NOENT)?.modified)
     }
@@ -527,7 +512,7 @@ fn make_private(path: &Path) -> Result<(), Errno> {
     Ok(())
 }
 
-fn read_all(file: OwnedFd) -> Result<Vec<u8>, Errno> {
+pub(crate) fn read_all(file: OwnedFd) -> Result<Vec<u8>, Errno> {
     let mut bytes = Vec::new();
     File::from(file).read_to_end(&mut bytes).map_err(|error| errno_of(&error))?;
     Ok(bytes)

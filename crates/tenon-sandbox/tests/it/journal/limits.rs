@@ -156,3 +156,15 @@ fn a_job_and_a_call_record_side_by_side() {
     scene.undo_all(&[call.id.unwrap(), job.id.unwrap()]);
     assert_eq!(difference(&before, &scene.tree()), "");
 }
+
+#[test]
+fn two_who_record_in_one_workspace_count_on() {
+    let first = Scene::new(Walls::None);
+    let second = Scene::in_folder(first.top.path(), Walls::None);
+    let mut newest = 0;
+    for scene in [&first, &first, &second, &first, &second, &second, &first] {
+        let id = scene.change("echo >> a");
+        assert!(id.number() > newest, "{id:?} after {newest}");
+        newest = id.number();
+    }
+}

@@ -1,0 +1,71 @@
+//! How things were at the end of a call: the file of a checkpoint that says that the call is over.
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use super::CheckpointId;
+use super::node::look;
+use super::record::{End, Record};
+use super::store::{LOG, Store, read_all, write_all};
+use crate::linux::openat::open_beneath;
+use crate::linux::wire::{Readable, Sendable};
+
+/// The file with how things were at the end of the call.
+const END: &str = "end";
+
+/// The longest end that is written at once, in bytes: what is in one page is in the file as a whole or
+/// not at all, also for who reads it meanwhile.
+const END_BYTES_AT_ONCE_MAX: usize = 4096;
+
+impl Store {
+    /// Reads how things were at the end of a call, counted in the roots of that time. `None` while
+    /// it runs, and when it was cut short.
+    pub(crate) fn read_end(&self, id: CheckpointId) -> Result<Option<End>, Errno> {
+        let folder = self.open_checkpoint(id, 0)?;
+        let bytes = match open_beneath(&folder, END, OFlags::RDONLY, Mode::empty()) {
+            Ok(file) => read_all(file)?,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(errno) => return Err(errno),
+        };
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        match bytes.get(4..).and_then(Record::from_bytes) {
+            Some(Record::End(end)) => Ok(Some(*end)),
+            _ => Err(Errno::BADMSG),
+        }
+    }
+
+    /// Writes how things were at the end of a call. It is there as a whole or not at all.
+    pub(crate) fn write_end(&self, id: CheckpointId, mut end: End) -> Result<(), Errno> {
+        let folder = self.open_checkpoint(id, 0)?;
+        end.log_bytes = look(&folder, LOG.as_ref())?.map_or(0, |log| log.bytes);
+        let bytes = Record::End(Box::new(end)).to_bytes().ok_or(Errno::TOOBIG)?;
+        if bytes.len() <= END_BYTES_AT_ONCE_MAX {
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+            match open_beneath(&folder, END, flags, Mode::RUSR | Mode::WUSR) {
+                // An empty one is none.
+                Ok(file) => return write_all(&file, &bytes),
+                Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC;
+        let name = format!("{END}.new");
+        let file = open_beneath(&folder, &*name, flags, Mode::RUSR | Mode::WUSR)?;
+        write_all(&file, &bytes)?;
+        rustix::fs::renameat(&folder, &*name, &folder, END)
+    }
+
+    /// Whether a call is over and its end is known. A power loss can leave an end without content.
+    pub(crate) fn has_ended(&self, id: CheckpointId) -> bool {
+        let end = self.open_checkpoint(id, 0).and_then(|folder| look(&folder, END.as_ref()));
+        end.is_ok_and(|end| end.is_some_and(|end| end.bytes > 0))
+    }
+
+    /// Whether a checkpoint's log is as long as it was when the call was over.
+    pub(crate) fn is_whole(&self, id: CheckpointId, end: &End) -> Result<bool, Errno> {
+        let folder = self.open_checkpoint(id, 0)?;
+        Ok(look(&folder, LOG.as_ref())?.is_some_and(|log| log.bytes >= end.log_bytes))
+    }
+}
