@@ -21,8 +21,9 @@ struct Entry {
     names_a_program: bool,
 }
 
-/// Every name in these sections counts.
-const SECTIONS: [&str; 15] = [
+/// Every name in these sections counts. `http` says which files are read and written, and whom git
+/// believes; the last three are other programs', which read git's settings.
+const SECTIONS: [&str; 20] = [
     "include",
     "includeif",
     "alias",
@@ -38,10 +39,15 @@ const SECTIONS: [&str; 15] = [
     "sendemail",
     "guitool",
     "hook",
+    "http",
+    "instaweb",
+    "annex",
+    "svn",
+    "tig",
 ];
 
 /// Section and name, whatever stands between them.
-const NAMES: [(&str, &str); 40] = [
+const NAMES: [(&str, &str); 43] = [
     ("core", "hookspath"),
     ("core", "fsmonitor"),
     ("core", "sshcommand"),
@@ -54,6 +60,11 @@ const NAMES: [(&str, &str); 40] = [
     ("core", "alternaterefscommand"),
     ("core", "packedrefscommand"),
     ("diff", "external"),
+    // A path to a script that is read, if it has a slash.
+    ("diff", "tool"),
+    ("diff", "guitool"),
+    ("merge", "tool"),
+    ("merge", "guitool"),
     ("diff", "command"),
     ("diff", "textconv"),
     ("merge", "driver"),
@@ -64,6 +75,8 @@ const NAMES: [(&str, &str); 40] = [
     ("gpg", "program"),
     ("gpg", "defaultkeycommand"),
     ("sequence", "editor"),
+    // `%n` begins a line of the list of steps, and `exec` is a step.
+    ("rebase", "instructionformat"),
     ("web", "browser"),
     ("uploadpack", "packobjectshook"),
     ("gc", "recentobjectshook"),
@@ -72,8 +85,6 @@ const NAMES: [(&str, &str); 40] = [
     ("tar", "command"),
     ("imap", "tunnel"),
     ("interactive", "difffilter"),
-    ("instaweb", "httpd"),
-    ("instaweb", "browser"),
     ("submodule", "update"),
     ("init", "templatedir"),
     ("fsmonitor", "socketdir"),
@@ -86,7 +97,8 @@ const NAMES: [(&str, &str); 40] = [
 
 impl Entry {
     fn runs_a_program(&self) -> bool {
-        let is_address = matches!(self.name.as_str(), "url" | "pushurl");
+        let names = ["url", "pushurl", "remote", "pushremote", "pushdefault"];
+        let is_address = names.contains(&self.name.as_str());
         SECTIONS.contains(&self.section.as_str())
             || is_address && self.names_a_program
             || NAMES.contains(&(self.section.as_str(), self.name.as_str()))
@@ -363,7 +375,8 @@ mod tests {
     #[test]
     fn addresses_that_a_program_opens_are_taken_out() {
         let head = "[remote \"o\"]\n";
-        for evil in ["url = ext::sh -c x", "pushurl=\"ext:\":x", "url = ex\\\nt::x", "proxy = x"] {
+        let evil = ["url = ext::sh -c x", "pushurl=\"ext:\":x", "url = ex\\\nt::x", "proxy = x"];
+        for evil in evil.into_iter().chain(["pushDefault = ext::x", "pushremote = ext::x"]) {
             let (text, names) = put_back(b"", format!("{head}{evil}\n").as_bytes(), |_, _| false)
                 .unwrap_or_else(|| panic!("{evil}"));
             assert_eq!((text.as_slice(), names.len()), (head.as_bytes(), 1), "{evil}");
