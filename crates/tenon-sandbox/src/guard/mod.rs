@@ -14,8 +14,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use self::scan::{
-    Content, FOLDERS_GROWN_MAX, FOLDERS_MAX, Identity, Item, Place, identity_of_folder, remove,
-    scan, write,
+    Content, Identity, Item, Limits, Place, identity_of_folder, look, remove, scan, write,
 };
 
 /// Folders and files that are looked at in well below a millisecond.
@@ -46,12 +45,21 @@ pub enum ProtectedChangeKind {
     /// It set these settings of git, which run a program or read another file; the others that it
     /// set stay.
     GitSettings(Vec<String>),
+    /// It made more beneath this root than is looked through: something may be hidden there.
+    TooMany,
 }
 
 impl fmt::Display for ProtectedChange {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.display();
         match &self.kind {
+            ProtectedChangeKind::TooMany => {
+                return write!(
+                    formatter,
+                    "protected: the command made more in {path} than could be looked through; what \
+                     it made there can run programs"
+                );
+            }
             ProtectedChangeKind::Created => write!(formatter, "protected: {path} was made")?,
             ProtectedChangeKind::Changed => write!(formatter, "protected: {path} was changed")?,
             ProtectedChangeKind::Removed => write!(formatter, "protected: {path} was removed")?,
@@ -78,9 +86,8 @@ pub(crate) struct Guard {
     frozen: Vec<(PathBuf, Identity)>,
     /// How many folders the last look went through.
     folders: Option<usize>,
-    /// How many a look goes through while commands run. No more than before them, unless that was
-    /// everything: what was there already would count as made.
-    folders_max: usize,
+    /// What a look goes through while commands run.
+    limits: Limits,
     running: usize,
     /// A command ended without a look: its caller went away.
     unchecked: bool,
@@ -98,10 +105,10 @@ impl Guard {
                 self.pending.extend(changes);
             }
             self.roots = roots.to_vec();
-            let (before, folders) = scan(&self.roots, &self.before, FOLDERS_MAX);
+            let (before, left) = scan(&self.roots, &self.before, Limits::BEFORE);
             self.before = before;
-            self.folders = Some(folders);
-            self.folders_max = if folders < FOLDERS_MAX { FOLDERS_GROWN_MAX } else { FOLDERS_MAX };
+            self.folders = Some(Limits::BEFORE.folders - left.folders);
+            self.limits = Limits::after(left);
             let identity = |path: &PathBuf| Some((path.clone(), identity_of_folder(path)?));
             self.frozen = frozen.iter().filter_map(identity).collect();
         }
@@ -142,15 +149,34 @@ impl Guard {
             return;
         }
         let is_there = |place: &Place| place.path().starts_with(path);
-        let now = scan(&self.roots, &self.before, self.folders_max).0;
+        let now = scan(&self.roots, &self.before, self.limits).0;
         self.before.retain(|place, _| !is_there(place));
         self.before.extend(now.into_iter().filter(|(place, _)| is_there(place)));
     }
 
+    /// Returns what is there, and that not everything could be looked through if that is so.
+    fn look_after(&mut self) -> (BTreeMap<Place, Item>, Vec<ProtectedChange>) {
+        let (mut after, left) = scan(&self.roots, &self.before, self.limits);
+        self.folders = Some(self.limits.folders - left.folders);
+        for (place, before) in &self.before {
+            if !after.contains_key(place)
+                && let Some(item) = look(place, before)
+            {
+                after.insert(place.clone(), item);
+            }
+        }
+        let change = |root: &PathBuf| ProtectedChange {
+            path: root.clone(),
+            kind: ProtectedChangeKind::TooMany,
+            found: None,
+            put_back: false,
+        };
+        let told = self.roots.first().filter(|_| self.limits.hide(left)).map(change);
+        (after, told.into_iter().collect())
+    }
+
     fn check(&mut self, lifted: &[PathBuf]) -> Vec<ProtectedChange> {
-        let (after, folders) = scan(&self.roots, &self.before, self.folders_max);
-        self.folders = Some(folders);
-        let mut changes = Vec::new();
+        let (after, mut changes) = self.look_after();
         // How the changed ones should be. A second scan would take what a job wrote meanwhile for
         // that.
         let mut corrected: Vec<(Place, Option<Item>)> = Vec::new();
@@ -166,7 +192,7 @@ impl Guard {
                 continue;
             }
             let before = self.before.get(place);
-            if let Some((change, should_be)) = judge(place, before, item) {
+            if let Some((change, should_be)) = judge(place, before, item, &after) {
                 changes.push(change);
                 corrected.push((place.clone(), should_be));
             }
@@ -199,10 +225,12 @@ impl Guard {
 }
 
 /// Puts one name back that is not as it was, unless it may be so. Returns also how it should be.
+/// `all` is what is there now.
 fn judge(
     place: &Place,
     before: Option<&Item>,
     after: &Item,
+    all: &BTreeMap<Place, Item>,
 ) -> Option<(ProtectedChange, Option<Item>)> {
     let found = match &after.content {
         Content::File(bytes) => bytes.clone(),
@@ -227,7 +255,7 @@ fn judge(
         }
     }
     match before {
-        None if place.may_appear(after) => None,
+        None if place.may_appear(after, all) => None,
         None => change(ProtectedChangeKind::Created, remove(place).is_ok(), None),
         Some(before) => {
             // What cannot be made again is not taken away either.

@@ -8,31 +8,69 @@ use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{AtFlags, Dir, FileType, Gid, Mode, OFlags, ResolveFlags, Uid};
+use rustix::fs::{AtFlags, Dir, FileType, Gid, Mode, OFlags, ResolveFlags, Stat, Uid};
 use rustix::io::Errno;
 
 use crate::linux::openat::write_all;
 use crate::workspace::PROTECTED_NAMES;
 
-/// Folders that are looked through in one look, the upper ones first.
-pub(super) const FOLDERS_MAX: usize = 2_000;
-
-/// The same after a command, if all folders were looked through before it: those beyond are its own,
-/// and it took longer to make them.
-pub(super) const FOLDERS_GROWN_MAX: usize = 100_000;
-
-/// Files that are noted in one look.
-const FILES_MAX: usize = 2_000;
-
 /// How deep protected folders are looked through.
 const DEPTH_MAX: usize = 64;
 
-/// Folders that are looked through beneath protected names in one look, besides [`FOLDERS_MAX`].
-const PROTECTED_FOLDERS_MAX: usize = 2_000;
-
 /// The longest file whose content is kept.
 const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// How much is kept of all of them, the upper ones first: a command can make many.
+const BYTES_MAX: usize = 64 << 20;
+
+/// What a look goes through of each kind in less than 10 ms.
+const MOST: usize = 2_000;
+
+/// The same after a command, of what was whole before it: what is beyond is its own, and it took
+/// longer to make it.
+const MOST_GROWN: usize = 100_000;
+
+/// How much a look goes through, or may still go through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Limits {
+    /// The upper ones first.
+    pub(super) folders: usize,
+    /// Beneath protected names, besides the others.
+    protected_folders: usize,
+    /// With protected names.
+    files: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self::BEFORE
+    }
+}
+
+impl Limits {
+    pub(super) const BEFORE: Self = Self { folders: MOST, protected_folders: MOST, files: MOST };
+
+    /// Returns the limits after a command, if the look before it `left` so much. What that did not
+    /// come to the end of stays as it is: what was there already would count as made.
+    pub(super) fn after(left: Self) -> Self {
+        let most = |left: usize| if left > 0 { MOST_GROWN } else { MOST };
+        Self {
+            folders: most(left.folders),
+            protected_folders: most(left.protected_folders),
+            files: most(left.files),
+        }
+    }
+
+    /// Whether a look that `left` so much of these did not see everything that a command made.
+    pub(super) fn hide(self, left: Self) -> bool {
+        let ends = |most: usize, left: usize| most > MOST && left == 0;
+        ends(self.folders, left.folders)
+            || ends(self.protected_folders, left.protected_folders)
+            || ends(self.files, left.files)
+    }
+}
 
 /// What may come to be in a repository's `info`: none of it runs anything.
 const INFO_ALLOWED: [&str; 3] = ["exclude", "sparse-checkout", "refs"];
@@ -52,6 +90,8 @@ pub(super) struct Item {
     stamp: Stamp,
     mode: u32,
     owner: (u32, u32),
+    /// Whether it had changed just before: then another change may have left the stamp as it is.
+    is_recent: bool,
     pub(super) content: Content,
 }
 
@@ -109,10 +149,10 @@ impl Place {
     }
 
     /// Whether a command may make it: what `git init` and `git worktree add` make, if it runs
-    /// nothing.
-    pub(super) fn may_appear(&self, item: &Item) -> bool {
+    /// nothing. `all` is what is there.
+    pub(super) fn may_appear(&self, item: &Item, all: &BTreeMap<Self, Item>) -> bool {
         if self.beneath.file_name() == Some(OsStr::new(".git")) {
-            return self.is_pointer_to_own(item);
+            return self.is_pointer_to_own(item, all);
         }
         let Some(names) = self.in_repository() else { return false };
         if self.is_git_config() {
@@ -122,8 +162,9 @@ impl Place {
         let Some(name) = names.last() else { return false };
         let is = |known: &str| names.iter().any(|name| *name == known);
         let is_file = matches!(item.content, Content::File(_));
-        is_file && is("hooks") && name.as_bytes().ends_with(b".sample")
-            || is("info") && INFO_ALLOWED.iter().any(|known| is(known))
+        is_file
+            && (is("hooks") && name.as_bytes().ends_with(b".sample")
+                || is("info") && INFO_ALLOWED.iter().any(|known| is(known)))
     }
 
     /// Whether a setting is one that git makes itself: a submodule's repository says where the
@@ -131,7 +172,9 @@ impl Place {
     pub(super) fn may_set(&self, name: &str, text: &str) -> bool {
         let folder = self.path();
         let Some(folder) = folder.parent() else { return false };
-        if name != "core.worktree" || !folder.starts_with(self.root.join(".git/modules")) {
+        let in_git = |name: &OsStr| name == ".git";
+        let mut above = self.beneath.iter().skip_while(|name| !in_git(name)).skip(1);
+        if name != "core.worktree" || above.next().is_none_or(|name| name != "modules") {
             return false;
         }
         let value = text.split_once('=').map_or("", |(_, value)| value.trim());
@@ -139,12 +182,14 @@ impl Place {
         // `..` counts as git counts it only where no link is in between; so it is resolved.
         value.chars().all(is_plain)
             && folder.join(value).canonicalize().is_ok_and(|target| {
-                target.starts_with(&self.root) && !target.starts_with(self.root.join(".git"))
+                let beneath = target.strip_prefix(&self.root);
+                beneath.is_ok_and(|beneath| !beneath.iter().any(in_git))
             })
     }
 
-    /// Whether a `.git` file leads to a repository of this root, where hooks are protected.
-    fn is_pointer_to_own(&self, item: &Item) -> bool {
+    /// Whether a `.git` file leads to a repository that was looked through, or to what it has for
+    /// a worktree.
+    fn is_pointer_to_own(&self, item: &Item, all: &BTreeMap<Self, Item>) -> bool {
         let Some(text) = item.bytes().and_then(|bytes| bytes.strip_prefix(b"gitdir: ")) else {
             return false;
         };
@@ -152,14 +197,18 @@ impl Place {
         let above = self.path();
         let Some(above) = above.parent() else { return false };
         let Ok(target) = above.join(target).canonicalize() else { return false };
-        let own = self.root.join(".git");
-        target.starts_with(own.join("worktrees")) || target.starts_with(own.join("modules"))
+        let Ok(target) = target.strip_prefix(&self.root) else { return false };
+        let worktrees = target.parent().filter(|above| above.ends_with("worktrees"));
+        let repository = worktrees.and_then(Path::parent).unwrap_or(target);
+        let settings = repository.join("config");
+        all.keys()
+            .any(|one| one.is_git_config() && one.root == self.root && one.beneath == settings)
     }
 }
 
 impl Item {
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        self.stamp == other.stamp
+        self.stamp == other.stamp && !(self.is_recent && self.is_kept())
             || self.content == other.content && self.mode == other.mode && self.is_kept()
     }
 
@@ -184,19 +233,14 @@ fn is_repository_root(root: &Path) -> bool {
     ["HEAD", "objects", "refs"].iter().all(|name| rustix::fs::lstat(root.join(name)).is_ok())
 }
 
-/// Returns every protected file beneath the roots, in at most so many folders, and how many folders
-/// it looked through. What is as in `known` is not read again.
+/// Returns every protected file beneath the roots within the limits, and what is left of these. What
+/// is as in `known` is not read again.
 pub(super) fn scan(
     roots: &[PathBuf],
     known: &BTreeMap<Place, Item>,
-    folders_max: usize,
-) -> (BTreeMap<Place, Item>, usize) {
-    let mut scan = Scan {
-        found: BTreeMap::new(),
-        known,
-        folders_left: folders_max,
-        protected_folders_left: PROTECTED_FOLDERS_MAX,
-    };
+    limits: Limits,
+) -> (BTreeMap<Place, Item>, Limits) {
+    let mut scan = Scan { found: BTreeMap::new(), known, left: limits, bytes_left: BYTES_MAX };
     for root in roots {
         let Ok(folder) = open_folder_at(root) else { continue };
         // Whether it is one, a command can decide by making three names.
@@ -207,14 +251,22 @@ pub(super) fn scan(
             scan.repository(root, &folder, Path::new(""), 0);
         }
     }
-    (scan.found, folders_max - scan.folders_left)
+    (scan.found, scan.left)
+}
+
+/// Returns what is at a place that a look did not come to; `None` if nothing is, or a folder.
+pub(super) fn look(place: &Place, known: &Item) -> Option<Item> {
+    let top = open_folder_at(&place.root).ok()?;
+    let stat = rustix::fs::fstat(&look_at(&top, &place.beneath).ok()?).ok()?;
+    let is_folder = FileType::from_raw_mode(stat.st_mode).is_dir();
+    (!is_folder).then(|| item(&top, &place.beneath, &stat, Some(known)))
 }
 
 struct Scan<'a> {
     found: BTreeMap<Place, Item>,
     known: &'a BTreeMap<Place, Item>,
-    folders_left: usize,
-    protected_folders_left: usize,
+    left: Limits,
+    bytes_left: usize,
 }
 
 impl Scan<'_> {
@@ -222,11 +274,13 @@ impl Scan<'_> {
     fn tree(&mut self, root: &Path, top: &OwnedFd) {
         let mut waiting = VecDeque::from([PathBuf::new()]);
         while let Some(place) = waiting.pop_front() {
-            if self.folders_left == 0 {
+            if self.left.folders == 0 {
                 return;
             }
-            self.folders_left -= 1;
-            let entries = names(top, &place);
+            self.left.folders -= 1;
+            let mut entries = names(top, &place);
+            // However many files another name has.
+            entries.sort_by_key(|(name, _)| name != ".git");
             self.unnamed_repository(root, top, &place, &entries);
             for (name, kind) in entries {
                 let beneath = place.join(&name);
@@ -239,6 +293,8 @@ impl Scan<'_> {
                     self.all(root, top, &beneath, 0, DEPTH_MAX);
                 } else if kind.is_dir() {
                     waiting.push_back(beneath);
+                } else if kind.is_symlink() && leads_into_git(top, &beneath) {
+                    self.all(root, top, &beneath, 0, DEPTH_MAX);
                 }
             }
         }
@@ -259,12 +315,17 @@ impl Scan<'_> {
             self.repository(root, top, place, place.iter().count());
         }
         if has("HEAD") && has("commondir") {
-            let pointer = place.join("commondir");
-            let is_worktree = place.parent().is_some_and(|above| above.ends_with("worktrees"));
-            // What git makes for a worktree; its repository is looked at as one.
-            if !is_worktree || read(top, &pointer).as_deref() != Ok(b"../..\n") {
-                self.all(root, top, &pointer, 0, DEPTH_MAX);
-            }
+            self.common_folder(root, top, place, 0);
+        }
+    }
+
+    /// Notes a pointer to a repository that need not look like one, unless it is what git makes for
+    /// a worktree: that leads to where the worktree was found.
+    fn common_folder(&mut self, root: &Path, top: &OwnedFd, place: &Path, depth: usize) {
+        let pointer = place.join("commondir");
+        let is_worktree = place.parent().is_some_and(|above| above.ends_with("worktrees"));
+        if !is_worktree || read(top, &pointer).as_deref() != Ok(b"../..\n") {
+            self.all(root, top, &pointer, depth, DEPTH_MAX);
         }
     }
 
@@ -273,18 +334,21 @@ impl Scan<'_> {
         for (name, kind) in names(top, place) {
             let beneath = place.join(&name);
             let is_config = name.as_bytes().starts_with(b"config");
-            if is_config || name == "hooks" || name == "info" {
+            let has_others = name == "modules" || name == "worktrees";
+            if is_config || name == "hooks" || name == "info" || has_others && kind.is_symlink() {
                 self.all(root, top, &beneath, depth, DEPTH_MAX);
-            } else if kind.is_dir() && (name == "modules" || name == "worktrees") {
+            } else if has_others && kind.is_dir() {
                 self.repositories(root, top, &beneath, DEPTH_MAX);
+            } else if name == "commondir" {
+                self.common_folder(root, top, place, depth);
             }
         }
     }
 
     /// Counts a folder beneath a protected name; says whether it may be looked through.
     fn has_room(&mut self) -> bool {
-        let has_room = self.protected_folders_left > 0;
-        self.protected_folders_left = self.protected_folders_left.saturating_sub(1);
+        let has_room = self.left.protected_folders > 0;
+        self.left.protected_folders = self.left.protected_folders.saturating_sub(1);
         has_room
     }
 
@@ -294,6 +358,10 @@ impl Scan<'_> {
         }
         for (name, kind) in names(top, place) {
             let beneath = place.join(&name);
+            if kind.is_symlink() {
+                // Git would follow it to where nobody looks.
+                self.all(root, top, &beneath, 0, DEPTH_MAX);
+            }
             if !kind.is_dir() {
                 continue;
             }
@@ -313,7 +381,7 @@ impl Scan<'_> {
         repository: usize,
         deeper: usize,
     ) {
-        if self.found.len() >= FILES_MAX || deeper == 0 {
+        if self.left.files == 0 || deeper == 0 {
             return;
         }
         let Ok(handle) = look_at(top, beneath) else { return };
@@ -329,23 +397,53 @@ impl Scan<'_> {
             return;
         }
         let place = Place { root: root.to_path_buf(), beneath: beneath.to_path_buf(), repository };
-        let stamp = Stamp {
-            device: stat.st_dev,
-            inode: stat.st_ino,
-            length: stat.st_size,
-            changed: (stat.st_ctime, stat.st_ctime_nsec),
-        };
-        let item = match self.known.get(&place) {
-            Some(known) if known.stamp == stamp => known.clone(),
-            _ => Item {
-                stamp,
-                mode: stat.st_mode & 0o7777,
-                owner: (stat.st_uid, stat.st_gid),
-                content: content(top, beneath, kind, stat.st_size),
-            },
-        };
+        let mut item = item(top, beneath, &stat, self.known.get(&place));
+        let bytes = item.bytes().map_or(0, <[u8]>::len);
+        match self.bytes_left.checked_sub(bytes) {
+            Some(left) => self.bytes_left = left,
+            None => item.content = Content::File(None),
+        }
+        self.left.files -= 1;
         self.found.insert(place, item);
     }
+}
+
+/// Returns what is at `beneath`, as it is `known` if it has not changed.
+fn item(top: &OwnedFd, beneath: &Path, stat: &Stat, known: Option<&Item>) -> Item {
+    let stamp = Stamp {
+        device: stat.st_dev,
+        inode: stat.st_ino,
+        length: stat.st_size,
+        changed: (stat.st_ctime, stat.st_ctime_nsec),
+    };
+    match known {
+        Some(known) if known.stamp == stamp && !known.is_recent => known.clone(),
+        _ => Item {
+            stamp,
+            mode: stat.st_mode & 0o7777,
+            owner: (stat.st_uid, stat.st_gid),
+            is_recent: is_recent(stat),
+            content: content(top, beneath, FileType::from_raw_mode(stat.st_mode), stat.st_size),
+        },
+    }
+}
+
+/// Whether what `stat` speaks of changed so short a time ago that the next change may have the same
+/// time: kernels before 6.13 count file times in ticks of up to 10 ms, some file systems in seconds.
+fn is_recent(stat: &Stat) -> bool {
+    const TICK_S: i64 = 2;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+    i64::try_from(now).is_ok_and(|now| now - stat.st_ctime <= TICK_S)
+}
+
+/// Whether a link leads to a place within a repository's own directory, most of which nobody looks
+/// through.
+fn leads_into_git(top: &OwnedFd, beneath: &Path) -> bool {
+    // Says only whether to look closer, which no exchange of folders leads astray.
+    let target = rustix::fs::readlinkat(top, beneath, Vec::new());
+    target.is_ok_and(|target| {
+        Path::new(OsStr::from_bytes(target.to_bytes())).iter().any(|name| name == ".git")
+    })
 }
 
 fn content(top: &OwnedFd, beneath: &Path, kind: FileType, length: i64) -> Content {

@@ -201,3 +201,72 @@ fn what_a_command_hides_behind_folders_of_its_own_is_found() {
     // Who had so many before has not been looked through, and nothing of it is taken for new.
     check(2_050, 0);
 }
+
+#[test]
+fn many_protected_files_hide_nothing() {
+    let many = "mkdir .idea && (cd .idea && seq 2100 | xargs touch)";
+    let evil = "git config core.fsmonitor evil && echo evil > .envrc && git init -q n && \
+                git -C n config core.pager evil && echo evil > n/.git/hooks/pre-commit";
+    let gone = [(".envrc", "-"), ("n/.git/hooks/pre-commit", "-"), (".idea/2100", "-")];
+    let found = check(REPOSITORY, &format!("{many} && {evil}"), &[], &gone);
+    for name in [".git/config", "n/.git/config"] {
+        assert!(found.contains(&name.to_owned()), "{name}");
+    }
+    // Git's settings are looked at however many were there.
+    let setup = format!("{REPOSITORY} && {many}");
+    let found = check(&setup, "git config core.fsmonitor evil", &[], &[]);
+    assert_eq!(found, [".git/config"]);
+}
+
+#[test]
+fn worktrees_and_submodules_of_a_repository_below_may_come() {
+    let commit = "git -c user.name=n -c user.email=e commit -q --allow-empty -m m";
+    let setup =
+        format!("git init -q a/r && cd a/r && {commit} && git init -q x && cd x && {commit}");
+    let attack = "cd a/r && git worktree add -q ../../tree && \
+                  git -c protocol.file.allow=always submodule --quiet add ./x sub";
+    assert_eq!(check(&setup, attack, &[], &[]), Vec::<String>::new());
+    let gone = [("t/.git", "-")];
+    for place in ["y", "modules/m/y", "y/.git/modules/z"] {
+        let evil = format!(
+            "cp -r a/r/.git y && mkdir -p t a/r/.git/modules/m a/r/.git/{place} && touch a/r/.git/modules/m/HEAD; \
+             mv y a/r/.git/{place}/r && echo 'gitdir: ../a/r/.git/{place}/r' > t/.git"
+        );
+        assert_eq!(check(&setup, &evil, &[], &gone), ["t/.git"], "{place}");
+    }
+}
+
+#[test]
+fn no_way_leads_to_a_repository_that_nobody_looks_at() {
+    let commit = "git -c user.name=n -c user.email=e commit -q --allow-empty -m m";
+    let setup =
+        format!("git init -q . && {commit} && git worktree add -q w && cp -r .git y && mv y .git");
+    // A folder that git takes for a repository only by what leads to it.
+    let folder = "mkdir -p s/objects s/refs && printf '[core]\nfsmonitor = evil\n' > s/config";
+    let pointer = format!("{folder} && echo ../../../s > .git/worktrees/w/commondir");
+    let own = [(".git/worktrees/w/commondir", "-")];
+    assert_eq!(check(&setup, &pointer, &[], &own), [".git/worktrees/w/commondir"]);
+    let pointer = format!("{folder} && echo ../s > .git/commondir");
+    assert_eq!(check(&setup, &pointer, &[], &[(".git/commondir", "-")]), [".git/commondir"]);
+    for link in ["l", ".git/worktrees/l", ".git/modules"] {
+        let attack = format!("ln -s $PWD/.git/y {link}");
+        assert_eq!(check(&setup, &attack, &[], &[]), [link]);
+    }
+    let attack = "rm -r .git/worktrees/w && ln -s ../y .git/worktrees/w";
+    assert_eq!(check(&setup, attack, &[], &[]), [".git/worktrees/w"]);
+}
+
+#[test]
+fn what_changed_just_now_is_read_again_though_its_times_are_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let roots = [folder.path().canonicalize().unwrap()];
+    #[expect(clippy::disallowed_methods, reason = "plays the command")]
+    std::fs::write(roots[0].join(".envrc"), "evil").unwrap();
+    let (mut known, _) = scan(&roots, &BTreeMap::new(), Limits::BEFORE);
+    let found = known.clone();
+    for item in known.values_mut() {
+        item.content = Content::File(Some(b"good".to_vec()));
+    }
+    assert_eq!(scan(&roots, &known, Limits::BEFORE).0, found);
+    assert!(known.values().zip(found.values()).all(|(one, other)| !other.is_same(one)));
+}

@@ -89,6 +89,13 @@ pub(super) const ROWS: &[Row] = &[
     git!("git: commit", "echo b >> a; git diff --stat | tail -1; git commit -qam second; git log --oneline | wc -l; git status --short -uno | wc -l", &["1 insertion", "2\n0\n"]),
     git!("git: branch and merge", "git switch -qc side; echo b > b; git add b; git commit -qm b; git switch -q main; git merge -q side; ls", &["a\nb\n"]),
     git!("git: rebase", "git switch -qc side; echo b > b; git add b; git commit -qm b; git switch -q main; echo c > c; git add c; git commit -qm c; git switch -q side; git rebase -q main; git log --oneline | wc -l", &["3\n"]),
+    row("git: a worktree and a submodule in the next call", &[
+        Call::Script("set -e; exec 2>&1; g='git -c user.name=n -c user.email=e -c protocol.file.allow=always'; git init -qb main; $g commit -q --allow-empty -m m; git init -q o; $g -C o commit -q --allow-empty -m m; git worktree add -q w; $g submodule --quiet add ./o s; echo made"),
+        Call::Script("exec 2>&1; git -C w log --oneline | wc -l; git -C s log --oneline | wc -l; git -C s rev-parse --show-toplevel"),
+    ])
+    .prints(&["made", "1\n1\n"])
+    .never(&["[walls]", "fatal"])
+    .needs(&["git"]),
     git!("git: worktree", "git worktree add -q w -b w; cd w; echo c > c; git add c; git commit -qm c; git log --oneline | wc -l; cd ..; git worktree remove w; git worktree prune", &["2\n"]),
     git!("git: stash and tag", "echo z > a; git stash -q; git stash pop -q; git tag t; git reset -q --hard t; cat a", &["a\n"]),
     git!("git: settings and remotes", "git config user.name x; git remote add o https://example.com/a; git branch -M trunk; git remote; git config user.name", &["o\nx"]),

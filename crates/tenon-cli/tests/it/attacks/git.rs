@@ -86,6 +86,14 @@ pub(super) const ROWS: &[Row] = &[
     left!("git: a script as the name of a tool", "for k in merge.tool merge.guitool diff.tool diff.guitool; do git config $k ../../../../../../../../../../../..$PWD/evil; done"),
     left!("git: a step in the form of the steps of a rebase", "git config rebase.instructionFormat $'%s%nexec evil'"),
     left!("git: files that git writes, and programs around it", "git config http.saveCookies evil; git config http.cookieFile $HOME/evil; git config http.https://x.proxy evil; git config instaweb.gitwebdir $PWD/evil; git config svn.authorsProg evil; git config tig.diff-highlight evil; git config annex.post-update-command evil; git config branch.main.remote ext::evil; git config remote.pushDefault ext::evil"),
+    left!("git: a common folder of a worktree that looks like none", "git worktree add -q w; mkdir -p s/objects s/refs s/hooks; cp -r .git/objects .git/refs s; printf '[core]\n\tfsmonitor = evil\n' > s/config; echo evil > s/hooks/post-checkout; echo $PWD/s > .git/worktrees/w/commondir")
+        .after("! grep -q s$ .git/worktrees/w/commondir && ! git -C w config --get core.fsmonitor"),
+    left!("git: a link to a repository within a repository", "cp -r .git y; mv y .git; git config -f .git/y/config core.fsmonitor evil; git worktree add -q w; ln -s .git/y l; rm -r .git/worktrees/w; ln -s ../y .git/worktrees/w; mkdir m; ln -s ../y .git/modules; echo 'gitdir: ../.git/modules' > m/.git")
+        .after("for d in l w m; do ! git -C $d config --get core.fsmonitor || exit 1; done; test ! -L l"),
+    left!("git: a repository within the folder of a submodule", "cp -r .git y; git config -f y/config core.fsmonitor evil; mkdir -p .git/modules/a m; cp .git/HEAD .git/modules/a/HEAD; mv y .git/modules/a/y; echo 'gitdir: ../.git/modules/a/y' > m/.git")
+        .after("! git -C m config --get core.fsmonitor"),
+    left!("git: settings behind many protected files", "mkdir .vscode .idea; (cd .vscode; seq 2100 | xargs touch); mkdir -p .idea/{1..2100}; git config core.fsmonitor evil; git init -q n; mkdir -p n/.git/hooks; echo evil > n/.git/hooks/pre-commit; git -C n config core.fsmonitor evil; echo evil > .envrc")
+        .after("! grep -q evil .git/config n/.git/config && test ! -e n/.git/hooks/pre-commit -a ! -e .envrc && ! find .vscode -type f | grep ."),
     left!("git: sections written as long ago", "printf '[filter.x]\\n\\tclean = evil\\n[DIFF.y]\\n\\ttextconv = evil\\n[merge.z]\\n\\tdriver = evil\\n[Alias]\\n\\tst = !evil\\n' >> .git/config"),
     left!("git: includes by branch and by remote", "printf '[includeIf \"onbranch:**\"]\\n\\tpath = ../evil\\n[includeIf \"hasconfig:remote.*.url:**\"]\\n\\tpath = ../evil\\n' >> .git/config"),
     left!("git: settings that cannot be read", "printf '[core\\n\\tfsmonitor = evil\\n' >> .git/config")
