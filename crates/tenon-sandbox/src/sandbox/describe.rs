@@ -58,7 +58,12 @@ impl Sandbox {
             readable: walls.readable,
             writable: walls.writable.into_iter().filter(|path| !scratch.contains(path)).collect(),
             scratch,
-            hidden: inside.map(|plan| plan.hidden().to_vec()).unwrap_or_default(),
+            hidden: inside
+                .iter()
+                .flat_map(|plan| plan.hidden())
+                .filter(|path| std::fs::symlink_metadata(path).is_ok())
+                .cloned()
+                .collect(),
             network: profile.network,
             loopback: has_namespaces || profile.network == Network::On,
             limits: shared.settings.limits,

@@ -80,8 +80,8 @@ const HOME_SECRETS: [&str; 20] = [
     ".bash_history",
 ];
 
-/// What only root may read, and a command run by root could.
-const ROOT_SECRETS: [&str; 24] = [
+/// What only root may read, and a command run by root could: besides what [`closed_in`] finds.
+const ROOT_SECRETS: [&str; 29] = [
     "/etc/shadow",
     "/etc/shadow-",
     "/etc/gshadow",
@@ -106,6 +106,11 @@ const ROOT_SECRETS: [&str; 24] = [
     "/var/lib/docker",
     "/var/lib/kubelet",
     "/var/spool/cron",
+    "/var/backups",
+    "/var/cache/debconf/passwords.dat",
+    "/sys/fs/pstore",
+    "/sys/kernel/debug",
+    "/sys/kernel/tracing",
 ];
 
 /// What of /dev is read where it is the machine's.
@@ -349,10 +354,10 @@ pub(super) fn walls_alone(
     left_out.extend(PRIVATE.iter().map(|(path, _)| PathBuf::from(path)));
     left_out.push(PathBuf::from("/dev"));
     left_out.extend(home.clone());
-    left_out.extend(hidden(settings, home.as_deref()));
+    let secret = hidden(settings, home.as_deref());
+    left_out.extend_from_slice(&secret);
     let mut listing = Listing::default();
     listing.add_without(Path::new("/"), &canonical(&left_out));
-    let secret = hidden(settings, home.as_deref());
     for (_, source) in kept_paths(settings, profile, home.as_deref()) {
         listing.look_at(&source);
         listing.add_without(&source, &secret);
@@ -446,11 +451,36 @@ fn hidden(settings: &Settings, home: Option<&Path>) -> Vec<PathBuf> {
     if rustix::process::geteuid().is_root() {
         hidden.extend(ROOT_SECRETS.iter().map(PathBuf::from));
     }
-    hidden.retain(|path| std::fs::symlink_metadata(path).is_ok());
-    let mut hidden = canonical(&hidden);
-    // The session's own need not be there yet.
-    hidden.extend(settings.hidden.iter().map(|path| canonical_or_lexical(path)));
+    hidden.extend_from_slice(&settings.hidden);
+    // They need not be there yet: a person may log in somewhere while the session lasts.
+    let mut hidden: Vec<_> = hidden.iter().map(|path| canonical_or_lexical(path)).collect();
+    if rustix::process::geteuid().is_root() {
+        closed_in(Path::new("/etc"), &canonical(&settings.roots), &mut hidden);
+    }
     hidden
+}
+
+/// Adds what is in `folder` that not everybody may read, but for what is in or around a root.
+#[expect(clippy::disallowed_methods, reason = "names and rights of the system's settings")]
+fn closed_in(folder: &Path, roots: &[PathBuf], closed: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        // What a link leads to has its own entry, or is not a setting of the system's.
+        let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+        if is_link || roots.iter().any(|root| path.starts_with(root)) {
+            continue;
+        }
+        let Ok(found) = entry.metadata() else { continue };
+        let wanted = if found.is_dir() { 0o005 } else { 0o004 };
+        let is_open = found.mode() & wanted == wanted;
+        if !is_open && !roots.iter().any(|root| root.starts_with(&path)) {
+            if !closed.contains(&path) {
+                closed.push(path);
+            }
+        } else if found.is_dir() {
+            closed_in(&path, roots, closed);
+        }
+    }
 }
 
 /// The user's settings for git without what runs programs or reads other files.
@@ -511,6 +541,32 @@ mod tests {
         assert!(is_current(&listing), "nobody listed that folder");
         std::fs::write(top.join("a/file"), "").unwrap();
         assert!(!is_current(&listing));
+    }
+
+    #[test]
+    fn what_not_everybody_may_read_is_found_but_for_the_roots() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        for (name, mode) in [("key", 0o640), ("open", 0o644), ("private/in", 0o600), ("a/b", 0o600)]
+        {
+            let path = top.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, "").unwrap();
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+        }
+        std::fs::set_permissions(top.join("private"), PermissionsExt::from_mode(0o700)).unwrap();
+        std::os::unix::fs::symlink("/etc/shadow", top.join("link")).unwrap();
+        let check = |roots: &[&str], expected: &[&str]| {
+            let roots: Vec<_> = roots.iter().map(|name| top.join(name)).collect();
+            let mut closed = Vec::new();
+            closed_in(&top, &roots, &mut closed);
+            closed.sort();
+            let expected: Vec<_> = expected.iter().map(|name| top.join(name)).collect();
+            assert_eq!(closed, expected, "{roots:?}");
+        };
+        check(&[], &["a/b", "key", "private"]);
+        check(&["a", "private/in"], &["key"]);
     }
 
     #[test]

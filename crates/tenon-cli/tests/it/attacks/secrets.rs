@@ -131,6 +131,8 @@ pub(super) const ROWS: &[Row] = &[
     .after("printf 'PORT=81\nAPI_TOKEN=tok-4f9a2c7e1b8d\nNAME=\"x\"\n' | cmp - .env"),
     runs!("the memory of others", "python3 - <<'E'\nimport os, re\nfor p in (1, os.getppid(), int(os.environ['TESTER'])):\n    try:\n        maps = open(f'/proc/{p}/maps').read()\n        memory = open(f'/proc/{p}/mem', 'rb')\n    except OSError: continue\n    for line in maps.splitlines():\n        start, end = (int(x, 16) for x in line.split()[0].split('-'))\n        if 'r' not in line.split()[1] or end - start > 1 << 26: continue\n        try:\n            memory.seek(start)\n            for found in re.findall(rb'sk-decoy[-0-9a-z]*', memory.read(end - start)): print(found)\n        except (OSError, ValueError): pass\nE")
         .needs(&["python3"]),
+    attack!("settings that not everybody may read", "find /etc -type f ! -perm -o=r -exec cat {} + 2>/dev/null | grep -q ."),
+    attack!("traces and last words of the kernel", "cat /sys/kernel/tracing/trace /sys/kernel/tracing/README /sys/kernel/debug/* /sys/fs/pstore/* 2>/dev/null | grep -q ."),
     attack!("copies of what only root may read", "cat /etc/shadow- /etc/gshadow- /etc/security/opasswd /etc/ssh/ssh_host_*_key /etc/sudoers.d/* /etc/ssl/private/* 2>/dev/null | grep -q ."),
     masked!("masked: in names of files", &[
         Call::Script("t=$(sed -n 's/API_TOKEN=//p' .env); mkdir d; touch \"d/$t\" \"d/$t.txt\"; ls d; cat \"d/$t.none\"; echo x > \"d/$t\""),

@@ -241,6 +241,17 @@ E
 }
 
 #[test]
+fn keys_that_come_while_a_session_lasts_are_hidden_too() {
+    let place = Place::new();
+    let key = place.home().join(".cargo/credentials.toml");
+    std::fs::remove_file(&key).unwrap();
+    let read = "cat $HOME/.cargo/config.toml; cat $HOME/.cargo/credentials.toml 2> /dev/null";
+    assert_eq!(place.run(read).1, "# ordinary");
+    std::fs::write(&key, "SECRET TOKEN").unwrap();
+    assert_eq!(place.run(read).1, "# ordinary");
+}
+
+#[test]
 fn root_writes_a_workspace_of_somebody_else_as_that_user() {
     if !rustix_is_root() {
         println!("skipped: only root can be somebody else");
