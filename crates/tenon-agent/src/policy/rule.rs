@@ -275,6 +275,16 @@ impl Rule {
             || git_words(&plain).is_some_and(|git| matches_words(words, *open, &git))
     }
 
+    /// Says whether the rule speaks of this command if what is not known of its words is such.
+    pub(crate) fn may_touch_command(&self, command: &SimpleCommand) -> bool {
+        let Some(Pattern::Words { words, .. }) = &self.pattern else { return false };
+        let plain = plain_name(command);
+        let given = plain.get(..words.len()).unwrap_or_default();
+        command.program().is_some()
+            && given.iter().any(|word| word.literal().is_none())
+            && words.iter().zip(given).all(|(wild, word)| wild.may_be(word))
+    }
+
     /// Says whether a rule for paths matches this one.
     pub(crate) fn matches_path(&self, path: &str, places: &Places) -> bool {
         let Some(Pattern::Glob(glob)) = &self.pattern else { return self.pattern.is_none() };
@@ -291,11 +301,8 @@ impl Rule {
 
     /// Says whether a rule matches the main argument of a tool of one's own.
     pub(crate) fn matches_subject(&self, subject: &str) -> bool {
-        match &self.pattern {
-            None => true,
-            Some(Pattern::Glob(glob)) => Wild::new(glob).matches(subject),
-            Some(Pattern::Words { .. }) => false,
-        }
+        let Some(Pattern::Glob(glob)) = &self.pattern else { return self.pattern.is_none() };
+        Wild::new(glob).matches(subject)
     }
 }
 
@@ -327,6 +334,13 @@ impl Wild {
             left = left.get(position + part.len()..).unwrap_or_default();
         }
         left.ends_with(last.as_str())
+    }
+
+    /// Says whether a word may be this; of some only the beginning is known.
+    fn may_be(&self, word: &Word) -> bool {
+        let (first, begins) = (self.parts.first().map_or("", String::as_str), word.prefix());
+        let begins_so = || first.starts_with(begins) || self.parts.len() > 1;
+        word.literal().map_or_else(begins_so, |text| self.matches(text))
     }
 
     /// Says whether this names a program: as written, or by its plain name where the system keeps

@@ -46,6 +46,13 @@ fn judged(
         let reason = "only commands that surely read are run in read-only mode";
         return Decision::in_read_only_mode(reason, freer);
     }
+    let may_be = |rule: &&Rule| {
+        rule.is_for(tool) && parsed.commands.iter().any(|one| rule.may_touch_command(one))
+    };
+    if let Some(rule) = rules.with(Verdict::Deny).find(may_be) {
+        let reason = format!("the rule {rule} may forbid it: not all of its words are known");
+        return Decision::new(Verdict::Ask, rule.to_string(), reason);
+    }
     if let Some(rule) = rules.with(Verdict::Ask).find(touches) {
         return by_rule(rule);
     }
@@ -181,13 +188,15 @@ fn ask_each(parsed: &Parsed, allows: &[&Rule], places: &Places) -> Option<Decisi
     let covered = |command: &SimpleCommand| {
         let transparent = command.launches == Launches::Known
             && command.program().is_some_and(launch::is_transparent);
-        let named = transparent || allows.iter().any(|rule| rule.allows_command(command));
+        let is_plain = shell::assigns_plainly(command);
+        let names = |rule: &&Rule| rule.allows_command(command) && (is_plain || rule.is_sweeping());
+        let named = transparent && is_plain || allows.iter().any(names);
         let writes_outside = command.redirects.iter().any(|redirect| {
             redirect.kind == RedirectKind::Write
                 && redirect.target.literal() != Some("/dev/null")
                 && !places.holds(&places.target(&redirect.target, command.folder.as_deref()))
         });
-        let nothing = command.words.is_empty() && command.redirects.is_empty();
+        let nothing = command.words.is_empty() && command.redirects.is_empty() && is_plain;
         nothing || (named && !writes_outside)
     };
     let open: Vec<_> = parsed.commands.iter().filter(|command| !covered(command)).collect();
@@ -199,7 +208,11 @@ fn ask_each(parsed: &Parsed, allows: &[&Rule], places: &Places) -> Option<Decisi
         if by.is_some_and(|outer| outer.program().is_none()) {
             continue;
         }
-        let rule = naming(command, command.words.len().min(2));
+        let rule = match shell::assigns_plainly(command) {
+            true => naming(command, command.words.len().min(2)),
+            // Names what runs, which these words then do not.
+            false => Rule::for_tool("bash"),
+        };
         if !flags.contains(&rule) {
             flags.push(rule);
         }

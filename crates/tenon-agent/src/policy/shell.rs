@@ -21,6 +21,7 @@ mod words;
 
 use std::ops::Range;
 
+pub(crate) use reads::assigns_plainly;
 pub(crate) use terminal::NeedsTerminal;
 pub(crate) use word::Word;
 pub(crate) use word::{Piece, Unknown};

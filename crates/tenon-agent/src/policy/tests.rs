@@ -148,6 +148,10 @@ fn modes_decide_what_no_rule_decides() {
         ("cd x && cargo test -q", Verdict::Allow),
         ("timeout 60 cargo test", Verdict::Allow),
         ("X=1; cargo test", Verdict::Allow),
+        ("RUST_LOG=debug cargo test", Verdict::Allow),
+        ("PATH=. cargo test", Verdict::Ask),
+        ("PATH=.; cargo test", Verdict::Ask),
+        ("LD_PRELOAD=./x timeout 60 cargo test", Verdict::Ask),
         ("cargo test > out.txt", Verdict::Allow),
         ("cargo test > ~/.bashrc", Verdict::Ask),
         ("cargo test; make", Verdict::Ask),
@@ -160,6 +164,27 @@ fn modes_decide_what_no_rule_decides() {
     assert_eq!(flag.as_deref(), Some("--allow 'bash'"));
     let flag = run("cargo test -q && make all", &Rules::default(), Mode::Ask).flag;
     assert_eq!(flag.as_deref(), Some("--allow 'bash(cargo test:*)' --allow 'bash(make all:*)'"));
+}
+
+#[test]
+fn what_may_be_forbidden_is_asked_about() {
+    let denied = rules(&[("bash(git push:*)", DENY), ("bash(rm -rf:*)", DENY)]);
+    for (command, want) in [
+        ("git $1 origin", ASK),
+        ("git ${x:-push}", ASK),
+        ("git pu$x", ASK),
+        ("git -c alias.p=push p", DENY),
+        ("git -c Alias.p='!git push' p", DENY),
+        ("rm $flags a", ASK),
+        ("rm ./$x", ALLOW),
+        ("git commit -m \"$x\"", ALLOW),
+        ("git -C $x status", ALLOW),
+        ("git", ALLOW),
+    ] {
+        assert_eq!(run(command, &denied, Mode::Auto).verdict, want, "{command}");
+        let read_only = run(command, &denied, Mode::ReadOnly).verdict;
+        assert_eq!(read_only == ALLOW, command == "git -C $x status", "{command}");
+    }
 }
 
 const ALLOW: Verdict = Verdict::Allow;

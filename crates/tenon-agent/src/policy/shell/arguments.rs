@@ -30,16 +30,16 @@ pub(super) fn skip_options<'a>(words: &'a [Word], valued: &[&str]) -> &'a [Word]
     rest
 }
 
-/// Returns the value of an option: the next word, or what follows `=`.
+/// Returns the value of an option: the next word, or what follows it in the same one.
 pub(super) fn valued(words: &[Word], options: &[&str]) -> Option<Word> {
     for (index, word) in words.iter().enumerate() {
         for option in options {
             if word.literal() == Some(option) {
                 return words.get(index + 1).cloned();
             }
-            if option.starts_with("--")
-                && let Some(value) = word.strip_prefix(&format!("{option}="))
-                && word.prefix().starts_with("--")
+            let attached = if option.starts_with("--") { "=" } else { "" };
+            if word.prefix().starts_with(option)
+                && let Some(value) = word.strip_prefix(&format!("{option}{attached}"))
             {
                 return Some(value);
             }
@@ -78,32 +78,49 @@ pub(super) fn join(words: &[Word]) -> Word {
     })
 }
 
-/// Returns what an `echo` or a plain `printf` with known arguments prints.
+/// Returns what an `echo` or a plain `printf` with known arguments prints; `None` where a shell
+/// would put something else in its place.
 pub(super) fn printed(command: &SimpleCommand) -> Option<String> {
-    let literal = |word: &Word| word.literal().map(str::to_owned);
+    let words: Option<Vec<&str>> = command.arguments().iter().map(Word::literal).collect();
+    let words = words?;
     match command.program()? {
         "echo" => {
-            let words: Option<Vec<_>> = command
-                .arguments()
-                .iter()
-                .skip_while(|word| {
-                    matches!(word.literal(), Some("-n" | "-e" | "-E" | "-ne" | "-en"))
-                })
-                .map(literal)
-                .collect();
-            Some(words?.join(" ") + "\n")
+            let is_option = |word: &&&str| {
+                let letters = word.strip_prefix('-').unwrap_or_default();
+                !letters.is_empty() && letters.chars().all(|letter| "neE".contains(letter))
+            };
+            let shown: Vec<&str> = words.iter().skip_while(is_option).copied().collect();
+            let text = shown.join(" ") + "\n";
+            // Some shells take it for the beginning of another character even without `-e`.
+            (!text.contains('\\')).then_some(text)
         }
-        "printf" => {
-            let words: Option<Vec<_>> = command.arguments().iter().map(literal).collect();
-            let words = words?;
-            let (format, values) = words.split_first()?;
-            let mut text = format.replace("\\n", "\n");
-            for value in values {
-                text = text.replacen("%s", value, 1);
-            }
-            Some(text)
-        }
+        "printf" => match words.split_first()? {
+            (&"--", rest) => rest.split_first().and_then(|(format, values)| filled(format, values)),
+            (format, values) => filled(format, values),
+        },
         _ => None,
+    }
+}
+
+/// Fills a format in as `printf` does, which takes it again for the values that are left.
+fn filled(format: &str, values: &[&str]) -> Option<String> {
+    let format = format.replace("\\n", "\n");
+    let parts: Vec<&str> = format.split("%s").collect();
+    if format.starts_with('-') || parts.iter().any(|part| part.contains(['%', '\\'])) {
+        return None;
+    }
+    let (last, before) = parts.split_last()?;
+    let mut values = values.iter();
+    let mut text = String::new();
+    loop {
+        for part in before {
+            text.push_str(part);
+            text.push_str(values.next().copied().unwrap_or_default());
+        }
+        text.push_str(last);
+        if before.is_empty() || values.len() == 0 {
+            return Some(text);
+        }
     }
 }
 

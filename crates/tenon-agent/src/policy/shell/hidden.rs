@@ -28,9 +28,22 @@ pub(super) fn has_aliases(options: &[Word], text: &Word) -> bool {
     options.iter().any(expands) && text.prefix().contains("alias")
 }
 
-/// `mapfile -C command` calls it for the lines that it reads.
+/// `mapfile -C command` calls it for the lines that it reads, `compgen -C command` for the words
+/// that it makes; `compgen -W` expands words.
 pub(super) fn callback(arguments: &[Word]) -> Vec<Launched> {
-    valued(arguments, &["-C"]).map_or_else(Vec::new, |word| script(word, true))
+    let called = valued(arguments, &["-C"]).map_or_else(Vec::new, |word| script(word, true));
+    let words = valued(arguments, &["-W"]);
+    called.into_iter().chain(words.as_ref().and_then(Word::literal).and_then(expanded)).collect()
+}
+
+/// What bash runs because it stands in one of its own variables: before each prompt, or in one.
+pub(super) fn of_variables(command: &SimpleCommand) -> Vec<Launched> {
+    let assigned = command.assignments.iter().flat_map(|(name, value)| match name.as_str() {
+        "PROMPT_COMMAND" => script(value.clone(), true),
+        "PS0" | "PS1" | "PS2" | "PS4" => value.literal().and_then(expanded).into_iter().collect(),
+        _ => Vec::new(),
+    });
+    assigned.collect()
 }
 
 /// Substitutions in the subscript of a name, which bash runs although they were quoted.
@@ -46,9 +59,14 @@ pub(super) fn evaluated(name: &str, arguments: &[Word]) -> Vec<Launched> {
     names.iter().filter_map(Word::literal).filter_map(substitutions).collect()
 }
 
-/// Returns what bash runs if it expands `text` once more, as it does with a subscript.
+/// Returns what bash runs if `text` is or becomes a subscript.
 pub(super) fn substitutions(text: &str) -> Option<Launched> {
-    let runs = text.contains('[') && (text.contains("$(") || text.contains('`'));
+    text.contains('[').then(|| expanded(text)).flatten()
+}
+
+/// Returns what bash runs if it expands `text` once more.
+fn expanded(text: &str) -> Option<Launched> {
+    let runs = text.contains("$(") || text.contains('`');
     let text = format!(": \"{}\"", text.replace('"', "\\\""));
     runs.then_some(Launched::Script { text, same_shell: true })
 }
@@ -114,12 +132,16 @@ pub(super) fn is_descriptor(file: &Word) -> bool {
     file.literal().is_some_and(|file| folders.iter().any(|folder| file.starts_with(folder)))
 }
 
-/// What git runs: aliases of `-c alias.x='!command'`, and commands of subcommands.
+/// What git runs: aliases of `-c alias.x=…`, and commands of subcommands.
 pub(super) fn of_git(arguments: &[Word]) -> Vec<Launched> {
     let alias = |word: &Word| {
         let (name, value) = word.literal()?.split_once('=')?;
-        let text = value.strip_prefix('!').filter(|_| name.starts_with("alias."))?;
-        Some(Launched::Script { text: text.to_owned(), same_shell: false })
+        let is_alias = name.to_ascii_lowercase().starts_with("alias.");
+        let text = match value.strip_prefix('!') {
+            Some(command) => command.to_owned(),
+            None => format!("git {value}"),
+        };
+        is_alias.then_some(Launched::Script { text, same_shell: false })
     };
     let mut launched: Vec<_> = arguments.iter().filter_map(alias).collect();
     let Some((subcommand, rest)) = arguments::git_subcommand(arguments) else { return launched };

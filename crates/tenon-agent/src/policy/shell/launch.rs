@@ -97,7 +97,14 @@ pub(super) fn launched(command: &SimpleCommand, feed: &[SimpleCommand]) -> Vec<L
     if let Some(words) = without_inherited(&command.words) {
         return vec![Launched::Command(SimpleCommand { words, ..Default::default() })];
     }
-    let Some(name) = command.program() else { return Vec::new() };
+    let mut launched = hidden::of_variables(command);
+    if let Some(name) = command.program() {
+        launched.extend(by_name(name, command, feed));
+    }
+    launched
+}
+
+fn by_name(name: &str, command: &SimpleCommand, feed: &[SimpleCommand]) -> Vec<Launched> {
     let arguments = command.arguments();
     match name {
         "eval" => script(join(without_end_of_options(arguments)), true),
@@ -107,7 +114,7 @@ pub(super) fn launched(command: &SimpleCommand, feed: &[SimpleCommand]) -> Vec<L
         },
         "find" => find(arguments),
         "git" => hidden::of_git(arguments),
-        "mapfile" | "readarray" => hidden::callback(arguments),
+        "mapfile" | "readarray" | "compgen" | "complete" => hidden::callback(arguments),
         "parallel" => parallel(arguments),
         "script" => match arguments.iter().position(takes_command) {
             Some(at) => {

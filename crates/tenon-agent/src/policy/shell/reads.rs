@@ -96,8 +96,7 @@ pub(super) fn reads(command: &SimpleCommand) -> bool {
         RedirectKind::Read | RedirectKind::Text | RedirectKind::Descriptor => true,
         RedirectKind::Write => redirect.target.literal() == Some("/dev/null"),
     });
-    let assigns_plainly = command.assignments.iter().all(|(name, _)| is_plain_variable(name));
-    if !redirects_read || !assigns_plainly {
+    if !redirects_read || !assigns_plainly(command) {
         return false;
     }
     let Some(first) = command.words.first() else { return true };
@@ -149,6 +148,11 @@ pub(super) fn reads(command: &SimpleCommand) -> bool {
 /// `time -o FILE` writes.
 fn writes_time(command: &SimpleCommand) -> bool {
     command.program() == Some("time") && !no_option(command.arguments(), &["-o", "--o"])
+}
+
+/// Says whether a command means what its words say: the variables that it sets choose no program.
+pub(crate) fn assigns_plainly(command: &SimpleCommand) -> bool {
+    command.assignments.iter().all(|(name, _)| is_plain_variable(name))
 }
 
 /// Variables that choose programs or libraries are not plain.
