@@ -31,6 +31,9 @@ pub(super) const TIMEOUT_MAX_S: u64 = 600;
 /// The most characters of a command's output in a result.
 pub(super) const OUTPUT_CHARS_MAX: usize = 10_000;
 
+/// Changes of protected names that a result tells one by one, those that stay first.
+const PROTECTED_TOLD_MAX: usize = 20;
+
 macro_rules! description {
     ($endless:literal, $processes:literal) => {
         concat!(
@@ -151,7 +154,12 @@ pub(super) fn notes(
     limit: Option<LimitReached>,
 ) -> String {
     let mut lines: Vec<String> = blocked.iter().map(ToString::to_string).collect();
-    lines.extend(protected.iter().map(ToString::to_string));
+    let (done, not_done): (Vec<_>, Vec<_>) = protected.iter().partition(|change| change.put_back);
+    let changes = not_done.into_iter().chain(done);
+    lines.extend(changes.take(PROTECTED_TOLD_MAX).map(ToString::to_string));
+    if let Some(more @ 1..) = protected.len().checked_sub(PROTECTED_TOLD_MAX) {
+        lines.push(format!("protected: {more} more names like these"));
+    }
     lines.extend(limit.map(|limit| match limit {
         LimitReached::Memory => "ended: its processes together used too much memory".into(),
         LimitReached::FileSize => "ended: a file became too large".into(),
@@ -356,6 +364,7 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use serde_json::{Value, json};
+    use tenon_sandbox::ProtectedChangeKind;
 
     use super::*;
     use crate::tools::{
@@ -409,6 +418,22 @@ mod tests {
         let arguments = json!({"command": "sleep 60", "timeout": 5_000});
         let output = Bench::new().call(&bash, arguments);
         assert_eq!(output.content, "Error: command timed out after 1 s\n(no output)");
+    }
+
+    #[test]
+    fn of_many_protected_names_the_first_are_told_and_what_stays_before_all() {
+        let change = |number: usize| ProtectedChange {
+            path: format!("/w/.vscode/{number}").into(),
+            kind: ProtectedChangeKind::Created,
+            found: None,
+            put_back: number != 2_000,
+        };
+        let changes: Vec<_> = (1..=2_000).map(change).collect();
+        let told = notes(&[], &changes, None);
+        assert!(told.starts_with("\n[walls] protected: /w/.vscode/2000 was made; it could NOT"));
+        assert!(told.ends_with("\n[walls] protected: 1980 more names like these"), "{told}");
+        assert_eq!(told.lines().count(), 22);
+        assert_eq!(notes(&[], &changes[..20], None).lines().count(), 21);
     }
 
     #[test]
