@@ -107,12 +107,15 @@ fn is_unsafe(character: char) -> bool {
         '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' | '\u{180e}' => {
             true
         }
+        // Grapheme joiner, Khmer inherent vowels, controls of shorthand and of musical notation.
+        '\u{34f}' | '\u{17b4}' | '\u{17b5}' | '\u{1bca0}'..='\u{1bca3}' => true,
+        '\u{1d173}'..='\u{1d17a}' => true,
         // Zero-width space, direction marks, line and paragraph separators, embeddings, overrides.
         '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' => true,
         // Word joiner, invisible operators, isolates, deprecated format characters.
         '\u{2060}'..='\u{206f}' => true,
-        // Byte order mark, interlinear annotations.
-        '\u{feff}' | '\u{fff9}'..='\u{fffb}' => true,
+        // Byte order mark, what is ignored where it is unknown, interlinear annotations.
+        '\u{feff}' | '\u{fff0}'..='\u{fffb}' => true,
         // Tags and the variation selectors with which text can be smuggled.
         '\u{e0000}'..='\u{e0fff}' => true,
         _ => false,
@@ -134,6 +137,7 @@ mod tests {
             ("\u{9b}31m", "⟨U+009B⟩31m"),
             ("a\u{202e}b\u{2066}c", "a⟨U+202E⟩b⟨U+2066⟩c"),
             ("x\u{e0041}\u{200b}\u{feff}", "x⟨U+E0041⟩⟨U+200B⟩⟨U+FEFF⟩"),
+            ("x\u{34f}\u{17b4}\u{1d173}", "x⟨U+034F⟩⟨U+17B4⟩⟨U+1D173⟩"),
         ];
         for (text, expected) in cases {
             assert_eq!(visible(text), expected);
