@@ -18,6 +18,9 @@ pub(crate) const NAMES: [&str; 5] = [".tenon", ".mcp.json", ".vscode", ".idea", 
 /// What a directory that is a git repository's own has in it.
 const REPOSITORY_ENTRIES: [&str; 3] = ["HEAD", "objects", "refs"];
 
+/// What makes a directory one whose repository is elsewhere.
+const POINTER_ENTRIES: [&str; 2] = ["HEAD", "commondir"];
+
 impl Workspace {
     pub(super) fn is_protected(&self, found: &Resolved) -> bool {
         let absolute = self.absolute(found.root, &found.beneath);
@@ -27,7 +30,8 @@ impl Workspace {
     }
 
     /// A repository's own directory need not be called `.git`: bare ones, and those that a `.git`
-    /// file points to. Only looked for where the path has a name that matters there.
+    /// file points to. Only looked for where the path has a name that matters there: of a setting,
+    /// or of the last entry without which the settings that are there meant nothing.
     fn is_in_bare_repository(&self, found: &Resolved) -> bool {
         let Some(Ok(top)) = self.root_of(found.root).map(super::Root::folder) else { return false };
         found.beneath.ancestors().any(|place| {
@@ -35,7 +39,14 @@ impl Workspace {
                 return false;
             };
             let holds = |entry: &str| look_at(&top, &folder.join(entry)).is_ok();
+            let is = |entry: &str| name.eq_ignore_ascii_case(entry);
+            let completes = |entries: &[&str]| {
+                entries.iter().any(|entry| is(entry))
+                    && entries.iter().all(|entry| holds(entry) != is(entry))
+            };
             is_repository_setting(name) && REPOSITORY_ENTRIES.into_iter().all(holds)
+                || completes(&REPOSITORY_ENTRIES)
+                || completes(&POINTER_ENTRIES)
         })
     }
 }

@@ -284,6 +284,8 @@ fn protected_names_are_decided_on_the_resolved_place() {
     fs::create_dir_all(fixture.root.join("bare/objects")).unwrap();
     fs::create_dir_all(fixture.root.join("bare/refs")).unwrap();
     fs::write(fixture.root.join("bare/HEAD"), "").unwrap();
+    fs::create_dir_all(fixture.root.join("nearly/refs")).unwrap();
+    fs::write(fixture.root.join("nearly/HEAD"), "").unwrap();
     symlink(".git/hooks", fixture.root.join("innocent")).unwrap();
     let workspace = fixture.workspace.clone().with_own_folder(&fixture.root.join("state"));
     for path in [
@@ -293,6 +295,8 @@ fn protected_names_are_decided_on_the_resolved_place() {
         "src/.vscode/tasks.json",
         "bare/hooks/pre-push",
         "bare/config",
+        "nearly/commondir",
+        "nearly/objects/a",
         "state/log",
     ] {
         assert!(workspace.locate(path).unwrap().protected, "{path}");
@@ -301,7 +305,9 @@ fn protected_names_are_decided_on_the_resolved_place() {
         let allowed = WriteOptions { expected: Expected::Any, protected: ProtectedNames::Allow };
         workspace.write(path, b"x", allowed).unwrap();
     }
-    assert!(!workspace.locate("src/config").unwrap().protected);
+    for path in ["src/config", "src/HEAD", "bare/HEAD", "bare/refs/heads/main"] {
+        assert!(!workspace.locate(path).unwrap().protected, "{path}");
+    }
 }
 
 #[test]

@@ -93,7 +93,8 @@ pub(super) const ROWS: &[Row] = &[
     left!("git: a repository within the folder of a submodule", "cp -r .git y; git config -f y/config core.fsmonitor evil; mkdir -p .git/modules/a m; cp .git/HEAD .git/modules/a/HEAD; mv y .git/modules/a/y; echo 'gitdir: ../.git/modules/a/y' > m/.git")
         .after("! git -C m config --get core.fsmonitor"),
     left!("git: settings behind many protected files", "mkdir .vscode .idea; (cd .vscode; seq 2100 | xargs touch); mkdir -p .idea/{1..2100}; git config core.fsmonitor evil; git init -q n; mkdir -p n/.git/hooks; echo evil > n/.git/hooks/pre-commit; git -C n config core.fsmonitor evil; echo evil > .envrc")
-        .after("! grep -q evil .git/config n/.git/config && test ! -e n/.git/hooks/pre-commit -a ! -e .envrc && ! find .vscode -type f | grep ."),
+        .after("! grep -q evil .git/config n/.git/config && test ! -e n/.git/hooks/pre-commit -a ! -e .envrc && ! find .vscode -type f | grep .")
+        .alone(),
     left!("git: sections written as long ago", "printf '[filter.x]\\n\\tclean = evil\\n[DIFF.y]\\n\\ttextconv = evil\\n[merge.z]\\n\\tdriver = evil\\n[Alias]\\n\\tst = !evil\\n' >> .git/config"),
     left!("git: includes by branch and by remote", "printf '[includeIf \"onbranch:**\"]\\n\\tpath = ../evil\\n[includeIf \"hasconfig:remote.*.url:**\"]\\n\\tpath = ../evil\\n' >> .git/config"),
     left!("git: settings that cannot be read", "printf '[core\\n\\tfsmonitor = evil\\n' >> .git/config")
@@ -119,6 +120,17 @@ pub(super) const ROWS: &[Row] = &[
         .after("! grep -lqs evil r*/.git/config"),
     left!("git: a common folder by a chain of pointers", "mkdir -p x y z/objects z/refs z/hooks; echo 'ref: refs/heads/main' > z/HEAD; printf '[core]\\n\\tfsmonitor = evil\\n' > z/config; echo evil > z/hooks/post-checkout; cp z/HEAD y/HEAD; echo ../z > y/commondir; echo 'gitdir: ../y' > x/.git")
         .after("test ! -e x/.git || { ! git -C x config --get core.fsmonitor | grep evil && test ! -e z/hooks/post-checkout; }"),
+    row("git: a repository by the tools, its settings first", &[
+        Call::Tool("write_file", r#"{"path":"@ROW@/x/config","content":"[core]\nfsmonitor = evil\n"}"#),
+        Call::Tool("write_file", r#"{"path":"@ROW@/x/objects/a","content":""}"#),
+        Call::Tool("write_file", r#"{"path":"@ROW@/x/HEAD","content":"ref: refs/heads/main\n"}"#),
+        Call::Tool("write_file", r#"{"path":"@ROW@/x/refs/a","content":""}"#),
+        Call::Tool("write_file", r#"{"path":"@ROW@/y/commondir","content":"../x\n"}"#),
+        Call::Tool("write_file", r#"{"path":"@ROW@/y/HEAD","content":"ref: refs/heads/main\n"}"#),
+    ])
+    .prints(&["needs the user's yes"])
+    .after("test ! -e x/refs -a ! -e y/HEAD")
+    .needs(&["git"]),
     row("git: settings by a tool through a hard link", &[
         Call::Tool("read_file", r#"{"path":"@ROW@/l"}"#),
         Call::Tool("edit_file", r#"{"path":"@ROW@/l","old_text":"[core]","new_text":"[core]\nfsmonitor = evil"}"#),
