@@ -13,6 +13,13 @@ use super::{
 };
 use crate::texts::Text;
 
+/// What begins a sentence of tenon's own in a result. It is shown whole, since it ends with what
+/// would allow a refused call.
+const SENTENCES: [&str; 3] = ["Error: ", "[walls] ", "needs the user's yes"];
+
+/// Enough for a path or a command that is named in one.
+const SENTENCE_ROWS_MAX: usize = 6;
+
 /// Lines of a result that are shown; the log has more and the model got all of it.
 const RESULT_LINES_MAX: usize = 8;
 /// Rows of a diff: what was changed is worth a screen.
@@ -117,8 +124,13 @@ impl Canvas<'_> {
         // The note would take the row of a last line.
         let fits = RESULT_LINES_MAX + usize::from(lines == RESULT_LINES_MAX + 1);
         for line in text.lines().take(self.most(fits)) {
-            let row = measure::cut(&visible(line), self.width - EDGES);
-            self.row(Meaning::Plain, &row);
+            let line = visible(line);
+            if SENTENCES.iter().any(|start| line.starts_with(start)) {
+                self.wrapped(Meaning::Plain, &line, self.most(SENTENCE_ROWS_MAX));
+            } else {
+                let row = measure::cut(&line, self.width - EDGES);
+                self.row(Meaning::Plain, &row);
+            }
             shown += 1;
         }
         if shown == 0 {
@@ -236,5 +248,32 @@ impl Canvas<'_> {
         let line = "─".repeat(self.width.saturating_sub(used));
         let said = if said.is_empty() { "──".to_owned() } else { format!(" {said} ") };
         self.drawn.push_str(&format!("└─{line}{said}─┘\n"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{render::style::Theme, texts::Language};
+
+    #[test]
+    fn a_sentence_that_says_what_would_allow_a_call_is_shown_whole() {
+        let flag = "The user can allow it with --allow 'bash(sudo id:*)'.";
+        let refused =
+            format!("Error: needs the user's yes, and nobody is here to ask: it is. {flag}");
+        let blocked = format!("out\n[walls] blocked: example.com:80 (no rule allows it). {flag}");
+        let (width, language, theme) = (40, Language::English, Theme::Terminal);
+        let style = Style { width, colour: false, redraws: false, language, theme };
+        for text in [refused, blocked] {
+            let view = View::text(&text);
+            let (view, footer) = (Some(&view), &[][..]);
+            let frame =
+                Frame { name: "bash", subject: "x", view, footer, whole: false, open: false };
+            let drawn = draw(&frame, &style);
+            let rows = drawn.lines().filter_map(|row| row.strip_prefix("│ ")?.strip_suffix('│'));
+            let said: String = rows.map(str::trim_end).collect();
+            let plain = |text: &str| text.replace([' ', '\n'], "");
+            assert_eq!(plain(&said), plain(&text));
+        }
     }
 }
