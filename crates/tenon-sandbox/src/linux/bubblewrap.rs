@@ -246,7 +246,7 @@ fn above<'a>(steps: &'a [Step], path: &Path) -> Option<&'a Step> {
 }
 
 /// Whether what is at `path` outside is there inside as well.
-fn shows(steps: &[Step], path: &Path) -> bool {
+pub(crate) fn shows(steps: &[Step], path: &Path) -> bool {
     let exactly = steps.iter().find(|step| step.path == path);
     match exactly.or_else(|| above(steps, path)) {
         None => true,

@@ -8,6 +8,7 @@ mod alone;
 mod describe;
 mod plan;
 mod scratch;
+mod secrets;
 mod sockets;
 
 use std::io;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use super::secrets::{hidden, in_sight};
 use super::{Settings, sockets};
 use crate::guard::git_config;
 use crate::linux::layout::{Layout, Part, Step};
@@ -12,7 +13,7 @@ use crate::linux::request::{Inside, Owner, Walls};
 use crate::missing::{Missing, SandboxError};
 use crate::profile::{Network, Profile};
 use crate::tier::Tier;
-use crate::workspace::{PROTECTED_NAMES, canonical_or_lexical};
+use crate::workspace::PROTECTED_NAMES;
 
 /// Where other people's files and other disks are.
 const COVERED: [&str; 4] = ["/home", "/root", "/mnt", "/media"];
@@ -56,63 +57,6 @@ const TOOLCHAINS: [&str; 28] = [
     "go/bin",
 ];
 
-/// What HOME holds of secrets: hidden where a root or a readable folder shows it all the same.
-const HOME_SECRETS: [&str; 20] = [
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".docker/config.json",
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".git-credentials",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".gem/credentials",
-    ".config/gh",
-    ".config/gcloud",
-    ".config/git/credentials",
-    ".local/share/keyrings",
-    ".password-store",
-    ".mozilla",
-    ".bash_history",
-];
-
-/// What only root may read, and a command run by root could: besides what [`closed_in`] finds.
-const ROOT_SECRETS: [&str; 29] = [
-    "/etc/shadow",
-    "/etc/shadow-",
-    "/etc/gshadow",
-    "/etc/gshadow-",
-    "/etc/sudoers",
-    "/etc/sudoers.d",
-    "/etc/security/opasswd",
-    "/etc/ssh/ssh_host_rsa_key",
-    "/etc/ssh/ssh_host_ecdsa_key",
-    "/etc/ssh/ssh_host_ed25519_key",
-    "/etc/ssl/private",
-    "/etc/pki/tls/private",
-    "/etc/letsencrypt",
-    "/etc/wireguard",
-    "/etc/openvpn",
-    "/etc/ipsec.secrets",
-    "/etc/krb5.keytab",
-    "/etc/ppp/chap-secrets",
-    "/etc/NetworkManager/system-connections",
-    "/etc/mysql/debian.cnf",
-    "/etc/kubernetes",
-    "/var/lib/docker",
-    "/var/lib/kubelet",
-    "/var/spool/cron",
-    "/var/backups",
-    "/var/cache/debconf/passwords.dat",
-    "/sys/fs/pstore",
-    "/sys/kernel/debug",
-    "/sys/kernel/tracing",
-];
-
 /// What of /dev is read where it is the machine's.
 const DEVICES: [&str; 3] = ["/dev/random", "/dev/urandom", "/dev/tty"];
 
@@ -123,6 +67,8 @@ pub(super) struct Plan {
     /// The session's, where their names lead.
     own_roots: Vec<PathBuf>,
     repositories: Vec<PathBuf>,
+    /// Also what no command would see anyway.
+    hidden: Vec<PathBuf>,
     scratch: Vec<PathBuf>,
     /// The folders that are mounted writable, as they were found.
     roots: Vec<(PathBuf, Option<(u64, u64)>)>,
@@ -151,7 +97,7 @@ impl Plan {
     }
 
     pub(super) fn hidden(&self) -> &[PathBuf] {
-        &self.layout.hidden
+        &self.hidden
     }
 }
 
@@ -207,8 +153,7 @@ pub(super) fn plan(
         parts.insert(home.clone(), Part::Private { mode: 0o700 });
     }
     let covered: Vec<PathBuf> = parts.keys().cloned().collect();
-    let kept = kept_paths(settings, profile, home.as_deref());
-    for (path, source) in kept {
+    for (path, source) in kept_paths(settings, profile, home.as_deref()) {
         if covered.iter().any(|covered| path.starts_with(covered) && path != *covered) {
             parts.insert(path, Part::Kept { source, writable: false });
         }
@@ -228,9 +173,11 @@ pub(super) fn plan(
     scratch.extend(["/dev/shm", "/dev/pts", "/dev/tty"].map(PathBuf::from));
     let writable = in_order(roots.iter().chain(&scratch));
     let layered = layered(&parts, &roots, home.as_deref());
-    let steps = parts.into_iter().map(|(path, part)| Step { path, part }).collect();
+    let steps: Vec<_> = parts.into_iter().map(|(path, part)| Step { path, part }).collect();
+    let hidden = hidden(settings, home.as_deref());
     Ok(Plan {
         layout: Layout {
+            hidden: in_sight(&hidden, &steps),
             steps,
             layered,
             owner: owner(settings),
@@ -239,10 +186,10 @@ pub(super) fn plan(
             own_network: profile.network != Network::On,
             listen: profile.network == Network::Proxied,
             writable,
-            hidden: hidden(settings, home.as_deref()),
         },
         own_roots,
         repositories: repositories.to_vec(),
+        hidden,
         scratch,
         roots: roots.into_iter().map(|root| (root.clone(), identity_of(&root))).collect(),
     })
@@ -443,46 +390,6 @@ fn identity_of(path: &Path) -> Option<(u64, u64)> {
     Some((found.dev(), found.ino()))
 }
 
-fn hidden(settings: &Settings, home: Option<&Path>) -> Vec<PathBuf> {
-    let mut hidden = Vec::new();
-    if let Some(home) = home {
-        hidden.extend(HOME_SECRETS.iter().map(|name| home.join(name)));
-    }
-    if rustix::process::geteuid().is_root() {
-        hidden.extend(ROOT_SECRETS.iter().map(PathBuf::from));
-    }
-    hidden.extend_from_slice(&settings.hidden);
-    // They need not be there yet: a person may log in somewhere while the session lasts.
-    let mut hidden: Vec<_> = hidden.iter().map(|path| canonical_or_lexical(path)).collect();
-    if rustix::process::geteuid().is_root() {
-        closed_in(Path::new("/etc"), &canonical(&settings.roots), &mut hidden);
-    }
-    hidden
-}
-
-/// Adds what is in `folder` that not everybody may read, but for what is in or around a root.
-#[expect(clippy::disallowed_methods, reason = "names and rights of the system's settings")]
-fn closed_in(folder: &Path, roots: &[PathBuf], closed: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        // What a link leads to has its own entry, or is not a setting of the system's.
-        let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
-        if is_link || roots.iter().any(|root| path.starts_with(root)) {
-            continue;
-        }
-        let Ok(found) = entry.metadata() else { continue };
-        let wanted = if found.is_dir() { 0o005 } else { 0o004 };
-        let is_open = found.mode() & wanted == wanted;
-        if !is_open && !roots.iter().any(|root| root.starts_with(&path)) {
-            if !closed.contains(&path) {
-                closed.push(path);
-            }
-        } else if found.is_dir() {
-            closed_in(&path, roots, closed);
-        }
-    }
-}
-
 /// The user's settings for git without what runs programs or reads other files.
 #[expect(
     clippy::disallowed_methods,
@@ -514,7 +421,7 @@ fn in_order<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<PathBuf> {
     paths.into_iter().cloned().collect()
 }
 
-fn canonical<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Vec<PathBuf> {
+pub(super) fn canonical<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Vec<PathBuf> {
     paths.into_iter().filter_map(|path| path.as_ref().canonicalize().ok()).collect()
 }
 
@@ -541,32 +448,6 @@ mod tests {
         assert!(is_current(&listing), "nobody listed that folder");
         std::fs::write(top.join("a/file"), "").unwrap();
         assert!(!is_current(&listing));
-    }
-
-    #[test]
-    fn what_not_everybody_may_read_is_found_but_for_the_roots() {
-        use std::os::unix::fs::PermissionsExt;
-        let folder = tempfile::tempdir().unwrap();
-        let top = folder.path().canonicalize().unwrap();
-        for (name, mode) in [("key", 0o640), ("open", 0o644), ("private/in", 0o600), ("a/b", 0o600)]
-        {
-            let path = top.join(name);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(&path, "").unwrap();
-            std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
-        }
-        std::fs::set_permissions(top.join("private"), PermissionsExt::from_mode(0o700)).unwrap();
-        std::os::unix::fs::symlink("/etc/shadow", top.join("link")).unwrap();
-        let check = |roots: &[&str], expected: &[&str]| {
-            let roots: Vec<_> = roots.iter().map(|name| top.join(name)).collect();
-            let mut closed = Vec::new();
-            closed_in(&top, &roots, &mut closed);
-            closed.sort();
-            let expected: Vec<_> = expected.iter().map(|name| top.join(name)).collect();
-            assert_eq!(closed, expected, "{roots:?}");
-        };
-        check(&[], &["a/b", "key", "private"]);
-        check(&["a", "private/in"], &["key"]);
     }
 
     #[test]

@@ -252,6 +252,17 @@ fn keys_that_come_while_a_session_lasts_are_hidden_too() {
 }
 
 #[test]
+fn keys_of_a_toolchain_that_lies_elsewhere_are_hidden() {
+    let place = Place::new();
+    let elsewhere = place.home().with_file_name("elsewhere");
+    std::fs::rename(place.home().join(".cargo"), &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, place.home().join(".cargo")).unwrap();
+    let read = "cat $HOME/.cargo/config.toml; \
+                cat $HOME/.cargo/credentials.toml $TOP/elsewhere/credentials.toml 2> /dev/null";
+    assert_eq!(place.run(read).1, "# ordinary");
+}
+
+#[test]
 fn root_writes_a_workspace_of_somebody_else_as_that_user() {
     if !rustix_is_root() {
         println!("skipped: only root can be somebody else");

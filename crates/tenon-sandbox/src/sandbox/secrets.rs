@@ -1,0 +1,162 @@
+//! What of this machine no command may read, whatever folder it lies in.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::Settings;
+use super::plan::canonical;
+use crate::linux::bubblewrap::shows;
+use crate::linux::layout::{Part, Step};
+use crate::workspace::canonical_or_lexical;
+
+/// What HOME holds of secrets: hidden where a root or a readable folder shows it all the same.
+const HOME_SECRETS: [&str; 20] = [
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker/config.json",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".git-credentials",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".gem/credentials",
+    ".config/gh",
+    ".config/gcloud",
+    ".config/git/credentials",
+    ".local/share/keyrings",
+    ".password-store",
+    ".mozilla",
+    ".bash_history",
+];
+
+/// What only root may read, and a command run by root could: besides what [`closed_in`] finds.
+const ROOT_SECRETS: [&str; 29] = [
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/etc/security/opasswd",
+    "/etc/ssh/ssh_host_rsa_key",
+    "/etc/ssh/ssh_host_ecdsa_key",
+    "/etc/ssh/ssh_host_ed25519_key",
+    "/etc/ssl/private",
+    "/etc/pki/tls/private",
+    "/etc/letsencrypt",
+    "/etc/wireguard",
+    "/etc/openvpn",
+    "/etc/ipsec.secrets",
+    "/etc/krb5.keytab",
+    "/etc/ppp/chap-secrets",
+    "/etc/NetworkManager/system-connections",
+    "/etc/mysql/debian.cnf",
+    "/etc/kubernetes",
+    "/var/lib/docker",
+    "/var/lib/kubelet",
+    "/var/spool/cron",
+    "/var/backups",
+    "/var/cache/debconf/passwords.dat",
+    "/sys/fs/pstore",
+    "/sys/kernel/debug",
+    "/sys/kernel/tracing",
+];
+
+/// Returns what no command may read, as it is found or will be: a person may log in somewhere while
+/// the session lasts.
+pub(super) fn hidden(settings: &Settings, home: Option<&Path>) -> Vec<PathBuf> {
+    let of_home = home.into_iter().flat_map(|home| HOME_SECRETS.map(|name| home.join(name)));
+    let named: Vec<_> = of_home.chain(settings.hidden.iter().cloned()).collect();
+    let mut hidden: Vec<_> = named.iter().map(|path| canonical_or_lexical(path)).collect();
+    if rustix::process::geteuid().is_root() {
+        hidden.extend(canonical(ROOT_SECRETS));
+        closed_in(Path::new("/etc"), &canonical(&settings.roots), &mut hidden);
+    }
+    hidden
+}
+
+/// Returns what of `hidden` would be seen in a file tree of these steps: under its own name, or
+/// within something that is shown elsewhere than where it is.
+pub(super) fn in_sight(hidden: &[PathBuf], steps: &[Step]) -> Vec<PathBuf> {
+    let elsewhere = steps.iter().filter_map(|step| match &step.part {
+        Part::Kept { source, .. } if *source != step.path => Some((&step.path, source)),
+        _ => None,
+    });
+    let moved = elsewhere.flat_map(|(path, source)| {
+        hidden.iter().filter_map(move |one| Some(path.join(one.strip_prefix(source).ok()?)))
+    });
+    hidden.iter().filter(|path| shows(steps, path)).cloned().chain(moved).collect()
+}
+
+/// Adds what is in `folder` that not everybody may read, but for what is in or around a root.
+#[expect(clippy::disallowed_methods, reason = "names and rights of the system's settings")]
+fn closed_in(folder: &Path, roots: &[PathBuf], closed: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        // What a link leads to has its own entry, or is not a setting of the system's.
+        let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+        if is_link || roots.iter().any(|root| path.starts_with(root)) {
+            continue;
+        }
+        let Ok(found) = entry.metadata() else { continue };
+        let wanted = if found.is_dir() { 0o005 } else { 0o004 };
+        let is_open = found.mode() & wanted == wanted;
+        if !is_open && !roots.iter().any(|root| root.starts_with(&path)) {
+            if !closed.contains(&path) {
+                closed.push(path);
+            }
+        } else if found.is_dir() {
+            closed_in(&path, roots, closed);
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make the folders that are looked at")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_not_everybody_may_read_is_found_but_for_the_roots() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        for (name, mode) in [("key", 0o640), ("open", 0o644), ("private/in", 0o600), ("a/b", 0o600)]
+        {
+            let path = top.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, "").unwrap();
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+        }
+        std::fs::set_permissions(top.join("private"), PermissionsExt::from_mode(0o700)).unwrap();
+        std::os::unix::fs::symlink("/etc/shadow", top.join("link")).unwrap();
+        let check = |roots: &[&str], expected: &[&str]| {
+            let roots: Vec<_> = roots.iter().map(|name| top.join(name)).collect();
+            let mut closed = Vec::new();
+            closed_in(&top, &roots, &mut closed);
+            closed.sort();
+            let expected: Vec<_> = expected.iter().map(|name| top.join(name)).collect();
+            assert_eq!(closed, expected, "{roots:?}");
+        };
+        check(&[], &["a/b", "key", "private"]);
+        check(&["a", "private/in"], &["key"]);
+    }
+
+    #[test]
+    fn what_is_shown_under_another_name_is_hidden_there_too() {
+        let kept = |path: &str, source: &str| Step {
+            path: path.into(),
+            part: Part::Kept { source: source.into(), writable: false },
+        };
+        let home = Step { path: "/home/u".into(), part: Part::Private { mode: 0 } };
+        let steps = [home, kept("/home/u/.cargo", "/data/cargo"), kept("/home/u/go", "/home/u/go")];
+        let hidden = ["/data/cargo/key", "/home/u/.ssh", "/home/u/go/key", "/etc/key"];
+        let found = in_sight(&hidden.map(PathBuf::from), &steps);
+        let expected = ["/data/cargo/key", "/home/u/go/key", "/etc/key", "/home/u/.cargo/key"];
+        assert_eq!(found, expected.map(PathBuf::from));
+    }
+}
