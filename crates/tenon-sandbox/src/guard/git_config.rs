@@ -95,6 +95,12 @@ const NAMES: [(&str, &str); 43] = [
     ("lfs", "standalonetransferagent"),
 ];
 
+/// Parts of names of what only the user and a server know.
+const SECRETS: [&str; 5] = ["token", "pass", "secret", "extraheader", "cookie"];
+
+/// What `http` says of whom to trust and how to speak, without a file that is written.
+const TRUST: [&str; 5] = ["sslcainfo", "sslcapath", "sslverify", "postbuffer", "version"];
+
 impl Entry {
     fn runs_a_program(&self) -> bool {
         let names = ["url", "pushurl", "remote", "pushremote", "pushdefault"];
@@ -102,6 +108,27 @@ impl Entry {
         SECTIONS.contains(&self.section.as_str())
             || is_address && self.names_a_program
             || NAMES.contains(&(self.section.as_str(), self.name.as_str()))
+    }
+
+    /// Whether a command may have it of the user's own settings: it is no secret, and what it says
+    /// of servers is how they are trusted.
+    fn may_be_shared(&self, text: &str) -> bool {
+        let whole = [self.subsection.as_deref().unwrap_or_default(), text].join(" ");
+        let is_secret = SECRETS.iter().any(|part| self.name.contains(part))
+            || whole.contains("://") && whole.contains('@');
+        let is_trust = self.section == "http" && TRUST.contains(&self.name.as_str());
+        (!self.runs_a_program() || is_trust) && !is_secret
+    }
+
+    /// As it stands above the entries of a section.
+    fn header(&self) -> String {
+        match &self.subsection {
+            Some(name) => {
+                let name = name.replace('\\', "\\\\").replace('"', "\\\"");
+                format!("[{} \"{name}\"]\n\t", self.section)
+            }
+            None => format!("[{}]\n\t", self.section),
+        }
     }
 
     fn shown(&self) -> String {
@@ -112,10 +139,18 @@ impl Entry {
     }
 }
 
-/// Returns the text without settings that run a program or read another file; `None` for what
-/// cannot be read with certainty.
-pub(crate) fn without_programs(bytes: &[u8]) -> Option<Vec<u8>> {
-    put_back(b"", bytes, |_, _| false).map(|(text, _)| text)
+/// Returns what commands may have of the user's own settings: no program, no other file, no secret,
+/// and no line of comment, which may be any of these. `None` for what cannot be read for sure.
+pub(crate) fn shared(bytes: &[u8]) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let mut shared = String::new();
+    for entry in entries(text)? {
+        let said = text.get(entry.place.clone())?;
+        if entry.may_be_shared(said) {
+            shared.push_str(&format!("{}{}\n", entry.header(), said.trim_end()));
+        }
+    }
+    Some(shared.into_bytes())
 }
 
 /// Returns `after` with the settings that run a program as they were in `before`, and the names of
@@ -157,13 +192,7 @@ pub(crate) fn put_back(
         if !result.is_empty() && !result.ends_with('\n') {
             result.push('\n');
         }
-        match &entry.subsection {
-            Some(name) => {
-                let name = name.replace('\\', "\\\\").replace('"', "\\\"");
-                result.push_str(&format!("[{} \"{name}\"]\n\t", entry.section));
-            }
-            None => result.push_str(&format!("[{}]\n\t", entry.section)),
-        }
+        result.push_str(&entry.header());
         result.push_str(before_text.get(entry.place.clone())?);
         names.push(entry.shown());
     }
@@ -394,6 +423,18 @@ mod tests {
         check(lfs, "[a]\n\tb = c", &format!("[a]\n\tb = c\n{lfs}"), &["filter.lfs.clean"]);
         let changed = "[filter \"lfs\"]\n\tclean = evil\n";
         check(lfs, changed, &format!("[filter \"lfs\"]\n\t\n{lfs}"), &["filter.lfs.clean"]);
+    }
+
+    #[test]
+    fn of_the_users_own_settings_a_command_gets_no_program_and_no_secret() {
+        let text = "# key: abc\n[user]\n\tname = n ; or m\n[url \"https://u:tok@h/\"]\n\tinsteadOf = x\n\
+                    [http \"https://h\"]\n\textraHeader = A: b\n\tsslCAInfo = /ca\n[github]\n\
+                    \ttoken = t\n[core]\n\teditor = vi\n\tautocrlf = a \\\n b\n[imap]\npass=p\n\
+                    [remote \"o\"]\nurl = https://u:tok@h/a\n";
+        let shared = String::from_utf8(shared(text.as_bytes()).unwrap()).unwrap();
+        let expected = "[user]\n\tname = n ; or m\n[http \"https://h\"]\n\tsslCAInfo = /ca\n\
+                        [core]\n\tautocrlf = a \\\n b\n";
+        assert_eq!(shared, expected);
     }
 
     #[test]

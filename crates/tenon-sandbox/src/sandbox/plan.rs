@@ -390,14 +390,14 @@ fn identity_of(path: &Path) -> Option<(u64, u64)> {
     Some((found.dev(), found.ino()))
 }
 
-/// The user's settings for git without what runs programs or reads other files.
+/// What commands get of the user's settings for git.
 #[expect(
     clippy::disallowed_methods,
     reason = "the user's own file, of which a command gets a part"
 )]
 fn git_settings(home: &Path) -> Option<Vec<u8>> {
     let bytes = std::fs::read(home.join(".gitconfig")).ok()?;
-    git_config::without_programs(&bytes)
+    git_config::shared(&bytes)
 }
 
 /// Root writes a workspace of somebody else's as that user.

@@ -10,7 +10,7 @@ use crate::linux::layout::{Part, Step};
 use crate::workspace::canonical_or_lexical;
 
 /// What HOME holds of secrets: hidden where a root or a readable folder shows it all the same.
-const HOME_SECRETS: [&str; 20] = [
+const HOME_SECRETS: [&str; 22] = [
     ".ssh",
     ".gnupg",
     ".aws",
@@ -28,6 +28,8 @@ const HOME_SECRETS: [&str; 20] = [
     ".config/gcloud",
     ".config/git/credentials",
     ".local/share/keyrings",
+    ".local/share/uv/credentials",
+    ".dotnet/corefx",
     ".password-store",
     ".mozilla",
     ".bash_history",
