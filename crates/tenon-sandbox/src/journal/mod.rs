@@ -21,6 +21,7 @@ mod put;
 mod record;
 mod recorder;
 mod scan;
+mod spot;
 mod store;
 mod undo;
 mod watch;

@@ -23,20 +23,9 @@ use super::node::{Node, NodeId, kernel_path, look};
 use super::put::{differs, open_up, rename, write_content};
 use super::record::{Content, Image, Old, Place, Record};
 use super::recorder::{Fate, Folder, Recorder, Step, Writing};
+use super::spot::Spot;
 use super::store::{Store, object_name, open_plain_beneath};
 use crate::linux::openat::open_beneath;
-
-/// Where a node is for the moment.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Spot {
-    Tree(Place),
-    /// In a checkpoint's folder on the mount of a root.
-    Store {
-        id: CheckpointId,
-        root: usize,
-        path: PathBuf,
-    },
-}
 
 /// Something that could not be put back, and why.
 #[derive(Debug)]
@@ -56,6 +45,10 @@ pub(crate) struct Undoing<'a> {
     again: HashMap<NodeId, NodeId>,
     /// Nodes that have a name again, maybe in a folder that has none yet.
     placed: HashSet<NodeId>,
+    /// Folders that were made again, while nothing is in them.
+    empty: HashSet<NodeId>,
+    /// Where what this work moved to the store was before, by its name there.
+    origins: HashMap<OsString, Place>,
     /// What stays as it is, because somebody else changed it.
     kept: &'a [Place],
 }
@@ -69,7 +62,8 @@ pub(crate) fn undo(
 ) -> Result<(), Failure> {
     let store = Arc::clone(&to.store);
     let (spots, again) = (HashMap::new(), HashMap::new());
-    let mut undoing = Undoing { store, of, image, to, spots, again, placed: HashSet::new(), kept };
+    let (placed, empty, origins) = (HashSet::new(), HashSet::new(), HashMap::new());
+    let mut undoing = Undoing { store, of, image, to, spots, again, placed, empty, origins, kept };
     undoing.locate();
     undoing.restore_files()?;
     undoing.detach()?;
@@ -84,7 +78,7 @@ impl Undoing<'_> {
         let store = Arc::clone(&self.store);
         let mut finder = Finder::new(&store, self.image, self.of);
         self.open_closed_folders(&mut finder);
-        let mut missing = Vec::new();
+        let mut missing = HashSet::new();
         for (id, old) in &self.image.nodes {
             // One that is kept may be in the tree all the same, if the call failed.
             if let Some(place) = finder.find(old) {
@@ -92,7 +86,7 @@ impl Undoing<'_> {
             } else if let Some(spot) = self.kept_here(old) {
                 self.spots.insert(*id, spot);
             } else {
-                missing.push(*id);
+                missing.insert(*id);
             }
         }
         if !missing.is_empty() {
@@ -129,7 +123,7 @@ impl Undoing<'_> {
     }
 
     /// What an undo put back and a redo took away again is in the store of that one.
-    fn look_in_later_checkpoints(&mut self, missing: &[NodeId]) {
+    fn look_in_later_checkpoints(&mut self, missing: &HashSet<NodeId>) {
         let ids = self.store.ids().unwrap_or_default();
         for id in ids.into_iter().filter(|id| *id >= self.of) {
             if !self.store.read_header(id).is_ok_and(|header| !header.undoes.is_empty()) {
@@ -180,12 +174,22 @@ impl Undoing<'_> {
         }
     }
 
+    /// Where something in the store was in the tree, as far as this work moved it there.
+    fn origin(&self, root: usize, path: &Path) -> Place {
+        let mut parts = path.components();
+        let origin = parts.next().and_then(|first| self.origins.get(first.as_os_str()));
+        match origin {
+            Some(origin) => origin.join(parts.as_path().as_os_str()),
+            None => Place { root, path: path.to_path_buf() },
+        }
+    }
+
     /// A folder of the log, for work in it. `None` when it is nowhere.
     fn folder(&mut self, id: NodeId) -> Result<Option<Folder>, Errno> {
         let Some(spot) = self.spots.get(&id).cloned() else { return Ok(None) };
         let place = match &spot {
             Spot::Tree(place) => place.clone(),
-            Spot::Store { root, path, .. } => Place { root: *root, path: path.clone() },
+            Spot::Store { root, path, .. } => self.origin(*root, path),
         };
         let handle = match &spot {
             Spot::Tree(place) => self.store.open_folder(place)?,
@@ -200,33 +204,15 @@ impl Undoing<'_> {
         Ok(Some(Folder { id, handle, place }))
     }
 
-    /// Everything in a folder that moved is at another path.
-    fn relocate(&mut self, from: &Spot, to: &Spot) {
-        for spot in self.spots.values_mut() {
-            let rest = match (&*spot, from) {
-                (Spot::Tree(at), Spot::Tree(from)) if at.root == from.root => {
-                    at.path.strip_prefix(&from.path).ok().map(Path::to_path_buf)
-                }
-                (
-                    Spot::Store { id, root, path },
-                    Spot::Store { id: other, root: other_root, path: from },
-                ) if (id, root) == (other, other_root) => {
-                    path.strip_prefix(from).ok().map(Path::to_path_buf)
-                }
-                _ => None,
-            };
-            let Some(rest) = rest else { continue };
-            let join = |path: &Path| {
-                if rest.as_os_str().is_empty() { path.to_path_buf() } else { path.join(&rest) }
-            };
-            *spot = match to {
-                Spot::Tree(place) => {
-                    Spot::Tree(Place { root: place.root, path: join(&place.path) })
-                }
-                Spot::Store { id, root, path } => {
-                    Spot::Store { id: *id, root: *root, path: join(path) }
-                }
-            };
+    /// Takes in that a node moved, which the log calls `id`.
+    fn note_moved(&mut self, node: &Node, id: NodeId, (from, to): (&Spot, &Spot)) {
+        if node.is_folder() && !self.empty.contains(&id) {
+            for spot in self.spots.values_mut() {
+                spot.relocate(from, to);
+            }
+        } else if let Some(spot) = self.spots.get_mut(&id).filter(|spot| **spot == *from) {
+            // Nothing moves with it: all spots need not be looked through.
+            spot.clone_from(to);
         }
     }
 
@@ -327,9 +313,14 @@ impl Undoing<'_> {
         Ok(Some(open_beneath(&folder, &*name, OFlags::RDONLY, Mode::empty())?.into()))
     }
 
-    /// The names that were touched, folder by folder.
+    /// The names that were touched, folder by folder, a folder before those in it.
     fn names(&self) -> Vec<(NodeId, BTreeMap<OsString, Option<NodeId>>)> {
-        self.image.entries.iter().map(|(folder, names)| (*folder, names.clone())).collect()
+        let names = self.image.entries.iter().map(|(folder, names)| (*folder, names.clone()));
+        let mut names: Vec<_> = names.collect();
+        names.sort_by_key(|(id, _)| {
+            self.image.nodes.get(id).map_or(0, |old| old.place.path.as_os_str().len())
+        });
+        names
     }
 
     fn detach(&mut self) -> Result<(), Failure> {
@@ -384,7 +375,8 @@ impl Undoing<'_> {
             _ => Spot::Tree(folder.place.join(name)),
         };
         let own = self.to.id().ok_or(Errno::NOENT)?;
-        self.relocate(&from, &Spot::Store { id: own, root, path: kept.into() });
+        self.origins.insert(OsString::from(&kept), folder.place.join(name));
+        self.note_moved(&now, now.id, (&from, &Spot::Store { id: own, root, path: kept.into() }));
         Ok(())
     }
 
@@ -449,6 +441,7 @@ impl Undoing<'_> {
         self.again.insert(old.node.id, made.id);
         if made.is_folder() {
             self.to.note_new_folder(made.id);
+            self.empty.insert(old.node.id);
         }
         let own = self.to.id().ok_or(Errno::NOENT)?;
         self.spots.insert(old.node.id, Spot::Store { id: own, root, path: name.into() });
@@ -509,9 +502,10 @@ impl Undoing<'_> {
         } else {
             self.before_leaving(&spot)?;
             rename((&around, &old_name), (&folder.handle, name), &node)?;
-            self.relocate(&spot, &to);
+            self.note_moved(&node, before, (&spot, &to));
             self.placed.insert(before);
         }
+        self.empty.remove(&id);
         Ok(())
     }
 
@@ -523,13 +517,12 @@ impl Undoing<'_> {
                 let (above, name) = split(place);
                 (self.to.folder(&above)?, name)
             }
-            Spot::Store { .. } if is_object(spot) => return Ok(()),
+            Spot::Store { .. } if spot.is_object() => return Ok(()),
             Spot::Store { root, path, .. } => {
                 let (handle, _) = self.open_around(spot)?;
                 let id = look(&handle, OsStr::new(""))?.ok_or(Errno::NOENT)?.id;
                 self.to.note_old_folder(id);
-                let above = path.parent().unwrap_or(Path::new("")).to_path_buf();
-                let place = Place { root: *root, path: above };
+                let place = self.origin(*root, path.parent().unwrap_or(Path::new("")));
                 (Folder { id, handle, place }, path.file_name().unwrap_or_default())
             }
         };
@@ -561,9 +554,4 @@ impl Undoing<'_> {
         self.finish_step(step)?;
         old.node.apply(&folder.handle, empty)
     }
-}
-
-/// Whether a spot is something that was kept by itself, not in a folder that was.
-fn is_object(spot: &Spot) -> bool {
-    matches!(spot, Spot::Store { path, .. } if path.components().count() == 1)
 }

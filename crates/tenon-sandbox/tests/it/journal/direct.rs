@@ -176,3 +176,19 @@ fn the_store_is_private_and_near_the_workspace() {
     let mode = std::fs::metadata(&folders[0]).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
 }
+
+#[test]
+fn what_an_undo_put_back_is_told_with_where_it_was_in_the_tree() {
+    let scene = Scene::new(Walls::None);
+    scene.prepare("echo a > a; ln a hard");
+    let before = scene.tree();
+    let moved = scene.change("mkdir -p x/y; mv hard x/y");
+    let removed = scene.change("rm -r x");
+    let after = scene.tree();
+    let undone = scene.undo_all(&[moved, removed]);
+    assert_eq!(difference(&before, &scene.tree()), "");
+    let changes = scene.journal.changes(undone).unwrap();
+    assert_eq!(Scene::listed(&changes), ["created hard"]);
+    scene.undo(undone);
+    assert_eq!(difference(&after, &scene.tree()), "");
+}
