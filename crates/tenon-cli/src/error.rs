@@ -103,7 +103,11 @@ impl CliError {
         let mut text = format!("{label} {}", self.sentence(language));
         let mut cause = self.source.as_deref().map(|source| source as &dyn Error);
         while let Some(error) = cause {
-            text.push_str(&format!(": {error}"));
+            let said = error.to_string();
+            // Some tell of their cause themselves.
+            if !text.ends_with(&said) {
+                text.push_str(&format!(": {said}"));
+            }
             cause = error.source();
         }
         text.push('\n');

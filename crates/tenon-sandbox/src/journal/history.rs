@@ -236,8 +236,16 @@ impl Journal {
 
     /// Ends a checkpoint whose process ended before it could.
     pub(super) fn finish_interrupted(&self, id: CheckpointId) -> Result<(), JournalError> {
+        match self.end_of_interrupted(id)? {
+            Some(end) => self.store.write_end(id, end).map_err(Self::unknown(id)),
+            None => Ok(()),
+        }
+    }
+
+    /// Works out the end of a checkpoint whose process ended before it could; `None` if it has one.
+    pub(super) fn end_of_interrupted(&self, id: CheckpointId) -> Result<Option<End>, JournalError> {
         if self.store.has_ended(id) {
-            return Ok(());
+            return Ok(None);
         }
         let lock = self.store.lock_log(id).map_err(Self::unknown(id))?;
         let Some(_lock) = lock else { return Err(JournalError::Running { id }) };
@@ -252,7 +260,7 @@ impl Journal {
                 *state = State::unknown();
             }
         }
-        self.store.write_end(id, end).map_err(Self::unknown(id))
+        Ok(Some(end))
     }
 }
 

@@ -342,7 +342,11 @@ impl Journal {
     /// # Errors
     /// [`JournalError::Unknown`], [`JournalError::Running`] and the like.
     pub fn changes(&self, id: CheckpointId) -> Result<Changes, JournalError> {
-        self.finish_interrupted(id)?;
+        if let Some(end) = self.end_of_interrupted(id)? {
+            // A full disk does not take it: then it is worked out again.
+            let _ = self.store.write_end(id, end.clone());
+            return Ok(end.changes);
+        }
         let end = self.store.read_end(id).map_err(Self::unknown(id))?;
         let end = end.ok_or(JournalError::Running { id })?;
         match self.store.is_whole(id, &end).map_err(Self::unknown(id))? {

@@ -165,3 +165,19 @@ fn an_end_that_a_power_loss_emptied_is_found_out_again() {
     assert_eq!(std::fs::read_to_string(scene.root().join("dir/f")).unwrap(), "f\n");
     assert!(!scene.root().join("new").exists());
 }
+
+#[test]
+fn what_a_call_changed_is_listed_also_where_nothing_can_be_written() {
+    let (scene, id) = changed();
+    let listed = scene.journal.changes(id).unwrap().files;
+    cut(&scene, "end", |_| 0);
+    let store = std::fs::read_dir(scene.journal.folders().remove(0)).unwrap().next().unwrap();
+    let folder = store.unwrap().path().join(format!("{:012}", id.number()));
+    // The end is written under this name first.
+    std::fs::create_dir(folder.join("end.new")).unwrap();
+    let changes = scene.journal.changes(id).unwrap();
+    assert_eq!((changes.files, changes.troubles), (listed, vec![Trouble::Interrupted]));
+    assert!(scene.journal.undo(&[id], "session", &Conflicts::Refuse).is_err());
+    std::fs::remove_dir(folder.join("end.new")).unwrap();
+    scene.undo(id);
+}
