@@ -241,9 +241,16 @@ impl Command {
             !matches!(&launch.confinement, Confinement::Walls(walls) if !walls.internet);
         let running = loop {
             let comparison = compare(launch.checkpoint.as_ref()).await;
-            let mut running =
-                Running::start(&self, shells.clone(), launch.clone(), started_at).await?;
-            let attended = running.attend(cancel, printed, on_output).await;
+            let started = Running::start(&self, shells.clone(), launch.clone(), started_at).await;
+            let mut running = match started {
+                Ok(running) => running,
+                Err(error) => {
+                    end(comparison).await;
+                    return Err(error);
+                }
+            };
+            let attended =
+                alive(comparison.as_ref(), running.attend(cancel, printed, on_output)).await;
             if running.is_unwatched() && comparison.is_none() {
                 // Nothing ran: with the next start the workspace is compared.
                 continue;
@@ -272,6 +279,9 @@ impl Command {
     }
 }
 
+/// How often it is said that a command which is compared still runs.
+const BEAT: Duration = Duration::from_secs(1);
+
 /// Looks at the workspace before a command that cannot be watched.
 async fn compare(checkpoint: Option<&Checkpoint>) -> Option<Comparison> {
     let checkpoint = checkpoint.filter(|checkpoint| checkpoint.compares())?.clone();
@@ -282,6 +292,21 @@ async fn compare(checkpoint: Option<&Checkpoint>) -> Option<Comparison> {
     }
     checkpoint.note_not_watched();
     None
+}
+
+/// Waits for a command, and says from time to time that it still runs.
+async fn alive<T>(comparison: Option<&Comparison>, attended: impl Future<Output = T>) -> T {
+    let beat = async {
+        while let Some(comparison) = comparison {
+            comparison.touch();
+            tokio::time::sleep(BEAT).await;
+        }
+        std::future::pending::<std::convert::Infallible>().await
+    };
+    tokio::select! {
+        attended = attended => attended,
+        never = beat => match never {},
+    }
 }
 
 /// Looks at it again.

@@ -1,7 +1,8 @@
 //! What a command changed, where the kernel cannot be asked: the tree before against the tree
 //! after, written down as if each change had been seen before it was made.
 //!
-//! Whatever else changed meanwhile is in it, too. What the agent's end cuts short is not known.
+//! Whatever else changed meanwhile is in it, too. What the agent's end cuts short is compared when
+//! the journal is next opened.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
@@ -11,15 +12,17 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
+use super::Journal;
 use super::changes::{LeftOut, LeftOutReason, Trouble};
 use super::checkpoint::Checkpoint;
 use super::copy::open_quietly;
 use super::find::split;
-use super::node::{NodeId, kernel_path};
+use super::manifest::Manifest;
+use super::node::{NodeId, kernel_path, look};
 use super::put::differs;
 use super::record::{Content, Record};
 use super::recorder::Recorder;
-use super::scan::{Copied, Copies, Scan, Seen, scan_again, scan_and_copy, unsettled_since};
+use super::scan::{Copied, Copies, Scan, Seen, all_copies, scan_again, scan_and_copy};
 use super::store::{Store, object_name};
 use crate::linux::openat::open_beneath;
 
@@ -29,8 +32,8 @@ pub(crate) struct Comparison {
     store: Arc<Store>,
     before: Scan,
     copies: Vec<Copies>,
-    /// A file that was changed from then on, in seconds since 1970, is compared byte by byte.
-    unsettled_since: i64,
+    /// None where it could not be written, and in the place of an agent that was killed.
+    manifest: Option<Manifest>,
     is_ended: bool,
 }
 
@@ -38,9 +41,33 @@ impl Comparison {
     /// Looks at the workspace, and keeps what is in its files.
     pub(crate) fn begin(checkpoint: Checkpoint) -> Result<Self, Errno> {
         let store = Arc::clone(&checkpoint.lock().store);
-        let unsettled_since = unsettled_since();
+        Journal { store: Arc::clone(&store) }.end_comparisons();
         let (before, copies) = scan_and_copy(&store)?;
-        Ok(Self { checkpoint, store, before, copies, unsettled_since, is_ended: false })
+        let header = checkpoint.lock().image.header.clone();
+        // Without it a command is compared all the same, unless the agent is killed.
+        let manifest = Manifest::write(&store, &header, &before).ok();
+        Ok(Self { checkpoint, store, before, copies, manifest, is_ended: false })
+    }
+
+    /// Goes on in the place of an agent that was killed, with what it saw before.
+    pub(super) fn go_on(checkpoint: Checkpoint, mut before: Scan) -> Result<Self, Errno> {
+        let store = Arc::clone(&checkpoint.lock().store);
+        let copies = all_copies(&store)?;
+        for seen in before.nodes.values_mut() {
+            let Copied::As(name) = &seen.copy else { continue };
+            let copies = copies.get(store.base_of(seen.place.root)).ok_or(Errno::NOENT)?;
+            // A power loss can leave less of it on the disk.
+            if look(&copies.folder, name.as_ref())?.is_none_or(|copy| copy.bytes != seen.node.bytes)
+            {
+                seen.copy = Copied::Not(LeftOutReason::NotCopied);
+            }
+        }
+        Ok(Self { checkpoint, store, before, copies, manifest: None, is_ended: false })
+    }
+
+    /// Says that the command still runs: what changes long after the last time is not its own.
+    pub(crate) fn touch(&self) {
+        self.manifest.iter().for_each(Manifest::touch);
     }
 
     /// Looks again, and writes down what is not as it was.
@@ -64,6 +91,8 @@ impl Comparison {
         if outcome.is_err() {
             recorder.note_trouble(Trouble::NotWatched);
         }
+        drop(recorder);
+        self.manifest.take().into_iter().for_each(Manifest::remove);
     }
 
     /// Folders that were not looked into.
@@ -87,7 +116,8 @@ impl Comparison {
         times(was) == times(now)
             && (was.node.mode, was.node.user, was.node.group)
                 == (now.node.mode, now.node.user, now.node.group)
-            && (was.node.changed.seconds < self.unsettled_since || self.has_same_bytes(was, now))
+            && (was.node.changed.seconds < self.before.unsettled_since
+                || self.has_same_bytes(was, now))
     }
 
     fn has_same_bytes(&self, was: &Seen, now: &Seen) -> bool {
@@ -110,7 +140,7 @@ impl Comparison {
 impl Drop for Comparison {
     fn drop(&mut self) {
         if !self.is_ended {
-            // Whoever waited for the command went away.
+            // Whoever waited for the command went away; what it did is compared later.
             self.checkpoint.note_not_watched();
         }
     }

@@ -254,14 +254,29 @@ impl Journal {
         image.trouble.push(Trouble::Interrupted);
         let mut end: End = compare_image(&self.store, &image, id);
         end.interrupted = true;
-        for (_, state) in &mut end.after {
-            if state.changed().is_some_and(|changed| is_past(changed, last)) {
+        let is_compared = image.trouble.contains(&Trouble::Compared);
+        for (place, state) in &mut end.after {
+            let changed = match state.changed() {
+                // Somebody else may have taken it away.
+                None if is_compared => changed_above(&self.store, place),
+                changed => changed,
+            };
+            if changed.is_some_and(|changed| is_past(changed, last)) {
                 // Like nothing that can be found, so that it is asked about.
                 *state = State::unknown();
             }
         }
         Ok(Some(end))
     }
+}
+
+/// When the nearest folder above changed that is there.
+fn changed_above(store: &Store, place: &Place) -> Option<Moment> {
+    let mut above = place.path.ancestors().skip(1);
+    above.find_map(|path| {
+        let above = Place { root: place.root, path: path.to_path_buf() };
+        Some(node_at(store, &above).ok()??.changed)
+    })
 }
 
 fn is_past(changed: Moment, last: Moment) -> bool {

@@ -14,6 +14,7 @@ mod copy;
 mod end;
 mod find;
 mod history;
+mod manifest;
 mod node;
 mod past;
 mod prune;
@@ -234,13 +235,16 @@ impl JournalError {
 }
 
 impl Journal {
-    /// Opens the journal of a workspace, and makes its folder. Takes well below a millisecond.
+    /// Opens the journal of a workspace, and makes its folder. Takes well below a millisecond,
+    /// unless an agent was killed while a command ran that is compared: then it is compared now.
     ///
     /// # Errors
     /// [`JournalError::NoStore`] when nothing can be kept; then nothing may be changed that is to
     /// be undone.
     pub fn open(workspace: &Workspace, options: JournalOptions) -> Result<Self, JournalError> {
-        Ok(Self { store: Arc::new(Store::open(&workspace.roots(), options)?) })
+        let journal = Self { store: Arc::new(Store::open(&workspace.roots(), options)?) };
+        journal.end_comparisons();
+        Ok(journal)
     }
 
     /// Returns the folders with checkpoints, which no command may see: for

@@ -109,6 +109,10 @@ impl Recorder {
         self.log.as_ref().map(|log| log.id)
     }
 
+    pub(crate) fn log_file(&self) -> Option<&std::fs::File> {
+        self.log.as_ref().map(|log| &log.file)
+    }
+
     pub(crate) fn folder(&self, place: &Place) -> Result<Folder, Errno> {
         let handle = self.store.open_folder(place)?;
         let id = look(&handle, OsStr::new(""))?.ok_or(Errno::NOENT)?.id;

@@ -18,6 +18,7 @@ use rustix::io::Errno;
 
 use super::changes::LeftOutReason;
 use super::copy::{copy, is_cache, open_closed, open_quietly};
+use super::manifest;
 use super::node::{Node, NodeId, kernel_path, look};
 use super::record::Place;
 use super::store::Store;
@@ -49,6 +50,8 @@ pub(super) struct Scan {
     pub(super) caches: HashMap<NodeId, u64>,
     /// A folder that was not looked into, because there is too much.
     pub(super) unseen: Option<Place>,
+    /// A file that was changed from then on, in seconds since 1970, is compared byte by byte.
+    pub(super) unsettled_since: i64,
 }
 
 /// Something that is there.
@@ -80,8 +83,8 @@ pub(super) struct Copies {
 
 /// Looks at everything, and keeps what is in files.
 pub(super) fn scan_and_copy(store: &Store) -> Result<(Scan, Vec<Copies>), Errno> {
-    let open = |base| Copies::open(store.open_copies(base)?);
-    let mut copies = (0..store.bases.len()).map(open).collect::<Result<Vec<_>, _>>()?;
+    let unsettled_since = unsettled_since();
+    let mut copies = all_copies(store)?;
     let scan = scan(store, NODES_MAX, &mut |root, folder, name, node| {
         // What cannot be looked at more closely is compared by the rest.
         let _ = node.complete(folder, name);
@@ -89,9 +92,14 @@ pub(super) fn scan_and_copy(store: &Store) -> Result<(Scan, Vec<Copies>), Errno>
         copies.keep(folder, name, node, store.options.file_bytes_max)
     });
     for copies in &copies {
-        copies.sweep()?;
+        copies.sweep(store)?;
     }
-    Ok((scan, copies))
+    Ok((Scan { unsettled_since, ..scan }, copies))
+}
+
+/// Opens the copies of each base.
+pub(super) fn all_copies(store: &Store) -> Result<Vec<Copies>, Errno> {
+    (0..store.bases.len()).map(|base| Copies::open(store.open_copies(base)?)).collect()
 }
 
 /// Looks at everything, and keeps nothing. `before` is how much there was.
@@ -162,7 +170,7 @@ impl Scan {
     }
 }
 
-fn entries(folder: &OwnedFd) -> Result<Vec<OsString>, Errno> {
+pub(super) fn entries(folder: &OwnedFd) -> Result<Vec<OsString>, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
     let mut names = Vec::new();
     for entry in Dir::read_from(open_beneath(folder, ".", flags, Mode::empty())?)? {
@@ -193,7 +201,7 @@ fn fingerprint(store: &Store, top: &Place) -> u64 {
 }
 
 /// The moment from which on a change may bear the time of the one before.
-pub(super) fn unsettled_since() -> i64 {
+fn unsettled_since() -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(now.as_secs()).unwrap_or(i64::MAX) - SETTLED_AFTER_SECONDS
 }
@@ -309,9 +317,10 @@ impl Copies {
     }
 
     /// Takes away what no file needs, unless somebody else may.
-    fn sweep(&self) -> Result<(), Errno> {
+    fn sweep(&self, store: &Store) -> Result<(), Errno> {
         let alone = FlockOperation::NonBlockingLockExclusive;
-        if rustix::fs::flock(&self.folder, alone).is_ok() {
+        // Who holds no lock any more may have left a command to be compared.
+        if rustix::fs::flock(&self.folder, alone).is_ok() && !manifest::stands(store) {
             for name in self.known.difference(&self.used) {
                 match rustix::fs::unlinkat(&self.folder, name.as_str(), AtFlags::empty()) {
                     Ok(()) | Err(Errno::NOENT) => {}

@@ -35,6 +35,9 @@ const AGAIN: &str = "again";
 /// The folder with copies of files, for where commands cannot be watched.
 const COPIES: &str = "copies";
 
+/// The folder with what there was before commands that are compared.
+const MANIFESTS: &str = "compared";
+
 /// Held by whoever undoes.
 const LOCK: &str = "lock";
 
@@ -199,6 +202,20 @@ impl Store {
             Err(errno) => return Err(errno),
         }
         open_beneath(base, COPIES, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())
+    }
+
+    /// Makes the folder for manifests, if there is none.
+    pub(crate) fn make_manifests(&self) -> Result<(), Errno> {
+        match rustix::fs::mkdirat(&self.base(0)?.handle, MANIFESTS, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => Ok(()),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    /// Opens the folder for manifests, for reading it.
+    pub(crate) fn open_manifests(&self) -> Result<OwnedFd, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        open_beneath(&self.base(0)?.handle, MANIFESTS, flags, Mode::empty())
     }
 
     /// Opens a folder beneath a root, for looking at it, without following a link.

@@ -4,7 +4,8 @@ use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
 use tenon_sandbox::{
-    CheckpointId, CheckpointKind, CheckpointState, Conflicts, JournalError, Trouble, Undone,
+    CheckpointId, CheckpointKind, CheckpointState, Conflicts, JournalError, JournalOptions,
+    Trouble, Undone,
 };
 
 use super::tree::difference;
@@ -33,7 +34,10 @@ fn kill_in(test: &str, folder: &std::path::Path) {
 #[test]
 fn killed_while_a_command_runs() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
-    let scene = Scene::in_folder(folder.as_ref(), Walls::None);
+    change_until_killed(&Scene::in_folder(folder.as_ref(), Walls::None, |_| {}));
+}
+
+fn change_until_killed(scene: &Scene) {
     let checkpoint = scene.begin();
     let script = "rm -r dir; echo c > text; mv other moved; mkdir new; echo x > new/x; chmod 600 keep; sleep 0.1; touch done; sleep 60";
     let sandbox = scene.sandbox.recording(&checkpoint);
@@ -65,11 +69,88 @@ fn the_log_alone_undoes_a_command_whose_agent_was_killed() {
     assert_eq!(difference(&before, &scene.tree()), "");
 }
 
+fn compared(options: &mut JournalOptions) {
+    options.by_comparison = true;
+}
+
+/// The part that is killed; does nothing in an ordinary run.
+#[test]
+fn killed_while_a_command_is_compared() {
+    let Some(folder) = std::env::var_os(FOLDER) else { return };
+    change_until_killed(&Scene::in_folder(folder.as_ref(), Walls::None, compared));
+}
+
+/// A scene in which an agent was killed while a command ran that is compared, and how it was before.
+fn killed_when_compared() -> (Scene, super::Tree) {
+    let scene = Scene::at(&std::env::temp_dir(), Walls::None, compared);
+    scene.prepare(
+        "echo one > text; echo two > other; echo k > keep; mkdir -p dir/in; echo f > dir/in/f",
+    );
+    let before = scene.tree();
+    kill_in("killed_while_a_command_is_compared", scene.top.path());
+    (scene, before)
+}
+
+/// What is kept of the commands that are compared.
+fn manifests(scene: &Scene) -> Vec<std::path::PathBuf> {
+    let store = std::fs::read_dir(scene.journal.folders().remove(0)).unwrap().next();
+    let manifests = std::fs::read_dir(store.unwrap().unwrap().path().join("compared")).unwrap();
+    manifests.map(|entry| entry.unwrap().path()).collect()
+}
+
+#[test]
+fn a_command_that_was_to_be_compared_when_its_agent_was_killed_is_undone() {
+    let (scene, before) = killed_when_compared();
+    let again = Scene::in_folder(scene.top.path(), Walls::None, compared);
+    let infos = again.journal.checkpoints().unwrap();
+    assert_eq!(infos.len(), 1);
+    let changes = again.journal.changes(infos[0].id).unwrap();
+    assert_eq!(changes.troubles, [Trouble::Compared, Trouble::Interrupted]);
+    assert_eq!(manifests(&again), Vec::<std::path::PathBuf>::new());
+    let after = again.tree();
+    let undone = again.undo(infos[0].id);
+    assert_eq!(difference(&before, &again.tree()), "");
+    again.undo(undone);
+    assert_eq!(difference(&after, &again.tree()), "");
+}
+
+#[test]
+fn another_session_at_work_keeps_what_a_killed_one_needs() {
+    let (scene, before) = killed_when_compared();
+    scene.run("true");
+    let infos = scene.journal.checkpoints().unwrap();
+    assert_eq!(infos.len(), 1);
+    scene.undo(infos[0].id);
+    assert_eq!(difference(&before, &scene.tree()), "");
+}
+
+#[test]
+fn what_changed_long_after_a_killed_agent_is_asked_about() {
+    let (scene, _) = killed_when_compared();
+    let [manifest] = &manifests(&scene)[..] else { panic!("not one") };
+    // As if all of it had changed later.
+    let early = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    std::fs::File::open(manifest).unwrap().set_modified(early).unwrap();
+    let again = Scene::in_folder(scene.top.path(), Walls::None, compared);
+    let id = again.journal.checkpoints().unwrap()[0].id;
+    let after = again.tree();
+    match again.journal.undo(&[id], "session", &Conflicts::Refuse).unwrap() {
+        Undone::Conflicts(found) => {
+            let paths = found.iter().map(|conflict| conflict.path.to_str().unwrap());
+            let paths: Vec<&str> = paths.collect();
+            let expected = [".", "dir", "done", "keep", "moved", "new", "new/x", "other", "text"];
+            assert_eq!(paths, expected);
+        }
+        done => panic!("{done:?}"),
+    }
+    assert_eq!(difference(&after, &again.tree()), "");
+}
+
 /// The part that is killed; does nothing in an ordinary run.
 #[test]
 fn killed_while_an_undo_runs() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
-    let scene = Scene::in_folder(folder.as_ref(), Walls::None);
+    let scene = Scene::in_folder(folder.as_ref(), Walls::None, |_| {});
     let id = scene.journal.checkpoints().unwrap().last().unwrap().id;
     println!("NOW");
     let _ = scene.journal.undo(&[id], "session", &Conflicts::Refuse);

@@ -160,7 +160,7 @@ fn a_job_and_a_call_record_side_by_side() {
 #[test]
 fn two_who_record_in_one_workspace_count_on() {
     let first = Scene::new(Walls::None);
-    let second = Scene::in_folder(first.top.path(), Walls::None);
+    let second = Scene::in_folder(first.top.path(), Walls::None, |_| {});
     let mut newest = 0;
     for scene in [&first, &first, &second, &first, &second, &second, &first] {
         let id = scene.change("echo >> a");

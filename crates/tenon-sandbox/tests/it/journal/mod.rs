@@ -56,9 +56,13 @@ impl Scene {
     }
 
     /// The scene that is in a folder already, which stays when this goes.
-    pub(crate) fn in_folder(folder: &Path, walls: Walls) -> Self {
+    pub(crate) fn in_folder(
+        folder: &Path,
+        walls: Walls,
+        change: impl FnOnce(&mut JournalOptions),
+    ) -> Self {
         let mut scene = Self::at(&std::env::temp_dir(), walls, |_| {});
-        let other = Self::open(folder, walls, |_| {});
+        let other = Self::open(folder, walls, change);
         (scene.workspace, scene.journal, scene.sandbox, scene.profile) = other;
         scene
     }

@@ -1,0 +1,222 @@
+//! What there was before a command that is compared, on disk as long as the command runs: if its
+//! agent is killed, whoever next opens the journal compares in its place.
+//!
+//! It is handed to the kernel and not forced to the disk, like all that the journal writes.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, Timespec, Timestamps, UTIME_NOW};
+use rustix::io::Errno;
+
+use super::changes::LeftOut;
+use super::checkpoint::Checkpoint;
+use super::comparison::Comparison;
+use super::node::{Moment, Node, NodeId, look};
+use super::record::{Header, Place, Record};
+use super::recorder::Recorder;
+use super::scan::{Copied, Scan, Seen, entries};
+use super::store::{Store, read_all, write_all};
+use super::{CheckpointId, Journal};
+use crate::linux::openat::open_beneath;
+use crate::linux::wire::{Readable, Reader, Sendable, Writer};
+
+/// How the name of one begins that is not written to its end.
+const NEW: &str = "new-";
+
+/// What there was before a command, locked as long as the command runs.
+pub(super) struct Manifest {
+    folder: OwnedFd,
+    file: OwnedFd,
+    name: String,
+}
+
+impl Manifest {
+    /// Writes down what there was before a command of the call that `header` tells of.
+    pub(super) fn write(store: &Store, header: &Header, before: &Scan) -> Result<Self, Errno> {
+        store.make_manifests()?;
+        let folder = store.open_manifests()?;
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let name = format!("{:020}-{}", since.as_nanos(), std::process::id());
+        let new = format!("{NEW}{name}");
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
+        let file = open_beneath(&folder, &*new, flags, Mode::RUSR | Mode::WUSR)?;
+        rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        let bytes = (header, before).to_bytes().ok_or(Errno::TOOBIG);
+        let written = bytes.and_then(|bytes| write_all(&file, &bytes));
+        let written = written.and_then(|()| rustix::fs::renameat(&folder, &*new, &folder, &*name));
+        if let Err(errno) = written {
+            let _ = rustix::fs::unlinkat(&folder, &*new, AtFlags::empty());
+            return Err(errno);
+        }
+        Ok(Self { folder, file, name })
+    }
+
+    /// Says that the command still runs.
+    pub(super) fn touch(&self) {
+        let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+        let times = Timestamps { last_access: now, last_modification: now };
+        // One that cannot be told makes more of what changes later the command's own.
+        let _ = rustix::fs::futimens(&self.file, &times);
+    }
+
+    /// Takes it away: what the command changed is written down.
+    pub(super) fn remove(self) {
+        let _ = rustix::fs::unlinkat(&self.folder, &*self.name, AtFlags::empty());
+    }
+}
+
+/// Whether there is one, of a command that runs or that was cut short.
+pub(super) fn stands(store: &Store) -> bool {
+    let names = store.open_manifests().and_then(|folder| entries(&folder));
+    names.is_ok_and(|names| !names.is_empty())
+}
+
+impl Journal {
+    /// Ends the comparisons that the ends of their agents cut short.
+    pub(super) fn end_comparisons(&self) {
+        let Ok(folder) = self.store.open_manifests() else { return };
+        let mut names = entries(&folder).unwrap_or_default();
+        names.sort();
+        for name in names {
+            let Ok(file) = open_beneath(&folder, &*name, OFlags::RDWR, Mode::empty()) else {
+                continue;
+            };
+            let is_free =
+                rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+            // Whoever ended it meanwhile took it away.
+            if !is_free || !matches!(look(&folder, &name), Ok(Some(_))) {
+                continue;
+            }
+            let is_whole = !name.to_string_lossy().starts_with(NEW);
+            if !is_whole || self.end_comparison(&file).is_some() {
+                let _ = rustix::fs::unlinkat(&folder, &*name, AtFlags::empty());
+            }
+        }
+    }
+
+    /// Ends one. `None` if it is of folders that are not in this workspace.
+    fn end_comparison(&self, file: &OwnedFd) -> Option<()> {
+        let last = look(file, OsStr::new("")).ok().flatten().map(|node| node.modified);
+        let bytes = file.try_clone().ok().and_then(|file| read_all(file).ok()).unwrap_or_default();
+        let read = bytes.get(4..).and_then(<(Header, Scan)>::from_bytes);
+        // A power loss may have left a part.
+        let (Some((header, mut before)), Some(last)) = (read, last) else { return Some(()) };
+        let roots = &self.store.roots;
+        let find = |path: &PathBuf| roots.iter().position(|root| root.path == *path);
+        before.set_roots(&header.roots.iter().map(find).collect::<Option<Vec<_>>>()?);
+        let roots = roots.iter().map(|root| root.path.clone()).collect();
+        let recorder = Recorder::new(Arc::clone(&self.store), Header { roots, ..header });
+        let checkpoint = Checkpoint::new(recorder);
+        if let Ok(comparison) = Comparison::go_on(checkpoint.clone(), before) {
+            comparison.end();
+        }
+        let id = end_log(&checkpoint, last);
+        drop(checkpoint);
+        // Else it is done when somebody asks what changed.
+        let _ = id.map(|id| self.finish_interrupted(id));
+        Some(())
+    }
+}
+
+/// Gives a checkpoint's log the time when its command was last known to run, as if the last record
+/// had been written then.
+fn end_log(checkpoint: &Checkpoint, last: Moment) -> Option<CheckpointId> {
+    let recorder = checkpoint.lock();
+    let times = Timestamps { last_access: last.into(), last_modification: last.into() };
+    let _ = rustix::fs::futimens(recorder.log_file()?, &times);
+    recorder.id()
+}
+
+impl Scan {
+    /// Counts places from other roots: each old number's new one.
+    fn set_roots(&mut self, roots: &[usize]) {
+        let places = self.nodes.values_mut().map(|seen| &mut seen.place);
+        for place in places.chain(&mut self.unseen) {
+            place.root = roots.get(place.root).copied().unwrap_or(usize::MAX);
+        }
+    }
+}
+
+impl Sendable for (&Header, &Scan) {
+    fn write(&self, writer: &mut Writer) {
+        let (header, scan) = self;
+        Record::Header((*header).clone()).write(writer);
+        writer.number(scan.unsettled_since.cast_unsigned());
+        writer.maybe(scan.unseen.as_ref(), |writer, place| place.write(writer));
+        writer.count(scan.nodes.len());
+        for (id, seen) in &scan.nodes {
+            seen.write(writer);
+            writer.maybe(scan.names.get(id), |writer, names| {
+                writer.count(names.len());
+                for (name, id) in names {
+                    writer.field(name);
+                    id.write(writer);
+                }
+            });
+            writer.maybe(scan.caches.get(id), |writer, sum| writer.number(*sum));
+        }
+    }
+}
+
+impl Readable for (Header, Scan) {
+    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        let Record::Header(header) = Record::read(reader)? else { return None };
+        let mut scan = Scan {
+            unsettled_since: reader.number()?.cast_signed(),
+            unseen: reader.maybe(Place::read)?,
+            ..Scan::default()
+        };
+        for _ in 0..reader.count()? {
+            let seen = Seen::read(reader)?;
+            let id = seen.node.id;
+            let name = |reader: &mut Reader<'_>| Some((reader.field()?, NodeId::read(reader)?));
+            let names = reader.maybe(|reader| reader.each(name))?;
+            scan.names.extend(names.map(|names| (id, BTreeMap::from_iter(names))));
+            scan.caches.extend(reader.maybe(Reader::number)?.map(|sum| (id, sum)));
+            scan.nodes.insert(id, seen);
+        }
+        Some((header, scan))
+    }
+}
+
+impl Seen {
+    fn write(&self, writer: &mut Writer) {
+        self.node.write(writer);
+        self.place.write(writer);
+        writer.maybe(self.above.as_ref(), |writer, (folder, name)| {
+            folder.write(writer);
+            writer.field(name);
+        });
+        match &self.copy {
+            Copied::Nothing => writer.number(0),
+            Copied::As(name) => {
+                writer.number(1);
+                writer.field(name.as_ref());
+            }
+            Copied::Not(reason) => {
+                writer.number(2);
+                LeftOut { path: PathBuf::new(), reason: *reason }.write(writer);
+            }
+        }
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        let (node, place) = (Node::read(reader)?, Place::read(reader)?);
+        let above = |reader: &mut Reader<'_>| -> Option<(NodeId, OsString)> {
+            Some((NodeId::read(reader)?, reader.field()?))
+        };
+        let above = reader.maybe(above)?;
+        let copy = match reader.number()? {
+            0 => Copied::Nothing,
+            1 => Copied::As(reader.text()?),
+            2 => Copied::Not(LeftOut::read(reader)?.reason),
+            _ => return None,
+        };
+        Some(Self { node, place, above, copy })
+    }
+}
