@@ -1,13 +1,13 @@
 //! What an agent is made of, and what it says before its first prompt.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use tenon_model::{Abilities, Provider};
-use tenon_sandbox::{Jobs, Journal, Workspace};
+use tenon_sandbox::{CheckpointKind, Jobs, Journal, Workspace};
 
 use crate::{
     context::{Exchange, Instruction, SYSTEM_PROMPT, attach, render_instructions},
-    event::LOG_VERSION,
+    event::{CallChanges, CallEvent, LOG_VERSION},
     host_presets::HostPresets,
     input::{FrontEnd, Prompt, Silent},
     layers::{self, Dispatch, Reach, Receipts, StandIn},
@@ -174,7 +174,8 @@ impl AgentOptions {
         self.masking.open(&self.workspace);
         let recorder = Recorder::new(self.log, self.front, self.masking.clone());
         let (provider, window) = (&*self.provider, self.context_window_tokens);
-        let restored = begin(self.resumed.as_ref(), provider, window, &self.workspace, &recorder)?;
+        let (resumed, journal) = (self.resumed.as_ref(), self.journal.as_ref());
+        let restored = begin(resumed, journal, provider, window, &self.workspace, &recorder)?;
         let workspace = self.workspace.with_filter(Arc::new(self.masking.clone()));
         let opening = Opening {
             instructions: self.instructions,
@@ -213,6 +214,7 @@ impl AgentOptions {
 /// Logs that a session begins or goes on, and returns what it goes on with.
 fn begin(
     resumed: Option<&Session>,
+    journal: Option<&Journal>,
     provider: &dyn Provider,
     window: Option<u32>,
     workspace: &Workspace,
@@ -237,7 +239,17 @@ fn begin(
         })?;
         return Ok(Restored::default());
     };
-    let restored = Restored::of(session, &model, known.sees_images == Some(true));
+    let sees_images = known.sees_images == Some(true);
+    let mut restored = Restored::of(session, &model, sees_images);
+    let mut changed = Vec::new();
+    if let Some(journal) = journal.filter(|_| !restored.cut_short.is_empty()) {
+        changed = changed_by_cut(journal, session, &restored);
+        let in_words = |changes: &CallChanges| {
+            (changes.call_id.clone(), recorder.masked_text(changes.summary.clone()))
+        };
+        let in_words = changed.iter().map(in_words).collect();
+        restored = Restored::with_changes(session, &model, sees_images, in_words);
+    }
     recorder.record(SessionNote::SessionResumed {
         version,
         workspace: folders,
@@ -246,9 +258,27 @@ fn begin(
         price,
         abilities,
     })?;
-    restored.mend(session.skipped, recorder)?;
+    restored.mend(session.skipped, changed, recorder)?;
     workspace.restore_seen(restored.seen());
     Ok(restored)
+}
+
+/// Returns what calls of `session` had changed that the end of its process cut short.
+fn changed_by_cut(journal: &Journal, session: &Session, restored: &Restored) -> Vec<CallChanges> {
+    let cut = restored.cut_short.iter().filter_map(|event| match event {
+        CallEvent::ToolResult { call_id, .. } => Some(call_id.as_str()),
+        _ => None,
+    });
+    let cut: HashSet<&str> = cut.collect();
+    // What cannot be read is not known.
+    let infos = journal.checkpoints().unwrap_or_default().into_iter();
+    let own = infos.filter(|info| info.session == session.id && info.kind == CheckpointKind::Call);
+    own.filter_map(|info| {
+        let call_id = info.name.split('\t').next().filter(|id| cut.contains(id))?;
+        let changes = journal.changes(info.id).ok()?;
+        Some(CallChanges::new(call_id, &changes))
+    })
+    .collect()
 }
 
 impl Opening {

@@ -1,6 +1,8 @@
 //! What was undone since the last prompt, by whatever way and from wherever: the journal knows it,
 //! and the log is told before the prompt, so that the log alone says what the files were.
 
+use std::collections::HashSet;
+
 use tenon_sandbox::{CheckpointId, CheckpointKind, CheckpointState, Journal};
 
 use crate::{
@@ -71,5 +73,18 @@ fn told_until(session: &Session) -> Option<CheckpointId> {
             _ => None,
         })
     };
-    told.max().or_else(first_change).map(CheckpointId::new)
+    told.max().or_else(first_change).or_else(|| has_cut(session)).map(CheckpointId::new)
+}
+
+/// Returns 0 if a call of `session` has no result: what it had changed is not in the log.
+fn has_cut(session: &Session) -> Option<u64> {
+    let mut open = HashSet::new();
+    for record in &session.records {
+        match &record.event {
+            SessionEvent::Call(CallEvent::CallStarted { call, .. }) => open.insert(&call.id),
+            SessionEvent::Call(CallEvent::ToolResult { call_id, .. }) => open.remove(call_id),
+            _ => continue,
+        };
+    }
+    (!open.is_empty()).then_some(0)
 }

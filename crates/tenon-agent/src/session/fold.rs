@@ -14,13 +14,16 @@ use tenon_model::{ContentBlock, Conversation, Image, Message, Role, ToolCall, To
 use super::{log_error::LogError, read::Session, recorder::Recorder, seen};
 use crate::{
     event::{
-        CallEvent, Compaction, ContextEvent, ModelEvent, Record, SessionEvent, TurnEvent, View,
+        CallChanges, CallEvent, Compaction, ContextEvent, ModelEvent, Record, SessionEvent,
+        TurnEvent, View,
     },
     session_note::SessionNote,
 };
 
 /// The result of a call that had begun when its process ended.
 const INTERRUPTED: &str = "interrupted before it ended; what it did up to then is not known";
+/// The same of a call of which it is known, which follows.
+const INTERRUPTED_KNOWN: &str = "interrupted before it ended";
 /// The result of a call that had not begun.
 const NEVER_RAN: &str = "interrupted before it ran";
 /// Stands where the person's first words are lost.
@@ -59,6 +62,8 @@ pub(crate) struct Fold {
     seen: BTreeMap<String, String>,
     is_turn_open: bool,
     is_shortened: bool,
+    /// What calls had changed that were cut short, in a line each.
+    changed: HashMap<String, String>,
 }
 
 /// A message and the model that was talked to.
@@ -71,7 +76,17 @@ struct Said {
 impl Restored {
     /// Returns what a session goes on with that `model` is asked from now on.
     pub(crate) fn of(session: &Session, model: &str, sees_images: bool) -> Self {
-        let mut fold = Fold::default();
+        Self::with_changes(session, model, sees_images, HashMap::new())
+    }
+
+    /// Does the same; `changed` says in a line what calls had changed that were cut short.
+    pub(crate) fn with_changes(
+        session: &Session,
+        model: &str,
+        sees_images: bool,
+        changed: HashMap<String, String>,
+    ) -> Self {
+        let mut fold = Fold { changed, ..Fold::default() };
         session.branch().for_each(|record| fold.take(record));
         let cut_short = fold.answer_calls();
         let messages = fold.messages.into_iter();
@@ -86,9 +101,18 @@ impl Restored {
         }
     }
 
-    /// Logs what makes the log whole again, and tells the person.
-    pub(crate) fn mend(&self, skipped: usize, recorder: &Recorder) -> Result<(), LogError> {
-        self.cut_short.iter().try_for_each(|result| recorder.record(result.clone()))?;
+    /// Logs what makes the log whole again, `changed` by calls that were cut short among it, and
+    /// tells the person.
+    pub(crate) fn mend(
+        &self,
+        skipped: usize,
+        changed: Vec<CallChanges>,
+        recorder: &Recorder,
+    ) -> Result<(), LogError> {
+        let changed = changed.into_iter().map(CallEvent::CallChanged);
+        changed
+            .chain(self.cut_short.iter().cloned())
+            .try_for_each(|event| recorder.record(event))?;
         let mut notices = Vec::new();
         if self.is_turn_open {
             notices.push(match self.cut_short.len() {
@@ -209,17 +233,21 @@ impl Fold {
         let (mut results, mut made_up) = (Vec::new(), Vec::new());
         for call in &calls {
             let result = found.remove(&call.id).unwrap_or_else(|| {
-                let words = if started.contains(&call.id) { INTERRUPTED } else { NEVER_RAN };
+                let words = match self.changed.get(&call.id) {
+                    _ if !started.contains(&call.id) => NEVER_RAN.to_owned(),
+                    None => INTERRUPTED.to_owned(),
+                    Some(changed) => format!("{INTERRUPTED_KNOWN}\n[changes] {changed}"),
+                };
                 made_up.push(CallEvent::ToolResult {
                     call_id: call.id.clone(),
-                    content: words.to_owned(),
+                    content: words.clone(),
                     is_error: true,
                     images: Vec::new(),
-                    view: View::text(words),
+                    view: View::text(&words),
                     duration_ms: 0,
                     cut_short: true,
                 });
-                let (call_id, content) = (call.id.clone(), words.to_owned());
+                let (call_id, content) = (call.id.clone(), words);
                 ToolResult { call_id, content, is_error: true, images: Vec::new() }
             });
             results.push(result);

@@ -77,6 +77,18 @@ impl Place {
         Run::of(self.tenon(arguments).output().unwrap())
     }
 
+    /// Runs the program, and kills it (SIGKILL) once there is a file `sign`.
+    pub(crate) fn run_and_kill(&self, arguments: &[&str], sign: &str) {
+        let mut command = self.tenon(arguments);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        while !self.path(sign).exists() {
+            assert_eq!(child.try_wait().unwrap(), None, "it ended before there was {sign}");
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
     /// Runs the program with `input` on its standard input.
     pub(crate) fn run_with_input(&self, arguments: &[&str], input: &str) -> Run {
         let mut command = self.tenon(arguments);

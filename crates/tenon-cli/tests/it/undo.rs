@@ -232,6 +232,42 @@ fn where_commands_are_compared_the_list_says_so_and_undo_works() {
     assert!(!place.path("work/d").exists());
 }
 
+/// A session that is killed (-9) in the middle of a command is gone on with and undone.
+fn killed_and_undone(config: &str) {
+    let place = Place::new();
+    place.config(config);
+    for file in ["a", "gone/deep/b", "keep", "moved", "both"] {
+        place.write(&format!("work/{file}"), "one\n");
+    }
+    let before = tree(&place.path("work"));
+    let command = "echo two > a; rm -r gone; mkdir new; echo n > new/n; chmod 600 keep; mv moved new; \
+                   ln -s a link; echo two >> both; touch started; sleep 60";
+    let script = place.script(json!([bash(command)]));
+    place.run_and_kill(&["--print", "--model", &script, "go"], "work/started");
+    let script = place.script(json!([
+        bash("echo three >> both; echo three > new/n; touch more"),
+        {"text": "On."},
+    ]));
+    place.run(&["--continue", "--print", "--model", &script, "go on"]).ends_with(0);
+    let log = place.logs();
+    let told = "interrupted before it ended\\n[changes] 2 files changed, ";
+    assert!(log.contains(told), "{log}");
+    // What came after the kill was the session's own, however late.
+    let logs = "find home/.local/state/tenon/undo -name log -exec touch -d '1 hour ago' {} +";
+    let touch = place.program("sh", &["-c", logs]).current_dir(place.path("")).status();
+    assert!(touch.unwrap().success());
+    let list = place.run(&["changes"]).ends_with(0).out;
+    assert!(list.contains("gone") && list.contains("more"), "{list}");
+    place.run(&["undo", "2"]).ends_with(0);
+    assert_eq!(before, tree(&place.path("work")));
+}
+
+#[test]
+fn a_call_that_was_killed_is_told_of_and_undone_with_what_came_after() {
+    killed_and_undone("");
+    killed_and_undone("undo_by_comparison = true\n");
+}
+
 #[test]
 fn files_are_restored_as_they_were_before_a_step_or_a_call() {
     let place = Place::new();
