@@ -42,7 +42,7 @@ pub use policy::{
     RuleError, Rules, Verdict, decide,
 };
 pub use queue::{Delivery, PromptQueue, QueuedPrompt};
-pub use replay::{Diverged, Divergence, ReplayOptions, Replayed, ToolLists, replay};
+pub use replay::{ChangesOfCall, Diverged, Divergence, ReplayOptions, Replayed, ToolLists, replay};
 pub use session::{
     EarlierPrompt, Found, LogError, Prefix, Removable, RequestCost, SESSION_NAME_CHARS_MAX,
     Session, SessionLog, SessionSummary, ledger as request_costs, list as list_sessions,

@@ -121,7 +121,8 @@ impl Dispatch {
     fn only_reads(&self, call: &ToolCall) -> bool {
         match self.ready(call) {
             Ready::Call(_, prepared) => prepared.effect == Effect::Read,
-            Ready::Answer(_) => true,
+            // What a replay answers with may stand for a call that changed something.
+            Ready::Answer(_) => self.stand_in.is_none(),
         }
     }
 

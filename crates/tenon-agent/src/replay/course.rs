@@ -5,7 +5,7 @@
 //! what was logged, the stand-in the calls before they run.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     path::PathBuf,
     sync::{Mutex, MutexGuard, PoisonError},
 };
@@ -19,7 +19,7 @@ use tenon_sandbox::{CheckpointId, Conflicts, Journal, Undone};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Replayed,
+    ChangesOfCall, Replayed,
     divergence::{self, Diverged, Divergence},
     given,
     places::PlaceNames,
@@ -27,7 +27,7 @@ use super::{
     reply::events,
 };
 use crate::{
-    event::{CallChanges, CallEvent, EndReason, ModelEvent, SessionEvent, Update},
+    event::{CallChanges, CallEvent, ContextEvent, EndReason, ModelEvent, SessionEvent, Update},
     input::{Answer, FrontEnd, Question},
     layers::StandIn,
     policy::{Leaves, Verdict},
@@ -47,6 +47,8 @@ pub(super) struct Course {
     /// Where answers are taken from instead of running calls.
     answers: Option<Recording>,
     until: Option<u32>,
+    /// Makes in the workspace what a call had changed that is not run.
+    make: Option<ChangesOfCall>,
     /// What the person says while the agent works.
     queue: PromptQueue,
     state: Mutex<State>,
@@ -70,8 +72,10 @@ struct State {
     /// How many changes each call told of, and the checkpoint of each.
     told: HashMap<String, usize>,
     checkpoints: HashMap<Changed, CheckpointId>,
-    /// What calls had changed that were cut short and are not run here.
-    lost: Option<String>,
+    /// A call that was cut short, and what it had changed that is not made here.
+    lost: Option<(String, String)>,
+    /// Calls of which that was made here.
+    made: HashSet<String>,
     /// Undos as they were recorded, and those that did the same here.
     undos: HashMap<u64, CheckpointId>,
     outcome: Replayed,
@@ -84,11 +88,11 @@ impl Course {
         recording: Recording,
         answers: Option<Recording>,
         places: PlaceNames,
-        until: Option<u32>,
+        (until, make): (Option<u32>, Option<ChangesOfCall>),
     ) -> Self {
         let (queue, state) = (PromptQueue::default(), State { places, ..State::default() });
         let (session, state) = (session.clone(), Mutex::new(state));
-        Self { session, recording, answers, until, queue, state }
+        Self { session, recording, answers, until, make, queue, state }
     }
 
     /// Whether answers are taken instead of running calls.
@@ -128,8 +132,16 @@ impl Course {
             let undo = state.undos.get(id).copied();
             match undo.or_else(|| state.checkpoints.get(changed?).copied()) {
                 Some(here) => ids.push(here),
+                None if changed.is_some_and(|(call_id, _)| state.made.contains(call_id)) => {
+                    return state.end_early("a call was undone that had been cut short");
+                }
                 // It was not run, or changed nothing.
-                None if changed.is_some() => {}
+                None if changed.is_some() => {
+                    let is_undone =
+                        |call_id: &String| changed.is_some_and(|known| known.0 == *call_id);
+                    let lost = state.lost.take();
+                    state.lost = lost.filter(|(call_id, _)| !is_undone(call_id));
+                }
                 None => return state.end_early("what was undone in between is not in the log"),
             }
         }
@@ -224,6 +236,7 @@ impl Course {
                     | EndReason::TimeLimit
                     | EndReason::Cancelled,
                 ) => state.cancel.cancel(),
+                _ if state.is_killed() => state.cancel.cancel(),
                 _ if self.is_cut_at(&state) => state.stop(),
                 _ => {
                     let expected = "the turn ends\n".to_owned();
@@ -281,7 +294,8 @@ impl Course {
         state.answered += 1;
         let is_last = state.next >= state.turn.requests.end
             && state.answered >= recorded.calls().count()
-            && matches!(state.turn.ended, Some(EndReason::Cancelled | EndReason::TimeLimit));
+            && (matches!(state.turn.ended, Some(EndReason::Cancelled | EndReason::TimeLimit))
+                || state.is_killed() && recorded.said.is_empty());
         if is_last {
             state.cancel.cancel();
         }
@@ -300,11 +314,11 @@ impl Course {
             differs = (expected != found).then_some((Diverged::Files, expected, found));
         }
         if let Some((what, expected, found)) = differs {
-            if let Some(lost) = state.lost.take() {
+            if let Some((_, lost)) = state.lost.take() {
                 // It is nothing that the agent does otherwise.
                 return state.end_early(&format!(
-                    "results differ from here on, where the files do not have what a cancelled call \
-                     had changed: {lost}"
+                    "results differ from here on, where the files do not have what a call had \
+                     changed that was cut short: {lost}"
                 ));
             }
             let call = recorded.calls().find(|call| call.id == call_id).map(named);
@@ -337,6 +351,11 @@ impl Course {
     fn summary(&self) -> EventStream<'_> {
         let mut state = self.state();
         let found = self.recording.summaries.get(state.summaries);
+        if state.is_killed() && state.turn.killed <= Some(state.summaries) {
+            // It was asked for and not answered.
+            state.cancel.cancel();
+            return stream::pending().boxed();
+        }
         state.summaries += 1;
         match found {
             Some((text, usage)) => {
@@ -354,6 +373,31 @@ impl Course {
     }
 }
 
+impl Course {
+    /// Makes what a call had changed that was cut short, or remembers that it is not made.
+    fn make_changes(&self, state: &mut State, call_id: &str) {
+        let Some(recorded) = self.current(state) else { return };
+        let is_cut = recorded.started.contains(call_id)
+            && (recorded.cut_short.contains(call_id) || !recorded.results.contains_key(call_id));
+        let changes = recorded.changes.get(call_id);
+        let had_none = match changes {
+            Some(changes) => changes.files.is_empty(),
+            // A cancelled call had the time to tell.
+            None => !state.is_killed(),
+        };
+        if !is_cut || had_none || self.takes_answers() {
+            return;
+        }
+        if self.make.as_ref().is_some_and(|make| make(call_id)) {
+            state.made.insert(call_id.to_owned());
+        } else {
+            let unknown = || "it is not known what".to_owned();
+            let lost = changes.map_or_else(unknown, |changes| changes.summary.clone());
+            state.lost = Some((call_id.to_owned(), lost));
+        }
+    }
+}
+
 impl State {
     fn diverge(&mut self, step: u32, what: Diverged, expected: String, found: String) {
         if !self.is_over {
@@ -367,6 +411,11 @@ impl State {
     fn end_early(&mut self, reason: &str) {
         self.outcome.ended_early = Some(reason.to_owned());
         self.stop();
+    }
+
+    /// Whether the recorded program ended here, in the middle of the turn.
+    fn is_killed(&self) -> bool {
+        self.turn.killed.is_some() && self.next >= self.turn.requests.end
     }
 
     /// Takes in that what a call has in the recording stands for it.
@@ -446,6 +495,14 @@ impl FrontEnd for Course {
                 self.result(call_id, &now);
             }
             SessionEvent::Session(SessionNote::FilesSeen { files }) => self.seen(files),
+            SessionEvent::Context(ContextEvent::Continued(_)) => {
+                let mut state = self.state();
+                let told = self.current(&state).is_some_and(|request| request.continued);
+                if state.is_killed() && !told {
+                    state
+                        .end_early("the recorded program ended before the model was told to go on");
+                }
+            }
             _ => {}
         }
     }
@@ -475,15 +532,16 @@ impl StandIn for Course {
             return self.taken(&state, &call.id);
         }
         let recorded = self.current(&state)?;
-        if recorded.cut_short.contains(&call.id) {
-            let changes =
-                recorded.changes.get(&call.id).filter(|changes| !changes.files.is_empty());
-            state.lost = changes.map(|changes| changes.summary.clone()).or(state.lost.take());
+        let result = recorded.results.get(&call.id);
+        // The turn that its program ended in was left before it went on.
+        let is_lost = result.is_none() && state.is_killed();
+        if recorded.cut_short.contains(&call.id) || is_lost {
             state.not_run(&call.id);
-            return recorded.results.get(&call.id).map(output);
+            let nothing = || ToolOutput::error("interrupted");
+            return Some(result.map_or_else(nothing, output));
         }
         match recorded.decided.get(&call.id) {
-            Some((Verdict::Deny, true)) => recorded.results.get(&call.id).map(output),
+            Some((Verdict::Deny, true)) => result.map(output),
             _ => None,
         }
     }
@@ -506,6 +564,7 @@ impl StandIn for Course {
 
     fn there(&self, call: &ToolCall, content: String) -> String {
         let mut state = self.state();
+        self.make_changes(&mut state, &call.id);
         let content = state.places.there(&content);
         let recorded = self.current(&state).and_then(|request| request.results.get(&call.id));
         if let Some(recorded) = recorded.map(|result| result.content.clone()) {

@@ -52,7 +52,18 @@ pub struct ReplayOptions {
     /// Returns the lists of tools that a model with these abilities may have been given. The first
     /// that is as recorded is taken, else [`AgentOptions::tools`].
     pub tools_for: Option<ToolLists>,
+    /// Makes what calls had changed that were cut short, which are not run; nothing does if `None`.
+    pub changes_of: Option<ChangesOfCall>,
 }
+
+/// Makes in the workspace what the call with this id had changed, and returns whether it did.
+///
+/// ```
+/// use tenon_agent::ChangesOfCall;
+///
+/// let nothing_is_known: ChangesOfCall = Box::new(|_call_id| false);
+/// ```
+pub type ChangesOfCall = Box<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// Returns lists of tools for a model.
 ///
@@ -90,8 +101,8 @@ pub struct Replayed {
     pub divergence: Option<Divergence>,
     /// Why the rest of the recording was not replayed, if that was not asked for.
     pub ended_early: Option<String>,
-    /// Calls that were not run, because they left the walls or were cut short by a cancellation: the
-    /// recorded results were taken.
+    /// Calls that were not run, because they left the walls or were cut short: the recorded results
+    /// were taken.
     pub not_run: Vec<String>,
 }
 
@@ -138,7 +149,8 @@ pub async fn replay(
     let lists =
         Lists { own: options.tools.clone(), lists: how.tools_for, recall: options.recall.clone() };
     let answers = how.results_of.map(|session| Recording::of(&session, false));
-    let course = Course::new(session, recording, answers, PlaceNames::new(how.places), how.until);
+    let (places, rest) = (PlaceNames::new(how.places), (how.until, how.changes_of));
+    let course = Course::new(session, recording, answers, places, rest);
     let course = Arc::new(course);
     options.tools = lists.choose(&course, &abilities);
     options.context_window_tokens = None;
@@ -160,12 +172,17 @@ pub async fn replay(
         match input {
             Input::Prompt { message, turn } => {
                 let cancel = CancellationToken::new();
+                let is_killed = turn.killed.is_some();
                 course.begin(turn, &cancel);
                 // What the recording told of jobs stands in front of its prompt.
                 drop(job_news(&jobs));
                 let prompt = given(&message);
                 agent.prompt(prompt, &cancel).await?;
                 course.end_turn();
+                if is_killed {
+                    // What ran in the background ended with the program.
+                    jobs.stop_all().await;
+                }
             }
             Input::Rewind(turns) => drop(agent.rewind(turns)?),
             Input::UndoCompaction => drop(agent.undo_compaction()?),

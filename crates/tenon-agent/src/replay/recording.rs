@@ -13,8 +13,8 @@ use tenon_model::{
 use crate::{
     context::summary_in,
     event::{
-        CallChanges, CallEvent, Compaction, CompactionCause, ContextEvent, ContinuationCause,
-        EndReason, ModelEvent, Record, SessionEvent, TurnEvent,
+        CallChanges, CallEvent, Compaction, CompactionCause, ContextEvent, Continuation,
+        ContinuationCause, EndReason, ModelEvent, Record, SessionEvent, TurnEvent,
     },
     policy::Verdict,
     session::Session,
@@ -78,6 +78,8 @@ pub(super) struct RecordedTurn {
     pub said: Vec<Message>,
     /// `None` if it goes on with the next input.
     pub ended: Option<EndReason>,
+    /// By the end of its program, after so many summaries of the session.
+    pub killed: Option<usize>,
 }
 
 /// A request and what came of it.
@@ -98,8 +100,12 @@ pub(super) struct Recorded {
     pub decided: HashMap<String, (Verdict, bool)>,
     /// Hashes of the files that the model came to know.
     pub seen: BTreeMap<String, String>,
-    /// Calls that were answered when the turn was being cancelled.
+    /// Calls that were answered when the turn was being cancelled, or after its program had ended.
     pub cut_short: HashSet<String>,
+    /// Calls that had begun.
+    pub started: HashSet<String>,
+    /// The model was told to go on behind it.
+    pub continued: bool,
 }
 
 /// How a reply ended.
@@ -158,6 +164,7 @@ struct OpenTurn {
     message: Message,
     first: usize,
     said: Vec<Message>,
+    killed: Option<usize>,
 }
 
 #[derive(Default)]
@@ -165,6 +172,9 @@ struct Reader {
     recording: Recording,
     /// The turn that is open, and where its requests begin.
     turn: Option<OpenTurn>,
+    /// Where the requests of the last turn begin, if its program ended in its middle and its calls
+    /// get their results now.
+    killed_at: Option<usize>,
     without_receipts: bool,
     /// The model that is asked by now.
     model: String,
@@ -183,20 +193,29 @@ impl Reader {
             SessionEvent::Turn(event) => self.turn_event(event)?,
             SessionEvent::Model(event) => self.model(line, event),
             SessionEvent::Call(event) => self.call(event),
-            SessionEvent::Context(ContextEvent::Continued(continued)) => match continued.cause {
-                ContinuationCause::Failure => {
-                    let words = continued.reason.clone().unwrap_or_default();
-                    self.failed(ProviderErrorKind::Dropped, words);
+            SessionEvent::Context(ContextEvent::Continued(continued)) => {
+                if let Some(request) = self.request() {
+                    request.continued = true;
                 }
-                ContinuationCause::NotChecked if self.without_receipts => {
-                    self.close(None);
-                    self.open(&continued.message);
-                }
-                ContinuationCause::NotChecked | ContinuationCause::OutputLimit => {}
-            },
+                self.continued(continued);
+            }
             SessionEvent::Context(ContextEvent::Compacted(made)) => self.compacted(made),
         }
         Ok(())
+    }
+
+    fn continued(&mut self, continued: &Continuation) {
+        match continued.cause {
+            ContinuationCause::Failure => {
+                let words = continued.reason.clone().unwrap_or_default();
+                self.failed(ProviderErrorKind::Dropped, words);
+            }
+            ContinuationCause::NotChecked if self.without_receipts => {
+                self.close(None);
+                self.open(&continued.message);
+            }
+            ContinuationCause::NotChecked | ContinuationCause::OutputLimit => {}
+        }
     }
 
     fn note(&mut self, note: &SessionNote) -> Result<(), &'static str> {
@@ -204,8 +223,12 @@ impl Reader {
             SessionNote::SessionStarted { model, abilities, .. } => {
                 self.goes_on_with(model, abilities.clone().unwrap_or_default());
             }
-            SessionNote::SessionResumed { .. } if self.turn.is_some() => {
-                return Err("the recorded program ended in the middle of a turn");
+            // What follows was done before the session went on.
+            SessionNote::SessionResumed { .. } | SessionNote::Rewound { .. }
+                if self.turn.is_some() =>
+            {
+                self.kill();
+                return self.note(note);
             }
             SessionNote::ModelChanged { .. } if self.turn.is_some() => {
                 return Err("another model was chosen in the middle of a turn");
@@ -321,6 +344,7 @@ impl Reader {
             }
             _ => {}
         }
+        let is_killed = self.killed_at.is_some();
         let Some(request) = self.request() else { return };
         match event {
             CallEvent::CallDecided { call_id, verdict, asked, .. } => {
@@ -330,14 +354,15 @@ impl Reader {
                 request.changes.insert(changes.call_id.clone(), changes.clone());
             }
             CallEvent::ToolResult { call_id, content, is_error, images, cut_short, .. } => {
-                if *cut_short {
+                if *cut_short || is_killed {
                     request.cut_short.insert(call_id.clone());
                 }
                 let (content, images) = (content.clone(), images.clone());
                 let result = RecordedResult { content, is_error: *is_error, images };
                 request.results.insert(call_id.clone(), result);
             }
-            CallEvent::CallStarted { .. } | CallEvent::HostRefused { .. } => {}
+            CallEvent::CallStarted { call, .. } => drop(request.started.insert(call.id.clone())),
+            CallEvent::HostRefused { .. } => {}
         }
     }
 
@@ -353,9 +378,23 @@ impl Reader {
         self.recording.summaries.extend(summary.map(|text| (text.to_owned(), made.usage)));
     }
 
+    /// Takes in that the program ended in the middle of the turn.
+    fn kill(&mut self) {
+        let summaries = self.recording.summaries.len();
+        if let Some(request) = self.request()
+            && request.end == ReplyEnd::Open
+        {
+            request.end = ReplyEnd::Cancelled;
+        }
+        if let Some(turn) = &mut self.turn {
+            (turn.killed, self.killed_at) = (Some(summaries), Some(turn.first));
+        }
+        self.close(None);
+    }
+
     /// The request that was made last in this turn.
     fn request(&mut self) -> Option<&mut Recorded> {
-        let first = self.turn.as_ref()?.first;
+        let first = self.turn.as_ref().map(|turn| turn.first).or(self.killed_at)?;
         self.recording.requests.get_mut(first..)?.last_mut()
     }
 
@@ -369,13 +408,14 @@ impl Reader {
 
     fn open(&mut self, message: &Message) {
         let (message, first) = (message.clone(), self.recording.requests.len());
-        self.turn = Some(OpenTurn { message, first, said: Vec::new() });
+        self.turn = Some(OpenTurn { message, first, said: Vec::new(), killed: None });
+        self.killed_at = None;
     }
 
     fn close(&mut self, ended: Option<EndReason>) {
-        let Some(OpenTurn { message, first, said }) = self.turn.take() else { return };
+        let Some(OpenTurn { message, first, said, killed }) = self.turn.take() else { return };
         let requests = first..self.recording.requests.len();
-        let turn = RecordedTurn { requests, said, ended };
+        let turn = RecordedTurn { requests, said, ended, killed };
         self.recording.inputs.push(Input::Prompt { message, turn });
     }
 }

@@ -332,5 +332,58 @@ async fn what_a_cancelled_call_had_changed_is_no_difference_of_the_agent() {
     let found = replayed_with_journal(&session).await;
     assert_eq!((found.divergence, found.steps), (None, 3));
     let reason = found.ended_early.unwrap();
-    assert!(reason.ends_with("what a cancelled call had changed: 1 new"), "{reason}");
+    assert!(reason.ends_with("what a call had changed that was cut short: 1 new"), "{reason}");
+}
+
+/// The session of which a process wrote `log` before it was killed, as another goes on with it.
+async fn gone_on(log: &str) -> Session {
+    let (folder, work) = (tempfile::tempdir().unwrap(), workspace());
+    std::fs::write(folder.path().join("killed.jsonl"), log).unwrap();
+    let (log, session) = SessionLog::open(folder.path(), "killed").unwrap();
+    let mut options = options(work.path(), json!([{"text": "On."}]));
+    (options.log, options.resumed) = (Some(log), Some(session));
+    Agent::new(options).unwrap().prompt("go on", &CancellationToken::new()).await.unwrap();
+    read_session(folder.path(), "killed").unwrap()
+}
+
+#[tokio::test]
+async fn a_session_whose_program_was_killed_at_any_event_is_replayed_to_its_end() {
+    let session = recorded(&["go", "again + not b.txt"], calls(), None).await;
+    let lines: Vec<String> = session
+        .records
+        .iter()
+        .map(|record| serde_json::to_string(record).unwrap() + "\n")
+        .collect();
+    let mut cut = 0;
+    for count in 1..=lines.len() {
+        let killed =
+            gone_on(&lines.iter().take(count).map(String::as_str).collect::<String>()).await;
+        let found = replayed(&killed, ReplayOptions::default()).await;
+        assert_eq!((found.divergence, found.ended_early), (None, None), "after {count} lines");
+        let answers = killed.records.iter().filter(|record| {
+            matches!(
+                record.event,
+                SessionEvent::Model(crate::event::ModelEvent::AssistantMessage { .. })
+            )
+        });
+        assert_eq!(found.steps as usize, answers.count(), "after {count} lines");
+        cut += usize::from(!found.not_run.is_empty());
+    }
+    assert!(cut > 5, "{cut} of {} in the middle of a call", lines.len());
+}
+
+#[tokio::test]
+async fn a_turn_that_was_killed_and_left_runs_none_of_what_it_was_at() {
+    let session = recorded(&["go"], calls(), None).await;
+    let is_bash = |record: &&crate::event::Record| matches!(&record.event, SessionEvent::Call(CallEvent::CallStarted { call, .. }) if call.name == "bash");
+    let at = session.records.iter().position(|record| is_bash(&record)).unwrap();
+    let line = |record: &crate::event::Record| serde_json::to_string(record).unwrap() + "\n";
+    let mut log: String = session.records.iter().take(at + 1).map(line).collect();
+    log.push_str(&line(&crate::event::Record {
+        time_ms: 1,
+        event: session.rewind(1).unwrap().into(),
+    }));
+    let found = replayed(&gone_on(&log).await, ReplayOptions::default()).await;
+    assert_eq!((found.divergence, found.ended_early), (None, None));
+    assert_eq!((found.steps, found.not_run.len()), (4, 1));
 }

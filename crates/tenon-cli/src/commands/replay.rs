@@ -50,7 +50,7 @@ struct Report<'a> {
     divergence: Option<Shown<'a>>,
     /// Why not all of the recording was replayed; null if it was, or if that was asked for.
     ended_early: Option<&'a str>,
-    /// Calls that left the walls or were cancelled: the recorded results were taken.
+    /// Calls that left the walls or were cut short: the recorded results were taken.
     not_run: &'a [String],
     notes: &'a [String],
 }
@@ -88,6 +88,7 @@ impl Replay {
             results_of,
             places: ready.places,
             tools_for: Some(ready.tools_for),
+            changes_of: Some(files.changes_of_calls()),
         };
         let replayed = tokio::select! {
             replayed = tenon_agent::replay(&session, ready.options, how) => replayed?,
@@ -130,7 +131,7 @@ impl Replay {
         if !replayed.not_run.is_empty() {
             let calls = replayed.not_run.join(", ");
             say_notices(&[format!(
-                "not run, because it left the walls or was cancelled, and answered as recorded: \
+                "not run, because it left the walls or was cut short, and answered as recorded: \
                  {calls}"
             )]);
         }

@@ -271,7 +271,7 @@ pub(crate) fn unpack(path: &Path, config: &Config) -> Result<(Session, Rebuilt),
         make_folder(&copy)?;
         roots.push(Root { recorded, copy });
     }
-    Ok((session, Rebuilt { scratch, roots, notes: Vec::new() }))
+    Ok((session, Rebuilt { scratch, roots, notes: Vec::new(), made: super::made::Made::default() }))
 }
 
 struct Unpacking<'a> {

@@ -143,6 +143,18 @@ impl Copying {
         Ok(())
     }
 
+    /// Copies what is at `from`, with all in it if it is a folder.
+    pub(super) fn any(&mut self, from: &Path, to: &Path) -> Result<(), CliError> {
+        match self.entry(from, to)? {
+            Ok(true) => self.tree(from, to),
+            Ok(false) => Ok(()),
+            Err(error) => {
+                let failed = CliError::failed(format!("{} cannot be copied", from.display()));
+                Err(failed.with_source(error))
+            }
+        }
+    }
+
     /// Copies one thing; returns whether it is a folder to go into.
     fn entry(&mut self, from: &Path, to: &Path) -> Result<io::Result<bool>, CliError> {
         if self.skipped.iter().any(|own| own == from) {

@@ -5,16 +5,18 @@
 
 mod bundle;
 mod copy;
+mod made;
 mod rebuild;
 mod tar;
 
 use std::path::{Component, Path, PathBuf};
 
-use tenon_agent::Session;
+use tenon_agent::{ChangesOfCall, Session};
 use tenon_sandbox::Journal;
 
 pub(crate) use self::bundle::{is_bundle, pack, unpack};
 pub(crate) use self::copy::Scratch;
+use self::made::Made;
 use crate::{config::Config, error::CliError};
 
 /// Notes of one kind that are told; more are counted.
@@ -28,6 +30,8 @@ pub(crate) struct Rebuilt {
     pub(crate) roots: Vec<Root>,
     /// What is not as it was, a sentence each.
     pub(crate) notes: Vec<String>,
+    /// What calls had changed that were cut short.
+    made: Made,
 }
 
 /// A root of a workspace and its copy.
@@ -48,7 +52,8 @@ impl Rebuilt {
         let scratch = Scratch::new(config)?;
         let journal = rebuild::journal(config, &folders);
         let own = journal.as_ref().map(Journal::folders).unwrap_or_default();
-        let mut rebuilt = Self { scratch, roots: Vec::new(), notes: Vec::new() };
+        let (roots, made) = (Vec::new(), Made::default());
+        let mut rebuilt = Self { scratch, roots, notes: Vec::new(), made };
         let mut notes = Vec::new();
         let mut copying = copy::Copying::new(&own, rebuilt.scratch.path());
         for (number, folder) in folders.iter().enumerate() {
@@ -58,7 +63,11 @@ impl Rebuilt {
         }
         notes.extend(copying.into_notes());
         match journal {
-            Ok(journal) => notes.extend(rebuild::take_back(&journal, session, &rebuilt)?),
+            Ok(journal) => {
+                let (taken, made) = rebuild::take_back(&journal, session, &rebuilt)?;
+                notes.extend(taken);
+                rebuilt.made = made;
+            }
             Err(error) => {
                 notes.push(format!("the files are as they are now, for there is no undo: {error}"));
             }
@@ -78,31 +87,39 @@ impl Rebuilt {
         }
         match roots.is_empty() {
             true => Err(CliError::failed("the log does not say where the session worked")),
-            false => Ok(Self { scratch, roots, notes: Vec::new() }),
+            false => Ok(Self { scratch, roots, notes: Vec::new(), made: Made::default() }),
         }
     }
 
-    /// Returns where `path` is now, which is named as the journal does: relative in the first root,
-    /// absolute in another. `None` for what is not in the copy, or behind a link there.
-    fn place(&self, path: &Path) -> Option<PathBuf> {
-        let (copy, beneath) = match path.is_relative() {
-            true => (&self.roots.first()?.copy, path),
-            false => self
-                .roots
-                .iter()
-                .find_map(|root| Some((&root.copy, path.strip_prefix(&root.recorded).ok()?)))?,
-        };
-        let mut place = copy.clone();
-        for component in beneath.components() {
-            match component {
-                Component::CurDir => {}
-                Component::Normal(_) if place.is_symlink() => return None,
-                Component::Normal(name) => place.push(name),
-                _ => return None,
-            }
-        }
-        Some(place)
+    /// Returns what makes in the copy what a call had changed that was cut short.
+    pub(crate) fn changes_of_calls(&mut self) -> ChangesOfCall {
+        std::mem::take(&mut self.made).into_changes(self.roots.clone())
     }
+
+    fn place(&self, path: &Path) -> Option<PathBuf> {
+        place(&self.roots, path)
+    }
+}
+
+/// Returns where `path` is now, which is named as the journal does: relative in the first root,
+/// absolute in another. `None` for what is not in the copy, or behind a link there.
+fn place(roots: &[Root], path: &Path) -> Option<PathBuf> {
+    let (copy, beneath) = match path.is_relative() {
+        true => (&roots.first()?.copy, path),
+        false => roots
+            .iter()
+            .find_map(|root| Some((&root.copy, path.strip_prefix(&root.recorded).ok()?)))?,
+    };
+    let mut place = copy.clone();
+    for component in beneath.components() {
+        match component {
+            Component::CurDir => {}
+            Component::Normal(_) if place.is_symlink() => return None,
+            Component::Normal(name) => place.push(name),
+            _ => return None,
+        }
+    }
+    Some(place)
 }
 
 /// The folders that the session began in.

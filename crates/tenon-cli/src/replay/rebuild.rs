@@ -21,7 +21,7 @@ use tenon_sandbox::{
     Journal, JournalError, LeftOutReason, Past, PastEntry, Workspace,
 };
 
-use super::{Rebuilt, copy::set_modified};
+use super::{Rebuilt, copy::set_modified, made::Made};
 use crate::{config::Config, error::CliError, past, setup};
 
 /// The longest file whose content before is looked for in other checkpoints too.
@@ -38,12 +38,14 @@ pub(super) fn journal(config: &Config, roots: &[PathBuf]) -> Result<Journal, Str
     Journal::open(&workspace, setup::journal_options(config)).map_err(|error| said(&error))
 }
 
-/// Takes back what was changed since `session` began; returns what is not as it was.
+/// Takes back what was changed since `session` began; returns what is not as it was, and what calls
+/// had changed that were cut short.
 pub(super) fn take_back(
     journal: &Journal,
     session: &Session,
     copy: &Rebuilt,
-) -> Result<Vec<String>, CliError> {
+) -> Result<(Vec<String>, Made), CliError> {
+    let mut made = Made::of(session);
     let infos = journal.checkpoints().map_err(past::failed)?;
     let mut notes = Vec::new();
     let missing = missing(session, &infos);
@@ -72,13 +74,17 @@ pub(super) fn take_back(
                 notes.push(format!("{path} was not saved before it changed: it is as it is now"));
             }
         }
+        let info = infos.iter().find(|info| info.id == id);
+        if let Some(call_id) = info.and_then(|info| made.call(info, session)) {
+            made.keep(call_id, &changes, copy)?;
+        }
         let past = journal.past(id).map_err(past::failed)?;
         let taking = Taking { journal, past, id, copy };
         taking.back(&changes.files, &mut notes).map_err(|error| {
             CliError::failed("the files cannot be put back in the copy").with_source(error)
         })?;
     }
-    Ok(notes)
+    Ok((notes, made))
 }
 
 /// How many calls of the log changed something that the journal does not have.
@@ -252,12 +258,12 @@ fn was_at(path: &Path, renames: &[(&PathBuf, &PathBuf)]) -> PathBuf {
 }
 
 /// Takes away what is at `path` and makes the folder above it.
-fn make_room(path: &Path) -> io::Result<()> {
+pub(super) fn make_room(path: &Path) -> io::Result<()> {
     remove(path)?;
     path.parent().map_or(Ok(()), fs::create_dir_all)
 }
 
-fn remove(path: &Path) -> io::Result<()> {
+pub(super) fn remove(path: &Path) -> io::Result<()> {
     let removed = match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
         Ok(_) => fs::remove_file(path),

@@ -113,6 +113,77 @@ fn what_was_undone_and_redone_in_between_is_so_again() {
     );
 }
 
+/// A session that is killed in a command, and gone on with.
+fn killed(place: &Place, change: &str, then: Value) {
+    let command = format!("{change}; touch started; sleep 60");
+    let script = place.script(json!([
+        {"calls": [{"name": "read_file", "arguments": {"path": "a.txt"}}]},
+        {"text": "Now.", "calls": [
+            {"name": "glob", "arguments": {"pattern": "*"}},
+            {"name": "bash", "arguments": {"command": command}},
+            {"name": "bash", "arguments": {"command": "touch never"}},
+        ]},
+    ]));
+    place.run_and_kill(&["-p", "--model", &script, "--allow", "bash", "go"], "work/started");
+    go_on(place, then);
+}
+
+#[test]
+fn a_session_that_was_killed_in_a_call_is_replayed_to_its_end() {
+    let place = Place::new();
+    for file in ["a.txt", "gone/deep/f", "keep", "moved"] {
+        place.write(&format!("work/{file}"), "one\n");
+    }
+    let look = "cat a.txt; ls -AR; stat -c '%a %n' *; cat new/n 2> /dev/null";
+    killed(
+        &place,
+        "echo two >> a.txt; rm -r gone; mkdir new; echo n > new/n; chmod 600 keep; mv moved new; ln -s a.txt link",
+        json!([bash(look), bash("rm -r new; echo three > a.txt"), bash(look), {"text": "Seen."}]),
+    );
+    let log = std::fs::read_to_string(log_of(&place)).unwrap();
+    let told = "interrupted before it ended\\n[changes] 1 file changed, ";
+    assert!(log.contains(told), "{log}");
+    let whole = "replayed 6 steps and 7 calls: nothing differs from the recording\n";
+    let run = place.run(&["replay", "last"]).ends_with(0);
+    assert_eq!(run.out, whole, "{run:?}");
+    assert!(run.error.contains("or was cut short, and answered as recorded"), "{run:?}");
+    assert_eq!(run.error.lines().count(), 1, "{run:?}");
+    // A log of before does not say what was cut short or what it changed.
+    let is_told = |line: &&str| {
+        line.contains("call_changed") && line.contains("a.txt") && line.contains("gone")
+    };
+    assert_eq!(log.lines().filter(is_told).count(), 1, "{log}");
+    let old: String = log
+        .lines()
+        .filter(|line| !is_told(line))
+        .map(|line| line.replace(",\"cut_short\":true", "") + "\n")
+        .collect();
+    std::fs::write(log_of(&place), old).unwrap();
+    assert_eq!(place.run(&["replay", "last"]).ends_with(0).out, whole);
+    std::fs::write(log_of(&place), log).unwrap();
+    // Without what is kept for undo it ends where the files matter, and says why.
+    place.run(&["export", "last", "--bundle", "out.tar.gz"]).ends_with(0);
+    let other = Place::new();
+    std::fs::rename(place.path("work/out.tar.gz"), other.path("work/in.tar.gz")).unwrap();
+    let run = other.run(&["replay", "in.tar.gz"]).ends_with(0);
+    run.says(&["ends behind step 3", "what a call had changed that was cut short: 1 file changed"]);
+}
+
+#[test]
+fn what_was_cut_short_by_a_kill_and_undone_is_undone_in_a_replay() {
+    let place = Place::new();
+    place.write("work/a.txt", "one\n");
+    let look = || json!([bash("cat a.txt; ls -A"), {"text": "Seen."}]);
+    let script = place.script(json!([bash("echo two > a.txt; touch started; sleep 60")]));
+    place.run_and_kill(&["-p", "--model", &script, "--allow", "bash", "go"], "work/started");
+    place.run(&["undo"]).ends_with(0);
+    go_on(&place, look());
+    assert!(std::fs::read_to_string(log_of(&place)).unwrap().contains("files_undone"));
+    let run = place.run(&["replay", "last"]).ends_with(0);
+    assert_eq!(run.out, "replayed 3 steps and 2 calls: nothing differs from the recording\n");
+    assert!(!run.error.contains("ends behind"), "{run:?}");
+}
+
 #[test]
 fn what_differs_is_shown_with_its_step() {
     let place = recorded(&[bash("date +%s%N; cat /proc/sys/kernel/random/uuid")]);

@@ -1,0 +1,133 @@
+//! What calls had changed that were cut short. A replay does not run them: where they would be cut
+//! is not known again. The copy of the workspace gets what they had changed from here.
+
+#![expect(clippy::disallowed_methods, reason = "works in a copy of the workspace, tenon's own")]
+
+use std::{
+    collections::{HashMap, HashSet},
+    fs::{self, Permissions},
+    io,
+    path::{Path, PathBuf},
+};
+
+use tenon_agent::{CallEvent, ChangesOfCall, Session, SessionEvent};
+use tenon_sandbox::{ChangeKind, Changes, CheckpointInfo, EntryKind};
+
+use super::{Rebuilt, Root, copy::Copying, place, rebuild};
+use crate::error::CliError;
+
+/// How the result of a call begins whose program ended while it ran.
+const INTERRUPTED: &str = "interrupted before it ended";
+
+/// What such calls had changed, kept beside the copy.
+#[derive(Debug, Default)]
+pub(super) struct Made {
+    /// Calls of the session that were cut short.
+    cut: HashSet<String>,
+    /// Of these, those that the log says changed something.
+    told: HashSet<String>,
+    /// What each changed; nothing is what no checkpoint tells of.
+    pieces: HashMap<String, Vec<Piece>>,
+    /// Whether there are checkpoints at all.
+    is_known: bool,
+}
+
+/// One change.
+#[derive(Debug)]
+enum Piece {
+    Gone(PathBuf),
+    Rights(PathBuf, Permissions),
+    /// What is at a path, and where it is kept.
+    There(PathBuf, PathBuf),
+}
+
+impl Made {
+    /// Returns which calls of `session` were cut short, of whose changes nothing is kept yet.
+    pub(super) fn of(session: &Session) -> Self {
+        let mut made = Self { is_known: true, ..Self::default() };
+        for record in &session.records {
+            match &record.event {
+                SessionEvent::Call(CallEvent::CallStarted { call, .. }) => {
+                    made.cut.insert(call.id.clone());
+                }
+                SessionEvent::Call(CallEvent::CallChanged(changes)) => {
+                    made.told.insert(changes.call_id.clone());
+                }
+                SessionEvent::Call(CallEvent::ToolResult {
+                    call_id, content, cut_short, ..
+                }) if !cut_short && !content.starts_with(INTERRUPTED) => {
+                    made.cut.remove(call_id);
+                }
+                _ => {}
+            }
+        }
+        made
+    }
+
+    /// Returns the call that `info` is of, if it is one of `session` that was cut short.
+    pub(super) fn call<'a>(&self, info: &'a CheckpointInfo, session: &Session) -> Option<&'a str> {
+        let call_id = info.name.split('\t').next()?;
+        let is_own = info.session == session.id || self.told.contains(call_id);
+        (is_own && self.cut.contains(call_id)).then_some(call_id)
+    }
+
+    /// Keeps what a call had changed, which is in `copy` as the call left it.
+    pub(super) fn keep(
+        &mut self,
+        call_id: &str,
+        changes: &Changes,
+        copy: &Rebuilt,
+    ) -> Result<(), CliError> {
+        let folder = copy.scratch.path().join("made").join(self.pieces.len().to_string());
+        super::copy::make_folder(&folder)?;
+        let mut copying = Copying::new(&[], copy.scratch.path());
+        let mut pieces = Vec::new();
+        for (number, change) in changes.files.iter().enumerate() {
+            let (path, kept) = (change.path.clone(), folder.join(number.to_string()));
+            if let ChangeKind::Renamed { from } = &change.kind {
+                pieces.push(Piece::Gone(from.clone()));
+            }
+            let at = place(&copy.roots, &path).filter(|_| change.kind != ChangeKind::Deleted);
+            let Some(at) = at.filter(|at| at.symlink_metadata().is_ok()) else {
+                pieces.push(Piece::Gone(path));
+                continue;
+            };
+            let is_new = matches!(change.kind, ChangeKind::Created | ChangeKind::Renamed { .. });
+            if change.entry == EntryKind::Directory && !is_new {
+                let metadata = fs::symlink_metadata(&at)?;
+                pieces.push(Piece::Rights(path, metadata.permissions()));
+            } else {
+                copying.any(&at, &kept)?;
+                pieces.push(Piece::There(path, kept));
+            }
+        }
+        // A call may have two checkpoints; this is the earlier one.
+        self.pieces.entry(call_id.to_owned()).or_default().splice(0..0, pieces);
+        Ok(())
+    }
+
+    /// Returns what makes the changes in the copy.
+    pub(super) fn into_changes(self, roots: Vec<Root>) -> ChangesOfCall {
+        Box::new(move |call_id| match self.pieces.get(call_id) {
+            Some(pieces) => pieces.iter().all(|piece| piece.make(&roots).is_ok()),
+            None => self.is_known && !self.told.contains(call_id),
+        })
+    }
+}
+
+impl Piece {
+    fn make(&self, roots: &[Root]) -> io::Result<()> {
+        let place = |path: &Path| place(roots, path).ok_or(io::ErrorKind::NotFound);
+        match self {
+            Self::Gone(path) => rebuild::remove(&place(path)?),
+            Self::Rights(path, permissions) => {
+                fs::set_permissions(place(path)?, permissions.clone())
+            }
+            Self::There(path, kept) => {
+                let at = place(path)?;
+                rebuild::make_room(&at)?;
+                fs::rename(kept, at)
+            }
+        }
+    }
+}
