@@ -103,7 +103,23 @@ fn to_take_back(session: &Session, infos: &[CheckpointInfo]) -> Vec<CheckpointId
     let first_ms = session.records.iter().map(|record| record.time_ms).min().unwrap_or_default();
     // Checkpoints know the second.
     let began = UNIX_EPOCH + Duration::from_secs(first_ms / 1_000);
-    let is_since = |info: &&CheckpointInfo| info.session == session.id || info.started > began;
+    // A fork has calls of the session that it left.
+    let told: BTreeSet<(u64, &str)> = session
+        .records
+        .iter()
+        .filter_map(|record| match &record.event {
+            SessionEvent::Call(CallEvent::CallChanged(changes)) => {
+                Some((changes.checkpoint?, changes.call_id.as_str()))
+            }
+            _ => None,
+        })
+        .collect();
+    let is_told = |info: &CheckpointInfo| {
+        told.contains(&(info.id.number(), info.name.split('\t').next().unwrap_or_default()))
+    };
+    let is_since = |info: &&CheckpointInfo| {
+        info.session == session.id || info.started > began || is_told(info)
+    };
     let Some(first) = infos.iter().filter(is_since).map(|info| info.id).min() else {
         return Vec::new();
     };

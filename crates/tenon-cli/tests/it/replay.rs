@@ -185,6 +185,17 @@ fn what_was_cut_short_by_a_kill_and_undone_is_undone_in_a_replay() {
 }
 
 #[test]
+fn a_fork_is_replayed_from_where_the_session_began_that_it_left() {
+    let place = Place::new();
+    let script = place.script(json!([bash("echo one > a"), {"text": "Made."}]));
+    place.run(&["-p", "--model", &script, "--allow", "bash", "go"]).ends_with(0);
+    let script = place.script(json!([bash("cat a; echo two > a"), {"text": "Done."}]));
+    place.run(&["-p", "--model", &script, "--allow", "bash", "-c", "--fork", "on"]).ends_with(0);
+    let run = place.run(&["replay", "last"]).ends_with(0);
+    assert_eq!(run.out, "replayed 4 steps and 2 calls: nothing differs from the recording\n");
+}
+
+#[test]
 fn what_differs_is_shown_with_its_step() {
     let place = recorded(&[bash("date +%s%N; cat /proc/sys/kernel/random/uuid")]);
     let run = place.run(&["replay", "last"]).ends_with(1);
