@@ -21,7 +21,7 @@ use tenon_sandbox::Journal;
 
 pub(crate) use dispatch::Dispatch;
 pub(crate) use reach::Reach;
-pub(crate) use receipt::{Receipts, Stock};
+pub(crate) use receipt::{Receipts, Stock, set_checks};
 pub(crate) use stand_in::StandIn;
 
 use self::layer::Layer;

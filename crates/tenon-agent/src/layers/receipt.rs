@@ -142,6 +142,18 @@ impl Receipts {
     }
 }
 
+/// Returns the checks that a session was set to that asked for `asked` and ran `ran`; none if they
+/// are what its project shows by itself.
+pub(crate) fn set_checks(workspace: &Workspace, asked: &[String], ran: &[String]) -> Vec<String> {
+    let shown = checks::known(workspace, &[]);
+    let is_shown = |check: &String| shown.is_empty() || shown.contains(check);
+    let all = asked.iter().chain(ran);
+    if asked.iter().all(is_shown) && all.clone().all(|check| checks::is_check(check, &[])) {
+        return Vec::new();
+    }
+    all.cloned().collect()
+}
+
 /// Returns the state of the workspace's files; `None` if there are too many.
 async fn tree(workspace: &Workspace) -> Option<String> {
     let workspace = workspace.clone();

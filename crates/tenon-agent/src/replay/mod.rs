@@ -27,7 +27,7 @@ use self::{
 use crate::{
     agent::Agent,
     input::{FrontEnd, Prompt},
-    layers::StandIn,
+    layers::{StandIn, set_checks},
     options::AgentOptions,
     policy::Mode,
     session::{LogError, PrefixHasher, Session},
@@ -107,7 +107,7 @@ pub struct Replayed {
 }
 
 /// Replays `session` with the parts in `options`, whose provider is not asked, and whose limits,
-/// instructions, news, mode and front end do not matter.
+/// instructions, news, mode, checks and front end do not matter.
 ///
 /// ```
 /// # use tenon_agent::{Agent, AgentOptions, ReplayOptions, SessionLog, read_session, replay};
@@ -145,6 +145,9 @@ pub async fn replay(
     let mut recording = Recording::of(session, how.results_of.is_some());
     let inputs = mem::take(&mut recording.inputs);
     options.mode = recording.mode();
+    let (asked, run) = (&recording.checks_asked, &recording.checks_run);
+    options.verify = set_checks(&options.workspace, asked, run);
+    options.receipts = recording.has_receipts && how.results_of.is_none();
     let (model, abilities) = (recording.model.clone(), recording.abilities.clone());
     let lists =
         Lists { own: options.tools.clone(), lists: how.tools_for, recall: options.recall.clone() };
@@ -157,7 +160,6 @@ pub async fn replay(
     options.instructions.clear();
     options.news.clear();
     options.limits = crate::TurnLimits { steps_max: None, ..crate::TurnLimits::default() };
-    options.receipts &= !course.takes_answers();
     options.provider = Arc::new(Played::new(&course, model, abilities));
     options.front = Arc::clone(&course) as Arc<dyn FrontEnd>;
     options.queue = course.queue().clone();

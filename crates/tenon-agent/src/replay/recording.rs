@@ -43,6 +43,11 @@ pub(super) struct Recording {
     pub cut_short: Option<String>,
     /// Every rule that decided on a call.
     pub rules: Vec<String>,
+    /// The checks that the model was asked to run, and those that are in receipts.
+    pub checks_asked: Vec<String>,
+    pub checks_run: Vec<String>,
+    /// Whether there is a receipt, or was to be one.
+    pub has_receipts: bool,
 }
 
 /// Something that a person gave to the session.
@@ -205,6 +210,10 @@ impl Reader {
     }
 
     fn continued(&mut self, continued: &Continuation) {
+        if continued.cause == ContinuationCause::NotChecked {
+            self.recording.has_receipts = true;
+            self.recording.checks_asked.extend(continued.reason.clone());
+        }
         match continued.cause {
             ContinuationCause::Failure => {
                 let words = continued.reason.clone().unwrap_or_default();
@@ -294,7 +303,10 @@ impl Reader {
                 }
                 self.open(message);
             }
-            TurnEvent::TurnEnded { reason, .. } => {
+            TurnEvent::TurnEnded { reason, receipt, .. } => {
+                self.recording.has_receipts |= receipt.is_some();
+                let run = receipt.iter().flat_map(|receipt| &receipt.checks);
+                self.recording.checks_run.extend(run.map(|check| check.command.clone()));
                 let is_cut = matches!(reason, EndReason::Cancelled | EndReason::TimeLimit);
                 let last = self.request().filter(|_| is_cut);
                 match last {

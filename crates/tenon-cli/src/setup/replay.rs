@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use tenon_agent::{
-    AgentOptions, CallEvent, Rules, Session, SessionEvent, SessionLog, ToolLists, Tools, core_tools,
+    AgentOptions, CallChanges, CallEvent, Rules, Session, SessionEvent, SessionLog, ToolLists,
+    Tools, core_tools,
 };
 use tenon_model::{Abilities, ScriptedProvider};
 use tenon_sandbox::{Journal, Workspace};
@@ -48,7 +49,7 @@ pub(crate) async fn replaying(
     let logs = state.join("sessions");
     let workspace = workspace(config, files)?;
     let workspace = workspace.with_spill(&results).map_err(|error| no_folder(&error))?;
-    let (journal, workspace) = journal(config, workspace, &state);
+    let (journal, workspace) = journal(config, session, workspace, &state);
     let sandbox = if runs {
         let mut hidden = journal.as_ref().map(Journal::folders).unwrap_or_default();
         hidden.push(logs.clone());
@@ -66,8 +67,6 @@ pub(crate) async fn replaying(
     options.places.home = config.folders.home.display().to_string();
     options.result_chars_max = settings.result_chars_max.get();
     options.masking = masking(config);
-    options.receipts = settings.receipts;
-    options.verify = settings.verify.clone();
     let kept = LogRecall { folder: logs, session: log.id().to_owned() };
     options.recall = Some(Arc::new(kept));
     options.log = Some(log);
@@ -99,17 +98,28 @@ fn workspace(config: &Config, files: &Rebuilt) -> Result<Workspace, CliError> {
     Ok(own.iter().fold(workspace, |workspace, folder| workspace.with_own_folder(folder)))
 }
 
-/// Returns the journal of the copy: what calls change is compared and told to the model.
+/// Returns the journal of the copy, if the session had one: what calls change is compared, and told
+/// to the model as it was then.
 fn journal(
     config: &Config,
+    session: &Session,
     mut workspace: Workspace,
     state: &std::path::Path,
 ) -> (Option<Journal>, Workspace) {
-    if !config.settings.undo {
+    let changes = session.records.iter().filter_map(|record| match &record.event {
+        SessionEvent::Call(CallEvent::CallChanged(changes)) => {
+            changes.checkpoint.and(Some(changes))
+        }
+        _ => None,
+    });
+    if changes.clone().next().is_none() {
         return (None, workspace);
     }
+    let is_compared =
+        |changes: &CallChanges| changes.troubles.iter().any(|word| word == "compared");
     let options = tenon_sandbox::JournalOptions {
         state_folder: state.to_path_buf(),
+        by_comparison: changes.clone().any(is_compared),
         ..journal_options(config)
     };
     let Ok(journal) = Journal::open(&workspace, options) else { return (None, workspace) };

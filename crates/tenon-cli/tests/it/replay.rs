@@ -185,6 +185,47 @@ fn what_was_cut_short_by_a_kill_and_undone_is_undone_in_a_replay() {
 }
 
 #[test]
+fn checks_that_the_settings_named_are_asked_for_also_where_they_name_none() {
+    let place = Place::new();
+    place.config("verify = [\"sh check.sh\"]\n");
+    place.write("work/check.sh", "grep -q two a\n");
+    let script = place.script(json!([
+        bash("echo two > a"), {"text": "Done."}, bash("sh check.sh"), {"text": "Checked."},
+    ]));
+    place.run(&["-p", "--model", &script, "--allow", "bash", "go"]).ends_with(0);
+    let expected = "replayed 4 steps and 2 calls: nothing differs from the recording\n";
+    for config in ["", "receipts = false\n", "verify = [\"make test\"]\n"] {
+        place.config(config);
+        assert_eq!(place.run(&["replay", "last"]).ends_with(0).out, expected, "{config}");
+    }
+    let script = place.script(json!([bash("echo three > a"), {"text": "Not checked."}]));
+    place.config("receipts = false\nverify = [\"sh check.sh\"]\n");
+    place.run(&["-p", "--model", &script, "--allow", "bash", "go"]).ends_with(0);
+    place.config("verify = [\"sh check.sh\"]\n");
+    place.run(&["replay", "last"]).ends_with(0);
+}
+
+#[test]
+fn whether_and_how_changes_were_recorded_is_as_it_was_whatever_the_settings_say() {
+    let place = Place::new();
+    let settings = ["", "undo = false\n", "undo_by_comparison = true\n"];
+    let script =
+        place.script(json!([bash("echo two > a"), bash("echo > b; ls"), {"text": "Done."}]));
+    for then in settings {
+        place.config(then);
+        place.run(&["-p", "--model", &script, "--allow", "bash", "go"]).ends_with(0);
+        for now in settings {
+            place.config(now);
+            let run = place.run(&["replay", "last"]).ends_with(0);
+            assert!(
+                run.out.ends_with(": nothing differs from the recording\n"),
+                "{then}{now}{run:?}"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_fork_is_replayed_from_where_the_session_began_that_it_left() {
     let place = Place::new();
     let script = place.script(json!([bash("echo one > a"), {"text": "Made."}]));
