@@ -310,13 +310,7 @@ mod tests {
 
     #[test]
     fn a_part_of_a_line_keeps_its_marks() {
-        let style = Style {
-            width: 80,
-            colour: true,
-            redraws: true,
-            language: Default::default(),
-            theme: Default::default(),
-        };
+        let style = Style::IN_COLOUR;
         let marks = [2..4, 6..8];
         let painted = paint(&style, Meaning::Done, "cdefgh", 3, &marks);
         let seen = painted.replace("\u{1b}", "^");

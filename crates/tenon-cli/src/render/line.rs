@@ -233,7 +233,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::texts::Language;
 
     fn rows(text: &str, columns: usize, wrap: Wrap) -> Vec<String> {
         let none = Line::default();
@@ -269,13 +268,7 @@ mod tests {
     fn nothing_that_a_terminal_would_obey_gets_into_a_line() {
         let line = Line::plain("a\u{1b}[31mb\r\nc\u{202e}d\te");
         assert_eq!(line.text(), "a␛[31mb␍ c⟨U+202E⟩d e");
-        let style = Style {
-            width: 80,
-            colour: true,
-            redraws: true,
-            language: Language::English,
-            theme: Default::default(),
-        };
+        let style = Style::IN_COLOUR;
         assert_eq!(Line::of(Meaning::Error, "x").paint(&style), "\u{1b}[31mx\u{1b}[0m");
     }
 

@@ -86,6 +86,16 @@ impl Style {
     pub(crate) fn say(&self, text: Text) -> &'static str {
         text.template(self.language)
     }
+
+    /// What most tests of colours are drawn with.
+    #[cfg(test)]
+    pub(super) const IN_COLOUR: Self = Self {
+        width: 80,
+        colour: true,
+        redraws: true,
+        language: Language::English,
+        theme: Theme::Terminal,
+    };
 }
 
 /// Select Graphic Rendition (ECMA-48, 8.3.117) with colours of the terminal's palette.

@@ -78,8 +78,7 @@ fn the_cursor_stands_where_this_terminal_has_the_text_end() {
 
 fn a_paste_is_folded_and_answers_nothing() {
     let home = Home::new(json!([{"calls": reset()}, {"text": "Asked."}]));
-    let tmux = Tmux::start(&home, (80, 40));
-    tmux.start_program("");
+    let tmux = Tmux::start_session(&home, (80, 40));
     let block: String = (0..30).map(|n| format!("第 {n} 行\n")).collect();
     tmux.paste(&block);
     tmux.wait_for("> [paste 1: 30 lines]", 1);
@@ -102,8 +101,7 @@ fn a_paste_is_folded_and_answers_nothing() {
 
 fn five_rows_show_what_is_asked_and_take_the_answer() {
     let home = Home::new(json!([{"calls": reset()}, {"text": "Asked."}]));
-    let tmux = Tmux::start(&home, (40, 5));
-    tmux.start_program("");
+    let tmux = Tmux::start_session(&home, (40, 5));
     tmux.type_line("go");
     tmux.wait_until("the question", |screen| {
         screen.contains("▌ git reset --hard HEAD~1") && screen.contains("y yes, n no")

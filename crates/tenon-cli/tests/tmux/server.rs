@@ -40,6 +40,13 @@ impl<'a> Tmux<'a> {
         tmux
     }
 
+    /// The same with the program in it.
+    pub(crate) fn start_session(home: &'a Home, size: (u16, u16)) -> Self {
+        let tmux = Self::start(home, size);
+        tmux.start_program("");
+        tmux
+    }
+
     /// Gives the screen a background that tmux tells who asks for it, and starts the shell anew.
     pub(crate) fn set_background(&self, colour: &str) {
         self.run(&["set-option", "-g", "default-terminal", "tmux-256color"]);

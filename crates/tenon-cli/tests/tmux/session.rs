@@ -40,8 +40,7 @@ fn what_is_finished_stays_in_the_scrollback_after_the_session() {
         {"text": words},
         {"text": "第二个回答：汉字。"},
     ]));
-    let tmux = Tmux::start(&home, (80, 20));
-    tmux.start_program("");
+    let tmux = Tmux::start_session(&home, (80, 20));
     tmux.type_line("look around");
     tmux.wait_for("done · 2 steps", 1);
     tmux.type_line("第二个问题");
@@ -76,8 +75,7 @@ fn a_window_of_another_size_has_one_live_part_and_keeps_what_is_finished() {
         {"text": prose, "calls": run_of("echo begun; sleep 3; echo ended")},
         {"text": "The end."},
     ]));
-    let tmux = Tmux::start(&home, (100, 24));
-    tmux.start_program("");
+    let tmux = Tmux::start_session(&home, (100, 24));
     tmux.type_line("go");
     tmux.wait_for("│ begun", 1);
     for (columns, rows) in [(40, 24), (90, 12), (60, 30)] {
@@ -142,8 +140,7 @@ fn the_colours_follow_the_background_that_the_terminal_tells() {
 fn the_pager_has_a_screen_of_its_own_and_leaves_the_first_as_it_was() {
     let prose = format!("{}needle-in-the-hay {}", "straw ".repeat(30), "straw ".repeat(300));
     let home = Home::new(json!([{"thinking": "hidden-thought", "text": prose}]));
-    let tmux = Tmux::start(&home, (80, 20));
-    tmux.start_program("");
+    let tmux = Tmux::start_session(&home, (80, 20));
     tmux.type_line("search");
     tmux.wait_for("done · 1 step", 1);
     assert!(tmux.everything().contains("thought"), "{}", tmux.everything());
@@ -167,8 +164,7 @@ fn the_pager_has_a_screen_of_its_own_and_leaves_the_first_as_it_was() {
 
 fn suspended_and_continued_it_draws_itself_again() {
     let home = Home::new(json!([{"text": "First."}, {"text": "Second."}]));
-    let tmux = Tmux::start(&home, (80, 30));
-    tmux.start_program("");
+    let tmux = Tmux::start_session(&home, (80, 30));
     tmux.type_line("one");
     tmux.wait_for("done · 1 step", 1);
     tmux.type_text("a draft");
@@ -187,8 +183,7 @@ fn suspended_and_continued_it_draws_itself_again() {
 
 fn stopped_from_outside_it_takes_the_terminal_again() {
     let home = Home::new(json!([{"text": "First."}]));
-    let tmux = Tmux::start(&home, (80, 30));
-    tmux.start_program("");
+    let tmux = Tmux::start_session(&home, (80, 30));
     kill_process(tmux.program(), Signal::STOP).unwrap();
     tmux.wait_for("Stopped", 1);
     tmux.type_line("stty sane; fg");

@@ -206,16 +206,10 @@ impl Highlighter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{render::Style, texts::Language};
+    use crate::render::Style;
 
     fn painted(language: &str, lines: &[&str]) -> Vec<String> {
-        let style = Style {
-            width: 80,
-            colour: true,
-            redraws: true,
-            language: Language::English,
-            theme: Default::default(),
-        };
+        let style = Style::IN_COLOUR;
         let mut highlighter = Highlighter::new(language);
         lines
             .iter()

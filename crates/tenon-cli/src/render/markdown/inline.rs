@@ -174,16 +174,10 @@ fn end_of(text: &str, sign: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{render::Style, texts::Language};
+    use crate::render::Style;
 
     fn painted(text: &str) -> String {
-        let style = Style {
-            width: 80,
-            colour: true,
-            redraws: true,
-            language: Language::English,
-            theme: Default::default(),
-        };
+        let style = Style::IN_COLOUR;
         inline(text, Meaning::Plain)
             .iter()
             .map(|line| line.paint(&style).replace('\u{1b}', ""))

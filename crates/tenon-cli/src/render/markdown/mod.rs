@@ -425,13 +425,7 @@ mod tests {
 
     #[test]
     fn code_is_coloured_while_it_is_written_and_when_it_is_done() {
-        let style = Style {
-            width: 80,
-            colour: true,
-            redraws: true,
-            language: Default::default(),
-            theme: Default::default(),
-        };
+        let style = Style::IN_COLOUR;
         let mut markdown = Markdown::default();
         markdown.push("```rust\nlet a;\nlet b", 80);
         for rows in [markdown.take(), markdown.live(80)] {
