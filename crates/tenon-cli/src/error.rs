@@ -1,14 +1,14 @@
 //! What can go wrong in the program, as a kind, a sentence and hints; and the exit codes.
 //!
-//! What a command of a session can answer is a row of the table of texts, said in the session's
-//! language; what only a wrong command line or configuration brings about is in English.
+//! Its sentences are rows of the table of texts, said in the language of whoever reads them; what the
+//! operating system says stays as it is.
 
 use std::{error::Error, fmt, io, process::ExitCode};
 
 use tenon_agent::LogError;
 use tenon_model::visible;
 
-use crate::texts::{Language, Sentence, Text};
+use crate::texts::{Language, Sentence, Text, translated};
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,14 +76,11 @@ impl CliError {
         self.status
     }
 
-    /// Prints it to standard error in English, unless nobody listens.
-    pub(crate) fn report(&self) {
+    /// Prints it to standard error, unless nobody listens.
+    pub(crate) fn report(&self, language: Language) {
         if !self.silent {
             // An error that cannot be written cannot be reported either.
-            let _ = io::Write::write_all(
-                &mut io::stderr().lock(),
-                self.text(Language::English).as_bytes(),
-            );
+            let _ = io::Write::write_all(&mut io::stderr().lock(), self.text(language).as_bytes());
         }
     }
 
@@ -96,21 +93,32 @@ impl CliError {
         self.message.say(language)
     }
 
+    /// Gives its sentence, without causes and hints.
+    pub(crate) fn into_sentence(self) -> Sentence {
+        self.message
+    }
+
+    /// Returns its sentence with the causes behind it.
+    fn told(&self, language: Language) -> String {
+        let mut told = self.sentence(language);
+        let mut cause = self.source.as_deref().map(|source| source as &dyn Error);
+        while let Some(error) = cause {
+            let words = error.to_string();
+            // Some errors say themselves what caused them.
+            if !told.ends_with(&words) {
+                let more = translated(&words, language);
+                told = Text::WithMore.say(language, &[("said", &told), ("more", &more)]);
+            }
+            cause = error.source();
+        }
+        told
+    }
+
     /// Returns it as it is printed.
     pub(crate) fn text(&self, language: Language) -> String {
         let [label, hint_label] =
             [Text::ErrorLabel, Text::Hint].map(|label| label.template(language));
-        let mut text = format!("{label} {}", self.sentence(language));
-        let mut cause = self.source.as_deref().map(|source| source as &dyn Error);
-        while let Some(error) = cause {
-            let said = error.to_string();
-            // Some tell of their cause themselves.
-            if !text.ends_with(&said) {
-                text.push_str(&format!(": {said}"));
-            }
-            cause = error.source();
-        }
-        text.push('\n');
+        let mut text = format!("{label} {}\n", self.told(language));
         for hint in &self.hints {
             text.push_str(&format!("{hint_label} {}\n", hint.say(language)));
         }
@@ -137,7 +145,7 @@ impl From<io::Error> for CliError {
         if error.kind() == io::ErrorKind::BrokenPipe {
             return Self { silent: true, ..Self::new(ExitStatus::Finished, "nobody reads") };
         }
-        Self::failed("cannot write the output").with_source(error)
+        Self::failed(Text::OutputUnwritable).with_source(error)
     }
 }
 
@@ -150,16 +158,11 @@ impl From<ExitStatus> for ExitCode {
 impl From<LogError> for CliError {
     fn from(error: LogError) -> Self {
         let session = error.broken_session().map(str::to_owned);
-        let kept = Self::failed(match &session {
-            Some(_) => {
-                "the session cannot be kept, so the turn ends; what was shown last is not in it"
-            }
-            None => "the session cannot be kept",
-        });
-        let kept = kept.with_source(error);
         match session {
-            Some(id) => kept.with_hint(format!("once that is mended: tenon --resume {id}")),
-            None => kept,
+            Some(id) => Self::failed(Text::LogBroken)
+                .with_source(error)
+                .with_hint(Text::HintLogBroken.with(&[("id", &id)])),
+            None => Self::failed(Text::LogNotKept).with_source(error),
         }
     }
 }
@@ -185,6 +188,18 @@ mod tests {
         let chinese = "错误： 没有会话 `a{b}`\n建议： `tenon sessions` 列出会话编号\n";
         assert_eq!(error.text(Language::Chinese), chinese);
         assert_eq!(error.to_string(), "there is no session `a{b}`");
+    }
+
+    #[test]
+    fn a_cause_is_said_once_and_in_the_language_of_the_session() {
+        let gone = std::path::Path::new("/nonexistent/a");
+        let error = tenon_sandbox::Workspace::open(gone).err().unwrap();
+        let error = CliError::usage(Text::WorkspaceUnopened).with_source(error);
+        let chinese = "错误： 无法打开工作区：没有这个文件或文件夹：/nonexistent/a\n";
+        assert_eq!(error.text(Language::Chinese), chinese);
+        let english =
+            "error: the workspace cannot be opened: No such file or directory: /nonexistent/a\n";
+        assert_eq!(error.text(Language::English), english);
     }
 
     #[test]

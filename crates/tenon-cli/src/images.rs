@@ -13,7 +13,7 @@ use tenon_agent::AgentOptions;
 use tenon_model::{Image, ImageError, Provider, visible};
 use tenon_sandbox::{OpenFile, Workspace};
 
-use crate::texts::{Language, Text};
+use crate::texts::{Language, Text, translated};
 
 /// The most pictures of one prompt (Anthropic: more than 20 in a request must be small ones).
 const IMAGES_MAX: usize = 20;
@@ -67,7 +67,7 @@ impl Pictures {
             let short = name.trim_end_matches(PUNCTUATION);
             let found = [name.as_str(), short].into_iter().find_map(|name| {
                 let file = self.open(Path::new(name))?;
-                Some(read(file, name))
+                Some(read(file, name, self.language))
             });
             match found.transpose()?.flatten() {
                 Some(image) if !images.contains(&image) => images.push(image),
@@ -87,7 +87,8 @@ impl Pictures {
             let missing = || Text::ImageNotOpened.say(self.language, &[("path", &shown)]);
             let absolute = std::path::absolute(path).ok();
             let file = absolute.and_then(|path| self.open(&path)).ok_or_else(missing)?;
-            read(file, &shown)?.ok_or_else(|| format!("{shown} {}", ImageError::NotAnImage))
+            let image = read(file, &shown, self.language)?;
+            image.ok_or_else(|| refused(&shown, &ImageError::NotAnImage, self.language))
         };
         self.checked(files.iter().map(image).collect::<Result<_, _>>()?)
     }
@@ -131,8 +132,8 @@ impl Pictures {
 }
 
 /// Returns the picture in `file`; `None` if it is something else.
-fn read(file: OpenFile, name: &str) -> Result<Option<Image>, String> {
-    let refused = |error: ImageError| format!("{} {error}", visible(name));
+fn read(file: OpenFile, name: &str, language: Language) -> Result<Option<Image>, String> {
+    let refused = |error: ImageError| refused(name, &error, language);
     let length = file.len();
     let Some((head, rest)) = is_image(file) else { return Ok(None) };
     if length > Image::BYTES_MAX {
@@ -142,6 +143,10 @@ fn read(file: OpenFile, name: &str) -> Result<Option<Image>, String> {
     let read = rest.take(Image::BYTES_MAX + 1).read_to_end(&mut bytes);
     read.map_err(|error| format!("{}: {error}", visible(name)))?;
     Image::new(&bytes).map(Some).map_err(refused)
+}
+
+fn refused(name: &str, error: &ImageError, language: Language) -> String {
+    translated(&format!("{} {error}", visible(name)), language).into_owned()
 }
 
 /// Returns the head of a picture and the file behind it.

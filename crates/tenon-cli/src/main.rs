@@ -32,16 +32,21 @@ mod tui;
 mod values;
 mod which_session;
 
-use std::process::ExitCode;
+use std::{error::Error, process::ExitCode};
 
-use clap::{CommandFactory, Parser};
+use clap::{
+    CommandFactory, Parser,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 use rustix::process::DumpableBehavior;
 
 use crate::{
     args::{OutputArgs, SessionArgs},
     commands::Subcommand,
+    config::Environment,
     error::{CliError, ExitStatus},
     resume::ResumeArgs,
+    texts::Text,
 };
 
 /// The whole command line.
@@ -79,33 +84,53 @@ fn main() -> ExitCode {
     // Other programs of this user cannot look into this one, where keys are. A kernel that refuses
     // leaves things as they are for every program.
     let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
-    let outcome = run(Args::parse());
-    outcome
+    let environment = Environment::read();
+    let language = environment.language();
+    let args = Args::try_parse().map_err(|error| match wrong_value(&error) {
+        Some(wrong) => wrong,
+        None => error.exit(),
+    });
+    args.and_then(|args| run(args, environment))
         .unwrap_or_else(|error| {
-            error.report();
+            error.report(language);
             error.status()
         })
         .into()
 }
 
-fn run(args: Args) -> Result<ExitStatus, CliError> {
+fn run(args: Args, environment: Environment) -> Result<ExitStatus, CliError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| CliError::failed("the program cannot start").with_source(error))?;
+        .map_err(|error| CliError::failed(Text::NotStarted).with_source(error))?;
     let Args { prompt, session, resume, output, command } = args;
     let command = command.unwrap_or_else(|| Subcommand::without_name(prompt.as_deref()));
-    let outcome = runtime.block_on(command.execute(prompt, session, resume, output, Args::command));
+    let done = command.execute(environment, prompt, session, resume, output, Args::command);
+    let outcome = runtime.block_on(done);
     // A blocking read of the terminal may be left over; nobody waits for it.
     runtime.shutdown_background();
     outcome
 }
 
+/// Returns the error about a value that this program itself refuses. Whatever else can be wrong with
+/// a command line is said by clap, in English.
+fn wrong_value(error: &clap::Error) -> Option<CliError> {
+    let text = |kind| match error.get(kind)? {
+        ContextValue::String(text) => Some(text),
+        _ => None,
+    };
+    let (flag, value) = (text(ContextKind::InvalidArg)?, text(ContextKind::InvalidValue)?);
+    let why = error.source().filter(|_| error.kind() == ErrorKind::ValueValidation)?;
+    let wrong = CliError::usage(Text::WrongValue.with(&[("value", value), ("flag", flag)]));
+    Some(wrong.with_source(why.to_string()).with_hint(Text::HintHelp))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::texts::Language;
 
-    fn parse(line: &[&str]) -> Result<Args, clap::error::ErrorKind> {
+    fn parse(line: &[&str]) -> Result<Args, ErrorKind> {
         Args::try_parse_from([&["tenon"], line].concat()).map_err(|error| error.kind())
     }
 
@@ -123,6 +148,20 @@ mod tests {
     }
 
     #[test]
+    fn a_wrong_value_is_said_in_the_language_of_the_locale() {
+        let error = Args::try_parse_from(["tenon", "--max-cost", "0"]).unwrap_err();
+        let said = wrong_value(&error).map(|error| error.text(Language::Chinese)).unwrap();
+        assert_eq!(
+            said,
+            "错误： `--max-cost <USD>` 的值 `0` 无效：大于 0 的数，例如 0.50\n建议： --help 说明它接受什么\n"
+        );
+        for line in [&["--nonsense"][..], &["--output-format", "xml"]] {
+            let error = Args::try_parse_from([&["tenon"], line].concat()).unwrap_err();
+            assert!(wrong_value(&error).is_none(), "{line:?}");
+        }
+    }
+
+    #[test]
     fn flags_stand_before_run_or_after_it() {
         let before = parse(&["--model", "a", "--deny", "x", "run", "--deny", "y", "p"]).unwrap();
         let Some(Subcommand::Run(run)) = before.command else { panic!("not run") };
@@ -133,7 +172,6 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_refused() {
-        use clap::error::ErrorKind;
         let cases: [(&[&str], ErrorKind); 4] = [
             (&["--nonsense"], ErrorKind::UnknownArgument),
             (&["--max-steps", "0"], ErrorKind::ValueValidation),

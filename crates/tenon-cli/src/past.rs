@@ -25,7 +25,7 @@ use crate::{
     config::Config,
     error::CliError,
     resume, setup,
-    texts::{Language, Text},
+    texts::{Language, Text, summary},
     which_session::find,
 };
 
@@ -158,8 +158,8 @@ impl Past {
             Err(_) => {
                 let named = calls.iter().position(|call| call.call_id == from);
                 if named.is_none() && !self.steps().of_calls.contains_key(from) {
-                    return Err(CliError::usage(format!("there is no step or call `{from}`"))
-                        .with_hint(format!("`tenon changes {}` lists them", self.session)));
+                    return Err(CliError::usage(Text::NoSuchStep.with(&[("from", &from)]))
+                        .with_hint(Text::HintChanges.with(&[("id", &self.session)])));
                 }
                 named
             }
@@ -237,11 +237,11 @@ impl Call {
     }
 
     /// Returns what it did in one line.
-    pub(crate) fn summary(&self) -> String {
+    fn summary(&self, language: Language) -> String {
         match self.changes.summary() {
-            summary if !summary.is_empty() => summary,
+            said if !said.is_empty() => summary(&said, language).into_owned(),
             _ if self.state == CheckpointState::Running => String::new(),
-            _ => "only times".to_owned(),
+            _ => Text::OnlyTimes.template(language).to_owned(),
         }
     }
 }
@@ -275,10 +275,12 @@ impl Steps {
 }
 
 /// Returns what a list of calls is called in a line each.
-pub(crate) fn named(calls: &[Call]) -> String {
+pub(crate) fn named(calls: &[Call], language: Language) -> String {
     calls
         .iter()
-        .map(|call| format!("  {}: {}\n", shown(&call.label), shown(&call.summary())))
+        .map(|call| (shown(&call.label), shown(&call.summary(language))))
+        .map(|(call, did)| Text::WithMore.say(language, &[("said", &call), ("more", &did)]))
+        .map(|line| format!("  {line}\n"))
         .collect()
 }
 
@@ -336,8 +338,15 @@ pub(crate) fn files(changes: &Changes, language: Language) -> String {
     }
     for left_out in &all.left_out {
         let path = shown(&left_out.path);
-        let said_so =
-            Text::FileNotSaved.say(language, &[("path", &path), ("why", &left_out.reason)]);
+        let why = match left_out.reason.as_str() {
+            "cache" => Text::WhyCache.template(language),
+            "too_large" => Text::WhyTooLarge.template(language),
+            "outside" => Text::WhyOutside.template(language),
+            "too_many" => Text::WhyTooMany.template(language),
+            "not_copied" => Text::WhyNotCopied.template(language),
+            other => other,
+        };
+        let said_so = Text::FileNotSaved.say(language, &[("path", &path), ("why", &why)]);
         said.push_str(&format!("  {said_so}\n"));
     }
     said

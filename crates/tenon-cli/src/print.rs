@@ -2,7 +2,10 @@
 
 use std::io::{self, Write};
 
-use crate::error::CliError;
+use crate::{
+    error::CliError,
+    texts::{Language, Sentence, Text},
+};
 
 /// Prints `text` to standard output at once. A reader that has seen enough ends the program.
 pub(crate) fn print(text: &str) -> Result<(), CliError> {
@@ -12,9 +15,10 @@ pub(crate) fn print(text: &str) -> Result<(), CliError> {
 }
 
 /// Prints what the user should know, to standard error.
-pub(crate) fn say_notices(notices: &[String]) {
+pub(crate) fn say_notices(notices: &[Sentence], language: Language) {
     for notice in notices {
-        let line = format!("note: {}\n", tenon_model::visible(notice));
+        let (label, said) = (Text::Note.template(language), notice.say(language));
+        let line = format!("{label} {}\n", tenon_model::visible(&said));
         // What cannot be said is not worth stopping for.
         let _ = io::stderr().write_all(line.as_bytes());
     }

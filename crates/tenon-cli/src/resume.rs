@@ -17,7 +17,7 @@ use crate::{
     error::CliError,
     render,
     screen::{Look, Sink},
-    texts::Text,
+    texts::{Language, Text},
     which_session::{self, line},
 };
 
@@ -100,21 +100,20 @@ impl ResumeArgs {
         let sessions = || list_sessions(&folder).map_err(unreadable);
         let id = match (&self.resume, self.continue_last) {
             (Some(_), true) => {
-                return Err(CliError::usage("--continue and --resume name two sessions"));
+                return Err(CliError::usage(Text::TwoSessions));
             }
             (None, false) if self.fork || self.rewind.is_some() => {
-                return Err(CliError::usage("--fork and --rewind need a session to go on with")
-                    .with_hint("tenon --continue --fork, or tenon --resume ID --fork"));
+                return Err(
+                    CliError::usage(Text::ForkNeedsSession).with_hint(Text::HintForkNeedsSession)
+                );
             }
             (None, false) => return Ok(None),
             (None, true) => last_here(sessions()?, &config.root)?,
             (Some(Some(wanted)), false) => which_session::find(wanted, &sessions()?)
-                .map_err(|error| {
-                    error.with_hint("what follows --resume is a session; a prompt stands before it")
-                })?
+                .map_err(|error| error.with_hint(Text::HintResumeTakes))?
                 .id
                 .clone(),
-            (Some(None), false) => choose(here(sessions()?, &config.root))?,
+            (Some(None), false) => choose(here(sessions()?, &config.root), config.look().language)?,
         };
         let (log, session) = match self.fork {
             true => (None, read_session(&folder, &id).map_err(unreadable)?),
@@ -149,9 +148,8 @@ impl ResumeArgs {
             session = Some(log.rewind(turns)?);
         }
         if let Some(name) = &self.name {
-            rename_session(&folder, log.id(), name).map_err(|error| {
-                CliError::usage("the session cannot be named").with_source(error)
-            })?;
+            rename_session(&folder, log.id(), name)
+                .map_err(|error| CliError::usage(Text::NameRefused).with_source(error))?;
         }
         Ok((log, session))
     }
@@ -219,7 +217,7 @@ pub(crate) fn unreadable(error: LogError) -> CliError {
     CliError::failed(Text::SessionUnreadable).with_source(error)
 }
 
-/// Says what of a log could not be read, if anything.
+/// Says what of a log could not be read, if anything; in English, as a report in JSON has it.
 pub(crate) fn damage(session: &Session) -> Option<String> {
     let words = "events are left out: damaged, or of another version of tenon";
     (session.skipped > 0).then(|| format!("{} {words}", session.skipped))
@@ -235,29 +233,26 @@ pub(crate) fn here(mut sessions: Vec<SessionSummary>, root: &Path) -> Vec<Sessio
 
 fn last_here(sessions: Vec<SessionSummary>, root: &Path) -> Result<String, CliError> {
     here(sessions, root).into_iter().next().map(|session| session.id).ok_or_else(|| {
-        CliError::usage(format!("there is no session in {} yet", root.display()))
-            .with_hint("`tenon sessions` lists those of all folders")
+        CliError::usage(Text::NoSessionIn.with(&[("folder", &root.display())]))
+            .with_hint(Text::HintAllSessions)
     })
 }
 
 /// Asks which session goes on.
-fn choose(mut sessions: Vec<SessionSummary>) -> Result<String, CliError> {
-    let none = |words: &str| {
-        CliError::usage(words)
-            .with_hint("`tenon sessions` lists them; --resume ID, or --continue for the last one")
-    };
+fn choose(mut sessions: Vec<SessionSummary>, language: Language) -> Result<String, CliError> {
+    let none = |text: Text| CliError::usage(text).with_hint(Text::HintChooseSession);
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        return Err(none("which session? there is no terminal to choose on"));
+        return Err(none(Text::NoTerminalToChoose));
     }
     if sessions.is_empty() {
-        return Err(none("there is no session in this folder yet"));
+        return Err(none(Text::NoSessionHere));
     }
     sessions.truncate(OFFERED_MAX);
     let mut text = String::new();
     for (number, session) in sessions.iter().enumerate() {
         text.push_str(&format!("{:>3}  {}", number + 1, line(session)));
     }
-    text.push_str("Which one? [number, Enter for none] ");
+    text.push_str(Text::ChooseNumber.template(language));
     let mut out = io::stderr().lock();
     // The question shows in the answer that does not come.
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
@@ -266,7 +261,7 @@ fn choose(mut sessions: Vec<SessionSummary>) -> Result<String, CliError> {
     let number: usize = answer.trim().parse().unwrap_or_default();
     match sessions.get(number.wrapping_sub(1)) {
         Some(session) => Ok(session.id.clone()),
-        None => Err(none("no session was chosen")),
+        None => Err(none(Text::NoSessionChosen)),
     }
 }
 

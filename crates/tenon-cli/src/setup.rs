@@ -68,12 +68,12 @@ pub(crate) async fn ready(
     let (log, session) = resume.open(config, resumed)?;
     let (journal, workspace) = undo::journal(config, workspace);
     let spill = config.folders.spill(session.as_ref().map_or(log.id(), Session::results_of));
-    let workspace = workspace.with_spill(&spill).map_err(|error| no_folder(&error))?;
+    let workspace = workspace.with_spill(&spill).map_err(no_folder)?;
     let hidden = journal.as_ref().map(Journal::folders).unwrap_or_default();
     let sandbox = walls::sandbox(config, &workspace, &spill, hidden).await?;
     let mut notices = Vec::new();
     let instructions = config.instructions(&mut notices);
-    say_notices(&notices);
+    say_notices(&notices, config.look().language);
     let tools = tools(settings, provider.abilities());
     let mut options = AgentOptions::new(provider, workspace, sandbox);
     options.tools = tools;
@@ -181,7 +181,7 @@ pub(crate) fn choose(config: &Config, args: &SessionArgs) -> Result<Option<Chose
     };
     if let Some(file) = &args.model_file {
         if args.model.as_deref().is_some_and(|model| model != "local") {
-            return Err(CliError::usage("--model-file goes with --model local alone"));
+            return Err(CliError::usage(Text::ModelFileAlone));
         }
         let choice = Choice::ModelFile(config.absolute(file));
         return Ok(chosen(choice, "--model-file", true));
@@ -192,7 +192,7 @@ pub(crate) fn choose(config: &Config, args: &SessionArgs) -> Result<Option<Chose
     }
     if let Some((model, source)) = &config.model {
         let choice = model_choice::parse(model, &config.providers)
-            .map_err(|error| error.with_hint(format!("the model is set by {source}")))?;
+            .map_err(|error| error.with_hint(Text::HintModelSet.with(&[("source", source)])))?;
         return Ok(chosen(choice, source, false));
     }
     let language = config.look().language;
@@ -224,7 +224,7 @@ async fn provider(config: &Config, chosen: Chosen) -> Result<Arc<dyn Provider>, 
         Choice::Scripted(path) => providers::scripted(&path),
         Choice::ModelFile(path) => {
             if !path.is_file() {
-                return Err(CliError::config(format!("there is no file {}", path.display())));
+                return Err(CliError::config(Text::NoFile.with(&[("path", &path.display())])));
             }
             providers::local(&path, config)
         }
@@ -243,9 +243,9 @@ async fn built_in(config: &Config, asked_for: bool) -> Result<PathBuf, CliError>
     if model.state(&folder) == State::Whole {
         return Ok(model.path(&folder));
     }
-    if !asked_for && !offer::download(&model)? {
-        return Err(CliError::config(format!("the built-in model, {}, is not here", model.name))
-            .with_hint("`tenon models pull` fetches it (1.1 GB), and so does --model local"));
+    if !asked_for && !offer::download(&model, config.look().language)? {
+        return Err(CliError::config(Text::BuiltInNotHere.with(&[("model", &model.name)]))
+            .with_hint(Text::HintPullOrLocal));
     }
     pull(&model, config).await
 }
@@ -258,7 +258,7 @@ async fn only_model(config: &Config, endpoint: &Endpoint) -> Result<String, CliE
     let servers = loopback_servers(&http, &candidates).await;
     let models: Vec<String> = servers.into_iter().flat_map(|server| server.models).collect();
     let address = endpoint.shown_address().unwrap_or_default();
-    let unnamed = || CliError::config(format!("which model of {address}?"));
+    let unnamed = || CliError::config(Text::WhichModel.with(&[("address", &address)]));
     let flag = |model: &str| format!("--model {}/{model}", endpoint.name);
     match models.as_slice() {
         [model] => Ok(model.clone()),
@@ -271,7 +271,7 @@ async fn only_model(config: &Config, endpoint: &Endpoint) -> Result<String, CliE
 
 /// Opens the folders of a session.
 pub(crate) fn workspace(config: &Config, args: &SessionArgs) -> Result<Workspace, CliError> {
-    let open = |result: Result<Workspace, FileError>| result.map_err(|error| no_folder(&error));
+    let open = |result: Result<Workspace, FileError>| result.map_err(no_folder);
     let mut workspace = open(Workspace::open(&config.root))?;
     for folder in &config.settings.add_dir {
         workspace = open(workspace.with_root(&config.named_folder(folder)?))?;
@@ -283,8 +283,8 @@ pub(crate) fn workspace(config: &Config, args: &SessionArgs) -> Result<Workspace
     Ok(own.iter().fold(workspace, |workspace, folder| workspace.with_own_folder(folder)))
 }
 
-fn no_folder(error: &FileError) -> CliError {
-    CliError::usage(format!("the workspace cannot be opened: {error}"))
+fn no_folder(error: FileError) -> CliError {
+    CliError::usage(Text::WorkspaceUnopened).with_source(error)
 }
 
 /// Returns the user's rules.
@@ -299,15 +299,16 @@ pub(crate) fn rules(config: &Config, args: &SessionArgs) -> Result<Rules, CliErr
     let mut rules = Rules::default();
     for (texts, verdict, origin) in lists {
         for text in texts {
-            let rule = Rule::parse(text, verdict, origin)
-                .map_err(|error| CliError::config(format!("`{text}` is no rule: {error}")))?;
+            let no_rule = || CliError::config(Text::NoRule.with(&[("rule", text)]));
+            let rule =
+                Rule::parse(text, verdict, origin).map_err(|error| no_rule().with_source(error))?;
             rules.add(rule);
         }
     }
     for folder in config.readable()? {
         let text = format!("read({}/**)", folder.display());
         let rule = Rule::parse(&text, Verdict::Allow, Origin::Config)
-            .map_err(|error| CliError::config(format!("read_dir: {error}")))?;
+            .map_err(|error| CliError::config("read_dir").with_source(error))?;
         rules.add(rule);
     }
     Ok(rules)

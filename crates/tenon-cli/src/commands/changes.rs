@@ -58,7 +58,7 @@ impl Changes {
         if self.json {
             let listed: Vec<Listed<'_>> = calls.iter().map(|call| listed(call, &past)).collect();
             let json = serde_json::to_string_pretty(&listed)
-                .map_err(|error| CliError::failed("not JSON").with_source(error))?;
+                .map_err(|error| CliError::failed(Text::NotJson).with_source(error))?;
             print(&(json + "\n"))?;
             return Ok(ExitStatus::Finished);
         }

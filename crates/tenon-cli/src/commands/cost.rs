@@ -9,7 +9,9 @@ use crate::{
     config::Config,
     error::{CliError, ExitStatus},
     print::print,
+    render::measure::width,
     resume::unreadable,
+    texts::{Language, Text, translated},
     which_session::{find, timestamp},
 };
 
@@ -63,28 +65,34 @@ impl Cost {
         if self.json {
             let requests = requests.iter().map(row).collect();
             let json = serde_json::to_string_pretty(&Ledger { session: id, requests, usage, cost })
-                .map_err(|error| CliError::failed("not JSON").with_source(error))?;
+                .map_err(|error| CliError::failed(Text::NotJson).with_source(error))?;
             print(&(json + "\n"))?;
         } else {
-            print(&table(&requests, &usage, cost))?;
+            print(&table(&requests, &usage, cost, config.look().language))?;
         }
         Ok(ExitStatus::Finished)
     }
 }
 
-fn table(requests: &[RequestCost], usage: &Usage, cost: Option<f64>) -> String {
-    let mut text = columns(["", "time", "new", "cached", "written", "out", "USD"], "");
+fn table(requests: &[RequestCost], usage: &Usage, cost: Option<f64>, language: Language) -> String {
+    let [when, new, cached, written, out] =
+        [Text::CostTime, Text::CostNew, Text::CostCached, Text::CostWritten, Text::CostOut]
+            .map(|text| text.template(language));
+    let mut text = columns(["", when, new, cached, written, out, "USD"], "");
     for (number, request) in requests.iter().enumerate() {
         let time = timestamp(request.time_ms).to_zoned(TimeZone::system()).strftime("%H:%M:%S");
         let number = (number + 1).to_string();
         let time = time.to_string();
-        let said = said(&request.prefix);
+        let said = said(&request.prefix, language);
         text.push_str(&match &request.usage {
             Some(used) => tokens([&number, &time], used, request.cost, &said),
-            None => columns([&number, &time, "-", "-", "-", "-", "-"], &format!("no reply {said}")),
+            None => {
+                let none = Text::CostNoReply.template(language);
+                columns([&number, &time, "-", "-", "-", "-", "-"], &format!("{none} {said}"))
+            }
         });
     }
-    text + &tokens(["all", ""], usage, cost, "")
+    text + &tokens([Text::CostAll.template(language), ""], usage, cost, "")
 }
 
 fn tokens(first: [&str; 2], usage: &Usage, cost: Option<f64>, said: &str) -> String {
@@ -96,21 +104,27 @@ fn tokens(first: [&str; 2], usage: &Usage, cost: Option<f64>, said: &str) -> Str
 }
 
 fn columns(cells: [&str; 7], said: &str) -> String {
-    let [number, time, new, cached, written, out, cost] = cells;
-    let line = format!(
-        "{number:>4}  {time:<8}  {new:>9}  {cached:>9}  {written:>9}  {out:>7}  {cost:>9}  {said}"
-    );
-    format!("{}\n", visible(line.trim_end()))
+    let [number, time, numbers @ ..] = cells;
+    let mut line = format!("{}{number}  {time}{}", blanks(number, 4), blanks(time, 8));
+    for (cell, columns) in numbers.into_iter().zip([9, 9, 9, 7, 9]) {
+        line.push_str(&format!("  {}{cell}", blanks(cell, columns)));
+    }
+    format!("{}\n", visible(format!("{line}  {said}").trim_end()))
 }
 
-fn said(prefix: &Prefix) -> String {
+/// Returns what fills `cell` up to so many columns; a Chinese character takes two.
+fn blanks(cell: &str, columns: usize) -> String {
+    " ".repeat(columns.saturating_sub(width(cell)))
+}
+
+fn said(prefix: &Prefix, language: Language) -> String {
     match prefix {
         Prefix::First | Prefix::Kept => String::new(),
-        Prefix::Broken { by } => by.clone(),
-        Prefix::Missed { tokens, after_ms } => format!(
-            "the provider's cache was missed: {tokens} tokens, after {} s",
-            after_ms.div_ceil(1_000)
-        ),
+        Prefix::Broken { by } => translated(by, language).into_owned(),
+        Prefix::Missed { tokens, after_ms } => {
+            let seconds = after_ms.div_ceil(1_000);
+            Text::CostMissedAfter.say(language, &[("tokens", tokens), ("s", &seconds)])
+        }
     }
 }
 
@@ -153,11 +167,17 @@ mod tests {
             request(None, None, Prefix::Kept),
             request(Some(usage(5, 0)), None, Prefix::Missed { tokens: 107, after_ms: 400_000 }),
         ];
-        let text = table(&requests, &usage(110, 100), None);
+        let text = table(&requests, &usage(110, 100), None, Language::English);
         let ends = ["USD", "0.5000", "the tools changed", "no reply", "after 400 s", "?"];
         for (line, end) in text.lines().zip(ends) {
             assert!(line.ends_with(end), "{end}: {text}");
         }
         assert_eq!(text.lines().count(), ends.len());
+        let chinese = table(&requests, &usage(110, 100), None, Language::Chinese);
+        assert!(chinese.contains("没有回复\n") && chinese.ends_with("?\n"), "{chinese}");
+        let right = |line: &str| line.find("  USD").map(|at| width(&line[..at]));
+        let edges: Vec<_> =
+            [&text, &chinese].map(|text| text.lines().next().and_then(right)).into();
+        assert_eq!(edges[0], edges[1], "{chinese}");
     }
 }

@@ -1,7 +1,5 @@
 //! `tenon doctor` and `/doctor`, in the session's language.
 
-mod tier;
-
 use std::{
     ffi::OsStr,
     fmt::Display,
@@ -21,7 +19,7 @@ use crate::{
     print::print,
     pull::{self, State},
     setup,
-    texts::{Language, Text},
+    texts::{Language, Sentence, Text, translated},
 };
 
 /// Show what is configured, what this kernel gives, and what is missing
@@ -125,6 +123,12 @@ impl Findings {
         self.text.push_str(&format!("  ! {what}\n    {hint} {mend}\n"));
     }
 
+    /// The same with the words of a library.
+    fn missing_of(&mut self, what: &dyn Display, mend: &str) {
+        let language = self.language;
+        self.missing(&translated(&what.to_string(), language), &translated(mend, language));
+    }
+
     fn lacks(&mut self, what: Text, mend: Text) {
         self.missing(self.word(what), self.word(mend));
     }
@@ -195,14 +199,14 @@ impl Findings {
             self.say(Text::FileRead, &[("file", &path.display())]);
         }
         for notice in &config.notices {
-            self.missing(notice, self.word(Text::MendNotice));
+            self.missing(&notice.say(self.language), self.word(Text::MendNotice));
         }
         let mut notices = Vec::new();
         for instruction in config.instructions(&mut notices) {
             self.say(Text::InstructionsFrom, &[("source", &instruction.source)]);
         }
         for notice in notices {
-            self.missing(&notice, self.word(Text::MendInstructions));
+            self.missing(&notice.say(self.language), self.word(Text::MendInstructions));
         }
         self.say(Text::SessionsIn, &[("folder", &config.folders.sessions().display())]);
     }
@@ -219,7 +223,7 @@ impl Findings {
         match (config.network.http_options(None), &config.network.ca_file) {
             (Err(error), _) => {
                 self.broken = true;
-                self.missing(&error.to_string(), self.word(Text::MendTrusted));
+                self.missing(&error.sentence(self.language), self.word(Text::MendTrusted));
             }
             (Ok(_), Some(path)) => self.say(Text::TrustedToo, &[("file", &path.display())]),
             (Ok(_), None) => {}
@@ -272,7 +276,7 @@ impl Findings {
         self.title(self.word(Text::DoctorCommands));
         let made = match Workspace::open(&config.root) {
             Ok(workspace) => setup::walls(config, &workspace, None, Vec::new()).await,
-            Err(error) => Err(CliError::usage(error.to_string())),
+            Err(error) => Err(CliError::usage(Sentence::of_library(&error))),
         };
         let (walls, profile) = match made {
             Ok(Some(made)) => made,
@@ -283,17 +287,15 @@ impl Findings {
                 return self.missing(&said, self.word(Text::MendSetting));
             }
         };
-        let language = self.language;
         if let Err(error) = walls.tier().await {
             self.broken = true;
-            let hint = tier::hint(&error, language).unwrap_or(self.word(Text::MendNoTier));
-            return self.missing(&tier::why(&error, language), hint);
+            let hint = error.hint().unwrap_or(self.word(Text::MendNoTier));
+            return self.missing_of(&error, hint);
         }
         let found = walls.describe(&profile);
-        self.good(tier::name(found.tier, language));
+        self.good(&translated(&found.tier.to_string(), self.language));
         for error in &found.missing {
-            let hint = tier::hint(error, language).unwrap_or(self.word(Text::NoMend));
-            self.missing(&tier::why(error, language), hint);
+            self.missing_of(error, error.hint().unwrap_or(self.word(Text::NoMend)));
         }
         self.paths(Text::CanWrite, &found.writable);
         if !found.scratch.is_empty() {
@@ -332,7 +334,7 @@ impl Findings {
         );
         let journal = match opened {
             Ok(journal) => journal,
-            Err(error) => return self.missing(&error, self.word(Text::MendJournal)),
+            Err(error) => return self.missing_of(&error, self.word(Text::MendJournal)),
         };
         match journal.coverage() {
             Coverage::Commands => self.say(Text::RecordsCommands, &[]),
@@ -343,7 +345,7 @@ impl Findings {
         }
         match journal.usage() {
             Ok(usage) => self.good(past::usage(&usage, self.language).trim_end()),
-            Err(error) => self.missing(&error.to_string(), self.word(Text::MendUsage)),
+            Err(error) => self.missing_of(&error, self.word(Text::MendUsage)),
         }
         self.paths(Text::KeptIn, &journal.folders());
     }

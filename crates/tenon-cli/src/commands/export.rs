@@ -18,7 +18,7 @@ use crate::{
     print::{print, say_notices},
     replay,
     resume::{damage, unreadable},
-    texts::{Language, Text},
+    texts::{Language, Sentence, Text},
     which_session::find,
 };
 
@@ -53,12 +53,13 @@ impl Export {
         let sessions = list_sessions(&folder).map_err(unreadable)?;
         let id = &find(&self.session, &sessions)?.id;
         let session = read_session(&folder, id).map_err(unreadable)?;
-        say_notices(damage(&session).as_slice());
+        let language = config.look().language;
+        say_notices(damage(&session).map(Sentence::OfLibrary).as_slice(), language);
         if let Some(bundle) = &self.bundle {
             let log = folder.join(format!("{id}.jsonl"));
             return pack_bundle(&session, &log, &config.absolute(bundle), config);
         }
-        let text = export::export(session.branch(), self.format(), config.look().language);
+        let text = export::export(session.branch(), self.format(), language);
         match &self.output {
             Some(path) => write(&config.absolute(path), text.as_bytes())?,
             None => print(&text)?,
@@ -85,9 +86,14 @@ fn pack_bundle(
     config: &Config,
 ) -> Result<ExitStatus, CliError> {
     let files = replay::Rebuilt::of(session, config)?;
-    say_notices(&files.notes);
+    let language = config.look().language;
+    let notes: Vec<Sentence> = files.notes.iter().map(Sentence::of_library).collect();
+    say_notices(&notes, language);
     let left_out = replay::pack(session, log, &files, config, to)?;
-    say_notices(&left_out.iter().map(|path| format!("left out: {path}")).collect::<Vec<_>>());
+    let of_left_out = |path: Sentence| Sentence::from(Text::LeftOut).with_more(path);
+    let left_out: Vec<Sentence> =
+        left_out.iter().map(|path| of_left_out(Sentence::of_library(path))).collect();
+    say_notices(&left_out, language);
     Ok(ExitStatus::Finished)
 }
 

@@ -21,6 +21,7 @@ use crate::{
     config::{Config, Environment},
     error::{CliError, ExitStatus},
     resume::ResumeArgs,
+    texts::Text,
 };
 
 /// What to do besides carrying out a prompt.
@@ -49,17 +50,17 @@ impl Subcommand {
         Self::Run(run::Run::without_name(prompt))
     }
 
-    /// Does it. `prompt` and the groups of flags are what stood before its name; `whole` gives the
+    /// Does it in `environment`. `prompt` and the groups of flags are what stood before its name; `whole` gives the
     /// whole command line.
     pub(crate) async fn execute(
         self,
+        environment: Environment,
         prompt: Option<String>,
         session: SessionArgs,
         resume: ResumeArgs,
         output: OutputArgs,
         whole: fn() -> clap::Command,
     ) -> Result<ExitStatus, CliError> {
-        let environment = Environment::read();
         if let Self::Run(run) = self {
             return run.execute(environment, prompt, session, resume, output).await;
         }
@@ -99,6 +100,5 @@ impl Subcommand {
 }
 
 fn out_of_place() -> CliError {
-    CliError::usage("what stands before this command does nothing there")
-        .with_hint("a prompt that begins with a command's name: tenon run PROMPT")
+    CliError::usage(Text::OutOfPlace).with_hint(Text::HintOutOfPlace)
 }

@@ -1,5 +1,7 @@
 //! `tenon permissions`.
 
+use std::fmt::Display;
+
 use serde_json::{Map, Value};
 use tenon_agent::{Action, Decision, Leaves, Places, Tools, Verdict, decide};
 use tenon_model::{Abilities, visible};
@@ -11,7 +13,7 @@ use crate::{
     error::{CliError, ExitStatus},
     print::print,
     setup,
-    texts::Text,
+    texts::{Text, translated},
 };
 
 /// Say what may be done without a question, and why
@@ -103,8 +105,9 @@ fn action_of(
     workspace: &Workspace,
 ) -> Result<Action, CliError> {
     let Some(tool) = tools.get(name) else {
-        return Err(CliError::usage(format!("there is no tool {name}"))
-            .with_hint("`tenon tools` lists them"));
+        return Err(
+            CliError::usage(Text::NoSuchTool.with(&[("name", &name)])).with_hint(Text::HintTools)
+        );
     };
     let schema = tool.spec().schema;
     let required = schema.get("required").and_then(Value::as_array);
@@ -115,31 +118,36 @@ fn action_of(
         .collect();
     arguments.insert("path".into(), path.into());
     let call = tool.prepare(&arguments.into(), workspace);
-    call.map(|call| call.action).map_err(|error| CliError::usage(format!("{name}: {error}")))
+    call.map(|call| call.action).map_err(|error| CliError::usage(name).with_source(error))
 }
 
 fn explained(decision: &Decision, config: &Config) -> String {
-    let mut said =
-        format!("{}: {}\nrule: {}\n", word(decision.verdict), decision.reason, decision.rule);
+    let language = config.look().language;
+    let reason = translated(&decision.reason, language);
+    let values: [(&str, &dyn Display); 2] = [("said", &word(decision.verdict)), ("more", &reason)];
+    let mut lines = vec![
+        Text::WithMore.say(language, &values),
+        Text::ByRule.say(language, &[("rule", &decision.rule)]),
+    ];
     let leaves = match decision.leaves {
-        Some(Leaves::Command) => "outside the walls if it is allowed",
-        Some(Leaves::Path { access: Access::Read, .. }) => "reads outside the workspace",
-        Some(Leaves::Path { access: Access::Write, .. }) => "writes outside the workspace",
-        Some(Leaves::ProtectedFile) => "writes what other programs take commands from",
-        Some(Leaves::Host) | None => "",
+        Some(Leaves::Command) => Some(Text::WouldLeave),
+        Some(Leaves::Path { access: Access::Read, .. }) => Some(Text::WouldReadOutside),
+        Some(Leaves::Path { access: Access::Write, .. }) => Some(Text::WouldWriteOutside),
+        Some(Leaves::ProtectedFile) => Some(Text::WouldWriteProtected),
+        Some(Leaves::Host) | None => None,
     };
-    if !leaves.is_empty() {
-        said.push_str(&format!("{leaves}\n"));
-    }
+    lines.extend(leaves.map(|text| text.template(language).to_owned()));
+    let hint = |said: String| format!("{} {said}", Text::Hint.template(language));
     if let Some(flag) = &decision.flag {
-        said.push_str(&format!("hint: {flag} would allow it\n"));
+        lines.push(hint(Text::WouldAllow.say(language, &[("flag", flag)])));
     }
     if let Some(rule) = &decision.always {
         let file = config.folders.config_file();
-        let (setting, file) = (rule.setting(), file.display());
-        said.push_str(&format!("hint: so would \"{rule}\" in `{setting}` of {file}, which the answer \"always\" writes there\n"));
+        let values: [(&str, &dyn Display); 3] =
+            [("rule", rule), ("setting", &rule.setting()), ("file", &file.display())];
+        lines.push(hint(Text::WouldAllowAlways.say(language, &values)));
     }
-    said
+    lines.join("\n") + "\n"
 }
 
 /// Returns the rules in a line each, those that count more first.

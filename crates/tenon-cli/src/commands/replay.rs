@@ -1,6 +1,6 @@
 //! `tenon replay SESSION`.
 
-use std::path::Path;
+use std::{fmt::Display, path::Path};
 
 use serde::Serialize;
 use tenon_agent::{
@@ -18,6 +18,7 @@ use crate::{
     resume::{damage, unreadable},
     screen::{Look, Sink},
     setup,
+    texts::{Language, Sentence, Text, translated},
     which_session::find,
 };
 
@@ -124,53 +125,55 @@ impl Replay {
                 notes,
             };
             let json = serde_json::to_string_pretty(&report)
-                .map_err(|error| CliError::failed("not JSON").with_source(error))?;
+                .map_err(|error| CliError::failed(Text::NotJson).with_source(error))?;
             return print(&(json + "\n"));
         }
-        say_notices(notes);
+        let language = look.language;
+        let mut notices: Vec<Sentence> = notes.iter().map(Sentence::of_library).collect();
         if !replayed.not_run.is_empty() {
-            let calls = replayed.not_run.join(", ");
-            say_notices(&[format!(
-                "not run, because it left the walls or was cut short, and answered as recorded: \
-                 {calls}"
-            )]);
+            notices.push(Text::NotRun.with(&[("calls", &replayed.not_run.join(", "))]));
         }
         if let Some(reason) = &replayed.ended_early {
-            let step = replayed.steps;
-            say_notices(&[format!("the replay ends behind step {step}: {reason}")]);
+            let (step, reason) = (replayed.steps, translated(reason, language));
+            notices.push(Text::EndsBehind.with(&[("step", &step), ("reason", &reason)]));
         }
+        say_notices(&notices, language);
         match &replayed.divergence {
-            None => print(&format!(
-                "replayed {} and {}: nothing differs from the recording\n",
-                counted(replayed.steps, "step"),
-                counted(replayed.calls, "call")
-            )),
+            None => {
+                let counted = |n: u32, one: Text, many: Text| {
+                    (if n == 1 { one } else { many }).say(language, &[("n", &n)])
+                };
+                let steps = counted(replayed.steps, Text::Step, Text::Steps);
+                let calls = counted(replayed.calls, Text::Call, Text::Calls);
+                let values: [(&str, &dyn Display); 2] = [("steps", &steps), ("calls", &calls)];
+                print(&format!("{}\n", Text::Replayed.say(language, &values)))
+            }
             Some(divergence) => {
                 let style = look.style(Sink::Output);
                 let hunks = diff_hunks(&divergence.expected, &divergence.found);
-                print(&format!("step {}: {}\n", divergence.step, said(divergence)))?;
-                print(&render::diff("- recorded, + replayed", &hunks, &style))
+                let what = said(divergence, language);
+                let values: [(&str, &dyn Display); 2] =
+                    [("step", &divergence.step), ("what", &what)];
+                print(&format!("{}\n", Text::DiffersAt.say(language, &values)))?;
+                print(&render::diff(Text::DiffLegend.template(language), &hunks, &style))
             }
         }
     }
 }
 
-fn counted(count: u32, word: &str) -> String {
-    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
-}
-
 /// Returns what differs, as a sentence.
-fn said(divergence: &Divergence) -> String {
+fn said(divergence: &Divergence, language: Language) -> String {
     let call = shown(divergence.call.as_deref().unwrap_or_default());
-    match divergence.what {
-        Diverged::System => "the request has another system prompt".to_owned(),
-        Diverged::Tools => "the request has other tools".to_owned(),
-        Diverged::Messages => "the request has other messages".to_owned(),
-        Diverged::Request => "the turn goes on otherwise".to_owned(),
-        Diverged::Result => format!("the result of `{call}` is another"),
-        Diverged::Files if divergence.call.is_none() => "files are others".to_owned(),
-        Diverged::Files => format!("`{call}` changed files otherwise"),
-    }
+    let text = match divergence.what {
+        Diverged::System => Text::DiffersSystem,
+        Diverged::Tools => Text::DiffersTools,
+        Diverged::Messages => Text::DiffersMessages,
+        Diverged::Request => Text::DiffersRequest,
+        Diverged::Result => Text::DiffersResult,
+        Diverged::Files if divergence.call.is_none() => Text::DiffersFiles,
+        Diverged::Files => Text::DiffersFilesOf,
+    };
+    text.say(language, &[("call", &call)])
 }
 
 /// Returns a session in which a model was asked: of another, nothing could differ.
@@ -180,7 +183,7 @@ fn with_requests(session: Session) -> Result<Session, CliError> {
     };
     match session.records.iter().any(is_request) {
         true => Ok(session),
-        false => Err(CliError::failed("there is nothing to replay: the log has no request")),
+        false => Err(CliError::failed(Text::NothingToReplay)),
     }
 }
 

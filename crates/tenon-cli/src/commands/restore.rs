@@ -32,7 +32,7 @@ impl Restore {
         let calls = past.since(&self.to)?;
         let language = config.look().language;
         let said = Text::UndoOf.say(language, &[("session", &past.session)]);
-        print(&format!("{said}\n{}", past::named(&calls)))?;
+        print(&format!("{said}\n{}", past::named(&calls, language)))?;
         let ids: Vec<CheckpointId> = calls.iter().map(|call| call.id).collect();
         take_back(&past, &ids, &self.consent, config.look(), Text::UndoDone).await
     }

@@ -19,7 +19,7 @@ use crate::{
     screen::{Look, Sink, print_error},
     setup,
     signals::Interrupts,
-    texts::Text,
+    texts::{Language, Text},
     tui,
     values::ThemeName,
 };
@@ -73,28 +73,28 @@ impl Run {
         output: OutputArgs,
     ) -> Result<ExitStatus, CliError> {
         if self.prompt.is_some() && prompt.is_some() {
-            return Err(CliError::usage("there are two prompts")
-                .with_hint("quote the whole prompt: tenon run \"PROMPT\""));
+            return Err(CliError::usage(Text::TwoPrompts).with_hint(Text::HintTwoPrompts));
         }
         let session = self.session.or(session);
         let resume = self.resume.or(resume);
         let output = self.output.or(output);
         let is_typed = self.interactive && io::stdin().is_terminal();
         if is_typed && (output.print || output.output_format.is_some()) {
-            return Err(no_prompt("--print and --output-format need a prompt"));
+            return Err(no_prompt(Text::PrintNeedsPrompt));
         }
         if is_typed && !output.image.is_empty() {
-            return Err(no_prompt("--image needs a prompt"));
+            return Err(no_prompt(Text::ImageNeedsPrompt));
         }
         let argument = self.prompt.or(prompt).unwrap_or_default();
-        let prompt = if is_typed { None } else { Some(whole_prompt(&argument)?) };
+        let language = environment.language();
+        let prompt = if is_typed { None } else { Some(whole_prompt(&argument, language)?) };
         let config = Config::load(environment, &session)?;
-        say_notices(&config.notices);
+        say_notices(&config.notices, language);
         let options = setup::ready(&config, &session, &resume).await?;
         let look = config.look();
         let look = Look { still: output.plain, ..look };
         let interrupts = Interrupts::install()
-            .map_err(|error| CliError::failed("cannot watch for Ctrl-C").with_source(error))?;
+            .map_err(|error| CliError::failed(Text::NoSignals).with_source(error))?;
         let Some(prompt) = prompt else {
             return converse(&config, &session, options, look, &interrupts).await;
         };
@@ -227,40 +227,37 @@ fn place<'a>(
 }
 
 /// Joins the prompt of the command line and standard input, unless that is a terminal.
-fn whole_prompt(argument: &str) -> Result<String, CliError> {
-    let input = if io::stdin().is_terminal() { String::new() } else { read_input()? };
+fn whole_prompt(argument: &str, language: Language) -> Result<String, CliError> {
+    let input = if io::stdin().is_terminal() { String::new() } else { read_input(language)? };
     match (argument.trim().is_empty(), input.trim().is_empty()) {
-        (true, true) => Err(no_prompt("there is no prompt")),
+        (true, true) => Err(no_prompt(Text::NoPrompt)),
         (true, false) => Ok(input),
         (false, true) => Ok(argument.to_owned()),
         (false, false) => Ok(format!("{argument}\n\n{input}")),
     }
 }
 
-fn read_input() -> Result<String, CliError> {
+fn read_input(language: Language) -> Result<String, CliError> {
     let (done, wait) = mpsc::channel::<()>();
     // A pipe that nobody closes looks like a program that hangs; so it is said what it waits for.
     std::thread::spawn(move || {
         if wait.recv_timeout(INPUT_PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
-            let text = "Waiting for the end of standard input (`< /dev/null` gives it none).\n";
-            let _ = io::stderr().write_all(text.as_bytes());
+            let text = Text::WaitsForInput.template(language);
+            let _ = writeln!(io::stderr(), "{text}");
         }
     });
     let mut bytes = Vec::new();
     let read = io::stdin().lock().take(INPUT_BYTES_MAX + 1).read_to_end(&mut bytes);
     drop(done);
-    read.map_err(|error| CliError::failed("cannot read standard input").with_source(error))?;
+    read.map_err(|error| CliError::failed(Text::InputUnreadable).with_source(error))?;
     if bytes.len() as u64 > INPUT_BYTES_MAX {
-        return Err(CliError::usage(format!(
-            "standard input is longer than {} KiB",
-            INPUT_BYTES_MAX / 1024
-        ))
-        .with_hint("save it in the workspace and name the file in the prompt"));
+        let kibibytes = INPUT_BYTES_MAX / 1024;
+        return Err(CliError::usage(Text::InputTooLong.with(&[("n", &kibibytes)]))
+            .with_hint(Text::HintInputTooLong));
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn no_prompt(message: &str) -> CliError {
-    CliError::usage(message)
-        .with_hint("tenon \"PROMPT\", or pipe it in; without either on a terminal, tenon asks")
+fn no_prompt(message: Text) -> CliError {
+    CliError::usage(message).with_hint(Text::HintPrompt)
 }

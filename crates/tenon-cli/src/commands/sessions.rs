@@ -11,6 +11,7 @@ use crate::{
     error::{CliError, ExitStatus},
     print::print,
     resume::unreadable,
+    texts::Text,
     which_session::{find, line, timestamp},
 };
 
@@ -72,9 +73,8 @@ impl Sessions {
                 let folder = config.folders.sessions();
                 let sessions = list_sessions(&folder).map_err(unreadable)?;
                 let id = &find(&id, &sessions)?.id;
-                rename_session(&folder, id, &name).map_err(|error| {
-                    CliError::usage("the session cannot be named").with_source(error)
-                })?;
+                rename_session(&folder, id, &name)
+                    .map_err(|error| CliError::usage(Text::NameRefused).with_source(error))?;
             }
             Some(Action::Delete(delete)) => return delete.execute(config),
             Some(Action::Prune(prune)) => return prune.execute(config),
@@ -108,20 +108,30 @@ fn search(config: &Config, words: &str, json: bool) -> Result<(), CliError> {
         return print_json(&objects.collect::<Vec<_>>());
     }
     let sessions = list_sessions(&folder).map_err(unreadable)?;
+    let language = config.look().language;
     let mut shown = None;
     for found in &found {
         if shown.replace(&found.session) != Some(&found.session) {
             let session = sessions.iter().find(|session| session.id == found.session);
             print(&session.map_or_else(|| format!("{}\n", visible(&found.session)), line))?;
         }
-        print(&format!("    {}: {}\n", found.kind, visible(&found.text)))?;
+        let kind = match found.kind {
+            "prompt" => Text::FoundPrompt.template(language),
+            "answer" => Text::FoundAnswer.template(language),
+            "call" => Text::FoundCall.template(language),
+            "result" => Text::FoundResult.template(language),
+            other => other,
+        };
+        let said =
+            Text::WithMore.say(language, &[("said", &kind), ("more", &visible(&found.text))]);
+        print(&format!("    {said}\n"))?;
     }
     Ok(())
 }
 
 fn print_json(value: &impl Serialize) -> Result<(), CliError> {
     let json = serde_json::to_string_pretty(value)
-        .map_err(|error| CliError::failed("not JSON").with_source(error))?;
+        .map_err(|error| CliError::failed(Text::NotJson).with_source(error))?;
     print(&(json + "\n"))
 }
 

@@ -9,6 +9,7 @@ use crate::{
     render,
     resume::unreadable,
     screen::Sink,
+    texts::Text,
     which_session::find,
 };
 
@@ -31,8 +32,8 @@ impl Show {
         let id = &find(&self.id, &sessions)?.id;
         let session = read_session(&folder, id).map_err(unreadable)?;
         if session.skipped > 0 {
-            let words = "events are not shown: damaged, or of another version of tenon";
-            say_notices(&[format!("{} {words}", session.skipped)]);
+            let notice = Text::EventsNotShown.with(&[("n", &session.skipped)]);
+            say_notices(&[notice], config.look().language);
         }
         let style = config.look().style(Sink::Output);
         print(&match self.all {

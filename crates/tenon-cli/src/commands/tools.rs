@@ -7,6 +7,7 @@ use crate::{
     error::{CliError, ExitStatus},
     print::print,
     setup,
+    texts::Text,
 };
 
 /// List what the model can call, with schemas
@@ -25,8 +26,7 @@ impl Tools {
         } else {
             specs.iter().map(described).collect()
         };
-        let text =
-            text.map_err(|error| CliError::failed("a schema is no JSON").with_source(error))?;
+        let text = text.map_err(|error| CliError::failed(Text::NotJson).with_source(error))?;
         print(&text)?;
         Ok(ExitStatus::Finished)
     }

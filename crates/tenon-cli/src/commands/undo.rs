@@ -56,7 +56,7 @@ impl Undo {
         print(&format!(
             "{}\n{}",
             Text::UndoOf.say(language, &[("session", &past.session)]),
-            past::named(&calls)
+            past::named(&calls, language)
         ))?;
         let ids: Vec<CheckpointId> = calls.iter().map(|call| call.id).collect();
         take_back(&past, &ids, &self.consent, config.look(), Text::UndoDone).await
@@ -88,8 +88,8 @@ pub(super) async fn take_back(
             let list = past::listed(&found, look.language);
             let said = Text::UndoRefused.template(look.language);
             Err(CliError::failed(format!("{said}\n{}", list.trim_end()))
-                .with_hint("--keep-mine leaves these as they are and puts the rest back")
-                .with_hint("--overwrite PATH puts that back too; redo brings your version back"))
+                .with_hint(Text::HintKeepMine)
+                .with_hint(Text::HintOverwrite))
         }
     }
 }

@@ -8,7 +8,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{error::CliError, render::Theme, screen::Look, texts::Language};
+use crate::{
+    error::CliError,
+    render::Theme,
+    screen::Look,
+    texts::{Language, Text},
+};
 
 /// The environment as it was when the program started.
 #[derive(Debug, Clone, Default)]
@@ -63,9 +68,9 @@ impl Environment {
         let absolute =
             |path: &OsString| Some(PathBuf::from(path)).filter(|path| path.is_absolute());
         let variable = |name: &str| self.variables.get(OsStr::new(name)).and_then(absolute);
-        let home = variable("HOME").or_else(std::env::home_dir).ok_or_else(|| {
-            CliError::config("there is no home folder").with_hint("set HOME to an absolute path")
-        })?;
+        let home = variable("HOME")
+            .or_else(std::env::home_dir)
+            .ok_or_else(|| CliError::config(Text::NoHome).with_hint(Text::HintNoHome))?;
         let own = |name: &str, otherwise: &str| {
             variable(name).unwrap_or_else(|| home.join(otherwise)).join("tenon")
         };
@@ -77,16 +82,21 @@ impl Environment {
         })
     }
 
+    /// Returns the language of the interface.
+    pub(crate) fn language(&self) -> Language {
+        let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].iter().find_map(|name| self.text(name));
+        Language::from_locale(locale.unwrap_or_default())
+    }
+
     /// Returns how the user wants the screen to look.
     pub(super) fn look(&self) -> Look {
-        let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].iter().find_map(|name| self.text(name));
         Look {
             // https://no-color.org: any value but an empty one.
             colour: self.text("NO_COLOR").is_none(),
             still: false,
             plain: self.text("TERM").is_none_or(|kind| kind == "dumb"),
             columns: self.text("COLUMNS").and_then(|columns| columns.parse().ok()),
-            language: Language::from_locale(locale.unwrap_or_default()),
+            language: self.language(),
             theme: Theme::Terminal,
         }
     }

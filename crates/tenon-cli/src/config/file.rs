@@ -13,7 +13,10 @@ use std::{
 use serde::{Deserialize, Deserializer, de::Error};
 
 use super::{ProviderKind, Settings};
-use crate::values::{ModeName, NotifyName, SandboxName, ThemeName, time};
+use crate::{
+    texts::{Sentence, Text},
+    values::{ModeName, NotifyName, SandboxName, ThemeName, time},
+};
 
 /// The most bytes of a configuration file: far more than anybody writes.
 pub(super) const BYTES_MAX: u64 = 256 * 1024;
@@ -131,13 +134,9 @@ const NETWORK_KEYS: [&str; 4] =
 const PROVIDER_KEYS: [&str; 5] = ["kind", "base_url", "key_env", "key", "model"];
 
 /// Reads the text of a user's file. The notices name what is unknown in it.
-pub(super) fn parse_user(text: &str) -> Result<(File, Vec<String>), toml::de::Error> {
+pub(super) fn parse_user(text: &str) -> Result<(File, Vec<Sentence>), toml::de::Error> {
     let (file, table) = parse(text)?;
-    let notices = unknown_keys(&table)
-        .into_iter()
-        .map(|key| format!("there is no setting `{key}`; it is left out"))
-        .collect();
-    Ok((file, notices))
+    Ok((file, unknown_keys(&table)))
 }
 
 /// Reads the text of a project's file and makes `settings` stricter by it. The notices name what
@@ -145,21 +144,16 @@ pub(super) fn parse_user(text: &str) -> Result<(File, Vec<String>), toml::de::Er
 pub(super) fn apply_project(
     text: &str,
     settings: &mut Settings,
-) -> Result<Vec<String>, toml::de::Error> {
+) -> Result<Vec<Sentence>, toml::de::Error> {
     let (file, table) = parse(text)?;
-    let mut notices: Vec<String> = unknown_keys(&table)
-        .into_iter()
-        .map(|key| format!("there is no setting `{key}`; it is left out"))
-        .collect();
-    let mut refuse = |key: &str, why: &str| {
-        notices.push(format!("`{key}` is not taken from a project's file: {why}"));
-    };
+    let mut notices = unknown_keys(&table);
+    let mut refuse = |key: &str, why: Text| notices.push(why.with(&[("key", &key)]));
     for key in KEYS.iter().filter(|key| key.of_project == OfProject::No) {
         if table.contains_key(key.name) {
-            refuse(key.name, "it belongs into the user's own");
+            refuse(key.name, Text::NotOfProject);
         }
     }
-    let looser = "it may only be stricter than the user's";
+    let looser = Text::LooserInProject;
     if !tighten(&mut settings.max_steps, file.max_steps) {
         refuse("max_steps", looser);
     }
@@ -224,7 +218,8 @@ fn parse(text: &str) -> Result<(File, toml::Table), toml::de::Error> {
     Ok((toml::from_str(text)?, toml::from_str(text)?))
 }
 
-fn unknown_keys(table: &toml::Table) -> Vec<String> {
+/// Returns a notice for each key that is none.
+fn unknown_keys(table: &toml::Table) -> Vec<Sentence> {
     let mut unknown = Vec::new();
     for (key, value) in table {
         let inner = value.as_table();
@@ -240,7 +235,7 @@ fn unknown_keys(table: &toml::Table) -> Vec<String> {
             _ => unknown.push(key.clone()),
         }
     }
-    unknown
+    unknown.iter().map(|key| Text::NoSuchSetting.with(&[("key", key)])).collect()
 }
 
 fn unknown_in(place: &str, table: Option<&toml::Table>, known: &[&str]) -> Vec<String> {
@@ -251,9 +246,14 @@ fn unknown_in(place: &str, table: Option<&toml::Table>, known: &[&str]) -> Vec<S
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::texts::Language;
+
+    fn said(notices: &[Sentence]) -> Vec<String> {
+        notices.iter().map(|notice| notice.say(Language::English)).collect()
+    }
 
     fn notices_of(text: &str, settings: &mut Settings) -> Vec<String> {
-        apply_project(text, settings).unwrap()
+        said(&apply_project(text, settings).unwrap())
     }
 
     #[test]
@@ -266,13 +266,14 @@ mod tests {
                     first_byte_timeout_s = 1\nidle_timeout_s = 1\n[providers.a]\nkind = 'openai'\n\
                     base_url = 'b'\nkey_env = 'c'\nkey = 'd'\nmodel = 'e'";
         let (_, notices) = parse_user(text).unwrap();
-        assert_eq!(notices, Vec::<String>::new());
+        assert_eq!(said(&notices), Vec::<String>::new());
         assert_eq!(toml::from_str::<toml::Table>(text).unwrap().len(), KEYS.len());
     }
 
     #[test]
     fn unknown_settings_are_named() {
         let (_, notices) = parse_user("modle = 'a'\n[providers.x]\nurl = 'b'").unwrap();
+        let notices = said(&notices);
         let named = |key: &str| notices.iter().any(|notice| notice.contains(&format!("`{key}`")));
         assert!(notices.len() == 2 && named("modle") && named("providers.x.url"), "{notices:?}");
     }

@@ -14,6 +14,8 @@ use std::{
 use tenon_agent::{INSTRUCTIONS_BYTES_MAX, Instruction};
 use tenon_sandbox::{FileError, Workspace};
 
+use crate::texts::{Sentence, Text};
+
 const NAME: &str = "AGENTS.md";
 /// Read where a folder of a project has no [`NAME`].
 const NAME_OTHERWISE: &str = "CLAUDE.md";
@@ -21,14 +23,14 @@ const NAME_OTHERWISE: &str = "CLAUDE.md";
 const FILE_BYTES_MAX: u64 = 16 * INSTRUCTIONS_BYTES_MAX as u64;
 
 /// Returns the user's instructions from `folder`.
-pub(super) fn of_user(folder: &Path, notices: &mut Vec<String>) -> Vec<Instruction> {
+pub(super) fn of_user(folder: &Path, notices: &mut Vec<Sentence>) -> Vec<Instruction> {
     // Most people have no such folder yet.
     let Ok(files) = Workspace::open(folder) else { return Vec::new() };
     read(&files, NAME, notices).into_iter().collect()
 }
 
 /// Returns the project's instructions, the repository's first, those of `workspace` last.
-pub(super) fn of_project(workspace: &Path, notices: &mut Vec<String>) -> Vec<Instruction> {
+pub(super) fn of_project(workspace: &Path, notices: &mut Vec<Sentence>) -> Vec<Instruction> {
     let root = repository(workspace);
     let Ok(files) = Workspace::open(&root) else { return Vec::new() };
     let beneath = workspace.strip_prefix(&root).unwrap_or(Path::new(""));
@@ -42,12 +44,12 @@ pub(super) fn of_project(workspace: &Path, notices: &mut Vec<String>) -> Vec<Ins
     instructions
 }
 
-fn of_folder(files: &Workspace, folder: &Path, notices: &mut Vec<String>) -> Option<Instruction> {
+fn of_folder(files: &Workspace, folder: &Path, notices: &mut Vec<Sentence>) -> Option<Instruction> {
     let mut read = |name: &str| read(files, folder.join(name).to_str()?, notices);
     read(NAME).or_else(|| read(NAME_OTHERWISE))
 }
 
-fn read(files: &Workspace, path: &str, notices: &mut Vec<String>) -> Option<Instruction> {
+fn read(files: &Workspace, path: &str, notices: &mut Vec<Sentence>) -> Option<Instruction> {
     let source = files.root().join(path).display().to_string();
     match files.read(path, FILE_BYTES_MAX) {
         Ok(bytes) => {
@@ -56,7 +58,8 @@ fn read(files: &Workspace, path: &str, notices: &mut Vec<String>) -> Option<Inst
         }
         Err(FileError::NotFound { .. } | FileError::NotADirectory { .. }) => None,
         Err(error) => {
-            notices.push(format!("instructions are not read: {error}"));
+            let unread = Sentence::from(Text::InstructionsUnread);
+            notices.push(unread.with_more(Sentence::of_library(&error)));
             None
         }
     }
@@ -103,7 +106,7 @@ mod tests {
         let instructions = of_project(&root.join("repo/a/b"), &mut notices);
         assert_eq!(texts(&instructions), ["root", "a"]);
         assert_eq!(instructions[1].source, root.join("repo/a/CLAUDE.md").display().to_string());
-        assert_eq!(notices, Vec::<String>::new());
+        assert!(notices.is_empty(), "{notices:?}");
     }
 
     #[test]

@@ -22,7 +22,6 @@ use std::{
 };
 
 use tenon_agent::{CoreToolOptions, Instruction, TurnLimits};
-use tenon_model::visible;
 use tenon_sandbox::{FileError, Workspace};
 
 pub(crate) use environment::{Environment, Folders};
@@ -34,6 +33,7 @@ use crate::{
     args::SessionArgs,
     error::CliError,
     screen::Look,
+    texts::{Sentence, Text},
     tui::Terminal,
     values::{ModeName, NotifyName, SandboxName, ThemeName},
 };
@@ -59,7 +59,7 @@ pub(crate) struct Config {
     /// The configuration files that were read.
     pub(crate) files: Vec<PathBuf>,
     /// What the user should know, in a sentence each.
-    pub(crate) notices: Vec<String>,
+    pub(crate) notices: Vec<Sentence>,
     environment: Environment,
 }
 
@@ -204,21 +204,22 @@ impl Config {
             return Ok(folder);
         }
         let file = self.folders.config_file();
-        Err(broken(&file.display().to_string(), &format!("`{name}` begins neither with / nor ~/")))
+        let why = Text::FolderNotAbsolute.with(&[("folder", &name)]);
+        Err(broken(&file.display().to_string(), why))
     }
 
     /// Returns the folders outside of the workspace that may be read, with their links resolved.
     pub(crate) fn readable(&self) -> Result<Vec<PathBuf>, CliError> {
         let named = |name: &String| {
-            let failed = |error: &dyn std::fmt::Display| {
-                CliError::config(format!("a folder of read_dir cannot be used: {error}"))
+            let failed = |why: Sentence| {
+                CliError::config(Sentence::from(Text::ReadDirUnusable).with_more(why))
             };
-            let folder =
-                Workspace::open(&self.named_folder(name)?).map_err(|error| failed(&error))?;
+            let folder = Workspace::open(&self.named_folder(name)?)
+                .map_err(|error| failed(Sentence::of_library(&error)))?;
             // It becomes a rule, where these would stand for other names.
             match folder.root().to_str() {
                 Some(path) if !path.contains(['*', '?']) => Ok(folder.root().to_path_buf()),
-                _ => Err(failed(&format!("{name} has a name that no rule can say"))),
+                _ => Err(failed(Text::ReadDirUnsayable.with(&[("folder", name)]))),
             }
         };
         self.settings.read_dir.iter().map(named).collect()
@@ -246,7 +247,7 @@ impl Config {
 
     /// Reads the instructions for agents, the user's first. What could not be read is said in
     /// `notices`.
-    pub(crate) fn instructions(&self, notices: &mut Vec<String>) -> Vec<Instruction> {
+    pub(crate) fn instructions(&self, notices: &mut Vec<Sentence>) -> Vec<Instruction> {
         let mut instructions = instructions::of_user(&self.folders.config, notices);
         if self.settings.project_instructions
             && let Ok(root) = Workspace::open(&self.root)
@@ -261,15 +262,14 @@ impl Config {
         let text = private_file::read_if_there(&path, file::BYTES_MAX)?;
         let name = path.display().to_string();
         let (file, notices) = match &text {
-            Some(text) => {
-                file::parse_user(text).map_err(|error| broken(&name, &error.to_string()))?
-            }
+            Some(text) => file::parse_user(text)
+                .map_err(|error| broken(&name, Sentence::of_library(&error)))?,
             None => Default::default(),
         };
-        self.notices.extend(notices.iter().map(|notice| format!("{name}: {notice}")));
+        self.notice(&name, notices);
         let has_key = file.providers.values().any(|provider| provider.key.is_some());
         if has_key && private_file::is_open_to_others(&path) {
-            self.notices.push(format!("{name} holds a key and others may read it: chmod 600 it"));
+            self.notices.push(Text::KeyIsOpen.with(&[("file", &name)]));
         }
         if self.model.is_none() {
             self.model = file.model.map(|model| (model, name.clone()));
@@ -305,7 +305,7 @@ impl Config {
         let table = file::NetworkTable { ca_file, ..file.network };
         self.network = Network::new(&self.environment, table);
         self.providers = providers::endpoints(&self.environment, file.providers, &name)
-            .map_err(|words| broken(&name, &words))?;
+            .map_err(|why| broken(&name, why))?;
         self.files.extend(text.map(|_| path));
         Ok(())
     }
@@ -319,14 +319,20 @@ impl Config {
             Ok(bytes) => bytes,
             Err(FileError::NotFound { .. } | FileError::NotADirectory { .. }) => return Ok(()),
             // What it would deny is not known then.
-            Err(error) => return Err(broken(&name, &error.to_string())),
+            Err(error) => return Err(broken(&name, Sentence::of_library(&error))),
         };
         let text = String::from_utf8_lossy(&bytes);
         let notices = file::apply_project(&text, &mut self.settings)
-            .map_err(|error| broken(&name, &error.to_string()))?;
-        self.notices.extend(notices.iter().map(|notice| format!("{name}: {notice}")));
+            .map_err(|error| broken(&name, Sentence::of_library(&error)))?;
+        self.notice(&name, notices);
         self.files.push(path);
         Ok(())
+    }
+
+    /// Takes in what a file's reader has to say about it.
+    fn notice(&mut self, file: &str, notices: Vec<Sentence>) {
+        let of_file = |notice: Sentence| Sentence::from(file).with_more(notice);
+        self.notices.extend(notices.into_iter().map(of_file));
     }
 
     fn apply(&mut self, args: &SessionArgs) {
@@ -342,9 +348,8 @@ impl Config {
     }
 }
 
-fn broken(name: &str, words: &str) -> CliError {
-    CliError::config(format!("{name}: {}", visible(words.trim_end())))
-        .with_hint("docs/configuration.md lists the settings")
+fn broken(name: &str, why: Sentence) -> CliError {
+    CliError::config(Sentence::from(name).with_more(why)).with_hint(Text::MendNotice)
 }
 
 #[cfg(test)]

@@ -11,20 +11,16 @@ use std::{
 
 use rustix::fs::OFlags;
 
-use crate::error::CliError;
+use crate::{error::CliError, texts::Text};
 
 /// Reads a whole regular file of at most `bytes_max` bytes.
 pub(crate) fn read(path: &Path, bytes_max: u64) -> Result<Vec<u8>, CliError> {
-    read_io(path, bytes_max).map_err(|error| {
-        CliError::config(format!("cannot read {}", path.display())).with_source(error)
-    })
+    read_io(path, bytes_max).map_err(|error| unreadable(path, error))
 }
 
 /// Reads a whole text file, or returns nothing where there is none.
 pub(super) fn read_if_there(path: &Path, bytes_max: u64) -> Result<Option<String>, CliError> {
-    let failed = |error: io::Error| {
-        CliError::config(format!("cannot read {}", path.display())).with_source(error)
-    };
+    let failed = |error| unreadable(path, error);
     match read_io(path, bytes_max) {
         Ok(bytes) => {
             let text = String::from_utf8(bytes).map_err(|_| {
@@ -40,6 +36,10 @@ pub(super) fn read_if_there(path: &Path, bytes_max: u64) -> Result<Option<String
 /// Returns whether others than its owner may read the file.
 pub(super) fn is_open_to_others(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| metadata.mode() & 0o077 != 0)
+}
+
+fn unreadable(path: &Path, error: io::Error) -> CliError {
+    CliError::config(Text::FileUnreadable.with(&[("path", &path.display())])).with_source(error)
 }
 
 fn read_io(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {

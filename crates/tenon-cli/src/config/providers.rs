@@ -10,7 +10,7 @@ use serde::Deserialize;
 use tenon_model::Secret;
 
 use super::{environment::Environment, file::ProviderTable};
-use crate::texts::{Language, Text};
+use crate::texts::{Language, Sentence, Text};
 
 /// The name of the provider for Anthropic's own service.
 pub(crate) const ANTHROPIC: &str = "anthropic";
@@ -116,7 +116,7 @@ pub(super) fn endpoints(
     environment: &Environment,
     tables: BTreeMap<String, ProviderTable>,
     file: &str,
-) -> Result<BTreeMap<String, Endpoint>, String> {
+) -> Result<BTreeMap<String, Endpoint>, Sentence> {
     let mut endpoints: BTreeMap<String, Endpoint> = [anthropic(environment), openai(environment)]
         .into_iter()
         .map(|endpoint| (endpoint.name.clone(), endpoint))
@@ -167,10 +167,10 @@ fn from_table(
     table: ProviderTable,
     environment: &Environment,
     file: &str,
-) -> Result<Endpoint, String> {
-    let wrong = |words: &str| Err(format!("[providers.{name}] {words}"));
+) -> Result<Endpoint, Sentence> {
+    let wrong = |text: Text| Err(text.with(&[("name", &name)]));
     if RESERVED.contains(&name) || name.is_empty() || name.contains(['/', ':']) {
-        return wrong("cannot have this name: choose another without `/` and `:`");
+        return wrong(Text::ProviderName);
     }
     let built_in = match name {
         ANTHROPIC => Some(ProviderKind::Anthropic),
@@ -178,13 +178,13 @@ fn from_table(
         _ => None,
     };
     let Some(kind) = table.kind.or(built_in) else {
-        return wrong("needs kind = \"openai\" or \"anthropic\"");
+        return wrong(Text::ProviderKind);
     };
     if table.base_url.is_none() && built_in != Some(kind) {
-        return wrong("needs a base_url");
+        return wrong(Text::ProviderAddress);
     }
     let (key, key_source) = match (&table.key, &table.key_env) {
-        (Some(_), Some(_)) => return wrong("has both key and key_env: keep one"),
+        (Some(_), Some(_)) => return wrong(Text::ProviderTwoKeys),
         (Some(key), None) => (Some(key.as_str()), Some(file.to_owned())),
         (None, Some(variable)) => (environment.text(variable), Some(variable.clone())),
         (None, None) => (None, None),
@@ -275,6 +275,7 @@ mod tests {
         for (text, expected) in cases {
             let tables = toml::from_str(text).unwrap();
             let error = endpoints(&Environment::of(&[]), tables, "f").unwrap_err();
+            let error = error.say(Language::English);
             assert!(error.contains(expected), "{text}: {error}");
         }
     }

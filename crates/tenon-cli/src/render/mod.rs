@@ -24,7 +24,7 @@ pub(crate) use self::{
     style::{Meaning, Piece, Style, Theme},
     summary::{duration, failure, grouped, money, unconfined},
 };
-use crate::texts::{Language, Text};
+use crate::texts::{self, Text, translated};
 
 /// Carriage return and Erase in Line: takes away the line that says what is waited for.
 const ERASE_LINE: &str = "\r\u{1b}[K";
@@ -242,6 +242,7 @@ impl Renderer {
                     }
                 }
                 for line in attached {
+                    let line = translated(line, self.style.language);
                     let line = format!("{} {line}", self.style.say(Text::Read));
                     self.line(&self.style.paint(Meaning::Aside, &visible(&line)));
                 }
@@ -249,9 +250,7 @@ impl Renderer {
                 self.wait(self.style.say(Text::Waiting));
             }
             TurnEvent::Notice { text } | TurnEvent::NoteToModel { text } => {
-                let none = Text::NothingToCompact;
-                let is_none = text == none.template(Language::English);
-                self.labelled(Text::Note, if is_none { self.style.say(none) } else { text });
+                self.labelled(Text::Note, &translated(text, self.style.language));
             }
             TurnEvent::TurnEnded { reason, usage, cost, steps, duration_ms, receipt, .. } => {
                 self.abandon_calls();
@@ -355,11 +354,12 @@ impl Renderer {
 
     fn changed(&mut self, changes: &CallChanges) {
         if let Some(open) = self.open.iter_mut().find(|open| open.call.id == changes.call_id) {
-            open.changed.clone_from(&changes.summary);
+            open.changed = texts::summary(&changes.summary, self.style.language).into_owned();
         } else if !changes.summary.is_empty() {
             // A command in the background, whose box is drawn.
-            let values: [(&str, &dyn std::fmt::Display); 1] = [("changes", &changes.summary)];
-            let said = Text::JobChanged.say(self.style.language, &values);
+            let language = self.style.language;
+            let changes = texts::summary(&changes.summary, language);
+            let said = Text::JobChanged.say(language, &[("changes", &changes)]);
             self.labelled(Text::Note, &said);
         }
     }
@@ -369,7 +369,7 @@ impl Renderer {
         let said = match event {
             ContextEvent::Continued(cut) => {
                 self.streamed = false;
-                let reason = cut.reason.as_deref().unwrap_or_default();
+                let reason = translated(cut.reason.as_deref().unwrap_or_default(), language);
                 let values: [(&str, &dyn std::fmt::Display); 3] =
                     [("n", &cut.number), ("max", &cut.number_max), ("reason", &reason)];
                 match cut.cause {
@@ -396,11 +396,12 @@ impl Renderer {
                 self.end_prose();
                 self.wait(self.style.say(Text::ThinkingNow));
             }
-            Live::Progress(text) => self.wait(&visible(text)),
+            Live::Progress(text) => self.wait(&visible(&translated(text, self.style.language))),
             Live::Retrying { attempt, wait_ms, reason } => {
                 let wait = duration(*wait_ms, &self.style);
+                let reason = translated(reason, self.style.language);
                 let values: [(&str, &dyn std::fmt::Display); 3] =
-                    [("n", attempt), ("wait", &wait), ("reason", reason)];
+                    [("n", attempt), ("wait", &wait), ("reason", &reason)];
                 let said = Text::Retrying.say(self.style.language, &values);
                 self.labelled(Text::Warning, &said);
             }

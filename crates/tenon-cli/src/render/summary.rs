@@ -8,7 +8,7 @@ use super::{
     line::Line,
     style::{Meaning, Style},
 };
-use crate::texts::{Language, Text};
+use crate::texts::{Language, Text, translated};
 
 /// What stands between the parts of a line.
 const BETWEEN: &str = " · ";
@@ -62,8 +62,9 @@ pub(super) fn used(used: &Used, style: &Style) -> String {
 /// Returns a failure as a sentence and what to do about it.
 pub(crate) fn failure(message: &str, hint: Option<&str>, style: &Style) -> String {
     let label = style.paint(Meaning::Error, style.say(Text::ErrorLabel));
-    let mut said = format!("{label} {}\n", visible(message.trim_end()));
-    said.push_str(&hint.map(|hint| hint_line(hint, style)).unwrap_or_default());
+    let translated = |said| translated(said, style.language);
+    let mut said = format!("{label} {}\n", visible(&translated(message.trim_end())));
+    said.push_str(&hint.map(|hint| hint_line(&translated(hint), style)).unwrap_or_default());
     said
 }
 

@@ -25,7 +25,7 @@ use super::{
     copy::{Scratch, make_folder, set_modified},
     tar::{self, Entry, EntryKind},
 };
-use crate::{config::Config, error::CliError};
+use crate::{config::Config, error::CliError, texts::Text};
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -80,7 +80,7 @@ pub(crate) fn pack(
     to: &Path,
 ) -> Result<Vec<String>, CliError> {
     let failed = |error: io::Error| {
-        CliError::failed(format!("{} cannot be written", to.display())).with_source(error)
+        CliError::failed(Text::FileUnwritten.with(&[("path", &to.display())])).with_source(error)
     };
     let mut options = OpenOptions::new();
     let file = options.write(true).create(true).truncate(true).mode(0o600).open(to);
@@ -252,8 +252,7 @@ fn is_small_file(path: &Path) -> bool {
 /// Unpacks a bundle into a folder of its own.
 pub(crate) fn unpack(path: &Path, config: &Config) -> Result<(Session, Rebuilt), CliError> {
     let refused = |error: io::Error| {
-        CliError::usage(format!("{} is no bundle that can be replayed", path.display()))
-            .with_source(error)
+        CliError::usage(Text::NoBundle.with(&[("path", &path.display())])).with_source(error)
     };
     let scratch = Scratch::new(config)?;
     let file = File::open(path).map_err(refused)?;
@@ -263,7 +262,7 @@ pub(crate) fn unpack(path: &Path, config: &Config) -> Result<(Session, Rebuilt),
     let mut unpacking = Unpacking { scratch: &scratch, links: Vec::new(), folders: Vec::new() };
     let about = unpacking.all(&mut BufReader::new(limited)).map_err(refused)?;
     let mut session = read_session(scratch.path(), "session")
-        .map_err(|error| CliError::usage("the bundle has no log").with_source(error))?;
+        .map_err(|error| CliError::usage(Text::BundleWithoutLog).with_source(error))?;
     session.id = about.session;
     let mut roots = Vec::new();
     for (number, recorded) in about.roots.into_iter().enumerate() {

@@ -13,7 +13,7 @@ use std::{
 
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_OMIT};
 
-use crate::{config::Config, error::CliError};
+use crate::{config::Config, error::CliError, texts::Text};
 
 /// What a workspace may have to be copied: a repository with its history, not a disk.
 pub(super) const BYTES_MAX: u64 = 4 << 30;
@@ -43,7 +43,8 @@ impl Scratch {
     pub(crate) fn new(config: &Config) -> Result<Self, CliError> {
         let parent = config.folders.cache.join("replay");
         let failed = |error| {
-            CliError::failed(format!("{} cannot be made", parent.display())).with_source(error)
+            CliError::failed(Text::FolderNotMade.with(&[("path", &parent.display())]))
+                .with_source(error)
         };
         DirBuilder::new().recursive(true).mode(0o700).create(&parent).map_err(failed)?;
         let parent = parent.canonicalize().map_err(failed)?;
@@ -110,12 +111,10 @@ impl Copying {
             let entries = match fs::read_dir(&from) {
                 Ok(entries) => entries,
                 Err(error) if folders.is_empty() && closing.is_empty() => {
-                    return Err(CliError::failed(format!(
-                        "{} is not there any more or cannot be read",
-                        from.display()
-                    ))
-                    .with_source(error)
-                    .with_hint("--with-tools-from LOG replays without the workspace"));
+                    let gone = Text::FolderGone.with(&[("folder", &from.display())]);
+                    return Err(CliError::failed(gone)
+                        .with_source(error)
+                        .with_hint(Text::HintToolsFrom));
                 }
                 Err(error) => {
                     self.notes.push(format!("{} was not copied: {error}", from.display()));
@@ -193,17 +192,15 @@ impl Copying {
             return Ok(());
         }
         let (entries, bytes) = (ENTRIES_MAX, BYTES_MAX >> 30);
-        Err(CliError::failed(format!(
-            "the workspace is too large to be copied: more than {entries} files or {bytes} GiB"
-        ))
-        .with_hint("--with-tools-from LOG replays without the workspace"))
+        let too_large = Text::TooLargeToCopy.with(&[("n", &entries), ("bytes", &bytes)]);
+        Err(CliError::failed(too_large).with_hint(Text::HintToolsFrom))
     }
 }
 
 /// Makes a folder and those above it.
 pub(super) fn make_folder(path: &Path) -> Result<(), CliError> {
     DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|error| {
-        CliError::failed(format!("{} cannot be made", path.display())).with_source(error)
+        CliError::failed(Text::FolderNotMade.with(&[("path", &path.display())])).with_source(error)
     })
 }
 

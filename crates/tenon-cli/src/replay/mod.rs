@@ -17,7 +17,7 @@ use tenon_sandbox::Journal;
 pub(crate) use self::bundle::{is_bundle, pack, unpack};
 pub(crate) use self::copy::Scratch;
 use self::made::Made;
-use crate::{config::Config, error::CliError};
+use crate::{config::Config, error::CliError, texts::Text};
 
 /// Notes of one kind that are told; more are counted.
 const NOTES_MAX: usize = 20;
@@ -28,7 +28,7 @@ pub(crate) struct Rebuilt {
     pub(crate) scratch: Scratch,
     /// Each root as it was named in the session, and where it is now.
     pub(crate) roots: Vec<Root>,
-    /// What is not as it was, a sentence each.
+    /// What is not as it was, a sentence each, in English as a report in JSON has it.
     pub(crate) notes: Vec<String>,
     /// What calls had changed that were cut short.
     made: Made,
@@ -47,7 +47,7 @@ impl Rebuilt {
     pub(crate) fn of(session: &Session, config: &Config) -> Result<Self, CliError> {
         let folders = recorded_roots(session);
         if folders.is_empty() {
-            return Err(CliError::failed("the log does not say where the session worked"));
+            return Err(CliError::failed(Text::NoFolderRecorded));
         }
         let scratch = Scratch::new(config)?;
         let journal = rebuild::journal(config, &folders);
@@ -86,7 +86,7 @@ impl Rebuilt {
             roots.push(Root { recorded, copy });
         }
         match roots.is_empty() {
-            true => Err(CliError::failed("the log does not say where the session worked")),
+            true => Err(CliError::failed(Text::NoFolderRecorded)),
             false => Ok(Self { scratch, roots, notes: Vec::new(), made: Made::default() }),
         }
     }

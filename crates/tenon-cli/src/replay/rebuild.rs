@@ -22,7 +22,7 @@ use tenon_sandbox::{
 };
 
 use super::{Rebuilt, copy::set_modified, made::Made};
-use crate::{config::Config, error::CliError, past, setup};
+use crate::{config::Config, error::CliError, past, setup, texts::Text};
 
 /// The longest file whose content before is looked for in other checkpoints too.
 const FOUND_BYTES_MAX: u64 = 256 << 20;
@@ -80,9 +80,9 @@ pub(super) fn take_back(
         }
         let past = journal.past(id).map_err(past::failed)?;
         let taking = Taking { journal, past, id, copy };
-        taking.back(&changes.files, &mut notes).map_err(|error| {
-            CliError::failed("the files cannot be put back in the copy").with_source(error)
-        })?;
+        taking
+            .back(&changes.files, &mut notes)
+            .map_err(|error| CliError::failed(Text::NotPutBack).with_source(error))?;
     }
     Ok((notes, made))
 }

@@ -11,6 +11,7 @@ use crate::{
     config::{Config, Credential, Endpoint, Network, ProviderKind, private_file},
     error::CliError,
     pull::{self, ModelFile, Progress},
+    texts::{Sentence, Text},
 };
 
 /// The most bytes of a script: thousands of steps.
@@ -71,8 +72,9 @@ pub(super) fn remote(
 /// Returns the script in a file.
 pub(super) fn scripted(path: &Path) -> Result<Arc<dyn Provider>, CliError> {
     let bytes = private_file::read(path, SCRIPT_BYTES_MAX)?;
-    let provider = ScriptedProvider::parse(&String::from_utf8_lossy(&bytes))
-        .map_err(|error| wrong(error).with_hint(format!("the script is {}", path.display())))?;
+    let provider = ScriptedProvider::parse(&String::from_utf8_lossy(&bytes)).map_err(|error| {
+        wrong(error).with_hint(Text::HintScript.with(&[("path", &path.display())]))
+    })?;
     Ok(Arc::new(provider))
 }
 
@@ -81,8 +83,7 @@ pub(super) fn check_local() -> Result<(), CliError> {
     if cfg!(feature = "local") {
         return Ok(());
     }
-    Err(CliError::config("this tenon was built without the built-in model")
-        .with_hint("install it with its default features, or choose another --model"))
+    Err(CliError::config(Text::NoBuiltIn).with_hint(Text::HintNoBuiltIn))
 }
 
 /// Returns the model in a GGUF file, run in process.
@@ -95,13 +96,14 @@ pub(super) fn local(path: &Path, config: &Config) -> Result<Arc<dyn Provider>, C
 #[cfg(not(feature = "local"))]
 pub(super) fn local(_path: &Path, _config: &Config) -> Result<Arc<dyn Provider>, CliError> {
     check_local()?;
-    Err(CliError::config("there is no built-in model"))
+    Err(CliError::config(Text::NoBuiltIn))
 }
 
 /// Fetches `model` and makes what its first start would have to make.
 pub(crate) async fn pull(model: &ModelFile, config: &Config) -> Result<PathBuf, CliError> {
-    let mut progress = Progress::of_file(model.bytes());
-    progress.say(&format!("Fetching {} ({} MB).", model.name, model.bytes() / 1_000_000));
+    let mut progress = Progress::of_file(model.bytes(), config.look().language);
+    let megabytes = model.bytes() / 1_000_000;
+    progress.say(Text::Fetching, &[("model", &model.name), ("n", &megabytes)]);
     let path = pull::pull(model, config, &mut progress).await?;
     #[cfg(feature = "local")]
     prepare(&path, config)?;
@@ -110,12 +112,13 @@ pub(crate) async fn pull(model: &ModelFile, config: &Config) -> Result<PathBuf, 
 
 #[cfg(feature = "local")]
 fn prepare(path: &Path, config: &Config) -> Result<(), CliError> {
+    let language = config.look().language;
     let mut reading: Option<Progress> = None;
     tenon_local::prepare(&local_options(path, config), &mut |done, all| {
-        let progress = reading.get_or_insert_with(|| Progress::of_prefix(all as u64));
+        let progress = reading.get_or_insert_with(|| Progress::of_prefix(all as u64, language));
         progress.at(done as u64);
     })
-    .map_err(|error| CliError::failed("the model cannot be used").with_source(error))?;
+    .map_err(|error| CliError::failed(Text::ModelUnusable).with_source(error))?;
     if let Some(mut progress) = reading {
         progress.finish();
     }
@@ -133,10 +136,9 @@ fn local_options(path: &Path, config: &Config) -> tenon_local::LocalOptions {
 }
 
 fn wrong(error: ProviderError) -> CliError {
-    let hint = error.hint.clone();
-    let error = CliError::config(error.message);
-    match hint {
-        Some(hint) => error.with_hint(hint),
-        None => error,
+    let refused = CliError::config(Sentence::of_library(&error));
+    match &error.hint {
+        Some(hint) => refused.with_hint(Sentence::of_library(hint)),
+        None => refused,
     }
 }

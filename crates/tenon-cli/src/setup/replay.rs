@@ -16,6 +16,7 @@ use crate::{
     config::{Config, Settings},
     error::CliError,
     replay::Rebuilt,
+    texts::Text,
     values::{ModeName, SandboxName},
 };
 
@@ -48,7 +49,7 @@ pub(crate) async fn replaying(
     let results = state.join("results");
     let logs = state.join("sessions");
     let workspace = workspace(config, files)?;
-    let workspace = workspace.with_spill(&results).map_err(|error| no_folder(&error))?;
+    let workspace = workspace.with_spill(&results).map_err(no_folder)?;
     let (journal, workspace) = journal(config, session, workspace, &state);
     let sandbox = if runs {
         let mut hidden = journal.as_ref().map(Journal::folders).unwrap_or_default();
@@ -87,12 +88,11 @@ pub(crate) async fn replaying(
 }
 
 fn workspace(config: &Config, files: &Rebuilt) -> Result<Workspace, CliError> {
-    let failed = |error| no_folder(&error);
     let mut roots = files.roots.iter();
-    let first = roots.next().ok_or_else(|| CliError::failed("there is no folder to work in"))?;
-    let mut workspace = Workspace::open(&first.copy).map_err(failed)?;
+    let first = roots.next().ok_or_else(|| CliError::failed(Text::NoFolderToWork))?;
+    let mut workspace = Workspace::open(&first.copy).map_err(no_folder)?;
     for root in roots {
-        workspace = workspace.with_root(&root.copy).map_err(failed)?;
+        workspace = workspace.with_root(&root.copy).map_err(no_folder)?;
     }
     let own = [&config.folders.config, &config.folders.state, &files.scratch.state()];
     Ok(own.iter().fold(workspace, |workspace, folder| workspace.with_own_folder(folder)))

@@ -5,7 +5,11 @@ use std::time::{Duration, UNIX_EPOCH};
 use tenon_agent::Session;
 use tenon_sandbox::{CheckpointKind, Coverage, Journal, JournalOptions, Workspace};
 
-use crate::{config::Config, print::say_notices};
+use crate::{
+    config::Config,
+    print::say_notices,
+    texts::{Sentence, Text},
+};
 
 /// Returns how much is kept, and where.
 pub(crate) fn journal_options(config: &Config) -> JournalOptions {
@@ -27,7 +31,9 @@ pub(super) fn journal(config: &Config, mut workspace: Workspace) -> (Option<Jour
     let journal = match Journal::open(&workspace, journal_options(config)) {
         Ok(journal) => journal,
         Err(error) => {
-            say_notices(&[format!("nothing can be undone in this session: {error}")]);
+            let why = Sentence::of_library(&error);
+            let said = Sentence::from(Text::NoUndoHere).with_more(why);
+            say_notices(&[said], config.look().language);
             return (None, workspace);
         }
     };
@@ -35,9 +41,7 @@ pub(super) fn journal(config: &Config, mut workspace: Workspace) -> (Option<Jour
         workspace = workspace.with_own_folder(&folder);
     }
     if journal.coverage() == Coverage::ByComparison && !config.settings.undo_by_comparison {
-        let words = "this kernel does not say what commands are about to change: for undo the \
-                     workspace is compared before and after each";
-        say_notices(&[words.to_owned()]);
+        say_notices(&[Text::ComparedHere.into()], config.look().language);
     }
     (Some(journal), workspace)
 }

@@ -7,12 +7,18 @@ use std::{
 
 use tenon_agent::Sandbox;
 use tenon_sandbox::{
-    HostRule, Limits, Network, Profile, Proxy, ProxyOptions, Sandbox as Walls,
+    HostError, HostRule, Limits, Network, Profile, Proxy, ProxyOptions, Sandbox as Walls,
     Settings as WallSettings, Tier, UpstreamProxy, Wanted, Workspace,
 };
 
 use super::presets::Toolchains;
-use crate::{config::Config, error::CliError, print::say_notices, values::SandboxName};
+use crate::{
+    config::Config,
+    error::CliError,
+    print::say_notices,
+    texts::{Sentence, Text},
+    values::SandboxName,
+};
 
 /// What stands for every host.
 const EVERYTHING: &str = "on";
@@ -33,9 +39,9 @@ pub(super) async fn sandbox(
     };
     if walls.settings().wanted != Wanted::Best {
         walls.tier().await.map_err(|error| {
-            let refused = CliError::no_walls(error.to_string());
+            let refused = CliError::no_walls(Sentence::of_library(&error));
             match error.hint() {
-                Some(hint) => refused.with_hint(hint),
+                Some(hint) => refused.with_hint(Sentence::of_library(hint)),
                 None => refused,
             }
         })?;
@@ -89,15 +95,16 @@ async fn network(config: &Config) -> Result<(Vec<HostRule>, Network), CliError> 
     let mut hosts = Vec::new();
     for name in names {
         if let Some(found) = toolchains.hosts(name).await {
-            say_notices(found.not_known.map(|words| format!("--net {name}: {words}")).as_slice());
+            let about = || Sentence::from(format!("--net {name}"));
+            let notice = found.not_known.map(|why| about().with_more(Sentence::of_library(why)));
+            say_notices(notice.as_slice(), config.look().language);
             hosts.extend_from_slice(&found.rules);
             continue;
         }
-        hosts.push(name.parse().map_err(|error| {
-            CliError::config(format!("`{name}` is no host for --net: {error}")).with_hint(
-                "a name (example.com), *.example.com, HOST:PORT, cargo, npm, pip, go, or `on` for \
-                 everything",
-            )
+        hosts.push(name.parse().map_err(|error: HostError| {
+            CliError::config(Text::NoHost.with(&[("name", name)]))
+                .with_source(error)
+                .with_hint(Text::HintNoHost)
         })?);
     }
     Ok((hosts, Network::Proxied))
@@ -106,15 +113,14 @@ async fn network(config: &Config) -> Result<(Vec<HostRule>, Network), CliError> 
 /// Returns the proxy of the user's own network, through which hosts are reached.
 fn upstream(config: &Config) -> Result<Option<UpstreamProxy>, CliError> {
     let proxy = config.network.https_proxy().map(|proxy| UpstreamProxy::parse(proxy.expose()));
-    proxy.transpose().map_err(|error| {
-        CliError::config(format!("commands cannot use the configured proxy: {error}"))
-    })
+    proxy.transpose().map_err(|error| CliError::config(Text::ProxyUnusable).with_source(error))
 }
 
 /// Makes a folder that only this user can look into. It must be there before the walls are.
 fn make_private(folder: &Path) -> Result<(), CliError> {
     let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
     made.map_err(|error| {
-        CliError::failed(format!("{} cannot be made", folder.display())).with_source(error)
+        CliError::failed(Text::FolderNotMade.with(&[("path", &folder.display())]))
+            .with_source(error)
     })
 }

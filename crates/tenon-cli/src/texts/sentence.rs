@@ -2,26 +2,41 @@
 
 use std::fmt::Display;
 
-use super::{Language, Text};
+use super::{Language, Text, translated};
 
 /// A sentence that is said later, in whichever language is then asked for.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum Sentence {
     /// The same words in every language.
     Words(String),
+    /// What a library says, whose English is looked up.
+    OfLibrary(String),
     /// A text with its values.
     OfTable(Text, Vec<(&'static str, String)>),
+    /// Something, a colon, and more about it.
+    About(Box<(Sentence, Sentence)>),
 }
 
 impl Sentence {
+    /// Returns what a library says.
+    pub(crate) fn of_library(said: &(impl Display + ?Sized)) -> Self {
+        Self::OfLibrary(said.to_string().trim_end().to_owned())
+    }
+
+    /// Returns it with `more` behind a colon.
+    pub(crate) fn with_more(self, more: impl Into<Self>) -> Self {
+        Self::About(Box::new((self, more.into())))
+    }
+
     /// Returns it in a language.
     pub(crate) fn say(&self, language: Language) -> String {
         match self {
             Self::Words(words) => words.clone(),
-            Self::OfTable(text, values) => {
-                let values: Vec<(&str, &dyn Display)> =
-                    values.iter().map(|(name, value)| (*name, value as &dyn Display)).collect();
-                text.say(language, &values)
+            Self::OfLibrary(said) => translated(said, language).into_owned(),
+            Self::OfTable(text, values) => text.say_with(language, values),
+            Self::About(both) => {
+                let (said, more) = (both.0.say(language), both.1.say(language));
+                Text::WithMore.say(language, &[("said", &said), ("more", &more)])
             }
         }
     }

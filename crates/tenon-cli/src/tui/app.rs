@@ -416,6 +416,7 @@ impl App {
                 true
             }
             Err(error) => {
+                let error = error.say(self.language);
                 self.say(&Text::AskNotKept.say(self.language, &[("error", &error)]));
                 false
             }

@@ -6,7 +6,7 @@ use tenon_model::Usage;
 use super::line::{Line, Wrap};
 use crate::{
     render::{Meaning, grouped, measure, money},
-    texts::{Language, Text},
+    texts::{Language, Text, translated},
 };
 
 /// Columns of the longest bar.
@@ -95,34 +95,13 @@ pub(crate) fn costs(requests: &[RequestCost], columns: usize, language: Language
 fn loss(number: usize, request: &RequestCost, language: Language) -> Option<Line> {
     let why = match &request.prefix {
         Prefix::First | Prefix::Kept => return None,
-        Prefix::Broken { by } => cause(by, language),
+        Prefix::Broken { by } => translated(by, language).into_owned(),
         Prefix::Missed { tokens, .. } => {
             Text::CostMissed.say(language, &[("tokens", &grouped(*tokens))])
         }
     };
     let said = Text::CostBroken.say(language, &[("n", &number), ("why", &why)]);
     Some(Line::of(Meaning::Warning, &said))
-}
-
-/// Returns what the agent says broke the cache in the language of the session; what is not in the
-/// table (another version of tenon) in its own words.
-fn cause(by: &str, language: Language) -> String {
-    let models =
-        by.strip_prefix("the model changed from ").and_then(|rest| rest.split_once(" to "));
-    if let Some((before, now)) = models {
-        return Text::BrokeModel.say(language, &[("before", &before), ("now", &now)]);
-    }
-    let causes = [
-        Text::BrokeShorter,
-        Text::BrokeSystem,
-        Text::BrokeTools,
-        Text::BrokeRewind,
-        Text::BrokeCompactionUndone,
-        Text::BrokeMessages,
-        Text::BrokeOtherwise,
-    ];
-    let known = causes.into_iter().find(|text| text.template(Language::English) == by);
-    known.map_or(by, |text| text.template(language)).to_owned()
 }
 
 #[cfg(test)]

@@ -194,7 +194,7 @@ pub(crate) fn keep_theme(book: &RuleBook, theme: ThemeName, language: Language) 
     match book.keep_theme(theme) {
         Ok(()) => Text::ThemeIs.say(language, &[("theme", &name), ("file", &visible(&file))]),
         Err(error) => {
-            let error = visible(&error).replace('\n', " ");
+            let error = visible(&error.say(language)).replace('\n', " ");
             Text::ThemeNotKept.say(language, &[("theme", &name), ("error", &error)])
         }
     }

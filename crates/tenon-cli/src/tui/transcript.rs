@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     render::{DURATION_SHOWN_MS, Meaning, Renderer, Style, Theme, duration, markdown::Markdown},
-    texts::{Language, Text},
+    texts::{Language, Text, translated},
 };
 
 /// Last lines of a running command that are shown.
@@ -186,7 +186,10 @@ impl Transcript {
                 self.thinks_since.get_or_insert(now);
                 self.wait(Waiting::Thinking, now);
             }
-            Live::Progress(text) => self.wait(Waiting::Progress(text.clone()), now),
+            Live::Progress(text) => {
+                let text = translated(text, self.style.language).into_owned();
+                self.wait(Waiting::Progress(text), now);
+            }
             Live::Retrying { wait_ms, .. } => {
                 self.thought(now);
                 self.flush();

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::{
+    fake_server::{FakeServer, Reply},
     program::{Place, Run},
     terminal::{Home, Terminal},
 };
@@ -12,19 +13,31 @@ const CHINESE: (&str, &str) = ("LANG", "zh_CN.UTF-8");
 /// Shorter pieces of English may be names, commands or words of a file.
 const PIECE_CHARS_MIN: usize = 8;
 
+/// The files of the table.
+const FILES: [&str; 6] = [
+    include_str!("../../src/texts.rs"),
+    include_str!("../../src/texts/changes.rs"),
+    include_str!("../../src/texts/commands.rs"),
+    include_str!("../../src/texts/doctor.rs"),
+    include_str!("../../src/texts/failures.rs"),
+    include_str!("../../src/texts/library.rs"),
+];
+
 /// Returns the rows of the table: each English text with its Chinese one.
 fn rows() -> Vec<(String, String)> {
-    let file = include_str!("../../src/texts.rs");
-    let (_, table) = file.split_once("\ntexts! {\n").unwrap();
-    let (mut rest, _) = table.split_once("\n}\n").unwrap();
     let mut texts = Vec::new();
-    while let Some(start) = rest.find('"') {
-        // What is escaped in the table is escaped in the same way in JSON.
-        let mut found = serde_json::Deserializer::from_str(&rest[start..]).into_iter::<String>();
-        texts.push(found.next().unwrap().unwrap());
-        rest = &rest[start + found.byte_offset()..];
+    for file in FILES {
+        let (_, table) = file.split_once("\ntexts! {\n").unwrap();
+        let (mut rest, _) = table.split_once("\n}\n").unwrap();
+        while let Some(start) = rest.find('"') {
+            // What is escaped in the table is escaped in the same way in JSON.
+            let mut found =
+                serde_json::Deserializer::from_str(&rest[start..]).into_iter::<String>();
+            texts.push(found.next().unwrap().unwrap());
+            rest = &rest[start + found.byte_offset()..];
+        }
     }
-    assert!(texts.len() > 500 && texts.len().is_multiple_of(2), "{}", texts.len());
+    assert!(texts.len() > 1_200 && texts.len().is_multiple_of(2), "{}", texts.len());
     texts.chunks(2).map(|row| (row[0].clone(), row[1].clone())).collect()
 }
 
@@ -36,6 +49,8 @@ fn pieces(english: &str) -> Vec<&str> {
 }
 
 fn is_in_chinese(said: &str) {
+    // What the operating system says stays as it is.
+    let said = said.replace("No such file or directory (os error 2)", "");
     for (english, chinese) in rows() {
         for piece in pieces(&english).into_iter().filter(|piece| !chinese.contains(piece)) {
             assert!(!said.contains(piece), "{english:?} is said in English:\n{said}");
@@ -118,4 +133,126 @@ fn what_cannot_be_done_in_a_session_is_said_in_its_language() {
         terminal.press(CTRL_D);
         assert_eq!(terminal.exit_code(), 0, "{}", terminal.screen());
     }
+}
+
+/// Runs the program and sees that it says `said`, and nothing in English that is in the table.
+#[track_caller]
+fn says(place: &Place, arguments: &[&str], status: i32, said: &str) {
+    let run = Run::of(place.tenon(arguments).envs([CHINESE]).output().unwrap());
+    let all = format!("{}{}", run.out, run.error);
+    assert!(run.status == status && all.contains(said), "{arguments:?}: {said}: {run:?}");
+    is_in_chinese(&all);
+}
+
+fn place_with_a_session() -> (Place, String) {
+    let place = Place::new();
+    let write = json!({"name": "write_file", "arguments": {"path": "a.txt", "content": "one\n"}});
+    let script = place.script(json!([
+        {"text": "好的。", "calls": [write]},
+        {"calls": [{"name": "bash", "arguments": {"command": "mkdir new; echo two | tee new/b.txt"}}]},
+        {"text": "写好了。"},
+    ]));
+    let arguments = ["--model", &script, "--allow", "bash", "写文件"];
+    let first = Run::of(place.tenon(&arguments).envs([CHINESE]).output().unwrap()).ends_with(0);
+    assert!(first.out.contains("新建 1 个"), "{first:?}");
+    is_in_chinese(&format!("{}{}", first.out, first.error));
+    (place, script)
+}
+
+#[test]
+fn the_subcommands_speak_the_language_of_the_locale() {
+    let (place, _) = place_with_a_session();
+    let check = |arguments: &[&str], status, said| says(&place, arguments, status, said);
+    check(&["permissions", "check", "make"], 0, "allow：其中没有需要询问的内容\n规则：mode: auto");
+    check(&["permissions", "check", "git push -f"], 1, "ask：它会覆盖或删除服务器上的历史：git");
+    check(&["permissions", "check", "rm -rf /"], 1, "系统或账户离不开它；任何规则都不能允许");
+    check(&["permissions", "check", "sudo ls"], 1, "如果允许，将在沙箱之外运行\n建议： --allow");
+    check(&["permissions", "check", "--mode", "read-only", "make"], 1, "只运行确定只读取的命令");
+    check(&["permissions", "check", "--tool", "read_file", "/etc/hosts"], 1, "读取工作区之外");
+    check(&["permissions", "check", "--tool", "nosuch", "a"], 2, "没有工具 nosuch");
+    check(&["permissions", "list"], 0, "毁坏系统的操作");
+    check(&["cost", "last"], 0, "合计");
+    check(&["sessions", "--search", "写"], 0, "提示：写文件");
+    check(&["sessions", "prune", "--to-size", "0"], 0, "提示： 没有 --yes 不会删除任何内容");
+    check(&["sessions", "prune", "--older-than", "8w"], 0, "0 个会话，0 kB");
+    check(&["sessions", "name", "last", "a\nb"], 2, "无法给会话命名");
+    check(&["sessions", "delete", "nosuch"], 2, "没有会话 `nosuch`");
+    check(&["show", "last"], 0, "写好了");
+    check(&["export", "last", "-o", "none/a"], 1, "无法写入");
+    check(&["export", "last", "--bundle", "b.tar.gz"], 0, "");
+    check(&["replay", "last"], 0, "已重放 3 步、2 个调用：与记录没有差异");
+    check(&["replay", "a.txt"], 2, "没有会话 `a.txt`");
+    check(&["changes", "--diff"], 0, "新建");
+    check(&["changes", "--usage"], 0, "个检查点");
+    check(&["undo"], 0, "已撤销");
+    check(&["redo"], 0, "已重做");
+    check(&["redo"], 1, "没有可以重做的撤销");
+    check(&["restore", "last", "--to", "nosuch"], 2, "没有步骤或调用 `nosuch`");
+    check(&["models", "list"], 0, "没有密钥：未配置");
+    check(&["hello", "sessions"], 2, "写在此命令之前的内容在那里不起作用");
+}
+
+#[test]
+fn what_ends_the_program_is_said_in_the_language_of_the_locale() {
+    let (place, script) = place_with_a_session();
+    let wrong = |arguments: &[&str], said| says(&place, arguments, 2, said);
+    let with_model = |arguments: &[&str], said: &str| {
+        says(&place, &[&["--model", &script], arguments].concat(), 2, said);
+    };
+    wrong(&["hello"], "错误： 未配置模型\n建议： 设置 ANTHROPIC_API_KEY");
+    wrong(&["--model", "nosuch", "hello"], "没有模型 `nosuch`");
+    wrong(&["--model", "scripted:none", "hello"], "无法读取");
+    wrong(&["--model-file", "none", "hello"], "没有文件");
+    wrong(&["--model", "gpt-5", "--model-file", "a", "hello"], "--model-file 只能与");
+    wrong(&["--max-cost", "0", "hello"], "`--max-cost <USD>` 的值 `0` 无效：大于 0 的数");
+    wrong(&["--max-time", "soon", "hello"], "大于 0 的时间");
+    wrong(&["--max-steps", "0", "hello"], "0 不在 1..");
+    wrong(&["sessions", "prune", "--to-size", "big"], "大小，例如 500MB");
+    with_model(&[], "没有提示");
+    with_model(&["hello", "run", "hello"], "有两个提示");
+    with_model(&["--allow", "bash(", "hello"], "`bash(` 不是规则：规则 `bash(` 的匹配式");
+    with_model(&["--net", "a..b", "hello"], "`a..b` 不是 --net 可用的主机：主机名中有一部分是空的");
+    with_model(&["--cwd", "none", "hello"], "无法打开工作区：没有这个文件或文件夹");
+    with_model(&["--image", "none.png", "hello"], "无法打开文件 none.png");
+    with_model(&["--resume", "nosuch", "hello"], "没有会话 `nosuch`");
+    with_model(&["--resume", "a", "--continue", "hello"], "指了两个会话");
+    with_model(&["--resume", "--", "hello"], "没有可供选择的终端");
+    with_model(&["--fork", "hello"], "需要一个要继续的会话");
+    with_model(&["--max-cost", "1", "hello"], "的价格未知");
+}
+
+#[test]
+fn what_is_wrong_with_configuration_is_said_in_the_language_of_the_locale() {
+    let (place, script) = place_with_a_session();
+    let check = |config: &str, status, said| {
+        place.config(config);
+        says(&place, &["--model", &script, "hello"], status, said);
+    };
+    check("modle = 'a'", 0, "config.toml：没有设置 `modle`，已忽略");
+    check("max_steps = 'many'", 2, "docs/configuration.md 列出所有设置");
+    check("allow = ['1 x']", 2, "`1 x` 不是规则：规则以工具名开头");
+    check("add_dir = ['here']", 2, "`here` 既不以 / 也不以 ~/ 开头");
+    check("read_dir = ['~/none']", 2, "无法使用：没有这个文件或文件夹：");
+    check("[providers.x]\nkind = 'openai'", 2, "config.toml：[providers.x] 需要 base_url");
+    check("[providers.x]\nbase_url = 'a'", 2, "[providers.x] 需要 kind");
+    place.write("work/.tenon/config.toml", "model = 'a'\nmax_steps = 100000");
+    std::os::unix::fs::symlink("/etc/passwd", place.path("work/AGENTS.md")).unwrap();
+    check("", 0, "`model` 不从项目的文件中采用：它应写在用户自己的文件中");
+    check("", 0, "`max_steps` 不从项目的文件中采用：它只能比用户的设置更严格");
+    check("", 0, "未读取说明：路径在工作区之外：AGENTS.md");
+}
+
+#[test]
+fn what_a_server_refuses_is_said_in_the_language_of_the_locale() {
+    let place = Place::new();
+    let refusal = json!({"error": {"message": "no such key", "type": "authentication_error"}});
+    let server = FakeServer::start(vec![Reply::status(401).json(refusal)]);
+    let mut command = place.tenon(&["--model", "openai/m", "hello"]);
+    command.envs([CHINESE, ("OPENAI_API_KEY", "k"), ("OPENAI_BASE_URL", &server.url())]);
+    let run = Run::of(command.output().unwrap()).ends_with(1);
+    let all = format!("{}{}", run.out, run.error);
+    for said in ["返回 401：no such key", "建议： 检查 OPENAI_API_KEY 中的密钥"] {
+        assert!(all.contains(said), "{said}: {all}");
+    }
+    is_in_chinese(&all);
 }

@@ -1,6 +1,7 @@
 //! `tenon sessions delete` and `tenon sessions prune`: what goes is said first.
 
 use std::{
+    fmt::Display,
     io::{self, BufRead, IsTerminal, Write},
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -12,8 +13,9 @@ use crate::{
     config::Config,
     error::{CliError, ExitStatus},
     past::Past,
-    print::print,
+    print::{print, say_notices},
     resume::unreadable,
+    texts::{Language, Text},
     which_session::{find, line},
 };
 
@@ -60,7 +62,7 @@ impl Delete {
                 going.extend(all.iter().find(|session| session.summary.id == *id).cloned());
             }
         }
-        say(&going, self.json)?;
+        say(&going, self.json, config.look().language)?;
         remove_all(config, &going)
     }
 }
@@ -71,8 +73,9 @@ impl Prune {
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis());
         let now_ms = u64::try_from(now_ms).unwrap_or(u64::MAX);
         let going = chosen(all(config)?, self.older_than, self.to_size, now_ms);
-        say(&going, self.json)?;
-        if going.is_empty() || !(self.yes || is_wanted(self.json)?) {
+        let language = config.look().language;
+        say(&going, self.json, language)?;
+        if going.is_empty() || !(self.yes || is_wanted(self.json, language)?) {
             return Ok(ExitStatus::Finished);
         }
         remove_all(config, &going)
@@ -105,30 +108,28 @@ fn all(config: &Config) -> Result<Vec<Removable>, CliError> {
         .map_err(unreadable)
 }
 
-fn say(going: &[Removable], json: bool) -> Result<(), CliError> {
+fn say(going: &[Removable], json: bool, language: Language) -> Result<(), CliError> {
     if json {
         let listed: Vec<_> = going.iter().map(|session| listed(&session.summary)).collect();
         return print_json(&listed);
     }
     going.iter().try_for_each(|session| print(&line(&session.summary)))?;
     let bytes: u64 = going.iter().map(|session| session.bytes).sum();
-    print(&format!("{} sessions, {} kB\n", going.len(), bytes.div_ceil(1_000)))
+    let values: [(&str, &dyn Display); 2] =
+        [("n", &going.len()), ("bytes", &bytes.div_ceil(1_000))];
+    print(&format!("{}\n", Text::SessionsGoing.say(language, &values)))
 }
 
 /// Asks whether they may go; without a terminal only a flag can say so.
-fn is_wanted(json: bool) -> Result<bool, CliError> {
+fn is_wanted(json: bool, language: Language) -> Result<bool, CliError> {
     if json || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        say_kept()?;
+        say_notices(&[Text::NotRemoved.into()], language);
         return Ok(false);
     }
-    io::stderr().lock().write_all(b"Remove them for good? [y/N] ")?;
+    io::stderr().lock().write_all(Text::RemoveAsk.template(language).as_bytes())?;
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes" | "是"))
-}
-
-fn say_kept() -> Result<(), CliError> {
-    Ok(io::stderr().lock().write_all(b"note: nothing is removed without --yes\n")?)
 }
 
 fn remove_all(config: &Config, going: &[Removable]) -> Result<ExitStatus, CliError> {
@@ -138,8 +139,8 @@ fn remove_all(config: &Config, going: &[Removable]) -> Result<ExitStatus, CliErr
         // What it changed cannot be undone any more once nobody knows of it.
         let past = Past::open(config, Some(&session.summary.id)).ok();
         if let Err(error) = remove_session(&folder, &results, &session.summary.id) {
-            let words = format!("the session {} is not removed", session.summary.id);
-            CliError::failed(words).with_source(error).report();
+            let said = Text::SessionNotRemoved.with(&[("id", &session.summary.id)]);
+            CliError::failed(said).with_source(error).report(config.look().language);
             status = ExitStatus::Failed;
         } else if let Some(past) = past {
             past.forget()?;

@@ -9,7 +9,7 @@ use super::{Ended, Session};
 use crate::{
     error::ExitStatus,
     render::{self, Style, whole_transcript},
-    texts::Text,
+    texts::{Text, translated},
     tui::{
         editor::Editor,
         own_command::{OwnCommand, Step},
@@ -82,7 +82,7 @@ impl Session<'_> {
         let read = read_session(&self.place.sessions, &self.session_id);
         let painted = match read {
             Ok(session) => whole_transcript(session.branch(), &style),
-            Err(error) => visible(&error.to_string()).into_owned(),
+            Err(error) => visible(&translated(&error.to_string(), self.app.language)).into_owned(),
         };
         match &mut self.pager {
             Some(pager) => pager.set(painted),

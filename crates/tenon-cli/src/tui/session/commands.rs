@@ -10,7 +10,7 @@ use crate::{
     jobs,
     past::Wish,
     render::{Style, grouped},
-    texts::Text,
+    texts::{Text, translated},
     tui::{charts, commands::Act, front::Said, line::Line, surroundings::size},
 };
 
@@ -75,7 +75,7 @@ impl Session<'_> {
         spawn_blocking(move || {
             let rows = match read_session(&folder, &id) {
                 Ok(session) => charts::costs(&request_costs(&session), columns, language),
-                Err(error) => vec![Line::plain(&error.to_string())],
+                Err(error) => vec![Line::plain(&translated(&error.to_string(), language))],
             };
             // The loop ends with the session.
             let _ = sender.send(Said::Drawn(rows));

@@ -13,7 +13,7 @@ use crate::{
     render::grouped,
     resume,
     setup::{self, KnownModel},
-    texts::{Language, Text},
+    texts::{Language, Text, translated},
     tui::{
         front::Said,
         picker::{Back, Earlier, Item, Pick, Picker},
@@ -209,7 +209,7 @@ impl<'a> Session<'a> {
         spawn_blocking(move || {
             let lines = match session_prompts(&folder, &id) {
                 Ok(prompts) => preview(&prompts, language),
-                Err(error) => vec![error.to_string()],
+                Err(error) => vec![translated(&error.to_string(), language).into_owned()],
             };
             // The loop ends with the session.
             let _ = sender.send(Said::Previewed(id, lines));

@@ -1,0 +1,78 @@
+//! What calls did to files, in one line: the sandbox says it in English, as parts with commas
+//! between them, for the model and the log; people read it in their language.
+
+use std::borrow::Cow;
+
+use super::{Language, Text, library::values};
+
+texts! {
+    "{n} file changed", "改动 {n} 个文件";
+    "{n} files changed", "改动 {n} 个文件";
+    "{n} deleted", "删除 {n} 个";
+    "{n} renamed", "改名 {n} 个";
+    "{n} with other permissions", "{n} 个权限有变";
+    "{n} new", "新建 {n} 个";
+    "{n} new empty folder", "新建 {n} 个空文件夹";
+    "{n} new empty folders", "新建 {n} 个空文件夹";
+    "{n} new in {folders} new folders", "在 {folders} 个新文件夹中新建 {n} 个";
+    "{n} new under {path}/", "在 {path}/ 中新建 {n} 个";
+    "{path} not recorded (a cache)", "{path} 未记录（缓存）";
+    "{path} not recorded (outside the workspace)", "{path} 未记录（在工作区之外）";
+    "{path} not recorded (no copy of it)", "{path} 未记录（没有副本）";
+    "{path} not recorded ({size})", "{path} 未记录（{size}）";
+    "{path} and more not compared (too many files)", "{path} 等未比较（文件太多）";
+    "a change of {path} was refused: it could not be saved", "拒绝了对 {path} 的改动：无法保存它";
+    "the list may be incomplete", "列表可能不完整";
+    "by comparison", "通过比较得出";
+    "it ran outside the walls: what it changed is not known and cannot be undone", "它在沙箱之外运行：改动了什么不得而知，也无法撤销";
+}
+
+/// Returns the summary of a call's changes in a language; in English if any part has no row.
+pub(crate) fn summary(said: &str, language: Language) -> Cow<'_, str> {
+    if language == Language::English || said.is_empty() {
+        return Cow::Borrowed(said);
+    }
+    let part = |part| {
+        ROWS.iter().find_map(|text| Some(text.say_with(language, &values(text.english, part)?)))
+    };
+    let parts: Option<Vec<String>> = said.split(", ").map(part).collect();
+    parts.map_or(Cow::Borrowed(said), |parts| Cow::Owned(parts.join("，")))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use tenon_sandbox::{Changes, LeftOut, LeftOutReason, Trouble};
+
+    use super::*;
+
+    #[test]
+    fn every_part_of_a_summary_has_a_row() {
+        let check = |said: &str, chinese| assert_eq!(summary(said, Language::Chinese), chinese);
+        check("", "");
+        check(
+            "2 files changed, 1 deleted, 3 new under a/",
+            "改动 2 个文件，删除 1 个，在 a/ 中新建 3 个",
+        );
+        check("1 new, words of another version", "1 new, words of another version");
+        let left_out = [
+            LeftOutReason::Cache,
+            LeftOutReason::TooLarge { bytes: 5 },
+            LeftOutReason::TooLarge { bytes: 5_000_000 },
+            LeftOutReason::Outside,
+            LeftOutReason::TooMany,
+            LeftOutReason::NotCopied,
+        ]
+        .map(|reason| LeftOut { path: PathBuf::from("x"), reason });
+        for left_out in left_out {
+            let changes = Changes { left_out: vec![left_out], ..Changes::default() };
+            let said = changes.summary();
+            assert_ne!(summary(&said, Language::Chinese), said);
+        }
+        for trouble in [Trouble::Interrupted, Trouble::NotWatched] {
+            let said = Changes { troubles: vec![trouble], ..Changes::default() }.summary();
+            assert_ne!(summary(&said, Language::Chinese), said);
+        }
+    }
+}

@@ -1,0 +1,515 @@
+//! What the libraries of tenon say, which have English alone, for whoever uses them: errors, the
+//! reasons of decisions, what became of files. A sentence is found here by its English, with its
+//! values, which may be sentences themselves; one that has no row is said as it is.
+//!
+//! Rows that are found by their end come first: what stands before it is looked up again.
+
+use std::borrow::Cow;
+
+use super::{Language, Text};
+
+texts! {
+    "{reason} (after {n} attempts)", "{reason}（共尝试 {n} 次）";
+    // Decisions of the policy.
+    "{reason}; with this line around it no rule allows it", "{reason}；放在这一整行里，没有规则能允许它";
+    "{reason}; no rule can allow that", "{reason}；任何规则都不能允许";
+    "{reason}; the model named it `{path}`", "{reason}；模型写的是 `{path}`";
+    "{reason}, and writing it can make other programs run code later", "{reason}，而且写入它可能使其他程序以后运行代码";
+    "`{path}` lies outside the workspace", "`{path}` 在工作区之外";
+    "nobody is asked about that place: {reason}", "此处不会询问任何人：{reason}";
+    "its name does not show as it is", "它的名称无法如实显示";
+    "it is the kernel's", "它属于内核";
+    "tenon's own settings and sessions lie there", "tenon 自己的设置和会话在那里";
+    "the workspace lies in it; name a folder beside the workspace", "工作区就在其中；请指明工作区旁边的文件夹";
+    "it is no regular file", "它不是普通文件";
+    "it is a folder", "它是文件夹";
+    "its name is not UTF-8", "它的名称不是 UTF-8";
+    "nothing is changed in read-only mode", "read-only 模式下不做任何改动";
+    "only commands that surely read are run in read-only mode", "read-only 模式下只运行确定只读取的命令";
+    "writing `{path}` can make other programs run code later", "写入 `{path}` 可能使其他程序以后运行代码";
+    "every change is asked about in ask mode", "ask 模式下每个改动都会询问";
+    "every command is asked about in ask mode: {command}", "ask 模式下每个命令都会询问：{command}";
+    "nothing in it needs a question", "其中没有需要询问的内容";
+    "the rule {rule} allows it", "规则 {rule} 允许它";
+    "the rule {rule} asks about it", "规则 {rule} 要求询问";
+    "--deny {rule} forbids it", "--deny {rule} 禁止它";
+    "the rule {rule} forbids it", "规则 {rule} 禁止它";
+    "all of the line would run outside the walls, not only what a rule names", "整行都会在沙箱之外运行，而不只是规则所指的部分";
+    "a command tried to reach it, and no rule allows it", "一个命令试图访问它，而没有规则允许";
+    "a command tried to reach {host}, and no rule allows it", "一个命令试图访问 {host}，而没有规则允许";
+    "it did not end within {n} s", "它没有在 {n} 秒内结束";
+    "{name} runs the command with the rights of another user", "{name} 会以其他用户的权限运行命令";
+    "what `{name}` runs is only known when it runs", "`{name}` 运行什么，要到运行时才能知道";
+    "which program `{name}` is, is only known when it runs", "`{name}` 是哪个程序，要到运行时才能知道";
+    "it would write to the device `{path}`", "它会写入设备 `{path}`";
+    "{name} would run what comes from the network, unseen", "{name} 会直接运行来自网络、未经查看的内容";
+    "{name} would run what is decoded on the way, unseen", "{name} 会直接运行途中解码、未经查看的内容";
+    "{name} would stop the machine", "{name} 会使机器停机";
+    "{name} would erase what is on the disk", "{name} 会清除磁盘上的内容";
+    "the function {name} starts itself without end", "函数 {name} 会无止境地启动自己";
+    "it would remove `{path}`, which the machine or the account lives on", "它会删除 `{path}`，系统或账户离不开它";
+    "it would remove `{path}`, which lies outside the workspace", "它会删除 `{path}`，而它在工作区之外";
+    "`{path}` is the whole workspace", "`{path}` 是整个工作区";
+    "`{path}` is what every program keeps there", "`{path}` 是所有程序存放在那里的内容";
+    "what `{path}` is, is only known when it runs, and it would be removed", "`{path}` 是什么，要到运行时才能知道，而它会被删除";
+    "it would change the rights of everything in `{path}`", "它会改变 `{path}` 中所有内容的权限";
+    "it would overwrite or remove history on the server: {command}", "它会覆盖或删除服务器上的历史：{command}";
+    "it would throw away uncommitted changes: {command}", "它会丢弃尚未提交的改动：{command}";
+    "it would remove files that git does not know: {command}", "它会删除 git 未跟踪的文件：{command}";
+    "it would throw away changes or move a branch: {command}", "它会丢弃改动或移动分支：{command}";
+    "it would remove or move a branch with commits that may be nowhere else: {command}", "它会删除或移动分支，其中的提交可能别处没有：{command}";
+    "it would rewrite the whole history: {command}", "它会改写全部历史：{command}";
+    "it would remove the way back to lost commits: {command}", "它会使丢失的提交无法找回：{command}";
+    "it would throw away stashed changes: {command}", "它会丢弃已储藏的改动：{command}";
+    "what it would run is not sure: {doubt}", "无法确定它会运行什么：{doubt}";
+    "it has too many braces", "花括号太多";
+    "the values in it are too long", "其中的值太长";
+    "it is too long or has too many scripts within scripts", "它太长，或脚本嵌套太多";
+    "it has a NUL character, where bash stops reading", "其中有 NUL 字符，bash 读到那里为止";
+    "it is nested too deeply or has too many commands", "嵌套太深，或命令太多";
+    "it is nested too deeply", "嵌套太深";
+    "it has too many commands", "命令太多";
+    "it has too many words", "词太多";
+    "it is too tangled", "结构过于复杂";
+    "an option of the shell changes how it reads", "shell 的一个选项改变了它的读法";
+    "an escape in it is not known", "其中有未知的转义";
+    "it expands a value as a prompt", "它把一个值按提示符展开";
+    "it has an expansion that bash does not know", "其中有 bash 不认识的展开";
+    "an expansion in it is not closed", "其中有未闭合的展开";
+    "a quote in it is not closed", "其中有未闭合的引号";
+    "a quote in it may be text", "其中的引号可能只是文字";
+    "`((` in it may be arithmetic or commands", "其中的 `((` 可能是算术，也可能是命令";
+    "where arithmetic in it ends is not sure", "无法确定其中的算术在哪里结束";
+    "it has a quote within arithmetic", "算术中有引号";
+    "a here document in it has no end that is known", "其中的 here 文档没有已知的结尾";
+    "the name of a function in it is not known", "其中一个函数的名称未知";
+    "the variable of a loop in it is not known", "其中一个循环的变量未知";
+    "a counting loop in it has not three parts", "其中的计数循环不是三个部分";
+    "it has a command within a pattern", "匹配式中有命令";
+    "bash may not accept a part of it", "bash 可能不接受其中的一部分";
+    "bash may not accept a test in it", "bash 可能不接受其中的一个测试";
+    // What a session notes.
+    "there is nothing to make shorter yet", "目前没有可以缩短的内容";
+    "the conversation could not be made shorter: {error}", "无法缩短对话：{error}";
+    "Summing up the conversation …", "正在归纳对话 …";
+    "Loading the built-in model", "正在加载内置模型";
+    "allowed always: {rule}", "始终允许：{rule}";
+    "allowed for this session: {rule}", "本会话允许：{rule}";
+    "the last turn was cut short; the model is told of {n} calls of it", "上一轮被中断；已把其中的 {n} 个调用告诉模型";
+    "the last turn was cut short", "上一轮被中断";
+    "{n} lines of the log are left out: damaged, or of another version of tenon", "省略了日志的 {n} 行：已损坏，或来自其他版本的 tenon";
+    "{path}: {n} of {all} bytes are left out (the limit for instructions is {bytes_max} bytes)", "{path}：共 {all} 字节，省略了 {n} 字节（说明的上限是 {bytes_max} 字节）";
+    "instructions: {path}", "说明：{path}";
+    "image: {image}", "图片：{image}";
+    // Values of flags, rules and hosts.
+    "{n} is not in 1..{last}", "{n} 不在 1..{last} 之内";
+    "a number above 0, such as 0.50", "大于 0 的数，例如 0.50";
+    "a time above 0, such as 90, 90s, 10m or 2h", "大于 0 的时间，例如 90、90s、10m 或 2h";
+    "a time such as 30d, 12h or 8w", "时间，例如 30d、12h 或 8w";
+    "a size such as 500MB or 2GB", "大小，例如 500MB 或 2GB";
+    "a rule begins with the name of a tool, such as bash(git push:*), not `{rule}`", "规则以工具名开头，例如 bash(git push:*)，而不是 `{rule}`";
+    "the pattern of the rule `{rule}` does not end with )", "规则 `{rule}` 的匹配式没有以 ) 结尾";
+    "a quote in the rule `{rule}` is not closed", "规则 `{rule}` 中有未闭合的引号";
+    "a part of the host's name is empty", "主机名中有一部分是空的";
+    "a host's name has only a-z, 0-9 and -; other letters are written as xn--…", "主机名只含 a-z、0-9 和 -；其他文字写成 xn--… 的形式";
+    "a host's name has only a-z, 0-9 and -, with dots between its parts", "主机名只含 a-z、0-9 和 -，各部分以点分隔";
+    "no part of a host's name begins or ends with -", "主机名的任何部分都不以 - 开头或结尾";
+    "the host's name is too long", "主机名太长";
+    "an address is written as four decimal numbers, like 192.0.2.7", "地址写成四个十进制数，例如 192.0.2.7";
+    "an IPv6 address is written in brackets and without a zone, like [2001:db8::7]", "IPv6 地址写在方括号中，不带区域，例如 [2001:db8::7]";
+    "a port is a number from 1 to 65535", "端口是 1 到 65535 之间的数";
+    "a wildcard is *. and at least two parts behind it, like *.example.com", "通配符是 *. 加上至少两个部分，例如 *.example.com";
+    "only http:// proxies can be used for commands", "命令只能使用 http:// 代理";
+    "the proxy's user name or password is not written as an address has it", "代理的用户名或密码没有按地址的写法书写";
+    "Cargo's configuration names no registry, and it has read no index yet", "Cargo 的配置没有写明仓库，它也还没有读取过索引";
+    "npm names no registry", "npm 没有写明仓库";
+    "pip names no index", "pip 没有写明索引";
+    "Go names no module proxy", "Go 没有写明模块代理";
+    "pip's index may lead to files on another host, which it alone names", "pip 的索引可能指向另一台主机上的文件，只有它自己知道是哪台";
+    "modules that Go fetches directly are on hosts of their own", "Go 直接获取的模块在各自的主机上";
+    // Files, the log, undo.
+    "Path escapes workspace: {path}", "路径在工作区之外：{path}";
+    "No such file or directory: {path}", "没有这个文件或文件夹：{path}";
+    "Is a directory: {path}", "这是文件夹：{path}";
+    "Not a directory: {path}", "这不是文件夹：{path}";
+    "Permission denied: {path}", "没有权限：{path}";
+    "Not a regular file: {path} is a {kind}", "不是普通文件：{path}（{kind}）";
+    "File too large: {path} has {bytes} bytes, the limit is {bytes_max}", "文件太大：{path} 有 {bytes} 字节，上限是 {bytes_max}";
+    "File changed on disk: {path}", "文件在磁盘上已有改动：{path}";
+    "Protected file: {path} can make other programs run commands", "受保护的文件：{path} 可能使其他程序运行命令";
+    "Symbolic link leads to nothing: {path}", "符号链接没有指向任何内容：{path}";
+    "Read-only: {path}", "只读：{path}";
+    "Invalid path: {path} has too many symbolic links", "路径无效：{path} 的符号链接太多";
+    "Invalid path: {path} is too long", "路径无效：{path} 太长";
+    "it is not UTF-8 text", "它不是 UTF-8 文本";
+    "it is not a regular file", "它不是普通文件";
+    "it is longer than {n} bytes", "它超过 {n} 字节";
+    "the session log {path} cannot be written", "无法写入会话日志 {path}";
+    "the session log {path} cannot be used", "无法使用会话日志 {path}";
+    "another process is at work on this session", "另一个进程正在使用此会话";
+    "not a session id", "不是会话编号";
+    "a name is one line of at most {n} characters", "名称只有一行，最多 {n} 个字符";
+    "a newer version of tenon wrote it (format {version}, this knows {known})", "它由更新版本的 tenon 写成（格式 {version}，此版本只认识 {known}）";
+    "nothing can be kept for undo of {path}: {error}", "无法为 {path} 保存撤销内容：{error}";
+    "there is no checkpoint {id}", "没有检查点 {id}";
+    "checkpoint {id} belongs to a call that is still running", "检查点 {id} 属于仍在运行的调用";
+    "checkpoint {id} was undone already", "检查点 {id} 已被撤销";
+    "{path} has {n} bytes", "{path} 有 {n} 字节";
+    "{path} could not be put back: {error}", "无法恢复 {path}：{error}";
+    "checkpoint {id} cannot be read", "无法读取检查点 {id}";
+    // What broke the provider's cache.
+    "the conversation was made shorter", "对话已缩短";
+    "the system prompt changed", "系统提示有变化";
+    "the tools changed", "工具有变化";
+    "the conversation was rewound", "对话已回退";
+    "a compaction was undone", "撤销了一次压缩";
+    "earlier messages changed", "之前的消息有变化";
+    "the conversation was sent otherwise", "对话的发送方式有变化";
+    "the model changed from {before} to {now}", "模型由 {before} 换为 {now}";
+    // Which walls stand, and why others cannot be had.
+    "tier A (own namespaces, Landlock, seccomp)", "tier A（独立的命名空间、Landlock、seccomp）";
+    "tier B (namespaces by bubblewrap, Landlock, seccomp)", "tier B（由 bubblewrap 创建的命名空间、Landlock、seccomp）";
+    "tier C (Landlock, seccomp)", "tier C（Landlock、seccomp）";
+    "tier D (no walls)", "tier D（没有沙箱）";
+    "{tier} cannot be had: {why}", "无法使用 {tier}：{why}";
+    "no more user namespaces are allowed", "不允许再创建用户命名空间";
+    "AppArmor takes the rights in user namespaces away", "AppArmor 收回了用户命名空间中的权限";
+    "user namespaces are switched off for ordinary users", "普通用户的用户命名空间已被关闭";
+    "this kernel or container refuses namespaces", "此内核或容器拒绝创建命名空间";
+    "no new /proc may be mounted in this container", "此容器中不能挂载新的 /proc";
+    "Linux {release} cannot make a tree of mounts read-only", "Linux {release} 无法把整棵挂载树设为只读";
+    "Landlock is not there or switched off", "没有 Landlock，或已被关闭";
+    "Landlock has version {n} and must have 3", "Landlock 的版本是 {n}，至少需要 3";
+    "system calls cannot be filtered", "无法过滤系统调用";
+    "the workspace is the whole file system", "工作区是整个文件系统";
+    "single hosts cannot be let through", "无法只放行个别主机";
+    "/usr/bin/bwrap is not there", "没有 /usr/bin/bwrap";
+    "/usr/bin/bwrap can be changed by others than root", "root 以外的用户可以更改 /usr/bin/bwrap";
+    "bubblewrap ended: {said}", "bubblewrap 已结束：{said}";
+    "{path} is not there", "{path} 不存在";
+    "its helper process ended or did not answer", "其辅助进程已结束或没有响应";
+    "install the package bubblewrap", "安装软件包 bubblewrap";
+    "install the package bubblewrap anew, so that /usr/bin/bwrap belongs to root and nobody else can write it", "重新安装软件包 bubblewrap，使 /usr/bin/bwrap 属于 root，且其他用户不能写入";
+    "install bubblewrap 0.8.0 or newer with `--bind-fd`", "安装支持 `--bind-fd` 的 bubblewrap 0.8.0 或更新的版本";
+    "see that `bwrap --unshare-all --ro-bind / / true` works: on Ubuntu, load the AppArmor profile bwrap-userns-restrict of the package apparmor-profiles", "确认 `bwrap --unshare-all --ro-bind / / true` 能够运行：在 Ubuntu 上，请加载软件包 apparmor-profiles 中的 AppArmor 配置 bwrap-userns-restrict";
+    "set `sysctl user.max_user_namespaces=15000` as root, and in /etc/sysctl.d to keep it", "以 root 设置 `sysctl user.max_user_namespaces=15000`，并写入 /etc/sysctl.d 以长期生效";
+    "install the package bubblewrap for tier B, give tenon an AppArmor profile with `userns,`, or set `sysctl kernel.apparmor_restrict_unprivileged_userns=0` as root", "安装软件包 bubblewrap 以使用 tier B，或给 tenon 一份含 `userns,` 的 AppArmor 配置，或以 root 设置 `sysctl kernel.apparmor_restrict_unprivileged_userns=0`";
+    "set `sysctl kernel.unprivileged_userns_clone=1` as root", "以 root 设置 `sysctl kernel.unprivileged_userns_clone=1`";
+    "in a container, allow user namespaces (docker: `--security-opt seccomp=…` with unshare and mount, or podman)", "在容器中，请允许用户命名空间（docker：`--security-opt seccomp=…` 并允许 unshare 和 mount，或使用 podman）";
+    "start the container so that /proc is whole (docker: `--security-opt systempaths=unconfined`)", "启动容器时保持 /proc 完整（docker：`--security-opt systempaths=unconfined`）";
+    "use Linux 5.12 or newer", "使用 Linux 5.12 或更新的版本";
+    "use Linux 6.2 or newer with `landlock` in the kernel's `lsm=` list", "使用 Linux 6.2 或更新的版本，并在内核的 `lsm=` 列表中加入 `landlock`";
+    "use a kernel with CONFIG_SECCOMP_FILTER", "使用带 CONFIG_SECCOMP_FILTER 的内核";
+    "start in a folder below /", "在 / 之下的某个文件夹中启动";
+    "use tier A or B, or open the whole network for the session", "使用 tier A 或 B，或为本会话开放整个网络";
+    "{step} failed: {error}", "{step}失败：{error}";
+    "the command asks for walls", "此命令要求沙箱";
+    "making namespaces", "创建命名空间";
+    "mapping the user's id", "映射用户编号";
+    "laying out the file tree", "布置文件树";
+    "mounting /proc", "挂载 proc 文件系统";
+    "switching the loopback interface on", "启用 loopback 接口";
+    "protecting names in the workspace", "保护工作区中的名称";
+    "taking the workspace owner's id", "换用工作区所有者的身份";
+    "giving up capabilities", "放弃特权";
+    "enforcing Landlock", "启用 Landlock 规则";
+    "installing the filter for system calls", "安装系统调用过滤器";
+    // Requests to a model.
+    "{host} answered {status}: {words}", "{host} 返回 {status}：{words}";
+    "(no reason given)", "（未说明原因）";
+    "{host} reported an error: {words}", "{host} 报告错误：{words}";
+    "{host} ended the stream in the middle of the reply", "{host} 在回复中途结束了数据流";
+    "{host} ended the stream without a reply", "{host} 没有回复就结束了数据流";
+    "{host} sent a reply larger than 32 MiB", "{host} 的回复超过 32 MiB";
+    "{host} sent a web page instead of a reply", "{host} 返回的是网页，而不是回复";
+    "{host} sent a document where an event stream was asked for", "{host} 返回的是文档，而不是所要求的事件流";
+    "{host} sent a document that is no reply", "{host} 返回的文档不是回复";
+    "{host} sent nothing for {s} s (the {name} limit)", "{host} 在 {s} 秒内没有发送任何内容（{name} 时限）";
+    "{host} redirects to {address}", "{host} 转向 {address}";
+    "{host} is not trusted: {words}", "{host} 不受信任：{words}";
+    "Cannot connect to {host} (through the proxy): {words}", "无法连接 {host}（通过代理）：{words}";
+    "Cannot connect to {host}: {words}", "无法连接 {host}：{words}";
+    "no answer within {s} s", "{s} 秒内没有应答";
+    "The connection to {host} ended before the reply was whole: {words}", "与 {host} 的连接在回复完整之前中断：{words}";
+    "The key holds characters that no key has", "密钥中有密钥不会有的字符";
+    "The base URL {url} is not a URL: {error}", "基础地址 {url} 不是 URL：{error}";
+    "The base URL {url} has the scheme {scheme}", "基础地址 {url} 的协议是 {scheme}";
+    "A certificate authority's file cannot be read: {words}", "无法读取证书颁发机构的文件：{words}";
+    "A certificate authority's file holds no PEM certificate", "证书颁发机构的文件中没有 PEM 证书";
+    "The proxy's address is not a URL", "代理的地址不是 URL";
+    "The script cannot be read: {error}", "无法读取脚本：{error}";
+    "docs/providers.md describes the format", "docs/providers.md 说明了格式";
+    "set the base URL to the new address; a key is not sent along", "把基础地址改为新地址；密钥不会一同发送";
+    "check that the base URL points to the API and not to a web page", "确认基础地址指向 API，而不是网页";
+    "some servers do so when the conversation is longer than their context: see the server's own log", "对话超过上下文时，有些服务器会这样：请看服务器自己的日志";
+    "check the key in {variable}", "检查 {variable} 中的密钥";
+    "the key may not use this model or this address", "此密钥不能使用该模型或该地址";
+    "check the model's name and the base URL", "检查模型名称和基础地址";
+    "start a new session or shorten this one", "开始新会话，或缩短此会话";
+    "add credit, or choose another provider", "充值，或选择其他提供方";
+    "wait a while, or choose another model", "稍等一会儿，或选择其他模型";
+    "try again later, or choose another model", "稍后再试，或选择其他模型";
+    "a base URL looks like https://host/v1 or http://localhost:11434", "基础地址形如 https://host/v1 或 http://localhost:11434";
+    "if a company's proxy inspects TLS, add its certificate authority to the configuration", "如果公司的代理检查 TLS，请把它的证书颁发机构加入配置";
+    "check that the server runs and that the base URL and the proxy are right", "确认服务器正在运行，基础地址和代理正确";
+    "raise the {name} limit in the configuration if the server needs longer", "如果服务器需要更长时间，请在配置中提高 {name} 时限";
+    // The built-in model and its file.
+    "the built-in model stopped unexpectedly", "内置模型意外停止";
+    "cannot read the model file {path}: {error}", "无法读取模型文件 {path}：{error}";
+    "the model file is not a GGUF file", "模型文件不是 GGUF 文件";
+    "the model file is cut short or damaged: it ends before what its header promises", "模型文件不完整或已损坏：没有到文件头所说的长度就结束了";
+    "the model file is damaged: {words}", "模型文件已损坏：{words}";
+    "the model file has the architecture `{name}`; the built-in engine runs `qwen2` only", "模型文件的架构是 `{name}`；内置引擎只能运行 `qwen2`";
+    "{n} tokens do not fit the context of {tokens_max}", "{n} 个词元超出 {tokens_max} 的上下文";
+    "it ends too early", "文件过早结束";
+    "it answers with status {status}", "返回状态 {status}";
+    "it has another file under this name", "此名称下是另一个文件";
+    "part {n} does not have the digest it must have; it was thrown away", "第 {n} 部分的摘要不符，已丢弃";
+    "the file does not have the digest it must have; it was thrown away", "文件的摘要不符，已丢弃";
+    "more came than the file has", "收到的内容比文件应有的多";
+    "the file is not whole", "文件不完整";
+    "part {n} is too short", "第 {n} 部分太短";
+    "pip says: {words}", "pip 的报告：{words}";
+    "python3 is not installed", "没有安装 python3";
+    "python3 cannot be started: {error}", "无法启动 python3：{error}";
+    // Files that a bundle or a replay cannot have.
+    "how {path} was before is not kept any more", "{path} 以前的内容已不再保存";
+    "{path} and what follows", "{path} 及其后的内容";
+    "{path} (its name is too long)", "{path}（名称太长）";
+    "{path} (it holds secrets)", "{path}（含有密钥）";
+    "{path} (it is too large)", "{path}（太大）";
+    "{path} (it holds a known secret)", "{path}（含有已知的密钥）";
+    "a file became shorter while it was read", "文件在读取时变短了";
+    "it unpacks to more than a bundle may hold", "解包后的内容超过包的上限";
+    "it does not say what it is", "它没有说明自己是什么";
+    "it ends in the middle of a file", "它在一个文件的中途结束";
+    "{path} does not belong into a bundle", "{path} 不应出现在包中";
+    "it says too much of itself", "它对自己的说明太长";
+    "a newer version of tenon made it", "它由更新版本的 tenon 生成";
+    "the folders that it names are none", "它所指的文件夹无效";
+    "it is no archive of the kind that bundles are", "它不是包所用的那种归档";
+    "a number of it cannot be read", "其中有一个数无法读取";
+    "it holds something else than files, folders and links", "其中有文件、文件夹和链接以外的内容";
+    // Images.
+    "{path} is not a PNG, JPEG, GIF or WebP image", "{path} 不是 PNG、JPEG、GIF 或 WebP 图片";
+    "{path} is too large to send: {n} bytes; an image may have {bytes_max} bytes at most", "{path} 太大，无法发送：{n} 字节；图片最多 {bytes_max} 字节";
+    "{path} is too large to send: {width} x {height} pixels; an image may have {pixels_max} on each side at most", "{path} 太大，无法发送：{width} x {height} 像素；图片每边最多 {pixels_max} 像素";
+    // A session that is replayed or packed.
+    "{n} events are left out: damaged, or of another version of tenon", "省略了 {n} 个事件：已损坏，或来自其他版本的 tenon";
+    "the files are as they are now, for there is no undo: {error}", "文件保持现状，因为无法撤销：{error}";
+    "there is no folder", "没有文件夹";
+    "{path} was not copied: {error}", "没有复制 {path}：{error}";
+    "{path} was left out (a cache)", "省略了 {path}（缓存）";
+    "what {n} calls changed is not kept any more: files may not be as they were when the session began", "有 {n} 个调用的改动已不再保存：文件可能与会话开始时不同";
+    "a call is still running: what it changed stays", "有一个调用仍在运行：它的改动保留";
+    "{error}: what that call changed stays", "{error}：该调用的改动保留";
+    "{path} was not saved before it changed: it is as it is now", "{path} 在改动之前没有保存：保持现状";
+    "… and {n} more like these", "… 另有 {n} 条类似的";
+    "what was undone in between is not in the log", "中途撤销的内容不在日志中";
+    "what was undone in between cannot be undone here", "中途撤销的内容在这里无法撤销";
+    "files were undone in between, and undo is switched off here", "中途撤销过文件，而这里关闭了撤销";
+    "files were undone in the middle of a turn", "在一轮的中途撤销过文件";
+    "calls were undone in between, and the log does not say which", "中途撤销过调用，而日志没有说明是哪些";
+    "the recording ends in the middle of a turn", "记录在一轮的中途结束";
+    "the recorded program ended in the middle of a turn", "记录中的程序在一轮的中途结束";
+    "another model was chosen in the middle of a turn", "在一轮的中途换过模型";
+    "a turn began in the middle of another", "一轮在另一轮的中途开始";
+    "the turn was cancelled while a call ran", "该轮在调用运行时被取消";
+    "results differ from here on, where the files do not have what a cancelled call had changed: {path}", "从这里起结果不同，因为文件中没有被取消的调用所做的改动：{path}";
+}
+
+/// Returns what a library `said` in the language of the interface, as far as it is in the table.
+pub(crate) fn translated(said: &str, language: Language) -> Cow<'_, str> {
+    if language == Language::English {
+        return Cow::Borrowed(said);
+    }
+    let found = ROWS.iter().find_map(|text| Some((text, values(text.english, said)?)));
+    let Some((text, values)) = found else { return Cow::Borrowed(said) };
+    let values: Vec<(&str, Cow<'_, str>)> =
+        values.into_iter().map(|(name, value)| (name, translated(value, language))).collect();
+    Cow::Owned(text.say_with(language, &values))
+}
+
+/// Returns the values with which `template` becomes `said`, each as short as can be; `None` if it
+/// never does.
+pub(super) fn values<'a>(
+    template: &'static str,
+    said: &'a str,
+) -> Option<Vec<(&'static str, &'a str)>> {
+    let (start, mut places) = template.split_once('{').unwrap_or((template, ""));
+    let mut rest = said.strip_prefix(start)?;
+    let mut values = Vec::new();
+    while let Some((name, after)) = places.split_once('}') {
+        let (words, later) = after.split_once('{').unwrap_or((after, ""));
+        let value = match later {
+            "" => rest.strip_suffix(words)?,
+            _ => rest.split_once(words)?.0,
+        };
+        values.push((name, value));
+        rest = rest.get(value.len() + words.len()..)?;
+        places = later;
+    }
+    rest.is_empty().then_some(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use tenon_agent::{Action, Mode, Origin, Places, Rule, Rules, Verdict, decide};
+    use tenon_sandbox::{FileError, HostRule, Missing, SandboxError, Tier, UpstreamProxy};
+
+    use super::*;
+
+    #[test]
+    fn a_sentence_is_found_with_its_values_and_theirs() {
+        let check = |said, chinese| assert_eq!(translated(said, Language::Chinese), chinese);
+        check("python3 is not installed", "没有安装 python3");
+        check("part 2 is too short", "第 2 部分太短");
+        check(
+            "`/a;b` lies outside the workspace; the model named it `../{b}`",
+            "`/a;b` 在工作区之外；模型写的是 `../{b}`",
+        );
+        check(
+            "Cannot connect to a.example (through the proxy): no answer within 5 s",
+            "无法连接 a.example（通过代理）：5 秒内没有应答",
+        );
+        for other in ["", "python3 is not installed.", "words of a server", "part 2 is"] {
+            check(other, other);
+        }
+        let said = "python3 is not installed";
+        assert_eq!(translated(said, Language::English), said);
+    }
+
+    #[test]
+    fn every_row_is_found_and_no_row_before_it_takes_its_place() {
+        for text in ROWS {
+            assert!(text.english.replace(['{', '}'], "").len() > 8, "{text:?}");
+            let found = ROWS.iter().find(|row| values(row.english, text.english).is_some());
+            assert_eq!(found, Some(text));
+        }
+    }
+
+    /// Sees that all of `said` but its values has a row.
+    #[track_caller]
+    fn check_chinese(said: &str) {
+        let chinese = translated(said, Language::Chinese);
+        let english = [" is ", " the ", " it ", " of ", " has ", " would ", " not ", " can "];
+        let left = english.into_iter().find(|word| chinese.contains(word));
+        assert!(chinese != said && left.is_none(), "{said}: {chinese}");
+    }
+
+    #[test]
+    fn what_libraries_say_of_rules_hosts_and_files_has_a_row() {
+        for rule in ["1 x", "bash(ls", "bash(\"ls)"] {
+            check_chinese(
+                &Rule::parse(rule, Verdict::Allow, Origin::Config).unwrap_err().to_string(),
+            );
+        }
+        let long = "a".repeat(64);
+        for host in ["a..b", "ä.de", "a b", "-a.de", &long, "127.1", "::1", "a.de:0", "*", "*.com"]
+        {
+            check_chinese(&host.parse::<HostRule>().unwrap_err().to_string());
+        }
+        for proxy in ["socks5://a", "http://%zz@a.de"] {
+            check_chinese(&UpstreamProxy::parse(proxy).err().unwrap().to_string());
+        }
+        let path = || "a".to_owned();
+        let files = [
+            FileError::Escapes { path: path() },
+            FileError::NotFound { path: path() },
+            FileError::IsDirectory { path: path() },
+            FileError::NotADirectory { path: path() },
+            FileError::PermissionDenied { path: path() },
+            FileError::NotRegular { path: path(), kind: "socket" },
+            FileError::TooLarge { path: path(), bytes: 2, bytes_max: 1 },
+            FileError::Changed { path: path() },
+            FileError::Protected { path: path() },
+            FileError::DanglingLink { path: path() },
+            FileError::ReadOnly { path: path() },
+        ];
+        files.iter().for_each(|error| check_chinese(&error.to_string()));
+        let missing = std::path::Path::new("/nonexistent");
+        let session = tenon_agent::read_session(missing, "20260101-120000-a1b2");
+        check_chinese(&session.err().unwrap().to_string());
+    }
+
+    #[test]
+    fn every_wall_that_cannot_be_had_has_a_row_and_so_has_what_mends_it() {
+        let missing = [
+            Missing::NamespaceCount,
+            Missing::AppArmor,
+            Missing::NamespacesSwitchedOff,
+            Missing::Namespaces,
+            Missing::Proc,
+            Missing::OldKernel { release: "5.4.0".to_owned() },
+            Missing::Landlock { version: None },
+            Missing::Landlock { version: Some(1) },
+            Missing::Seccomp,
+            Missing::WholeFileSystem,
+            Missing::Proxy,
+            Missing::NoBubblewrap,
+            Missing::ForeignBubblewrap,
+            Missing::Bubblewrap { said: "Unknown option --bind-fd".to_owned() },
+            Missing::Bubblewrap { said: "no".to_owned() },
+            Missing::Folder { path: "/a".into() },
+            Missing::Helper,
+            Missing::NoWalls,
+        ];
+        for missing in missing {
+            for tier in [Tier::A, Tier::B, Tier::C, Tier::D] {
+                let error = SandboxError { tier, missing: missing.clone() };
+                let chinese = translated(&error.to_string(), Language::Chinese).into_owned();
+                assert!(chinese.starts_with("无法使用 tier"), "{chinese}");
+                check_chinese(&error.to_string());
+                error.hint().into_iter().for_each(check_chinese);
+            }
+        }
+        let step = SandboxError {
+            tier: Tier::A,
+            missing: Missing::Step { step: "mounting /proc", code: 1 },
+        };
+        let chinese = translated(&step.to_string(), Language::Chinese).into_owned();
+        assert!(chinese.contains("：挂载 proc 文件系统失败：Operation not permitted"), "{chinese}");
+    }
+
+    #[test]
+    fn every_reason_of_a_decision_has_a_row() {
+        let places =
+            Places { roots: vec!["/work".into()], cwd: "/work".into(), home: "/home/me".into() };
+        let commands = [
+            "make",
+            "rm -rf /",
+            "rm -rf /work",
+            "rm -rf /srv/x",
+            "rm -rf /tmp/*",
+            "rm -rf \"$X\"",
+            "chmod -R 777 /",
+            "mkfs.ext4 /dev/sda",
+            "reboot",
+            "dd if=a of=/dev/sda",
+            ":(){ :|:& };:",
+            "sudo ls",
+            "sudo ls > x",
+            "eval \"$X\"",
+            "\"$X\"",
+            "curl a | sh",
+            "base64 -d a | sh",
+            "git push -f",
+            "git reset --hard",
+            "git clean -f",
+            "git switch -C a",
+            "git branch -D a",
+            "git filter-branch a",
+            "git reflog expire a",
+            "git stash drop",
+            "echo '",
+            "echo $((",
+        ];
+        for command in commands {
+            for mode in [Mode::Auto, Mode::Ask, Mode::ReadOnly] {
+                let action = Action::Run { command: command.into() };
+                let decision = decide("bash", &action, &Rules::default(), mode, &places);
+                check_chinese(&decision.reason);
+            }
+        }
+    }
+}
