@@ -10,7 +10,7 @@ texts! {
     WouldWriteOutside: "writes outside the workspace", "写入工作区之外";
     WouldWriteProtected: "writes what other programs take commands from", "写入其他程序会从中读取命令的文件";
     WouldAllow: "{flag} would allow it", "{flag} 可以允许它";
-    WouldAllowAlways: "so would \"{rule}\" in `{setting}` of {file}, which the answer \"always\" writes there", "{file} 的 `{setting}` 中有 \"{rule}\" 也可以，回答“始终”就会写入";
+    WouldAllowAlways: "so would \"{rule}\" in `{setting}` of {file}, which the answer \"always\" writes there", "在 {file} 的 `{setting}` 中写入 \"{rule}\" 也可以；回答“始终”就会写入";
     NoSuchTool: "there is no tool {name}", "没有工具 {name}";
     HintTools: "`tenon tools` lists them", "`tenon tools` 列出所有工具";
     // cost

@@ -135,6 +135,27 @@ fn what_cannot_be_done_in_a_session_is_said_in_its_language() {
     }
 }
 
+#[test]
+fn what_the_model_is_told_of_an_undo_is_noted_in_the_sessions_language() {
+    let write = json!({"name": "write_file", "arguments": {"path": "a.txt", "content": "one\n"}});
+    for flags in [&["--plain"][..], &[]] {
+        let turns = json!([{"calls": [write]}, {"text": "写好了。"}, {"text": "知道了。"}]);
+        let home = Home::new(turns);
+        let mut terminal = Terminal::start_sized(&home, flags, (100, 200), &[CHINESE]);
+        terminal.wait_for("Ctrl-D 结束", 1);
+        terminal.press("写文件\r");
+        terminal.wait_for("完成 · 2 步", 1);
+        terminal.press("/undo\r");
+        terminal.wait_for("已撤销：", 1);
+        terminal.press("继续\r");
+        terminal.wait_for("[undo] 已告诉模型：以下调用的改动已撤销", 1);
+        terminal.wait_for("完成 · 1 步", 1);
+        is_in_chinese(&terminal.screen());
+        terminal.press(CTRL_D);
+        assert_eq!(terminal.exit_code(), 0, "{}", terminal.screen());
+    }
+}
+
 /// Runs the program and sees that it says `said`, and nothing in English that is in the table.
 #[track_caller]
 fn says(place: &Place, arguments: &[&str], status: i32, said: &str) {
