@@ -187,8 +187,7 @@ texts! {
     "system calls cannot be filtered", "无法过滤系统调用";
     "the workspace is the whole file system", "工作区是整个文件系统";
     "single hosts cannot be let through", "无法只放行个别主机";
-    "/usr/bin/bwrap is not there", "没有 /usr/bin/bwrap";
-    "/usr/bin/bwrap can be changed by others than root", "root 以外的用户可以更改 /usr/bin/bwrap";
+    "{path} can be changed by others than root", "root 以外的用户可以更改 {path}";
     "bubblewrap ended: {said}", "bubblewrap 已结束：{said}";
     "{path} is not there", "{path} 不存在";
     "its helper process ended or did not answer", "其辅助进程已结束或没有响应";
