@@ -3,7 +3,7 @@
 use tenon_model::visible;
 use tenon_sandbox::JobStatus;
 
-use crate::texts::{Language, Text};
+use crate::texts::{Language, Text, translated};
 
 /// The most characters of a command in a line about it.
 const SCRIPT_CHARS_MAX: usize = 60;
@@ -17,7 +17,9 @@ pub(crate) fn running(jobs: &[JobStatus], language: Language) -> Option<String> 
 pub(crate) fn ended(jobs: &[JobStatus], language: Language) -> Option<String> {
     let mut said = in_one_line(jobs, Text::JobEnded, Text::JobsEnded, language)?;
     let changes = jobs.iter().filter_map(|job| job.end.as_ref()).flat_map(|end| &end.protected);
-    said.extend(changes.map(|change| format!("{}\n", visible(&change.to_string()))));
+    said.extend(
+        changes.map(|change| format!("{}\n", visible(&translated(&change.to_string(), language)))),
+    );
     Some(said)
 }
 

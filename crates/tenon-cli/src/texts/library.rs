@@ -161,6 +161,13 @@ texts! {
     "{path} has {n} bytes", "{path} 有 {n} 字节";
     "{path} could not be put back: {error}", "无法恢复 {path}：{error}";
     "checkpoint {id} cannot be read", "无法读取检查点 {id}";
+    // What commands did to protected names.
+    "{change}; put back as it was", "{change}；已恢复原状";
+    "{change}; it could NOT be put back", "{change}；无法恢复原状";
+    "protected: {path} was made", "受保护：创建了 {path}";
+    "protected: {path} was changed", "受保护：改动了 {path}";
+    "protected: {path} was removed", "受保护：删除了 {path}";
+    "protected: {path} got settings that run a program or read another file ({names})", "受保护：{path} 中加入了会运行程序或读取其他文件的设置（{names}）";
     // What broke the provider's cache.
     "the conversation was made shorter", "对话已缩短";
     "the system prompt changed", "系统提示有变化";
@@ -358,7 +365,10 @@ pub(super) fn values<'a>(
 #[cfg(test)]
 mod tests {
     use tenon_agent::{Action, Mode, Origin, Places, Rule, Rules, Verdict, decide};
-    use tenon_sandbox::{FileError, HostRule, Missing, SandboxError, Tier, UpstreamProxy};
+    use tenon_sandbox::{
+        FileError, HostRule, Missing, ProtectedChange, ProtectedChangeKind, SandboxError, Tier,
+        UpstreamProxy,
+    };
 
     use super::*;
 
@@ -430,6 +440,16 @@ mod tests {
             FileError::ReadOnly { path: path() },
         ];
         files.iter().for_each(|error| check_chinese(&error.to_string()));
+        let kinds = [
+            ProtectedChangeKind::Created,
+            ProtectedChangeKind::Changed,
+            ProtectedChangeKind::Removed,
+            ProtectedChangeKind::GitSettings(vec!["core.pager".into()]),
+        ];
+        for (kind, put_back) in kinds.into_iter().zip([true, false, true, false]) {
+            let change = ProtectedChange { path: "a".into(), kind, found: None, put_back };
+            check_chinese(&change.to_string());
+        }
         let missing = std::path::Path::new("/nonexistent");
         let session = tenon_agent::read_session(missing, "20260101-120000-a1b2");
         check_chinese(&session.err().unwrap().to_string());
