@@ -148,7 +148,8 @@ impl Copying {
             Ok(true) => self.tree(from, to),
             Ok(false) => Ok(()),
             Err(error) => {
-                let failed = CliError::failed(format!("{} cannot be copied", from.display()));
+                let failed =
+                    CliError::failed(Text::FileNotCopied.with(&[("path", &from.display())]));
                 Err(failed.with_source(error))
             }
         }

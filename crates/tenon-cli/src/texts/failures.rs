@@ -116,6 +116,7 @@ texts! {
     HintOverwrite: "--overwrite PATH puts that back too; redo brings your version back", "--overwrite 路径 也撤销它；redo 可恢复你的版本";
     NoFolderRecorded: "the log does not say where the session worked", "日志没有说明会话的工作文件夹";
     FolderGone: "{folder} is not there any more or cannot be read", "{folder} 已不存在或无法读取";
+    FileNotCopied: "{path} cannot be copied", "无法复制 {path}";
     TooLargeToCopy: "the workspace is too large to be copied: more than {n} files or {bytes} GiB", "工作区太大，无法复制：超过 {n} 个文件或 {bytes} GiB";
     HintToolsFrom: "--with-tools-from LOG replays without the workspace", "--with-tools-from 日志 不用工作区即可重放";
     NotPutBack: "the files cannot be put back in the copy", "无法在副本中恢复文件";

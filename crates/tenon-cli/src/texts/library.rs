@@ -321,11 +321,13 @@ texts! {
     "files were undone in the middle of a turn", "在一轮的中途撤销过文件";
     "calls were undone in between, and the log does not say which", "中途撤销过调用，而日志没有说明是哪些";
     "the recording ends in the middle of a turn", "记录在一轮的中途结束";
-    "the recorded program ended in the middle of a turn", "记录中的程序在一轮的中途结束";
+    "the recorded program ended before the model was told to go on", "记录中的程序在告诉模型继续之前就结束了";
+    "a call was undone that had been cut short", "撤销过一个被中断的调用";
     "another model was chosen in the middle of a turn", "在一轮的中途换过模型";
     "a turn began in the middle of another", "一轮在另一轮的中途开始";
     "the turn was cancelled while a call ran", "该轮在调用运行时被取消";
-    "results differ from here on, where the files do not have what a cancelled call had changed: {path}", "从这里起结果不同，因为文件中没有被取消的调用所做的改动：{path}";
+    "results differ from here on, where the files do not have what a call had changed that was cut short: {what}", "从这里起结果不同，因为文件中没有被中断的调用所做的改动：{what}";
+    "it is not known what", "不知道改动了什么";
 }
 
 /// Returns what a library `said` in the language of the interface, as far as it is in the table.
