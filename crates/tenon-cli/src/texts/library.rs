@@ -32,6 +32,7 @@ texts! {
     "nothing in it needs a question", "其中没有需要询问的内容";
     "the rule {rule} allows it", "规则 {rule} 允许它";
     "the rule {rule} asks about it", "规则 {rule} 要求询问";
+    "the rule {rule} may forbid it: not all of its words are known", "规则 {rule} 可能禁止它：其中有些词要到运行时才能知道";
     "--deny {rule} forbids it", "--deny {rule} 禁止它";
     "the rule {rule} forbids it", "规则 {rule} 禁止它";
     "all of the line would run outside the walls, not only what a rule names", "整行都会在沙箱之外运行，而不只是规则所指的部分";
@@ -164,6 +165,7 @@ texts! {
     // What commands did to protected names.
     "{change}; put back as it was", "{change}；已恢复原状";
     "{change}; it could NOT be put back", "{change}；无法恢复原状";
+    "protected: the command made more in {path} than could be looked through; what it made there can run programs", "受保护：命令在 {path} 中创建的内容多得无法全部检查；其中的内容可能会运行程序";
     "protected: {path} was made", "受保护：创建了 {path}";
     "protected: {path} was changed", "受保护：改动了 {path}";
     "protected: {path} was removed", "受保护：删除了 {path}";

@@ -267,8 +267,10 @@ fn protect(inside: &Inside) -> Result<(), Errno> {
 pub(super) fn hide_all(paths: &[PathBuf]) -> Result<(), Errno> {
     let empty = [identity(Path::new(EMPTY_FOLDER))?, identity(Path::new(EMPTY_FILE))?];
     for path in paths {
-        if !identity(path).is_ok_and(|found| empty.contains(&found)) {
-            hide(path)?;
+        match identity(path) {
+            Ok(found) if empty.contains(&found) => {}
+            Err(Errno::NOENT) => {}
+            _ => hide(path)?,
         }
     }
     Ok(())
