@@ -134,6 +134,14 @@ impl Checkpoint {
 }
 
 impl Recording for Checkpoint {
+    fn before_temporary(&self, folder: &Path, name: &OsStr) -> Result<(), Errno> {
+        self.save(|recorder| {
+            let Some(folder) = recorder.store.place_of(folder) else { return Ok(Step::Done) };
+            let folder = recorder.folder(&folder)?;
+            recorder.before_entry(&folder, name, Fate::Replaced)
+        })
+    }
+
     fn before_replacing(&self, folder: &Path, name: &OsStr) -> Result<(), Errno> {
         self.save(|recorder| {
             let Some(folder) = recorder.store.place_of(folder) else {

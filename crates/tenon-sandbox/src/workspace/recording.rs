@@ -11,6 +11,9 @@ use rustix::io::Errno;
 
 /// Is told what is about to be written. A write that it refuses does not happen.
 pub(crate) trait Recording: Debug + Send + Sync {
+    /// Before a file is made that gets another name at once, unless this process is killed.
+    fn before_temporary(&self, folder: &Path, name: &OsStr) -> Result<(), Errno>;
+
     /// Before a file is put in place of what is at a name, or a folder is made there.
     fn before_replacing(&self, folder: &Path, name: &OsStr) -> Result<(), Errno>;
 

@@ -103,14 +103,17 @@ impl Workspace {
             found.folder = make_folder(path, &found.folder, &folder)?;
             at = at.join(&folder);
         }
-        let replacing = Replacing { path, found: &found, bytes, expected: options.expected };
+        let temporary = random_name().map_err(|errno| FileError::from_errno(path, errno))?;
+        self.save(path, |recording| recording.before_temporary(&at, &temporary))?;
         self.save(path, |recording| recording.before_replacing(&at, &found.name))?;
+        let (expected, found) = (options.expected, &found);
+        let replacing = Replacing { path, found, temporary, bytes, expected };
         let in_place = match replacing.by_rename() {
             Ok(()) => false,
             Err(Failure::Error(error)) => return Err(error),
             Err(Failure::TryInPlace) => {
                 self.save(path, |recording| recording.before_writing(&at, &found.name))?;
-                replacing.in_place(self.further_names(&at, &found))?;
+                replacing.in_place(self.further_names(&at, found))?;
                 true
             }
         };
@@ -183,6 +186,8 @@ impl Workspace {
 struct Replacing<'a> {
     path: &'a str,
     found: &'a Resolved,
+    /// The name of the new bytes until they have their place.
+    temporary: OsString,
     bytes: &'a [u8],
     expected: Expected,
 }
@@ -249,7 +254,7 @@ impl Replacing<'_> {
         // what the umask leaves.
         let mode = if self.found.node.is_some() { 0o600 } else { 0o666 };
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
-        let name = random_name().map_err(|errno| Failure::Error(self.fail(errno)))?;
+        let name = self.temporary.clone();
         match open_beneath(&self.found.folder, &*name, flags, Mode::from_raw_mode(mode)) {
             Ok(handle) => Ok(Temporary {
                 folder: &self.found.folder,

@@ -4,8 +4,8 @@ use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
 use tenon_sandbox::{
-    CheckpointId, CheckpointKind, CheckpointState, Conflicts, JournalError, JournalOptions,
-    Trouble, Undone,
+    CheckpointId, CheckpointKind, CheckpointState, Conflicts, Expected, JournalError,
+    JournalOptions, Trouble, Undone,
 };
 
 use super::tree::difference;
@@ -66,6 +66,34 @@ fn the_log_alone_undoes_a_command_whose_agent_was_killed() {
     assert!(changes.summary().ends_with("the list may be incomplete"), "{}", changes.summary());
     assert_eq!(infos[0].state, CheckpointState::Interrupted);
     scene.undo(infos[0].id);
+    assert_eq!(difference(&before, &scene.tree()), "");
+}
+
+/// The part that is killed; does nothing in an ordinary run.
+#[test]
+fn killed_while_a_file_is_written() {
+    let Some(folder) = std::env::var_os(FOLDER) else { return };
+    let scene = Scene::in_folder(folder.as_ref(), Walls::None, |_| {});
+    let root = scene.root();
+    std::thread::spawn(move || {
+        while std::fs::read_dir(&root).unwrap().count() < 2 {
+            std::thread::yield_now();
+        }
+        println!("NOW");
+    });
+    let workspace = scene.workspace.recording(&scene.begin());
+    workspace.write("text", &vec![0; 128 << 20], Expected::Any).unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(60));
+}
+
+#[test]
+fn what_a_file_tool_that_was_killed_left_behind_is_taken_away() {
+    let scene = Scene::new(Walls::None);
+    scene.prepare("echo one > text");
+    let before = scene.tree();
+    kill_in("killed_while_a_file_is_written", scene.top.path());
+    assert_ne!(difference(&before, &scene.tree()), "");
+    scene.undo(scene.journal.checkpoints().unwrap()[0].id);
     assert_eq!(difference(&before, &scene.tree()), "");
 }
 
