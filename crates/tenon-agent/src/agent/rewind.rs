@@ -1,6 +1,8 @@
 //! Going back: the last turns are left, and the conversation goes on before them; or the last
 //! compaction is undone. The log has all that it takes.
 
+use std::collections::BTreeMap;
+
 use super::{Agent, model::note};
 use crate::{
     session::{LogError, Restored},
@@ -8,6 +10,11 @@ use crate::{
 };
 
 impl Agent {
+    /// Takes what the model is said to have seen of files for what is known.
+    pub(crate) fn set_seen(&mut self, seen: BTreeMap<String, String>) {
+        self.dispatch.set_seen(&Restored { seen, ..Restored::default() });
+    }
+
     /// Leaves the last `turns` turns of the conversation, or as many as there are, and returns how
     /// many those were. They stay in the log as an abandoned branch. Files are not touched.
     ///

@@ -23,7 +23,7 @@ use super::{
     divergence::{self, Diverged, Divergence},
     given,
     places::PlaceNames,
-    recording::{Changed, Recorded, RecordedResult, RecordedTurn, Recording, ReplyEnd},
+    recording::{Changed, Killed, Recorded, RecordedResult, RecordedTurn, Recording, ReplyEnd},
     reply::events,
 };
 use crate::{
@@ -285,6 +285,16 @@ impl Course {
         fold.conversation()
     }
 
+    /// Returns what the model had seen of files, as the session's log has it before `line`.
+    pub(super) fn seen_at(&self, line: u64) -> BTreeMap<String, String> {
+        let mut fold = Fold::default();
+        let branch = self.session.branch_until(line);
+        branch.into_iter().for_each(|(_, record)| fold.take(record));
+        let state = self.state();
+        let here = |(path, hash): (String, String)| (state.places.here(&path), hash);
+        fold.into_seen().into_iter().map(here).collect()
+    }
+
     fn result(&self, call_id: &str, now: &RecordedResult) {
         let mut state = self.state();
         if state.is_over {
@@ -351,7 +361,8 @@ impl Course {
     fn summary(&self) -> EventStream<'_> {
         let mut state = self.state();
         let found = self.recording.summaries.get(state.summaries);
-        if state.is_killed() && state.turn.killed <= Some(state.summaries) {
+        let was_last = |killed: Killed| state.summaries >= killed.summaries;
+        if state.is_killed() && state.turn.killed.is_some_and(was_last) {
             // It was asked for and not answered.
             state.cancel.cancel();
             return stream::pending().boxed();

@@ -174,16 +174,18 @@ pub async fn replay(
         match input {
             Input::Prompt { message, turn } => {
                 let cancel = CancellationToken::new();
-                let is_killed = turn.killed.is_some();
+                let killed = turn.killed;
                 course.begin(turn, &cancel);
                 // What the recording told of jobs stands in front of its prompt.
                 drop(job_news(&jobs));
                 let prompt = given(&message);
                 agent.prompt(prompt, &cancel).await?;
                 course.end_turn();
-                if is_killed {
-                    // What ran in the background ended with the program.
+                if let Some(killed) = killed {
+                    // What ran in the background ended with the program, and what the model had seen
+                    // of files in its last step was forgotten.
                     jobs.stop_all().await;
+                    agent.set_seen(course.seen_at(killed.line));
                 }
             }
             Input::Rewind(turns) => drop(agent.rewind(turns)?),

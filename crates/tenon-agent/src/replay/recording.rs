@@ -83,8 +83,16 @@ pub(super) struct RecordedTurn {
     pub said: Vec<Message>,
     /// `None` if it goes on with the next input.
     pub ended: Option<EndReason>,
-    /// By the end of its program, after so many summaries of the session.
-    pub killed: Option<usize>,
+    pub killed: Option<Killed>,
+}
+
+/// The end of a program in the middle of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Killed {
+    /// Of the event with which the session went on.
+    pub line: u64,
+    /// How many summaries the session had.
+    pub summaries: usize,
 }
 
 /// A request and what came of it.
@@ -169,7 +177,7 @@ struct OpenTurn {
     message: Message,
     first: usize,
     said: Vec<Message>,
-    killed: Option<usize>,
+    killed: Option<Killed>,
 }
 
 #[derive(Default)]
@@ -194,7 +202,7 @@ impl Reader {
     /// Takes the next event in; fails with why the recording cannot be followed beyond.
     fn take(&mut self, line: u64, record: &Record) -> Result<(), &'static str> {
         match &record.event {
-            SessionEvent::Session(note) => self.note(note)?,
+            SessionEvent::Session(note) => self.note(line, note)?,
             SessionEvent::Turn(event) => self.turn_event(event)?,
             SessionEvent::Model(event) => self.model(line, event),
             SessionEvent::Call(event) => self.call(event),
@@ -227,7 +235,7 @@ impl Reader {
         }
     }
 
-    fn note(&mut self, note: &SessionNote) -> Result<(), &'static str> {
+    fn note(&mut self, line: u64, note: &SessionNote) -> Result<(), &'static str> {
         match note {
             SessionNote::SessionStarted { model, abilities, .. } => {
                 self.goes_on_with(model, abilities.clone().unwrap_or_default());
@@ -236,8 +244,8 @@ impl Reader {
             SessionNote::SessionResumed { .. } | SessionNote::Rewound { .. }
                 if self.turn.is_some() =>
             {
-                self.kill();
-                return self.note(note);
+                self.kill(line);
+                return self.note(line, note);
             }
             SessionNote::ModelChanged { .. } if self.turn.is_some() => {
                 return Err("another model was chosen in the middle of a turn");
@@ -391,15 +399,15 @@ impl Reader {
     }
 
     /// Takes in that the program ended in the middle of the turn.
-    fn kill(&mut self) {
-        let summaries = self.recording.summaries.len();
+    fn kill(&mut self, line: u64) {
+        let killed = Killed { line, summaries: self.recording.summaries.len() };
         if let Some(request) = self.request()
             && request.end == ReplyEnd::Open
         {
             request.end = ReplyEnd::Cancelled;
         }
         if let Some(turn) = &mut self.turn {
-            (turn.killed, self.killed_at) = (Some(summaries), Some(turn.first));
+            (turn.killed, self.killed_at) = (Some(killed), Some(turn.first));
         }
         self.close(None);
     }

@@ -214,6 +214,11 @@ impl Fold {
         self.is_shortened = true;
     }
 
+    /// Returns what the model has seen of files.
+    pub(crate) fn into_seen(self) -> BTreeMap<String, String> {
+        self.seen
+    }
+
     /// Returns the conversation as it was sent with a request that is made now.
     pub(crate) fn conversation(&mut self) -> Conversation {
         self.answer_calls();

@@ -8,12 +8,17 @@ use std::{
     fs::{self, Permissions},
     io,
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
 use tenon_agent::{CallEvent, ChangesOfCall, Session, SessionEvent};
 use tenon_sandbox::{ChangeKind, Changes, CheckpointInfo, EntryKind};
 
-use super::{Rebuilt, Root, copy::Copying, place, rebuild};
+use super::{
+    Rebuilt, Root,
+    copy::{Copying, set_modified},
+    place, rebuild,
+};
 use crate::error::CliError;
 
 /// How the result of a call begins whose program ended while it ran.
@@ -37,8 +42,8 @@ pub(super) struct Made {
 enum Piece {
     Gone(PathBuf),
     Rights(PathBuf, Permissions),
-    /// What is at a path, and where it is kept.
-    There(PathBuf, PathBuf),
+    /// What is at a path, where it is kept, and when the call began.
+    There(PathBuf, PathBuf, SystemTime),
 }
 
 impl Made {
@@ -75,7 +80,7 @@ impl Made {
     pub(super) fn keep(
         &mut self,
         call_id: &str,
-        changes: &Changes,
+        (info, changes): (&CheckpointInfo, &Changes),
         copy: &Rebuilt,
     ) -> Result<(), CliError> {
         let folder = copy.scratch.path().join("made").join(self.pieces.len().to_string());
@@ -98,7 +103,7 @@ impl Made {
                 pieces.push(Piece::Rights(path, metadata.permissions()));
             } else {
                 copying.any(&at, &kept)?;
-                pieces.push(Piece::There(path, kept));
+                pieces.push(Piece::There(path, kept, info.started));
             }
         }
         // A call may have two checkpoints; this is the earlier one.
@@ -123,11 +128,26 @@ impl Piece {
             Self::Rights(path, permissions) => {
                 fs::set_permissions(place(path)?, permissions.clone())
             }
-            Self::There(path, kept) => {
+            Self::There(path, kept, began) => {
                 let at = place(path)?;
                 rebuild::make_room(&at)?;
-                fs::rename(kept, at)
+                fs::rename(kept, &at)?;
+                renew(&at, *began)
             }
         }
     }
+}
+
+/// Has what changed since `began` change now: tools list files by their times.
+fn renew(path: &Path, began: SystemTime) -> io::Result<()> {
+    let metadata = fs::symlink_metadata(path)?;
+    if metadata.is_dir() {
+        for entry in fs::read_dir(path)? {
+            renew(&entry?.path(), began)?;
+        }
+    }
+    if metadata.modified()? >= began {
+        set_modified(path, SystemTime::now());
+    }
+    Ok(())
 }

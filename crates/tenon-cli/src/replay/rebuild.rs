@@ -74,9 +74,10 @@ pub(super) fn take_back(
                 notes.push(format!("{path} was not saved before it changed: it is as it is now"));
             }
         }
-        let info = infos.iter().find(|info| info.id == id);
-        if let Some(call_id) = info.and_then(|info| made.call(info, session)) {
-            made.keep(call_id, &changes, copy)?;
+        if let Some(info) = infos.iter().find(|info| info.id == id)
+            && let Some(call_id) = made.call(info, session)
+        {
+            made.keep(call_id, (info, &changes), copy)?;
         }
         let past = journal.past(id).map_err(past::failed)?;
         let taking = Taking { journal, past, id, copy };

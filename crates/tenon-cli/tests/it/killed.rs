@@ -1,4 +1,4 @@
-//! A session that is killed again and again, at random points, and goes on each time.
+//! A session that is killed again and again, at random points, goes on each time, and is replayed.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -108,6 +108,10 @@ fn a_session_that_is_killed_at_200_random_points_goes_on_each_time() {
     let cut = events.iter().filter(|event| is_interrupted(event)).count();
     // The points are spread over the run: some before the prompt, some in a call.
     assert!(prompts > 40 && cut > 10, "{prompts} prompts, {cut} calls cut short");
+    // What it was killed in is no difference of the agent.
+    let replay = place.run(&["replay", "last"]).ends_with(0);
+    assert!(replay.out.ends_with("nothing differs from the recording\n"), "{replay:?}");
+    assert!(!replay.error.contains("ends behind"), "{replay:?}");
 }
 
 fn is_interrupted(event: &Value) -> bool {
