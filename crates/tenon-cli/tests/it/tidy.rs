@@ -161,7 +161,15 @@ fn nothing_is_left_unfinished() {
 #[test]
 fn paths_named_in_the_docs_exist() {
     let mut found = Vec::new();
-    for page in ["ARCHITECTURE.md", "STYLE.md", "CONTRIBUTING.md", "README.md", "README.zh-CN.md"] {
+    let pages = [
+        "ARCHITECTURE.md",
+        "STYLE.md",
+        "CONTRIBUTING.md",
+        "DEVELOPERS.md",
+        "README.md",
+        "README.zh-CN.md",
+    ];
+    for page in pages {
         let text = std::fs::read_to_string(root().join(page)).unwrap();
         let quoted = text.split('`').skip(1).step_by(2);
         let links = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
