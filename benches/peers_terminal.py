@@ -37,8 +37,8 @@ FRAME_WAIT_S = 20
 TURN_WAIT_S = 240
 QUIET_S = 3                  # after the last word of an answer; what is still done in it counts
 LETTERS_MIN = 20             # on the screen: a frame and not the first signs of one
-LETTER_FIRST = 0x100         # letters of the Latin script, one cell wide, that no program shows by itself
-LINE_KEYS = 40
+LETTER_FIRST = 0x430         # letters that no program shows by itself and none takes for a command
+LINE_KEYS = 40               # different ones before the line is emptied
 
 # What a terminal is asked, and what xterm says.
 ANSWERS = [(b"\x1b[6n", b"\x1b[1;1R"), (b"\x1b[c", b"\x1b[?62;22c"), (b"\x1b[0c", b"\x1b[?62;22c"),
@@ -211,7 +211,7 @@ class Session:
             if until and time.monotonic() > until:
                 break
             self.rest(random.uniform(0, 0.05))
-            letter = chr(LETTER_FIRST + number).encode()
+            letter = chr(LETTER_FIRST + number % LINE_KEYS).encode()
             self.seen = b""
             self.press(letter)
             times.append(self.wait(lambda: self.has_drawn(letter), FRAME_WAIT_S))
