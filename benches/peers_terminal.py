@@ -289,7 +289,7 @@ def at_rest(session, row):
     row["processor %"] = f"{(session.processor_s() - before) / IDLE_S * 100:.1f}"
     row["drawn bytes"] = f"{session.drawn - drawn:,}"
     memory, count = session.memory_mb()
-    row["memory MB"], row["processes"] = f"{memory:.0f}", str(count)
+    row["memory MB"], row["processes"] = f"{memory:,.0f}", str(count)
 
 
 def key_cell(times):
@@ -327,7 +327,7 @@ def long_session(session, row, url):
     session.wait_for_end(dialects.LONG)
     session.rest(QUIET_S)
     memory, _ = session.memory_mb()
-    row["memory MB after 10 MB"] = f"{memory:.0f}"
+    row["memory MB after 10 MB"] = f"{memory:,.0f}"
     with urllib.request.urlopen(f"{url}/largest") as answer:
         row["last request MB"] = f"{int(answer.read()) / 1e6:.1f}"
 

@@ -4,11 +4,8 @@ a model streams, processor time of 20,000 deltas against the headless path, of a
 at all, and memory after a session of 10 MB.
 
     python3 benches/terminal.py PROGRAM
-    python3 benches/terminal.py --peer NAME=COMMAND [--peer ...]
 
-The second form measures other programs with the same eyes, as far as that goes without knowing them: start to the
-first words on the screen, and from 10 s later on memory and processor time of all their processes without work.
-The command is run by sh in the environment and folder of the caller, who points it at a server on loopback.
+Other agents stand beside it in peers_terminal.py.
 
 Where no other word is said, the model is a script whose deltas are all there at once. The stream of 100 deltas a
 second comes from a server on loopback. Times include the kernel's terminal and this reader of it. Python 3.11, Linux.
@@ -19,7 +16,6 @@ import json
 import os
 import pty
 import random
-import re
 import select
 import signal
 import statistics
@@ -35,8 +31,6 @@ SESSION_BYTES = 10_000_000
 STREAM_S = 20                # how long the slow stream lasts
 DELTAS_A_SECOND = 100
 IDLE_S = 30
-PEER_RUNS = 5
-PEER_REST_S = 10
 
 
 class Session:
@@ -265,114 +259,7 @@ def memory_mb(program):
     return size / 1e6, made, resumed, paged
 
 
-# ---------------------------------------------------------------- other programs
-
-# What a terminal is asked, and what xterm says.
-ANSWERS = [(b"\x1b[6n", b"\x1b[1;1R"), (b"\x1b[c", b"\x1b[?62;22c"), (b"\x1b[0c", b"\x1b[?62;22c"),
-           (b"\x1b[?u", b"\x1b[?0u"), (b"\x1b]11;?", b"\x1b]11;rgb:1414/1616/1b1b\x1b\\"),
-           (b"\x1b]10;?", b"\x1b]10;rgb:d5d5/d9d9/e0e0\x1b\\")]
-PAINT = re.compile(rb"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|[P_^][^\x1b]*\x1b\\|.)|[\x00-\x20]")
-LETTERS_MIN = 20             # on the screen: a frame and not the first signs of one
-
-
-def descendants(pid):
-    """The process and what it started, and these."""
-    found = [pid]
-    for parent in found:
-        try:
-            for task in os.listdir(f"/proc/{parent}/task"):
-                with open(f"/proc/{parent}/task/{task}/children") as file:
-                    found += [int(child) for child in file.read().split()]
-        except OSError:
-            pass
-    return found
-
-
-def of_tree(pid):
-    """Processor seconds and memory (PSS, MB) of a process and its descendants, and how many they are."""
-    spent, memory, processes = 0, 0, 0
-    for one in descendants(pid):
-        try:
-            with open(f"/proc/{one}/stat") as file:
-                spent += sum(int(ticks) for ticks in file.read().rsplit(")", 1)[1].split()[11:13])
-            with open(f"/proc/{one}/smaps_rollup") as file:
-                memory += next(int(line.split()[1]) for line in file if line.startswith("Pss:"))
-            processes += 1
-        except OSError:
-            pass
-    return spent / os.sysconf("SC_CLK_TCK"), memory * 1024 / 1e6, processes
-
-
-class Peer:
-    def __init__(self, command):
-        self.started, self.seen, self.drawn = time.monotonic(), b"", 0
-        self.pid, self.terminal = pty.fork()
-        if self.pid == 0:
-            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 80, 0, 0))
-            os.execve("/bin/sh", ["sh", "-c", f"exec {command}"], {**os.environ, "TERM": "xterm-256color"})
-
-    def read(self, seconds):
-        """Reads what comes within so long, and answers what a terminal is asked."""
-        if not select.select([self.terminal], [], [], max(seconds, 0))[0]:
-            return
-        try:
-            read = os.read(self.terminal, 65536)
-        except OSError:
-            raise SystemExit(f"it ended: {self.seen[-500:]!r}") from None
-        self.drawn += len(read)
-        self.seen = (self.seen + read)[-1_000_000:]
-        for question, answer in ANSWERS:
-            os.write(self.terminal, answer * read.count(question))
-
-    def first_frame_ms(self):
-        while len(PAINT.sub(b"", self.seen)) < LETTERS_MIN:
-            self.read(1)
-            if time.monotonic() - self.started > 60:
-                raise SystemExit(f"nothing to see: {self.seen[-500:]!r}")
-        return (time.monotonic() - self.started) * 1000
-
-    def rest(self, seconds):
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
-            self.read(left)
-
-    def end(self):
-        for pid in descendants(self.pid):
-            os.kill(pid, signal.SIGKILL)
-        os.close(self.terminal)
-        os.waitpid(self.pid, 0)
-
-
-def peer_row(name, command):
-    frames = []
-    for _ in range(PEER_RUNS):
-        peer = Peer(command)
-        frames.append(peer.first_frame_ms())
-        peer.rest(0.5)
-        peer.end()
-    peer = Peer(command)
-    peer.first_frame_ms()
-    peer.rest(PEER_REST_S)
-    shown = PAINT.sub(b" ", peer.seen).decode(errors="replace").split()
-    (before, _, _), drawn = of_tree(peer.pid), peer.drawn
-    peer.rest(IDLE_S)
-    after, memory, processes = of_tree(peer.pid)
-    drawn = peer.drawn - drawn
-    peer.end()
-    print(f"| {name} | {statistics.median(frames):.0f} | {memory:.0f} | {(after - before) / IDLE_S * 100:.1f} | "
-          f"{drawn} | {processes} |", flush=True)
-    print(f"{name} showed: {' '.join(shown)[-300:]}", file=sys.stderr)
-
-
 def main():
-    if "--peer" in sys.argv:
-        print("| | first frame ms | memory MB | processor at rest % | drawn at rest bytes | processes |\n"
-              "|---|---:|---:|---:|---:|---:|")
-        for option, named in zip(sys.argv[1::2], sys.argv[2::2]):
-            if option != "--peer":
-                raise SystemExit(f"{option}: not --peer")
-            peer_row(*named.split("=", 1))
-        return
     program = os.path.abspath(sys.argv[1])
     row = "{:44} {:>9}   {}".format
     print(row("start to first frame", f"{start_ms(program):.1f} ms", "at most 30"))
