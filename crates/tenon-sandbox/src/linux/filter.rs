@@ -117,7 +117,7 @@ fn only_answer(body: &[sock_filter]) -> Option<u32> {
 }
 
 /// Half of all is less than 255 instructions, which a test holds it to.
-fn short(length: usize) -> u8 {
+pub(super) fn short(length: usize) -> u8 {
     u8::try_from(length).unwrap_or(u8::MAX)
 }
 

@@ -10,7 +10,7 @@
 use libc::{c_long, sock_filter};
 use rustix::io::Errno;
 
-use super::filter::{ANY_BIT, Calls, EQUAL, and, argument_offset, call, jump, load, refuse};
+use super::filter::{ANY_BIT, Calls, EQUAL, and, argument_offset, call, jump, load, refuse, short};
 
 /// Every flag with which clone, unshare and setns make a namespace, but CLONE_NEWTIME, which
 /// clone cannot have and which is a signal's number there.
@@ -63,8 +63,8 @@ enum When {
 enum Such {
     /// After the mask this value.
     Is(u32, u32),
-    /// Not this value.
-    IsNot(u32),
+    /// None of these values.
+    IsNoneOf(&'static [u32]),
 }
 
 /// Calls that nobody has, whatever the arguments.
@@ -195,6 +195,14 @@ fn conditional(sockets: Sockets) -> Vec<(c_long, When, Errno)> {
         libc::AF_INET.cast_unsigned(),
         libc::AF_INET6.cast_unsigned(),
     ];
+    const PROTOCOLS: &[u32] = &[
+        0,
+        libc::IPPROTO_ICMP.cast_unsigned(),
+        libc::IPPROTO_TCP.cast_unsigned(),
+        libc::IPPROTO_UDP.cast_unsigned(),
+        libc::IPPROTO_ICMPV6.cast_unsigned(),
+        libc::IPPROTO_MPTCP.cast_unsigned(),
+    ];
     const NETLINK: &[u32] = &[libc::AF_NETLINK.cast_unsigned()];
     let (families, in_pairs, refused) = match sockets {
         Sockets::Internet => (INTERNET, INTERNET, Errno::AFNOSUPPORT),
@@ -206,7 +214,10 @@ fn conditional(sockets: Sockets) -> Vec<(c_long, When, Errno)> {
         When::Family(family.cast_unsigned(), 1, Such::Is(0xf, libc::SOCK_RAW.cast_unsigned()))
     };
     // What asks for addresses and interfaces is netlink's protocol 0.
-    let other_netlink = When::Family(libc::AF_NETLINK.cast_unsigned(), 2, Such::IsNot(0));
+    let other_netlink = When::Family(libc::AF_NETLINK.cast_unsigned(), 2, Such::IsNoneOf(&[0]));
+    // For others the kernel would load a module.
+    let other_protocol =
+        |family: i32| When::Family(family.cast_unsigned(), 2, Such::IsNoneOf(PROTOCOLS));
     let mut conditions = vec![
         (libc::SYS_clone, When::Bits(0, NAMESPACES), Errno::PERM),
         // Its arguments lie in memory that no filter can look at; libraries go back to clone.
@@ -216,6 +227,8 @@ fn conditional(sockets: Sockets) -> Vec<(c_long, When, Errno)> {
         (libc::SYS_socket, raw(libc::AF_INET), Errno::PERM),
         (libc::SYS_socket, raw(libc::AF_INET6), Errno::PERM),
         (libc::SYS_socket, other_netlink, Errno::PROTONOSUPPORT),
+        (libc::SYS_socket, other_protocol(libc::AF_INET), Errno::PROTONOSUPPORT),
+        (libc::SYS_socket, other_protocol(libc::AF_INET6), Errno::PROTONOSUPPORT),
         (libc::SYS_ioctl, When::OneOf(1, u32::MAX, &TERMINAL_INPUT), Errno::PERM),
         (libc::SYS_seccomp, When::Bits(1, NEW_LISTENER), Errno::BUSY),
         (libc::SYS_mknodat, When::OneOf(2, libc::S_IFMT, CHARACTER_AND_BLOCK), Errno::PERM),
@@ -280,27 +293,29 @@ fn body(when: &When, errno: Errno) -> Vec<sock_filter> {
         }
         When::NoneOf(argument, values) => {
             code.push(load(argument_offset(*argument)));
-            for (index, value) in values.iter().enumerate() {
-                // Past the others and the refusal.
-                let skip = u8::try_from(values.len() - index).unwrap_or(u8::MAX);
-                code.push(jump(EQUAL, *value, skip, 0));
-            }
+            code.extend(none_of(values));
             code.push(refuse(errno));
         }
         When::Family(family, argument, such) => {
-            let (mask, test) = match such {
-                Such::Is(mask, value) => (*mask, jump(EQUAL, *value, 0, 1)),
-                Such::IsNot(value) => (u32::MAX, jump(EQUAL, *value, 1, 0)),
-            };
+            let mut test = vec![load(argument_offset(*argument))];
+            match such {
+                Such::Is(mask, value) => test.extend([and(*mask), jump(EQUAL, *value, 0, 1)]),
+                Such::IsNoneOf(values) => test.extend(none_of(values)),
+            }
+            test.push(refuse(errno));
             code.push(load(argument_offset(0)));
-            code.push(jump(EQUAL, *family, 0, 4));
-            code.push(load(argument_offset(*argument)));
-            code.push(and(mask));
-            code.push(test);
-            code.push(refuse(errno));
+            code.push(jump(EQUAL, *family, 0, short(test.len())));
+            code.extend(test);
         }
     }
     code
+}
+
+/// Goes past the next instruction if what was loaded is one of these.
+fn none_of(values: &[u32]) -> impl Iterator<Item = sock_filter> {
+    // Past the others and the next.
+    let skip = |index| short(values.len() - index);
+    values.iter().enumerate().map(move |(index, value)| jump(EQUAL, *value, skip(index), 0))
 }
 
 #[cfg(test)]
@@ -437,6 +452,15 @@ mod tests {
         check(Sockets::Internet, socket(libc::AF_INET6, libc::SOCK_DGRAM, 17), ALLOWED);
         check(Sockets::Internet, socket(libc::AF_INET, raw, 1), refused(Errno::PERM));
         check(Sockets::Internet, socket(libc::AF_INET6, raw, 1), refused(Errno::PERM));
+        for (protocol, expected) in [
+            (libc::IPPROTO_TCP, ALLOWED),
+            (libc::IPPROTO_SCTP, refused(Errno::PROTONOSUPPORT)),
+            (libc::IPPROTO_DCCP, refused(Errno::PROTONOSUPPORT)),
+        ] {
+            for family in [libc::AF_INET, libc::AF_INET6] {
+                check(Sockets::Internet, socket(family, stream, protocol as u64), expected);
+            }
+        }
         check(Sockets::Local, socket(libc::AF_INET, stream, 0), refused(Errno::ACCESS));
         check(Sockets::Local, socket(libc::AF_UNIX, stream, 0), ALLOWED);
         check(Sockets::Pairs, socket(libc::AF_UNIX, stream, 0), refused(Errno::ACCESS));
