@@ -25,6 +25,9 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// Variables in which pip is told of its registries.
 const PIP_VARIABLES: [&str; 2] = ["PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL"];
+/// Prints the links of a package that every index has, without fetching one.
+const PIP_LINKS: &str =
+    "python3 -m pip index versions pip -vv --no-input --no-cache-dir --retries 0 --timeout 5";
 /// Every preset with its name.
 const PRESETS: [(&str, Preset); 4] =
     [("cargo", Preset::Cargo), ("npm", Preset::Npm), ("pip", Preset::Pip), ("go", Preset::Go)];
@@ -36,7 +39,15 @@ pub(super) struct Toolchains {
     /// As `NAME=value`.
     pip: Vec<String>,
     environment: Vec<(OsString, OsString)>,
-    known: [OnceCell<PresetHosts>; PRESETS.len()],
+    known: [OnceCell<Known>; PRESETS.len()],
+}
+
+/// What one of them says.
+struct Known {
+    texts: Vec<String>,
+    hosts: PresetHosts,
+    /// With the hosts that its index leads to.
+    all: OnceCell<PresetHosts>,
 }
 
 impl Toolchains {
@@ -53,15 +64,28 @@ impl Toolchains {
         }
     }
 
-    /// Returns the hosts of the preset `name`, if it is one.
+    /// Returns the hosts of the preset `name`, if it is one. pip's index is asked where files are.
     pub(super) async fn hosts(&self, name: &str) -> Option<&PresetHosts> {
+        let (preset, known) = self.known(name).await?;
+        if preset != Preset::Pip || known.hosts.rules.is_empty() {
+            return Some(&known.hosts);
+        }
+        let ask = async || {
+            let links = self.printed(PIP_LINKS).await;
+            hosts_in(preset, known.texts.iter().chain(&links))
+        };
+        Some(known.all.get_or_init(ask).await)
+    }
+
+    /// Returns what the preset `name` says itself, if it is one.
+    async fn known(&self, name: &str) -> Option<(Preset, &Known)> {
         let at = PRESETS.iter().position(|(known, _)| *known == name)?;
         let ((_, preset), cell) = (PRESETS.get(at)?, self.known.get(at)?);
         let ask = async || {
             let texts = self.texts(*preset).await;
-            preset.hosts(&texts.iter().map(String::as_str).collect::<Vec<_>>())
+            Known { hosts: hosts_in(*preset, &texts), texts, all: OnceCell::new() }
         };
-        Some(cell.get_or_init(ask).await)
+        Some((*preset, cell.get_or_init(ask).await))
     }
 
     /// Returns the texts in which `preset` looks for hosts.
@@ -131,13 +155,18 @@ impl HostPresets for Toolchains {
     async fn preset_of(&self, host: &HostRule) -> Option<HostPreset> {
         // Those that only read files come first.
         for (name, _) in PRESETS {
-            let Some(found) = self.hosts(name).await else { continue };
-            if found.rules.contains(host) {
-                return Some(HostPreset { name: name.to_owned(), hosts: found.rules.clone() });
+            let Some((_, known)) = self.known(name).await else { continue };
+            if known.hosts.rules.contains(host) {
+                let hosts = self.hosts(name).await?.rules.clone();
+                return Some(HostPreset { name: name.to_owned(), hosts });
             }
         }
         None
     }
+}
+
+fn hosts_in<'a>(preset: Preset, texts: impl IntoIterator<Item = &'a String>) -> PresetHosts {
+    preset.hosts(&texts.into_iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 #[expect(clippy::disallowed_methods, reason = "a toolchain's configuration, the user's own")]

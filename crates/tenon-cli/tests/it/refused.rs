@@ -1,20 +1,35 @@
 //! Without anybody to ask: what is refused says which flag would allow it, in the result and in the
 //! JSON's list of what was refused.
 
+use std::io::{Read, Write};
+use std::net::TcpListener;
+
 use serde_json::{Value, json};
 
 use crate::program::{Place, Run};
 
 /// Makes one call and returns the JSON's entries and what the model was told.
 fn refused(flags: &[&str], tool: &str, arguments: Value) -> (Vec<Value>, String) {
+    refused_with(&[], flags, tool, arguments)
+}
+
+fn refused_with(
+    environment: &[(&str, &str)],
+    flags: &[&str],
+    tool: &str,
+    arguments: Value,
+) -> (Vec<Value>, String) {
     let place = Place::new();
     let call = json!({ "calls": [{ "name": tool, "arguments": arguments }] });
     let script = place.script(json!([call, { "text": "done" }]));
     let arguments =
         |format| [&["--model", &script, "--output-format", format], flags, &["go"]].concat();
-    let run: Run = place.run(&arguments("json")).ends_with(0);
-    let object: Value = serde_json::from_str(&run.out).unwrap();
-    let events = place.run(&arguments("stream-json")).ends_with(0);
+    let run = |format| {
+        let mut tenon = place.tenon(&arguments(format));
+        Run::of(tenon.envs(environment.iter().copied()).output().unwrap()).ends_with(0)
+    };
+    let object: Value = serde_json::from_str(&run("json").out).unwrap();
+    let events = run("stream-json");
     let results = events.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let result = results.into_iter().find(|event| event["type"] == "tool_result").unwrap();
     let told = result["content"].as_str().unwrap().to_owned();
@@ -89,7 +104,7 @@ fn each_flag_that_is_named_allows_what_was_refused() {
 }
 
 /// The answer to the question about it is in `grants.rs`; what a preset opens is read from the
-/// toolchains' own settings, so nothing is reached here.
+/// toolchains' own settings, and pip is kept from asking its index, so nothing is reached here.
 #[test]
 fn the_blocked_host_of_a_toolchain_is_named_with_its_preset() {
     let npm = "npm view nothing-here --fetch-retries=0";
@@ -105,10 +120,39 @@ fn the_blocked_host_of_a_toolchain_is_named_with_its_preset() {
             println!("skipped: {preset} is not installed");
             continue;
         }
-        let (refused, told) = refused(&[], "bash", json!({ "command": command }));
+        let alone = [("PIP_NO_INDEX", "1")];
+        let (refused, told) = refused_with(&alone, &[], "bash", json!({ "command": command }));
         let [entry] = refused.as_slice() else { panic!("{preset}: {refused:?}, {told}") };
         assert_eq!((&entry["tool"], &entry["rule"]), (&json!("host"), &json!("walls: network")));
         assert_eq!(entry["flag"], format!("--net '{preset}'"), "{told}");
         assert!(told.contains(&format!("[walls] --net {preset} would open {preset} (")), "{told}");
     }
+}
+
+#[test]
+fn the_preset_of_pip_has_the_hosts_that_its_index_leads_to() {
+    let Ok(python) =
+        std::process::Command::new("python3").args(["-m", "pip", "--version"]).output()
+    else {
+        return println!("skipped: python3 is not installed");
+    };
+    if !python.status.success() {
+        return println!("skipped: pip is not installed");
+    }
+    let index = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = index.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for mut asked in index.incoming().flatten() {
+            let _ = asked.read(&mut [0; 4096]);
+            let page = "<a href=\"http://127.0.0.2:8088/pip-1.0.tar.gz\">pip-1.0.tar.gz</a>";
+            let head = format!("Content-Type: text/html\r\nContent-Length: {}", page.len());
+            let _ = write!(asked, "HTTP/1.1 200 OK\r\n{head}\r\nConnection: close\r\n\r\n{page}");
+        }
+    });
+    let place = Place::new();
+    let mut doctor = place.tenon(&["--net", "pip", "doctor"]);
+    let run =
+        Run::of(doctor.env("PIP_INDEX_URL", format!("http://{address}/simple")).output().unwrap());
+    assert!(run.out.contains(&format!("{address}, 127.0.0.2:8088")), "{} {}", run.out, run.error);
+    assert!(!run.error.contains("another host"), "{}", run.error);
 }

@@ -14,6 +14,9 @@ const SEPARATORS: [char; 13] = ['=', '"', '\'', '{', '}', ',', '(', ')', '|', '\
 /// What can stand before an address: how Cargo marks the kind of an index.
 const KINDS_OF_INDEX: [&str; 3] = ["sparse+", "registry+", "git+"];
 
+/// How pip prints where a file is.
+const PIP_LINK: &str = "Found link ";
+
 /// A toolchain whose hosts are allowed together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Preset {
@@ -66,7 +69,8 @@ impl Preset {
     ///   with `index="sparse+https://HOST"` for the name of that folder without its last part;
     /// - npm: the user's `.npmrc`, `registry=` with what `npm config get registry` prints;
     /// - pip: the user's `pip.conf`, variables `PIP_INDEX_URL` and `PIP_EXTRA_INDEX_URL`, what
-    ///   `pip install --help` prints, where the index stands that is used without configuration;
+    ///   `pip install --help` prints, where the index stands that is used without configuration,
+    ///   and what `pip index versions -vv` prints, where it leads;
     /// - Go: what `go env GOPROXY` prints, behind `GOPROXY=`.
     #[must_use]
     pub fn hosts(self, texts: &[&str]) -> PresetHosts {
@@ -78,7 +82,12 @@ impl Preset {
                 }
             }
         }
-        let not_known = if rules.is_empty() { self.nothing_found() } else { self.never_found() };
+        let is_led = texts.iter().any(|text| text.contains(PIP_LINK));
+        let not_known = match self {
+            _ if rules.is_empty() => self.nothing_found(),
+            Self::Pip if is_led => None,
+            _ => self.never_found(),
+        };
         PresetHosts { rules, not_known }
     }
 
@@ -100,7 +109,8 @@ impl Preset {
         rules
     }
 
-    /// Whether addresses behind this word are registries. `default` is in pip's help.
+    /// Whether addresses behind this word are registries. `default` is in pip's help, `link` in what
+    /// it prints of an index.
     fn is_registry_word(self, word: &str) -> bool {
         let word = word.to_ascii_lowercase().replace('_', "-");
         let last = word.rsplit(['.', ':']).next().unwrap_or_default();
@@ -111,7 +121,10 @@ impl Preset {
             Self::Npm => matches!(last, "registry" | "npm-config-registry"),
             Self::Pip => {
                 let option = last.strip_prefix("pip-").unwrap_or(last).trim_start_matches('-');
-                matches!(option, "index-url" | "extra-index-url" | "find-links" | "default")
+                matches!(
+                    option,
+                    "index-url" | "extra-index-url" | "find-links" | "default" | "link"
+                )
             }
             Self::Go => last == "goproxy",
         }
@@ -231,6 +244,17 @@ mod tests {
             &["pip.example"],
         );
         check("pip", "find-links = /opt/wheels", &[]);
+        let help = "--index-url <url> (default https://pip.example/simple)";
+        let links = "1 location(s) to search for versions of pip:\n* https://pip.example/simple/pip/\n\
+                     Getting page https://pip.example/simple/pip/\n\
+                     \x20 Found link https://files.example/a/pip-1.tar.gz (from \
+                     https://pip.example/simple/pip/), version: 1\n";
+        let found = Preset::Pip.hosts(&[help, links]);
+        let rules: Vec<String> = found.rules.iter().map(HostRule::to_string).collect();
+        assert_eq!(
+            (rules, found.not_known),
+            (vec!["pip.example".into(), "files.example".into()], None)
+        );
     }
 
     #[test]
