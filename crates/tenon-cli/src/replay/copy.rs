@@ -225,3 +225,21 @@ pub(super) fn is_cache(folder: &Path) -> bool {
     let read = file.take(signature.len() as u64).read_to_end(&mut start);
     read.is_ok() && start == signature
 }
+
+/// Takes away what is at `path` and makes the folder above it.
+pub(super) fn make_room(path: &Path) -> io::Result<()> {
+    remove(path)?;
+    path.parent().map_or(Ok(()), fs::create_dir_all)
+}
+
+pub(super) fn remove(path: &Path) -> io::Result<()> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}

@@ -16,8 +16,8 @@ use tenon_sandbox::{ChangeKind, Changes, CheckpointInfo, EntryKind};
 
 use super::{
     Rebuilt, Root,
-    copy::{Copying, set_modified},
-    place, rebuild,
+    copy::{self, Copying, set_modified},
+    place,
 };
 use crate::error::CliError;
 
@@ -84,7 +84,7 @@ impl Made {
         copy: &Rebuilt,
     ) -> Result<(), CliError> {
         let folder = copy.scratch.path().join("made").join(self.pieces.len().to_string());
-        super::copy::make_folder(&folder)?;
+        copy::make_folder(&folder)?;
         let mut copying = Copying::new(&[], copy.scratch.path());
         let mut pieces = Vec::new();
         for (number, change) in changes.files.iter().enumerate() {
@@ -124,13 +124,13 @@ impl Piece {
     fn make(&self, roots: &[Root]) -> io::Result<()> {
         let place = |path: &Path| place(roots, path).ok_or(io::ErrorKind::NotFound);
         match self {
-            Self::Gone(path) => rebuild::remove(&place(path)?),
+            Self::Gone(path) => copy::remove(&place(path)?),
             Self::Rights(path, permissions) => {
                 fs::set_permissions(place(path)?, permissions.clone())
             }
             Self::There(path, kept, began) => {
                 let at = place(path)?;
-                rebuild::make_room(&at)?;
+                copy::make_room(&at)?;
                 fs::rename(kept, &at)?;
                 renew(&at, *began)
             }

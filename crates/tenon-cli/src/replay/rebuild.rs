@@ -21,7 +21,11 @@ use tenon_sandbox::{
     Journal, JournalError, LeftOutReason, Past, PastEntry, Workspace,
 };
 
-use super::{Rebuilt, copy::set_modified, made::Made};
+use super::{
+    Rebuilt,
+    copy::{make_room, remove, set_modified},
+    made::Made,
+};
 use crate::{config::Config, error::CliError, past, setup, texts::Text};
 
 /// The longest file whose content before is looked for in other checkpoints too.
@@ -271,23 +275,5 @@ fn was_at(path: &Path, renames: &[(&PathBuf, &PathBuf)]) -> PathBuf {
     match above.max_by_key(|(to, _)| to.as_os_str().len()) {
         Some((to, from)) => from.join(path.strip_prefix(to).unwrap_or(path)),
         None => path.to_path_buf(),
-    }
-}
-
-/// Takes away what is at `path` and makes the folder above it.
-pub(super) fn make_room(path: &Path) -> io::Result<()> {
-    remove(path)?;
-    path.parent().map_or(Ok(()), fs::create_dir_all)
-}
-
-pub(super) fn remove(path: &Path) -> io::Result<()> {
-    let removed = match fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
-        Ok(_) => fs::remove_file(path),
-        Err(error) => Err(error),
-    };
-    match removed {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
     }
 }

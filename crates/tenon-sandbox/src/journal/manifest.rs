@@ -4,29 +4,24 @@
 //! It is handed to the kernel and not forced to the disk, like all that the journal writes.
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, Timespec, Timestamps, UTIME_NOW};
 use rustix::io::Errno;
 
 use super::changes::LeftOut;
-use super::checkpoint::Checkpoint;
-use super::comparison::Comparison;
-use super::node::{Moment, Node, NodeId, look};
+use super::node::{Node, NodeId};
 use super::record::{Header, Place, Record};
-use super::recorder::Recorder;
-use super::scan::{Copied, Scan, Seen, entries};
-use super::store::{Store, read_all, write_all};
-use super::{CheckpointId, Journal};
+use super::scan::{Copied, Scan, Seen};
+use super::store::{Store, write_all};
 use crate::linux::openat::open_beneath;
 use crate::linux::wire::{Readable, Reader, Sendable, Writer};
 
 /// How the name of one begins that is not written to its end.
-const NEW: &str = "new-";
+pub(super) const NEW: &str = "new-";
 
 /// What there was before a command, locked as long as the command runs.
 pub(super) struct Manifest {
@@ -70,71 +65,9 @@ impl Manifest {
     }
 }
 
-/// Whether there is one, of a command that runs or that was cut short.
-pub(super) fn stands(store: &Store) -> bool {
-    let names = store.open_manifests().and_then(|folder| entries(&folder));
-    names.is_ok_and(|names| !names.is_empty())
-}
-
-impl Journal {
-    /// Ends the comparisons that the ends of their agents cut short.
-    pub(super) fn end_comparisons(&self) {
-        let Ok(folder) = self.store.open_manifests() else { return };
-        let mut names = entries(&folder).unwrap_or_default();
-        names.sort();
-        for name in names {
-            let Ok(file) = open_beneath(&folder, &*name, OFlags::RDWR, Mode::empty()) else {
-                continue;
-            };
-            let is_free =
-                rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
-            // Whoever ended it meanwhile took it away.
-            if !is_free || !matches!(look(&folder, &name), Ok(Some(_))) {
-                continue;
-            }
-            let is_whole = !name.to_string_lossy().starts_with(NEW);
-            if !is_whole || self.end_comparison(&file).is_some() {
-                let _ = rustix::fs::unlinkat(&folder, &*name, AtFlags::empty());
-            }
-        }
-    }
-
-    /// Ends one. `None` if it is of folders that are not in this workspace.
-    fn end_comparison(&self, file: &OwnedFd) -> Option<()> {
-        let last = look(file, OsStr::new("")).ok().flatten().map(|node| node.modified);
-        let bytes = file.try_clone().ok().and_then(|file| read_all(file).ok()).unwrap_or_default();
-        let read = bytes.get(4..).and_then(<(Header, Scan)>::from_bytes);
-        // A power loss may have left a part.
-        let (Some((header, mut before)), Some(last)) = (read, last) else { return Some(()) };
-        let roots = &self.store.roots;
-        let find = |path: &PathBuf| roots.iter().position(|root| root.path == *path);
-        before.set_roots(&header.roots.iter().map(find).collect::<Option<Vec<_>>>()?);
-        let roots = roots.iter().map(|root| root.path.clone()).collect();
-        let recorder = Recorder::new(Arc::clone(&self.store), Header { roots, ..header });
-        let checkpoint = Checkpoint::new(recorder);
-        if let Ok(comparison) = Comparison::go_on(checkpoint.clone(), before) {
-            comparison.end();
-        }
-        let id = end_log(&checkpoint, last);
-        drop(checkpoint);
-        // Else it is done when somebody asks what changed.
-        let _ = id.map(|id| self.finish_interrupted(id));
-        Some(())
-    }
-}
-
-/// Gives a checkpoint's log the time when its command was last known to run, as if the last record
-/// had been written then.
-fn end_log(checkpoint: &Checkpoint, last: Moment) -> Option<CheckpointId> {
-    let recorder = checkpoint.lock();
-    let times = Timestamps { last_access: last.into(), last_modification: last.into() };
-    let _ = rustix::fs::futimens(recorder.log_file()?, &times);
-    recorder.id()
-}
-
 impl Scan {
     /// Counts places from other roots: each old number's new one.
-    fn set_roots(&mut self, roots: &[usize]) {
+    pub(super) fn set_roots(&mut self, roots: &[usize]) {
         let places = self.nodes.values_mut().map(|seen| &mut seen.place);
         for place in places.chain(&mut self.unseen) {
             place.root = roots.get(place.root).copied().unwrap_or(usize::MAX);

@@ -11,6 +11,7 @@ mod compare;
 mod comparison;
 mod content;
 mod copy;
+mod cut_short;
 mod end;
 mod find;
 mod history;

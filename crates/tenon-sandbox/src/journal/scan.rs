@@ -18,7 +18,6 @@ use rustix::io::Errno;
 
 use super::changes::LeftOutReason;
 use super::copy::{copy, is_cache, open_closed, open_quietly};
-use super::manifest;
 use super::node::{Node, NodeId, kernel_path, look};
 use super::record::Place;
 use super::store::Store;
@@ -320,7 +319,7 @@ impl Copies {
     fn sweep(&self, store: &Store) -> Result<(), Errno> {
         let alone = FlockOperation::NonBlockingLockExclusive;
         // Who holds no lock any more may have left a command to be compared.
-        if rustix::fs::flock(&self.folder, alone).is_ok() && !manifest::stands(store) {
+        if rustix::fs::flock(&self.folder, alone).is_ok() && !store.has_manifests() {
             for name in self.known.difference(&self.used) {
                 match rustix::fs::unlinkat(&self.folder, name.as_str(), AtFlags::empty()) {
                     Ok(()) | Err(Errno::NOENT) => {}

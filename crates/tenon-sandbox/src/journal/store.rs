@@ -218,6 +218,14 @@ impl Store {
         open_beneath(&self.base(0)?.handle, MANIFESTS, flags, Mode::empty())
     }
 
+    /// Whether there is one, of a command that runs or that was cut short.
+    pub(crate) fn has_manifests(&self) -> bool {
+        let names = self.open_manifests().and_then(Dir::read_from).map(|names| {
+            names.flatten().any(|entry| !matches!(entry.file_name().to_bytes(), b"." | b".."))
+        });
+        names.unwrap_or_default()
+    }
+
     /// Opens a folder beneath a root, for looking at it, without following a link.
     pub(crate) fn open_folder(&self, place: &Place) -> Result<OwnedFd, Errno> {
         let root = self.root(place.root)?;

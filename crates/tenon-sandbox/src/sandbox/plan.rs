@@ -13,7 +13,7 @@ use crate::linux::request::{Inside, Owner, Walls};
 use crate::missing::{Missing, SandboxError};
 use crate::profile::{Network, Profile};
 use crate::tier::Tier;
-use crate::workspace::PROTECTED_NAMES;
+use crate::workspace::{PROTECTED_NAMES, canonical};
 
 /// Where other people's files and other disks are.
 const COVERED: [&str; 4] = ["/home", "/root", "/mnt", "/media"];
@@ -419,10 +419,6 @@ fn home_folder(home: &Path) -> Option<PathBuf> {
 fn in_order<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<PathBuf> {
     let paths: BTreeSet<&PathBuf> = paths.into_iter().collect();
     paths.into_iter().cloned().collect()
-}
-
-pub(super) fn canonical<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Vec<PathBuf> {
-    paths.into_iter().filter_map(|path| path.as_ref().canonicalize().ok()).collect()
 }
 
 #[cfg(test)]

@@ -4,10 +4,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::Settings;
-use super::plan::canonical;
 use crate::linux::bubblewrap::shows;
 use crate::linux::layout::{Part, Step};
-use crate::workspace::canonical_or_lexical;
+use crate::workspace::{canonical, canonical_or_lexical};
 
 /// What HOME holds of secrets: hidden where a root or a readable folder shows it all the same.
 const HOME_SECRETS: [&str; 22] = [

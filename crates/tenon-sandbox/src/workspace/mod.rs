@@ -292,6 +292,11 @@ pub(crate) fn canonical_or_lexical(path: &Path) -> PathBuf {
     path.to_path_buf()
 }
 
+/// Returns where the paths lead, of those that are there.
+pub(crate) fn canonical<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Vec<PathBuf> {
+    paths.into_iter().filter_map(|path| path.as_ref().canonicalize().ok()).collect()
+}
+
 /// Where the kernel ends a path, its NUL counted (PATH_MAX). Made component by component, a longer
 /// one could be written and never be opened again.
 const PATH_BYTES_MAX: usize = 4096;
