@@ -163,12 +163,13 @@ fn arguments(enclosure: &Enclosure) -> Result<Arguments, Errno> {
     arguments.option("--proc", "/proc");
     if rustix::process::geteuid().is_root() {
         for name in PROC_MASKS {
-            hide(&mut arguments, &Path::new("/proc").join(name), private)?;
+            let path = Path::new("/proc").join(name);
+            hide(&mut arguments, &path, &path, private)?;
         }
     }
     steps(&mut arguments, enclosure)?;
     for path in inside.hidden.iter().filter(|path| shows(&layout.steps, path)) {
-        hide(&mut arguments, path, private)?;
+        hide(&mut arguments, path, &outside(&layout.steps, path), private)?;
     }
     for carve_out in carve_outs(inside)? {
         let path = carve_out.path();
@@ -223,9 +224,14 @@ fn steps(arguments: &mut Arguments, enclosure: &Enclosure) -> Result<(), Errno> 
     Ok(())
 }
 
-/// Puts something empty on what is at `path`, if something is.
-fn hide(arguments: &mut Arguments, path: &Path, private: &Path) -> Result<(), Errno> {
-    let target = match open_plain(path) {
+/// Puts something empty on what is at `path`, and outside at `source`, if something is.
+fn hide(
+    arguments: &mut Arguments,
+    path: &Path,
+    source: &Path,
+    private: &Path,
+) -> Result<(), Errno> {
+    let target = match open_plain(source) {
         Ok(target) => target,
         // A link cannot be mounted on, and what it leads to has a path of its own.
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => return Ok(()),
@@ -243,6 +249,17 @@ fn hide(arguments: &mut Arguments, path: &Path, private: &Path) -> Result<(), Er
 fn above<'a>(steps: &'a [Step], path: &Path) -> Option<&'a Step> {
     let holds = |step: &&Step| path.starts_with(&step.path) && path != step.path;
     steps.iter().filter(holds).max_by_key(|step| step.path.as_os_str().len())
+}
+
+/// Returns where outside what is at `path` inside comes from.
+fn outside(steps: &[Step], path: &Path) -> PathBuf {
+    let exactly = steps.iter().find(|step| step.path == path);
+    let from = |step: &Step| match (&step.part, path.strip_prefix(&step.path).ok()?) {
+        (Part::Kept { source, .. }, rest) if rest.as_os_str().is_empty() => Some(source.clone()),
+        (Part::Kept { source, .. }, rest) => Some(source.join(rest)),
+        _ => None,
+    };
+    exactly.or_else(|| above(steps, path)).and_then(from).unwrap_or_else(|| path.to_path_buf())
 }
 
 /// Whether what is at `path` outside is there inside as well.
