@@ -44,7 +44,6 @@ pub(super) struct Toolchains {
 
 /// What one of them says.
 struct Known {
-    texts: Vec<String>,
     hosts: PresetHosts,
     /// With the hosts that its index leads to.
     all: OnceCell<PresetHosts>,
@@ -71,8 +70,8 @@ impl Toolchains {
             return Some(&known.hosts);
         }
         let ask = async || {
-            let links = self.printed(PIP_LINKS).await;
-            hosts_in(preset, known.texts.iter().chain(&links))
+            let printed = self.printed(PIP_LINKS).await.unwrap_or_default();
+            known.hosts.clone().with_links(&printed)
         };
         Some(known.all.get_or_init(ask).await)
     }
@@ -83,7 +82,8 @@ impl Toolchains {
         let ((_, preset), cell) = (PRESETS.get(at)?, self.known.get(at)?);
         let ask = async || {
             let texts = self.texts(*preset).await;
-            Known { hosts: hosts_in(*preset, &texts), texts, all: OnceCell::new() }
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            Known { hosts: preset.hosts(&texts), all: OnceCell::new() }
         };
         Some((*preset, cell.get_or_init(ask).await))
     }
@@ -163,10 +163,6 @@ impl HostPresets for Toolchains {
         }
         None
     }
-}
-
-fn hosts_in<'a>(preset: Preset, texts: impl IntoIterator<Item = &'a String>) -> PresetHosts {
-    preset.hosts(&texts.into_iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 #[expect(clippy::disallowed_methods, reason = "a toolchain's configuration, the user's own")]

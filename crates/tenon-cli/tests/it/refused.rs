@@ -144,7 +144,7 @@ fn the_preset_of_pip_has_the_hosts_that_its_index_leads_to() {
     std::thread::spawn(move || {
         for mut asked in index.incoming().flatten() {
             let _ = asked.read(&mut [0; 4096]);
-            let page = "<a href=\"http://127.0.0.2:8088/pip-1.0.tar.gz\">pip-1.0.tar.gz</a>";
+            let page = "<a href=\"http://files.example:8088/pip-1.0.tar.gz\">pip-1.0.tar.gz</a>";
             let head = format!("Content-Type: text/html\r\nContent-Length: {}", page.len());
             let _ = write!(asked, "HTTP/1.1 200 OK\r\n{head}\r\nConnection: close\r\n\r\n{page}");
         }
@@ -153,6 +153,11 @@ fn the_preset_of_pip_has_the_hosts_that_its_index_leads_to() {
     let mut doctor = place.tenon(&["--net", "pip", "doctor"]);
     let run =
         Run::of(doctor.env("PIP_INDEX_URL", format!("http://{address}/simple")).output().unwrap());
-    assert!(run.out.contains(&format!("{address}, 127.0.0.2:8088")), "{} {}", run.out, run.error);
+    assert!(
+        run.out.contains(&format!("{address}, files.example:8088")),
+        "{} {}",
+        run.out,
+        run.error
+    );
     assert!(!run.error.contains("another host"), "{}", run.error);
 }

@@ -33,6 +33,11 @@ enum Pattern {
 }
 
 impl HostRule {
+    /// Whether the rule is for a name, which the proxy connects to public addresses only.
+    pub(super) fn is_of_a_name(&self) -> bool {
+        matches!(self.pattern, Pattern::Exactly(Host::Name(_)) | Pattern::Under(_))
+    }
+
     /// Returns the rule for one host and one port.
     pub(super) fn exactly(host: Host, port: Option<u16>) -> Self {
         Self { pattern: Pattern::Exactly(host), port }

@@ -17,6 +17,9 @@ const KINDS_OF_INDEX: [&str; 3] = ["sparse+", "registry+", "git+"];
 /// How pip prints where a file is.
 const PIP_LINK: &str = "Found link ";
 
+/// Hosts that an index leads to; the usual one leads to one.
+const LED_HOSTS_MAX: usize = 4;
+
 /// A toolchain whose hosts are allowed together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Preset {
@@ -38,6 +41,26 @@ pub struct PresetHosts {
     /// What its configuration does not say, for people, if something is missing. Such a host is
     /// named when it is blocked.
     pub not_known: Option<&'static str>,
+}
+
+impl PresetHosts {
+    /// Adds the hosts that an index leads to, out of what `pip index versions -vv` prints. What an
+    /// index says is not the user's own: only names count, which cannot lead to private addresses,
+    /// and at most [`LED_HOSTS_MAX`] of them.
+    #[must_use]
+    pub fn with_links(mut self, printed: &str) -> Self {
+        let links = printed.lines().filter_map(|line| line.trim_start().strip_prefix(PIP_LINK));
+        let addresses = links.filter_map(|link| link.split_whitespace().next());
+        let mut room = LED_HOSTS_MAX;
+        for rule in addresses.filter_map(rule_of).filter(HostRule::is_of_a_name) {
+            self.not_known = None;
+            if room > 0 && !self.rules.contains(&rule) {
+                self.rules.push(rule);
+                room -= 1;
+            }
+        }
+        self
+    }
 }
 
 impl FromStr for Preset {
@@ -69,8 +92,7 @@ impl Preset {
     ///   with `index="sparse+https://HOST"` for the name of that folder without its last part;
     /// - npm: the user's `.npmrc`, `registry=` with what `npm config get registry` prints;
     /// - pip: the user's `pip.conf`, variables `PIP_INDEX_URL` and `PIP_EXTRA_INDEX_URL`, what
-    ///   `pip install --help` prints, where the index stands that is used without configuration,
-    ///   and what `pip index versions -vv` prints, where it leads;
+    ///   `pip install --help` prints, where the index stands that is used without configuration;
     /// - Go: what `go env GOPROXY` prints, behind `GOPROXY=`.
     #[must_use]
     pub fn hosts(self, texts: &[&str]) -> PresetHosts {
@@ -82,12 +104,7 @@ impl Preset {
                 }
             }
         }
-        let is_led = texts.iter().any(|text| text.contains(PIP_LINK));
-        let not_known = match self {
-            _ if rules.is_empty() => self.nothing_found(),
-            Self::Pip if is_led => None,
-            _ => self.never_found(),
-        };
+        let not_known = if rules.is_empty() { self.nothing_found() } else { self.never_found() };
         PresetHosts { rules, not_known }
     }
 
@@ -109,8 +126,7 @@ impl Preset {
         rules
     }
 
-    /// Whether addresses behind this word are registries. `default` is in pip's help, `link` in what
-    /// it prints of an index.
+    /// Whether addresses behind this word are registries. `default` is in pip's help.
     fn is_registry_word(self, word: &str) -> bool {
         let word = word.to_ascii_lowercase().replace('_', "-");
         let last = word.rsplit(['.', ':']).next().unwrap_or_default();
@@ -121,10 +137,7 @@ impl Preset {
             Self::Npm => matches!(last, "registry" | "npm-config-registry"),
             Self::Pip => {
                 let option = last.strip_prefix("pip-").unwrap_or(last).trim_start_matches('-');
-                matches!(
-                    option,
-                    "index-url" | "extra-index-url" | "find-links" | "default" | "link"
-                )
+                matches!(option, "index-url" | "extra-index-url" | "find-links" | "default")
             }
             Self::Go => last == "goproxy",
         }
@@ -245,16 +258,28 @@ mod tests {
         );
         check("pip", "find-links = /opt/wheels", &[]);
         let help = "--index-url <url> (default https://pip.example/simple)";
-        let links = "1 location(s) to search for versions of pip:\n* https://pip.example/simple/pip/\n\
-                     Getting page https://pip.example/simple/pip/\n\
-                     \x20 Found link https://files.example/a/pip-1.tar.gz (from \
-                     https://pip.example/simple/pip/), version: 1\n";
-        let found = Preset::Pip.hosts(&[help, links]);
-        let rules: Vec<String> = found.rules.iter().map(HostRule::to_string).collect();
-        assert_eq!(
-            (rules, found.not_known),
-            (vec!["pip.example".into(), "files.example".into()], None)
+        let own = Preset::Pip.hosts(&[help]);
+        assert!(own.not_known.is_some());
+        let check = |links: &str, expected: &[&str]| {
+            let found = own.clone().with_links(links);
+            let rules: Vec<String> = found.rules.iter().map(HostRule::to_string).collect();
+            assert_eq!(rules, expected, "{links}");
+            assert_eq!(found.not_known.is_none(), expected.len() > 1);
+        };
+        check(
+            "* https://pip.example/simple/pip/\nGetting page https://other.example/simple/pip/\n\
+             \x20 Found link https://files.example/a/pip-1.tar.gz (from \
+             https://third.example/simple/pip/), version: 1\n",
+            &["pip.example", "files.example"],
         );
+        // What an index says for itself opens no address, and not everything.
+        let hostile = "Found link http://169.254.169.254/pip-1.tar.gz (from https://pip.example)\n\
+                       Found link https://[::1]/pip-1.tar.gz\n index-url https://evil.example\n\
+                       Found link https://0x7f.1/pip-1.tar.gz\nFound link \n";
+        check(hostile, &["pip.example"]);
+        let many = (0..5_000).map(|n| format!("Found link https://f{n}.example/pip-1.tar.gz\n"));
+        let led = ["pip.example", "f0.example", "f1.example", "f2.example", "f3.example"];
+        check(&many.collect::<String>(), &led);
     }
 
     #[test]
