@@ -46,7 +46,7 @@ pub struct PresetHosts {
 impl PresetHosts {
     /// Adds the hosts that an index leads to, out of what `pip index versions -vv` prints. What an
     /// index says is not the user's own: only names count, which cannot lead to private addresses,
-    /// and at most [`LED_HOSTS_MAX`] of them.
+    /// and at most four of them.
     #[must_use]
     pub fn with_links(mut self, printed: &str) -> Self {
         let links = printed.lines().filter_map(|line| line.trim_start().strip_prefix(PIP_LINK));
