@@ -234,7 +234,7 @@ impl Comparison<'_> {
             (None, Some(kept)) => kept,
             (None, None) => return old.node.modified == now.modified,
         };
-        let Ok(folder) = self.store.open_checkpoint(self.id, old.place.root) else { return false };
+        let Ok(folder) = self.store.open_kept(self.id, old.place.root) else { return false };
         let before = open_quietly(&kernel_path(&folder, object_name(object).as_ref()));
         let now = open_place(self.store, place);
         match (before, now) {

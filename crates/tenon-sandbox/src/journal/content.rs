@@ -142,7 +142,7 @@ fn open_now(
 /// Finds a file that is kept as it is, by itself or in a folder.
 fn find_kept(store: &Store, at: CheckpointId, number: NodeId) -> Option<File> {
     (0..store.roots.len()).find_map(|root| {
-        let folder = store.open_checkpoint(at, root).ok()?;
+        let folder = store.open_kept(at, root).ok()?;
         let mut found = None;
         walk_folder(&folder, &mut |path, node| {
             if node.id == number {
@@ -156,7 +156,7 @@ fn find_kept(store: &Store, at: CheckpointId, number: NodeId) -> Option<File> {
 }
 
 fn open_object(store: &Store, at: CheckpointId, root: usize, object: u64) -> Result<File, Errno> {
-    let folder = store.open_checkpoint(at, root)?;
+    let folder = store.open_kept(at, root)?;
     open(&folder, object_name(object).as_ref())
 }
 

@@ -72,7 +72,7 @@ impl<'a> Finder<'a> {
 
     fn is_kept(&self, old: &Old) -> bool {
         let Some(object) = old.kept else { return false };
-        let folder = self.store.open_checkpoint(self.id, old.place.root);
+        let folder = self.store.open_kept(self.id, old.place.root);
         let found = folder.and_then(|folder| look(&folder, object_name(object).as_ref()));
         found.is_ok_and(|found| found.is_some_and(|found| found.id == old.node.id))
     }

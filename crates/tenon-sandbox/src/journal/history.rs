@@ -249,7 +249,7 @@ impl Journal {
         }
         let lock = self.store.lock_log(id).map_err(Self::unknown(id))?;
         let Some(_lock) = lock else { return Err(JournalError::Running { id }) };
-        let last = self.store.last_written(id).map_err(Self::unknown(id))?;
+        let last = self.store.look_at_log(id).map_err(Self::unknown(id))?.modified;
         let mut image = self.image(id)?;
         image.trouble.push(Trouble::Interrupted);
         let mut end: End = compare_image(&self.store, &image, id);

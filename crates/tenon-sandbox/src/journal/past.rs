@@ -132,7 +132,7 @@ impl Past {
 
     fn object(&self, old: &Old, object: Option<u64>) -> Result<Option<File>, Errno> {
         let Some(object) = object else { return Ok(None) };
-        let folder = self.store.open_checkpoint(self.id, old.place.root)?;
+        let folder = self.store.open_kept(self.id, old.place.root)?;
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW;
         match open_beneath(&folder, &*object_name(object), flags, Mode::empty()) {
             Ok(file) => Ok(Some(file.into())),

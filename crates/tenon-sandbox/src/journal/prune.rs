@@ -1,9 +1,11 @@
 //! How much checkpoints take on disk, and which go when it is too much.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use rustix::io::Errno;
 
+use super::store::{COPIES, ENDS, Store, kept_name, name_of};
 use super::{CheckpointId, CheckpointInfo, CheckpointState, Journal, JournalError};
 
 /// What the checkpoints of a workspace take.
@@ -110,6 +112,24 @@ impl Journal {
     }
 }
 
+impl Store {
+    /// Returns how many bytes copies of files take on disk that no checkpoint holds alone.
+    pub(crate) fn bytes_of_copies(&self) -> u64 {
+        self.bases.iter().map(|base| bytes_in(&base.path.join(COPIES))).sum()
+    }
+
+    /// Returns how many bytes a checkpoint takes on disk.
+    pub(crate) fn bytes_of(&self, id: CheckpointId) -> u64 {
+        let kept: u64 =
+            self.bases.iter().map(|base| bytes_in(&base.path.join(kept_name(id)))).sum();
+        let own = self.bases.first().map_or(0, |base| {
+            let end = base.path.join(ENDS).join(name_of(id));
+            bytes_at(&base.path.join(name_of(id))) + bytes_at(&end)
+        });
+        kept + own
+    }
+}
+
 fn failed(errno: Errno) -> JournalError {
     JournalError::io(errno, "the undo store")
 }
@@ -124,4 +144,24 @@ fn by_last_use(infos: &[CheckpointInfo]) -> Vec<String> {
     }
     sessions.reverse();
     sessions
+}
+
+fn bytes_in(folder: &Path) -> u64 {
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        bytes += bytes_at(&entry.path());
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            bytes += bytes_in(&entry.path());
+        }
+    }
+    bytes
+}
+
+/// What a file or a folder by itself takes.
+fn bytes_at(path: &Path) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    let Ok(found) = std::fs::symlink_metadata(path) else { return 0 };
+    // What has another name elsewhere takes its room there as well.
+    let share = if found.is_dir() { 1 } else { found.nlink().max(1) };
+    found.blocks() * 512 / share
 }

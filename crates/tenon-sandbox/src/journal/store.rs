@@ -1,5 +1,9 @@
 //! Where checkpoints are kept: a folder of the user's own on the workspace's mount, because only
 //! there can a file be kept by a further name for it, which copies nothing.
+//!
+//! A checkpoint is its log, a file with its number. Most need no more than that and their end; what
+//! is kept of files has a folder of its own, made when something is: to make one takes as long as
+//! everything else that a call waits for.
 
 #![expect(clippy::disallowed_methods, reason = "the journal's own folder, which no tool can name")]
 
@@ -14,7 +18,7 @@ use std::sync::{Mutex, PoisonError};
 use rustix::fs::{Access, AtFlags, CWD, Dir, FlockOperation, Mode, OFlags, StatxFlags};
 use rustix::io::Errno;
 
-use super::node::{Moment, NodeId, look};
+use super::node::{Moment, Node, NodeId, look};
 use super::record::{Header, Image, Place, Record};
 use super::{CheckpointId, JournalError, JournalOptions};
 use crate::linux::notify::is_possible;
@@ -23,8 +27,15 @@ use crate::linux::probe::probe;
 use crate::linux::wire::{Readable, Sendable};
 use crate::workspace::ContentHash;
 
-/// The file with a checkpoint's records.
-pub(crate) const LOG: &str = "log";
+/// The folder with a folder for each checkpoint that keeps something.
+const KEPT: &str = "kept";
+
+/// The folder with the ends of checkpoints: in one of its own, because the names beside the logs
+/// say which is the newest.
+pub(crate) const ENDS: &str = "ends";
+
+/// Ends the name of an end that is being written.
+pub(crate) const NEW: &str = ".new";
 
 /// The most of a log that is read for its first record, in bytes: names are short.
 const HEADER_BYTES_MAX: usize = 64 * 1024;
@@ -33,7 +44,7 @@ const HEADER_BYTES_MAX: usize = 64 * 1024;
 const AGAIN: &str = "again";
 
 /// The folder with copies of files, for where commands cannot be watched.
-const COPIES: &str = "copies";
+pub(crate) const COPIES: &str = "copies";
 
 /// The folder with what there was before commands that are compared.
 const MANIFESTS: &str = "compared";
@@ -128,6 +139,9 @@ impl Store {
                 let path = top.join(key);
                 make_private(&path)?;
                 let handle = rustix::fs::open(&path, flags, Mode::empty())?;
+                for name in [KEPT, ENDS] {
+                    make_in(&handle, name)?;
+                }
                 self.bases.push(Base { top, path, handle });
                 self.bases.len() - 1
             }
@@ -197,19 +211,13 @@ impl Store {
     /// Opens the folder for copies of files, for reading it.
     pub(crate) fn open_copies(&self, base: usize) -> Result<OwnedFd, Errno> {
         let base = &self.base(base)?.handle;
-        match rustix::fs::mkdirat(base, COPIES, Mode::RWXU) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(errno) => return Err(errno),
-        }
+        make_in(base, COPIES)?;
         open_beneath(base, COPIES, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())
     }
 
     /// Makes the folder for manifests, if there is none.
     pub(crate) fn make_manifests(&self) -> Result<(), Errno> {
-        match rustix::fs::mkdirat(&self.base(0)?.handle, MANIFESTS, Mode::RWXU) {
-            Ok(()) | Err(Errno::EXIST) => Ok(()),
-            Err(errno) => Err(errno),
-        }
+        make_in(&self.base(0)?.handle, MANIFESTS)
     }
 
     /// Opens the folder for manifests, for reading it.
@@ -278,29 +286,24 @@ impl Store {
         found.min_by_key(|place| place.path.as_os_str().len())
     }
 
-    /// Makes the folder and the log of a new checkpoint.
+    /// Makes the log of a new checkpoint.
     pub(crate) fn new_log(&self) -> Result<Log, Errno> {
         let base = self.base(0)?;
         let last = self.newest()?;
         for number in last + 1..last + NUMBER_TRIES_MAX {
-            let name = folder_name(CheckpointId(number));
-            match rustix::fs::mkdirat(&base.handle, &*name, Mode::RWXU) {
-                Ok(()) => {}
+            let id = CheckpointId(number);
+            let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::APPEND;
+            let mode = Mode::RUSR | Mode::WUSR;
+            let file = match open_beneath(&base.handle, &*name_of(id), flags, mode) {
+                Ok(file) => file,
                 Err(Errno::EXIST) => continue,
                 Err(errno) => return Err(errno),
-            }
+            };
             let changed = self.names_changed()?;
             *self.newest.lock().unwrap_or_else(PoisonError::into_inner) =
                 Some(Newest { number, changed });
-            let folder = open_plain_beneath(&base.handle, Path::new(&name))?;
-            let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::APPEND;
-            let file = open_beneath(&folder, LOG, flags, Mode::RUSR | Mode::WUSR)?;
             rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
-            let mut folders: Vec<Option<OwnedFd>> = self.bases.iter().map(|_| None).collect();
-            if let Some(first) = folders.first_mut() {
-                *first = Some(folder);
-            }
-            let id = CheckpointId(number);
+            let folders = self.bases.iter().map(|_| None).collect();
             return Ok(Log { id, file: File::from(file), folders, objects: 0 });
         }
         Err(Errno::EXIST)
@@ -335,17 +338,24 @@ impl Store {
         Ok(ids.into_iter().map(CheckpointId).collect())
     }
 
-    /// Opens a checkpoint's folder on the mount of a root.
-    pub(crate) fn open_checkpoint(&self, id: CheckpointId, root: usize) -> Result<OwnedFd, Errno> {
+    /// Opens the folder with what a checkpoint keeps of a root; `NOENT` where it keeps nothing.
+    pub(crate) fn open_kept(&self, id: CheckpointId, root: usize) -> Result<OwnedFd, Errno> {
         let base = self.base(self.base_of(root))?;
-        open_plain_beneath(&base.handle, Path::new(&folder_name(id)))
+        open_plain_beneath(&base.handle, &kept_name(id))
+    }
+
+    fn open_log(&self, id: CheckpointId, flags: OFlags) -> Result<OwnedFd, Errno> {
+        open_beneath(&self.base(0)?.handle, &*name_of(id), flags, Mode::empty())
+    }
+
+    /// Returns the folder with the ends of checkpoints.
+    pub(crate) fn open_ends(&self) -> Result<OwnedFd, Errno> {
+        open_plain_beneath(&self.base(0)?.handle, Path::new(ENDS))
     }
 
     /// Opens the log for appending to it, if nobody has it open: `None` while the call runs.
     pub(crate) fn lock_log(&self, id: CheckpointId) -> Result<Option<File>, Errno> {
-        let folder = self.open_checkpoint(id, 0)?;
-        let flags = OFlags::RDWR | OFlags::APPEND;
-        let file = open_beneath(&folder, LOG, flags, Mode::empty())?;
+        let file = self.open_log(id, OFlags::RDWR | OFlags::APPEND)?;
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Some(File::from(file))),
             Err(Errno::WOULDBLOCK) => Ok(None),
@@ -356,8 +366,7 @@ impl Store {
     /// Reads a checkpoint's log, with its places in this workspace's roots. `None` for a log of
     /// roots that are not in this workspace, or one that has not begun.
     pub(crate) fn read_log(&self, id: CheckpointId) -> Result<Option<Image>, Errno> {
-        let folder = self.open_checkpoint(id, 0)?;
-        let file = open_beneath(&folder, LOG, OFlags::RDONLY, Mode::empty())?;
+        let file = self.open_log(id, OFlags::RDONLY)?;
         let Some(mut image) = Image::read(&read_all(file)?) else { return Ok(None) };
         let find = |path: &PathBuf| self.roots.iter().position(|root| root.path == *path);
         let Some(roots) = image.header.roots.iter().map(find).collect::<Option<Vec<_>>>() else {
@@ -376,18 +385,17 @@ impl Store {
 
     /// Reads only what a checkpoint is.
     pub(crate) fn read_header(&self, id: CheckpointId) -> Result<Header, Errno> {
-        let folder = self.open_checkpoint(id, 0)?;
-        let file = open_beneath(&folder, LOG, OFlags::RDONLY, Mode::empty())?;
+        let file = self.open_log(id, OFlags::RDONLY)?;
         let mut bytes = vec![0; HEADER_BYTES_MAX];
         let length = rustix::io::read(&file, &mut bytes)?;
         bytes.truncate(length);
         Image::read(&bytes).map(|image| image.header).ok_or(Errno::BADMSG)
     }
 
-    /// Returns when something was last written to a checkpoint's log.
-    pub(crate) fn last_written(&self, id: CheckpointId) -> Result<Moment, Errno> {
-        let folder = self.open_checkpoint(id, 0)?;
-        Ok(look(&folder, LOG.as_ref())?.ok_or(Errno::NOENT)?.modified)
+    /// Returns a checkpoint's log as it looks by itself: how long it is, and when something was last
+    /// written to it.
+    pub(crate) fn look_at_log(&self, id: CheckpointId) -> Result<Node, Errno> {
+        look(&self.base(0)?.handle, name_of(id).as_ref())?.ok_or(Errno::NOENT)
     }
 
     /// Says for all checkpoints that a node was made again.
@@ -429,29 +437,21 @@ impl Store {
 
     /// Removes a checkpoint, its log first, so that a half-removed one is none.
     pub(crate) fn remove(&self, id: CheckpointId) -> Result<(), Errno> {
+        let (log, base) = (name_of(id), &self.base(0)?.handle);
+        for file in [log.clone(), format!("{ENDS}/{log}"), format!("{ENDS}/{log}{NEW}")] {
+            match rustix::fs::unlinkat(base, &*file, AtFlags::empty()) {
+                Ok(()) | Err(Errno::NOENT) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
         for base in &self.bases {
-            let name = folder_name(id);
-            match open_plain_beneath(&base.handle, Path::new(&name)) {
-                Ok(folder) => {
-                    let _ = rustix::fs::unlinkat(&folder, LOG, AtFlags::empty());
-                    remove_all(&base.path.join(&name))?;
-                }
+            match open_plain_beneath(&base.handle, &kept_name(id)) {
+                Ok(_) => remove_all(&base.path.join(kept_name(id)))?,
                 Err(Errno::NOENT) => {}
                 Err(errno) => return Err(errno),
             }
         }
         Ok(())
-    }
-
-    /// Returns how many bytes copies of files take on disk that no checkpoint holds alone.
-    pub(crate) fn bytes_of_copies(&self) -> u64 {
-        self.bases.iter().map(|base| bytes_in(&base.path.join(COPIES))).sum()
-    }
-
-    /// Returns how many bytes a checkpoint takes on disk.
-    pub(crate) fn bytes_of(&self, id: CheckpointId) -> u64 {
-        let folders = self.bases.iter().map(|base| base.path.join(folder_name(id)));
-        folders.map(|folder| bytes_in(&folder)).sum()
     }
 }
 
@@ -462,12 +462,9 @@ impl Log {
         let folder = self.folders.get_mut(base).ok_or(Errno::NOENT)?;
         if folder.is_none() {
             let base = &store.base(base)?.handle;
-            let name = folder_name(self.id);
-            match rustix::fs::mkdirat(base, &*name, Mode::RWXU) {
-                Ok(()) | Err(Errno::EXIST) => {}
-                Err(errno) => return Err(errno),
-            }
-            *folder = Some(open_plain_beneath(base, Path::new(&name))?);
+            let name = kept_name(self.id);
+            make_in(base, &name)?;
+            *folder = Some(open_plain_beneath(base, &name)?);
         }
         self.objects += 1;
         let folder = folder.as_ref().ok_or(Errno::NOENT)?;
@@ -480,8 +477,13 @@ pub(crate) fn object_name(object: u64) -> String {
     format!("o{object}")
 }
 
-fn folder_name(id: CheckpointId) -> String {
+/// Returns the name of a checkpoint's log, and of its end beside those of others.
+pub(crate) fn name_of(id: CheckpointId) -> String {
     format!("{:012}", id.0)
+}
+
+pub(crate) fn kept_name(id: CheckpointId) -> PathBuf {
+    Path::new(KEPT).join(name_of(id))
 }
 
 fn hash_of_path(path: &Path) -> String {
@@ -517,6 +519,14 @@ fn make_all(path: &Path) -> Result<(), Errno> {
     use std::os::unix::fs::DirBuilderExt;
     let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
     made.map_err(|error| errno_of(&error))
+}
+
+/// Makes a folder of the store, if it is not there.
+fn make_in(base: &OwnedFd, name: impl rustix::path::Arg) -> Result<(), Errno> {
+    match rustix::fs::mkdirat(base, name, Mode::RWXU) {
+        Ok(()) | Err(Errno::EXIST) => Ok(()),
+        Err(errno) => Err(errno),
+    }
 }
 
 /// Makes a folder for this user alone, or makes sure that it is one.
@@ -573,19 +583,4 @@ fn remove_all(path: &Path) -> Result<(), Errno> {
         }
     }
     std::fs::remove_dir_all(path).map_err(|error| errno_of(&error))
-}
-
-fn bytes_in(folder: &Path) -> u64 {
-    use std::os::unix::fs::MetadataExt;
-    let mut bytes = 0;
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let Ok(found) = entry.metadata() else { continue };
-        // What has another name elsewhere takes its room there as well.
-        let share = if found.is_dir() { 1 } else { found.nlink().max(1) };
-        bytes += found.blocks() * 512 / share;
-        if found.is_dir() {
-            bytes += bytes_in(&entry.path());
-        }
-    }
-    bytes
 }

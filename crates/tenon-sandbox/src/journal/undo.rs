@@ -115,7 +115,7 @@ impl Undoing<'_> {
 
     fn kept_here(&self, old: &Old) -> Option<Spot> {
         let root = old.place.root;
-        let folder = self.store.open_checkpoint(self.of, root).ok()?;
+        let folder = self.store.open_kept(self.of, root).ok()?;
         let name = object_name(old.kept?);
         let node = look(&folder, name.as_ref()).ok()??;
         let spot = Spot::Store { id: self.of, root, path: name.into() };
@@ -130,7 +130,7 @@ impl Undoing<'_> {
                 continue;
             }
             for root in 0..self.store.roots.len() {
-                let Ok(folder) = self.store.open_checkpoint(id, root) else { continue };
+                let Ok(folder) = self.store.open_kept(id, root) else { continue };
                 super::find::walk_folder(&folder, &mut |path, node| {
                     if missing.contains(&node.id) {
                         let spot = Spot::Store { id, root, path: path.to_path_buf() };
@@ -157,7 +157,7 @@ impl Undoing<'_> {
                 Ok((self.store.open_folder(&folder)?, name.to_owned()))
             }
             Spot::Store { id, root, path } => {
-                let top = self.store.open_checkpoint(*id, *root)?;
+                let top = self.store.open_kept(*id, *root)?;
                 let folder = open_plain_beneath(&top, path.parent().unwrap_or(Path::new("")))?;
                 Ok((folder, path.file_name().unwrap_or_default().to_owned()))
             }
@@ -194,7 +194,7 @@ impl Undoing<'_> {
         let handle = match &spot {
             Spot::Tree(place) => self.store.open_folder(place)?,
             Spot::Store { id, root, path } => {
-                open_plain_beneath(&self.store.open_checkpoint(*id, *root)?, path)?
+                open_plain_beneath(&self.store.open_kept(*id, *root)?, path)?
             }
         };
         let id = self.actual(id);
@@ -308,7 +308,7 @@ impl Undoing<'_> {
         if content.object == 0 {
             return Ok(None);
         }
-        let folder = self.store.open_checkpoint(self.of, old.place.root)?;
+        let folder = self.store.open_kept(self.of, old.place.root)?;
         let name = object_name(content.object);
         Ok(Some(open_beneath(&folder, &*name, OFlags::RDONLY, Mode::empty())?.into()))
     }

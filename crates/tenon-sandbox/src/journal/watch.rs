@@ -118,7 +118,9 @@ type Inside = (Arc<Folder>, OsString);
 
 impl Watch {
     fn run(&mut self) {
-        let mut takes_turns = false;
+        // Most commands are one process at a time, and the first question is bash's own.
+        let mut takes_turns = true;
+        self.listener.take_turns(takes_turns);
         while let Some(question) = self.listener.next() {
             let alone = self.askers.is_alone(question.pid);
             if alone != takes_turns {

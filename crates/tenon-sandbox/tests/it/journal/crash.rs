@@ -218,16 +218,26 @@ fn an_undo_that_was_killed_is_taken_back_and_done_again() {
     println!("{half_done} of 4 were killed in the middle");
 }
 
+fn log(id: CheckpointId) -> String {
+    format!("{:012}", id.number())
+}
+
+fn end(id: CheckpointId) -> String {
+    format!("ends/{}", log(id))
+}
+
 /// Cuts a file of the only checkpoint to `bytes`, as a power loss may leave it on the disk.
 fn cut(scene: &Scene, name: &str, bytes: impl Fn(u64) -> u64) {
     let mut folders = scene.journal.folders();
+    // An end is called as its log is.
+    let is_end = name.starts_with("ends/");
     let mut cut = 0;
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.file_name().unwrap() == name {
+            } else if path.ends_with(name) && path.with_file_name("").ends_with("ends") == is_end {
                 let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
                 file.set_len(bytes(file.metadata().unwrap().len())).unwrap();
                 cut += 1;
@@ -250,7 +260,7 @@ fn what_a_power_loss_cut_is_not_undone_by_half() {
     for bytes in [1, 60, 300] {
         let (scene, id) = changed();
         let after = scene.tree();
-        cut(&scene, "log", |length| length - bytes);
+        cut(&scene, &log(id), |length| length - bytes);
         let damaged = |error| matches!(error, JournalError::Damaged { .. });
         assert!(damaged(scene.journal.changes(id).unwrap_err()));
         assert!(damaged(scene.journal.undo(&[id], "session", &Conflicts::Refuse).unwrap_err()));
@@ -267,7 +277,7 @@ fn what_a_power_loss_cut_is_not_undone_by_half() {
 #[test]
 fn an_end_that_a_power_loss_emptied_is_found_out_again() {
     let (scene, id) = changed();
-    cut(&scene, "end", |_| 0);
+    cut(&scene, &end(id), |_| 0);
     assert_eq!(scene.journal.checkpoints().unwrap()[0].state, CheckpointState::Interrupted);
     assert!(scene.journal.changes(id).unwrap().troubles.contains(&Trouble::Interrupted));
     scene.undo(id);
@@ -279,14 +289,14 @@ fn an_end_that_a_power_loss_emptied_is_found_out_again() {
 fn what_a_call_changed_is_listed_also_where_nothing_can_be_written() {
     let (scene, id) = changed();
     let listed = scene.journal.changes(id).unwrap().files;
-    cut(&scene, "end", |_| 0);
+    cut(&scene, &end(id), |_| 0);
     let store = std::fs::read_dir(scene.journal.folders().remove(0)).unwrap().next().unwrap();
-    let folder = store.unwrap().path().join(format!("{:012}", id.number()));
     // The end is written under this name first.
-    std::fs::create_dir(folder.join("end.new")).unwrap();
+    let new = store.unwrap().path().join(end(id) + ".new");
+    std::fs::create_dir(&new).unwrap();
     let changes = scene.journal.changes(id).unwrap();
     assert_eq!((changes.files, changes.troubles), (listed, vec![Trouble::Interrupted]));
     assert!(scene.journal.undo(&[id], "session", &Conflicts::Refuse).is_err());
-    std::fs::remove_dir(folder.join("end.new")).unwrap();
+    std::fs::remove_dir(&new).unwrap();
     scene.undo(id);
 }

@@ -114,7 +114,9 @@ fn an_undo_is_redone_also_when_what_it_undid_has_gone_to_make_room() {
     assert!(!log[0].is_undo() && log[1].is_undo());
     let store = std::fs::read_dir(scene.journal.folders().remove(0)).unwrap().next();
     let store = store.unwrap().unwrap().path();
-    std::fs::remove_dir_all(store.join(format!("{:0>12}", id.to_string()))).unwrap();
+    let name = format!("{:0>12}", id.to_string());
+    std::fs::remove_file(store.join(&name)).unwrap();
+    std::fs::remove_dir_all(store.join("kept").join(name)).unwrap();
     let redone = scene.undo(undone);
     assert_eq!(difference(&after, &scene.tree()), "");
     let infos = scene.journal.checkpoints().unwrap();
