@@ -1,7 +1,10 @@
 //! What of this machine no command may read, whatever folder it lies in.
 
-use std::os::unix::fs::MetadataExt;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
 use super::Settings;
 use crate::linux::bubblewrap::shows;
@@ -93,25 +96,38 @@ pub(super) fn in_sight(hidden: &[PathBuf], steps: &[Step]) -> Vec<PathBuf> {
     hidden.iter().filter(|path| shows(steps, path)).cloned().chain(moved).collect()
 }
 
-/// Adds what is in `folder` that not everybody may read, but for what is in or around a root.
-#[expect(clippy::disallowed_methods, reason = "names and rights of the system's settings")]
+/// Adds what is in `folder` that not everybody may read, but for what is in or around a root. The
+/// first command of a session waits for it: names are looked at from their folder's handle, and
+/// paths made of few of them.
 fn closed_in(folder: &Path, roots: &[PathBuf], closed: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let Ok(handle) = rustix::fs::open(folder, flags, Mode::empty()) else { return };
+    let Ok(entries) = Dir::read_from(&handle) else { return };
+    let has_roots = roots.iter().any(|root| root.starts_with(folder));
+    for entry in entries.flatten() {
+        let name = entry.file_name();
         // What a link leads to has its own entry, or is not a setting of the system's.
-        let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
-        if is_link || roots.iter().any(|root| path.starts_with(root)) {
+        if entry.file_type().is_symlink() || matches!(name.to_bytes(), b"." | b"..") {
             continue;
         }
-        let Ok(found) = entry.metadata() else { continue };
-        let wanted = if found.is_dir() { 0o005 } else { 0o004 };
-        let is_open = found.mode() & wanted == wanted;
-        if !is_open && !roots.iter().any(|root| root.starts_with(&path)) {
-            if !closed.contains(&path) {
-                closed.push(path);
-            }
-        } else if found.is_dir() {
+        let Ok(found) = rustix::fs::statat(&handle, name, AtFlags::SYMLINK_NOFOLLOW) else {
+            continue;
+        };
+        let is_folder = FileType::from_raw_mode(found.st_mode).is_dir();
+        let wanted = if is_folder { 0o005 } else { 0o004 };
+        let is_open = found.st_mode & wanted == wanted;
+        if is_open && !is_folder {
+            continue;
+        }
+        let path = folder.join(OsStr::from_bytes(name.to_bytes()));
+        let is_around = has_roots && roots.iter().any(|root| root.starts_with(&path));
+        if has_roots && roots.iter().any(|root| path.starts_with(root)) {
+            continue;
+        }
+        if is_open || is_around {
             closed_in(&path, roots, closed);
+        } else if !closed.contains(&path) {
+            closed.push(path);
         }
     }
 }
