@@ -111,7 +111,9 @@ impl Agent {
             match turn.next(&self.meter.space(&self.conversation)) {
                 Next::CallModel => self.call_model(&mut turn, &time.cancel).await?,
                 Next::RunCalls(calls) => self.run_calls(&mut turn, &calls, &time.cancel).await?,
-                Next::Continue(continuation) => self.go_on(&mut turn, continuation)?,
+                Next::Continue(continuation) => {
+                    self.go_on(&mut turn, continuation, &time.cancel)?
+                }
                 Next::TakeStock => self.take_stock(&mut turn).await,
                 Next::Compact(cause) => self.shorten(&mut turn, cause, &time.cancel).await?,
                 Next::Stop(reason) => break time.explain(reason),

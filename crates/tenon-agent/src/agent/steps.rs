@@ -115,7 +115,12 @@ impl Agent {
         &mut self,
         turn: &mut Turn,
         continuation: Continuation,
+        cancel: &CancellationToken,
     ) -> Result<(), LogError> {
+        if cancel.is_cancelled() {
+            turn.end(EndReason::Cancelled);
+            return Ok(());
+        }
         let said = self.recorder.say(ContextEvent::Continued(continuation))?;
         self.conversation.extend(said);
         turn.continued();

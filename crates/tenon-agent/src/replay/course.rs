@@ -5,7 +5,7 @@
 //! what was logged, the stand-in the calls before they run.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, HashMap},
     path::PathBuf,
     sync::{Mutex, MutexGuard, PoisonError},
 };
@@ -15,19 +15,20 @@ use futures::{StreamExt, stream};
 use tenon_model::{
     Conversation, EventStream, Message, ProviderError, Request, StopReason, ToolCall,
 };
-use tenon_sandbox::{CheckpointId, Conflicts, Journal, Undone};
+use tenon_sandbox::Journal;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     ChangesOfCall, Replayed,
     divergence::{self, Diverged, Divergence},
+    files::Files,
     given,
     places::PlaceNames,
-    recording::{Changed, Killed, Recorded, RecordedResult, RecordedTurn, Recording, ReplyEnd},
+    recording::{Killed, Recorded, RecordedResult, RecordedTurn, Recording, ReplyEnd},
     reply::events,
 };
 use crate::{
-    event::{CallChanges, CallEvent, ContextEvent, EndReason, ModelEvent, SessionEvent, Update},
+    event::{CallChanges, CallEvent, EndReason, ModelEvent, SessionEvent, Update},
     input::{Answer, FrontEnd, Question},
     layers::StandIn,
     policy::{Leaves, Verdict},
@@ -37,9 +38,6 @@ use crate::{
     tools::ToolOutput,
 };
 
-/// What the undos of a replay belong to in its journal.
-const SESSION: &str = "replay";
-
 /// A recording and how far it was followed.
 pub(super) struct Course {
     session: Session,
@@ -47,8 +45,6 @@ pub(super) struct Course {
     /// Where answers are taken from instead of running calls.
     answers: Option<Recording>,
     until: Option<u32>,
-    /// Makes in the workspace what a call had changed that is not run.
-    make: Option<ChangesOfCall>,
     /// What the person says while the agent works.
     queue: PromptQueue,
     state: Mutex<State>,
@@ -69,15 +65,7 @@ struct State {
     changes: HashMap<String, CallChanges>,
     /// Calls of this step that were answered.
     answered: usize,
-    /// How many changes each call told of, and the checkpoint of each.
-    told: HashMap<String, usize>,
-    checkpoints: HashMap<Changed, CheckpointId>,
-    /// A call that was cut short, and what it had changed that is not made here.
-    lost: Option<(String, String)>,
-    /// Calls of which that was made here.
-    made: HashSet<String>,
-    /// Undos as they were recorded, and those that did the same here.
-    undos: HashMap<u64, CheckpointId>,
+    files: Files,
     outcome: Replayed,
     is_over: bool,
 }
@@ -90,9 +78,9 @@ impl Course {
         places: PlaceNames,
         (until, make): (Option<u32>, Option<ChangesOfCall>),
     ) -> Self {
-        let (queue, state) = (PromptQueue::default(), State { places, ..State::default() });
+        let state = State { places, files: Files::new(make), ..State::default() };
         let (session, state) = (session.clone(), Mutex::new(state));
-        Self { session, recording, answers, until, make, queue, state }
+        Self { session, recording, answers, until, queue: PromptQueue::default(), state }
     }
 
     /// Whether answers are taken instead of running calls.
@@ -124,37 +112,11 @@ impl Course {
     }
 
     /// Undoes in `journal`, that of the replay, what was undone in the recording. Looks at files.
-    pub(super) fn undo(&self, by: u64, of: &[u64], journal: &Journal, everywhere: &[PathBuf]) {
-        let mut ids = Vec::new();
-        for id in of {
-            let changed = self.recording.checkpoints.get(id);
-            let mut state = self.state();
-            let undo = state.undos.get(id).copied();
-            match undo.or_else(|| state.checkpoints.get(changed?).copied()) {
-                Some(here) => ids.push(here),
-                None if changed.is_some_and(|(call_id, _)| state.made.contains(call_id)) => {
-                    return state.end_early("a call was undone that had been cut short");
-                }
-                // It was not run, or changed nothing.
-                None if changed.is_some() => {
-                    let is_undone =
-                        |call_id: &String| changed.is_some_and(|known| known.0 == *call_id);
-                    let lost = state.lost.take();
-                    state.lost = lost.filter(|(call_id, _)| !is_undone(call_id));
-                }
-                None => return state.end_early("what was undone in between is not in the log"),
-            }
-        }
-        if ids.is_empty() {
-            return;
-        }
-        // What a person had changed meanwhile is not in the copy.
-        let overwrite = Conflicts::Overwrite(everywhere.to_vec());
-        match journal.undo(&ids, SESSION, &overwrite) {
-            Ok(Undone::Done { id, .. }) => drop(self.state().undos.insert(by, id)),
-            Ok(Undone::Conflicts(_)) | Err(_) => {
-                self.state().end_early("what was undone in between cannot be undone here");
-            }
+    pub(super) fn undo(&self, undo: (u64, &[u64]), journal: &Journal, everywhere: &[PathBuf]) {
+        let mut state = self.state();
+        let recorded = &self.recording.checkpoints;
+        if let Err(reason) = state.files.undo(undo, recorded, journal, everywhere) {
+            state.end_early(reason);
         }
     }
 
@@ -324,7 +286,7 @@ impl Course {
             differs = (expected != found).then_some((Diverged::Files, expected, found));
         }
         if let Some((what, expected, found)) = differs {
-            if let Some((_, lost)) = state.lost.take() {
+            if let Some(lost) = state.files.take_lost() {
                 // It is nothing that the agent does otherwise.
                 return state.end_early(&format!(
                     "results differ from here on, where the files do not have what a call had \
@@ -399,13 +361,7 @@ impl Course {
         if !is_cut || had_none || self.takes_answers() {
             return;
         }
-        if self.make.as_ref().is_some_and(|make| make(call_id)) {
-            state.made.insert(call_id.to_owned());
-        } else {
-            let unknown = || "it is not known what".to_owned();
-            let lost = changes.map_or_else(unknown, |changes| changes.summary.clone());
-            state.lost = Some((call_id.to_owned(), lost));
-        }
+        state.files.make(call_id, changes);
     }
 }
 
@@ -487,11 +443,7 @@ impl FrontEnd for Course {
             SessionEvent::Model(ModelEvent::RequestSent { .. }) => self.state().is_logged = true,
             SessionEvent::Call(CallEvent::CallChanged(changes)) => {
                 let mut state = self.state();
-                let told = state.told.entry(changes.call_id.clone()).or_default();
-                let changed = (changes.call_id.clone(), *told);
-                *told += 1;
-                let checkpoint = changes.checkpoint.map(CheckpointId::new);
-                state.checkpoints.extend(checkpoint.map(|id| (changed, id)));
+                state.files.changed(changes);
                 state.changes.insert(changes.call_id.clone(), changes.clone());
             }
             SessionEvent::Call(CallEvent::ToolResult {
@@ -506,12 +458,14 @@ impl FrontEnd for Course {
                 self.result(call_id, &now);
             }
             SessionEvent::Session(SessionNote::FilesSeen { files }) => self.seen(files),
-            SessionEvent::Context(ContextEvent::Continued(_)) => {
-                let mut state = self.state();
-                let told = self.current(&state).is_some_and(|request| request.continued);
-                if state.is_killed() && !told {
-                    state
-                        .end_early("the recorded program ended before the model was told to go on");
+            // The recorded program ended before the turn did, or before the model was told to go on.
+            SessionEvent::Model(ModelEvent::AssistantMessage { .. }) => {
+                let state = self.state();
+                let is_last = |last: &Recorded| {
+                    last.calls().next().is_none() && last.said.is_empty() && !last.continued
+                };
+                if state.is_killed() && self.current(&state).is_some_and(is_last) {
+                    state.cancel.cancel();
                 }
             }
             _ => {}

@@ -6,6 +6,7 @@
 
 mod course;
 mod divergence;
+mod files;
 mod places;
 mod played;
 mod recording;
@@ -56,7 +57,8 @@ pub struct ReplayOptions {
     pub changes_of: Option<ChangesOfCall>,
 }
 
-/// Makes in the workspace what the call with this id had changed, and returns whether it did.
+/// Makes in the workspace what the call with this id had changed, and takes it back the next time, for
+/// the call was undone; returns whether it did.
 ///
 /// ```
 /// use tenon_agent::ChangesOfCall;
@@ -222,7 +224,8 @@ async fn undo(
     };
     let course = Arc::clone(course);
     // A panic in there shows in what comes then.
-    let _ = tokio::task::spawn_blocking(move || course.undo(by, &of, &journal, &everywhere)).await;
+    let _ =
+        tokio::task::spawn_blocking(move || course.undo((by, &of), &journal, &everywhere)).await;
 }
 
 /// Where the tools of a replay are taken from.

@@ -1,7 +1,13 @@
 //! Receipts: what a turn says of the checks that ran since the last change.
 
+use std::sync::Arc;
+
+use async_trait::async_trait;
 use serde_json::json;
-use tenon_agent::{CoreToolOptions, EndReason, TurnLimits, TurnOutcome, Verification, core_tools};
+use tenon_agent::{
+    Answer, CoreToolOptions, EndReason, FrontEnd, ModelEvent, Question, SessionEvent, TurnLimits,
+    TurnOutcome, Update, Verification, core_tools,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{Bench, Reply, bench_with, calls, text};
@@ -115,4 +121,37 @@ async fn a_limit_that_forbids_the_check_leaves_the_turn_finished() {
     let outcome = go(&mut bench).await;
     assert_eq!((outcome.reason, outcome.answer.as_str()), (EndReason::Finished, "done"));
     assert_eq!(state(&outcome), Some(Verification::Unverified));
+}
+
+#[tokio::test]
+async fn a_turn_that_is_cancelled_at_its_end_asks_for_no_check() {
+    let cancel = CancellationToken::new();
+    let tools = core_tools(CoreToolOptions::default());
+    let replies = vec![write("a"), text("done"), text("not asked for")];
+    let mut bench = bench_with(replies, tools, |options| {
+        options.verify = vec![CHECK.into()];
+        options.front = Arc::new(CancelsAt("done", cancel.clone()));
+    });
+    let outcome = bench.agent.prompt("go", &cancel).await.unwrap();
+    assert_eq!((outcome.reason, outcome.answer.as_str()), (EndReason::Cancelled, "done"));
+    assert_eq!((state(&outcome), requests(&bench)), (Some(Verification::Unverified), 2));
+}
+
+/// Cancels once a reply with this text is in the log.
+struct CancelsAt(&'static str, CancellationToken);
+
+#[async_trait]
+impl FrontEnd for CancelsAt {
+    fn update(&self, update: Update) {
+        if let Update::Stored(record) = update
+            && let SessionEvent::Model(ModelEvent::AssistantMessage { message, .. }) = &record.event
+            && message.text() == self.0
+        {
+            self.1.cancel();
+        }
+    }
+
+    async fn ask(&self, _: Question) -> Answer {
+        Answer::Allow
+    }
 }

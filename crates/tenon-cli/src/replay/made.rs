@@ -6,8 +6,9 @@
 use std::{
     collections::{HashMap, HashSet},
     fs::{self, Permissions},
-    io,
+    io, mem,
     path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
     time::SystemTime,
 };
 
@@ -37,13 +38,13 @@ pub(super) struct Made {
     is_known: bool,
 }
 
-/// One change.
+/// One change: what is at a path is exchanged for what the call left there, and exchanged again where
+/// the call was undone.
 #[derive(Debug)]
 enum Piece {
-    Gone(PathBuf),
     Rights(PathBuf, Permissions),
-    /// What is at a path, where it is kept, and when the call began.
-    There(PathBuf, PathBuf, SystemTime),
+    /// A path, where the other is kept, if there is any, and when the call began whose it is.
+    Content(PathBuf, PathBuf, Option<SystemTime>),
 }
 
 impl Made {
@@ -87,14 +88,15 @@ impl Made {
         copy::make_folder(&folder)?;
         let mut copying = Copying::new(&[], copy.scratch.path());
         let mut pieces = Vec::new();
-        for (number, change) in changes.files.iter().enumerate() {
-            let (path, kept) = (change.path.clone(), folder.join(number.to_string()));
+        for change in &changes.files {
             if let ChangeKind::Renamed { from } = &change.kind {
-                pieces.push(Piece::Gone(from.clone()));
+                let nothing = folder.join(pieces.len().to_string());
+                pieces.push(Piece::Content(from.clone(), nothing, None));
             }
+            let (path, kept) = (change.path.clone(), folder.join(pieces.len().to_string()));
             let at = place(&copy.roots, &path).filter(|_| change.kind != ChangeKind::Deleted);
             let Some(at) = at.filter(|at| at.symlink_metadata().is_ok()) else {
-                pieces.push(Piece::Gone(path));
+                pieces.push(Piece::Content(path, kept, None));
                 continue;
             };
             let is_new = matches!(change.kind, ChangeKind::Created | ChangeKind::Renamed { .. });
@@ -103,7 +105,7 @@ impl Made {
                 pieces.push(Piece::Rights(path, metadata.permissions()));
             } else {
                 copying.any(&at, &kept)?;
-                pieces.push(Piece::There(path, kept, info.started));
+                pieces.push(Piece::Content(path, kept, Some(info.started)));
             }
         }
         // A call may have two checkpoints; this is the earlier one.
@@ -111,30 +113,50 @@ impl Made {
         Ok(())
     }
 
-    /// Returns what makes the changes in the copy.
+    /// Returns what makes the changes of a call in the copy, and takes them back the next time.
     pub(super) fn into_changes(self, roots: Vec<Root>) -> ChangesOfCall {
-        Box::new(move |call_id| match self.pieces.get(call_id) {
-            Some(pieces) => pieces.iter().all(|piece| piece.make(&roots).is_ok()),
-            None => self.is_known && !self.told.contains(call_id),
+        let (pieces, is_known, told) = (Mutex::new(self.pieces), self.is_known, self.told);
+        Box::new(move |call_id| {
+            let mut pieces = pieces.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(pieces) = pieces.get_mut(call_id) else {
+                return is_known && !told.contains(call_id);
+            };
+            let is_done = pieces.iter_mut().all(|piece| piece.exchange(&roots).is_ok());
+            // What is made last is taken back first.
+            pieces.reverse();
+            is_done
         })
     }
 }
 
 impl Piece {
-    fn make(&self, roots: &[Root]) -> io::Result<()> {
+    fn exchange(&mut self, roots: &[Root]) -> io::Result<()> {
         let place = |path: &Path| place(roots, path).ok_or(io::ErrorKind::NotFound);
         match self {
-            Self::Gone(path) => copy::remove(&place(path)?),
             Self::Rights(path, permissions) => {
-                fs::set_permissions(place(path)?, permissions.clone())
-            }
-            Self::There(path, kept, began) => {
                 let at = place(path)?;
-                copy::make_room(&at)?;
-                fs::rename(kept, &at)?;
-                renew(&at, *began)
+                let now = fs::symlink_metadata(&at)?.permissions();
+                fs::set_permissions(at, mem::replace(permissions, now))
+            }
+            Self::Content(path, kept, began) => {
+                let (at, aside) = (place(path)?, kept.with_extension("aside"));
+                move_any(&at, &aside)?;
+                if kept.symlink_metadata().is_ok() {
+                    copy::make_room(&at)?;
+                    fs::rename(&*kept, &at)?;
+                }
+                move_any(&aside, kept)?;
+                began.take().map_or(Ok(()), |began| renew(&at, began))
             }
         }
+    }
+}
+
+/// Moves what is at `from`, if anything is.
+fn move_any(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::rename(from, to) {
+        Err(error) if from.symlink_metadata().is_ok() => Err(error),
+        _ => Ok(()),
     }
 }
 

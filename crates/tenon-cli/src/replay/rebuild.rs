@@ -59,7 +59,7 @@ pub(super) fn take_back(
              the session began"
         ));
     }
-    for id in to_take_back(session, &infos) {
+    for id in to_take_back(session, &infos, &made) {
         let changes = match journal.changes(id) {
             Ok(changes) => changes,
             Err(JournalError::Running { .. }) => {
@@ -103,8 +103,8 @@ fn missing(session: &Session, infos: &[CheckpointInfo]) -> usize {
 }
 
 /// The checkpoints since the session began, of all sessions, the newest first; without those whose
-/// undo is among them, and that undo.
-fn to_take_back(session: &Session, infos: &[CheckpointInfo]) -> Vec<CheckpointId> {
+/// undo is among them, and that undo, unless what a call had changed that was cut short is to be kept.
+fn to_take_back(session: &Session, infos: &[CheckpointInfo], made: &Made) -> Vec<CheckpointId> {
     let first_ms = session.records.iter().map(|record| record.time_ms).min().unwrap_or_default();
     // Checkpoints know the second.
     let began = UNIX_EPOCH + Duration::from_secs(first_ms / 1_000);
@@ -133,12 +133,13 @@ fn to_take_back(session: &Session, infos: &[CheckpointInfo]) -> Vec<CheckpointId
     let mut cancelled = BTreeSet::new();
     for info in since.values() {
         let CheckpointKind::Undo { of } = &info.kind else { continue };
-        let stands = |id: &CheckpointId| {
-            since.get(id).is_some_and(
-                |undone| matches!(undone.state, CheckpointState::Undone { by } if by == info.id),
-            )
+        let is_idle = |id: &CheckpointId| {
+            since.get(id).is_some_and(|undone| {
+                matches!(undone.state, CheckpointState::Undone { by } if by == info.id)
+                    && made.call(undone, session).is_none()
+            })
         };
-        if of.iter().all(stands) {
+        if of.iter().all(is_idle) {
             cancelled.extend(of.iter().copied().chain([info.id]));
         }
     }

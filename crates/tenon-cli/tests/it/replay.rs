@@ -185,6 +185,64 @@ fn what_was_cut_short_by_a_kill_and_undone_is_undone_in_a_replay() {
 }
 
 #[test]
+fn what_was_cut_short_and_undone_after_others_had_run_is_undone_in_a_replay() {
+    let place = Place::new();
+    for file in ["a.txt", "gone/deep/f", "moved", "keep"] {
+        place.write(&format!("work/{file}"), "one\n");
+    }
+    let before = tree(&place.path("work"));
+    let look = || {
+        let look = "cat a.txt moved new/* 2> /dev/null; ls -AR; stat -c '%a %n' *";
+        json!([bash(look), {"text": "Seen."}])
+    };
+    killed(
+        &place,
+        "echo two > a.txt; rm -r gone; mkdir new; echo n > new/n; mv moved new; chmod 600 keep; ln -s a.txt link",
+        json!([
+            bash("echo three >> a.txt; rm new/n link; mkdir gone; echo g > gone/g; chmod 644 keep"),
+            {"text": "Changed."},
+        ]),
+    );
+    let after = tree(&place.path("work"));
+    // At once, and back; then one by one, and back.
+    for (undo, redone) in [(vec![vec!["undo", "2"]], 1), (vec![vec!["undo"], vec!["undo"]], 2)] {
+        undo.iter().for_each(|undo| drop(place.run(undo).ends_with(0)));
+        assert_eq!(before, tree(&place.path("work")));
+        go_on(&place, look());
+        (0..redone).for_each(|_| drop(place.run(&["redo"]).ends_with(0)));
+        assert_eq!(after, tree(&place.path("work")));
+        go_on(&place, look());
+    }
+    place.run(&["undo", "2"]).ends_with(0);
+    go_on(&place, look());
+    let run = place.run(&["replay", "last"]).ends_with(0);
+    assert_eq!(run.out, "replayed 14 steps and 10 calls: nothing differs from the recording\n");
+    assert!(!run.error.contains("ends behind"), "{run:?}");
+}
+
+#[test]
+fn a_session_that_was_killed_before_it_asked_for_a_check_is_replayed_to_its_end() {
+    let place = Place::new();
+    place.config("verify = [\"sh check.sh\"]\n");
+    place.write("work/check.sh", "exit 0\n");
+    let turns = json!([
+        bash("echo two > a"), {"thinking": "Good.", "text": "Done."},
+        bash("sh check.sh"), {"text": "Checked."},
+    ]);
+    let script = place.script(turns);
+    place.run(&["-p", "--model", &script, "--allow", "bash", "go"]).ends_with(0);
+    // As if it had been killed behind the first answer.
+    let log = std::fs::read_to_string(log_of(&place)).unwrap();
+    let kept = log.find("\"type\":\"continued\"").unwrap();
+    let kept = log[..kept].rfind('\n').unwrap();
+    std::fs::write(log_of(&place), &log[..=kept]).unwrap();
+    go_on(&place, json!([bash("cat a; sh check.sh"), {"text": "Seen."}]));
+    let run = place.run(&["replay", "last"]).ends_with(0);
+    assert_eq!(run.out, "replayed 4 steps and 2 calls: nothing differs from the recording\n");
+    assert_eq!(run.error, "");
+}
+
+#[test]
 fn checks_that_the_settings_named_are_asked_for_also_where_they_name_none() {
     let place = Place::new();
     place.config("verify = [\"sh check.sh\"]\n");
