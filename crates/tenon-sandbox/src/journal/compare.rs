@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
 use super::CheckpointId;
-use super::changes::{Change, ChangeKind, Changes};
+use super::changes::{Change, ChangeKind, Changes, Trouble};
 use super::copy::open_quietly;
 use super::find::{Deeper, Finder, node_at, split, walk};
 use super::node::{Moment, Node, NodeId, kernel_path, look};
@@ -198,13 +198,21 @@ impl Comparison<'_> {
                 ChangeKind::Edited
             } else if !self.has_same_rights(&place, old, &now) {
                 ChangeKind::Mode
-            } else if !now.is_folder() && old.node.modified != now.modified {
+            } else if old.node.modified != now.modified && self.are_times_its_own(old) {
                 ChangeKind::Times
             } else {
                 continue;
             };
             self.add(&place, kind, &now, (Some(old.node.bytes), Some(now.bytes)), 0);
         }
+    }
+
+    /// Whether the time of something is told of: that of a folder changes with each name in it, and
+    /// where nobody was asked it is not known whether with one that came and went.
+    fn are_times_its_own(&self, old: &Old) -> bool {
+        !old.node.is_folder()
+            || !self.image.entries.contains_key(&old.node.id)
+                && !self.image.trouble.contains(&Trouble::Compared)
     }
 
     fn has_same_rights(&self, place: &Place, old: &Old, now: &Node) -> bool {

@@ -116,7 +116,6 @@ impl Node {
         if self.kind() == FileType::Symlink {
             let target = rustix::fs::readlinkat(&folder, name, Vec::new())?;
             self.target = OsString::from_vec(target.into_bytes());
-            return Ok(());
         }
         self.attributes = attributes(&kernel_path(&folder, name), name.is_empty())?;
         Ok(())
@@ -142,15 +141,17 @@ impl Node {
         if (now.user, now.group) != (self.user, self.group) {
             rustix::fs::chownat(rustix::fs::CWD, &*path, Some(user), Some(group), flags)?;
         }
-        if self.kind() != FileType::Symlink {
-            now.complete(&folder, name)?;
+        now.complete(&folder, name)?;
+        if self.kind() == FileType::Symlink {
+            self.apply_attributes(&now, &path, name.is_empty())?;
+        } else {
             if now.attributes.is_none() && self.attributes.is_some() {
                 // A file that its own permissions close shows no attributes either.
                 let open = Mode::from_raw_mode(now.mode & 0o7777 | 0o600);
                 rustix::fs::chmodat(rustix::fs::CWD, &*path, open, AtFlags::empty())?;
                 now.complete(&folder, name)?;
             }
-            self.apply_attributes(&now, &path)?;
+            self.apply_attributes(&now, &path, name.is_empty())?;
             // After the attributes, of which an access control list changes the group's part.
             let mode = Mode::from_raw_mode(self.mode & 0o7777);
             rustix::fs::chmodat(rustix::fs::CWD, &*path, mode, AtFlags::empty())?;
@@ -162,19 +163,25 @@ impl Node {
         rustix::fs::utimensat(rustix::fs::CWD, &*path, &times, flags)
     }
 
-    fn apply_attributes(&self, now: &Self, path: &OsStr) -> Result<(), Errno> {
+    fn apply_attributes(&self, now: &Self, path: &OsStr, follow: bool) -> Result<(), Errno> {
         let (Some(wanted), Some(there)) = (&self.attributes, &now.attributes) else {
             return Ok(());
         };
         for (name, _) in there {
             if !wanted.iter().any(|(known, _)| known == name) {
-                rustix::fs::removexattr(path, &**name)?;
+                match follow {
+                    true => rustix::fs::removexattr(path, &**name)?,
+                    false => rustix::fs::lremovexattr(path, &**name)?,
+                }
             }
         }
         for (name, value) in wanted {
             if !there.contains(&(name.clone(), value.clone())) {
                 let flags = XattrFlags::empty();
-                rustix::fs::setxattr(path, &**name, value.as_bytes(), flags)?;
+                match follow {
+                    true => rustix::fs::setxattr(path, &**name, value.as_bytes(), flags)?,
+                    false => rustix::fs::lsetxattr(path, &**name, value.as_bytes(), flags)?,
+                }
             }
         }
         Ok(())

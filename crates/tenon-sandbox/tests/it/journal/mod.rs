@@ -9,6 +9,7 @@ mod crash;
 mod direct;
 mod fuzz;
 mod limits;
+mod single;
 mod tree;
 
 use std::path::{Path, PathBuf};

@@ -62,7 +62,7 @@ pub(crate) fn tree(top: &Path) -> Tree {
             length: if found.is_dir() { 0 } else { found.len() },
             content,
             same_as,
-            attributes: if found.is_symlink() { Vec::new() } else { attributes(&full) },
+            attributes: attributes(&full),
         };
         tree.insert(path, entry);
     }
@@ -75,12 +75,12 @@ fn hash(bytes: &[u8]) -> Vec<u8> {
 
 fn attributes(path: &Path) -> Vec<(OsString, Vec<u8>)> {
     let mut names = vec![0; 4096];
-    let Ok(length) = rustix::fs::listxattr(path, &mut names[..]) else { return Vec::new() };
+    let Ok(length) = rustix::fs::llistxattr(path, &mut names[..]) else { return Vec::new() };
     let names = names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty());
     let mut found: Vec<_> = names
         .map(|name| {
             let mut value = vec![0; 4096];
-            let length = rustix::fs::getxattr(path, name, &mut value[..]).unwrap_or(0);
+            let length = rustix::fs::lgetxattr(path, name, &mut value[..]).unwrap_or(0);
             value.truncate(length);
             (OsString::from(String::from_utf8_lossy(name).into_owned()), value)
         })

@@ -1,0 +1,51 @@
+//! One thing that is all that a command changed, and that other changes do not bring along.
+
+use tenon_sandbox::{Exit, Trouble};
+
+use super::tree::difference;
+use super::{Scene, Walls};
+use crate::walls::printed;
+
+/// Undoes and redoes what `script` changed, which is told as `listed`.
+fn check(scene: &Scene, script: &str, listed: &str) {
+    let before = scene.tree();
+    let (output, changes) = scene.run(script);
+    assert_eq!(output.exit, Exit::Code(0), "{script}: {}", printed(&output));
+    assert_eq!(Scene::listed(&changes), [listed], "{script}");
+    let after = scene.tree();
+    let undone = scene.undo(changes.id.unwrap());
+    assert_eq!(difference(&before, &scene.tree()), "", "{script}");
+    scene.undo(undone);
+    assert_eq!(difference(&after, &scene.tree()), "", "{script}");
+}
+
+#[test]
+fn the_time_of_a_folder_is_undone_and_a_name_that_came_and_went_is_no_change() {
+    let scene = Scene::new(Walls::None);
+    scene.prepare("mkdir folder");
+    check(&scene, "touch -d 2010-01-01 folder", "times folder");
+    check(&scene, "touch -d 2011-01-01 .", "times .");
+    let (_, changes) = scene.run("touch folder/x; rm folder/x");
+    assert_eq!((Scene::listed(&changes), changes.troubles), (vec![], vec![]));
+    let compared = Scene::at(&std::env::temp_dir(), Walls::None, |options| {
+        options.by_comparison = true;
+    });
+    compared.prepare("mkdir folder");
+    let (_, changes) = compared.run("touch folder/x; rm folder/x");
+    assert_eq!((Scene::listed(&changes), changes.troubles), (vec![], vec![Trouble::Compared]));
+}
+
+#[test]
+fn attributes_of_a_link_itself_are_undone() {
+    let scene = Scene::new(Walls::None);
+    scene.prepare("echo one > text; ln -s text link");
+    let link = scene.root().join("link");
+    let flags = rustix::fs::XattrFlags::empty();
+    if let Err(error) = rustix::fs::lsetxattr(&link, "trusted.tenon", b"one", flags) {
+        return println!("skipped: links have no attributes here: {error}");
+    }
+    let python = |code: &str| format!("python3 -c \"import os; {code}\"");
+    let set = "os.setxattr('link', 'trusted.tenon', b'two', follow_symlinks=False)";
+    check(&scene, &python(set), "mode link");
+    check(&scene, "rm link", "deleted link");
+}
