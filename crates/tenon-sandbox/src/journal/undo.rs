@@ -27,6 +27,9 @@ use super::spot::Spot;
 use super::store::{Store, object_name, open_plain_beneath};
 use crate::linux::openat::open_beneath;
 
+/// Stands for where a node was that was not in the tree: nothing there is recorded.
+const IN_STORE: &str = ".tenon/undo";
+
 /// Something that could not be put back, and why.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -492,6 +495,7 @@ impl Undoing<'_> {
             _ => Spot::Tree(folder.place.join(name)),
         };
         let (around, old_name) = self.open_around(&spot)?;
+        self.before_return(&spot, &node, (&around, &old_name))?;
         if let Spot::Tree(place) = &to {
             self.to.note_moved(node.id, place.clone())?;
         }
@@ -507,6 +511,27 @@ impl Undoing<'_> {
         }
         self.empty.remove(&id);
         Ok(())
+    }
+
+    /// Before a node gets a name again that an older checkpoint of this undo may change: as it is now
+    /// it is undone again after a redo.
+    fn before_return(
+        &mut self,
+        spot: &Spot,
+        node: &Node,
+        (around, name): (&OwnedFd, &OsStr),
+    ) -> Result<(), Errno> {
+        let is_known = self.to.image.nodes.contains_key(&node.id);
+        if self.to.image.header.undoes.len() < 2 || node.is_folder() || is_known {
+            return Ok(());
+        }
+        let place = match spot {
+            Spot::Tree(place) => place.clone(),
+            Spot::Store { root, .. } => Place { root: *root, path: IN_STORE.into() },
+        };
+        let mut node = node.clone();
+        node.complete(around, name)?;
+        self.to.write(Record::Node { node, place })
     }
 
     /// Before a node leaves the folder that it is in. What is kept by itself was written down when

@@ -4,7 +4,7 @@
 
 #![expect(clippy::indexing_slicing, reason = "numbers below the length of a list")]
 
-use tenon_sandbox::{JournalOptions, Trouble};
+use tenon_sandbox::{CheckpointId, Conflicts, JournalOptions, Trouble, Undone};
 
 use super::tree::difference;
 use super::{Scene, Walls};
@@ -78,20 +78,32 @@ fn chains(scene: &Scene, count: usize, seed: u64) {
             let rest = difference(expected, &scene.tree());
             assert!(rest.is_empty(), "{rest}\n{}", say(what));
         };
-        let undo = |id: Option<tenon_sandbox::CheckpointId>, what: &str| {
-            id.map(|id| {
-                match scene.journal.undo(&[id], "session", &tenon_sandbox::Conflicts::Refuse) {
-                    Ok(tenon_sandbox::Undone::Done { id, .. }) => id,
-                    other => panic!("{other:?}\n{}", say(what)),
-                }
+        let undo_all = |ids: &[CheckpointId], what: &str| {
+            (!ids.is_empty()).then(|| match scene.journal.undo(ids, "s", &Conflicts::Refuse) {
+                Ok(Undone::Done { id, .. }) => id,
+                other => panic!("{other:?}\n{}", say(what)),
             })
         };
+        let undo = |id: Option<CheckpointId>, what: &str| undo_all(id.as_slice(), what);
         let undone = undo(other, "undo the second");
         compare(&between, "undo the second");
         let redone = undo(undone, "redo the second");
         compare(&after, "redo the second");
-        undo(redone, "undo it again");
+        let undone = undo(redone, "undo it again");
         compare(&between, "undo it again");
+        undo(undone, "redo it again");
+        compare(&after, "redo it again");
+        let both: Vec<CheckpointId> = other.into_iter().chain(one).collect();
+        let undone = undo_all(&both, "undo both");
+        compare(&before, "undo both");
+        undo(undone, "redo both");
+        compare(&after, "redo both");
+        let undone = undo_all(&both, "undo both again");
+        compare(&before, "undo both again");
+        undo(undone, "redo both again");
+        compare(&after, "redo both again");
+        undo(other, "undo the second");
+        compare(&between, "undo the second, in the end");
         undo(one, "undo the first");
         compare(&before, "undo the first");
     }
