@@ -59,9 +59,7 @@ impl Cost {
         let requests = request_costs(&read_session(&folder, id).map_err(unreadable)?);
         let mut usage = Usage::default();
         requests.iter().filter_map(|request| request.usage).for_each(|used| usage += used);
-        let answered = requests.iter().filter(|request| request.usage.is_some());
-        let cost: Option<f64> = answered.map(|request| request.cost).sum();
-        let cost = cost.filter(|_| !requests.is_empty());
+        let cost = total(&requests).filter(|_| !requests.is_empty());
         if self.json {
             let requests = requests.iter().map(row).collect();
             let json = serde_json::to_string_pretty(&Ledger { session: id, requests, usage, cost })
@@ -72,6 +70,13 @@ impl Cost {
         }
         Ok(ExitStatus::Finished)
     }
+}
+
+/// Returns what all answered requests cost; `None` where the price of one is unknown. The sum of none
+/// by `sum` is -0.
+fn total(requests: &[RequestCost]) -> Option<f64> {
+    let mut answered = requests.iter().filter(|request| request.usage.is_some());
+    answered.try_fold(0.0, |sum, request| Some(sum + request.cost?))
 }
 
 fn table(requests: &[RequestCost], usage: &Usage, cost: Option<f64>, language: Language) -> String {
@@ -179,5 +184,8 @@ mod tests {
         let edges: Vec<_> =
             [&text, &chinese].map(|text| text.lines().next().and_then(right)).into();
         assert_eq!(edges[0], edges[1], "{chinese}");
+        let unanswered = total(&requests[2..3]);
+        let text = table(&requests[2..3], &Usage::default(), unanswered, Language::English);
+        assert!(text.ends_with(" 0.0000\n") && total(&requests).is_none(), "{text}");
     }
 }

@@ -64,8 +64,8 @@ fn bar_length(tokens: u64, window: u64, columns: usize) -> usize {
 pub(crate) fn costs(requests: &[RequestCost], columns: usize, language: Language) -> Vec<Line> {
     let mut usage = Usage::default();
     requests.iter().filter_map(|request| request.usage).for_each(|used| usage += used);
-    let answered = requests.iter().filter(|request| request.usage.is_some());
-    let cost: Option<f64> = answered.map(|request| request.cost).sum();
+    let mut answered = requests.iter().filter(|request| request.usage.is_some());
+    let cost = answered.try_fold(0.0, |sum, request| Some(sum + request.cost?));
     if requests.is_empty() {
         return vec![Line::plain(Text::NoRequests.template(language))];
     }
