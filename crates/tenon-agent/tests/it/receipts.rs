@@ -89,6 +89,16 @@ async fn a_check_whose_exit_code_is_hidden_proves_nothing() {
 }
 
 #[tokio::test]
+async fn a_check_that_writes_files_itself_counts_for_what_it_left() {
+    let mut bench = project(0, vec![write("a"), run(CHECK), text("done")]);
+    let check = "sed -i s/a/A/ new.txt; echo passed > report.xml";
+    std::fs::write(bench.folder.path().join("check.sh"), check).unwrap();
+    let outcome = go(&mut bench).await;
+    assert_eq!((state(&outcome), requests(&bench)), (Some(Verification::Verified), 3));
+    assert_eq!(std::fs::read_to_string(bench.folder.path().join("new.txt")).unwrap(), "A");
+}
+
+#[tokio::test]
 async fn what_a_command_changed_counts_and_what_none_changed_does_not() {
     let mut bench = project(0, vec![run("echo x > y"), text("done"), text("no")]);
     assert_eq!(state(&go(&mut bench).await), Some(Verification::Unverified));

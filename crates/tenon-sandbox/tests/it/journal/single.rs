@@ -49,3 +49,23 @@ fn attributes_of_a_link_itself_are_undone() {
     check(&scene, &python(set), "mode link");
     check(&scene, "rm link", "deleted link");
 }
+
+#[test]
+fn access_control_lists_are_undone() {
+    // Version 2; tag, permissions and id of owner, a user, group, mask and others, as acl(5) has them.
+    const LIST: &str = "struct.pack('<I', 2) + b''.join(struct.pack('<HHi', *entry) for entry in \
+        [(1, 7, -1), (2, 4, 1234), (4, 5, -1), (16, 5, -1), (32, 0, -1)])";
+    let python = |code: &str| format!("python3 -c \"import os, struct; l = {LIST}; {code}\"");
+    let scene = Scene::new(Walls::None);
+    scene.prepare("echo one > text; echo one > other; mkdir folder");
+    let (output, _) = scene.run(&python("os.setxattr('other', 'system.posix_acl_access', l)"));
+    if output.exit != Exit::Code(0) {
+        return println!("skipped: no lists here: {}", printed(&output));
+    }
+    check(&scene, &python("os.setxattr('text', 'system.posix_acl_access', l)"), "mode text");
+    check(&scene, &python("os.removexattr('other', 'system.posix_acl_access')"), "mode other");
+    check(&scene, "chmod 600 other", "mode other");
+    check(&scene, &python("os.setxattr('folder', 'system.posix_acl_default', l)"), "mode folder");
+    scene.prepare(&python("os.setxattr('folder', 'system.posix_acl_default', l)"));
+    check(&scene, "mkdir folder/more; echo new > folder/more/new", "created folder/more");
+}
