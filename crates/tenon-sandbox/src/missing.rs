@@ -176,7 +176,9 @@ impl fmt::Display for SandboxError {
             }
             Missing::Bubblewrap { said } => write!(formatter, "bubblewrap ended: {said}"),
             Missing::Proxy => formatter.write_str("single hosts cannot be let through"),
-            Missing::Folder { path } => write!(formatter, "{} is not there", path.display()),
+            Missing::Folder { path } => {
+                write!(formatter, "{} is not there, or behind a link", path.display())
+            }
             Missing::Helper => formatter.write_str("its helper process ended or did not answer"),
             Missing::Step { step, code } => {
                 let error = std::io::Error::from_raw_os_error(*code);

@@ -198,7 +198,7 @@ texts! {
     "single hosts cannot be let through", "无法只放行个别主机";
     "{path} can be changed by others than root", "root 以外的用户可以更改 {path}";
     "bubblewrap ended: {said}", "bubblewrap 已结束：{said}";
-    "{path} is not there", "{path} 不存在";
+    "{path} is not there, or behind a link", "{path} 不存在，或在链接之后";
     "its helper process ended or did not answer", "其辅助进程已结束或没有响应";
     "install the package bubblewrap", "安装软件包 bubblewrap";
     "install the package bubblewrap anew, so that /usr/bin/bwrap belongs to root and nobody else can write it", "重新安装软件包 bubblewrap，使 /usr/bin/bwrap 属于 root，且其他用户不能写入";

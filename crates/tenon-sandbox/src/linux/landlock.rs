@@ -13,12 +13,14 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd,
-    Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, Scope,
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset,
+    RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, Scope,
 };
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::control::last_errno;
+use super::layout::open_plain;
 use super::request::Walls;
 
 /// Emptying a file is held since version 3 (Linux 6.2).
@@ -47,7 +49,7 @@ impl Rules {
             .handle_access(AccessFs::from_write(VERSION_MIN))
             .and_then(Ruleset::create)
             .map_err(io::Error::other)?;
-        let null = PathFd::new("/dev/null").map_err(io::Error::other)?;
+        let null = open_any(Path::new("/dev/null"))?;
         Self::with(ruleset, [PathBeneath::new(null, AccessFs::WriteFile)])
     }
 
@@ -72,17 +74,18 @@ impl Rules {
         let reads = AccessFs::from_read(VERSION_BEST);
         let all = AccessFs::from_all(VERSION_BEST);
         let device = reads | AccessFs::WriteFile | AccessFs::IoctlDev;
-        let readable = walls.readable.iter().map(|path| (path.as_path(), reads));
-        let writable = walls.writable.iter().map(|path| (path.as_path(), all));
-        let devices = ALWAYS_WRITABLE.iter().map(|path| (Path::new(path), device));
+        let readable = walls.readable.iter().map(|path| (open_any(path).ok(), reads));
+        // A command that runs may put links where the folder above is its own.
+        let writable = walls.writable.iter().map(|path| (open_plain(path).ok(), all));
+        let devices = ALWAYS_WRITABLE.iter().map(|path| (open_any(Path::new(path)).ok(), device));
         let rules = readable.chain(writable).chain(devices);
         let ruleset = ruleset(walls.internet).map_err(io::Error::other)?;
-        Self::with(ruleset, rules.filter_map(|(path, access)| rule(path, access)))
+        Self::with(ruleset, rules.filter_map(|(handle, access)| rule(handle?, access)))
     }
 
     fn with(
         ruleset: RulesetCreated,
-        rules: impl IntoIterator<Item = PathBeneath<PathFd>>,
+        rules: impl IntoIterator<Item = PathBeneath<OwnedFd>>,
     ) -> io::Result<Self> {
         let rules = rules.into_iter().map(Ok::<_, RulesetError>);
         let ruleset = ruleset.add_rules(rules).map_err(io::Error::other)?;
@@ -125,9 +128,12 @@ fn ruleset(internet: bool) -> Result<RulesetCreated, RulesetError> {
     ruleset.create()
 }
 
-/// Grants `access` beneath a path. What is not there needs no rule: nothing is granted.
-fn rule(path: &Path, access: BitFlags<AccessFs>) -> Option<PathBeneath<PathFd>> {
-    let handle = PathFd::new(path).ok()?;
+fn open_any(path: &Path) -> Result<OwnedFd, Errno> {
+    rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+}
+
+/// Grants `access` beneath what is open. What is not there needs no rule: nothing is granted.
+fn rule(handle: OwnedFd, access: BitFlags<AccessFs>) -> Option<PathBeneath<OwnedFd>> {
     let stat = rustix::fs::fstat(&handle).ok()?;
     let is_folder = rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir();
     let access = if is_folder { access } else { access & AccessFs::from_file(VERSION_BEST) };

@@ -181,7 +181,7 @@ fn carry_out_step(
 }
 
 /// Opens a path that has no symbolic link in it, for looking at it only.
-pub(super) fn open_plain(path: &Path) -> Result<OwnedFd, Errno> {
+pub(crate) fn open_plain(path: &Path) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
 }

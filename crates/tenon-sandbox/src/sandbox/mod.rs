@@ -15,6 +15,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
 
 use self::alone::{AllAlone, Alone};
@@ -26,6 +27,7 @@ use crate::guard::{Guard, ProtectedChange};
 use crate::helper::{Begun, WarmHelper, bubblewrap};
 use crate::journal::Checkpoint;
 use crate::linux::bubblewrap::Enclosure;
+use crate::linux::layout::open_plain;
 use crate::linux::probe::probe;
 use crate::linux::request::{Confinement, Walls};
 use crate::missing::{Missing, SandboxError};
@@ -378,6 +380,11 @@ impl Shared {
                 Wanted::Exactly(tier) => tier,
                 Wanted::Best => Tier::A,
             });
+            // A command put it there, and the walls would stand around what it leads to.
+            let is_link = |root: &&PathBuf| matches!(open_plain(root), Err(Errno::LOOP));
+            if let Some(path) = self.settings.roots.iter().find(is_link) {
+                return Err(SandboxError::new(tier, Missing::Folder { path: path.clone() }));
+            }
             let prepared = match tier {
                 Tier::A | Tier::B => self.inside(&mut state, tier, profile, folder),
                 Tier::C => self.alone(&mut state, profile).map(|prepared| (prepared, Vec::new())),

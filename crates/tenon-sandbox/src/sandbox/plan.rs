@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::secrets::{hidden, in_sight};
 use super::{Settings, sockets};
 use crate::guard::git_config;
-use crate::linux::layout::{Layout, Part, Step};
+use crate::linux::layout::{Layout, Part, Step, open_plain};
 use crate::linux::request::{Inside, Owner, Walls};
 use crate::missing::{Missing, SandboxError};
 use crate::profile::{Network, Profile};
@@ -129,9 +129,9 @@ pub(super) fn plan(
     profile: &Profile,
     repositories: &[PathBuf],
 ) -> Result<Plan, SandboxError> {
-    let own_roots = canonical(&settings.roots);
+    let own_roots = in_place(&settings.roots);
     let mut roots = own_roots.clone();
-    roots.extend(canonical(&profile.writable));
+    roots.extend(in_place(&profile.writable));
     roots.extend_from_slice(repositories);
     roots.sort();
     roots.dedup();
@@ -245,7 +245,7 @@ pub(super) fn walls_inside(
 ) -> Walls {
     let roots = plan.own_roots.clone();
     let writes_roots = profile.writable == settings.roots;
-    let allowed = if writes_roots { roots.clone() } else { canonical(&profile.writable) };
+    let allowed = if writes_roots { roots.clone() } else { in_place(&profile.writable) };
     let may_write = |root: &PathBuf| allowed.iter().any(|allowed| root.starts_with(allowed));
     // A worktree's repository is written when the worktree is.
     let repositories = if allowed.is_empty() { &[][..] } else { &plan.repositories[..] };
@@ -311,12 +311,12 @@ pub(super) fn walls_alone(
     }
     let Listing { mut readable, mut looked_at } = listing;
     readable.extend(DEVICES.map(PathBuf::from));
-    readable.extend(canonical(&settings.roots));
-    let mut writable = canonical(&profile.writable);
+    readable.extend(in_place(&settings.roots));
+    let mut writable = in_place(&profile.writable);
     if !writable.is_empty() {
         writable.extend_from_slice(repositories);
     }
-    writable.extend(scratch.map(Path::to_path_buf));
+    writable.extend(scratch.and_then(|scratch| scratch.canonicalize().ok()));
     let tops = settings.roots.iter().chain(&writable);
     looked_at.extend(tops.map(|path| (path.clone(), Stamp::of(path, Names::Any))));
     let internet = profile.network == Network::On;
@@ -383,6 +383,12 @@ impl Stamp {
         let names = if self.changed.is_some() { Names::Same } else { Names::Any };
         Self::of(path, names) == Some(*self)
     }
+}
+
+/// Returns those paths that lead to a folder without a link. They had none when the session began: a
+/// root that lies in another one may have got one by a command, which nobody follows.
+fn in_place(paths: &[PathBuf]) -> Vec<PathBuf> {
+    paths.iter().filter(|path| open_plain(path).is_ok()).cloned().collect()
 }
 
 fn identity_of(path: &Path) -> Option<(u64, u64)> {

@@ -194,6 +194,15 @@ pub(super) const ROWS: &[Row] = &[
         .prepare("git init -q .; git -c user.name=a -c user.email=a commit -q --allow-empty -m a; printf '#!/bin/sh\\ntouch %s/made %s/new\\n' $PWD $TOP > p; chmod +x p; echo x > f; git add f; echo y > f; git config core.fsmonitor $PWD/p; git config diff.external $PWD/p; git config core.pager $PWD/p")
         .after("test ! -e made")
         .needs(&["git"]),
+    row("a folder of the session that is behind a link now", &[
+        Call::Script("mv a b && ln -s $TOP/folder a; echo first"),
+        Call::Script("echo x > $TOP/folder/deep/file; touch $TOP/folder/deep/new; echo BROKEN"),
+        Call::Tool("write_file", r#"{"path":"@WORK@/@ROW@/a/deep/other","content":"x"}"#),
+        Call::Job("touch $TOP/folder/deep/new; echo BROKEN"),
+    ])
+    .prepare("mkdir -p a/deep; echo good > $TOP/folder/deep/.envrc")
+    .flags(&["--add-dir", "@WORK@/@ROW@/a/deep"])
+    .prints(&["first", "is not there, or behind a link", "needs the user's yes"]),
     row("protected names deeper than anybody looks", &[Call::Script(
         "d=$(printf 'a/%.0s' $(seq 90)); mkdir -p $d; cd $d; echo evil > .envrc; mkdir .vscode; echo evil > .vscode/tasks.json; echo end",
     )])
