@@ -12,7 +12,7 @@ use super::CheckpointId;
 use super::changes::{Change, ChangeKind, Changes, Trouble};
 use super::copy::open_quietly;
 use super::find::{Deeper, Finder, node_at, split, walk};
-use super::node::{Moment, Node, NodeId, kernel_path, look};
+use super::node::{Moment, Node, NodeId, look};
 use super::record::{End, Image, Known, Old, Place, State};
 use super::recorder::Recorder;
 use super::store::{Store, object_name};
@@ -243,7 +243,7 @@ impl Comparison<'_> {
             (None, None) => return old.node.modified == now.modified,
         };
         let Ok(folder) = self.store.open_kept(self.id, old.place.root) else { return false };
-        let before = open_quietly(&kernel_path(&folder, object_name(object).as_ref()));
+        let before = open_quietly(&folder, object_name(object).as_ref());
         let now = open_place(self.store, place);
         match (before, now) {
             (Ok(before), Ok(now)) => same_bytes(before.into(), now.into()),
@@ -390,7 +390,7 @@ impl State {
 fn open_place(store: &Store, place: &Place) -> Result<std::os::fd::OwnedFd, Errno> {
     let (folder, name) = split(place);
     let folder = store.open_folder(&folder)?;
-    open_quietly(&kernel_path(&folder, name))
+    open_quietly(&folder, name)
 }
 
 fn hash_of(store: &Store, place: &Place) -> Result<ContentHash, Errno> {

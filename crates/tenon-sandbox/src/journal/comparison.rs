@@ -18,7 +18,7 @@ use super::checkpoint::Checkpoint;
 use super::copy::open_quietly;
 use super::find::split;
 use super::manifest::Manifest;
-use super::node::{NodeId, kernel_path, look};
+use super::node::{NodeId, look};
 use super::put::differs;
 use super::record::{Content, Record};
 use super::recorder::Recorder;
@@ -129,9 +129,9 @@ impl Comparison {
             let (folder, name) = split(&now.place);
             let folder = self.store.open_folder(&folder)?;
             // One that cannot be read by now was closed by the command, which is a change anyway.
-            let path = kernel_path(&folder, name);
-            open_quietly(&path)?;
-            differs(content, Some(&File::from(copy)), &now.node, &path).map(|differs| !differs)
+            open_quietly(&folder, name)?;
+            differs(content, Some(&File::from(copy)), &now.node, (&folder, name))
+                .map(|differs| !differs)
         };
         same().unwrap_or(false)
     }

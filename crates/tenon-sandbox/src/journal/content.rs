@@ -11,7 +11,7 @@ use std::path::Path;
 use rustix::io::Errno;
 
 use super::find::{node_at, split, walk_folder};
-use super::node::{Node, NodeId, kernel_path, look};
+use super::node::{Node, NodeId, look};
 use super::record::{Image, Place};
 use super::store::{Store, errno_of, object_name, open_plain_beneath};
 use super::{CheckpointId, Journal, JournalError};
@@ -170,7 +170,7 @@ fn open(folder: &OwnedFd, name: &std::ffi::OsStr) -> Result<File, Errno> {
     if !look(folder, name)?.is_some_and(|node| node.is_file()) {
         return Err(Errno::NOENT);
     }
-    super::copy::open_quietly(&kernel_path(folder, name)).map(File::from)
+    super::copy::open_quietly(folder, name).map(File::from)
 }
 
 fn read_bytes(file: File, length: u64) -> Result<Vec<u8>, Errno> {

@@ -2,12 +2,12 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use super::node::{Node, NodeId};
+use super::node::{Node, NodeId, hold, kernel_path, look, set_mode};
 use crate::linux::openat::open_beneath;
 
 /// A folder with this file, and this text at its beginning, can be made again
@@ -78,24 +78,31 @@ pub(crate) fn copy_part(
     Ok(())
 }
 
-/// Opens a file for reading without a trace of it, where this user may.
-pub(crate) fn open_quietly(path: &OsStr) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    match rustix::fs::open(path, flags | OFlags::NOATIME, Mode::empty()) {
-        Err(Errno::PERM) => rustix::fs::open(path, flags, Mode::empty()),
+/// Opens the file at `name` in `folder`, or what is open for an empty name, for reading without a
+/// trace of it, where this user may. A link is not followed: somebody may put one there meanwhile.
+pub(crate) fn open_quietly(folder: impl AsFd, name: &OsStr) -> Result<OwnedFd, Errno> {
+    let mut flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    // The kernel's name for what is open is a link itself.
+    flags.set(OFlags::NOFOLLOW, !name.is_empty());
+    let path = kernel_path(folder, name);
+    match rustix::fs::open(&path, flags | OFlags::NOATIME, Mode::empty()) {
+        Err(Errno::PERM) => rustix::fs::open(&path, flags, Mode::empty()),
         file => file,
     }
 }
 
 /// Opens a file of this user's that its own permissions close, by lifting them for a moment.
-pub(super) fn open_closed(path: &OsStr, node: &Node) -> Result<OwnedFd, Errno> {
-    let set = |mode: u32| {
-        let mode = Mode::from_raw_mode(mode & 0o7777);
-        rustix::fs::chmodat(rustix::fs::CWD, path, mode, AtFlags::empty())
-    };
-    set(node.mode | 0o400)?;
-    let file = open_quietly(path);
-    set(node.mode)?;
+///
+/// # Errors
+/// `AGAIN` if `node` is not what is there.
+pub(super) fn open_closed(folder: impl AsFd, name: &OsStr, node: &Node) -> Result<OwnedFd, Errno> {
+    let (held, empty) = (hold(folder, name)?, OsStr::new(""));
+    if look(&held, empty)?.is_none_or(|now| now.id != node.id) {
+        return Err(Errno::AGAIN);
+    }
+    set_mode(&held, empty, node.mode | 0o400)?;
+    let file = open_quietly(&held, empty);
+    set_mode(&held, empty, node.mode)?;
     file
 }
 
@@ -105,4 +112,39 @@ pub(super) fn is_cache(folder: &OwnedFd) -> bool {
     let mut start = [0; CACHE_SIGNATURE.len()];
     matches!(rustix::io::read(tag, &mut start), Ok(length) if length == start.len())
         && start == CACHE_SIGNATURE
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make what is opened")]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    /// A command may exchange a name for a link between two calls of ours.
+    #[test]
+    fn a_link_that_came_to_the_name_leads_nowhere() {
+        let outside = tempfile::NamedTempFile::new().unwrap();
+        let mode = || outside.as_file().metadata().unwrap().permissions().mode() & 0o7777;
+        let (before, place) = (mode(), tempfile::tempdir().unwrap());
+        let (path, name) = (place.path().join("file"), OsStr::new("file"));
+        std::fs::write(&path, "x").unwrap();
+        let folder = File::open(place.path()).unwrap();
+        let mut node = look(&folder, name).unwrap().unwrap();
+        node.complete(&folder, name).unwrap();
+        set_mode(&folder, name, 0o640).unwrap();
+        assert_eq!(look(&folder, name).unwrap().unwrap().mode & 0o7777, 0o640);
+        node.mode |= 0o4777;
+        node.modified.seconds = 0;
+        std::fs::remove_file(&path).unwrap();
+        symlink(outside.path(), &path).unwrap();
+        assert_eq!(open_quietly(&folder, name).err(), Some(Errno::LOOP));
+        assert_eq!(open_closed(&folder, name, &node).err(), Some(Errno::AGAIN));
+        // Of a link kernels change the permissions or do not; what it leads to stays.
+        let _ = set_mode(&folder, name, node.mode);
+        let _ = node.apply(&folder, name);
+        assert_eq!(mode(), before);
+        let file = rustix::fs::fstat(outside.as_file()).unwrap();
+        assert_ne!(file.st_mtime, 0);
+    }
 }

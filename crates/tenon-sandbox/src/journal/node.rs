@@ -5,14 +5,15 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use rustix::fs::{
-    AtFlags, FileType, Gid, Mode, Statx, StatxFlags, Timespec, Timestamps, Uid, XattrFlags,
+    AtFlags, CWD, FileType, Gid, Mode, Statx, StatxFlags, Timespec, Timestamps, Uid, XattrFlags,
 };
 use rustix::io::Errno;
 
+use crate::linux::openat::look_at;
 use crate::linux::wire::{Reader, Writer};
 
 /// The kernel's XATTR_SIZE_MAX and XATTR_LIST_MAX, in bytes.
@@ -133,55 +134,49 @@ impl Node {
     /// Gives what is at `name` in `folder` the owner, attributes, permissions and times of this.
     /// Content must be in its place before.
     pub(crate) fn apply(&self, folder: impl AsFd, name: &OsStr) -> Result<(), Errno> {
-        let path = kernel_path(&folder, name);
-        let Some(mut now) = look(&folder, name)? else { return Err(Errno::NOENT) };
+        // Whatever comes to its name meanwhile is not touched.
+        let held = hold(folder, name)?;
+        let empty = OsStr::new("");
+        let path = kernel_path(&held, empty);
+        let Some(mut now) = look(&held, empty)? else { return Err(Errno::NOENT) };
         let (user, group) = (Uid::from_raw(self.user), Gid::from_raw(self.group));
-        // The kernel's name for a descriptor is a link.
-        let flags = if name.is_empty() { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
+        // The kernel's name for a descriptor leads to what is held, also to a link.
+        let flags = AtFlags::empty();
         if (now.user, now.group) != (self.user, self.group) {
-            rustix::fs::chownat(rustix::fs::CWD, &*path, Some(user), Some(group), flags)?;
+            rustix::fs::chownat(CWD, &*path, Some(user), Some(group), flags)?;
         }
-        now.complete(&folder, name)?;
-        if self.kind() == FileType::Symlink {
-            self.apply_attributes(&now, &path, name.is_empty())?;
-        } else {
-            if now.attributes.is_none() && self.attributes.is_some() {
-                // A file that its own permissions close shows no attributes either.
-                let open = Mode::from_raw_mode(now.mode & 0o7777 | 0o600);
-                rustix::fs::chmodat(rustix::fs::CWD, &*path, open, AtFlags::empty())?;
-                now.complete(&folder, name)?;
-            }
-            self.apply_attributes(&now, &path, name.is_empty())?;
+        let is_link = self.kind() == FileType::Symlink;
+        now.complete(&held, empty)?;
+        if !is_link && now.attributes.is_none() && self.attributes.is_some() {
+            // A file that its own permissions close shows no attributes either.
+            set_mode(&held, empty, now.mode | 0o600)?;
+            now.complete(&held, empty)?;
+        }
+        self.apply_attributes(&now, &path)?;
+        if !is_link {
             // After the attributes, of which an access control list changes the group's part.
-            let mode = Mode::from_raw_mode(self.mode & 0o7777);
-            rustix::fs::chmodat(rustix::fs::CWD, &*path, mode, AtFlags::empty())?;
+            set_mode(&held, empty, self.mode)?;
         }
         let times = Timestamps {
             last_access: self.accessed.into(),
             last_modification: self.modified.into(),
         };
-        rustix::fs::utimensat(rustix::fs::CWD, &*path, &times, flags)
+        rustix::fs::utimensat(CWD, &*path, &times, flags)
     }
 
-    fn apply_attributes(&self, now: &Self, path: &OsStr, follow: bool) -> Result<(), Errno> {
+    fn apply_attributes(&self, now: &Self, path: &OsStr) -> Result<(), Errno> {
         let (Some(wanted), Some(there)) = (&self.attributes, &now.attributes) else {
             return Ok(());
         };
         for (name, _) in there {
             if !wanted.iter().any(|(known, _)| known == name) {
-                match follow {
-                    true => rustix::fs::removexattr(path, &**name)?,
-                    false => rustix::fs::lremovexattr(path, &**name)?,
-                }
+                rustix::fs::removexattr(path, &**name)?;
             }
         }
         for (name, value) in wanted {
             if !there.contains(&(name.clone(), value.clone())) {
                 let flags = XattrFlags::empty();
-                match follow {
-                    true => rustix::fs::setxattr(path, &**name, value.as_bytes(), flags)?,
-                    false => rustix::fs::lsetxattr(path, &**name, value.as_bytes(), flags)?,
-                }
+                rustix::fs::setxattr(path, &**name, value.as_bytes(), flags)?;
             }
         }
         Ok(())
@@ -264,6 +259,22 @@ impl From<Moment> for Timespec {
     fn from(moment: Moment) -> Self {
         Self { tv_sec: moment.seconds, tv_nsec: moment.nanoseconds.into() }
     }
+}
+
+/// Takes hold of what is at `name` in `folder`, a link itself; of the folder for an empty name.
+/// Somebody may exchange what is at the name meanwhile, for a link out of the workspace, too.
+pub(super) fn hold(folder: impl AsFd, name: &OsStr) -> Result<OwnedFd, Errno> {
+    match name.is_empty() {
+        true => rustix::io::fcntl_dupfd_cloexec(folder, 0),
+        false => look_at(folder, name),
+    }
+}
+
+/// Gives what is at `name` in `folder` these permissions, never what a link leads to.
+pub(super) fn set_mode(folder: impl AsFd, name: &OsStr, mode: u32) -> Result<(), Errno> {
+    let held = hold(folder, name)?;
+    let path = kernel_path(&held, OsStr::new(""));
+    rustix::fs::chmodat(CWD, path, Mode::from_raw_mode(mode & 0o7777), AtFlags::empty())
 }
 
 /// The kernel's name for a place in an open folder; for an empty name a link to what is open. Calls

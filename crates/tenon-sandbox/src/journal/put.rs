@@ -4,11 +4,11 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::os::fd::OwnedFd;
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::copy::{copy, copy_part, open_quietly};
-use super::node::{Node, kernel_path, look};
+use super::node::{Node, look, set_mode};
 use super::record::{Content, Record};
 use super::recorder::{Folder, Recorder, Step, Writing};
 use super::store::object_name;
@@ -28,7 +28,7 @@ impl Recorder {
             return self.before_content(folder, name, Writing::Anywhere);
         }
         self.save_node(folder, name, &node)?;
-        let source = File::from(open_quietly(&kernel_path(&folder.handle, name))?);
+        let source = File::from(open_quietly(&folder.handle, name)?);
         let (objects, object) = self.object(folder.place.root)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
         let target = open_beneath(&objects, &*object_name(object), flags, Mode::RUSR | Mode::WUSR)?;
@@ -43,7 +43,7 @@ pub(super) fn differs(
     content: Content,
     object: Option<&File>,
     now: &Node,
-    path: &OsStr,
+    (folder, name): (&OwnedFd, &OsStr),
 ) -> Result<bool, Errno> {
     if now.bytes != content.length {
         return Ok(true);
@@ -52,7 +52,7 @@ pub(super) fn differs(
     if content.from > 0 {
         return Ok(true);
     }
-    let Ok(file) = open_quietly(path) else { return Ok(true) };
+    let Ok(file) = open_quietly(folder, name) else { return Ok(true) };
     let file = File::from(file);
     let (mut one, mut other) = (vec![0; 1 << 16], vec![0; 1 << 16]);
     let mut at = 0;
@@ -79,8 +79,7 @@ pub(super) fn write_content(
     let file = match open() {
         Err(Errno::ACCESS) => {
             // Its permissions are put back after its content.
-            let mode = Mode::from_raw_mode(now.mode & 0o7777 | 0o200);
-            rustix::fs::chmodat(CWD, kernel_path(folder, name), mode, AtFlags::empty())?;
+            set_mode(folder, name, now.mode | 0o200)?;
             open()?
         }
         file => file?,
@@ -115,9 +114,8 @@ pub(super) fn rename(
     let outcome = rustix::fs::renameat(from, old_name, to, new_name);
     if node.is_folder() {
         let (folder, name) = if outcome.is_ok() { (to, new_name) } else { (from, old_name) };
-        let mode = Mode::from_raw_mode(node.mode & 0o7777);
         // The same user gave it more a moment ago.
-        let _ = rustix::fs::chmodat(CWD, kernel_path(folder, name), mode, AtFlags::empty());
+        let _ = set_mode(folder, name, node.mode);
     }
     outcome
 }
@@ -125,8 +123,7 @@ pub(super) fn rename(
 /// Lets this user write a folder. Those that undo works in get their permissions back at the end.
 pub(super) fn open_up(folder: &OwnedFd, name: &OsStr) {
     if let Ok(Some(node)) = look(folder, name) {
-        let mode = Mode::from_raw_mode(node.mode & 0o7777 | 0o700);
         // What cannot be opened up fails at the next try, with its reason.
-        let _ = rustix::fs::chmodat(CWD, kernel_path(folder, name), mode, AtFlags::empty());
+        let _ = set_mode(folder, name, node.mode | 0o700);
     }
 }

@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use super::CheckpointId;
 use super::changes::{LeftOut, LeftOutReason, Trouble};
 use super::copy::{CopyJob, is_cache, open_closed, open_quietly};
-use super::node::{Node, NodeId, kernel_path, look};
+use super::node::{Node, NodeId, look};
 use super::record::{Content, Header, Image, Place, Record};
 use super::store::{Log, Store, object_name, write_all};
 use crate::linux::openat::open_beneath;
@@ -211,11 +211,7 @@ impl Recorder {
             Ok(()) => self.write(Record::Kept { id, object })?,
             // Another mount, another's file, too many names: then its bytes must do.
             Err(Errno::XDEV | Errno::PERM | Errno::MLINK | Errno::OPNOTSUPP | Errno::ACCESS) => {
-                return self.save_content(
-                    id,
-                    &kernel_path(&folder.handle, name),
-                    folder.place.root,
-                );
+                return self.save_content(id, (&folder.handle, name), folder.place.root);
             }
             Err(Errno::NOENT) => {
                 // Gone meanwhile: then the call fails as well. Else it is the store that is gone.
@@ -335,12 +331,16 @@ impl Recorder {
             self.write(Record::Content { id, from: length, length, object: 0 })?;
             return Ok(Step::Done);
         }
-        self.save_content(node.id, &kernel_path(&folder.handle, name), folder.place.root)
+        self.save_content(node.id, (&folder.handle, name), folder.place.root)
     }
 
     /// Before a file that was opened for appending, and may have no name any more, is written
-    /// elsewhere. `path` is the kernel's name for it.
-    pub(crate) fn before_content_of(&mut self, id: NodeId, path: &OsStr) -> Result<Step, Errno> {
+    /// elsewhere.
+    pub(crate) fn before_content_of(
+        &mut self,
+        id: NodeId,
+        handle: &OwnedFd,
+    ) -> Result<Step, Errno> {
         let Some(old) = self.image.nodes.get(&id) else { return Ok(Step::Done) };
         if old.content.is_none_or(|content| content.from == 0) {
             return Ok(Step::Done);
@@ -349,14 +349,14 @@ impl Recorder {
             return Ok(Step::Wait);
         }
         let root = old.place.root;
-        self.save_content(id, path, root)
+        self.save_content(id, (handle, OsStr::new("")), root)
     }
 
     /// Copies what was in a file before the call: nothing that was appended since.
     pub(crate) fn save_content(
         &mut self,
         id: NodeId,
-        path: &OsStr,
+        (folder, name): (&OwnedFd, &OsStr),
         root: usize,
     ) -> Result<Step, Errno> {
         let Some(old) = self.image.nodes.get(&id) else { return Ok(Step::Done) };
@@ -379,8 +379,8 @@ impl Recorder {
             }
             return Ok(Step::Done);
         }
-        let source = match open_quietly(path) {
-            Err(Errno::ACCESS) => open_closed(path, &old.node)?,
+        let source = match open_quietly(folder, name) {
+            Err(Errno::ACCESS) => open_closed(folder, name, &old.node)?,
             source => source?,
         };
         if look(&source, OsStr::new(""))?.is_none_or(|now| now.id != id) {

@@ -18,7 +18,7 @@ use rustix::io::Errno;
 
 use super::changes::LeftOutReason;
 use super::copy::{copy, is_cache, open_closed, open_quietly};
-use super::node::{Node, NodeId, kernel_path, look};
+use super::node::{Node, NodeId, look};
 use super::record::Place;
 use super::store::Store;
 use crate::linux::openat::open_beneath;
@@ -264,10 +264,9 @@ impl Copies {
         if node.bytes > file_bytes_max {
             return Err(Errno::FBIG);
         }
-        let path = kernel_path(folder, name);
-        let source = File::from(match open_quietly(&path) {
+        let source = File::from(match open_quietly(folder, name) {
             Err(Errno::ACCESS) => {
-                let source = open_closed(&path, node)?;
+                let source = open_closed(folder, name, node)?;
                 // Its permissions were lifted for a moment, which is a change.
                 let now = look(&source, OsStr::new(""))?.ok_or(Errno::NOENT)?;
                 node.changed = now.changed;

@@ -19,7 +19,7 @@ use rustix::io::Errno;
 use super::CheckpointId;
 use super::copy::copy;
 use super::find::{Finder, node_at, split};
-use super::node::{Node, NodeId, kernel_path, look};
+use super::node::{Node, NodeId, look};
 use super::put::{differs, open_up, rename, write_content};
 use super::record::{Content, Image, Old, Place, Record};
 use super::recorder::{Fate, Folder, Recorder, Step, Writing};
@@ -247,9 +247,7 @@ impl Undoing<'_> {
             None => None,
         };
         let content_differs = match &source {
-            Some((content, object)) => {
-                differs(*content, object.as_ref(), &now, &kernel_path(&folder, &name))?
-            }
+            Some((content, object)) => differs(*content, object.as_ref(), &now, (&folder, &name))?,
             None => false,
         };
         let mut complete = now.clone();
@@ -274,8 +272,7 @@ impl Undoing<'_> {
                 self.to.write(Record::Node { node: complete, place: old.place.clone() })?;
             }
             if content_differs {
-                let path = kernel_path(&folder, &name);
-                let step = self.to.save_content(now.id, &path, old.place.root)?;
+                let step = self.to.save_content(now.id, (&folder, &name), old.place.root)?;
                 self.finish_step(step)?;
             }
         }

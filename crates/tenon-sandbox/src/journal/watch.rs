@@ -19,7 +19,7 @@ use super::changes::Trouble;
 use super::checkpoint::Checkpoint;
 use super::copy::CopyJob;
 use super::find::split;
-use super::node::{Node, NodeId, kernel_path, look};
+use super::node::{Node, NodeId, look};
 use super::record::Place;
 use super::recorder::{Fate, Folder, Recorder, Step, Writing};
 use crate::linux::notify::{Listener, Question};
@@ -322,9 +322,7 @@ impl Watch {
 
     fn content_of(id: NodeId, handle: OwnedFd) -> Plan {
         let nowhere = Place { root: 0, path: "(a file without a name)".into() };
-        save(&nowhere, move |recorder| {
-            recorder.before_content_of(id, &kernel_path(&handle, OsStr::new("")))
-        })
+        save(&nowhere, move |recorder| recorder.before_content_of(id, &handle))
     }
 
     /// A file that is written past its end only, until now.
