@@ -16,6 +16,13 @@ use crate::workspace::ContentHash;
 /// The first record. Its number changes when older programs cannot read the rest.
 const FORMAT: u64 = 1;
 
+/// The most names and nodes that one call may have recorded: each takes about 1 KiB of memory until
+/// the call is over. What a call makes in folders of its own is none of these.
+const RECORDED_MAX: usize = 1 << 20;
+
+/// The most troubles that are told of one call; who reads a hundred knows.
+const TROUBLES_MAX: usize = 100;
+
 /// A place beneath one of the workspace's roots.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Place {
@@ -121,6 +128,8 @@ pub(crate) struct Image {
     pub(crate) left_out: Vec<LeftOut>,
     pub(crate) trouble: Vec<Trouble>,
     pub(crate) end: Option<Box<End>>,
+    /// Nodes, names and moves so far.
+    pub(crate) recorded: usize,
 }
 
 /// A node that was there before the call.
@@ -142,7 +151,19 @@ pub(crate) struct Content {
 }
 
 impl Image {
+    /// Whether this may be recorded: a call that touches ever more must not use up the memory of the
+    /// agent. An undo has as much to record as what it undoes.
+    pub(crate) fn has_room_for(&self, record: &Record) -> bool {
+        !record.counts() || self.recorded < RECORDED_MAX || !self.header.undoes.is_empty()
+    }
+
+    /// Whether a trouble is told already, or enough of them are.
+    pub(crate) fn has_told(&self, trouble: &Trouble) -> bool {
+        self.trouble.len() >= TROUBLES_MAX || self.trouble.contains(trouble)
+    }
+
     pub(crate) fn apply(&mut self, record: Record) {
+        self.recorded += usize::from(record.counts());
         match record {
             Record::Header(header) => self.header = header,
             Record::Node { node, place } => {
@@ -226,6 +247,12 @@ impl Image {
                 (newest(folder), names.collect())
             })
             .collect();
+    }
+}
+
+impl Record {
+    fn counts(&self) -> bool {
+        matches!(self, Self::Node { .. } | Self::Entry { .. } | Self::Moved { .. })
     }
 }
 
@@ -411,5 +438,25 @@ impl State {
             _ => return None,
         };
         Some(Self::Present { mode, bytes, modified, changed, content })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_that_touches_ever_more_is_recorded_up_to_a_limit() {
+        let folder = NodeId::read(&mut Reader::new(&[0; 24])).unwrap();
+        let entry = || Record::Entry { folder, name: "x".into(), before: None };
+        let full = Image { recorded: RECORDED_MAX, ..Image::default() };
+        assert!(Image::default().has_room_for(&entry()) && !full.has_room_for(&entry()));
+        // What was recorded can be completed, and told.
+        assert!(full.has_room_for(&Record::Gone { id: folder }));
+        let mut image = Image::default();
+        image.apply(entry());
+        assert_eq!(image.recorded, 1);
+        let header = Header { undoes: vec![CheckpointId(1)], ..Header::default() };
+        assert!(Image { header, ..full }.has_room_for(&entry()));
     }
 }

@@ -532,7 +532,7 @@ impl Recorder {
     }
 
     pub(crate) fn note_trouble(&mut self, trouble: Trouble) {
-        if self.image.trouble.contains(&trouble) {
+        if self.image.has_told(&trouble) {
             return;
         }
         // A store that takes no record still tells in this process.
@@ -572,6 +572,9 @@ impl Recorder {
 
     /// Appends a record. Once this returns, the end of this process does not lose it.
     pub(crate) fn write(&mut self, record: Record) -> Result<(), Errno> {
+        if !self.image.has_room_for(&record) {
+            return Err(Errno::NOSPC);
+        }
         let bytes = record.to_bytes().ok_or(Errno::TOOBIG)?;
         write_all(&self.log()?.file, &bytes)?;
         self.image.apply(record);
