@@ -5,13 +5,15 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    fs::{self, Permissions},
+    fs::{self, File, Permissions},
     io, mem,
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
     time::SystemTime,
 };
 
+use rustix::fs::OFlags;
 use tenon_agent::{CallEvent, ChangesOfCall, Session, SessionEvent};
 use tenon_sandbox::{ChangeKind, Changes, CheckpointInfo, EntryKind};
 
@@ -134,9 +136,11 @@ impl Piece {
         let place = |path: &Path| place(roots, path).ok_or(io::ErrorKind::NotFound);
         match self {
             Self::Rights(path, permissions) => {
-                let at = place(path)?;
-                let now = fs::symlink_metadata(&at)?.permissions();
-                fs::set_permissions(at, mem::replace(permissions, now))
+                // A call of the replay may have put a link there.
+                let flags = (OFlags::DIRECTORY | OFlags::NOFOLLOW).bits().cast_signed();
+                let folder = File::options().read(true).custom_flags(flags).open(place(path)?)?;
+                let now = folder.metadata()?.permissions();
+                folder.set_permissions(mem::replace(permissions, now))
             }
             Self::Content(path, kept, began) => {
                 let (at, aside) = (place(path)?, kept.with_extension("aside"));
@@ -172,4 +176,30 @@ fn renew(path: &Path, began: SystemTime) -> io::Result<()> {
         set_modified(path, SystemTime::now());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_link_in_the_place_of_a_folder_leads_its_permissions_nowhere() {
+        let place = tempfile::tempdir().unwrap();
+        let [outside, copy] = ["outside", "copy"].map(|name| place.path().join(name));
+        let mode = || fs::metadata(&outside).unwrap().permissions().mode() & 0o777;
+        for folder in [&outside, &copy, &copy.join("kept")] {
+            fs::create_dir(folder).unwrap();
+        }
+        fs::set_permissions(&outside, Permissions::from_mode(0o700)).unwrap();
+        symlink(&outside, copy.join("link")).unwrap();
+        let roots = [Root { recorded: "/work".into(), copy: copy.clone() }];
+        let make =
+            |name: &str| Piece::Rights(name.into(), Permissions::from_mode(0o755)).exchange(&roots);
+        assert!(make("link").is_err());
+        assert_eq!(mode(), 0o700);
+        make("kept").unwrap();
+        assert_eq!(fs::metadata(copy.join("kept")).unwrap().permissions().mode() & 0o777, 0o755);
+    }
 }
