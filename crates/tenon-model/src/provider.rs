@@ -252,7 +252,8 @@ impl Default for Abilities {
 impl Usage {
     /// Returns all input tokens, cached or not.
     pub fn input_all(&self) -> u64 {
-        self.input + self.cache_read + self.cache_write
+        // A server may say what it likes.
+        self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
     }
 
     /// Returns what these tokens cost at `price`, in US dollars.
@@ -267,10 +268,10 @@ impl Usage {
 
 impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
-        self.input += other.input;
-        self.output += other.output;
-        self.cache_read += other.cache_read;
-        self.cache_write += other.cache_write;
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+        self.cache_read = self.cache_read.saturating_add(other.cache_read);
+        self.cache_write = self.cache_write.saturating_add(other.cache_write);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenon_model::ToolCall;
+use tenon_model::{ToolCall, Usage};
 use tokio_util::sync::CancellationToken;
 
 use super::Agent;
@@ -90,7 +90,8 @@ impl Agent {
         let (system, tools) = (&self.exchange.system, &self.exchange.tools);
         self.recorder.record(self.prefix.request(system, tools, &self.conversation))?;
         let show = |live| self.recorder.show(live);
-        let tokens_max = turn.reply_tokens_max(&self.meter.space(&self.conversation));
+        let space = self.meter.space(&self.conversation);
+        let tokens_max = turn.reply_tokens_max(&space);
         let Reply { message, stop, usage, duration_ms, error } =
             self.exchange.run(&self.conversation, tokens_max, cancel, show).await;
         let (calls, text) = (message.tool_calls().cloned().collect(), message.text());
@@ -108,6 +109,8 @@ impl Agent {
             }
             (None, None) => turn.cancelled(&text, &usage),
         }
+        let output = self.meter.space(&self.conversation).used.saturating_sub(space.used);
+        turn.estimated(Usage { input: space.used, output, ..Usage::default() });
         Ok(())
     }
 

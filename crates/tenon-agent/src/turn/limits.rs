@@ -44,6 +44,17 @@ pub(super) struct Spent {
     pub(super) usage: Usage,
     /// What the last request used.
     pub(super) last: Usage,
+    /// What those requests used, by estimate, of which the provider told nothing.
+    pub(super) untold: Usage,
+}
+
+impl Spent {
+    /// What counts against the limits.
+    fn all(&self) -> Usage {
+        let mut all = self.usage;
+        all += self.untold;
+        all
+    }
 }
 
 impl TurnLimits {
@@ -59,15 +70,16 @@ impl TurnLimits {
         if self.steps_max.is_some_and(|steps| spent.steps >= steps) {
             return Err(EndReason::StepLimit);
         }
-        let input = sends.max(spent.last.input_all() + spent.last.output);
+        let input = sends.max(spent.last.input_all().saturating_add(spent.last.output));
+        let all = spent.all();
         let mut left = u64::from(most);
         if let Some(tokens) = self.tokens_max {
-            let reserved = spent.usage.input_all() + spent.usage.output + input;
+            let reserved = all.input_all().saturating_add(all.output).saturating_add(input);
             left = left.min(worth_it(tokens.saturating_sub(reserved), EndReason::TokenLimit)?);
         }
         if let (Some(cost), Some(price)) = (self.cost_max, price) {
             let again = Usage { input, ..Usage::default() };
-            let dollars = cost - spent.usage.cost(price) - again.cost(price);
+            let dollars = cost - all.cost(price) - again.cost(price);
             let tokens = (dollars.max(0.0) / price.output.max(f64::MIN_POSITIVE)) * PRICE_TOKENS;
             // A number that is too large for 64 bits becomes the largest.
             left = left.min(worth_it(tokens as u64, EndReason::CostLimit)?);
@@ -96,7 +108,7 @@ mod tests {
 
     fn spent(steps: u32, input: u64, cache_read: u64, output: u64) -> Spent {
         let last = Usage { input, cache_read, output, cache_write: 0 };
-        Spent { steps, usage: last, last }
+        Spent { steps, usage: last, last, untold: Usage::default() }
     }
 
     #[test]
@@ -120,6 +132,18 @@ mod tests {
         // Nothing is used yet, and still the first request may be too much.
         assert_eq!(next(Spent::default(), 300), Ok(700));
         assert_eq!(next(Spent::default(), 1_000), Err(EndReason::TokenLimit));
+    }
+
+    #[test]
+    fn what_a_server_tells_ends_a_turn_however_much_it_is() {
+        let limits = TurnLimits { tokens_max: Some(1_000), cost_max: Some(1.0), ..NONE };
+        for spent in [spent(1, u64::MAX, 0, 1), spent(1, 1, u64::MAX, 9), spent(1, 1, 1, u64::MAX)]
+        {
+            assert_eq!(limits.next_reply(&spent, 0, None, 50), Err(EndReason::TokenLimit));
+            let price = Some(&PRICE);
+            let limits = TurnLimits { tokens_max: None, ..limits };
+            assert_eq!(limits.next_reply(&spent, 0, price, 50), Err(EndReason::CostLimit));
+        }
     }
 
     #[test]

@@ -202,6 +202,13 @@ impl Turn {
         self.answer.push_str(text);
     }
 
+    /// Takes in what the last request used by estimate, which counts if the provider told nothing.
+    pub(crate) fn estimated(&mut self, usage: Usage) {
+        if self.spent.last == Usage::default() {
+            self.spent.untold += usage;
+        }
+    }
+
     /// Takes in what was changed and checked when the model is done.
     pub(crate) fn on_stock(&mut self, stock: Option<&Stock>) {
         self.next = match self.checks.take(stock) {

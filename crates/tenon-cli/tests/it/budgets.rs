@@ -45,6 +45,19 @@ fn a_turn_that_a_budget_ended_goes_on_with_more() {
     check(["--max-time", "1s"], ["--max-time", "100s"], "time_limit", "sleep 20");
 }
 
+/// Some servers tell nothing of what a request used, or zeros.
+#[test]
+fn what_a_server_does_not_tell_is_counted_by_estimate() {
+    let place = Place::new();
+    let turns = (0..40).map(|n| bash(&format!("echo {n}"), 0, 0)).collect::<Vec<_>>();
+    let script = place.script(json!(turns));
+    let flags = ["--max-tokens", "10000", "--output-format", "json", "go"];
+    let run = place.run(&[&["--model", &script], &flags[..]].concat()).ends_with(1);
+    let object = object(&run);
+    assert_eq!(object["stop_reason"], "token_limit");
+    assert_eq!((&object["usage"]["input"], &object["usage"]["output"]), (&json!(0), &json!(0)));
+}
+
 #[test]
 fn a_request_that_would_be_too_much_is_not_made() {
     let server = FakeServer::anthropic(vec![Turn::text("hello")]);
