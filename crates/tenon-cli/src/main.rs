@@ -32,13 +32,14 @@ mod tui;
 mod values;
 mod which_session;
 
-use std::{error::Error, process::ExitCode};
+use std::{error::Error, ffi::OsString, process::ExitCode};
 
 use clap::{
     CommandFactory, Parser,
     error::{ContextKind, ContextValue, ErrorKind},
 };
 use rustix::process::DumpableBehavior;
+use tenon_model::visible;
 
 use crate::{
     args::{OutputArgs, SessionArgs},
@@ -88,7 +89,7 @@ fn main() -> ExitCode {
     let language = environment.language();
     let args = Args::try_parse().map_err(|error| match wrong_value(&error) {
         Some(wrong) => wrong,
-        None => error.exit(),
+        None => shown(error, std::env::args_os()).exit(),
     });
     args.and_then(|args| run(args, environment))
         .unwrap_or_else(|error| {
@@ -125,6 +126,13 @@ fn wrong_value(error: &clap::Error) -> Option<CliError> {
     Some(wrong.with_source(why.to_string()).with_hint(Text::HintHelp))
 }
 
+/// Returns the error of the same words made visible: clap repeats them, and a shell may have put names
+/// of files there.
+fn shown(error: clap::Error, words: impl Iterator<Item = OsString>) -> clap::Error {
+    let words = words.map(|word| visible(&word.to_string_lossy()).into_owned());
+    Args::try_parse_from(words).err().unwrap_or(error)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,6 +166,20 @@ mod tests {
         for line in [&["--nonsense"][..], &["--output-format", "xml"]] {
             let error = Args::try_parse_from([&["tenon"], line].concat()).unwrap_err();
             assert!(wrong_value(&error).is_none(), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn what_clap_repeats_is_shown_and_not_obeyed() {
+        for line in [&["a", "\u{1b}[2Jb\u{202e}"][..], &["--output-format", "\u{1b}]0;x\u{7}"]] {
+            let line = [&["tenon"], line].concat();
+            let error = Args::try_parse_from(&line).unwrap_err();
+            let kind = error.kind();
+            let error = shown(error, line.iter().map(OsString::from));
+            let said = error.render().ansi().to_string();
+            assert!(said.contains("\u{241b}"), "{said}");
+            assert!(!said.contains("\u{1b}[2J") && !said.contains(['\u{7}', '\u{202e}']), "{said}");
+            assert_eq!((error.kind(), error.exit_code()), (kind, 2));
         }
     }
 
