@@ -5,11 +5,18 @@ use std::path::{Component, Path, PathBuf};
 use globset::{GlobBuilder, GlobMatcher};
 use tenon_sandbox::Workspace;
 
+/// The kernel's longest path, in bytes. From some hundred thousand stars on the library gives up by a
+/// panic.
+const PATTERN_BYTES_MAX: usize = 4096;
+
 /// Returns what matches `pattern`; `*` stays within a folder, `**` does not.
 ///
 /// # Errors
 /// One sentence for the model.
 pub(super) fn compiled(pattern: &str) -> Result<GlobMatcher, String> {
+    if pattern.len() > PATTERN_BYTES_MAX {
+        return Err(format!("invalid pattern: more than {PATTERN_BYTES_MAX} bytes"));
+    }
     GlobBuilder::new(pattern)
         .literal_separator(true)
         .empty_alternates(true)
@@ -147,6 +154,12 @@ mod tests {
         check("src/**", "src/b/a.rs", true);
         check("*.{ts,tsx}", "a.tsx", true);
         check("-x*", "-xy", true);
-        assert!(compiled("[a").unwrap_err().starts_with("invalid pattern: "));
+        for wrong in ["[a", &"*".repeat(100_000)] {
+            assert!(compiled(wrong).unwrap_err().starts_with("invalid pattern: "));
+        }
+        for long in ["*", "**/", "?", "{a,", "[!a]"] {
+            // Whatever it is, it is no panic.
+            let _ = compiled(&long.repeat(PATTERN_BYTES_MAX / long.len()));
+        }
     }
 }
