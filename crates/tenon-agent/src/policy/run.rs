@@ -1,7 +1,7 @@
 //! The decision on a command line: every simple command in it is judged, the worst one counts.
 
 use super::builtin::{self, Finding};
-use super::places::Places;
+use super::places::{Places, is_plain};
 use super::rule::{Rule, Rules, Verdict};
 use super::shell::{self, Launches, Parsed, RedirectKind, SimpleCommand, launch};
 use super::{Decision, Kept, Leaves, Mode, by_rule, parts};
@@ -58,18 +58,28 @@ fn judged(
     }
     let allows: Vec<_> = rules.with(Verdict::Allow).filter(|rule| rule.is_for(tool)).collect();
     let sweeping = allows.iter().find(|rule| rule.is_sweeping());
+    let unconfined = findings.iter().any(|finding| finding.unconfined);
     if let (Some(doubt), None) = (&parsed.doubt, sweeping) {
         let reason = format!("what it would run is not sure: {doubt}");
-        return Decision::new(Verdict::Ask, "built-in: doubtful command", reason)
-            .with_flag(&[Rule::for_tool(tool)]);
+        let decision = Decision::new(Verdict::Ask, "built-in: doubtful command", reason);
+        return if unconfined { decision } else { decision.with_flag(&[Rule::for_tool(tool)]) };
     }
-    asked(parsed, findings, &allows)
-        .or_else(|| (mode == Mode::Ask).then(|| ask_each(parsed, &allows, places)).flatten())
+    // Of a line outside the walls rules name every command anyway.
+    let asks_each = mode == Mode::Ask && !unconfined;
+    let open = if asks_each { open_in_ask_mode(parsed, &allows, places) } else { None };
+    asked(parsed, findings, &allows, open.as_ref())
+        .or_else(|| open.map(ask_each))
         .unwrap_or_else(|| allowed(parsed, findings, &allows, mode))
 }
 
-/// Asks for what the built-in rules found and no rule of the user's allows.
-fn asked(parsed: &Parsed, findings: &[Finding], allows: &[&Rule]) -> Option<Decision> {
+/// Asks for what the built-in rules found and no rule of the user's allows. The flag is also for
+/// what is `also` open, which would be asked about next.
+fn asked(
+    parsed: &Parsed,
+    findings: &[Finding],
+    allows: &[&Rule],
+    also: Option<&Open<'_>>,
+) -> Option<Decision> {
     let open: Vec<_> =
         findings.iter().filter(|finding| lifted_by(parsed, finding, allows).is_none()).collect();
     let mut flags = Vec::new();
@@ -85,7 +95,13 @@ fn asked(parsed: &Parsed, findings: &[Finding], allows: &[&Rule]) -> Option<Deci
             let first = open.first().copied();
             asked_unconfined(parsed, findings, unconfined, first, flags, allows)
         }
-        None => Some(built_in(open.first()?).with_flag(&flags)),
+        None => {
+            let first = open.first()?;
+            let also = also.into_iter().flat_map(|also| &also.flags);
+            let also: Vec<_> = also.filter(|rule| !flags.contains(rule)).cloned().collect();
+            flags.extend(also);
+            Some(built_in(first).with_flag(&flags))
+        }
     }
 }
 
@@ -183,24 +199,35 @@ fn exact(parsed: &Parsed) -> Option<Rule> {
     Some(Rule::exact_words(words.into_iter()))
 }
 
-/// Asks for each command that no rule covers.
-fn ask_each(parsed: &Parsed, allows: &[&Rule], places: &Places) -> Option<Decision> {
-    let covered = |command: &SimpleCommand| {
-        let transparent = command.launches == Launches::Known
-            && command.program().is_some_and(launch::is_transparent);
-        let is_plain = shell::assigns_plainly(command);
-        let names = |rule: &&Rule| rule.allows_command(command) && (is_plain || rule.is_sweeping());
-        let named = transparent && is_plain || allows.iter().any(names);
-        let writes_outside = command.redirects.iter().any(|redirect| {
+/// What no rule covers in ask mode.
+struct Open<'a> {
+    first: &'a SimpleCommand,
+    /// What would cover it.
+    flags: Vec<Rule>,
+}
+
+/// Returns the commands that no rule covers, if there are any.
+fn open_in_ask_mode<'a>(parsed: &'a Parsed, allows: &[&Rule], places: &Places) -> Option<Open<'a>> {
+    let writes_outside = |command: &SimpleCommand| {
+        command.redirects.iter().any(|redirect| {
             redirect.kind == RedirectKind::Write
                 && redirect.target.literal() != Some("/dev/null")
                 && !places.holds(&places.target(&redirect.target, command.folder.as_deref()))
-        });
-        let nothing = command.words.is_empty() && command.redirects.is_empty() && is_plain;
-        nothing || (named && !writes_outside)
+        })
+    };
+    // Otherwise the words of a rule do not name all that is done.
+    let is_plain =
+        |command: &SimpleCommand| shell::assigns_plainly(command) && !writes_outside(command);
+    let covered = |command: &SimpleCommand| {
+        let transparent = command.launches == Launches::Known
+            && command.program().is_some_and(launch::is_transparent);
+        let is_plain = is_plain(command);
+        let names = |rule: &&Rule| rule.allows_command(command) && (is_plain || rule.is_sweeping());
+        let nothing = command.words.is_empty() && command.redirects.is_empty();
+        is_plain && (transparent || nothing) || allows.iter().any(names)
     };
     let open: Vec<_> = parsed.commands.iter().filter(|command| !covered(command)).collect();
-    let first = open.first()?;
+    let first = open.first().copied()?;
     let mut flags = Vec::new();
     for command in &open {
         // What an unnamed program may turn out to be needs no rule of its own.
@@ -208,17 +235,21 @@ fn ask_each(parsed: &Parsed, allows: &[&Rule], places: &Places) -> Option<Decisi
         if by.is_some_and(|outer| outer.program().is_none()) {
             continue;
         }
-        let rule = match shell::assigns_plainly(command) {
+        let rule = match is_plain(command) {
             true => naming(command, command.words.len().min(2)),
-            // Names what runs, which these words then do not.
             false => Rule::for_tool("bash"),
         };
         if !flags.contains(&rule) {
             flags.push(rule);
         }
     }
-    let reason = format!("every command is asked about in ask mode: {}", first.shown());
-    Some(Decision::new(Verdict::Ask, Mode::Ask.rule(), reason).with_flag(&flags))
+    Some(Open { first, flags })
+}
+
+/// Asks for each command that no rule covers.
+fn ask_each(open: Open<'_>) -> Decision {
+    let reason = format!("every command is asked about in ask mode: {}", open.first.shown());
+    Decision::new(Verdict::Ask, Mode::Ask.rule(), reason).with_flag(&open.flags)
 }
 
 fn allowed(parsed: &Parsed, findings: &[Finding], allows: &[&Rule], mode: Mode) -> Decision {
@@ -258,8 +289,10 @@ fn built_in(finding: &Finding) -> Decision {
     Decision { leaves, unconfined: finding.unconfined, ..decision }
 }
 
-/// Returns the rule that names a command by its first words, as far as they are known.
+/// Returns the rule that names a command by its first words, as far as they are known and show as
+/// they are.
 fn naming(command: &SimpleCommand, words: usize) -> Rule {
-    let known: Vec<_> = command.words.iter().take(words).map_while(|word| word.literal()).collect();
+    let known = command.words.iter().take(words).map_while(|word| word.literal());
+    let known: Vec<_> = known.take_while(|word| is_plain(word)).collect();
     if known.is_empty() { Rule::for_tool("bash") } else { Rule::for_words(known.into_iter()) }
 }

@@ -11,7 +11,7 @@ mod shell;
 use tenon_sandbox::Access;
 
 use super::action::Action;
-use super::places::Places;
+use super::places::{Places, is_plain};
 use super::rule::{Origin, Rule, Rules, Verdict};
 use super::shell::parse;
 use super::{Decision, Mode, decide};
@@ -104,7 +104,7 @@ fn rules_lift_questions_but_never_the_built_in_denials() {
 
 #[test]
 fn the_flag_that_is_named_allows_the_call() {
-    for command in [
+    let auto = [
         "git push origin main --force",
         "sudo apt install 'a b'",
         "rm -rf .",
@@ -114,16 +114,33 @@ fn the_flag_that_is_named_allows_the_call() {
         "eval \"$X\"",
         "echo 'open",
         "git clean -fd \"a:\"",
-    ] {
-        let flag = run(command, &Rules::default(), Mode::Auto).flag.expect(command);
+        "sudo '\u{202e}'",
+    ];
+    // What two things are asked about for needs leave for both.
+    let ask = [
+        "sudo make",
+        "sudo '\u{202e}' make",
+        "cd x && git push --force",
+        "git clean -fd $'a\\nb' > f",
+        "echo x > $F",
+        "make > /dev/full",
+        "PATH=. make; echo 'open",
+    ];
+    let all = auto.map(|line| (line, Mode::Auto)).into_iter();
+    for (command, mode) in all.chain(ask.map(|line| (line, Mode::Ask))) {
+        let flag = run(command, &Rules::default(), mode).flag.expect(command);
+        assert!(is_plain(&flag), "{flag:?}");
         let words = parse(&flag).commands.remove(0).words;
         let given =
             words.iter().filter_map(|word| word.literal()).filter(|word| *word != "--allow");
         let rules = given
             .map(|text| Rule::parse(text, Verdict::Allow, Origin::CommandLine).expect(text))
             .collect();
-        let decision = run(command, &rules, Mode::Auto);
+        let decision = run(command, &rules, mode);
         assert_eq!(decision.verdict, Verdict::Allow, "{command} with {flag}: {decision:?}");
+    }
+    for mode in [Mode::Auto, Mode::Ask] {
+        assert_eq!(run("sudo make a)b", &Rules::default(), mode).flag, None);
     }
 }
 
