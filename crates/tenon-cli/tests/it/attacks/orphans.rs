@@ -46,6 +46,15 @@ pub(super) const ROWS: &[Row] = &[
     row("the shell kills itself", &[Call::Script(staying!("kill -9 $$"))]),
     row("the shell's parent killed", &[Call::Script(staying!("kill -9 $PPID; sleep 0.1"))]),
     row("exec", &[Call::Script(staying!("exec true"))]),
+    row("everything in sight stopped and killed", &[
+        Call::Job("sleep 1000; sleep 1000"),
+        Call::Script(staying!("kill -STOP $PPID 1 -1; kill -9 $PPID 1; kill -9 -1; kill -9 0")),
+        Call::Typed("echo again"),
+        Call::Job("kill -STOP -1; kill -9 -1; echo still there; kill -STOP $$"),
+        Call::Typed("echo and again"),
+    ])
+    .alone()
+    .prints(&["again", "and again"]),
     row("at the time limit", &[Call::Script(staying!("#slow\nsleep 1000; sleep 1000"))])
         .prints(&["timed out"]),
     row("at the time limit, the shell ignoring it", &[Call::Script(staying!("#slow\ntrap '' TERM INT HUP; while true; do sleep 1000; done"))])
