@@ -14,7 +14,7 @@ use rustix::io::Errno;
 
 use super::changes::LeftOut;
 use super::node::{Node, NodeId};
-use super::record::{Header, Place, Record};
+use super::record::{Header, Place, Record, read_name};
 use super::scan::{Copied, Scan, Seen};
 use super::store::{Store, write_all};
 use crate::linux::openat::open_beneath;
@@ -107,7 +107,7 @@ impl Readable for (Header, Scan) {
         for _ in 0..reader.count()? {
             let seen = Seen::read(reader)?;
             let id = seen.node.id;
-            let name = |reader: &mut Reader<'_>| Some((reader.field()?, NodeId::read(reader)?));
+            let name = |reader: &mut Reader<'_>| Some((read_name(reader)?, NodeId::read(reader)?));
             let names = reader.maybe(|reader| reader.each(name))?;
             scan.names.extend(names.map(|names| (id, BTreeMap::from_iter(names))));
             scan.caches.extend(reader.maybe(Reader::number)?.map(|sum| (id, sum)));
@@ -141,12 +141,12 @@ impl Seen {
     fn read(reader: &mut Reader<'_>) -> Option<Self> {
         let (node, place) = (Node::read(reader)?, Place::read(reader)?);
         let above = |reader: &mut Reader<'_>| -> Option<(NodeId, OsString)> {
-            Some((NodeId::read(reader)?, reader.field()?))
+            Some((NodeId::read(reader)?, read_name(reader)?))
         };
         let above = reader.maybe(above)?;
         let copy = match reader.number()? {
             0 => Copied::Nothing,
-            1 => Copied::As(reader.text()?),
+            1 => Copied::As(read_name(reader)?.into_string().ok()?),
             2 => Copied::Not(LeftOut::read(reader)?.reason),
             _ => return None,
         };

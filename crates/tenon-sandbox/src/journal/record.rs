@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 
 use super::CheckpointId;
 use super::changes::{Changes, LeftOut, Trouble};
@@ -350,7 +350,7 @@ impl Readable for Record {
             1 => Self::Node { node: Node::read(reader)?, place: Place::read(reader)? },
             2 => Self::Entry {
                 folder: NodeId::read(reader)?,
-                name: reader.field()?,
+                name: read_name(reader)?,
                 before: reader.maybe(NodeId::read)?,
             },
             3 => Self::Kept { id: NodeId::read(reader)?, object: reader.number()? },
@@ -369,6 +369,18 @@ impl Readable for Record {
             _ => return None,
         })
     }
+}
+
+/// Reads the name of something in a folder, or none of the folder itself; `None` for what would lead
+/// elsewhere. A store can lie where the commands of another session write.
+pub(crate) fn read_name(reader: &mut Reader<'_>) -> Option<OsString> {
+    let name = reader.field()?;
+    let mut parts = Path::new(&name).components();
+    let is_name = match (parts.next(), parts.next()) {
+        (Some(Component::Normal(only)), None) => only == name,
+        (first, _) => first.is_none(),
+    };
+    is_name.then_some(name)
 }
 
 impl End {
@@ -444,6 +456,26 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_that_leads_elsewhere_is_none() {
+        let folder = NodeId::read(&mut Reader::new(&[0; 24])).unwrap();
+        for (name, is_name) in [
+            ("x", true),
+            (" ..", true),
+            ("", true),
+            (".", false),
+            ("..", false),
+            ("../x", false),
+            ("/x", false),
+            ("a/b", false),
+            ("a/", false),
+        ] {
+            let record = Record::Entry { folder, name: name.into(), before: None };
+            let bytes = record.to_bytes().unwrap();
+            assert_eq!(Record::from_bytes(&bytes[4..]), is_name.then_some(record), "{name:?}");
+        }
+    }
 
     #[test]
     fn a_call_that_touches_ever_more_is_recorded_up_to_a_limit() {
