@@ -15,7 +15,7 @@ use super::Shared;
 use super::dial::{DialError, Reached};
 use super::event::{NetworkEvent, NetworkOutcome, Refusal};
 use super::head::{
-    BadRequest, Forward, HeadError, Request, parse_request, parse_response, read_head,
+    BadRequest, Forward, HTTP_PORT, HeadError, Request, parse_request, parse_response, read_head,
 };
 use super::hello::{ALERT, HelloError, read_hello};
 use super::host::Target;
@@ -105,13 +105,17 @@ impl Shared {
     }
 }
 
-/// Bytes in both directions. On port 443 the first of them must be a TLS hello to the target, and if
+/// Bytes in both directions, but on port 80, where each request says by itself which host it is for:
+/// those come to [`forward`]. On port 443 the first of them must be a TLS hello to the target, and if
 /// a client begins with one elsewhere, that must be to the target too.
 async fn tunnel(
     shared: &Shared,
     client: &mut BufReader<TcpStream>,
     target: &Target,
 ) -> Result<(), Answer> {
+    if target.port == HTTP_PORT {
+        return Err(shared.refuse(target, Refusal::PlainTunnel));
+    }
     let mut rules = shared.rules.subscribe();
     let mut server = shared.reach(target, &mut rules).await?;
     if client.write_all(ESTABLISHED).await.is_err() {

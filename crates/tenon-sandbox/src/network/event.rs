@@ -60,6 +60,8 @@ pub enum Refusal {
         /// The host that it names.
         name: String,
     },
+    /// A tunnel to the port of plain HTTP, in which requests could name any host.
+    PlainTunnel,
     /// What was sent to port 443 is not the beginning of TLS.
     NotTls,
     /// The request is not one that the proxy takes.
@@ -157,6 +159,9 @@ impl fmt::Display for Refusal {
             }
             Self::OtherServerName { name } => {
                 write!(formatter, "its TLS handshake names {name} instead")
+            }
+            Self::PlainTunnel => {
+                formatter.write_str("plain HTTP goes through a proxy as http://…, not by CONNECT")
             }
             Self::NotTls => {
                 formatter.write_str("what begins like TLS, and all of port 443, must be TLS")

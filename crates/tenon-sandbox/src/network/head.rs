@@ -14,7 +14,7 @@ const HEAD_BYTES_MAX: usize = 32 * 1024;
 /// Most header fields of a head, as httpd and nginx have it.
 const HEADERS_MAX: usize = 100;
 /// The port of `http://` without a port.
-const HTTP_PORT: u16 = 80;
+pub(super) const HTTP_PORT: u16 = 80;
 
 /// Fields that are between two neighbours, or that we write ourselves.
 const FIELDS_NOT_FORWARDED: [&str; 9] = [

@@ -111,6 +111,8 @@ pub(super) const ROWS: &[Row] = &[
     through_proxy!("proxy: IPv4 within IPv6", "CONNECT [::ffff:127.0.0.1]:'$PORT' HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"),
     through_proxy!("proxy: with a dot at the end", "CONNECT localhost.:'$PORT' HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"),
     through_proxy!("proxy: metadata", "CONNECT 169.254.169.254:80 HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"),
+    through_proxy!("proxy: a tunnel for plain HTTP", "CONNECT example.com:80 HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n")
+        .flags(&["--net", "example.com"]),
     through_proxy!("proxy: an address", "GET http://127.0.0.1:'$PORT'/ HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"),
     through_proxy!("proxy: a user name before the host", "GET http://example.com@127.0.0.1:'$PORT'/ HTTP/1.1\\r\\nHost: example.com\\r\\n\\r\\n"),
     through_proxy!("proxy: allowed port, another spelling", "CONNECT 2130706433:'$ALLOWED' HTTP/1.1\\r\\nHost: 127.0.0.1:'$ALLOWED'\\r\\n\\r\\n")

@@ -40,6 +40,19 @@ fn what_no_rule_allows_is_answered_with_what_would() {
 }
 
 #[test]
+fn plain_http_has_no_tunnel_in_which_requests_could_name_other_hosts() {
+    check(async {
+        let served = serve(&["example.com", "127.0.0.1:80"], &[], ProxyOptions::default());
+        for target in ["example.com:80", "127.0.0.1:80", "[::1]:80", "other.example:80"] {
+            let answer = served.ask(format!("CONNECT {target} HTTP/1.1\r\n\r\n").as_bytes()).await;
+            let reason = "plain HTTP goes through a proxy as http://…, not by CONNECT";
+            assert!(answer.ends_with(&format!("blocked: {target} ({reason})\n")), "{answer}");
+        }
+        assert_eq!(served.lookups.load(Ordering::SeqCst), 0);
+    });
+}
+
+#[test]
 fn a_name_does_not_lead_to_an_address_near_us() {
     check(async {
         for address in [
@@ -195,7 +208,7 @@ fn behind_another_proxy_addresses_in_a_request_are_still_checked() {
         let upstream = Some(UpstreamProxy::parse(&server.authority).unwrap());
         let options = ProxyOptions { upstream, ..ProxyOptions::default() };
         let served = serve(&["10.0.0.1", "169.254.169.254"], &[], options);
-        for address in ["10.0.0.1:80", "169.254.169.254:80"] {
+        for address in ["10.0.0.1:443", "169.254.169.254:443"] {
             let answer = served.ask(format!("CONNECT {address} HTTP/1.1\r\n\r\n").as_bytes()).await;
             assert!(answer.contains("is not a public address"), "{answer}");
         }
