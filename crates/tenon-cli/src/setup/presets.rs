@@ -28,6 +28,21 @@ const PIP_VARIABLES: [&str; 2] = ["PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL"];
 /// Prints the links of a package that every index has, without fetching one.
 const PIP_LINKS: &str =
     "python3 -m pip index versions pip -vv --no-input --no-cache-dir --retries 0 --timeout 5";
+/// Has Cargo look for a crate, which fails at the first thing to write, and print which hosts it
+/// asks. HTTP/1.1 has the host in a line of its own.
+macro_rules! cargo_install {
+    ($more:literal) => {
+        concat!(
+            "RUSTUP_AUTO_INSTALL=0 CARGO_NET_RETRY=0 CARGO_HTTP_TIMEOUT=5 ",
+            $more,
+            " cargo install --color never --root / semver 2>&1"
+        )
+    };
+}
+/// By a proxy that nobody is: Cargo says where it would look for its index and reaches nothing.
+const CARGO_INDEX: &str = cargo_install!("CARGO_HTTP_PROXY=http://127.0.0.1:1");
+const CARGO_LINKS: &str =
+    cargo_install!("CARGO_HTTP_MULTIPLEXING=false CARGO_HTTP_DEBUG=true CARGO_LOG=network=debug");
 /// Every preset with its name.
 const PRESETS: [(&str, Preset); 4] =
     [("cargo", Preset::Cargo), ("npm", Preset::Npm), ("pip", Preset::Pip), ("go", Preset::Go)];
@@ -58,19 +73,25 @@ impl Toolchains {
             cargo: config.variable("CARGO_HOME").map_or_else(|| home.join(".cargo"), PathBuf::from),
             home,
             pip: PIP_VARIABLES.iter().filter_map(value).collect(),
-            environment: config.pip_environment(),
+            environment: config.toolchain_environment(),
             known: Default::default(),
         }
     }
 
-    /// Returns the hosts of the preset `name`, if it is one. pip's index is asked where files are.
+    /// Returns the hosts of the preset `name`, if it is one. pip's index is asked where files are,
+    /// and Cargo's, if it was never read.
     pub(super) async fn hosts(&self, name: &str) -> Option<&PresetHosts> {
         let (preset, known) = self.known(name).await?;
-        if preset != Preset::Pip || known.hosts.rules.is_empty() {
+        let links = match preset {
+            Preset::Pip => PIP_LINKS,
+            Preset::Cargo if known.hosts.not_known.is_some() => CARGO_LINKS,
+            _ => return Some(&known.hosts),
+        };
+        if known.hosts.rules.is_empty() {
             return Some(&known.hosts);
         }
         let ask = async || {
-            let printed = self.printed(PIP_LINKS).await.unwrap_or_default();
+            let printed = self.printed(links).await.unwrap_or_default();
             known.hosts.clone().with_links(&printed)
         };
         Some(known.all.get_or_init(ask).await)
@@ -91,7 +112,7 @@ impl Toolchains {
     /// Returns the texts in which `preset` looks for hosts.
     async fn texts(&self, preset: Preset) -> Vec<String> {
         match preset {
-            Preset::Cargo => self.cargo(),
+            Preset::Cargo => self.cargo().await,
             Preset::Npm => {
                 let mut texts: Vec<String> = read(&self.home.join(".npmrc")).into_iter().collect();
                 let registry = self.printed("npm config get registry").await;
@@ -114,12 +135,19 @@ impl Toolchains {
         }
     }
 
-    fn cargo(&self) -> Vec<String> {
+    async fn cargo(&self) -> Vec<String> {
         let mut texts: Vec<String> = ["config.toml", "config"]
             .iter()
             .flat_map(|name| read(&self.cargo.join(name)))
             .collect();
-        for folder in folders(&self.cargo.join("registry/index")) {
+        let indexes = folders(&self.cargo.join("registry/index"));
+        if indexes.is_empty() {
+            let printed = self.printed(CARGO_INDEX).await.unwrap_or_default();
+            let address = printed.split_once("failed to download from `");
+            let address = address.and_then(|(_, rest)| rest.split('`').next());
+            texts.extend(address.map(|address| format!("index=\"{address}\"")));
+        }
+        for folder in indexes {
             // A folder is named after the index's host, with a hash behind the last hyphen.
             let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             if let Some((host, _)) = name.rsplit_once('-') {

@@ -131,6 +131,7 @@ texts! {
     "pip names no index", "pip 没有写明索引";
     "Go names no module proxy", "Go 没有写明模块代理";
     "pip's index may lead to files on another host, which it alone names", "pip 的索引可能指向另一台主机上的文件，只有它自己知道是哪台";
+    "Cargo's index may lead to files on another host, which it alone names", "Cargo 的索引可能指向另一台主机上的文件，只有它自己知道是哪台";
     "modules that Go fetches directly are on hosts of their own", "Go 直接获取的模块在各自的主机上";
     // Files, the log, undo.
     "Path escapes workspace: {path}", "路径在工作区之外：{path}";

@@ -344,7 +344,10 @@ fn one_answer_opens_all_hosts_that_a_toolchain_is_configured_with() {
         "[registries.a]\nindex = \"sparse+http://{}/\"\n[registries.b]\nindex = \"sparse+http://{}/\"\n",
         hosts[0], hosts[1]
     );
-    std::fs::create_dir(top.join(".cargo")).unwrap();
+    // Read before, so that Cargo is not asked where files are.
+    let index = top.join(".cargo/registry/index/read");
+    std::fs::create_dir_all(&index).unwrap();
+    std::fs::write(index.join("config.json"), r#"{"dl":""}"#).unwrap();
     std::fs::write(top.join(".cargo/config.toml"), registries).unwrap();
     let mut terminal = start(&home, &[]);
     terminal.wait_for("Let the next command reach it?", 1);

@@ -129,6 +129,49 @@ fn the_blocked_host_of_a_toolchain_is_named_with_its_preset() {
     }
 }
 
+/// Answers every request on a port of loopback with what `page` returns for its path.
+fn served(page: impl Fn(&str) -> String + Send + 'static) -> std::net::SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for mut asked in listener.incoming().flatten() {
+            let mut head = [0; 4096];
+            let length = asked.read(&mut head).unwrap_or_default();
+            let head = String::from_utf8_lossy(&head[..length]).into_owned();
+            let page = page(head.split(' ').nth(1).unwrap_or_default());
+            let head = format!("Content-Type: text/html\r\nContent-Length: {}", page.len());
+            let _ = write!(asked, "HTTP/1.1 200 OK\r\n{head}\r\nConnection: close\r\n\r\n{page}");
+        }
+    });
+    address
+}
+
+#[test]
+fn the_preset_of_cargo_has_the_hosts_that_an_index_leads_to_which_it_never_read() {
+    let cargo = std::path::Path::new(env!("CARGO"));
+    if !cargo.exists() {
+        return println!("skipped: the cargo that built the tests is gone");
+    }
+    let place = Place::new();
+    let index = served(|path| match path {
+        "/config.json" => r#"{"dl":"http://files.example:8088/crates"}"#.to_owned(),
+        _ => format!(
+            r#"{{"name":"semver","vers":"1.0.0","deps":[],"cksum":"{}","features":{{}},"yanked":false}}"#,
+            "0".repeat(64)
+        ),
+    });
+    place.write(
+        "home/.cargo/config.toml",
+        &format!("[source.crates-io]\nreplace-with = 'm'\n[source.m]\nregistry = 'sparse+http://{index}/'\n"),
+    );
+    let mut doctor = place.tenon(&["--net", "cargo", "doctor"]);
+    let path = format!("{}:/usr/bin:/bin", cargo.parent().unwrap().display());
+    let run = Run::of(doctor.env("PATH", path).output().unwrap());
+    let hosts = format!("{index}, files.example:8088");
+    assert!(run.out.contains(&hosts), "{} {}", run.out, run.error);
+    assert!(!run.error.contains("another host"), "{}", run.error);
+}
+
 #[test]
 fn the_preset_of_pip_has_the_hosts_that_its_index_leads_to() {
     let Ok(python) =
@@ -139,15 +182,8 @@ fn the_preset_of_pip_has_the_hosts_that_its_index_leads_to() {
     if !python.status.success() {
         return println!("skipped: pip is not installed");
     }
-    let index = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = index.local_addr().unwrap();
-    std::thread::spawn(move || {
-        for mut asked in index.incoming().flatten() {
-            let _ = asked.read(&mut [0; 4096]);
-            let page = "<a href=\"http://files.example:8088/pip-1.0.tar.gz\">pip-1.0.tar.gz</a>";
-            let head = format!("Content-Type: text/html\r\nContent-Length: {}", page.len());
-            let _ = write!(asked, "HTTP/1.1 200 OK\r\n{head}\r\nConnection: close\r\n\r\n{page}");
-        }
+    let address = served(|_| {
+        "<a href=\"http://files.example:8088/pip-1.0.tar.gz\">pip-1.0.tar.gz</a>".to_owned()
     });
     let place = Place::new();
     let mut doctor = place.tenon(&["--net", "pip", "doctor"]);

@@ -74,6 +74,11 @@ fn a_host_that_was_blocked_is_named_with_what_would_allow_it() {
         "[registries.a]\nindex = 'sparse+https://example.com/'\n\
          [registries.b]\nindex = 'https://b.example/'\n",
     );
+    // Read before, so that Cargo is not asked where files are.
+    place.write(
+        "home/.cargo/registry/index/example.com-1/config.json",
+        r#"{"dl":"https://b.example"}"#,
+    );
     let script = running(&place, command);
     let run = place.run(&["--output-format", "json", "--model", &script, "go"]);
     assert_eq!(run.status, 0);

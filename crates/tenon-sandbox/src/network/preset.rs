@@ -17,6 +17,10 @@ const KINDS_OF_INDEX: [&str; 3] = ["sparse+", "registry+", "git+"];
 /// How pip prints where a file is.
 const PIP_LINK: &str = "Found link ";
 
+/// How Cargo prints which host it asked, and where it could not get a file.
+const CARGO_HOST: &str = "> Host: ";
+const CARGO_FILE: &str = "failed to download from `";
+
 /// Hosts that an index leads to; the usual one leads to one.
 const LED_HOSTS_MAX: usize = 4;
 
@@ -44,15 +48,15 @@ pub struct PresetHosts {
 }
 
 impl PresetHosts {
-    /// Adds the hosts that an index leads to, out of what `pip index versions -vv` prints. What an
-    /// index says is not the user's own: only names count, which cannot lead to private addresses,
-    /// and at most four of them.
+    /// Adds the hosts that an index leads to, out of what `pip index versions -vv` prints, or
+    /// `cargo install` with `CARGO_LOG=network=debug` and `CARGO_HTTP_DEBUG=true`. What an index says
+    /// is not the user's own: only names count, which cannot lead to private addresses, and at most
+    /// four of them.
     #[must_use]
     pub fn with_links(mut self, printed: &str) -> Self {
-        let links = printed.lines().filter_map(|line| line.trim_start().strip_prefix(PIP_LINK));
-        let addresses = links.filter_map(|link| link.split_whitespace().next());
         let mut room = LED_HOSTS_MAX;
-        for rule in addresses.filter_map(rule_of).filter(HostRule::is_of_a_name) {
+        let led = printed.lines().filter_map(led_to).filter(HostRule::is_of_a_name);
+        for rule in led {
             self.not_known = None;
             if room > 0 && !self.rules.contains(&rule) {
                 self.rules.push(rule);
@@ -61,6 +65,17 @@ impl PresetHosts {
         }
         self
     }
+}
+
+/// Returns the host that a line of what a tool prints leads to.
+fn led_to(line: &str) -> Option<HostRule> {
+    if let Some(link) = line.trim_start().strip_prefix(PIP_LINK) {
+        return rule_of(link.split_whitespace().next()?);
+    }
+    if let Some((_, host)) = line.split_once(CARGO_HOST) {
+        return rule_of(&format!("https://{}", host.trim_end()));
+    }
+    rule_of(line.split_once(CARGO_FILE)?.1.split('`').next()?)
 }
 
 impl FromStr for Preset {
@@ -89,7 +104,8 @@ impl Preset {
     ///
     /// - Cargo: the user's `config.toml`, variables `CARGO_REGISTRIES_*_INDEX`, and each
     ///   `registry/index/*/config.json` in Cargo's home, which Cargo has once it has read an index;
-    ///   with `index="sparse+https://HOST"` for the name of that folder without its last part;
+    ///   with `index="sparse+https://HOST"` for the name of that folder without its last part, or
+    ///   for where it looks for an index that it has not read;
     /// - npm: the user's `.npmrc`, `registry=` with what `npm config get registry` prints;
     /// - pip: the user's `pip.conf`, variables `PIP_INDEX_URL` and `PIP_EXTRA_INDEX_URL`, what
     ///   `pip install --help` prints, where the index stands that is used without configuration;
@@ -104,7 +120,12 @@ impl Preset {
                 }
             }
         }
-        let not_known = if rules.is_empty() { self.nothing_found() } else { self.never_found() };
+        let has_files = texts.iter().any(|text| text.contains("\"dl\""));
+        let not_known = match self {
+            _ if rules.is_empty() => self.nothing_found(),
+            Self::Cargo if has_files => None,
+            _ => self.never_found(),
+        };
         PresetHosts { rules, not_known }
     }
 
@@ -155,7 +176,10 @@ impl Preset {
     /// What no text of the tool says.
     fn never_found(self) -> Option<&'static str> {
         match self {
-            Self::Cargo | Self::Npm => None,
+            Self::Npm => None,
+            Self::Cargo => {
+                Some("Cargo's index may lead to files on another host, which it alone names")
+            }
             Self::Pip => {
                 Some("pip's index may lead to files on another host, which it alone names")
             }
@@ -218,7 +242,20 @@ mod tests {
             &["files.example", "api.example"],
         );
         check("cargo", "CARGO_REGISTRIES_OWN_INDEX=https://own.example/", &["own.example"]);
-        check("cargo", "index=\"sparse+https://index.example\"", &["index.example"]);
+        let index = "index=\"sparse+https://index.example\"";
+        check("cargo", index, &["index.example"]);
+        let unread = Preset::Cargo.hosts(&[index]);
+        assert!(unread.not_known.is_some());
+        let led = unread.with_links(
+            "0.1s DEBUG network: http-debug: > CONNECT index.example:443 HTTP/1.1\n\
+             0.1s DEBUG network: http-debug: > Host: index.example\n\
+             0.2s DEBUG network: http-debug: > Host: files.example:8443\n\
+             0.2s DEBUG network: http-debug: > Host: 10.0.0.1\n\
+             Caused by:\n  failed to download from `http://other.example:8088/a/1/download`\n",
+        );
+        let rules: Vec<String> = led.rules.iter().map(HostRule::to_string).collect();
+        assert_eq!(rules, ["index.example", "files.example:8443", "other.example:8088"]);
+        assert_eq!(led.not_known, None);
         check("cargo", "", &[]);
     }
 
