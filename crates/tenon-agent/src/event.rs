@@ -279,6 +279,15 @@ pub enum CallEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         flag: Option<String>,
     },
+    /// The walls refused a command system calls, which nobody is asked about.
+    WallsRefused {
+        /// The call.
+        call_id: String,
+        /// What was refused, for people.
+        what: String,
+        /// What to give on the command line so that there are no walls.
+        flag: String,
+    },
     /// The call begins.
     CallStarted {
         /// The call, as the model wrote it.

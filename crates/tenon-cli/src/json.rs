@@ -37,11 +37,11 @@ pub(crate) struct Failure {
     pub hint: Option<String>,
 }
 
-/// A call, or a host that it could not reach, that was refused without asking anybody.
+/// A call, or a host or system calls that it did not get, that was refused without asking anybody.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Refused {
     call_id: String,
-    /// The tool's name; `host` for a host.
+    /// The tool's name; `host` for a host, `system call` for what a command asked the kernel for.
     tool: String,
     /// What it would have touched.
     subject: String,
@@ -88,6 +88,13 @@ impl RefusedCalls {
                 subject: host.clone(),
                 rule: "walls: network".into(),
                 flag: flag.clone(),
+            }),
+            CallEvent::WallsRefused { call_id, what, flag } => self.add(Refused {
+                call_id: call_id.clone(),
+                tool: "system call".into(),
+                subject: what.clone(),
+                rule: "walls: system calls".into(),
+                flag: Some(flag.clone()),
             }),
             CallEvent::CallDecided { .. } | CallEvent::CallChanged(_) => {}
         }

@@ -66,6 +66,8 @@ pub struct JobEnd {
     pub limit: Option<LimitReached>,
     /// What the look at its end found changed of protected names.
     pub protected: Vec<ProtectedChange>,
+    /// System calls that the walls refused it, as in [`Output::refused`].
+    pub refused: Vec<&'static str>,
     /// What it changed, if it was recorded.
     pub changes: Option<Changes>,
 }
@@ -327,7 +329,8 @@ impl Job {
     fn status(&self, id: JobId) -> JobStatus {
         let known = self.state().end.clone();
         let exit = Ok(Exit::Signal(libc::SIGKILL));
-        let lost = JobEnd { exit, limit: None, protected: Vec::new(), changes: None };
+        let (protected, refused) = (Vec::new(), Vec::new());
+        let lost = JobEnd { exit, limit: None, protected, refused, changes: None };
         let (end, duration) = match known {
             Some((end, duration)) => (Some(end), duration),
             None => (self.over.is_cancelled().then_some(lost), self.started_at.elapsed()),
@@ -359,13 +362,14 @@ impl Job {
     fn ended(&self, result: Result<Output, CommandError>, changes: Option<Changes>) {
         let mut state = self.state();
         let end = match result {
-            Ok(Output { exit, limit, protected, .. }) => {
+            Ok(Output { exit, limit, protected, refused, .. }) => {
                 state.protected.clone_from(&protected);
-                JobEnd { exit: Ok(exit), limit, protected, changes }
+                JobEnd { exit: Ok(exit), limit, protected, refused, changes }
             }
             Err(error) => {
                 let exit = Err(Arc::new(error));
-                JobEnd { exit, limit: None, protected: Vec::new(), changes }
+                let (protected, refused) = (Vec::new(), Vec::new());
+                JobEnd { exit, limit: None, protected, refused, changes }
             }
         };
         state.end = Some((end, self.started_at.elapsed()));

@@ -34,7 +34,7 @@ pub use journal::{
     CheckpointState, Conflict, ConflictReason, Conflicts, Coverage, Journal, JournalError,
     JournalOptions, LeftOut, LeftOutReason, Past, PastEntry, Pruned, Trouble, Undone, Usage,
 };
-pub use linux::probe::{Kernel, confines_writes, probe};
+pub use linux::probe::{Kernel, confines_writes, probe, runs_as_root};
 pub use missing::{Missing, SandboxError};
 pub use network::{
     HostError, HostRule, NetworkEvent, NetworkGrant, NetworkMark, NetworkOutcome, Preset,

@@ -31,6 +31,9 @@ use crate::{
     },
 };
 
+/// What takes the walls away, on the command line.
+const WITHOUT_WALLS: &str = "--sandbox off";
+
 /// How many calls that only read run at the same time.
 const READS_AT_ONCE_MAX: usize = 8;
 
@@ -288,6 +291,11 @@ impl Dispatch {
             Action::Write { path, protected: true } => self.sandbox.accept(&self.workspace, path),
             Action::Run { .. } => self.reach.end_once(),
             _ => {}
+        }
+        for what in std::mem::take(&mut output.refused) {
+            let (call_id, what) = (call_id.to_owned(), what.to_owned());
+            let flag = WITHOUT_WALLS.to_owned();
+            recorder.record(CallEvent::WallsRefused { call_id, what, flag })?;
         }
         let offer = self.reach.offer(&mut output, call_id, &self.sandbox, recorder, &self.asking);
         tokio::select! {

@@ -382,7 +382,7 @@ impl Reader {
                 request.results.insert(call_id.clone(), result);
             }
             CallEvent::CallStarted { call, .. } => drop(request.started.insert(call.id.clone())),
-            CallEvent::HostRefused { .. } => {}
+            CallEvent::HostRefused { .. } | CallEvent::WallsRefused { .. } => {}
         }
     }
 

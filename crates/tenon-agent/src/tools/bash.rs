@@ -10,11 +10,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tenon_sandbox::{
     Command, CommandError, CommandLimits, Exit, HostRule, LimitReached, NetworkEvent, Output,
-    Piece, ProtectedChange, Stream, Workspace, confines_writes, signal_name,
+    Piece, ProtectedChange, Stream, Workspace, confines_writes, runs_as_root, signal_name,
 };
 
 use super::{
-    held,
+    held::{self, Said},
     tool::{Effect, Tool, ToolContext, ToolOutput},
 };
 use crate::policy::{Action, shell};
@@ -257,12 +257,14 @@ impl Bash {
         };
         let mut notes = notes(&output.blocked, &output.protected, output.limit);
         if let Some(network) = context.sandbox.network_within_walls() {
-            for sentence in held::sentences(&output, &text, is_error, network) {
+            let said = Said { output: &output, text: &text, is_error, as_root: runs_as_root() };
+            for sentence in held::sentences(&said, network) {
                 notes.push_str(&format!("\n[walls] {sentence}"));
             }
         }
+        let refused = output.refused;
         let output = ToolOutput::text(content + &notes);
-        ToolOutput { is_error, exit_code, blocked, ..output }
+        ToolOutput { is_error, exit_code, blocked, refused, ..output }
     }
 
     /// Returns what is shown of the output, with a note where something is left out.

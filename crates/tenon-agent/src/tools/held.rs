@@ -2,7 +2,7 @@
 //!
 //! The kernel refuses without a word for people, so programs say "Read-only file system" and
 //! "Network is unreachable". Read from words, so it promises nothing; each sentence is true
-//! whenever it is said.
+//! whenever it is said. Only of system calls the kernel itself tells.
 
 use tenon_sandbox::{Network, Output, Stream};
 
@@ -27,20 +27,54 @@ const NETWORK: [&str; 8] = [
 /// What programs say that got no socket.
 const SOCKETS: [&str; 4] = ["socket", "resolv", "resolution", "connect"];
 
+/// What the usual clients say of a service that they find by a socket in /run.
+const SERVICES: [&str; 3] = ["connect to the docker daemon", "connect to bus", "connect to /run/"];
+
+/// What bash says.
+const LIMITS: [&str; 1] = ["cannot modify limit"];
+
+/// What programs say that want rights of root's.
+const RIGHTS: [&str; 2] = ["operation not permitted", "you must be root"];
+
+/// What programs say of a file whose owner or group the session's namespace does not have.
+const FOREIGN: [&str; 2] = ["value too large for defined data type", "eoverflow"];
+
 const FILES_HELD: &str = "files: outside of the workspace commands write only in private temporary \
                           folders, and nowhere to a protected name; --add-dir FOLDER would add a folder";
 const NETWORK_HELD: &str =
     "network: commands reach named hosts only, through http_proxy; --net HOST would open one";
 const SOCKETS_HELD: &str = "commands reach no network in tier C; --net on would open it";
+const SERVICES_HELD: &str = "sockets: /run is the session's own, so services of this machine are out of \
+                             reach; --sandbox off would open them";
+const LIMITS_HELD: &str = "limits: a command lowers its limits and never raises them; --sandbox off would \
+                           leave out those of the walls";
+const RIGHTS_HELD: &str = "rights: inside the walls nothing has root's rights, also as root; --sandbox off \
+                           would leave them";
+const FOREIGN_HELD: &str = "files: a toolchain's file in HOME that is of another user or group can be read and \
+                            not changed; a copy in the workspace (CARGO_HOME and the like) can";
 
-/// Returns sentences for a command that ran inside walls with `network`, if there is reason to say
-/// some. `text` is what is shown of its output.
+/// A command that ran inside walls, and what it said.
+pub(super) struct Said<'a> {
+    pub(super) output: &'a Output,
+    /// What is shown of its output.
+    pub(super) text: &'a str,
+    pub(super) is_error: bool,
+    /// Whose command it was.
+    pub(super) as_root: bool,
+}
+
+/// Returns a sentence about system calls that were refused.
+pub(super) fn calls(refused: &[&str]) -> Option<String> {
+    let what = refused.join(", ");
+    let sentence = format!("system calls: the walls refuse {what}; --sandbox off would lift them");
+    (!what.is_empty()).then_some(sentence)
+}
+
+/// Returns sentences for a command inside walls with `network`, if there is reason to say some.
 pub(super) fn sentences(
-    output: &Output,
-    text: &str,
-    is_error: bool,
+    &Said { output, text, is_error, as_root }: &Said<'_>,
     network: Network,
-) -> Vec<&'static str> {
+) -> Vec<String> {
     let mut complaints = String::new();
     for piece in output.pieces.iter().filter(|piece| piece.stream == Stream::Error) {
         complaints.push_str(&piece.text.to_lowercase());
@@ -58,7 +92,19 @@ pub(super) fn sentences(
     } else if is_error && network != Network::On && output.blocked.is_empty() && says(&NETWORK) {
         sentences.push(NETWORK_HELD);
     }
-    sentences
+    if is_error {
+        let found = [
+            (SERVICES_HELD, says(&SERVICES)),
+            (LIMITS_HELD, says(&LIMITS)),
+            (FOREIGN_HELD, says(&FOREIGN)),
+        ];
+        sentences
+            .extend(found.iter().filter(|(_, is_said)| *is_said).map(|(sentence, _)| *sentence));
+        if as_root && output.refused.is_empty() && sentences.is_empty() && says(&RIGHTS) {
+            sentences.push(RIGHTS_HELD);
+        }
+    }
+    sentences.into_iter().map(str::to_owned).chain(calls(&output.refused)).collect()
 }
 
 #[cfg(test)]
@@ -70,6 +116,16 @@ mod tests {
     use super::*;
 
     fn check(text: &str, code: i32, has_sockets: bool, expected: &[&str]) {
+        let refused = Vec::new();
+        check_with(text, (code, has_sockets, false), refused, expected);
+    }
+
+    fn check_with(
+        text: &str,
+        (code, has_sockets, as_root): (i32, bool, bool),
+        refused: Vec<&'static str>,
+        expected: &[&str],
+    ) {
         let piece = Piece { stream: Stream::Error, text: text.into(), left_out_bytes_before: 0 };
         let output = Output {
             exit: Exit::Code(code),
@@ -81,10 +137,11 @@ mod tests {
             limit: None,
             protected: Vec::new(),
             blocked: Vec::new(),
+            refused,
             has_sockets,
         };
-        let said = sentences(&output, text, code != 0, Network::Proxied);
-        assert_eq!(said, expected, "{text}");
+        let said = Said { output: &output, text, is_error: code != 0, as_root };
+        assert_eq!(sentences(&said, Network::Proxied), expected, "{text}");
     }
 
     #[test]
@@ -99,5 +156,26 @@ mod tests {
         check("Could not resolve host: example.com", 0, true, &[]);
         check("socket: Operation not supported", 1, false, &[SOCKETS_HELD]);
         check("error: test failed", 101, true, &[]);
+        let docker = "Cannot connect to the Docker daemon at unix:///var/run/docker.sock.";
+        check(docker, 1, true, &[SERVICES_HELD]);
+        check("Failed to connect to bus: No such file or directory", 1, true, &[SERVICES_HELD]);
+        let limit =
+            "bash: line 1: ulimit: open files: cannot modify limit: Operation not permitted";
+        check_with(limit, (1, true, true), Vec::new(), &[LIMITS_HELD]);
+        check("x: Value too large for defined data type", 1, true, &[FOREIGN_HELD]);
+        let owner = "chown: changing ownership of 'a': Operation not permitted";
+        check(owner, 1, true, &[]);
+        check_with(owner, (1, true, true), Vec::new(), &[RIGHTS_HELD]);
+        check_with(owner, (0, true, true), Vec::new(), &[]);
+    }
+
+    #[test]
+    fn what_the_kernel_tells_is_explained_whatever_the_command_says() {
+        let sentence = "system calls: the walls refuse tracing, mounting; --sandbox off would lift \
+                        them";
+        for code in [0, 1] {
+            let refused = vec!["tracing", "mounting"];
+            check_with("Operation not permitted", (code, true, true), refused, &[sentence]);
+        }
     }
 }

@@ -13,6 +13,7 @@ use tenon_sandbox::{
 
 use super::{
     bash::{Bash, Printed, ending, notes, refusal, rules_needed},
+    held,
     tool::{Effect, Tool, ToolContext, ToolOutput},
 };
 use crate::policy::Action;
@@ -136,11 +137,13 @@ pub(super) async fn read(
         ("", Why::Started | Why::WentOn(_)) => "(no output yet)",
         (text, _) => text,
     };
-    let limit = status.end.and_then(|end| end.limit);
-    let notes = notes(&blocked, &protected, limit) + &kept(&protected, &context.workspace);
+    let limit = status.end.as_ref().and_then(|end| end.limit);
+    let refused = status.end.map(|end| end.refused).unwrap_or_default();
+    let mut notes = notes(&blocked, &protected, limit) + &kept(&protected, &context.workspace);
+    notes.extend(held::calls(&refused).map(|sentence| format!("\n[walls] {sentence}")));
     let changes = changes.map(|changes| changed(&changes)).unwrap_or_default();
     let output = ToolOutput::text(format!("{first}\n{text}{notes}{changes}"));
-    Ok(ToolOutput { is_error, blocked: rules_needed(&blocked), ..output })
+    Ok(ToolOutput { is_error, blocked: rules_needed(&blocked), refused, ..output })
 }
 
 /// Returns what a job changed until now, as a line; nothing if nothing is worth one.

@@ -179,6 +179,8 @@ pub struct ToolOutput {
     pub exit_code: Option<i32>,
     /// Hosts that were out of reach and that a person could allow, who is then asked.
     pub blocked: Vec<HostRule>,
+    /// System calls that the walls refused a command, in words for people.
+    pub refused: Vec<&'static str>,
     /// What calls did to the files, as far as it became known with this one: this call and jobs that
     /// ended. Filled in by what surrounds a tool.
     pub changed: Vec<CallChanges>,
@@ -367,6 +369,7 @@ impl ToolOutput {
             view: None,
             exit_code: None,
             blocked: Vec::new(),
+            refused: Vec::new(),
             changed: Vec::new(),
         }
     }

@@ -167,7 +167,9 @@ fn call(event: &CallEvent, parts: &mut Vec<Part>) {
                 }
             }
         }
-        CallEvent::CallDecided { .. } | CallEvent::HostRefused { .. } => {}
+        CallEvent::CallDecided { .. }
+        | CallEvent::HostRefused { .. }
+        | CallEvent::WallsRefused { .. } => {}
     }
 }
 

@@ -255,7 +255,9 @@ impl Transcript {
                     call.runs = true;
                 }
             }
-            CallEvent::HostRefused { .. } | CallEvent::CallChanged(_) => {}
+            CallEvent::HostRefused { .. }
+            | CallEvent::WallsRefused { .. }
+            | CallEvent::CallChanged(_) => {}
             CallEvent::ToolResult { call_id, view, is_error, .. } => {
                 self.calls.retain(|call| call.id != *call_id);
                 if let View::Diff { path, diff } = view

@@ -129,6 +129,42 @@ fn the_blocked_host_of_a_toolchain_is_named_with_its_preset() {
     }
 }
 
+/// Each program says it in its own words; the kernel tells what it was.
+#[test]
+fn system_calls_that_the_walls_refuse_are_named_in_the_result_and_in_the_list() {
+    for (program, command, what) in [
+        ("unshare", "unshare -U true", "making or entering namespaces"),
+        (
+            "chroot",
+            "PATH=$PATH:/usr/sbin:/sbin; chroot / true 2>/dev/null; true",
+            "changing the root folder (chroot)",
+        ),
+        ("strace", "strace true", "tracing a process (ptrace)"),
+        ("gdb", "gdb -batch -ex run /bin/true", "tracing a process (ptrace)"),
+        ("bwrap", "bwrap --ro-bind / / true", "making or entering namespaces"),
+        ("perf", "perf stat true", "performance counters (perf)"),
+        ("dmesg", "dmesg", "the kernel's messages (dmesg)"),
+    ] {
+        let folders = ["/usr/bin", "/bin", "/usr/sbin", "/sbin"];
+        if !folders.iter().any(|folder| std::path::Path::new(folder).join(program).exists()) {
+            println!("skipped: {program} is not installed");
+            continue;
+        }
+        let (refused, told) = refused(&[], "bash", json!({ "command": command }));
+        let sentence =
+            format!("[walls] system calls: the walls refuse {what}; --sandbox off would lift them");
+        assert!(told.ends_with(&sentence), "{command}: {told}");
+        let [entry] = refused.as_slice() else { panic!("{command}: {refused:?}, {told}") };
+        let expected = json!({
+            "call_id": entry["call_id"], "tool": "system call", "subject": what,
+            "rule": "walls: system calls", "flag": "--sandbox off",
+        });
+        assert_eq!(entry, &expected);
+    }
+    let (refused, told) = refused(&[], "bash", json!({ "command": "false; echo traced" }));
+    assert!(refused.is_empty() && !told.contains("[walls]"), "{told}");
+}
+
 /// Answers every request on a port of loopback with what `page` returns for its path.
 fn served(page: impl Fn(&str) -> String + Send + 'static) -> std::net::SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

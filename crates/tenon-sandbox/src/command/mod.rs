@@ -80,6 +80,9 @@ pub struct Output {
     /// The last attempt at each host that was not let through. Only inside walls with a proxy.
     /// Commands that ran at the same time share them.
     pub blocked: Vec<NetworkEvent>,
+    /// System calls that the walls refused and ordinary programs ask for, in words for people. Only
+    /// where it was watched.
+    pub refused: Vec<&'static str>,
     /// Whether there were sockets for it that reach this machine or others.
     pub has_sockets: bool,
 }
@@ -239,7 +242,7 @@ impl Command {
         let started_at = Instant::now();
         let has_sockets =
             !matches!(&launch.confinement, Confinement::Walls(walls) if !walls.internet);
-        let running = loop {
+        let (running, refused) = loop {
             let comparison = compare(launch.checkpoint.as_ref()).await;
             let started = Running::start(&self, shells.clone(), launch.clone(), started_at).await;
             let mut running = match started {
@@ -255,10 +258,10 @@ impl Command {
                 // Nothing ran: with the next start the workspace is compared.
                 continue;
             }
-            running.watched().await;
+            let refused = running.watched().await;
             end(comparison).await;
             attended?;
-            break running;
+            break (running, refused);
         };
         let (exit, limit) = (running.exit(self.limits.timeout), running.limit());
         drop(running);
@@ -274,6 +277,7 @@ impl Command {
             limit,
             protected: Vec::new(),
             blocked: Vec::new(),
+            refused,
             has_sockets,
         })
     }

@@ -93,7 +93,7 @@ pub(super) struct Running {
     is_unwatched: bool,
     /// Without namespaces, what may be written: nothing else holds permissions and the like.
     rights_beneath: Option<Vec<PathBuf>>,
-    watch_ended: Option<oneshot::Receiver<()>>,
+    watch_ended: Option<oneshot::Receiver<Vec<&'static str>>>,
     buffer: Vec<u8>,
 }
 
@@ -361,12 +361,17 @@ impl Running {
         self.is_unwatched
     }
 
-    /// Waits until the last question was answered. Whoever could ask has ended already.
-    pub(super) async fn watched(&mut self) {
-        let Some(watch_ended) = self.watch_ended.take() else { return };
-        if tokio::time::timeout(HELPER_SLACK, watch_ended).await.is_err() {
-            // Something that could not be ended goes on.
-            self.not_watched();
+    /// Waits until the last question was answered, and returns what was refused. Whoever could ask
+    /// has ended already.
+    pub(super) async fn watched(&mut self) -> Vec<&'static str> {
+        let Some(watch_ended) = self.watch_ended.take() else { return Vec::new() };
+        match tokio::time::timeout(HELPER_SLACK, watch_ended).await {
+            Ok(refused) => refused.unwrap_or_default(),
+            Err(_) => {
+                // Something that could not be ended goes on.
+                self.not_watched();
+                Vec::new()
+            }
         }
     }
 

@@ -37,7 +37,8 @@ const ALONE_AFTER: u32 = 16;
 /// So many threads are known that asked before the last one.
 const EARLIER_MAX: usize = 8;
 
-/// Watches a command until everything that came from it has ended; then tells `ended`. With
+/// Watches a command until everything that came from it has ended; then tells `ended` what it was
+/// refused, in words for people. With
 /// `rights_beneath`, permissions, owners, times and attributes change in the workspace and beneath
 /// these folders only: a courtesy and no wall, because what a path means may change after the
 /// question.
@@ -45,7 +46,7 @@ pub(crate) fn watch(
     listener: OwnedFd,
     checkpoint: Checkpoint,
     rights_beneath: Option<Vec<PathBuf>>,
-    ended: tokio::sync::oneshot::Sender<()>,
+    ended: tokio::sync::oneshot::Sender<Vec<&'static str>>,
 ) -> std::io::Result<()> {
     let mut watch = Watch {
         listener: Arc::new(Listener::new(listener)),
@@ -58,7 +59,7 @@ pub(crate) fn watch(
     std::thread::Builder::new().name("tenon-journal".to_owned()).spawn(move || {
         watch.run();
         // Nobody need wait.
-        let _ = ended.send(());
+        let _ = ended.send(watch.listener.refused());
     })?;
     Ok(())
 }

@@ -20,5 +20,6 @@ pub(crate) mod request;
 mod seccomp;
 mod shell;
 pub(crate) mod task;
+mod told;
 mod warm;
 pub(crate) mod wire;

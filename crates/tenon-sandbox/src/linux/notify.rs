@@ -18,6 +18,7 @@ use super::filter::{
     ANY_BIT, Calls, EQUAL, Filter, answer, argument_offset, call, jump, load, refuse,
 };
 use super::limits::is_at_least;
+use super::told::{self, Told};
 
 /// `struct seccomp_notif`: which call, of whom.
 #[derive(Debug, Clone, Copy)]
@@ -44,7 +45,10 @@ struct Answer {
 
 /// Where the kernel's questions about one command arrive.
 #[derive(Debug)]
-pub(crate) struct Listener(OwnedFd);
+pub(crate) struct Listener {
+    handle: OwnedFd,
+    told: Told,
+}
 
 const RECEIVE: u64 = 0xc050_2100;
 const SEND: u64 = 0xc018_2101;
@@ -153,6 +157,7 @@ pub(crate) fn is_possible() -> bool {
 
 /// Adds what is asked about to what is refused, which comes first.
 pub(super) fn add_questions(calls: &mut Calls) {
+    told::ask(calls);
     let ask = answer(libc::SECCOMP_RET_USER_NOTIF);
     let mut add = |number: c_long, body: &[sock_filter]| {
         calls.entry(call(number)).or_default().extend_from_slice(body);
@@ -183,13 +188,14 @@ pub(super) fn add_questions(calls: &mut Calls) {
 
 impl Listener {
     pub(crate) fn new(handle: OwnedFd) -> Self {
-        Self(handle)
+        Self { handle, told: Told::default() }
     }
 
-    /// Waits for the next question. `None` when everything that could ask has ended.
+    /// Waits for the next question about a change. What nobody may do is answered here, so that no
+    /// caller can let it go on. `None` when everything that could ask has ended.
     pub(crate) fn next(&self) -> Option<Question> {
         loop {
-            let mut handles = [PollFd::new(&self.0, PollFlags::IN)];
+            let mut handles = [PollFd::new(&self.handle, PollFlags::IN)];
             match poll(&mut handles, None) {
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(_) => return None,
@@ -205,18 +211,27 @@ impl Listener {
             // SAFETY: all of it is numbers; the kernel wants it empty.
             let mut question: Question = unsafe { std::mem::zeroed() };
             // SAFETY: the kernel fills the structure, which has the size that the request names.
-            let answer = unsafe { libc::ioctl(self.0.as_raw_fd(), RECEIVE, &raw mut question) };
-            if answer == 0 {
+            let answer =
+                unsafe { libc::ioctl(self.handle.as_raw_fd(), RECEIVE, &raw mut question) };
+            if answer != 0 {
+                // Whoever asked was ended meanwhile.
+            } else if self.told.takes(question.number) {
+                self.answer(&question, Err(Errno::PERM));
+            } else {
                 return Some(question);
             }
-            // Whoever asked was ended meanwhile.
         }
+    }
+
+    /// Returns what the command was refused that ordinary programs ask for, in words for people.
+    pub(crate) fn refused(&self) -> Vec<&'static str> {
+        self.told.words()
     }
 
     /// Whether the thread that asked still waits: else its number may be another's by now.
     pub(crate) fn is_valid(&self, question: &Question) -> bool {
         // SAFETY: the kernel reads the number.
-        unsafe { libc::ioctl(self.0.as_raw_fd(), IS_VALID, &raw const question.id) == 0 }
+        unsafe { libc::ioctl(self.handle.as_raw_fd(), IS_VALID, &raw const question.id) == 0 }
     }
 
     /// Lets the call go on, or fail with an error number.
@@ -230,7 +245,7 @@ impl Listener {
         };
         // A thread that was ended meanwhile needs no answer.
         // SAFETY: the kernel reads the structure, which has the size that the request names.
-        unsafe { libc::ioctl(self.0.as_raw_fd(), SEND, &raw mut answer) };
+        unsafe { libc::ioctl(self.handle.as_raw_fd(), SEND, &raw mut answer) };
     }
 
     /// Whether the one that asks and the one that answers take turns on one processor: fast with
@@ -238,7 +253,7 @@ impl Listener {
     pub(crate) fn take_turns(&self, on: bool) {
         let flags = if on { FLAG_SYNC_WAKE_UP } else { 0 };
         // SAFETY: the argument is a number.
-        unsafe { libc::ioctl(self.0.as_raw_fd(), SET_FLAGS, flags) };
+        unsafe { libc::ioctl(self.handle.as_raw_fd(), SET_FLAGS, flags) };
     }
 }
 

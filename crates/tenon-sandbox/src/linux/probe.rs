@@ -140,6 +140,12 @@ fn mount_setattr() -> bool {
     answer == 0 || std::io::Error::last_os_error().raw_os_error() != Some(libc::ENOSYS)
 }
 
+/// Whether this process has the user id of root, whose rights commands inside walls do not have.
+#[must_use]
+pub fn runs_as_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
 const APPARMOR: &str = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";
 const DEBIAN: &str = "/proc/sys/kernel/unprivileged_userns_clone";
 
@@ -148,9 +154,9 @@ fn switch(path: &str) -> Option<u64> {
 }
 
 fn user_namespaces() -> bool {
-    let is_root = rustix::process::geteuid().is_root();
     switch("/proc/sys/user/max_user_namespaces").is_some_and(|limit| limit > 0)
-        && (is_root || switch(DEBIAN) != Some(0) && switch(APPARMOR).is_none_or(|on| on == 0))
+        && (runs_as_root()
+            || switch(DEBIAN) != Some(0) && switch(APPARMOR).is_none_or(|on| on == 0))
 }
 
 fn cgroup_delegated() -> bool {

@@ -11,6 +11,7 @@ use libc::{c_long, sock_filter};
 use rustix::io::Errno;
 
 use super::filter::{ANY_BIT, Calls, EQUAL, and, argument_offset, call, jump, load, refuse, short};
+use super::told;
 
 /// Every flag with which clone, unshare and setns make a namespace, but CLONE_NEWTIME, which
 /// clone cannot have and which is a signal's number there.
@@ -250,9 +251,11 @@ fn conditional(sockets: Sockets) -> Vec<(c_long, When, Errno)> {
 const NEW_LISTENER: u32 = 1 << 3;
 
 /// Returns what the warm helper can give up itself, for all commands, and what is left for each: what
-/// is in a filter costs whoever installs it.
+/// is in a filter costs whoever installs it. What the agent wants to hear of must not be refused
+/// before it is asked.
 pub(super) fn split(mut calls: Calls) -> (Calls, Calls) {
-    let left = UNTIL_A_COMMAND.iter().filter_map(|number| calls.remove_entry(&call(*number)));
+    let left = UNTIL_A_COMMAND.iter().copied().chain(told::numbers());
+    let left = left.filter_map(|number| calls.remove_entry(&call(number)));
     let left = left.collect();
     (calls, left)
 }
