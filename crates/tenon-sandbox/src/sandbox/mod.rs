@@ -219,6 +219,7 @@ impl Sandbox {
             if let Some(port) = port {
                 use_proxy(&mut attempt, port);
             }
+            without_tracing(&mut attempt);
             // The user's own folder for temporary files is not there.
             attempt.environment.retain(|(name, _)| name != "TMPDIR");
             match (&launch.via, self.shared.scratch()) {
@@ -546,6 +547,15 @@ impl Planned {
     /// Whether a helper is there that takes calls.
     fn is_held(&self) -> bool {
         matches!(self.tree, Tree::Held(_))
+    }
+}
+
+/// Programs built with AddressSanitizer trace themselves at their end to look for leaks, and fail
+/// where nobody may trace.
+fn without_tracing(command: &mut Command) {
+    const OPTIONS: &str = "LSAN_OPTIONS";
+    if !command.environment.iter().any(|(name, _)| name == OPTIONS) {
+        set(command, OPTIONS, "detect_leaks=0".as_ref());
     }
 }
 

@@ -27,10 +27,16 @@ const ANSWERS: &str = "use the options that answer its questions beforehand";
 
 /// Returns the first command that needs a terminal.
 pub(super) fn find(parsed: &Parsed) -> Option<NeedsTerminal> {
-    parsed.commands.iter().find_map(|command| {
+    parsed.commands.iter().enumerate().find_map(|(index, command)| {
+        // A pager that writes to another command passes everything on.
+        let is_piped_on = parsed
+            .commands
+            .iter()
+            .any(|other| other.piped_from.as_ref().is_some_and(|from| from.contains(&index)));
         let found = |hint, is_endless| NeedsTerminal { command: command.shown(), hint, is_endless };
         let endless = || endless(command).filter(|_| !is_limited(parsed, command));
         hint(command)
+            .filter(|hint| *hint != PAGE || !is_piped_on)
             .map(|hint| found(hint, false))
             .or_else(|| endless().map(|hint| found(hint, true)))
     })
@@ -94,7 +100,14 @@ fn hint(command: &SimpleCommand) -> Option<&'static str> {
         }
         "fzf" if !has(&["-f", "--filter"]) => Some("use fzf --filter, or grep"),
         "crontab" if has(&["-e"]) => Some("write the table to a file and load it: crontab FILE"),
-        "tmux" | "screen" if !has(&["-d", "-dm", "-dmS", "-ls", "ls", "kill-session"]) => {
+        "tmux" if !has(&["-d"]) => {
+            let subcommand = skip_options(arguments, TMUX_VALUED).first().and_then(Word::literal);
+            let attaches = subcommand.is_none_or(|name| {
+                matches!(name, "a" | "at" | "attach" | "attach-session" | "new" | "new-session")
+            });
+            attaches.then_some("start it as an ordinary command")
+        }
+        "screen" if !has(&["-d", "-dm", "-dmS", "-ls", "-X"]) => {
             Some("start it as an ordinary command")
         }
         "docker" | "podman" | "kubectl" | "nerdctl"
@@ -106,6 +119,8 @@ fn hint(command: &SimpleCommand) -> Option<&'static str> {
         _ => None,
     }
 }
+
+const TMUX_VALUED: &[&str] = &["-c", "-f", "-L", "-S", "-T"];
 
 const SSH_VALUED: &[&str] = &[
     "-b", "-c", "-D", "-E", "-e", "-F", "-I", "-i", "-J", "-L", "-l", "-m", "-o", "-p", "-R", "-S",

@@ -108,6 +108,9 @@ pub(super) const ROWS: &[Row] = &[
         .prepare(TOOLCHAIN)
         .needs(&["cc"]),
     works!("compiler", "printf '#include <stdio.h>\\nint main(void){printf(\"%%d\\\\n\",6*7);return 0;}' > m.c; cc -O2 -o m m.c; ./m", &["42"]).needs(&["cc"]),
+    works!("programs that look for leaks", "printf 'int main(void){return 0;}' > m.c; cc -fsanitize=address -o m m.c || { echo clean; exit 0; }; ./m && echo clean", &["clean"])
+        .never(&["LeakSanitizer"])
+        .needs(&["cc"]),
     works!("make", "printf 'all: b\\nb: a\\n\\tcp a b && echo built\\n' > Makefile; echo a > a; make -j2; make", &["built", "Nothing to be done"])
         .needs(&["make"]),
     works!("python's tests", "printf 'import unittest\\nclass T(unittest.TestCase):\\n  def test(self): self.assertEqual(6*7, 42)\\n' > test_x.py; python3 -m unittest -q", &["OK"])
