@@ -153,6 +153,15 @@ pub(crate) fn shared(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(shared.into_bytes())
 }
 
+/// Returns where a repository's own settings say that its files are, as they say it.
+pub(crate) fn worktree(text: &str) -> Option<&str> {
+    let of_files =
+        |entry: &Entry| (entry.section.as_str(), entry.name.as_str()) == ("core", "worktree");
+    let entry = entries(text)?.into_iter().rfind(of_files)?;
+    let (_, value) = text.get(entry.place)?.split_once('=')?;
+    Some(value.trim().trim_matches('"'))
+}
+
 /// Returns `after` with the settings that run a program as they were in `before`, and the names of
 /// those that were taken out or put back. `may_stay` judges a new one by its name and text. `None`
 /// for what cannot be read with certainty.

@@ -101,8 +101,8 @@ impl Plan {
     }
 }
 
-/// Returns the directories of repositories whose worktrees the roots are: what `.git` there says,
-/// if the repository says the same. Asked once, before any command ran.
+/// Returns the directories of repositories whose worktrees, or submodules, the roots are: what `.git`
+/// there says, if the repository says the same. Asked once, before any command ran.
 pub(super) fn repositories(settings: &Settings) -> Vec<PathBuf> {
     settings.roots.iter().filter_map(|root| linked_repository(root)).collect()
 }
@@ -116,11 +116,17 @@ fn linked_repository(root: &Path) -> Option<PathBuf> {
     };
     let text = read(pointer.clone())?;
     let own = root.join(text.trim_end().strip_prefix("gitdir: ")?).canonicalize().ok()?;
+    let is_repository =
+        |folder: &Path| ["HEAD", "objects", "refs"].iter().all(|name| folder.join(name).exists());
+    if let Some(tree) = read(own.join("config")).as_deref().and_then(git_config::worktree) {
+        // A submodule's repository says where its files are.
+        let fits = own.join(tree).canonicalize().ok()? == root.canonicalize().ok()?;
+        return (fits && is_repository(&own)).then_some(own);
+    }
     let back = Path::new(read(own.join("gitdir"))?.trim_end()).canonicalize().ok()?;
     let common = own.join(read(own.join("commondir"))?.trim_end()).canonicalize().ok()?;
-    let is_repository = ["HEAD", "objects", "refs"].iter().all(|name| common.join(name).exists());
-    let fits = back == pointer && own.starts_with(common.join("worktrees")) && is_repository;
-    fits.then_some(common)
+    let fits = back == pointer && own.starts_with(common.join("worktrees"));
+    (fits && is_repository(&common)).then_some(common)
 }
 
 /// Plans what tier A needs for calls with this profile.
@@ -466,8 +472,14 @@ mod tests {
         write(own.join("commondir"), "../..\n".into());
         write(tree.join(".git"), format!("gitdir: {}\n", own.display()));
         write(own.join("gitdir"), format!("{}/.git\n", tree.display()));
-        assert_eq!(linked_repository(&tree), Some(common));
+        assert_eq!(linked_repository(&tree), Some(common.clone()));
         write(own.join("gitdir"), "/elsewhere/.git\n".into());
+        assert_eq!(linked_repository(&tree), None);
+        write(tree.join(".git"), "gitdir: ../main/.git\n".into());
+        assert_eq!(linked_repository(&tree), None);
+        write(common.join("config"), "[core]\n\tbare = false\n\tworktree = ../../tree\n".into());
+        assert_eq!(linked_repository(&tree), Some(common.clone()));
+        write(common.join("config"), "[core]\n\tworktree = ../../other\n".into());
         assert_eq!(linked_repository(&tree), None);
     }
 }

@@ -173,6 +173,46 @@ fn folders_of_tenons_own_are_never_seen() {
 }
 
 #[test]
+fn a_submodule_works_and_its_repository_is_protected() {
+    let place = Place::with(|settings| {
+        let root = settings.roots.first().unwrap().clone();
+        let main = root.with_file_name("main");
+        let script =
+            "set -e; cd $2; git init -q; git commit -q --allow-empty -m a; mkdir -p $1/modules
+            mv .git $1/modules/s; git -C $1/modules/s config core.worktree $2
+            echo gitdir: ../main/modules/s > .git";
+        let status = std::process::Command::new("bash")
+            .args(["-c", script, "bash"])
+            .args([&main, &root])
+            .env("HOME", "/nonexistent")
+            .envs([
+                ("GIT_AUTHOR_NAME", "n"),
+                ("GIT_AUTHOR_EMAIL", "e"),
+                ("GIT_COMMITTER_NAME", "n"),
+                ("GIT_COMMITTER_EMAIL", "e"),
+            ])
+            .status();
+        assert!(status.unwrap().success());
+    });
+    let (exit, said) = place.run(
+        "export GIT_AUTHOR_NAME=n GIT_AUTHOR_EMAIL=e GIT_COMMITTER_NAME=n GIT_COMMITTER_EMAIL=e; \
+         set -e; touch f; git add f; git commit -qm b; git log --oneline | wc -l",
+    );
+    assert_eq!((exit, said.as_str()), (Exit::Code(0), "2\n"));
+    let (_, said) = place.run(
+        "d=../main/modules/s; echo evil > $d/hooks/pre-commit; echo evil > ../main/new
+        git config core.fsmonitor 'touch evil'",
+    );
+    let main = place.top.path().join("main");
+    assert!(
+        !main.join("modules/s/hooks/pre-commit").exists() && !main.join("new").exists(),
+        "{said}"
+    );
+    let config = std::fs::read_to_string(main.join("modules/s/config")).unwrap();
+    assert!(config.contains("worktree") && !config.contains("evil"), "{config}");
+}
+
+#[test]
 fn a_linked_worktree_works_and_its_repository_is_protected() {
     let place = Place::with(|settings| {
         let root = settings.roots.first().unwrap().clone();
