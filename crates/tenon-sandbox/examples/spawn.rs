@@ -43,20 +43,19 @@ fn main() {
         home: std::env::var_os("HOME").map(Into::into),
         readable: Vec::new(),
         hidden: Vec::new(),
+        shown: Vec::new(),
         wanted: Wanted::Exactly(tier),
         limits: Limits::default(),
     };
+    let timeout = Duration::from_secs(10);
+    let limits = CommandLimits { timeout, output_bytes_max: 1000, spill: None };
     let run = |sandbox: &Sandbox, profile: Profile| {
         let command = Command {
             script: "exec /bin/true".into(),
             folder: folder.clone(),
             environment: Vec::new(),
             profile,
-            limits: CommandLimits {
-                timeout: Duration::from_secs(10),
-                output_bytes_max: 1000,
-                spill: None,
-            },
+            limits: limits.clone(),
         };
         let cancel = CancellationToken::new();
         runtime.block_on(sandbox.run(command, &cancel, &mut |_, _| {})).unwrap();

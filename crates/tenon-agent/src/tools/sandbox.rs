@@ -76,6 +76,7 @@ impl Sandbox {
     ///     home: None,
     ///     readable: Vec::new(),
     ///     hidden: Vec::new(),
+    ///     shown: Vec::new(),
     ///     wanted: Wanted::Best,
     ///     limits: Limits::default(),
     /// });
@@ -262,6 +263,7 @@ fn no_walls() -> Settings {
         home: None,
         readable: Vec::new(),
         hidden: Vec::new(),
+        shown: Vec::new(),
         wanted: Wanted::Best,
         limits: Limits::default(),
     }

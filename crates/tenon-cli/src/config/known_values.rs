@@ -17,7 +17,7 @@ use super::{Config, Credential, private_file};
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
 /// Files of credentials beneath the home folder.
-const FILES: [(&str, CredentialShape); 28] = [
+const FILES: [(&str, CredentialShape); 31] = [
     (".netrc", Netrc),
     (".git-credentials", Addresses),
     (".config/git/credentials", Addresses),
@@ -27,8 +27,11 @@ const FILES: [(&str, CredentialShape); 28] = [
     (".yarnrc.yml", Pairs),
     (".cargo/credentials.toml", Pairs),
     (".cargo/credentials", Pairs),
+    (".cargo/config.toml", Pairs),
+    (".cargo/config", Pairs),
     (".pypirc", Pairs),
     (".config/pip/pip.conf", Pairs),
+    (".pip/pip.conf", Pairs),
     (".config/pypoetry/auth.toml", Pairs),
     (".gem/credentials", Pairs),
     (".composer/auth.json", Pairs),

@@ -12,6 +12,7 @@ mod network;
 pub(crate) mod private_file;
 mod providers;
 mod rule_book;
+mod shown_files;
 
 use std::{
     collections::BTreeMap,
@@ -228,6 +229,11 @@ impl Config {
     /// Returns the environment of commands that the model runs.
     pub(crate) fn child_environment(&self) -> Vec<(OsString, OsString)> {
         tenon_sandbox::child_environment(self.environment.all(), &self.settings.environment)
+    }
+
+    /// Returns what commands see instead of files in the home folder: the path, and the content.
+    pub(crate) fn shown_files(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        shown_files::in_home(&self.folders.home)
     }
 
     /// Returns the environment for pip and Cargo: that of commands, and what says where packages are.

@@ -78,6 +78,7 @@ pub(crate) async fn walls(
         home: Some(folders.home.clone()),
         readable: results.map(Path::to_path_buf).into_iter().chain(config.readable()?).collect(),
         hidden,
+        shown: config.shown_files(),
         wanted,
         limits: Limits::default(),
     };

@@ -89,6 +89,48 @@ fn a_host_that_was_blocked_is_named_with_what_would_allow_it() {
 }
 
 #[test]
+fn settings_of_toolchains_are_seen_without_what_proves_who_somebody_is() {
+    let place = Place::new();
+    // Too short to be masked: what is not shown was not there.
+    place.write(
+        "home/.cargo/config.toml",
+        "[registries.own]\nindex = 'sparse+https://me:pw1@own.example/'\ntoken = 'cio1'\n",
+    );
+    place.write("home/.npmrc", "registry=https://npm.example/\n//npm.example/:_auth=npm1\n");
+    place
+        .write("home/.config/pip/pip.conf", "[global]\nindex-url = https://u:pip1@pip.example/s\n");
+    let command = "cat ~/.cargo/config.toml; echo x > ~/.cargo/new && echo written
+        cat ~/.cargo/new ~/.npmrc ~/.pip/pip.conf ~/.config/pip/pip.conf
+        mkdir -p ~/.config/tool && echo made; echo jobs > ~/.cargo/config.toml; echo end";
+    let script = running(&place, command);
+    for tier in ["a", "b", "c"] {
+        if tier == "b" && !std::path::Path::new("/usr/bin/bwrap").exists() {
+            println!("skipped: bubblewrap is not installed");
+            continue;
+        }
+        let run = place.run(&["--print", "--model", &script, "--sandbox", tier, "go"]);
+        run.ends_with(0);
+        let told = results(&place);
+        for secret in ["cio1", "pw1", "npm1", "pip1"] {
+            assert!(!told.contains(secret), "{tier}: {secret}: {told}");
+        }
+        if tier == "a" {
+            for shown in [
+                "https://own.example/",
+                "https://npm.example/",
+                "https://pip.example/s",
+                "written",
+                "made",
+            ] {
+                assert!(told.contains(shown), "{shown}: {told}");
+            }
+        }
+    }
+    let config = std::fs::read_to_string(place.path("home/.cargo/config.toml")).unwrap();
+    assert!(config.contains("cio1") && !place.path("home/.cargo/new").exists());
+}
+
+#[test]
 fn what_runs_programs_later_is_put_back_and_told() {
     let place = Place::new();
     place.write("work/.git/HEAD", "ref: refs/heads/main\n");

@@ -42,6 +42,8 @@ pub(crate) struct Layout {
     /// Folders among them, with nothing put beneath, that seem writable: what is written there is
     /// private and gone at the end. Where the kernel does not stack folders they are read-only.
     pub(crate) layered: Vec<PathBuf>,
+    /// Files beneath them, which are these to a command.
+    pub(crate) instead: Vec<Instead>,
     pub(crate) owner: Owner,
     /// In all private folders and layers together.
     pub(crate) temporary_bytes_max: u64,
@@ -54,6 +56,13 @@ pub(crate) struct Layout {
     pub(crate) writable: Vec<PathBuf>,
     /// What no call sees. Each call looks whether it is hidden still.
     pub(crate) hidden: Vec<PathBuf>,
+}
+
+/// A file, and its content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Instead {
+    pub(crate) path: PathBuf,
+    pub(crate) bytes: Vec<u8>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,8 +108,14 @@ fn carry_out(layout: &Layout) -> Result<(), Errno> {
         carry_out_step(step, tree.as_ref(), &private, number)?;
     }
     for (number, path) in layout.layered.iter().enumerate() {
-        // Without it a toolchain can fetch nothing new, and everything else works.
-        let _ = stack(path, &private, number);
+        let instead = layout.instead.iter().filter(|file| file.path.starts_with(path));
+        match stack(path, &private, number, instead.clone()) {
+            // Without it a toolchain can fetch nothing new, and everything else works.
+            Err(_) if instead.count() == 0 => {}
+            // What was to be seen through it must not be.
+            Err(errno) => return Err(errno),
+            Ok(()) => {}
+        }
     }
     let shared = private.folder("shm", 0o1777)?;
     // What is in it stays, where it was mounted; the whole has no name any more.
@@ -226,12 +241,22 @@ fn mount_empty(target: &OwnedFd, mode: u32, bytes_max: u64) -> Result<(), Errno>
 }
 
 /// Puts a private folder in front of the one at `path`, and both as one in its place. Refused where
-/// something is mounted within: a stack would hide that.
-fn stack(path: &Path, private: &Memory, number: usize) -> Result<(), Errno> {
+/// something is mounted within: a stack would hide that. What is `instead` in the private one hides
+/// what is there.
+fn stack<'a>(
+    path: &Path,
+    private: &Memory,
+    number: usize,
+    instead: impl Iterator<Item = &'a Instead>,
+) -> Result<(), Errno> {
     let below = open_plain(path)?;
     let (upper, work) = (format!("upper{number}"), format!("work{number}"));
     private.make(&upper, 0o755)?;
     private.make(&work, 0o700)?;
+    for file in instead {
+        let beneath = file.path.strip_prefix(path).map_err(|_| Errno::INVAL)?;
+        write_new(&Path::new(MEMORY).join(&upper).join(beneath), &file.bytes, 0o644)?;
+    }
     // By descriptor: a path would need its commas and colons escaped.
     let [below, top] =
         [&below, &private.top].map(|handle| format!("/proc/self/fd/{}", handle.as_raw_fd()));
@@ -301,6 +326,10 @@ impl Sendable for Layout {
             }
         });
         writer.each(&self.layered, |writer, path| writer.field(path.as_os_str()));
+        writer.each(&self.instead, |writer, file| {
+            writer.field(file.path.as_os_str());
+            writer.field(&OsString::from_vec(file.bytes.clone()));
+        });
         self.owner.write(writer);
         writer.number(self.temporary_bytes_max);
         writer.number(self.processes_max);
@@ -328,6 +357,9 @@ impl Readable for Layout {
         Some(Self {
             steps: reader.each(step)?,
             layered: reader.each(Reader::path)?,
+            instead: reader.each(|reader| {
+                Some(Instead { path: reader.path()?, bytes: reader.field()?.into_vec() })
+            })?,
             owner: Owner::read(reader)?,
             temporary_bytes_max: reader.number()?,
             processes_max: reader.number()?,
@@ -355,6 +387,7 @@ mod tests {
         let layout = Layout {
             steps: steps.to_vec(),
             layered: vec!["/home/u/.cargo".into()],
+            instead: vec![Instead { path: "/home/u/.cargo/config".into(), bytes: vec![255, 0] }],
             owner: Owner { user: 1, group: u32::MAX },
             temporary_bytes_max: 7,
             processes_max: 9,

@@ -51,6 +51,9 @@ pub struct Settings {
     pub readable: Vec<PathBuf>,
     /// Files and folders that no command sees: tenon's own state, the user's secrets.
     pub hidden: Vec<PathBuf>,
+    /// What commands see instead of files beneath HOME, such as settings without their secrets: the
+    /// path, and the content. Where that cannot be, they see nothing of the file.
+    pub shown: Vec<(PathBuf, Vec<u8>)>,
     /// The tier.
     pub wanted: Wanted,
     /// What each command may use.
@@ -451,7 +454,9 @@ impl Shared {
             (Tree::Enclosed(scratch), Some(inside)) => {
                 inside.is_enclosed = true;
                 walls.has_rules = false;
-                let layout = plan.layout.clone();
+                let mut layout = plan.layout.clone();
+                // Nothing is stacked there.
+                inside.hidden.extend(layout.instead.drain(..).map(|file| file.path));
                 let private = scratch.path().to_path_buf();
                 let enclosure = Enclosure { layout, inside: inside.clone(), private };
                 (Arc::new(WarmHelper::enclose(&enclosure)?), Some(scratch))

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use super::secrets::{hidden, in_sight};
 use super::{Settings, sockets};
 use crate::guard::git_config;
-use crate::linux::layout::{Layout, Part, Step, open_plain};
+use crate::linux::layout::{Instead, Layout, Part, Step, open_plain};
 use crate::linux::request::{Inside, Owner, Walls};
 use crate::missing::{Missing, SandboxError};
 use crate::profile::{Network, Profile};
 use crate::tier::Tier;
-use crate::workspace::{PROTECTED_NAMES, canonical};
+use crate::workspace::{PROTECTED_NAMES, canonical, canonical_or_lexical};
 
 /// Where other people's files and other disks are.
 const COVERED: [&str; 4] = ["/home", "/root", "/mnt", "/media"];
@@ -147,13 +147,11 @@ pub(super) fn plan(
     let home = settings.home.as_deref().and_then(home_folder);
     let covered = canonical(COVERED.iter().map(Path::new));
     let mut parts: BTreeMap<_, _> = covered.into_iter().map(|path| (path, Part::Cover)).collect();
-    let mut scratch = Vec::new();
-    for (path, mode) in PRIVATE {
-        for path in canonical([Path::new(path)]) {
-            scratch.push(path.clone());
-            parts.insert(path, Part::Private { mode });
-        }
-    }
+    let private = PRIVATE.iter().flat_map(|(path, mode)| {
+        canonical([Path::new(path)]).into_iter().map(|path| (path, Part::Private { mode: *mode }))
+    });
+    parts.extend(private.clone());
+    let mut scratch: Vec<PathBuf> = private.map(|(path, _)| path).collect();
     if let Some(home) = &home {
         scratch.push(home.clone());
         parts.insert(home.clone(), Part::Private { mode: 0o700 });
@@ -164,10 +162,7 @@ pub(super) fn plan(
             parts.insert(path, Part::Kept { source, writable: false });
         }
     }
-    if let Some((home, bytes)) = home.as_deref().and_then(|home| Some((home, git_settings(home)?)))
-    {
-        parts.insert(home.join(".gitconfig"), Part::File { bytes });
-    }
+    let within = show(settings, home.as_deref(), &mut parts);
     // A file that is given in HOME must not be written through to a root that is HOME.
     parts.retain(|path, part| {
         !matches!(part, Part::File { .. }) || !roots.iter().any(|root| path.starts_with(root))
@@ -180,12 +175,14 @@ pub(super) fn plan(
     let writable = in_order(roots.iter().chain(&scratch));
     let layered = layered(&parts, &roots, home.as_deref());
     let steps: Vec<_> = parts.into_iter().map(|(path, part)| Step { path, part }).collect();
-    let hidden = hidden(settings, home.as_deref());
+    let mut hidden = hidden(settings, home.as_deref());
+    let instead = stacked(within, &layered, &mut hidden);
     Ok(Plan {
         layout: Layout {
             hidden: in_sight(&hidden, &steps),
             steps,
             layered,
+            instead,
             owner: owner(settings),
             temporary_bytes_max: settings.limits.temporary_bytes_max,
             processes_max: settings.limits.processes_max,
@@ -199,6 +196,42 @@ pub(super) fn plan(
         scratch,
         roots: roots.into_iter().map(|root| (root.clone(), identity_of(&root))).collect(),
     })
+}
+
+/// Puts what commands see instead of files in HOME into the private folders, and returns what is
+/// within something that is shown.
+fn show(
+    settings: &Settings,
+    home: Option<&Path>,
+    parts: &mut BTreeMap<PathBuf, Part>,
+) -> Vec<Instead> {
+    let (Some(home), Some(named)) = (home, &settings.home) else { return Vec::new() };
+    if let Some(bytes) = git_settings(home) {
+        parts.insert(home.join(".gitconfig"), Part::File { bytes });
+    }
+    let mut within = Vec::new();
+    for (path, bytes) in &settings.shown {
+        let Ok(name) = path.strip_prefix(named) else { continue };
+        let (path, bytes) = (home.join(name), bytes.clone());
+        let mut above = parts.iter().filter(|(above, _)| path.starts_with(above));
+        if above.any(|(_, part)| matches!(part, Part::Kept { .. })) {
+            within.push(Instead { path, bytes });
+        } else {
+            parts.insert(path, Part::File { bytes });
+        }
+    }
+    within
+}
+
+/// Returns what a private folder in front of a toolchain has instead; the rest is hidden.
+fn stacked(files: Vec<Instead>, layered: &[PathBuf], hidden: &mut Vec<PathBuf>) -> Vec<Instead> {
+    // What a link leads to has another name besides.
+    let (stacked, others): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| {
+        layered.iter().any(|layer| file.path.starts_with(layer))
+            && canonical_or_lexical(&file.path) == file.path
+    });
+    hidden.extend(others.iter().map(|file| canonical_or_lexical(&file.path)));
+    stacked
 }
 
 /// Returns the toolchains that a private folder is put in front of: those that nothing else is put
@@ -307,7 +340,8 @@ pub(super) fn walls_alone(
     left_out.extend(PRIVATE.iter().map(|(path, _)| PathBuf::from(path)));
     left_out.push(PathBuf::from("/dev"));
     left_out.extend(home.clone());
-    let secret = hidden(settings, home.as_deref());
+    let mut secret = hidden(settings, home.as_deref());
+    secret.extend(settings.shown.iter().map(|(path, _)| canonical_or_lexical(path)));
     left_out.extend_from_slice(&secret);
     let mut listing = Listing::default();
     listing.add_without(Path::new("/"), &canonical(&left_out));

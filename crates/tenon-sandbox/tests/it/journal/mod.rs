@@ -93,6 +93,7 @@ impl Scene {
             home: Some(path.join("home")),
             readable: Vec::new(),
             hidden: journal.folders(),
+            shown: Vec::new(),
             wanted: Wanted::Exactly(match walls {
                 Walls::B => Tier::B,
                 Walls::C => Tier::C,
