@@ -101,8 +101,8 @@ impl SandboxError {
                 "set `sysctl kernel.unprivileged_userns_clone=1` as root"
             }
             Missing::Namespaces => {
-                "in a container, allow user namespaces (docker: `--security-opt seccomp=…` with \
-                 unshare and mount, or podman)"
+                "in a container, allow user namespaces and mounts (docker: `--security-opt \
+                 seccomp=unconfined --security-opt apparmor=unconfined`, or podman)"
             }
             Missing::Proc => {
                 "start the container so that /proc is whole (docker: `--security-opt \

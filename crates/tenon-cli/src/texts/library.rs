@@ -208,7 +208,7 @@ texts! {
     "set `sysctl user.max_user_namespaces=15000` as root, and in /etc/sysctl.d to keep it", "以 root 设置 `sysctl user.max_user_namespaces=15000`，并写入 /etc/sysctl.d 以长期生效";
     "install the package bubblewrap for tier B, give tenon an AppArmor profile with `userns,`, or set `sysctl kernel.apparmor_restrict_unprivileged_userns=0` as root", "安装软件包 bubblewrap 以使用 tier B，或给 tenon 一份含 `userns,` 的 AppArmor 配置，或以 root 设置 `sysctl kernel.apparmor_restrict_unprivileged_userns=0`";
     "set `sysctl kernel.unprivileged_userns_clone=1` as root", "以 root 设置 `sysctl kernel.unprivileged_userns_clone=1`";
-    "in a container, allow user namespaces (docker: `--security-opt seccomp=…` with unshare and mount, or podman)", "在容器中，请允许用户命名空间（docker：`--security-opt seccomp=…` 并允许 unshare 和 mount，或使用 podman）";
+    "in a container, allow user namespaces and mounts (docker: `--security-opt seccomp=unconfined --security-opt apparmor=unconfined`, or podman)", "在容器中，请允许用户命名空间和挂载（docker：`--security-opt seccomp=unconfined --security-opt apparmor=unconfined`，或使用 podman）";
     "start the container so that /proc is whole (docker: `--security-opt systempaths=unconfined`)", "启动容器时保持 /proc 完整（docker：`--security-opt systempaths=unconfined`）";
     "use Linux 5.12 or newer", "使用 Linux 5.12 或更新的版本";
     "use Linux 6.2 or newer with `landlock` in the kernel's `lsm=` list", "使用 Linux 6.2 或更新的版本，并在内核的 `lsm=` 列表中加入 `landlock`";
