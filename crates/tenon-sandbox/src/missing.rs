@@ -127,9 +127,8 @@ impl SandboxError {
                  AppArmor profile bwrap-userns-restrict of the package apparmor-profiles"
             }
             Missing::Proxy => "use tier A or B, or open the whole network for the session",
-            Missing::Folder { .. } | Missing::Helper | Missing::Step { .. } | Missing::NoWalls => {
-                return None;
-            }
+            Missing::Folder { .. } => "put the folder back where it was",
+            Missing::Helper | Missing::Step { .. } | Missing::NoWalls => return None,
         })
     }
 

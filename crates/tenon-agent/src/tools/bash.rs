@@ -9,8 +9,8 @@ use std::{path::Path, time::Duration};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tenon_sandbox::{
-    Command, CommandError, CommandLimits, Exit, HostRule, LimitReached, NetworkEvent, Output,
-    Piece, ProtectedChange, Stream, Workspace, confines_writes, runs_as_root, signal_name,
+    Command, CommandError, CommandLimits, Exit, HostRule, LimitReached, Missing, NetworkEvent,
+    Output, Piece, ProtectedChange, Stream, Workspace, confines_writes, runs_as_root, signal_name,
 };
 
 use super::{
@@ -141,7 +141,12 @@ pub(super) fn refusal(error: &CommandError) -> String {
     match error {
         CommandError::Walls(walls) => {
             let hint = walls.hint().map(|hint| format!(" To mend it: {hint}.")).unwrap_or_default();
-            format!("{error}.{hint} The user can run without walls: --sandbox off.")
+            let offer = match walls.missing {
+                // That is no fault of the machine's, and a command may have made it so.
+                Missing::Folder { .. } => "",
+                _ => " The user can run without walls: --sandbox off.",
+            };
+            format!("{error}.{hint}{offer}")
         }
         _ => error.to_string(),
     }

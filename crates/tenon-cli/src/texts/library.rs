@@ -199,6 +199,7 @@ texts! {
     "single hosts cannot be let through", "无法只放行个别主机";
     "{path} can be changed by others than root", "root 以外的用户可以更改 {path}";
     "bubblewrap ended: {said}", "bubblewrap 已结束：{said}";
+    "{path} is not there", "{path} 不存在";
     "{path} is not there, or behind a link", "{path} 不存在，或在链接之后";
     "its helper process ended or did not answer", "其辅助进程已结束或没有响应";
     "install the package bubblewrap", "安装软件包 bubblewrap";
@@ -214,6 +215,7 @@ texts! {
     "use Linux 6.2 or newer with `landlock` in the kernel's `lsm=` list", "使用 Linux 6.2 或更新的版本，并在内核的 `lsm=` 列表中加入 `landlock`";
     "use a kernel with CONFIG_SECCOMP_FILTER", "使用带 CONFIG_SECCOMP_FILTER 的内核";
     "start in a folder below /", "在 / 之下的某个文件夹中启动";
+    "put the folder back where it was", "把该文件夹放回原处";
     "use tier A or B, or open the whole network for the session", "使用 tier A 或 B，或为本会话开放整个网络";
     "{step} failed: {error}", "{step}失败：{error}";
     "the command asks for walls", "此命令要求沙箱";

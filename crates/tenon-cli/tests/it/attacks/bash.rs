@@ -202,7 +202,8 @@ pub(super) const ROWS: &[Row] = &[
     ])
     .prepare("mkdir -p a/deep; echo good > $TOP/folder/deep/.envrc")
     .flags(&["--add-dir", "@WORK@/@ROW@/a/deep"])
-    .prints(&["first", "is not there, or behind a link", "needs the user's yes"]),
+    .prints(&["first", "is not there, or behind a link", "needs the user's yes"])
+    .never(&["--sandbox off"]),
     row("protected names deeper than anybody looks", &[Call::Script(
         "d=$(printf 'a/%.0s' $(seq 90)); mkdir -p $d; cd $d; echo evil > .envrc; mkdir .vscode; echo evil > .vscode/tasks.json; echo end",
     )])
