@@ -6,75 +6,26 @@
 //! without namespaces. It runs when no process of the command is left, with descriptors beneath the
 //! roots, and follows no link.
 
+mod change;
+mod folder;
 pub(crate) mod git_config;
+mod item;
+mod place;
+mod put;
 mod scan;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
-use self::scan::{
-    Content, Identity, Item, Limits, Place, identity_of_folder, look, remove, scan, write,
-};
+pub use self::change::{ProtectedChange, ProtectedChangeKind};
+use self::folder::{Identity, identity_of_folder};
+use self::item::{Content, Item};
+use self::place::Place;
+use self::put::{remove, write};
+use self::scan::{Limits, look, scan};
 
 /// Folders and files that are looked at in well below a millisecond.
 const SMALL: usize = 100;
-
-/// A change of a protected name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProtectedChange {
-    /// Which file.
-    pub path: PathBuf,
-    /// What the command did.
-    pub kind: ProtectedChangeKind,
-    /// What it had written there, at most 1 MiB, so that a person can be offered it.
-    pub found: Option<Vec<u8>>,
-    /// Whether it is as before now. If not, the person must look.
-    pub put_back: bool,
-}
-
-/// What a command did to a protected name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ProtectedChangeKind {
-    /// It made it; it is taken out again.
-    Created,
-    /// It changed it; the former content is back.
-    Changed,
-    /// It removed it; it is back.
-    Removed,
-    /// It set these settings of git, which run a program or read another file; the others that it
-    /// set stay.
-    GitSettings(Vec<String>),
-    /// It made more beneath this root than is looked through: something may be hidden there.
-    TooMany,
-}
-
-impl fmt::Display for ProtectedChange {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.path.display();
-        match &self.kind {
-            ProtectedChangeKind::TooMany => {
-                return write!(
-                    formatter,
-                    "protected: the command made more in {path} than could be looked through; what \
-                     it made there can run programs"
-                );
-            }
-            ProtectedChangeKind::Created => write!(formatter, "protected: {path} was made")?,
-            ProtectedChangeKind::Changed => write!(formatter, "protected: {path} was changed")?,
-            ProtectedChangeKind::Removed => write!(formatter, "protected: {path} was removed")?,
-            ProtectedChangeKind::GitSettings(names) => write!(
-                formatter,
-                "protected: {path} got settings that run a program or read another file ({})",
-                names.join(", ")
-            )?,
-        }
-        formatter.write_str(match self.put_back {
-            true => "; put back as it was",
-            false => "; it could NOT be put back",
-        })
-    }
-}
 
 /// What protected names were before the commands that run now.
 #[derive(Default)]
@@ -88,6 +39,8 @@ pub(crate) struct Guard {
     folders: Option<usize>,
     /// What a look goes through while commands run.
     limits: Limits,
+    /// Whether the look before came to everything.
+    is_whole: bool,
     running: usize,
     /// A command ended without a look: its caller went away.
     unchecked: bool,
@@ -109,6 +62,7 @@ impl Guard {
             self.before = before;
             self.folders = Some(Limits::BEFORE.folders - left.folders);
             self.limits = Limits::after(left);
+            self.is_whole = left.are_left();
             let identity = |path: &PathBuf| Some((path.clone(), identity_of_folder(path)?));
             self.frozen = frozen.iter().filter_map(identity).collect();
         }
@@ -155,7 +109,7 @@ impl Guard {
     }
 
     /// Returns what is there, and that not everything could be looked through if that is so.
-    fn look_after(&mut self) -> (BTreeMap<Place, Item>, Vec<ProtectedChange>) {
+    fn look_after(&mut self) -> (BTreeMap<Place, Item>, Option<ProtectedChange>) {
         let (mut after, left) = scan(&self.roots, &self.before, self.limits);
         self.folders = Some(self.limits.folders - left.folders);
         for (place, before) in &self.before {
@@ -165,18 +119,25 @@ impl Guard {
                 after.insert(place.clone(), item);
             }
         }
-        let change = |root: &PathBuf| ProtectedChange {
-            path: root.clone(),
-            kind: ProtectedChangeKind::TooMany,
-            found: None,
-            put_back: false,
+        let hides = self.is_whole && !left.are_left();
+        let path = self.roots.first().filter(|_| hides).cloned();
+        let told = |path| {
+            let kind = ProtectedChangeKind::TooMany;
+            ProtectedChange { path, kind, found: None, put_back: false }
         };
-        let told = self.roots.first().filter(|_| self.limits.hide(left)).map(change);
-        (after, told.into_iter().collect())
+        (after, path.map(told))
+    }
+
+    /// Makes a place as it should be.
+    fn put(place: &Place, should_be: Option<&Item>) -> bool {
+        let removed = remove(place);
+        // Making it fails where something is left, and makes its way through folders.
+        should_be.map_or(removed, |item| write(place, item)).is_ok()
     }
 
     fn check(&mut self, lifted: &[PathBuf]) -> Vec<ProtectedChange> {
-        let (after, mut changes) = self.look_after();
+        let (after, told) = self.look_after();
+        let mut changes: Vec<ProtectedChange> = told.into_iter().collect();
         // How the changed ones should be. A second scan would take what a job wrote meanwhile for
         // that.
         let mut corrected: Vec<(Place, Option<Item>)> = Vec::new();
@@ -192,7 +153,7 @@ impl Guard {
                 continue;
             }
             let before = self.before.get(place);
-            if let Some((change, should_be)) = judge(place, before, item, &after) {
+            if let Some((change, should_be)) = Self::judge(place, before, item) {
                 changes.push(change);
                 corrected.push((place.clone(), should_be));
             }
@@ -210,7 +171,7 @@ impl Guard {
                 path: place.path(),
                 kind: ProtectedChangeKind::Removed,
                 found: None,
-                put_back: write(place, before).is_ok(),
+                put_back: before.is_kept() && Self::put(place, Some(before)),
             });
         }
         self.before = after;
@@ -222,47 +183,49 @@ impl Guard {
         }
         changes
     }
-}
 
-/// Puts one name back that is not as it was, unless it may be so. Returns also how it should be.
-/// `all` is what is there now.
-fn judge(
-    place: &Place,
-    before: Option<&Item>,
-    after: &Item,
-    all: &BTreeMap<Place, Item>,
-) -> Option<(ProtectedChange, Option<Item>)> {
-    let found = match &after.content {
-        Content::File(bytes) => bytes.clone(),
-        Content::Link(_) | Content::Other => None,
-    };
-    let change = |kind, put_back, should_be| {
-        let found = found.clone();
-        Some((ProtectedChange { path: place.path(), kind, found, put_back }, should_be))
-    };
-    if place.is_git_config() {
-        let old = before.and_then(|before| before.bytes()).unwrap_or_default();
-        if let Some((text, names)) = after
-            .bytes()
-            .and_then(|new| git_config::put_back(old, new, |name, text| place.may_set(name, text)))
-        {
-            if names.is_empty() {
-                return None;
+    /// Puts one name back that is not as it was, unless it may be so. Returns also how it should be.
+    fn judge(
+        place: &Place,
+        before: Option<&Item>,
+        after: &Item,
+    ) -> Option<(ProtectedChange, Option<Item>)> {
+        let found = match &after.content {
+            Content::File(bytes) => bytes.clone(),
+            Content::Link(_) | Content::Other => None,
+        };
+        let change = |kind, put_back, should_be| {
+            let found = found.clone();
+            Some((ProtectedChange { path: place.path(), kind, found, put_back }, should_be))
+        };
+        // By its other name it would be written where nobody looks.
+        let has_new_name = after.links > before.map_or(1, |before| before.links);
+        if place.is_git_config() {
+            let old = before.and_then(|before| before.bytes()).unwrap_or_default();
+            if let Some((text, names)) = after.bytes().and_then(|new| {
+                git_config::put_back(old, new, |name, text| place.may_set(name, text))
+            }) {
+                if names.is_empty() && !has_new_name {
+                    return None;
+                }
+                let put_back = after.with(text);
+                let done = Self::put(place, Some(&put_back));
+                let kind = match names.is_empty() {
+                    true => ProtectedChangeKind::Changed,
+                    false => ProtectedChangeKind::GitSettings(names),
+                };
+                return change(kind, done, Some(put_back));
             }
-            let put_back = after.with(text);
-            let done = remove(place).and_then(|()| write(place, &put_back)).is_ok();
-            return change(ProtectedChangeKind::GitSettings(names), done, Some(put_back));
         }
-    }
-    match before {
-        None if place.may_appear(after, all) => None,
-        None => change(ProtectedChangeKind::Created, remove(place).is_ok(), None),
-        Some(before) => {
-            // What cannot be made again is not taken away either.
-            let done =
-                before.is_kept() && remove(place).and_then(|()| write(place, before)).is_ok();
-            let should_be = if before.is_kept() { before } else { after };
-            change(ProtectedChangeKind::Changed, done, Some(should_be.clone()))
+        match before {
+            None if place.may_appear(after) && !has_new_name => None,
+            None => change(ProtectedChangeKind::Created, Self::put(place, None), None),
+            Some(before) => {
+                // What cannot be made again is not taken away either.
+                let done = before.is_kept() && Self::put(place, Some(before));
+                let should_be = if before.is_kept() { before } else { after };
+                change(ProtectedChangeKind::Changed, done, Some(should_be.clone()))
+            }
         }
     }
 }

@@ -88,6 +88,46 @@ fn a_folder_in_place_of_a_file_makes_way_for_it() {
 }
 
 #[test]
+fn settings_of_other_agents_and_editors_do_not_appear() {
+    let attack = "mkdir x .Cursor && echo x > x/settings.json && echo x > .Cursor/MCP.json && \
+                  mv x .claude && mkdir -p deep/.zed .devcontainer && echo x > deep/.zed/tasks.json \
+                  && echo x > .devcontainer/d.json && echo x > opencode.json";
+    let gone = [(".claude/settings.json", "-"), (".Cursor/MCP.json", "-")];
+    let expected = [
+        ".Cursor/MCP.json",
+        ".claude/settings.json",
+        ".devcontainer/d.json",
+        "deep/.zed/tasks.json",
+        "opencode.json",
+    ];
+    assert_eq!(check("true", attack, &[], &gone), expected);
+    // What is only read to a model is nobody's command.
+    let work = "mkdir -p .claude/commands .github/workflows && echo x > CLAUDE.md && \
+                echo x > .claude/commands/a.md && echo x > .github/workflows/hooks";
+    assert_eq!(check("true", work, &[], &[(".claude/commands/a.md", "x\n")]), Vec::<String>::new());
+    // A name that leads to another.
+    let attack = "mkdir x && echo x > x/settings.json && ln -s x .claude";
+    assert_eq!(check("true", attack, &[], &[("x/settings.json", "x\n")]), [".claude"]);
+}
+
+#[test]
+fn no_other_name_of_a_protected_file_stays() {
+    let setup = "git init -q . && echo own > .envrc";
+    let attack = "ln .envrc a && ln .git/config b && git config user.name n";
+    let kept = [(".envrc", "own\n"), ("a", "own\n")];
+    assert_eq!(check(setup, attack, &[], &kept), [".envrc"]);
+    let attack = "ln .git/config b";
+    assert_eq!(check(setup, attack, &[], &[]), [".git/config"]);
+}
+
+#[test]
+fn what_a_command_closed_is_found_and_taken_out() {
+    let attack = "mkdir -p a/b && echo evil > a/b/.envrc && chmod 111 a/b && chmod 555 a";
+    let found = check("true", &format!("{attack}; true"), &[], &[("a/b/.envrc", "-")]);
+    assert_eq!(found, ["a/b/.envrc"]);
+}
+
+#[test]
 fn what_a_person_lifted_may_change() {
     let changed = [(".git/hooks/pre-commit", "new\n")];
     let attack = "echo new > .git/hooks/pre-commit";
@@ -216,6 +256,28 @@ fn many_protected_files_hide_nothing() {
     let setup = format!("{REPOSITORY} && {many}");
     let found = check(&setup, "git config core.fsmonitor evil", &[], &[]);
     assert_eq!(found, [".git/config"]);
+}
+
+#[test]
+fn a_repository_outside_is_looked_at_however_full_the_workspace_is() {
+    let (work, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let roots = [&work, &other].map(|folder| folder.path().canonicalize().unwrap());
+    #[expect(clippy::disallowed_methods, reason = "plays the person and the command")]
+    let write = |path: &str, text: &str| {
+        let path = Path::new(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    (0..2_100).for_each(|n| write(&format!("{}/.idea/{n}", roots[0].display()), ""));
+    let repository = roots[1].display();
+    for name in ["HEAD", "objects/a", "refs/a"] {
+        write(&format!("{repository}/{name}"), "");
+    }
+    let mut guard = Guard::default();
+    guard.begin(&roots, &[]);
+    write(&format!("{repository}/config"), "[core]\n\tpager = evil\n");
+    let found = guard.end(&[]);
+    assert!(found.iter().any(|change| change.path.ends_with("config")), "{found:?}");
 }
 
 #[test]

@@ -48,8 +48,16 @@ pub(super) fn carve_outs(inside: &Inside) -> Result<Vec<CarveOut>, Errno> {
     let mut found = Found { inside, carve_outs: Vec::new() };
     for root in &inside.roots {
         let folder = open_plain(root)?;
+        let mut above = ("", true);
         for name in PROTECTED_NAMES {
-            found.freeze(&folder, root, Path::new(name))?;
+            if let Some((first, _)) = name.split_once('/')
+                && first != above.0
+            {
+                above = (first, look(&folder, Path::new(first))?.is_some());
+            }
+            if above.1 || !name.contains('/') {
+                found.freeze(&folder, root, Path::new(name))?;
+            }
         }
         found.repository(&folder, root)?;
     }

@@ -88,6 +88,8 @@ impl Plan {
     pub(super) fn frozen(&self) -> Vec<PathBuf> {
         let of_roots = self.own_roots.iter().flat_map(|root| {
             let names = PROTECTED_NAMES.into_iter().chain([".git/hooks", ".git/info"]);
+            // Folders alone count.
+            let names = names.filter(|name| Path::new(name).extension().is_none());
             names.map(|name| root.join(name)).collect::<Vec<_>>()
         });
         let of_repositories = self.repositories.iter();

@@ -3,6 +3,9 @@
 //! Writing one is a way to run a command later and outside the walls (a git hook, an editor task,
 //! an `.envrc`), so it needs an approval of its own even where edits are allowed. Decided on the
 //! place a path leads to. Names are compared without regard to case, because some file systems do.
+//!
+//! The list is of what programs take commands from without being asked to by name. What is only read
+//! to a model (`CLAUDE.md`, `.claude/commands`) is not in it.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -12,8 +15,43 @@ use super::Workspace;
 use super::resolve::Resolved;
 use crate::linux::openat::look_at;
 
-/// Protected wherever they stand in a path, with everything beneath them.
-pub(crate) const NAMES: [&str; 5] = [".tenon", ".mcp.json", ".vscode", ".idea", ".envrc"];
+/// Protected wherever they stand in a path, with everything beneath them. Of two names both must be
+/// there, one in the other.
+pub(crate) const NAMES: [&str; 26] = [
+    ".tenon",
+    // direnv runs it in whoever's shell comes by.
+    ".envrc",
+    // Servers that agents start.
+    ".mcp.json",
+    // Tasks, debuggers and language servers that editors start.
+    ".vscode",
+    ".idea",
+    ".zed/tasks.json",
+    ".zed/debug.json",
+    ".zed/settings.json",
+    // `initializeCommand` runs on the machine, before there is a container.
+    ".devcontainer",
+    ".devcontainer.json",
+    // Hooks, the scripts that they run, and servers of other agents.
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".claude/hooks",
+    ".cursor/mcp.json",
+    ".cursor/hooks.json",
+    ".cursor/hooks",
+    ".gemini/settings.json",
+    ".codex/config.toml",
+    ".codex/hooks.json",
+    ".github/hooks",
+    // Servers and formatters, and plugins that are loaded by being there.
+    "opencode.json",
+    "opencode.jsonc",
+    ".opencode/plugin",
+    ".opencode/plugins",
+    // Linters and tests that run after each edit.
+    ".aider.conf.yml",
+    ".roo/mcp.json",
+];
 
 /// What a directory that is a git repository's own has in it.
 const REPOSITORY_ENTRIES: [&str; 3] = ["HEAD", "objects", "refs"];
@@ -51,12 +89,30 @@ impl Workspace {
     }
 }
 
+/// Returns the names that are protected in a folder with this name, and everywhere.
+pub(crate) fn names_in(folder: Option<&OsStr>) -> impl Iterator<Item = &'static str> + Clone {
+    NAMES.into_iter().filter_map(move |known| match known.split_once('/') {
+        None => Some(known),
+        Some((above, name)) => folder?.eq_ignore_ascii_case(above).then_some(name),
+    })
+}
+
+/// Whether something by this name can hold a protected name: a link there leads to another one.
+pub(crate) fn is_above_protected(name: &OsStr) -> bool {
+    let mut above = NAMES.iter().filter_map(|known| known.split_once('/'));
+    above.any(|(above, _)| name.eq_ignore_ascii_case(above))
+}
+
+/// Whether `name` is protected in a folder with the name `above`.
+fn is_listed(above: Option<&OsStr>, name: &OsStr) -> bool {
+    names_in(above).any(|known| name.eq_ignore_ascii_case(known))
+}
+
 fn is_protected_name(beneath: &Path) -> bool {
-    let mut in_repository = false;
+    let (mut in_repository, mut above) = (false, None);
     let mut names = beneath.iter().peekable();
     while let Some(name) = names.next() {
-        let listed = NAMES.iter().any(|known| name.eq_ignore_ascii_case(known));
-        if listed || in_repository && is_repository_setting(name) {
+        if is_listed(above, name) || in_repository && is_repository_setting(name) {
             return true;
         }
         if name.eq_ignore_ascii_case(".git") {
@@ -66,6 +122,7 @@ fn is_protected_name(beneath: &Path) -> bool {
             }
             in_repository = true;
         }
+        above = Some(name);
     }
     false
 }
@@ -100,6 +157,16 @@ mod tests {
             ".vscode/tasks.json",
             "part/.idea/workspace.xml",
             ".envrc",
+            ".claude/settings.json",
+            "part/.Claude/Settings.Local.json",
+            ".claude/hooks/check.sh",
+            ".cursor/mcp.json",
+            ".gemini/settings.json",
+            ".codex/config.toml",
+            ".zed/tasks.json",
+            ".devcontainer/devcontainer.json",
+            ".opencode/plugins/a.ts",
+            "opencode.json",
         ];
         let ordinary = [
             "",
@@ -112,6 +179,15 @@ mod tests {
             "info/a",
             ".vscodes",
             ".env",
+            "CLAUDE.md",
+            ".claude/commands/review.md",
+            ".claude/agents/settings.json",
+            ".claude",
+            "settings.json",
+            "part/settings.json/.claude",
+            ".zed/themes/dark.json",
+            ".opencode/command/a.md",
+            ".github/workflows/hooks",
         ];
         for (list, expected) in [(&protected[..], true), (&ordinary[..], false)] {
             for path in list {

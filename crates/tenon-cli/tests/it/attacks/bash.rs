@@ -143,6 +143,26 @@ pub(super) const ROWS: &[Row] = &[
     .prints(&["end"])
     .after("test ! -e z/z/z/z/.envrc")
     .nowhere("of more than 2,000 folders that were there only the upper ones are looked through: more would cost every command more than 10 ms", "afterwards"),
+    row("protected names in folders that are closed", &[Call::Script(
+        "mkdir -p d e/f; echo evil > d/.envrc; chmod 111 d; echo evil > e/f/.mcp.json; chmod 555 e/f; chmod 311 e; echo end",
+    )])
+    .prints(&["end", "put back as it was"])
+    .never(&["could NOT"])
+    .after("test ! -e d/.envrc -a ! -e e/f/.mcp.json; r=$?; chmod -R u+rwx d e; exit $r"),
+    row("protected names of other agents and editors", &[Call::Script(
+        "mkdir -p x .cursor .zed .gemini .codex .devcontainer deep/.claude/hooks .Claude .opencode/plugin; for f in x/settings.json x/settings.local.json .cursor/mcp.json .cursor/hooks.json .zed/tasks.json .zed/settings.json .gemini/settings.json .codex/config.toml .devcontainer/devcontainer.json deep/.claude/hooks/a .Claude/Settings.json .opencode/plugin/a.js opencode.json; do echo evil > $f; done; mv x .claude; mkdir y; echo evil > y/mcp.json; ln -s ../y deep/.cursor; echo end",
+    )])
+    .prints(&["end", "put back as it was"])
+    .never(&["could NOT"])
+    .after("! find . -mindepth 2 -type f ! -path './y/*' | grep . && test ! -e opencode.json -a ! -L deep/.cursor"),
+    row("protected names by another name of the file", &[
+        Call::Script("ln .envrc e; ln .claude/settings.json s; echo end"),
+        Call::Script("echo evil > e; echo evil > s; echo end"),
+    ])
+    .prepare("mkdir .claude; echo good > .envrc; echo good > .claude/settings.json")
+    .prints(&["end"])
+    .never(&["could NOT"])
+    .after("test \"$(cat .envrc .claude/settings.json)\" = $'good\\ngood'"),
     row("protected names too long to keep", &[Call::Script("echo evil > .envrc; echo end")])
         .prepare("head -c 3000000 /dev/zero | tr '\\0' '\\n' > .envrc; echo good >> .envrc")
         .prints(&["end"])

@@ -55,6 +55,13 @@ pub(super) const ROWS: &[Row] = &[
     ])
     .never(&["Error"])
     .prints(&["one\nthree"]),
+    row("what other agents are told, which runs nothing", &[
+        Call::Tool("write_file", r#"{"path":"@ROW@/CLAUDE.md","content":"one\n"}"#),
+        Call::Tool("write_file", r#"{"path":"@ROW@/.claude/commands/review.md","content":"two\n"}"#),
+        Call::Script("mkdir -p .cursor/rules .github/workflows; echo three > .cursor/rules/a.mdc; echo four >> .claude/commands/review.md; cat CLAUDE.md .claude/commands/review.md .cursor/rules/a.mdc"),
+    ])
+    .never(&["needs the user's yes", "protected: ", "Error"])
+    .prints(&["one\ntwo\nfour\nthree"]),
     row("links within the workspace", &[
         Call::Script("mkdir d; echo x > d/f; ln -s d l; ln -s d/f g; ln d/f h; cat l/f g h; echo y > l/new"),
         Call::Tool("read_file", r#"{"path":"@ROW@/l/f"}"#),

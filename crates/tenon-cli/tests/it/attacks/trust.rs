@@ -115,11 +115,16 @@ pub(super) const ROWS: &[Row] = &[
         Call::Tool("edit_file", r#"{"path":".mcp.json","old_text":"","new_text":"{}"}"#),
         Call::Tool("write_file", r#"{"path":".tenon/config.toml","content":"sandbox = 'off'"}"#),
         Call::Tool("write_file", r#"{"path":"@ROW@/link/config.toml","content":"sandbox = 'off'"}"#),
+        Call::Tool("write_file", r#"{"path":".claude/settings.json","content":"{}"}"#),
+        Call::Tool("write_file", r#"{"path":"@ROW@/agent/settings.local.json","content":"{}"}"#),
+        Call::Tool("write_file", r#"{"path":"part/.Cursor/MCP.json","content":"{}"}"#),
+        Call::Tool("write_file", r#"{"path":".devcontainer/devcontainer.json","content":"{}"}"#),
+        Call::Tool("write_file", r#"{"path":".codex/config.toml","content":""}"#),
     ])
-    .prepare("mkdir -p $WORK/.idea; ln -s $WORK/.idea link")
+    .prepare("mkdir -p $WORK/.idea $WORK/.claude; ln -s $WORK/.idea link; ln -s $WORK/.claude agent")
     .never(&["Wrote"])
     .alone()
-    .after("cd $WORK && test ! -e .envrc -a ! -e .vscode -a ! -e .mcp.json -a ! -e .tenon && ! ls .idea | grep ."),
+    .after("cd $WORK && test ! -e .envrc -a ! -e .vscode -a ! -e .mcp.json -a ! -e .tenon -a ! -e part -a ! -e .devcontainer -a ! -e .codex && ! ls .idea .claude | grep json"),
     row("questions about places outside that nobody answers", &[
         Call::Tool("read_file", r#"{"path":"@TOP@/outside"}"#),
         Call::Tool("read_file", r#"{"path":"@USERHOME@/.ssh/id_ed25519"}"#),

@@ -1,0 +1,60 @@
+//! What a command did to a protected name, as plain data and as people read it.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// A change of a protected name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProtectedChange {
+    /// Which file.
+    pub path: PathBuf,
+    /// What the command did.
+    pub kind: ProtectedChangeKind,
+    /// What it had written there, at most 1 MiB, so that a person can be offered it.
+    pub found: Option<Vec<u8>>,
+    /// Whether it is as before now. If not, the person must look.
+    pub put_back: bool,
+}
+
+/// What a command did to a protected name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProtectedChangeKind {
+    /// It made it; it is taken out again.
+    Created,
+    /// It changed it; the former content is back.
+    Changed,
+    /// It removed it; it is back.
+    Removed,
+    /// It set these settings of git, which run a program or read another file; the others that it
+    /// set stay.
+    GitSettings(Vec<String>),
+    /// It made more beneath this root than is looked through: something may be hidden there.
+    TooMany,
+}
+
+impl fmt::Display for ProtectedChange {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        match &self.kind {
+            ProtectedChangeKind::TooMany => {
+                return write!(
+                    formatter,
+                    "protected: the command made more in {path} than could be looked through; what \
+                     it made there can run programs"
+                );
+            }
+            ProtectedChangeKind::Created => write!(formatter, "protected: {path} was made")?,
+            ProtectedChangeKind::Changed => write!(formatter, "protected: {path} was changed")?,
+            ProtectedChangeKind::Removed => write!(formatter, "protected: {path} was removed")?,
+            ProtectedChangeKind::GitSettings(names) => write!(
+                formatter,
+                "protected: {path} got settings that run a program or read another file ({})",
+                names.join(", ")
+            )?,
+        }
+        formatter.write_str(match self.put_back {
+            true => "; put back as it was",
+            false => "; it could NOT be put back",
+        })
+    }
+}

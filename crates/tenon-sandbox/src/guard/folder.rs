@@ -1,0 +1,155 @@
+//! Folders beneath a root: opened without following a link, so that what a command left behind leads
+//! nowhere, and listed, also those that it closed.
+
+use std::ffi::{OsStr, OsString};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+
+/// Whether folders that are not there are made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum MakeFolders {
+    Yes,
+    No,
+}
+
+/// Device and inode.
+pub(super) type Identity = (u64, u64);
+
+/// Returns which folder is at `path`, if one is and no link.
+pub(super) fn identity_of_folder(path: &Path) -> Option<Identity> {
+    let stat = rustix::fs::lstat(path).ok()?;
+    FileType::from_raw_mode(stat.st_mode).is_dir().then_some((stat.st_dev, stat.st_ino))
+}
+
+/// Returns the names in a folder; none where it cannot be read.
+pub(super) fn names(top: &OwnedFd, place: &Path) -> Vec<(OsString, FileType)> {
+    let place = if place.as_os_str().is_empty() { Path::new(".") } else { place };
+    let read = || {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        open_beneath(top, place, flags)
+    };
+    let folder = match read() {
+        // Who may not list it can still open what is in it by name.
+        Err(Errno::ACCESS) => look_at(top, place).and_then(|closed| unlocked(&closed, read)),
+        folder => folder,
+    };
+    // Not opened anew by its handle: it may be closed again.
+    let Ok(mut folder) = folder.and_then(Dir::new) else { return Vec::new() };
+    let mut names = Vec::new();
+    while let Some(Ok(entry)) = folder.read() {
+        let name = entry.file_name().to_bytes();
+        if name != b"." && name != b".." {
+            names.push((OsStr::from_bytes(name).to_owned(), entry.file_type()));
+        }
+    }
+    if let Ok(folder) = folder.fd() {
+        names.iter_mut().for_each(|(name, told)| *told = kind(folder, name, *told));
+    }
+    names
+}
+
+/// Returns what kind an entry is; some file systems do not say it with the name.
+fn kind(folder: impl AsFd, name: &OsStr, told: FileType) -> FileType {
+    if told != FileType::Unknown {
+        return told;
+    }
+    let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
+    stat.map_or(told, |stat| FileType::from_raw_mode(stat.st_mode))
+}
+
+/// Does something in a folder that its owner, who this is, closed for himself; then closes it again.
+pub(super) fn unlocked<T>(
+    folder: &OwnedFd,
+    act: impl FnOnce() -> Result<T, Errno>,
+) -> Result<T, Errno> {
+    let stat = rustix::fs::fstat(folder)?;
+    let mode = Mode::from_raw_mode(stat.st_mode & 0o7777);
+    // The kernel's name for a descriptor works for one that is for looking only.
+    let path = format!("/proc/self/fd/{}", folder.as_raw_fd());
+    rustix::fs::chmod(path.as_str(), mode | Mode::RWXU)?;
+    let outcome = act();
+    // It was possible a moment ago.
+    let _ = rustix::fs::chmod(path.as_str(), mode);
+    outcome
+}
+
+/// Opens the folder above a place, and returns the name in it.
+pub(super) fn open_parent<'a>(
+    top: &OwnedFd,
+    beneath: &'a Path,
+    make: MakeFolders,
+) -> Result<(OwnedFd, &'a OsStr), Errno> {
+    let name = beneath.file_name().ok_or(Errno::INVAL)?;
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let mut folder = open_beneath(top, Path::new("."), flags)?;
+    for part in beneath.parent().into_iter().flatten() {
+        folder = match open_beneath(&folder, Path::new(part), flags) {
+            Err(Errno::NOENT) if make == MakeFolders::Yes => {
+                rustix::fs::mkdirat(&folder, part, Mode::from_raw_mode(0o755))?;
+                open_beneath(&folder, Path::new(part), flags)?
+            }
+            answer => answer?,
+        };
+    }
+    Ok((folder, name))
+}
+
+pub(super) fn look_at(top: &OwnedFd, beneath: &Path) -> Result<OwnedFd, Errno> {
+    open_beneath(top, beneath, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC)
+}
+
+pub(super) fn open_beneath(folder: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    rustix::fs::openat2(folder, path, flags, Mode::empty(), resolve)
+}
+
+pub(super) fn open_folder_at(path: &Path) -> Result<OwnedFd, Errno> {
+    // A command may have put a link there, if the root lies in another one.
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make the folders that are looked at")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_that_the_file_system_does_not_tell_is_looked_up() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("sub")).unwrap();
+        std::fs::write(folder.path().join("file"), "").unwrap();
+        std::os::unix::fs::symlink("sub", folder.path().join("link")).unwrap();
+        let top = open_folder_at(folder.path()).unwrap();
+        let check = |name: &str, told, expected| {
+            assert_eq!(kind(&top, OsStr::new(name), told), expected, "{name}");
+        };
+        check("sub", FileType::Unknown, FileType::Directory);
+        check("file", FileType::Unknown, FileType::RegularFile);
+        check("link", FileType::Unknown, FileType::Symlink);
+        check("gone", FileType::Unknown, FileType::Unknown);
+        check("sub", FileType::RegularFile, FileType::RegularFile);
+    }
+
+    #[test]
+    fn a_folder_that_is_closed_is_listed_and_stays_closed() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let closed = folder.path().join("closed");
+        std::fs::create_dir(&closed).unwrap();
+        std::fs::write(closed.join("file"), "").unwrap();
+        let set = |mode| {
+            std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        set(0o111);
+        let top = open_folder_at(folder.path()).unwrap();
+        assert_eq!(names(&top, Path::new("closed")).len(), 1);
+        let mode = std::fs::metadata(&closed).unwrap().permissions().mode();
+        set(0o700);
+        assert_eq!(mode & 0o777, 0o111);
+    }
+}

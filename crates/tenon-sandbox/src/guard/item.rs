@@ -1,0 +1,144 @@
+//! What is at a protected name: read within bounds, compared with what was there.
+
+use std::ffi::{OsStr, OsString};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{FileType, OFlags, Stat};
+use rustix::io::Errno;
+
+use super::folder::{MakeFolders, open_beneath, open_parent};
+
+/// The longest file whose content is kept.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// What is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Item {
+    stamp: Stamp,
+    pub(super) mode: u32,
+    pub(super) owner: (u32, u32),
+    /// How many names it has: by another one it is written where nobody looks.
+    pub(super) links: u64,
+    /// Whether it had changed just before: then another change may have left the stamp as it is.
+    is_recent: bool,
+    pub(super) content: Content,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Content {
+    /// None where it is too long to keep.
+    File(Option<Vec<u8>>),
+    Link(OsString),
+    Other,
+}
+
+/// Changes with every change of a file, whatever a program does to its times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    device: u64,
+    inode: u64,
+    length: i64,
+    changed: (i64, u64),
+}
+
+impl Item {
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.stamp == other.stamp && !(self.is_recent && self.is_kept())
+            || self.content == other.content
+                && self.mode == other.mode
+                && self.is_kept()
+                && other.links <= self.links
+    }
+
+    /// Whether enough is known of it to make it again.
+    pub(super) fn is_kept(&self) -> bool {
+        !matches!(self.content, Content::File(None) | Content::Other)
+    }
+
+    pub(super) fn with(&self, bytes: Vec<u8>) -> Self {
+        Self { content: Content::File(Some(bytes)), ..self.clone() }
+    }
+
+    pub(super) fn bytes(&self) -> Option<&[u8]> {
+        match &self.content {
+            Content::File(bytes) => bytes.as_deref(),
+            Content::Link(_) | Content::Other => None,
+        }
+    }
+}
+
+/// Returns what is at `beneath`, as it is `known` if it has not changed.
+pub(super) fn item(top: &OwnedFd, beneath: &Path, stat: &Stat, known: Option<&Item>) -> Item {
+    let stamp = Stamp {
+        device: stat.st_dev,
+        inode: stat.st_ino,
+        length: stat.st_size,
+        changed: (stat.st_ctime, stat.st_ctime_nsec),
+    };
+    match known {
+        Some(known) if known.stamp == stamp && !known.is_recent => known.clone(),
+        _ => Item {
+            stamp,
+            mode: stat.st_mode & 0o7777,
+            owner: (stat.st_uid, stat.st_gid),
+            links: stat.st_nlink,
+            is_recent: is_recent(stat),
+            content: content(top, beneath, FileType::from_raw_mode(stat.st_mode), stat.st_size),
+        },
+    }
+}
+
+/// Whether what `stat` speaks of changed so short a time ago that the next change may have the same
+/// time: kernels before 6.13 count file times in ticks of up to 10 ms, some file systems in seconds.
+fn is_recent(stat: &Stat) -> bool {
+    const TICK_S: i64 = 2;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+    i64::try_from(now).is_ok_and(|now| now - stat.st_ctime <= TICK_S)
+}
+
+/// Whether a link leads to a place within a repository's own directory, most of which nobody looks
+/// through.
+pub(super) fn leads_into_git(top: &OwnedFd, beneath: &Path) -> bool {
+    // Says only whether to look closer, which no exchange of folders leads astray.
+    let target = rustix::fs::readlinkat(top, beneath, Vec::new());
+    target.is_ok_and(|target| {
+        Path::new(OsStr::from_bytes(target.to_bytes())).iter().any(|name| name == ".git")
+    })
+}
+
+fn content(top: &OwnedFd, beneath: &Path, kind: FileType, length: i64) -> Content {
+    match kind {
+        FileType::RegularFile if u64::try_from(length).is_ok_and(|l| l <= FILE_BYTES_MAX) => {
+            Content::File(read(top, beneath).ok())
+        }
+        FileType::RegularFile => Content::File(None),
+        FileType::Symlink => {
+            let target = open_parent(top, beneath, MakeFolders::No)
+                .and_then(|(folder, name)| rustix::fs::readlinkat(&folder, name, Vec::new()));
+            target.map_or(Content::Other, |target| {
+                Content::Link(OsString::from_vec(target.into_bytes()))
+            })
+        }
+        _ => Content::Other,
+    }
+}
+
+pub(super) fn read(top: &OwnedFd, beneath: &Path) -> Result<Vec<u8>, Errno> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = open_beneath(top, beneath, flags)?;
+    let mut bytes = Vec::new();
+    let mut buffer = [0; 16 * 1024];
+    loop {
+        let length = rustix::io::retry_on_intr(|| rustix::io::read(&file, &mut buffer))?;
+        bytes.extend_from_slice(buffer.get(..length).unwrap_or_default());
+        if length == 0 {
+            return Ok(bytes);
+        }
+        if bytes.len() as u64 > FILE_BYTES_MAX {
+            return Err(Errno::FBIG);
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! One protected file: where it is, whose it is, and what may come there.
+
+use std::cmp::Ordering;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::item::{Content, Item};
+
+/// What may come to be in a repository's `info`: none of it runs anything.
+const INFO_ALLOWED: [&str; 3] = ["exclude", "sparse-checkout", "refs"];
+
+/// One protected file.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    root: PathBuf,
+    beneath: PathBuf,
+    /// How many names of `beneath` are the repository's directory; 0 outside of one.
+    repository: usize,
+}
+
+impl Place {
+    pub(super) fn new(root: &Path, beneath: &Path, repository: usize) -> Self {
+        Self { root: root.to_path_buf(), beneath: beneath.to_path_buf(), repository }
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(super) fn beneath(&self) -> &Path {
+        &self.beneath
+    }
+
+    pub(super) fn path(&self) -> PathBuf {
+        self.root.join(&self.beneath)
+    }
+
+    pub(super) fn is_in_repository(&self) -> bool {
+        self.repository > 0 || self.in_repository().is_some()
+    }
+
+    /// The names beneath the repository's directory; a root can be one itself.
+    fn in_repository(&self) -> Option<Vec<&OsStr>> {
+        let is_root = self.repository == 0 && is_repository_root(&self.root);
+        (self.repository > 0 || is_root)
+            .then(|| self.beneath.iter().skip(self.repository).collect())
+    }
+
+    pub(super) fn repository_is_there(&self) -> bool {
+        let place: PathBuf = self.beneath.iter().take(self.repository).collect();
+        rustix::fs::lstat(self.root.join(place)).is_ok()
+    }
+
+    pub(super) fn is_git_config(&self) -> bool {
+        self.in_repository().is_some_and(|names| {
+            names.last().is_some_and(|name| name.as_bytes().starts_with(b"config"))
+        })
+    }
+
+    /// Whether a command may make it: what `git init` and `git worktree add` make, if it runs
+    /// nothing.
+    pub(super) fn may_appear(&self, item: &Item) -> bool {
+        if self.beneath.file_name() == Some(OsStr::new(".git")) {
+            return self.is_pointer_to_own(item);
+        }
+        let Some(names) = self.in_repository() else { return false };
+        if self.is_git_config() {
+            // Judged by its settings; here it could not be read.
+            return false;
+        }
+        let Some(name) = names.last() else { return false };
+        let is = |known: &str| names.iter().any(|name| *name == known);
+        let is_file = matches!(item.content, Content::File(_));
+        is_file
+            && (is("hooks") && name.as_bytes().ends_with(b".sample")
+                || is("info") && INFO_ALLOWED.iter().any(|known| is(known)))
+    }
+
+    /// Whether a setting is one that git makes itself: a submodule's repository says where the
+    /// submodule is, which must be beneath the root.
+    pub(super) fn may_set(&self, name: &str, text: &str) -> bool {
+        let folder = self.path();
+        let Some(folder) = folder.parent() else { return false };
+        let in_git = |name: &OsStr| name == ".git";
+        let mut above = self.beneath.iter().skip_while(|name| !in_git(name)).skip(1);
+        if name != "core.worktree" || above.next().is_none_or(|name| name != "modules") {
+            return false;
+        }
+        let value = text.split_once('=').map_or("", |(_, value)| value.trim());
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
+        // `..` counts as git counts it only where no link is in between; so it is resolved.
+        value.chars().all(is_plain)
+            && folder.join(value).canonicalize().is_ok_and(|target| {
+                let beneath = target.strip_prefix(&self.root);
+                beneath.is_ok_and(|beneath| !beneath.iter().any(in_git))
+            })
+    }
+
+    /// Whether a `.git` file leads to a repository that looks come to, or to what it has for a
+    /// worktree.
+    fn is_pointer_to_own(&self, item: &Item) -> bool {
+        let Some(text) = item.bytes().and_then(|bytes| bytes.strip_prefix(b"gitdir: ")) else {
+            return false;
+        };
+        let target = OsStr::from_bytes(text.trim_ascii_end());
+        let above = self.path();
+        let Some(above) = above.parent() else { return false };
+        let Ok(target) = above.join(target).canonicalize() else { return false };
+        let Ok(target) = target.strip_prefix(&self.root) else { return false };
+        let worktrees = target.parent().filter(|above| above.ends_with("worktrees"));
+        let repository = worktrees.and_then(Path::parent).unwrap_or(target);
+        let has_settings = rustix::fs::lstat(self.root.join(repository).join("config")).is_ok();
+        has_settings
+            && match way(&self.root, repository) {
+                Some(Way::Repository) => true,
+                Some(Way::Tree) => is_repository_root(&self.root.join(repository)),
+                Some(Way::Others) | None => false,
+            }
+    }
+}
+
+/// Where it is alone says which file it is.
+impl Ord for Place {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (&self.root, &self.beneath).cmp(&(&other.root, &other.beneath))
+    }
+}
+
+impl PartialOrd for Place {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Place {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Place {}
+
+/// What a look takes a folder for, by the names on its way down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    Tree,
+    /// A repository's own directory.
+    Repository,
+    /// Where a repository has others.
+    Others,
+}
+
+/// Returns what a look takes a folder for; `None` for one in a repository that no look comes to.
+pub(super) fn way(root: &Path, folder: &Path) -> Option<Way> {
+    let is_own = root.file_name() == Some(OsStr::new(".git"));
+    let mut way = if is_own { Way::Repository } else { Way::Tree };
+    let mut path = root.to_path_buf();
+    for name in folder {
+        path.push(name);
+        way = match way {
+            Way::Tree if name == ".git" => Way::Repository,
+            Way::Tree => Way::Tree,
+            Way::Repository if name == "modules" || name == "worktrees" => Way::Others,
+            Way::Repository => return None,
+            Way::Others if rustix::fs::lstat(path.join("HEAD")).is_ok() => Way::Repository,
+            Way::Others => Way::Others,
+        };
+    }
+    Some(way)
+}
+
+pub(super) fn is_repository_root(root: &Path) -> bool {
+    ["HEAD", "objects", "refs"].iter().all(|name| rustix::fs::lstat(root.join(name)).is_ok())
+}
