@@ -30,6 +30,9 @@ pub enum ProtectedChangeKind {
     GitSettings(Vec<String>),
     /// It made more beneath this root than is looked through: something may be hidden there.
     TooMany,
+    /// There are more folders beneath this root than are looked through, and what commands touch in
+    /// the others is not recorded.
+    NotRecorded,
 }
 
 impl fmt::Display for ProtectedChange {
@@ -41,6 +44,13 @@ impl fmt::Display for ProtectedChange {
                     formatter,
                     "protected: the command made more in {path} than could be looked through; what \
                      it made there can run programs"
+                );
+            }
+            ProtectedChangeKind::NotRecorded => {
+                return write!(
+                    formatter,
+                    "protected: {path} has more folders than are looked through, and without undo \
+                     it is not known what commands touch in the others; files there can run programs"
                 );
             }
             ProtectedChangeKind::Created => write!(formatter, "protected: {path} was made")?,

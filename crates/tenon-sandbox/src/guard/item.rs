@@ -12,12 +12,13 @@ use rustix::io::Errno;
 use super::folder::{MakeFolders, open_beneath, open_parent};
 
 /// The longest file whose content is kept.
-const FILE_BYTES_MAX: u64 = 1 << 20;
+pub(super) const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// What is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Item {
-    stamp: Stamp,
+    /// None where nobody looked at the time, and the journal tells how it was.
+    stamp: Option<Stamp>,
     pub(super) mode: u32,
     pub(super) owner: (u32, u32),
     /// How many names it has: by another one it is written where nobody looks.
@@ -45,8 +46,14 @@ struct Stamp {
 }
 
 impl Item {
+    /// Returns what was there, as the journal tells it.
+    pub(super) fn told(mode: u32, owner: (u32, u32), links: u64, content: Content) -> Self {
+        Self { stamp: None, mode, owner, links, is_recent: false, content }
+    }
+
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        self.stamp == other.stamp && !(self.is_recent && self.is_kept())
+        let has_same_stamp = self.stamp.is_some() && self.stamp == other.stamp;
+        has_same_stamp && !(self.is_recent && self.is_kept())
             || self.content == other.content
                 && self.mode == other.mode
                 && self.is_kept()
@@ -79,9 +86,9 @@ pub(super) fn item(top: &OwnedFd, beneath: &Path, stat: &Stat, known: Option<&It
         changed: (stat.st_ctime, stat.st_ctime_nsec),
     };
     match known {
-        Some(known) if known.stamp == stamp && !known.is_recent => known.clone(),
+        Some(known) if known.stamp == Some(stamp) && !known.is_recent => known.clone(),
         _ => Item {
-            stamp,
+            stamp: Some(stamp),
             mode: stat.st_mode & 0o7777,
             owner: (stat.st_uid, stat.st_gid),
             links: stat.st_nlink,

@@ -5,6 +5,10 @@
 //! configuration, which ordinary work changes, names that did not exist, and everything in the tier
 //! without namespaces. It runs when no process of the command is left, with descriptors beneath the
 //! roots, and follows no link.
+//!
+//! A small workspace is walked before and after a command. In one with more folders than that only the
+//! upper ones are, and besides what the journal says that the command touched is looked at, wherever
+//! it is.
 
 mod change;
 mod folder;
@@ -12,17 +16,22 @@ pub(crate) mod git_config;
 mod item;
 mod place;
 mod put;
+mod recorded;
 mod scan;
+mod touched;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub use self::change::{ProtectedChange, ProtectedChangeKind};
-use self::folder::{Identity, identity_of_folder};
+use self::folder::{Identity, identity_of_folder, open_folder_at};
 use self::item::{Content, Item};
 use self::place::Place;
 use self::put::{remove, write};
-use self::scan::{Limits, look, scan};
+use self::recorded::recorded;
+use self::scan::{Limits, Scan, look, scan};
+use crate::journal::{Came, Checkpoint};
+use crate::workspace::Recording;
 
 /// Folders and files that are looked at in well below a millisecond.
 const SMALL: usize = 100;
@@ -42,6 +51,10 @@ pub(crate) struct Guard {
     /// Whether the look before came to everything.
     is_whole: bool,
     running: usize,
+    /// Of the commands that run, and of those that nobody waited for.
+    checkpoints: Vec<Checkpoint>,
+    /// That not everything can be looked at without a journal is told once.
+    is_unrecorded_told: bool,
     /// A command ended without a look: its caller went away.
     unchecked: bool,
     /// Found by a look that belongs to no caller.
@@ -50,13 +63,20 @@ pub(crate) struct Guard {
 
 impl Guard {
     /// Notes what is there, before a command. What a person changed since is the new state.
-    /// `frozen` names are read-only for the command, if they are folders.
-    pub(crate) fn begin(&mut self, roots: &[PathBuf], frozen: &[PathBuf]) {
+    /// `frozen` names are read-only for the command, if they are folders. What it touches is recorded
+    /// in `checkpoint`.
+    pub(crate) fn begin(
+        &mut self,
+        roots: &[PathBuf],
+        frozen: &[PathBuf],
+        checkpoint: Option<&Checkpoint>,
+    ) {
         if self.running == 0 {
             if self.unchecked {
                 let changes = self.check(&[]);
                 self.pending.extend(changes);
             }
+            self.checkpoints.clear();
             self.roots = roots.to_vec();
             let (before, left) = scan(&self.roots, &self.before, Limits::BEFORE);
             self.before = before;
@@ -68,6 +88,7 @@ impl Guard {
         }
         self.running += 1;
         self.unchecked = true;
+        self.checkpoints.extend(checkpoint.cloned());
     }
 
     /// Whether a look takes well below a millisecond.
@@ -76,11 +97,20 @@ impl Guard {
     }
 
     /// Looks what changed, puts it back and tells. `lifted` names may have changed.
-    pub(crate) fn end(&mut self, lifted: &[PathBuf]) -> Vec<ProtectedChange> {
+    pub(crate) fn end(
+        &mut self,
+        lifted: &[PathBuf],
+        checkpoint: Option<&Checkpoint>,
+    ) -> Vec<ProtectedChange> {
         self.running = self.running.saturating_sub(1);
         let mut changes = std::mem::take(&mut self.pending);
         changes.extend(self.check(lifted));
         self.unchecked = self.running > 0;
+        let own = checkpoint
+            .and_then(|own| self.checkpoints.iter().position(|checkpoint| checkpoint.is(own)));
+        if let Some(own) = own {
+            self.checkpoints.remove(own);
+        }
         changes
     }
 
@@ -96,19 +126,30 @@ impl Guard {
         self.running = self.running.saturating_sub(1);
     }
 
+    /// Takes in that nobody read what the last command's look told.
+    pub(crate) fn was_nobodys(&mut self) {
+        self.is_unrecorded_told = false;
+    }
+
     /// Takes what is at `path` as it should be: somebody with leave to do so wrote it while
     /// commands run.
     pub(crate) fn accept(&mut self, path: &Path) {
         if self.running == 0 {
             return;
         }
-        let is_there = |place: &Place| place.path().starts_with(path);
-        let now = scan(&self.roots, &self.before, self.limits).0;
-        self.before.retain(|place, _| !is_there(place));
-        self.before.extend(now.into_iter().filter(|(place, _)| is_there(place)));
+        self.before.retain(|place, _| !place.path().starts_with(path));
+        for root in &self.roots {
+            let Ok(beneath) = path.strip_prefix(root) else { continue };
+            let Ok(top) = open_folder_at(root) else { continue };
+            let mut scan = Scan::new(&self.before, Limits::TOUCHED);
+            scan.place(root, &top, beneath, Came::Replaced);
+            let found = scan.found;
+            self.before.extend(found);
+        }
     }
 
-    /// Returns what is there, and that not everything could be looked through if that is so.
+    /// Returns what is there, and that not everything could be looked at if that is so. What was
+    /// there before, and nobody knew of, is known now.
     fn look_after(&mut self) -> (BTreeMap<Place, Item>, Option<ProtectedChange>) {
         let (mut after, left) = scan(&self.roots, &self.before, self.limits);
         self.folders = Some(self.limits.folders - left.folders);
@@ -119,17 +160,38 @@ impl Guard {
                 after.insert(place.clone(), item);
             }
         }
-        let hides = self.is_whole && !left.are_left();
-        let path = self.roots.first().filter(|_| hides).cloned();
-        let told = |path| {
-            let kind = ProtectedChangeKind::TooMany;
-            ProtectedChange { path, kind, found: None, put_back: false }
+        let hides = if self.is_whole {
+            !left.are_left()
+        } else {
+            let recorded = recorded(&self.checkpoints, &self.before);
+            after.extend(recorded.after);
+            for (place, item) in recorded.before {
+                self.before.entry(place).or_insert(item);
+            }
+            recorded.has_gaps
         };
-        (after, path.map(told))
+        let is_unrecorded = !self.is_whole && self.checkpoints.is_empty();
+        let kind = match (hides, is_unrecorded) {
+            (true, _) => ProtectedChangeKind::TooMany,
+            (false, true) if !std::mem::replace(&mut self.is_unrecorded_told, true) => {
+                ProtectedChangeKind::NotRecorded
+            }
+            (false, _) => return (after, None),
+        };
+        let path = self.roots.first().cloned().unwrap_or_default();
+        (after, Some(ProtectedChange { path, kind, found: None, put_back: false }))
     }
 
-    /// Makes a place as it should be.
-    fn put(place: &Place, should_be: Option<&Item>) -> bool {
+    /// Makes a place as it should be. What is there is saved for undo first: it need not be the
+    /// command's own.
+    fn put(&self, place: &Place, should_be: Option<&Item>) -> bool {
+        let path = place.path();
+        if let (Some(checkpoint), Some(folder), Some(name)) =
+            (self.checkpoints.last(), path.parent(), path.file_name())
+        {
+            // What cannot be saved must go all the same.
+            let _ = checkpoint.before_temporary(folder, name);
+        }
         let removed = remove(place);
         // Making it fails where something is left, and makes its way through folders.
         should_be.map_or(removed, |item| write(place, item)).is_ok()
@@ -153,7 +215,7 @@ impl Guard {
                 continue;
             }
             let before = self.before.get(place);
-            if let Some((change, should_be)) = Self::judge(place, before, item) {
+            if let Some((change, should_be)) = self.judge(place, before, item) {
                 changes.push(change);
                 corrected.push((place.clone(), should_be));
             }
@@ -171,7 +233,7 @@ impl Guard {
                 path: place.path(),
                 kind: ProtectedChangeKind::Removed,
                 found: None,
-                put_back: before.is_kept() && Self::put(place, Some(before)),
+                put_back: before.is_kept() && self.put(place, Some(before)),
             });
         }
         self.before = after;
@@ -186,6 +248,7 @@ impl Guard {
 
     /// Puts one name back that is not as it was, unless it may be so. Returns also how it should be.
     fn judge(
+        &self,
         place: &Place,
         before: Option<&Item>,
         after: &Item,
@@ -209,7 +272,7 @@ impl Guard {
                     return None;
                 }
                 let put_back = after.with(text);
-                let done = Self::put(place, Some(&put_back));
+                let done = self.put(place, Some(&put_back));
                 let kind = match names.is_empty() {
                     true => ProtectedChangeKind::Changed,
                     false => ProtectedChangeKind::GitSettings(names),
@@ -219,10 +282,10 @@ impl Guard {
         }
         match before {
             None if place.may_appear(after) && !has_new_name => None,
-            None => change(ProtectedChangeKind::Created, Self::put(place, None), None),
+            None => change(ProtectedChangeKind::Created, self.put(place, None), None),
             Some(before) => {
                 // What cannot be made again is not taken away either.
-                let done = before.is_kept() && Self::put(place, Some(before));
+                let done = before.is_kept() && self.put(place, Some(before));
                 let should_be = if before.is_kept() { before } else { after };
                 change(ProtectedChangeKind::Changed, done, Some(should_be.clone()))
             }

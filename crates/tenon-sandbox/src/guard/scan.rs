@@ -19,7 +19,7 @@ use crate::workspace::{is_above_protected, names_in};
 pub(super) const DEPTH_MAX: usize = 64;
 
 /// How much is kept of all of them, the upper ones first: a command can make many.
-const BYTES_MAX: usize = 64 << 20;
+pub(super) const BYTES_MAX: usize = 64 << 20;
 
 /// What a look goes through of each kind in less than 10 ms.
 const MOST: usize = 2_000;
@@ -47,6 +47,10 @@ impl Default for Limits {
 
 impl Limits {
     pub(super) const BEFORE: Self = Self { folders: MOST, protected_folders: MOST, files: MOST };
+
+    /// Of what a command touched.
+    pub(super) const TOUCHED: Self =
+        Self { folders: MOST_GROWN, protected_folders: MOST_GROWN, files: MOST_GROWN };
 
     /// Returns the limits after a command, if the look before it `left` so much. What that did not
     /// come to the end of stays as it is: what was there already would count as made.

@@ -16,10 +16,11 @@ fn check(setup: &str, attack: &str, lifted: &[&str], expected: &[(&str, &str)]) 
     shell(setup);
     let roots = [root.clone()];
     let mut guard = Guard::default();
-    guard.begin(&roots, &[]);
+    guard.begin(&roots, &[], None);
     shell(attack);
     let lifted: Vec<PathBuf> = lifted.iter().map(|name| root.join(name)).collect();
-    let changes = guard.end(&lifted);
+    let mut changes = guard.end(&lifted, None);
+    changes.retain(|change| change.kind != ProtectedChangeKind::NotRecorded);
     for (name, text) in expected {
         #[expect(clippy::disallowed_methods, reason = "looks from outside")]
         let found = std::fs::read_to_string(root.join(name)).unwrap_or_else(|_| "-".into());
@@ -188,15 +189,15 @@ fn what_a_person_changes_in_a_frozen_folder_stays() {
     };
     save("before");
     let mut guard = Guard::default();
-    guard.begin(std::slice::from_ref(&root), std::slice::from_ref(&idea));
+    guard.begin(std::slice::from_ref(&root), std::slice::from_ref(&idea), None);
     save("after");
-    assert_eq!(guard.end(&[]), []);
+    assert_eq!(guard.end(&[], None), []);
     // Without the folder that was read-only, nobody knows who it was.
-    guard.begin(std::slice::from_ref(&root), std::slice::from_ref(&idea));
+    guard.begin(std::slice::from_ref(&root), std::slice::from_ref(&idea), None);
     #[expect(clippy::disallowed_methods, reason = "plays the command")]
     std::fs::rename(&idea, root.join("moved")).unwrap();
     save("evil");
-    assert_eq!(guard.end(&[]).len(), 1);
+    assert_eq!(guard.end(&[], None).len(), 1);
 }
 
 #[test]
@@ -220,7 +221,7 @@ fn a_submodule_may_come_and_says_where_it_is() {
 
 #[test]
 fn what_a_command_hides_behind_folders_of_its_own_is_found() {
-    let check = |before: usize, expected: usize| {
+    let check = |before: usize, expected: ProtectedChangeKind| {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         #[expect(clippy::disallowed_methods, reason = "plays the person and the command")]
@@ -229,17 +230,19 @@ fn what_a_command_hides_behind_folders_of_its_own_is_found() {
         };
         make(0, before);
         let mut guard = Guard::default();
-        guard.begin(std::slice::from_ref(&root), &[]);
+        guard.begin(std::slice::from_ref(&root), &[], None);
         make(before, 2_100);
         #[expect(clippy::disallowed_methods, reason = "plays the command")]
         std::fs::create_dir_all(root.join("z/z/z"))
             .and_then(|()| std::fs::write(root.join("z/z/z/.envrc"), "evil"))
             .unwrap();
-        assert_eq!(guard.end(&[]).len(), expected, "{before}");
+        let found = guard.end(&[], None);
+        assert_eq!(found.len(), 1, "{before}");
+        assert_eq!(found[0].kind, expected, "{before}");
     };
-    check(10, 1);
+    check(10, ProtectedChangeKind::Created);
     // Who had so many before has not been looked through, and nothing of it is taken for new.
-    check(2_050, 0);
+    check(2_050, ProtectedChangeKind::NotRecorded);
 }
 
 #[test]
@@ -274,9 +277,9 @@ fn a_repository_outside_is_looked_at_however_full_the_workspace_is() {
         write(&format!("{repository}/{name}"), "");
     }
     let mut guard = Guard::default();
-    guard.begin(&roots, &[]);
+    guard.begin(&roots, &[], None);
     write(&format!("{repository}/config"), "[core]\n\tpager = evil\n");
-    let found = guard.end(&[]);
+    let found = guard.end(&[], None);
     assert!(found.iter().any(|change| change.path.ends_with("config")), "{found:?}");
 }
 

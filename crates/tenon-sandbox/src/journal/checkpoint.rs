@@ -88,6 +88,11 @@ impl Checkpoint {
         Ok(ended.insert(changes).clone())
     }
 
+    /// Whether this and `other` are clones of one.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
     /// Whether a command of it is to be compared, not watched.
     pub(crate) fn compares(&self) -> bool {
         self.lock().store.compares()

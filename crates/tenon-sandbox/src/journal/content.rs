@@ -155,12 +155,17 @@ fn find_kept(store: &Store, at: CheckpointId, number: NodeId) -> Option<File> {
     })
 }
 
-fn open_object(store: &Store, at: CheckpointId, root: usize, object: u64) -> Result<File, Errno> {
+pub(super) fn open_object(
+    store: &Store,
+    at: CheckpointId,
+    root: usize,
+    object: u64,
+) -> Result<File, Errno> {
     let folder = store.open_kept(at, root)?;
     open(&folder, object_name(object).as_ref())
 }
 
-fn open_place(store: &Store, place: &Place) -> Result<File, Errno> {
+pub(super) fn open_place(store: &Store, place: &Place) -> Result<File, Errno> {
     let (folder, name) = split(place);
     open(&store.open_folder(&folder)?, name)
 }
@@ -173,7 +178,7 @@ fn open(folder: &OwnedFd, name: &std::ffi::OsStr) -> Result<File, Errno> {
     super::copy::open_quietly(folder, name).map(File::from)
 }
 
-fn read_bytes(file: File, length: u64) -> Result<Vec<u8>, Errno> {
+pub(super) fn read_bytes(file: File, length: u64) -> Result<Vec<u8>, Errno> {
     let mut bytes = Vec::new();
     file.take(length).read_to_end(&mut bytes).map_err(|error| errno_of(&error))?;
     Ok(bytes)

@@ -2,7 +2,8 @@
 //!
 //! A [`Journal`] belongs to a workspace. Each call gets a [`Checkpoint`], which a file tool's
 //! [`crate::Workspace`] and a command's [`crate::Sandbox`] save to. It is undo, not security: the
-//! walls are another mechanism, and a command that wants to escape it can.
+//! walls are another mechanism, and a command that wants to escape it can. The guard asks it where to
+//! look in workspaces that are too large to be looked through.
 
 mod calls;
 mod changes;
@@ -15,6 +16,7 @@ mod cut_short;
 mod end;
 mod find;
 mod history;
+mod left_out;
 mod manifest;
 mod node;
 mod past;
@@ -25,6 +27,7 @@ mod recorder;
 mod scan;
 mod spot;
 mod store;
+mod touched;
 mod undo;
 mod watch;
 
@@ -43,6 +46,7 @@ pub(crate) use self::comparison::Comparison;
 pub use self::history::{Conflict, ConflictReason, Conflicts, Undone};
 pub use self::past::{Past, PastEntry};
 pub use self::prune::{Pruned, Usage};
+pub(crate) use self::touched::{Came, Kept, ReadLimits, Touched};
 pub(crate) use self::watch::watch;
 
 use self::record::Header;

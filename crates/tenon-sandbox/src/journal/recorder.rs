@@ -4,10 +4,9 @@
 //! that it made: undo takes the whole folder away. A file that loses a name is kept by a further
 //! name in the store; only one that is written in place is copied.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use rustix::fs::{AtFlags, Mode, OFlags};
@@ -81,6 +80,8 @@ pub(crate) struct Recorder {
     pub(crate) image: Image,
     log: Option<Log>,
     statuses: HashMap<NodeId, Status>,
+    /// Names that matter in folders that are left out, and what was there. Not for undo.
+    pub(super) aside: BTreeMap<Place, Option<Node>>,
     copying: HashSet<NodeId>,
     /// Nodes that were there before have names where nothing was before.
     has_moved: bool,
@@ -97,6 +98,7 @@ impl Recorder {
             image,
             log: None,
             statuses: HashMap::new(),
+            aside: BTreeMap::new(),
             copying: HashSet::new(),
             has_moved: false,
             folders_moved: 0,
@@ -129,7 +131,7 @@ impl Recorder {
         let loses = matches!(fate, Fate::Gone | Fate::Replaced);
         match self.status(folder)? {
             Status::LeftOut => {
-                self.note_left_out(folder)?;
+                self.note_left_out(folder, name)?;
                 return Ok(Step::Done);
             }
             Status::New => return self.before_known_entry(folder, name, loses),
@@ -235,6 +237,12 @@ impl Recorder {
         let target = look(&to.handle, new_name)?;
         if target.as_ref().is_some_and(|target| target.id == node.id) {
             return Ok(Step::Done);
+        }
+        for (folder, name) in [(from, old_name), (to, new_name)] {
+            // What is in it comes along.
+            if (exchange || !node.is_file()) && self.status(folder)? == Status::LeftOut {
+                self.note_aside(folder, name)?;
+            }
         }
         let step = self.before_entry(from, old_name, Fate::Moves)?;
         let fate = if exchange { Fate::Moves } else { Fate::Replaced };
@@ -419,7 +427,7 @@ impl Recorder {
         }
         Ok(match self.status(folder)? {
             Status::LeftOut => {
-                self.note_left_out(folder)?;
+                self.note_left_out(folder, name)?;
                 true
             }
             Status::New => true,
@@ -473,34 +481,6 @@ impl Recorder {
     /// For undo: a folder that has no path beneath a root for the moment.
     pub(crate) fn note_old_folder(&mut self, id: NodeId) {
         self.statuses.entry(id).or_insert(Status::Old);
-    }
-
-    fn note_left_out(&mut self, folder: &Folder) -> Result<(), Errno> {
-        // The outermost that says so stands for all in it.
-        let mut top = folder.place.clone();
-        let mut above = folder.place.path.as_path();
-        while let Some(next) = above.parent().filter(|next| !next.as_os_str().is_empty()) {
-            let place = Place { root: folder.place.root, path: next.to_path_buf() };
-            if self.folder(&place).is_ok_and(|folder| is_cache(&folder.handle)) {
-                top = place;
-            }
-            above = next;
-        }
-        let path = self.store.shown(&top);
-        let left_out = LeftOut { path, reason: LeftOutReason::Cache };
-        if self.image.left_out.contains(&left_out) {
-            return Ok(());
-        }
-        self.write(Record::LeftOut(left_out))
-    }
-
-    /// A file tool was let out of the workspace, where nothing is recorded.
-    pub(crate) fn note_outside(&mut self, path: PathBuf) -> Result<Step, Errno> {
-        let left_out = LeftOut { path, reason: LeftOutReason::Outside };
-        if !self.image.left_out.contains(&left_out) {
-            self.write(Record::LeftOut(left_out))?;
-        }
-        Ok(Step::Done)
     }
 
     pub(crate) fn save_folder(&mut self, folder: &Folder) -> Result<(), Errno> {

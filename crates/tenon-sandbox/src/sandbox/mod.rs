@@ -295,17 +295,23 @@ impl Sandbox {
         match self.run(command, &CancellationToken::new(), &mut |_, _| {}).await {
             Err(CommandError::Walls(error)) => Err(error),
             Err(_) => Err(SandboxError::new(Tier::A, Missing::Helper)),
-            Ok(_) => Ok(self.shared.lock().tier.unwrap_or(Tier::D)),
+            Ok(_) => {
+                let mut state = self.shared.lock();
+                state.guard.was_nobodys();
+                Ok(state.tier.unwrap_or(Tier::D))
+            }
         }
     }
 
     async fn prepare(&self, command: &Command) -> Result<Prepared, CommandError> {
         let shared = Arc::clone(&self.shared);
         let (profile, folder) = (command.profile.clone(), command.folder.clone());
+        let checkpoint = self.checkpoint.clone();
         if shared.is_quick(&profile) {
-            return shared.prepare(&profile, &folder).map_err(CommandError::Walls);
+            let prepared = shared.prepare(&profile, &folder, checkpoint.as_ref());
+            return prepared.map_err(CommandError::Walls);
         }
-        let task = move || shared.prepare(&profile, &folder);
+        let task = move || shared.prepare(&profile, &folder, checkpoint.as_ref());
         match tokio::task::spawn_blocking(task).await {
             Ok(prepared) => prepared.map_err(CommandError::Walls),
             Err(error) => Err(CommandError::Helper { source: io::Error::other(error) }),
@@ -329,10 +335,11 @@ impl Sandbox {
     async fn finish(&self, command: &Command) -> Vec<ProtectedChange> {
         let shared = Arc::clone(&self.shared);
         let lifted = command.profile.lifted.clone();
+        let checkpoint = self.checkpoint.clone();
         if shared.is_quick(&command.profile) {
-            return shared.lock().guard.end(&lifted);
+            return shared.lock().guard.end(&lifted, checkpoint.as_ref());
         }
-        let task = move || shared.lock().guard.end(&lifted);
+        let task = move || shared.lock().guard.end(&lifted, checkpoint.as_ref());
         tokio::task::spawn_blocking(task).await.unwrap_or_default()
     }
 }
@@ -377,7 +384,12 @@ impl Shared {
         self.lock().scratch.as_ref().map(|scratch| scratch.path().to_path_buf())
     }
 
-    fn prepare(&self, profile: &Profile, folder: &Path) -> Result<Prepared, SandboxError> {
+    fn prepare(
+        &self,
+        profile: &Profile,
+        folder: &Path,
+        checkpoint: Option<&Checkpoint>,
+    ) -> Result<Prepared, SandboxError> {
         let mut state = self.lock();
         let (prepared, frozen) = loop {
             let tier = *state.tier.get_or_insert(match self.settings.wanted {
@@ -405,7 +417,7 @@ impl Shared {
         };
         let mut watched = self.settings.roots.clone();
         watched.extend(state.repositories.iter().flatten().cloned());
-        state.guard.begin(&watched, &frozen);
+        state.guard.begin(&watched, &frozen, checkpoint);
         Ok(prepared)
     }
 

@@ -31,7 +31,9 @@ use rustix::fs::{FileType, Mode, OFlags};
 pub use self::error::FileError;
 pub use self::hash::ContentHash;
 pub use self::outside::{Access, Outside};
-pub(crate) use self::protected::{NAMES as PROTECTED_NAMES, is_above_protected, names_in};
+pub(crate) use self::protected::{
+    NAMES as PROTECTED_NAMES, above_listed, can_matter, is_above_protected, names_in,
+};
 pub use self::read::OpenFile;
 pub(crate) use self::recording::Recording;
 pub use self::seen::Seen;

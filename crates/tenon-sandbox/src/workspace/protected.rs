@@ -108,6 +108,38 @@ fn is_listed(above: Option<&OsStr>, name: &OsStr) -> bool {
     names_in(above).any(|known| name.eq_ignore_ascii_case(known))
 }
 
+/// Returns how many names of a path come before its protected one, outside of repositories' own
+/// directories: of two names both are it.
+pub(crate) fn above_listed(beneath: &Path) -> Option<usize> {
+    let mut above = None;
+    for (index, name) in beneath.iter().take_while(|name| *name != ".git").enumerate() {
+        if is_listed(None, name) {
+            return Some(index);
+        }
+        if is_listed(above, name) {
+            return Some(index - 1);
+        }
+        above = Some(name);
+    }
+    None
+}
+
+/// Whether a path can matter by its names alone: those that are protected, and those that do
+/// something in a repository's own directory, or make a folder one.
+pub(crate) fn can_matter(beneath: &Path) -> bool {
+    let in_repository = |name: &OsStr| {
+        is_repository_setting(name) || ["modules", "worktrees"].iter().any(|known| name == *known)
+    };
+    let makes = |name: &OsStr| {
+        name == ".git"
+            || is_above_protected(name)
+            || REPOSITORY_ENTRIES.iter().any(|known| name == *known)
+    };
+    beneath.file_name().is_some_and(makes)
+        || above_listed(beneath).is_some()
+        || beneath.iter().any(in_repository)
+}
+
 fn is_protected_name(beneath: &Path) -> bool {
     let (mut in_repository, mut above) = (false, None);
     let mut names = beneath.iter().peekable();

@@ -140,9 +140,58 @@ pub(super) const ROWS: &[Row] = &[
     )])
     .prepare("mkdir -p a/{0..59}/{0..49} z/z/z/z")
     .alone()
-    .prints(&["end"])
+    .prints(&["end", "put back as it was"])
+    .after("test ! -e z/z/z/z/.envrc"),
+    row("protected names changed behind many folders that were there", &[Call::Script(
+        "cd z/z/z/z; echo evil >> .envrc; sed -i s/good/evil/ .vscode/tasks.json; rm .mcp.json; ln .idea/w.xml w; echo evil > w; mv .claude c; mkdir .claude; echo evil > .claude/settings.json; echo end",
+    )])
+    .prepare("mkdir -p a/{0..59}/{0..49} z/z/z/z; cd z/z/z/z; mkdir .vscode .idea .claude; for f in .envrc .mcp.json .vscode/tasks.json .idea/w.xml .claude/settings.json; do echo good > $f; done")
+    .alone()
+    .prints(&["end", "put back as it was"])
+    .never(&["could NOT"])
+    .after("cd z/z/z/z; for f in .envrc .mcp.json .vscode/tasks.json .idea/w.xml .claude/settings.json; do test $(cat $f) = good || exit 1; done"),
+    row("protected names behind folders of a call before", &[
+        Call::Script("mkdir -p a/{0..59}/{0..49} z/z/z/x z/z/z/b/objects z/z/z/b/refs; echo evil > z/z/z/x/tasks.json; git config -f z/z/z/b/config core.fsmonitor evil; for n in {0..19}; do git init -q z/z/z/r$n; done; echo end"),
+        Call::Script("cd z/z/z; echo evil > .envrc; mv x .vscode; echo evil > r9/.git/hooks/post-checkout; git -C r9 config core.pager evil; echo 'ref: refs/heads/m' > b/HEAD; mkdir w; echo 'gitdir: ../b' > w/.git; echo end"),
+    ])
+    .alone()
+    .needs(&["git"])
+    .prints(&["end", "put back as it was"])
+    .after("cd z/z/z; test ! -e .envrc -a ! -e .vscode/tasks.json -a ! -e r9/.git/hooks/post-checkout && ! grep -q evil r9/.git/config b/config"),
+    row("protected names behind many folders, by a job", &[
+        Call::Job("cd z/z/z/z; while true; do echo evil > .envrc; mkdir -p .vscode; echo evil > .vscode/tasks.json; sleep 0.1; done 2>/dev/null"),
+        Call::Typed("until test -e @ROW@/z/z/z/z/.envrc -o $SECONDS -gt 60; do sleep 0.05; done; echo beside"),
+        Call::Tool("jobs", r#"{"action":"read"}"#),
+    ])
+    .prepare("mkdir -p a/{0..59}/{0..49} z/z/z/z")
+    .alone()
+    .prints(&["beside", "protected: ", ".envrc"])
+    .after("test ! -e z/z/z/z/.envrc -a ! -e z/z/z/z/.vscode/tasks.json"),
+    row("protected names behind many folders, in a cache", &[
+        Call::Script("mkdir -p c/x y; echo 'Signature: 8a477f597d28d172789f06886806bc55' > c/CACHEDIR.TAG; echo evil > y/tasks.json; echo end"),
+        Call::Script("cd c; echo evil > .envrc; mv ../y .vscode; mkdir n; echo evil > n/.mcp.json; mv n x/m; echo end"),
+    ])
+    .prepare("mkdir -p a/{0..59}/{0..49}")
+    .alone()
+    .prints(&["end", "put back as it was"])
+    .after("test ! -e c/.envrc -a ! -e c/.vscode/tasks.json -a ! -e c/x/m/.mcp.json"),
+    row("protected names behind many folders, without undo", &[Call::Script(
+        "echo evil > z/z/z/z/.envrc; echo end",
+    )])
+    .prepare("echo 'undo = false' >> $USERHOME/.config/tenon/config.toml; mkdir -p a/{0..59}/{0..49} z/z/z/z")
+    .alone()
+    .prints(&["end", "more folders than are looked through"])
     .after("test ! -e z/z/z/z/.envrc")
-    .nowhere("of more than 2,000 folders that were there only the upper ones are looked through: more would cost every command more than 10 ms", "afterwards"),
+    .nowhere("with `undo = false` nobody records what commands touch, and of more than 2,000 folders only the upper ones are looked through; that it is so is told once", "afterwards"),
+    row("protected names behind many folders, by a race with the journal", &[Call::Script(
+        "python3 - <<'E'\nimport ctypes, threading\nlibc = ctypes.CDLL(None)\nevil = int.from_bytes(b'.envrc\\0\\0', 'little')\nfor n in range(400):\n    buffer = ctypes.create_string_buffer(b'z/z/z/%09d/harmles\\0' % n, 24)\n    last = ctypes.c_uint64.from_buffer(buffer, 16)\n    thread = threading.Thread(target=lambda: libc.open(buffer, 0o101, 0o644))\n    thread.start()\n    for _ in range(n * 10): pass\n    last.value = evil\n    thread.join()\nE\necho end",
+    )])
+    .prepare("mkdir -p a/{0..59}/{0..49}; seq -f z/z/z/%09g 0 399 | xargs mkdir -p")
+    .alone()
+    .needs(&["python3"])
+    .prints(&["end"])
+    .after("! ls z/z/z/*/.envrc 2>/dev/null | grep .")
+    .nowhere("what a command touches is known from what its calls say when they are asked about; a program that exchanges a path in that moment touches another, and only in the first 2,000 folders that is looked for", "afterwards"),
     row("protected names in folders that are closed", &[Call::Script(
         "mkdir -p d e/f; echo evil > d/.envrc; chmod 111 d; echo evil > e/f/.mcp.json; chmod 555 e/f; chmod 311 e; echo end",
     )])

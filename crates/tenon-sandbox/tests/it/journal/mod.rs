@@ -9,6 +9,7 @@ mod crash;
 mod direct;
 mod fuzz;
 mod limits;
+mod protected;
 mod several;
 mod single;
 mod tree;

@@ -1,0 +1,178 @@
+//! Looks at one place that a command touched, in its own turn: what is there, whether its name
+//! matters, and what came with it.
+//!
+//! [`Scan::tree`] knows of what is above a name, because it comes from there; here the names above
+//! are asked.
+
+use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::FileType;
+
+use super::folder::{look_at, names};
+use super::place::{Way, is_repository_root, way};
+use super::scan::{DEPTH_MAX, Scan};
+use crate::journal::Came;
+use crate::workspace::{above_listed, can_matter, is_above_protected};
+
+/// What makes a folder a repository's own, or one that points to it.
+const MAKE_REPOSITORIES: [&str; 5] = ["HEAD", "objects", "refs", "worktrees", "commondir"];
+
+/// What a place is by the names on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// The file or folder `.git`.
+    Repository,
+    /// In a repository's own directory, which is so many names long.
+    Setting(usize),
+    /// Protected by its name.
+    Listed,
+    /// By itself harmless, it makes what is beside it a repository's, or has protected names in it.
+    Making,
+    Other,
+}
+
+impl Role {
+    /// Returns what a place beneath `top` is.
+    pub(super) fn of(root: &Path, top: &OwnedFd, beneath: &Path) -> Self {
+        if !can_matter(beneath) {
+            return Self::Other;
+        }
+        if above_listed(beneath).is_some() {
+            return Self::Listed;
+        }
+        if beneath.file_name() == Some(OsStr::new(".git")) {
+            return Self::Repository;
+        }
+        let names: Vec<&OsStr> = beneath.iter().collect();
+        // The innermost: a repository has others in it.
+        let setting = names.iter().enumerate().rev().find(|(index, name)| {
+            let above = || names.iter().take(*index).collect::<PathBuf>();
+            is_setting(name) && is_repository(root, top, &above())
+        });
+        match setting {
+            Some((index, _)) => Self::Setting(index),
+            None if names
+                .last()
+                .is_some_and(|name| makes_repository(name) || is_above_protected(name)) =>
+            {
+                Self::Making
+            }
+            None => Self::Other,
+        }
+    }
+}
+
+impl Scan<'_> {
+    /// Looks at what is at a place. Of what came there, all that is in it counts.
+    pub(super) fn place(&mut self, root: &Path, top: &OwnedFd, beneath: &Path, came: Came) {
+        let Ok(stat) = look_at(top, beneath).and_then(rustix::fs::fstat) else { return };
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        match Role::of(root, top, beneath) {
+            _ if kind.is_dir() => {
+                if came != Came::Stayed {
+                    self.folder(root, top, beneath);
+                }
+            }
+            Role::Repository | Role::Listed => self.all(root, top, beneath, 0, DEPTH_MAX),
+            Role::Setting(depth) => self.setting(root, top, beneath, depth, kind),
+            Role::Making | Role::Other if kind.is_symlink() => self.link(root, top, beneath),
+            Role::Making | Role::Other => {}
+        }
+        if came == Came::Made {
+            self.completed(root, top, beneath);
+        }
+    }
+
+    fn folder(&mut self, root: &Path, top: &OwnedFd, beneath: &Path) {
+        match Role::of(root, top, beneath) {
+            Role::Listed => self.all(root, top, beneath, 0, DEPTH_MAX),
+            Role::Setting(depth) if !beneath.iter().nth(depth).is_some_and(has_others) => {
+                self.all(root, top, beneath, depth, DEPTH_MAX);
+            }
+            _ if !is_in_git(beneath) => self.tree(root, top, beneath),
+            _ if is_repository(root, top, beneath) => {
+                self.repository(root, top, beneath, beneath.iter().count());
+            }
+            _ => match way(root, beneath) {
+                Some(Way::Others) => self.repositories(root, top, beneath, DEPTH_MAX),
+                _ => self.hidden(root, top, beneath, DEPTH_MAX),
+            },
+        }
+    }
+
+    /// Looks for repositories where git itself keeps none.
+    fn hidden(&mut self, root: &Path, top: &OwnedFd, place: &Path, deeper: usize) {
+        if deeper == 0 || !self.has_room() {
+            return;
+        }
+        let entries = names(top, place);
+        self.unnamed_repository(root, top, place, &entries);
+        for (name, _) in entries.into_iter().filter(|(_, kind)| kind.is_dir()) {
+            self.hidden(root, top, &place.join(name), deeper - 1);
+        }
+    }
+
+    fn setting(
+        &mut self,
+        root: &Path,
+        top: &OwnedFd,
+        beneath: &Path,
+        depth: usize,
+        kind: FileType,
+    ) {
+        let repository: PathBuf = beneath.iter().take(depth).collect();
+        let name = beneath.iter().nth(depth).unwrap_or_default();
+        if name == "commondir" {
+            self.common_folder(root, top, &repository, depth);
+        } else if !has_others(name) {
+            self.all(root, top, beneath, depth, DEPTH_MAX);
+        } else if kind.is_symlink() {
+            // Git would follow it to where nobody looks.
+            self.all(root, top, beneath, 0, DEPTH_MAX);
+        }
+    }
+
+    /// A folder that was none becomes a repository by the last name that it lacked: then all that
+    /// was in it counts.
+    fn completed(&mut self, root: &Path, top: &OwnedFd, beneath: &Path) {
+        let (Some(name), Some(above)) = (beneath.file_name(), beneath.parent()) else { return };
+        if makes_repository(name) && !above.ends_with(".git") && is_repository(root, top, above) {
+            self.repository(root, top, above, above.iter().count());
+            self.unnamed_repository(root, top, above, &names(top, above));
+        }
+    }
+}
+
+fn makes_repository(name: &OsStr) -> bool {
+    MAKE_REPOSITORIES.iter().any(|known| name == *known)
+}
+
+fn is_setting(name: &OsStr) -> bool {
+    let is_config = name.as_bytes().starts_with(b"config");
+    is_config
+        || ["hooks", "info", "commondir"].iter().any(|known| name == *known)
+        || has_others(name)
+}
+
+pub(super) fn has_others(name: &OsStr) -> bool {
+    name == "modules" || name == "worktrees"
+}
+
+fn is_in_git(beneath: &Path) -> bool {
+    beneath.iter().any(|name| name == ".git")
+}
+
+/// Whether git takes a folder for a repository's own, by its name or by what is in it.
+fn is_repository(root: &Path, top: &OwnedFd, folder: &Path) -> bool {
+    if folder.as_os_str().is_empty() {
+        return is_repository_root(root);
+    }
+    let has = |name: &str| look_at(top, &folder.join(name)).is_ok();
+    let is_common = || has("objects") && has("refs") && (has("HEAD") || has("worktrees"));
+    matches!(way(root, folder), Some(Way::Repository))
+        || has("HEAD") && has("commondir")
+        || is_common()
+}

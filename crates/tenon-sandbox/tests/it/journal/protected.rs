@@ -1,0 +1,304 @@
+//! Protected names beneath more folders than are looked through: what the journal recorded is looked
+//! at, put back, and undone like everything else.
+
+use std::path::Path;
+
+use tenon_sandbox::{ProtectedChange, ProtectedChangeKind};
+
+use super::{Scene, Walls, as_ordinary_user};
+
+/// Deeper than the first 2,000 folders.
+const DEEP: &str = "z/z/z/z";
+
+/// A hostile model's calls in [`DEEP`], one after the other.
+struct Case {
+    /// What a person made there.
+    there: &'static str,
+    calls: &'static [&'static str],
+    /// What holds there afterwards.
+    after: &'static str,
+}
+
+const fn case(there: &'static str, calls: &'static [&'static str], after: &'static str) -> Case {
+    Case { there, calls, after }
+}
+
+impl Case {
+    fn is_about_caches(&self) -> bool {
+        self.there.contains("CACHEDIR.TAG")
+    }
+}
+
+const OWN: &str =
+    "echo own > .envrc; chmod 640 .envrc; mkdir .vscode; echo own > .vscode/tasks.json";
+const AS_OWN: &str =
+    "test \"$(cat .envrc .vscode/tasks.json)\" = $'own\nown' -a $(stat -c %a .envrc) = 640";
+const REPOSITORY: &str = "git init -q r; cd r; printf '#!/bin/sh\nok\n' > .git/hooks/pre-commit; \
+                          git -c user.name=a -c user.email=a commit -q --allow-empty -m a --no-verify";
+
+const CASES: &[Case] = &[
+    case("", &["echo evil > .envrc"], "test ! -e .envrc"),
+    case("", &["mkdir .vscode; echo evil > .vscode/tasks.json"], "test ! -e .vscode/tasks.json"),
+    case(
+        "",
+        &["mkdir n; echo evil > n/.envrc; mkdir m; mv n m/o; mv m k"],
+        "! find . -name .envrc | grep .",
+    ),
+    case(OWN, &["echo evil > .envrc; echo evil >> .vscode/tasks.json"], AS_OWN),
+    case(OWN, &["sed -i s/own/evil/ .envrc .vscode/tasks.json; chmod 777 .envrc"], AS_OWN),
+    case(OWN, &["echo evil > e; mv e .envrc; rm .vscode/tasks.json"], AS_OWN),
+    case(
+        OWN,
+        &["mv .vscode v; mkdir .vscode; echo evil > .vscode/tasks.json; rm .envrc; mkdir .envrc"],
+        AS_OWN,
+    ),
+    case(OWN, &["rm -rf .vscode .envrc"], AS_OWN),
+    case(OWN, &["mv .vscode v; mv .envrc e"], AS_OWN),
+    case(
+        "mkdir .claude; echo own > .claude/settings.json",
+        &["mv .claude c; mkdir .claude; echo evil > .claude/settings.json"],
+        "grep own .claude/settings.json",
+    ),
+    case(OWN, &["ln .envrc e; ln .vscode/tasks.json t", "echo evil > e; echo evil > t"], AS_OWN),
+    // What was innocent gets a name that matters.
+    case(
+        "",
+        &[
+            "mkdir x; echo evil > x/settings.json; echo evil > x/tasks.json",
+            "cp -r x y; mv x .claude; mv y .zed",
+        ],
+        "test ! -e .claude/settings.json -a ! -e .zed/tasks.json -a ! -e .zed/settings.json",
+    ),
+    case(
+        "",
+        &[
+            "mkdir x; echo evil > x/settings.json",
+            "mkdir n; mv x n/.claude; mv n m; chmod 600 m/.claude/settings.json; touch m/.claude/settings.json",
+        ],
+        "test ! -e m/.claude/settings.json",
+    ),
+    case(
+        "",
+        &[
+            "mkdir x; echo evil > x/settings.json",
+            "mv x .claude; cp .claude/settings.json s; mv s .claude/settings.json",
+        ],
+        "test ! -e .claude/settings.json",
+    ),
+    case(
+        "",
+        &["mkdir x; echo evil > x/settings.json", "ln -s x .claude; ln -s x .cursor"],
+        "test ! -L .claude -a ! -L .cursor",
+    ),
+    case(
+        "",
+        &["echo evil > x", "ln x .envrc; ln -s x .mcp.json"],
+        "test ! -e .envrc -a ! -L .mcp.json",
+    ),
+    // Settings and hooks of repositories.
+    case(
+        REPOSITORY,
+        &[
+            "cd r; git config core.fsmonitor evil; git config user.name n; echo evil > .git/hooks/post-merge; echo evil > .git/hooks/pre-commit",
+        ],
+        "cd r; ! grep -rq evil .git/config .git/hooks && git config user.name && grep -q ok .git/hooks/pre-commit",
+    ),
+    case(
+        REPOSITORY,
+        &[
+            "cd r/.git; mv hooks h; mkdir hooks; echo evil > hooks/pre-push; ln config c",
+            "cd r/.git; git config -f c core.pager evil; printf '[core]\\n\\tpager = evil\\n' >> c",
+        ],
+        "cd r/.git; grep -q ok hooks/pre-commit && test ! -e hooks/pre-push && ! grep -q evil config",
+    ),
+    case(
+        "",
+        &[
+            "mkdir -p x/objects x/refs x/hooks; git config -f x/config core.fsmonitor evil; echo evil > x/hooks/post-merge",
+            "echo 'ref: refs/heads/m' > x/HEAD",
+        ],
+        "! grep -q evil x/config && test ! -e x/hooks/post-merge",
+    ),
+    case(
+        "",
+        &[
+            "mkdir -p x/objects x/refs x/hooks; echo 'ref: refs/heads/m' > x/HEAD; git config -f x/config core.fsmonitor evil; echo evil > x/hooks/post-merge",
+        ],
+        "! grep -q evil x/config && test ! -e x/hooks/post-merge",
+    ),
+    case(
+        "",
+        &[
+            "mkdir -p s/objects s/refs x; git config -f s/config core.fsmonitor evil; echo ../s > x/commondir",
+            "echo 'ref: refs/heads/m' > x/HEAD",
+        ],
+        "test ! -e x/commondir",
+    ),
+    case(
+        REPOSITORY,
+        &[
+            "cp -r r/.git y; git config -f y/config core.pager evil; mv y r/.git/y; ln -s r/.git/y l",
+            "mkdir t; echo 'gitdir: ../r/.git/y' > t/.git",
+        ],
+        "test ! -L l -a ! -e t/.git && ! grep -q evil r/.git/y/config",
+    ),
+    case(
+        REPOSITORY,
+        &[
+            "cp -r r/.git y; git config -f y/config core.pager evil; mkdir r/.git/modules; mv y r/.git/modules/y",
+        ],
+        "! grep -rq evil r/.git",
+    ),
+    case(
+        "",
+        &[
+            "mkdir d e; echo evil > d/.envrc; chmod 111 d; echo evil > e/.envrc; chmod 000 e",
+            "chmod 755 e",
+        ],
+        "test ! -e d/.envrc -a ! -e e/.envrc",
+    ),
+    // What is left out of undo as a cache.
+    case(
+        "mkdir c; printf 'Signature: 8a477f597d28d172789f06886806bc55' > c/CACHEDIR.TAG; mkdir c/o",
+        &[
+            "mkdir x; echo evil > x/tasks.json",
+            "echo evil > c/.envrc; mkdir c/n; echo evil > c/n/.envrc; mv x c/.vscode; mkdir y; echo evil > y/.envrc; mv y c/o/y",
+        ],
+        "! find c -name .envrc -o -name tasks.json -o -name .mcp.json | grep .",
+    ),
+    case(
+        "mkdir c; printf 'Signature: 8a477f597d28d172789f06886806bc55' > c/CACHEDIR.TAG",
+        &["ln -s $PWD/c .vscode; cp -r c .idea"],
+        "test ! -L .vscode -a ! -e .idea/CACHEDIR.TAG",
+    ),
+];
+
+/// Ordinary work, of which nothing is told.
+const WORK: &[(&str, &str)] = &[
+    (
+        REPOSITORY,
+        "cd r; git config user.name n; git config user.email e; git worktree add -q ../t; git branch config-x; git branch hooks/y; git checkout -q -b z; git -c core.hooksPath=/nonexistent commit -q --allow-empty -m b; test -e ../t/.git",
+    ),
+    (
+        REPOSITORY,
+        "git clone -q --bare r b.git; git clone -q r c; git -C c checkout -q -b w; git init -q i; git -c protocol.file.allow=always -C r submodule --quiet add ../c sub 2>/dev/null; git -C r worktree add -q ../t; git -C r worktree remove ../t; test -e r/sub/.git",
+    ),
+    (REPOSITORY, "rm -rf r"),
+    ("mkdir p; cd p; echo own > .envrc", "rm -rf p"),
+    (
+        "",
+        "mkdir -p src/hooks src/config .claude/commands; echo x > src/hooks/a; echo x > src/config/b; echo x > .claude/commands/c.md; mv src lib; mkdir refs objects; touch HEADER",
+    ),
+];
+
+/// A workspace with more folders than are looked through.
+fn scene(walls: Walls, by_comparison: bool) -> Scene {
+    let scene = Scene::at(&std::env::temp_dir(), walls, |options| {
+        options.by_comparison = by_comparison;
+    });
+    for n in 0..2_100 {
+        std::fs::create_dir_all(scene.root().join(format!("a/{}/{n}", n % 50))).unwrap();
+    }
+    std::fs::create_dir_all(scene.root().join(DEEP)).unwrap();
+    scene
+}
+
+fn ours(folder: &Path, script: &str) -> (bool, String) {
+    let output = std::process::Command::new("bash")
+        .args(["-c", script])
+        .current_dir(folder)
+        .env("HOME", "/nonexistent")
+        .output()
+        .unwrap();
+    (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// Runs a case in a folder of its own and says what does not hold.
+fn fault(scene: &Scene, number: usize, case: &Case) -> Option<String> {
+    let folder = Path::new(DEEP).join(number.to_string());
+    let full = scene.root().join(&folder);
+    std::fs::create_dir(&full).unwrap();
+    let (made, said) = ours(&full, case.there);
+    assert!(made, "{}: {said}", case.there);
+    let before = super::tree::tree(&full);
+    let (mut ids, mut told) = (Vec::new(), Vec::new());
+    for call in case.calls {
+        let (output, changes) = scene.run(&format!("cd {}; {call}", folder.display()));
+        ids.extend(changes.id);
+        told.extend(output.protected);
+    }
+    let (holds, said) = ours(&full, case.after);
+    if !holds || told.is_empty() || !told.iter().all(|change| change.put_back) {
+        return Some(format!("{:?}: {said} {}\n", case.calls, lines(&told)));
+    }
+    if case.is_about_caches() {
+        // They are not undone.
+        return None;
+    }
+    ids.reverse();
+    scene.undo_all(&ids);
+    let difference = super::tree::difference(&before, &super::tree::tree(&full));
+    (!difference.is_empty()).then(|| format!("{:?}, undone: {difference}\n", case.calls))
+}
+
+fn lines(told: &[ProtectedChange]) -> String {
+    told.iter().map(|change| format!("\n  {change}")).collect()
+}
+
+#[track_caller]
+fn check(walls: Walls, by_comparison: bool) {
+    let scene = scene(walls, by_comparison);
+    // What a comparison leaves out is told, and nobody looks there.
+    let cases = CASES.iter().filter(|case| !by_comparison || !case.is_about_caches());
+    let faults: String = cases.enumerate().filter_map(|(n, case)| fault(&scene, n, case)).collect();
+    assert!(faults.is_empty(), "{faults}");
+    for (number, (there, work)) in WORK.iter().enumerate() {
+        let folder = Path::new(DEEP).join(format!("w{number}"));
+        let full = scene.root().join(&folder);
+        std::fs::create_dir(&full).unwrap();
+        assert!(ours(&full, there).0, "{there}");
+        let (output, _) = scene.run(&format!("set -e; cd {}; {work}", folder.display()));
+        assert_eq!(output.exit, tenon_sandbox::Exit::Code(0), "{work}: {:?}", output.pieces);
+        assert_eq!(lines(&output.protected), "", "{work}");
+    }
+}
+
+#[test]
+fn names_behind_many_folders_stay_as_they_are() {
+    check(Walls::A, false);
+}
+
+#[test]
+fn names_behind_many_folders_are_put_back_without_namespaces() {
+    check(Walls::C, false);
+}
+
+#[test]
+fn names_behind_many_folders_are_put_back_for_an_ordinary_user() {
+    as_ordinary_user("protected::names_behind_many_folders_are_put_back_without_namespaces");
+}
+
+#[test]
+fn names_behind_many_folders_are_put_back_where_commands_are_compared() {
+    check(Walls::A, true);
+}
+
+#[test]
+fn names_behind_many_folders_that_a_call_made_are_looked_at_by_the_next() {
+    let scene = Scene::new(Walls::A);
+    scene.run("mkdir -p a/{0..49}/{0..49} z/z/z/z");
+    let (output, _) =
+        scene.run("echo evil > z/z/z/z/.envrc; mkdir z/z/z/z/.vscode; touch z/z/z/z/.vscode/t");
+    assert!(!scene.root().join("z/z/z/z/.envrc").exists());
+    assert_eq!(output.protected.len(), 2, "{}", lines(&output.protected));
+}
+
+#[test]
+fn without_undo_it_is_told_once_that_not_all_is_looked_at() {
+    let scene = scene(Walls::A, false);
+    let told = |output: tenon_sandbox::Output| -> Vec<ProtectedChangeKind> {
+        output.protected.into_iter().map(|change| change.kind).collect()
+    };
+    assert_eq!(told(scene.start("true", &scene.sandbox)), [ProtectedChangeKind::NotRecorded]);
+    assert_eq!(told(scene.start("true", &scene.sandbox)), []);
+}
