@@ -155,3 +155,30 @@ fn a_turn_that_changed_something_ends_with_its_receipt() {
     let shown = place.run(&arguments);
     assert!(!shown.out.contains("verified") && shown.out.contains("Made."), "{shown:?}");
 }
+
+#[test]
+fn each_stamp_of_a_turn_is_on_the_screen_in_the_json_and_in_the_log() {
+    let stamps = [
+        ("true", "make check", "verified", "verified"),
+        ("false", "make check", "failed", "check failed"),
+        ("true", "ls", "unverified", "unverified"),
+    ];
+    for (check, command, stamp, words) in stamps {
+        let place = Place::new();
+        place.write("work/Makefile", &format!("check:\n\t{check}\n"));
+        let model = place.script(json!([
+            {"calls": [{"name": "bash", "arguments": {"command": "echo a > a.txt"}}]},
+            {"text": "Made."},
+            {"calls": [{"name": "bash", "arguments": {"command": command}}]},
+            {"text": "All tests pass, verified!"},
+        ]));
+        let arguments = ["-p", "--sandbox", "off", "--model", &model, "--output-format", "json"];
+        let run = place.run(&[&arguments[..], &["make it"]].concat()).ends_with(0);
+        let result: Value = serde_json::from_str(&run.out).unwrap();
+        assert_eq!(result["receipt"]["state"], stamp, "{run:?}");
+        assert!(place.logs().contains(&format!("\"state\":\"{stamp}\"")), "{stamp}");
+        let shown = place.run(&["show", "last"]).ends_with(0).out;
+        let is_stamp = |line: &str| line.trim_start().starts_with(words);
+        assert_eq!(shown.lines().filter(|line| is_stamp(line)).count(), 1, "{shown}");
+    }
+}
