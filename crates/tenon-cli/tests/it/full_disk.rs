@@ -164,3 +164,47 @@ fn a_long_result_without_room_for_the_whole_says_so() {
     assert!(results[0].contains("left out; the rest could not be kept"), "{results:?}");
     assert_eq!(results[1], "again");
 }
+
+/// Undoes with `$1` on a disk of 8 MiB at `$WORK`, of which so many KiB are free each time, and says
+/// how its files are then.
+const UNDO_ON_SMALL_DISK: &str = "\
+set -e
+mount -t tmpfs -o size=8m none \"$WORK\"; cd \"$WORK\"
+head -c 200000 /dev/urandom > a; head -c 100000 /dev/urandom > b; mkdir d; echo deep > d/f
+look() { find a b d new -type f 2>&- | xargs sha256sum | sha256sum; }
+before=$(look)
+\"$1\" -p --sandbox off --allow bash --model \"$2\" go > \"$AFTER\"
+after=$(look)
+for room in 0 64 260 300 350 400 450 500 600 2000; do
+    dd if=/dev/zero of=fill bs=4k 2> /dev/null || :
+    truncate -s -\"$room\"k fill 2>&- || rm fill
+    \"$1\" undo 2 >> \"$AFTER\" 2>&1 && echo undone $room || echo refused $room
+    case $(look) in \"$before\") echo before;; \"$after\") echo after;; *) echo half; ls -la;; esac
+    rm -f fill
+    if test \"$(look)\" = \"$before\"; then \"$1\" redo >> \"$AFTER\" 2>&1; fi
+done";
+
+#[test]
+fn an_undo_without_room_is_done_as_a_whole_or_not_at_all() {
+    let place = Place::new();
+    let command = |command: &str| call("bash", &json!({ "command": command }));
+    let model = place.script(json!([
+        command("head -c 200000 /dev/zero > a; rm -r d"),
+        command("echo new > new; head -c 100000 /dev/zero > b; truncate -s 10 a"),
+        { "text": "done" },
+    ]));
+    let program = env!("CARGO_BIN_EXE_tenon");
+    let namespace = if rustix::process::geteuid().is_root() { "-m" } else { "-Urm" };
+    let arguments = [namespace, "sh", "-c", UNDO_ON_SMALL_DISK, "sh", program, &model];
+    let mut unshare = place.program("unshare", &arguments);
+    unshare.env("AFTER", place.path("said")).env("WORK", place.path("work"));
+    let run = Run::of(unshare.output().unwrap());
+    let said = std::fs::read_to_string(place.path("said")).unwrap_or_default();
+    if said.is_empty() {
+        return println!("skipped: no mount namespace can be had here: {run:?}");
+    }
+    assert!(!run.out.contains("half"), "{run:?}\n{said}");
+    assert!(run.out.contains("refused 0\nafter\n"), "{run:?}\n{said}");
+    assert!(run.out.contains("refused 300\nafter\n"), "{run:?}\n{said}");
+    assert!(run.out.ends_with("undone 2000\nbefore\n"), "{run:?}\n{said}");
+}

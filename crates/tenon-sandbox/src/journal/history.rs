@@ -1,8 +1,10 @@
 //! Undo and redo of checkpoints, and what they find changed meanwhile.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
+use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::changes::{Changes, Trouble};
@@ -12,7 +14,7 @@ use super::node::Moment;
 use super::record::{End, Image, Place, State};
 use super::recorder::Recorder;
 use super::store::Store;
-use super::undo::undo;
+use super::undo::{TAKE_BACK, undo};
 use super::{CheckpointId, CheckpointInfo, CheckpointKind, CheckpointState, Journal, JournalError};
 
 /// After the last record of a call that was cut short, whatever came from it has ended within this
@@ -21,6 +23,9 @@ const AFTERMATH_SECONDS: i64 = 2;
 
 /// What an undo is called, but for one that undoes an undo.
 const UNDO: &str = "undo";
+
+/// What is held for taking an undo back, in bytes: records of some thousand files.
+const RESERVE_BYTES: u64 = 256 << 10;
 
 impl CheckpointInfo {
     /// Whether it is an undo that a redo takes back; a redo is none.
@@ -94,6 +99,7 @@ impl Journal {
         let _lock = self.store.lock().map_err(failed)?;
         self.take_back_half_done(session)?;
         let (ids, name) = self.what_to_undo(ids)?;
+        let reserve = self.reserve().map_err(failed)?;
         let mut recorder = self.recorder(session, &name, ids.clone());
         let mut kept = Vec::new();
         let mut undone: BTreeSet<Place> = BTreeSet::new();
@@ -106,8 +112,7 @@ impl Journal {
                 let shown = rest.iter().map(|(place, reason)| self.conflict(place, *reason));
                 let shown = shown.collect();
                 if let Some(own) = recorder.id() {
-                    self.finish_undo(recorder, own)?;
-                    self.take_back(own, session)?;
+                    self.give_up(recorder, own, session)?;
                 }
                 return Ok(Undone::Conflicts(shown));
             }
@@ -125,8 +130,8 @@ impl Journal {
                 let code = failure.errno.raw_os_error();
                 recorder.note_refused(Some(&failure.place), failure.errno);
                 let own = recorder.id().ok_or_else(|| failed(Errno::NOENT))?;
-                self.finish_undo(recorder, own)?;
-                self.take_back(own, session)?;
+                drop(reserve);
+                self.give_up(recorder, own, session)?;
                 return Err(JournalError::NotRestored { id: own, path, code });
             }
             undone.extend(image.end.iter().flat_map(|end| &end.after).map(|(at, _)| at.clone()));
@@ -167,10 +172,39 @@ impl Journal {
         Ok(changes)
     }
 
+    /// Holds the room that taking an undo back takes, until it is dropped. Fails on a full disk.
+    fn reserve(&self) -> Result<Vec<OwnedFd>, Errno> {
+        let mut held = Vec::new();
+        for base in &self.store.bases {
+            let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+            // Where there is no such thing nothing is held.
+            let Ok(file) = rustix::fs::open(&base.path, flags, Mode::RUSR | Mode::WUSR) else {
+                continue;
+            };
+            match rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, RESERVE_BYTES) {
+                Err(errno @ (Errno::NOSPC | Errno::DQUOT)) => return Err(errno),
+                _ => held.push(file),
+            }
+        }
+        Ok(held)
+    }
+
+    /// Takes back an undo that cannot be done to its end.
+    fn give_up(
+        &self,
+        mut recorder: Recorder,
+        own: CheckpointId,
+        session: &str,
+    ) -> Result<(), JournalError> {
+        // Without an end it counts as half done, should this be cut short.
+        recorder.close();
+        self.take_back(own, session)
+    }
+
     /// Undoes an undo, whatever happened since: it happened a moment ago.
     fn take_back(&self, id: CheckpointId, session: &str) -> Result<(), JournalError> {
         let failed = |errno| JournalError::io(errno, "the undo store");
-        let mut recorder = self.recorder(session, &name_of("take back", &[id]), vec![id]);
+        let mut recorder = self.recorder(session, &name_of(TAKE_BACK, &[id]), vec![id]);
         recorder.begin().map_err(failed)?;
         let own = recorder.id().ok_or_else(|| failed(Errno::NOENT))?;
         let image = self.image(id)?;

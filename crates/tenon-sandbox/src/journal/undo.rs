@@ -27,6 +27,9 @@ use super::spot::Spot;
 use super::store::{Store, object_name, open_plain_beneath};
 use crate::linux::openat::open_beneath;
 
+/// What taking back an undo that failed is called.
+pub(crate) const TAKE_BACK: &str = "take back";
+
 /// Stands for where a node was that was not in the tree: nothing there is recorded.
 const IN_STORE: &str = ".tenon/undo";
 
@@ -284,6 +287,8 @@ impl Undoing<'_> {
 
     fn before_content(&mut self, above: &Folder, name: &OsStr, old: &Old) -> Result<Step, Errno> {
         match old.content {
+            // What is half done is not wanted again: if this is cut short, it is done once more.
+            _ if self.to.image.header.name.starts_with(TAKE_BACK) => Ok(Step::Done),
             // What was appended is all that redo needs.
             Some(content) if content.from > 0 && self.to.image.header.undoes.len() == 1 => {
                 self.to.before_cut(above, name, content.from)
