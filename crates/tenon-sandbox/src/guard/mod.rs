@@ -36,6 +36,15 @@ use crate::workspace::Recording;
 /// Folders and files that are looked at in well below a millisecond.
 const SMALL: usize = 100;
 
+/// Where it is recorded what a command touches.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Record<'a> {
+    In(&'a Checkpoint),
+    Nowhere,
+    /// It can write nothing that lasts.
+    Needless,
+}
+
 /// What protected names were before the commands that run now.
 #[derive(Default)]
 pub(crate) struct Guard {
@@ -53,7 +62,9 @@ pub(crate) struct Guard {
     running: usize,
     /// Of the commands that run, and of those that nobody waited for.
     checkpoints: Vec<Checkpoint>,
-    /// That not everything can be looked at without a journal is told once.
+    /// One that writes is recorded nowhere.
+    is_unrecorded: bool,
+    /// That not everything can be looked at then is told once.
     is_unrecorded_told: bool,
     /// A command ended without a look: its caller went away.
     unchecked: bool,
@@ -63,20 +74,16 @@ pub(crate) struct Guard {
 
 impl Guard {
     /// Notes what is there, before a command. What a person changed since is the new state.
-    /// `frozen` names are read-only for the command, if they are folders. What it touches is recorded
-    /// in `checkpoint`.
-    pub(crate) fn begin(
-        &mut self,
-        roots: &[PathBuf],
-        frozen: &[PathBuf],
-        checkpoint: Option<&Checkpoint>,
-    ) {
+    /// `frozen` names are read-only for the command, if they are folders. `record` says
+    /// where it is recorded what the command touches.
+    pub(crate) fn begin(&mut self, roots: &[PathBuf], frozen: &[PathBuf], record: Record<'_>) {
         if self.running == 0 {
             if self.unchecked {
                 let changes = self.check(&[]);
                 self.pending.extend(changes);
             }
             self.checkpoints.clear();
+            self.is_unrecorded = false;
             self.roots = roots.to_vec();
             let (before, left) = scan(&self.roots, &self.before, Limits::BEFORE);
             self.before = before;
@@ -88,7 +95,11 @@ impl Guard {
         }
         self.running += 1;
         self.unchecked = true;
-        self.checkpoints.extend(checkpoint.cloned());
+        match record {
+            Record::In(checkpoint) => self.checkpoints.push(checkpoint.clone()),
+            Record::Nowhere => self.is_unrecorded = true,
+            Record::Needless => {}
+        }
     }
 
     /// Whether a look takes well below a millisecond.
@@ -170,8 +181,7 @@ impl Guard {
             }
             recorded.has_gaps
         };
-        let is_unrecorded = !self.is_whole && self.checkpoints.is_empty();
-        let kind = match (hides, is_unrecorded) {
+        let kind = match (hides, self.is_unrecorded && !self.is_whole) {
             (true, _) => ProtectedChangeKind::TooMany,
             (false, true) if !std::mem::replace(&mut self.is_unrecorded_told, true) => {
                 ProtectedChangeKind::NotRecorded

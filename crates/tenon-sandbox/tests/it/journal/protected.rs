@@ -4,8 +4,10 @@
 use std::path::Path;
 
 use tenon_sandbox::{ProtectedChange, ProtectedChangeKind};
+use tokio_util::sync::CancellationToken;
 
 use super::{Scene, Walls, as_ordinary_user};
+use crate::support::runtime;
 
 /// Deeper than the first 2,000 folders.
 const DEEP: &str = "z/z/z/z";
@@ -299,6 +301,12 @@ fn without_undo_it_is_told_once_that_not_all_is_looked_at() {
     let told = |output: tenon_sandbox::Output| -> Vec<ProtectedChangeKind> {
         output.protected.into_iter().map(|change| change.kind).collect()
     };
+    // One that writes nothing need not be recorded.
+    let mut command = scene.command("ls");
+    command.profile = command.profile.read_only();
+    let (cancel, mut show) = (CancellationToken::new(), |_, _: &str| {});
+    let run = scene.sandbox.run(command, &cancel, &mut show);
+    assert_eq!(told(runtime().block_on(run).unwrap()), []);
     assert_eq!(told(scene.start("true", &scene.sandbox)), [ProtectedChangeKind::NotRecorded]);
     assert_eq!(told(scene.start("true", &scene.sandbox)), []);
 }
