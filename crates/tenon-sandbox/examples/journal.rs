@@ -61,7 +61,7 @@ const CASES: &[Case] = &[
     },
     Case {
         name: "1 MB appended to 1 GB",
-        runs: 30,
+        runs: 200,
         // On the disk, or its writing would be waited for by whoever makes a file meanwhile.
         setup: "head -c 1073741824 /dev/zero > huge; sync huge",
         before: "truncate -s 1073741824 huge",

@@ -42,6 +42,10 @@ pub(super) enum Target {
     Path { base: i32, path: Vec<u8>, last: LastLink },
 }
 
+/// Opened by every shell and by most scripts, so that they need not be looked for: what these names
+/// lead to, no command can change.
+const DEVICES: [&[u8]; 2] = [b"/dev/null", b"/dev/tty"];
+
 const FOLLOW: LastLink = LastLink::Follow;
 const KEEP: LastLink = LastLink::Keep;
 
@@ -154,6 +158,9 @@ fn open(target: Target, flags: u32) -> Result<Option<Call>, Errno> {
         (true, true) => Some(Writing::Append),
         (true, false) => Some(Writing::Anywhere),
     };
+    if matches!(&target, Target::Path { path, .. } if DEVICES.contains(&&**path)) {
+        return Ok(None);
+    }
     let target = match target {
         Target::Path { base, path, .. } if is_exclusive || has(libc::O_NOFOLLOW) => {
             Target::Path { base, path, last: KEEP }
