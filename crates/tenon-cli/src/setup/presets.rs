@@ -197,7 +197,8 @@ impl HostPresets for Toolchains {
 fn read(path: &Path) -> Option<String> {
     use std::io::Read;
     let mut text = String::new();
-    let file = std::fs::File::open(path).ok().filter(|_| path.is_file())?;
+    // A named pipe would be waited for.
+    let file = path.is_file().then(|| std::fs::File::open(path).ok())??;
     file.take(FILE_BYTES_MAX).read_to_string(&mut text).ok()?;
     Some(text)
 }

@@ -72,7 +72,7 @@ texts! {
     NoLoopback: "no server and client on loopback in one command (--net on would let them)", "同一个命令里的服务器和客户端无法通过 loopback 相连（--net on 可放行）";
     UndoSwitchedOff: "switched off", "已关闭";
     MendUndoSwitchedOff: "leave `undo = false` out of the configuration", "从配置中去掉 `undo = false`";
-    MendJournal: "make the workspace writable", "让工作区可写";
+    MendJournal: "make the workspace writable, and HOME a folder of your own", "让工作区可写，并使用属于自己的 HOME";
     RecordsCommands: "what file tools and commands change is recorded", "文件工具和命令的改动都会被记录";
     ComparesAsChosen: "the workspace is compared before and after each command, as you chose", "按你的选择，在每个命令前后比较工作区";
     Compares: "the workspace is compared before and after each command, within bounds", "在每个命令前后比较工作区，范围有限";

@@ -46,6 +46,13 @@ pub(super) enum Target {
 /// lead to, no command can change.
 const DEVICES: [&[u8]; 2] = [b"/dev/null", b"/dev/tty"];
 
+impl Target {
+    /// Whether it is by its name a device, and no file of anybody's.
+    pub(super) fn is_device(&self) -> bool {
+        matches!(self, Self::Path { path, .. } if DEVICES.contains(&&**path))
+    }
+}
+
 const FOLLOW: LastLink = LastLink::Follow;
 const KEEP: LastLink = LastLink::Keep;
 
@@ -158,9 +165,6 @@ fn open(target: Target, flags: u32) -> Result<Option<Call>, Errno> {
         (true, true) => Some(Writing::Append),
         (true, false) => Some(Writing::Anywhere),
     };
-    if matches!(&target, Target::Path { path, .. } if DEVICES.contains(&&**path)) {
-        return Ok(None);
-    }
     let target = match target {
         Target::Path { base, path, .. } if is_exclusive || has(libc::O_NOFOLLOW) => {
             Target::Path { base, path, last: KEEP }

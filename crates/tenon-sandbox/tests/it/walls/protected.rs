@@ -172,18 +172,14 @@ fn folders_of_tenons_own_are_never_seen() {
     }
 }
 
-#[test]
-fn a_submodule_works_and_its_repository_is_protected() {
-    let place = Place::with(|settings| {
+/// A place whose workspace gets its repository from this script, given the folder of the main one
+/// and the workspace.
+fn place_of_git(script: &str) -> Place {
+    Place::with(|settings| {
         let root = settings.roots.first().unwrap().clone();
-        let main = root.with_file_name("main");
-        let script =
-            "set -e; cd $2; git init -q; git commit -q --allow-empty -m a; mkdir -p $1/modules
-            mv .git $1/modules/s; git -C $1/modules/s config core.worktree $2
-            echo gitdir: ../main/modules/s > .git";
         let status = std::process::Command::new("bash")
             .args(["-c", script, "bash"])
-            .args([&main, &root])
+            .args([&root.with_file_name("main"), &root])
             .env("HOME", "/nonexistent")
             .envs([
                 ("GIT_AUTHOR_NAME", "n"),
@@ -193,12 +189,26 @@ fn a_submodule_works_and_its_repository_is_protected() {
             ])
             .status();
         assert!(status.unwrap().success());
-    });
+    })
+}
+
+/// Commits in a workspace that has one commit.
+fn commits(place: &Place) {
     let (exit, said) = place.run(
         "export GIT_AUTHOR_NAME=n GIT_AUTHOR_EMAIL=e GIT_COMMITTER_NAME=n GIT_COMMITTER_EMAIL=e; \
          set -e; touch f; git add f; git commit -qm b; git log --oneline | wc -l",
     );
     assert_eq!((exit, said.as_str()), (Exit::Code(0), "2\n"));
+}
+
+#[test]
+fn a_submodule_works_and_its_repository_is_protected() {
+    let place = place_of_git(
+        "set -e; cd $2; git init -q; git commit -q --allow-empty -m a; mkdir -p $1/modules
+        mv .git $1/modules/s; git -C $1/modules/s config core.worktree $2
+        echo gitdir: ../main/modules/s > .git",
+    );
+    commits(&place);
     let (_, said) = place.run(
         "d=../main/modules/s; echo evil > $d/hooks/pre-commit; echo evil > ../main/new
         git config core.fsmonitor 'touch evil'",
@@ -214,31 +224,14 @@ fn a_submodule_works_and_its_repository_is_protected() {
 
 #[test]
 fn a_linked_worktree_works_and_its_repository_is_protected() {
-    let place = Place::with(|settings| {
-        let root = settings.roots.first().unwrap().clone();
-        let main = root.with_file_name("main");
-        let script = "set -e; git init -q $1; cd $1; git commit -q --allow-empty -m a; rmdir $2; git worktree add -q $2";
-        let status = std::process::Command::new("bash")
-            .args(["-c", script, "bash"])
-            .args([&main, &root])
-            .env("HOME", "/nonexistent")
-            .envs([
-                ("GIT_AUTHOR_NAME", "n"),
-                ("GIT_AUTHOR_EMAIL", "e"),
-                ("GIT_COMMITTER_NAME", "n"),
-                ("GIT_COMMITTER_EMAIL", "e"),
-            ])
-            .status();
-        assert!(status.unwrap().success());
-    });
+    let place = place_of_git(
+        "set -e; git init -q $1; cd $1; git commit -q --allow-empty -m a; rmdir $2
+        git worktree add -q $2",
+    );
     // The folder was made anew: the session must hold the new one.
     let workspace = tenon_sandbox::Workspace::open(place.root()).unwrap();
     assert_eq!(workspace.roots(), place.sandbox.settings().roots);
-    let (exit, said) = place.run(
-        "export GIT_AUTHOR_NAME=n GIT_AUTHOR_EMAIL=e GIT_COMMITTER_NAME=n GIT_COMMITTER_EMAIL=e; \
-         set -e; touch f; git add f; git commit -qm b; git log --oneline | wc -l",
-    );
-    assert_eq!((exit, said.as_str()), (Exit::Code(0), "2\n"));
+    commits(&place);
     let (_, said) = place.run(
         "echo evil > ../main/.git/hooks/pre-commit; echo evil > ../main/new; echo evil > .git",
     );
