@@ -34,19 +34,22 @@ const CARGO_SECRET: [&str; 5] = [
 
 /// Returns what commands see instead of files in `home`: the path, and the content.
 pub(super) fn in_home(home: &Path) -> Vec<(PathBuf, Vec<u8>)> {
-    let read = |name: &str| match private_file::read_if_there(&home.join(name), FILE_BYTES_MAX) {
-        Ok(text) => text,
-        Err(_) => Some(String::new()),
-    };
+    let read = |name: &str| private_file::read_if_there(&home.join(name), FILE_BYTES_MAX);
     let mut files = Vec::new();
     for name in CARGO {
-        if let Some(text) = read(name)
-            && let shown = cargo(&text)
-            && shown != text
-        {
-            files.push((name, shown));
+        match read(name) {
+            Ok(None) => {}
+            Ok(Some(text)) => {
+                let shown = cargo(&text);
+                if shown != text {
+                    files.push((name, shown));
+                }
+            }
+            // Nobody knows what is in it.
+            Err(_) => files.push((name, String::new())),
         }
     }
+    let read = |name: &str| read(name).unwrap_or_else(|_| Some(String::new()));
     if let Some(text) = read(".npmrc") {
         files.push((
             ".npmrc",
@@ -144,6 +147,7 @@ fn without_user(text: &str) -> String {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make the files that are read")]
 mod tests {
     use super::*;
 
@@ -163,6 +167,30 @@ mod tests {
             "[global]\nindex_url = https://pip.example/simple\nextra-index-url =\n  \
              https://one.example/simple\n[install]\ntrusted-host = pip.example\n"
         );
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_empty() {
+        let home = tempfile::tempdir().unwrap();
+        let long = vec![b'#'; FILE_BYTES_MAX as usize + 1];
+        let files: [(&str, &[u8]); 4] = [
+            (CARGO[0], &long),
+            (CARGO[1], b"[registry]\ntoken = '\xff'"),
+            (".npmrc", &long),
+            (PIP[0], b"\xff"),
+        ];
+        for (name, bytes) in files {
+            let path = home.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, bytes).unwrap();
+        }
+        let shown = in_home(home.path());
+        let names: Vec<_> = shown.iter().map(|(path, _)| path.clone()).collect();
+        assert_eq!(
+            names,
+            [CARGO[0], CARGO[1], ".npmrc", PIP[1]].map(|name| home.path().join(name))
+        );
+        assert!(shown.iter().all(|(_, bytes)| bytes.is_empty()), "{shown:?}");
     }
 
     #[test]
