@@ -23,8 +23,8 @@ pub use http::{Download, HttpClient, HttpOptions};
 pub use image::{Image, ImageError};
 pub use loopback::{LOOPBACK_CANDIDATES, LoopbackCandidate, LoopbackServer, loopback_servers};
 pub use mask::{
-    CredentialShape, KNOWN_VALUES_MAX, KnownValue, MaskStream, Masks, credential_values, is_secret,
-    variable_values,
+    CredentialShape, KNOWN_VALUES_MAX, KnownValue, MaskStream, Masks, credential_values,
+    is_name_of_secret, is_secret, variable_values,
 };
 pub use message::{
     ContentBlock, Conversation, Message, Role, Thinking, ToolCall, ToolCallFault, ToolResult,

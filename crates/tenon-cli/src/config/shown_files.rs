@@ -7,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tenon_model::{CredentialShape, credential_values, is_secret};
+use tenon_model::{CredentialShape, credential_values, is_name_of_secret, is_secret};
 
 use super::private_file;
 
@@ -31,6 +31,9 @@ const CARGO_SECRET: [&str; 5] = [
     "global-credential-providers",
     "credential-alias",
 ];
+
+/// The setting of a variable in a table of its own.
+const VALUE: &str = "value";
 
 /// Returns what commands see instead of files in `home`: the path, and the content.
 pub(super) fn in_home(home: &Path) -> Vec<(PathBuf, Vec<u8>)> {
@@ -112,13 +115,18 @@ fn clean_value(name: &str, value: &mut toml::Value) -> bool {
     match value {
         toml::Value::String(text) => {
             *text = without_user(text);
-            !is_secret(name, text) && !has_secret(name, text)
+            // A short or plain one is not masked, and still nothing for commands.
+            !is_name_of_secret(name) && !is_secret(name, text) && !has_secret(name, text)
         }
         toml::Value::Array(values) => {
             values.retain_mut(|value| clean_value(name, value));
             true
         }
         toml::Value::Table(table) => {
+            // A variable may be written as a table with its value: the name is that of the table.
+            if table.get_mut(VALUE).is_some_and(|value| !clean_value(name, value)) {
+                table.remove(VALUE);
+            }
             clean_table(table);
             true
         }
@@ -202,18 +210,22 @@ mod tests {
              token = 'abc'\ncredential-provider = ['cargo:token-from-stdout', 'x']\n\
              [registries]\nin = { index = 'https://in.example', token = 'x' }\n\
              [env]\nAPI_KEY = 'k3y-0123456789ab'\nHOME_PAGE = 'https://page.example'\n\
+             MY_PASSWORD = { value = 'correct horse', force = true }\nMY_TOKEN = 'battery'\nPLAIN = { value = 'seen' }\n\
              [http]\nproxy = 'http://me:pass@proxy.example:3128'\n[build]\nrustflags = ['-g']\n",
         );
         for kept in [
             "https://own.example/",
             "https://in.example",
             "page.example",
+            "seen",
             "-g",
             "http://proxy.example:3128",
         ] {
             assert!(shown.contains(kept), "{kept}: {shown}");
         }
-        for secret in ["short", "abc", "token", "u:p", "k3y", "pass", "'x'", "\"x\""] {
+        for secret in
+            ["short", "abc", "token", "u:p", "k3y", "pass", "horse", "battery", "'x'", "\"x\""]
+        {
             assert!(!shown.contains(secret), "{secret}: {shown}");
         }
         assert_eq!(cargo("token = \"never closed"), "");

@@ -216,7 +216,8 @@ fn lower(text: &str) -> String {
     text.to_ascii_lowercase()
 }
 
-fn is_name_of_secret(name: &str) -> bool {
+/// Returns whether a variable or setting called `name` holds a secret, whatever its value looks like.
+pub fn is_name_of_secret(name: &str) -> bool {
     let name = lower(name);
     name == "auth" || NAMES.iter().any(|part| name.contains(part))
 }

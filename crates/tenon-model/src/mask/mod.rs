@@ -12,7 +12,9 @@ mod stream;
 
 use std::{borrow::Cow, collections::HashMap, fmt};
 
-pub use found::{CredentialShape, credential_values, is_secret, variable_values};
+pub use found::{
+    CredentialShape, credential_values, is_name_of_secret, is_secret, variable_values,
+};
 pub use stream::MaskStream;
 
 use self::{
