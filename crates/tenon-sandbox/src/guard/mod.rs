@@ -38,8 +38,8 @@ const SMALL: usize = 100;
 
 /// Where it is recorded what a command touches.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Record<'a> {
-    In(&'a Checkpoint),
+pub(crate) enum Journaled<'a> {
+    By(&'a Checkpoint),
     Nowhere,
     /// It can write nothing that lasts.
     Needless,
@@ -74,9 +74,14 @@ pub(crate) struct Guard {
 
 impl Guard {
     /// Notes what is there, before a command. What a person changed since is the new state.
-    /// `frozen` names are read-only for the command, if they are folders. `record` says
+    /// `frozen` names are read-only for the command, if they are folders. `journaled` says
     /// where it is recorded what the command touches.
-    pub(crate) fn begin(&mut self, roots: &[PathBuf], frozen: &[PathBuf], record: Record<'_>) {
+    pub(crate) fn begin(
+        &mut self,
+        roots: &[PathBuf],
+        frozen: &[PathBuf],
+        journaled: Journaled<'_>,
+    ) {
         if self.running == 0 {
             if self.unchecked {
                 let changes = self.check(&[]);
@@ -95,10 +100,10 @@ impl Guard {
         }
         self.running += 1;
         self.unchecked = true;
-        match record {
-            Record::In(checkpoint) => self.checkpoints.push(checkpoint.clone()),
-            Record::Nowhere => self.is_unrecorded = true,
-            Record::Needless => {}
+        match journaled {
+            Journaled::By(checkpoint) => self.checkpoints.push(checkpoint.clone()),
+            Journaled::Nowhere => self.is_unrecorded = true,
+            Journaled::Needless => {}
         }
     }
 

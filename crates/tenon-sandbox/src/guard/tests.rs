@@ -16,7 +16,7 @@ fn check(setup: &str, attack: &str, lifted: &[&str], expected: &[(&str, &str)]) 
     shell(setup);
     let roots = [root.clone()];
     let mut guard = Guard::default();
-    guard.begin(&roots, &[], Record::Nowhere);
+    guard.begin(&roots, &[], Journaled::Nowhere);
     shell(attack);
     let lifted: Vec<PathBuf> = lifted.iter().map(|name| root.join(name)).collect();
     let mut changes = guard.end(&lifted, None);
@@ -189,11 +189,11 @@ fn what_a_person_changes_in_a_frozen_folder_stays() {
     };
     save("before");
     let mut guard = Guard::default();
-    guard.begin(std::slice::from_ref(&root), std::slice::from_ref(&idea), Record::Nowhere);
+    guard.begin(std::slice::from_ref(&root), std::slice::from_ref(&idea), Journaled::Nowhere);
     save("after");
     assert_eq!(guard.end(&[], None), []);
     // Without the folder that was read-only, nobody knows who it was.
-    guard.begin(std::slice::from_ref(&root), std::slice::from_ref(&idea), Record::Nowhere);
+    guard.begin(std::slice::from_ref(&root), std::slice::from_ref(&idea), Journaled::Nowhere);
     #[expect(clippy::disallowed_methods, reason = "plays the command")]
     std::fs::rename(&idea, root.join("moved")).unwrap();
     save("evil");
@@ -230,7 +230,7 @@ fn what_a_command_hides_behind_folders_of_its_own_is_found() {
         };
         make(0, before);
         let mut guard = Guard::default();
-        guard.begin(std::slice::from_ref(&root), &[], Record::Nowhere);
+        guard.begin(std::slice::from_ref(&root), &[], Journaled::Nowhere);
         make(before, 2_100);
         #[expect(clippy::disallowed_methods, reason = "plays the command")]
         std::fs::create_dir_all(root.join("z/z/z"))
@@ -277,7 +277,7 @@ fn a_repository_outside_is_looked_at_however_full_the_workspace_is() {
         write(&format!("{repository}/{name}"), "");
     }
     let mut guard = Guard::default();
-    guard.begin(&roots, &[], Record::Nowhere);
+    guard.begin(&roots, &[], Journaled::Nowhere);
     write(&format!("{repository}/config"), "[core]\n\tpager = evil\n");
     let found = guard.end(&[], None);
     assert!(found.iter().any(|change| change.path.ends_with("config")), "{found:?}");

@@ -38,10 +38,9 @@ const ALONE_AFTER: u32 = 16;
 const EARLIER_MAX: usize = 8;
 
 /// Watches a command until everything that came from it has ended; then tells `ended` what it was
-/// refused, in words for people. With
-/// `rights_beneath`, permissions, owners, times and attributes change in the workspace and beneath
-/// these folders only: a courtesy and no wall, because what a path means may change after the
-/// question.
+/// refused, in words for people. With `rights_beneath`, permissions, owners, times and attributes
+/// change in the workspace and beneath these folders only: a courtesy and no wall, because what a
+/// path means may change after the question.
 pub(crate) fn watch(
     listener: OwnedFd,
     checkpoint: Checkpoint,

@@ -23,7 +23,7 @@ pub use self::describe::Description;
 use self::plan::{Plan, plan, repositories, walls_inside};
 use self::scratch::Scratch;
 use crate::command::{Command, CommandError, CommandLimits, Launch, Output, Printed, Via};
-use crate::guard::{Guard, ProtectedChange, Record};
+use crate::guard::{Guard, Journaled, ProtectedChange};
 use crate::helper::{Begun, WarmHelper, bubblewrap};
 use crate::journal::Checkpoint;
 use crate::linux::bubblewrap::Enclosure;
@@ -417,12 +417,12 @@ impl Shared {
         };
         let mut watched = self.settings.roots.clone();
         watched.extend(state.repositories.iter().flatten().cloned());
-        let record = match checkpoint {
-            Some(checkpoint) => Record::In(checkpoint),
-            None if profile.writable.is_empty() => Record::Needless,
-            None => Record::Nowhere,
+        let journaled = match checkpoint {
+            Some(checkpoint) => Journaled::By(checkpoint),
+            None if profile.writable.is_empty() => Journaled::Needless,
+            None => Journaled::Nowhere,
         };
-        state.guard.begin(&watched, &frozen, record);
+        state.guard.begin(&watched, &frozen, journaled);
         Ok(prepared)
     }
 
