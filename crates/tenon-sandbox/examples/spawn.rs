@@ -67,23 +67,24 @@ fn main() {
         let mut bash = std::process::Command::new("/bin/bash");
         bash.args(["-c", "exec /bin/true"]).env_clear().status().unwrap();
     };
+    // Without the end of the session.
+    let first = |sandbox: &Sandbox| {
+        let before = Instant::now();
+        run(sandbox, walled());
+        before.elapsed()
+    };
+    let at_once = || first(&sandbox(Tier::A));
     let begun = || {
         let sandbox = sandbox(Tier::A);
         runtime.block_on(async { sandbox.warm_up(&walled()) });
         std::thread::sleep(AHEAD);
-        let before = Instant::now();
-        run(&sandbox, walled());
-        before.elapsed()
+        first(&sandbox)
     };
     let mut kinds = vec![
         kind("plain bash", plain),
         kind("unconfined, a helper of its own", || run(&inside, Profile::unconfined())),
-        kind("tier A, first command of a session", || run(&sandbox(Tier::A), walled())),
-        Kind {
-            name: "tier A, first command, begun ahead",
-            run: Box::new(begun),
-            times: Vec::new(),
-        },
+        Kind::new("tier A, first command of a session", at_once),
+        Kind::new("tier A, first command, begun ahead", begun),
         kind("tier A, warm", || run(&inside, walled())),
         kind("tier C", || run(&alone, walled())),
     ];
@@ -103,13 +104,19 @@ fn main() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+impl<'a> Kind<'a> {
+    fn new(name: &'static str, run: impl FnMut() -> Duration + 'a) -> Self {
+        Self { name, run: Box::new(run), times: Vec::new() }
+    }
+}
+
 fn kind<'a>(name: &'static str, mut run: impl FnMut() + 'a) -> Kind<'a> {
     let timed = move || {
         let before = Instant::now();
         run();
         before.elapsed()
     };
-    Kind { name, run: Box::new(timed), times: Vec::new() }
+    Kind::new(name, timed)
 }
 
 fn print(Kind { name, mut times, .. }: Kind<'_>) {

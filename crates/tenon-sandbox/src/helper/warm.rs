@@ -5,9 +5,12 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::Pid;
 use tokio::task::AbortHandle;
@@ -24,6 +27,9 @@ use crate::tier::Tier;
 /// How long the helper may take for anything before it counts as gone. It takes 3 ms.
 const ANSWER: Duration = Duration::from_secs(10);
 
+/// How long the first process to wait for a call may take to be made. It takes 0.2 ms.
+const FIRST: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
+
 /// What bubblewrap says when it fails is a line.
 const SAID_BYTES_MAX: usize = 400;
 
@@ -31,6 +37,8 @@ const SAID_BYTES_MAX: usize = 400;
 pub(crate) struct WarmHelper {
     socket: UnixStream,
     listener: Option<TcpListener>,
+    /// No call was sent yet.
+    is_new: AtomicBool,
     /// The task that serves the listener; ended with this.
     served: Mutex<Option<Served>>,
     tier: Tier,
@@ -59,8 +67,8 @@ impl Begun {
         Ok(Self { process, socket })
     }
 
-    /// Has it carry the layout out, and waits until it takes calls.
-    pub(crate) fn hold(self, layout: &Layout) -> Result<WarmHelper, SandboxError> {
+    /// Has it carry the layout out, and does not wait for that.
+    pub(crate) fn make(self, layout: &Layout) -> Result<Making, SandboxError> {
         let gone = || SandboxError::new(Tier::A, Missing::Helper);
         let helper = WarmHelper::tell(Tier::A, self.process, self.socket, layout)?;
         helper.expect(Report::Unshared)?;
@@ -69,6 +77,21 @@ impl Begun {
             SandboxError::refused(Tier::A, refused)
         })?;
         (&helper.socket).write_all(b"G").map_err(|_| gone())?;
+        Ok(Making(helper))
+    }
+}
+
+/// A helper that carries a layout out.
+pub(crate) struct Making(WarmHelper);
+
+impl Making {
+    /// Has it hide what no call may see, and waits until it takes calls.
+    pub(crate) fn hold(self, hidden: &Vec<PathBuf>) -> Result<WarmHelper, SandboxError> {
+        let Self(helper) = self;
+        let gone = || SandboxError::new(helper.tier, Missing::Helper);
+        let hidden = hidden.to_bytes().ok_or_else(gone)?;
+        // One that could not make the layout does not read it, and has said so.
+        let _ = (&helper.socket).write_all(&hidden);
         helper.ready()
     }
 }
@@ -107,7 +130,9 @@ impl WarmHelper {
             .and_then(|()| socket.set_write_timeout(Some(ANSWER)));
         timeouts.and_then(|()| (&socket).write_all(&bytes)).map_err(|_| gone())?;
         let (listener, served) = (None, Mutex::default());
-        Ok(Self { socket, listener, served, tier, _process: process })
+        // Bubblewrap makes one process, which says itself that it takes a call.
+        let is_new = AtomicBool::new(tier == Tier::A);
+        Ok(Self { socket, listener, is_new, served, tier, _process: process })
     }
 
     /// Waits until it takes calls.
@@ -159,8 +184,14 @@ impl WarmHelper {
         }
     }
 
-    /// Returns the process that waits for a call, and its channel. Does not wait for one.
+    /// Returns the process that waits for a call, and its channel. Waits for the first only, which
+    /// is made when the helper says that it takes calls.
     fn take_waiting(&self) -> Option<(Pid, OwnedFd)> {
+        if self.is_new.swap(false, Ordering::Relaxed) {
+            let mut socket = [PollFd::new(&self.socket, PollFlags::IN)];
+            // Without it the helper makes one for the call.
+            let _ = poll(&mut socket, Some(&FIRST));
+        }
         let mut waiting = None;
         let mut bytes = [0; REPORT_BYTES];
         // One after another: the last is there, and those before have ended.

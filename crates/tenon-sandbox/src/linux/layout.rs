@@ -15,9 +15,7 @@ use rustix::fs::{
     openat2, symlinkat,
 };
 use rustix::io::Errno;
-use rustix::mount::{
-    MountAttrFlags, MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_change, unmount,
-};
+use rustix::mount::{MountAttrFlags, MountFlags, MountPropagationFlags, mount, mount_change};
 
 use super::namespace::{Deep, Tree, set_all, set_attributes};
 use super::openat::write_all;
@@ -54,8 +52,6 @@ pub(crate) struct Layout {
     pub(crate) listen: bool,
     /// What most calls may write, in order: the rules for that are made once.
     pub(crate) writable: Vec<PathBuf>,
-    /// What no call sees. Each call looks whether it is hidden still.
-    pub(crate) hidden: Vec<PathBuf>,
 }
 
 /// A file, and its content.
@@ -118,8 +114,8 @@ fn carry_out(layout: &Layout) -> Result<(), Errno> {
         }
     }
     let shared = private.folder("shm", 0o1777)?;
-    // What is in it stays, where it was mounted; the whole has no name any more.
-    unmount(MEMORY, UnmountFlags::DETACH)?;
+    // On top of the memory, which then has no name. To unmount it would take the kernel longer than
+    // all mounts of a small layout.
     make_devices(&devices, &shared)?;
     for step in layout.steps.iter().filter(|step| step.part == Part::Cover) {
         close_cover(&step.path, &layout.steps)?;
@@ -325,7 +321,7 @@ impl Sendable for Layout {
                 }
             }
         });
-        writer.each(&self.layered, |writer, path| writer.field(path.as_os_str()));
+        writer.list(&self.layered);
         writer.each(&self.instead, |writer, file| {
             writer.field(file.path.as_os_str());
             writer.field(&OsString::from_vec(file.bytes.clone()));
@@ -335,9 +331,7 @@ impl Sendable for Layout {
         writer.number(self.processes_max);
         writer.flag(self.own_network);
         writer.flag(self.listen);
-        for paths in [&self.writable, &self.hidden] {
-            writer.each(paths, |writer, path| writer.field(path.as_os_str()));
-        }
+        writer.list(&self.writable);
     }
 }
 
@@ -356,7 +350,7 @@ impl Readable for Layout {
         };
         Some(Self {
             steps: reader.each(step)?,
-            layered: reader.each(Reader::path)?,
+            layered: reader.paths()?,
             instead: reader.each(|reader| {
                 Some(Instead { path: reader.path()?, bytes: reader.field()?.into_vec() })
             })?,
@@ -365,8 +359,7 @@ impl Readable for Layout {
             processes_max: reader.number()?,
             own_network: reader.flag()?,
             listen: reader.flag()?,
-            writable: reader.each(Reader::path)?,
-            hidden: reader.each(Reader::path)?,
+            writable: reader.paths()?,
         })
     }
 }
@@ -394,7 +387,6 @@ mod tests {
             own_network: true,
             listen: false,
             writable: vec!["/work".into()],
-            hidden: vec!["/etc/shadow".into()],
         };
         let bytes = layout.to_bytes().unwrap();
         assert_eq!(Layout::from_bytes(&bytes[4..]), Some(layout));

@@ -5,6 +5,7 @@
 //! ends and the kernel ends every call with it. It reads no request and runs nothing itself.
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -86,7 +87,9 @@ fn make_walls(control: &Control, layout: &Layout) -> Result<(Option<OwnedFd>, Ah
         _ => return Err(Wall::IdMap.refused(Errno::PERM)),
     }
     layout::build(layout)?;
-    inside::hide_all(&layout.hidden).map_err(|errno| Wall::Protected.refused(errno))?;
+    // What no call sees: the agent looked for it meanwhile. Each call looks whether it is hidden still.
+    let hidden: Vec<PathBuf> = control.read().map_err(|errno| Wall::Protected.refused(errno))?;
+    inside::hide_all(&hidden).map_err(|errno| Wall::Protected.refused(errno))?;
     drop_capabilities_of_programs().map_err(|errno| Wall::Capabilities.refused(errno))?;
     let mut listener = None;
     if layout.own_network {

@@ -55,6 +55,18 @@ pub(crate) fn read_message<T: Readable>(
     T::from_bytes(&bytes).ok_or(Errno::BADMSG)
 }
 
+impl Sendable for Vec<PathBuf> {
+    fn write(&self, writer: &mut Writer) {
+        writer.list(self);
+    }
+}
+
+impl Readable for Vec<PathBuf> {
+    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        reader.paths()
+    }
+}
+
 #[derive(Default)]
 pub(crate) struct Writer(Vec<u8>);
 

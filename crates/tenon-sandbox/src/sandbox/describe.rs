@@ -43,11 +43,13 @@ impl Sandbox {
         let tier = state.tier.unwrap_or_else(|| shared.expected_tier());
         let repositories =
             state.repositories.clone().unwrap_or_else(|| repositories(&shared.settings));
-        let inside = plan(&shared.settings, profile, &repositories).ok();
+        let plan = plan(&shared.settings, profile, &repositories).ok();
+        let inside = plan.map(|plan| (plan.secrets(&shared.settings), plan));
         let has_namespaces = matches!(tier, Tier::A | Tier::B);
         let (walls, scratch) = match &inside {
-            Some(plan) if has_namespaces => {
-                let walls = walls_inside(plan, &shared.settings, profile, Path::new("/"));
+            Some((secrets, plan)) if has_namespaces => {
+                let walls =
+                    walls_inside((plan, secrets), &shared.settings, profile, Path::new("/"));
                 (walls, plan.scratch().to_vec())
             }
             _ => (walls_alone(&shared.settings, profile, &repositories, None).0, Vec::new()),
@@ -60,7 +62,7 @@ impl Sandbox {
             scratch,
             hidden: inside
                 .iter()
-                .flat_map(|plan| plan.hidden())
+                .flat_map(|(secrets, _)| &secrets.all)
                 .filter(|path| std::fs::symlink_metadata(path).is_ok())
                 .cloned()
                 .collect(),

@@ -22,6 +22,7 @@ use self::alone::{AllAlone, Alone};
 pub use self::describe::Description;
 use self::plan::{Plan, plan, repositories, walls_inside};
 use self::scratch::Scratch;
+use self::secrets::Secrets;
 use crate::command::{Command, CommandError, CommandLimits, Launch, Output, Printed, Via};
 use crate::guard::{Guard, Journaled, ProtectedChange};
 use crate::helper::{Begun, WarmHelper, bubblewrap};
@@ -104,6 +105,7 @@ impl State {
 struct Planned {
     key: Profile,
     plan: Plan,
+    secrets: Secrets,
     tree: Tree,
 }
 
@@ -465,8 +467,8 @@ impl Shared {
         profile: &Profile,
         folder: &Path,
     ) -> Result<(Prepared, Vec<PathBuf>), SandboxError> {
-        let Planned { plan, tree, .. } = self.planned(state, tier, profile)?;
-        let mut walls = walls_inside(&plan, &self.settings, profile, folder);
+        let Planned { plan, secrets, tree, .. } = self.planned(state, tier, profile)?;
+        let mut walls = walls_inside((&plan, &secrets), &self.settings, profile, folder);
         let (helper, _scratch) = match (tree, &mut walls.inside) {
             (Tree::Enclosed(scratch), Some(inside)) => {
                 inside.is_enclosed = true;
@@ -533,22 +535,21 @@ impl Shared {
         // Starts while it is planned what it is to make.
         let begun = if tier == Tier::A { Some(Begun::new()?) } else { None };
         let plan = plan(&self.settings, &key, &repositories)?;
-        let tree = if let Some(begun) = begun {
-            Tree::Held(Arc::new(begun.hold(&plan.layout)?))
-        } else {
-            bubblewrap()?;
-            let scratch = Scratch::for_bubblewrap(&plan.layout);
-            let scratch = scratch.map_err(|error| {
-                let code = error.raw_os_error().unwrap_or_default();
-                SandboxError::new(tier, Missing::Step { step: "making private folders", code })
-            })?;
-            Tree::Enclosed(Arc::new(scratch))
+        let making = begun.map(|begun| begun.make(&plan.layout)).transpose()?;
+        // While it makes it.
+        let secrets = plan.secrets(&self.settings);
+        let tree = match making {
+            Some(making) => Tree::Held(Arc::new(making.hold(&secrets.in_sight)?)),
+            None => {
+                bubblewrap()?;
+                Tree::Enclosed(Arc::new(Scratch::for_bubblewrap(&plan.layout)?))
+            }
         };
         if state.plans.len() >= PLANS_MAX {
             // Calls that run in it hold it until they end.
             state.plans.remove(0);
         }
-        let planned = Planned { key, plan, tree };
+        let planned = Planned { key, plan, secrets, tree };
         state.plans.push(planned.clone());
         Ok(planned)
     }

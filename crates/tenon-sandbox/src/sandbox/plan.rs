@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::secrets::{hidden, in_sight};
+use super::secrets::Secrets;
 use super::{Settings, sockets};
 use crate::guard::git_config;
 use crate::linux::layout::{Instead, Layout, Part, Step, open_plain};
@@ -67,8 +67,8 @@ pub(super) struct Plan {
     /// The session's, where their names lead.
     own_roots: Vec<PathBuf>,
     repositories: Vec<PathBuf>,
-    /// Also what no command would see anyway.
-    hidden: Vec<PathBuf>,
+    /// Files that commands would have been given something else for, where that cannot be.
+    concealed: Vec<PathBuf>,
     scratch: Vec<PathBuf>,
     /// The folders that are mounted writable, as they were found.
     roots: Vec<(PathBuf, Option<(u64, u64)>)>,
@@ -98,8 +98,10 @@ impl Plan {
         of_roots.chain(of_repositories).collect()
     }
 
-    pub(super) fn hidden(&self) -> &[PathBuf] {
-        &self.hidden
+    /// Looks for what no call sees. Takes longer than the plan, which does not depend on it.
+    pub(super) fn secrets(&self, settings: &Settings) -> Secrets {
+        let home = settings.home.as_deref().and_then(home_folder);
+        Secrets::find(settings, home.as_deref(), &self.concealed, &self.layout.steps)
     }
 }
 
@@ -177,11 +179,9 @@ pub(super) fn plan(
     let writable = in_order(roots.iter().chain(&scratch));
     let layered = layered(&parts, &roots, home.as_deref());
     let steps: Vec<_> = parts.into_iter().map(|(path, part)| Step { path, part }).collect();
-    let mut hidden = hidden(settings, home.as_deref());
-    let instead = stacked(within, &layered, &mut hidden);
+    let (instead, concealed) = stacked(within, &layered);
     Ok(Plan {
         layout: Layout {
-            hidden: in_sight(&hidden, &steps),
             steps,
             layered,
             instead,
@@ -194,7 +194,7 @@ pub(super) fn plan(
         },
         own_roots,
         repositories: repositories.to_vec(),
-        hidden,
+        concealed,
         scratch,
         roots: roots.into_iter().map(|root| (root.clone(), identity_of(&root))).collect(),
     })
@@ -225,15 +225,14 @@ fn show(
     within
 }
 
-/// Returns what a private folder in front of a toolchain has instead; the rest is hidden.
-fn stacked(files: Vec<Instead>, layered: &[PathBuf], hidden: &mut Vec<PathBuf>) -> Vec<Instead> {
+/// Returns what a private folder in front of a toolchain has instead, and what must be hidden.
+fn stacked(files: Vec<Instead>, layered: &[PathBuf]) -> (Vec<Instead>, Vec<PathBuf>) {
     // What a link leads to has another name besides.
     let (stacked, others): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| {
         layered.iter().any(|layer| file.path.starts_with(layer))
             && canonical_or_lexical(&file.path) == file.path
     });
-    hidden.extend(others.iter().map(|file| canonical_or_lexical(&file.path)));
-    stacked
+    (stacked, others.iter().map(|file| canonical_or_lexical(&file.path)).collect())
 }
 
 /// Returns the toolchains that a private folder is put in front of: those that nothing else is put
@@ -279,7 +278,7 @@ fn kept_paths(
 
 /// Returns the walls of one call in tier A.
 pub(super) fn walls_inside(
-    plan: &Plan,
+    (plan, secrets): (&Plan, &Secrets),
     settings: &Settings,
     profile: &Profile,
     folder: &Path,
@@ -298,7 +297,7 @@ pub(super) fn walls_inside(
     if allowed.is_empty() {
         read_only.extend_from_slice(&plan.repositories);
     }
-    let mut hidden = plan.layout.hidden.clone();
+    let mut hidden = secrets.in_sight.clone();
     // With the whole network a person opened these too.
     if profile.network != Network::On {
         let steps = plan.layout.steps.iter();
@@ -342,8 +341,8 @@ pub(super) fn walls_alone(
     left_out.extend(PRIVATE.iter().map(|(path, _)| PathBuf::from(path)));
     left_out.push(PathBuf::from("/dev"));
     left_out.extend(home.clone());
-    let mut secret = hidden(settings, home.as_deref());
-    secret.extend(settings.shown.iter().map(|(path, _)| canonical_or_lexical(path)));
+    let shown: Vec<_> = settings.shown.iter().map(|(path, _)| canonical_or_lexical(path)).collect();
+    let secret = Secrets::find(settings, home.as_deref(), &shown, &[]).all;
     left_out.extend_from_slice(&secret);
     let mut listing = Listing::default();
     listing.add_without(Path::new("/"), &canonical(&left_out));

@@ -9,6 +9,8 @@ use rustix::io::Errno;
 
 use crate::linux::bubblewrap::{EMPTY_FILE, EMPTY_FOLDER};
 use crate::linux::layout::{Layout, Part};
+use crate::missing::{Missing, SandboxError};
+use crate::tier::Tier;
 
 /// Where they are made.
 const ABOVE: &str = "/tmp";
@@ -41,8 +43,15 @@ impl Scratch {
 
     /// Returns a folder with what bubblewrap binds of a layout: what is private or given, by its
     /// number, and what is put on what nobody may see.
+    pub(super) fn for_bubblewrap(layout: &Layout) -> Result<Self, SandboxError> {
+        Self::filled(layout).map_err(|error| {
+            let code = error.raw_os_error().unwrap_or_default();
+            SandboxError::new(Tier::B, Missing::Step { step: "making private folders", code })
+        })
+    }
+
     #[expect(clippy::disallowed_methods, reason = "files in a folder that was just made")]
-    pub(super) fn for_bubblewrap(layout: &Layout) -> std::io::Result<Self> {
+    fn filled(layout: &Layout) -> std::io::Result<Self> {
         let scratch = Self::new()?;
         let owned = |path: &Path, mode| {
             std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))?;

@@ -1,10 +1,11 @@
 //! What of this machine no command may read, whatever folder it lies in.
 
 use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir};
 
 use super::Settings;
 use crate::linux::bubblewrap::shows;
@@ -70,9 +71,33 @@ const ROOT_SECRETS: [&str; 29] = [
     "/sys/kernel/tracing",
 ];
 
+/// What no command may read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Secrets {
+    /// Also what no command would see anyway.
+    pub(super) all: Vec<PathBuf>,
+    /// What commands would see in the file tree that is planned.
+    pub(super) in_sight: Vec<PathBuf>,
+}
+
+impl Secrets {
+    /// Looks for them, with some that are known, for a file tree of these steps.
+    pub(super) fn find(
+        settings: &Settings,
+        home: Option<&Path>,
+        known: &[PathBuf],
+        steps: &[Step],
+    ) -> Self {
+        let mut all = hidden(settings, home);
+        all.extend_from_slice(known);
+        let in_sight = in_sight(&all, steps);
+        Self { all, in_sight }
+    }
+}
+
 /// Returns what no command may read, as it is found or will be: a person may log in somewhere while
 /// the session lasts.
-pub(super) fn hidden(settings: &Settings, home: Option<&Path>) -> Vec<PathBuf> {
+fn hidden(settings: &Settings, home: Option<&Path>) -> Vec<PathBuf> {
     let of_home = home.into_iter().flat_map(|home| HOME_SECRETS.map(|name| home.join(name)));
     let named: Vec<_> = of_home.chain(settings.hidden.iter().cloned()).collect();
     let mut hidden: Vec<_> = named.iter().map(|path| canonical_or_lexical(path)).collect();
@@ -85,7 +110,7 @@ pub(super) fn hidden(settings: &Settings, home: Option<&Path>) -> Vec<PathBuf> {
 
 /// Returns what of `hidden` would be seen in a file tree of these steps: under its own name, or
 /// within something that is shown elsewhere than where it is.
-pub(super) fn in_sight(hidden: &[PathBuf], steps: &[Step]) -> Vec<PathBuf> {
+fn in_sight(hidden: &[PathBuf], steps: &[Step]) -> Vec<PathBuf> {
     let elsewhere = steps.iter().filter_map(|step| match &step.part {
         Part::Kept { source, .. } if *source != step.path => Some((&step.path, source)),
         _ => None,
@@ -96,21 +121,32 @@ pub(super) fn in_sight(hidden: &[PathBuf], steps: &[Step]) -> Vec<PathBuf> {
     hidden.iter().filter(|path| shows(steps, path)).cloned().chain(moved).collect()
 }
 
-/// Adds what is in `folder` that not everybody may read, but for what is in or around a root. The
-/// first command of a session waits for it: names are looked at from their folder's handle, and
-/// paths made of few of them.
+/// Adds what is in `folder` that not everybody may read, but for what is in or around a root.
 fn closed_in(folder: &Path, roots: &[PathBuf], closed: &mut Vec<PathBuf>) {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let Ok(handle) = rustix::fs::open(folder, flags, Mode::empty()) else { return };
-    let Ok(entries) = Dir::read_from(&handle) else { return };
-    let has_roots = roots.iter().any(|root| root.starts_with(folder));
-    for entry in entries.flatten() {
+    if let Ok(handle) = rustix::fs::open(folder, FOLDER, Mode::empty()) {
+        add_closed(&handle, &mut folder.to_path_buf(), roots, closed);
+    }
+}
+
+const FOLDER: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Most folders are read at once.
+const NAMES_BYTES: usize = 32 * 1024;
+
+/// The first command of a session may wait for it: a few calls for each folder, one for each file,
+/// and `path`, which is that of `folder`, grows and shrinks.
+fn add_closed(folder: &OwnedFd, path: &mut PathBuf, roots: &[PathBuf], closed: &mut Vec<PathBuf>) {
+    let has_roots = roots.iter().any(|root| root.starts_with(&*path));
+    let mut names = Vec::with_capacity(NAMES_BYTES);
+    let mut entries = RawDir::new(folder, names.spare_capacity_mut());
+    while let Some(Ok(entry)) = entries.next() {
         let name = entry.file_name();
         // What a link leads to has its own entry, or is not a setting of the system's.
         if entry.file_type().is_symlink() || matches!(name.to_bytes(), b"." | b"..") {
             continue;
         }
-        let Ok(found) = rustix::fs::statat(&handle, name, AtFlags::SYMLINK_NOFOLLOW) else {
+        let Ok(found) = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) else {
             continue;
         };
         let is_folder = FileType::from_raw_mode(found.st_mode).is_dir();
@@ -119,16 +155,19 @@ fn closed_in(folder: &Path, roots: &[PathBuf], closed: &mut Vec<PathBuf>) {
         if is_open && !is_folder {
             continue;
         }
-        let path = folder.join(OsStr::from_bytes(name.to_bytes()));
-        let is_around = has_roots && roots.iter().any(|root| root.starts_with(&path));
-        if has_roots && roots.iter().any(|root| path.starts_with(root)) {
-            continue;
+        path.push(OsStr::from_bytes(name.to_bytes()));
+        let is_within = has_roots && roots.iter().any(|root| path.starts_with(root));
+        let is_around = has_roots && roots.iter().any(|root| root.starts_with(&*path));
+        if is_within {
+            // The workspace's own.
+        } else if is_open || is_around {
+            if let Ok(inner) = rustix::fs::openat(folder, name, FOLDER, Mode::empty()) {
+                add_closed(&inner, path, roots, closed);
+            }
+        } else if !closed.contains(path) {
+            closed.push(path.clone());
         }
-        if is_open || is_around {
-            closed_in(&path, roots, closed);
-        } else if !closed.contains(&path) {
-            closed.push(path);
-        }
+        path.pop();
     }
 }
 
