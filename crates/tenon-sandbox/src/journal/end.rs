@@ -18,8 +18,8 @@ impl Store {
     /// Reads how things were at the end of a call, counted in the roots of that time. `None` while
     /// it runs, and when it was cut short.
     pub(crate) fn read_end(&self, id: CheckpointId) -> Result<Option<End>, Errno> {
-        let folder = self.open_ends()?;
-        let bytes = match open_beneath(&folder, &*name_of(id), OFlags::RDONLY, Mode::empty()) {
+        let folder = self.ends()?;
+        let bytes = match open_beneath(folder, &*name_of(id), OFlags::RDONLY, Mode::empty()) {
             Ok(file) => read_all(file)?,
             Err(Errno::NOENT) => return Ok(None),
             Err(errno) => return Err(errno),
@@ -35,12 +35,12 @@ impl Store {
 
     /// Writes how things were at the end of a call. It is there as a whole or not at all.
     pub(crate) fn write_end(&self, id: CheckpointId, mut end: End) -> Result<(), Errno> {
-        let (folder, name) = (self.open_ends()?, name_of(id));
+        let (folder, name) = (self.ends()?, name_of(id));
         end.log_bytes = self.look_at_log(id)?.bytes;
         let bytes = Record::End(Box::new(end)).to_bytes().ok_or(Errno::TOOBIG)?;
         if bytes.len() <= END_BYTES_AT_ONCE_MAX {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
-            match open_beneath(&folder, &*name, flags, Mode::RUSR | Mode::WUSR) {
+            match open_beneath(folder, &*name, flags, Mode::RUSR | Mode::WUSR) {
                 // An empty one is none.
                 Ok(file) => return write_all(&file, &bytes),
                 Err(Errno::EXIST) => {}
@@ -49,14 +49,14 @@ impl Store {
         }
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC;
         let new = format!("{name}{NEW}");
-        let file = open_beneath(&folder, &*new, flags, Mode::RUSR | Mode::WUSR)?;
+        let file = open_beneath(folder, &*new, flags, Mode::RUSR | Mode::WUSR)?;
         write_all(&file, &bytes)?;
-        rustix::fs::renameat(&folder, &*new, &folder, &*name)
+        rustix::fs::renameat(folder, &*new, folder, &*name)
     }
 
     /// Whether a call is over and its end is known. A power loss can leave an end without content.
     pub(crate) fn has_ended(&self, id: CheckpointId) -> bool {
-        let end = self.open_ends().and_then(|folder| look(&folder, name_of(id).as_ref()));
+        let end = self.ends().and_then(|folder| look(folder, name_of(id).as_ref()));
         end.is_ok_and(|end| end.is_some_and(|end| end.bytes > 0))
     }
 

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use rustix::fs::{AtFlags, Mode, OFlags};
@@ -119,6 +120,18 @@ impl Recorder {
         let handle = self.store.open_folder(place)?;
         let id = look(&handle, OsStr::new(""))?.ok_or(Errno::NOENT)?.id;
         Ok(Folder { id, handle, place: place.clone() })
+    }
+
+    /// Returns the root that this is, if it is one: most commands change something right in it.
+    pub(crate) fn root(&self, id: NodeId) -> Result<Option<Folder>, Errno> {
+        for (number, root) in self.store.roots.iter().enumerate() {
+            if look(&root.handle, OsStr::new(""))?.is_some_and(|found| found.id == id) {
+                let handle = rustix::io::fcntl_dupfd_cloexec(&root.handle, 0)?;
+                let place = Place { root: number, path: PathBuf::new() };
+                return Ok(Some(Folder { id, handle, place }));
+            }
+        }
+        Ok(None)
     }
 
     /// Before something happens to a name.

@@ -90,6 +90,7 @@ pub(crate) struct Base {
     pub(crate) top: PathBuf,
     pub(crate) path: PathBuf,
     handle: OwnedFd,
+    ends: OwnedFd,
 }
 
 /// The log of a checkpoint that runs. Locked as long as this process has it open.
@@ -142,7 +143,8 @@ impl Store {
                 for name in [KEPT, ENDS] {
                     make_in(&handle, name)?;
                 }
-                self.bases.push(Base { top, path, handle });
+                let ends = open_plain_beneath(&handle, Path::new(ENDS))?;
+                self.bases.push(Base { top, path, handle, ends });
                 self.bases.len() - 1
             }
         };
@@ -299,9 +301,7 @@ impl Store {
                 Err(Errno::EXIST) => continue,
                 Err(errno) => return Err(errno),
             };
-            let changed = self.names_changed()?;
-            *self.newest.lock().unwrap_or_else(PoisonError::into_inner) =
-                Some(Newest { number, changed });
+            self.note_newest(number)?;
             rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
             let folders = self.bases.iter().map(|_| None).collect();
             return Ok(Log { id, file: File::from(file), folders, objects: 0 });
@@ -312,11 +312,22 @@ impl Store {
     /// Returns the newest checkpoint's number, without going through all of them if nobody else made
     /// or removed one.
     fn newest(&self) -> Result<u64, Errno> {
+        let known = self.known_newest()?;
+        known.map_or_else(|| Ok(self.ids()?.last().map_or(0, |id| id.0)), Ok)
+    }
+
+    fn known_newest(&self) -> Result<Option<u64>, Errno> {
+        let changed = self.names_changed()?;
         let known = *self.newest.lock().unwrap_or_else(PoisonError::into_inner);
-        match known {
-            Some(known) if known.changed == self.names_changed()? => Ok(known.number),
-            _ => Ok(self.ids()?.last().map_or(0, |id| id.0)),
-        }
+        Ok(known.filter(|known| known.changed == changed).map(|known| known.number))
+    }
+
+    /// Takes in that the names in the folder of all are as they should be with this one as the last.
+    fn note_newest(&self, number: u64) -> Result<(), Errno> {
+        let changed = self.names_changed()?;
+        let newest = Some(Newest { number, changed });
+        *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = newest;
+        Ok(())
     }
 
     fn names_changed(&self) -> Result<Moment, Errno> {
@@ -349,8 +360,8 @@ impl Store {
     }
 
     /// Returns the folder with the ends of checkpoints.
-    pub(crate) fn open_ends(&self) -> Result<OwnedFd, Errno> {
-        open_plain_beneath(&self.base(0)?.handle, Path::new(ENDS))
+    pub(crate) fn ends(&self) -> Result<&OwnedFd, Errno> {
+        self.base(0).map(|base| &base.ends)
     }
 
     /// Opens the log for appending to it, if nobody has it open: `None` while the call runs.
@@ -438,12 +449,15 @@ impl Store {
     /// Removes a checkpoint, its log first, so that a half-removed one is none.
     pub(crate) fn remove(&self, id: CheckpointId) -> Result<(), Errno> {
         let (log, base) = (name_of(id), &self.base(0)?.handle);
+        let newest = self.known_newest()?;
         for file in [log.clone(), format!("{ENDS}/{log}"), format!("{ENDS}/{log}{NEW}")] {
             match rustix::fs::unlinkat(base, &*file, AtFlags::empty()) {
                 Ok(()) | Err(Errno::NOENT) => {}
                 Err(errno) => return Err(errno),
             }
         }
+        // Its number is not used again, and that of one that somebody made meanwhile is taken.
+        newest.map_or(Ok(()), |number| self.note_newest(number))?;
         for base in &self.bases {
             match open_plain_beneath(&base.handle, &kept_name(id)) {
                 Ok(_) => remove_all(&base.path.join(kept_name(id)))?,

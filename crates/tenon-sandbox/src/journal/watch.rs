@@ -448,6 +448,9 @@ impl Watch {
 
     fn find_folder(&self, theirs: &OwnedFd, id: NodeId) -> Result<Option<Folder>, Errno> {
         let recorder = self.checkpoint.lock();
+        if let Some(root) = recorder.root(id)? {
+            return Ok(Some(root));
+        }
         for _ in 0..TRIES_MAX {
             // As the command sees it, which is where we see it, or another folder.
             let path = path_of(theirs)?;
