@@ -16,6 +16,7 @@ mod run;
 pub(crate) mod shell;
 #[cfg(test)]
 mod tests;
+mod written;
 
 use std::time::Duration;
 

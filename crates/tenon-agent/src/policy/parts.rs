@@ -4,7 +4,8 @@
 use super::builtin::Finding;
 use super::rule::{Rule, Rules, Verdict};
 use super::shell::{Parsed, Redirect, RedirectKind, SimpleCommand, Word};
-use super::{Mode, quoted};
+use super::written::open_writes;
+use super::{Mode, Places, quoted};
 
 /// Parts that are kept of one line; nobody reads more.
 const PARTS_MAX: usize = 100;
@@ -43,6 +44,7 @@ pub(super) fn parts(
     tool: &str,
     rules: &Rules,
     mode: Mode,
+    places: &Places,
 ) -> Vec<CommandPart> {
     if parsed.doubt.is_some() {
         return Vec::new();
@@ -56,7 +58,10 @@ pub(super) fn parts(
         let mut asks = rules.with(Verdict::Ask).filter(|rule| rule.is_for(tool));
         asks.any(|rule| rule.touches_command(command))
     };
-    let uncovered = |_: usize, command: &SimpleCommand| mode == Mode::Ask && !allows(command);
+    let writes = |command: &SimpleCommand| !open_writes(command, rules, places).is_empty();
+    let uncovered = |_: usize, command: &SimpleCommand| {
+        mode == Mode::Ask && (!allows(command) || writes(command))
+    };
     // The first of these that speaks of any part is why it is asked.
     let reasons: [Reason<'_>; 3] = [&found, &ruled, &uncovered];
     let commands = || parsed.commands.iter().enumerate();

@@ -1,9 +1,13 @@
 //! The decision on a command line: every simple command in it is judged, the worst one counts.
 
+use tenon_model::visible;
+use tenon_sandbox::Access;
+
 use super::builtin::{self, Finding};
-use super::places::{Places, is_plain};
+use super::places::{Places, Target, is_plain};
 use super::rule::{Rule, Rules, Verdict};
-use super::shell::{self, Launches, Parsed, RedirectKind, SimpleCommand, launch};
+use super::shell::{self, Launches, Parsed, Redirect, RedirectKind, SimpleCommand, launch};
+use super::written::{open_writes, written};
 use super::{Decision, Kept, Leaves, Mode, by_rule, parts};
 
 pub(super) fn decide(
@@ -17,7 +21,7 @@ pub(super) fn decide(
     let findings = builtin::findings(&parsed, places);
     let decision = judged(tool, &parsed, &findings, rules, mode, places);
     let parts = match decision.verdict {
-        Verdict::Ask => parts::parts(&parsed, &findings, tool, rules, mode),
+        Verdict::Ask => parts::parts(&parsed, &findings, tool, rules, mode, places),
         Verdict::Allow | Verdict::Deny => Vec::new(),
     };
     Decision { parts, ..decision }
@@ -66,7 +70,7 @@ fn judged(
     }
     // Of a line outside the walls rules name every command anyway.
     let asks_each = mode == Mode::Ask && !unconfined;
-    let open = if asks_each { open_in_ask_mode(parsed, &allows, places) } else { None };
+    let open = if asks_each { open_in_ask_mode(parsed, &allows, rules, places) } else { None };
     asked(parsed, findings, &allows, open.as_ref())
         .or_else(|| open.map(ask_each))
         .unwrap_or_else(|| allowed(parsed, findings, &allows, mode))
@@ -78,7 +82,7 @@ fn asked(
     parsed: &Parsed,
     findings: &[Finding],
     allows: &[&Rule],
-    also: Option<&Open<'_>>,
+    also: Option<&Open>,
 ) -> Option<Decision> {
     let open: Vec<_> =
         findings.iter().filter(|finding| lifted_by(parsed, finding, allows).is_none()).collect();
@@ -200,34 +204,50 @@ fn exact(parsed: &Parsed) -> Option<Rule> {
 }
 
 /// What no rule covers in ask mode.
-struct Open<'a> {
-    first: &'a SimpleCommand,
+struct Open {
+    reason: String,
     /// What would cover it.
     flags: Vec<Rule>,
 }
 
 /// Returns the commands that no rule covers, if there are any.
-fn open_in_ask_mode<'a>(parsed: &'a Parsed, allows: &[&Rule], places: &Places) -> Option<Open<'a>> {
+fn open_in_ask_mode(
+    parsed: &Parsed,
+    allows: &[&Rule],
+    rules: &Rules,
+    places: &Places,
+) -> Option<Open> {
+    // What of the workspace is not known by name cannot be named by a rule.
     let writes_outside = |command: &SimpleCommand| {
-        command.redirects.iter().any(|redirect| {
-            redirect.kind == RedirectKind::Write
-                && redirect.target.literal() != Some("/dev/null")
-                && !places.holds(&places.target(&redirect.target, command.folder.as_deref()))
+        written(command, places).any(|target| match &target {
+            Target::Exact(_) => !places.holds(&target),
+            Target::Beneath { folder, .. } => !places.holds(&target) || places.is_inside(folder),
+            Target::Unknown => true,
         })
     };
     // Otherwise the words of a rule do not name all that is done.
     let is_plain =
         |command: &SimpleCommand| shell::assigns_plainly(command) && !writes_outside(command);
+    let writes = |command: &SimpleCommand| open_writes(command, rules, places);
     let covered = |command: &SimpleCommand| {
         let transparent = command.launches == Launches::Known
             && command.program().is_some_and(launch::is_transparent);
         let is_plain = is_plain(command);
-        let names = |rule: &&Rule| rule.allows_command(command) && (is_plain || rule.is_sweeping());
-        let nothing = command.words.is_empty() && command.redirects.is_empty();
-        is_plain && (transparent || nothing) || allows.iter().any(names)
+        let is_named = is_plain && writes(command).is_empty();
+        let names = |rule: &&Rule| rule.allows_command(command) && (is_named || rule.is_sweeping());
+        is_named && (transparent || has_no_words(command)) || allows.iter().any(names)
     };
     let open: Vec<_> = parsed.commands.iter().filter(|command| !covered(command)).collect();
-    let first = open.first().copied()?;
+    let needs_no_rule = |command: &SimpleCommand| {
+        has_no_words(command) || allows.iter().any(|rule| rule.allows_command(command))
+    };
+    let reason = |command: &SimpleCommand| match writes(command).first() {
+        Some(path) if needs_no_rule(command) => {
+            format!("every write is asked about in ask mode: {}", visible(path))
+        }
+        _ => format!("every command is asked about in ask mode: {}", command.shown()),
+    };
+    let reason = open.first().map(|first| reason(first))?;
     let mut flags = Vec::new();
     for command in &open {
         // What an unnamed program may turn out to be needs no rule of its own.
@@ -235,21 +255,35 @@ fn open_in_ask_mode<'a>(parsed: &'a Parsed, allows: &[&Rule], places: &Places) -
         if by.is_some_and(|outer| outer.program().is_none()) {
             continue;
         }
-        let rule = match is_plain(command) {
-            true => naming(command, command.words.len().min(2)),
-            false => Rule::for_tool("bash"),
+        let needed = if is_plain(command) {
+            let named =
+                (!needs_no_rule(command)).then(|| naming(command, command.words.len().min(2)));
+            let written = writes(command).into_iter().map(|path| {
+                let rule = Rule::exact_path(Access::Write, &path, false);
+                rule.unwrap_or_else(|| Rule::for_tool("bash"))
+            });
+            named.into_iter().chain(written).collect()
+        } else {
+            vec![Rule::for_tool("bash")]
         };
-        if !flags.contains(&rule) {
-            flags.push(rule);
+        for rule in needed {
+            if !flags.contains(&rule) {
+                flags.push(rule);
+            }
         }
     }
-    Some(Open { first, flags })
+    Some(Open { reason, flags })
+}
+
+/// Says whether a command is no program: a bare assignment, or a redirect that writes.
+fn has_no_words(command: &SimpleCommand) -> bool {
+    let writes = |redirect: &Redirect| redirect.kind == RedirectKind::Write;
+    command.words.is_empty() && command.redirects.iter().all(writes)
 }
 
 /// Asks for each command that no rule covers.
-fn ask_each(open: Open<'_>) -> Decision {
-    let reason = format!("every command is asked about in ask mode: {}", open.first.shown());
-    Decision::new(Verdict::Ask, Mode::Ask.rule(), reason).with_flag(&open.flags)
+fn ask_each(open: Open) -> Decision {
+    Decision::new(Verdict::Ask, Mode::Ask.rule(), open.reason).with_flag(&open.flags)
 }
 
 fn allowed(parsed: &Parsed, findings: &[Finding], allows: &[&Rule], mode: Mode) -> Decision {

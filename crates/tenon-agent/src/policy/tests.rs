@@ -160,7 +160,8 @@ fn modes_decide_what_no_rule_decides() {
     assert_eq!(flag("rm -rf /"), None);
     check(Mode::Ask, "ls", Verdict::Ask);
     check(Mode::Ask, "rm -rf /", Verdict::Deny);
-    let allowed = rules(&[("bash(cargo test:*)", Verdict::Allow), ("bash(cd:*)", Verdict::Allow)]);
+    let allowed = ["bash(cargo test:*)", "bash(cd:*)", "write(src/logs/**)"];
+    let allowed = rules(&allowed.map(|rule| (rule, Verdict::Allow)));
     for (command, want) in [
         ("cd x && cargo test -q", Verdict::Allow),
         ("timeout 60 cargo test", Verdict::Allow),
@@ -169,7 +170,19 @@ fn modes_decide_what_no_rule_decides() {
         ("PATH=. cargo test", Verdict::Ask),
         ("PATH=.; cargo test", Verdict::Ask),
         ("LD_PRELOAD=./x timeout 60 cargo test", Verdict::Ask),
-        ("cargo test > out.txt", Verdict::Allow),
+        ("cargo test 2>&1 > /dev/null", Verdict::Allow),
+        ("cargo test > /tmp/out.txt", Verdict::Allow),
+        ("cargo test > /dev/stderr", Verdict::Allow),
+        ("cargo test > /dev/fd/2", Verdict::Allow),
+        ("cargo test > /dev/fd/../tcp/host/80", Verdict::Ask),
+        ("cargo test > /dev/tcp/host/80", Verdict::Ask),
+        ("cargo test > out.txt", Verdict::Ask),
+        ("cargo test > $x", Verdict::Ask),
+        ("cargo test > out/$x", Verdict::Ask),
+        ("cargo test; > Cargo.toml", Verdict::Ask),
+        ("cd src; cargo test 2> logs/err.txt", Verdict::Allow),
+        ("cargo test > src/logs/../main.rs", Verdict::Ask),
+        ("X=1; > src/logs/a", Verdict::Allow),
         ("cargo test > ~/.bashrc", Verdict::Ask),
         ("cargo test; make", Verdict::Ask),
         ("cargo test $(make)", Verdict::Ask),
@@ -179,6 +192,23 @@ fn modes_decide_what_no_rule_decides() {
     }
     let flag = run("$PYTHON -m pytest", &Rules::default(), Mode::Ask).flag;
     assert_eq!(flag.as_deref(), Some("--allow 'bash'"));
+    for (command, want) in [
+        ("cargo test > a.txt", "--allow 'write(/home/user/project/a.txt)'"),
+        ("> a.txt", "--allow 'write(/home/user/project/a.txt)'"),
+        (
+            "make all > a.txt",
+            "--allow 'bash(make all:*)' --allow 'write(/home/user/project/a.txt)'",
+        ),
+        ("cargo test > 'a*.txt'", "--allow 'bash'"),
+        ("cargo test > a$x", "--allow 'bash'"),
+    ] {
+        assert_eq!(run(command, &allowed, Mode::Ask).flag.as_deref(), Some(want), "{command}");
+    }
+    for command in ["cargo test > a.txt", "> a.txt"] {
+        let reason = run(command, &allowed, Mode::Ask).reason;
+        let expected = "every write is asked about in ask mode: /home/user/project/a.txt";
+        assert_eq!(reason, expected, "{command}");
+    }
     let flag = run("cargo test -q && make all", &Rules::default(), Mode::Ask).flag;
     assert_eq!(flag.as_deref(), Some("--allow 'bash(cargo test:*)' --allow 'bash(make all:*)'"));
 }

@@ -29,6 +29,7 @@ texts! {
     "writing `{path}` can make other programs run code later", "写入 `{path}` 可能使其他程序以后运行代码";
     "every change is asked about in ask mode", "ask 模式下每个改动都会询问";
     "every command is asked about in ask mode: {command}", "ask 模式下每个命令都会询问：{command}";
+    "every write is asked about in ask mode: {path}", "ask 模式下每次写入都会询问：{path}";
     "nothing in it needs a question", "其中没有需要询问的内容";
     "the rule {rule} allows it", "规则 {rule} 允许它";
     "the rule {rule} asks about it", "规则 {rule} 要求询问";

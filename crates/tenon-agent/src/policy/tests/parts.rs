@@ -39,5 +39,6 @@ fn a_line_is_shown_in_parts_and_what_the_question_is_about_is_marked() {
     check("ls; make all", &asks, Mode::Auto, &["ls", "!make all"]);
     let allowed = rules(&[("bash(ls:*)", Verdict::Allow)]);
     check("ls; make all", &allowed, Mode::Ask, &["ls", "!make all"]);
+    check("ls; ls > a", &allowed, Mode::Ask, &["ls", "!ls > a"]);
     assert_eq!(run(&"a;".repeat(5_000), &none, Mode::Ask).parts.len(), 100);
 }
