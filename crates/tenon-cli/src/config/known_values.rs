@@ -11,7 +11,7 @@ use tenon_model::{
     KnownValue, credential_values, is_secret,
 };
 
-use super::{Config, Credential, private_file};
+use super::{Config, Credential, named_files::named, private_file};
 
 /// The most bytes of a file of credentials (1 MiB): far more than any has.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
@@ -55,6 +55,8 @@ const FILES: [(&str, CredentialShape); 31] = [
 #[derive(Debug, Clone)]
 pub(crate) struct SecretSources {
     home: PathBuf,
+    /// Further files, with the variables that name them.
+    named: Vec<(PathBuf, CredentialShape, &'static str)>,
     keys: Vec<KnownValue>,
 }
 
@@ -82,7 +84,8 @@ impl Config {
         }
         // Servers that want no key are often given a word, such as `ollama`.
         keys.retain(|known| is_secret("password", known.secret().expose()));
-        SecretSources { home: self.folders.home.clone(), keys }
+        let named = named(|name| self.environment.text(name));
+        SecretSources { home: self.folders.home.clone(), named, keys }
     }
 }
 
@@ -90,11 +93,15 @@ impl SecretSources {
     /// Reads the files of credentials, a few microseconds for each that is there.
     pub(crate) fn read(self) -> Vec<KnownValue> {
         let mut values = self.keys;
-        for (name, shape) in FILES {
-            let path = self.home.join(name);
+        let of_home = FILES.map(|(name, shape)| (self.home.join(name), shape, format!("~/{name}")));
+        let named = self.named.into_iter().map(|(path, shape, variable)| {
+            let file = path.file_name().unwrap_or_default().display().to_string();
+            (path, shape, format!("{file} of {variable}"))
+        });
+        for (path, shape, source) in of_home.into_iter().chain(named) {
             // One that is not text, or too long, is not what the name says.
             if let Ok(Some(text)) = private_file::read_if_there(&path, FILE_BYTES_MAX) {
-                values.extend(credential_values(&text, shape, &format!("~/{name}")));
+                values.extend(credential_values(&text, shape, &source));
             }
         }
         values
@@ -114,14 +121,23 @@ mod tests {
             .unwrap();
         std::fs::write(home.path().join(".cargo/credentials.toml"), "token = 'cio-a1b2c3'")
             .unwrap();
+        let kube = home.path().join("kube.yaml");
+        std::fs::write(
+            &kube,
+            "token: kube-a1b2c3d4e5f6
+",
+        )
+        .unwrap();
         let keys = vec![KnownValue::new("sk-0123456789", "KEY", "the environment")];
-        let sources = SecretSources { home: home.path().to_path_buf(), keys };
+        let named = vec![(kube, Pairs, "KUBECONFIG")];
+        let sources = SecretSources { home: home.path().to_path_buf(), named, keys };
         let labels: Vec<String> =
             sources.read().iter().map(|known| known.label().to_owned()).collect();
         let expected = [
             "[masked: value of KEY from the environment]",
             "[masked: value of a password from ~/.netrc]",
             "[masked: value of token from ~/.cargo/credentials.toml]",
+            "[masked: value of token from kube.yaml of KUBECONFIG]",
         ];
         assert_eq!(labels, expected);
     }

@@ -8,6 +8,7 @@ mod environment;
 mod file;
 mod instructions;
 mod known_values;
+mod named_files;
 mod network;
 pub(crate) mod private_file;
 mod providers;
@@ -229,6 +230,14 @@ impl Config {
     /// Returns the environment of commands that the model runs.
     pub(crate) fn child_environment(&self) -> Vec<(OsString, OsString)> {
         tenon_sandbox::child_environment(self.environment.all(), &self.settings.environment)
+    }
+
+    /// Returns the files of credentials that the user's variables name and no command may see: not
+    /// those of variables that the user gives to commands.
+    pub(crate) fn credential_files(&self) -> Vec<PathBuf> {
+        let is_given = |name: &str| self.settings.environment.iter().any(|given| given == name);
+        let named = named_files::named(|name| self.environment.text(name));
+        named.into_iter().filter(|(.., name)| !is_given(name)).map(|(path, ..)| path).collect()
     }
 
     /// Returns what commands see instead of files in the home folder: the path, and the content.

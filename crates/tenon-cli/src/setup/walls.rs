@@ -73,8 +73,12 @@ pub(crate) async fn walls(
     }
     let folders = &config.folders;
     hidden.extend([folders.config.clone(), folders.sessions(), folders.history()]);
+    let roots = workspace.roots();
+    // What lies in the workspace is the workspace's.
+    let is_elsewhere = |path: &PathBuf| !roots.iter().any(|root| path.starts_with(root));
+    hidden.extend(config.credential_files().into_iter().filter(is_elsewhere));
     let settings = WallSettings {
-        roots: workspace.roots(),
+        roots,
         home: Some(folders.home.clone()),
         readable: results.map(Path::to_path_buf).into_iter().chain(config.readable()?).collect(),
         hidden,

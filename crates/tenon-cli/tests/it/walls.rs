@@ -131,6 +131,31 @@ fn settings_of_toolchains_are_seen_without_what_proves_who_somebody_is() {
 }
 
 #[test]
+fn files_of_credentials_that_a_variable_names_are_not_there() {
+    for (tier, given) in [("a", ""), ("b", ""), ("c", ""), ("a", "environment = ['KUBECONFIG']")] {
+        if tier == "b" && !std::path::Path::new("/usr/bin/bwrap").exists() {
+            println!("skipped: bubblewrap is not installed");
+            continue;
+        }
+        let place = Place::new();
+        // Too short to be masked: what is not shown was not there.
+        place.write("keys/kube", "token: kube1\n");
+        place.write("keys/credentials.toml", "token = 'cio1'\n");
+        place.write("keys/other", "open1\n");
+        let folder = place.path("keys").display().to_string();
+        place.config(&format!("read_dir = ['{folder}']\n{given}\n"));
+        let command = format!("cd {folder}; cat kube credentials.toml other");
+        let script = running(&place, &command);
+        let mut tenon = place.tenon(&["--print", "--sandbox", tier, "--model", &script, "go"]);
+        tenon.env("KUBECONFIG", format!("/dev/null:{folder}/kube")).env("CARGO_HOME", folder);
+        Run::of(tenon.output().unwrap()).ends_with(0);
+        let told = results(&place);
+        assert!(told.contains("open1") && !told.contains("cio1"), "{tier}: {told}");
+        assert_eq!(told.contains("kube1"), !given.is_empty(), "{tier}: {told}");
+    }
+}
+
+#[test]
 fn what_runs_programs_later_is_put_back_and_told() {
     let place = Place::new();
     place.write("work/.git/HEAD", "ref: refs/heads/main\n");
