@@ -16,6 +16,10 @@ use crate::filter::{FilteredText, SharedFilter};
 /// cannot fill a disk within its time limit.
 pub const SPILL_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
+/// All texts in one folder together, about: 8 GiB, so that no number of commands fills a disk. What
+/// is written at the same time is not counted.
+const FOLDER_BYTES_MAX: u64 = 8 * SPILL_BYTES_MAX;
+
 const NOTE_AT_LIMIT: &str = "\n[the text goes on; this file ends at its limit]\n";
 
 /// Where long results go.
@@ -23,15 +27,21 @@ const NOTE_AT_LIMIT: &str = "\n[the text goes on; this file ends at its limit]\n
 pub struct SpillTarget {
     folder: PathBuf,
     bytes_max: u64,
+    folder_bytes_max: u64,
     filter: Option<SharedFilter>,
 }
 
 impl SpillTarget {
     /// Returns the target for files in `folder`, which need not exist, each of at most
-    /// [`SPILL_BYTES_MAX`] bytes.
+    /// [`SPILL_BYTES_MAX`] bytes, and all together of about eight times as many.
     #[must_use]
     pub fn new(folder: &Path) -> Self {
-        Self { folder: folder.to_path_buf(), bytes_max: SPILL_BYTES_MAX, filter: None }
+        Self {
+            folder: folder.to_path_buf(),
+            bytes_max: SPILL_BYTES_MAX,
+            folder_bytes_max: FOLDER_BYTES_MAX,
+            filter: None,
+        }
     }
 
     /// Lowers the limit for each file.
@@ -62,8 +72,16 @@ impl SpillTarget {
         let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let path = self.folder.join(format!("output-{digits}.txt"));
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+        let room = self.folder_bytes_max.saturating_sub(self.bytes()?).min(self.bytes_max);
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-        Ok(SpillFile { file, path, room: self.bytes_max, is_full: false })
+        Ok(SpillFile { file, path, room, is_full: false })
+    }
+
+    /// Returns how many bytes the files take that are there.
+    #[expect(clippy::disallowed_methods, reason = "this is the door for spilled results")]
+    fn bytes(&self) -> io::Result<u64> {
+        let files = std::fs::read_dir(&self.folder)?;
+        Ok(files.flatten().filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum())
     }
 
     /// Makes a new file with `text`, filtered, and returns its path.
@@ -120,5 +138,21 @@ impl SpillFile {
             self.file.write_all(NOTE_AT_LIMIT.as_bytes())?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests read what was spilled")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_one_folder_share_its_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = SpillTarget { folder_bytes_max: 10, ..SpillTarget::new(folder.path()) };
+        let write = |text: &str| std::fs::read_to_string(target.write(text).unwrap()).unwrap();
+        assert_eq!(write("12345678"), "12345678");
+        assert_eq!(write("abcd"), format!("ab{NOTE_AT_LIMIT}"));
+        assert_eq!(write("x"), NOTE_AT_LIMIT);
     }
 }
