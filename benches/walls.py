@@ -21,7 +21,6 @@ LINE = re.compile(r"^(.+?)\s+p10\s+([\d.]+) \w+\s+p50\s+([\d.]+) \w+\s+p90\s+([\
 TARGETS = {"tier A, warm": 1.0, "tier A, first command of a session": 4.0, "tier A, first command, begun ahead": 4.0}
 READ_TARGET_US = 10.0
 
-
 NOBODY = 65534
 
 

@@ -217,8 +217,8 @@ fn open_in_ask_mode(
     rules: &Rules,
     places: &Places,
 ) -> Option<Open> {
-    // What of the workspace is not known by name cannot be named by a rule.
-    let writes_outside = |command: &SimpleCommand| {
+    // Outside of the workspace, or what of it is only known when it runs.
+    let writes_unnamed = |command: &SimpleCommand| {
         written(command, places).any(|target| match &target {
             Target::Exact(_) => !places.holds(&target),
             Target::Beneath { folder, .. } => !places.holds(&target) || places.is_inside(folder),
@@ -227,7 +227,7 @@ fn open_in_ask_mode(
     };
     // Otherwise the words of a rule do not name all that is done.
     let is_plain =
-        |command: &SimpleCommand| shell::assigns_plainly(command) && !writes_outside(command);
+        |command: &SimpleCommand| shell::assigns_plainly(command) && !writes_unnamed(command);
     let writes = |command: &SimpleCommand| open_writes(command, rules, places);
     let covered = |command: &SimpleCommand| {
         let transparent = command.launches == Launches::Known

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use tenon_model::CredentialShape::{self, Colons, Netrc, Pairs, Whole};
+use tenon_model::CredentialShape::{self, Addresses, Colons, Netrc, Pairs, Whole};
 
 /// A variable, the file beneath what it names (none where it names the file itself), and the shape
 /// of what is in it, each from the documentation of the program that reads it.
-const FILES: [(&str, &str, CredentialShape); 26] = [
+const FILES: [(&str, &str, CredentialShape); 27] = [
     ("CARGO_HOME", "credentials.toml", Pairs),
     ("CARGO_HOME", "credentials", Pairs),
     ("NPM_CONFIG_USERCONFIG", "", Pairs),
@@ -29,14 +29,15 @@ const FILES: [(&str, &str, CredentialShape); 26] = [
     ("PGPASSFILE", "", Colons),
     ("HF_TOKEN_PATH", "", Whole),
     ("HF_HOME", "token", Whole),
+    ("XDG_CONFIG_HOME", "git/credentials", Addresses),
     ("XDG_CONFIG_HOME", "gh/hosts.yml", Pairs),
     ("XDG_CONFIG_HOME", "glab-cli/config.yml", Pairs),
     ("XDG_CONFIG_HOME", "pip/pip.conf", Pairs),
     ("GNUPGHOME", "private-keys-v1.d", Whole),
 ];
 
-/// Separates the files of a variable that may name several.
-const SEPARATOR: char = ':';
+/// The one that may name several files, with a colon between.
+const LIST: &str = "KUBECONFIG";
 
 /// Returns the files that `variable` names, with the name of the variable: files and folders of keys,
 /// or what may become one. Devices (`/dev/null` is a usual value) and relative paths are left out.
@@ -45,8 +46,9 @@ pub(super) fn named<'a>(
 ) -> Vec<(PathBuf, CredentialShape, &'static str)> {
     let mut files = Vec::new();
     for (name, beneath, shape) in FILES {
-        for value in variable(name).unwrap_or_default().split(SEPARATOR) {
-            let path = Path::new(value);
+        let value = variable(name).unwrap_or_default();
+        let values = if name == LIST { value.split(':').collect() } else { vec![value] };
+        for path in values.into_iter().map(Path::new) {
             let path = if beneath.is_empty() { path.to_owned() } else { path.join(beneath) };
             if path.is_absolute() && is_of_credentials(&path, beneath) {
                 files.push((path, shape, name));
@@ -90,6 +92,7 @@ mod tests {
             &format!("{top}/kube:{top}/later"),
             &[format!("{top}/kube"), format!("{top}/later")],
         );
+        check("NETRC", &format!("{top}/a:b"), &[format!("{top}/a:b")]);
         check("GNUPGHOME", &format!("{top}/gnupg"), &[format!("{top}/gnupg/private-keys-v1.d")]);
         for (name, value) in [
             ("KUBECONFIG", "/dev/null"),

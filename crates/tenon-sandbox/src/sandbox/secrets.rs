@@ -71,6 +71,12 @@ const ROOT_SECRETS: [&str; 29] = [
     "/sys/kernel/tracing",
 ];
 
+const FOLDER: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Most folders are read at once.
+const NAMES_BYTES: usize = 32 * 1024;
+
 /// What no command may read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Secrets {
@@ -128,14 +134,8 @@ fn closed_in(folder: &Path, roots: &[PathBuf], closed: &mut Vec<PathBuf>) {
     }
 }
 
-const FOLDER: OFlags =
-    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-
-/// Most folders are read at once.
-const NAMES_BYTES: usize = 32 * 1024;
-
-/// The first command of a session may wait for it: a few calls for each folder, one for each file,
-/// and `path`, which is that of `folder`, grows and shrinks.
+/// Adds what is in an open folder. The first command of a session may wait for it: a few calls for
+/// each folder, one for each file, and `path`, which is the folder's, grows and shrinks.
 fn add_closed(folder: &OwnedFd, path: &mut PathBuf, roots: &[PathBuf], closed: &mut Vec<PathBuf>) {
     let has_roots = roots.iter().any(|root| root.starts_with(&*path));
     let mut names = Vec::with_capacity(NAMES_BYTES);
