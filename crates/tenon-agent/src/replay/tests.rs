@@ -175,6 +175,29 @@ async fn the_first_difference_is_named_with_its_step() {
     check(r#""content":"a.txt"#, r#""content":"b.txt"#, 1, Diverged::Result, "a.txt").await;
 }
 
+#[tokio::test]
+async fn the_order_of_files_by_their_times_is_no_difference() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let names = elsewhere.path().join("names");
+    let older_and_newer = |text: &str| std::fs::write(&names, text).unwrap();
+    older_and_newer("b c");
+    let touch = run(&format!(
+        "read older newer < '{}'; touch -d 2026-01-01 $older; touch -d 2026-01-02 $newer",
+        names.display()
+    ));
+    let glob = json!({"name": "glob", "arguments": {"pattern": "*"}});
+    let turns = json!([{"calls": [touch]}, {"calls": [glob]}, {"text": "Three files."}]);
+    let session = recorded(&["go"], turns, None).await;
+    let again = async || replayed(&session, ReplayOptions::default()).await;
+    older_and_newer("c b");
+    let found = again().await;
+    assert_eq!((found.divergence, found.steps), (None, 3));
+    older_and_newer("d b");
+    let divergence = again().await.divergence.unwrap();
+    assert_eq!((divergence.step, divergence.what), (2, Diverged::Result));
+    assert_eq!(divergence.expected, "a.txt\nc\nb\n");
+}
+
 /// A script under another name, by a model that sees no images.
 struct Other(ScriptedProvider, Abilities);
 

@@ -11,7 +11,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_OMIT};
+use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
 
 use crate::{config::Config, error::CliError, texts::Text};
 
@@ -212,6 +212,15 @@ pub(super) fn set_modified(path: &Path, modified: SystemTime) {
         tv_sec: since.as_secs().try_into().unwrap_or_default(),
         tv_nsec: since.subsec_nanos().into(),
     };
+    set_time(path, last_modification);
+}
+
+/// Has `path` change now, by the clock of what writes files, which a program's own is ahead of.
+pub(super) fn touch(path: &Path) {
+    set_time(path, Timespec { tv_sec: 0, tv_nsec: UTIME_NOW });
+}
+
+fn set_time(path: &Path, last_modification: Timespec) {
     let last_access = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
     let times = Timestamps { last_access, last_modification };
     // What cannot be set keeps the time of the copy.

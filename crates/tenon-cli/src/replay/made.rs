@@ -19,7 +19,7 @@ use tenon_sandbox::{ChangeKind, Changes, CheckpointInfo, EntryKind};
 
 use super::{
     Rebuilt, Root,
-    copy::{self, Copying, set_modified},
+    copy::{self, Copying},
     place,
 };
 use crate::error::CliError;
@@ -173,7 +173,7 @@ fn renew(path: &Path, began: SystemTime) -> io::Result<()> {
         }
     }
     if metadata.modified()? >= began {
-        set_modified(path, SystemTime::now());
+        copy::touch(path);
     }
     Ok(())
 }
