@@ -9,8 +9,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use tenon_sandbox::{
-    Command, CommandLimits, Exit, Journal, JournalOptions, Limits, Profile, Sandbox, Settings,
-    Wanted, Workspace,
+    Command, CommandLimits, Exit, GUARDED_FOLDERS_MAX, Journal, JournalOptions, Limits, Profile,
+    Sandbox, Settings, Wanted, Workspace,
 };
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
@@ -133,6 +133,7 @@ impl Bench {
             shown: Vec::new(),
             wanted: Wanted::Best,
             limits: Limits::default(),
+            guarded_folders_max: GUARDED_FOLDERS_MAX,
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         Self { runtime, workspace, journal, sandbox: Sandbox::new(settings) }

@@ -10,10 +10,12 @@
 #![expect(clippy::print_stdout, reason = "the figures are what it is for")]
 #![expect(clippy::unwrap_used, reason = "without the walls there is nothing to measure")]
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use tenon_sandbox::{
-    Command, CommandLimits, Limits, Profile, Sandbox, Settings, Tier, Wanted, Workspace,
+    Command, CommandLimits, GUARDED_FOLDERS_MAX, Limits, Profile, Sandbox, Settings, Tier, Wanted,
+    Workspace,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -37,6 +39,7 @@ fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let folder = std::env::temp_dir().join(format!("tenon-spawn-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
+    let large = make_large(&folder.with_extension("large"));
     let workspace = Workspace::open(&folder).unwrap();
     let settings = |tier| Settings {
         roots: workspace.roots(),
@@ -46,13 +49,14 @@ fn main() {
         shown: Vec::new(),
         wanted: Wanted::Exactly(tier),
         limits: Limits::default(),
+        guarded_folders_max: GUARDED_FOLDERS_MAX,
     };
     let timeout = Duration::from_secs(10);
     let limits = CommandLimits { timeout, output_bytes_max: 1000, spill: None };
     let run = |sandbox: &Sandbox, profile: Profile| {
         let command = Command {
             script: "exec /bin/true".into(),
-            folder: folder.clone(),
+            folder: sandbox.settings().roots.first().unwrap().clone(),
             environment: Vec::new(),
             profile,
             limits: limits.clone(),
@@ -63,6 +67,7 @@ fn main() {
     let sandbox = |tier| Sandbox::new(settings(tier));
     let (inside, enclosed, alone) = (sandbox(Tier::A), sandbox(Tier::B), sandbox(Tier::C));
     let walled = || Profile::workspace(&workspace);
+    let among_many = Sandbox::new(Settings { roots: large.roots(), ..settings(Tier::A) });
     let plain = || {
         let mut bash = std::process::Command::new("/bin/bash");
         bash.args(["-c", "exec /bin/true"]).env_clear().status().unwrap();
@@ -86,6 +91,7 @@ fn main() {
         Kind::new("tier A, first command of a session", at_once),
         Kind::new("tier A, first command, begun ahead", begun),
         kind("tier A, warm", || run(&inside, walled())),
+        kind("tier A, warm, 10,000 folders", || run(&among_many, Profile::workspace(&large))),
         kind("tier C", || run(&alone, walled())),
     ];
     // Where bubblewrap is not installed there is no such line.
@@ -102,6 +108,20 @@ fn main() {
     }
     kinds.into_iter().for_each(print);
     std::fs::remove_dir_all(&folder).unwrap();
+    std::fs::remove_dir_all(large.root()).unwrap();
+}
+
+/// A workspace with as many folders as a project has whose packages have packages.
+fn make_large(folder: &Path) -> Workspace {
+    for (package, inner, part) in
+        (0..20).flat_map(|p| (0..25).flat_map(move |i| (0..20).map(move |part| (p, i, part))))
+    {
+        let place = format!("packages/{package}/node_modules/{inner}/{part}");
+        std::fs::create_dir_all(folder.join(place)).unwrap();
+    }
+    // A change of the last two seconds has each look read a folder again.
+    std::thread::sleep(Duration::from_secs(3));
+    Workspace::open(folder).unwrap()
 }
 
 impl<'a> Kind<'a> {

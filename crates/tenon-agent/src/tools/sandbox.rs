@@ -6,8 +6,9 @@
 use std::{ffi::OsString, sync::Arc};
 
 use tenon_sandbox::{
-    Attended, Checkpoint, Command, CommandError, CommandLimits, HostRule, Jobs, Limits, Network,
-    NetworkGrant, Output, Profile, Sandbox as Walls, Settings, Stream, Wanted, Workspace,
+    Attended, Checkpoint, Command, CommandError, CommandLimits, GUARDED_FOLDERS_MAX, HostRule,
+    Jobs, Limits, Network, NetworkGrant, Output, Profile, Sandbox as Walls, Settings, Stream,
+    Wanted, Workspace,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -68,7 +69,9 @@ impl Sandbox {
     ///
     /// ```
     /// use tenon_agent::Sandbox;
-    /// use tenon_sandbox::{Limits, Profile, Sandbox as Walls, Settings, Wanted, Workspace};
+    /// use tenon_sandbox::{
+    ///     GUARDED_FOLDERS_MAX, Limits, Profile, Sandbox as Walls, Settings, Wanted, Workspace,
+    /// };
     ///
     /// let workspace = Workspace::open(".".as_ref())?;
     /// let walls = Walls::new(Settings {
@@ -79,6 +82,7 @@ impl Sandbox {
     ///     shown: Vec::new(),
     ///     wanted: Wanted::Best,
     ///     limits: Limits::default(),
+    ///     guarded_folders_max: GUARDED_FOLDERS_MAX,
     /// });
     /// let sandbox = Sandbox::within(walls, Vec::new(), Profile::workspace(&workspace));
     /// # Ok::<(), tenon_sandbox::FileError>(())
@@ -266,5 +270,6 @@ fn no_walls() -> Settings {
         shown: Vec::new(),
         wanted: Wanted::Best,
         limits: Limits::default(),
+        guarded_folders_max: GUARDED_FOLDERS_MAX,
     }
 }

@@ -7,8 +7,8 @@ use std::{
 
 use tenon_agent::Sandbox;
 use tenon_sandbox::{
-    HostError, HostRule, Limits, Network, Profile, Proxy, ProxyOptions, Sandbox as Walls,
-    Settings as WallSettings, Tier, UpstreamProxy, Wanted, Workspace,
+    GUARDED_FOLDERS_MAX, HostError, HostRule, Limits, Network, Profile, Proxy, ProxyOptions,
+    Sandbox as Walls, Settings as WallSettings, Tier, UpstreamProxy, Wanted, Workspace,
 };
 
 use super::presets::Toolchains;
@@ -85,6 +85,7 @@ pub(crate) async fn walls(
         shown: config.shown_files(),
         wanted,
         limits: Limits::default(),
+        guarded_folders_max: GUARDED_FOLDERS_MAX,
     };
     let profile = Profile { network, ..Profile::workspace(workspace) };
     Ok(Some((Walls::with_proxy(settings, proxy), profile)))

@@ -87,6 +87,25 @@ pub struct Output {
     pub has_sockets: bool,
 }
 
+impl Output {
+    /// Of a command that was cancelled before it began.
+    pub(crate) fn cancelled() -> Self {
+        Self {
+            exit: Exit::Cancelled,
+            pieces: Vec::new(),
+            bytes_total: 0,
+            left_out_bytes: 0,
+            spilled_to: None,
+            duration: Duration::ZERO,
+            limit: None,
+            protected: Vec::new(),
+            blocked: Vec::new(),
+            refused: Vec::new(),
+            has_sockets: false,
+        }
+    }
+}
+
 /// A limit that ended a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitReached {

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
 /// Whether folders that are not there are made.
@@ -25,9 +25,22 @@ pub(super) fn identity_of_folder(path: &Path) -> Option<Identity> {
     FileType::from_raw_mode(stat.st_mode).is_dir().then_some((stat.st_dev, stat.st_ino))
 }
 
+/// A folder and the names in it.
+pub(super) struct Listed {
+    pub(super) folder: Dir,
+    /// Taken before the names were read.
+    pub(super) stat: Stat,
+    pub(super) names: Vec<(OsString, FileType)>,
+}
+
 /// Returns the names in a folder; none where it cannot be read.
 pub(super) fn names(top: &OwnedFd, place: &Path) -> Vec<(OsString, FileType)> {
-    let place = if place.as_os_str().is_empty() { Path::new(".") } else { place };
+    listed(top, place).map(|listed| listed.names).unwrap_or_default()
+}
+
+/// Opens a folder and reads the names in it, all through one descriptor.
+pub(super) fn listed(top: &OwnedFd, place: &Path) -> Result<Listed, Errno> {
+    let place = named(place);
     let read = || {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         open_beneath(top, place, flags)
@@ -36,9 +49,10 @@ pub(super) fn names(top: &OwnedFd, place: &Path) -> Vec<(OsString, FileType)> {
         // Who may not list it can still open what is in it by name.
         Err(Errno::ACCESS) => look_at(top, place).and_then(|closed| unlocked(&closed, read)),
         folder => folder,
-    };
+    }?;
     // Not opened anew by its handle: it may be closed again.
-    let Ok(mut folder) = folder.and_then(Dir::new) else { return Vec::new() };
+    let mut folder = Dir::new(folder)?;
+    let stat = rustix::fs::fstat(folder.fd()?)?;
     let mut names = Vec::new();
     while let Some(Ok(entry)) = folder.read() {
         let name = entry.file_name().to_bytes();
@@ -46,10 +60,14 @@ pub(super) fn names(top: &OwnedFd, place: &Path) -> Vec<(OsString, FileType)> {
             names.push((OsStr::from_bytes(name).to_owned(), entry.file_type()));
         }
     }
-    if let Ok(folder) = folder.fd() {
-        names.iter_mut().for_each(|(name, told)| *told = kind(folder, name, *told));
-    }
-    names
+    let handle = folder.fd()?;
+    names.iter_mut().for_each(|(name, told)| *told = kind(handle, name, *told));
+    Ok(Listed { folder, stat, names })
+}
+
+/// Returns how a place is named for a call that takes no empty path.
+pub(super) fn named(place: &Path) -> &Path {
+    if place.as_os_str().is_empty() { Path::new(".") } else { place }
 }
 
 /// Returns what kind an entry is; some file systems do not say it with the name.

@@ -1,7 +1,7 @@
 //! What is at a protected name: read within bounds, compared with what was there.
 
 use std::ffi::{OsStr, OsString};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -36,13 +36,24 @@ pub(super) enum Content {
     Other,
 }
 
-/// Changes with every change of a file, whatever a program does to its times.
+/// Changes with every change of a file or folder, whatever a program does to its times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
+pub(super) struct Stamp {
     device: u64,
     inode: u64,
     length: i64,
     changed: (i64, u64),
+}
+
+impl Stamp {
+    pub(super) fn of(stat: &Stat) -> Self {
+        Self {
+            device: stat.st_dev,
+            inode: stat.st_ino,
+            length: stat.st_size,
+            changed: (stat.st_ctime, stat.st_ctime_nsec),
+        }
+    }
 }
 
 impl Item {
@@ -79,12 +90,7 @@ impl Item {
 
 /// Returns what is at `beneath`, as it is `known` if it has not changed.
 pub(super) fn item(top: &OwnedFd, beneath: &Path, stat: &Stat, known: Option<&Item>) -> Item {
-    let stamp = Stamp {
-        device: stat.st_dev,
-        inode: stat.st_ino,
-        length: stat.st_size,
-        changed: (stat.st_ctime, stat.st_ctime_nsec),
-    };
+    let stamp = Stamp::of(stat);
     match known {
         Some(known) if known.stamp == Some(stamp) && !known.is_recent => known.clone(),
         _ => Item {
@@ -100,17 +106,17 @@ pub(super) fn item(top: &OwnedFd, beneath: &Path, stat: &Stat, known: Option<&It
 
 /// Whether what `stat` speaks of changed so short a time ago that the next change may have the same
 /// time: kernels before 6.13 count file times in ticks of up to 10 ms, some file systems in seconds.
-fn is_recent(stat: &Stat) -> bool {
+pub(super) fn is_recent(stat: &Stat) -> bool {
     const TICK_S: i64 = 2;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
     i64::try_from(now).is_ok_and(|now| now - stat.st_ctime <= TICK_S)
 }
 
-/// Whether a link leads to a place within a repository's own directory, most of which nobody looks
-/// through.
-pub(super) fn leads_into_git(top: &OwnedFd, beneath: &Path) -> bool {
-    // Says only whether to look closer, which no exchange of folders leads astray.
-    let target = rustix::fs::readlinkat(top, beneath, Vec::new());
+/// Whether a link in `folder` leads to a place within a repository's own directory, most of which
+/// nobody looks through.
+pub(super) fn leads_into_git(folder: impl AsFd, name: &Path) -> bool {
+    // Says only whether to look closer.
+    let target = rustix::fs::readlinkat(folder, name, Vec::new());
     target.is_ok_and(|target| {
         Path::new(OsStr::from_bytes(target.to_bytes())).iter().any(|name| name == ".git")
     })

@@ -6,14 +6,15 @@
 //! without namespaces. It runs when no process of the command is left, with descriptors beneath the
 //! roots, and follows no link.
 //!
-//! A small workspace is walked before and after a command. In one with more folders than that only the
-//! upper ones are, and besides what the journal says that the command touched is looked at, wherever
-//! it is.
+//! The workspace is looked through before and after a command; folders that did not change are known
+//! from the look before. In one with more folders than a look comes to it is the upper ones, and besides
+//! what the journal says that the command touched is looked at, wherever it is.
 
 mod change;
 mod folder;
 pub(crate) mod git_config;
 mod item;
+mod listings;
 mod place;
 mod put;
 mod recorded;
@@ -26,9 +27,12 @@ use std::path::{Path, PathBuf};
 pub use self::change::{ProtectedChange, ProtectedChangeKind};
 use self::folder::{Identity, identity_of_folder, open_folder_at};
 use self::item::{Content, Item};
+pub(crate) use self::listings::Listings;
 use self::place::Place;
 use self::put::{remove, write};
 use self::recorded::recorded;
+pub use self::scan::GUARDED_FOLDERS_MAX;
+pub(crate) use self::scan::list;
 use self::scan::{Limits, Scan, look, scan};
 use crate::journal::{Came, Checkpoint};
 use crate::workspace::Recording;
@@ -48,8 +52,11 @@ pub(crate) enum Journaled<'a> {
 /// What protected names were before the commands that run now.
 #[derive(Default)]
 pub(crate) struct Guard {
+    /// What a look goes through before commands.
+    most: Limits,
     roots: Vec<PathBuf>,
     before: BTreeMap<Place, Item>,
+    listings: Listings,
     /// Folders that are read-only for commands, with their identity: what changes there, a person
     /// changed. One that was exchanged meanwhile lost that, and counts like any other.
     frozen: Vec<(PathBuf, Identity)>,
@@ -73,6 +80,16 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
+    /// Returns a guard that looks through so many folders.
+    pub(crate) fn new(folders_max: usize) -> Self {
+        Self { most: Limits::before(folders_max), ..Self::default() }
+    }
+
+    /// Takes in what folders were found to have in them, so that no look reads them for that.
+    pub(crate) fn know(&mut self, listings: Listings) {
+        self.listings = listings;
+    }
+
     /// Notes what is there, before a command. What a person changed since is the new state.
     /// `frozen` names are read-only for the command, if they are folders. `journaled` says
     /// where it is recorded what the command touches.
@@ -90,10 +107,10 @@ impl Guard {
             self.checkpoints.clear();
             self.is_unrecorded = false;
             self.roots = roots.to_vec();
-            let (before, left) = scan(&self.roots, &self.before, Limits::BEFORE);
+            let (before, left) = scan(&self.roots, &self.before, &mut self.listings, self.most);
             self.before = before;
-            self.folders = Some(Limits::BEFORE.folders - left.folders);
-            self.limits = Limits::after(left);
+            self.folders = Some(self.most.folders - left.folders);
+            self.limits = self.most.after(left);
             self.is_whole = left.are_left();
             let identity = |path: &PathBuf| Some((path.clone(), identity_of_folder(path)?));
             self.frozen = frozen.iter().filter_map(identity).collect();
@@ -167,7 +184,7 @@ impl Guard {
     /// Returns what is there, and that not everything could be looked at if that is so. What was
     /// there before, and nobody knew of, is known now.
     fn look_after(&mut self) -> (BTreeMap<Place, Item>, Option<ProtectedChange>) {
-        let (mut after, left) = scan(&self.roots, &self.before, self.limits);
+        let (mut after, left) = scan(&self.roots, &self.before, &mut self.listings, self.limits);
         self.folders = Some(self.limits.folders - left.folders);
         for (place, before) in &self.before {
             if !after.contains_key(place)

@@ -2,8 +2,9 @@
 //!
 //! Bounded in folders, files and bytes.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::mem;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use rustix::fs::FileType;
 
 use super::folder::{look_at, names, open_folder_at};
 use super::item::{Content, Item, item, leads_into_git, read};
+use super::listings::{Entries, Listings, Names};
 use super::place::{Place, is_repository_root};
 use crate::workspace::{is_above_protected, names_in};
 
@@ -28,55 +30,72 @@ const MOST: usize = 2_000;
 /// longer to make it.
 const MOST_GROWN: usize = 100_000;
 
+/// How many folders a look goes through where it need not read those that did not change: about a tenth
+/// of a second.
+pub const GUARDED_FOLDERS_MAX: usize = 50_000;
+
 /// How much a look goes through, or may still go through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Limits {
     /// The upper ones first.
     pub(super) folders: usize,
+    /// Of these, those that each look has to read again.
+    pub(super) unkept_folders: usize,
     /// Beneath protected names, besides the others.
-    protected_folders: usize,
+    pub(super) protected_folders: usize,
     /// With protected names.
-    files: usize,
+    pub(super) files: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self::BEFORE
+        Self::before(GUARDED_FOLDERS_MAX)
     }
 }
 
 impl Limits {
-    pub(super) const BEFORE: Self = Self { folders: MOST, protected_folders: MOST, files: MOST };
+    /// Returns the limits before a command, of so many folders.
+    pub(super) const fn before(folders: usize) -> Self {
+        Self { folders, unkept_folders: MOST, protected_folders: MOST, files: MOST }
+    }
 
     /// Of what a command touched.
-    pub(super) const TOUCHED: Self =
-        Self { folders: MOST_GROWN, protected_folders: MOST_GROWN, files: MOST_GROWN };
+    pub(super) const TOUCHED: Self = Self {
+        folders: MOST_GROWN,
+        unkept_folders: MOST_GROWN,
+        protected_folders: MOST_GROWN,
+        files: MOST_GROWN,
+    };
 
-    /// Returns the limits after a command, if the look before it `left` so much. What that did not
-    /// come to the end of stays as it is: what was there already would count as made.
-    pub(super) fn after(left: Self) -> Self {
-        let most = |left: usize| if left > 0 { MOST_GROWN } else { MOST };
+    /// Returns the limits after a command, if the look before it, which had these, `left` so much.
+    /// What that did not come to the end of stays as it is: what was there already would count as
+    /// made.
+    pub(super) fn after(self, left: Self) -> Self {
+        let most = |left: usize, before: usize| if left > 0 { MOST_GROWN } else { before };
         Self {
-            folders: most(left.folders),
-            protected_folders: most(left.protected_folders),
-            files: most(left.files),
+            folders: most(left.folders, self.folders),
+            unkept_folders: most(left.unkept_folders, self.unkept_folders),
+            protected_folders: most(left.protected_folders, self.protected_folders),
+            files: most(left.files, self.files),
         }
     }
 
     /// Whether a look that left so much came to the end of everything.
     pub(super) fn are_left(self) -> bool {
-        self.folders > 0 && self.protected_folders > 0 && self.files > 0
+        let Self { folders, unkept_folders, protected_folders, files } = self;
+        [folders, unkept_folders, protected_folders, files].iter().all(|left| *left > 0)
     }
 }
 
 /// Returns every protected file beneath the roots within the limits, and what is left of these. What
-/// is as in `known` is not read again.
+/// is as in `known` or `listings` is not read again.
 pub(super) fn scan(
     roots: &[PathBuf],
     known: &BTreeMap<Place, Item>,
+    listings: &mut Listings,
     limits: Limits,
 ) -> (BTreeMap<Place, Item>, Limits) {
-    let mut scan = Scan::new(known, limits);
+    let mut scan = Scan { listings: mem::take(listings), ..Scan::new(known, limits) };
     let tops = roots.iter().filter_map(|root| Some((root, open_folder_at(root).ok()?)));
     let tops: Vec<(&PathBuf, OwnedFd)> = tops.collect();
     // However much there is in the others.
@@ -88,7 +107,16 @@ pub(super) fn scan(
     {
         scan.tree(root, top, Path::new(""));
     }
+    scan.listings.end_look();
+    *listings = scan.listings;
     (scan.found, scan.left)
+}
+
+/// Goes through the folders beneath the roots as the first look does, which then need not read them.
+pub(crate) fn list(roots: &[PathBuf], folders_max: usize) -> Listings {
+    let mut listings = Listings::default();
+    scan(roots, &BTreeMap::new(), &mut listings, Limits::before(folders_max));
+    listings
 }
 
 /// Returns what is at a place that a look did not come to; `None` if nothing is, or a folder.
@@ -102,42 +130,62 @@ pub(super) fn look(place: &Place, known: &Item) -> Option<Item> {
 pub(super) struct Scan<'a> {
     pub(super) found: BTreeMap<Place, Item>,
     known: &'a BTreeMap<Place, Item>,
+    listings: Listings,
     pub(super) left: Limits,
     bytes_left: usize,
 }
 
 impl<'a> Scan<'a> {
     pub(super) fn new(known: &'a BTreeMap<Place, Item>, limits: Limits) -> Self {
-        Self { found: BTreeMap::new(), known, left: limits, bytes_left: BYTES_MAX }
+        let (found, listings) = (BTreeMap::new(), Listings::default());
+        Self { found, known, listings, left: limits, bytes_left: BYTES_MAX }
     }
 
     /// Looks through a folder, the upper ones first.
     pub(super) fn tree(&mut self, root: &Path, top: &OwnedFd, from: &Path) {
-        let mut waiting = VecDeque::from([from.to_path_buf()]);
-        while let Some(place) = waiting.pop_front() {
-            if self.left.folders == 0 {
-                return;
-            }
-            self.left.folders -= 1;
-            let mut entries = names(top, &place);
-            // However many files another name has.
-            entries.sort_by_key(|(name, _)| name != ".git");
-            self.unnamed_repository(root, top, &place, &entries);
-            let protected = names_in(place.file_name());
-            for (name, kind) in entries {
-                let beneath = place.join(&name);
-                if name == ".git" && kind.is_dir() {
-                    let depth = beneath.iter().count();
-                    self.repository(root, top, &beneath, depth);
-                } else if name == ".git"
-                    || protected.clone().any(|known| name.eq_ignore_ascii_case(known))
-                {
-                    self.all(root, top, &beneath, 0, DEPTH_MAX);
-                } else if kind.is_dir() {
-                    waiting.push_back(beneath);
-                } else if kind.is_symlink() {
-                    self.link(root, top, &beneath);
+        let mut level = vec![from.to_path_buf()];
+        while !level.is_empty() {
+            level.truncate(self.left.folders);
+            let known = self.listings.unchanged(root, top, &level);
+            let mut next = Vec::new();
+            for (place, known) in level.iter().zip(known) {
+                if self.left.unkept_folders == 0 {
+                    return;
                 }
+                let names = known.map(|entries| Names { entries, is_kept: true });
+                let names = names.unwrap_or_else(|| self.listings.read(root, top, place));
+                self.left.folders -= 1;
+                self.left.unkept_folders -= usize::from(!names.is_kept);
+                self.entries(root, top, place, &names.entries, &mut next);
+            }
+            level = next;
+        }
+    }
+
+    /// Looks at what is in a folder; folders in it come next.
+    fn entries(
+        &mut self,
+        root: &Path,
+        top: &OwnedFd,
+        place: &Path,
+        entries: &Entries,
+        next: &mut Vec<PathBuf>,
+    ) {
+        self.unnamed_repository(root, top, place, entries);
+        let protected = names_in(place.file_name());
+        for (name, kind) in entries.iter() {
+            let beneath = place.join(name);
+            if name == ".git" && kind.is_dir() {
+                let depth = beneath.iter().count();
+                self.repository(root, top, &beneath, depth);
+            } else if name == ".git"
+                || protected.clone().any(|known| name.eq_ignore_ascii_case(known))
+            {
+                self.all(root, top, &beneath, 0, DEPTH_MAX);
+            } else if kind.is_dir() {
+                next.push(beneath);
+            } else if kind.is_symlink() {
+                self.link(root, top, &beneath);
             }
         }
     }

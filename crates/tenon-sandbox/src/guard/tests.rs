@@ -221,7 +221,8 @@ fn a_submodule_may_come_and_says_where_it_is() {
 
 #[test]
 fn what_a_command_hides_behind_folders_of_its_own_is_found() {
-    let check = |before: usize, expected: ProtectedChangeKind| {
+    let check = |most: usize, expected: ProtectedChangeKind| {
+        let before = 2_050;
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         #[expect(clippy::disallowed_methods, reason = "plays the person and the command")]
@@ -229,7 +230,7 @@ fn what_a_command_hides_behind_folders_of_its_own_is_found() {
             (from..to).for_each(|n| std::fs::create_dir_all(root.join(format!("a/{n}"))).unwrap());
         };
         make(0, before);
-        let mut guard = Guard::default();
+        let mut guard = Guard::new(most);
         guard.begin(std::slice::from_ref(&root), &[], Journaled::Nowhere);
         make(before, 2_100);
         #[expect(clippy::disallowed_methods, reason = "plays the command")]
@@ -237,12 +238,12 @@ fn what_a_command_hides_behind_folders_of_its_own_is_found() {
             .and_then(|()| std::fs::write(root.join("z/z/z/.envrc"), "evil"))
             .unwrap();
         let found = guard.end(&[], None);
-        assert_eq!(found.len(), 1, "{before}");
-        assert_eq!(found[0].kind, expected, "{before}");
+        assert_eq!(found.len(), 1, "{most}");
+        assert_eq!(found[0].kind, expected, "{most}");
     };
-    check(10, ProtectedChangeKind::Created);
+    check(GUARDED_FOLDERS_MAX, ProtectedChangeKind::Created);
     // Who had so many before has not been looked through, and nothing of it is taken for new.
-    check(2_050, ProtectedChangeKind::NotRecorded);
+    check(2_000, ProtectedChangeKind::NotRecorded);
 }
 
 #[test]
@@ -327,11 +328,12 @@ fn what_changed_just_now_is_read_again_though_its_times_are_the_same() {
     let roots = [folder.path().canonicalize().unwrap()];
     #[expect(clippy::disallowed_methods, reason = "plays the command")]
     std::fs::write(roots[0].join(".envrc"), "evil").unwrap();
-    let (mut known, _) = scan(&roots, &BTreeMap::new(), Limits::BEFORE);
+    let (mut known, _) =
+        scan(&roots, &BTreeMap::new(), &mut Listings::default(), Limits::default());
     let found = known.clone();
     for item in known.values_mut() {
         item.content = Content::File(Some(b"good".to_vec()));
     }
-    assert_eq!(scan(&roots, &known, Limits::BEFORE).0, found);
+    assert_eq!(scan(&roots, &known, &mut Listings::default(), Limits::default()).0, found);
     assert!(known.values().zip(found.values()).all(|(one, other)| !other.is_same(one)));
 }

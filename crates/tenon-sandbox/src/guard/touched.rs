@@ -12,13 +12,10 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FileType;
 
 use super::folder::{look_at, names};
-use super::place::{Way, is_repository_root, way};
+use super::place::{Way, is_repository_root, makes_repository, way};
 use super::scan::{DEPTH_MAX, Scan};
 use crate::journal::Came;
 use crate::workspace::{above_listed, can_matter, is_above_protected};
-
-/// What makes a folder a repository's own, or one that points to it.
-const MAKE_REPOSITORIES: [&str; 5] = ["HEAD", "objects", "refs", "worktrees", "commondir"];
 
 /// What a place is by the names on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,10 +141,6 @@ impl Scan<'_> {
             self.unnamed_repository(root, top, above, &names(top, above));
         }
     }
-}
-
-fn makes_repository(name: &OsStr) -> bool {
-    MAKE_REPOSITORIES.iter().any(|known| name == *known)
 }
 
 fn is_setting(name: &OsStr) -> bool {

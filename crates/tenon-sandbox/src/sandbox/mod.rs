@@ -10,10 +10,13 @@ mod plan;
 mod scratch;
 mod secrets;
 mod sockets;
+mod variables;
+mod watched;
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
 
 use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
@@ -23,8 +26,10 @@ pub use self::describe::Description;
 use self::plan::{Plan, plan, repositories, walls_inside};
 use self::scratch::Scratch;
 use self::secrets::Secrets;
+use self::variables::{set, use_proxy, without_tracing};
+use self::watched::Watched;
 use crate::command::{Command, CommandError, CommandLimits, Launch, Output, Printed, Via};
-use crate::guard::{Guard, Journaled, ProtectedChange};
+use crate::guard::{Guard, Journaled, Listings, ProtectedChange, list};
 use crate::helper::{Begun, WarmHelper, bubblewrap};
 use crate::journal::Checkpoint;
 use crate::linux::bubblewrap::Enclosure;
@@ -59,6 +64,11 @@ pub struct Settings {
     pub wanted: Wanted,
     /// What each command may use.
     pub limits: Limits,
+    /// How many folders beneath the roots, the upper ones first, are looked through before and after
+    /// each command for names that other programs take commands from
+    /// ([`crate::GUARDED_FOLDERS_MAX`] unless there is a reason). Beyond them only what
+    /// commands are recorded to touch is looked at.
+    pub guarded_folders_max: usize,
 }
 
 /// The walls of one session. Cheap to clone; clones share everything.
@@ -74,6 +84,8 @@ struct Shared {
     /// What lets commands with [`Network::Proxied`] through to named hosts.
     proxy: Option<Proxy>,
     state: Mutex<State>,
+    /// Goes through the workspace's folders ahead. Held by a command that waits for it.
+    listing: Mutex<Option<JoinHandle<Listings>>>,
 }
 
 #[derive(Default)]
@@ -109,25 +121,6 @@ struct Planned {
     tree: Tree,
 }
 
-/// A command that the guard knows of. If its caller goes away, the guard must hear of it.
-struct Watched<'a> {
-    shared: Option<&'a Shared>,
-}
-
-impl Watched<'_> {
-    fn ends_with_a_look(mut self) {
-        self.shared = None;
-    }
-}
-
-impl Drop for Watched<'_> {
-    fn drop(&mut self) {
-        if let Some(shared) = self.shared {
-            shared.lock().guard.abandon();
-        }
-    }
-}
-
 /// Who makes the file tree.
 #[derive(Clone)]
 enum Tree {
@@ -150,17 +143,14 @@ impl Sandbox {
     /// Returns the walls for a session. Starts nothing.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
-        let shared = Arc::new(Shared { settings, proxy: None, state: Mutex::default() });
-        Self { shared, checkpoint: None }
+        Self { shared: Arc::new(Shared::new(settings, None)), checkpoint: None }
     }
 
     /// Returns the walls for a session whose commands with [`Network::Proxied`] reach what `proxy`
     /// lets through. Starts nothing.
     #[must_use]
     pub fn with_proxy(settings: Settings, proxy: Proxy) -> Self {
-        let state = Mutex::default();
-        let shared = Arc::new(Shared { settings, proxy: Some(proxy), state });
-        Self { shared, checkpoint: None }
+        Self { shared: Arc::new(Shared::new(settings, Some(proxy))), checkpoint: None }
     }
 
     /// Returns the same walls, behind which what a command is about to change is saved for undo
@@ -217,8 +207,13 @@ impl Sandbox {
         let mut tries = 0;
         let mark = self.shared.proxy.as_ref().map(Proxy::mark);
         loop {
-            let Prepared { mut launch, port, _scratch } = self.prepare(&command).await?;
-            let watched = Watched { shared: Some(&self.shared) };
+            let prepared = tokio::select! {
+                biased;
+                prepared = self.prepare(&command) => prepared?,
+                // The look through a large workspace takes a while.
+                () = cancel.cancelled() => return Ok(Output::cancelled()),
+            };
+            let (Prepared { mut launch, port, _scratch }, watched) = prepared;
             launch.checkpoint = self.checkpoint.clone();
             let mut attempt = command.clone();
             if let Some(port) = port {
@@ -305,7 +300,7 @@ impl Sandbox {
         }
     }
 
-    async fn prepare(&self, command: &Command) -> Result<Prepared, CommandError> {
+    async fn prepare(&self, command: &Command) -> Result<(Prepared, Watched), CommandError> {
         let shared = Arc::clone(&self.shared);
         let (profile, folder) = (command.profile.clone(), command.folder.clone());
         let checkpoint = self.checkpoint.clone();
@@ -347,6 +342,12 @@ impl Sandbox {
 }
 
 impl Shared {
+    fn new(settings: Settings, proxy: Option<Proxy>) -> Self {
+        let guard = Guard::new(settings.guarded_folders_max);
+        let state = Mutex::new(State { guard, ..State::default() });
+        Self { settings, proxy, state, listing: Mutex::default() }
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
         // What is half done after a panic is done again or checked at the next call.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -366,11 +367,31 @@ impl Shared {
 
     fn warm_up(&self, profile: &Profile) {
         let mut state = self.lock();
-        if state.is_new() && matches!(self.settings.wanted, Wanted::Best | Wanted::Exactly(Tier::A))
-        {
+        let mut listing = self.listing.lock().unwrap_or_else(PoisonError::into_inner);
+        if !state.is_new() || listing.is_some() {
+            return;
+        }
+        let roots = self.watched_roots(&mut state);
+        // Not waited for at the end of the program.
+        let folders_max = self.settings.guarded_folders_max;
+        *listing = thread::Builder::new().spawn(move || list(&roots, folders_max)).ok();
+        drop(listing);
+        if matches!(self.settings.wanted, Wanted::Best | Wanted::Exactly(Tier::A)) {
             // The command says why not.
             let _ = self.planned(&mut state, Tier::A, profile);
         }
+    }
+
+    /// What was found ahead; waits for the end of it.
+    fn listed(&self) -> Option<Listings> {
+        let mut listing = self.listing.lock().unwrap_or_else(PoisonError::into_inner);
+        listing.take()?.join().ok()
+    }
+
+    /// Where the guard looks for protected names.
+    fn watched_roots(&self, state: &mut State) -> Vec<PathBuf> {
+        let repositories = state.repositories.get_or_insert_with(|| repositories(&self.settings));
+        [&self.settings.roots, &*repositories].into_iter().flatten().cloned().collect()
     }
 
     fn session_profile(&self, network: Network) -> Profile {
@@ -387,12 +408,16 @@ impl Shared {
     }
 
     fn prepare(
-        &self,
+        self: &Arc<Self>,
         profile: &Profile,
         folder: &Path,
         checkpoint: Option<&Checkpoint>,
-    ) -> Result<Prepared, SandboxError> {
+    ) -> Result<(Prepared, Watched), SandboxError> {
+        let listed = self.listed();
         let mut state = self.lock();
+        if let Some(listings) = listed {
+            state.guard.know(listings);
+        }
         let (prepared, frozen) = loop {
             let tier = *state.tier.get_or_insert(match self.settings.wanted {
                 Wanted::Exactly(tier) => tier,
@@ -417,15 +442,15 @@ impl Shared {
                 Err(error) => return Err(error),
             }
         };
-        let mut watched = self.settings.roots.clone();
-        watched.extend(state.repositories.iter().flatten().cloned());
+        let roots = self.watched_roots(&mut state);
         let journaled = match checkpoint {
             Some(checkpoint) => Journaled::By(checkpoint),
             None if profile.writable.is_empty() => Journaled::Needless,
             None => Journaled::Nowhere,
         };
-        state.guard.begin(&watched, &frozen, journaled);
-        Ok(prepared)
+        state.guard.begin(&roots, &frozen, journaled);
+        drop(state);
+        Ok((prepared, Watched::begun(self)))
     }
 
     /// Takes the next tier, if the best was wanted, no command ran yet, and it is the machine's
@@ -571,28 +596,4 @@ impl Planned {
     fn is_held(&self) -> bool {
         matches!(self.tree, Tree::Held(_))
     }
-}
-
-/// Programs built with AddressSanitizer trace themselves at their end to look for leaks, and fail
-/// where nobody may trace.
-fn without_tracing(command: &mut Command) {
-    const OPTIONS: &str = "LSAN_OPTIONS";
-    if !command.environment.iter().any(|(name, _)| name == OPTIONS) {
-        set(command, OPTIONS, "detect_leaks=0".as_ref());
-    }
-}
-
-fn use_proxy(command: &mut Command, port: u16) {
-    let address = format!("http://127.0.0.1:{port}");
-    for name in ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
-        set(command, name, address.as_ref());
-    }
-    for name in ["no_proxy", "NO_PROXY"] {
-        set(command, name, "localhost,127.0.0.1,::1".as_ref());
-    }
-}
-
-fn set(command: &mut Command, name: &str, value: &std::ffi::OsStr) {
-    command.environment.retain(|(known, _)| known != name);
-    command.environment.push((name.into(), value.to_owned()));
 }

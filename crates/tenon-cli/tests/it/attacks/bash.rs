@@ -2,6 +2,9 @@
 
 use super::row::{Call, Row, attack, row, runs};
 
+/// Exchanges names of new files between the question about them and their making.
+const PATHS_EXCHANGED: &str = "python3 - <<'E'\nimport ctypes, threading\nlibc = ctypes.CDLL(None)\nevil = int.from_bytes(b'.envrc\\0\\0', 'little')\nfor n in range(400):\n    buffer = ctypes.create_string_buffer(b'z/z/z/%09d/harmles\\0' % n, 24)\n    last = ctypes.c_uint64.from_buffer(buffer, 16)\n    thread = threading.Thread(target=lambda: libc.open(buffer, 0o101, 0o644))\n    thread.start()\n    for _ in range(n * 10): pass\n    last.value = evil\n    thread.join()\nE\necho end";
+
 pub(super) const ROWS: &[Row] = &[
     attack!("redirection", "echo x > $TOP/outside"),
     attack!("append", "echo x >> $TOP/outside"),
@@ -180,18 +183,36 @@ pub(super) const ROWS: &[Row] = &[
     )])
     .prepare("echo 'undo = false' >> $USERHOME/.config/tenon/config.toml; mkdir -p a/{0..59}/{0..49} z/z/z/z")
     .alone()
-    .prints(&["end", "more folders than are looked through"])
-    .after("test ! -e z/z/z/z/.envrc")
-    .nowhere("with `undo = false` nobody records what commands touch, and of more than 2,000 folders only the upper ones are looked through; that it is so is told once", "afterwards"),
-    row("protected names behind many folders, by a race with the journal", &[Call::Script(
-        "python3 - <<'E'\nimport ctypes, threading\nlibc = ctypes.CDLL(None)\nevil = int.from_bytes(b'.envrc\\0\\0', 'little')\nfor n in range(400):\n    buffer = ctypes.create_string_buffer(b'z/z/z/%09d/harmles\\0' % n, 24)\n    last = ctypes.c_uint64.from_buffer(buffer, 16)\n    thread = threading.Thread(target=lambda: libc.open(buffer, 0o101, 0o644))\n    thread.start()\n    for _ in range(n * 10): pass\n    last.value = evil\n    thread.join()\nE\necho end",
-    )])
+    .prints(&["end", "put back as it was"])
+    .after("test ! -e z/z/z/z/.envrc"),
+    row("protected names behind many folders, by a race with the journal", &[Call::Script(PATHS_EXCHANGED)])
     .prepare("mkdir -p a/{0..59}/{0..49}; seq -f z/z/z/%09g 0 399 | xargs mkdir -p")
     .alone()
     .needs(&["python3"])
     .prints(&["end"])
+    .after("! ls z/z/z/*/.envrc 2>/dev/null | grep ."),
+    row("protected names behind too many folders", &[Call::Script(
+        "cd z/z/z/z; echo evil > .envrc; sed -i s/good/evil/ .mcp.json; mkdir n; echo evil > n/tasks.json; mv n .vscode; echo end",
+    )])
+    .prepare("mkdir -p a/{0..249}/{0..199} z/z/z/z; echo good > z/z/z/z/.mcp.json")
+    .whole()
+    .prints(&["end", "put back as it was"])
+    .after("cd z/z/z/z; test ! -e .envrc -a ! -e .vscode/tasks.json && grep -q good .mcp.json"),
+    row("protected names behind too many folders, without undo", &[Call::Script(
+        "echo evil > z/z/z/z/.envrc; echo end",
+    )])
+    .prepare("echo 'undo = false' >> $USERHOME/.config/tenon/config.toml; mkdir -p a/{0..249}/{0..199} z/z/z/z")
+    .whole()
+    .prints(&["end", "more folders than are looked through"])
+    .after("test ! -e z/z/z/z/.envrc")
+    .nowhere("with `undo = false` nobody records what commands touch, and of more than 50,000 folders only the upper ones are looked through; that it is so is told once", "afterwards"),
+    row("protected names behind too many folders, by a race with the journal", &[Call::Script(PATHS_EXCHANGED)])
+    .prepare("mkdir -p a/{0..249}/{0..199}; seq -f z/z/z/%09g 0 399 | xargs mkdir -p")
+    .whole()
+    .needs(&["python3"])
+    .prints(&["end"])
     .after("! ls z/z/z/*/.envrc 2>/dev/null | grep .")
-    .nowhere("what a command touches is known from what its calls say when they are asked about; a program that exchanges a path in that moment touches another, and only in the first 2,000 folders that is looked for", "afterwards"),
+    .nowhere("what a command touches is known from what its calls say when they are asked about; a program that exchanges a path in that moment touches another, and only in the first 50,000 folders that is looked for", "afterwards"),
     row("protected names in folders that are closed", &[Call::Script(
         "mkdir -p d e/f; echo evil > d/.envrc; chmod 111 d; echo evil > e/f/.mcp.json; chmod 555 e/f; chmod 311 e; echo end",
     )])

@@ -17,9 +17,9 @@ mod tree;
 use std::path::{Path, PathBuf};
 
 use tenon_sandbox::{
-    Changes, Checkpoint, CheckpointId, Command, CommandLimits, Conflicts, Exit, Journal,
-    JournalOptions, Limits, Output, Profile, Sandbox, Settings, Tier, Undone, Wanted, Workspace,
-    child_environment,
+    Changes, Checkpoint, CheckpointId, Command, CommandLimits, Conflicts, Exit,
+    GUARDED_FOLDERS_MAX, Journal, JournalOptions, Limits, Output, Profile, Sandbox, Settings, Tier,
+    Undone, Wanted, Workspace, child_environment,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -101,6 +101,7 @@ impl Scene {
                 Walls::A | Walls::None => Tier::A,
             }),
             limits: Limits::default(),
+            guarded_folders_max: GUARDED_FOLDERS_MAX,
         };
         let profile = match walls {
             Walls::None => Profile::unconfined(),

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use tenon_sandbox::{ProtectedChange, ProtectedChangeKind};
+use tenon_sandbox::{ProtectedChange, ProtectedChangeKind, Sandbox, Settings};
 use tokio_util::sync::CancellationToken;
 
 use super::{Scene, Walls, as_ordinary_user};
@@ -195,9 +195,11 @@ const WORK: &[(&str, &str)] = &[
 
 /// A workspace with more folders than are looked through.
 fn scene(walls: Walls, by_comparison: bool) -> Scene {
-    let scene = Scene::at(&std::env::temp_dir(), walls, |options| {
+    let mut scene = Scene::at(&std::env::temp_dir(), walls, |options| {
         options.by_comparison = by_comparison;
     });
+    let settings = Settings { guarded_folders_max: 2_000, ..scene.sandbox.settings().clone() };
+    scene.sandbox = Sandbox::new(settings);
     for n in 0..2_100 {
         std::fs::create_dir_all(scene.root().join(format!("a/{}/{n}", n % 50))).unwrap();
     }

@@ -5,9 +5,10 @@ use std::time::Duration;
 use tenon_sandbox::{
     Attended, Exit, JOBS_RUNNING_MAX, JobId, JobReading, Jobs, Profile, SpillTarget, Stream,
 };
+use tokio_util::sync::CancellationToken;
 
 use super::lifetime::{check_gone, mark, staying, wait_until_gone};
-use super::{Place, as_ordinary_user};
+use super::{Place, as_ordinary_user, printed};
 use crate::support::{TIMEOUT, runtime, text};
 
 const SHORT: Duration = Duration::from_millis(500);
@@ -125,10 +126,10 @@ while True:
         let id = jobs.keep(attend(&place, server)).unwrap();
         read_until(&jobs, id, "up").await;
         let client = place.command("exec 3<>/dev/tcp/127.0.0.1/18475 && cat <&3");
-        let cancel = tokio_util::sync::CancellationToken::new();
+        let cancel = CancellationToken::new();
         let output = place.sandbox.run(client, &cancel, &mut |_, _| {}).await.unwrap();
         jobs.stop_all().await;
-        super::printed(&output)
+        printed(&output)
     });
     assert_eq!(said, "hello from the job");
 }
@@ -142,11 +143,11 @@ fn a_job_that_prints_without_end_is_bounded_and_holds_nothing_up() {
         command.limits.spill = Some(target.with_bytes_max(100_000));
         let walls = Some(place.sandbox.clone());
         let id = jobs.keep(Attended::new(command, walls, |_, _| {})).unwrap();
-        let cancel = tokio_util::sync::CancellationToken::new();
+        let cancel = CancellationToken::new();
         for _ in 0..5 {
             let beside = place.command("echo beside");
             let output = place.sandbox.run(beside, &cancel, &mut |_, _| {}).await.unwrap();
-            assert_eq!(super::printed(&output), "beside\n");
+            assert_eq!(printed(&output), "beside\n");
         }
         let reading = jobs.read(id).await.unwrap();
         assert!(said(&reading).len() <= 40_000 && reading.left_out_bytes > 0);
@@ -208,6 +209,29 @@ fn after_a_dropped_command_what_a_person_writes_stays_as_ever() {
         assert!(tokio::time::timeout(SHORT, dropped.end()).await.is_err());
     });
     place.run("true");
+    std::fs::write(place.root().join(".envrc"), "a person's").unwrap();
+    place.run("true");
+    assert!(place.root().join(".envrc").exists());
+}
+
+#[test]
+fn after_a_command_that_is_dropped_or_cancelled_before_it_begins_what_a_person_writes_stays_as_ever()
+ {
+    let place = Place::new();
+    let command = place.command("echo ran");
+    runtime().block_on(async {
+        let cancel = CancellationToken::new();
+        let mut ignore = |_, _: &str| {};
+        // Polled once: another thread makes the walls.
+        let run = place.sandbox.run(command.clone(), &cancel, &mut ignore);
+        assert!(tokio::time::timeout(Duration::ZERO, run).await.is_err());
+        let other = Place::new();
+        let run = other.sandbox.run(command, &cancel, &mut ignore);
+        let (output, ()) = tokio::join!(run, async { cancel.cancel() });
+        let output = output.unwrap();
+        assert_eq!((output.exit, printed(&output)), (Exit::Cancelled, String::new()));
+    });
+    assert_eq!(place.run("echo ran").1, "ran\n");
     std::fs::write(place.root().join(".envrc"), "a person's").unwrap();
     place.run("true");
     assert!(place.root().join(".envrc").exists());

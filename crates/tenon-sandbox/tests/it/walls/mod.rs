@@ -15,8 +15,8 @@ mod tiers;
 use std::path::{Path, PathBuf};
 
 use tenon_sandbox::{
-    Command, CommandError, CommandLimits, Exit, Limits, Network, Output, Profile, Proxy, Sandbox,
-    Settings, Stream, Tier, Wanted, Workspace, child_environment,
+    Command, CommandError, CommandLimits, Exit, GUARDED_FOLDERS_MAX, Limits, Network, Output,
+    Profile, Proxy, Sandbox, Settings, Stream, Tier, Wanted, Workspace, child_environment,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -71,6 +71,7 @@ impl Place {
             shown: Vec::new(),
             wanted: Wanted::Exactly(tier()),
             limits: Limits::default(),
+            guarded_folders_max: GUARDED_FOLDERS_MAX,
         };
         change(&mut settings);
         let profile =
