@@ -36,12 +36,13 @@ pub(super) fn callback(arguments: &[Word]) -> Vec<Launched> {
     called.into_iter().chain(words.as_ref().and_then(Word::literal).and_then(expanded)).collect()
 }
 
-/// What bash runs because it stands in one of its own variables: before each prompt, or in one.
+/// What bash runs because it stands in a variable: in one of its own before each prompt or in one, in
+/// any other where arithmetic takes its text for a subscript.
 pub(super) fn of_variables(command: &SimpleCommand) -> Vec<Launched> {
     let assigned = command.assignments.iter().flat_map(|(name, value)| match name.as_str() {
         "PROMPT_COMMAND" => script(value.clone(), true),
         "PS0" | "PS1" | "PS2" | "PS4" => value.literal().and_then(expanded).into_iter().collect(),
-        _ => Vec::new(),
+        _ => value.literal().and_then(substitutions).into_iter().collect(),
     });
     assigned.collect()
 }
