@@ -122,6 +122,10 @@ impl SandboxError {
             Missing::Bubblewrap { said } if said.contains("nknown option") => {
                 "install bubblewrap 0.8.0 or newer with `--bind-fd`"
             }
+            Missing::Bubblewrap { said } if said.contains("maximum number of arguments") => {
+                "let variables such as KUBECONFIG name fewer files: bubblewrap takes 9,000 arguments, \
+                 some for each file that it hides"
+            }
             Missing::Bubblewrap { .. } => {
                 "see that `bwrap --unshare-all --ro-bind / / true` works: on Ubuntu, load the \
                  AppArmor profile bwrap-userns-restrict of the package apparmor-profiles"

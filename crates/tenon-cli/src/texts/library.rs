@@ -205,6 +205,7 @@ texts! {
     "its helper process ended or did not answer", "其辅助进程已结束或没有响应";
     "install the package bubblewrap", "安装软件包 bubblewrap";
     "install the package bubblewrap anew, so that /usr/bin/bwrap belongs to root and nobody else can write it", "重新安装软件包 bubblewrap，使 /usr/bin/bwrap 属于 root，且其他用户不能写入";
+    "let variables such as KUBECONFIG name fewer files: bubblewrap takes 9,000 arguments, some for each file that it hides", "让 KUBECONFIG 等变量指定更少的文件：bubblewrap 最多接受 9,000 个参数，每个要隐藏的文件都占用其中几个";
     "install bubblewrap 0.8.0 or newer with `--bind-fd`", "安装支持 `--bind-fd` 的 bubblewrap 0.8.0 或更新的版本";
     "see that `bwrap --unshare-all --ro-bind / / true` works: on Ubuntu, load the AppArmor profile bwrap-userns-restrict of the package apparmor-profiles", "确认 `bwrap --unshare-all --ro-bind / / true` 能够运行：在 Ubuntu 上，请加载软件包 apparmor-profiles 中的 AppArmor 配置 bwrap-userns-restrict";
     "set `sysctl user.max_user_namespaces=15000` as root, and in /etc/sysctl.d to keep it", "以 root 设置 `sysctl user.max_user_namespaces=15000`，并写入 /etc/sysctl.d 以长期生效";
@@ -492,6 +493,11 @@ mod tests {
                 error.hint().into_iter().for_each(check_chinese);
             }
         }
+        let said = "Exceeded maximum number of arguments 9000".to_owned();
+        let many = SandboxError { tier: Tier::B, missing: Missing::Bubblewrap { said } };
+        let hint = many.hint().unwrap();
+        assert!(hint.contains("fewer files"), "{hint}");
+        check_chinese(hint);
         let step = SandboxError {
             tier: Tier::A,
             missing: Missing::Step { step: "mounting /proc", code: 1 },
