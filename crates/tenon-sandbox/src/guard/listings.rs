@@ -7,12 +7,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
+use std::io;
 use std::num::NonZero;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
+use std::thread::{self, Builder, ScopedJoinHandle};
 
 use rustix::fs::{AtFlags, FileType};
 use rustix::io::Errno;
@@ -100,11 +101,11 @@ impl Listings {
         thread::scope(|scope| {
             let look = &look;
             let parts = places.chunks(places.len().div_ceil(threads));
-            let running: Vec<_> =
-                parts.map(|part| (part, scope.spawn(move || look(part)))).collect();
-            // One that panicked found nothing.
-            let found = |(part, thread): (&[PathBuf], thread::ScopedJoinHandle<'_, Vec<_>>)| {
-                thread.join().unwrap_or_else(|_| vec![None; part.len()])
+            let begin = |part| (part, Builder::new().spawn_scoped(scope, move || look(part)));
+            let running: Vec<_> = parts.map(begin).collect();
+            // Jobs may leave no room for another thread.
+            let found = |(part, thread): (_, io::Result<ScopedJoinHandle<'_, _>>)| {
+                thread.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(|| look(part))
             };
             running.into_iter().flat_map(found).collect()
         })
