@@ -219,6 +219,31 @@ mod tests {
     }
 
     #[test]
+    fn what_changed_is_found_among_many() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let top = open_folder_at(&root).unwrap();
+        let places: Vec<PathBuf> = (0..MANY * 2).map(|n| n.to_string().into()).collect();
+        for place in &places {
+            fs::create_dir(root.join(place)).unwrap();
+        }
+        thread::sleep(OLD);
+        let mut listings = Listings::default();
+        for place in &places {
+            listings.read(&root, &top, place);
+        }
+        listings.end_look();
+        fs::write(root.join("7/.envrc"), "").unwrap();
+        fs::remove_dir(root.join("900")).unwrap();
+        let found = listings.unchanged(&root, &top, &places);
+        let changed = found.iter().enumerate().filter(|(_, known)| known.is_none());
+        assert_eq!(changed.map(|(n, _)| n).collect::<Vec<_>>(), [7, 900]);
+        // The others count as looked at.
+        listings.end_look();
+        assert_eq!(listings.folders.get(&root).unwrap().len(), places.len() - 2);
+    }
+
+    #[test]
     fn what_changed_just_now_is_read_each_time() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
