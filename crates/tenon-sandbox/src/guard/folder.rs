@@ -31,6 +31,8 @@ pub(super) struct Listed {
     /// Taken before the names were read.
     pub(super) stat: Stat,
     pub(super) names: Vec<(OsString, FileType)>,
+    /// Whether no error cut them short.
+    pub(super) is_whole: bool,
 }
 
 /// Returns the names in a folder; none where it cannot be read.
@@ -53,8 +55,12 @@ pub(super) fn listed(top: &OwnedFd, place: &Path) -> Result<Listed, Errno> {
     // Not opened anew by its handle: it may be closed again.
     let mut folder = Dir::new(folder)?;
     let stat = rustix::fs::fstat(folder.fd()?)?;
-    let mut names = Vec::new();
-    while let Some(Ok(entry)) = folder.read() {
+    let (mut names, mut is_whole) = (Vec::new(), true);
+    while let Some(entry) = folder.read() {
+        let Ok(entry) = entry else {
+            is_whole = false;
+            break;
+        };
         let name = entry.file_name().to_bytes();
         if name != b"." && name != b".." {
             names.push((OsStr::from_bytes(name).to_owned(), entry.file_type()));
@@ -62,7 +68,7 @@ pub(super) fn listed(top: &OwnedFd, place: &Path) -> Result<Listed, Errno> {
     }
     let handle = folder.fd()?;
     names.iter_mut().for_each(|(name, told)| *told = kind(handle, name, *told));
-    Ok(Listed { folder, stat, names })
+    Ok(Listed { folder, stat, names, is_whole })
 }
 
 /// Returns how a place is named for a call that takes no empty path.

@@ -16,7 +16,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, Builder, ScopedJoinHandle};
 
 use rustix::fs::{AtFlags, FileType};
-use rustix::io::Errno;
 
 use super::folder::{Listed, listed, named};
 use super::item::{Stamp, is_recent, leads_into_git};
@@ -51,8 +50,6 @@ const THREADS_MAX: usize = 4;
 pub(crate) struct Listings {
     /// By root, then by the place beneath it.
     folders: BTreeMap<PathBuf, HashMap<PathBuf, Listing>>,
-    /// Whether the file system of a device keeps change times.
-    devices: HashMap<u64, bool>,
     /// The number of this look.
     look: u64,
 }
@@ -117,7 +114,7 @@ impl Listings {
             return Names { entries: Arc::new([]), is_kept: false };
         };
         let entries = what_matters(place, &listed);
-        let is_kept = self.keeps_times(&listed);
+        let is_kept = listed.is_whole && keeps_times(&listed);
         // One that changed just now may change again within the same tick of the clock.
         if is_kept && !is_recent(&listed.stat) {
             let (stamp, look) = (Stamp::of(&listed.stat), self.look.into());
@@ -135,16 +132,13 @@ impl Listings {
         self.folders.values_mut().for_each(|folders| folders.retain(|_, kept| is_seen(kept)));
         self.look += 1;
     }
+}
 
-    fn keeps_times(&mut self, listed: &Listed) -> bool {
-        let asked = || {
-            let system = rustix::fs::fstatfs(listed.folder.fd()?)?;
-            Ok::<_, Errno>(
-                KEEP_TIMES.iter().any(|known| i128::from(*known) == i128::from(system.f_type)),
-            )
-        };
-        *self.devices.entry(listed.stat.st_dev).or_insert_with(|| asked().unwrap_or(false))
-    }
+fn keeps_times(listed: &Listed) -> bool {
+    let system = listed.folder.fd().and_then(rustix::fs::fstatfs);
+    system.is_ok_and(|system| {
+        KEEP_TIMES.iter().any(|known| i128::from(*known) == i128::from(system.f_type))
+    })
 }
 
 /// Leaves out files that nothing takes commands from, and links that lead to none.
