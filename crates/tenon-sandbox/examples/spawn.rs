@@ -98,17 +98,21 @@ fn main() {
     if runtime.block_on(enclosed.tier()).is_ok() {
         kinds.push(kind("tier B", || run(&enclosed, walled())));
     }
+    measure(&mut kinds);
+    kinds.into_iter().for_each(print);
+    std::fs::remove_dir_all(&folder).unwrap();
+    std::fs::remove_dir_all(large.root()).unwrap();
+}
+
+fn measure(kinds: &mut [Kind<'_>]) {
     for _ in 0..TURNS {
-        for kind in &mut kinds {
+        for kind in &mut *kinds {
             for _ in 0..RUNS_BEFORE {
                 (kind.run)();
             }
             kind.times.extend((0..RUNS_OF_A_TURN).map(|_| (kind.run)()));
         }
     }
-    kinds.into_iter().for_each(print);
-    std::fs::remove_dir_all(&folder).unwrap();
-    std::fs::remove_dir_all(large.root()).unwrap();
 }
 
 /// A workspace with as many folders as a project has whose packages have packages.
