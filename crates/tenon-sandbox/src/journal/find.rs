@@ -178,6 +178,14 @@ fn walk_from(
 
 /// Shows everything beneath an open folder by its path there.
 pub(crate) fn walk_folder(top: &OwnedFd, show: &mut dyn FnMut(&Path, &Node)) {
+    walk_folder_until(top, &mut |path, node| {
+        show(path, node);
+        false
+    });
+}
+
+/// Does so until `is_enough`.
+pub(crate) fn walk_folder_until(top: &OwnedFd, is_enough: &mut dyn FnMut(&Path, &Node) -> bool) {
     let mut folders = vec![std::path::PathBuf::new()];
     while let Some(path) = folders.pop() {
         let Ok(folder) = super::store::open_plain_beneath(top, &path) else { continue };
@@ -191,7 +199,9 @@ pub(crate) fn walk_folder(top: &OwnedFd, show: &mut dyn FnMut(&Path, &Node)) {
             }
             let Ok(Some(node)) = look(&folder, name) else { continue };
             let path = path.join(name);
-            show(&path, &node);
+            if is_enough(&path, &node) {
+                return;
+            }
             if node.is_folder() {
                 folders.push(path);
             }

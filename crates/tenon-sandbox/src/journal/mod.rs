@@ -16,8 +16,10 @@ mod cut_short;
 mod end;
 mod find;
 mod history;
+mod layers;
 mod left_out;
 mod manifest;
+mod mounts;
 mod node;
 mod past;
 mod prune;
@@ -248,6 +250,9 @@ impl Journal {
     /// be undone.
     pub fn open(workspace: &Workspace, options: JournalOptions) -> Result<Self, JournalError> {
         let journal = Self { store: Arc::new(Store::open(&workspace.roots(), options)?) };
+        if journal.store.roots.iter().any(|root| layers::renumbers(&root.handle)) {
+            journal.store.note_unwatchable();
+        }
         journal.end_comparisons();
         Ok(journal)
     }

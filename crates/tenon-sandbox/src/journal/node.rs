@@ -13,6 +13,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use super::mounts::is_in_layers;
 use crate::linux::openat::look_at;
 use crate::linux::wire::{Reader, Writer};
 
@@ -24,7 +25,7 @@ const ATTRIBUTE_BYTES_MAX: usize = 65_536;
 pub(crate) struct NodeId {
     device: u64,
     number: u64,
-    /// In nanoseconds; 0 where the file system does not tell.
+    /// In nanoseconds; 0 where the file system does not tell, or tells another time later.
     born: u64,
 }
 
@@ -63,20 +64,34 @@ pub(crate) fn look(folder: impl AsFd, name: &OsStr) -> Result<Option<Node>, Errn
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH;
     let mask = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
     match rustix::fs::statx(&folder, name, flags, mask) {
-        Ok(found) => Ok(Some(Node::from(&found))),
+        Ok(found) => Ok(Some(Node::of(&found, &folder))),
         Err(Errno::NOENT) => Ok(None),
         Err(errno) => Err(errno),
     }
 }
 
-impl From<&Statx> for Node {
-    fn from(found: &Statx) -> Self {
+impl NodeId {
+    /// Whether it is not known when it was born.
+    pub(crate) fn is_unborn(self) -> bool {
+        self.born == 0
+    }
+
+    pub(crate) fn is_beside(self, other: Self) -> bool {
+        self.device == other.device
+    }
+}
+
+impl Node {
+    /// Returns what was found in `folder`, without target and attributes.
+    pub(crate) fn of(found: &Statx, folder: impl AsFd) -> Self {
         let moment = |time: &rustix::fs::StatxTimestamp| Moment {
             seconds: time.tv_sec,
             nanoseconds: time.tv_nsec,
         };
         let born = moment(&found.stx_btime);
-        let has_birth = found.stx_mask & StatxFlags::BTIME.bits() != 0;
+        // Only devices of no disk are layers.
+        let is_layered = found.stx_dev_major == 0 && is_in_layers(folder);
+        let has_birth = found.stx_mask & StatxFlags::BTIME.bits() != 0 && !is_layered;
         let nanoseconds = born.seconds.cast_unsigned().wrapping_mul(1_000_000_000);
         let born = if has_birth { nanoseconds + u64::from(born.nanoseconds) } else { 0 };
         Self {
@@ -97,9 +112,7 @@ impl From<&Statx> for Node {
             attributes: None,
         }
     }
-}
 
-impl Node {
     pub(crate) fn kind(&self) -> FileType {
         FileType::from_raw_mode(self.mode)
     }

@@ -347,6 +347,10 @@ impl Recorder {
             return Ok(Step::Wait);
         }
         self.save_node(folder, name, &node)?;
+        if node.links > 1 && node.id.is_unborn() {
+            // On layers it parts from its other names.
+            self.before_entry(folder, name, Fate::Moves)?;
+        }
         if writing == Writing::Append {
             let (id, length) = (node.id, node.bytes);
             self.write(Record::Content { id, from: length, length, object: 0 })?;

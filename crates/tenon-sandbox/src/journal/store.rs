@@ -15,9 +15,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use rustix::fs::{Access, AtFlags, CWD, Dir, FlockOperation, Mode, OFlags, StatxFlags};
+use rustix::fs::{Access, AtFlags, CWD, Dir, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
+use super::mounts::mount_of;
 use super::node::{Moment, Node, NodeId, look};
 use super::record::{Header, Image, Place, Record};
 use super::{CheckpointId, JournalError, JournalOptions};
@@ -63,7 +64,7 @@ pub(crate) struct Store {
     pub(crate) options: JournalOptions,
     /// Whether one of the bases lies in a root.
     is_inside: bool,
-    /// A command could not be watched here.
+    /// Commands cannot be watched here.
     is_unwatchable: AtomicBool,
     newest: Mutex<Option<Newest>>,
 }
@@ -251,13 +252,16 @@ impl Store {
         is_named && self.bases.iter().any(|base| base.top == self.absolute(place))
     }
 
-    /// Whether a place is in the store, which may lie in the workspace.
+    /// Whether a place is in the store, which may lie in the workspace, or a folder that the store
+    /// is in.
     pub(crate) fn holds(&self, place: &Place) -> bool {
         if !self.is_inside {
             return false;
         }
         let path = self.absolute(place);
-        self.bases.iter().any(|base| path.starts_with(&base.top))
+        let is_root = place.path.as_os_str().is_empty();
+        let holds = |top: &PathBuf| path.starts_with(top) || !is_root && top.starts_with(&path);
+        self.bases.iter().any(|base| holds(&base.top))
     }
 
     /// Returns a place as people see it.
@@ -518,14 +522,6 @@ pub(crate) fn open_plain_beneath(folder: &OwnedFd, path: &Path) -> Result<OwnedF
         }
     }
     outcome
-}
-
-fn mount_of(path: &Path) -> Result<u64, Errno> {
-    let found = rustix::fs::statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID)?;
-    // Where the kernel does not tell (before Linux 5.8), the device stands for the mount.
-    let device = u64::from(found.stx_dev_major) << 32 | u64::from(found.stx_dev_minor);
-    let has_mount = found.stx_mask & StatxFlags::MNT_ID.bits() != 0;
-    Ok(if has_mount { found.stx_mnt_id } else { device })
 }
 
 /// Makes a folder and those above it for this user alone.

@@ -368,7 +368,8 @@ impl Watch {
                     Looked::Not => Spot::Name((folder, name)),
                     Looked::Nothing => Spot::Looked((folder, name), None),
                     Looked::At(found) => {
-                        Spot::Looked((folder, name), Some(Box::new(Node::from(&*found))))
+                        let node = Node::of(&found, &folder.handle);
+                        Spot::Looked((folder, name), Some(Box::new(node)))
                     }
                 })
             }

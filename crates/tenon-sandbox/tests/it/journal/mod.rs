@@ -8,6 +8,7 @@ mod conflicts;
 mod crash;
 mod direct;
 mod fuzz;
+mod layers;
 mod limits;
 mod protected;
 mod several;

@@ -1,0 +1,152 @@
+//! Workspaces on overlayfs, as in a container: files of a lower layer are copied to the upper one
+//! when they are written to.
+
+use std::path::{Path, PathBuf};
+
+use tenon_sandbox::{Coverage, JournalOptions, runs_as_root};
+
+use super::{Scene, Walls};
+
+/// What is undone, in a lower layer with `f`, `g`, `h`, `d/e/f`, a link and a name of two files.
+const CHANGES: &[&str] = &[
+    "echo new > n; echo more >> f; sed -i s/a/b/ g; rm h",
+    "mv d m; echo new > m/e/n; chmod 600 m/e/f",
+    "truncate -s 1 f; ln f x; ln -sf g link; mkdir -p y/z; touch -d 2020-01-01 g",
+    "rm -rf d; mkdir d; echo other > d/e; mv g h",
+    "printf X | dd of=f conv=notrunc status=none; echo second > second",
+];
+
+/// A scene whose workspace is two layers.
+struct Layers {
+    scene: Scene,
+    _mounts: Mounts,
+}
+
+/// What is mounted, the last on top.
+struct Mounts(Vec<PathBuf>);
+
+impl Layers {
+    /// The upper layer is on a file system of its own unless that is `same`.
+    fn new(walls: Walls, same: bool, options: &str) -> Self {
+        let top = tempfile::Builder::new().prefix("layers").tempdir().unwrap();
+        let path = top.path().canonicalize().unwrap();
+        let [work, lower, above] = ["work", "lower", "above"].map(|name| path.join(name));
+        for folder in [&work, &above, &path.join("home"), &path.join("state"), &lower.join("d/e")] {
+            std::fs::create_dir_all(folder).unwrap();
+        }
+        for name in ["f", "g", "h", "d/e/f", "first"] {
+            std::fs::write(lower.join(name), format!("a {name}\n")).unwrap();
+        }
+        std::fs::hard_link(lower.join("first"), lower.join("second")).unwrap();
+        std::os::unix::fs::symlink("f", lower.join("link")).unwrap();
+        let mut mounts = Mounts(Vec::new());
+        if !same {
+            mount(&["-t", "tmpfs", "tmpfs"], &above);
+            mounts.0.push(above.clone());
+        }
+        let [upper, scratch] = ["upper", "scratch"].map(|name| above.join(name));
+        for folder in [&upper, &scratch] {
+            std::fs::create_dir(folder).unwrap();
+        }
+        let [lower, upper, scratch] =
+            [lower, upper, scratch].map(|path| path.display().to_string());
+        let options = format!("lowerdir={lower},upperdir={upper},workdir={scratch}{options}");
+        mount(&["-t", "overlay", "-o", &options, "overlay"], &work);
+        mounts.0.push(work);
+        Self { scene: Scene::with(top, walls, |_| {}), _mounts: mounts }
+    }
+}
+
+impl Drop for Mounts {
+    fn drop(&mut self) {
+        for mount in self.0.iter().rev() {
+            let status = std::process::Command::new("umount").arg("-l").arg(mount).status();
+            assert!(status.is_ok_and(|status| status.success()));
+        }
+    }
+}
+
+fn mount(arguments: &[&str], at: &Path) {
+    let status = std::process::Command::new("mount").args(arguments).arg(at).status();
+    assert!(status.unwrap().success(), "{arguments:?}");
+}
+
+#[track_caller]
+fn check(same: bool, options: &str, coverage: Coverage) {
+    if !runs_as_root() {
+        println!("skipped: only root mounts layers");
+        return;
+    }
+    for walls in [Walls::A, Walls::C] {
+        for script in CHANGES {
+            let layers = Layers::new(walls, same, options);
+            let scene = &layers.scene;
+            assert_eq!(scene.journal.coverage(), coverage);
+            let before = scene.tree();
+            let id = scene.change(script);
+            let after = scene.tree();
+            let back = scene.undo(id);
+            let difference = super::tree::difference(&before, &scene.tree());
+            assert_eq!(difference, "", "{script}, undone");
+            if coverage == Coverage::Commands {
+                scene.undo(back);
+                let difference = super::tree::difference(&after, &scene.tree());
+                assert_eq!(difference, "", "{script}, redone");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_changes_on_layers_of_one_file_system_is_undone() {
+    check(true, "", Coverage::Commands);
+}
+
+#[test]
+fn what_changes_on_layers_of_two_file_systems_is_undone() {
+    check(false, ",xino=off", Coverage::ByComparison);
+    check(false, ",xino=on", Coverage::Commands);
+}
+
+/// Where the workspace is a mount of its own, the store is in it.
+#[test]
+fn a_store_in_the_workspace_stays_and_serves_in_each_tier() {
+    if !runs_as_root() {
+        println!("skipped: only root mounts file systems");
+        return;
+    }
+    for (walls, by_comparison) in
+        [(Walls::A, false), (Walls::A, true), (Walls::C, false), (Walls::C, true)]
+    {
+        let top = tempfile::Builder::new().prefix("inside").tempdir().unwrap();
+        let path = top.path().canonicalize().unwrap();
+        let [work, home, state] = ["work", "home", "state"].map(|name| path.join(name));
+        for folder in [&work, &home, &state] {
+            std::fs::create_dir(folder).unwrap();
+        }
+        mount(&["-t", "tmpfs", "tmpfs"], &work);
+        let _mounted = Mounts(vec![work.clone()]);
+        for name in ["f", "g", "h"] {
+            std::fs::write(work.join(name), format!("a {name}\n")).unwrap();
+        }
+        let change = |options: &mut JournalOptions| options.by_comparison = by_comparison;
+        let scene = Scene::with(top, walls, change);
+        assert!(work.join(".tenon/undo").exists());
+        let before = scene.tree();
+        let mut script = "echo new > n; echo more >> f; sed -i s/a/b/ g; rm h".to_owned();
+        // Nobody else refuses that without namespaces.
+        if !(walls == Walls::C && by_comparison) {
+            script.insert_str(0, "mv .tenon t; rm -rf .tenon/undo/*; echo > .tenon/undo/evil; ");
+        }
+        let (output, changes) = scene.run(&script);
+        assert_eq!(output.protected, [], "{by_comparison}");
+        let is_there = |name: &str| work.join(name).exists();
+        assert!(
+            !is_there("t") && !is_there(".tenon/undo/evil"),
+            "{walls:?} {by_comparison} {:?}",
+            output.pieces
+        );
+        scene.undo(changes.id.unwrap());
+        assert_eq!(super::tree::difference(&before, &scene.tree()), "");
+    }
+}
