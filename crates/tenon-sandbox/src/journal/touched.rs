@@ -115,6 +115,11 @@ impl Checkpoint {
         AllTouched { names, has_gaps: has_gaps(&recorder) }
     }
 
+    /// Returns the folders with checkpoints.
+    pub(crate) fn own_folders(&self) -> Vec<PathBuf> {
+        self.lock().store.bases.iter().map(|base| base.top.clone()).collect()
+    }
+
     /// Returns the roots that are recorded.
     pub(crate) fn roots(&self) -> Vec<PathBuf> {
         self.lock().store.roots.iter().map(|root| root.path.clone()).collect()

@@ -26,7 +26,7 @@ pub use self::describe::Description;
 use self::plan::{Plan, plan, repositories, walls_inside};
 use self::scratch::Scratch;
 use self::secrets::Secrets;
-use self::variables::{set, use_proxy, without_tracing};
+use self::variables::{put_behind_walls, set};
 use self::watched::Watched;
 use crate::command::{Command, CommandError, CommandLimits, Launch, Output, Printed, Via};
 use crate::guard::{Guard, Journaled, Listings, ProtectedChange, list};
@@ -216,12 +216,7 @@ impl Sandbox {
             let (Prepared { mut launch, port, _scratch }, watched) = prepared;
             launch.checkpoint = self.checkpoint.clone();
             let mut attempt = command.clone();
-            if let Some(port) = port {
-                use_proxy(&mut attempt, port);
-            }
-            without_tracing(&mut attempt);
-            // The user's own folder for temporary files is not there.
-            attempt.environment.retain(|(name, _)| name != "TMPDIR");
+            put_behind_walls(&mut attempt, port);
             match (&launch.via, self.shared.scratch()) {
                 (Via::Fresh, Some(folder)) => set(&mut attempt, "TMPDIR", folder.as_os_str()),
                 (Via::Warm(helper), _) if port.is_some() => {
@@ -418,7 +413,7 @@ impl Shared {
         if let Some(listings) = listed {
             state.guard.know(listings);
         }
-        let (prepared, frozen) = loop {
+        let (prepared, mut frozen) = loop {
             let tier = *state.tier.get_or_insert(match self.settings.wanted {
                 Wanted::Exactly(tier) => tier,
                 Wanted::Best => Tier::A,
@@ -443,6 +438,8 @@ impl Shared {
             }
         };
         let roots = self.watched_roots(&mut state);
+        // What is written there meanwhile, the journal writes.
+        frozen.extend(checkpoint.map(Checkpoint::own_folders).into_iter().flatten());
         let journaled = match checkpoint {
             Some(checkpoint) => Journaled::By(checkpoint),
             None if profile.writable.is_empty() => Journaled::Needless,
