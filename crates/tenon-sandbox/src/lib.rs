@@ -8,6 +8,7 @@
 mod clean;
 mod command;
 mod environment;
+mod file_system;
 mod filter;
 mod guard;
 mod helper;

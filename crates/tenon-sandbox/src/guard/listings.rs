@@ -20,6 +20,7 @@ use rustix::fs::{AtFlags, FileType};
 use super::folder::{Listed, listed, named};
 use super::item::{Stamp, is_recent, leads_into_git};
 use super::place::makes_repository;
+use crate::file_system::{OVERLAYFS, file_system};
 use crate::workspace::{is_above_protected, names_in};
 
 /// Names that matter, with their kinds.
@@ -34,7 +35,7 @@ const KEEP_TIMES: [u64; 8] = [
     0x5846_5342,
     0x9123_683E,
     0x0102_1994,
-    0x794C_7630,
+    OVERLAYFS,
     0xF2F5_2010,
     0xCA45_1A4E,
     0x2FC1_2FC1,
@@ -135,10 +136,8 @@ impl Listings {
 }
 
 fn keeps_times(listed: &Listed) -> bool {
-    let system = listed.folder.fd().and_then(rustix::fs::fstatfs);
-    system.is_ok_and(|system| {
-        KEEP_TIMES.iter().any(|known| i128::from(*known) == i128::from(system.f_type))
-    })
+    let system = listed.folder.fd().ok().and_then(file_system);
+    system.is_some_and(|system| KEEP_TIMES.contains(&system.kind))
 }
 
 /// Leaves out files that nothing takes commands from, and links that lead to none.

@@ -3,8 +3,8 @@
 use std::os::fd::OwnedFd;
 
 use super::find::walk_folder_until;
-use super::mounts::is_in_layers;
 use super::node::look;
+use crate::file_system::{OVERLAYFS, file_system};
 
 /// So many entries of a workspace are looked at for one that is only in a lower layer.
 const ENTRIES_MAX: usize = 1_000;
@@ -13,7 +13,7 @@ const ENTRIES_MAX: usize = 1_000;
 /// on several file systems, unless they are mounted with `xino`; then a file of a lower layer has another
 /// device than its folder (the kernel's `overlayfs.rst`, inode properties).
 pub(super) fn renumbers(root: &OwnedFd) -> bool {
-    if !is_in_layers(root) {
+    if file_system(root).is_none_or(|system| system.kind != OVERLAYFS) {
         return false;
     }
     let Ok(Some(top)) = look(root, "".as_ref()) else { return false };

@@ -19,7 +19,6 @@ mod history;
 mod layers;
 mod left_out;
 mod manifest;
-mod mounts;
 mod node;
 mod past;
 mod prune;

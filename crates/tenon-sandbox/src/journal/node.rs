@@ -13,7 +13,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::mounts::is_in_layers;
+use crate::file_system::{FileSystem, OVERLAYFS, device_of, file_system};
 use crate::linux::openat::look_at;
 use crate::linux::wire::{Reader, Writer};
 
@@ -89,17 +89,15 @@ impl Node {
             nanoseconds: time.tv_nsec,
         };
         let born = moment(&found.stx_btime);
+        let device = device_of(found);
         // Only devices of no disk are layers.
-        let is_layered = found.stx_dev_major == 0 && is_in_layers(folder);
+        let is_layered = found.stx_dev_major == 0
+            && file_system(folder) == Some(FileSystem { device, kind: OVERLAYFS });
         let has_birth = found.stx_mask & StatxFlags::BTIME.bits() != 0 && !is_layered;
         let nanoseconds = born.seconds.cast_unsigned().wrapping_mul(1_000_000_000);
         let born = if has_birth { nanoseconds + u64::from(born.nanoseconds) } else { 0 };
         Self {
-            id: NodeId {
-                device: u64::from(found.stx_dev_major) << 32 | u64::from(found.stx_dev_minor),
-                number: found.stx_ino,
-                born,
-            },
+            id: NodeId { device, number: found.stx_ino, born },
             mode: u32::from(found.stx_mode),
             user: found.stx_uid,
             group: found.stx_gid,

@@ -18,10 +18,10 @@ use std::sync::{Mutex, PoisonError};
 use rustix::fs::{Access, AtFlags, CWD, Dir, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::mounts::mount_of;
 use super::node::{Moment, Node, NodeId, look};
 use super::record::{Header, Image, Place, Record};
 use super::{CheckpointId, JournalError, JournalOptions};
+use crate::file_system::mount_of;
 use crate::linux::notify::is_possible;
 use crate::linux::openat::open_beneath;
 use crate::linux::probe::probe;

@@ -1,0 +1,88 @@
+//! What mount something is on, and what kind of file system that has.
+
+use std::collections::BTreeMap;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use rustix::fs::{AtFlags, CWD, Statx, StatxFlags};
+use rustix::io::Errno;
+
+/// Numbers of kinds, as the kernel's `magic.h` has them.
+pub(crate) const OVERLAYFS: u64 = 0x794C_7630;
+
+/// Mounts that are remembered; then it begins anew.
+const MOUNTS_MAX: usize = 256;
+
+/// STATX_MNT_ID_UNIQUE (Linux 6.8): a number of the mount that no other one gets.
+const UNIQUE_MOUNT: StatxFlags = StatxFlags::from_bits_retain(0x4000);
+
+/// A mount, with its device: kernels that have no unique number may give one again.
+type Mount = (u64, u64);
+
+static KNOWN: Mutex<BTreeMap<Mount, u64>> = Mutex::new(BTreeMap::new());
+
+/// The file system that something is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileSystem {
+    pub(crate) device: u64,
+    /// The number of its kind.
+    pub(crate) kind: u64,
+}
+
+/// Returns the file system that a folder is on. Asked once for each mount: on a network it takes long.
+pub(crate) fn file_system(folder: impl AsFd) -> Option<FileSystem> {
+    let flags = AtFlags::EMPTY_PATH;
+    let found = rustix::fs::statx(&folder, "", flags, StatxFlags::MNT_ID | UNIQUE_MOUNT).ok()?;
+    let device = device_of(&found);
+    let mount = (found.stx_mnt_id, device);
+    // It is changed in one step.
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let kind = match known.get(&mount) {
+        Some(kind) => *kind,
+        None => {
+            let kind = u64::try_from(rustix::fs::fstatfs(&folder).ok()?.f_type).ok()?;
+            if known.len() >= MOUNTS_MAX {
+                known.clear();
+            }
+            known.insert(mount, kind);
+            kind
+        }
+    };
+    Some(FileSystem { device, kind })
+}
+
+/// Returns the device of what was found as one number.
+pub(crate) fn device_of(found: &Statx) -> u64 {
+    u64::from(found.stx_dev_major) << 32 | u64::from(found.stx_dev_minor)
+}
+
+/// Returns what mount a path is on.
+pub(crate) fn mount_of(path: &Path) -> Result<u64, Errno> {
+    let found = rustix::fs::statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID)?;
+    // Where the kernel does not tell (before Linux 5.8), the device stands for the mount.
+    let device = device_of(&found);
+    let has_mount = found.stx_mask & StatxFlags::MNT_ID.bits() != 0;
+    Ok(if has_mount { found.stx_mnt_id } else { device })
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::fs::{Mode, OFlags};
+
+    use super::*;
+
+    #[test]
+    fn each_folder_has_the_kind_of_its_own_file_system() {
+        let flags = OFlags::PATH | OFlags::DIRECTORY;
+        let kind = |path: &str| {
+            let folder = rustix::fs::open(path, flags, Mode::empty()).unwrap();
+            file_system(folder).unwrap().kind
+        };
+        for _ in 0..2 {
+            assert_ne!(kind("/"), 0x9FA0);
+            assert_eq!(kind("/proc"), 0x9FA0);
+            assert_eq!(kind("/proc/self/task"), 0x9FA0);
+        }
+    }
+}
