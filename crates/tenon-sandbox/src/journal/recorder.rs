@@ -16,6 +16,7 @@ use rustix::io::Errno;
 use super::CheckpointId;
 use super::changes::{LeftOut, LeftOutReason, Trouble};
 use super::copy::{CopyJob, is_cache, open_closed, open_quietly};
+use super::layers::look_parted;
 use super::node::{Node, NodeId, look};
 use super::record::{Content, Header, Image, Place, Record};
 use super::store::{Log, Store, object_name, write_all};
@@ -155,7 +156,7 @@ impl Recorder {
         if known {
             return self.before_known_entry(folder, name, loses);
         }
-        let found = look(&folder.handle, name)?;
+        let found = look_parted(&folder.handle, name)?;
         match (&found, fate) {
             (Some(_), Fate::Appears) | (None, Fate::Moves | Fate::Gone) => return Ok(Step::Done),
             _ => {}
@@ -198,7 +199,7 @@ impl Recorder {
         if !loses || !self.has_moved {
             return Ok(Step::Done);
         }
-        let Some(node) = look(&folder.handle, name)? else { return Ok(Step::Done) };
+        let Some(node) = look_parted(&folder.handle, name)? else { return Ok(Step::Done) };
         if !self.image.nodes.contains_key(&node.id) {
             return Ok(Step::Done);
         }
@@ -246,8 +247,8 @@ impl Recorder {
         (to, new_name): (&Folder, &OsStr),
         exchange: bool,
     ) -> Result<Step, Errno> {
-        let Some(node) = look(&from.handle, old_name)? else { return Ok(Step::Done) };
-        let target = look(&to.handle, new_name)?;
+        let Some(node) = look_parted(&from.handle, old_name)? else { return Ok(Step::Done) };
+        let target = look_parted(&to.handle, new_name)?;
         if target.as_ref().is_some_and(|target| target.id == node.id) {
             return Ok(Step::Done);
         }
@@ -279,7 +280,7 @@ impl Recorder {
         (to, name): (&Folder, &OsStr),
     ) -> Result<Step, Errno> {
         if let Some((folder, old_name)) = from
-            && let Some(node) = look(&folder.handle, old_name)?
+            && let Some(node) = look_parted(&folder.handle, old_name)?
             && !self.is_new(folder, old_name, node.id)?
         {
             self.save_node(folder, old_name, &node)?;
@@ -298,7 +299,7 @@ impl Recorder {
 
     /// Before permissions, owner, times or attributes change; of the folder for an empty name.
     pub(crate) fn before_rights(&mut self, folder: &Folder, name: &OsStr) -> Result<Step, Errno> {
-        let Some(node) = look(&folder.handle, name)? else { return Ok(Step::Done) };
+        let Some(node) = look_parted(&folder.handle, name)? else { return Ok(Step::Done) };
         if !self.is_new(folder, name, node.id)? {
             self.save_node(folder, name, &node)?;
         }
@@ -319,7 +320,7 @@ impl Recorder {
         }
         let found = match seen {
             Some(seen) => seen,
-            None => look(&folder.handle, name)?,
+            None => look_parted(&folder.handle, name)?,
         };
         match (found, writing) {
             (None, _) if creates => self.before_appearing(folder, name),
@@ -335,7 +336,7 @@ impl Recorder {
         name: &OsStr,
         writing: Writing,
     ) -> Result<Step, Errno> {
-        let Some(node) = look(&folder.handle, name)? else { return Ok(Step::Done) };
+        let Some(node) = look_parted(&folder.handle, name)? else { return Ok(Step::Done) };
         if !node.is_file() || self.is_new(folder, name, node.id)? {
             return Ok(Step::Done);
         }
@@ -347,10 +348,6 @@ impl Recorder {
             return Ok(Step::Wait);
         }
         self.save_node(folder, name, &node)?;
-        if node.links > 1 && node.id.is_unborn() {
-            // On layers it parts from its other names.
-            self.before_entry(folder, name, Fate::Moves)?;
-        }
         if writing == Writing::Append {
             let (id, length) = (node.id, node.bytes);
             self.write(Record::Content { id, from: length, length, object: 0 })?;

@@ -2,13 +2,13 @@
 
 use tenon_sandbox::{Exit, Trouble};
 
-use super::tree::difference;
+use super::tree::{Tree, difference};
 use super::{Scene, Walls, as_ordinary_user};
 use crate::support::runtime;
 use crate::walls::printed;
 
 /// What is there before each command.
-const BEFORE: &str = r#"
+pub(super) const BEFORE: &str = r#"
 set -e
 mkdir -p src/deep/er empty tree locked
 printf 'one\ntwo\nthree\n' > text
@@ -34,7 +34,7 @@ touch -d '2002-03-04 05:06:07.000000001' tree/d1 src/deep big data.db
 "#;
 
 /// A name and what runs. What a program that is missing would do is skipped.
-const COMMANDS: &[(&str, &str)] = &[
+pub(super) const COMMANDS: &[(&str, &str)] = &[
     ("truncating redirect", "echo new > text"),
     ("appending redirect", "echo more >> text; echo more >> big"),
     (
@@ -256,7 +256,17 @@ fn torture_in(make: impl Fn() -> Scene, troubles: &[Trouble]) {
 }
 
 fn check(scene: &Scene, script: &str, troubles: &[Trouble]) -> Result<(), String> {
-    let before = scene.tree();
+    check_as(scene, &Scene::tree, script, troubles)
+}
+
+/// Checks what is seen by `tree`.
+pub(super) fn check_as(
+    scene: &Scene,
+    tree: &dyn Fn(&Scene) -> Tree,
+    script: &str,
+    troubles: &[Trouble],
+) -> Result<(), String> {
+    let before = tree(scene);
     let (output, changes) = scene.run(script);
     let said = printed(&output);
     if output.exit != Exit::Code(0) {
@@ -265,7 +275,7 @@ fn check(scene: &Scene, script: &str, troubles: &[Trouble]) -> Result<(), String
     if changes.troubles != troubles || !changes.left_out.is_empty() {
         return Err(format!("{changes:?} {said}"));
     }
-    let after = scene.tree();
+    let after = tree(scene);
     let Some(id) = changes.id else { return Err(format!("nothing was recorded: {said}")) };
     let mut step = id;
     for (what, expected) in [("undo", &before), ("redo", &after), ("second undo", &before)] {
@@ -274,7 +284,7 @@ fn check(scene: &Scene, script: &str, troubles: &[Trouble]) -> Result<(), String
             Ok(tenon_sandbox::Undone::Done { id, .. }) => id,
             other => return Err(format!("{what}: {other:?}")),
         };
-        let rest = difference(expected, &scene.tree());
+        let rest = difference(expected, &tree(scene));
         if !rest.is_empty() {
             return Err(format!("{what}: {rest}\nchanges {:?}\n{said}", Scene::listed(&changes)));
         }

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use tenon_sandbox::{Coverage, JournalOptions, runs_as_root};
 
+use super::commands::{BEFORE, COMMANDS, check_as};
+use super::tree::{Tree, parted};
 use super::{Scene, Walls};
 
 /// What is undone, in a lower layer with `f`, `g`, `h`, `d/e/f`, a link and a name of two files.
@@ -27,18 +29,13 @@ struct Mounts(Vec<PathBuf>);
 
 impl Layers {
     /// The upper layer is on a file system of its own unless that is `same`.
-    fn new(walls: Walls, same: bool, options: &str) -> Self {
+    fn over(lower: &Path, walls: Walls, same: bool, options: &str) -> Self {
         let top = tempfile::Builder::new().prefix("layers").tempdir().unwrap();
         let path = top.path().canonicalize().unwrap();
-        let [work, lower, above] = ["work", "lower", "above"].map(|name| path.join(name));
-        for folder in [&work, &above, &path.join("home"), &path.join("state"), &lower.join("d/e")] {
-            std::fs::create_dir_all(folder).unwrap();
+        let [work, above] = ["work", "above"].map(|name| path.join(name));
+        for folder in [&work, &above, &path.join("home"), &path.join("state")] {
+            std::fs::create_dir(folder).unwrap();
         }
-        for name in ["f", "g", "h", "d/e/f", "first"] {
-            std::fs::write(lower.join(name), format!("a {name}\n")).unwrap();
-        }
-        std::fs::hard_link(lower.join("first"), lower.join("second")).unwrap();
-        std::os::unix::fs::symlink("f", lower.join("link")).unwrap();
         let mut mounts = Mounts(Vec::new());
         if !same {
             mount(&["-t", "tmpfs", "tmpfs"], &above);
@@ -49,12 +46,30 @@ impl Layers {
             std::fs::create_dir(folder).unwrap();
         }
         let [lower, upper, scratch] =
-            [lower, upper, scratch].map(|path| path.display().to_string());
+            [lower, &upper, &scratch].map(|path| path.display().to_string());
         let options = format!("lowerdir={lower},upperdir={upper},workdir={scratch}{options}");
         mount(&["-t", "overlay", "-o", &options, "overlay"], &work);
         mounts.0.push(work);
         Self { scene: Scene::with(top, walls, |_| {}), _mounts: mounts }
     }
+}
+
+/// What is there; names of one file part by themselves on layers.
+fn seen(scene: &Scene) -> Tree {
+    parted(scene.tree())
+}
+
+/// Returns a folder with what [`CHANGES`] change.
+fn lower() -> tempfile::TempDir {
+    let lower = tempfile::tempdir().unwrap();
+    let at = |name: &str| lower.path().join(name);
+    std::fs::create_dir_all(at("d/e")).unwrap();
+    for name in ["f", "g", "h", "d/e/f", "first"] {
+        std::fs::write(at(name), format!("a {name}\n")).unwrap();
+    }
+    std::fs::hard_link(at("first"), at("second")).unwrap();
+    std::os::unix::fs::symlink("f", at("link")).unwrap();
+    lower
 }
 
 impl Drop for Mounts {
@@ -79,18 +94,19 @@ fn check(same: bool, options: &str, coverage: Coverage) {
     }
     for walls in [Walls::A, Walls::C] {
         for script in CHANGES {
-            let layers = Layers::new(walls, same, options);
+            let lower = lower();
+            let layers = Layers::over(lower.path(), walls, same, options);
             let scene = &layers.scene;
             assert_eq!(scene.journal.coverage(), coverage);
-            let before = scene.tree();
+            let before = seen(scene);
             let id = scene.change(script);
-            let after = scene.tree();
+            let after = seen(scene);
             let back = scene.undo(id);
-            let difference = super::tree::difference(&before, &scene.tree());
+            let difference = super::tree::difference(&before, &seen(scene));
             assert_eq!(difference, "", "{script}, undone");
             if coverage == Coverage::Commands {
                 scene.undo(back);
-                let difference = super::tree::difference(&after, &scene.tree());
+                let difference = super::tree::difference(&after, &seen(scene));
                 assert_eq!(difference, "", "{script}, redone");
             }
         }
@@ -106,6 +122,26 @@ fn what_changes_on_layers_of_one_file_system_is_undone() {
 fn what_changes_on_layers_of_two_file_systems_is_undone() {
     check(false, ",xino=off", Coverage::ByComparison);
     check(false, ",xino=on", Coverage::Commands);
+}
+
+#[test]
+fn every_command_is_undone_on_layers() {
+    if !runs_as_root() {
+        println!("skipped: only root mounts layers");
+        return;
+    }
+    let lower = Scene::new(Walls::None);
+    lower.prepare(BEFORE);
+    let undone = |(name, script): &(&str, &str)| {
+        let layers = Layers::over(&lower.root(), Walls::A, true, "");
+        let outcome = check_as(&layers.scene, &seen, script, &[]);
+        outcome.err().map(|what| format!("{name}: {what}\n"))
+    };
+    // Names cannot be exchanged there, and git would remove the store, which is in the workspace.
+    let not_there = ["exchange rename", "git clean"];
+    let there = COMMANDS.iter().filter(|(name, _)| !not_there.contains(name));
+    let failed: String = there.filter_map(undone).collect();
+    assert!(failed.is_empty(), "{failed}");
 }
 
 /// Where the workspace is a mount of its own, the store is in it.

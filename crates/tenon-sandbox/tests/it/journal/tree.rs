@@ -23,6 +23,12 @@ pub(crate) struct Entry {
 
 pub(crate) type Tree = BTreeMap<PathBuf, Entry>;
 
+/// The same without what says which names are of one file.
+pub(crate) fn parted(tree: Tree) -> Tree {
+    let alone = |(path, entry)| (path, Entry { same_as: PathBuf::new(), ..entry });
+    tree.into_iter().map(alone).collect()
+}
+
 pub(crate) fn tree(top: &Path) -> Tree {
     let mut tree = Tree::new();
     let mut first = HashMap::new();
