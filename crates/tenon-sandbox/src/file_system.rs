@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::{AtFlags, CWD, Statx, StatxFlags};
 use rustix::io::Errno;
@@ -36,20 +36,21 @@ pub(crate) fn file_system(folder: impl AsFd) -> Option<FileSystem> {
     let found = rustix::fs::statx(&folder, "", flags, StatxFlags::MNT_ID | UNIQUE_MOUNT).ok()?;
     let device = device_of(&found);
     let mount = (found.stx_mnt_id, device);
-    // It is changed in one step.
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let kind = match known.get(&mount) {
-        Some(kind) => *kind,
-        None => {
-            let kind = u64::try_from(rustix::fs::fstatfs(&folder).ok()?.f_type).ok()?;
-            if known.len() >= MOUNTS_MAX {
-                known.clear();
-            }
-            known.insert(mount, kind);
-            kind
-        }
-    };
+    if let Some(kind) = known().get(&mount) {
+        return Some(FileSystem { device, kind: *kind });
+    }
+    let kind = u64::try_from(rustix::fs::fstatfs(&folder).ok()?.f_type).ok()?;
+    let mut known = known();
+    if known.len() >= MOUNTS_MAX {
+        known.clear();
+    }
+    known.insert(mount, kind);
     Some(FileSystem { device, kind })
+}
+
+fn known() -> MutexGuard<'static, BTreeMap<Mount, u64>> {
+    // Each change is one step.
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the device of what was found as one number.

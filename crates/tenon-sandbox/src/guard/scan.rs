@@ -40,11 +40,11 @@ pub(super) struct Limits {
     /// The upper ones first.
     pub(super) folders: usize,
     /// Of these, those that each look has to read again.
-    pub(super) unkept_folders: usize,
+    unkept_folders: usize,
     /// Beneath protected names, besides the others.
-    pub(super) protected_folders: usize,
+    protected_folders: usize,
     /// With protected names.
-    pub(super) files: usize,
+    files: usize,
 }
 
 impl Default for Limits {

@@ -260,7 +260,7 @@ impl Journal {
     /// [`crate::Settings::hidden`] and [`Workspace::with_own_folder`].
     #[must_use]
     pub fn folders(&self) -> Vec<PathBuf> {
-        self.store.bases.iter().map(|base| base.top.clone()).collect()
+        self.store.folders()
     }
 
     /// Returns how the journal learns what a session's calls change. Only trying tells for sure:

@@ -243,6 +243,10 @@ impl Store {
         open_plain_beneath(&root.handle, &place.path)
     }
 
+    pub(crate) fn folders(&self) -> Vec<PathBuf> {
+        self.bases.iter().map(|base| base.top.clone()).collect()
+    }
+
     /// Whether a place is the store's own folder.
     pub(crate) fn is_own(&self, place: &Place) -> bool {
         let is_named = place.path.file_name().is_some_and(|name| {

@@ -117,7 +117,7 @@ impl Checkpoint {
 
     /// Returns the folders with checkpoints.
     pub(crate) fn own_folders(&self) -> Vec<PathBuf> {
-        self.lock().store.bases.iter().map(|base| base.top.clone()).collect()
+        self.lock().store.folders()
     }
 
     /// Returns the roots that are recorded.
