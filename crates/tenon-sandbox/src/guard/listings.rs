@@ -46,11 +46,17 @@ const KEEP_TIMES: [u64; 8] = [
 const MANY: usize = 500;
 const THREADS_MAX: usize = 4;
 
+/// What is kept of places: 50,000 take 3 MB as a rule, and a command can give them names of 4 KiB. More
+/// are read each time.
+const BYTES_MAX: usize = 64 << 20;
+
 /// Of all folders that a look came to.
 #[derive(Debug, Default)]
 pub(crate) struct Listings {
     /// By root, then by the place beneath it.
     folders: BTreeMap<PathBuf, HashMap<PathBuf, Listing>>,
+    /// What the names of their places take.
+    bytes: usize,
     /// The number of this look.
     look: u64,
 }
@@ -112,12 +118,15 @@ impl Listings {
     /// Reads the names that matter in a folder, `.git` first; none where it cannot be read.
     pub(super) fn read(&mut self, root: &Path, top: &OwnedFd, place: &Path) -> Names {
         let Ok(listed) = listed(top, place) else {
-            return Names { entries: Arc::new([]), is_kept: false };
+            // Nothing is read there the next time, either.
+            return Names { entries: Arc::new([]), is_kept: true };
         };
         let entries = what_matters(place, &listed);
         let is_kept = listed.is_whole && keeps_times(&listed);
         // One that changed just now may change again within the same tick of the clock.
-        if is_kept && !is_recent(&listed.stat) {
+        let has_room = self.bytes + place.as_os_str().len() <= BYTES_MAX;
+        if is_kept && has_room && !is_recent(&listed.stat) {
+            self.bytes += place.as_os_str().len();
             let (stamp, look) = (Stamp::of(&listed.stat), self.look.into());
             let listing = Listing { stamp, entries: Arc::clone(&entries), look };
             let folders = self.folders.entry(root.to_path_buf()).or_default();
@@ -131,6 +140,8 @@ impl Listings {
         let look = self.look;
         let is_seen = |kept: &mut Listing| *kept.look.get_mut() == look;
         self.folders.values_mut().for_each(|folders| folders.retain(|_, kept| is_seen(kept)));
+        let places = self.folders.values().flat_map(HashMap::keys);
+        self.bytes = places.map(|place| place.as_os_str().len()).sum();
         self.look += 1;
     }
 }
@@ -234,6 +245,22 @@ mod tests {
         // The others count as looked at.
         listings.end_look();
         assert_eq!(listings.folders.get(&root).unwrap().len(), places.len() - 2);
+    }
+
+    #[test]
+    fn what_finds_no_room_is_read_each_time_and_what_cannot_be_read_counts_as_known() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).canonicalize().unwrap();
+        let mut listings = Listings::default();
+        let known = |listings: &mut Listings| {
+            let first = seen(listings, &root, "src").1;
+            Arc::ptr_eq(&first, &seen(listings, &root, "src").1)
+        };
+        listings.bytes = BYTES_MAX;
+        assert!(!known(&mut listings));
+        listings.end_look();
+        assert!(known(&mut listings));
+        let top = open_folder_at(&root).unwrap();
+        assert!(listings.read(&root, &top, Path::new("nothing")).is_kept);
     }
 
     #[test]
