@@ -14,6 +14,7 @@ pub(crate) const TARGET: Target = Target {
     seeds: &[
         b"bash\nls",
         b"bash(*)\nls -l",
+        b"bash(\"\"*)\nls -l",
         b"bash(git push:*)\ngit push --force",
         b"bash( git  log:* )\ngit -C x log",
         b"bash(make check)\nmake check",
