@@ -176,9 +176,7 @@ impl From<&tenon_sandbox::Change> for FileChange {
 
 fn trouble(trouble: &Trouble) -> String {
     match trouble {
-        Trouble::Refused { path, .. } => {
-            format!("a change of {} was refused: it could not be saved", shown(path))
-        }
+        Trouble::Refused { .. } => trouble.refusal().unwrap_or_default(),
         Trouble::Interrupted => "interrupted".into(),
         Trouble::NotWatched => "not_watched".into(),
         Trouble::Compared => "compared".into(),

@@ -22,6 +22,7 @@ texts! {
     "{path} not recorded ({size})", "{path} 未记录（{size}）";
     "{path} and more not compared (too many files)", "{path} 等未比较（文件太多）";
     "a change of {path} was refused: it could not be saved", "拒绝了对 {path} 的改动：无法保存它";
+    "a change was refused: it could not be saved", "拒绝了一处改动：无法保存它";
     "the list may be incomplete", "列表可能不完整";
     "by comparison", "通过比较得出";
     "it ran outside the walls: what it changed is not known and cannot be undone", "它在沙箱之外运行：改动了什么不得而知，也无法撤销";
@@ -70,7 +71,8 @@ mod tests {
             let said = changes.summary();
             assert_ne!(summary(&said, Language::Chinese), said);
         }
-        for trouble in [Trouble::Interrupted, Trouble::NotWatched] {
+        let refused = |path: &str| Trouble::Refused { path: path.into(), code: 5 };
+        for trouble in [Trouble::Interrupted, Trouble::NotWatched, refused("x"), refused("")] {
             let said = Changes { troubles: vec![trouble], ..Changes::default() }.summary();
             assert_ne!(summary(&said, Language::Chinese), said);
         }

@@ -107,6 +107,28 @@ pub enum Trouble {
     Compared,
 }
 
+impl Trouble {
+    /// Returns in one sentence which change was refused, as far as that is known; `None` if the trouble
+    /// is another.
+    ///
+    /// ```
+    /// use tenon_sandbox::Trouble;
+    ///
+    /// let refused = Trouble::Refused { path: "a.txt".into(), code: 28 };
+    /// let said = refused.refusal();
+    /// assert_eq!(said.as_deref(), Some("a change of a.txt was refused: it could not be saved"));
+    /// assert_eq!(Trouble::Interrupted.refusal(), None);
+    /// ```
+    #[must_use]
+    pub fn refusal(&self) -> Option<String> {
+        let Self::Refused { path, .. } = self else { return None };
+        Some(match path.as_os_str().is_empty() {
+            true => "a change was refused: it could not be saved".to_owned(),
+            false => format!("a change of {} was refused: it could not be saved", path.display()),
+        })
+    }
+}
+
 impl Changes {
     /// Whether nothing changed and nothing may have.
     #[must_use]
@@ -154,12 +176,7 @@ impl Changes {
                 LeftOutReason::NotCopied => format!("{name} not recorded (no copy of it)"),
             });
         }
-        let refused =
-            self.troubles.iter().find(|trouble| matches!(trouble, Trouble::Refused { .. }));
-        if let Some(Trouble::Refused { path, .. }) = refused {
-            parts
-                .push(format!("a change of {} was refused: it could not be saved", path.display()));
-        }
+        parts.extend(self.troubles.iter().find_map(Trouble::refusal));
         let unsure =
             |trouble: &Trouble| matches!(trouble, Trouble::Interrupted | Trouble::NotWatched);
         if self.troubles.iter().any(unsure) {

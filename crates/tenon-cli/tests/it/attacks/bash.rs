@@ -161,6 +161,13 @@ pub(super) const ROWS: &[Row] = &[
     .needs(&["git"])
     .prints(&["end", "put back as it was"])
     .after("cd z/z/z; test ! -e .envrc -a ! -e .vscode/tasks.json -a ! -e r9/.git/hooks/post-checkout && ! grep -q evil r9/.git/config b/config"),
+    row("protected names deeper than a path can name, moved up", &[
+        Call::Script("T=$PWD; mkdir b; cd b; for n in {1..300}; do mkdir bbbbbbbbbb; cd -P bbbbbbbbbb; done; echo evil > .envrc; mkdir .vscode; echo evil > .vscode/tasks.json; cd $T; mkdir a; cd a; for n in {1..300}; do mkdir aaaaaaaaaa; cd -P aaaaaaaaaa; done; mv $T/b b; echo end"),
+        Call::Script("T=$PWD; cd a; while cd -P aaaaaaaaaa; do :; done 2>/dev/null; mv b $T/up; echo moved"),
+    ])
+    .alone()
+    .prints(&["end", "moved", "put back as it was"])
+    .after("cd up; while cd -P bbbbbbbbbb; do :; done 2>/dev/null; test $(pwd -P | wc -c) -gt 3300 -a ! -e .envrc -a ! -e .vscode/tasks.json"),
     row("protected names behind many folders, by a job", &[
         Call::Job("cd z/z/z/z; while true; do echo evil > .envrc; mkdir -p .vscode; echo evil > .vscode/tasks.json; sleep 0.1; done 2>/dev/null"),
         Call::Typed("until test -e @ROW@/z/z/z/z/.envrc -o $SECONDS -gt 60; do sleep 0.05; done; echo beside"),
