@@ -98,8 +98,10 @@ impl Listings {
             };
             places.iter().map(of).collect()
         };
-        let threads = thread::available_parallelism().map_or(1, NonZero::get).min(THREADS_MAX);
-        if threads == 1 || places.len() < MANY {
+        // To ask how many there may be takes longer than to look at a few folders.
+        let threads = || thread::available_parallelism().map_or(1, NonZero::get).min(THREADS_MAX);
+        let threads = if places.len() < MANY { 1 } else { threads() };
+        if threads == 1 {
             return look(places);
         }
         thread::scope(|scope| {

@@ -22,9 +22,8 @@ use super::node::{Moment, Node, NodeId, look};
 use super::record::{Header, Image, Place, Record};
 use super::{CheckpointId, JournalError, JournalOptions};
 use crate::file_system::mount_of;
-use crate::linux::notify::is_possible;
 use crate::linux::openat::open_beneath;
-use crate::linux::probe::probe;
+use crate::linux::probe::asks_about_calls;
 use crate::linux::wire::{Readable, Sendable};
 use crate::workspace::ContentHash;
 
@@ -203,7 +202,7 @@ impl Store {
     pub(crate) fn compares(&self) -> bool {
         self.options.by_comparison
             || self.is_unwatchable.load(Ordering::Relaxed)
-            || !(is_possible() && probe().seccomp_user_notify)
+            || !asks_about_calls()
     }
 
     /// The kernel refused to ask about a command, as it will about the next.

@@ -150,7 +150,7 @@ pub(super) fn install(filter: &Filter) -> Result<OwnedFd, Errno> {
 
 /// Whether this kernel lets a call go on after it was asked about (Linux 5.5): with an older one it
 /// would wait for ever.
-pub(crate) fn is_possible() -> bool {
+pub(super) fn is_possible() -> bool {
     let release = rustix::system::uname();
     release.release().to_str().is_ok_and(|release| is_at_least(release, (5, 5)))
 }

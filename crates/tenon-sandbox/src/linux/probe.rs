@@ -10,6 +10,7 @@ use rustix::fs::{Mode, OFlags, ResolveFlags};
 
 use super::landlock::LANDLOCK_VERSION_MIN;
 use super::limits::has_own_pid_max;
+use super::notify::is_possible;
 
 /// What the kernel of this machine gives this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,6 +94,13 @@ pub fn probe() -> Kernel {
 pub fn confines_writes() -> bool {
     static ANSWER: OnceLock<bool> = OnceLock::new();
     *ANSWER.get_or_init(|| landlock_abi().is_some_and(|version| version >= LANDLOCK_VERSION_MIN))
+}
+
+/// Whether a command's calls can be asked about before they are made. Asked once: before each command
+/// somebody wants to know.
+pub(crate) fn asks_about_calls() -> bool {
+    static ANSWER: OnceLock<bool> = OnceLock::new();
+    *ANSWER.get_or_init(|| is_possible() && seccomp_action(libc::SECCOMP_RET_USER_NOTIF))
 }
 
 /// Whether Landlock holds a process to sockets in folders that it may write (from Linux 7.1 on).
