@@ -3,7 +3,7 @@
 //! Nearly always where the log says. A node that somebody moved meanwhile is looked for in the whole
 //! tree, once.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -14,7 +14,7 @@ use rustix::io::Errno;
 
 use super::CheckpointId;
 use super::node::{Node, NodeId, look};
-use super::record::{Image, Old, Place};
+use super::record::{Image, Old, Place, State};
 use super::store::{Store, object_name};
 use crate::linux::openat::open_beneath;
 
@@ -58,23 +58,41 @@ impl<'a> Finder<'a> {
     }
 
     fn search(&mut self, old: &Old) -> Option<Place> {
-        let id = old.node.id;
-        let candidates = old.moved.iter().rev().chain(std::iter::once(&old.place));
-        let found = candidates.flat_map(|place| self.paths_of(place)).find(|place| {
-            node_at(self.store, place).is_ok_and(|node| node.is_some_and(|node| node.id == id))
-        });
-        if found.is_some() || old.gone || self.is_kept(old) {
+        let found = self.at_its_place(old);
+        // One that is kept can have other names.
+        if found.is_some() || old.gone || self.kept(old).is_some_and(|kept| kept.links < 2) {
             return found;
         }
         let store = self.store;
-        self.all.get_or_insert_with(|| all_nodes(store)).get(&id).cloned()
+        self.all.get_or_insert_with(|| all_nodes(store)).get(&old.node.id).cloned()
     }
 
-    fn is_kept(&self, old: &Old) -> bool {
-        let Some(object) = old.kept else { return false };
-        let folder = self.store.open_kept(self.id, old.place.root);
-        let found = folder.and_then(|folder| look(&folder, object_name(object).as_ref()));
-        found.is_ok_and(|found| found.is_some_and(|found| found.id == old.node.id))
+    /// Returns where a node is, if that is where the log says, or where a folder took it.
+    pub(crate) fn at_its_place(&self, old: &Old) -> Option<Place> {
+        let candidates = old.moved.iter().rev().chain(std::iter::once(&old.place));
+        candidates.flat_map(|place| self.paths_of(place)).find(|place| {
+            let now = node_at(self.store, place).ok().flatten();
+            now.is_some_and(|now| now.id == old.node.id)
+        })
+    }
+
+    /// Returns where the call left a node, and how, as far as its end says so.
+    pub(crate) fn left_at<'e>(
+        &self,
+        old: &Old,
+        after: &BTreeMap<&'e Place, &'e State>,
+    ) -> Option<(&'e Place, &'e State)> {
+        let last = old.moved.last().unwrap_or(&old.place);
+        let known =
+            |place: &Place| after.get_key_value(place).map(|(place, state)| (*place, *state));
+        let mut known = self.paths_of(last).into_iter().rev().filter_map(|place| known(&place));
+        known.find(|(_, state)| **state != State::Absent)
+    }
+
+    fn kept(&self, old: &Old) -> Option<Node> {
+        let folder = self.store.open_kept(self.id, old.place.root).ok()?;
+        let found = look(&folder, object_name(old.kept?).as_ref()).ok()??;
+        (found.id == old.node.id).then_some(found)
     }
 
     /// The place itself, and where it went with a folder above it.

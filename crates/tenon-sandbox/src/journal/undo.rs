@@ -6,6 +6,8 @@
 //! every name gets its node back; and folders get their permissions and times last. Whatever is
 //! moved is written down before, so an end at any moment loses nothing.
 
+mod locate;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -51,12 +53,20 @@ pub(crate) struct Undoing<'a> {
     again: HashMap<NodeId, NodeId>,
     /// Nodes that have a name again, maybe in a folder that has none yet.
     placed: HashSet<NodeId>,
+    /// Nodes that are in the store of a later undo.
+    made_since: HashSet<NodeId>,
     /// Folders that were made again, while nothing is in them.
     empty: HashSet<NodeId>,
     /// Where what this work moved to the store was before, by its name there.
     origins: HashMap<OsString, Place>,
     /// What stays as it is, because somebody else changed it.
     kept: &'a [Place],
+    /// Nodes that the call left where they are to stay as they are.
+    spared: HashSet<NodeId>,
+    /// Where the call left nodes that are gone now, though it touched none of their names.
+    lost: Vec<(NodeId, Place)>,
+    /// Names for these, as if the call had taken them away.
+    lost_names: HashMap<NodeId, BTreeMap<OsString, Option<NodeId>>>,
 }
 
 /// Undoes what `image`, the log of `of`, tells, and records it in `to`.
@@ -69,37 +79,34 @@ pub(crate) fn undo(
     let store = Arc::clone(&to.store);
     let (spots, again) = (HashMap::new(), HashMap::new());
     let (placed, empty, origins) = (HashSet::new(), HashSet::new(), HashMap::new());
-    let mut undoing = Undoing { store, of, image, to, spots, again, placed, empty, origins, kept };
+    let (spared, lost, lost_names) = (HashSet::new(), Vec::new(), HashMap::new());
+    let made_since = HashSet::new();
+    let mut undoing = Undoing {
+        store,
+        of,
+        image,
+        to,
+        spots,
+        again,
+        placed,
+        made_since,
+        empty,
+        origins,
+        kept,
+        spared,
+        lost,
+        lost_names,
+    };
     undoing.locate();
     undoing.restore_files()?;
     undoing.detach()?;
+    undoing.expect_lost()?;
     undoing.make_again()?;
     undoing.attach()?;
     undoing.restore_folders()
 }
 
 impl Undoing<'_> {
-    /// Finds out where everything is.
-    fn locate(&mut self) {
-        let store = Arc::clone(&self.store);
-        let mut finder = Finder::new(&store, self.image, self.of);
-        self.open_closed_folders(&mut finder);
-        let mut missing = HashSet::new();
-        for (id, old) in &self.image.nodes {
-            // One that is kept may be in the tree all the same, if the call failed.
-            if let Some(place) = finder.find(old) {
-                self.spots.insert(*id, Spot::Tree(place));
-            } else if let Some(spot) = self.kept_here(old) {
-                self.spots.insert(*id, spot);
-            } else {
-                missing.insert(*id);
-            }
-        }
-        if !missing.is_empty() {
-            self.look_in_later_checkpoints(&missing);
-        }
-    }
-
     /// Lets this user into folders that the call closed; their permissions are put back at the end.
     fn open_closed_folders(&mut self, finder: &mut Finder<'_>) {
         if rustix::process::geteuid().is_root() {
@@ -115,34 +122,6 @@ impl Undoing<'_> {
                 .is_ok_and(|now| now.is_some_and(|now| now.mode & 0o700 != 0o700));
             if is_closed && self.to.before_rights(&folder, OsStr::new("")).is_ok() {
                 open_up(&folder.handle, OsStr::new(""));
-            }
-        }
-    }
-
-    fn kept_here(&self, old: &Old) -> Option<Spot> {
-        let root = old.place.root;
-        let folder = self.store.open_kept(self.of, root).ok()?;
-        let name = object_name(old.kept?);
-        let node = look(&folder, name.as_ref()).ok()??;
-        let spot = Spot::Store { id: self.of, root, path: name.into() };
-        (node.id == old.node.id).then_some(spot)
-    }
-
-    /// What an undo put back and a redo took away again is in the store of that one.
-    fn look_in_later_checkpoints(&mut self, missing: &HashSet<NodeId>) {
-        let ids = self.store.ids().unwrap_or_default();
-        for id in ids.into_iter().filter(|id| *id >= self.of) {
-            if !self.store.read_header(id).is_ok_and(|header| !header.undoes.is_empty()) {
-                continue;
-            }
-            for root in 0..self.store.roots.len() {
-                let Ok(folder) = self.store.open_kept(id, root) else { continue };
-                super::find::walk_folder(&folder, &mut |path, node| {
-                    if missing.contains(&node.id) {
-                        let spot = Spot::Store { id, root, path: path.to_path_buf() };
-                        self.spots.entry(node.id).or_insert(spot);
-                    }
-                });
             }
         }
     }
@@ -227,9 +206,8 @@ impl Undoing<'_> {
         for old in files {
             let id = old.node.id;
             let Some(spot) = self.spots.get(&id).cloned() else { continue };
-            if let Spot::Tree(place) = &spot
-                && self.is_kept(place)
-            {
+            let is_kept = matches!(&spot, Spot::Tree(place) if self.is_kept(place));
+            if is_kept || self.spared.contains(&id) {
                 continue;
             }
             let fail = |errno| Failure { place: old.place.clone(), errno };
@@ -320,8 +298,11 @@ impl Undoing<'_> {
 
     /// The names that were touched, folder by folder, a folder before those in it.
     fn names(&self) -> Vec<(NodeId, BTreeMap<OsString, Option<NodeId>>)> {
-        let names = self.image.entries.iter().map(|(folder, names)| (*folder, names.clone()));
-        let mut names: Vec<_> = names.collect();
+        let entries = self.image.entries.iter().chain(&self.lost_names);
+        let mut names: Vec<_> = entries.map(|(folder, names)| (*folder, names.clone())).collect();
+        let removed = self.image.nodes.values().filter(|old| old.gone).map(|old| old.node.id);
+        let was_empty = removed.filter(|id| !self.image.entries.contains_key(id));
+        names.extend(was_empty.map(|id| (id, BTreeMap::new())));
         names.sort_by_key(|(id, _)| {
             self.image.nodes.get(id).map_or(0, |old| old.place.path.as_os_str().len())
         });
@@ -329,7 +310,8 @@ impl Undoing<'_> {
     }
 
     fn detach(&mut self) -> Result<(), Failure> {
-        for (id, names) in self.names() {
+        for (id, mut names) in self.names() {
+            names.extend(self.strangers(id).into_iter().map(|name| (name, None)));
             for (name, before) in names {
                 let place = self.place_of(id, &name);
                 let outcome = self.detach_one(id, &name, before);
@@ -381,7 +363,8 @@ impl Undoing<'_> {
         };
         let own = self.to.id().ok_or(Errno::NOENT)?;
         self.origins.insert(OsString::from(&kept), folder.place.join(name));
-        self.note_moved(&now, now.id, (&from, &Spot::Store { id: own, root, path: kept.into() }));
+        let to = Spot::Store { id: own, root, path: kept.into() };
+        self.note_moved(&now, self.called(now.id), (&from, &to));
         Ok(())
     }
 

@@ -114,3 +114,109 @@ fn a_later_checkpoint_on_the_same_file_is_a_conflict() {
     scene.undo(first);
     assert_eq!(difference(&before, &scene.tree()), "");
 }
+
+/// A command, and how a person puts the same there again.
+const SAVED_AGAIN: &[(&str, &str)] = &[
+    ("echo c > text", "cp -p text n; mv n text"),
+    ("echo c >> text", "cp -p text n; mv n text"),
+    ("chmod 600 text", "cp -p text n; mv n text"),
+    ("mv text moved", "cp -p moved n; mv n moved"),
+    ("echo c > dir/f; echo c > dir/g", "cp -a dir e; rm -r dir; mv e dir"),
+    ("mv dir moved; echo c >> moved/f", "cp -a moved e; rm -r moved; mv e moved"),
+];
+
+fn content(scene: &Scene, name: &str) -> String {
+    std::fs::read_to_string(scene.root().join(name)).unwrap_or_else(|error| error.to_string())
+}
+
+/// Names and contents.
+fn contents(scene: &Scene) -> String {
+    let script = "find . -mindepth 1 -printf '%P %M\n' | sort; grep -r . . | sort";
+    let command =
+        std::process::Command::new("bash").args(["-c", script]).current_dir(scene.root()).output();
+    String::from_utf8(command.unwrap().stdout).unwrap()
+}
+
+#[test]
+fn what_was_saved_again_as_another_file_is_undone_all_the_same() {
+    for (script, edit) in SAVED_AGAIN {
+        let scene = Scene::new(Walls::None);
+        scene.prepare("umask 022; echo one > text; mkdir dir; echo f > dir/f");
+        let before = contents(&scene);
+        let id = scene.change(&format!("umask 022; {script}"));
+        person(&scene, &format!("sleep 0.02; {edit}"));
+        let after = contents(&scene);
+        let undone = scene.undo(id);
+        assert_eq!(contents(&scene), before, "{script}, then {edit}");
+        scene.undo(undone);
+        assert_eq!(contents(&scene), after, "redo of {script}, then {edit}");
+    }
+}
+
+#[test]
+fn a_yes_by_name_puts_back_what_another_file_stands_for_and_what_is_gone() {
+    for edit in [
+        "echo person > n; mv n text",
+        "rm text",
+        "mv text mine; echo more >> mine",
+        "mv text mine; cp mine text; echo more >> text; echo more >> mine",
+    ] {
+        let scene = Scene::new(Walls::None);
+        scene.prepare("echo one > text");
+        let id = scene.change("echo c > text");
+        person(&scene, &format!("sleep 0.02; {edit}"));
+        let (persons, mine) = (contents(&scene), content(&scene, "mine"));
+        let yes = Conflicts::Overwrite(vec!["text".into()]);
+        let done = scene.journal.undo(&[id], "session", &yes).unwrap();
+        let Undone::Done { id, .. } = done else { panic!("{edit}: {done:?}") };
+        assert_eq!(content(&scene, "text"), "one\n", "{edit}");
+        assert_eq!(content(&scene, "mine"), mine, "{edit}");
+        scene.undo(id);
+        assert_eq!(contents(&scene), persons, "redo after {edit}");
+    }
+}
+
+#[test]
+fn a_file_that_a_person_moved_and_worked_on_is_theirs() {
+    for (script, edit, conflicts) in [
+        ("echo c > text", "mv text mine; cp -p mine text; echo work > mine", Conflicts::Refuse),
+        ("echo c >> text", "mv text mine; echo work > mine", Conflicts::Keep),
+        (
+            "echo c > dir/f",
+            "cp -a dir e; mv dir mine; mv e dir; echo work > mine/f",
+            Conflicts::Refuse,
+        ),
+    ] {
+        let scene = Scene::new(Walls::None);
+        scene.prepare("echo one > text; mkdir dir; echo f > dir/f");
+        let id = scene.change(script);
+        person(&scene, &format!("sleep 0.02; {edit}"));
+        let outcome = scene.journal.undo(&[id], "session", &conflicts).unwrap();
+        assert!(matches!(outcome, Undone::Done { .. }), "{script}, then {edit}: {outcome:?}");
+        let mine = if script.contains("dir") { "mine/f" } else { "mine" };
+        assert_eq!(content(&scene, mine), "work\n", "{script}, then {edit}");
+        if conflicts == Conflicts::Refuse {
+            assert_eq!((&*content(&scene, "text"), &*content(&scene, "dir/f")), ("one\n", "f\n"));
+        }
+    }
+}
+
+#[test]
+fn an_edit_by_another_name_of_a_file_that_lost_one_is_told_and_can_conflict() {
+    for script in ["rm text; echo c >> hard", "echo n > n; mv n text; echo c > hard"] {
+        let scene = Scene::new(Walls::None);
+        scene.prepare("echo one > text; ln text hard");
+        let (_, changes) = scene.run(script);
+        let paths: Vec<_> =
+            changes.files.iter().map(|change| change.path.to_str().unwrap()).collect();
+        assert!(paths.contains(&"hard"), "{script}: {paths:?}");
+        let id = changes.id.unwrap();
+        person(&scene, "sleep 0.02; cp hard keep; echo work > hard");
+        let outcome = scene.journal.undo(&[id], "session", &Conflicts::Refuse).unwrap();
+        assert!(matches!(outcome, Undone::Conflicts(_)), "{script}: {outcome:?}");
+        assert_eq!(content(&scene, "hard"), "work\n");
+        person(&scene, "cat keep > hard; rm keep");
+        scene.undo(id);
+        assert_eq!(content(&scene, "hard"), "one\n", "{script}");
+    }
+}

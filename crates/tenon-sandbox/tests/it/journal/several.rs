@@ -33,6 +33,14 @@ fn what_lies_between_is_there_again_after_a_redo() {
 }
 
 #[test]
+fn what_an_earlier_call_removed_does_not_come_back_with_its_folder() {
+    check("rm folder/deep/f", "rm -r folder");
+    check("echo x > folder/deep/g; rm folder/deep/f", "rm -r folder/deep");
+    check("mv folder/deep/f folder/f", "rm -r folder; echo x > folder");
+    check("rm -r folder/deep", "rmdir folder; mkdir folder; echo x > folder/y");
+}
+
+#[test]
 fn further_names_of_a_file_are_as_they_were_after_a_redo() {
     check("touch -d @0 text", "echo new > new; mv new text");
     check("chmod 600 text", "ln -sf x text");

@@ -1,0 +1,162 @@
+//! Where everything is that a log speaks of, also what is not where the call left it any more: a person
+//! put something else in its place, moved it, or took it away; or an undo and its redo did.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::sync::Arc;
+
+use rustix::fs::{Dir, Mode, OFlags};
+
+use super::{Failure, Undoing};
+use crate::journal::compare::is_same;
+use crate::journal::find::{Finder, node_at, split, walk_folder};
+use crate::journal::node::{NodeId, look};
+use crate::journal::record::{Old, Place, State};
+use crate::journal::spot::Spot;
+use crate::journal::store::object_name;
+use crate::linux::openat::open_beneath;
+
+impl Undoing<'_> {
+    /// Finds out where everything is.
+    pub(super) fn locate(&mut self) {
+        let store = Arc::clone(&self.store);
+        let mut finder = Finder::new(&store, self.image, self.of);
+        self.open_closed_folders(&mut finder);
+        let after = self.image.end.iter().flat_map(|end| &end.after);
+        let after: BTreeMap<&Place, &State> = after.map(|(place, state)| (place, state)).collect();
+        let mut missing = HashSet::new();
+        for (id, old) in &self.image.nodes {
+            // One that is kept may be in the tree all the same, if the call failed.
+            let at_its_place = finder.at_its_place(old).map(Spot::Tree);
+            if let Some(spot) = at_its_place.or_else(|| self.kept_here(old)) {
+                self.spots.insert(*id, spot);
+            } else if !self.locate_replaced(&mut finder, old, &after) {
+                missing.insert(*id);
+            }
+        }
+        if !missing.is_empty() {
+            self.look_in_later_checkpoints(&missing);
+        }
+        self.lost.retain(|(id, _)| !self.spots.contains_key(id));
+    }
+
+    fn kept_here(&self, old: &Old) -> Option<Spot> {
+        let root = old.place.root;
+        let folder = self.store.open_kept(self.of, root).ok()?;
+        let name = object_name(old.kept?);
+        let node = look(&folder, name.as_ref()).ok()??;
+        let spot = Spot::Store { id: self.of, root, path: name.into() };
+        (node.id == old.node.id).then_some(spot)
+    }
+
+    /// What an undo put back and a redo took away again is in the store of that one.
+    fn look_in_later_checkpoints(&mut self, missing: &HashSet<NodeId>) {
+        let ids = self.store.ids().unwrap_or_default();
+        for id in ids.into_iter().filter(|id| *id >= self.of) {
+            if !self.store.read_header(id).is_ok_and(|header| !header.undoes.is_empty()) {
+                continue;
+            }
+            for root in 0..self.store.roots.len() {
+                let Ok(folder) = self.store.open_kept(id, root) else { continue };
+                walk_folder(&folder, &mut |path, node| {
+                    if missing.contains(&node.id) {
+                        let spot = Spot::Store { id, root, path: path.to_path_buf() };
+                        self.spots.entry(node.id).or_insert(spot);
+                        self.made_since.insert(node.id);
+                    }
+                });
+            }
+        }
+    }
+
+    /// Finds a node that is not where the log says. What stands at the place where the call left it
+    /// stands for it: editors and git save by another file under the same name. Says whether there
+    /// is one.
+    pub(super) fn locate_replaced(
+        &mut self,
+        finder: &mut Finder<'_>,
+        old: &Old,
+        after: &BTreeMap<&Place, &State>,
+    ) -> bool {
+        let (id, image) = (old.node.id, self.image);
+        // Where the call took its name, something else may be by now.
+        let has_its_name = !old.gone && old.kept.is_none();
+        let left = finder.left_at(old, after).filter(|_| has_its_name);
+        let found = finder.find(old);
+        // Where the call itself left it, or nobody says where that was.
+        let is_left = |place: &Place| left.is_none() || after.contains_key(place);
+        if let Some(place) = found.clone().filter(is_left) {
+            self.spots.insert(id, Spot::Tree(place));
+            return true;
+        }
+        let Some((left, state)) = left else { return false };
+        if self.is_kept(left) {
+            self.spared.insert(id);
+        }
+        let now = node_at(&self.store, left).ok().flatten();
+        let stands = now.as_ref().filter(|now| now.kind() == old.node.kind());
+        if let Some(stands) = stands.filter(|now| !image.nodes.contains_key(&now.id)) {
+            self.again.insert(id, stands.id);
+            self.spots.insert(id, Spot::Tree(left.clone()));
+            return true;
+        }
+        // Moved, and nothing else: it is put back where it is. What a person made of it meanwhile is
+        // theirs.
+        let found = found.filter(|place| {
+            let there = node_at(&self.store, place).ok().flatten();
+            is_same(&self.store, place, state, there.as_ref())
+        });
+        if let Some(place) = found {
+            self.spots.insert(id, Spot::Tree(place));
+            return true;
+        }
+        let mut names = image.entries.values().flat_map(BTreeMap::values);
+        if now.is_none() && !old.node.is_folder() && !names.any(|before| *before == Some(id)) {
+            self.lost.push((id, left.clone()));
+        }
+        false
+    }
+
+    /// Has files made again whose names the call did not touch, and that are gone: undo was told to go
+    /// on.
+    pub(super) fn expect_lost(&mut self) -> Result<(), Failure> {
+        for (id, place) in std::mem::take(&mut self.lost) {
+            if self.is_kept(&place) {
+                continue;
+            }
+            let fail = |errno| Failure { place: place.clone(), errno };
+            let (above, name) = split(&place);
+            self.make_in_tree(&above).map_err(fail)?;
+            let folder = self.to.folder(&above).map_err(fail)?.id;
+            self.spots.entry(folder).or_insert(Spot::Tree(above));
+            let names = self.lost_names.entry(folder).or_default();
+            names.insert(name.to_owned(), Some(id));
+        }
+        Ok(())
+    }
+
+    /// Returns the names in a folder that the call removed, when it was empty, and that came into it
+    /// since: an undo made it again with what was there before an earlier call, and a redo took it
+    /// away as a whole.
+    pub(super) fn strangers(&mut self, id: NodeId) -> Vec<OsString> {
+        let is_removed = self.image.nodes.get(&id).is_some_and(|old| old.gone);
+        if !is_removed || !self.made_since.contains(&id) {
+            return Vec::new();
+        }
+        let Ok(Some(folder)) = self.folder(id) else { return Vec::new() };
+        let known = self.image.entries.get(&id);
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
+        let open = open_beneath(&folder.handle, ".", flags, Mode::empty());
+        let Ok(entries) = open.and_then(Dir::read_from) else { return Vec::new() };
+        let names = entries.flatten().map(|entry| entry.file_name().to_bytes().to_vec());
+        let names = names.filter(|name| name != b"." && name != b"..").map(OsString::from_vec);
+        names.filter(|name| !known.is_some_and(|known| known.contains_key(name))).collect()
+    }
+
+    /// What the log calls a node.
+    pub(super) fn called(&self, actual: NodeId) -> NodeId {
+        let mut again = self.again.iter();
+        again.find(|(_, now)| **now == actual).map_or(actual, |(id, _)| *id)
+    }
+}
