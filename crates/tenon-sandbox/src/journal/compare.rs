@@ -35,6 +35,8 @@ pub(crate) struct Comparison<'a> {
     changes: BTreeMap<PathBuf, Change>,
     after: BTreeMap<Place, State>,
     new_folders: Vec<Place>,
+    /// Where folders stand that the call made in the place of others.
+    made_anew: Vec<Place>,
     budget: Budget,
 }
 
@@ -57,9 +59,11 @@ pub(crate) fn compare_image(store: &Store, image: &Image, id: CheckpointId) -> E
         changes: BTreeMap::new(),
         after: BTreeMap::new(),
         new_folders: Vec::new(),
+        made_anew: Vec::new(),
         budget: Budget { files: HASHED_FILES_MAX, bytes: HASHED_BYTES_MAX },
     };
     comparison.entries();
+    comparison.made_anew();
     comparison.nodes();
     let changes = Changes {
         id: Some(id),
@@ -167,7 +171,11 @@ impl Comparison<'_> {
             ChangeKind::Edited
         } else if now.is_folder() {
             self.new_folder(place);
-            ChangeKind::Edited
+            self.made_anew.push(place.clone());
+            match self.has_same_rights(place, old, now) {
+                true => return,
+                false => ChangeKind::Mode,
+            }
         } else if !self.has_same_content(place, old, now) {
             ChangeKind::Edited
         } else if !self.has_same_rights(place, old, now) {
@@ -179,6 +187,41 @@ impl Comparison<'_> {
         };
         let bytes = (Some(old.node.bytes), Some(now.bytes));
         self.add(place, kind, now, bytes, inside);
+    }
+
+    /// Tells of what is in folders that were removed and made again as if they had stayed: the names
+    /// in the old ones were told as deleted. Of very many files each counts as edited.
+    fn made_anew(&mut self) {
+        let before: HashMap<&Place, &Old> =
+            self.image.nodes.values().map(|old| (&old.place, old)).collect();
+        let mut compared = 0;
+        while let Some(folder) = self.made_anew.pop() {
+            let mut inside = Vec::new();
+            // What cannot be read is taken away with the folder all the same.
+            let _ = walk(self.store, &folder, &mut |place, node| {
+                inside.push((place.clone(), node.clone()));
+                Deeper::No
+            });
+            for (place, now) in inside {
+                let path = self.store.shown(&place);
+                let is_deleted = |known: &Change| known.kind == ChangeKind::Deleted;
+                let was =
+                    self.changes.get(&path).is_some_and(is_deleted).then(|| before.get(&place));
+                if let Some(old) = was.flatten() {
+                    self.changes.remove(&path);
+                    compared += usize::from(now.is_file());
+                    if now.is_file() && compared > HASHED_FILES_MAX {
+                        let bytes = (Some(old.node.bytes), Some(now.bytes));
+                        self.add(&place, ChangeKind::Edited, &now, bytes, 0);
+                    } else {
+                        self.replaced(&place, old, &now);
+                    }
+                } else {
+                    let inside = if now.is_folder() { self.new_folder(&place) } else { 0 };
+                    self.add(&place, ChangeKind::Created, &now, (None, Some(now.bytes)), inside);
+                }
+            }
+        }
     }
 
     /// Nodes that were touched where they are.
@@ -236,17 +279,22 @@ impl Comparison<'_> {
         if now.bytes > HASHED_BYTES_MAX {
             return old.node.modified == now.modified;
         }
+        // Of a file that was only appended to, what was there before is in it still.
+        let is_appended = old.content.is_some_and(|content| content.from > 0);
         let object = match (old.content, old.kept) {
-            (Some(content), _) if content.from > 0 || content.length == 0 => return true,
-            (Some(content), _) => content.object,
-            (None, Some(kept)) => kept,
-            (None, None) => return old.node.modified == now.modified,
+            (Some(content), _) if content.length == 0 => return true,
+            (Some(_), _) if is_appended && old.node.id == now.id => return true,
+            (Some(content), _) if !is_appended => content.object,
+            (_, Some(kept)) => kept,
+            (_, None) => return old.node.modified == now.modified,
         };
         let Ok(folder) = self.store.open_kept(self.id, old.place.root) else { return false };
         let before = open_quietly(&folder, object_name(object).as_ref());
         let now = open_place(self.store, place);
         match (before, now) {
-            (Ok(before), Ok(now)) => same_bytes(before.into(), now.into()),
+            (Ok(before), Ok(now)) => {
+                same_bytes(File::from(before).take(old.node.bytes), now.into())
+            }
             _ => false,
         }
     }
@@ -405,7 +453,7 @@ fn hash_of(store: &Store, place: &Place) -> Result<ContentHash, Errno> {
     }
 }
 
-fn same_bytes(mut one: File, mut other: File) -> bool {
+fn same_bytes(mut one: impl Read, mut other: File) -> bool {
     let mut parts = (vec![0; 64 * 1024], vec![0; 64 * 1024]);
     loop {
         let Ok(length) = one.read(&mut parts.0) else { return false };

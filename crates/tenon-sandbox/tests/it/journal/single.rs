@@ -36,6 +36,55 @@ fn the_time_of_a_folder_is_undone_and_a_name_that_came_and_went_is_no_change() {
 }
 
 #[test]
+fn a_folder_that_was_removed_and_made_again_is_told_by_what_is_in_it() {
+    for (script, expected) in [
+        (
+            "rm -r d; mkdir d; echo x > d/x; echo z > d/z",
+            &["deleted d/s", "deleted d/s/1", "times d/x", "deleted d/y", "created d/z"][..],
+        ),
+        (
+            "rm -r d; mkdir -p d/s; echo n > d/x; echo 2 > d/s/1",
+            &["edited d/s/1", "edited d/x", "deleted d/y"],
+        ),
+        (
+            "rm -r d; mkdir -p d/n/m; echo n > d/n/m/o; mkdir -m 700 d/s",
+            &["created d/n", "mode d/s", "deleted d/s/1", "deleted d/x", "deleted d/y"],
+        ),
+        (
+            "rm -r d; mkdir d; cp text d/s; echo y > d/x",
+            &["edited d/s", "deleted d/s/1", "edited d/x", "deleted d/y"],
+        ),
+    ] {
+        let scene = Scene::new(Walls::None);
+        scene.prepare(
+            "umask 022; mkdir -p d/s; echo x > d/x; echo y > d/y; echo 1 > d/s/1; echo t > text",
+        );
+        let before = scene.tree();
+        let (_, changes) = scene.run(&format!("umask 022; {script}"));
+        assert_eq!(Scene::listed(&changes), expected, "{script}");
+        scene.undo(changes.id.unwrap());
+        assert_eq!(difference(&before, &scene.tree()), "", "{script}");
+    }
+}
+
+#[test]
+fn a_file_that_was_appended_to_and_then_replaced_is_told_by_its_content() {
+    for (script, expected) in [
+        (": >> a; sed -i s/1/2/ a", &["edited a"][..]),
+        ("echo x >> a; echo 2 > n; mv n a", &["edited a"]),
+        ("echo x >> a; echo 1 > n; touch -r old n; mv n a", &[]),
+    ] {
+        let scene = Scene::new(Walls::None);
+        scene.prepare("echo 1 > a; touch -d 2010-01-01 a; cp -p a old");
+        let before = scene.tree();
+        let (_, changes) = scene.run(script);
+        assert_eq!(Scene::listed(&changes), expected, "{script}");
+        scene.undo(changes.id.unwrap());
+        assert_eq!(difference(&before, &scene.tree()), "", "{script}");
+    }
+}
+
+#[test]
 fn attributes_of_a_link_itself_are_undone() {
     let scene = Scene::new(Walls::None);
     scene.prepare("echo one > text; ln -s text link");
