@@ -225,8 +225,9 @@ impl Journal {
                 && matches!(info.kind, CheckpointKind::Undo { .. })
         });
         for info in half_done {
-            self.finish_interrupted(info.id)?;
             self.take_back(info.id, session)?;
+            // With an end it would count as a whole undo, should the work before be cut short.
+            self.finish_interrupted(info.id)?;
         }
         Ok(())
     }
