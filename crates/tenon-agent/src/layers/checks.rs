@@ -1,10 +1,12 @@
 //! Which commands are checks: tests, builds, linters. Pure, but for the project's files, which are
 //! read to find the check that the project has.
 //!
-//! A run counts only if its exit code is the check's own: behind a pipe, `;` or `||` it is not.
+//! A run counts only if its exit code is the check's own: behind a pipe, `;` or `||` it is not. What
+//! keeps it from running at all is in `hollow`.
 
 use tenon_sandbox::Workspace;
 
+use super::hollow;
 use crate::policy::shell::{self, SimpleCommand};
 
 /// The most bytes of a project's file that is looked into.
@@ -45,14 +47,14 @@ const CHECKERS: [&str; 15] = [
 ];
 
 /// Programs whose first word says whether they check.
-const RUNNERS: [&str; 6] = ["cargo", "go", "dotnet", "swift", "zig", "mix"];
+const RUNNERS: [&str; 7] = ["bazel", "cargo", "go", "dotnet", "swift", "zig", "mix"];
 
 /// Programs whose first word, or the one behind `run`, says whether they check.
 const SCRIPT_RUNNERS: [&str; 5] = ["npm", "pnpm", "yarn", "bun", "deno"];
 
 /// Programs each of whose words may say so.
-const TARGET_RUNNERS: [&str; 9] =
-    ["make", "just", "ninja", "gradle", "gradlew", "mvn", "mvnw", "rake", "bazel"];
+const TARGET_RUNNERS: [&str; 8] =
+    ["make", "just", "ninja", "gradle", "gradlew", "mvn", "mvnw", "rake"];
 
 /// Modules of `python -m` that check.
 const PYTHON_MODULES: [&str; 5] = ["pytest", "unittest", "mypy", "ruff", "tox"];
@@ -66,7 +68,14 @@ pub(super) fn is_check(command: &str, configured: &[String]) -> bool {
     }
     let parsed = shell::parse(command);
     let is_plain = parsed.doubt.is_none() && parsed.functions.is_empty();
-    is_plain && has_own_exit_code(command) && parsed.commands.iter().any(checks)
+    is_plain
+        && has_own_exit_code(command)
+        && hollow::is_without_compounds(command)
+        && parsed
+            .commands
+            .iter()
+            .enumerate()
+            .any(|(at, one)| checks(one) && hollow::runs(&parsed, at))
 }
 
 /// Says whether the line is made of commands that all must succeed. Conservative: a sign in quotes
@@ -206,6 +215,53 @@ mod tests {
             assert!(!is_check(command, &[]), "{command}");
         }
         assert!(is_check(" ./ci.sh --fast ", &["./ci.sh --fast".into()]));
+    }
+
+    #[test]
+    fn what_may_keep_a_check_from_running_makes_it_none() {
+        let no = "make -n test|make -i test|make -ik test|make -t test|make -q test|make --dry-run test|make --just test\
+            |make --version test|make test --help|make -v test|make -p -n test|make $X test|make SHELL=true test\
+            |make MAKEFLAGS=-n test|MAKEFLAGS=-n make test|env MAKEFLAGS=-n make test|export MAKEFLAGS=-n && make test\
+            |MAKEFLAGS=n && make test|PATH=/tmp/x:$PATH make test|export PATH=. && make test|BASH_ENV=x bash -c 'make test'\
+            |set -n && make test|set -euo noexec && make test|set -t && make test|exit 0 && make test|exec true && make test\
+            |return && make test|hash -p /bin/true make && make test|alias make=true && make test|eval exit && make test\
+            |trap 'exit 0' EXIT && make test|enable -n test && make test|shopt -s extdebug && make test|$X && make test\
+            |source ./x && make test|read MAKEFLAGS <<< -n && make test|printf -v PATH x && make test|kill $$ && make test\
+            |(exit 0) && make test|declare -x MAKEFLAGS=-n && make test|builtin exit && make test|command exit 0 && make test\
+            |make () ( true ) && make test|if (make test) then (true) fi|while (make test) do (true) done|coproc make test\
+            |echo <(make test)|bash -n -c 'make test'|bash -nc 'make test'|bash --version -c 'make test'|xargs make test\
+            |timeout --help make test|nice --version make test|env --help make test|setsid -f make test|sudo -l make test\
+            |find . -exec make test {} +|cargo test --help|cargo test -h|cargo test -- --list|cargo -V test\
+            |cargo test --no-run|cargo --config x.toml test|cargo help test|cargo nextest list|cargo build --build-plan\
+            |CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER=true cargo test|npm test --if-present|npm -v test\
+            |npm_config_script_shell=true npm test|pytest --collect-only|pytest --co -q|pytest --fixtures|pytest -h|pytest -V\
+            |PYTEST_ADDOPTS=--co pytest|python3 -m pytest --version|go test -n ./...|go test -c|go test -list .|go vet -h\
+            |go test -exec true ./...|ruff format|ruff check --exit-zero .|ruff check -e|ruff clean|tsc --init|tsc --showConfig\
+            |npx tsc -v|eslint --print-config x|jest --listTests|ctest -N|rspec --dry-run|just -n test|just --show test\
+            |ninja -n test|ninja -t clean test|gradle -m test|gradle assemble -x test|mvn verify -DskipTests\
+            |mvn test -Dmaven.test.failure.ignore=true|mvn -fn test|rake -T test|bazel help test|tox -l|tox list\
+            |bazel query test|dotnet test --list-tests";
+        let lines = no.split('|').map(str::trim);
+        let wrong: Vec<&str> = lines.filter(|command| is_check(command, &[])).collect();
+        assert_eq!(wrong, Vec::<&str>::new());
+    }
+
+    #[test]
+    fn what_leaves_a_check_a_check_does_not_count_against_it() {
+        let yes = "cd x && make test|FOO=1 cargo test|make -j4 test|make -j 4 -C sub test|make -kj8 check CC=clang\
+            |set -e && cargo test|set -euo pipefail && cargo test|bash -c 'make test'|bash -lc 'cd x && cargo test'\
+            |env -u X FOO=1 cargo test|nice -n 5 make test|time make test|timeout -k 5 60 cargo test|(cd x && make test)\
+            |mkdir -p out && make test > out/log 2>&1|export RUST_LOG=debug && cargo test|RUSTFLAGS='-D warnings' cargo check\
+            |source .venv/bin/activate && pytest -x|. \"$HOME/.cargo/env\" && cargo test|test -f Makefile && make test\
+            |export PATH=\"$HOME/.cargo/bin:$PATH\" && cargo test|PATH=$PATH:/usr/local/go/bin go test ./...\
+            |make test && exit 0|echo start && cargo test -p a --lib name|pytest -n 4 -v --cov=x *.py|go test -v -run X ./...\
+            |cargo nextest run|cargo test -- --nocapture --test-threads=1|ctest -V --output-on-failure|mvn -B -V test\
+            |ruff check .|ruff format --check .|tsc --noEmit -p .|NODE_OPTIONS=--experimental-vm-modules npx jest\
+            |python3 -m unittest -v|make check VERBOSE=1|bazel test //...|ninja -C out test\
+            |cargo test --workspace --all-features --locked --verbose|dotnet test --no-build|git pull && make test";
+        let lines = yes.split('|').map(str::trim);
+        let wrong: Vec<&str> = lines.filter(|command| !is_check(command, &[])).collect();
+        assert_eq!(wrong, Vec::<&str>::new());
     }
 
     fn check_known(files: &[(&str, &str)], expected: &[&str]) {

@@ -6,6 +6,7 @@ mod checkpoint;
 mod checks;
 mod dispatch;
 mod grant;
+mod hollow;
 mod layer;
 mod limit;
 mod mask;

@@ -89,6 +89,16 @@ async fn a_check_whose_exit_code_is_hidden_proves_nothing() {
 }
 
 #[tokio::test]
+async fn a_command_that_names_a_check_and_does_not_run_it_verifies_nothing() {
+    for command in ["make -n test", "make -i test", "set -n && make test", "exit 0 && make test"] {
+        let replies = vec![write("a"), run(command), text("done"), text("no")];
+        let mut bench = bench_with(replies, core_tools(CoreToolOptions::default()), |_| {});
+        std::fs::write(bench.folder.path().join("Makefile"), "test:\n\tfalse\n").unwrap();
+        assert_eq!(state(&go(&mut bench).await), Some(Verification::Unverified), "{command}");
+    }
+}
+
+#[tokio::test]
 async fn a_check_that_writes_files_itself_counts_for_what_it_left() {
     let mut bench = project(0, vec![write("a"), run(CHECK), text("done")]);
     let check = "sed -i s/a/A/ new.txt; echo passed > report.xml";
