@@ -9,13 +9,13 @@
 use std::{
     ffi::OsStr,
     fs::{self, File, OpenOptions, Permissions},
-    io::{self, BufReader, BufWriter, Read, Write},
+    io::{self, BufRead, BufReader, BufWriter, Read, Take, Write},
     os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink},
     path::{Component, Path, PathBuf},
     time::{Duration, UNIX_EPOCH},
 };
 
-use flate2::{Compression, read::GzDecoder, write::GzEncoder};
+use flate2::{Compression, bufread::GzDecoder, write::GzEncoder};
 use serde::{Deserialize, Serialize};
 use tenon_agent::{Session, read_session};
 use tenon_model::{CredentialShape, KnownValue, Masks, credential_values};
@@ -259,8 +259,10 @@ pub(crate) fn unpack(path: &Path, config: &Config) -> Result<(Session, Rebuilt),
     // One byte more than there may be, so that too much is seen.
     let limited =
         GzDecoder::new(BufReader::new(file)).take(BYTES_MAX + (ENTRIES_MAX as u64 * 1_024));
+    let mut limited = BufReader::new(limited);
     let mut unpacking = Unpacking { scratch: &scratch, links: Vec::new(), folders: Vec::new() };
-    let about = unpacking.all(&mut BufReader::new(limited)).map_err(refused)?;
+    let about = unpacking.all(&mut limited).map_err(refused)?;
+    to_the_end(&mut limited).map_err(refused)?;
     let mut session = read_session(scratch.path(), "session")
         .map_err(|error| CliError::usage(Text::BundleWithoutLog).with_source(error))?;
     session.id = about.session;
@@ -271,6 +273,23 @@ pub(crate) fn unpack(path: &Path, config: &Config) -> Result<(Session, Rebuilt),
         roots.push(Root { recorded, copy });
     }
     Ok((session, Rebuilt { scratch, roots, notes: Vec::new(), made: super::made::Made::default() }))
+}
+
+/// Reads on behind the archive to the end of the file, where the checksum of all of it is.
+fn to_the_end(from: &mut BufReader<Take<GzDecoder<BufReader<File>>>>) -> io::Result<()> {
+    io::copy(from, &mut io::sink()).map_err(|error| match error.kind() {
+        // The decoder has read all that it expects, and its sum is not the one that it finds.
+        io::ErrorKind::InvalidInput => tar::wrong("it is damaged: its checksum is another"),
+        _ => error,
+    })?;
+    if from.get_ref().limit() == 0 {
+        return Err(tar::wrong("it unpacks to more than a bundle may hold"));
+    }
+    let file = from.get_mut().get_mut().get_mut();
+    match file.fill_buf()?.is_empty() {
+        true => Ok(()),
+        false => Err(tar::wrong("something follows behind its end")),
+    }
 }
 
 struct Unpacking<'a> {

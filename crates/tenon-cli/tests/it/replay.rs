@@ -384,6 +384,33 @@ fn a_bundle_is_replayed_in_another_home() {
     assert_eq!(names, "tenon-bundle.json\nsession.jsonl\nroots/0/a.txt\nroots/0/link\n");
 }
 
+#[test]
+fn a_damaged_bundle_is_refused_before_anything_is_run() {
+    let place = recorded(&[]);
+    place.run(&["export", "last", "--bundle", "out.tar.gz"]).ends_with(0);
+    let good = std::fs::read(place.path("work/out.tar.gz")).unwrap();
+    let bytes = good.len();
+    let damaged = |change: &dyn Fn(&mut Vec<u8>)| {
+        let mut bundle = good.clone();
+        change(&mut bundle);
+        std::fs::write(place.path("work/bad.tar.gz"), bundle).unwrap();
+        place.run(&["replay", "bad.tar.gz"])
+    };
+    damaged(&|_| {}).ends_with(0);
+    // The checksum, the length behind it, and what stands between.
+    for at in [bytes - 8, bytes - 5, bytes - 4].into_iter().chain((20..bytes - 9).step_by(97)) {
+        let run = damaged(&|bundle| bundle[at] ^= 0x10).ends_with(2);
+        assert!(run.error.contains("no bundle that can be replayed"), "{at}: {run:?}");
+        assert_eq!(run.out, "", "{at}");
+    }
+    let run = damaged(&|bundle| bundle.truncate(bytes - 3)).ends_with(2);
+    assert!(run.error.contains("no bundle that can be replayed"), "{run:?}");
+    let run = damaged(&|bundle| bundle.extend_from_within(..)).ends_with(2);
+    assert!(run.error.contains("something follows behind its end"), "{run:?}");
+    let run = damaged(&|bundle| bundle[bytes - 5] ^= 1).ends_with(2);
+    assert!(run.error.contains("it is damaged: its checksum is another"), "{run:?}");
+}
+
 /// Makes an archive with Python's writer, which makes what tenon's own would not.
 fn hostile(place: &Place, members: &str) -> String {
     let script = format!(
