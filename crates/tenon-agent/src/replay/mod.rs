@@ -50,6 +50,8 @@ pub struct ReplayOptions {
     pub results_of: Option<Session>,
     /// Paths as they were recorded, and as they are here.
     pub places: Vec<(String, String)>,
+    /// The folders above the first of them, from near to far, so that a result can tell of `../a`.
+    pub places_above: Vec<(String, String)>,
     /// Returns the lists of tools that a model with these abilities may have been given. The first
     /// that is as recorded is taken, else [`AgentOptions::tools`].
     pub tools_for: Option<ToolLists>,
@@ -154,7 +156,8 @@ pub async fn replay(
     let lists =
         Lists { own: options.tools.clone(), lists: how.tools_for, recall: options.recall.clone() };
     let answers = how.results_of.map(|session| Recording::of(&session, false));
-    let (places, rest) = (PlaceNames::new(how.places), (how.until, how.changes_of));
+    let places = PlaceNames::new(how.places, how.places_above);
+    let rest = (how.until, how.changes_of);
     let course = Course::new(session, recording, answers, places, rest);
     let course = Arc::new(course);
     options.tools = lists.choose(&course, &abilities);

@@ -12,12 +12,23 @@ const RESULT_FILE: (&str, usize, &str) = ("output-", 16, ".txt");
 pub(super) struct PlaceNames {
     /// There and here.
     pairs: Vec<(String, String)>,
+    /// The folders above, in what is told of here alone: what was meant there is meant here.
+    above: Vec<(String, String)>,
 }
 
 impl PlaceNames {
-    pub(super) fn new(pairs: Vec<(String, String)>) -> Self {
+    /// Takes what is called otherwise, and the folders above it.
+    pub(super) fn new(pairs: Vec<(String, String)>, above: Vec<(String, String)>) -> Self {
         let is_name = |(there, here): &(String, String)| there.len() > 1 && here.len() > 1;
-        Self { pairs: pairs.into_iter().filter(is_name).collect() }
+        // A name follows, and what is beneath `/` begins with that.
+        let beneath = |(there, here): (String, String)| match there.as_str() {
+            "/" => (String::new(), here),
+            _ => (there, here),
+        };
+        Self {
+            pairs: pairs.into_iter().filter(is_name).collect(),
+            above: above.into_iter().map(beneath).filter(|(_, here)| here.len() > 1).collect(),
+        }
     }
 
     /// Returns `text` with the names of here.
@@ -28,7 +39,8 @@ impl PlaceNames {
 
     /// Returns `text` with the names of there.
     pub(super) fn there(&self, text: &str) -> String {
-        let pairs = self.pairs.iter().map(|(there, here)| (here.as_str(), there.as_str()));
+        let pairs = self.pairs.iter().chain(&self.above);
+        let pairs = pairs.map(|(there, here)| (here.as_str(), there.as_str()));
         replaced(text, &pairs.collect::<Vec<_>>())
     }
 
@@ -104,7 +116,7 @@ mod tests {
         let pairs =
             [("/home/u/work", "/copy/0"), ("/home/u/work/sub", "/copy/1"), ("/copy/0", "/x")];
         let pairs = pairs.map(|(there, here)| (there.to_owned(), here.to_owned()));
-        let names = PlaceNames::new(pairs.to_vec());
+        let names = PlaceNames::new(pairs.to_vec(), Vec::new());
         for (there, here) in [
             ("cd /home/u/work && ls", "cd /copy/0 && ls"),
             ("/home/u/work/a /home/u/work/sub/b", "/copy/0/a /copy/1/b"),
@@ -121,6 +133,15 @@ mod tests {
         let value = serde_json::json!({"a": ["/home/u/work", 1], "/home/u/work": null});
         let expected = serde_json::json!({"a": ["/copy/0", 1], "/home/u/work": null});
         assert_eq!(names.here_in(&value), expected);
+    }
+
+    #[test]
+    fn folders_above_are_called_as_there_and_never_as_here() {
+        let pair = |there: &str, here: &str| (there.to_owned(), here.to_owned());
+        let above = vec![pair("/u", "/c/roots"), pair("/", "/c")];
+        let names = PlaceNames::new(vec![pair("/u/work", "/c/roots/0")], above);
+        assert_eq!(names.there("/c/roots/0/a /c/roots/out /c/x /cc"), "/u/work/a /u/out /x /cc");
+        assert_eq!(names.here("/u/work/a /u/out /x"), "/c/roots/0/a /u/out /x");
     }
 
     #[test]

@@ -88,6 +88,7 @@ impl Replay {
             until: self.until,
             results_of,
             places: ready.places,
+            places_above: files.above(),
             tools_for: Some(ready.tools_for),
             changes_of: Some(files.changes_of_calls()),
         };

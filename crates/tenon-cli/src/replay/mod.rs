@@ -96,6 +96,20 @@ impl Rebuilt {
         std::mem::take(&mut self.made).into_changes(self.roots.clone())
     }
 
+    /// Returns the folders above the first root as they were recorded, and those above its copy as far
+    /// as they are tenon's own.
+    pub(crate) fn above(&self) -> Vec<(String, String)> {
+        let Some(root) = self.roots.first() else { return Vec::new() };
+        let own = self.scratch.path().parent();
+        let is_own = |folder: &&Path| own.is_some_and(|own| folder.starts_with(own));
+        let copies = root.copy.ancestors().skip(1).take_while(is_own);
+        let recorded = root.recorded.ancestors().skip(1);
+        let names = |(there, here): (&Path, &Path)| {
+            (there.display().to_string(), here.display().to_string())
+        };
+        recorded.zip(copies).map(names).collect()
+    }
+
     fn place(&self, path: &Path) -> Option<PathBuf> {
         place(&self.roots, path)
     }

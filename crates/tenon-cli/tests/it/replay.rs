@@ -357,6 +357,26 @@ fn nothing_of_a_recording_leaves_the_walls() {
 }
 
 #[test]
+fn what_was_refused_outside_of_the_workspace_is_so_again() {
+    let place = Place::new();
+    let call = |tool: &str, path: &str| {
+        let arguments = json!({"path": path, "content": "x"});
+        json!({"calls": [{"name": tool, "arguments": arguments}]})
+    };
+    let script = place.script(json!([
+        call("write_file", "../out"),
+        call("write_file", "../../out"),
+        call("write_file", "../../../out"),
+        {"text": "No."},
+    ]));
+    place.run(&["-p", "--model", &script, "go"]).ends_with(0);
+    let log = std::fs::read_to_string(log_of(&place)).unwrap();
+    assert!(log.contains("lies outside the workspace; the model named it `../out`"), "{log}");
+    let run = place.run(&["replay", "last"]).ends_with(0);
+    assert_eq!(run.out, "replayed 4 steps and 3 calls: nothing differs from the recording\n");
+}
+
+#[test]
 fn a_bundle_is_replayed_in_another_home() {
     let place = Place::new();
     place.write("work/a.txt", "one\n");
