@@ -7,10 +7,11 @@
 #![expect(clippy::disallowed_methods, reason = "bundles are files that the person names")]
 
 use std::{
+    collections::HashSet,
     ffi::OsStr,
     fs::{self, File, OpenOptions, Permissions},
     io::{self, BufRead, BufReader, BufWriter, Read, Take, Write},
-    os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink},
+    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink},
     path::{Component, Path, PathBuf},
     time::{Duration, UNIX_EPOCH},
 };
@@ -92,6 +93,7 @@ pub(crate) fn pack(
         secrets: config.secret_sources().read(),
         masks: Masks::default(),
         left_out: Vec::new(),
+        linked: HashSet::new(),
     };
     packing.learn_secrets(files);
     let packed = packing.all(session, log, files).and_then(|()| {
@@ -113,6 +115,8 @@ struct Packing {
     secrets: Vec<KnownValue>,
     masks: Masks,
     left_out: Vec<String>,
+    /// Files with several names of which one is in already.
+    linked: HashSet<u64>,
 }
 
 impl Packing {
@@ -181,11 +185,19 @@ impl Packing {
                     let is_written = tar::write_header(&mut self.out, &entry)?;
                     folders.extend(is_written.then(|| beneath.clone()));
                     is_written
+                } else if !metadata.is_file() {
+                    self.left_out.push(format!("{} (it is a pipe)", beneath.display()));
+                    continue;
                 } else if let Some(reason) = self.reason_against(&path, metadata.len())? {
                     self.left_out.push(format!("{} ({reason})", beneath.display()));
                     continue;
                 } else {
                     let bytes = metadata.len();
+                    if metadata.nlink() > 1 && !self.linked.insert(metadata.ino()) {
+                        let name = beneath.display();
+                        self.left_out
+                            .push(format!("{name} as a name of another file: it is one itself"));
+                    }
                     let mut file = File::open(&path)?.take(bytes);
                     self.file(&name, mode, modified, bytes, &mut file)?
                 };

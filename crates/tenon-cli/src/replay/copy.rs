@@ -1,12 +1,13 @@
-//! Copies folders: files, links, permissions and times. Links are copied, never followed; sockets
-//! and devices are left out, and so are folders that can be made again (CACHEDIR.TAG).
+//! Copies folders: files with all their names, links, pipes, permissions and times. Links are copied,
+//! never followed; sockets and devices are left out, and so are folders that can be made again (CACHEDIR.TAG).
 
 #![expect(clippy::disallowed_methods, reason = "copies the workspace into a folder of tenon's own")]
 
 use std::{
+    collections::HashMap,
     fs::{self, DirBuilder, File, Permissions},
     io::{self, Read},
-    os::unix::fs::{DirBuilderExt, PermissionsExt, symlink},
+    os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt, symlink},
     path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -36,7 +37,12 @@ pub(super) struct Copying {
     bytes: u64,
     entries: u64,
     notes: Vec<String>,
+    /// Where the files with several names are in the copy, by what they are where they are copied from.
+    linked: Linked,
 }
+
+/// Names in the copy of files that had several, each with its number there, by device and number.
+pub(super) type Linked = HashMap<(u64, u64), Vec<(PathBuf, u64)>>;
 
 impl Scratch {
     /// Makes a folder that only this user can look into.
@@ -95,11 +101,11 @@ impl Copying {
     pub(super) fn new(own: &[PathBuf], scratch: &Path) -> Self {
         let mut skipped = own.to_vec();
         skipped.extend(scratch.parent().map(Path::to_path_buf));
-        Self { skipped, bytes: 0, entries: 0, notes: Vec::new() }
+        Self { skipped, bytes: 0, entries: 0, notes: Vec::new(), linked: Linked::new() }
     }
 
-    pub(super) fn into_notes(self) -> Vec<String> {
-        self.notes
+    pub(super) fn into_notes(self) -> (Vec<String>, Linked) {
+        (self.notes, self.linked)
     }
 
     /// Copies the folder `from` to `to`, which is made.
@@ -176,14 +182,31 @@ impl Copying {
             }
             return Ok(DirBuilder::new().mode(0o700).create(to).map(|()| true));
         }
+        if metadata.file_type().is_fifo() {
+            return Ok(make_pipe(to, metadata.mode(), metadata.modified().unwrap_or(UNIX_EPOCH))
+                .map(|()| false));
+        }
         if !metadata.is_file() {
             return Ok(Ok(false));
         }
+        let (major, minor) = (rustix::fs::major(metadata.dev()), rustix::fs::minor(metadata.dev()));
+        let inode = (u64::from(major) << 32 | u64::from(minor), metadata.ino());
+        let first = self.linked.get(&inode).and_then(|names| names.first()).cloned();
+        if let Some((first, number)) = first
+            && fs::hard_link(first, to).is_ok()
+        {
+            self.linked.entry(inode).or_default().push((to.to_path_buf(), number));
+            return Ok(Ok(false));
+        }
         self.count(metadata.len())?;
-        Ok(fs::copy(from, to).map(|_| {
-            set_modified(to, metadata.modified().unwrap_or(UNIX_EPOCH));
-            false
-        }))
+        let copied = fs::copy(from, to);
+        set_modified(to, metadata.modified().unwrap_or(UNIX_EPOCH));
+        if metadata.nlink() > 1
+            && let Ok(copy) = fs::symlink_metadata(to)
+        {
+            self.linked.entry(inode).or_default().push((to.to_path_buf(), copy.ino()));
+        }
+        Ok(copied.map(|_| false))
     }
 
     fn count(&mut self, bytes: u64) -> Result<(), CliError> {
@@ -205,14 +228,30 @@ pub(super) fn make_folder(path: &Path) -> Result<(), CliError> {
     })
 }
 
+/// Makes a named pipe.
+pub(super) fn make_pipe(path: &Path, mode: u32, modified: SystemTime) -> io::Result<()> {
+    let rights = rustix::fs::Mode::from_raw_mode(0o600);
+    rustix::fs::mknodat(CWD, path, rustix::fs::FileType::Fifo, rights, 0)?;
+    fs::set_permissions(path, Permissions::from_mode(mode & 0o7777))?;
+    set_modified(path, modified);
+    Ok(())
+}
+
 /// Sets when a file, folder or link was changed last, where that can be set.
 pub(super) fn set_modified(path: &Path, modified: SystemTime) {
-    let since = modified.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let last_modification = Timespec {
-        tv_sec: since.as_secs().try_into().unwrap_or_default(),
-        tv_nsec: since.subsec_nanos().into(),
+    let (seconds, nanoseconds) = match modified.duration_since(UNIX_EPOCH) {
+        Ok(since) => (i64::try_from(since.as_secs()).unwrap_or_default(), since.subsec_nanos()),
+        // Before 1970 the second counts down, and what it has beyond it up.
+        Err(before) => {
+            let before = before.duration();
+            let seconds = i64::try_from(before.as_secs()).unwrap_or_default();
+            match before.subsec_nanos() {
+                0 => (-seconds, 0),
+                nanoseconds => (-seconds - 1, 1_000_000_000 - nanoseconds),
+            }
+        }
     };
-    set_time(path, last_modification);
+    set_time(path, Timespec { tv_sec: seconds, tv_nsec: nanoseconds.into() });
 }
 
 /// Has `path` change now, by the clock of what writes files, which a program's own is ahead of.

@@ -61,10 +61,11 @@ impl Rebuilt {
             copying.tree(folder, &to)?;
             rebuilt.roots.push(Root { recorded: folder.clone(), copy: to });
         }
-        notes.extend(copying.into_notes());
+        let (not_copied, linked) = copying.into_notes();
+        notes.extend(not_copied);
         match journal {
             Ok(journal) => {
-                let (taken, made) = rebuild::take_back(&journal, session, &rebuilt)?;
+                let (taken, made) = rebuild::take_back(&journal, session, (&rebuilt, &linked))?;
                 notes.extend(taken);
                 rebuilt.made = made;
             }

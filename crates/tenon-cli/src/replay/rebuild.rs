@@ -7,14 +7,15 @@
 #![expect(clippy::disallowed_methods, reason = "works in a copy of the workspace, tenon's own")]
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     fs::{self, OpenOptions, Permissions},
     io,
-    os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink},
+    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink},
     path::{Path, PathBuf},
     time::{Duration, UNIX_EPOCH},
 };
 
+use rustix::fs::FileType;
 use tenon_agent::{CallEvent, Session, SessionEvent};
 use tenon_sandbox::{
     Change, ChangeKind, CheckpointId, CheckpointInfo, CheckpointKind, CheckpointState, EntryKind,
@@ -23,7 +24,7 @@ use tenon_sandbox::{
 
 use super::{
     Rebuilt,
-    copy::{make_room, remove, set_modified},
+    copy::{Linked, make_pipe, make_room, remove, set_modified},
     made::Made,
 };
 use crate::{config::Config, error::CliError, past, setup, texts::Text};
@@ -47,7 +48,7 @@ pub(super) fn journal(config: &Config, roots: &[PathBuf]) -> Result<Journal, Str
 pub(super) fn take_back(
     journal: &Journal,
     session: &Session,
-    copy: &Rebuilt,
+    (copy, linked): (&Rebuilt, &Linked),
 ) -> Result<(Vec<String>, Made), CliError> {
     let mut made = Made::of(session);
     let infos = journal.checkpoints().map_err(past::failed)?;
@@ -84,7 +85,7 @@ pub(super) fn take_back(
             made.keep(call_id, (info, &changes), copy)?;
         }
         let past = journal.past(id).map_err(past::failed)?;
-        let taking = Taking { journal, past, id, copy };
+        let mut taking = Taking { journal, past, id, copy, linked, made: HashMap::new() };
         taking
             .back(&changes.files, &mut notes)
             .map_err(|error| CliError::failed(Text::NotPutBack).with_source(error))?;
@@ -152,46 +153,31 @@ struct Taking<'a> {
     past: Past,
     id: CheckpointId,
     copy: &'a Rebuilt,
+    /// Names of files in the copy, as it was made.
+    linked: &'a Linked,
+    /// Names of files that have the content of before.
+    made: HashMap<(u64, u64), Vec<PathBuf>>,
 }
 
 impl Taking<'_> {
-    fn back(&self, changes: &[Change], notes: &mut Vec<String>) -> io::Result<()> {
-        let renames: Vec<(&PathBuf, &PathBuf)> = changes
+    fn back(&mut self, changes: &[Change], notes: &mut Vec<String>) -> io::Result<()> {
+        let renames: Vec<(PathBuf, PathBuf)> = changes
             .iter()
             .filter_map(|change| match &change.kind {
-                ChangeKind::Renamed { from } => Some((&change.path, from)),
+                ChangeKind::Renamed { from } => {
+                    // The list has the names that folders above had in the end.
+                    let found = match self.past.entry(from) {
+                        Some(_) => None,
+                        None => self.past.came_from(&change.path),
+                    };
+                    Some((change.path.clone(), found.unwrap_or_else(|| from.clone())))
+                }
                 _ => None,
             })
             .collect();
-        // What is deep goes first, or it would go along with the folder above.
-        let mut held: Vec<(&PathBuf, PathBuf)> = Vec::new();
         let aside = self.copy.scratch.path().join("aside");
         fs::create_dir_all(&aside)?;
-        for change in changes.iter().rev() {
-            let Some(at) = self.copy.place(&change.path) else { continue };
-            match &change.kind {
-                ChangeKind::Renamed { from } => {
-                    let place = aside.join(held.len().to_string());
-                    if fs::rename(&at, &place).is_ok() {
-                        held.push((from, place));
-                    }
-                }
-                // It went into a folder that the call made.
-                ChangeKind::Deleted => {
-                    let to = self.past.moved_to(&change.path).and_then(|to| self.copy.place(&to));
-                    let place = aside.join(held.len().to_string());
-                    if to.is_some_and(|to| fs::rename(&to, &place).is_ok()) {
-                        held.push((&change.path, place));
-                    }
-                }
-                _ => {}
-            }
-        }
-        for change in changes.iter().rev().filter(|change| change.kind == ChangeKind::Created) {
-            if let Some(at) = self.copy.place(&change.path) {
-                remove(&at)?;
-            }
-        }
+        let mut held = self.clear(changes, &renames, &aside)?;
         held.sort();
         for (from, place) in &held {
             let Some(to) = self.copy.place(from) else { continue };
@@ -201,13 +187,14 @@ impl Taking<'_> {
         for change in changes {
             let restored = match &change.kind {
                 ChangeKind::Created => Ok(true),
-                ChangeKind::Renamed { from } => {
+                ChangeKind::Renamed { .. } => {
+                    let from = &was_at(&change.path, &renames, true);
                     // What was at the new name before, and what else happened to the file.
                     self.restore(&change.path, &change.path)?;
                     self.restore(from, from)?;
                     Ok(true)
                 }
-                _ => self.restore(&was_at(&change.path, &renames), &change.path),
+                _ => self.restore(&was_at(&change.path, &renames, false), &change.path),
             };
             if !restored? {
                 let path = change.path.display();
@@ -217,8 +204,54 @@ impl Taking<'_> {
         fs::remove_dir_all(&aside)
     }
 
+    /// Moves aside what the call had moved, and removes what it had made; returns from where each came
+    /// and where it is.
+    fn clear(
+        &self,
+        changes: &[Change],
+        renames: &[(PathBuf, PathBuf)],
+        aside: &Path,
+    ) -> io::Result<Vec<(PathBuf, PathBuf)>> {
+        let mut places: Vec<(PathBuf, Option<PathBuf>)> = Vec::new();
+        for change in changes {
+            match &change.kind {
+                ChangeKind::Renamed { .. } => {
+                    let from = was_at(&change.path, renames, true);
+                    places.push((change.path.clone(), Some(from)));
+                }
+                ChangeKind::Created => places.push((change.path.clone(), None)),
+                // Another folder has the name now, and what is in it is as new.
+                ChangeKind::Edited if change.entry == EntryKind::Directory => {
+                    places.push((change.path.clone(), None));
+                }
+                // It went into a folder that the call made.
+                ChangeKind::Deleted => {
+                    let to = self.past.moved_to(&change.path);
+                    let from = was_at(&change.path, renames, true);
+                    places.extend(to.map(|to| (to, Some(from))));
+                }
+                _ => {}
+            }
+        }
+        // What is deep goes first, or it would go along with the folder above.
+        places.sort();
+        let mut held = Vec::new();
+        for (path, from) in places.into_iter().rev() {
+            let Some(at) = self.copy.place(&path) else { continue };
+            let Some(from) = from else {
+                remove(&at)?;
+                continue;
+            };
+            let place = aside.join(held.len().to_string());
+            if fs::rename(&at, &place).is_ok() {
+                held.push((from, place));
+            }
+        }
+        Ok(held)
+    }
+
     /// Puts back at `path` what the journal has of `saved`; says whether it has it.
-    fn restore(&self, path: &Path, saved: &Path) -> io::Result<bool> {
+    fn restore(&mut self, path: &Path, saved: &Path) -> io::Result<bool> {
         let Some(entry) = self.past.entry(saved) else { return Ok(false) };
         let Some(at) = self.copy.place(path) else { return Ok(false) };
         let now = fs::symlink_metadata(&at).ok();
@@ -239,13 +272,50 @@ impl Taking<'_> {
                 Ok(true)
             }
             EntryKind::File => {
-                if !now.is_some_and(|now| now.is_file()) {
-                    make_room(&at)?;
-                }
-                self.restore_file(&at, saved, &entry)
+                self.find_file(&at, &entry)?;
+                let is_known = self.restore_file(&at, saved, &entry)?;
+                self.made.entry(entry.inode).or_default().push(at);
+                Ok(is_known)
             }
-            EntryKind::Other => Ok(true),
+            EntryKind::Other if is_pipe(&entry) => {
+                make_room(&at)?;
+                make_pipe(&at, entry.mode, entry.modified)?;
+                Ok(true)
+            }
+            EntryKind::Other => Ok(false),
         }
+    }
+
+    /// Has the file be at `at` that had this name, if it is in the copy by another; else one of its own.
+    fn find_file(&self, at: &Path, entry: &PastEntry) -> io::Result<()> {
+        let now = fs::symlink_metadata(at).ok().filter(fs::Metadata::is_file);
+        let made = self.made.get(&entry.inode).cloned().unwrap_or_default();
+        // One that was made again since has the name of another.
+        let is_copied = |(name, number): &&(PathBuf, u64)| {
+            fs::symlink_metadata(name).is_ok_and(|now| now.ino() == *number)
+        };
+        let linked = self.linked.get(&entry.inode).into_iter().flatten().filter(is_copied);
+        let linked = linked.map(|(name, _)| name.clone());
+        let names: Vec<PathBuf> = made.iter().cloned().chain(linked).collect();
+        let is_at = |name: &PathBuf| name == at;
+        if now.is_some() && made.is_empty() && names.iter().any(is_at) {
+            return Ok(());
+        }
+        let is_file = |name: &&PathBuf| fs::symlink_metadata(name).is_ok_and(|it| it.is_file());
+        let Some(other) = names.iter().filter(|name| !is_at(name)).find(is_file) else {
+            return match now {
+                // Its other names are another file's.
+                Some(now) if now.nlink() > 1 => {
+                    let own = at.with_extension("of-its-own");
+                    fs::copy(at, &own)?;
+                    fs::rename(own, at)
+                }
+                Some(_) => Ok(()),
+                None => make_room(at),
+            };
+        };
+        make_room(at)?;
+        fs::hard_link(other, at)
     }
 
     fn restore_file(&self, at: &Path, saved: &Path, entry: &PastEntry) -> io::Result<bool> {
@@ -270,9 +340,14 @@ impl Taking<'_> {
     }
 }
 
-/// Where `path` was before folders above it were renamed.
-fn was_at(path: &Path, renames: &[(&PathBuf, &PathBuf)]) -> PathBuf {
-    let above = renames.iter().filter(|(to, _)| path != to.as_path() && path.starts_with(to));
+fn is_pipe(entry: &PastEntry) -> bool {
+    FileType::from_raw_mode(entry.raw_mode) == FileType::Fifo
+}
+
+/// Where `path` was before folders above it were renamed, or `itself`.
+fn was_at(path: &Path, renames: &[(PathBuf, PathBuf)], itself: bool) -> PathBuf {
+    let above =
+        renames.iter().filter(|(to, _)| path.starts_with(to) && (itself || path != to.as_path()));
     match above.max_by_key(|(to, _)| to.as_os_str().len()) {
         Some((to, from)) => from.join(path.strip_prefix(to).unwrap_or(path)),
         None => path.to_path_buf(),

@@ -30,6 +30,7 @@ mod program;
 mod prompts;
 mod refused;
 mod replay;
+mod replay_files;
 mod requests;
 mod resume;
 mod sessions;

@@ -76,6 +76,11 @@ impl NodeId {
         self.born == 0
     }
 
+    /// Returns its device, as `device_of` does, and its number.
+    pub(crate) fn inode(self) -> (u64, u64) {
+        (self.device, self.number)
+    }
+
     pub(crate) fn is_beside(self, other: Self) -> bool {
         self.device == other.device
     }

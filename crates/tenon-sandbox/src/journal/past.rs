@@ -38,6 +38,11 @@ pub struct PastEntry {
     pub modified: SystemTime,
     /// Where it led, if it was a symbolic link.
     pub target: OsString,
+    /// Which one it was: device (its major number in the upper half) and number. Names of one file
+    /// have the same.
+    pub inode: (u64, u64),
+    /// What kind of file it was, and its permissions, as `st_mode` has them.
+    pub raw_mode: u32,
 }
 
 impl Journal {
@@ -49,7 +54,19 @@ impl Journal {
         let image = self.store.read_log(id).map_err(Self::unknown(id))?;
         let image = image.ok_or(JournalError::Damaged { id })?;
         let path = |(node, old): (&NodeId, &Old)| (self.store.shown(&old.place), *node);
-        let by_path = image.nodes.iter().map(path).collect();
+        let mut by_path: HashMap<PathBuf, NodeId> = image.nodes.iter().map(path).collect();
+        // A file may have had more names than the one that it was first met by.
+        for (folder, names) in &image.entries {
+            let Some(folder) = image.nodes.get(folder) else { continue };
+            for (name, before) in names.iter().filter(|(name, _)| !name.is_empty()) {
+                let is_file =
+                    |id: &NodeId| image.nodes.get(id).is_some_and(|old| !old.node.is_folder());
+                if let Some(id) = before.filter(is_file) {
+                    let path = self.store.shown(&folder.place.join(name));
+                    by_path.entry(path).or_insert(id);
+                }
+            }
+        }
         Ok(Past { store: Arc::clone(&self.store), id, image, by_path })
     }
 }
@@ -63,15 +80,19 @@ impl Past {
     #[must_use]
     pub fn entry(&self, path: &Path) -> Option<PastEntry> {
         let node = &self.old(path)?.node;
-        let since = Duration::new(
-            node.modified.seconds.try_into().unwrap_or_default(),
-            node.modified.nanoseconds,
-        );
+        let seconds = Duration::from_secs(node.modified.seconds.unsigned_abs());
+        let modified = match node.modified.seconds {
+            0.. => UNIX_EPOCH.checked_add(seconds),
+            _ => UNIX_EPOCH.checked_sub(seconds),
+        };
+        let nanoseconds = Duration::from_nanos(node.modified.nanoseconds.into());
         Some(PastEntry {
             kind: EntryKind::from(node.kind()),
             mode: node.mode & 0o7777,
-            modified: UNIX_EPOCH + since,
+            modified: modified.unwrap_or(UNIX_EPOCH) + nanoseconds,
             target: node.target.clone(),
+            inode: node.id.inode(),
+            raw_mode: node.mode,
         })
     }
 
@@ -81,6 +102,17 @@ impl Past {
         let old = self.old(path)?;
         let is_left = old.kept.is_none() && !old.gone;
         old.moved.last().filter(|_| is_left).map(|place| self.store.shown(place))
+    }
+
+    /// Returns where what is at `path` was before the call, which moved it there; `None` if that is
+    /// not known.
+    #[must_use]
+    pub fn came_from(&self, path: &Path) -> Option<PathBuf> {
+        let is_here =
+            |old: &&Old| old.moved.last().is_some_and(|place| self.store.shown(place) == path);
+        let mut moved = self.image.nodes.values().filter(is_here);
+        // Only one can be there.
+        moved.next().filter(|_| moved.next().is_none()).map(|old| self.store.shown(&old.place))
     }
 
     /// Gives `file` the content of before the call; `holds_after` says that it has the content of

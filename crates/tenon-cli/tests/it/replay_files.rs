@@ -1,0 +1,92 @@
+//! The workspace that a replay begins with is the one that the session began with, whatever calls did
+//! to its files.
+
+use serde_json::json;
+
+use crate::program::Place;
+
+/// Makes files by `prepare`, records `calls` and replays them.
+fn check(prepare: &str, calls: &[&str]) {
+    let place = Place::new();
+    let made = std::process::Command::new("sh")
+        .args(["-ec", prepare])
+        .current_dir(place.path("work"))
+        .status();
+    assert!(made.unwrap().success(), "{prepare}");
+    let call =
+        |command: &&str| json!({"calls": [{"name": "bash", "arguments": {"command": command}}]});
+    let mut turns: Vec<_> = calls.iter().map(call).collect();
+    turns.push(json!({"text": "Done."}));
+    let script = place.script(turns.into());
+    place.run(&["-p", "--model", &script, "--allow", "bash", "go"]).ends_with(0);
+    let run = place.run(&["replay", "last"]);
+    let said = format!("{prepare} / {calls:?}: {run:?}");
+    assert!(run.out.contains("nothing differs") && run.error.is_empty(), "{said}");
+}
+
+#[test]
+fn what_was_made_in_a_folder_that_was_renamed_is_not_there_before() {
+    check("mkdir d; echo 1 > d/1", &["mv d e; echo z > e/z", "ls e"]);
+    check("mkdir d; echo 1 > d/1", &["mv d/1 x; mv d e; echo z > e/z; ls -R", "ls e"]);
+    check("mkdir d; echo 1 > d/1", &["mv d e; echo z >> e/1; rm e/1; ls e"]);
+}
+
+#[test]
+fn folders_that_were_moved_into_one_another_are_where_they_were() {
+    check("mkdir -p d/e; echo 1 > d/1; echo 2 > d/e/2", &["mv d/e x; mv d x/", "ls -R"]);
+    check(
+        "mkdir -p a/b/c; echo 1 > a/b/c/f",
+        &[
+            "mv a/b/c x; mv a y; mv x y/b/; ls -R; echo 3 >> y/b/x/f",
+            "mv y/b/x a; cat a/f; rm -r y; ls -R",
+        ],
+    );
+    check("mkdir d; echo 1 > d/1", &["mv d e; mkdir d; echo 2 > d/2; mv e/1 d/; ls -R"]);
+}
+
+#[test]
+fn a_folder_that_was_made_again_has_what_the_first_one_had() {
+    check(
+        "mkdir -p d/s; echo 1 > d/s/1",
+        &["rm -rf d; mkdir -p d/s; echo 2 > d/s/1; echo 3 > d/s/2", "ls -R"],
+    );
+}
+
+#[test]
+fn names_of_one_file_are_names_of_one_file() {
+    check("echo 1 > a; ln a b", &["echo 2 > a; cat b", "cat a b; stat -c '%h %n' *"]);
+    check("echo 1 > a; ln a b", &["rm a; echo x >> b; cat b"]);
+    check("echo 1 > a; ln a b", &["rm a b; echo 2 > a; echo 3 > b", "cat a b; stat -c %h a b"]);
+    check("mkdir d; echo 1 > d/1; ln d/1 d/h", &["stat -c '%h %n' d/*; rm -rf d"]);
+    // Nor of one where they became that only later.
+    check("echo 1 > a; echo 3 > c", &["cat a c; ln -f c a; cat a", "echo 4 >> a; cat c; rm a"]);
+}
+
+#[test]
+fn a_pipe_that_was_removed_is_there_before() {
+    check("mkfifo -m 640 p", &["stat -c '%A %n' p; rm p", "ls"]);
+    check("mkfifo -m 640 p", &["chmod 600 p", "ls -l; mv p q"]);
+}
+
+#[test]
+fn a_bundle_says_what_it_has_of_pipes_and_of_further_names() {
+    let place = Place::new();
+    place.write("work/a", "one\n");
+    std::fs::hard_link(place.path("work/a"), place.path("work/b")).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(place.path("work/p")).status();
+    assert!(made.unwrap().success());
+    let call = json!({"calls": [{"name": "bash", "arguments": {"command": "cat a b"}}]});
+    let script = place.script(json!([call, {"text": "Done."}]));
+    place.run(&["-p", "--model", &script, "--allow", "bash", "go"]).ends_with(0);
+    let run = place.run(&["export", "last", "--bundle", "out.tar.gz"]).ends_with(0);
+    run.says(&["left out: p (it is a pipe)", "left out: b as a name of another file"]);
+    place.run(&["replay", "out.tar.gz"]).ends_with(0);
+}
+
+#[test]
+fn times_before_1970_are_kept() {
+    check(
+        "echo 1 > a; touch -d '1960-05-05 05:05:05.25' a; echo 2 > b; touch -d 1955-01-01 b",
+        &["stat -c '%y %n' a b; rm b; echo 3 >> a", "ls"],
+    );
+}
