@@ -7,7 +7,7 @@
 #![expect(clippy::disallowed_methods, reason = "works in a copy of the workspace, tenon's own")]
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     fs::{self, OpenOptions, Permissions},
     io,
     os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink},
@@ -184,6 +184,7 @@ impl Taking<'_> {
             make_room(&to)?;
             fs::rename(place, &to)?;
         }
+        let mut unknown = Vec::new();
         for change in changes {
             let restored = match &change.kind {
                 ChangeKind::Created => Ok(true),
@@ -197,10 +198,22 @@ impl Taking<'_> {
                 _ => self.restore(&was_at(&change.path, &renames, false), &change.path),
             };
             if !restored? {
-                let path = change.path.display();
-                notes.push(format!("how {path} was before is not kept any more"));
+                unknown.push(&change.path);
             }
         }
+        // A further name of a file has what that was given by another.
+        let number = |at: &Path| fs::symlink_metadata(at).ok().map(|now| now.ino());
+        let restored: HashSet<u64> =
+            self.made.values().flatten().filter_map(|at| number(at)).collect();
+        unknown.retain(|path| {
+            let number = self.copy.place(path).and_then(|at| number(&at));
+            number.is_none_or(|number| !restored.contains(&number))
+        });
+        notes.extend(
+            unknown
+                .into_iter()
+                .map(|path| format!("how {} was before is not kept any more", path.display())),
+        );
         fs::remove_dir_all(&aside)
     }
 
