@@ -177,7 +177,12 @@ impl Taking<'_> {
             .collect();
         let aside = self.copy.scratch.path().join("aside");
         fs::create_dir_all(&aside)?;
-        let mut held = self.clear(changes, &renames, &aside)?;
+        let created: HashSet<&Path> = changes
+            .iter()
+            .filter(|change| change.kind == ChangeKind::Created)
+            .map(|change| change.path.as_path())
+            .collect();
+        let mut held = self.clear(changes, &renames, (&aside, &mut *notes))?;
         held.sort();
         for (from, place) in &held {
             let Some(to) = self.copy.place(from) else { continue };
@@ -195,7 +200,10 @@ impl Taking<'_> {
                     self.restore(from, from)?;
                     Ok(true)
                 }
-                _ => self.restore(&was_at(&change.path, &renames, false), &change.path),
+                _ => match self.place_before(&change.path, &renames, &created) {
+                    Some(place) => self.restore(&place, &change.path),
+                    None => Ok(false),
+                },
             };
             if !restored? {
                 unknown.push(&change.path);
@@ -217,13 +225,29 @@ impl Taking<'_> {
         fs::remove_dir_all(&aside)
     }
 
+    /// Returns where what changed at `path` was before, which is in no folder that the call made.
+    fn place_before(
+        &self,
+        path: &Path,
+        renames: &[(PathBuf, PathBuf)],
+        created: &HashSet<&Path>,
+    ) -> Option<PathBuf> {
+        let is_old =
+            |place: &PathBuf| !place.ancestors().skip(1).any(|above| created.contains(above));
+        let place = was_at(path, renames, false);
+        if is_old(&place) {
+            return Some(place);
+        }
+        self.past.names(path).into_iter().find(is_old)
+    }
+
     /// Moves aside what the call had moved, and removes what it had made; returns from where each came
     /// and where it is.
     fn clear(
         &self,
         changes: &[Change],
         renames: &[(PathBuf, PathBuf)],
-        aside: &Path,
+        (aside, notes): (&Path, &mut Vec<String>),
     ) -> io::Result<Vec<(PathBuf, PathBuf)>> {
         let mut places: Vec<(PathBuf, Option<PathBuf>)> = Vec::new();
         for change in changes {
@@ -258,6 +282,11 @@ impl Taking<'_> {
             let place = aside.join(held.len().to_string());
             if fs::rename(&at, &place).is_ok() {
                 held.push((from, place));
+            } else {
+                let from = from.display();
+                notes.push(format!(
+                    "where a call moved {from} is not known: what was in it may be missing"
+                ));
             }
         }
         Ok(held)

@@ -45,6 +45,19 @@ fn folders_that_were_moved_into_one_another_are_where_they_were() {
 }
 
 #[test]
+fn what_a_folder_had_that_was_moved_out_of_sight_may_be_missing_and_that_is_said() {
+    let place = Place::new();
+    place.write("work/d/1", "one\n");
+    place.write("work/d/2", "two\n");
+    let command = "mkdir n; mv d n/e; mv n m; rm m/e/1";
+    let call = json!({"calls": [{"name": "bash", "arguments": {"command": command}}]});
+    let script = place.script(json!([call, {"text": "Done."}]));
+    place.run(&["-p", "--model", &script, "--allow", "bash", "go"]).ends_with(0);
+    let run = place.run(&["replay", "last"]);
+    assert!(run.error.contains("note: where a call moved d is not known"), "{run:?}");
+}
+
+#[test]
 fn a_folder_that_was_made_again_has_what_the_first_one_had() {
     check(
         "mkdir -p d/s; echo 1 > d/s/1",

@@ -104,6 +104,17 @@ impl Past {
         old.moved.last().filter(|_| is_left).map(|place| self.store.shown(place))
     }
 
+    /// Returns the further names that what was at `path` had, or is known by, in order.
+    #[must_use]
+    pub fn names(&self, path: &Path) -> Vec<PathBuf> {
+        let id = self.by_path.get(path);
+        let is_it = |(name, other): &(&PathBuf, &NodeId)| Some(*other) == id && *name != path;
+        let mut names: Vec<PathBuf> =
+            self.by_path.iter().filter(is_it).map(|(name, _)| name.clone()).collect();
+        names.sort();
+        names
+    }
+
     /// Returns where what is at `path` was before the call, which moved it there; `None` if that is
     /// not known.
     #[must_use]
