@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::CheckpointId;
 use super::changes::{Change, ChangeKind, Changes, Trouble};
+use super::closed::{self, through, through_place};
 use super::copy::open_quietly;
 use super::find::{Deeper, Finder, node_at, split, walk};
 use super::node::{Moment, Node, NodeId, look};
@@ -89,10 +90,11 @@ impl Comparison<'_> {
             let Some(old) = self.image.nodes.get(folder) else { continue };
             let now = self.finder.find(old);
             let at = now.clone().unwrap_or_else(|| old.place.clone());
-            let handle = now.as_ref().and_then(|at| self.store.open_folder(at).ok());
+            let handle = now.as_ref().and_then(|at| closed::open_folder(self.store, at).ok());
             for (name, before) in names {
                 let place = at.join(name);
-                let node = handle.as_ref().and_then(|open| look(open, name).ok().flatten());
+                let node =
+                    handle.as_ref().and_then(|open| through(open, || look(open, name)).ok()?);
                 if now.is_none() {
                     lost.insert(place.clone());
                 }
@@ -259,10 +261,8 @@ impl Comparison<'_> {
     }
 
     fn has_same_rights(&self, place: &Place, old: &Old, now: &Node) -> bool {
-        let mut now = now.clone();
-        let (folder, name) = split(place);
-        let completed = self.store.open_folder(&folder).and_then(|open| now.complete(&open, name));
-        completed.is_ok() && old.node.has_same_rights(&now)
+        let now = complete(self.store, place, now);
+        now.is_ok_and(|now| old.node.has_same_rights(&now))
     }
 
     fn has_same_content(&self, place: &Place, old: &Old, now: &Node) -> bool {
@@ -270,11 +270,8 @@ impl Comparison<'_> {
             return false;
         }
         if !now.is_file() {
-            let mut now = now.clone();
-            let (folder, name) = split(place);
-            let open = self.store.open_folder(&folder);
-            return open.is_ok_and(|open| now.complete(&open, name).is_ok())
-                && old.node.target == now.target;
+            let now = complete(self.store, place, now);
+            return now.is_ok_and(|now| old.node.target == now.target);
         }
         if now.bytes > HASHED_BYTES_MAX {
             return old.node.modified == now.modified;
@@ -372,12 +369,10 @@ pub(crate) fn state_of(store: &Store, place: &Place, now: &Node, hashed: bool) -
     let mut content = Known::Nothing;
     if now.is_file() && hashed {
         content = hash_of(store, place).map_or(Known::Nothing, Known::Hash);
-    } else if now.kind() == rustix::fs::FileType::Symlink {
-        let mut complete = now.clone();
-        let (folder, name) = split(place);
-        if store.open_folder(&folder).is_ok_and(|open| complete.complete(&open, name).is_ok()) {
-            content = Known::Target(complete.target);
-        }
+    } else if now.kind() == rustix::fs::FileType::Symlink
+        && let Ok(complete) = complete(store, place, now)
+    {
+        content = Known::Target(complete.target);
     }
     State::Present {
         mode: now.mode,
@@ -437,8 +432,16 @@ impl State {
 
 fn open_place(store: &Store, place: &Place) -> Result<std::os::fd::OwnedFd, Errno> {
     let (folder, name) = split(place);
-    let folder = store.open_folder(&folder)?;
-    open_quietly(&folder, name)
+    through_place(store, &folder, |folder| open_quietly(folder, name))
+}
+
+/// Adds where a link leads, and extended attributes.
+fn complete(store: &Store, place: &Place, node: &Node) -> Result<Node, Errno> {
+    let (folder, name) = split(place);
+    through_place(store, &folder, |folder| {
+        let mut node = node.clone();
+        node.complete(folder, name).map(|()| node)
+    })
 }
 
 fn hash_of(store: &Store, place: &Place) -> Result<ContentHash, Errno> {

@@ -4,7 +4,7 @@
 //! tree, once.
 
 use std::collections::{BTreeMap, HashMap};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -13,6 +13,7 @@ use rustix::fs::{Dir, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::CheckpointId;
+use super::closed::{self, through, through_place, through_way};
 use super::node::{Node, NodeId, look};
 use super::record::{Image, Old, Place, State};
 use super::store::{Store, object_name};
@@ -119,10 +120,9 @@ impl<'a> Finder<'a> {
 /// Looks at a place beneath a root; `None` when nothing is there.
 pub(crate) fn node_at(store: &Store, place: &Place) -> Result<Option<Node>, Errno> {
     let (folder, name) = split(place);
-    match store.open_folder(&folder) {
-        Ok(handle) => look(&handle, name),
+    match through_place(store, &folder, |handle| look(handle, name)) {
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
-        Err(errno) => Err(errno),
+        outcome => outcome,
     }
 }
 
@@ -160,7 +160,7 @@ pub(crate) fn walk(
     top: &Place,
     show: &mut dyn FnMut(&Place, &Node) -> Deeper,
 ) -> Result<(), Errno> {
-    let handle = store.open_folder(top)?;
+    let handle = closed::open_folder(store, top)?;
     walk_from(store, &handle, top, 0, show);
     Ok(())
 }
@@ -172,37 +172,58 @@ fn walk_from(
     depth: usize,
     show: &mut dyn FnMut(&Place, &Node) -> Deeper,
 ) {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
-    let open = open_beneath(handle, ".", flags, Mode::empty());
-    let Some(entries) = open.ok().and_then(|open| Dir::read_from(open).ok()) else { return };
-    for entry in entries.flatten() {
-        let name = OsStr::from_bytes(entry.file_name().to_bytes());
-        if name == "." || name == ".." {
-            continue;
-        }
-        let Ok(Some(node)) = look(handle, name) else { continue };
-        let place = at.join(name);
+    // Not one after the other: a closed folder is closed again before what is in it is looked into.
+    let Ok(entries) = through(handle, || entries(handle)) else { return };
+    for (name, node) in entries {
+        let place = at.join(&name);
         if node.is_folder() && store.is_own(&place) {
             continue;
         }
         if show(&place, &node) == Deeper::Yes && node.is_folder() && depth < DEPTH_MAX {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW;
-            if let Ok(folder) = open_beneath(handle, name, flags, Mode::empty()) {
+            let open = || open_beneath(handle, &*name, flags, Mode::empty());
+            if let Ok(folder) = through(handle, open) {
                 walk_from(store, &folder, &place, depth + 1, show);
             }
         }
     }
 }
 
-/// Shows everything beneath an open folder by its path there.
-pub(crate) fn walk_folder(top: &OwnedFd, show: &mut dyn FnMut(&Path, &Node)) {
-    walk_folder_until(top, &mut |path, node| {
-        show(path, node);
-        false
-    });
+/// What is in an open folder.
+fn entries(folder: &OwnedFd) -> Result<Vec<(OsString, Node)>, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
+    let names = Dir::read_from(open_beneath(folder, ".", flags, Mode::empty())?)?;
+    let mut found = Vec::new();
+    for entry in names.flatten() {
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        if name == "." || name == ".." {
+            continue;
+        }
+        match look(folder, name) {
+            Ok(Some(node)) => found.push((name.to_owned(), node)),
+            // It may be listed, but not looked into.
+            Err(Errno::ACCESS) => return Err(Errno::ACCESS),
+            _ => {}
+        }
+    }
+    Ok(found)
 }
 
-/// Does so until `is_enough`.
+/// Shows everything beneath an open folder by its path there.
+pub(crate) fn walk_folder(top: &OwnedFd, show: &mut dyn FnMut(&Path, &Node)) {
+    let mut folders = vec![std::path::PathBuf::new()];
+    while let Some(path) = folders.pop() {
+        for (name, node) in through_way(top, &path, entries).unwrap_or_default() {
+            let path = path.join(name);
+            show(&path, &node);
+            if node.is_folder() {
+                folders.push(path);
+            }
+        }
+    }
+}
+
+/// Shows it until `is_enough`. Folders that are closed stay so, and are not looked into.
 pub(crate) fn walk_folder_until(top: &OwnedFd, is_enough: &mut dyn FnMut(&Path, &Node) -> bool) {
     let mut folders = vec![std::path::PathBuf::new()];
     while let Some(path) = folders.pop() {

@@ -8,6 +8,7 @@
 mod calls;
 mod changes;
 mod checkpoint;
+mod closed;
 mod compare;
 mod comparison;
 mod content;

@@ -6,7 +6,7 @@ use super::CheckpointId;
 use super::record::Place;
 
 /// Where a node is for the moment.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Spot {
     Tree(Place),
     /// In a checkpoint's folder on the mount of a root.
@@ -36,6 +36,21 @@ impl Spot {
         if !rest.as_os_str().is_empty() {
             path.push(rest);
         }
+    }
+
+    /// Itself and every folder above it.
+    pub(super) fn way(self) -> impl Iterator<Item = Self> {
+        std::iter::successors(Some(self), |spot| {
+            let mut above = spot.clone();
+            let (Self::Tree(Place { path, .. }) | Self::Store { path, .. }) = &mut above;
+            path.pop().then_some(above)
+        })
+    }
+
+    /// How many folders it is in.
+    pub(super) fn depth(&self) -> usize {
+        let (Self::Tree(Place { path, .. }) | Self::Store { path, .. }) = self;
+        path.components().count()
     }
 
     /// Whether it is something that was kept by itself, not in a folder that was.

@@ -6,6 +6,7 @@
 //! every name gets its node back; and folders get their permissions and times last. Whatever is
 //! moved is written down before, so an end at any moment loses nothing.
 
+mod closed;
 mod locate;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -20,9 +21,9 @@ use rustix::io::Errno;
 
 use super::CheckpointId;
 use super::copy::copy;
-use super::find::{Finder, node_at, split};
+use super::find::{node_at, split};
 use super::node::{Node, NodeId, look};
-use super::put::{differs, open_up, rename, write_content};
+use super::put::{differs, rename, write_content};
 use super::record::{Content, Image, Old, Place, Record};
 use super::recorder::{Fate, Folder, Recorder, Step, Writing};
 use super::spot::Spot;
@@ -59,6 +60,8 @@ pub(crate) struct Undoing<'a> {
     empty: HashSet<NodeId>,
     /// Where what this work moved to the store was before, by its name there.
     origins: HashMap<OsString, Place>,
+    /// Folders that were opened up and that the log knows no permissions of, and theirs.
+    opened: Vec<(OwnedFd, u32)>,
     /// What stays as it is, because somebody else changed it.
     kept: &'a [Place],
     /// Nodes that the call left where they are to stay as they are.
@@ -80,7 +83,7 @@ pub(crate) fn undo(
     let (spots, again) = (HashMap::new(), HashMap::new());
     let (placed, empty, origins) = (HashSet::new(), HashSet::new(), HashMap::new());
     let (spared, lost, lost_names) = (HashSet::new(), Vec::new(), HashMap::new());
-    let made_since = HashSet::new();
+    let (made_since, opened) = (HashSet::new(), Vec::new());
     let mut undoing = Undoing {
         store,
         of,
@@ -92,38 +95,27 @@ pub(crate) fn undo(
         made_since,
         empty,
         origins,
+        opened,
         kept,
         spared,
         lost,
         lost_names,
     };
     undoing.locate();
-    undoing.restore_files()?;
-    undoing.detach()?;
-    undoing.expect_lost()?;
-    undoing.make_again()?;
-    undoing.attach()?;
-    undoing.restore_folders()
+    undoing.open_closed_folders();
+    let outcome = undoing.put_back();
+    undoing.close_again();
+    outcome
 }
 
 impl Undoing<'_> {
-    /// Lets this user into folders that the call closed; their permissions are put back at the end.
-    fn open_closed_folders(&mut self, finder: &mut Finder<'_>) {
-        if rustix::process::geteuid().is_root() {
-            return;
-        }
-        let mut folders: Vec<&Old> =
-            self.image.nodes.values().filter(|old| old.node.is_folder()).collect();
-        folders.sort_by_key(|old| old.place.path.as_os_str().len());
-        for old in folders {
-            let Some(place) = finder.find(old) else { continue };
-            let Ok(folder) = self.to.folder(&place) else { continue };
-            let is_closed = look(&folder.handle, OsStr::new(""))
-                .is_ok_and(|now| now.is_some_and(|now| now.mode & 0o700 != 0o700));
-            if is_closed && self.to.before_rights(&folder, OsStr::new("")).is_ok() {
-                open_up(&folder.handle, OsStr::new(""));
-            }
-        }
+    fn put_back(&mut self) -> Result<(), Failure> {
+        self.restore_files()?;
+        self.detach()?;
+        self.expect_lost()?;
+        self.make_again()?;
+        self.attach()?;
+        self.restore_folders()
     }
 
     fn actual(&self, id: NodeId) -> NodeId {
@@ -176,17 +168,22 @@ impl Undoing<'_> {
             Spot::Tree(place) => place.clone(),
             Spot::Store { root, path, .. } => self.origin(*root, path),
         };
-        let handle = match &spot {
-            Spot::Tree(place) => self.store.open_folder(place)?,
-            Spot::Store { id, root, path } => {
-                open_plain_beneath(&self.store.open_kept(*id, *root)?, path)?
-            }
-        };
+        let handle = self.open_spot(&spot)?;
         let id = self.actual(id);
         if matches!(spot, Spot::Store { .. }) {
             self.to.note_old_folder(id);
         }
         Ok(Some(Folder { id, handle, place }))
+    }
+
+    /// Opens a folder where it is.
+    fn open_spot(&self, spot: &Spot) -> Result<OwnedFd, Errno> {
+        match spot {
+            Spot::Tree(place) => self.store.open_folder(place),
+            Spot::Store { id, root, path } => {
+                open_plain_beneath(&self.store.open_kept(*id, *root)?, path)
+            }
+        }
     }
 
     /// Takes in that a node moved, which the log calls `id`.
@@ -542,6 +539,10 @@ impl Undoing<'_> {
 
     fn restore_folders(&mut self) -> Result<(), Failure> {
         let folders = self.image.nodes.values().filter(|old| old.node.is_folder());
+        let mut folders: Vec<&Old> = folders.collect();
+        // Who closes a folder before those in it finds them no more.
+        let depth = |old: &&Old| self.spots.get(&old.node.id).map_or(0, Spot::depth);
+        folders.sort_by_cached_key(|old| std::cmp::Reverse(depth(old)));
         for old in folders {
             let fail = |errno| Failure { place: old.place.clone(), errno };
             let is_kept = self.kept.contains(&old.place);

@@ -22,7 +22,6 @@ impl Undoing<'_> {
     pub(super) fn locate(&mut self) {
         let store = Arc::clone(&self.store);
         let mut finder = Finder::new(&store, self.image, self.of);
-        self.open_closed_folders(&mut finder);
         let after = self.image.end.iter().flat_map(|end| &end.after);
         let after: BTreeMap<&Place, &State> = after.map(|(place, state)| (place, state)).collect();
         let mut missing = HashSet::new();

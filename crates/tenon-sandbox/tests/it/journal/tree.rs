@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
-    mode: u32,
+    pub(super) mode: u32,
     owner: (u32, u32),
     modified: (i64, i64),
     length: u64,
