@@ -31,7 +31,18 @@ impl CheckpointInfo {
     /// Whether it is an undo that a redo takes back; a redo is none.
     #[must_use]
     pub fn is_undo(&self) -> bool {
-        self.kind != CheckpointKind::Call && self.name.split(' ').next() == Some(UNDO)
+        self.is_of_undo() && self.name.split(' ').next() == Some(UNDO)
+    }
+
+    /// Whether it is an undo or a redo, or takes one back.
+    fn is_of_undo(&self) -> bool {
+        self.kind != CheckpointKind::Call
+    }
+}
+
+impl CheckpointKind {
+    fn undoes(&self, id: CheckpointId) -> bool {
+        matches!(self, Self::Undo { of } if of.contains(&id))
     }
 }
 
@@ -198,13 +209,15 @@ impl Journal {
     ) -> Result<(), JournalError> {
         // Without an end it counts as half done, should this be cut short.
         recorder.close();
-        self.take_back(own, session)
+        self.take_back(&[own], session)
     }
 
-    /// Undoes an undo, whatever happened since: it happened a moment ago.
-    fn take_back(&self, id: CheckpointId, session: &str) -> Result<(), JournalError> {
+    /// Undoes the first, an undo, whatever happened since: it happened a moment ago. The rest are
+    /// earlier tries. Only with the end of this is it taken back: until then it may be tried again.
+    fn take_back(&self, ids: &[CheckpointId], session: &str) -> Result<(), JournalError> {
+        let Some(&id) = ids.first() else { return Ok(()) };
         let failed = |errno| JournalError::io(errno, "the undo store");
-        let mut recorder = self.recorder(session, &name_of(TAKE_BACK, &[id]), vec![id]);
+        let mut recorder = self.recorder(session, &name_of(TAKE_BACK, &[id]), ids.to_vec());
         recorder.begin().map_err(failed)?;
         let own = recorder.id().ok_or_else(|| failed(Errno::NOENT))?;
         let image = self.image(id)?;
@@ -220,14 +233,19 @@ impl Journal {
     /// An undo that was cut short by the end of its process is taken back, as if it had not begun.
     fn take_back_half_done(&self, session: &str) -> Result<(), JournalError> {
         let infos = self.checkpoints()?;
-        let half_done = infos.iter().rev().filter(|info| {
-            info.state == CheckpointState::Interrupted
-                && matches!(info.kind, CheckpointKind::Undo { .. })
-        });
-        for info in half_done {
-            self.take_back(info.id, session)?;
-            // With an end it would count as a whole undo, should the work before be cut short.
-            self.finish_interrupted(info.id)?;
+        let is_cut_short = |info: &CheckpointInfo| info.state == CheckpointState::Interrupted;
+        // What took one back and was cut short itself saved no content: it is done again.
+        let is_try = |info: &CheckpointInfo| info.name.starts_with(TAKE_BACK);
+        for info in infos.iter().rev().filter(|info| info.is_of_undo() && !is_try(info)) {
+            let tries = infos
+                .iter()
+                .filter(|other| is_try(other) && is_cut_short(other) && other.kind.undoes(info.id));
+            let mut ids = vec![info.id];
+            ids.extend(tries.map(|other| other.id));
+            // Earlier programs ended it before it was taken back.
+            if is_cut_short(info) || info.state == CheckpointState::Done && ids.len() > 1 {
+                self.take_back(&ids, session)?;
+            }
         }
         Ok(())
     }
@@ -272,8 +290,17 @@ impl Journal {
     /// Ends a checkpoint whose process ended before it could.
     pub(super) fn finish_interrupted(&self, id: CheckpointId) -> Result<(), JournalError> {
         match self.end_of_interrupted(id)? {
-            Some(end) => self.store.write_end(id, end).map_err(Self::unknown(id)),
+            Some(end) => self.keep_end(id, end),
             None => Ok(()),
+        }
+    }
+
+    /// Writes the end of a checkpoint whose process ended before it could. Not that of an undo: it
+    /// would be a whole one.
+    pub(super) fn keep_end(&self, id: CheckpointId, end: End) -> Result<(), JournalError> {
+        match self.store.read_header(id).map_err(Self::unknown(id))?.undoes.is_empty() {
+            true => self.store.write_end(id, end).map_err(Self::unknown(id)),
+            false => Ok(()),
         }
     }
 

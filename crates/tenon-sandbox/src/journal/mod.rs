@@ -358,7 +358,7 @@ impl Journal {
     pub fn changes(&self, id: CheckpointId) -> Result<Changes, JournalError> {
         if let Some(end) = self.end_of_interrupted(id)? {
             // A full disk does not take it: then it is worked out again.
-            let _ = self.store.write_end(id, end.clone());
+            let _ = self.keep_end(id, end.clone());
             return Ok(end.changes);
         }
         let end = self.store.read_end(id).map_err(Self::unknown(id))?;

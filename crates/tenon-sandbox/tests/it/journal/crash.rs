@@ -1,6 +1,7 @@
 //! The agent is killed in the middle: its log alone is enough.
 
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 
 use tenon_sandbox::{
@@ -311,4 +312,80 @@ fn what_a_call_changed_is_listed_also_where_nothing_can_be_written() {
     assert!(scene.journal.undo(&[id], "session", &Conflicts::Refuse).is_err());
     std::fs::remove_dir(&new).unwrap();
     scene.undo(id);
+}
+
+/// Starts this program again for one test of this file; the kernel ends it when it makes a file, its
+/// log or another, longer than this: not below what an undo reserves. Returns whether that was so.
+fn ended_at(kibibytes: u64, test: &str, folder: &std::path::Path) -> bool {
+    let script = format!("ulimit -c 0; ulimit -f {kibibytes}; exec \"$@\"");
+    let mut child = std::process::Command::new("bash")
+        .args(["-c", &script, "bash"])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", &format!("journal::crash::{test}"), "--nocapture", "--test-threads=1"])
+        .env(FOLDER, folder)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    child.wait().unwrap().signal() == Some(rustix::process::Signal::XFSZ.as_raw())
+}
+
+/// The part that is ended; does nothing in an ordinary run.
+#[test]
+fn undone_with_short_files() {
+    let Some(folder) = std::env::var_os(FOLDER) else { return };
+    let scene = Scene::in_folder(folder.as_ref(), Walls::None, |_| {});
+    let infos = scene.journal.checkpoints().unwrap();
+    let call = infos.iter().find(|info| info.kind == CheckpointKind::Call).unwrap();
+    let _ = scene.journal.undo(&[call.id], "session", &Conflicts::Refuse);
+}
+
+/// A call whose undo writes much, and that was killed in the middle of it; how all was before.
+fn half_undone() -> (Scene, CheckpointId, super::Tree, super::Tree) {
+    let scene = Scene::new(Walls::None);
+    scene.prepare(
+        "mkdir w m g; for i in $(seq 800); do echo $i | tee w/$i m/$i > g/$i; done; seq 3000 > big",
+    );
+    let before = scene.tree();
+    let id = scene.change(
+        "for f in w/*; do echo changed > $f; done; echo more >> big; rm -r g; mkdir n; \
+        python3 -c \"import os; [os.rename('m/' + name, 'n/' + name) for name in os.listdir('m')]\"",
+    );
+    let after = scene.tree();
+    assert!(ended_at(300, "undone_with_short_files", scene.top.path()));
+    let now = scene.tree();
+    assert_ne!(difference(&before, &now), "");
+    assert_ne!(difference(&after, &now), "");
+    (scene, id, before, after)
+}
+
+#[test]
+fn taking_an_undo_back_can_be_cut_short_again_and_again() {
+    let (scene, id, before, after) = half_undone();
+    let ends = [270, 300, 330, 360, 390, 330, 270];
+    for kibibytes in ends {
+        assert!(ended_at(kibibytes, "undone_with_short_files", scene.top.path()), "{kibibytes}");
+        let infos = scene.journal.checkpoints().unwrap();
+        let info = infos.iter().find(|info| info.id == id).unwrap();
+        assert_eq!(info.state, CheckpointState::Done, "{kibibytes}");
+    }
+    let undone = scene.undo(id);
+    assert_eq!(difference(&before, &scene.tree()), "");
+    let redone = scene.undo(undone);
+    assert_eq!(difference(&after, &scene.tree()), "");
+    scene.undo(redone);
+    assert_eq!(difference(&before, &scene.tree()), "");
+}
+
+#[test]
+fn an_undo_that_is_half_done_stays_so_when_its_changes_are_listed() {
+    let (scene, id, before, _) = half_undone();
+    for info in scene.journal.checkpoints().unwrap() {
+        let changes = scene.journal.changes(info.id).unwrap();
+        assert_eq!(changes.troubles.contains(&Trouble::Interrupted), info.id != id);
+    }
+    let half_done = scene.journal.checkpoints().unwrap().pop().unwrap();
+    assert_eq!(half_done.state, CheckpointState::Interrupted);
+    scene.undo(id);
+    assert_eq!(difference(&before, &scene.tree()), "");
 }
