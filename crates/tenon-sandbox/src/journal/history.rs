@@ -11,6 +11,7 @@ use super::changes::{Changes, Trouble};
 use super::compare::{compare, compare_image, is_same};
 use super::find::{Deeper, node_at, walk};
 use super::node::Moment;
+use super::put::cut_meanwhile;
 use super::record::{End, Image, Place, State};
 use super::recorder::Recorder;
 use super::store::Store;
@@ -117,6 +118,9 @@ impl Journal {
         for id in ids {
             let image = self.image(id)?;
             let mut found = find_conflicts(&self.store, &image);
+            for place in cut_meanwhile(&self.store, &image, id) {
+                found.entry(place).or_insert(ConflictReason::Changed);
+            }
             found.retain(|place, reason| !is_of_undo(&image, &undone, place, *reason));
             let rest = open_conflicts(&self.store, &found, conflicts);
             if !rest.is_empty() {

@@ -3,15 +3,18 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
+use super::CheckpointId;
 use super::copy::{copy, copy_part, open_quietly};
+use super::find::{Finder, node_at};
 use super::node::{Node, look, set_mode};
-use super::record::{Content, Record};
+use super::record::{Content, Image, Old, Place, Record};
 use super::recorder::{Folder, Recorder, Step, Writing};
-use super::store::object_name;
+use super::store::{Store, object_name};
 use crate::linux::openat::open_beneath;
 
 impl Recorder {
@@ -38,13 +41,33 @@ impl Recorder {
     }
 }
 
+/// Finds the files of a log that are shorter by now than what undo leaves of them: somebody else cut
+/// them, maybe while the call ran.
+pub(super) fn cut_meanwhile(store: &Store, image: &Image, id: CheckpointId) -> Vec<Place> {
+    let mut finder = Finder::new(store, image, id);
+    let is_left_out = |path: &Path| image.left_out.iter().any(|left_out| left_out.path == *path);
+    let find = |old: &Old| {
+        let content = old.content.filter(|content| content.from > 0)?;
+        let place = finder.find(old).filter(|_| !is_left_out(&store.shown(&old.place)))?;
+        let now = node_at(store, &place).ok()??;
+        (now.bytes < content.from).then_some(place)
+    };
+    image.nodes.values().filter_map(find).collect()
+}
+
 /// Whether a file's content is another than what was saved.
+///
+/// # Errors
+/// `NODATA` where nobody knows what was before the part that was saved.
 pub(super) fn differs(
     content: Content,
     object: Option<&File>,
     now: &Node,
     (folder, name): (&OwnedFd, &OsStr),
 ) -> Result<bool, Errno> {
+    if now.bytes < content.from {
+        return Err(Errno::NODATA);
+    }
     if now.bytes != content.length {
         return Ok(true);
     }

@@ -7,6 +7,7 @@ mod commands;
 mod compared;
 mod conflicts;
 mod crash;
+mod cut;
 mod direct;
 mod fuzz;
 mod layers;
