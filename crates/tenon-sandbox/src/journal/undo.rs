@@ -64,6 +64,8 @@ pub(crate) struct Undoing<'a> {
     opened: Vec<(OwnedFd, u32)>,
     /// What stays as it is, because somebody else changed it.
     kept: &'a [Place],
+    /// Nodes for which something else stands by now, which was told to be undone all the same.
+    others: HashSet<NodeId>,
     /// Nodes that the call left where they are to stay as they are.
     spared: HashSet<NodeId>,
     /// Where the call left nodes that are gone now, though it touched none of their names.
@@ -82,7 +84,8 @@ pub(crate) fn undo(
     let store = Arc::clone(&to.store);
     let (spots, again) = (HashMap::new(), HashMap::new());
     let (placed, empty, origins) = (HashSet::new(), HashSet::new(), HashMap::new());
-    let (spared, lost, lost_names) = (HashSet::new(), Vec::new(), HashMap::new());
+    let (others, spared) = (HashSet::new(), HashSet::new());
+    let (lost, lost_names) = (Vec::new(), HashMap::new());
     let (made_since, opened) = (HashSet::new(), Vec::new());
     let mut undoing = Undoing {
         store,
@@ -97,6 +100,7 @@ pub(crate) fn undo(
         origins,
         opened,
         kept,
+        others,
         spared,
         lost,
         lost_names,
@@ -224,6 +228,11 @@ impl Undoing<'_> {
             Some(content) => Some((content, self.open_content(old, content)?)),
             None => None,
         };
+        let is_appended = old.content.is_some_and(|content| content.from > 0);
+        if is_appended && self.others.contains(&old.node.id) {
+            // What was before the part that was saved went with the file.
+            return Err(Errno::NODATA);
+        }
         let content_differs = match &source {
             Some((content, object)) => differs(*content, object.as_ref(), &now, (&folder, &name))?,
             None => false,

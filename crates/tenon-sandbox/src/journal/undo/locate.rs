@@ -96,6 +96,9 @@ impl Undoing<'_> {
         let now = node_at(&self.store, left).ok().flatten();
         let stands = now.as_ref().filter(|now| now.kind() == old.node.kind());
         if let Some(stands) = stands.filter(|now| !image.nodes.contains_key(&now.id)) {
+            if !is_same(&self.store, left, state, Some(stands)) {
+                self.others.insert(id);
+            }
             self.again.insert(id, stands.id);
             self.spots.insert(id, Spot::Tree(left.clone()));
             return true;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tenon_sandbox::{Conflict, ConflictReason, Conflicts, Undone};
+use tenon_sandbox::{Conflict, ConflictReason, Conflicts, JournalError, Undone};
 
 use super::tree::difference;
 use super::{Scene, Walls};
@@ -174,6 +174,25 @@ fn a_yes_by_name_puts_back_what_another_file_stands_for_and_what_is_gone() {
         scene.undo(id);
         assert_eq!(contents(&scene), persons, "redo after {edit}");
     }
+}
+
+#[test]
+fn what_went_with_a_file_is_not_made_up_out_of_another() {
+    let scene = Scene::new(Walls::None);
+    scene.prepare("echo one > text; echo two > other");
+    let id = scene.change("echo c >> text; echo c > other");
+    person(&scene, "sleep 0.02; echo something else > n; mv n text");
+    let persons = contents(&scene);
+    let yes = Conflicts::Overwrite(vec!["text".into()]);
+    let refused = scene.journal.undo(&[id], "session", &yes);
+    assert!(matches!(refused, Err(JournalError::NotRestored { .. })), "{refused:?}");
+    assert_eq!(contents(&scene), persons);
+    let kept = scene.journal.undo(&[id], "session", &Conflicts::Keep).unwrap();
+    assert!(matches!(kept, Undone::Done { .. }), "{kept:?}");
+    assert_eq!(
+        (&*content(&scene, "text"), &*content(&scene, "other")),
+        ("something else\n", "two\n")
+    );
 }
 
 #[test]
