@@ -60,11 +60,19 @@ pub(crate) fn device_of(found: &Statx) -> u64 {
 
 /// Returns what mount a path is on.
 pub(crate) fn mount_of(path: &Path) -> Result<u64, Errno> {
-    let found = rustix::fs::statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID)?;
+    rustix::fs::statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID).map(|found| mount(&found))
+}
+
+/// Returns what mount an open folder is on.
+pub(crate) fn mount_of_folder(folder: impl AsFd) -> Result<u64, Errno> {
+    let found = rustix::fs::statx(folder, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID);
+    found.map(|found| mount(&found))
+}
+
+fn mount(found: &Statx) -> u64 {
     // Where the kernel does not tell (before Linux 5.8), the device stands for the mount.
-    let device = device_of(&found);
     let has_mount = found.stx_mask & StatxFlags::MNT_ID.bits() != 0;
-    Ok(if has_mount { found.stx_mnt_id } else { device })
+    if has_mount { found.stx_mnt_id } else { device_of(found) }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 
 mod closed;
 mod locate;
+mod mounts;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -114,6 +115,10 @@ pub(crate) fn undo(
 
 impl Undoing<'_> {
     fn put_back(&mut self) -> Result<(), Failure> {
+        // What is taken back is so as far as it can be.
+        if !self.to.image.header.name.starts_with(TAKE_BACK) {
+            self.check_mounts()?;
+        }
         self.restore_files()?;
         self.detach()?;
         self.expect_lost()?;

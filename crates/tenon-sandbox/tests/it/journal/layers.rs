@@ -3,10 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use tenon_sandbox::{Coverage, JournalOptions, runs_as_root};
+use tenon_sandbox::{Conflicts, Coverage, JournalError, JournalOptions, runs_as_root};
 
 use super::commands::{BEFORE, COMMANDS, check_as};
-use super::tree::{Tree, parted};
+use super::tree::{Tree, difference, parted};
 use super::{Scene, Walls};
 
 /// What is undone, in a lower layer with `f`, `g`, `h`, `d/e/f`, a link and a name of two files.
@@ -102,7 +102,7 @@ fn check(same: bool, options: &str, coverage: Coverage) {
             let id = scene.change(script);
             let after = seen(scene);
             let back = scene.undo(id);
-            let difference = super::tree::difference(&before, &seen(scene));
+            let difference = difference(&before, &seen(scene));
             assert_eq!(difference, "", "{script}, undone");
             if coverage == Coverage::Commands {
                 scene.undo(back);
@@ -183,6 +183,42 @@ fn a_store_in_the_workspace_stays_and_serves_in_each_tier() {
             output.pieces
         );
         scene.undo(changes.id.unwrap());
-        assert_eq!(super::tree::difference(&before, &scene.tree()), "");
+        assert_eq!(difference(&before, &scene.tree()), "");
+    }
+}
+
+/// What must be moved between the store and another mount cannot be.
+#[test]
+fn an_undo_on_a_mount_in_the_workspace_is_done_or_touches_nothing() {
+    if !runs_as_root() {
+        println!("skipped: only root mounts file systems");
+        return;
+    }
+    let scene = Scene::new(Walls::None);
+    let place = scene.root().join("m");
+    std::fs::create_dir(&place).unwrap();
+    mount(&["-t", "tmpfs", "tmpfs"], &place);
+    let _mounted = Mounts(vec![place]);
+    scene
+        .prepare("echo one > m/a; ln m/a m/b; echo x > m/x; mkdir m/d; echo y > m/d/y; echo t > t");
+    for (script, is_done) in [
+        ("echo two > m/x; echo t >> t", true),
+        ("rm m/b; chmod 600 m/x", true),
+        ("rm m/b m/x; echo t >> t", false),
+        ("mv m/d m/e; echo t >> t", false),
+        ("echo n > m/n; rm t", false),
+        ("rm -r m/e; mkdir n", false),
+    ] {
+        let before = scene.tree();
+        let id = scene.change(script);
+        let after = scene.tree();
+        let outcome = scene.journal.undo(&[id], "session", &Conflicts::Refuse);
+        let Err(JournalError::NotRestored { code, .. }) = outcome else {
+            assert!(is_done, "{script}: {outcome:?}");
+            assert_eq!(difference(&before, &scene.tree()), "", "{script}");
+            continue;
+        };
+        assert_eq!((is_done, code), (false, libc::EXDEV), "{script}");
+        assert_eq!(difference(&after, &scene.tree()), "", "{script}");
     }
 }
