@@ -210,6 +210,10 @@ impl Edit<'_> {
                 "{path} is not UTF-8, and at line {line} old_text may begin within a character; \
                  begin it at the beginning of a line"
             ),
+            Obstacle::TooMany(places) => format!(
+                "old_text stands in {places} places of {path} or more; nothing was replaced, use bash \
+                 (sed, python3)"
+            ),
         }
     }
 

@@ -44,6 +44,8 @@ pub(super) enum Obstacle {
     OtherEncoding,
     /// It is not UTF-8, and the text may begin within a character (line number).
     InsideCharacter(usize),
+    /// It stands in so many places, or more, and all are to be replaced.
+    TooMany(usize),
 }
 
 impl<'a> FileText<'a> {
@@ -84,6 +86,9 @@ impl<'a> FileText<'a> {
             false => (self.text.as_slice(), plain_old.as_str()),
         };
         let starts = starts(hay, needle.as_bytes(), which);
+        if starts.len() == PLACES_MAX && which == Which::Separate {
+            return Err(Obstacle::TooMany(PLACES_MAX));
+        }
         if !is_utf8
             && let Some(start) = starts.iter().find(|start| is_inside_character(hay, **start))
         {
@@ -327,6 +332,17 @@ mod tests {
         // GBK: 0x81 0x61 is one character whose second byte looks like `a`.
         assert_eq!(outcome(b"x\n\x81\x61\n", "a", "b"), Err(Obstacle::InsideCharacter(2)));
         assert_eq!(outcome(b"\x81\x61a\n", "a\n", "b\n"), Ok(b"\x81\x61b\n".to_vec()));
+    }
+
+    #[test]
+    fn more_places_than_are_looked_for_are_not_said_to_be_all() {
+        let many = "a\n".repeat(PLACES_MAX);
+        let places = |text: &str| {
+            let file = FileText::new(text.as_bytes()).unwrap();
+            file.places("a", "b", Which::Separate).map(|places| places.ranges.len())
+        };
+        assert_eq!(places(&many), Err(Obstacle::TooMany(PLACES_MAX)));
+        assert_eq!(places(many.strip_prefix('a').unwrap()), Ok(PLACES_MAX - 1));
     }
 
     #[test]
