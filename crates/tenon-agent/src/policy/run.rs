@@ -127,7 +127,8 @@ fn asked_unconfined(
         .iter()
         .filter(|command| !is_named(command) && !launched_by(parsed, command).any(is_named))
         .collect();
-    let is_plain = parsed.doubt.is_none() && parsed.commands.iter().all(says_all_by_words);
+    let is_plain =
+        parsed.is_plain && parsed.doubt.is_none() && parsed.commands.iter().all(says_all_by_words);
     if first.is_none() && loose.is_empty() && is_plain {
         return None;
     }

@@ -11,6 +11,7 @@ mod conditions;
 mod expand;
 mod hidden;
 pub(crate) mod launch;
+mod plain;
 mod reader;
 mod reads;
 mod syntax;
@@ -38,6 +39,8 @@ pub(crate) struct Parsed {
     pub doubt: Option<String>,
     /// The functions it defines, and the commands of their bodies.
     pub(crate) functions: Vec<(String, Range<usize>)>,
+    /// Whether its text is made of plain commands alone, so that their words are all there is to it.
+    pub(crate) is_plain: bool,
 }
 
 /// One program or builtin with its arguments.
@@ -115,7 +118,9 @@ impl SimpleCommand {
 /// Reads a bash command line. Never fails and never panics; linear in its length but for the
 /// bounds on nesting and number of commands, past which it doubts.
 pub(crate) fn parse(command: &str) -> Parsed {
-    walk::walk(command)
+    let mut parsed = walk::walk(command);
+    parsed.is_plain = plain::is_plain(command);
+    parsed
 }
 
 /// Says whether the command line only reads: each of its commands is on a short list and writes

@@ -47,7 +47,8 @@ pub(super) fn walk(command: &str) -> Parsed {
         ..Walker::default()
     };
     walker.script(command);
-    Parsed { commands: walker.commands, doubt: walker.doubt, functions: walker.functions }
+    let (commands, doubt, functions) = (walker.commands, walker.doubt, walker.functions);
+    Parsed { commands, doubt, functions, is_plain: false }
 }
 
 /// What a subshell gets a copy of.

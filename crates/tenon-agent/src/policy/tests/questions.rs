@@ -326,3 +326,42 @@ fn what_cannot_be_known_is_asked_about() {
         ],
     );
 }
+
+/// What sets a variable or runs a command without either being one, on lines that rules name.
+const NOT_PLAIN: &[&str] = &[
+    "case ${y['$(touch x)']} in *) sudo systemctl restart nginx;; esac",
+    "for x in ${y['$(touch x)']}; do sudo systemctl restart nginx; done",
+    "sudo systemctl restart ${y['$(touch x)']}",
+    "sudo systemctl restart ${BASH:'a[$(touch x)]'}",
+    "sudo systemctl restart \"${BASH#<(touch x)}\"",
+    "sudo systemctl restart ${x:='a[$(touch x)]'} ${y[x]}",
+    "for PATH in $PWD; do sudo systemctl restart nginx; done",
+    "fo\\\nr PATH in $PWD; do sudo systemctl restart nginx; done",
+    "((PATH=10)); sudo systemctl restart nginx",
+    "case $((PATH=10)) in *) sudo systemctl restart nginx;; esac",
+    "while ((PATH=10)); do sudo systemctl restart nginx; done",
+    "sudo systemctl restart $((PATH=10)); sudo systemctl restart nginx",
+    "coproc PATH { sudo systemctl restart nginx; }",
+    "BASH_CMDS[sudo]=./x; sudo systemctl restart nginx",
+    "sudo systemctl restart nginx {PATH}>&2; sudo systemctl restart nginx",
+];
+
+#[test]
+fn a_rule_lets_a_line_out_of_the_walls_only_if_it_is_made_of_plain_commands() {
+    let rules: Rules = ["bash(sudo systemctl restart nginx)", "bash(sudo systemctl restart:*)"]
+        .iter()
+        .map(|text| Rule::parse(text, Verdict::Allow, Origin::Config).unwrap())
+        .collect();
+    for command in NOT_PLAIN {
+        let decision = run(command, &rules, Mode::Auto);
+        assert_eq!(decision.verdict, Verdict::Ask, "{command}");
+        assert_eq!(decision.flag, None, "{command}");
+    }
+    for command in [
+        "sudo systemctl restart nginx",
+        "sudo systemctl restart $UNIT && sudo systemctl restart \"${UNIT}\" 2>&1",
+        "sudo systemctl restart a || sudo systemctl restart 'b' > /dev/null",
+    ] {
+        assert_eq!(run(command, &rules, Mode::Auto).verdict, Verdict::Allow, "{command}");
+    }
+}
