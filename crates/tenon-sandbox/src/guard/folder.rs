@@ -2,12 +2,14 @@
 //! nowhere, and listed, also those that it closed.
 
 use std::ffi::{OsStr, OsString};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
+
+use crate::linux::closed::{open_through, through};
 
 /// Whether folders that are not there are made.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,13 +45,13 @@ pub(super) fn names(top: &OwnedFd, place: &Path) -> Vec<(OsString, FileType)> {
 /// Opens a folder and reads the names in it, all through one descriptor.
 pub(super) fn listed(top: &OwnedFd, place: &Path) -> Result<Listed, Errno> {
     let place = named(place);
-    let read = || {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        open_beneath(top, place, flags)
-    };
-    let folder = match read() {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = match open_beneath(top, place, flags) {
         // Who may not list it can still open what is in it by name.
-        Err(Errno::ACCESS) => look_at(top, place).and_then(|closed| unlocked(&closed, read)),
+        Err(Errno::ACCESS) => {
+            let closed = open_through(top, place)?;
+            through(&closed, || open_beneath(&closed, Path::new("."), flags))
+        }
         folder => folder,
     }?;
     // Not opened anew by its handle: it may be closed again.
@@ -85,22 +87,6 @@ fn kind(folder: impl AsFd, name: &OsStr, told: FileType) -> FileType {
     stat.map_or(told, |stat| FileType::from_raw_mode(stat.st_mode))
 }
 
-/// Does something in a folder that its owner, who this is, closed for himself; then closes it again.
-pub(super) fn unlocked<T>(
-    folder: &OwnedFd,
-    act: impl FnOnce() -> Result<T, Errno>,
-) -> Result<T, Errno> {
-    let stat = rustix::fs::fstat(folder)?;
-    let mode = Mode::from_raw_mode(stat.st_mode & 0o7777);
-    // The kernel's name for a descriptor works for one that is for looking only.
-    let path = format!("/proc/self/fd/{}", folder.as_raw_fd());
-    rustix::fs::chmod(path.as_str(), mode | Mode::RWXU)?;
-    let outcome = act();
-    // It was possible a moment ago.
-    let _ = rustix::fs::chmod(path.as_str(), mode);
-    outcome
-}
-
 /// Opens the folder above a place, and returns the name in it.
 pub(super) fn open_parent<'a>(
     top: &OwnedFd,
@@ -111,19 +97,27 @@ pub(super) fn open_parent<'a>(
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let mut folder = open_beneath(top, Path::new("."), flags)?;
     for part in beneath.parent().into_iter().flatten() {
-        folder = match open_beneath(&folder, Path::new(part), flags) {
+        folder = through(&folder, || match open_beneath(&folder, Path::new(part), flags) {
             Err(Errno::NOENT) if make == MakeFolders::Yes => {
                 rustix::fs::mkdirat(&folder, part, Mode::from_raw_mode(0o755))?;
-                open_beneath(&folder, Path::new(part), flags)?
+                open_beneath(&folder, Path::new(part), flags)
             }
-            answer => answer?,
-        };
+            answer => answer,
+        })?;
     }
     Ok((folder, name))
 }
 
+/// Opens what is at a place for looking at it only, also in closed folders.
 pub(super) fn look_at(top: &OwnedFd, beneath: &Path) -> Result<OwnedFd, Errno> {
-    open_beneath(top, beneath, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC)
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match (open_beneath(top, beneath, flags), beneath.parent(), beneath.file_name()) {
+        (Err(Errno::ACCESS), Some(above), Some(name)) => {
+            let folder = open_through(top, above)?;
+            through(&folder, || open_beneath(&folder, Path::new(name), flags))
+        }
+        (outcome, ..) => outcome,
+    }
 }
 
 pub(super) fn open_beneath(folder: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {

@@ -7,9 +7,10 @@ use std::path::Path;
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 
-use super::folder::{MakeFolders, names, open_beneath, open_folder_at, open_parent, unlocked};
+use super::folder::{MakeFolders, names, open_beneath, open_folder_at, open_parent};
 use super::item::{Content, Item};
 use super::place::Place;
+use crate::linux::closed::through;
 use crate::linux::openat::write_all;
 
 /// How deep folders are that make way for a file.
@@ -19,25 +20,17 @@ const DEPTH_MAX: usize = 64;
 pub(super) fn remove(place: &Place) -> Result<(), Errno> {
     let top = open_folder_at(place.root())?;
     let (folder, name) = open_parent(&top, place.beneath(), MakeFolders::No)?;
-    in_folder(&folder, || rustix::fs::unlinkat(&folder, name, AtFlags::empty()))
+    through(&folder, || rustix::fs::unlinkat(&folder, name, AtFlags::empty()))
 }
 
 /// Makes a file that is not there.
 pub(super) fn write(place: &Place, item: &Item) -> Result<(), Errno> {
     let top = open_folder_at(place.root())?;
     let (folder, name) = open_parent(&top, place.beneath(), MakeFolders::Yes)?;
-    in_folder(&folder, || {
+    through(&folder, || {
         remove_folders(&folder, name, DEPTH_MAX);
         make(&folder, name, item)
     })
-}
-
-/// A command can close a folder, so that what it made there stays.
-fn in_folder<T>(folder: &OwnedFd, act: impl Fn() -> Result<T, Errno>) -> Result<T, Errno> {
-    match act() {
-        Err(Errno::ACCESS) => unlocked(folder, act),
-        outcome => outcome,
-    }
 }
 
 fn make(folder: &OwnedFd, name: &OsStr, item: &Item) -> Result<(), Errno> {

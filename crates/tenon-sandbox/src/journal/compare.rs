@@ -10,13 +10,14 @@ use sha2::{Digest, Sha256};
 
 use super::CheckpointId;
 use super::changes::{Change, ChangeKind, Changes, Trouble};
-use super::closed::{self, through, through_place};
+use super::closed::{self, through_place};
 use super::copy::open_quietly;
 use super::find::{Deeper, Finder, node_at, split, walk};
 use super::node::{Moment, Node, NodeId, look};
 use super::record::{End, Image, Known, Old, Place, State};
 use super::recorder::Recorder;
 use super::store::{Store, object_name};
+use crate::linux::closed::through;
 use crate::workspace::{ContentHash, EntryKind};
 
 /// How many files are hashed at the end of a call, and how many bytes of them: 32 MiB take about

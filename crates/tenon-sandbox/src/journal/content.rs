@@ -13,8 +13,9 @@ use rustix::io::Errno;
 use super::find::{node_at, split, walk_folder};
 use super::node::{Node, NodeId, look};
 use super::record::{Image, Place};
-use super::store::{Store, errno_of, object_name, open_plain_beneath};
+use super::store::{Store, errno_of, object_name};
 use super::{CheckpointId, Journal, JournalError};
+use crate::linux::openat::open_folder_beneath;
 
 /// Returns a file's content before a call; `None` if there was none, or it is not kept.
 pub(super) fn content_before(
@@ -150,7 +151,7 @@ fn find_kept(store: &Store, at: CheckpointId, number: NodeId) -> Option<File> {
             }
         });
         let path = found?;
-        let above = open_plain_beneath(&folder, path.parent()?).ok()?;
+        let above = open_folder_beneath(&folder, path.parent()?).ok()?;
         open(&above, path.file_name()?).ok()
     })
 }

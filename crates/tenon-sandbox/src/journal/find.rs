@@ -13,11 +13,12 @@ use rustix::fs::{Dir, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::CheckpointId;
-use super::closed::{self, through, through_place, through_way};
+use super::closed::{self, through_place, through_way};
 use super::node::{Node, NodeId, look};
 use super::record::{Image, Old, Place, State};
 use super::store::{Store, object_name};
-use crate::linux::openat::open_beneath;
+use crate::linux::closed::through;
+use crate::linux::openat::{open_beneath, open_folder_beneath};
 
 /// Deeper folders are not looked into: a descriptor is held for each level.
 const DEPTH_MAX: usize = 256;
@@ -227,7 +228,7 @@ pub(crate) fn walk_folder(top: &OwnedFd, show: &mut dyn FnMut(&Path, &Node)) {
 pub(crate) fn walk_folder_until(top: &OwnedFd, is_enough: &mut dyn FnMut(&Path, &Node) -> bool) {
     let mut folders = vec![std::path::PathBuf::new()];
     while let Some(path) = folders.pop() {
-        let Ok(folder) = super::store::open_plain_beneath(top, &path) else { continue };
+        let Ok(folder) = open_folder_beneath(top, &path) else { continue };
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
         let open = open_beneath(&folder, ".", flags, Mode::empty());
         let Some(entries) = open.ok().and_then(|open| Dir::read_from(open).ok()) else { continue };

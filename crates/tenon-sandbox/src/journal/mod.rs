@@ -32,6 +32,7 @@ mod store;
 mod touched;
 mod undo;
 mod watch;
+mod ways;
 
 use std::fmt;
 use std::io;

@@ -20,9 +20,10 @@ use rustix::io::Errno;
 
 use super::node::{Moment, Node, NodeId, look};
 use super::record::{Header, Image, Place, Record};
+use super::ways::Ways;
 use super::{CheckpointId, JournalError, JournalOptions};
 use crate::file_system::mount_of;
-use crate::linux::openat::open_beneath;
+use crate::linux::openat::{open_beneath, open_folder_beneath};
 use crate::linux::probe::asks_about_calls;
 use crate::linux::wire::{Readable, Sendable};
 use crate::workspace::ContentHash;
@@ -66,6 +67,7 @@ pub(crate) struct Store {
     /// Commands cannot be watched here.
     is_unwatchable: AtomicBool,
     newest: Mutex<Option<Newest>>,
+    pub(super) ways: Ways,
 }
 
 /// The last checkpoint that this process made, and when the names in the folder of all were last
@@ -112,6 +114,7 @@ impl Store {
             is_inside: false,
             is_unwatchable: AtomicBool::new(false),
             newest: Mutex::default(),
+            ways: Ways::default(),
         };
         let key: String = match roots.first() {
             Some(first) => hash_of_path(first).chars().take(16).collect(),
@@ -143,7 +146,7 @@ impl Store {
                 for name in [KEPT, ENDS] {
                     make_in(&handle, name)?;
                 }
-                let ends = open_plain_beneath(&handle, Path::new(ENDS))?;
+                let ends = open_folder_beneath(&handle, Path::new(ENDS))?;
                 self.bases.push(Base { top, path, handle, ends });
                 self.bases.len() - 1
             }
@@ -239,7 +242,7 @@ impl Store {
     /// Opens a folder beneath a root, for looking at it, without following a link.
     pub(crate) fn open_folder(&self, place: &Place) -> Result<OwnedFd, Errno> {
         let root = self.root(place.root)?;
-        open_plain_beneath(&root.handle, &place.path)
+        open_folder_beneath(&root.handle, &place.path)
     }
 
     pub(crate) fn folders(&self) -> Vec<PathBuf> {
@@ -359,7 +362,7 @@ impl Store {
     /// Opens the folder with what a checkpoint keeps of a root; `NOENT` where it keeps nothing.
     pub(crate) fn open_kept(&self, id: CheckpointId, root: usize) -> Result<OwnedFd, Errno> {
         let base = self.base(self.base_of(root))?;
-        open_plain_beneath(&base.handle, &kept_name(id))
+        open_folder_beneath(&base.handle, &kept_name(id))
     }
 
     fn open_log(&self, id: CheckpointId, flags: OFlags) -> Result<OwnedFd, Errno> {
@@ -466,7 +469,7 @@ impl Store {
         // Its number is not used again, and that of one that somebody made meanwhile is taken.
         newest.map_or(Ok(()), |number| self.note_newest(number))?;
         for base in &self.bases {
-            match open_plain_beneath(&base.handle, &kept_name(id)) {
+            match open_folder_beneath(&base.handle, &kept_name(id)) {
                 Ok(_) => remove_all(&base.path.join(kept_name(id)))?,
                 Err(Errno::NOENT) => {}
                 Err(errno) => return Err(errno),
@@ -485,7 +488,7 @@ impl Log {
             let base = &store.base(base)?.handle;
             let name = kept_name(self.id);
             make_in(base, &name)?;
-            *folder = Some(open_plain_beneath(base, &name)?);
+            *folder = Some(open_folder_beneath(base, &name)?);
         }
         self.objects += 1;
         let folder = folder.as_ref().ok_or(Errno::NOENT)?;
@@ -510,21 +513,6 @@ pub(crate) fn kept_name(id: CheckpointId) -> PathBuf {
 fn hash_of_path(path: &Path) -> String {
     use std::os::unix::ffi::OsStrExt;
     ContentHash::of(path.as_os_str().as_bytes()).to_string()
-}
-
-/// Opens a folder that is there without a link on the way.
-pub(crate) fn open_plain_beneath(folder: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
-    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let resolve = rustix::fs::ResolveFlags::BENEATH | rustix::fs::ResolveFlags::NO_SYMLINKS;
-    let mut outcome = Err(Errno::AGAIN);
-    for _ in 0..32 {
-        outcome = rustix::fs::openat2(folder, path, flags, Mode::empty(), resolve);
-        if !matches!(outcome, Err(Errno::AGAIN | Errno::INTR)) {
-            break;
-        }
-    }
-    outcome
 }
 
 /// Makes a folder and those above it for this user alone.

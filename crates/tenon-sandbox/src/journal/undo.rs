@@ -28,8 +28,8 @@ use super::put::{differs, rename, write_content};
 use super::record::{Content, Image, Old, Place, Record};
 use super::recorder::{Fate, Folder, Recorder, Step, Writing};
 use super::spot::Spot;
-use super::store::{Store, object_name, open_plain_beneath};
-use crate::linux::openat::open_beneath;
+use super::store::{Store, object_name};
+use crate::linux::openat::{open_beneath, open_folder_beneath};
 
 /// What taking back an undo that failed is called.
 pub(crate) const TAKE_BACK: &str = "take back";
@@ -144,7 +144,7 @@ impl Undoing<'_> {
             }
             Spot::Store { id, root, path } => {
                 let top = self.store.open_kept(*id, *root)?;
-                let folder = open_plain_beneath(&top, path.parent().unwrap_or(Path::new("")))?;
+                let folder = open_folder_beneath(&top, path.parent().unwrap_or(Path::new("")))?;
                 Ok((folder, path.file_name().unwrap_or_default().to_owned()))
             }
         }
@@ -190,7 +190,7 @@ impl Undoing<'_> {
         match spot {
             Spot::Tree(place) => self.store.open_folder(place),
             Spot::Store { id, root, path } => {
-                open_plain_beneath(&self.store.open_kept(*id, *root)?, path)
+                open_folder_beneath(&self.store.open_kept(*id, *root)?, path)
             }
         }
     }

@@ -2,6 +2,7 @@
 
 pub(crate) mod bubblewrap;
 mod carve;
+pub(crate) mod closed;
 mod confine;
 mod control;
 mod filter;

@@ -4,6 +4,7 @@
 //! the opening in which a name could be exchanged.
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
@@ -33,15 +34,28 @@ pub(crate) fn open_beneath(
     } else {
         flags | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK
     };
+    again(|| {
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        rustix::fs::openat2(&folder, path, flags, mode, resolve)
+    })
+}
+
+/// Opens a folder beneath another, or that one for an empty path, for looking at it only. No link is
+/// followed on the way.
+///
+/// # Errors
+/// What openat2 says; `LOOP` for a link.
+pub(crate) fn open_folder_beneath(folder: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    again(|| rustix::fs::openat2(folder, path, flags, Mode::empty(), resolve))
+}
+
+fn again(open: impl Fn() -> Result<OwnedFd, Errno>) -> Result<OwnedFd, Errno> {
     let mut outcome = Err(Errno::AGAIN);
     for _ in 0..TRIES_MAX {
-        outcome = rustix::fs::openat2(
-            &folder,
-            path,
-            flags,
-            mode,
-            ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS,
-        );
+        outcome = open();
         if !matches!(outcome, Err(Errno::AGAIN | Errno::INTR)) {
             break;
         }

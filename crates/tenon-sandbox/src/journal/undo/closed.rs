@@ -6,11 +6,11 @@ use std::ffi::OsStr;
 use rustix::io::Errno;
 
 use super::Undoing;
-use crate::journal::closed::closed_mode;
 use crate::journal::node::{look, set_mode};
 use crate::journal::put::open_up;
 use crate::journal::recorder::Folder;
 use crate::journal::spot::Spot;
+use crate::linux::closed::closed_mode;
 
 impl Undoing<'_> {
     /// Lets this user into closed folders, wherever something of the log is in them. Their
