@@ -325,6 +325,9 @@ pub(crate) fn files(changes: &Changes, language: Language) -> String {
             Times => Text::FileTimes,
         };
         let more = match (kind, &file.from, file.old_bytes, file.new_bytes) {
+            (Renamed, Some(from), Some(old), Some(new)) if file.edited => {
+                format!(" (← {}, {old} → {new} B)", shown(from))
+            }
             (Renamed, Some(from), ..) => format!(" (← {})", shown(from)),
             (Edited, _, Some(old), Some(new)) => format!(" ({old} → {new} B)"),
             (Created, ..) if file.inside > 0 => format!("/ ({})", file.inside),

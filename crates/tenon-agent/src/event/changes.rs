@@ -59,7 +59,10 @@ pub struct FileChange {
     /// Where it was, if it was renamed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// Its length before, if it was there.
+    /// It was renamed, and its content is another, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub edited: bool,
+    /// Its length before, if it was there; of what was renamed, at its earlier place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old_bytes: Option<u64>,
     /// Its length now, if it is there.
@@ -163,14 +166,15 @@ impl From<&tenon_sandbox::Change> for FileChange {
             ChangeKind::Created => (FileChangeKind::Created, None),
             ChangeKind::Edited => (FileChangeKind::Edited, None),
             ChangeKind::Deleted => (FileChangeKind::Deleted, None),
-            ChangeKind::Renamed { from } => (FileChangeKind::Renamed, Some(shown(from))),
+            ChangeKind::Renamed { from, .. } => (FileChangeKind::Renamed, Some(shown(from))),
             ChangeKind::Mode => (FileChangeKind::Mode, None),
             ChangeKind::Times => (FileChangeKind::Times, None),
         };
         let (old_bytes, new_bytes) = (change.old_bytes, change.new_bytes);
         let new_hash = change.new_hash.map(|hash| hash.to_string());
         let (path, inside) = (shown(&change.path), change.inside);
-        Self { path, kind, from, old_bytes, new_bytes, new_hash, inside }
+        let edited = matches!(change.kind, ChangeKind::Renamed { is_edited: true, .. });
+        Self { path, kind, from, edited, old_bytes, new_bytes, new_hash, inside }
     }
 }
 

@@ -158,7 +158,7 @@ fn source(change: &Change) -> Option<Option<&Path>> {
     match &change.kind {
         ChangeKind::Edited | ChangeKind::Deleted => Some(Some(&change.path)),
         ChangeKind::Created => Some(None),
-        ChangeKind::Renamed { from } => Some(Some(from)),
+        ChangeKind::Renamed { from, .. } => Some(Some(from)),
         ChangeKind::Mode | ChangeKind::Times => None,
     }
 }

@@ -91,7 +91,7 @@ impl Made {
         let mut copying = Copying::new(&[], copy.scratch.path());
         let mut pieces = Vec::new();
         for change in &changes.files {
-            if let ChangeKind::Renamed { from } = &change.kind {
+            if let ChangeKind::Renamed { from, .. } = &change.kind {
                 let nothing = folder.join(pieces.len().to_string());
                 pieces.push(Piece::Content(from.clone(), nothing, None));
             }

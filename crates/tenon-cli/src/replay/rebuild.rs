@@ -164,7 +164,7 @@ impl Taking<'_> {
         let renames: Vec<(PathBuf, PathBuf)> = changes
             .iter()
             .filter_map(|change| match &change.kind {
-                ChangeKind::Renamed { from } => {
+                ChangeKind::Renamed { from, .. } => {
                     // The list has the names that folders above had in the end.
                     let found = match self.past.entry(from) {
                         Some(_) => None,

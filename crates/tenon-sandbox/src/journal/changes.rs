@@ -29,7 +29,7 @@ pub struct Change {
     pub kind: ChangeKind,
     /// What it is, or was.
     pub entry: EntryKind,
-    /// Its length in bytes before, if it was there.
+    /// Its length in bytes before, if it was there; of what was renamed, at its earlier place.
     pub old_bytes: Option<u64>,
     /// Its length in bytes now, if it is there.
     pub new_bytes: Option<u64>,
@@ -52,6 +52,8 @@ pub enum ChangeKind {
     Renamed {
         /// That place, as [`Change::path`].
         from: PathBuf,
+        /// Its content is another, too.
+        is_edited: bool,
     },
     /// Its permissions, owner or extended attributes are others.
     Mode,
@@ -144,7 +146,9 @@ impl Changes {
             self.files.iter().filter(|change| wanted(change)).count() as u64
         };
         let mut parts = Vec::new();
-        let edited = count(|change| change.kind == ChangeKind::Edited);
+        let edited = count(|change| {
+            matches!(change.kind, ChangeKind::Edited | ChangeKind::Renamed { is_edited: true, .. })
+        });
         if edited > 0 {
             parts.push(format!("{edited} {} changed", files(edited)));
         }
@@ -248,9 +252,10 @@ impl Change {
             ChangeKind::Created => (0, None),
             ChangeKind::Edited => (1, None),
             ChangeKind::Deleted => (2, None),
-            ChangeKind::Renamed { from } => (3, Some(from)),
+            ChangeKind::Renamed { from, is_edited: false } => (3, Some(from)),
             ChangeKind::Mode => (4, None),
             ChangeKind::Times => (5, None),
+            ChangeKind::Renamed { from, is_edited: true } => (6, Some(from)),
         };
         writer.number(tag);
         writer.maybe(from, |writer, from| writer.field(from.as_os_str()));
@@ -276,9 +281,10 @@ impl Change {
             (0, _) => ChangeKind::Created,
             (1, _) => ChangeKind::Edited,
             (2, _) => ChangeKind::Deleted,
-            (3, Some(from)) => ChangeKind::Renamed { from },
+            (3, Some(from)) => ChangeKind::Renamed { from, is_edited: false },
             (4, _) => ChangeKind::Mode,
             (5, _) => ChangeKind::Times,
+            (6, Some(from)) => ChangeKind::Renamed { from, is_edited: true },
             _ => return None,
         };
         let entry = match reader.number()? {
@@ -389,7 +395,7 @@ mod tests {
             ],
             "2 files changed, 1 deleted, 214 new under target/",
         );
-        let renamed = ChangeKind::Renamed { from: "x".into() };
+        let renamed = ChangeKind::Renamed { from: "x".into(), is_edited: false };
         check(
             vec![change("n", ChangeKind::Created, file, 0), change("y", renamed, file, 0)],
             "1 renamed, 1 new",

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io::Read;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use rustix::io::Errno;
@@ -11,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::CheckpointId;
 use super::changes::{Change, ChangeKind, Changes, Trouble};
 use super::closed::{self, through_place};
-use super::copy::open_quietly;
+use super::copy::{open_closed, open_quietly};
 use super::find::{Deeper, Finder, node_at, split, walk};
 use super::node::{Moment, Node, NodeId, look};
 use super::record::{End, Image, Known, Old, Place, State};
@@ -85,7 +86,7 @@ pub(crate) fn compare_image(store: &Store, image: &Image, id: CheckpointId) -> E
 impl Comparison<'_> {
     fn entries(&mut self) {
         // Where nodes that were there before are now, as far as their names were touched.
-        let mut found: Vec<(Place, Option<NodeId>, Option<Node>)> = Vec::new();
+        let mut found: Vec<Found> = Vec::new();
         let mut lost: HashSet<Place> = HashSet::new();
         for (folder, names) in &self.image.entries {
             let Some(old) = self.image.nodes.get(folder) else { continue };
@@ -102,64 +103,48 @@ impl Comparison<'_> {
                 found.push((place, *before, node));
             }
         }
-        let mut left: HashMap<NodeId, Place> = HashMap::new();
-        let still: HashSet<NodeId> = found
-            .iter()
-            .filter_map(|(_, before, now)| {
-                now.as_ref().map(|now| now.id).filter(|id| Some(*id) == *before)
-            })
-            .collect();
-        for (place, before, _) in &found {
-            if let Some(id) = before.filter(|id| !still.contains(id)) {
-                left.entry(id).or_insert_with(|| place.clone());
-            }
-        }
-        let arrived: HashSet<NodeId> = found
-            .iter()
-            .filter(|(_, before, now)| now.as_ref().is_some_and(|now| Some(now.id) != *before))
-            .filter_map(|(_, _, now)| now.as_ref().map(|now| now.id))
-            .collect();
+        let came_from = came_from(&found);
+        let told: HashSet<Place> = came_from.values().cloned().collect();
         for (place, before, now) in found {
             let before = before.and_then(|id| self.image.nodes.get(&id));
             // In a folder that is gone; at its path may be another.
             if !lost.contains(&place) {
                 self.remember(&place, now.as_ref());
             }
-            self.entry(place, before, now, &left, &arrived);
+            // What became of it is told where it went.
+            if now.is_some() || !told.contains(&place) {
+                self.entry(&place, before, now, came_from.get(&place));
+            }
         }
     }
 
     fn entry(
         &mut self,
-        place: Place,
+        place: &Place,
         before: Option<&Old>,
         now: Option<Node>,
-        left: &HashMap<NodeId, Place>,
-        arrived: &HashSet<NodeId>,
+        from: Option<&Place>,
     ) {
         match (before, now) {
             (None, None) => {}
-            // What became of it is told where it went.
-            (Some(old), None) if arrived.contains(&old.node.id) => {}
             (Some(old), None) => {
                 let bytes = (Some(old.node.bytes), None);
-                self.add(&place, ChangeKind::Deleted, &old.node, bytes, 0);
+                self.add(place, ChangeKind::Deleted, &old.node, bytes, 0);
             }
             (Some(old), Some(now)) if old.node.id == now.id => {}
-            (before, Some(now)) => {
-                let renamed = left.get(&now.id).filter(|from| **from != place);
-                let old_bytes = before.map(|old| old.node.bytes);
-                let bytes = (old_bytes, Some(now.bytes));
-                if let Some(from) = renamed {
-                    let from = self.store.shown(from);
-                    self.add(&place, ChangeKind::Renamed { from }, &now, bytes, 0);
-                } else if let Some(old) = before {
-                    self.replaced(&place, old, &now);
-                } else {
-                    let is_new = now.is_folder() && !self.image.nodes.contains_key(&now.id);
-                    let inside = if is_new { self.new_folder(&place) } else { 0 };
-                    self.add(&place, ChangeKind::Created, &now, bytes, inside);
-                }
+            (_, Some(now)) if from.is_some() => {
+                let was = self.image.nodes.get(&now.id);
+                let is_edited = was.is_some_and(|was| self.was_edited(place, was, &now));
+                let bytes =
+                    (was.map_or(Some(now.bytes), |was| Some(was.node.bytes)), Some(now.bytes));
+                let from = from.map(|from| self.store.shown(from)).unwrap_or_default();
+                self.add(place, ChangeKind::Renamed { from, is_edited }, &now, bytes, 0);
+            }
+            (Some(old), Some(now)) => self.replaced(place, old, &now),
+            (None, Some(now)) => {
+                let is_new = now.is_folder() && !self.image.nodes.contains_key(&now.id);
+                let inside = if is_new { self.new_folder(place) } else { 0 };
+                self.add(place, ChangeKind::Created, &now, (None, Some(now.bytes)), inside);
             }
         }
     }
@@ -238,9 +223,7 @@ impl Comparison<'_> {
             if self.changes.get(&path).is_some_and(|known| known.kind != ChangeKind::Times) {
                 continue;
             }
-            // One that was left out has no content here, and another length.
-            let was_written = old.content.is_some() || now.is_file() && old.node.bytes != now.bytes;
-            let kind = if was_written && !self.has_same_content(&place, old, &now) {
+            let kind = if self.was_edited(&place, old, &now) {
                 ChangeKind::Edited
             } else if !self.has_same_rights(&place, old, &now) {
                 ChangeKind::Mode
@@ -251,6 +234,13 @@ impl Comparison<'_> {
             };
             self.add(&place, kind, &now, (Some(old.node.bytes), Some(now.bytes)), 0);
         }
+    }
+
+    /// Whether a node that is there still has another content.
+    fn was_edited(&self, place: &Place, old: &Old, now: &Node) -> bool {
+        // One that was left out has no content here, and another length.
+        let was_written = old.content.is_some() || now.is_file() && old.node.bytes != now.bytes;
+        was_written && !self.has_same_content(place, old, now)
     }
 
     /// Whether the time of something is told of: that of a folder changes with each name in it, and
@@ -288,7 +278,7 @@ impl Comparison<'_> {
         };
         let Ok(folder) = self.store.open_kept(self.id, old.place.root) else { return false };
         let before = open_quietly(&folder, object_name(object).as_ref());
-        let now = open_place(self.store, place);
+        let now = open_place(self.store, place, now);
         match (before, now) {
             (Ok(before), Ok(now)) => {
                 same_bytes(File::from(before).take(old.node.bytes), now.into())
@@ -365,11 +355,35 @@ impl Comparison<'_> {
     }
 }
 
+/// What was and is at a name.
+type Found = (Place, Option<NodeId>, Option<Node>);
+
+/// Returns from where what is at a name now went there, name by name where a node has several.
+fn came_from(found: &[Found]) -> BTreeMap<Place, Place> {
+    let mut left: BTreeMap<NodeId, Vec<&Place>> = BTreeMap::new();
+    let mut arrived: BTreeMap<NodeId, Vec<&Place>> = BTreeMap::new();
+    for (place, before, now) in found {
+        let now = now.as_ref().map(|now| now.id);
+        if *before != now {
+            before.iter().for_each(|id| left.entry(*id).or_default().push(place));
+            now.iter().for_each(|id| arrived.entry(*id).or_default().push(place));
+        }
+    }
+    let mut came_from = BTreeMap::new();
+    for (id, mut to) in arrived {
+        let mut from = left.remove(&id).unwrap_or_default();
+        from.sort_unstable();
+        to.sort_unstable();
+        came_from.extend(to.into_iter().cloned().zip(from.into_iter().cloned()));
+    }
+    came_from
+}
+
 /// Returns how something is; its content by hash only where that is wanted.
 pub(crate) fn state_of(store: &Store, place: &Place, now: &Node, hashed: bool) -> State {
     let mut content = Known::Nothing;
     if now.is_file() && hashed {
-        content = hash_of(store, place).map_or(Known::Nothing, Known::Hash);
+        content = hash_of(store, place, now).map_or(Known::Nothing, Known::Hash);
     } else if now.kind() == rustix::fs::FileType::Symlink
         && let Ok(complete) = complete(store, place, now)
     {
@@ -402,7 +416,7 @@ pub(crate) fn is_same(store: &Store, place: &Place, was: &State, now: Option<&No
     }
     match content {
         _ if *bytes != now.bytes => false,
-        Known::Hash(hash) => hash_of(store, place).is_ok_and(|now| now == *hash),
+        Known::Hash(hash) => hash_of(store, place, now).is_ok_and(|now| now == *hash),
         Known::Target(_) => state_of(store, place, now, false).content() == Some(content),
         Known::Nothing => *modified == now.modified,
     }
@@ -431,9 +445,13 @@ impl State {
     }
 }
 
-fn open_place(store: &Store, place: &Place) -> Result<std::os::fd::OwnedFd, Errno> {
+/// Opens a file, also one that its owner closed for himself.
+fn open_place(store: &Store, place: &Place, now: &Node) -> Result<OwnedFd, Errno> {
     let (folder, name) = split(place);
-    through_place(store, &folder, |folder| open_quietly(folder, name))
+    through_place(store, &folder, |folder| match open_quietly(folder, name) {
+        Err(Errno::ACCESS) => open_closed(folder, name, now),
+        file => file,
+    })
 }
 
 /// Adds where a link leads, and extended attributes.
@@ -445,8 +463,8 @@ fn complete(store: &Store, place: &Place, node: &Node) -> Result<Node, Errno> {
     })
 }
 
-fn hash_of(store: &Store, place: &Place) -> Result<ContentHash, Errno> {
-    let mut file = File::from(open_place(store, place)?);
+fn hash_of(store: &Store, place: &Place, now: &Node) -> Result<ContentHash, Errno> {
+    let mut file = File::from(open_place(store, place, now)?);
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 64 * 1024];
     loop {

@@ -3,7 +3,7 @@
 //!
 //! A thread of its own takes them, because a thread that waits to be heard can be interrupted by a
 //! signal; long copies are made by further threads. A call whose pre-image cannot be saved fails
-//! with EIO, and the change list says so.
+//! with EIO, and the change list says so; in a folder that is closed to this user it fails as ever.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -163,9 +163,9 @@ impl Watch {
                 self.later(question, place, None, before);
             }
             Err(errno) => {
-                recorder.note_refused(Some(&place), errno);
+                let answer = refuse(&mut recorder, &place, errno);
                 drop(recorder);
-                self.listener.answer(&question, Err(Errno::IO));
+                self.listener.answer(&question, Err(answer));
             }
         }
     }
@@ -178,10 +178,8 @@ impl Watch {
                 Some(job) => checkpoint.copy(&job),
                 None => checkpoint.save(before),
             };
-            if let Err(errno) = outcome {
-                checkpoint.lock().note_refused(Some(&place), errno);
-            }
-            listener.answer(&question, outcome.map_err(|_| Errno::IO));
+            let refuse = |errno| refuse(&mut checkpoint.lock(), &place, errno);
+            listener.answer(&question, outcome.map_err(refuse));
         };
         let started = std::thread::Builder::new().name("tenon-copy".to_owned()).spawn(work);
         if let Err(error) = started {
@@ -469,6 +467,20 @@ impl Watch {
         }
         Err(Errno::BUSY)
     }
+}
+
+/// Returns the error of a call whose change could not be saved, after that was noted. Where the folder
+/// is closed to this user it is closed to the command: then the kernel would have refused it.
+fn refuse(recorder: &mut Recorder, place: &Place, errno: Errno) -> Errno {
+    let (above, name) = split(place);
+    let folder = recorder.store.open_folder(&above);
+    if errno == Errno::ACCESS
+        && folder.and_then(|folder| look(&folder, name)).err() == Some(Errno::ACCESS)
+    {
+        return Errno::ACCESS;
+    }
+    recorder.note_refused(Some(place), errno);
+    Errno::IO
 }
 
 /// Where something is, seen from the workspace.

@@ -180,3 +180,26 @@ fn what_a_person_changed_in_a_closed_folder_is_a_conflict() {
 fn what_a_person_changed_in_a_closed_folder_is_a_conflict_for_an_ordinary_user() {
     as_ordinary_user("closed::what_a_person_changed_in_a_closed_folder_is_a_conflict");
 }
+
+/// Root may do all of it.
+#[test]
+fn what_a_closed_file_or_folder_refuses_is_refused_by_the_kernel_and_no_change() {
+    let scene = Scene::new(Walls::None);
+    scene.prepare("echo 1 > text; mkdir folder; chmod 0 text folder");
+    let (output, changes) = scene.run("echo 2 > text; mkdir folder/new; rm folder/old; ls text");
+    let said = printed(&output);
+    if rustix::process::geteuid().is_root() {
+        assert_eq!(Scene::listed(&changes), ["created folder/new", "edited text"]);
+        assert!(said.contains("'folder/old': No such file"), "{said}");
+    } else {
+        assert!(changes.is_empty(), "{changes:?}");
+        assert_eq!(said.matches("Permission denied").count(), 3, "{said}");
+    }
+}
+
+#[test]
+fn what_a_closed_file_or_folder_refuses_is_refused_by_the_kernel_for_an_ordinary_user() {
+    as_ordinary_user(
+        "closed::what_a_closed_file_or_folder_refuses_is_refused_by_the_kernel_and_no_change",
+    );
+}

@@ -85,6 +85,43 @@ fn a_file_that_was_appended_to_and_then_replaced_is_told_by_its_content() {
 }
 
 #[test]
+fn each_name_of_a_file_and_an_edit_of_one_that_was_renamed_are_told() {
+    for (prepare, script, summary, expected) in [
+        (
+            "echo 1 > g; ln g h",
+            "rm g; mv h q",
+            "1 deleted, 1 renamed",
+            &["deleted h", "renamed q"][..],
+        ),
+        ("echo 1 > g; ln g h", "ln g q; rm h", "1 renamed", &["renamed q"]),
+        ("echo 1 > g; ln g h", "ln g q", "1 new", &["created q"]),
+        (
+            "echo 1 > g; ln g h; echo 2 > k",
+            "mv -f k g; rm h",
+            "1 deleted, 1 renamed",
+            &["renamed g", "deleted h"],
+        ),
+        ("echo 1 > f", "mv f g; echo 2 >> g", "1 file changed, 1 renamed", &["renamed g"]),
+        ("echo 1 > f; echo > g", "mv f g; echo 2 > g", "1 file changed, 1 renamed", &["renamed g"]),
+        ("echo 1 > f; echo > g", "mv f g; echo 1 > g", "1 renamed", &["renamed g"]),
+    ] {
+        for by_comparison in [false, true] {
+            let scene = Scene::at(&std::env::temp_dir(), Walls::None, |options| {
+                options.by_comparison = by_comparison;
+            });
+            scene.prepare(prepare);
+            let before = scene.tree();
+            let (_, changes) = scene.run(script);
+            assert_eq!(Scene::listed(&changes), expected, "{script}");
+            let by = if by_comparison { ", by comparison" } else { "" };
+            assert_eq!(changes.summary(), format!("{summary}{by}"), "{script}");
+            scene.undo(changes.id.unwrap());
+            assert_eq!(difference(&before, &scene.tree()), "", "{script}");
+        }
+    }
+}
+
+#[test]
 fn attributes_of_a_link_itself_are_undone() {
     let scene = Scene::new(Walls::None);
     scene.prepare("echo one > text; ln -s text link");
