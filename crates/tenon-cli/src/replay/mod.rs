@@ -65,7 +65,7 @@ impl Rebuilt {
         notes.extend(not_copied);
         match journal {
             Ok(journal) => {
-                let (taken, made) = rebuild::take_back(&journal, session, (&rebuilt, &linked))?;
+                let (taken, made) = rebuild::take_back(&journal, session, (&rebuilt, linked))?;
                 notes.extend(taken);
                 rebuilt.made = made;
             }

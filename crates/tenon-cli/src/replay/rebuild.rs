@@ -48,7 +48,7 @@ pub(super) fn journal(config: &Config, roots: &[PathBuf]) -> Result<Journal, Str
 pub(super) fn take_back(
     journal: &Journal,
     session: &Session,
-    (copy, linked): (&Rebuilt, &Linked),
+    (copy, mut linked): (&Rebuilt, Linked),
 ) -> Result<(Vec<String>, Made), CliError> {
     let mut made = Made::of(session);
     let infos = journal.checkpoints().map_err(past::failed)?;
@@ -85,7 +85,8 @@ pub(super) fn take_back(
             made.keep(call_id, (info, &changes), copy)?;
         }
         let past = journal.past(id).map_err(past::failed)?;
-        let mut taking = Taking { journal, past, id, copy, linked, made: HashMap::new() };
+        let mut taking =
+            Taking { journal, past, id, copy, linked: &mut linked, made: HashMap::new() };
         taking
             .back(&changes.files, &mut notes)
             .map_err(|error| CliError::failed(Text::NotPutBack).with_source(error))?;
@@ -154,7 +155,7 @@ struct Taking<'a> {
     id: CheckpointId,
     copy: &'a Rebuilt,
     /// Names of files in the copy, as it was made.
-    linked: &'a Linked,
+    linked: &'a mut Linked,
     /// Names of files that have the content of before.
     made: HashMap<(u64, u64), Vec<PathBuf>>,
 }
@@ -187,7 +188,7 @@ impl Taking<'_> {
         for (from, place) in &held {
             let Some(to) = self.copy.place(from) else { continue };
             make_room(&to)?;
-            fs::rename(place, &to)?;
+            self.rename(place, &to)?;
         }
         let mut unknown = Vec::new();
         for change in changes {
@@ -241,10 +242,21 @@ impl Taking<'_> {
         self.past.names(path).into_iter().find(is_old)
     }
 
+    /// Renames in the copy, where further names of files are known by their paths.
+    fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)?;
+        for (name, _) in self.linked.values_mut().flatten() {
+            if let Ok(rest) = name.strip_prefix(from) {
+                *name = if rest.as_os_str().is_empty() { to.to_owned() } else { to.join(rest) };
+            }
+        }
+        Ok(())
+    }
+
     /// Moves aside what the call had moved, and removes what it had made; returns from where each came
     /// and where it is.
     fn clear(
-        &self,
+        &mut self,
         changes: &[Change],
         renames: &[(PathBuf, PathBuf)],
         (aside, notes): (&Path, &mut Vec<String>),
@@ -280,7 +292,7 @@ impl Taking<'_> {
                 continue;
             };
             let place = aside.join(held.len().to_string());
-            if fs::rename(&at, &place).is_ok() {
+            if self.rename(&at, &place).is_ok() {
                 held.push((from, place));
             } else {
                 let from = from.display();
@@ -329,7 +341,7 @@ impl Taking<'_> {
     }
 
     /// Has the file be at `at` that had this name, if it is in the copy by another; else one of its own.
-    fn find_file(&self, at: &Path, entry: &PastEntry) -> io::Result<()> {
+    fn find_file(&mut self, at: &Path, entry: &PastEntry) -> io::Result<()> {
         let now = fs::symlink_metadata(at).ok().filter(fs::Metadata::is_file);
         let made = self.made.get(&entry.inode).cloned().unwrap_or_default();
         // One that was made again since has the name of another.
@@ -357,7 +369,11 @@ impl Taking<'_> {
             };
         };
         make_room(at)?;
-        fs::hard_link(other, at)
+        fs::hard_link(other, at)?;
+        if let Some(linked) = self.linked.get_mut(&entry.inode) {
+            linked.push((at.to_owned(), fs::symlink_metadata(at)?.ino()));
+        }
+        Ok(())
     }
 
     fn restore_file(&self, at: &Path, saved: &Path, entry: &PastEntry) -> io::Result<bool> {

@@ -73,6 +73,14 @@ fn names_of_one_file_are_names_of_one_file() {
     check("mkdir d; echo 1 > d/1; ln d/1 d/h", &["stat -c '%h %n' d/*; rm -rf d"]);
     // Nor of one where they became that only later.
     check("echo 1 > a; echo 3 > c", &["cat a c; ln -f c a; cat a", "echo 4 >> a; cat c; rm a"]);
+    check(
+        "echo 1 > a; ln a b; ln a c",
+        &["cat c; rm a; mv b d", "ls; echo 2 >> d; cat c", "sed -i s/1/3/ c"],
+    );
+    check(
+        "echo 1 > a; ln a b; ln a c",
+        &["cat c; echo 2 >> a; rm a", "cat b; echo 3 | dd conv=notrunc of=c status=none"],
+    );
 }
 
 #[test]

@@ -144,6 +144,12 @@ impl Past {
 
     fn write(&self, old: &Old, file: &File, holds_after: bool) -> Result<bool, Errno> {
         let kept = self.object(old, old.kept)?;
+        if let Some(kept) = &kept
+            && rustix::fs::fstat(kept)?.st_nlink > 1
+        {
+            // By a name that it still has it may have been written since.
+            return Ok(false);
+        }
         let Some(content) = old.content else {
             return match kept {
                 Some(kept) => copy_whole(&kept, file).map(|()| true),
