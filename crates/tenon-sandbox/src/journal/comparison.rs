@@ -15,6 +15,7 @@ use rustix::io::Errno;
 use super::Journal;
 use super::changes::{LeftOut, LeftOutReason, Trouble};
 use super::checkpoint::Checkpoint;
+use super::closed::through_place;
 use super::copy::open_quietly;
 use super::find::split;
 use super::manifest::Manifest;
@@ -127,11 +128,12 @@ impl Comparison {
             let copies = self.copies.get(self.store.base_of(was.place.root)).ok_or(Errno::NOENT)?;
             let copy = open_beneath(&copies.folder, &**name, OFlags::RDONLY, Mode::empty())?;
             let (folder, name) = split(&now.place);
-            let folder = self.store.open_folder(&folder)?;
-            // One that cannot be read by now was closed by the command, which is a change anyway.
-            open_quietly(&folder, name)?;
-            differs(content, Some(&File::from(copy)), &now.node, (&folder, name))
-                .map(|differs| !differs)
+            let copy = File::from(copy);
+            through_place(&self.store, &folder, |folder| {
+                // One that cannot be read by now was closed by the command, which is a change anyway.
+                open_quietly(folder, name)?;
+                differs(content, Some(&copy), &now.node, (folder, name)).map(|differs| !differs)
+            })
         };
         same().unwrap_or(false)
     }

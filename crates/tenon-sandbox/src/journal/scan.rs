@@ -17,10 +17,12 @@ use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::changes::LeftOutReason;
+use super::closed::open_folder;
 use super::copy::{copy, is_cache, open_closed, open_quietly};
 use super::node::{Node, NodeId, look};
 use super::record::Place;
 use super::store::Store;
+use crate::linux::closed::{closed_mode, through};
 use crate::linux::openat::open_beneath;
 
 /// So many files and folders are looked at: 100,000 take about 0.3 s and 40 MB.
@@ -140,15 +142,34 @@ impl Scan {
         keep: Keep<'_>,
         folders: &mut Vec<(Place, NodeId)>,
     ) {
-        let Ok(folder) = store.open_folder(at) else { return };
+        let Ok(folder) = open_folder(store, at) else { return };
         if store.options.leave_out_caches && !at.path.as_os_str().is_empty() && is_cache(&folder) {
             self.caches.insert(id, fingerprint(store, at));
             return;
         }
-        let Ok(entries) = entries(&folder) else { return };
+        let is_closed = closed_mode(&folder).is_some();
+        // What others closed is not looked into.
+        let _ = through(&folder, || self.look_into_open(store, (at, id, &folder), keep, folders));
+        if is_closed
+            && let Some(seen) = self.nodes.get_mut(&id)
+            && let Ok(Some(now)) = look(&folder, OsStr::new(""))
+        {
+            // Its permissions were lifted for a moment, which is a change.
+            seen.node.changed = now.changed;
+        }
+    }
+
+    fn look_into_open(
+        &mut self,
+        store: &Store,
+        (at, id, folder): (&Place, NodeId, &OwnedFd),
+        keep: Keep<'_>,
+        folders: &mut Vec<(Place, NodeId)>,
+    ) -> Result<(), Errno> {
+        let entries = entries(folder)?;
         let mut names = BTreeMap::new();
         for name in entries {
-            let Ok(Some(mut node)) = look(&folder, &name) else { continue };
+            let Ok(Some(mut node)) = look(folder, &name) else { continue };
             let place = at.join(&name);
             if node.is_folder() && store.is_own(&place) {
                 continue;
@@ -157,7 +178,7 @@ impl Scan {
             if self.nodes.contains_key(&node.id) {
                 continue;
             }
-            let copy = keep(at.root, &folder, &name, &mut node);
+            let copy = keep(at.root, folder, &name, &mut node);
             if node.is_folder() {
                 folders.push((place.clone(), node.id));
             }
@@ -166,6 +187,7 @@ impl Scan {
             self.nodes.insert(seen.node.id, seen);
         }
         self.names.insert(id, names);
+        Ok(())
     }
 }
 

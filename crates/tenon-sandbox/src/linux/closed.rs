@@ -23,7 +23,10 @@ pub(crate) fn closed_mode(folder: &OwnedFd) -> Option<u32> {
 
 /// Does something in an open folder that may be closed to its owner. `act` may be done twice, and
 /// must not come here itself.
-pub(crate) fn through<T>(folder: &OwnedFd, act: impl Fn() -> Result<T, Errno>) -> Result<T, Errno> {
+pub(crate) fn through<T>(
+    folder: &OwnedFd,
+    mut act: impl FnMut() -> Result<T, Errno>,
+) -> Result<T, Errno> {
     match act() {
         Err(Errno::ACCESS) => {}
         outcome => return outcome,

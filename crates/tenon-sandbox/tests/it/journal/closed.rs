@@ -104,6 +104,18 @@ fn what_is_in_closed_folders_is_undone_and_redone_for_an_ordinary_user() {
 }
 
 #[test]
+fn what_is_in_closed_folders_is_undone_and_redone_where_commands_are_compared() {
+    undo_and_redo(true);
+}
+
+#[test]
+fn what_is_in_closed_folders_is_undone_for_an_ordinary_user_where_commands_are_compared() {
+    as_ordinary_user(
+        "closed::what_is_in_closed_folders_is_undone_and_redone_where_commands_are_compared",
+    );
+}
+
+#[test]
 fn several_calls_that_close_folders_are_undone_as_one() {
     for _ in 0..RUNS {
         let scene = Scene::new(Walls::None);
