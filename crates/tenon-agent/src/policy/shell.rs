@@ -8,6 +8,7 @@
 pub(crate) mod arguments;
 mod commands;
 mod conditions;
+mod evaluate;
 mod expand;
 mod hidden;
 pub(crate) mod launch;

@@ -7,6 +7,7 @@ mod parts;
 mod properties;
 mod questions;
 mod shell;
+mod twice;
 
 use tenon_sandbox::Access;
 

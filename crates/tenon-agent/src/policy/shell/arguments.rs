@@ -7,7 +7,12 @@ use super::word::{Piece, Word};
 /// What a command would start.
 pub(super) enum Launched {
     Command(SimpleCommand),
-    Script { text: String, same_shell: bool },
+    Script {
+        text: String,
+        same_shell: bool,
+    },
+    /// A text that this shell expands once more.
+    Text(String),
     Unknown,
 }
 

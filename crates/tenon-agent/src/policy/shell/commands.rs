@@ -186,7 +186,8 @@ impl Reader<'_> {
             let inner = self.at + 1;
             if let Some(end) = self.arithmetic_end(inner)? {
                 self.at = inner;
-                let words = vec![WrittenWord { parts: self.arithmetic(end)? }];
+                let words =
+                    vec![WrittenWord { parts: vec![Part::Evaluated(self.arithmetic(end)?)] }];
                 return Ok(Kind::Branches { words, lists: Vec::new() });
             }
             self.doubt(MAY_BE_ARITHMETIC);
@@ -244,7 +245,7 @@ impl Reader<'_> {
     fn counting(&mut self) -> Read<Kind> {
         let start = self.at;
         let end = self.arithmetic_end(start)?.ok_or(UNEXPECTED)?;
-        let words = vec![WrittenWord { parts: self.arithmetic(end)? }];
+        let words = vec![WrittenWord { parts: vec![Part::Evaluated(self.arithmetic(end)?)] }];
         let text = self.text.get(start..end).unwrap_or_default();
         if text.matches(';').count() != 2 {
             return Err(Trouble("a counting loop in it has not three parts"));
@@ -458,7 +459,7 @@ impl Reader<'_> {
             self.newlines()?;
             let mut word = WrittenWord::default();
             if self.takes(b'[') {
-                word.parts.push(Part::Opaque(self.subscript()?));
+                word.parts.push(Part::Evaluated(self.subscript()?));
             }
             self.rest_of_word(&mut word.parts, Place::Anywhere)?;
             if word.parts.is_empty() {

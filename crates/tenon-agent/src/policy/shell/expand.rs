@@ -3,7 +3,7 @@
 //! The commands within substitutions are walked on the way, because bash would run them.
 
 use super::SimpleCommand;
-use super::arguments;
+use super::hidden;
 use super::syntax::{Expansion, List, Part, WrittenWord};
 use super::walk::Walker;
 use super::word::{self, Piece, Unknown, Word};
@@ -42,12 +42,12 @@ impl Walker {
 
     /// Returns the one word that a written word becomes where it is not split.
     pub(super) fn unsplit(&mut self, written: &WrittenWord) -> Word {
-        word::unsplit(self.pieces(&written.parts, Quoted::Yes))
+        self.unsplit_parts(&written.parts)
     }
 
-    /// Walks the commands in parts whose value does not matter.
-    pub(super) fn parts(&mut self, parts: &[Part]) {
-        self.pieces(parts, Quoted::Yes);
+    /// Returns the text that parts become as if they stood in double quotes.
+    pub(super) fn unsplit_parts(&mut self, parts: &[Part]) -> Word {
+        word::unsplit(self.pieces(parts, Quoted::Yes))
     }
 
     fn pieces(&mut self, parts: &[Part], quoted: Quoted) -> Vec<Piece> {
@@ -68,9 +68,16 @@ impl Walker {
                     self.pieces(parts, Quoted::Yes);
                     out.extend(word::unknown());
                 }
+                Part::Evaluated(parts) => {
+                    let text = self.pieces(parts, Quoted::Yes);
+                    self.evaluate(&word::unsplit(text));
+                    out.extend(word::unknown());
+                }
                 Part::Array(words) => {
                     for word in words {
-                        self.words(word);
+                        for value in self.words(word) {
+                            self.evaluate_value(&value);
+                        }
                     }
                     out.extend(word::unknown());
                 }
@@ -115,6 +122,8 @@ impl Walker {
     fn expansion(&mut self, expansion: &Expansion, quoted: Quoted) -> Vec<Piece> {
         let start = self.commands.len();
         self.pieces(&expansion.parts, quoted);
+        let operand = self.pieces(&expansion.operand, quoted);
+        self.evaluate_value(&word::unsplit(operand));
         let name = expansion.name.as_str();
         let filled = match self.variables.get(name) {
             Some(value) => value.iter().flatten().any(|piece| piece.bytes() > 0),
@@ -122,7 +131,9 @@ impl Walker {
         };
         match expansion.operator {
             None if !expansion.opaque => return self.variable(name, quoted),
-            Some('-' | '?' | '=') if filled => return self.variable(name, quoted),
+            Some('-' | '?' | '=') if filled && !expansion.opaque => {
+                return self.variable(name, quoted);
+            }
             Some('=') => self.put(name.to_owned(), Some(None)),
             _ => {}
         }
@@ -159,14 +170,16 @@ impl Walker {
 
 /// Returns what a command prints, for the few where that is plain.
 fn known_output(command: &SimpleCommand) -> Option<Vec<Piece>> {
+    let name = command.words.first()?.literal()?;
+    if matches!(name, "cat" | "echo" | "printf") {
+        let text = hidden::written(command)?;
+        return Some(vec![Piece::Text(text.trim_end_matches('\n').to_owned())]);
+    }
     if !command.redirects.is_empty() {
         return None;
     }
-    match command.words.first()?.literal()? {
+    match name {
         "pwd" => Some(vec![Piece::Folder]),
-        "echo" => {
-            arguments::printed(command).map(|text| vec![Piece::Text(text.trim_end().to_owned())])
-        }
         "mktemp"
             if command.arguments().iter().all(|word| {
                 word.literal().is_some_and(|text| text.starts_with('-') && !text.contains("-p"))

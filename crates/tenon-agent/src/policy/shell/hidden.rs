@@ -14,8 +14,13 @@ const CHANGERS: &[&str] = &[
 ];
 
 /// What has no operand besides its values evaluates all of them.
-const EVALUATING: &[&str] =
-    &["declare", "export", "let", "local", "read", "readonly", "typeset", "unset"];
+const EVALUATING: &[&str] = &[
+    "declare", "export", "getopts", "let", "local", "read", "readonly", "set", "typeset", "unset",
+    "wait",
+];
+
+/// Builtins that make an array of a text in parentheses.
+const DECLARATIONS: &[&str] = &["declare", "export", "local", "readonly", "typeset"];
 
 /// Returns whether a shell with these options would put aliases that `text` defines in the place of
 /// words, which one that is not interactive does not do by itself.
@@ -33,7 +38,7 @@ pub(super) fn has_aliases(options: &[Word], text: &Word) -> bool {
 pub(super) fn callback(arguments: &[Word]) -> Vec<Launched> {
     let called = valued(arguments, &["-C"]).map_or_else(Vec::new, |word| script(word, true));
     let words = valued(arguments, &["-W"]);
-    called.into_iter().chain(words.as_ref().and_then(Word::literal).and_then(expanded)).collect()
+    called.into_iter().chain(words.as_ref().and_then(expanded)).collect()
 }
 
 /// What bash runs because it stands in a variable: in one of its own before each prompt or in one, in
@@ -41,35 +46,67 @@ pub(super) fn callback(arguments: &[Word]) -> Vec<Launched> {
 pub(super) fn of_variables(command: &SimpleCommand) -> Vec<Launched> {
     let assigned = command.assignments.iter().flat_map(|(name, value)| match name.as_str() {
         "PROMPT_COMMAND" => script(value.clone(), true),
-        "PS0" | "PS1" | "PS2" | "PS4" => value.literal().and_then(expanded).into_iter().collect(),
-        _ => value.literal().and_then(substitutions).into_iter().collect(),
+        "BASH_ENV" | "ENV" | "PS0" | "PS1" | "PS2" | "PS4" => expanded(value).into_iter().collect(),
+        // A function that the next shell takes over.
+        _ if name.starts_with("BASH_FUNC_") => {
+            vec![Launched::Script { text: format!("_ {}", value.source()), same_shell: false }]
+        }
+        _ => substitutions(value).into_iter().collect(),
     });
     assigned.collect()
 }
 
-/// Substitutions in the subscript of a name, which bash runs although they were quoted.
-pub(super) fn evaluated(name: &str, arguments: &[Word]) -> Vec<Launched> {
-    let names = match name {
-        "printf" | "test" | "[" => {
-            let at = arguments.iter().position(|word| word.literal() == Some("-v"));
-            at.and_then(|at| arguments.get(at + 1..at + 2)).unwrap_or_default()
+/// Substitutions in the subscript of a name, which bash runs although they were quoted, and those in
+/// an array that a builtin is given as a text: `declare -a 'a=($(x))'`, `declare -a a='($(x))'`.
+pub(super) fn evaluated(name: &str, command: &SimpleCommand) -> Vec<Launched> {
+    let arguments = command.arguments();
+    let names: Vec<&Word> = match name {
+        "printf" if arguments.first().is_some_and(|word| word.prefix().starts_with("-v")) => {
+            arguments.iter().collect()
         }
-        name if EVALUATING.contains(&name) => arguments,
-        _ => &[],
+        "test" | "[" => {
+            let behind = arguments.iter().zip(arguments.iter().skip(1));
+            let named = behind.filter(|(option, _)| option.literal() == Some("-v"));
+            named.map(|(_, name)| name).collect()
+        }
+        name if EVALUATING.contains(&name) => arguments.iter().collect(),
+        _ => Vec::new(),
     };
-    names.iter().filter_map(Word::literal).filter_map(substitutions).collect()
+    let mut launched: Vec<_> = names.iter().filter_map(|word| substitutions(word)).collect();
+    if DECLARATIONS.contains(&name) {
+        let given = command.assignments.iter().map(|(name, value)| (name.clone(), value.source()));
+        let written = arguments.iter().map(Word::source);
+        let split = |text: String| {
+            text.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()))
+        };
+        launched.extend(given.chain(written.filter_map(split)).filter_map(array));
+    }
+    launched
+}
+
+/// Returns the assignment that makes an array of a text in parentheses, if something runs in it.
+fn array((name, value): (String, String)) -> Option<Launched> {
+    let is_array = value.starts_with('(') && value.ends_with(')') && may_run(&value);
+    let name = name.split(['[', '+']).next().unwrap_or_default();
+    let text = format!("{name}={value}");
+    is_array.then_some(Launched::Script { text, same_shell: true })
 }
 
 /// Returns what bash runs if `text` is or becomes a subscript.
-pub(super) fn substitutions(text: &str) -> Option<Launched> {
-    text.contains('[').then(|| expanded(text)).flatten()
+pub(super) fn substitutions(text: &Word) -> Option<Launched> {
+    text.source().contains('[').then(|| expanded(text)).flatten()
 }
 
 /// Returns what bash runs if it expands `text` once more.
-fn expanded(text: &str) -> Option<Launched> {
-    let runs = text.contains("$(") || text.contains('`');
-    let text = format!(": \"{}\"", text.replace('"', "\\\""));
-    runs.then_some(Launched::Script { text, same_shell: true })
+pub(super) fn expanded(text: &Word) -> Option<Launched> {
+    let text = text.source();
+    may_run(&text).then_some(Launched::Text(text))
+}
+
+/// Says whether a text has a substitution, or would have one without its quotes.
+pub(super) fn may_run(text: &str) -> bool {
+    let bare = text.replace(['\\', '"', '\''], "").replace("$((", "");
+    bare.contains("$(") || bare.contains('`')
 }
 
 /// `env -S 'command'`, also in a row as in `-iS`.
@@ -118,7 +155,7 @@ pub(super) fn fed(
 }
 
 /// Returns what a command writes, if the command line says it.
-fn written(command: &SimpleCommand) -> Option<String> {
+pub(super) fn written(command: &SimpleCommand) -> Option<String> {
     let is_cat = command.program() == Some("cat")
         && command.arguments().iter().all(|word| word.literal() == Some("-"));
     match command.redirects.iter().find(|one| one.kind == RedirectKind::Text) {

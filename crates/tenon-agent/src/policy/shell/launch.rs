@@ -41,6 +41,7 @@ const LAUNCHERS: &[Launcher] = &[
     launcher("fakeroot", &["-l", "-f", "-i", "-s", "-b"], 0),
     launcher("flock", &["-w", "--timeout", "-E", "--conflict-exit-code"], 1),
     launcher("ionice", &["-c", "--class", "-n", "--classdata"], 0),
+    launcher("jobs", &[], 0),
     launcher("linux32", &[], 0),
     launcher("linux64", &[], 0),
     launcher("ltrace", &["-a", "-e", "-F", "-l", "-n", "-o", "-p", "-s", "-u", "-x"], 0),
@@ -141,10 +142,14 @@ fn by_name(name: &str, command: &SimpleCommand, feed: &[SimpleCommand]) -> Vec<L
         {
             Vec::new()
         }
+        "history" if arguments.first().is_some_and(|word| word.literal() == Some("-s")) => {
+            script(join(arguments.get(1..).unwrap_or_default()), true)
+        }
+        "jobs" if !arguments.iter().any(|word| word.literal() == Some("-x")) => Vec::new(),
         "watch" => script(join(skip_options(arguments, &["-n", "--interval"])), false),
         _ => {
             let mut launched = by_table(name, command);
-            launched.extend(hidden::evaluated(name, arguments));
+            launched.extend(hidden::evaluated(name, command));
             launched
         }
     }

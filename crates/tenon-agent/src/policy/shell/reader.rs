@@ -21,15 +21,19 @@ pub(super) type Read<T> = Result<T, Trouble>;
 
 /// Reads a script that stands `depth` levels deep.
 pub(super) fn read(text: &str, depth: usize) -> Script {
-    let shared = Shared {
-        depth,
-        words_left: WORDS_MAX,
-        again_bytes_left: text.len().saturating_mul(AGAIN_BYTES_PER_BYTE),
-        ..Shared::default()
-    };
-    let mut reader = Reader::new(text, shared);
+    let mut reader = Reader::new(text, Shared::at(text, depth));
     let list = reader.program();
     Script { list, doubt: reader.shared.doubt }
+}
+
+/// Reads a text that is expanded like the body of a here document and stands `depth` levels deep.
+pub(super) fn read_text(text: &str, depth: usize) -> (Vec<Part>, Option<&'static str>) {
+    let mut reader = Reader::new(text, Shared::at(text, depth));
+    let parts = reader.document_parts().unwrap_or_else(|trouble| {
+        reader.doubt(trouble);
+        Vec::new()
+    });
+    (parts, reader.shared.doubt)
 }
 
 /// What a reader hands on to the readers of texts within its text.
@@ -39,6 +43,17 @@ pub(super) struct Shared {
     depth: usize,
     words_left: usize,
     again_bytes_left: usize,
+}
+
+impl Shared {
+    fn at(text: &str, depth: usize) -> Shared {
+        Shared {
+            depth,
+            words_left: WORDS_MAX,
+            again_bytes_left: text.len().saturating_mul(AGAIN_BYTES_PER_BYTE),
+            ..Shared::default()
+        }
+    }
 }
 
 /// A here document whose body has not come yet.

@@ -119,8 +119,10 @@ pub(super) enum Part {
     Commands(List),
     /// `<(…)`, `>(…)`
     Process { list: List, writes: bool },
-    /// `$((…))`, a quoted text that is not known: only what is expanded in it matters.
+    /// A text that is not known: only what is expanded in it matters.
     Opaque(Vec<Part>),
+    /// Arithmetic, a subscript, an offset: bash expands once more what comes out of it.
+    Evaluated(Vec<Part>),
     /// `(…)` behind `name=`
     Array(Vec<WrittenWord>),
 }
@@ -132,8 +134,10 @@ pub(super) struct Expansion {
     pub(super) operator: Option<char>,
     /// It is nothing that the value of `name` or a default could be.
     pub(super) opaque: bool,
-    /// What is expanded within it.
+    /// What is expanded before the operator is looked at: the subscript; and offsets.
     pub(super) parts: Vec<Part>,
+    /// What stands behind the operator, if it is text.
+    pub(super) operand: Vec<Part>,
 }
 
 /// A script, read.

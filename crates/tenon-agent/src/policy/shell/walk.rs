@@ -9,7 +9,6 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use super::arguments::Launched;
-use super::hidden;
 use super::launch;
 use super::reader;
 use super::syntax::{
@@ -56,6 +55,8 @@ pub(super) fn walk(command: &str) -> Parsed {
 pub(super) struct State {
     folder: Option<Vec<Word>>,
     pub(super) input: Option<Range<usize>>,
+    /// The text that the group around reads (`while read x; do …; done <<< text`).
+    pub(super) text: Option<Word>,
     launched_by: Option<usize>,
 }
 
@@ -74,7 +75,7 @@ pub(super) struct Walker {
     pub(super) variables: HashMap<String, Value>,
     /// What variables were before each change, so that a subshell need not copy all of them.
     changes: Vec<Change>,
-    nesting: usize,
+    pub(super) nesting: usize,
     scripts: usize,
     branches: usize,
     passes: usize,
@@ -91,18 +92,32 @@ impl Walker {
     }
 
     fn script(&mut self, text: &str) {
-        if text.len() > SCRIPT_BYTES_MAX || self.scripts >= SCRIPTS_MAX {
-            return self.doubt("it is too long or has too many scripts within scripts");
-        }
-        if text.contains('\0') {
-            return self.doubt("it has a NUL character, where bash stops reading");
+        if !self.enters_script(text) {
+            return;
         }
         let script = reader::read(text, self.nesting);
         if let Some(doubt) = script.doubt {
             self.doubt(doubt);
         }
-        self.scripts += 1;
         self.list(&script.list);
+        self.leave_script();
+    }
+
+    /// Says whether a text within the line is read; if so, [`Walker::leave_script`] has to follow.
+    pub(super) fn enters_script(&mut self, text: &str) -> bool {
+        if text.len() > SCRIPT_BYTES_MAX || self.scripts >= SCRIPTS_MAX {
+            self.doubt("it is too long or has too many scripts within scripts");
+            return false;
+        }
+        if text.contains('\0') {
+            self.doubt("it has a NUL character, where bash stops reading");
+            return false;
+        }
+        self.scripts += 1;
+        true
+    }
+
+    pub(super) fn leave_script(&mut self) {
         self.scripts -= 1;
     }
 
@@ -180,7 +195,11 @@ impl Walker {
                 if let Some(source) = read.flat_map(|one| one.target.unknown()).next() {
                     self.state.input = Some(source.from.clone());
                 }
+                let text = redirects.iter().rfind(|one| one.kind == RedirectKind::Text);
+                let text = text.map(|one| one.target.clone()).or_else(|| self.state.text.clone());
+                let text = std::mem::replace(&mut self.state.text, text);
                 self.compound(kind);
+                self.state.text = text;
                 self.state.input = input;
                 if !redirects.is_empty() {
                     self.finish(SimpleCommand { redirects, ..Default::default() });
@@ -208,10 +227,7 @@ impl Walker {
                 for word in words {
                     for word in self.words(word) {
                         // Arithmetic in a test runs what stands in a subscript.
-                        let Some(found) = word.literal().and_then(hidden::substitutions) else {
-                            continue;
-                        };
-                        self.launch(found);
+                        self.evaluate_value(&word);
                     }
                 }
                 self.finish(SimpleCommand { words: vec![Word::text("[")], ..Default::default() });
@@ -293,6 +309,7 @@ impl Walker {
                 reader.piped_from.get_or_insert(index..index + 1);
             }
         }
+        self.evaluate_read(&command);
         let feed = command.piped_from.clone().and_then(|range| self.commands.get(range));
         let launched = launch::launched(&command, feed.unwrap_or_default());
         self.commands.push(command);
@@ -383,7 +400,7 @@ impl Walker {
         self.calls -= 1;
     }
 
-    fn launch(&mut self, launched: Launched) {
+    pub(super) fn launch(&mut self, launched: Launched) {
         match launched {
             Launched::Unknown => {}
             Launched::Command(command) if self.nesting < NESTING_MAX => {
@@ -392,6 +409,7 @@ impl Walker {
                 self.nesting -= 1;
             }
             Launched::Command(_) => self.doubt("it is nested too deeply"),
+            Launched::Text(text) => self.text(&text),
             Launched::Script { text, same_shell: true } => self.script(&text),
             Launched::Script { text, same_shell: false } => {
                 self.isolated(|walker| walker.script(&text));
@@ -459,11 +477,18 @@ impl Walker {
 
     fn assigned(&mut self, assignment: &Assignment) -> (String, Word) {
         if let Some(subscript) = &assignment.subscript {
-            self.parts(subscript);
+            self.evaluated(subscript);
         }
         let value = self.unsplit(&assignment.value);
         let known = !assignment.appends && assignment.subscript.is_none();
-        let value = if known { value } else { Word { pieces: word::unknown() } };
+        let value = if known {
+            value
+        } else {
+            let before = self.variables.get(&assignment.name).cloned().flatten();
+            let before = Word { pieces: before.unwrap_or_default() };
+            self.evaluate_value(&before.joined(&value));
+            Word { pieces: word::unknown() }
+        };
         (assignment.name.clone(), value)
     }
 
@@ -483,6 +508,9 @@ impl Walker {
         let mut values = Vec::new();
         for word in words {
             values.extend(self.words(word));
+        }
+        for value in &values {
+            self.evaluate_value(value);
         }
         let known = values.iter().all(|value| value.unknown().next().is_none());
         if !known || values.is_empty() || self.passes + values.len() > PASSES_MAX {

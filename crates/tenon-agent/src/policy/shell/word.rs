@@ -155,9 +155,13 @@ impl Word {
     /// Returns bash source for the word when it is itself a script (`sh -c WORD`); what is
     /// unknown in it stays a variable. `None` if the script begins with something unknown.
     pub(crate) fn script(&self) -> Option<String> {
-        if matches!(self.pieces.first(), Some(Piece::Unknown(_))) {
-            return None;
-        }
+        let begins_unknown = matches!(self.pieces.first(), Some(Piece::Unknown(_)));
+        (!begins_unknown).then(|| self.source())
+    }
+
+    /// Returns bash source for the word where nothing in it is split; what is unknown stays a
+    /// variable.
+    pub(crate) fn source(&self) -> String {
         let mut script = String::new();
         for piece in &self.pieces {
             match piece {
@@ -172,7 +176,7 @@ impl Word {
                 Piece::Break => script.push(' '),
             }
         }
-        Some(script)
+        script
     }
 
     /// Returns the word for people: unknown parts as `…`.

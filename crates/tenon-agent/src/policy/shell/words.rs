@@ -29,6 +29,8 @@ enum Operand {
     Text,
     /// `"${x#'a'}"`: it quotes.
     Pattern,
+    /// `${x:1:2}`: it is arithmetic.
+    Offset,
     Other,
 }
 
@@ -182,7 +184,7 @@ impl Reader<'_> {
             }
             Some(b'[') => {
                 self.at += 1;
-                Part::Opaque(self.enclosed(b'[', b']', Quoting::Double)?)
+                Part::Evaluated(self.enclosed(b'[', b']', Quoting::Double)?)
             }
             Some(b'\'') if bare => self.dollar_quoted()?,
             Some(b'"') if bare => self.double_quoted()?,
@@ -223,7 +225,7 @@ impl Reader<'_> {
             return Ok(Part::Commands(self.substitution()?));
         };
         self.at = inner;
-        Ok(Part::Opaque(self.arithmetic(end)?))
+        Ok(Part::Evaluated(self.arithmetic(end)?))
     }
 
     /// Returns where arithmetic that begins at `inner`, behind `((`, has its `))`. bash takes it
@@ -375,10 +377,14 @@ impl Reader<'_> {
         }
         if self.takes(b'[') {
             expansion.opaque = true;
-            expansion.parts = self.subscript()?;
+            expansion.parts = vec![Part::Evaluated(self.subscript()?)];
         }
         let operand = self.operator(&mut expansion);
-        self.operand(&mut expansion.parts, operand, quoting)?;
+        let read = self.operand(operand, quoting)?;
+        match operand {
+            Operand::Offset => expansion.parts.push(Part::Evaluated(read)),
+            _ => expansion.operand = read,
+        }
         Ok(Part::Expansion(expansion))
     }
 
@@ -405,14 +411,16 @@ impl Reader<'_> {
                     self.doubt(Trouble("it expands a value as a prompt"));
                 }
                 expansion.opaque = true;
-                Operand::Other
+                if first == Some(b':') { Operand::Offset } else { Operand::Other }
             }
         }
     }
 
     /// Reads the rest of `${…}` with its brace.
-    fn operand(&mut self, parts: &mut Vec<Part>, operand: Operand, quoting: Quoting) -> Read<()> {
+    fn operand(&mut self, operand: Operand, quoting: Quoting) -> Read<Vec<Part>> {
         let bare = quoting == Quoting::Bare;
+        let starts_commands = bare || operand == Operand::Pattern && quoting == Quoting::Double;
+        let mut parts = Vec::new();
         loop {
             match self.peek().ok_or(OPEN_EXPANSION)? {
                 b'}' => break,
@@ -425,12 +433,14 @@ impl Reader<'_> {
                 b'\'' if !bare && operand != Operand::Text => {
                     return Err(Trouble("a quote in it may be text"));
                 }
-                b'<' | b'>' if bare && self.second() == Some(b'(') => parts.push(self.process()?),
-                _ => self.part(parts, quoting)?,
+                b'<' | b'>' if starts_commands && self.second() == Some(b'(') => {
+                    parts.push(self.process()?);
+                }
+                _ => self.part(&mut parts, quoting)?,
             }
         }
         self.at += 1;
-        Ok(())
+        Ok(parts)
     }
 }
 

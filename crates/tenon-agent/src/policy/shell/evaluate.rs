@@ -1,0 +1,77 @@
+//! Texts that bash expands a second time: arithmetic, subscripts and offsets, and the values that
+//! variables get, which arithmetic may take for a subscript later.
+//!
+//! What is quoted there is no longer quoted then. Where such a text has a substitution that does not
+//! show when it is read, that is a doubt.
+
+use super::hidden;
+use super::reader;
+use super::syntax::Part;
+use super::walk::Walker;
+use super::word::Word;
+use super::{RedirectKind, SimpleCommand};
+
+/// Builtins that put what they read into variables.
+const READERS: &[&str] = &["mapfile", "read", "readarray"];
+
+impl Walker {
+    /// Walks what bash runs when it takes a text for arithmetic.
+    pub(super) fn evaluate(&mut self, text: &Word) {
+        if let Some(found) = hidden::expanded(text) {
+            self.launch(found);
+        }
+    }
+
+    /// Walks what bash runs when arithmetic takes a value for the name of a variable, which runs what
+    /// stands in its subscript.
+    pub(super) fn evaluate_value(&mut self, value: &Word) {
+        if let Some(found) = hidden::substitutions(value) {
+            self.launch(found);
+        }
+    }
+
+    /// Walks what stands in parts that are arithmetic.
+    pub(super) fn evaluated(&mut self, parts: &[Part]) {
+        let text = self.unsplit_parts(parts);
+        self.evaluate(&text);
+    }
+
+    /// Takes what `read` and its like read for values, as far as the line says what that is.
+    pub(super) fn evaluate_read(&mut self, command: &SimpleCommand) {
+        if !command.program().is_some_and(|name| READERS.contains(&name)) {
+            return;
+        }
+        let own = command.redirects.iter().find(|one| one.kind == RedirectKind::Text);
+        let mut texts: Vec<_> = own.map(|one| one.target.clone()).into_iter().collect();
+        if texts.is_empty() {
+            texts.extend(self.state.text.clone());
+            let feed = command.piped_from.clone().and_then(|range| self.commands.get(range));
+            texts.extend(feed.into_iter().flatten().filter_map(hidden::written).map(Word::text));
+        }
+        for text in texts {
+            self.evaluate_value(&text);
+        }
+    }
+
+    /// Walks what a text runs that bash expands as if it stood in double quotes, and again what that
+    /// becomes.
+    pub(super) fn text(&mut self, text: &str) {
+        if !self.enters_script(text) {
+            return;
+        }
+        let (parts, doubt) = reader::read_text(text, self.nesting);
+        if let Some(doubt) = doubt {
+            self.doubt(doubt);
+        }
+        let start = self.commands.len();
+        let expanded = self.unsplit_parts(&parts);
+        let found = self.commands.len() > start;
+        let again = expanded.source();
+        if hidden::may_run(&again) && again != text {
+            self.text(&again);
+        } else if !found {
+            self.doubt("a text in it is expanded twice, and what that runs is not sure");
+        }
+        self.leave_script();
+    }
+}
