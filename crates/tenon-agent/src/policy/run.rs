@@ -227,8 +227,9 @@ fn open_in_ask_mode(
         })
     };
     // Otherwise the words of a rule do not name all that is done.
-    let is_plain =
-        |command: &SimpleCommand| shell::assigns_plainly(command) && !writes_unnamed(command);
+    let is_plain = |command: &SimpleCommand| {
+        !parsed.chooses_programs && shell::assigns_plainly(command) && !writes_unnamed(command)
+    };
     let writes = |command: &SimpleCommand| open_writes(command, rules, places);
     let covered = |command: &SimpleCommand| {
         let transparent = command.launches == Launches::Known

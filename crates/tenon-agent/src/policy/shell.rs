@@ -15,6 +15,7 @@ pub(crate) mod launch;
 mod plain;
 mod reader;
 mod reads;
+mod state;
 mod syntax;
 mod terminal;
 mod walk;
@@ -42,6 +43,9 @@ pub(crate) struct Parsed {
     pub(crate) functions: Vec<(String, Range<usize>)>,
     /// Whether its text is made of plain commands alone, so that their words are all there is to it.
     pub(crate) is_plain: bool,
+    /// Whether a variable that chooses programs may be set otherwise than by an assignment: by a
+    /// loop, arithmetic, `read` and the like.
+    pub(crate) chooses_programs: bool,
 }
 
 /// One program or builtin with its arguments.
@@ -119,15 +123,14 @@ impl SimpleCommand {
 /// Reads a bash command line. Never fails and never panics; linear in its length but for the
 /// bounds on nesting and number of commands, past which it doubts.
 pub(crate) fn parse(command: &str) -> Parsed {
-    let mut parsed = walk::walk(command);
-    parsed.is_plain = plain::is_plain(command);
-    parsed
+    walk::walk(command)
 }
 
 /// Says whether the command line only reads: each of its commands is on a short list and writes
 /// nothing with these arguments, nothing dynamic decides what runs, and there is no doubt.
 pub(crate) fn only_reads(parsed: &Parsed) -> bool {
     parsed.doubt.is_none()
+        && !parsed.chooses_programs
         && parsed.functions.is_empty()
         && !parsed.commands.is_empty()
         && parsed.commands.iter().all(reads::reads)

@@ -21,6 +21,9 @@ const OTHERS: &[&str] = &["!", "]]", "coproc", "in", "function"];
 /// Builtins whose arguments may be assignments.
 const DECLARATIONS: &[&str] = &["declare", "export", "local", "readonly", "typeset"];
 
+/// The variable that bash puts the descriptors of a coprocess without a name into.
+const COPROCESS: &str = "COPROC";
+
 const UNEXPECTED: Trouble = Trouble("bash may not accept a part of it");
 
 impl Reader<'_> {
@@ -336,9 +339,11 @@ impl Reader<'_> {
         let named = !name.is_empty() && matches!(self.peek(), Some(b' ' | b'\t'));
         self.blanks();
         // Without a compound command behind it, the name is the program.
-        if !named || !self.is_compound() {
+        let named = named && self.is_compound();
+        if !named {
             self.at = start;
         }
+        let name = if named { name } else { COPROCESS.to_owned() };
         let inner = match self.compound()? {
             Some(kind) => self.with_redirects(kind)?,
             None => self.simple()?,
@@ -357,7 +362,8 @@ impl Reader<'_> {
         if !accepted {
             return Err(UNEXPECTED);
         }
-        Ok(Command { kind: Kind::Coprocess(Box::new(inner)), redirects: Vec::new() })
+        let kind = Kind::Coprocess { name, command: Box::new(inner) };
+        Ok(Command { kind, redirects: Vec::new() })
     }
 
     fn is_compound(&mut self) -> bool {
@@ -471,7 +477,12 @@ impl Reader<'_> {
 
     fn redirect(&mut self) -> Read<Option<WrittenRedirect>> {
         self.blanks();
+        let before = self.at;
         self.at = self.past_descriptor();
+        let descriptor = self.text.get(before..self.at).map(|text| text.replace("\\\n", ""));
+        let named =
+            descriptor.as_deref().and_then(|text| text.strip_prefix('{')?.strip_suffix('}'));
+        let descriptor = named.map(str::to_owned);
         if matches!(self.peek(), Some(b'<' | b'>')) && self.second() == Some(b'(') {
             return Ok(None);
         }
@@ -496,7 +507,7 @@ impl Reader<'_> {
             "<<" | "<<-" => Target::Document(self.open_document(&word, symbol == "<<-")?),
             _ => Target::Word(word),
         };
-        Ok(Some(WrittenRedirect { operator, target }))
+        Ok(Some(WrittenRedirect { descriptor, operator, target }))
     }
 
     /// Returns the place behind `2` or `{name}` if a redirect follows it directly.

@@ -6,17 +6,57 @@
 
 use super::hidden;
 use super::reader;
+use super::reads;
 use super::syntax::Part;
 use super::walk::Walker;
 use super::word::Word;
+use super::words::is_name;
 use super::{RedirectKind, SimpleCommand};
 
 /// Builtins that put what they read into variables.
 const READERS: &[&str] = &["mapfile", "read", "readarray"];
 
+/// What stands for an unknown part in [`Word::source`].
+const UNKNOWN: &str = "${_}";
+
+fn is_of_name(sign: char) -> bool {
+    sign.is_ascii_alphanumeric() || sign == '_'
+}
+
+/// Returns the names that a text sets if it is arithmetic.
+fn assigned(text: &str) -> impl Iterator<Item = &str> {
+    let mut at = 0;
+    let names = text.split(|sign| !is_of_name(sign)).map(move |name| {
+        let start = at;
+        at += name.len() + 1;
+        (start, name)
+    });
+    // Signs between names are one byte long, or the text is not followed further.
+    let is_set = move |(start, name): &(usize, &str)| {
+        let (Some(before), Some(behind)) = (text.get(..*start), text.get(start + name.len()..))
+        else {
+            return !text.is_ascii();
+        };
+        let steps = before.trim_end().ends_with(['+', '-']);
+        steps || !text.is_ascii() || sets(behind)
+    };
+    names.filter(|(_, name)| is_name(name)).filter(is_set).map(|(_, name)| name)
+}
+
+/// Says whether what stands behind a name in arithmetic gives it a value.
+fn sets(behind: &str) -> bool {
+    let behind = behind.trim_start();
+    let of_steps = behind.starts_with("++") || behind.starts_with("--");
+    let assigns = |text: &str| text.starts_with('=') && !text.starts_with("==");
+    let operators = ["", "<<", ">>", "+", "-", "*", "/", "%", "&", "^", "|"];
+    let mut left = operators.iter().filter_map(|operator| behind.strip_prefix(operator));
+    of_steps || behind.starts_with('[') || left.any(assigns)
+}
+
 impl Walker {
     /// Walks what bash runs when it takes a text for arithmetic.
     pub(super) fn evaluate(&mut self, text: &Word) {
+        self.assign_names(&text.source());
         if let Some(found) = hidden::expanded(text) {
             self.launch(found);
         }
@@ -25,8 +65,29 @@ impl Walker {
     /// Walks what bash runs when arithmetic takes a value for the name of a variable, which runs what
     /// stands in its subscript.
     pub(super) fn evaluate_value(&mut self, value: &Word) {
+        self.note_value(value);
         if let Some(found) = hidden::substitutions(value) {
             self.launch(found);
+        }
+    }
+
+    /// Takes in that a value sets variables if arithmetic takes it.
+    pub(super) fn note_value(&mut self, value: &Word) {
+        if assigned(&value.source()).any(|name| !reads::is_plain_variable(name)) {
+            self.chooses_programs = true;
+        }
+    }
+
+    /// Takes in that arithmetic may set the variables that it names.
+    fn assign_names(&mut self, text: &str) {
+        for name in assigned(text) {
+            self.given(name);
+        }
+        // `$name = 1`: which one is not known.
+        let unknown =
+            text.split(UNKNOWN).skip(1).any(|behind| sets(behind.trim_start_matches(is_of_name)));
+        if unknown {
+            self.chooses_programs = true;
         }
     }
 

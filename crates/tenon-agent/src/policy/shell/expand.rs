@@ -134,7 +134,7 @@ impl Walker {
             Some('-' | '?' | '=') if filled && !expansion.opaque => {
                 return self.variable(name, quoted);
             }
-            Some('=') => self.put(name.to_owned(), Some(None)),
+            Some('=') => self.given(name),
             _ => {}
         }
         let from = start..self.commands.len();

@@ -156,12 +156,29 @@ pub(crate) fn assigns_plainly(command: &SimpleCommand) -> bool {
 }
 
 /// Variables that choose programs or libraries are not plain.
-fn is_plain_variable(name: &str) -> bool {
+pub(super) fn is_plain_variable(name: &str) -> bool {
     let chooses = ["LD_", "BASH", "GIT_", "RIPGREP", "LESS", "PYTHON", "NODE_", "PERL", "RUBY"];
     !chooses.iter().any(|start| name.starts_with(start))
         && !matches!(
             name,
-            "PATH" | "ENV" | "IFS" | "PAGER" | "EDITOR" | "SHELL" | "HOME" | "CDPATH"
+            "BROWSER"
+                | "CARGO"
+                | "CDPATH"
+                | "EDITOR"
+                | "ENV"
+                | "HOME"
+                | "IFS"
+                | "MAKEFLAGS"
+                | "MANPAGER"
+                | "PAGER"
+                | "PATH"
+                | "RUSTC"
+                | "RUSTC_WRAPPER"
+                | "RUSTDOC"
+                | "SHELL"
+                | "SSH_ASKPASS"
+                | "VISUAL"
+                | "XDG_CONFIG_HOME"
         )
 }
 

@@ -47,7 +47,10 @@ pub(super) enum Kind {
         name: String,
         body: Rc<Command>,
     },
-    Coprocess(Box<Command>),
+    Coprocess {
+        name: String,
+        command: Box<Command>,
+    },
 }
 
 #[derive(Debug, Default)]
@@ -70,6 +73,8 @@ pub(super) struct Assignment {
 
 #[derive(Debug)]
 pub(super) struct WrittenRedirect {
+    /// The variable that gets its number: `{name}>file`.
+    pub(super) descriptor: Option<String>,
     pub(super) operator: Operator,
     pub(super) target: Target,
 }

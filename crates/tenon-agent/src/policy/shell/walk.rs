@@ -10,13 +10,13 @@ use std::rc::Rc;
 
 use super::arguments::Launched;
 use super::launch;
+use super::plain;
 use super::reader;
 use super::syntax::{
     AndOr, Assignment, Command, Kind, List, Operator, Pipeline, Simple, Target, WrittenRedirect,
     WrittenWord,
 };
 use super::word::{self, Piece, Word};
-use super::words::is_name;
 use super::{Launches, NESTING_MAX, Parsed, Redirect, RedirectKind, SimpleCommand};
 
 /// Bytes of known values put into words, so that `x=$x$x` cannot grow without end.
@@ -29,14 +29,12 @@ const SCRIPTS_MAX: usize = 8;
 const COMMANDS_MAX: usize = 10_000;
 /// Words of all these commands; bounds the memory of loops.
 const WORDS_MAX: usize = 200_000;
-/// Changes of folder that are followed, since every command keeps them.
-const FOLDERS_MAX: usize = 50;
 /// Passes through loop bodies, one for each known value, and through functions.
 const PASSES_MAX: usize = 64;
 /// Calls of functions within functions that are followed.
 const CALLS_MAX: usize = 4;
 /// Arguments of a function that have a name of their own here.
-const POSITIONS: [&str; 9] = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
+pub(super) const POSITIONS: [&str; 9] = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
 
 /// Reads a command line.
 pub(super) fn walk(command: &str) -> Parsed {
@@ -47,13 +45,14 @@ pub(super) fn walk(command: &str) -> Parsed {
     };
     walker.script(command);
     let (commands, doubt, functions) = (walker.commands, walker.doubt, walker.functions);
-    Parsed { commands, doubt, functions, is_plain: false }
+    let (is_plain, chooses_programs) = (plain::is_plain(command), walker.chooses_programs);
+    Parsed { commands, doubt, functions, is_plain, chooses_programs }
 }
 
 /// What a subshell gets a copy of.
 #[derive(Clone, Default)]
 pub(super) struct State {
-    folder: Option<Vec<Word>>,
+    pub(super) folder: Option<Vec<Word>>,
     pub(super) input: Option<Range<usize>>,
     /// The text that the group around reads (`while read x; do …; done <<< text`).
     pub(super) text: Option<Word>,
@@ -84,6 +83,7 @@ pub(super) struct Walker {
     pub(super) value_bytes_left: usize,
     /// Commands within `>(…)`, which read what the command being built writes.
     pub(super) sinks: Vec<Range<usize>>,
+    pub(super) chooses_programs: bool,
 }
 
 impl Walker {
@@ -233,7 +233,8 @@ impl Walker {
                 self.finish(SimpleCommand { words: vec![Word::text("[")], ..Default::default() });
             }
             Kind::Function { name, body } => self.function(name, body),
-            Kind::Coprocess(command) => {
+            Kind::Coprocess { name, command } => {
+                self.given(name);
                 let start = self.commands.len();
                 self.isolated(|walker| walker.command(command));
                 for command in self.commands.iter_mut().skip(start) {
@@ -267,6 +268,9 @@ impl Walker {
     fn redirects(&mut self, written: &[WrittenRedirect]) -> Vec<Redirect> {
         let mut redirects = Vec::new();
         for redirect in written {
+            if let Some(name) = &redirect.descriptor {
+                self.given(name);
+            }
             let targets = match &redirect.target {
                 Target::Word(word) if redirect.operator == Operator::Text => {
                     vec![self.unsplit(word)]
@@ -417,64 +421,6 @@ impl Walker {
         }
     }
 
-    /// Follows `cd` and what sets variables.
-    fn change_shell(&mut self, index: usize) {
-        let Some(command) = self.commands.get(index) else { return };
-        let arguments = command.arguments();
-        let mut places = arguments
-            .iter()
-            .filter(|word| !word.prefix().starts_with('-') || word.literal() == Some("-"));
-        match command.words.first().and_then(Word::literal) {
-            Some("cd" | "pushd") => {
-                let home = Word { pieces: vec![Piece::Home(String::new())] };
-                let target = places.next().cloned().unwrap_or(home);
-                self.change_folder(target);
-            }
-            Some("popd") => self.state.folder = None,
-            Some("shift" | "set") => {
-                let names = POSITIONS.iter().chain(&["@", "*", "#"]);
-                for name in names {
-                    self.put((*name).to_owned(), Some(None));
-                }
-            }
-            Some("unset") => {
-                let names: Vec<_> = places.filter_map(Word::literal).map(str::to_owned).collect();
-                for name in names {
-                    self.put(name, Some(None));
-                }
-            }
-            Some("shopt") if !places.all(|word| word.literal().is_some_and(is_harmless_option)) => {
-                self.doubt("an option of the shell changes how it reads");
-            }
-            Some("read" | "mapfile" | "readarray" | "getopts" | "printf") => {
-                let names: Vec<_> = places.filter_map(Word::literal).map(str::to_owned).collect();
-                for name in names {
-                    if is_name(&name) {
-                        self.put(name, Some(None));
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn change_folder(&mut self, target: Word) {
-        match target.pieces.first() {
-            Some(Piece::Text(text)) if text.starts_with('/') => {
-                self.state.folder = Some(vec![target]);
-            }
-            Some(Piece::Home(_)) => self.state.folder = Some(vec![target]),
-            Some(Piece::Unknown(_)) => self.state.folder = None,
-            _ if target.literal() == Some("-") => self.state.folder = None,
-            _ => {
-                if let Some(folder) = &mut self.state.folder {
-                    folder.push(target);
-                }
-                self.state.folder = self.state.folder.take().filter(|all| all.len() <= FOLDERS_MAX);
-            }
-        }
-    }
-
     fn assigned(&mut self, assignment: &Assignment) -> (String, Word) {
         if let Some(subscript) = &assignment.subscript {
             self.evaluated(subscript);
@@ -482,6 +428,7 @@ impl Walker {
         let value = self.unsplit(&assignment.value);
         let known = !assignment.appends && assignment.subscript.is_none();
         let value = if known {
+            self.note_value(&value);
             value
         } else {
             let before = self.variables.get(&assignment.name).cloned().flatten();
@@ -517,6 +464,7 @@ impl Walker {
             values = vec![Word { pieces: word::unknown() }];
         }
         self.passes += values.len();
+        self.given(name);
         for value in values {
             let known = value.unknown().next().is_none();
             self.put(name.to_owned(), Some(known.then_some(value.pieces)));
@@ -530,11 +478,6 @@ impl Walker {
         self.functions.push((name.to_owned(), start..self.commands.len()));
         self.bodies.insert(name.to_owned(), Rc::clone(body));
     }
-}
-
-/// Says whether an option of `shopt` leaves alone how a script is read.
-fn is_harmless_option(name: &str) -> bool {
-    !matches!(name, "expand_aliases" | "extglob" | "compat31")
 }
 
 fn is_descriptor(text: &str) -> bool {

@@ -365,3 +365,71 @@ fn a_rule_lets_a_line_out_of_the_walls_only_if_it_is_made_of_plain_commands() {
         assert_eq!(run(command, &rules, Mode::Auto).verdict, Verdict::Allow, "{command}");
     }
 }
+
+/// Ways to set a variable that are no assignments; `NAME` stands for the variable.
+const GIVEN: &[&str] = &[
+    "for NAME in $PWD; do git log; done",
+    "fo\\\nr NAME in $PWD; do git log; done",
+    "select NAME in $PWD; do git log; done",
+    "((NAME=10)); git log",
+    "((NAME+=10)) && git log",
+    "for ((NAME=10; ; )); do git log; done",
+    "git log ${x[NAME=10]}; git log",
+    "git log ${x:NAME=10}; git log",
+    "git log $((NAME=10)); git log",
+    "git log $[NAME=10]; git log",
+    "x='NAME=10'; git log $((x)); git log",
+    "a=NA; git log $((${x:-NAME} = 10)); git log",
+    "[[ 'NAME=10' -eq 10 ]]; git log",
+    "x[NAME=10]=1; git log",
+    "git log ${NAME:=x}; git log",
+    "git log ${NAME=x}; git log",
+    "coproc NAME { git log; }; git log",
+    "git log {NAME}>&2; git log",
+    "read NAME <<< x; git log",
+    "read -r x NAME <<< x; git log",
+    "read -p '>' -aNAME <<< x; git log",
+    "read 'NAME[0]' <<< x; git log",
+    "read \"$x\" <<< x; git log",
+    "printf -v NAME x; git log",
+    "printf -vNAME x; git log",
+    "getopts a NAME; git log",
+    "mapfile -t NAME <<< x; git log",
+    "readarray -n 1 NAME <<< x; git log",
+    "wait -n -p NAME; git log",
+    "let NAME=10; git log",
+    "unset NAME; git log",
+    "declare 'NAME=10'; git log",
+    "export \"NAME=$x\"; git log",
+    "export \"$x\"; git log",
+];
+
+#[test]
+fn a_rule_does_not_cover_a_line_that_chooses_programs_in_any_way() {
+    let builtins = "coproc declare export getopts let mapfile printf read readarray unset wait";
+    let named = ["git log", "["].into_iter().chain(builtins.split(' '));
+    let rules: Rules = named
+        .map(|name| format!("bash({name}:*)"))
+        .map(|text| Rule::parse(&text, Verdict::Allow, Origin::Config).unwrap())
+        .collect();
+    for name in ["PATH", "GIT_PAGER"] {
+        for line in GIVEN {
+            let command = line.replace("NAME", name);
+            let decision = run(&command, &rules, Mode::Ask);
+            assert_eq!(decision.verdict, Verdict::Ask, "{command}");
+        }
+    }
+    for command in [
+        "git log && git log --oneline",
+        "for f in a b; do git log -- \"$f\"; done",
+        "for ((i=0; i<3; i++)); do git log -n $i; done",
+        "((n += 1)); git log -n $((n * 2)) ${x:=y} ${a[i]}",
+        "while read -r line; do git log \"$line\"; done",
+        "git log | while read -r -p \"$q\" line; do git log \"$line\"; done",
+        "printf -v line %s PATH; mapfile -t lines <<< x; git log \"${lines[@]}\"",
+        "printf '%s\\n' PATH GIT_PAGER; export X; declare -A m; unset m",
+    ] {
+        let decision = run(command, &rules, Mode::Ask);
+        assert_eq!(decision.verdict, Verdict::Allow, "{command}: {decision:?}");
+    }
+}
