@@ -56,6 +56,24 @@ const SCRIPT_RUNNERS: [&str; 5] = ["npm", "pnpm", "yarn", "bun", "deno"];
 const TARGET_RUNNERS: [&str; 8] =
     ["make", "just", "ninja", "gradle", "gradlew", "mvn", "mvnw", "rake"];
 
+/// Folders where systems and toolchains keep programs.
+const TOOL_FOLDERS: [&str; 8] = [
+    "/bin",
+    "/usr/bin",
+    "/usr/local/bin",
+    "/usr/local/cargo/bin",
+    "/usr/local/go/bin",
+    "~/.cargo/bin",
+    "~/.local/bin",
+    "~/go/bin",
+];
+
+/// Folders where a package manager puts the checkers of a project.
+const PROJECT_FOLDERS: [&str; 4] = ["node_modules/.bin", ".venv/bin", "venv/bin", "vendor/bin"];
+
+/// Programs that stand in a project under their own name.
+const WRAPPERS: [&str; 2] = ["gradlew", "mvnw"];
+
 /// Modules of `python -m` that check.
 const PYTHON_MODULES: [&str; 5] = ["pytest", "unittest", "mypy", "ruff", "tox"];
 
@@ -67,7 +85,8 @@ pub(super) fn is_check(command: &str, configured: &[String]) -> bool {
         return true;
     }
     let parsed = shell::parse(command);
-    let is_plain = parsed.doubt.is_none() && parsed.functions.is_empty();
+    let is_plain =
+        parsed.doubt.is_none() && parsed.functions.is_empty() && !parsed.chooses_programs;
     is_plain
         && has_own_exit_code(command)
         && hollow::is_without_compounds(command)
@@ -86,7 +105,9 @@ fn has_own_exit_code(command: &str) -> bool {
 }
 
 fn checks(command: &SimpleCommand) -> bool {
-    let Some(program) = command.program() else { return false };
+    let Some(program) = command.program().filter(|name| is_its_own(name, command)) else {
+        return false;
+    };
     let words: Vec<String> = command.arguments().iter().map(|word| word.shown()).collect();
     let word = |index: usize| words.get(index).map(String::as_str).unwrap_or_default();
     let is_checking = |word: &str| {
@@ -110,6 +131,25 @@ fn checks(command: &SimpleCommand) -> bool {
         _ if TARGET_RUNNERS.contains(&program) => named.any(is_checking),
         _ => false,
     }
+}
+
+/// Says whether the program is the one of that name: found by the name, where systems and toolchains
+/// keep it, or by the path at which projects keep that one.
+fn is_its_own(name: &str, command: &SimpleCommand) -> bool {
+    let Some(word) = command.words.first() else { return false };
+    let shown = word.shown();
+    let Some(folder) = shown.strip_suffix(name).and_then(|path| path.strip_suffix('/')) else {
+        return true;
+    };
+    let is_wrapper = WRAPPERS.contains(&name) && matches!(folder, "." | "..");
+    let is_checker = CHECKERS.contains(&name) || matches!(name, "python" | "python3");
+    let is_projects = |end: &str| {
+        let rest = folder.strip_suffix(end);
+        is_checker && rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+    };
+    TOOL_FOLDERS.contains(&folder)
+        || is_wrapper
+        || PROJECT_FOLDERS.iter().any(|end| is_projects(end))
 }
 
 /// Returns the checks that a person configured, or else the one that the project has.
@@ -189,6 +229,14 @@ mod tests {
             "./gradlew test",
             "timeout 60 cargo build --release",
             "npx tsc --noEmit",
+            "/usr/bin/make check",
+            "/usr/bin/env make check",
+            "~/.cargo/bin/cargo test",
+            "\"$HOME/.cargo/bin/cargo\" test",
+            "./node_modules/.bin/tsc --noEmit",
+            ".venv/bin/python -m pytest",
+            "app/venv/bin/pytest -q",
+            "../gradlew test",
         ];
         for command in yes {
             assert!(is_check(command, &[]), "{command}");
@@ -208,6 +256,24 @@ mod tests {
             "make install",
             "python3 build.py",
             "git commit -m 'test'",
+            "./cargo test",
+            "./10/cargo test",
+            "10/cargo test",
+            "\"$PWD/cargo\" test",
+            "$X/cargo test",
+            "~/cargo test",
+            "/home/user/project/10/cargo test",
+            "./make check",
+            "venv/bin/make check",
+            "./timeout 60 make check",
+            "./bash -c 'make check'",
+            "./.cargo/bin/cargo test",
+            "x/gradlew test",
+            "((PATH=10)) && cargo test",
+            "true $((PATH=10)) && cargo test",
+            "true ${PATH:=x} && cargo test",
+            "echo ${x[PATH=10]} && cargo test",
+            "BASH_CMDS[cargo]=x && cargo test",
             "x=$(cargo test)",
             "",
         ];

@@ -221,6 +221,12 @@ pub(super) fn runs(parsed: &Parsed, at: usize) -> bool {
 /// Says whether a launcher ends as what it starts does.
 fn launches(command: &SimpleCommand) -> bool {
     let Some(program) = command.program() else { return false };
+    // One of the workspace is merely named so.
+    let path = command.words.first().map(Word::shown).unwrap_or_default();
+    let folder = path.strip_suffix(program).unwrap_or_default();
+    if !matches!(folder, "" | "/bin/" | "/usr/bin/") {
+        return false;
+    }
     let literal = |word: &Word| word.literal().map(str::to_owned);
     let options: Vec<String> = command.arguments().iter().map_while(literal).collect();
     if SHELLS.contains(&program) {

@@ -36,6 +36,9 @@ const CALLS_MAX: usize = 4;
 /// Arguments of a function that have a name of their own here.
 pub(super) const POSITIONS: [&str; 9] = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
 
+/// The variable in which bash keeps where it found programs.
+const HASHED: &str = "BASH_CMDS";
+
 /// Reads a command line.
 pub(super) fn walk(command: &str) -> Parsed {
     let mut walker = Walker {
@@ -341,6 +344,9 @@ impl Walker {
 
     /// Gives a variable a value, or takes it away.
     pub(super) fn put(&mut self, name: String, value: Option<Value>) {
+        if name == HASHED {
+            self.doubt("it says where programs are found");
+        }
         let before = match value {
             Some(value) => self.variables.insert(name.clone(), value),
             None => self.variables.remove(&name),
