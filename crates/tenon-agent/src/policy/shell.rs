@@ -10,6 +10,7 @@ mod commands;
 mod conditions;
 mod evaluate;
 mod expand;
+mod flow;
 mod hidden;
 pub(crate) mod launch;
 mod plain;

@@ -8,6 +8,7 @@ mod properties;
 mod questions;
 mod shell;
 mod twice;
+mod values;
 
 use tenon_sandbox::Access;
 

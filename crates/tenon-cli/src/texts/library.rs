@@ -74,6 +74,12 @@ texts! {
     "it has too many words", "词太多";
     "it is too tangled", "结构过于复杂";
     "an option of the shell changes how it reads", "shell 的一个选项改变了它的读法";
+    "a text in it is expanded twice, and what that runs is not sure", "其中有文字会被展开两次，无法确定会运行什么";
+    "a name in it stands for another that is not known", "其中有名称代表另一个未知的名称";
+    "an alias in it may stand for another command", "其中的别名可能代表另一个命令";
+    "it gives the name of a program another meaning", "它使一个程序的名称另有所指";
+    "it says where programs are found", "它指定了程序的查找位置";
+    "it has too many traps", "trap 太多";
     "an escape in it is not known", "其中有未知的转义";
     "it expands a value as a prompt", "它把一个值按提示符展开";
     "it has an expansion that bash does not know", "其中有 bash 不认识的展开";

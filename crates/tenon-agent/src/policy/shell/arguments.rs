@@ -13,6 +13,11 @@ pub(super) enum Launched {
     },
     /// A text that this shell expands once more.
     Text(String),
+    /// What runs at a signal, or at the end.
+    Trap {
+        text: String,
+        at_exit: bool,
+    },
     Unknown,
 }
 

@@ -51,11 +51,11 @@ impl Reader<'_> {
             if self.ends_list() {
                 return Ok(());
             }
-            let pipelines = self.pipelines()?;
+            let (pipelines, chained) = self.pipelines()?;
             let follows = self.peek();
             let single = !matches!(self.second(), Some(b';' | b'&'));
             let background = follows == Some(b'&') && single;
-            list.push(AndOr { pipelines, background });
+            list.push(AndOr { pipelines, chained, background });
             match follows {
                 Some(b'&' | b';') if single => self.at += 1,
                 Some(b'&') => return Err(UNEXPECTED),
@@ -85,12 +85,18 @@ impl Reader<'_> {
         if self.takes_word(word) { Ok(()) } else { Err(UNEXPECTED) }
     }
 
-    fn pipelines(&mut self) -> Read<Vec<Pipeline>> {
+    /// Reads pipelines, and says how many of the first are joined by `&&`.
+    fn pipelines(&mut self) -> Read<(Vec<Pipeline>, usize)> {
         let mut pipelines = vec![self.pipeline()?];
+        let mut chained = None;
         loop {
             self.blanks();
-            if !self.takes_symbol("&&") && !self.takes_symbol("||") {
-                return Ok(pipelines);
+            if !self.takes_symbol("&&") {
+                if !self.takes_symbol("||") {
+                    let chained = chained.unwrap_or(pipelines.len());
+                    return Ok((pipelines, chained));
+                }
+                chained.get_or_insert(pipelines.len());
             }
             self.newlines()?;
             pipelines.push(self.pipeline()?);
@@ -157,7 +163,7 @@ impl Reader<'_> {
             self.expect("do")?;
             let body = self.body()?;
             self.expect("done")?;
-            Kind::Branches { words: Vec::new(), lists: vec![condition, body] }
+            Kind::Branches { words: Vec::new(), lists: vec![condition, body], repeats: true }
         } else if self.takes_word("for") {
             self.for_each(true)?
         } else if self.takes_word("select") {
@@ -191,7 +197,7 @@ impl Reader<'_> {
                 self.at = inner;
                 let words =
                     vec![WrittenWord { parts: vec![Part::Evaluated(self.arithmetic(end)?)] }];
-                return Ok(Kind::Branches { words, lists: Vec::new() });
+                return Ok(Kind::Branches { words, lists: Vec::new(), repeats: false });
             }
             self.doubt(MAY_BE_ARITHMETIC);
         }
@@ -212,7 +218,7 @@ impl Reader<'_> {
                 lists.push(self.body()?);
             }
             self.expect("fi")?;
-            return Ok(Kind::Branches { words: Vec::new(), lists });
+            return Ok(Kind::Branches { words: Vec::new(), lists, repeats: false });
         }
     }
 
@@ -256,7 +262,7 @@ impl Reader<'_> {
         self.blanks();
         self.takes(b';');
         let body = self.loop_body()?;
-        Ok(Kind::Branches { words, lists: vec![body] })
+        Ok(Kind::Branches { words, lists: vec![body], repeats: true })
     }
 
     fn loop_body(&mut self) -> Read<List> {
@@ -303,7 +309,7 @@ impl Reader<'_> {
                 break;
             }
         }
-        Ok(Kind::Branches { words, lists })
+        Ok(Kind::Branches { words, lists, repeats: false })
     }
 
     /// Reads the body of a function, behind its name and parentheses.

@@ -5,7 +5,7 @@
 use super::SimpleCommand;
 use super::hidden;
 use super::syntax::{Expansion, List, Part, WrittenWord};
-use super::walk::Walker;
+use super::walk::{Walker, is_filled};
 use super::word::{self, Piece, Unknown, Word};
 use super::words::is_name;
 
@@ -18,10 +18,6 @@ enum Quoted {
 
 /// `{`, `,` and `}` in one word; more are not expanded.
 const BRACES_MAX: usize = 256;
-
-/// Variables that bash itself fills.
-const FILLED: &[&str] =
-    &["_", "COMP_LINE", "FUNCNAME", "MAPFILE", "OLDPWD", "OPTARG", "PIPESTATUS", "REPLY"];
 
 impl Walker {
     /// Returns the words that a written word becomes; none if it is unquoted and empty.
@@ -92,6 +88,9 @@ impl Walker {
     }
 
     fn variable(&mut self, name: &str, quoted: Quoted) -> Vec<Piece> {
+        if self.untold {
+            return word::unknown();
+        }
         match self.variables.get(name).cloned() {
             Some(Some(value)) => {
                 let bytes = value.iter().map(Piece::bytes).sum();
@@ -111,7 +110,7 @@ impl Walker {
             "TMPDIR" => vec![Piece::Text("/tmp".to_owned())],
             "BASH" | "SHELL" => vec![Piece::Text("/bin/bash".to_owned())],
             "IFS" if quoted == Quoted::No => vec![Piece::Break],
-            _ if FILLED.contains(&name) || name.starts_with("BASH_") => word::unknown(),
+            _ if is_filled(name) => word::unknown(),
             _ => {
                 let inherited = is_name(name).then(|| name.to_owned());
                 vec![Piece::Unknown(Unknown { from: 0..0, inherited })]
@@ -125,10 +124,11 @@ impl Walker {
         let operand = self.pieces(&expansion.operand, quoted);
         self.evaluate_value(&word::unsplit(operand));
         let name = expansion.name.as_str();
-        let filled = match self.variables.get(name) {
-            Some(value) => value.iter().flatten().any(|piece| piece.bytes() > 0),
-            None => matches!(name, "HOME" | "PWD"),
-        };
+        let filled = !self.untold
+            && match self.variables.get(name) {
+                Some(value) => value.iter().flatten().any(|piece| piece.bytes() > 0),
+                None => matches!(name, "HOME" | "PWD"),
+            };
         match expansion.operator {
             None if !expansion.opaque => return self.variable(name, quoted),
             Some('-' | '?' | '=') if filled && !expansion.opaque => {

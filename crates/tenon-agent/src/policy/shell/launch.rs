@@ -109,10 +109,7 @@ fn by_name(name: &str, command: &SimpleCommand, feed: &[SimpleCommand]) -> Vec<L
     let arguments = command.arguments();
     match name {
         "eval" => script(join(without_end_of_options(arguments)), true),
-        "trap" => match without_end_of_options(arguments).first() {
-            Some(word) if word.is_no_option() => script(word.clone(), true),
-            _ => Vec::new(),
-        },
+        "trap" => trap(without_end_of_options(arguments)),
         "find" => find(arguments),
         "git" => hidden::of_git(arguments),
         "mapfile" | "readarray" | "compgen" | "complete" => hidden::callback(arguments),
@@ -152,6 +149,29 @@ fn by_name(name: &str, command: &SimpleCommand, feed: &[SimpleCommand]) -> Vec<L
             launched.extend(hidden::evaluated(name, command));
             launched
         }
+    }
+}
+
+fn trap(arguments: &[Word]) -> Vec<Launched> {
+    let Some((word, signals)) = arguments.split_first().filter(|(word, _)| word.is_no_option())
+    else {
+        return Vec::new();
+    };
+    let is_exit =
+        |signal: &str| signal == "0" || ["EXIT", "SIGEXIT"].contains(&&*signal.to_uppercase());
+    let at_exit = signals.iter().all(|signal| signal.literal().is_some_and(is_exit));
+    word.script()
+        .map_or_else(|| vec![Launched::Unknown], |text| vec![Launched::Trap { text, at_exit }])
+}
+
+/// Says whether a shell puts what aliases stand for in the place of words without being told to by
+/// its script: bash does not.
+pub(super) fn expands_aliases(command: &SimpleCommand) -> bool {
+    let is_posix = |word: &Word| matches!(word.literal(), Some("posix" | "--posix"));
+    match command.program() {
+        Some("bash" | "rbash" | "fish") => command.arguments().iter().any(is_posix),
+        Some(name) => SHELLS.contains(&name),
+        None => false,
     }
 }
 

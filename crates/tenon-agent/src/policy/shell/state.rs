@@ -3,6 +3,8 @@
 //! A variable that gets a value which the line does not say is unknown from then on. Where even its
 //! name is not known, that may be any variable.
 
+use std::rc::Rc;
+
 use super::SimpleCommand;
 use super::reads;
 use super::walk::{POSITIONS, Walker};
@@ -45,6 +47,19 @@ const SETTERS: &[Setter] = &[
     setter("wait", ("p", "p"), None, &[]),
 ];
 
+/// Builtins that make variables of a function's own.
+const LOCAL: &[&str] = &["declare", "local", "typeset"];
+
+/// Options of `shopt`, and of `set` by way of it, that change how a script is read.
+const CHANGING_OPTIONS: &[&str] =
+    &["cdable_vars", "expand_aliases", "extglob", "keyword", "lastpipe", "posix"];
+
+/// The folders in which `cd` looks.
+const SEARCHED: &str = "CDPATH";
+
+const ALIAS: &str = "an alias in it may stand for another command";
+const OPTION: &str = "an option of the shell changes how it reads";
+
 /// Builtins whose arguments are names, with or without a value.
 const DECLARATIONS: &[&str] = &["declare", "export", "local", "readonly", "typeset"];
 
@@ -55,6 +70,27 @@ impl Walker {
             self.chooses_programs = true;
         }
         self.put(name.to_owned(), Some(None));
+    }
+
+    /// Sets a variable to what is written.
+    pub(super) fn set(&mut self, name: &str, value: Word) {
+        let known = !value.pieces.iter().any(|piece| matches!(piece, Piece::Unknown(_)))
+            || value.prefix().starts_with('/');
+        self.put(name.to_owned(), Some(known.then_some(value.pieces)));
+    }
+
+    pub(super) fn has_aliases(&mut self) {
+        self.has_aliases = true;
+        if self.state.expands_aliases {
+            self.doubt(ALIAS);
+        }
+    }
+
+    pub(super) fn expands_aliases(&mut self) {
+        self.state.expands_aliases = true;
+        if self.has_aliases {
+            self.doubt(ALIAS);
+        }
     }
 
     /// Follows `cd` and what sets variables.
@@ -69,29 +105,49 @@ impl Walker {
             "cd" | "pushd" => {
                 let home = Word { pieces: vec![Piece::Home(String::new())] };
                 let target = places.next().cloned().unwrap_or(home);
-                self.change_folder(target);
+                let is_searched = self.searches_folders(command);
+                let is_function = self.state.callees.contains_key(name);
+                self.change_folder(target, is_searched);
+                if is_function {
+                    self.state.folder = None;
+                }
             }
             "popd" => self.state.folder = None,
             "shift" | "set" => {
+                if name == "set" {
+                    let command = command.clone();
+                    self.set_options(command.arguments());
+                }
                 for name in POSITIONS.iter().chain(&["@", "*", "#"]) {
                     self.put((*name).to_owned(), Some(None));
                 }
             }
             "shopt" if !places.all(|word| word.literal().is_some_and(is_harmless_option)) => {
-                self.doubt("an option of the shell changes how it reads");
+                self.doubt(OPTION);
             }
             "let" => {
                 for argument in command.arguments().to_vec() {
                     self.evaluate(&argument);
                 }
             }
-            name if DECLARATIONS.contains(&name) => {
-                let words: Vec<_> = places.filter(|word| !is_bare_name(word)).cloned().collect();
-                self.names(&words);
+            "alias" if places.any(|word| !word.literal().is_some_and(is_name)) => {
+                self.has_aliases();
             }
+            "hash" | "enable" => {
+                let letters = if name == "hash" { "p" } else { "fn" };
+                if command.arguments().iter().any(|word| has_letter(word, letters)) {
+                    self.doubt("it gives the name of a program another meaning");
+                }
+            }
+            name if DECLARATIONS.contains(&name) => self.declare(&command.clone()),
             name => {
                 if let Some(setter) = SETTERS.iter().find(|setter| setter.name == name) {
                     let names = named(setter, command);
+                    if setter.name == "unset" {
+                        Rc::make_mut(&mut self.state.callees)
+                            .values_mut()
+                            .for_each(|callee| callee.is_sure = false);
+                    }
                     self.names(&names);
                     setter.own.iter().for_each(|name| self.given(name));
                 }
@@ -107,12 +163,90 @@ impl Walker {
             match is_whole {
                 true if is_name(name) => self.given(name),
                 true => {}
-                false => self.chooses_programs = true,
+                false => (self.chooses_programs, self.untold) = (true, true),
             }
         }
     }
 
-    fn change_folder(&mut self, target: Word) {
+    /// Says whether `cd` looks for a folder in others, too.
+    fn searches_folders(&self, command: &SimpleCommand) -> bool {
+        let own = command.assignments.iter().rfind(|(name, _)| name == SEARCHED);
+        let set = self.variables.get(SEARCHED);
+        match (own, set) {
+            (Some((_, value)), _) => value.literal() != Some(""),
+            (None, Some(value)) => value.as_ref().is_none_or(|pieces| !pieces.is_empty()),
+            (None, None) => self.untold,
+        }
+    }
+
+    fn set_options(&mut self, arguments: &[Word]) {
+        let is = |name: &str| arguments.iter().any(|word| word.literal() == Some(name));
+        if is("posix") {
+            self.expands_aliases();
+        }
+        if is("keyword") || arguments.iter().any(|word| has_letter(word, "k")) {
+            self.doubt(OPTION);
+        }
+    }
+
+    /// Takes in what `declare` and its like say of variables besides their values.
+    fn declare(&mut self, command: &SimpleCommand) {
+        let (options, words): (Vec<_>, Vec<_>) =
+            command.arguments().iter().partition(|word| word.prefix().starts_with(['-', '+']));
+        let has = |letters: &str| options.iter().any(|word| has_letter(word, letters));
+        let is = |name: &str| command.words.first().and_then(Word::literal) == Some(name);
+        let is_export = is("export");
+        if !is_export && has("n") {
+            (self.chooses_programs, self.untold) = (true, true);
+            if command.assignments.iter().any(|(_, value)| !value.literal().is_some_and(is_name)) {
+                self.doubt("a name in it stands for another that is not known");
+            }
+            command
+                .assignments
+                .iter()
+                .filter_map(|(_, value)| value.literal())
+                .for_each(|name| self.given(name));
+        }
+        let values: Vec<_> =
+            words.iter().filter(|word| !is_bare_name(word)).copied().cloned().collect();
+        let bare = words.iter().filter(|word| is_bare_name(word)).filter_map(|word| word.literal());
+        let bare: Vec<_> = bare.map(str::to_owned).collect();
+        for name in &bare {
+            if self.localize(&command.words, name) {
+                self.given(name);
+            }
+        }
+        self.names(&values);
+        let assigned = command.assignments.iter().map(|(name, _)| name.clone());
+        let written = values.iter().filter_map(|word| word.prefix().split(['[', '=', '+']).next());
+        let written: Vec<_> = written.map(str::to_owned).collect();
+        for name in assigned.chain(bare).chain(written) {
+            if !is_export && has("gilucr") || is("readonly") {
+                self.unsteady.insert(name.clone());
+            }
+            if !is_export && has("iluc") {
+                self.put(name, Some(None));
+            }
+        }
+    }
+
+    /// Notes what a variable was that these words make one of the function being called; says
+    /// whether they do.
+    pub(super) fn localize(&mut self, words: &[Word], name: &str) -> bool {
+        let declares =
+            words.first().and_then(Word::literal).is_some_and(|name| LOCAL.contains(&name));
+        if !declares || words.iter().any(|word| has_letter(word, "g")) {
+            return false;
+        }
+        let before = self.variables.get(name).cloned();
+        let Some(row) = self.locals.last_mut() else { return false };
+        if !row.iter().any(|(other, _)| other == name) {
+            row.push((name.to_owned(), before));
+        }
+        true
+    }
+
+    fn change_folder(&mut self, target: Word, is_searched: bool) {
         match target.pieces.first() {
             Some(Piece::Text(text)) if text.starts_with('/') => {
                 self.state.folder = Some(vec![target]);
@@ -120,6 +254,7 @@ impl Walker {
             Some(Piece::Home(_)) => self.state.folder = Some(vec![target]),
             Some(Piece::Unknown(_)) => self.state.folder = None,
             _ if target.literal() == Some("-") => self.state.folder = None,
+            _ if is_searched && !is_beside(&target) => self.state.folder = None,
             _ => {
                 if let Some(folder) = &mut self.state.folder {
                     folder.push(target);
@@ -165,6 +300,18 @@ fn is_in(letters: &str) -> impl Fn(char) -> bool + '_ {
     move |letter| letters.contains(letter)
 }
 
+/// Says whether a folder is named from the one that the shell is in.
+fn is_beside(target: &Word) -> bool {
+    let first = target.prefix().split('/').next();
+    matches!(first, Some("." | ".."))
+}
+
+/// Says whether a word is an option with one of these letters.
+fn has_letter(word: &Word, letters: &str) -> bool {
+    let given = word.prefix().strip_prefix(['-', '+']);
+    given.is_some_and(|given| !given.starts_with('-') && given.contains(is_in(letters)))
+}
+
 /// Says whether a word is a name without a value, which keeps the one that it has.
 fn is_bare_name(word: &Word) -> bool {
     word.literal().is_some_and(is_name)
@@ -172,5 +319,5 @@ fn is_bare_name(word: &Word) -> bool {
 
 /// Says whether an option of `shopt` leaves alone how a script is read.
 fn is_harmless_option(name: &str) -> bool {
-    !matches!(name, "expand_aliases" | "extglob" | "compat31")
+    !CHANGING_OPTIONS.contains(&name) && !name.starts_with("compat")
 }

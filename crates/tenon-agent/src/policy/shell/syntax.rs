@@ -15,6 +15,8 @@ pub(super) type Pipeline = Vec<Command>;
 #[derive(Debug)]
 pub(super) struct AndOr {
     pub(super) pipelines: Vec<Pipeline>,
+    /// How many of them, from the first on, are joined by `&&`.
+    pub(super) chained: usize,
     pub(super) background: bool,
 }
 
@@ -34,6 +36,8 @@ pub(super) enum Kind {
     Branches {
         words: Vec<WrittenWord>,
         lists: Vec<List>,
+        /// They may run again and again.
+        repeats: bool,
     },
     /// `for` and `select`.
     For {

@@ -4,7 +4,7 @@
 //! values, functions, what stands at the other end of a pipe. A value that depends on a branch or
 //! on output is unknown. Descends at most [`NESTING_MAX`] levels and doubts beyond.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -13,7 +13,7 @@ use super::launch;
 use super::plain;
 use super::reader;
 use super::syntax::{
-    AndOr, Assignment, Command, Kind, List, Operator, Pipeline, Simple, Target, WrittenRedirect,
+    Assignment, Command, Kind, List, Operator, Pipeline, Simple, Target, WrittenRedirect,
     WrittenWord,
 };
 use super::word::{self, Piece, Word};
@@ -30,9 +30,34 @@ const COMMANDS_MAX: usize = 10_000;
 /// Words of all these commands; bounds the memory of loops.
 const WORDS_MAX: usize = 200_000;
 /// Passes through loop bodies, one for each known value, and through functions.
-const PASSES_MAX: usize = 64;
+pub(super) const PASSES_MAX: usize = 64;
 /// Calls of functions within functions that are followed.
-const CALLS_MAX: usize = 4;
+pub(super) const CALLS_MAX: usize = 4;
+/// Builtins of POSIX that are special.
+const SPECIAL: &[&str] = &[
+    ".", ":", "break", "continue", "eval", "exec", "exit", "export", "readonly", "return", "set",
+    "shift", "source", "times", "trap", "unset",
+];
+/// Variables that bash itself fills.
+const FILLED: &[&str] = &[
+    "_",
+    "COMP_LINE",
+    "DIRSTACK",
+    "FUNCNAME",
+    "HISTCMD",
+    "LINENO",
+    "MAPFILE",
+    "OLDPWD",
+    "OPTARG",
+    "OPTIND",
+    "PIPESTATUS",
+    "PPID",
+    "PWD",
+    "RANDOM",
+    "REPLY",
+    "SECONDS",
+    "SRANDOM",
+];
 /// Arguments of a function that have a name of their own here.
 pub(super) const POSITIONS: [&str; 9] = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
 
@@ -47,6 +72,7 @@ pub(super) fn walk(command: &str) -> Parsed {
         ..Walker::default()
     };
     walker.script(command);
+    walker.end_traps();
     let (commands, doubt, functions) = (walker.commands, walker.doubt, walker.functions);
     let (is_plain, chooses_programs) = (plain::is_plain(command), walker.chooses_programs);
     Parsed { commands, doubt, functions, is_plain, chooses_programs }
@@ -59,29 +85,62 @@ pub(super) struct State {
     pub(super) input: Option<Range<usize>>,
     /// The text that the group around reads (`while read x; do …; done <<< text`).
     pub(super) text: Option<Word>,
-    launched_by: Option<usize>,
+    pub(super) launched_by: Option<usize>,
+    /// The functions that can be called.
+    pub(super) callees: Rc<HashMap<String, Callee>>,
+    /// The shell puts what aliases stand for in the place of words.
+    pub(super) expands_aliases: bool,
+}
+
+/// What may run under the name of a function.
+#[derive(Clone, Default)]
+pub(super) struct Callee {
+    pub(super) bodies: Vec<Rc<Command>>,
+    /// Whether it is surely defined; then there is one body.
+    pub(super) is_sure: bool,
+}
+
+/// What a trap runs later.
+pub(super) struct Trap {
+    pub(super) text: String,
+    pub(super) at_exit: bool,
+    pub(super) launched_by: Option<usize>,
+    pub(super) folder: Option<Vec<Word>>,
+    /// What was read when it was set.
+    pub(super) seen: Range<usize>,
+    /// The variables that were set since.
+    pub(super) changed: HashSet<String>,
 }
 
 /// The value of a variable; `None`: set by this command line, but not known.
-type Value = Option<Vec<Piece>>;
+pub(super) type Value = Option<Vec<Piece>>;
 /// A variable and what it was before.
-type Change = (String, Option<Value>);
+pub(super) type Change = (String, Option<Value>);
 
 #[derive(Default)]
 pub(super) struct Walker {
     pub(super) commands: Vec<SimpleCommand>,
-    functions: Vec<(String, Range<usize>)>,
-    bodies: HashMap<String, Rc<Command>>,
+    pub(super) functions: Vec<(String, Range<usize>)>,
     doubt: Option<String>,
     pub(super) state: State,
     pub(super) variables: HashMap<String, Value>,
     /// What variables were before each change, so that a subshell need not copy all of them.
-    changes: Vec<Change>,
+    pub(super) changes: Vec<Change>,
+    /// Variables that do not keep what is assigned to them: numbers, capitals, readonly.
+    pub(super) unsteady: HashSet<String>,
+    /// A name may stand for another, or any variable may have been set: none is known.
+    pub(super) untold: bool,
+    /// What the variables that are local to the functions being called were before, one row each.
+    pub(super) locals: Vec<Vec<Change>>,
+    pub(super) traps: Vec<Trap>,
+    pub(super) has_aliases: bool,
+    /// A loop is read to see what it sets, not for its commands.
+    pub(super) rehearses: bool,
     pub(super) nesting: usize,
     scripts: usize,
-    branches: usize,
-    passes: usize,
-    calls: usize,
+    pub(super) branches: usize,
+    pub(super) passes: usize,
+    pub(super) calls: usize,
     words: usize,
     pub(super) value_bytes_left: usize,
     /// Commands within `>(…)`, which read what the command being built writes.
@@ -94,7 +153,7 @@ impl Walker {
         self.doubt.get_or_insert_with(|| why.to_owned());
     }
 
-    fn script(&mut self, text: &str) {
+    pub(super) fn script(&mut self, text: &str) {
         if !self.enters_script(text) {
             return;
         }
@@ -124,27 +183,6 @@ impl Walker {
         self.scripts -= 1;
     }
 
-    /// Does something with a copy of the shell's state, as a subshell does.
-    pub(super) fn isolated<T>(&mut self, act: impl FnOnce(&mut Walker) -> T) -> T {
-        let state = self.state.clone();
-        let changes = self.changes.len();
-        let sinks = std::mem::take(&mut self.sinks);
-        let result = act(self);
-        for (name, before) in self.changes.split_off(changes).into_iter().rev() {
-            self.put(name, before);
-            self.changes.pop();
-        }
-        self.state = state;
-        self.sinks = sinks;
-        result
-    }
-
-    fn branched(&mut self, act: impl FnOnce(&mut Walker)) {
-        self.branches += 1;
-        act(self);
-        self.branches -= 1;
-    }
-
     pub(super) fn list(&mut self, list: &List) {
         for item in list {
             if !item.background {
@@ -159,16 +197,7 @@ impl Walker {
         }
     }
 
-    fn and_or(&mut self, item: &AndOr) {
-        for (index, pipeline) in item.pipelines.iter().enumerate() {
-            match index {
-                0 => self.pipeline(pipeline),
-                _ => self.branched(|walker| walker.pipeline(pipeline)),
-            }
-        }
-    }
-
-    fn pipeline(&mut self, pipeline: &Pipeline) {
+    pub(super) fn pipeline(&mut self, pipeline: &Pipeline) {
         if let [one] = pipeline.as_slice() {
             return self.command(one);
         }
@@ -183,7 +212,7 @@ impl Walker {
         }
     }
 
-    fn command(&mut self, command: &Command) {
+    pub(super) fn command(&mut self, command: &Command) {
         if self.nesting >= NESTING_MAX || self.commands.len() >= COMMANDS_MAX {
             return self.doubt("it is nested too deeply or has too many commands");
         }
@@ -217,14 +246,7 @@ impl Walker {
             Kind::Simple(simple) => self.simple(simple, &[]),
             Kind::Group(list) => self.list(list),
             Kind::Subshell(list) => self.isolated(|walker| walker.list(list)),
-            Kind::Branches { words, lists } => self.branched(|walker| {
-                for word in words {
-                    walker.words(word);
-                }
-                for list in lists {
-                    walker.list(list);
-                }
-            }),
+            Kind::Branches { words, lists, repeats } => self.branches(words, lists, *repeats),
             Kind::For { name, words, body } => self.for_each(name, words, body),
             Kind::Test(words) => {
                 for word in words {
@@ -261,11 +283,17 @@ impl Walker {
         }
         for assignment in &simple.declared {
             let assigned = self.assigned(assignment);
+            self.localize(&command.words, &assigned.0);
             self.set(&assigned.0, assigned.1.clone());
             command.assignments.push(assigned);
         }
         command.redirects = self.redirects(redirects);
         self.finish(command);
+        // There a POSIX shell keeps what stands in front.
+        let name = simple.words.first().and_then(WrittenWord::plain);
+        if name.is_some_and(|name| SPECIAL.contains(&name)) {
+            simple.assignments.iter().for_each(|one| self.given(&one.name));
+        }
     }
 
     fn redirects(&mut self, written: &[WrittenRedirect]) -> Vec<Redirect> {
@@ -303,7 +331,7 @@ impl Walker {
 
     /// Adds a command with what it changes in the shell and what it starts.
     pub(super) fn finish(&mut self, mut command: SimpleCommand) {
-        self.words += command.words.len();
+        self.words += 1 + command.words.len();
         if self.commands.len() >= COMMANDS_MAX || self.words > WORDS_MAX {
             return self.doubt("it has too many commands");
         }
@@ -332,6 +360,10 @@ impl Walker {
             return;
         }
         let by = self.state.launched_by.replace(index);
+        let expands_aliases = self.state.expands_aliases;
+        if self.commands.get(index).is_some_and(launch::expands_aliases) {
+            self.expands_aliases();
+        }
         let assignments = self.commands.get(index).map(|one| one.assignments.clone());
         let shadowed = self
             .shadow(assignments.into_iter().flatten().map(|(name, value)| (name, value.pieces)));
@@ -339,75 +371,33 @@ impl Walker {
             self.launch(one);
         }
         self.unshadow(shadowed);
+        self.state.expands_aliases = expands_aliases;
         self.state.launched_by = by;
     }
 
     /// Gives a variable a value, or takes it away.
     pub(super) fn put(&mut self, name: String, value: Option<Value>) {
-        if name == HASHED {
-            self.doubt("it says where programs are found");
+        match name.as_str() {
+            HASHED => self.doubt("it says where programs are found"),
+            "BASH_ALIASES" => self.has_aliases(),
+            "BASHOPTS" | "POSIXLY_CORRECT" | "SHELLOPTS" => self.expands_aliases(),
+            _ => {}
         }
-        let before = match value {
-            Some(value) => self.variables.insert(name.clone(), value),
-            None => self.variables.remove(&name),
-        };
+        for trap in &mut self.traps {
+            trap.changed.insert(name.clone());
+        }
+        let is_unsteady = is_filled(&name) || self.unsteady.contains(&name);
+        let value = value.map(|value| value.filter(|_| !is_unsteady));
+        let before = self.replace(&name, value);
         self.changes.push((name, before));
     }
 
-    /// Sets variables until [`Walker::unshadow`].
-    fn shadow(&mut self, values: impl Iterator<Item = (String, Vec<Piece>)>) -> Vec<Change> {
-        values
-            .map(|(name, value)| {
-                let before = self.variables.get(&name).cloned();
-                self.put(name.clone(), Some(Some(value)));
-                (name, before)
-            })
-            .collect()
-    }
-
-    fn unshadow(&mut self, shadowed: Vec<Change>) {
-        for (name, before) in shadowed.into_iter().rev() {
-            self.put(name, before);
+    /// Puts a value in its place and returns what was there.
+    pub(super) fn replace(&mut self, name: &str, value: Option<Value>) -> Option<Value> {
+        match value {
+            Some(value) => self.variables.insert(name.to_owned(), value),
+            None => self.variables.remove(name),
         }
-    }
-
-    /// Follows a call of a function of this command line, with its arguments.
-    fn call(&mut self, index: usize) {
-        let Some(command) = self.commands.get(index) else { return };
-        let Some(body) =
-            command.words.first().and_then(Word::literal).and_then(|name| self.bodies.get(name))
-        else {
-            return;
-        };
-        if self.calls >= CALLS_MAX || self.passes >= PASSES_MAX {
-            return;
-        }
-        let body = Rc::clone(body);
-        let arguments = command.arguments();
-        let joined = |between: Piece| {
-            arguments.iter().enumerate().flat_map(move |(index, word)| {
-                let between = (index > 0).then(|| between.clone());
-                between.into_iter().chain(word.pieces.iter().cloned())
-            })
-        };
-        let mut values = vec![
-            ("@".to_owned(), joined(Piece::Break).collect()),
-            ("*".to_owned(), joined(Piece::Text(" ".to_owned())).collect()),
-            ("#".to_owned(), vec![Piece::Text(arguments.len().to_string())]),
-        ];
-        values.extend(POSITIONS.iter().enumerate().map(|(index, name)| {
-            let value = arguments.get(index).map(|word| word.pieces.clone());
-            ((*name).to_owned(), value.unwrap_or_default())
-        }));
-        values.extend(
-            command.assignments.iter().map(|(name, value)| (name.clone(), value.pieces.clone())),
-        );
-        self.passes += 1;
-        self.calls += 1;
-        let shadowed = self.shadow(values.into_iter());
-        self.command(&body);
-        self.unshadow(shadowed);
-        self.calls -= 1;
     }
 
     pub(super) fn launch(&mut self, launched: Launched) {
@@ -420,6 +410,7 @@ impl Walker {
             }
             Launched::Command(_) => self.doubt("it is nested too deeply"),
             Launched::Text(text) => self.text(&text),
+            Launched::Trap { text, at_exit } => self.trap(text, at_exit),
             Launched::Script { text, same_shell: true } => self.script(&text),
             Launched::Script { text, same_shell: false } => {
                 self.isolated(|walker| walker.script(&text));
@@ -444,46 +435,11 @@ impl Walker {
         };
         (assignment.name.clone(), value)
     }
+}
 
-    fn set(&mut self, name: &str, value: Word) {
-        let known = !value.pieces.iter().any(|piece| matches!(piece, Piece::Unknown(_)))
-            || value.prefix().starts_with('/');
-        let value = known.then_some(value.pieces);
-        // Which branch ran is not known, so two values are none.
-        let value = match self.variables.get(name) {
-            Some(before) if self.branches > 0 && *before != value => None,
-            _ => value,
-        };
-        self.put(name.to_owned(), Some(value));
-    }
-
-    fn for_each(&mut self, name: &str, words: &[WrittenWord], body: &List) {
-        let mut values = Vec::new();
-        for word in words {
-            values.extend(self.words(word));
-        }
-        for value in &values {
-            self.evaluate_value(value);
-        }
-        let known = values.iter().all(|value| value.unknown().next().is_none());
-        if !known || values.is_empty() || self.passes + values.len() > PASSES_MAX {
-            values = vec![Word { pieces: word::unknown() }];
-        }
-        self.passes += values.len();
-        self.given(name);
-        for value in values {
-            let known = value.unknown().next().is_none();
-            self.put(name.to_owned(), Some(known.then_some(value.pieces)));
-            self.branched(|walker| walker.list(body));
-        }
-    }
-
-    fn function(&mut self, name: &str, body: &Rc<Command>) {
-        let start = self.commands.len();
-        self.isolated(|walker| walker.branched(|walker| walker.command(body)));
-        self.functions.push((name.to_owned(), start..self.commands.len()));
-        self.bodies.insert(name.to_owned(), Rc::clone(body));
-    }
+/// Says whether bash gives a variable its values.
+pub(super) fn is_filled(name: &str) -> bool {
+    FILLED.contains(&name) || name.starts_with("BASH_") || name.starts_with("EPOCH")
 }
 
 fn is_descriptor(text: &str) -> bool {

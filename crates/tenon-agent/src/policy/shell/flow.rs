@@ -1,0 +1,300 @@
+//! What runs perhaps, again, elsewhere or later: branches, loops, subshells, functions, traps.
+//!
+//! A variable is known only where every way that leads there gives it the same value. What a loop sets
+//! is unknown in it, because its condition and its beginning come again.
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use super::SimpleCommand;
+use super::syntax::{AndOr, Command, List, WrittenWord};
+use super::walk::{CALLS_MAX, Change, PASSES_MAX, POSITIONS, Trap, Walker};
+use super::word::{self, Piece, Word};
+
+/// Traps of one shell that are followed; people set one or two.
+const TRAPS_MAX: usize = 16;
+
+impl Walker {
+    /// Does something with a copy of the shell's state, as a subshell does.
+    pub(super) fn isolated<T>(&mut self, act: impl FnOnce(&mut Walker) -> T) -> T {
+        self.isolated_with_names(act).0
+    }
+
+    /// The same, and returns the names of the variables that were set.
+    fn isolated_with_names<T>(&mut self, act: impl FnOnce(&mut Walker) -> T) -> (T, Vec<String>) {
+        let state = self.state.clone();
+        let changes = self.changes.len();
+        let sinks = std::mem::take(&mut self.sinks);
+        let traps = std::mem::take(&mut self.traps);
+        let result = act(self);
+        self.end_traps();
+        let mut names = Vec::new();
+        for (name, before) in self.changes.split_off(changes).into_iter().rev() {
+            self.replace(&name, before);
+            names.push(name);
+        }
+        self.state = state;
+        self.sinks = sinks;
+        self.traps = traps;
+        (result, names)
+    }
+
+    /// Does something that may not happen.
+    fn branched(&mut self, act: impl FnOnce(&mut Walker)) {
+        let start = self.changes.len();
+        self.branches += 1;
+        act(self);
+        self.branches -= 1;
+        self.forget_since(start);
+    }
+
+    /// Forgets the variables that do not have the value which they had at that change.
+    fn forget_since(&mut self, start: usize) {
+        let mut before = HashMap::new();
+        for (name, value) in self.changes.get(start..).unwrap_or_default() {
+            before.entry(name.clone()).or_insert_with(|| value.clone());
+        }
+        for (name, value) in before {
+            if self.variables.get(&name) != value.as_ref() {
+                self.put(name, Some(None));
+            }
+        }
+    }
+
+    pub(super) fn and_or(&mut self, item: &AndOr) {
+        let mut pipelines = item.pipelines.iter().enumerate();
+        if let Some((_, first)) = pipelines.next() {
+            self.pipeline(first);
+        }
+        let start = self.changes.len();
+        self.branches += 1;
+        for (index, pipeline) in pipelines {
+            // Behind `||` it is not known how many of those before ran.
+            if index >= item.chained {
+                self.forget_since(start);
+            }
+            self.pipeline(pipeline);
+        }
+        self.branches -= 1;
+        self.forget_since(start);
+    }
+
+    pub(super) fn branches(&mut self, words: &[WrittenWord], lists: &[List], repeats: bool) {
+        let act = |walker: &mut Walker| {
+            for word in words {
+                walker.words(word);
+            }
+            for list in lists {
+                walker.branched(|walker| walker.list(list));
+            }
+        };
+        if repeats {
+            let start = self.changes.len();
+            for name in self.rehearsed(act) {
+                self.put(name, Some(None));
+            }
+            act(self);
+            self.forget_since(start);
+        } else {
+            act(self);
+        }
+    }
+
+    /// Returns the variables that something sets, and forgets all else about it.
+    fn rehearsed(&mut self, act: impl FnOnce(&mut Walker)) -> Vec<String> {
+        if self.rehearses {
+            return Vec::new();
+        }
+        let (commands, functions, passes) =
+            (self.commands.len(), self.functions.len(), self.passes);
+        self.rehearses = true;
+        let ((), names) = self.isolated_with_names(act);
+        self.rehearses = false;
+        self.commands.truncate(commands);
+        self.functions.truncate(functions);
+        self.passes = passes;
+        names.into_iter().collect::<HashSet<_>>().into_iter().collect()
+    }
+
+    pub(super) fn for_each(&mut self, name: &str, words: &[WrittenWord], body: &List) {
+        let mut values = Vec::new();
+        for word in words {
+            values.extend(self.words(word));
+        }
+        for value in &values {
+            self.evaluate_value(value);
+        }
+        let known = values.iter().all(|value| value.unknown().next().is_none());
+        if !known || values.is_empty() || self.passes + values.len() > PASSES_MAX {
+            values = vec![Word { pieces: word::unknown() }];
+        }
+        let single = values.len() == 1;
+        self.given(name);
+        let start = self.changes.len();
+        let mut set = self.rehearsed(|walker| walker.list(body));
+        set.sort_unstable();
+        self.passes += values.len();
+        for value in values {
+            for name in &set {
+                self.put(name.clone(), Some(None));
+            }
+            let known = value.unknown().next().is_none();
+            self.put(name.to_owned(), Some(known.then_some(value.pieces)));
+            self.branches += 1;
+            self.list(body);
+            self.branches -= 1;
+        }
+        let last = self.variables.get(name).cloned().flatten().filter(|_| single);
+        self.forget_since(start);
+        if !set.iter().any(|other| other == name) {
+            self.put(name.to_owned(), Some(last));
+        }
+    }
+
+    pub(super) fn function(&mut self, name: &str, body: &Rc<Command>) {
+        let start = self.commands.len();
+        self.isolated(|walker| walker.branched(|walker| walker.command(body)));
+        self.functions.push((name.to_owned(), start..self.commands.len()));
+        let callees = Rc::make_mut(&mut self.state.callees);
+        let callee = callees.entry(name.to_owned()).or_default();
+        callee.is_sure = self.branches == 0;
+        if callee.is_sure {
+            callee.bodies.clear();
+        }
+        if callee.bodies.len() <= CALLS_MAX {
+            callee.bodies.push(Rc::clone(body));
+        } else {
+            self.untold = true;
+        }
+    }
+
+    /// Sets variables until [`Walker::unshadow`].
+    pub(super) fn shadow(
+        &mut self,
+        values: impl Iterator<Item = (String, Vec<Piece>)>,
+    ) -> Vec<Change> {
+        values
+            .map(|(name, value)| {
+                let before = self.variables.get(&name).cloned();
+                self.put(name.clone(), Some(Some(value)));
+                (name, before)
+            })
+            .collect()
+    }
+
+    pub(super) fn unshadow(&mut self, shadowed: Vec<Change>) {
+        for (name, before) in shadowed.into_iter().rev() {
+            self.put(name, before);
+        }
+    }
+
+    /// Follows a call of a function of this command line, with its arguments.
+    pub(super) fn call(&mut self, index: usize) {
+        let Some(command) = self.commands.get(index) else { return };
+        let name = command.words.first().and_then(Word::literal);
+        let Some(callee) = name.and_then(|name| self.state.callees.get(name)).cloned() else {
+            return;
+        };
+        if self.calls >= CALLS_MAX || self.passes >= PASSES_MAX {
+            self.untold = true;
+            return;
+        }
+        let values = positions(command);
+        self.passes += 1;
+        self.calls += 1;
+        let shadowed = self.shadow(values.into_iter());
+        self.locals.push(Vec::new());
+        match callee.bodies.as_slice() {
+            [body] if callee.is_sure => self.command(body),
+            bodies => {
+                for body in bodies {
+                    self.branched(|walker| walker.command(body));
+                }
+            }
+        }
+        let locals = self.locals.pop().unwrap_or_default();
+        self.unshadow(locals);
+        self.unshadow(shadowed);
+        self.calls -= 1;
+    }
+
+    /// Reads what runs at a signal: now, and at the end once more if what it depends on changed.
+    pub(super) fn trap(&mut self, text: String, at_exit: bool) {
+        if self.traps.len() >= TRAPS_MAX {
+            return self.doubt("it has too many traps");
+        }
+        let (start, folder) = (self.commands.len(), self.state.folder.clone());
+        let (moved, names) = self.isolated_with_names(|walker| {
+            walker.script(&text);
+            walker.state.folder != folder
+        });
+        let (seen, launched_by) = (start..self.commands.len(), self.state.launched_by);
+        if !at_exit {
+            for name in names {
+                self.unsteady.insert(name.clone());
+                self.put(name, Some(None));
+            }
+            if moved {
+                self.state.folder = None;
+            }
+        }
+        let changed = HashSet::new();
+        self.traps.push(Trap { text, at_exit, launched_by, folder, seen, changed });
+    }
+
+    /// Reads the traps of a shell that ends as they are then.
+    pub(super) fn end_traps(&mut self) {
+        for trap in std::mem::take(&mut self.traps) {
+            let moved = trap.folder != self.state.folder;
+            if trap.changed.is_empty() && !moved {
+                continue;
+            }
+            let (start, functions) = (self.commands.len(), self.functions.len());
+            let traps = std::mem::take(&mut self.traps);
+            self.isolated(|walker| {
+                for name in trap.changed {
+                    walker.put(name, Some(None));
+                }
+                if moved && !trap.at_exit {
+                    walker.state.folder = None;
+                }
+                walker.state.launched_by = trap.launched_by;
+                walker.script(&trap.text);
+            });
+            self.traps = traps;
+            let (seen, again) = (self.commands.get(trap.seen), self.commands.get(start..));
+            let shown = |commands: Option<&[SimpleCommand]>| -> Vec<_> {
+                let said = |one: &SimpleCommand| (one.words.clone(), one.folder.clone());
+                commands.unwrap_or_default().iter().map(said).collect()
+            };
+            if shown(seen) == shown(again) {
+                self.commands.truncate(start);
+                self.functions.truncate(functions);
+            }
+        }
+    }
+}
+
+/// Returns the variables that a function has by its call.
+fn positions(command: &SimpleCommand) -> Vec<(String, Vec<Piece>)> {
+    let arguments = command.arguments();
+    let joined = |between: Piece| {
+        arguments.iter().enumerate().flat_map(move |(index, word)| {
+            let between = (index > 0).then(|| between.clone());
+            between.into_iter().chain(word.pieces.iter().cloned())
+        })
+    };
+    let mut values = vec![
+        ("@".to_owned(), joined(Piece::Break).collect()),
+        ("*".to_owned(), joined(Piece::Text(" ".to_owned())).collect()),
+        ("#".to_owned(), vec![Piece::Text(arguments.len().to_string())]),
+    ];
+    values.extend(POSITIONS.iter().enumerate().map(|(index, name)| {
+        let value = arguments.get(index).map(|word| word.pieces.clone());
+        ((*name).to_owned(), value.unwrap_or_default())
+    }));
+    values.extend(
+        command.assignments.iter().map(|(name, value)| (name.clone(), value.pieces.clone())),
+    );
+    values
+}

@@ -1,0 +1,131 @@
+//! What variables, names and folders are while a line runs: never a wrong value for a right one.
+
+use super::{ALLOW, ASK, DENY, Mode, rules, run};
+
+/// Lines that run `git push`.
+const FOLLOWED: &[&str] = &[
+    "z=push; f() { local z=status; }; f; git $z",
+    "z=push; f() { declare z; z=status; }; f; git $z",
+    "z=push; f() { typeset z=a; g; }; g() { z=status; }; f; git $z",
+    "z=status; f() { local z=a; declare -g z=push; }; f; git $z",
+    "z=push; (f() { z=status; }); f; git $z",
+    "z=push; f() { z=status; }; unset -f f; f; git $z",
+    "if true; then f() { z=push; }; else f() { z=status; }; fi; f; git $z",
+    "z=push; trap z=status EXIT; git $z",
+    "z=status; trap 'git $z' EXIT; z=push",
+    "z=status; (trap 'git $z' EXIT; z=push)",
+    "trap z=push DEBUG; z=status; git $z",
+    "z=status; until git $z; do z=push; done",
+    "z=status; while git $z; [ $z = status ]; do z=push; done",
+    "z=status; for i in 1 2; do git $z; z=push; done",
+    "z=status; for ((i = 0; i < 2; i++)); do git $z; z=push; done",
+    "for z in push status; do break; done; git $z",
+    "z=status; true || z=push; false || z=push; git $z",
+    "false && z=status; git $z push",
+    "z=push; false && z=status; git $z",
+    "z=push; if false; then z=status; fi; git $z",
+    "z=push; case a in b) z=status;; esac; git $z",
+    "z=status; read 'z[0]' <<< push; git $z",
+    "z=status; read -az <<< push; git $z",
+    "z=status; read -r \"z\" <<< push; git $z",
+    "n=z; z=status; read \"$n$x\" <<< push; git $z",
+    "z=status; printf -v 'z[0]' push; git $z",
+    "z=status; printf -vz push; git $z",
+    "z=status; declare 'z=push'; git $z",
+    "z=status; export \"z$x=push\"; git $z",
+    "REPLY=status; read <<< push; git $REPLY",
+    "OPTARG=status; getopts a: x -a push; git $OPTARG",
+    "BASH_REMATCH=status; [[ push =~ .* ]]; git $BASH_REMATCH",
+    "_=status; true push; git $_",
+    "declare -n r=x; x=push; git $r",
+    "z=status; declare -n y=z; y=push; git $z",
+    "f() { local -n y=$1; y=push; }; z=status; f z; git $z",
+    "declare -l z; z=PUSH; git $z",
+    "readonly z=push; declare z=status; git $z",
+    "z=(push); git ${z[1]:-push}",
+    "z=status; git ${z[1]:-push}",
+    "z=status; sh -c 'z=status; z=push :; git $z'",
+    "z=status; shopt -s lastpipe; echo push | read z; git $z",
+    "set -k; git a z=push",
+    "set -o posix\nalias x='git push'\nx",
+    "alias x='git push'\nset -o posix\nx",
+    "shopt -so posix\nalias x='git push'\nx",
+    "POSIXLY_CORRECT=1; alias x='git push'\nx",
+    "sh -c \"alias x='git push'\nx\"",
+    "dash -c \"alias x='git push'\nx\"",
+    "bash --posix -c \"alias x='git push'\nx\"",
+    "bash -o posix -c \"alias x='git push'\nx\"",
+    "POSIXLY_CORRECT=1 bash -c \"alias x='git push'\nx\"",
+    "env SHELLOPTS=posix bash -c \"alias x='git push'\nx\"",
+    "sh -c \"BASH_ALIASES[x]='git push'\nx\"",
+    "BASH_CMDS[ls]=/usr/bin/git; ls push",
+    "declare -n r=BASH_CMDS; r[ls]=/usr/bin/git; ls push",
+    "hash -p /usr/bin/git ls; ls push",
+];
+
+#[test]
+fn a_denial_is_not_led_astray_by_variables_and_names() {
+    let denied = rules(&[("bash(git push:*)", DENY)]);
+    let is_allowed = |line: &&&str| {
+        [Mode::Auto, Mode::ReadOnly].iter().any(|mode| run(line, &denied, *mode).verdict == ALLOW)
+    };
+    let wrong: Vec<_> = FOLLOWED.iter().filter(is_allowed).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn a_folder_that_is_not_known_is_asked_about() {
+    for line in [
+        "CDPATH=/; cd etc; rm -rf *",
+        "CDPATH=/ cd etc; rm -rf *",
+        "read CDPATH <<< /; cd etc; rm -rf *",
+        "cd() { :; }; cd build; rm -rf *",
+        "trap 'cd /' DEBUG; rm -rf build",
+        "trap 'rm -rf *' EXIT; cd src; cd ..",
+        "shopt -s cdable_vars; build=/etc; cd build; rm -rf *",
+        "enable -n cd; cd build; rm -rf *",
+    ] {
+        assert_ne!(run(line, &rules(&[]), Mode::Auto).verdict, ALLOW, "{line}");
+    }
+}
+
+#[test]
+fn what_is_surely_known_stays_known() {
+    for line in [
+        "D=build && cd src && rm -rf \"$D\"",
+        "cd src && D=build && mkdir -p \"$D\" && rm -rf \"$D\"",
+        "if [ -d build ]; then D=build; rm -rf \"$D\"; fi",
+        "for f in a b; do out=build/$f; rm -rf \"$out\"; done",
+        "while read -r line; do d=build; rm -rf \"$d\"; done",
+        "f() { local d=build; rm -rf \"$d\"; }; f",
+        "d=build; f() { local d=x; }; f; rm -rf \"$d\"",
+        "readonly D=build; rm -rf \"$D\"",
+        "D=build; for i in 1 2; do rm -rf \"$D/$i\"; done",
+        "i=0; while ((i < 3)); do ((i++)); done; rm -rf build/$i",
+        "CDPATH= cd build && rm -rf *",
+        "t=$(mktemp -d); trap 'rm -rf \"$t\"' EXIT; x=1; cd src; make",
+        "trap 'rm -f tmp' EXIT; trap 'echo failed; exit 1' ERR INT; make",
+        "local x=1; declare -A m; m[key]=v; echo \"${m[key]}\" ${#m[@]}",
+        "declare -i n=0; n+=1; declare -r V=1; export PATH=\"$PWD/bin:$PATH\"; echo $n",
+        "export $(grep -v '^#' .env | xargs) && cargo run",
+        "shopt -s nullglob globstar; for f in *.rs; do echo \"$f\"; done",
+        "set -euo pipefail; set -- a b; echo \"$1\"; hash -r; enable",
+        "sh -c 'cat alias.txt; echo \"alias x=y\"'; alias ll='ls -l'",
+    ] {
+        assert_eq!(run(line, &rules(&[]), Mode::Auto).verdict, ALLOW, "{line}");
+    }
+    let denied = rules(&[("bash(git push:*)", DENY)]);
+    for (line, want) in [
+        ("z=status; git $z", ALLOW),
+        ("z=push; git $z", DENY),
+        ("z=status; for i in 1 2; do git $z; done; git $z", ALLOW),
+        ("for z in status log; do git $z; done", ALLOW),
+        ("for z in status push; do git $z; done", DENY),
+        ("z=status; if true; then z=status; fi; git $z", ALLOW),
+        ("z=status; (z=push); git $z", ALLOW),
+        ("z=status; if true; then z=push; git $z; fi", DENY),
+        ("z=status; true && z=push; git $z", ASK),
+    ] {
+        assert_eq!(run(line, &denied, Mode::Auto).verdict, want, "{line}");
+    }
+}
