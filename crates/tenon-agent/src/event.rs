@@ -479,6 +479,25 @@ impl View {
     pub fn diff(path: &str, diff: &str) -> Self {
         Self::Diff { path: path.to_owned(), diff: cut(diff).to_owned() }
     }
+
+    /// Returns the view of a text that is not masked yet, and whole: a cut could go through what is
+    /// to be masked.
+    pub(crate) fn whole_text(text: &str) -> Self {
+        Self::Text { text: text.to_owned(), lines: text.lines().count() }
+    }
+
+    /// Returns the same view of a diff.
+    pub(crate) fn whole_diff(path: &str, diff: String) -> Self {
+        Self::Diff { path: path.to_owned(), diff }
+    }
+
+    /// Returns the view as it is kept: its texts changed by `mask`, and cut after that.
+    pub(crate) fn masked(self, mask: impl Fn(String) -> String) -> Self {
+        match self {
+            Self::Text { text, lines } => Self::Text { text: cut(&mask(text)).to_owned(), lines },
+            Self::Diff { path, diff } => Self::diff(&mask(path), &mask(diff)),
+        }
+    }
 }
 
 impl ModelEvent {

@@ -307,16 +307,24 @@ impl Opening {
             drop(self.masking.begin_walk(workspace));
             let sources = self.instructions.iter().map(|instruction| &instruction.source);
             opening.attached.extend(sources.map(|source| format!("instructions: {source}")));
-            let (text, note) = render_instructions(&self.instructions);
+            // Before anything of them is cut off.
+            let masked = |Instruction { source, text }: &Instruction| {
+                let (source, text) = (source.clone(), self.masking.mask(text.clone()));
+                Instruction { source, text }
+            };
+            let instructions: Vec<Instruction> = self.instructions.iter().map(masked).collect();
+            let (text, note) = render_instructions(&instructions);
             opening.before.extend(text);
             opening.notices.extend(note);
         }
-        for news in std::mem::take(&mut self.news).into_iter().chain(job_news(&self.jobs)) {
+        for news in
+            std::mem::take(&mut self.news).into_iter().chain(job_news(&self.jobs, &self.masking))
+        {
             opening.notices.push(news.clone());
             opening.before.push(news);
         }
         if self.attach
-            && let Some(attached) = attach(&prompt.text, workspace)
+            && let Some(attached) = attach(&prompt.text, workspace, &self.masking)
         {
             opening.attached.extend(attached.lines);
             opening.before.push(attached.text);

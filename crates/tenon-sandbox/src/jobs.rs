@@ -137,8 +137,10 @@ impl Attended {
         mut on_output: impl FnMut(Stream, &str) + Send + 'static,
     ) -> Self {
         let mark = walls.as_ref().and_then(Sandbox::proxy).map(Proxy::mark);
+        // Lines about the job repeat the beginning of it, and a cut hides a value from the filter.
+        let spill = command.limits.spill.as_ref();
         let job = Job {
-            script: command.script.clone(),
+            script: spill.map_or_else(|| command.script.clone(), |to| to.filtered(&command.script)),
             started_at: Instant::now(),
             printed: command.limits.printed(),
             checkpoint: walls.as_ref().and_then(Sandbox::checkpoint).cloned(),

@@ -84,16 +84,18 @@ impl SpillTarget {
         Ok(files.flatten().filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum())
     }
 
+    /// Returns `text` as it may be shown.
+    pub(crate) fn filtered(&self, text: &str) -> String {
+        self.filter.as_ref().map_or_else(|| text.to_owned(), |filter| filter.whole(text))
+    }
+
     /// Makes a new file with `text`, filtered, and returns its path.
     ///
     /// # Errors
     /// What the operating system says.
     pub fn write(&self, text: &str) -> io::Result<PathBuf> {
         let mut file = self.create()?;
-        match &self.filter {
-            Some(filter) => file.push(&filter.whole(text))?,
-            None => file.push(text)?,
-        }
+        file.push(&self.filtered(text))?;
         Ok(file.path)
     }
 }

@@ -11,7 +11,10 @@ use std::{collections::BTreeMap, path::Path};
 
 use tenon_sandbox::{EntryKind, WalkOptions, Workspace};
 
-use crate::tools::text_file::{self, WHOLE_BYTES_MAX};
+use crate::{
+    masking::Masking,
+    tools::text_file::{self, WHOLE_BYTES_MAX},
+};
 
 /// All of it: what is worth waiting for on two cores.
 const TOKENS_MAX: usize = 800;
@@ -53,7 +56,7 @@ pub(crate) struct Attached {
 }
 
 /// Returns what goes in front of `prompt`; `None` if the workspace cannot be looked at.
-pub(crate) fn attach(prompt: &str, workspace: &Workspace) -> Option<Attached> {
+pub(crate) fn attach(prompt: &str, workspace: &Workspace, masking: &Masking) -> Option<Attached> {
     let files = Files::of(workspace)?;
     let named = mentions::files(prompt, &files.paths);
     let identifiers = places(prompt, workspace, &files);
@@ -64,11 +67,12 @@ pub(crate) fn attach(prompt: &str, workspace: &Workspace) -> Option<Attached> {
     let places: Vec<String> = identifiers.iter().map(Found::line).collect();
     let reserved: usize = places.iter().map(|line| line.len() + 2).sum();
     for path in &named {
-        attached.add_content(path, workspace, reserved, None);
+        attached.add_content(path, workspace, masking, (reserved, None));
     }
     for path in identifiers.iter().filter_map(|found| found.only_file()) {
         if !named.contains(&path) {
-            attached.add_content(path, workspace, reserved, Some(LED_TO_LINES_MAX));
+            let room = (reserved, Some(LED_TO_LINES_MAX));
+            attached.add_content(path, workspace, masking, room);
         }
     }
     for (line, found) in places.iter().zip(&identifiers) {
@@ -136,8 +140,8 @@ impl Attached {
         &mut self,
         path: &str,
         workspace: &Workspace,
-        reserved: usize,
-        lines_max: Option<usize>,
+        masking: &Masking,
+        (reserved, lines_max): (usize, Option<usize>),
     ) {
         let Ok(bytes) = workspace.read(path, WHOLE_BYTES_MAX) else { return };
         let Some(content) = text_file::readable(&bytes) else { return };
@@ -162,8 +166,10 @@ impl Attached {
             return;
         }
         self.text.push_str(&head);
-        for line in lines.iter().take(shown) {
-            self.text.push_str(line);
+        let end: usize = lines.iter().take(shown).map(|line| line.len() + 1).sum();
+        // A value may go on behind what is shown.
+        self.text.push_str(&masking.part(&content, 0..end.min(content.len())));
+        if end > content.len() {
             self.text.push('\n');
         }
         self.text.push_str(fence);
@@ -267,7 +273,7 @@ mod tests {
         for (path, content) in files {
             bench.put(path, content);
         }
-        let attached = attach(prompt, &bench.context.workspace).unwrap();
+        let attached = attach(prompt, &bench.context.workspace, &Masking::off()).unwrap();
         assert_eq!(attached.text, expected.join("\n\n"));
         assert_eq!(attached.lines, lines);
     }
@@ -325,7 +331,7 @@ mod tests {
         for index in 0..60 {
             bench.put(&format!("folder/with/a/long/name/file{index:02}.txt"), "");
         }
-        let attached = attach("read long.txt", &bench.context.workspace).unwrap();
+        let attached = attach("read long.txt", &bench.context.workspace, &Masking::off()).unwrap();
         assert!(attached.text.len() <= BYTES_MAX, "{}", attached.text.len());
         assert!(attached.text.len() > BYTES_MAX - 100, "{}", attached.text.len());
         assert!(attached.text.ends_with(" more lines]"), "{}", attached.text);
@@ -337,7 +343,7 @@ mod tests {
     fn spec_32_a_file_that_was_shown_whole_counts_as_seen() {
         let bench = Bench::new();
         bench.put(GREET.0, GREET.1);
-        attach("run greet", &bench.context.workspace).unwrap();
+        attach("run greet", &bench.context.workspace, &Masking::off()).unwrap();
         let hash = tenon_sandbox::ContentHash::of(GREET.1.as_bytes());
         assert_eq!(bench.context.workspace.seen("greet.py"), Some(hash));
     }

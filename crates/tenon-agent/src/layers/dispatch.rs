@@ -159,7 +159,13 @@ impl Dispatch {
                 }
             }
             Ok(prepared) => Ready::Call(tool.as_ref(), prepared),
-            Err(error) => Ready::error(format_args!("{}: {error}", call.name)),
+            Err(error) => {
+                // The sentence repeats beginnings of what came: of what is not masked, it would show
+                // the beginning of a secret.
+                let masked = self.masking.arguments(&call.arguments);
+                let error = tool.prepare(&masked, &self.workspace).err().unwrap_or(error);
+                Ready::error(format_args!("{}: {error}", call.name))
+            }
         }
     }
 
@@ -186,6 +192,8 @@ impl Dispatch {
                 self.judged(tool, call, prepared, recorder, cancel).await?
             }
         };
+        // Not every answer comes from a tool, and what is sent must be what stands in the log.
+        let output = ToolOutput { content: self.masking.mask(output.content), ..output };
         let output = stand_in::there(self.stand_in.as_deref(), call, output);
         for changes in output.changed {
             recorder.record(CallEvent::CallChanged(changes))?;
@@ -302,7 +310,7 @@ impl Dispatch {
             offered = offer => offered?,
             () = context.cancel.cancelled() => {}
         }
-        if let Some(news) = job_news(self.sandbox.jobs()) {
+        if let Some(news) = job_news(self.sandbox.jobs(), &self.masking) {
             output.content.push_str(&format!("\n{}", self.masking.mask(news)));
         }
         Ok(output)
@@ -333,6 +341,7 @@ impl Dispatch {
                 }));
             })
             .with_overtime(overtime),
+            masking: self.masking.clone(),
         }
     }
 }

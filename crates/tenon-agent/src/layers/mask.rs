@@ -5,7 +5,6 @@ use async_trait::async_trait;
 
 use super::layer::{Layer, Rest};
 use crate::{
-    event::View,
     masking::Masking,
     policy::ApprovedCall,
     tools::{ToolContext, ToolOutput},
@@ -31,10 +30,7 @@ impl Layer for Mask {
         // What the call itself wrote into a `.env` file is known before its result is shown.
         self.masking.look(&context.workspace, call.arguments()).await;
         let mask = |text: String| self.masking.mask(text);
-        let view = output.view.map(|view| match view {
-            View::Text { text, lines } => View::Text { text: mask(text), lines },
-            View::Diff { path, diff } => View::Diff { path: mask(path), diff: mask(diff) },
-        });
+        let view = output.view.map(|view| view.masked(mask));
         ToolOutput { content: mask(output.content), view, ..output }
     }
 }

@@ -9,6 +9,7 @@ mod front;
 
 use std::{
     borrow::Cow,
+    ops::Range,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, RwLock,
         atomic::{AtomicBool, Ordering},
@@ -148,6 +149,26 @@ impl Masking {
             Cow::Owned(masked) => masked,
             Cow::Borrowed(_) => text,
         }
+    }
+
+    /// Returns what `part` of `text` shows, without the values that are known now, also those that
+    /// an end of it goes through. A tool that cuts what it shows cuts it so: what surrounds tools
+    /// knows values only where they are whole.
+    ///
+    /// ```
+    /// use tenon_agent::Masking;
+    ///
+    /// assert_eq!(Masking::off().part("a long line", 0..6), "a long");
+    /// ```
+    pub fn part(&self, text: &str, part: Range<usize>) -> String {
+        self.masks().mask_part(text, part)
+    }
+
+    /// Returns `arguments` without the values that are known now.
+    pub(crate) fn arguments(&self, arguments: &Value) -> Value {
+        let mut masked = arguments.clone();
+        mask_value(&self.masks(), &mut masked);
+        masked
     }
 
     /// Returns a stream that masks the values that are known now.

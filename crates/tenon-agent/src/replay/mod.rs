@@ -29,6 +29,7 @@ use crate::{
     agent::Agent,
     input::{FrontEnd, Prompt},
     layers::{StandIn, set_checks},
+    masking::Masking,
     options::AgentOptions,
     policy::Mode,
     session::{LogError, PrefixHasher, Session},
@@ -182,7 +183,7 @@ pub async fn replay(
                 let killed = turn.killed;
                 course.begin(turn, &cancel);
                 // What the recording told of jobs stands in front of its prompt.
-                drop(job_news(&jobs));
+                drop(job_news(&jobs, &Masking::off()));
                 let prompt = given(&message);
                 agent.prompt(prompt, &cancel).await?;
                 course.end_turn();

@@ -26,7 +26,7 @@ use super::{
     },
     tool::{Effect, Tool, ToolContext, ToolOutput},
 };
-use crate::{event::View, policy::Action};
+use crate::{event::View, masking::Masking, policy::Action};
 
 /// A larger file (16 MiB) is data: a stream editor is the right tool.
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -105,8 +105,10 @@ impl Tool for EditFile {
             Err(error) => return Err(failed(error)),
         };
         let (is_forgiving, earlier) = (self.is_forgiving, self.earlier.clone());
+        let masking = context.masking.clone();
         blocking(file.len(), move || {
-            Edit { args: &args, workspace: &workspace, is_forgiving, earlier: &earlier }.run(&file)
+            let (args, workspace, earlier) = (&args, &workspace, &earlier);
+            Edit { args, workspace, is_forgiving, earlier, masking: &masking }.run(&file)
         })
         .await
     }
@@ -117,7 +119,7 @@ fn create(args: &EditFileArgs, workspace: &Workspace) -> Result<ToolOutput, Stri
     let written = workspace.write(path, new_text.as_bytes(), Expected::Absent).map_err(failed)?;
     note_written(workspace, path, &written);
     let text = format!("Created {path} ({} bytes)", written.bytes);
-    Ok(ToolOutput::text(text).with_view(View::text(new_text)))
+    Ok(ToolOutput::text(text).with_view(View::whole_text(new_text)))
 }
 
 struct Edit<'a> {
@@ -125,6 +127,7 @@ struct Edit<'a> {
     workspace: &'a Workspace,
     is_forgiving: bool,
     earlier: &'a Mutex<VecDeque<Earlier>>,
+    masking: &'a Masking,
 }
 
 impl Edit<'_> {
@@ -160,7 +163,7 @@ impl Edit<'_> {
         text.push('\n');
         text.push_str(&diff::for_model(&hunks));
         self.remember(bytes, places);
-        Ok(ToolOutput::text(text).with_view(View::diff(path, &hunks)))
+        Ok(ToolOutput::text(text).with_view(View::whole_diff(path, hunks)))
     }
 
     /// An empty text stands for the whole of an empty file.
@@ -231,7 +234,8 @@ impl Edit<'_> {
         }
         let old_text = old_text.replace("\r\n", "\n");
         let file = String::from_utf8_lossy(&file.text);
-        text.push_str(&miss::diagnosis(&file, &old_text, &new_text.replace("\r\n", "\n")));
+        let new_text = new_text.replace("\r\n", "\n");
+        text.push_str(&miss::diagnosis(&file, &old_text, &new_text, self.masking));
         text
     }
 

@@ -96,16 +96,13 @@ impl Tool for Grep {
     }
 
     async fn run(&self, args: GrepArgs, context: &ToolContext) -> Result<ToolOutput, String> {
-        let (workspace, cancel) = (context.workspace.clone(), context.cancel.clone());
-        blocking(UNKNOWN_BYTES, move || grep(&args, &workspace, &cancel)).await
+        let context = context.clone();
+        blocking(UNKNOWN_BYTES, move || grep(&args, &context)).await
     }
 }
 
-fn grep(
-    args: &GrepArgs,
-    workspace: &Workspace,
-    cancel: &CancellationToken,
-) -> Result<ToolOutput, String> {
+fn grep(args: &GrepArgs, context: &ToolContext) -> Result<ToolOutput, String> {
+    let ToolContext { workspace, cancel, masking, .. } = context;
     let limit = usize::try_from(args.limit.unwrap_or(LIMIT_DEFAULT)).unwrap_or(usize::MAX).max(1);
     let search = Search {
         matcher: search::matcher(&args.pattern, args.ignore_case)?,
@@ -113,6 +110,7 @@ fn grep(
         files_only: args.files_only,
         // One more than is shown tells that there are more.
         matches_max: limit.saturating_add(1),
+        masking: masking.clone(),
     };
     let (start, filter) = start(args, workspace.root())?;
     let mut walk = workspace.walk(&start, WalkOptions::default()).map_err(failed)?;

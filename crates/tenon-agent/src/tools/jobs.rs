@@ -16,7 +16,7 @@ use super::{
     held,
     tool::{Effect, Tool, ToolContext, ToolOutput},
 };
-use crate::policy::Action;
+use crate::{masking::Masking, policy::Action};
 
 /// Seconds for `wait` unless the model asks for others; at most as many as a command has.
 const WAIT_DEFAULT_S: u64 = 60;
@@ -91,7 +91,7 @@ impl Tool for JobsTool {
     async fn run(&self, args: JobsArgs, context: &ToolContext) -> Result<ToolOutput, String> {
         let jobs = context.sandbox.jobs();
         if args.action == JobAction::List {
-            return Ok(ToolOutput::text(list(jobs)));
+            return Ok(ToolOutput::text(list(jobs, &context.masking)));
         }
         let known: Vec<JobId> = jobs.list().into_iter().map(|status| status.id).collect();
         let id = match (args.job, known.as_slice()) {
@@ -202,23 +202,23 @@ pub(super) fn full(jobs: &Jobs) -> String {
 }
 
 /// Returns what the model is told of jobs that ended since it was last told; nothing if none did.
-pub(crate) fn news(jobs: &Jobs) -> Option<String> {
+pub(crate) fn news(jobs: &Jobs, masking: &Masking) -> Option<String> {
     let news = jobs.news();
     let told = |status: &JobStatus| {
         let protected = status.end.as_ref().map_or(&[][..], |end| &end.protected);
         let changes = status.end.as_ref().and_then(|end| end.changes.as_ref());
         let changes = changes.map(changed).unwrap_or_default();
-        format!("[jobs] {}{}{changes}", line(status), notes(&[], protected, None))
+        format!("[jobs] {}{}{changes}", line(status, masking), notes(&[], protected, None))
     };
     (!news.is_empty()).then(|| news.iter().map(told).collect::<Vec<_>>().join("\n"))
 }
 
-fn list(jobs: &Jobs) -> String {
-    let lines: Vec<String> = jobs.list().iter().map(line).collect();
+fn list(jobs: &Jobs, masking: &Masking) -> String {
+    let lines: Vec<String> = jobs.list().iter().map(|status| line(status, masking)).collect();
     if lines.is_empty() { "(no jobs)".into() } else { lines.join("\n") }
 }
 
-fn line(status: &JobStatus) -> String {
+fn line(status: &JobStatus, masking: &Masking) -> String {
     let seconds = status.duration.as_secs();
     let state = match &status.end {
         None => "running".into(),
@@ -226,8 +226,9 @@ fn line(status: &JobStatus) -> String {
         Some(JobEnd { exit: Err(error), .. }) => format!("did not run: {error}"),
     };
     let script = status.script.split_whitespace().collect::<Vec<_>>().join(" ");
-    let cut: String = script.chars().take(SCRIPT_CHARS_MAX).collect();
-    let dots = if cut.len() < script.len() { "…" } else { "" };
+    let end = script.char_indices().nth(SCRIPT_CHARS_MAX).map_or(script.len(), |(end, _)| end);
+    let cut = masking.part(&script, 0..end);
+    let dots = if end < script.len() { "…" } else { "" };
     format!("job {}: {state}: {cut}{dots}", status.id)
 }
 

@@ -17,7 +17,7 @@ use super::{
     text_file::{Encoding, WHOLE_BYTES_MAX, blocking, failed, read_action, state_of_large},
     tool::{Effect, Tool, ToolContext, ToolOutput},
 };
-use crate::policy::Action;
+use crate::{masking::Masking, policy::Action};
 
 /// Lines shown unless the model asks for another number. The schema names it.
 const LINES_DEFAULT: u64 = 2_000;
@@ -25,8 +25,11 @@ const LINES_DEFAULT: u64 = 2_000;
 /// A longer line is data, not text.
 const LINE_CHARS_MAX: usize = 2_000;
 
-/// Enough for [`LINE_CHARS_MAX`] characters of UTF-8.
-const LINE_BYTES_MAX: usize = 4 * LINE_CHARS_MAX;
+/// What is kept around what is shown, to see whether the cut goes through a secret.
+const AROUND_BYTES: usize = 1024;
+
+/// Enough for [`LINE_CHARS_MAX`] characters of UTF-8, and for what is looked at behind them.
+const LINE_BYTES_MAX: usize = 4 * LINE_CHARS_MAX + AROUND_BYTES;
 
 /// Room for the notes at the end.
 const NOTE_CHARS_MAX: usize = 400;
@@ -88,9 +91,8 @@ impl Tool for ReadFile {
 
     async fn run(&self, args: ReadFileArgs, context: &ToolContext) -> Result<ToolOutput, String> {
         let file = context.workspace.open_file(&args.path).map_err(failed)?;
-        let (workspace, cancel) = (context.workspace.clone(), context.cancel.clone());
-        let tool = *self;
-        blocking(file.len(), move || tool.read(file, &args, &workspace, &cancel)).await
+        let (tool, context) = (*self, context.clone());
+        blocking(file.len(), move || tool.read(file, &args, &context)).await
     }
 }
 
@@ -99,9 +101,9 @@ impl ReadFile {
         self,
         file: OpenFile,
         args: &ReadFileArgs,
-        workspace: &Workspace,
-        cancel: &CancellationToken,
+        context: &ToolContext,
     ) -> Result<ToolOutput, String> {
+        let ToolContext { workspace, cancel, masking, .. } = context;
         let path = args.path.as_str();
         let io = |error: std::io::Error| format!("{path}: {error}");
         let length = file.len();
@@ -116,7 +118,7 @@ impl ReadFile {
                 "{path} is a binary file ({length} bytes); look into it with bash (file, xxd)"
             ));
         };
-        let mut lines = Numbered::new(args, self.chars_max);
+        let mut lines = Numbered::new(args, self.chars_max, masking.clone());
         let state = match (encoding, large) {
             (Encoding::Bytes, Some(state)) => {
                 stream(reader, &mut lines, cancel).map_err(io)?;
@@ -189,10 +191,15 @@ struct Numbered {
     current: Vec<u8>,
     current_left_out: usize,
     is_utf8: bool,
+    masking: Masking,
+    /// The end of what stands before the range.
+    before: Vec<u8>,
+    /// The beginning of what stands behind what is shown.
+    after: Vec<u8>,
 }
 
 impl Numbered {
-    fn new(args: &ReadFileArgs, chars_max: usize) -> Self {
+    fn new(args: &ReadFileArgs, chars_max: usize, masking: Masking) -> Self {
         let first = args.offset.unwrap_or(1).max(1);
         let limit = args.limit.unwrap_or(LINES_DEFAULT);
         Self {
@@ -206,6 +213,9 @@ impl Numbered {
             current: Vec::new(),
             current_left_out: 0,
             is_utf8: true,
+            masking,
+            before: Vec::new(),
+            after: Vec::new(),
         }
     }
 
@@ -243,14 +253,29 @@ impl Numbered {
                 self.line += 1;
                 if self.line == self.first {
                     self.is_begun = false;
-                    return bytes.get(newline + 1..).unwrap_or_default();
+                    let (skipped, rest) = bytes.split_at(newline + 1);
+                    self.note_before(skipped);
+                    return rest;
                 }
             }
+            self.note_before(bytes);
         } else {
+            self.note_after(bytes);
             self.line += memchr::memchr_iter(b'\n', bytes).count() as u64;
         }
         self.is_begun = bytes.last() != Some(&b'\n');
         &[]
+    }
+
+    fn note_before(&mut self, skipped: &[u8]) {
+        let last = skipped.len().saturating_sub(AROUND_BYTES);
+        self.before.extend_from_slice(skipped.get(last..).unwrap_or_default());
+        self.before.drain(..self.before.len().saturating_sub(AROUND_BYTES));
+    }
+
+    fn note_after(&mut self, skipped: &[u8]) {
+        let room = AROUND_BYTES - self.after.len().min(AROUND_BYTES);
+        self.after.extend_from_slice(skipped.get(..room).unwrap_or(skipped));
     }
 
     fn end_line(&mut self) {
@@ -261,6 +286,9 @@ impl Numbered {
         let chars = shown.chars().count() + line.to_string().len() + 2;
         if chars > self.chars_left {
             self.end = line;
+            let rest = std::mem::take(&mut self.current);
+            self.note_after(&rest);
+            self.note_after(b"\n");
         } else {
             self.chars_left -= chars;
             self.is_utf8 &= is_utf8;
@@ -287,10 +315,18 @@ impl Numbered {
             cut => {
                 let end = cut.map_or(text.len(), |(end, _)| end);
                 let left_out = (bytes.len() + self.current_left_out).saturating_sub(end);
-                let text = text.get(..end).unwrap_or_default();
+                let text = self.masking.part(&text, 0..end);
                 (format!("{text}... ({left_out} more bytes in this line)"), is_utf8)
             }
         }
+    }
+
+    /// Masks values that go on from lines before the range, or into lines behind what is shown.
+    fn mask_at_ends(&mut self) {
+        let before = String::from_utf8_lossy(&self.before);
+        let after = String::from_utf8_lossy(&self.after);
+        let whole = format!("{before}{}{after}", self.text);
+        self.text = self.masking.part(&whole, before.len()..before.len() + self.text.len());
     }
 
     fn into_output(mut self, path: &str, encoding: Encoding) -> Result<ToolOutput, String> {
@@ -305,6 +341,7 @@ impl Numbered {
         if self.first > lines {
             return Err(format!("line {} is past the end: {path} has {lines} lines", self.first));
         }
+        self.mask_at_ends();
         match encoding {
             Encoding::Bytes if self.is_utf8 => {}
             Encoding::Bytes => self.text.push_str(&format!(
@@ -368,6 +405,35 @@ mod tests {
         let longer = "x".repeat(100_000);
         let shown = "x".repeat(2_000);
         check(longer, json!({}), &format!("1\t{shown}... (98000 more bytes in this line)"));
+    }
+
+    #[test]
+    fn a_cut_shows_nothing_of_a_secret() {
+        let label = "[masked: value of KEY from here]";
+        let check = |bytes: &str, arguments: Value, expected: &str| {
+            let bench = Bench::new().knowing("s3cret-word-0123");
+            bench.put("a.txt", bytes);
+            let mut arguments = arguments;
+            arguments["path"] = "a.txt".into();
+            assert_eq!(bench.call(&READ, arguments).content, expected);
+        };
+        let (x, y) = ("x".repeat(1_990), "y".repeat(90_000));
+        check(
+            &format!("{x}s3cret-word-0123{y}\n"),
+            json!({}),
+            &format!("1\t{x}{label}... (90006 more bytes in this line)"),
+        );
+        let wide = "汉".repeat(1_990);
+        check(
+            &format!("{wide}s3cret-word-0123\n"),
+            json!({}),
+            &format!("1\t{wide}{label}... (6 more bytes in this line)"),
+        );
+        let broken = "a\nb s3cret-\nword-0123 c\nd\n";
+        let second = format!("2\tb {label}\n... (2 more lines)");
+        check(broken, json!({"offset": 2, "limit": 1}), &second);
+        let third = format!("3\t{label} c\n... (1 more lines)");
+        check(broken, json!({"offset": 3, "limit": 1}), &third);
     }
 
     #[test]
@@ -460,7 +526,8 @@ mod tests {
             piece in 1..9_usize,
         ) {
             let args = ReadFileArgs { path: String::new(), offset: Some(offset), limit: Some(limit) };
-            let (mut whole, mut pieces) = (Numbered::new(&args, 50_000), Numbered::new(&args, 50_000));
+            let new = || Numbered::new(&args, 50_000, Masking::off());
+            let (mut whole, mut pieces) = (new(), new());
             whole.push(&bytes);
             bytes.chunks(piece).for_each(|piece| pieces.push(piece));
             prop_assert_eq!(

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use tenon_sandbox::Workspace;
 
 use super::tool::{Effect, Tool, ToolContext, ToolOutput};
-use crate::policy::Action;
+use crate::{masking::Masking, policy::Action};
 
 /// The most characters of one part: about 2,000 tokens, a quarter of the smallest usual window.
 const PART_CHARS_MAX: usize = 8_000;
@@ -81,21 +81,23 @@ impl Tool for RecallTool {
         Action::Read { paths: Vec::new() }
     }
 
-    async fn run(&self, args: RecallArgs, _context: &ToolContext) -> Result<ToolOutput, String> {
+    async fn run(&self, args: RecallArgs, context: &ToolContext) -> Result<ToolOutput, String> {
         let (source, handle) = (Arc::clone(&self.source), args.handle);
         let found = tokio::task::spawn_blocking(move || source.recall(&handle)).await;
         let text = found.map_err(|error| error.to_string())??;
-        part(&text, args.offset.unwrap_or(0)).map(ToolOutput::text)
+        part(&text, args.offset.unwrap_or(0), &context.masking).map(ToolOutput::text)
     }
 }
 
 /// Returns the part of `text` that begins behind `offset` characters, with a note if more follows.
-fn part(text: &str, offset: usize) -> Result<String, String> {
+fn part(text: &str, offset: usize, masking: &Masking) -> Result<String, String> {
     let mut chars = text.chars();
     if offset > 0 && chars.nth(offset - 1).is_none() {
         return Err(format!("there are only {} characters", text.chars().count()));
     }
-    let mut part: String = chars.by_ref().take(PART_CHARS_MAX).collect();
+    let start = text.len() - chars.as_str().len();
+    let _ = chars.nth(PART_CHARS_MAX - 1);
+    let mut part = masking.part(text, start..text.len() - chars.as_str().len());
     let left = chars.count();
     if left > 0 {
         let next = offset + PART_CHARS_MAX;

@@ -5,10 +5,12 @@
 use std::{fs::File, io::Write, path::Path};
 
 use serde_json::Value;
+use tenon_model::KnownValue;
 use tenon_sandbox::Workspace;
 use tokio_util::sync::CancellationToken;
 
 use super::{AnyTool, Progress, Sandbox, ToolContext, ToolOutput};
+use crate::masking::Masking;
 
 /// A folder that goes away with it, and what a tool is given.
 pub(crate) struct Bench {
@@ -29,8 +31,16 @@ impl Bench {
             sandbox: Sandbox::unconfined(environment),
             cancel: CancellationToken::new(),
             progress: Progress::silent(),
+            masking: Masking::off(),
         };
         Self { _folder: folder, context }
+    }
+
+    /// Has this value known.
+    pub(crate) fn knowing(mut self, value: &'static str) -> Self {
+        self.context.masking = Masking::new(|| vec![KnownValue::new(value, "KEY", "here")]);
+        self.context.masking.open(&self.context.workspace);
+        self
     }
 
     pub(crate) fn root(&self) -> &Path {

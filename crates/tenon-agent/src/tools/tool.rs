@@ -21,6 +21,7 @@ use super::{
 };
 use crate::{
     event::{CallChanges, View},
+    masking::Masking,
     policy::Action,
 };
 
@@ -192,7 +193,7 @@ pub struct ToolOutput {
 ///
 /// ```
 /// use serde_json::{Value, json};
-/// use tenon_agent::{Progress, Sandbox, Tool, ToolContext, ToolOutput, tool};
+/// use tenon_agent::{Masking, Progress, Sandbox, Tool, ToolContext, ToolOutput, tool};
 /// use tenon_sandbox::Workspace;
 /// use tokio_util::sync::CancellationToken;
 ///
@@ -204,6 +205,7 @@ pub struct ToolOutput {
 ///     sandbox: Sandbox::unconfined(Vec::new()),
 ///     cancel: CancellationToken::new(),
 ///     progress: Progress::silent(),
+///     masking: Masking::off(),
 /// };
 /// let greet = tool::<Value>("greet", "Greets.", |_| Ok("Hello.".into()));
 /// assert_eq!(greet.run(json!({}), &context).await, Ok(ToolOutput::text("Hello.")));
@@ -220,6 +222,8 @@ pub struct ToolContext {
     pub cancel: CancellationToken,
     /// Where output is shown while the call runs.
     pub progress: Progress,
+    /// By what a tool cuts a text: see [`Masking::part`].
+    pub masking: Masking,
 }
 
 /// Shows output of a running call; cheap to clone.

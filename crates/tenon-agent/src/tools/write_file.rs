@@ -70,8 +70,8 @@ fn write(args: &WriteFileArgs, workspace: &Workspace) -> Result<ToolOutput, Stri
     let written = workspace.write(path, content.as_bytes(), before.expected).map_err(failed)?;
     note_written(workspace, path, &written);
     let view = match before.text {
-        Some(text) => View::diff(path, &diff::hunks(&text, content)),
-        None => View::text(content),
+        Some(text) => View::whole_diff(path, diff::hunks(&text, content)),
+        None => View::whole_text(content),
     };
     let note = in_place_note(&written);
     Ok(ToolOutput::text(format!("Wrote {} bytes to {path}{note}", written.bytes)).with_view(view))

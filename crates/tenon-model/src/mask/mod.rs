@@ -10,7 +10,7 @@ mod forms;
 mod found;
 mod stream;
 
-use std::{borrow::Cow, collections::HashMap, fmt};
+use std::{borrow::Cow, collections::HashMap, fmt, ops::Range};
 
 pub use found::{
     CredentialShape, credential_values, is_name_of_secret, is_secret, variable_values,
@@ -28,6 +28,10 @@ pub const KNOWN_VALUES_MAX: usize = 1_000;
 
 /// The most bytes of all forms of all values: a search structure of some megabytes.
 const FORMS_BYTES_MAX: usize = 512 * 1024;
+
+/// How much is looked at around a part of a text: more than the longest form, line ends within it
+/// included.
+const AROUND_BYTES: usize = 1024;
 
 /// What stands at the beginning of each text that stands for a value.
 const MASK_START: &str = "[masked: ";
@@ -135,6 +139,61 @@ impl Masks {
         let mut masked = String::with_capacity(text.len());
         self.run(text, &flat, Until::End, &mut None, &mut masked);
         Cow::Owned(masked)
+    }
+
+    /// Returns what `part` of `text` shows, with a label for each value in it and for each that an
+    /// end of it goes through: a part of a secret is shown no more than the whole.
+    ///
+    /// ```
+    /// use tenon_model::{KnownValue, Masks};
+    ///
+    /// let masks = Masks::new(&[KnownValue::new("sk-0123456789", "KEY", ".env")]);
+    /// assert_eq!(masks.mask_part("a sk-0123456789 b", 0..9), "a [masked: value of KEY from .env]");
+    /// ```
+    pub fn mask_part(&self, text: &str, part: Range<usize>) -> String {
+        let Some(finder) = &self.finder else {
+            return text.get(part).unwrap_or_default().to_owned();
+        };
+        let first = text.floor_char_boundary(part.start.saturating_sub(AROUND_BYTES));
+        let last = text.ceil_char_boundary(part.end.saturating_add(AROUND_BYTES));
+        let text = text.get(first..last).unwrap_or_default();
+        let part = part.start.saturating_sub(first)..part.end.saturating_sub(first);
+        let flat = Flat::new(text, LineNumbers::Skipped);
+        // What ends before it begins is nothing.
+        let shown = |range: Range<usize>| text.get(range).unwrap_or_default();
+        let mut out = String::with_capacity(part.len());
+        let (mut flat_end, mut end, mut last) = (0, part.start, None);
+        while let Some((start, pattern)) = finder.find(flat.bytes(), flat_end) {
+            let stop = start + finder.length(pattern);
+            let value = flat.range(start, stop);
+            if value.start >= part.end {
+                break;
+            }
+            if value.end > part.start {
+                out.push_str(shown(end..value.start));
+                // The part may begin with a line's end and number within the value.
+                let first = value.start.max(part.start);
+                let mut from = first;
+                flat.breaks_within(start, stop, |gap| {
+                    if gap.start <= first {
+                        from = from.max(gap.end.min(part.end));
+                    }
+                });
+                out.push_str(shown(first..from));
+                let label = self.labels_of.get(pattern).copied();
+                if (start > flat_end || last != label) && from < part.end {
+                    let label = label.and_then(|label| self.labels.get(label));
+                    out.push_str(label.map_or(MASK_START, String::as_str));
+                }
+                flat.breaks_within(start, stop, |gap| {
+                    out.push_str(shown(gap.start.max(from)..gap.end.min(part.end)));
+                });
+                (last, end) = (label, value.end);
+            }
+            flat_end = stop;
+        }
+        out.push_str(shown(end..part.end));
+        out
     }
 
     /// Returns the label that stands in `text`, if one does: it was taken from something masked.
@@ -249,6 +308,32 @@ mod tests {
     }
 
     #[test]
+    fn a_part_shows_nothing_of_a_value_that_its_ends_go_through() {
+        let masks = masks(&[(KEY, "K")]);
+        let k = "[masked: value of K from .env]";
+        let check = |text: &str, part: Range<usize>, expected: &str| {
+            assert_eq!(masks.mask_part(text, part.clone()), expected, "{text:?} {part:?}");
+        };
+        let text = format!("ä {KEY} b");
+        check(&text, 0..26, &format!("ä {k}"));
+        check(&text, 0..4, &format!("ä {k}"));
+        check(&text, 0..3, "ä ");
+        check(&text, 20..text.len(), &format!("{k} b"));
+        check(&text, 27..text.len(), " b");
+        check(&text, 5..9, k);
+        check(&text, 0..text.len(), &format!("ä {k} b"));
+        let (one, other) = KEY.split_at(9);
+        let broken = format!("1\ta {one}\n2\t{other} b\n");
+        let (first, second) = broken.split_once('\n').unwrap();
+        check(&broken, 0..first.len(), &format!("1\ta {k}"));
+        let start = broken.len() - second.len();
+        check(&broken, start..broken.len(), &format!("2\t{k} b\n"));
+        let far = format!("{}{KEY}", "x".repeat(5_000));
+        check(&far, 0..5_001, &format!("{}{k}", "x".repeat(5_000)));
+        check(&far, 0..4_999, &"x".repeat(4_999));
+    }
+
+    #[test]
     fn a_long_value_is_one_value_and_its_lines_are_known_alone() {
         let line = |seed: u8| -> String {
             (0..64_u32)
@@ -318,6 +403,9 @@ mod tests {
             // No tabs, so no numbers of lines either.
             prop_assert_eq!(masks.mask(&text), whole.as_str());
             prop_assert_eq!(whole.matches('\n').count(), text.matches('\n').count());
+            let part = masks.mask_part(&text, cuts[1]..cuts[cuts.len() - 2]);
+            prop_assert!(whole.contains(&part) || part.contains("[masked"), "{part:?} {whole:?}");
+            prop_assert_eq!(masks.mask_part(&text, 0..text.len()), whole.as_str());
             let joined = whole.replace('\n', "");
             prop_assert!(!joined.contains("secret-abcdef1") && !joined.contains("abcdefabcdefg"));
         }

@@ -8,6 +8,8 @@ use std::{
     fmt::Write,
 };
 
+use crate::masking::Masking;
+
 /// The most lines of the file that are shown around the nearest place.
 const SHOWN_LINES_MAX: usize = 20;
 
@@ -24,7 +26,7 @@ const COMPARED_CHARS_MAX: usize = 400;
 const LIKENESS_MIN: f64 = 0.5;
 
 /// Returns what the model should know about `old` not being in `file`, both with plain line ends.
-pub(super) fn diagnosis(file: &str, old: &str, new: &str) -> String {
+pub(super) fn diagnosis(file: &str, old: &str, new: &str, masking: &Masking) -> String {
     let mut text = String::new();
     let unnumbered = without_line_numbers(old);
     let old = unnumbered.as_deref().unwrap_or(old);
@@ -51,8 +53,8 @@ pub(super) fn diagnosis(file: &str, old: &str, new: &str) -> String {
         let _ = write!(text, " {difference}.");
     }
     let count = old_lines.len().min(SHOWN_LINES_MAX);
-    let shown: Vec<&str> =
-        file_lines.iter().skip(start).take(count).map(|line| cut(line)).collect();
+    let cut = |line: &&str| masking.part(line, 0..cut(line));
+    let shown: Vec<String> = file_lines.iter().skip(start).take(count).map(cut).collect();
     let place = match shown.len() {
         1 => format!("Line {} is", start + 1),
         lines => format!("Lines {}-{} are", start + 1, start + lines),
@@ -61,8 +63,9 @@ pub(super) fn diagnosis(file: &str, old: &str, new: &str) -> String {
     text
 }
 
-fn cut(line: &str) -> &str {
-    line.char_indices().nth(SHOWN_CHARS_MAX).and_then(|(end, _)| line.get(..end)).unwrap_or(line)
+/// Returns where a line is cut.
+fn cut(line: &str) -> usize {
+    line.char_indices().nth(SHOWN_CHARS_MAX).map_or(line.len(), |(end, _)| end)
 }
 
 /// Returns `old` without the numbers that `read_file` puts in front, if every line has one.
@@ -239,7 +242,7 @@ mod tests {
     use super::*;
 
     fn check(file: &str, old: &str, expected: &str) {
-        assert_eq!(diagnosis(file, old, "something new"), expected);
+        assert_eq!(diagnosis(file, old, "something new", &Masking::off()), expected);
     }
 
     #[test]
@@ -289,7 +292,7 @@ mod tests {
             "1\ta = 1\n",
             " old_text has line numbers in front, which are not part of the file. Without them it would be found.",
         );
-        let text = diagnosis("x\nnew line\n", "old thing", "new line");
+        let text = diagnosis("x\nnew line\n", "old thing", "new line", &Masking::off());
         assert!(text.starts_with(" new_text stands there already, at line 2."), "{text}");
         check("", "a", " No line of it is like old_text; read the file again.");
         check("完全\n", "\n", " No line of it is like old_text; read the file again.");
@@ -298,7 +301,7 @@ mod tests {
     #[test]
     fn a_long_place_is_cut() {
         let file = "line of text\n".repeat(100) + "end\n";
-        let text = diagnosis(&file, &(file.clone() + "more"), "new");
+        let text = diagnosis(&file, &(file.clone() + "more"), "new", &Masking::off());
         assert_eq!(text.lines().count(), 1 + SHOWN_LINES_MAX);
     }
 }

@@ -10,6 +10,8 @@ use grep_searcher::{
 use tenon_sandbox::{WalkEntry, Workspace};
 use tokio_util::sync::CancellationToken;
 
+use crate::masking::Masking;
+
 /// The most characters of a line: enough to know whether to read the file.
 const LINE_CHARS_MAX: usize = 300;
 
@@ -25,6 +27,7 @@ pub(super) struct Search {
     pub context_lines: usize,
     pub files_only: bool,
     pub matches_max: usize,
+    pub masking: Masking,
 }
 
 /// What was found in one file.
@@ -130,7 +133,7 @@ impl Hits<'_> {
             ':' => self.search.matcher.find(line).ok().flatten().map_or(0, |found| found.start()),
             _ => 0,
         };
-        let text = format!("{}{mark}{number}{mark}{}", self.path, shortened(line, at));
+        let text = format!("{}{mark}{number}{mark}{}", self.path, self.search.shortened(line, at));
         self.found.lines.push(Line { text, is_match: mark == ':' });
     }
 }
@@ -170,52 +173,70 @@ impl Sink for Hits<'_> {
     }
 }
 
-/// Returns `line` for the answer, a long one cut around the byte `at` of its match.
-fn shortened(line: &[u8], at: usize) -> String {
-    if line.len() <= LINE_CHARS_MAX {
-        return String::from_utf8_lossy(line).into_owned();
+impl Search {
+    /// Returns `line` for the answer, a long one cut around the byte `at` of its match.
+    fn shortened(&self, line: &[u8], at: usize) -> String {
+        let text = String::from_utf8_lossy(line);
+        // Bytes are at least characters.
+        let chars = if line.len() <= LINE_CHARS_MAX { line.len() } else { text.chars().count() };
+        if chars <= LINE_CHARS_MAX {
+            return text.into_owned();
+        }
+        // What is cut in two is shown as unreadable at most.
+        let before = String::from_utf8_lossy(line.get(..at).unwrap_or_default());
+        let skipped = before.chars().count().saturating_sub(BEFORE_MATCH_CHARS);
+        let first = skipped.min(chars - LINE_CHARS_MAX);
+        let place = |char: usize| text.char_indices().nth(char).map_or(text.len(), |(at, _)| at);
+        let shown = self.masking.part(&text, place(first)..place(first + LINE_CHARS_MAX));
+        let head = if first > 0 { "..." } else { "" };
+        let tail = if first + LINE_CHARS_MAX < chars { "..." } else { "" };
+        format!("{head}{shown}{tail} ({chars} characters)")
     }
-    // Bytes are at least characters; what is cut in two is shown as unreadable at most.
-    let before = String::from_utf8_lossy(line.get(..at).unwrap_or_default());
-    let skipped = before.chars().count().saturating_sub(BEFORE_MATCH_CHARS);
-    let text = String::from_utf8_lossy(line);
-    let chars = text.chars().count();
-    if chars <= LINE_CHARS_MAX {
-        return text.into_owned();
-    }
-    let start = skipped.min(chars - LINE_CHARS_MAX);
-    let shown: String = text.chars().skip(start).take(LINE_CHARS_MAX).collect();
-    let head = if start > 0 { "..." } else { "" };
-    let tail = if start + LINE_CHARS_MAX < chars { "..." } else { "" };
-    format!("{head}{shown}{tail} ({chars} characters)")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tools::testing::Bench;
+
+    fn search(masking: Masking) -> Search {
+        let matcher = matcher("needle", false).unwrap();
+        Search { matcher, context_lines: 0, files_only: false, matches_max: 100_000, masking }
+    }
 
     #[test]
     fn long_lines_are_cut_around_their_match() {
+        let search = search(Masking::off());
         let line = "x".repeat(500) + "needle" + &"汉".repeat(500);
-        let text = shortened(line.as_bytes(), 500);
+        let text = search.shortened(line.as_bytes(), 500);
         let expected = "x".repeat(60) + "needle" + &"汉".repeat(234);
         assert_eq!(text, format!("...{expected}... (1006 characters)"));
-        assert_eq!(shortened("汉".repeat(200).as_bytes(), 0), "汉".repeat(200));
-        let end = shortened((("x").repeat(1_000)).as_bytes(), 999);
+        assert_eq!(search.shortened("汉".repeat(200).as_bytes(), 0), "汉".repeat(200));
+        let end = search.shortened((("x").repeat(1_000)).as_bytes(), 999);
         assert_eq!(end, format!("...{} (1000 characters)", "x".repeat(300)));
     }
 
     #[test]
+    fn a_cut_shows_nothing_of_a_secret() {
+        let bench = Bench::new().knowing("s3cret-word-0123");
+        let search = search(bench.context.masking.clone());
+        let label = "[masked: value of KEY from here]";
+        let behind = format!("needle{}s3cret-word-0123{}", "x".repeat(285), "y".repeat(500));
+        let expected = format!("needle{}{label}... (807 characters)", "x".repeat(285));
+        assert_eq!(search.shortened(behind.as_bytes(), 0), expected);
+        let before = format!("{}s3cret-word-0123{}needle", "y".repeat(500), "x".repeat(50));
+        let at = before.find("needle").unwrap();
+        let before = before + &"z".repeat(500);
+        let shown = search.shortened(before.as_bytes(), at);
+        assert!(shown.starts_with(&format!("...{label}xxxxx")), "{shown}");
+    }
+
+    #[test]
     fn a_file_with_a_nul_anywhere_is_left_out() {
-        let bench = crate::tools::testing::Bench::new();
+        let bench = Bench::new();
         bench.put("late", [b"needle\n".repeat(50_000).as_slice(), b"\0"].concat());
         bench.put("text", "needle\n");
-        let search = Search {
-            matcher: matcher("needle", false).unwrap(),
-            context_lines: 0,
-            files_only: false,
-            matches_max: 100_000,
-        };
+        let search = search(Masking::off());
         let walk = bench.context.workspace.walk(".", Default::default()).unwrap();
         let files: Vec<WalkEntry> = walk.flatten().collect();
         let cancel = CancellationToken::new();

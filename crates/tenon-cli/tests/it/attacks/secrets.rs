@@ -108,6 +108,16 @@ pub(super) const ROWS: &[Row] = &[
         Call::Tool("read_file", r#"{"path":"@ROW@/long"}"#),
         Call::Tool("grep", r#"{"pattern":".","path":"@ROW@/long"}"#),
     ]),
+    masked!("masked: at a cut", &[
+        Call::Script("x() { head -c $1 /dev/zero | tr '\\0' x; }; t=$(sed -n 's/^API_TOKEN=//p' .env); echo \"$(x 1990)$t$(x 99)\" > line; for n in 278 282 286; do echo \"MATCH$(x $n)$t$(x 500)\"; echo \"$(x 500)$t$(x $((n - 230)))MATCH$(x 500)\"; done > matches; printf 'a\\n%s\\n%s\\n' ${t%??????} ${t#??????????} > broken; echo \"begin of a line, $(x 275)$t\" > near"),
+        Call::Tool("read_file", r#"{"path":"@ROW@/line"}"#),
+        Call::Tool("grep", r#"{"pattern":"MATCH","path":"@ROW@/matches"}"#),
+        Call::Tool("read_file", r#"{"path":"@ROW@/broken","limit":2}"#),
+        Call::Tool("read_file", r#"{"path":"@ROW@/broken","offset":3}"#),
+        Call::Tool("edit_file", r#"{"path":"@ROW@/near","old_text":"begin of a line, and","new_text":"x"}"#),
+    ])
+    .never(&["tok-4f9a", "c7e1b8d"])
+    .after("! grep -rqE 'tok-4f9a|c7e1b8d' $USERHOME/.local/state/tenon"),
     masked!("masked: in programs' output", &[
         Call::Typed("cat @ROW@/.env @ROW@/key"),
         Call::Script("cat .env key; base64 .env key"),
