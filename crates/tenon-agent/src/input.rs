@@ -41,7 +41,7 @@ pub(crate) const OVERTIME: &str = "time";
 /// ```
 /// use tenon_agent::{Action, Mode, Places, Question, Rules, decide};
 ///
-/// let action = Action::Write { path: "notes.md".into(), protected: false };
+/// let action = Action::Write { path: "notes.md".into(), written: None, protected: false };
 /// let question = Question {
 ///     call_id: "call_1".into(),
 ///     tool: "write_file".into(),

@@ -421,7 +421,10 @@ mod tests {
             (run("eval \"$X\""), Mode::Auto),
             (run("echo '"), Mode::Auto),
             (run("make"), Mode::Ask),
-            (Action::Write { path: ".git/config".into(), protected: true }, Mode::Auto),
+            (
+                Action::Write { path: ".git/config".into(), written: None, protected: true },
+                Mode::Auto,
+            ),
         ];
         for (action, mode) in cases {
             let decision = decide("bash", &action, &Rules::default(), mode, &places);

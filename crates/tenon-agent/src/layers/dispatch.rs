@@ -10,11 +10,12 @@ use std::{
 
 use futures::{StreamExt, TryStreamExt, stream};
 use tenon_model::{ToolCall, ToolCallFault, ToolResult};
+use tenon_sandbox::Workspace;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     approve::approve,
-    grant::Grant,
+    grant::{Grant, elsewhere},
     layer::{Layer, Rest},
     overtime,
     reach::Reach,
@@ -45,7 +46,7 @@ pub(crate) struct Dispatch {
     pub rules: Mutex<Rules>,
     pub mode: Mode,
     pub places: Places,
-    pub workspace: tenon_sandbox::Workspace,
+    pub workspace: Workspace,
     pub sandbox: Sandbox,
     pub asking: Arc<tokio::sync::Mutex<()>>,
     pub reach: Reach,
@@ -268,8 +269,9 @@ impl Dispatch {
             Ok(approved) => approved,
             Err(reason) => return Ok(ToolOutput::error(grant.refused(reason))),
         };
+        let shown = approval.asked.then_some(&action);
         let mut context = self.context(&call.id, &subject, recorder, cancel);
-        context.workspace = match grant.narrow(context.workspace) {
+        context.workspace = match self.narrowed(tool, &approved, (&subject, shown), &grant) {
             Ok(workspace) => workspace,
             Err(error) => return Ok(ToolOutput::error(error)),
         };
@@ -281,6 +283,22 @@ impl Dispatch {
         let permitted =
             Permitted { tool, call_id, subject: &subject, call, effect, action, context };
         self.carried_out(permitted, recorder).await
+    }
+
+    /// Returns the workspace of a call. Somebody may have thought about the action that was `shown`
+    /// for a while, and links can be exchanged meanwhile.
+    fn narrowed(
+        &self,
+        tool: &dyn AnyTool,
+        call: &ApprovedCall,
+        (subject, shown): (&str, Option<&Action>),
+        grant: &Grant,
+    ) -> Result<Workspace, String> {
+        let now = || tool.prepare(call.arguments(), &self.workspace).map(|call| call.action);
+        match shown.filter(|_| !grant.holds_a_place()) {
+            Some(shown) if !now().is_ok_and(|now| now == *shown) => Err(elsewhere(subject)),
+            _ => grant.narrow(self.workspace.clone()),
+        }
     }
 
     async fn carried_out(
@@ -296,7 +314,9 @@ impl Dispatch {
         let time = started.elapsed();
         self.receipts.after(&action, &output, time, &self.workspace).await;
         match &action {
-            Action::Write { path, protected: true } => self.sandbox.accept(&self.workspace, path),
+            Action::Write { path, protected: true, .. } => {
+                self.sandbox.accept(&self.workspace, path)
+            }
             Action::Run { .. } => self.reach.end_once(),
             _ => {}
         }

@@ -11,6 +11,8 @@ use crate::policy::Action;
 pub(super) enum Grant {
     /// Nothing besides.
     Nothing,
+    /// A file of the workspace that links lead to, by its own path.
+    Linked(String),
     /// One protected place in the workspace may be written.
     Protected(PathBuf),
     /// A place outside.
@@ -26,11 +28,12 @@ impl Grant {
     /// One sentence for the model: the path leads elsewhere than when the action was made.
     pub(super) fn of(action: &Action, workspace: &Workspace) -> Result<Self, String> {
         match action {
-            Action::Write { path, protected: true } => match workspace.locate(path) {
+            Action::Write { path, protected: true, .. } => match workspace.locate(path) {
                 Ok(place) => Ok(Self::Protected(place.absolute)),
                 // The write itself says what is wrong with it.
                 Err(_) => Ok(Self::Nothing),
             },
+            Action::Write { path, written: Some(_), .. } => Ok(Self::Linked(path.clone())),
             Action::Outside(place) if place.closed.is_some() => {
                 Ok(Self::Closed(place.written.clone()))
             }
@@ -48,6 +51,7 @@ impl Grant {
     pub(super) fn subject(&self) -> Option<String> {
         match self {
             Self::Nothing | Self::Closed(_) => None,
+            Self::Linked(path) => Some(path.clone()),
             Self::Protected(place) => Some(place.to_string_lossy().into_owned()),
             Self::Outside(found, _) => Some(found.absolute().to_string_lossy().into_owned()),
         }
@@ -59,8 +63,14 @@ impl Grant {
         match self {
             Self::Outside(found, _) => escapes(found.written(), &reason),
             Self::Closed(written) => escapes(written, &reason),
-            Self::Nothing | Self::Protected(_) => reason,
+            Self::Nothing | Self::Linked(_) | Self::Protected(_) => reason,
         }
+    }
+
+    /// Whether what is opened is held by a handle or compared with what was shown, whatever the path
+    /// leads to by now.
+    pub(super) fn holds_a_place(&self) -> bool {
+        matches!(self, Self::Protected(_) | Self::Outside(..))
     }
 
     /// Returns the workspace of the approved call.
@@ -69,7 +79,7 @@ impl Grant {
     /// One sentence for the model: something else is there now than what was asked about.
     pub(super) fn narrow(&self, workspace: Workspace) -> Result<Workspace, String> {
         match self {
-            Self::Nothing => Ok(workspace),
+            Self::Nothing | Self::Linked(_) => Ok(workspace),
             // Policy lets none of these through.
             Self::Closed(written) => Err(elsewhere(written)),
             Self::Protected(place) => Ok(workspace.with_lifted(place)),
@@ -84,6 +94,6 @@ fn escapes(written: &str, reason: &str) -> String {
     format!("Path escapes workspace: {written}\n{reason}")
 }
 
-fn elsewhere(path: &str) -> String {
+pub(super) fn elsewhere(path: &str) -> String {
     format!("{path} leads to something else than a moment ago, so nothing was done")
 }

@@ -7,7 +7,7 @@ use tenon_sandbox::Access;
 /// ```
 /// use tenon_agent::{Action, Mode, Places, Rules, decide};
 ///
-/// let action = Action::Write { path: ".git/hooks/pre-commit".into(), protected: true };
+/// let action = Action::Write { path: ".git/hooks/pre-commit".into(), written: None, protected: true };
 /// let decision = decide("write_file", &action, &Rules::default(), Mode::Auto, &Places::default());
 /// assert_eq!(decision.rule, "built-in: protected file");
 /// ```
@@ -15,13 +15,16 @@ use tenon_sandbox::Access;
 pub enum Action {
     /// It reads files, or searches beneath folders.
     Read {
-        /// The paths as the model wrote them.
+        /// The paths as the model wrote them, and where links in the workspace lead from there.
         paths: Vec<String>,
     },
     /// It creates or changes a file.
     Write {
-        /// The path as the model wrote it; with links resolved if it is protected.
+        /// Where it leads, links in the workspace resolved.
         path: String,
+        /// The path as the model wrote it, if that is another place by its names. What is denied or
+        /// asked about is so by either; only `path` allows.
+        written: Option<String>,
         /// Writing there may run code later (git hooks, editor tasks); decided by the workspace on
         /// the resolved folder, never on this text.
         protected: bool,

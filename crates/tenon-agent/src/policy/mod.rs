@@ -34,7 +34,7 @@ pub use rule::{Origin, Rule, RuleError, Rules, Verdict};
 /// ```
 /// use tenon_agent::{Action, Mode, Places, Rules, Verdict, decide};
 ///
-/// let write = Action::Write { path: "a.txt".into(), protected: false };
+/// let write = Action::Write { path: "a.txt".into(), written: None, protected: false };
 /// for (mode, verdict) in [
 ///     (Mode::ReadOnly, Verdict::Deny),
 ///     (Mode::Ask, Verdict::Ask),
@@ -60,7 +60,7 @@ pub enum Mode {
 /// ```
 /// use tenon_agent::{Action, Mode, Places, Rules, decide};
 ///
-/// let write = Action::Write { path: "notes.md".into(), protected: false };
+/// let write = Action::Write { path: "notes.md".into(), written: None, protected: false };
 /// let decision = decide("write_file", &write, &Rules::default(), Mode::Ask, &Places::default());
 /// assert_eq!(decision.rule, "mode: ask");
 /// assert_eq!(decision.flag.as_deref(), Some("--allow 'write_file(notes.md)'"));
@@ -203,7 +203,12 @@ pub fn decide(tool: &str, action: &Action, rules: &Rules, mode: Mode, places: &P
                     paths.iter().all(|path| rule.matches_path(path, places))
                 }
                 Action::Read { paths } => paths.iter().any(|path| rule.matches_path(path, places)),
-                Action::Write { path, .. } => rule.matches_path(path, places),
+                Action::Write { path, written, .. } => {
+                    let is_strict = rule.verdict() != Verdict::Allow;
+                    rule.matches_path(path, places)
+                        || is_strict
+                            && written.as_ref().is_some_and(|it| rule.matches_path(it, places))
+                }
                 Action::Other { subject } => rule.matches_subject(subject),
                 Action::Outside(_) | Action::Run { .. } => false,
             }
@@ -229,7 +234,7 @@ pub fn decide(tool: &str, action: &Action, rules: &Rules, mode: Mode, places: &P
         Action::Other { subject } => Rule::for_glob(tool, subject),
         Action::Read { .. } | Action::Outside(_) | Action::Run { .. } => Rule::for_tool(tool),
     };
-    if let Action::Write { path, protected: true } = action {
+    if let Action::Write { path, protected: true, .. } = action {
         let reason = format!("writing `{path}` can make other programs run code later");
         let decision = Decision::new(Verdict::Ask, "built-in: protected file", reason)
             .with_flag(&[flag()])

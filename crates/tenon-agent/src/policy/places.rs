@@ -55,7 +55,7 @@ const SYSTEM: &[&str] = &[
 /// };
 /// let rule = Rule::parse("write_file(~/notes/**)", Verdict::Deny, Origin::Config)?;
 /// let rules: Rules = [rule].into_iter().collect();
-/// let action = Action::Write { path: "/home/ada/notes/today.md".into(), protected: false };
+/// let action = Action::Write { path: "/home/ada/notes/today.md".into(), written: None, protected: false };
 /// let decision = decide("write_file", &action, &rules, Mode::Auto, &places);
 /// assert_eq!(decision.verdict, Verdict::Deny);
 /// # Ok::<(), tenon_agent::RuleError>(())

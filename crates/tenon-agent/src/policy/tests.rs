@@ -241,11 +241,11 @@ const ASK: Verdict = Verdict::Ask;
 const DENY: Verdict = Verdict::Deny;
 
 fn write(path: &str) -> Action {
-    Action::Write { path: path.to_owned(), protected: false }
+    Action::Write { path: path.to_owned(), written: None, protected: false }
 }
 
 fn write_protected(path: &str) -> Action {
-    Action::Write { path: path.to_owned(), protected: true }
+    Action::Write { path: path.to_owned(), written: None, protected: true }
 }
 
 fn read(path: &str) -> Action {
@@ -285,6 +285,30 @@ fn writes_are_decided_by_mode_rule_and_protection() {
     let action = write_protected(".envrc");
     let decision = decide("edit_file", &action, &Rules::default(), Mode::Auto, &places());
     assert_eq!(decision.flag.as_deref(), Some("--allow 'edit_file(.envrc)'"));
+}
+
+#[test]
+fn a_link_is_judged_by_its_name_and_by_where_it_leads() {
+    let linked = |written: &str, path: &str| Action::Write {
+        path: path.into(),
+        written: Some(written.into()),
+        protected: false,
+    };
+    let check = |line, verdict, action, want, rule| {
+        check_tool(&[(line, verdict)], Mode::Ask, "edit_file", &action, want, rule);
+    };
+    let out = || linked("src/out/x", "secrets/x");
+    let asked = "mode: ask";
+    check("write(src/**)", ALLOW, out(), ASK, asked);
+    check("write(secrets/**)", ALLOW, out(), ALLOW, "write(secrets/**)");
+    check("write(src/**)", DENY, out(), DENY, "write(src/**)");
+    check("write(secrets/**)", DENY, out(), DENY, "write(secrets/**)");
+    check("edit_file(secrets/*)", ASK, out(), ASK, "edit_file(secrets/*)");
+    let read = Action::Read { paths: vec!["s/key".into(), "secrets/key".into()] };
+    let denied = "read(secrets/**)";
+    check_tool(&[(denied, DENY)], Mode::Auto, "read_file", &read, DENY, denied);
+    let by_name = "read_file(s/**)";
+    check_tool(&[(by_name, DENY)], Mode::Auto, "read_file", &read, DENY, by_name);
 }
 
 #[test]

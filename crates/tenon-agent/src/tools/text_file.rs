@@ -1,7 +1,11 @@
 //! What the tools that read and write files share: which bytes are text, what the model has seen
 //! of a file, and on which thread the work is done.
 
-use tenon_sandbox::{Access, ContentHash, EntryKind, FileError, OpenFile, Workspace, Written};
+use std::path::{Component, Path};
+
+use tenon_sandbox::{
+    Access, ContentHash, EntryKind, FileError, Location, OpenFile, Workspace, Written,
+};
 
 use super::ToolOutput;
 use crate::policy::{Action, OutsidePlace};
@@ -126,12 +130,12 @@ enum Aim {
 /// Returns what reading the file `path` touches. Where it leads to is the workspace's to say; a
 /// path that leads nowhere fails when it is opened.
 pub(super) fn read_action(path: &str, workspace: &Workspace) -> Action {
-    outside(path, Aim::Read, workspace).unwrap_or_else(|| reads(path))
+    outside(path, Aim::Read, workspace).unwrap_or_else(|| reads(path, workspace))
 }
 
 /// The same for searching a file or a folder with all in it.
 pub(super) fn search_action(path: &str, workspace: &Workspace) -> Action {
-    outside(path, Aim::Search, workspace).unwrap_or_else(|| reads(path))
+    outside(path, Aim::Search, workspace).unwrap_or_else(|| reads(path, workspace))
 }
 
 /// A search in a place that no path names, which nobody can be asked about.
@@ -139,23 +143,47 @@ pub(super) fn unnamed_action(written: &str) -> Action {
     closed(written, Access::Read, "it has no name that could be asked about")
 }
 
-fn reads(path: &str) -> Action {
-    Action::Read { paths: vec![path.to_owned()] }
+fn reads(path: &str, workspace: &Workspace) -> Action {
+    let mut paths = vec![path.to_owned()];
+    if let Ok(place) = workspace.locate(path) {
+        paths.extend(by_links(path, &place, workspace));
+    }
+    Action::Read { paths }
 }
 
 /// The same for a write. A protected place is named as it is, whatever link leads there.
 pub(super) fn write_action(path: &str, workspace: &Workspace) -> Action {
-    let action = |path: String, protected| Action::Write { path, protected };
-    match workspace.locate(path) {
-        Ok(place) if place.protected => {
-            let shown = if place.root == 0 { &place.beneath } else { &place.absolute };
-            action(shown.to_string_lossy().into_owned(), true)
+    let as_written = || Action::Write { path: path.to_owned(), written: None, protected: false };
+    let Ok(place) = workspace.locate(path) else {
+        return outside(path, Aim::Write, workspace).unwrap_or_else(as_written);
+    };
+    let protected = place.protected;
+    match by_links(path, &place, workspace) {
+        Some(leads_to) => {
+            Action::Write { path: leads_to, written: Some(path.to_owned()), protected }
         }
-        Ok(_) => action(path.to_owned(), false),
-        Err(_) => {
-            outside(path, Aim::Write, workspace).unwrap_or_else(|| action(path.to_owned(), false))
+        None if protected => Action::Write { path: named(&place), written: None, protected },
+        None => as_written(),
+    }
+}
+
+fn named(place: &Location) -> String {
+    let shown = if place.root == 0 { &place.beneath } else { &place.absolute };
+    shown.to_string_lossy().into_owned()
+}
+
+/// Returns where links lead from `path`; `None` if its names alone say it.
+fn by_links(path: &str, place: &Location, workspace: &Workspace) -> Option<String> {
+    let mut by_names = workspace.root().to_path_buf();
+    for part in Path::new(path).components() {
+        match part {
+            Component::ParentDir => drop(by_names.pop()),
+            Component::CurDir => {}
+            // One from `/` on begins anew.
+            part => by_names.push(part),
         }
     }
+    (by_names != place.absolute).then(|| named(place))
 }
 
 fn outside(path: &str, aim: Aim, workspace: &Workspace) -> Option<Action> {
@@ -214,6 +242,7 @@ pub(super) async fn blocking(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tools::testing::Bench;
 
     #[test]
     fn text_and_binary_are_told_apart() {
@@ -228,6 +257,49 @@ mod tests {
         ];
         for (bytes, expected) in cases {
             assert_eq!(Encoding::of(bytes), expected, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn an_action_names_where_links_lead() {
+        let bench = Bench::new();
+        bench.put("secrets/key", "");
+        bench.put("src/a", "");
+        let root = bench.root().to_str().unwrap().to_owned();
+        for (link, target) in
+            [("s", "secrets"), ("src/out", "../secrets"), ("key", "s/key"), ("all", &root)]
+        {
+            std::os::unix::fs::symlink(target, bench.root().join(link)).unwrap();
+        }
+        let check = |path: &str, leads_to: Option<&str>| {
+            let workspace = &bench.context.workspace;
+            let paths = std::iter::once(path).chain(leads_to).map(str::to_owned).collect();
+            assert_eq!(read_action(path, workspace), Action::Read { paths });
+            let written = leads_to.map(|_| path.to_owned());
+            let path = leads_to.unwrap_or(path).to_owned();
+            let write = Action::Write { path, written, protected: false };
+            assert_eq!(write_action(write_path(&write), workspace), write);
+        };
+        for path in ["src/a", "./src/../src//a", "new/folder/a", &format!("{root}/src/a")] {
+            check(path, None);
+        }
+        check("s/key", Some("secrets/key"));
+        check("key", Some("secrets/key"));
+        check("src/out/key", Some("secrets/key"));
+        check("src/out/new", Some("secrets/new"));
+        check("s/new/folder/a", Some("secrets/new/folder/a"));
+        check("all/secrets/key", Some("secrets/key"));
+        check("s/../src/a", None);
+        check("src/out/../src/a", Some("src/a"));
+        check(&format!("{root}/s/key"), Some("secrets/key"));
+        let search = Action::Read { paths: vec!["s".into(), "secrets".into()] };
+        assert_eq!(search_action("s", &bench.context.workspace), search);
+    }
+
+    fn write_path(write: &Action) -> &str {
+        match write {
+            Action::Write { path, written, .. } => written.as_ref().unwrap_or(path),
+            _ => "",
         }
     }
 

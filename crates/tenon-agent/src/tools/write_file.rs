@@ -179,11 +179,13 @@ mod tests {
         std::os::unix::fs::symlink(".git/hooks", bench.root().join("innocent")).unwrap();
         bench.put(".git/hooks/pre-commit.sample", "");
         for (path, leads_to, protected) in
-            [("a", "a", false), ("innocent/pre-commit", ".git/hooks/pre-commit", true)]
+            [("a", None, false), ("innocent/pre-commit", Some(".git/hooks/pre-commit"), true)]
         {
             let arguments = json!({"path": path, "content": ""});
             let prepared = WriteFile.prepare(&arguments, &bench.context.workspace).unwrap();
-            assert_eq!(prepared.action, Action::Write { path: leads_to.into(), protected });
+            let written = leads_to.map(|_| path.to_owned());
+            let path = leads_to.unwrap_or(path).to_owned();
+            assert_eq!(prepared.action, Action::Write { path, written, protected });
         }
     }
 

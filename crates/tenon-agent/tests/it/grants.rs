@@ -8,7 +8,10 @@ use std::{
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use tenon_agent::{Answer, CoreToolOptions, FrontEnd, Question, Update, core_tools};
+use tenon_agent::{
+    Answer, CoreToolOptions, FrontEnd, Mode, Origin, Question, Rule, Rules, Update, Verdict,
+    core_tools,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{Bench, bench, bench_with, calls, text};
@@ -236,6 +239,86 @@ async fn a_protected_file_is_written_where_it_was_shown_or_not_at_all() {
     assert!(said.starts_with("Error: Protected file: way/pre-commit"), "{said}");
     let said = exchanged(call, prepare, |_| {}).await;
     assert_eq!(said, "Wrote 1 bytes to way/pre-commit");
+}
+
+fn rules(lines: &[(&str, Verdict)]) -> Rules {
+    lines.iter().flat_map(|(line, verdict)| Rule::parse(line, *verdict, Origin::Config)).collect()
+}
+
+/// Makes the folders `secrets` and `src`, and links between them.
+fn linked(root: &Path) {
+    for folder in ["secrets", "src"] {
+        std::fs::create_dir(root.join(folder)).unwrap();
+    }
+    std::fs::write(root.join("secrets/key"), "KEY\n").unwrap();
+    symlink("secrets", root.join("s")).unwrap();
+    symlink("../secrets", root.join("src/out")).unwrap();
+}
+
+#[tokio::test]
+async fn a_denied_folder_is_denied_by_every_way_that_leads_there() {
+    let write = |path: &str| ("write_file", json!({ "path": path, "content": "x" }));
+    let edit = json!({ "path": "s/key", "old_text": "KEY", "new_text": "x" });
+    let made = [
+        ("read_file", json!({ "path": "s/key" })),
+        ("grep", json!({ "pattern": ".", "path": "s" })),
+        ("glob", json!({ "pattern": "s/*" })),
+        write("src/out/new"),
+        write("s/new/folder/a"),
+        ("edit_file", edit),
+    ];
+    let tools = core_tools(CoreToolOptions::default());
+    let mut bench = bench_with(vec![calls(&made), text("done")], tools, |options| {
+        linked(options.workspace.root());
+        let denied = [("read(secrets/**)", Verdict::Deny), ("write(secrets/**)", Verdict::Deny)];
+        options.rules = rules(&denied);
+    });
+    for (result, is_error) in run(&mut bench, 1).await {
+        assert!(is_error && result.contains("(secrets/**) forbids it"), "{result}");
+    }
+    let left = std::fs::read_dir(bench.folder.path().join("secrets")).unwrap().count();
+    assert_eq!(left, 1);
+}
+
+#[tokio::test]
+async fn leave_for_a_folder_is_none_for_where_its_links_lead() {
+    let write = |path: &str| ("write_file", json!({ "path": path, "content": "x" }));
+    let made = [write("src/new"), write("src/out/new"), write("src/out/asked")];
+    let tools = core_tools(CoreToolOptions::default());
+    let turns = made.iter().map(|call| calls(std::slice::from_ref(call))).chain([text("done")]);
+    let mut bench = bench_with(turns.collect(), tools, |options| {
+        linked(options.workspace.root());
+        options.rules = rules(&[("write(src/**)", Verdict::Allow)]);
+        options.mode = Mode::Ask;
+    });
+    bench.front.answers.lock().unwrap().extend([Answer::Deny(None), Answer::Allow]);
+    let failed: Vec<bool> =
+        run(&mut bench, 3).await.into_iter().map(|(_, failed)| failed).collect();
+    assert_eq!(failed, [false, true, false]);
+    assert_eq!(subjects(&bench), ["secrets/new", "secrets/asked"]);
+}
+
+#[tokio::test]
+async fn a_link_that_turns_while_a_question_stands_is_not_followed() {
+    let prepare = |root: &Path| {
+        linked(root);
+        symlink("src", root.join("way")).unwrap();
+    };
+    let turn = |root: &Path| {
+        std::fs::remove_file(root.join("way")).unwrap();
+        symlink("secrets", root.join("way")).unwrap();
+    };
+    let call = ("write_file", json!({ "path": "way/new", "content": "x" }));
+    let tools = core_tools(CoreToolOptions::default());
+    let mut bench = bench_with(vec![calls(&[call]), text("done")], tools, |options| {
+        let root = options.workspace.root().to_path_buf();
+        prepare(&root);
+        options.mode = Mode::Ask;
+        options.front = Arc::new(Exchanging(Mutex::new(Box::new(move || turn(&root)))));
+    });
+    let (said, is_error) = run(&mut bench, 1).await.remove(0);
+    assert!(is_error && said.contains("leads to something else than a moment ago"), "{said}");
+    assert!(!bench.folder.path().join("secrets/new").exists());
 }
 
 #[tokio::test]

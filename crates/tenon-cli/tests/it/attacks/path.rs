@@ -96,6 +96,25 @@ pub(super) const ROWS: &[Row] = &[
     .prepare("echo twice > $TOP/linked; ln $TOP/linked l")
     .after("grep -qx twice $TOP/linked && grep -q changed l")
     .never(&["Error"]),
+    row("read: a denied folder by a link in the workspace", &[
+        Call::Tool("read_file", r#"{"path":"@ROW@/l/key"}"#),
+        Call::Tool("read_file", r#"{"path":"@ROW@/k"}"#),
+        Call::Tool("grep", r#"{"pattern":"KEYWORD","path":"@ROW@/l"}"#),
+        Call::Tool("edit_file", r#"{"path":"@ROW@/l/key","old_text":"none","new_text":"x"}"#),
+    ])
+    .prepare("mkdir secrets; echo KEYWORD > secrets/key; ln -s secrets l; ln -s l/key k")
+    .flags(&["--deny", "read(**/secrets/**)", "--deny", "write(**/secrets/**)"])
+    .prints(&["forbids it"])
+    .never(&[":KEYWORD", "\tKEYWORD"]),
+    row("write: out of an allowed folder by a link in the workspace", &[
+        Call::Tool("write_file", r#"{"path":"@ROW@/src/in","content":"x"}"#),
+        Call::Tool("write_file", r#"{"path":"@ROW@/src/out/new","content":"x"}"#),
+        Call::Tool("edit_file", r#"{"path":"@ROW@/src/out/newer","old_text":"","new_text":"x"}"#),
+    ])
+    .prepare("mkdir other src; ln -s ../other src/out")
+    .flags(&["--mode", "ask", "--allow", "write(**/src/**)"])
+    .prints(&["needs the user's yes"])
+    .after("test -e src/in && ! ls other | grep ."),
     led!("edit: link to a file", "ln -s $TOP/outside l", "edit_file", r#"{"path":"@ROW@/l","old_text":"OUTSIDE","new_text":"x"}"#),
     led!("edit: parent", "true", "edit_file", r#"{"path":"../outside","old_text":"OUTSIDE","new_text":"x"}"#),
     led!("edit: a new file behind a link", "ln -s $TOP l", "edit_file", r#"{"path":"@ROW@/l/new","old_text":"","new_text":"x"}"#),
