@@ -10,6 +10,8 @@ mod command;
 mod environment;
 mod file_system;
 mod filter;
+mod git_config;
+mod git_includes;
 mod guard;
 mod helper;
 mod jobs;

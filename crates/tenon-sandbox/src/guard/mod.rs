@@ -12,7 +12,6 @@
 
 mod change;
 mod folder;
-pub(crate) mod git_config;
 mod item;
 mod listings;
 mod place;
@@ -34,6 +33,8 @@ use self::recorded::recorded;
 pub use self::scan::GUARDED_FOLDERS_MAX;
 pub(crate) use self::scan::list;
 use self::scan::{Limits, Scan, look, scan};
+use crate::git_config;
+use crate::git_includes::Includes;
 use crate::journal::{Came, Checkpoint};
 use crate::workspace::Recording;
 
@@ -56,6 +57,8 @@ pub(crate) struct Guard {
     most: Limits,
     roots: Vec<PathBuf>,
     before: BTreeMap<Place, Item>,
+    /// What settings of git include, also what is not there, and by whose settings.
+    included: BTreeMap<Place, PathBuf>,
     listings: Listings,
     /// Folders that are read-only for commands, with their identity: what changes there, a person
     /// changed. One that was exchanged meanwhile lost that, and counts like any other.
@@ -108,7 +111,8 @@ impl Guard {
             self.is_unrecorded = false;
             self.roots = roots.to_vec();
             let (before, left) = scan(&self.roots, &self.before, &mut self.listings, self.most);
-            self.before = before;
+            let known = std::mem::replace(&mut self.before, before);
+            self.follow_includes(&known);
             self.folders = Some(self.most.folders - left.folders);
             self.limits = self.most.after(left);
             self.is_whole = left.are_left();
@@ -179,6 +183,43 @@ impl Guard {
             let found = scan.found;
             self.before.extend(found);
         }
+        for place in self.included.keys().filter(|place| place.path().starts_with(path)) {
+            if let Some(item) = look(place, None) {
+                self.before.insert(place.clone(), item);
+            }
+        }
+    }
+
+    /// Takes in what the settings of git that were found include. What is as in `known` is not read
+    /// again.
+    fn follow_includes(&mut self, known: &BTreeMap<Place, Item>) {
+        self.included.clear();
+        let mut found: BTreeMap<Place, Item> = BTreeMap::new();
+        for (config, item) in self.before.iter().filter(|(place, _)| place.is_git_config()) {
+            let Some(bytes) = item.bytes() else { continue };
+            let mut includes = Includes::beneath(&self.roots);
+            let outside = [PathBuf::from("/")];
+            includes.follow(&config.path(), bytes, &mut |path| {
+                let place = Place::included(path, &self.roots);
+                let place = place.or_else(|| Place::included(path, &outside))?;
+                look(&place, known.get(&place))?.bytes().map(<[u8]>::to_vec)
+            });
+            for path in includes.found {
+                let Some(place) = Place::included(&path, &self.roots) else { continue };
+                if let Some(item) = look(&place, known.get(&place)) {
+                    found.insert(place.clone(), item);
+                }
+                self.included.entry(place).or_insert_with(|| config.path());
+            }
+        }
+        for (place, item) in found {
+            self.before.entry(place).or_insert(item);
+        }
+    }
+
+    /// Whether what included a place is gone.
+    fn is_included_no_more(&self, place: &Place) -> bool {
+        self.included.get(place).is_some_and(|config| rustix::fs::lstat(config).is_err())
     }
 
     /// Returns what is there, and that not everything could be looked at if that is so. What was
@@ -188,9 +229,18 @@ impl Guard {
         self.folders = Some(self.limits.folders - left.folders);
         for (place, before) in &self.before {
             if !after.contains_key(place)
-                && let Some(item) = look(place, before)
+                && let Some(item) = look(place, Some(before))
             {
                 after.insert(place.clone(), item);
+            }
+        }
+        for place in self.included.keys() {
+            if after.contains_key(place) {
+                continue;
+            }
+            match look(place, self.before.get(place)) {
+                Some(item) => drop(after.insert(place.clone(), item)),
+                None => after.extend(link_above(place)),
             }
         }
         let hides = if self.is_whole {
@@ -257,6 +307,7 @@ impl Guard {
             if may(place)
                 || after.contains_key(place)
                 || place.is_in_repository() && !place.repository_is_there()
+                || self.is_included_no_more(place)
             {
                 continue;
             }
@@ -323,6 +374,17 @@ impl Guard {
             }
         }
     }
+}
+
+/// Returns the link that stands where a place has a folder: git would follow it.
+fn link_above(place: &Place) -> Option<(Place, Item)> {
+    let roots = [place.root().to_path_buf()];
+    // The lowest cannot be looked at where a higher one is a link.
+    place.path().ancestors().skip(1).find_map(|folder| {
+        let place = Place::included(folder, &roots)?;
+        let item = look(&place, None).filter(|item| matches!(item.content, Content::Link(_)))?;
+        Some((place, item))
+    })
 }
 
 #[cfg(test)]

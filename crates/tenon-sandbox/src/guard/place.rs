@@ -20,11 +20,22 @@ pub(super) struct Place {
     beneath: PathBuf,
     /// How many names of `beneath` are the repository's directory; 0 outside of one.
     repository: usize,
+    /// Settings of git include it.
+    is_included: bool,
 }
 
 impl Place {
     pub(super) fn new(root: &Path, beneath: &Path, repository: usize) -> Self {
-        Self { root: root.to_path_buf(), beneath: beneath.to_path_buf(), repository }
+        let (root, beneath) = (root.to_path_buf(), beneath.to_path_buf());
+        Self { root, beneath, repository, is_included: false }
+    }
+
+    /// Returns a place that settings of git include; `None` if it is beneath none of the roots.
+    pub(super) fn included(path: &Path, roots: &[PathBuf]) -> Option<Self> {
+        let above = roots.iter().filter(|root| path.starts_with(root));
+        let root = above.max_by_key(|root| root.as_os_str().len())?;
+        let beneath = path.strip_prefix(root).ok()?;
+        Some(Self { is_included: true, ..Self::new(root, beneath, 0) })
     }
 
     pub(super) fn root(&self) -> &Path {
@@ -56,9 +67,10 @@ impl Place {
     }
 
     pub(super) fn is_git_config(&self) -> bool {
-        self.in_repository().is_some_and(|names| {
-            names.last().is_some_and(|name| name.as_bytes().starts_with(b"config"))
-        })
+        let is_config = |name: &OsStr| name.as_bytes().starts_with(b"config");
+        self.is_included
+            || self.beneath.file_name().is_some_and(is_config)
+                && self.in_repository().is_some_and(|names| !names.is_empty())
     }
 
     /// Whether a command may make it: what `git init` and `git worktree add` make, if it runs

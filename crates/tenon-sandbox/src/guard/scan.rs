@@ -120,11 +120,11 @@ pub(crate) fn list(roots: &[PathBuf], folders_max: usize) -> Listings {
 }
 
 /// Returns what is at a place that a look did not come to; `None` if nothing is, or a folder.
-pub(super) fn look(place: &Place, known: &Item) -> Option<Item> {
+pub(super) fn look(place: &Place, known: Option<&Item>) -> Option<Item> {
     let top = open_folder_at(place.root()).ok()?;
     let stat = rustix::fs::fstat(&look_at(&top, place.beneath()).ok()?).ok()?;
     let is_folder = FileType::from_raw_mode(stat.st_mode).is_dir();
-    (!is_folder).then(|| item(&top, place.beneath(), &stat, Some(known)))
+    (!is_folder).then(|| item(&top, place.beneath(), &stat, known))
 }
 
 pub(super) struct Scan<'a> {

@@ -337,3 +337,48 @@ fn what_changed_just_now_is_read_again_though_its_times_are_the_same() {
     assert_eq!(scan(&roots, &known, &mut Listings::default(), Limits::default()).0, found);
     assert!(known.values().zip(found.values()).all(|(one, other)| !other.is_same(one)));
 }
+
+#[test]
+fn files_that_settings_include_get_no_programs() {
+    let setup = |more: &str| {
+        format!(
+            "git init -q . && git config include.path ../team.cfg && \
+             git config includeIf.onbranch:x.path ../conf/more.cfg && {more}"
+        )
+    };
+    let harmless = "[user]\n\tname = n\n";
+    let made = "printf '[user]\\n\\tname = n\\n' > team.cfg";
+    // It is there, or not yet.
+    for more in [made, "true"] {
+        let attack = "printf '[user]\\n\\tname = n\\n[core]\\n\\tfsmonitor = evil\\n' > team.cfg";
+        let after = [("team.cfg", "[user]\n\tname = n\n[core]\n\t")];
+        assert_eq!(check(&setup(more), attack, &[], &after), ["team.cfg"]);
+        let attack = "printf '[user]\\n\\tname = n\\n' > team.cfg";
+        assert_eq!(check(&setup(more), attack, &[], &[("team.cfg", harmless)]), [""; 0]);
+        let attack = "mkdir conf && echo '[alias] x = !evil' > conf/more.cfg";
+        let after = [("conf/more.cfg", "[alias] ")];
+        assert_eq!(check(&setup(more), attack, &[], &after), ["conf/more.cfg"]);
+        let attack = "mkdir evil && echo '[alias] x = !evil' > evil/more.cfg && ln -s evil conf";
+        assert!(
+            check(&setup(more), attack, &[], &[("conf/more.cfg", "-")]).contains(&"conf".into())
+        );
+        let attack = "echo '[alias] x = !evil' > e && ln -sf e team.cfg";
+        assert!(check(&setup(more), attack, &[], &[]).contains(&"team.cfg".into()));
+    }
+    assert_eq!(check(&setup(made), "rm team.cfg", &[], &[("team.cfg", harmless)]), ["team.cfg"]);
+    assert_eq!(check(&setup(made), "rm -r .git team.cfg", &[], &[("team.cfg", "-")]), [""; 0]);
+    // Included by what is included, through a link.
+    let deep = "printf '[include]\\n\\tpath = l\\n' > team.cfg && touch a b && ln -s a l";
+    let attack = "echo '[core] pager = evil' > a";
+    assert_eq!(check(&setup(deep), attack, &[], &[("a", "[core] ")]), ["a"]);
+    let attack = "echo '[core] pager = evil' > b && ln -sf b l";
+    assert_eq!(check(&setup(deep), attack, &[], &[]), ["l"]);
+    // Of a worktree and of a submodule.
+    let others = "git config extensions.worktreeConfig true && \
+                  git config --worktree include.path ../w.cfg && mkdir -p .git/modules/m && \
+                  git init -q --separate-git-dir .git/modules/m m && \
+                  git -C m config include.path $PWD/m.cfg";
+    let attack = "echo '[core] pager = evil' > w.cfg && echo '[core] pager = evil' > m.cfg";
+    let after = [("w.cfg", "[core] "), ("m.cfg", "[core] ")];
+    assert_eq!(check(&setup(others), attack, &[], &after), ["m.cfg", "w.cfg"]);
+}

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::secrets::Secrets;
 use super::{Settings, sockets};
-use crate::guard::git_config;
+use crate::git_config;
 use crate::linux::layout::{Instead, Layout, Part, Step, open_plain};
 use crate::linux::request::{Inside, Owner, Walls};
 use crate::missing::{Missing, SandboxError};

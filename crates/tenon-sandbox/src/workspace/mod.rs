@@ -9,6 +9,7 @@
 mod error;
 mod grant;
 mod hash;
+mod included;
 mod names;
 mod outside;
 mod protected;

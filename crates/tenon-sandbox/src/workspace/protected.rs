@@ -65,6 +65,7 @@ impl Workspace {
         is_protected_name(&found.beneath)
             || self.shared.own_folders.iter().any(|own| absolute.starts_with(own))
             || self.is_in_bare_repository(found)
+            || self.is_included(found)
     }
 
     /// A repository's own directory need not be called `.git`: bare ones, and those that a `.git`

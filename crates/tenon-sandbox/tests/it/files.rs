@@ -311,6 +311,48 @@ fn protected_names_are_decided_on_the_resolved_place() {
 }
 
 #[test]
+fn files_that_settings_of_git_include_are_protected() {
+    let fixture = fixture();
+    let put = |name: &str, text: &str| {
+        fs::create_dir_all(fixture.root.join(name).parent().unwrap()).unwrap();
+        fs::write(fixture.root.join(name), text).unwrap();
+    };
+    let root = fixture.root.to_str().unwrap();
+    put(
+        ".git/config",
+        "[include]\n\tpath = ../team.cfg\n[includeIf \"onbranch:x\"]path=../conf/a\n",
+    );
+    put("team.cfg", &format!("[include]\n\tpath = {root}/link\n"));
+    put("behind", "");
+    symlink("behind", fixture.root.join("link")).unwrap();
+    put(".git/config.worktree", "[include]\n\tpath = extra\n");
+    put(".git/modules/a/b/HEAD", "");
+    put(".git/modules/a/b/config", "[include]\n\tpath = ../../../../sub.cfg\n");
+    put(".git/worktrees/w/HEAD", "");
+    put(".git/worktrees/w/config.worktree", "[include]\n\tpath = ~/project/tree.cfg\n");
+    put("part/.git/config", "[include]\n\tpath = ../part.cfg\n");
+    let protected = [
+        "team.cfg",
+        "conf/a",
+        "link",
+        "behind",
+        ".git/extra",
+        "sub.cfg",
+        "tree.cfg",
+        "part/part.cfg",
+        "src/../team.cfg",
+    ];
+    for path in protected {
+        assert!(fixture.workspace.locate(path).unwrap().protected, "{path}");
+        let error = fixture.workspace.write(path, b"x", Expected::Any).unwrap_err();
+        assert!(matches!(error, FileError::Protected { .. }), "{path}: {error:?}");
+    }
+    for path in ["conf", "conf/b", "part/team.cfg", "src/new", "a"] {
+        assert!(!fixture.workspace.locate(path).unwrap().protected, "{path}");
+    }
+}
+
+#[test]
 fn spec_35_the_spill_folder_is_read_only() {
     let fixture = fixture();
     let spill = fixture.outer.join("state/spill");

@@ -120,6 +120,26 @@ pub(super) const ROWS: &[Row] = &[
         .after("! grep -lqs evil r*/.git/config"),
     left!("git: a common folder by a chain of pointers", "mkdir -p x y z/objects z/refs z/hooks; echo 'ref: refs/heads/main' > z/HEAD; printf '[core]\\n\\tfsmonitor = evil\\n' > z/config; echo evil > z/hooks/post-checkout; cp z/HEAD y/HEAD; echo ../z > y/commondir; echo 'gitdir: ../y' > x/.git")
         .after("test ! -e x/.git || { ! git -C x config --get core.fsmonitor | grep evil && test ! -e z/hooks/post-checkout; }"),
+    row("git: files that settings include", &[
+        Call::Script("printf '[core]\\n\\tfsmonitor = evil\\n' >> team.cfg; mkdir conf; echo '[alias] st = !evil' > conf/more.cfg; rm l; echo '[core] pager = evil' > new; ln -s new l"),
+        Call::Script("mkdir other; echo '[alias] st = !evil' > other/more.cfg; rm -r conf; ln -s other conf; mv team.cfg t; echo '[core] pager = evil' > team.cfg"),
+    ])
+    .prepare("git init -q .; printf '[user]\\n\\tname = n\\n[include]\\n\\tpath = l\\n' > team.cfg; touch end; ln -s end l; git config include.path ../team.cfg; git config includeIf.gitdir:/.path $PWD/conf/more.cfg")
+    .prints(&["put back as it was"])
+    .after("! git config --list | grep evil && git config -f team.cfg include.path | grep -qx l && test ! -L conf")
+    .needs(&["git"]),
+    row("git: files that settings include, by the tools", &[
+        Call::Tool("read_file", r#"{"path":"@ROW@/team.cfg"}"#),
+        Call::Tool("write_file", r#"{"path":"@ROW@/team.cfg","content":"[core]\nfsmonitor = evil\n"}"#),
+        Call::Tool("edit_file", r#"{"path":"@ROW@/way/team.cfg","old_text":"name","new_text":"evil"}"#),
+        Call::Tool("write_file", r#"{"path":"@ROW@/conf/more.cfg","content":"[alias]\nst = !evil\n"}"#),
+        Call::Tool("edit_file", r#"{"path":"@ROW@/l","old_text":"","new_text":"[alias]\nst = !evil\n"}"#),
+    ])
+    .prepare("git init -q .; printf '[user]\\n\\tname = n\\n[include]\\n\\tpath = l\\n' > team.cfg; touch end; ln -s end l; ln -s . way; git config include.path ../team.cfg; git config includeIf.gitdir:/.path $PWD/conf/more.cfg")
+    .prints(&["needs the user's yes"])
+    .never(&["Wrote", "Edited", "Created"])
+    .after("! git config --list | grep evil && test ! -e conf")
+    .needs(&["git"]),
     row("git: a repository by the tools, its settings first", &[
         Call::Tool("write_file", r#"{"path":"@ROW@/x/config","content":"[core]\nfsmonitor = evil\n"}"#),
         Call::Tool("write_file", r#"{"path":"@ROW@/x/objects/a","content":""}"#),

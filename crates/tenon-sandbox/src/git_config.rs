@@ -162,6 +162,48 @@ pub(crate) fn worktree(text: &str) -> Option<&str> {
     Some(value.trim().trim_matches('"'))
 }
 
+/// Returns the files that the settings include, as they name them, whatever the condition; none for
+/// what cannot be read for sure.
+pub(crate) fn included(bytes: &[u8]) -> Vec<String> {
+    let Ok(text) = std::str::from_utf8(bytes) else { return Vec::new() };
+    let includes = |entry: &Entry| {
+        matches!(entry.section.as_str(), "include" | "includeif") && entry.name == "path"
+    };
+    let entries = entries(text).unwrap_or_default();
+    let paths = entries.into_iter().filter(includes).filter_map(|entry| text.get(entry.place));
+    paths.filter_map(|setting| Some(plain_value(setting.split_once('=')?.1))).collect()
+}
+
+/// Returns a value without quotes, comments and what continues lines.
+fn plain_value(written: &str) -> String {
+    let (mut value, mut quoted) = (String::new(), false);
+    // Blanks at the end are no part of it unless they are quoted.
+    let mut kept = 0;
+    let mut letters = written.trim_start().chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' => {
+                quoted = !quoted;
+                kept = value.len();
+            }
+            '#' | ';' if !quoted => break,
+            '\\' => match letters.next() {
+                Some('\r') => drop(letters.next()),
+                Some('\n') | None => {}
+                Some('n') => value.push('\n'),
+                Some('t') => value.push('\t'),
+                Some(other) => value.push(other),
+            },
+            other => value.push(other),
+        }
+        if quoted || !letter.is_ascii_whitespace() {
+            kept = value.len();
+        }
+    }
+    value.truncate(kept);
+    value
+}
+
 /// Returns `after` with the settings that run a program as they were in `before`, and the names of
 /// those that were taken out or put back. `may_stay` judges a new one by its name and text. `None`
 /// for what cannot be read with certainty.

@@ -1,0 +1,213 @@
+//! Files that settings of git include: git takes programs from them as from the settings themselves.
+//!
+//! Conditions (`includeIf`) are not looked at: whoever changes a branch would decide them. What
+//! leads to a file counts like the file: a link on the way could lead elsewhere later.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::FileType;
+
+use crate::git_config;
+
+/// As deep as git itself follows them.
+const DEPTH_MAX: usize = 10;
+
+/// Names of files and links that are followed in all: more than any project has.
+const NAMES_MAX: usize = 64;
+
+/// The kernel's own limit for one path.
+const LINKS_MAX: usize = 40;
+
+/// Says what the files beneath `roots` are that settings include, and what they include in turn.
+pub(crate) struct Includes<'a> {
+    roots: &'a [PathBuf],
+    /// Every name that counts, absolute and without links.
+    pub(crate) found: Vec<PathBuf>,
+}
+
+impl<'a> Includes<'a> {
+    pub(crate) fn beneath(roots: &'a [PathBuf]) -> Self {
+        Self { roots, found: Vec::new() }
+    }
+
+    /// Follows the settings in the file `path` with this content. `read` gives the content of other
+    /// files.
+    pub(crate) fn follow(
+        &mut self,
+        path: &Path,
+        bytes: &[u8],
+        read: &mut dyn FnMut(&Path) -> Option<Vec<u8>>,
+    ) {
+        self.follow_to(path, bytes, read, DEPTH_MAX);
+    }
+
+    fn follow_to(
+        &mut self,
+        path: &Path,
+        bytes: &[u8],
+        read: &mut dyn FnMut(&Path) -> Option<Vec<u8>>,
+        deeper: usize,
+    ) {
+        if deeper == 0 || !says_include(bytes) {
+            return;
+        }
+        for value in git_config::included(bytes) {
+            for named in self.named(path, &value) {
+                let Some((place, links)) = resolved(&named) else { continue };
+                let is_new = !self.found.contains(&place);
+                for name in links.into_iter().chain([place.clone()]) {
+                    self.note(name);
+                }
+                if is_new && let Some(bytes) = read(&place) {
+                    self.follow_to(&named, &bytes, read, deeper - 1);
+                }
+            }
+        }
+    }
+
+    fn note(&mut self, name: PathBuf) {
+        let is_inside = self.roots.iter().any(|root| name != *root && name.starts_with(root));
+        if is_inside && self.found.len() < NAMES_MAX && !self.found.contains(&name) {
+            self.found.push(name);
+        }
+    }
+
+    /// Returns the paths that a value may name. Which folder a `~` stands for is not known here, but
+    /// only one above a root, or a root, leads into it.
+    fn named(&self, config: &Path, value: &str) -> Vec<PathBuf> {
+        if !value.starts_with('~') {
+            return config.parent().map(|folder| folder.join(value)).into_iter().collect();
+        }
+        let Some((_, rest)) = value.split_once('/') else { return Vec::new() };
+        let homes =
+            self.roots.iter().flat_map(|root| root.ancestors().map(move |home| (root, home)));
+        let named = homes.map(|(root, home)| (root, home.join(rest)));
+        named.filter(|(root, path)| path.starts_with(root)).map(|(_, path)| path).collect()
+    }
+}
+
+/// Whether the text can include anything at all, which hardly any does.
+fn says_include(bytes: &[u8]) -> bool {
+    const WORD: &[u8] = b"include";
+    bytes.windows(WORD.len()).any(|word| word.eq_ignore_ascii_case(WORD))
+}
+
+/// Returns where an absolute path leads, and the links on the way; what is not there is as it is
+/// named. `None` if there are too many links.
+fn resolved(named: &Path) -> Option<(PathBuf, Vec<PathBuf>)> {
+    let mut pending: Vec<OsString> = parts(named);
+    let (mut at, mut links) = (PathBuf::from("/"), Vec::new());
+    while let Some(part) = pending.pop() {
+        if part == ".." {
+            at.pop();
+            continue;
+        }
+        at.push(&part);
+        let is_link = rustix::fs::lstat(&at)
+            .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_symlink());
+        if !is_link {
+            continue;
+        }
+        if links.len() == LINKS_MAX {
+            return None;
+        }
+        let target = rustix::fs::readlink(&at, Vec::new()).ok()?;
+        let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
+        links.push(at.clone());
+        at.pop();
+        if target.is_absolute() {
+            at = PathBuf::from("/");
+        }
+        pending.extend(parts(&target));
+    }
+    Some((at, links))
+}
+
+/// Returns the names of a path, the first one last.
+fn parts(path: &Path) -> Vec<OsString> {
+    let names = path.components().rev().filter_map(|part| match part {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some(OsString::from("..")),
+        Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
+    });
+    names.collect()
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make the files that are looked at")]
+mod tests {
+    use super::*;
+
+    fn check(files: &[(&str, &str)], links: &[(&str, &str)], expected: &[&str]) {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        let root = home.join("work");
+        std::fs::create_dir_all(root.join(".git")).unwrap();
+        for (name, text) in files {
+            std::fs::create_dir_all(home.join(name).parent().unwrap()).unwrap();
+            std::fs::write(home.join(name), text.replace("HOME", home.to_str().unwrap())).unwrap();
+        }
+        for (name, target) in links {
+            std::os::unix::fs::symlink(target, home.join(name)).unwrap();
+        }
+        let roots = [root.clone()];
+        let mut includes = Includes::beneath(&roots);
+        let config = root.join(".git/config");
+        let bytes = std::fs::read(&config).unwrap();
+        includes.follow(&config, &bytes, &mut |path| std::fs::read(path).ok());
+        let mut found: Vec<_> =
+            includes.found.iter().map(|path| path.strip_prefix(&root).unwrap()).collect();
+        found.sort();
+        assert_eq!(found, expected.iter().map(Path::new).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn files_of_the_workspace_that_settings_include_are_found() {
+        let config = |text| ("work/.git/config", text);
+        check(&[config("[core]\n\tbare = false\n")], &[], &[]);
+        check(&[config("[include]\n\tpath = ../a.cfg\n")], &[], &["a.cfg"]);
+        check(&[config("[Include]\npath=\"in.cfg\" ; x\n")], &[], &[".git/in.cfg"]);
+        check(
+            &[config("[includeIf \"onbranch:x\"]\n\tpath = ~/work/b\n[include]path=HOME/work/c\n")],
+            &[],
+            // Which of two folders is the home is not known.
+            &["b", "c", "work/b"],
+        );
+        check(&[config("[include]\npath = /etc/gitconfig\npath = ../../other\n")], &[], &[]);
+        check(
+            &[
+                config("[include]\npath = ../conf/a\n"),
+                ("work/conf/a", "[include]\npath = b\n"),
+                ("work/conf/b", "[include]\npath = HOME/out\n"),
+                ("out", "[include]\npath = work/d\n"),
+            ],
+            &[],
+            &["conf/a", "conf/b", "d"],
+        );
+        check(
+            &[
+                config("[include]\npath = ../l/a\n[include]\npath = \"../with \\\"quotes\\\"\"\n"),
+                ("work/conf/a", "[include]\npath = a\n"),
+            ],
+            &[("work/l", "m"), ("work/m", "conf")],
+            &["conf/a", "l", "m", "with \"quotes\""],
+        );
+    }
+
+    #[test]
+    fn settings_that_include_each_other_come_to_an_end() {
+        let turns = [
+            ("work/.git/config", "[include]\npath = a\npath = config\n"),
+            ("work/.git/a", "[include]\npath = config\n"),
+        ];
+        check(&turns, &[("work/.git/l", "l")], &[".git/a", ".git/config"]);
+        let many: String =
+            (0..1_000).map(|number| format!("[include]\npath = ../{number}\n")).collect();
+        let folder = [PathBuf::from("/work")];
+        let mut includes = Includes::beneath(&folder);
+        includes.follow(Path::new("/work/.git/config"), many.as_bytes(), &mut |_| None);
+        assert_eq!(includes.found.len(), NAMES_MAX);
+    }
+}
