@@ -302,6 +302,8 @@ impl Drop for SessionLog {
         if let Some(syncing) = self.syncing.take() {
             let _ = syncing.join();
         }
+        // Closing would do it as well, were there no copy of the descriptor in a child.
+        let _ = self.file.unlock();
     }
 }
 
