@@ -13,7 +13,7 @@ use std::{
     io::{self, BufRead, BufReader, BufWriter, Read, Take, Write},
     os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink},
     path::{Component, Path, PathBuf},
-    time::{Duration, UNIX_EPOCH},
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 use flate2::{Compression, bufread::GzDecoder, write::GzEncoder};
@@ -145,15 +145,9 @@ impl Packing {
             tenon: env!("CARGO_PKG_VERSION").to_owned(),
         };
         let about = serde_json::to_vec_pretty(&about)?;
-        self.file(
-            Path::new(ABOUT),
-            0o600,
-            Duration::ZERO,
-            about.len() as u64,
-            &mut about.as_slice(),
-        )?;
+        self.file(Path::new(ABOUT), 0o600, UNIX_EPOCH, about.len() as u64, &mut about.as_slice())?;
         let bytes = fs::metadata(log)?.len();
-        self.file(Path::new(LOG), 0o600, Duration::ZERO, bytes, &mut File::open(log)?.take(bytes))?;
+        self.file(Path::new(LOG), 0o600, UNIX_EPOCH, bytes, &mut File::open(log)?.take(bytes))?;
         for (number, root) in files.roots.iter().enumerate() {
             let name = Path::new(ROOTS).join(number.to_string());
             self.tree(&root.copy, &name)?;
@@ -171,7 +165,7 @@ impl Packing {
                 let (path, name) = (entry.path(), name.join(&beneath));
                 let metadata = entry.metadata()?;
                 let mode = metadata.permissions().mode();
-                let modified = metadata.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+                let modified = metadata.modified()?;
                 self.entries += 1;
                 let is_written = if self.entries > ENTRIES_MAX {
                     self.left_out.push(format!("{} and what follows", beneath.display()));
@@ -231,7 +225,7 @@ impl Packing {
         &mut self,
         path: &Path,
         mode: u32,
-        modified: Duration,
+        modified: SystemTime,
         bytes: u64,
         from: &mut impl Read,
     ) -> io::Result<bool> {
@@ -307,7 +301,7 @@ fn to_the_end(from: &mut BufReader<Take<GzDecoder<BufReader<File>>>>) -> io::Res
 struct Unpacking<'a> {
     scratch: &'a Scratch,
     /// Made last, so that nothing is written through one.
-    links: Vec<(PathBuf, PathBuf, Duration)>,
+    links: Vec<(PathBuf, PathBuf, SystemTime)>,
     /// Closed last, so that this user gets in.
     folders: Vec<(PathBuf, Entry)>,
 }
@@ -331,11 +325,11 @@ impl Unpacking<'_> {
         }
         for (link, target, modified) in &self.links {
             symlink(target, link)?;
-            set_modified(link, UNIX_EPOCH + *modified);
+            set_modified(link, *modified);
         }
         for (folder, entry) in self.folders.iter().rev() {
             fs::set_permissions(folder, Permissions::from_mode(entry.mode | 0o700))?;
-            set_modified(folder, UNIX_EPOCH + entry.modified);
+            set_modified(folder, entry.modified);
         }
         about.ok_or_else(|| tar::wrong("it does not say what it is"))
     }
@@ -363,7 +357,7 @@ impl Unpacking<'_> {
                     return Err(tar::wrong("it ends in the middle of a file"));
                 }
                 tar::skip_padding(from, *bytes)?;
-                file.set_modified(UNIX_EPOCH + entry.modified)?;
+                file.set_modified(entry.modified)?;
                 file.set_permissions(Permissions::from_mode(entry.mode))?;
             }
         }

@@ -6,7 +6,7 @@ use std::{
     io::{self, Read, Write},
     os::unix::ffi::{OsStrExt, OsStringExt},
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 /// Bytes of a header, and what contents are filled up to.
@@ -24,14 +24,15 @@ const MAGIC: std::ops::Range<usize> = 257..265;
 const PREFIX: std::ops::Range<usize> = 345..500;
 /// Where POSIX has nothing: what the time has beyond its second, in nanoseconds, as decimal digits.
 const NANOSECONDS: std::ops::Range<usize> = 500..509;
+/// Where POSIX has nothing: `-` if the time is so long before 1970.
+const SIGN: usize = 509;
 
 /// What an archive has one after another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) path: PathBuf,
     pub(super) mode: u32,
-    /// Since 1970.
-    pub(super) modified: Duration,
+    pub(super) modified: SystemTime,
     pub(super) kind: EntryKind,
 }
 
@@ -57,8 +58,12 @@ pub(super) fn write_header(out: &mut impl Write, entry: &Entry) -> io::Result<bo
     if target.len() > TARGET.len() || size >= 1 << 33 {
         return Ok(false);
     }
-    let seconds = entry.modified.as_secs().min((1 << 33) - 1);
-    let nanoseconds = entry.modified.subsec_nanos();
+    let (modified, is_before) = match entry.modified.duration_since(UNIX_EPOCH) {
+        Ok(modified) => (modified, false),
+        Err(before) => (before.duration(), true),
+    };
+    let seconds = modified.as_secs().min((1 << 33) - 1);
+    let nanoseconds = modified.subsec_nanos();
     let mut put = |at: std::ops::Range<usize>, bytes: &[u8]| {
         let field = header.get_mut(at).unwrap_or_default();
         field.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
@@ -69,6 +74,7 @@ pub(super) fn write_header(out: &mut impl Write, entry: &Entry) -> io::Result<bo
     put(SIZE, format!("{size:011o}").as_bytes());
     put(MODIFIED, format!("{seconds:011o}").as_bytes());
     put(NANOSECONDS, format!("{nanoseconds:09}").as_bytes());
+    put(SIGN..SIGN + 1, if is_before { b"-" } else { b"" });
     put(KIND..KIND + 1, &[kind]);
     put(TARGET, target.as_bytes());
     put(MAGIC, b"ustar\x0000");
@@ -123,7 +129,12 @@ pub(super) fn read_header(from: &mut impl Read) -> io::Result<Option<Entry>> {
     let nanoseconds =
         std::str::from_utf8(field(NANOSECONDS)).ok().and_then(|text| text.parse().ok());
     let nanoseconds = nanoseconds.filter(|number| *number < 1_000_000_000).unwrap_or(0);
-    let modified = Duration::new(number(MODIFIED).ok_or_else(missing)?, nanoseconds);
+    let from_1970 = Duration::new(number(MODIFIED).ok_or_else(missing)?, nanoseconds);
+    let modified = match header.get(SIGN) {
+        Some(b'-') => UNIX_EPOCH.checked_sub(from_1970),
+        _ => UNIX_EPOCH.checked_add(from_1970),
+    };
+    let modified = modified.ok_or_else(missing)?;
     Ok(Some(Entry { path, mode, modified, kind }))
 }
 
@@ -169,7 +180,7 @@ mod tests {
         Entry {
             path: path.into(),
             mode: 0o751,
-            modified: Duration::new(1_767_225_600, 20_000_001),
+            modified: UNIX_EPOCH + Duration::new(1_767_225_600, 20_000_001),
             kind,
         }
     }
@@ -180,6 +191,10 @@ mod tests {
         let entries = [
             entry("a.txt", EntryKind::File(3)),
             entry("folder", EntryKind::Folder),
+            Entry {
+                modified: UNIX_EPOCH - Duration::new(315_619_200, 20_000_001),
+                ..entry("old", EntryKind::Folder)
+            },
             entry("link", EntryKind::Link("../x".into())),
             entry(&long.replace("//", "/"), EntryKind::File(0)),
         ];
@@ -223,7 +238,7 @@ mod tests {
         };
         assert!(read(1, b'b').is_ok());
         let odd = read(NANOSECONDS.start, b'-').unwrap().unwrap();
-        assert_eq!(odd.modified.subsec_nanos(), 0);
+        assert_eq!(odd.modified.duration_since(UNIX_EPOCH).unwrap().subsec_nanos(), 0);
         assert!(read(0, b'b').is_err(), "the sum is wrong");
         for (at, byte) in
             [(KIND, b'1'), (KIND, b'3'), (KIND, b'L'), (KIND, b'x'), (SIZE.start, 0x80)]
