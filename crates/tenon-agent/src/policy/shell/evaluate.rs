@@ -56,9 +56,10 @@ fn sets(behind: &str) -> bool {
 impl Walker {
     /// Walks what bash runs when it takes a text for arithmetic.
     pub(super) fn evaluate(&mut self, text: &Word) {
-        self.assign_names(&text.source());
-        if let Some(found) = hidden::expanded(text) {
-            self.launch(found);
+        let text = text.source();
+        self.assign_names(&text);
+        if hidden::may_run(&text) {
+            self.text(&text);
         }
     }
 
@@ -112,6 +113,13 @@ impl Walker {
         for text in texts {
             self.evaluate_value(&text);
         }
+    }
+
+    /// Walks what a text runs that is expanded some time later, when variables may be others.
+    pub(super) fn later_text(&mut self, text: &str) {
+        let untold = std::mem::replace(&mut self.state.untold, true);
+        self.text(text);
+        self.state.untold = untold;
     }
 
     /// Walks what a text runs that bash expands as if it stood in double quotes, and again what that

@@ -88,7 +88,7 @@ impl Walker {
     }
 
     fn variable(&mut self, name: &str, quoted: Quoted) -> Vec<Piece> {
-        if self.untold {
+        if self.state.untold && is_name(name) {
             return word::unknown();
         }
         match self.variables.get(name).cloned() {
@@ -124,7 +124,11 @@ impl Walker {
         let operand = self.pieces(&expansion.operand, quoted);
         self.evaluate_value(&word::unsplit(operand));
         let name = expansion.name.as_str();
-        let filled = !self.untold
+        if expansion.indirect {
+            let pieces = self.variable(name, Quoted::Yes);
+            self.evaluate_value(&word::unsplit(pieces));
+        }
+        let filled = !(self.state.untold && is_name(name))
             && match self.variables.get(name) {
                 Some(value) => value.iter().flatten().any(|piece| piece.bytes() > 0),
                 None => matches!(name, "HOME" | "PWD"),

@@ -3,7 +3,7 @@
 //! A variable is known only where every way that leads there gives it the same value. What a loop sets
 //! is unknown in it, because its condition and its beginning come again.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::rc::Rc;
 
 use super::SimpleCommand;
@@ -14,29 +14,37 @@ use super::word::{self, Piece, Word};
 /// Traps of one shell that are followed; people set one or two.
 const TRAPS_MAX: usize = 16;
 
+/// What a part of a line sets.
+#[derive(Default)]
+struct Set {
+    names: BTreeSet<String>,
+    /// Any variable may be among them.
+    untold: bool,
+}
+
 impl Walker {
     /// Does something with a copy of the shell's state, as a subshell does.
     pub(super) fn isolated<T>(&mut self, act: impl FnOnce(&mut Walker) -> T) -> T {
         self.isolated_with_names(act).0
     }
 
-    /// The same, and returns the names of the variables that were set.
-    fn isolated_with_names<T>(&mut self, act: impl FnOnce(&mut Walker) -> T) -> (T, Vec<String>) {
+    /// The same, and returns what it set.
+    fn isolated_with_names<T>(&mut self, act: impl FnOnce(&mut Walker) -> T) -> (T, Set) {
         let state = self.state.clone();
         let changes = self.changes.len();
         let sinks = std::mem::take(&mut self.sinks);
         let traps = std::mem::take(&mut self.traps);
         let result = act(self);
         self.end_traps();
-        let mut names = Vec::new();
+        let mut names = BTreeSet::new();
         for (name, before) in self.changes.split_off(changes).into_iter().rev() {
             self.replace(&name, before);
-            names.push(name);
+            names.insert(name);
         }
-        self.state = state;
+        let untold = std::mem::replace(&mut self.state, state).untold;
         self.sinks = sinks;
         self.traps = traps;
-        (result, names)
+        (result, Set { names, untold })
     }
 
     /// Does something that may not happen.
@@ -50,7 +58,7 @@ impl Walker {
 
     /// Forgets the variables that do not have the value which they had at that change.
     fn forget_since(&mut self, start: usize) {
-        let mut before = HashMap::new();
+        let mut before = BTreeMap::new();
         for (name, value) in self.changes.get(start..).unwrap_or_default() {
             before.entry(name.clone()).or_insert_with(|| value.clone());
         }
@@ -90,9 +98,8 @@ impl Walker {
         };
         if repeats {
             let start = self.changes.len();
-            for name in self.rehearsed(act) {
-                self.put(name, Some(None));
-            }
+            let set = self.rehearsed(act);
+            self.forget(&set);
             act(self);
             self.forget_since(start);
         } else {
@@ -100,20 +107,27 @@ impl Walker {
         }
     }
 
-    /// Returns the variables that something sets, and forgets all else about it.
-    fn rehearsed(&mut self, act: impl FnOnce(&mut Walker)) -> Vec<String> {
+    fn forget(&mut self, set: &Set) {
+        for name in &set.names {
+            self.put(name.clone(), Some(None));
+        }
+        self.state.untold |= set.untold;
+    }
+
+    /// Returns what something sets, and forgets all else about it.
+    fn rehearsed(&mut self, act: impl FnOnce(&mut Walker)) -> Set {
         if self.rehearses {
-            return Vec::new();
+            return Set::default();
         }
         let (commands, functions, passes) =
             (self.commands.len(), self.functions.len(), self.passes);
         self.rehearses = true;
-        let ((), names) = self.isolated_with_names(act);
+        let ((), set) = self.isolated_with_names(act);
         self.rehearses = false;
         self.commands.truncate(commands);
         self.functions.truncate(functions);
         self.passes = passes;
-        names.into_iter().collect::<HashSet<_>>().into_iter().collect()
+        set
     }
 
     pub(super) fn for_each(&mut self, name: &str, words: &[WrittenWord], body: &List) {
@@ -131,13 +145,10 @@ impl Walker {
         let single = values.len() == 1;
         self.given(name);
         let start = self.changes.len();
-        let mut set = self.rehearsed(|walker| walker.list(body));
-        set.sort_unstable();
+        let set = self.rehearsed(|walker| walker.list(body));
         self.passes += values.len();
         for value in values {
-            for name in &set {
-                self.put(name.clone(), Some(None));
-            }
+            self.forget(&set);
             let known = value.unknown().next().is_none();
             self.put(name.to_owned(), Some(known.then_some(value.pieces)));
             self.branches += 1;
@@ -146,7 +157,7 @@ impl Walker {
         }
         let last = self.variables.get(name).cloned().flatten().filter(|_| single);
         self.forget_since(start);
-        if !set.iter().any(|other| other == name) {
+        if !set.names.contains(name) {
             self.put(name.to_owned(), Some(last));
         }
     }
@@ -164,7 +175,7 @@ impl Walker {
         if callee.bodies.len() <= CALLS_MAX {
             callee.bodies.push(Rc::clone(body));
         } else {
-            self.untold = true;
+            self.state.untold = true;
         }
     }
 
@@ -196,7 +207,7 @@ impl Walker {
             return;
         };
         if self.calls >= CALLS_MAX || self.passes >= PASSES_MAX {
-            self.untold = true;
+            self.state.untold = true;
             return;
         }
         let values = positions(command);
@@ -224,16 +235,14 @@ impl Walker {
             return self.doubt("it has too many traps");
         }
         let (start, folder) = (self.commands.len(), self.state.folder.clone());
-        let (moved, names) = self.isolated_with_names(|walker| {
+        let (moved, set) = self.isolated_with_names(|walker| {
             walker.script(&text);
             walker.state.folder != folder
         });
         let (seen, launched_by) = (start..self.commands.len(), self.state.launched_by);
         if !at_exit {
-            for name in names {
-                self.unsteady.insert(name.clone());
-                self.put(name, Some(None));
-            }
+            self.forget(&set);
+            self.unsteady.extend(set.names);
             if moved {
                 self.state.folder = None;
             }

@@ -46,6 +46,9 @@ pub(super) fn callback(arguments: &[Word]) -> Vec<Launched> {
 pub(super) fn of_variables(command: &SimpleCommand) -> Vec<Launched> {
     let assigned = command.assignments.iter().flat_map(|(name, value)| match name.as_str() {
         "PROMPT_COMMAND" => script(value.clone(), true),
+        "BASH_ENV" | "ENV" if arguments::is_output(value) || is_descriptor(value) => {
+            vec![Launched::Unknown]
+        }
         "BASH_ENV" | "ENV" | "PS0" | "PS1" | "PS2" | "PS4" => expanded(value).into_iter().collect(),
         // A function that the next shell takes over.
         _ if name.starts_with("BASH_FUNC_") => {
@@ -166,7 +169,7 @@ pub(super) fn written(command: &SimpleCommand) -> Option<String> {
 
 /// Says whether a file is one of the descriptors that the command line fills.
 pub(super) fn is_descriptor(file: &Word) -> bool {
-    let folders = ["/dev/fd/", "/proc/self/fd/"];
+    let folders = ["/dev/fd/", "/dev/stdin", "/proc/self/fd/"];
     file.literal().is_some_and(|file| folders.iter().any(|folder| file.starts_with(folder)))
 }
 

@@ -190,6 +190,14 @@ fn without_inherited(words: &[Word]) -> Option<Vec<Word>> {
     (!words.is_empty()).then_some(words)
 }
 
+/// Returns the command as it is if its patterns match nothing and are left out; `None` if it has none.
+pub(super) fn without_patterns(command: &SimpleCommand) -> Option<Launched> {
+    let is_pattern = |word: &&Word| word.pieces.iter().any(|one| matches!(one, Piece::Glob(_)));
+    let words: Vec<_> = command.words.iter().filter(|word| !is_pattern(word)).cloned().collect();
+    let is_other = !words.is_empty() && words.len() < command.words.len();
+    is_other.then(|| Launched::Command(SimpleCommand { words, ..Default::default() }))
+}
+
 /// Says whether a program only runs its arguments, so that a rule for those covers it.
 pub(crate) fn is_transparent(name: &str) -> bool {
     const PRIVILEGED: &[&str] = &["sudo", "doas", "pkexec", "run0", "chroot", "nsenter", "unshare"];

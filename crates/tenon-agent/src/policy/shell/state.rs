@@ -125,6 +125,9 @@ impl Walker {
             "shopt" if !places.all(|word| word.literal().is_some_and(is_harmless_option)) => {
                 self.doubt(OPTION);
             }
+            "shopt" if has_word(command, "-s") && has_word(command, "nullglob") => {
+                self.state.drops_patterns = true;
+            }
             "let" => {
                 for argument in command.arguments().to_vec() {
                     self.evaluate(&argument);
@@ -163,7 +166,7 @@ impl Walker {
             match is_whole {
                 true if is_name(name) => self.given(name),
                 true => {}
-                false => (self.chooses_programs, self.untold) = (true, true),
+                false => (self.chooses_programs, self.state.untold) = (true, true),
             }
         }
     }
@@ -175,7 +178,7 @@ impl Walker {
         match (own, set) {
             (Some((_, value)), _) => value.literal() != Some(""),
             (None, Some(value)) => value.as_ref().is_none_or(|pieces| !pieces.is_empty()),
-            (None, None) => self.untold,
+            (None, None) => self.state.untold,
         }
     }
 
@@ -197,7 +200,7 @@ impl Walker {
         let is = |name: &str| command.words.first().and_then(Word::literal) == Some(name);
         let is_export = is("export");
         if !is_export && has("n") {
-            (self.chooses_programs, self.untold) = (true, true);
+            (self.chooses_programs, self.state.untold) = (true, true);
             if command.assignments.iter().any(|(_, value)| !value.literal().is_some_and(is_name)) {
                 self.doubt("a name in it stands for another that is not known");
             }
@@ -304,6 +307,10 @@ fn is_in(letters: &str) -> impl Fn(char) -> bool + '_ {
 fn is_beside(target: &Word) -> bool {
     let first = target.prefix().split('/').next();
     matches!(first, Some("." | ".."))
+}
+
+fn has_word(command: &SimpleCommand, text: &str) -> bool {
+    command.arguments().iter().any(|word| word.literal() == Some(text))
 }
 
 /// Says whether a word is an option with one of these letters.

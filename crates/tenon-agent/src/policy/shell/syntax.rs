@@ -141,6 +141,8 @@ pub(super) struct Expansion {
     pub(super) name: String,
     /// `${name}` and no more, or `${name:-…}` and its like with this operator.
     pub(super) operator: Option<char>,
+    /// `${!name}`: its value is taken for a name.
+    pub(super) indirect: bool,
     /// It is nothing that the value of `name` or a default could be.
     pub(super) opaque: bool,
     /// What is expanded before the operator is looked at: the subscript; and offsets.

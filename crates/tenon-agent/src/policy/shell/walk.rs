@@ -88,6 +88,10 @@ pub(super) struct State {
     pub(super) launched_by: Option<usize>,
     /// The functions that can be called.
     pub(super) callees: Rc<HashMap<String, Callee>>,
+    /// A name may stand for another, or any variable may have been set: none is known.
+    pub(super) untold: bool,
+    /// Patterns that match nothing are no words.
+    pub(super) drops_patterns: bool,
     /// The shell puts what aliases stand for in the place of words.
     pub(super) expands_aliases: bool,
 }
@@ -128,8 +132,6 @@ pub(super) struct Walker {
     pub(super) changes: Vec<Change>,
     /// Variables that do not keep what is assigned to them: numbers, capitals, readonly.
     pub(super) unsteady: HashSet<String>,
-    /// A name may stand for another, or any variable may have been set: none is known.
-    pub(super) untold: bool,
     /// What the variables that are local to the functions being called were before, one row each.
     pub(super) locals: Vec<Vec<Change>>,
     pub(super) traps: Vec<Trap>,
@@ -346,7 +348,10 @@ impl Walker {
         }
         self.evaluate_read(&command);
         let feed = command.piped_from.clone().and_then(|range| self.commands.get(range));
-        let launched = launch::launched(&command, feed.unwrap_or_default());
+        let mut launched = launch::launched(&command, feed.unwrap_or_default());
+        if self.state.drops_patterns {
+            launched.extend(launch::without_patterns(&command));
+        }
         self.commands.push(command);
         if !launched.is_empty()
             && let Some(command) = self.commands.get_mut(index)
@@ -409,7 +414,7 @@ impl Walker {
                 self.nesting -= 1;
             }
             Launched::Command(_) => self.doubt("it is nested too deeply"),
-            Launched::Text(text) => self.text(&text),
+            Launched::Text(text) => self.later_text(&text),
             Launched::Trap { text, at_exit } => self.trap(text, at_exit),
             Launched::Script { text, same_shell: true } => self.script(&text),
             Launched::Script { text, same_shell: false } => {

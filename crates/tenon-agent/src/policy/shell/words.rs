@@ -355,6 +355,7 @@ impl Reader<'_> {
             })
         };
         if matches!(self.peek(), Some(b'#' | b'!')) && named(self.second()) {
+            expansion.indirect = self.peek() == Some(b'!');
             self.at += 1;
             expansion.opaque = true;
         }
