@@ -7,7 +7,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 
-use super::folder::{MakeFolders, names, open_beneath, open_folder_at, open_parent};
+use super::folder::{MakeFolders, look_at, names, open_folder_at, open_parent};
 use super::item::{Content, Item};
 use super::place::Place;
 use crate::linux::closed::through;
@@ -53,13 +53,12 @@ fn make(folder: &OwnedFd, name: &OsStr, item: &Item) -> Result<(), Errno> {
 
 /// Takes away a folder with nothing but folders in it: what stood there in the place of a file.
 fn remove_folders(folder: &OwnedFd, name: &OsStr, deeper: usize) {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let Ok(inner) = open_beneath(folder, Path::new(name), flags) else { return };
+    let Ok(inner) = look_at(folder, Path::new(name)) else { return };
     for (name, kind) in names(folder, Path::new(name)) {
         if kind.is_dir() && deeper > 0 {
             remove_folders(&inner, &name, deeper - 1);
         }
     }
     // Where a file is left in it, making the new one says so.
-    let _ = rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR);
+    let _ = through(folder, || rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR));
 }

@@ -1,6 +1,7 @@
 //! Folders that their owner, who this is, closed for himself. They are looked into all the same:
 //! opened for the moment and closed again.
 
+use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -10,8 +11,9 @@ use rustix::io::Errno;
 
 use super::openat::open_folder_beneath;
 
-/// Held by who opens: else one would take what another opened for how it was.
-static AT_WORK: Mutex<()> = Mutex::new(());
+/// What is open for the moment: permissions, and for how many. Else one would take what another
+/// opened for how it was.
+static OPENED: Mutex<BTreeMap<(u64, u64), (u32, usize)>> = Mutex::new(BTreeMap::new());
 
 /// Returns the permissions of a folder if its owner may not do everything in it.
 pub(crate) fn closed_mode(folder: &OwnedFd) -> Option<u32> {
@@ -21,8 +23,7 @@ pub(crate) fn closed_mode(folder: &OwnedFd) -> Option<u32> {
     (is_folder && !mode.contains(Mode::RWXU)).then_some(mode.as_raw_mode())
 }
 
-/// Does something in an open folder that may be closed to its owner. `act` may be done twice, and
-/// must not come here itself.
+/// Does something in an open folder that may be closed to its owner. `act` may be done twice.
 pub(crate) fn through<T>(
     folder: &OwnedFd,
     mut act: impl FnMut() -> Result<T, Errno>,
@@ -31,16 +32,42 @@ pub(crate) fn through<T>(
         Err(Errno::ACCESS) => {}
         outcome => return outcome,
     }
-    let _at_work = AT_WORK.lock().unwrap_or_else(PoisonError::into_inner);
-    let Some(mode) = closed_mode(folder) else { return act() };
     // Another's folder stays closed, and says so again.
-    let is_open = set(folder, mode | Mode::RWXU.as_raw_mode()).is_ok();
-    let outcome = act();
-    if is_open {
-        // It was possible a moment ago.
-        let _ = set(folder, mode);
+    let _opened = Opened::new(folder);
+    act()
+}
+
+/// A folder that is open until this is dropped.
+struct Opened<'a>(&'a OwnedFd, (u64, u64));
+
+impl<'a> Opened<'a> {
+    fn new(folder: &'a OwnedFd) -> Option<Self> {
+        let stat = rustix::fs::fstat(folder).ok()?;
+        let id = (stat.st_dev, stat.st_ino);
+        let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+        match opened.get_mut(&id) {
+            Some((_, users)) => *users += 1,
+            None => {
+                let mode = closed_mode(folder)?;
+                set(folder, mode | Mode::RWXU.as_raw_mode()).ok()?;
+                opened.insert(id, (mode, 1));
+            }
+        }
+        Some(Self(folder, id))
     }
-    outcome
+}
+
+impl Drop for Opened<'_> {
+    fn drop(&mut self) {
+        let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((mode, users)) = opened.get_mut(&self.1) else { return };
+        *users -= 1;
+        if *users == 0 {
+            // It was possible a moment ago.
+            let _ = set(self.0, *mode);
+            opened.remove(&self.1);
+        }
+    }
 }
 
 /// Opens the folder at `path` beneath an open one for looking at it only, each on the way as

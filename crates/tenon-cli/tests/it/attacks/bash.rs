@@ -221,12 +221,12 @@ pub(super) const ROWS: &[Row] = &[
     .after("! ls z/z/z/*/.envrc 2>/dev/null | grep .")
     .nowhere("what a command touches is known from what its calls say when they are asked about; a program that exchanges a path in that moment touches another, and only in the first 50,000 folders that is looked for", "afterwards"),
     row("protected names in folders that are closed", &[Call::Script(
-        "mkdir -p d e/f; echo evil > d/.envrc; chmod 111 d; echo evil > e/f/.mcp.json; chmod 555 e/f; chmod 311 e; mkdir -p g/h/.vscode; echo evil > g/h/.vscode/tasks.json; chmod 0 g/h/.vscode g/h g; echo evil > i/j/.envrc; chmod 0 i/j i; echo end",
+        "mkdir -p d e/f; echo evil > d/.envrc; chmod 111 d; echo evil > e/f/.mcp.json; chmod 555 e/f; chmod 311 e; mkdir -p g/h/.vscode; echo evil > g/h/.vscode/tasks.json; chmod 0 g/h/.vscode g/h g; echo evil > i/j/.envrc; chmod 0 i/j i; rm k/.envrc; mkdir -p k/.envrc/x; chmod 0 k/.envrc/x k/.envrc k; echo end",
     )])
-    .prepare("mkdir -p i/j; echo good > i/j/.envrc")
+    .prepare("mkdir -p i/j k; echo good > i/j/.envrc; echo good > k/.envrc")
     .prints(&["end", "put back as it was"])
     .never(&["could NOT"])
-    .after("test \"$(stat -c %a g i | sort -u)\" = 0; r=$?; chmod u+rwx d e g g/h g/h/.vscode i i/j; test $r = 0 -a ! -e d/.envrc -a ! -e e/f/.mcp.json -a ! -e g/h/.vscode/tasks.json && grep -q good i/j/.envrc; r=$?; chmod -R u+rwx d e; exit $r"),
+    .after("test \"$(stat -c %a g i k | sort -u)\" = 0; r=$?; chmod u+rwx d e g g/h g/h/.vscode i i/j k; test $r = 0 -a ! -e d/.envrc -a ! -e e/f/.mcp.json -a ! -e g/h/.vscode/tasks.json && grep -q good i/j/.envrc && grep -q good k/.envrc; r=$?; chmod -R u+rwx d e k; exit $r"),
     row("protected names of other agents and editors", &[Call::Script(
         "mkdir -p x .cursor .zed .gemini .codex .devcontainer deep/.claude/hooks .Claude .opencode/plugin; for f in x/settings.json x/settings.local.json .cursor/mcp.json .cursor/hooks.json .zed/tasks.json .zed/settings.json .gemini/settings.json .codex/config.toml .devcontainer/devcontainer.json deep/.claude/hooks/a .Claude/Settings.json .opencode/plugin/a.js opencode.json; do echo evil > $f; done; mv x .claude; mkdir y; echo evil > y/mcp.json; ln -s ../y deep/.cursor; echo end",
     )])
