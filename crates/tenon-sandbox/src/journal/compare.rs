@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::CheckpointId;
 use super::changes::{Change, ChangeKind, Changes, Trouble};
 use super::closed::{self, through_place};
-use super::copy::{open_closed, open_quietly};
+use super::copy::{open_any, open_quietly};
 use super::find::{Deeper, Finder, node_at, split, walk};
 use super::node::{Moment, Node, NodeId, look};
 use super::record::{End, Image, Known, Old, Place, State};
@@ -448,10 +448,7 @@ impl State {
 /// Opens a file, also one that its owner closed for himself.
 fn open_place(store: &Store, place: &Place, now: &Node) -> Result<OwnedFd, Errno> {
     let (folder, name) = split(place);
-    through_place(store, &folder, |folder| match open_quietly(folder, name) {
-        Err(Errno::ACCESS) => open_closed(folder, name, now),
-        file => file,
-    })
+    through_place(store, &folder, |folder| open_any(folder, name, now.id))
 }
 
 /// Adds where a link leads, and extended attributes.

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use super::node::{Node, NodeId, hold, kernel_path, look, set_mode};
+use super::node::{NodeId, hold, kernel_path, look, set_mode};
 use crate::linux::openat::open_beneath;
 
 /// A folder with this file, and this text at its beginning, can be made again
@@ -94,16 +94,22 @@ pub(crate) fn open_quietly(folder: impl AsFd, name: &OsStr) -> Result<OwnedFd, E
 /// Opens a file of this user's that its own permissions close, by lifting them for a moment.
 ///
 /// # Errors
-/// `AGAIN` if `node` is not what is there.
-pub(super) fn open_closed(folder: impl AsFd, name: &OsStr, node: &Node) -> Result<OwnedFd, Errno> {
+/// `AGAIN` if it is not `id` that is there.
+pub(super) fn open_closed(folder: impl AsFd, name: &OsStr, id: NodeId) -> Result<OwnedFd, Errno> {
     let (held, empty) = (hold(folder, name)?, OsStr::new(""));
-    if look(&held, empty)?.is_none_or(|now| now.id != node.id) {
-        return Err(Errno::AGAIN);
-    }
-    set_mode(&held, empty, node.mode | 0o400)?;
+    let now = look(&held, empty)?.filter(|now| now.id == id).ok_or(Errno::AGAIN)?;
+    set_mode(&held, empty, now.mode | 0o400)?;
     let file = open_quietly(&held, empty);
-    set_mode(&held, empty, node.mode)?;
+    set_mode(&held, empty, now.mode)?;
     file
+}
+
+/// Opens a file as [`open_quietly`], and if its permissions close it, as [`open_closed`].
+pub(super) fn open_any(folder: impl AsFd, name: &OsStr, id: NodeId) -> Result<OwnedFd, Errno> {
+    match open_quietly(&folder, name) {
+        Err(Errno::ACCESS) => open_closed(folder, name, id),
+        file => file,
+    }
 }
 
 pub(super) fn is_cache(folder: &OwnedFd) -> bool {
@@ -139,7 +145,7 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         symlink(outside.path(), &path).unwrap();
         assert_eq!(open_quietly(&folder, name).err(), Some(Errno::LOOP));
-        assert_eq!(open_closed(&folder, name, &node).err(), Some(Errno::AGAIN));
+        assert_eq!(open_closed(&folder, name, node.id).err(), Some(Errno::AGAIN));
         // Of a link kernels change the permissions or do not; what it leads to stays.
         let _ = set_mode(&folder, name, node.mode);
         let _ = node.apply(&folder, name);

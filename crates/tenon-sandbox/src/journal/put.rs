@@ -9,7 +9,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::CheckpointId;
-use super::copy::{copy, copy_part, open_quietly};
+use super::copy::{copy, copy_part, open_any};
 use super::find::{Finder, node_at};
 use super::node::{Node, look, set_mode};
 use super::record::{Content, Image, Old, Place, Record};
@@ -31,7 +31,7 @@ impl Recorder {
             return self.before_content(folder, name, Writing::Anywhere);
         }
         self.save_node(folder, name, &node)?;
-        let source = File::from(open_quietly(&folder.handle, name)?);
+        let source = File::from(open_any(&folder.handle, name, node.id)?);
         let (objects, object) = self.object(folder.place.root)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
         let target = open_beneath(&objects, &*object_name(object), flags, Mode::RUSR | Mode::WUSR)?;
@@ -75,7 +75,7 @@ pub(super) fn differs(
     if content.from > 0 {
         return Ok(true);
     }
-    let Ok(file) = open_quietly(folder, name) else { return Ok(true) };
+    let Ok(file) = open_any(folder, name, now.id) else { return Ok(true) };
     let file = File::from(file);
     let (mut one, mut other) = (vec![0; 1 << 16], vec![0; 1 << 16]);
     let mut at = 0;

@@ -15,7 +15,7 @@ use rustix::io::Errno;
 
 use super::CheckpointId;
 use super::changes::{LeftOut, LeftOutReason, Trouble};
-use super::copy::{CopyJob, is_cache, open_closed, open_quietly};
+use super::copy::{CopyJob, is_cache, open_any};
 use super::layers::look_parted;
 use super::node::{Node, NodeId, look};
 use super::record::{Content, Header, Image, Place, Record};
@@ -401,10 +401,7 @@ impl Recorder {
             }
             return Ok(Step::Done);
         }
-        let source = match open_quietly(folder, name) {
-            Err(Errno::ACCESS) => open_closed(folder, name, &old.node)?,
-            source => source?,
-        };
+        let source = open_any(folder, name, id)?;
         if look(&source, OsStr::new(""))?.is_none_or(|now| now.id != id) {
             return Err(Errno::AGAIN);
         }

@@ -288,7 +288,7 @@ impl Copies {
         }
         let source = File::from(match open_quietly(folder, name) {
             Err(Errno::ACCESS) => {
-                let source = open_closed(folder, name, node)?;
+                let source = open_closed(folder, name, node.id)?;
                 // Its permissions were lifted for a moment, which is a change.
                 let now = look(&source, OsStr::new(""))?.ok_or(Errno::NOENT)?;
                 node.changed = now.changed;

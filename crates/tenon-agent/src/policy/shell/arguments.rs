@@ -11,6 +11,11 @@ pub(super) enum Launched {
         text: String,
         same_shell: bool,
     },
+    /// What another shell runs, with `$0` and what follows.
+    Shell {
+        text: String,
+        parameters: Vec<Word>,
+    },
     /// A text that this shell expands once more.
     Text(String),
     /// What runs at a signal, or at the end.
@@ -79,6 +84,29 @@ pub(super) fn script(word: Word, same_shell: bool) -> Vec<Launched> {
         Some(text) => vec![Launched::Script { text, same_shell }],
         None => vec![Launched::Unknown],
     }
+}
+
+/// Parameters that have a name of their own here.
+pub(super) const POSITIONS: [&str; 9] = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
+
+/// Returns the variables that a function, or a script, has by its arguments.
+pub(super) fn positions(arguments: &[Word]) -> Vec<(String, Vec<Piece>)> {
+    let joined = |between: Piece| {
+        arguments.iter().enumerate().flat_map(move |(index, word)| {
+            let between = (index > 0).then(|| between.clone());
+            between.into_iter().chain(word.pieces.iter().cloned())
+        })
+    };
+    let mut values = vec![
+        ("@".to_owned(), joined(Piece::Break).collect()),
+        ("*".to_owned(), joined(Piece::Text(" ".to_owned())).collect()),
+        ("#".to_owned(), vec![Piece::Text(arguments.len().to_string())]),
+    ];
+    values.extend(POSITIONS.iter().enumerate().map(|(index, name)| {
+        let value = arguments.get(index).map(|word| word.pieces.clone());
+        ((*name).to_owned(), value.unwrap_or_default())
+    }));
+    values
 }
 
 pub(super) fn join(words: &[Word]) -> Word {

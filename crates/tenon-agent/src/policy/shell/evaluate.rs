@@ -4,7 +4,7 @@
 //! What is quoted there is no longer quoted then. Where such a text has a substitution that does not
 //! show when it is read, that is a doubt.
 
-use super::hidden;
+use super::hidden::{self, TWICE};
 use super::reader;
 use super::reads;
 use super::syntax::Part;
@@ -139,7 +139,7 @@ impl Walker {
         if hidden::may_run(&again) && again != text {
             self.text(&again);
         } else if !found {
-            self.doubt("a text in it is expanded twice, and what that runs is not sure");
+            self.doubt(TWICE);
         }
         self.leave_script();
     }

@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::rc::Rc;
 
 use super::SimpleCommand;
+use super::arguments::positions;
 use super::syntax::{AndOr, Command, List, WrittenWord};
-use super::walk::{CALLS_MAX, Change, PASSES_MAX, POSITIONS, Trap, Walker};
+use super::walk::{CALLS_MAX, Change, PASSES_MAX, Trap, Walker};
 use super::word::{self, Piece, Word};
 
 /// Traps of one shell that are followed; people set one or two.
@@ -36,6 +37,7 @@ impl Walker {
         let traps = std::mem::take(&mut self.traps);
         let result = act(self);
         self.end_traps();
+        self.count(self.changes.len().saturating_sub(changes));
         let mut names = BTreeSet::new();
         for (name, before) in self.changes.split_off(changes).into_iter().rev() {
             self.replace(&name, before);
@@ -58,6 +60,7 @@ impl Walker {
 
     /// Forgets the variables that do not have the value which they had at that change.
     fn forget_since(&mut self, start: usize) {
+        self.count(self.changes.len().saturating_sub(start));
         let mut before = BTreeMap::new();
         for (name, value) in self.changes.get(start..).unwrap_or_default() {
             before.entry(name.clone()).or_insert_with(|| value.clone());
@@ -210,7 +213,9 @@ impl Walker {
             self.state.untold = true;
             return;
         }
-        let values = positions(command);
+        let mut values = positions(command.arguments());
+        let given = command.assignments.iter();
+        values.extend(given.map(|(name, value)| (name.clone(), value.pieces.clone())));
         self.passes += 1;
         self.calls += 1;
         let shadowed = self.shadow(values.into_iter());
@@ -282,28 +287,4 @@ impl Walker {
             }
         }
     }
-}
-
-/// Returns the variables that a function has by its call.
-fn positions(command: &SimpleCommand) -> Vec<(String, Vec<Piece>)> {
-    let arguments = command.arguments();
-    let joined = |between: Piece| {
-        arguments.iter().enumerate().flat_map(move |(index, word)| {
-            let between = (index > 0).then(|| between.clone());
-            between.into_iter().chain(word.pieces.iter().cloned())
-        })
-    };
-    let mut values = vec![
-        ("@".to_owned(), joined(Piece::Break).collect()),
-        ("*".to_owned(), joined(Piece::Text(" ".to_owned())).collect()),
-        ("#".to_owned(), vec![Piece::Text(arguments.len().to_string())]),
-    ];
-    values.extend(POSITIONS.iter().enumerate().map(|(index, name)| {
-        let value = arguments.get(index).map(|word| word.pieces.clone());
-        ((*name).to_owned(), value.unwrap_or_default())
-    }));
-    values.extend(
-        command.assignments.iter().map(|(name, value)| (name.clone(), value.pieces.clone())),
-    );
-    values
 }

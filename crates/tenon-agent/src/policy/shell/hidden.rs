@@ -13,6 +13,8 @@ const CHANGERS: &[&str] = &[
     "awk", "cut", "echo", "fold", "gawk", "jq", "mawk", "printf", "rev", "sed", "shuf", "tac", "tr",
 ];
 
+pub(super) const TWICE: &str = "a text in it is expanded twice, and what that runs is not sure";
+
 /// What has no operand besides its values evaluates all of them.
 const EVALUATING: &[&str] = &[
     "declare", "export", "getopts", "let", "local", "read", "readonly", "set", "typeset", "unset",
@@ -49,7 +51,8 @@ pub(super) fn of_variables(command: &SimpleCommand) -> Vec<Launched> {
         "BASH_ENV" | "ENV" if arguments::is_output(value) || is_descriptor(value) => {
             vec![Launched::Unknown]
         }
-        "BASH_ENV" | "ENV" | "PS0" | "PS1" | "PS2" | "PS4" => expanded(value).into_iter().collect(),
+        "BASH_ENV" | "ENV" => expanded(value).into_iter().collect(),
+        name if is_prompt(name) => expanded(value).into_iter().collect(),
         // A function that the next shell takes over.
         _ if name.starts_with("BASH_FUNC_") => {
             vec![Launched::Script { text: format!("_ {}", value.source()), same_shell: false }]
@@ -57,6 +60,11 @@ pub(super) fn of_variables(command: &SimpleCommand) -> Vec<Launched> {
         _ => substitutions(value).into_iter().collect(),
     });
     assigned.collect()
+}
+
+/// Says whether bash runs what stands in a variable when it prints a prompt, or a command (`set -x`).
+pub(super) fn is_prompt(name: &str) -> bool {
+    matches!(name, "PROMPT_COMMAND" | "PS0" | "PS1" | "PS2" | "PS4")
 }
 
 /// Substitutions in the subscript of a name, which bash runs although they were quoted, and those in
@@ -97,7 +105,15 @@ fn array((name, value): (String, String)) -> Option<Launched> {
 
 /// Returns what bash runs if `text` is or becomes a subscript.
 pub(super) fn substitutions(text: &Word) -> Option<Launched> {
-    text.source().contains('[').then(|| expanded(text)).flatten()
+    has_subscript(&text.source()).then(|| expanded(text)).flatten()
+}
+
+/// Says whether a text has a name with a subscript, or would have one without its quotes.
+fn has_subscript(text: &str) -> bool {
+    let bare = text.replace(['\\', '"', '\''], "");
+    let mut before = bare.match_indices('[').filter_map(|(at, _)| bare.get(..at)?.chars().last());
+    // `${_}` stands for what is not known.
+    before.any(|sign| sign == '}' || sign == '_' || sign.is_ascii_alphanumeric())
 }
 
 /// Returns what bash runs if it expands `text` once more.
@@ -152,7 +168,10 @@ pub(super) fn fed(
     match texts {
         Some(texts) if texts.is_empty() => Vec::new(),
         Some(texts) => vec![Launched::Script { text: texts.concat(), same_shell }],
-        None if feed.iter().any(changes) => vec![Launched::Unknown],
+        // What passes through others is not read here.
+        None if feed.iter().any(|one| changes(one) || one.piped_from.is_some()) => {
+            vec![Launched::Unknown]
+        }
         None => Vec::new(),
     }
 }

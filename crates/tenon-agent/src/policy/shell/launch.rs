@@ -153,8 +153,8 @@ fn by_name(name: &str, command: &SimpleCommand, feed: &[SimpleCommand]) -> Vec<L
 }
 
 fn trap(arguments: &[Word]) -> Vec<Launched> {
-    let Some((word, signals)) = arguments.split_first().filter(|(word, _)| word.is_no_option())
-    else {
+    let is_option = |word: &Word| word.prefix().starts_with('-');
+    let Some((word, signals)) = arguments.split_first().filter(|(word, _)| !is_option(word)) else {
         return Vec::new();
     };
     let is_exit =
@@ -262,8 +262,8 @@ fn of_shell(command: &SimpleCommand, feed: &[SimpleCommand]) -> Vec<Launched> {
         let text = word.prefix();
         if text.starts_with('-') && !text.starts_with("--") && text.contains('c') {
             let after = skip_options(after, SHELL_VALUED);
-            let Some(text) = after.first() else { return Vec::new() };
-            let mut launched = script(text.clone(), false);
+            let Some((text, parameters)) = after.split_first() else { return Vec::new() };
+            let mut launched = with_parameters(script(text.clone(), false), parameters);
             if hidden::has_aliases(arguments, text) {
                 launched.push(Launched::Unknown);
             }
@@ -280,7 +280,22 @@ fn of_shell(command: &SimpleCommand, feed: &[SimpleCommand]) -> Vec<Launched> {
     if rest.first().is_some_and(hides) || startup.is_some_and(|file| hides(&file)) {
         return vec![Launched::Unknown];
     }
-    if reads_program(command) { hidden::fed(command, feed, false) } else { Vec::new() }
+    if !reads_program(command) {
+        return Vec::new();
+    }
+    let name = command.words.first().cloned().into_iter();
+    let parameters: Vec<_> = name.chain(rest.iter().cloned()).collect();
+    with_parameters(hidden::fed(command, feed, false), &parameters)
+}
+
+fn with_parameters(launched: Vec<Launched>, parameters: &[Word]) -> Vec<Launched> {
+    let with = |one| match one {
+        Launched::Script { text, same_shell: false } => {
+            Launched::Shell { text, parameters: parameters.to_vec() }
+        }
+        other => other,
+    };
+    launched.into_iter().map(with).collect()
 }
 
 /// Says whether an interpreter takes its program from standard input: it has no script to run.

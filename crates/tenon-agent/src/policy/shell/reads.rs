@@ -5,6 +5,7 @@
 //! `git log --output` write. What is not listed does not read.
 
 use super::arguments::{git_subcommand, skip_options};
+use super::launch::SHELLS;
 use super::{Launches, RedirectKind, SimpleCommand, Word};
 
 /// These read whatever their arguments are.
@@ -106,7 +107,10 @@ pub(super) fn reads(command: &SimpleCommand) -> bool {
     match command.launches {
         Launches::Unknown => return false,
         Launches::Known if name != "find" => {
-            return THROUGH.contains(&name) && !writes_time(command);
+            // What is not known in a script is read as commands.
+            let is_known = |word: &Word| word.literal().is_some();
+            let is_open = SHELLS.contains(&name) && !arguments.iter().all(is_known);
+            return THROUGH.contains(&name) && !is_open && !writes_time(command);
         }
         Launches::Known => return false,
         Launches::Nothing => {}

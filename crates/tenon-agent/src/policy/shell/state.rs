@@ -6,8 +6,10 @@
 use std::rc::Rc;
 
 use super::SimpleCommand;
+use super::arguments::POSITIONS;
+use super::hidden::{self, TWICE};
 use super::reads;
-use super::walk::{POSITIONS, Walker};
+use super::walk::Walker;
 use super::word::{Piece, Word};
 use super::words::is_name;
 
@@ -68,6 +70,9 @@ impl Walker {
     pub(super) fn given(&mut self, name: &str) {
         if !reads::is_plain_variable(name) {
             self.chooses_programs = true;
+        }
+        if hidden::is_prompt(name) {
+            self.doubt(TWICE);
         }
         self.put(name.to_owned(), Some(None));
     }
@@ -145,11 +150,12 @@ impl Walker {
             name if DECLARATIONS.contains(&name) => self.declare(&command.clone()),
             name => {
                 if let Some(setter) = SETTERS.iter().find(|setter| setter.name == name) {
-                    let names = named(setter, command);
+                    let mut names = named(setter, command);
                     if setter.name == "unset" {
                         Rc::make_mut(&mut self.state.callees)
                             .values_mut()
                             .for_each(|callee| callee.is_sure = false);
+                        names.retain(|name| !name.literal().is_some_and(hidden::is_prompt));
                     }
                     self.names(&names);
                     setter.own.iter().for_each(|name| self.given(name));

@@ -8,7 +8,8 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::arguments::Launched;
+use super::arguments::{Launched, positions};
+use super::hidden::{self, TWICE};
 use super::launch;
 use super::plain;
 use super::reader;
@@ -27,6 +28,9 @@ const SCRIPT_BYTES_MAX: usize = 1 << 20;
 const SCRIPTS_MAX: usize = 8;
 /// Commands kept of one command line, so that loops within loops stay small.
 const COMMANDS_MAX: usize = 10_000;
+/// Commands that are read, again and again in loops within loops, and what is compared of variables
+/// where ways come together: a second at most.
+const STEPS_MAX: usize = 50_000;
 /// Words of all these commands; bounds the memory of loops.
 const WORDS_MAX: usize = 200_000;
 /// Passes through loop bodies, one for each known value, and through functions.
@@ -58,8 +62,6 @@ const FILLED: &[&str] = &[
     "SECONDS",
     "SRANDOM",
 ];
-/// Arguments of a function that have a name of their own here.
-pub(super) const POSITIONS: [&str; 9] = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
 
 /// The variable in which bash keeps where it found programs.
 const HASHED: &str = "BASH_CMDS";
@@ -140,6 +142,7 @@ pub(super) struct Walker {
     pub(super) rehearses: bool,
     pub(super) nesting: usize,
     scripts: usize,
+    steps: usize,
     pub(super) branches: usize,
     pub(super) passes: usize,
     pub(super) calls: usize,
@@ -214,8 +217,17 @@ impl Walker {
         }
     }
 
+    pub(super) fn count(&mut self, steps: usize) {
+        self.steps = self.steps.saturating_add(steps);
+    }
+
+    fn is_tired(&self) -> bool {
+        self.steps > STEPS_MAX
+    }
+
     pub(super) fn command(&mut self, command: &Command) {
-        if self.nesting >= NESTING_MAX || self.commands.len() >= COMMANDS_MAX {
+        self.count(1);
+        if self.nesting >= NESTING_MAX || self.commands.len() >= COMMANDS_MAX || self.is_tired() {
             return self.doubt("it is nested too deeply or has too many commands");
         }
         self.nesting += 1;
@@ -414,6 +426,12 @@ impl Walker {
                 self.nesting -= 1;
             }
             Launched::Command(_) => self.doubt("it is nested too deeply"),
+            Launched::Shell { text, parameters } => self.isolated(|walker| {
+                let (own, rest) = parameters.split_at(parameters.len().min(1));
+                let own = own.first().map(|word| ("0".to_owned(), word.pieces.clone()));
+                walker.shadow(own.into_iter().chain(positions(rest)));
+                walker.script(&text);
+            }),
             Launched::Text(text) => self.later_text(&text),
             Launched::Trap { text, at_exit } => self.trap(text, at_exit),
             Launched::Script { text, same_shell: true } => self.script(&text),
@@ -438,6 +456,10 @@ impl Walker {
             self.evaluate_value(&before.joined(&value));
             Word { pieces: word::unknown() }
         };
+        // An array, or more than what it was.
+        if hidden::is_prompt(&assignment.name) && value.pieces == word::unknown() {
+            self.doubt(TWICE);
+        }
         (assignment.name.clone(), value)
     }
 }

@@ -12,6 +12,10 @@ const FOLLOWED: &[&str] = &[
     "z=push; f() { z=status; }; unset -f f; f; git $z",
     "if true; then f() { z=push; }; else f() { z=status; }; fi; f; git $z",
     "z=push; trap z=status EXIT; git $z",
+    "x=('git push'); trap \"${x[0]}\" EXIT",
+    "set -- 'git push'; trap \"$1\" EXIT",
+    "read -r x <<< 'git push'; trap \"$x\" EXIT",
+    "echo 'git push' > f; trap \"$(cat f)\" EXIT",
     "z=status; trap 'git $z' EXIT; z=push",
     "z=status; (trap 'git $z' EXIT; z=push)",
     "trap z=push DEBUG; z=status; git $z",
@@ -74,6 +78,29 @@ fn a_denial_is_not_led_astray_by_variables_and_names() {
     };
     let wrong: Vec<_> = FOLLOWED.iter().filter(is_allowed).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// In loops within loops each way is read, and what variables are where ways meet.
+#[test]
+fn loops_within_loops_come_to_an_end() {
+    let (loops, ends) = ("for i in a b; do ".repeat(90), "done; ".repeat(90));
+    let assignments: String = (1..9_000).map(|one| format!("v{one}=$v{}; ", one - 1)).collect();
+    for line in [format!("{loops}git $x; {assignments} {ends}"), format!("{loops}git $x; {ends}")] {
+        assert_eq!(run(&line, &rules(&[]), Mode::Auto).verdict, ASK);
+    }
+}
+
+#[test]
+fn a_script_that_is_not_known_does_not_count_as_reading() {
+    for (line, want) in [
+        ("bash -c '(($1))' _ 'a[$(sh x.sh >&2)]'", DENY),
+        ("xargs -I{} bash -c '(({}))' <<< 'a[$(sh x.sh)]'", DENY),
+        ("bash -c \"ls $x\"", DENY),
+        ("bash -c 'ls \"$1\"' _ src", ALLOW),
+        ("ls | xargs cat", ALLOW),
+    ] {
+        assert_eq!(run(line, &rules(&[]), Mode::ReadOnly).verdict, want, "{line}");
+    }
 }
 
 #[test]

@@ -31,6 +31,8 @@ const CASES: &[(&str, &str)] = &[
         "chmod 700 s s/a; echo x > s/a/f; echo n > s/a/n",
     ),
     ("mkdir -p s/a/b; echo 1 > s/a/b/f; echo 2 > s/g", "chmod 644 s/a/b s/a s/g s"),
+    ("echo 1 > f; echo 1 > g", "echo 2 >> f; echo 2 > g; chmod 0 f g"),
+    ("echo 1 > f; chmod 0 f", "chmod 600 f; exec 3>>f; chmod 0 f; echo 2 >&3"),
     ("mkdir -p s/a t; echo 1 > t/f", "mv t s/a/; chmod 0 s/a/t s/a s"),
     ("mkdir t; echo 1 > t/f", "mkdir -p s/a; mv t s/a/; echo 2 > s/a/t/f; chmod 0 s/a/t s/a s"),
     ("mkdir keys secure; echo SECRET > keys/a", "mv keys secure/; chmod 600 secure"),
