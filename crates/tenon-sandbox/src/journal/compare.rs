@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::CheckpointId;
 use super::changes::{Change, ChangeKind, Changes, Trouble};
 use super::closed::{self, through_place};
-use super::copy::{open_any, open_quietly};
+use super::copy::{open_any, open_object};
 use super::find::{Deeper, Finder, node_at, split, walk};
 use super::node::{Moment, Node, NodeId, look};
 use super::record::{End, Image, Known, Old, Place, State};
@@ -277,7 +277,7 @@ impl Comparison<'_> {
             (_, None) => return old.node.modified == now.modified,
         };
         let Ok(folder) = self.store.open_kept(self.id, old.place.root) else { return false };
-        let before = open_quietly(&folder, object_name(object).as_ref());
+        let before = open_object(&folder, object_name(object).as_ref());
         let now = open_place(self.store, place, now);
         match (before, now) {
             (Ok(before), Ok(now)) => {

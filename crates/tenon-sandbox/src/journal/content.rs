@@ -176,7 +176,7 @@ fn open(folder: &OwnedFd, name: &std::ffi::OsStr) -> Result<File, Errno> {
     if !look(folder, name)?.is_some_and(|node| node.is_file()) {
         return Err(Errno::NOENT);
     }
-    super::copy::open_quietly(folder, name).map(File::from)
+    super::copy::open_object(folder, name).map(File::from)
 }
 
 pub(super) fn read_bytes(file: File, length: u64) -> Result<Vec<u8>, Errno> {

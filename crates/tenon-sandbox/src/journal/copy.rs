@@ -112,6 +112,17 @@ pub(super) fn open_any(folder: impl AsFd, name: &OsStr, id: NodeId) -> Result<Ow
     }
 }
 
+/// Opens a file in the store as [`open_any`], whichever it is.
+pub(super) fn open_object(folder: impl AsFd, name: &OsStr) -> Result<OwnedFd, Errno> {
+    match open_quietly(&folder, name) {
+        Err(Errno::ACCESS) => {
+            let found = look(&folder, name)?.ok_or(Errno::NOENT)?;
+            open_closed(folder, name, found.id)
+        }
+        file => file,
+    }
+}
+
 pub(super) fn is_cache(folder: &OwnedFd) -> bool {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW;
     let Ok(tag) = open_beneath(folder, CACHE_TAG, flags, Mode::empty()) else { return false };

@@ -7,15 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use super::copy::copy_part;
+use super::copy::{copy_part, open_object};
 use super::node::NodeId;
 use super::record::{Image, Old};
 use super::store::{Store, object_name};
 use super::{CheckpointId, Journal, JournalError};
-use crate::linux::openat::open_beneath;
 use crate::workspace::EntryKind;
 
 /// What a checkpoint saved, by path.
@@ -182,8 +180,7 @@ impl Past {
     fn object(&self, old: &Old, object: Option<u64>) -> Result<Option<File>, Errno> {
         let Some(object) = object else { return Ok(None) };
         let folder = self.store.open_kept(self.id, old.place.root)?;
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW;
-        match open_beneath(&folder, &*object_name(object), flags, Mode::empty()) {
+        match open_object(&folder, object_name(object).as_ref()) {
             Ok(file) => Ok(Some(file.into())),
             Err(Errno::NOENT) => Ok(None),
             Err(errno) => Err(errno),

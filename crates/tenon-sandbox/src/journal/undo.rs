@@ -385,7 +385,8 @@ impl Undoing<'_> {
             for (name, before) in names {
                 let Some(old) = before.and_then(|id| self.image.nodes.get(&id)) else { continue };
                 let place = self.place_of(folder, &name);
-                if self.spots.contains_key(&old.node.id) || self.is_kept(&place) {
+                let id = old.node.id;
+                if self.spots.contains_key(&id) || self.is_kept(&place) || self.is_theirs(id) {
                     continue;
                 }
                 self.make_one_again(old).map_err(|errno| Failure { place, errno })?;
@@ -477,7 +478,7 @@ impl Undoing<'_> {
             return Ok(());
         }
         let now = look(&folder.handle, name)?;
-        if now.is_some_and(|now| now.id == self.actual(before)) {
+        if now.is_some_and(|now| now.id == self.actual(before)) || self.is_theirs(before) {
             return Ok(());
         }
         let Some(spot) = self.spots.get(&before).cloned() else { return Err(Errno::NOENT) };
@@ -507,6 +508,18 @@ impl Undoing<'_> {
         }
         self.empty.remove(&id);
         Ok(())
+    }
+
+    /// Whether a node is left to whoever changed it where the call had moved it, and its names with it.
+    fn is_theirs(&self, id: NodeId) -> bool {
+        match self.spots.get(&id) {
+            None => self.spared.contains(&id),
+            Some(Spot::Tree(place)) => {
+                let old = self.image.nodes.get(&id);
+                self.is_kept(place) && old.is_some_and(|old| old.moved.contains(place))
+            }
+            Some(Spot::Store { .. }) => false,
+        }
     }
 
     /// Before a node gets a name again that an older checkpoint of this undo may change: as it is now

@@ -273,6 +273,9 @@ impl Watch {
     ) -> Result<Plan, Errno> {
         let (from, to) = (self.inside(task, from)?, self.inside(task, to)?);
         Ok(match (from, to) {
+            (Spot::Name(from), Spot::Name(to)) if is_closed(&from) || is_closed(&to) => {
+                Plan::Fail(Errno::ACCESS)
+            }
             (Spot::Name(from), Spot::Name(to)) => {
                 let place = from.0.place.join(&from.1);
                 save(&place, move |recorder| {
@@ -304,6 +307,7 @@ impl Watch {
                 Some(_) => Plan::Fail(Errno::XDEV),
                 None => Plan::Pass,
             },
+            (Spot::Name(from), Spot::Name(_)) if is_closed(&from) => Plan::Fail(Errno::ACCESS),
             (from, Spot::Name((folder, name))) => {
                 let from = match from {
                     Spot::Name(from) => Some(from),
@@ -467,6 +471,11 @@ impl Watch {
         }
         Err(Errno::BUSY)
     }
+}
+
+/// Whether this user may not even look at a name: then the kernel would refuse it to the command.
+fn is_closed((folder, name): &Inside) -> bool {
+    look(&folder.handle, name).err() == Some(Errno::ACCESS)
 }
 
 /// Returns the error of a call whose change could not be saved, after that was noted. Where the folder

@@ -79,8 +79,10 @@ impl Undoing<'_> {
         after: &BTreeMap<&Place, &State>,
     ) -> bool {
         let (id, image) = (old.node.id, self.image);
-        // Where the call took its name, something else may be by now.
-        let has_its_name = !old.gone && old.kept.is_none();
+        // Where the call took its name, something else may be by now. An undo takes names to give
+        // others.
+        let is_returned = !image.header.undoes.is_empty() && !old.moved.is_empty();
+        let has_its_name = !old.gone && (old.kept.is_none() || is_returned);
         let left = finder.left_at(old, after).filter(|_| has_its_name);
         let found = finder.find(old);
         // Where the call itself left it, or nobody says where that was.
@@ -91,7 +93,9 @@ impl Undoing<'_> {
         }
         let Some((left, state)) = left else { return false };
         if self.is_kept(left) {
+            // What it is by now is theirs, wherever that is.
             self.spared.insert(id);
+            return true;
         }
         let now = node_at(&self.store, left).ok().flatten();
         let stands = now.as_ref().filter(|now| now.kind() == old.node.kind());

@@ -239,3 +239,40 @@ fn an_edit_by_another_name_of_a_file_that_lost_one_is_told_and_can_conflict() {
         assert_eq!(content(&scene, "hard"), "one\n", "{script}");
     }
 }
+
+/// The call renames a file and appends to it; a person works on it where it went, or takes it
+/// elsewhere.
+#[test]
+fn what_was_renamed_and_is_kept_is_left_to_the_person_with_all_its_names() {
+    let at_work = [
+        "mv AT new; echo work >> new",
+        "mv AT new; mv other AT; echo work >> new",
+        "mv AT t; mv other AT; mv t other; echo work >> other",
+        "echo work >> AT",
+        "cp AT new; echo work >> new; mv new AT",
+        "rm AT; mv other AT",
+    ];
+    for (script, is_redo) in at_work.iter().flat_map(|script| [(script, false), (script, true)]) {
+        for call in ["mv q d; echo 90 >> d", "mv q d", "mv q d; echo 9 > d"] {
+            let scene = Scene::new(Walls::None);
+            scene.prepare("echo 53 > q; echo o > other");
+            let mut id = scene.change(call);
+            if is_redo {
+                id = scene.undo(id);
+            }
+            person(
+                &scene,
+                &format!("sleep 0.02; {}", script.replace("AT", if is_redo { "q" } else { "d" })),
+            );
+            let files = || {
+                let mut tree = scene.tree();
+                tree.retain(|path, _| !path.as_os_str().is_empty());
+                tree
+            };
+            let theirs = files();
+            let done = scene.journal.undo(&[id], "session", &Conflicts::Keep).unwrap();
+            assert!(matches!(done, Undone::Done { .. }), "{script} {call} {done:?}");
+            assert_eq!(difference(&theirs, &files()), "", "{script}; {call}; {is_redo}");
+        }
+    }
+}
