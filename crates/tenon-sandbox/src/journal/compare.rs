@@ -215,13 +215,21 @@ impl Comparison<'_> {
     /// Nodes that were touched where they are.
     fn nodes(&mut self) {
         for old in self.image.nodes.values() {
-            let Some(place) = self.finder.find(old) else { continue };
+            let Some(mut place) = self.finder.find(old) else { continue };
             let Ok(Some(now)) = node_at(self.store, &place) else { continue };
             self.remember(&place, Some(&now));
-            let path = self.store.shown(&place);
-            // A name that was told of already may have another content besides.
-            if self.changes.get(&path).is_some_and(|known| known.kind != ChangeKind::Times) {
-                continue;
+            let is_told = |place: &Place| {
+                let known = self.changes.get(&self.store.shown(place));
+                known.is_some_and(|known| known.kind != ChangeKind::Times)
+            };
+            // A name that was told of already may have another content besides; a further name does
+            // not tell of what was done to the file.
+            if is_told(&place) {
+                let first = node_at(self.store, &old.place).ok().flatten();
+                if first.is_none_or(|first| first.id != now.id) || is_told(&old.place) {
+                    continue;
+                }
+                place = old.place.clone();
             }
             let kind = if self.was_edited(&place, old, &now) {
                 ChangeKind::Edited
@@ -259,6 +267,9 @@ impl Comparison<'_> {
     fn has_same_content(&self, place: &Place, old: &Old, now: &Node) -> bool {
         if old.node.bytes != now.bytes {
             return false;
+        }
+        if now.is_file() && now.bytes == 0 {
+            return true;
         }
         if !now.is_file() {
             let now = complete(self.store, place, now);

@@ -23,13 +23,17 @@ use crate::linux::openat::{open_beneath, open_folder_beneath};
 /// Deeper folders are not looked into: a descriptor is held for each level.
 const DEPTH_MAX: usize = 256;
 
+/// Paths that one place may have come to by moves of folders above it. A name through which thousands
+/// of folders went leads to as many; what is not found there is looked for in the whole tree.
+const PATHS_MAX: usize = 64;
+
 /// Finds nodes of one log.
 pub(crate) struct Finder<'a> {
     store: &'a Store,
     /// Whose log it is.
     id: CheckpointId,
-    /// From where to where folders went, in order.
-    moves: Vec<(Place, Place)>,
+    /// From where to where folders went.
+    moves: HashMap<Place, Vec<Place>>,
     known: HashMap<NodeId, Option<Place>>,
     /// Every node of the tree; made at the first look that needs it.
     all: Option<HashMap<NodeId, Place>>,
@@ -37,11 +41,11 @@ pub(crate) struct Finder<'a> {
 
 impl<'a> Finder<'a> {
     pub(crate) fn new(store: &'a Store, image: &Image, id: CheckpointId) -> Self {
-        let mut moves = Vec::new();
+        let mut moves: HashMap<Place, Vec<Place>> = HashMap::new();
         for old in image.nodes.values().filter(|old| old.node.is_folder()) {
             let mut from = &old.place;
             for to in &old.moved {
-                moves.push((from.clone(), to.clone()));
+                moves.entry(from.clone()).or_default().push(to.clone());
                 from = to;
             }
         }
@@ -97,17 +101,20 @@ impl<'a> Finder<'a> {
         (found.id == old.node.id).then_some(found)
     }
 
-    /// The place itself, and where it went with a folder above it.
+    /// The place itself, and where it went with a folder above it; of very many the first.
     fn paths_of(&self, place: &Place) -> Vec<Place> {
         let mut paths = vec![place.clone()];
-        for (from, to) in &self.moves {
-            for at in 0..paths.len() {
-                let Some(path) = paths.get(at) else { continue };
-                if path.root == from.root
-                    && let Ok(rest) = path.path.strip_prefix(&from.path)
-                    && !rest.as_os_str().is_empty()
-                {
+        let mut at = 0;
+        while let Some(path) = paths.get(at).cloned() {
+            at += 1;
+            for above in path.path.ancestors().skip(1) {
+                let from = Place { root: path.root, path: above.to_owned() };
+                let rest = path.path.strip_prefix(above).unwrap_or(Path::new(""));
+                for to in self.moves.get(&from).into_iter().flatten() {
                     let moved = Place { root: to.root, path: to.path.join(rest) };
+                    if paths.len() >= PATHS_MAX {
+                        return paths;
+                    }
                     if !paths.contains(&moved) {
                         paths.push(moved);
                     }

@@ -71,6 +71,8 @@ pub(crate) struct Undoing<'a> {
     spared: HashSet<NodeId>,
     /// Where the call left nodes that are gone now, though it touched none of their names.
     lost: Vec<(NodeId, Place)>,
+    /// Where something of another kind stands in the place of one of these.
+    blocked: Vec<Place>,
     /// Names for these, as if the call had taken them away.
     lost_names: HashMap<NodeId, BTreeMap<OsString, Option<NodeId>>>,
 }
@@ -104,6 +106,7 @@ pub(crate) fn undo(
         others,
         spared,
         lost,
+        blocked: Vec::new(),
         lost_names,
     };
     undoing.locate();
@@ -118,6 +121,9 @@ impl Undoing<'_> {
         // What is taken back is so as far as it can be.
         if !self.to.image.header.name.starts_with(TAKE_BACK) {
             self.check_mounts()?;
+            if let Some(place) = self.blocked.pop() {
+                return Err(Failure { place, errno: Errno::EXIST });
+            }
         }
         self.restore_files()?;
         self.detach()?;

@@ -118,8 +118,11 @@ impl Undoing<'_> {
             return true;
         }
         let mut names = image.entries.values().flat_map(BTreeMap::values);
-        if now.is_none() && !old.node.is_folder() && !names.any(|before| *before == Some(id)) {
-            self.lost.push((id, left.clone()));
+        if !old.node.is_folder() && !names.any(|before| *before == Some(id)) {
+            match now {
+                None => self.lost.push((id, left.clone())),
+                Some(_) => self.blocked.push(left.clone()),
+            }
         }
         false
     }

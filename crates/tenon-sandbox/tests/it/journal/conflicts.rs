@@ -276,3 +276,16 @@ fn what_was_renamed_and_is_kept_is_left_to_the_person_with_all_its_names() {
         }
     }
 }
+
+#[test]
+fn what_stands_in_the_place_of_an_edited_file_and_is_no_file_is_told() {
+    let scene = Scene::new(Walls::None);
+    scene.prepare("echo one > text");
+    let id = scene.change("echo two > text");
+    person(&scene, "sleep 0.02; rm text; mkdir text; echo k > text/k");
+    let theirs = contents(&scene);
+    let yes = Conflicts::Overwrite(vec!["text".into()]);
+    let refused = scene.journal.undo(&[id], "session", &yes);
+    assert!(matches!(refused, Err(JournalError::NotRestored { .. })), "{refused:?}");
+    assert_eq!(contents(&scene), theirs);
+}
