@@ -218,18 +218,18 @@ impl Comparison<'_> {
             let Some(mut place) = self.finder.find(old) else { continue };
             let Ok(Some(now)) = node_at(self.store, &place) else { continue };
             self.remember(&place, Some(&now));
-            let is_told = |place: &Place| {
-                let known = self.changes.get(&self.store.shown(place));
-                known.is_some_and(|known| known.kind != ChangeKind::Times)
-            };
-            // A name that was told of already may have another content besides; a further name does
-            // not tell of what was done to the file.
-            if is_told(&place) {
-                let first = node_at(self.store, &old.place).ok().flatten();
-                if first.is_none_or(|first| first.id != now.id) || is_told(&old.place) {
-                    continue;
-                }
+            // A further name that the call gave a file does not tell what was done to the file.
+            if place != old.place
+                && node_at(self.store, &old.place)
+                    .is_ok_and(|at| at.is_some_and(|at| at.id == now.id))
+            {
                 place = old.place.clone();
+                self.remember(&place, Some(&now));
+            }
+            let path = self.store.shown(&place);
+            // A name that was told of already may have another content besides.
+            if self.changes.get(&path).is_some_and(|known| known.kind != ChangeKind::Times) {
+                continue;
             }
             let kind = if self.was_edited(&place, old, &now) {
                 ChangeKind::Edited

@@ -96,6 +96,12 @@ fn each_name_of_a_file_and_an_edit_of_one_that_was_renamed_are_told() {
         ("echo 1 > g; ln g h", "ln g q; rm h", "1 renamed", &["renamed q"]),
         ("echo 1 > g; ln g h", "ln g q", "1 new", &["created q"]),
         ("echo 1 > g", "ln g q; echo 2 >> q", "1 file changed, 1 new", &["edited g", "created q"]),
+        (
+            "mkdir d; echo 1 > d/g",
+            "cp -al d e; echo 2 >> e/g",
+            "1 file changed, 1 new under e/",
+            &["edited d/g", "created e"],
+        ),
         ("touch -d 2010-01-01 g", "mv g q; touch g", "1 renamed", &["times g", "renamed q"]),
         (
             "echo 1 > g; ln g h; echo 2 > k",
