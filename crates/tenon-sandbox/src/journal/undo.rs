@@ -516,18 +516,6 @@ impl Undoing<'_> {
         Ok(())
     }
 
-    /// Whether a node is left to whoever changed it where the call had moved it, and its names with it.
-    fn is_theirs(&self, id: NodeId) -> bool {
-        match self.spots.get(&id) {
-            None => self.spared.contains(&id),
-            Some(Spot::Tree(place)) => {
-                let old = self.image.nodes.get(&id);
-                self.is_kept(place) && old.is_some_and(|old| old.moved.contains(place))
-            }
-            Some(Spot::Store { .. }) => false,
-        }
-    }
-
     /// Before a node gets a name again that an older checkpoint of this undo may change: as it is now
     /// it is undone again after a redo.
     fn before_return(

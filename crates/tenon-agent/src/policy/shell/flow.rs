@@ -61,6 +61,10 @@ impl Walker {
     /// Forgets the variables that do not have the value which they had at that change.
     fn forget_since(&mut self, start: usize) {
         self.count(self.changes.len().saturating_sub(start));
+        if self.is_tired() {
+            // It is doubtful whatever comes.
+            return;
+        }
         let mut before = BTreeMap::new();
         for (name, value) in self.changes.get(start..).unwrap_or_default() {
             before.entry(name.clone()).or_insert_with(|| value.clone());
@@ -111,6 +115,7 @@ impl Walker {
     }
 
     fn forget(&mut self, set: &Set) {
+        self.count(set.names.len());
         for name in &set.names {
             self.put(name.clone(), Some(None));
         }
@@ -151,6 +156,9 @@ impl Walker {
         let set = self.rehearsed(|walker| walker.list(body));
         self.passes += values.len();
         for value in values {
+            if self.is_tired() {
+                break;
+            }
             self.forget(&set);
             let known = value.unknown().next().is_none();
             self.put(name.to_owned(), Some(known.then_some(value.pieces)));

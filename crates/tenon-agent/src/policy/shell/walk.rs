@@ -63,6 +63,8 @@ const FILLED: &[&str] = &[
     "SRANDOM",
 ];
 
+const TOO_MANY: &str = "it is nested too deeply or has too many commands";
+
 /// The variable in which bash keeps where it found programs.
 const HASHED: &str = "BASH_CMDS";
 
@@ -190,6 +192,9 @@ impl Walker {
 
     pub(super) fn list(&mut self, list: &List) {
         for item in list {
+            if self.is_tired() {
+                return;
+            }
             if !item.background {
                 self.and_or(item);
                 continue;
@@ -219,16 +224,19 @@ impl Walker {
 
     pub(super) fn count(&mut self, steps: usize) {
         self.steps = self.steps.saturating_add(steps);
+        if self.is_tired() {
+            self.doubt(TOO_MANY);
+        }
     }
 
-    fn is_tired(&self) -> bool {
+    pub(super) fn is_tired(&self) -> bool {
         self.steps > STEPS_MAX
     }
 
     pub(super) fn command(&mut self, command: &Command) {
         self.count(1);
         if self.nesting >= NESTING_MAX || self.commands.len() >= COMMANDS_MAX || self.is_tired() {
-            return self.doubt("it is nested too deeply or has too many commands");
+            return self.doubt(TOO_MANY);
         }
         self.nesting += 1;
         match &command.kind {

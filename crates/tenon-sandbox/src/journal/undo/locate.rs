@@ -127,6 +127,18 @@ impl Undoing<'_> {
         false
     }
 
+    /// Whether a node is left to whoever changed it where the call had moved it, and its names with it.
+    pub(super) fn is_theirs(&self, id: NodeId) -> bool {
+        match self.spots.get(&id) {
+            None => self.spared.contains(&id),
+            Some(Spot::Tree(place)) => {
+                let old = self.image.nodes.get(&id);
+                self.is_kept(place) && old.is_some_and(|old| old.moved.contains(place))
+            }
+            Some(Spot::Store { .. }) => false,
+        }
+    }
+
     /// Has files made again whose names the call did not touch, and that are gone: undo was told to go
     /// on.
     pub(super) fn expect_lost(&mut self) -> Result<(), Failure> {
