@@ -260,7 +260,17 @@ fn mask_value(masks: &Masks, value: &mut Value) -> bool {
             values.iter_mut().fold(false, |any, value| mask_value(masks, value) | any)
         }
         Value::Object(fields) => {
-            fields.values_mut().fold(false, |any, value| mask_value(masks, value) | any)
+            let masked = |name: &String| match masks.mask(name) {
+                Cow::Owned(masked) => Some((name.clone(), masked)),
+                Cow::Borrowed(_) => None,
+            };
+            let names: Vec<_> = fields.keys().filter_map(masked).collect();
+            let is_masked = !names.is_empty();
+            for (name, masked) in names {
+                let value = fields.remove(&name).unwrap_or_default();
+                fields.insert(masked, value);
+            }
+            fields.values_mut().fold(is_masked, |any, value| mask_value(masks, value) | any)
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
@@ -311,7 +321,7 @@ mod tests {
             .into(),
         };
         assert_eq!(known().record(result("s3cret-word-0123")), result(LABEL));
-        let arguments = json!({"a": ["s3cret-word-\n0123"]});
+        let arguments = json!({"a": ["s3cret-word-\n0123"], "s3cret-word-0123": 1});
         let call =
             tenon_model::ToolCall { id: "1".into(), name: "x".into(), arguments, fault: None };
         let started = CallEvent::CallStarted { call, subject: String::new() };
