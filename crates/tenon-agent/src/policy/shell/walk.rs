@@ -437,7 +437,9 @@ impl Walker {
             Launched::Shell { text, parameters } => self.isolated(|walker| {
                 let (own, rest) = parameters.split_at(parameters.len().min(1));
                 let own = own.first().map(|word| ("0".to_owned(), word.pieces.clone()));
-                walker.shadow(own.into_iter().chain(positions(rest)));
+                // Without any they are as little known as those of this shell.
+                let given = if rest.is_empty() { Vec::new() } else { positions(rest) };
+                walker.shadow(own.into_iter().chain(given));
                 walker.script(&text);
             }),
             Launched::Text(text) => self.later_text(&text),
