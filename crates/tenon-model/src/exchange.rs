@@ -12,7 +12,7 @@ use reqwest::{Url, header::HeaderMap};
 use crate::{
     failure::Server,
     http::{HttpClient, HttpReply},
-    provider::{EventStream, ProviderError, StreamEvent},
+    provider::{EventStream, ProviderError, ProviderErrorKind, StreamEvent},
     sse::{SseEvent, SseParser},
     text::Secret,
 };
@@ -46,6 +46,11 @@ pub(crate) trait Decoder: Send {
 
 /// Events on their way out.
 pub(crate) type Events = VecDeque<StreamEvent>;
+
+/// Whether there is anything but figures in `events`.
+pub(crate) fn has_content(events: &Events) -> bool {
+    events.iter().any(|event| !matches!(event, StreamEvent::Usage(_)))
+}
 
 /// How far a reply is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -207,7 +212,9 @@ impl<D: Decoder> Reading<'_, D> {
                     // Without its blank line the event may be half of one.
                     let decoded = self.decoder.event(&event, &mut self.events);
                     decoded.map_err(|error| match error.kind {
-                        crate::ProviderErrorKind::Protocol => self.exchange.server.ended_early(),
+                        ProviderErrorKind::Protocol | ProviderErrorKind::Dropped => {
+                            self.exchange.server.ended_early()
+                        }
                         _ => error,
                     })
                 }

@@ -91,6 +91,14 @@ impl Server {
         )
     }
 
+    /// Returns the error for an event that was cut or garbled on its way.
+    pub(crate) fn garbled(&self) -> ProviderError {
+        ProviderError::new(
+            ProviderErrorKind::Dropped,
+            format!("{} sent a broken event in the middle of the reply", self.host),
+        )
+    }
+
     /// Returns the error for a stream that ended without anything in it.
     pub(crate) fn said_nothing(&self) -> ProviderError {
         ProviderError::new(

@@ -39,6 +39,7 @@ pub(crate) fn display_host(url: &Url) -> String {
 pub(crate) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let host = host.trim_start_matches('[').trim_end_matches(']');
+    let host = host.strip_suffix('.').unwrap_or(host);
     host == "localhost"
         || host.ends_with(".localhost")
         || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
@@ -119,6 +120,8 @@ mod tests {
     fn loopback_is_recognised() {
         let is = |url: &str| is_loopback(&Url::parse(url).unwrap());
         assert!(is("http://localhost:1/") && is("http://127.9.9.9") && is("http://[::1]:8/"));
+        assert!(is("http://localhost.:1/") && is("http://127.0.0.1./"));
         assert!(!is("http://127.0.0.1.example.com") && !is("http://10.0.0.1"));
+        assert!(!is("http://10.0.0.1./") && !is("http://localhost.example."));
     }
 }

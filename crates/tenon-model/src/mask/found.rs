@@ -3,7 +3,7 @@
 //! A value counts by its name and its look. Too few is a leak in plain sight, too many makes
 //! results unreadable: a plain word, number, path or address without a password never counts.
 
-use super::{KnownValue, forms::base64_text};
+use super::{KnownValue, forms::base64_text, placeholder::is_placeholder};
 
 /// Shorter values count in no case: they would be masked where they mean something else.
 const VALUE_CHARS_MIN: usize = 12;
@@ -34,10 +34,6 @@ const NAMES: [&str; 14] = [
     "_auth",
     "signature",
 ];
-
-/// Words of values that only say what belongs there.
-const PLACEHOLDERS: [&str; 6] =
-    ["example", "changeme", "change-me", "placeholder", "your-", "your_"];
 
 /// How a file of credentials is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -223,18 +219,9 @@ pub fn is_name_of_secret(name: &str) -> bool {
 }
 
 fn is_long_enough(value: &str, chars_min: usize) -> bool {
-    let is_reference = value.starts_with('$') || value.contains("${") || value.contains('<');
     let is_number =
         value.chars().all(|letter| letter.is_ascii_digit() || ".,:+-_ ".contains(letter));
-    let small = lower(value);
-    let is_placeholder = PLACEHOLDERS.iter().any(|word| small.contains(word));
-    let first = value.chars().next();
-    let is_filler = value.chars().all(|letter| Some(letter) == first);
-    value.chars().count() >= chars_min
-        && !is_reference
-        && !is_number
-        && !is_placeholder
-        && !is_filler
+    value.chars().count() >= chars_min && !is_number && !is_placeholder(value)
 }
 
 /// Letters of one case, a capital first or not, and not many of them.
@@ -325,6 +312,7 @@ mod tests {
             ("API_KEY", "${OTHER_API_KEY}"),
             ("API_KEY", "your-api-key-goes-here"),
             ("TOKEN", "xxxxxxxxxxxxxxxx"),
+            ("SMTP_PASSWORD", "user@example.com"),
             ("KEY_FILE", "/etc/ssl/private/server.pem"),
             ("BASE_URL", "https://api.service.test/v1/some/long/path"),
             ("BUCKET", "my-company-assets-2024"),
@@ -349,6 +337,8 @@ mod tests {
             ("SOMETHING", "550e8400-e29b-41d4-a716-446655440000"),
             ("SOMETHING", "SG.aBcDeFgHiJkLmNoP.QrStUvWxYz01"),
             ("PRIVATE_KEY", "/aB3dE5gH7jK9+/xYz"),
+            ("SMTP_PASSWORD", "Kx92!mail@example.com"),
+            ("AWS_TOKEN", "AKIA2EXAMPLE9XQ7ZKD3"),
         ];
         for (name, value) in secret {
             assert!(is_secret(name, value), "{name}={value}");

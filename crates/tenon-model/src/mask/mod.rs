@@ -8,6 +8,7 @@ mod finder;
 mod flat;
 mod forms;
 mod found;
+mod placeholder;
 mod stream;
 
 use std::{borrow::Cow, collections::HashMap, fmt, ops::Range};

@@ -1,6 +1,7 @@
 //! The providers: one file or folder each, and what they share.
 
 pub(crate) mod body;
+mod figures;
 
 pub mod anthropic;
 pub mod openai_chat;

@@ -132,5 +132,49 @@ async fn streams_as_they_come_in_the_world() {
     )
     .await;
     let no_stop = sse(&[vec![start()], text("hi"), stop("end_turn")[..1].to_vec()].concat());
+    let odd = json!({"input_tokens": -1, "output_tokens": "many"});
+    let whole = json!({"input_tokens": 3.0, "output_tokens": 9.0});
+    for (usage, tokens) in [(odd, "0+0r+0w>0"), (whole, "3+0r+0w>9"), (json!(7), "0+0r+0w>0")] {
+        let mut events = text("hi");
+        events.push(
+            json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": usage}),
+        );
+        check("odd figures", &sse(&events), &format!("text(hi) EndOfTurn {tokens}")).await;
+    }
+    let broken = format!("{no_stop}data: {{\"type\":\"mess\n\n");
+    check("half an event behind the stop word", &broken, "text(hi) EndOfTurn 3+100r+20w>9").await;
     check("no message_stop", &no_stop, "text(hi) EndOfTurn 3+100r+20w>9").await;
+}
+
+#[tokio::test]
+async fn a_reply_may_be_one_document() {
+    let of = |stop: &str| {
+        json!({"type": "message", "role": "assistant", "stop_reason": stop, "content": [
+        {"type": "thinking", "thinking": "hm", "signature": "s"},
+        {"type": "text", "text": "hi"},
+        {"type": "tool_use", "id": "t1", "name": "bash", "input": {"x": 1}},
+        {"type": "tool_use", "id": "t2", "name": "bash", "input": {}}],
+        "usage": {"input_tokens": 3, "output_tokens": 9, "cache_read_input_tokens": 100}})
+    };
+    let called = r#"thinking(hm|s|-) text(hi) t1:bash{"x":1} t2:bash{}"#;
+    let document = of("tool_use");
+    for (reply, end) in [
+        (Reply::status(200).json(document.clone()), " ToolCalls 3+100r+0w>9"),
+        (Reply::status(200).json(document.clone()).split_every(1), " ToolCalls 3+100r+0w>9"),
+        (Reply::sse().piece(format!("\n{document}")), " ToolCalls 3+100r+0w>9"),
+        (Reply::status(200).json(of("max_tokens")), " CUT OutputLimit 3+100r+0w>9"),
+    ] {
+        let server = FakeServer::start(vec![reply]);
+        let run = run(&anthropic(&server.url()), request("hi")).await;
+        assert_eq!(summary(&run.reply()), format!("{called}{end}"));
+    }
+    let half = document.to_string()[..40].to_owned();
+    let server =
+        FakeServer::start(vec![Reply::status(200).body(&half), Reply::anthropic_text("hi")]);
+    assert_eq!(run(&anthropic(&server.url()), request("hi")).await.retries(), 1);
+    for other in [json!({"ok": true}), json!({"choices": []}), json!([1])] {
+        let server = FakeServer::start(vec![Reply::status(200).json(other)]);
+        let error = run(&anthropic(&server.url()), request("hi")).await.error();
+        assert!(error.message.ends_with("sent a document that is no reply"), "{error}");
+    }
 }

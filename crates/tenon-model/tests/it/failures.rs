@@ -128,7 +128,8 @@ async fn what_was_shown_is_never_shown_again() {
                 .data(json!({"error": {"code": "insufficient_quota", "message": "x"}})),
             Kind::QuotaExhausted,
         ),
-        (Reply::sse().piece(text).piece("data: oops\n\n"), Kind::Protocol),
+        (Reply::sse().piece(text).piece("data: oops\n\n"), Kind::Dropped),
+        (Reply::sse().piece(text).piece("data: {\"choices\":[{\"del\n\n"), Kind::Dropped),
     ];
     for (reply, kind) in cases {
         let server = FakeServer::start(vec![reply, Reply::openai_text("other")]);
@@ -184,6 +185,36 @@ async fn a_local_server_that_says_nothing_is_asked_twice() {
 }
 
 #[tokio::test]
+async fn a_stream_with_nothing_but_its_end_is_no_reply() {
+    assert!(is_asked_again("openai", "data: [DONE]\n\n").await);
+    assert!(is_asked_again("openai", ": ping\n\ndata: [DONE]\n\n").await);
+    let role = "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\"}}]}\n\n";
+    assert!(is_asked_again("openai", &format!("{role}data: [DONE]\n\n")).await);
+    assert!(is_asked_again("openai", r#"{"choices":[]}"#).await);
+    let start =
+        "data: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":3}}}\n\n";
+    let stop = "data: {\"type\":\"message_stop\"}\n\n";
+    let block = "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n";
+    for broken in [stop, &format!("{start}{stop}"), &format!("{start}{block}{stop}")] {
+        assert!(is_asked_again("anthropic", broken).await);
+    }
+    assert!(is_asked_again("anthropic", r#"{"content":[]}"#).await);
+}
+
+#[tokio::test]
+async fn a_reply_without_a_word_that_says_why_is_one() {
+    let openai = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
+    let anthropic = "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\ndata: {\"type\":\"message_stop\"}\n\n";
+    let server = FakeServer::start(vec![Reply::sse().piece(openai)]);
+    let of_openai = run(&self::openai(&server.url()), request("hi")).await;
+    let server = FakeServer::start(vec![Reply::sse().piece(anthropic)]);
+    let of_anthropic = run(&self::anthropic(&server.url()), request("hi")).await;
+    for run in [of_openai, of_anthropic] {
+        assert_eq!((run.retries(), run.reply().message.content.len()), (0, 0));
+    }
+}
+
+#[tokio::test]
 async fn a_server_that_does_not_run_is_said_at_once() {
     let url = FakeServer::start(Vec::new()).url();
     let run = run(&openai(&url), request("hi")).await;
@@ -191,6 +222,46 @@ async fn a_server_that_does_not_run_is_said_at_once() {
     let error = run.error();
     assert_eq!(error.kind, Kind::Connect);
     assert!(error.message.starts_with("Cannot connect to 127.0.0.1:"), "{error}");
+}
+
+/// Serves `broken` and then a good reply; says whether the request was made again.
+async fn is_asked_again(dialect: &str, broken: &str) -> bool {
+    let is_openai = dialect == "openai";
+    let good = if is_openai { Reply::openai_text("hi") } else { Reply::anthropic_text("hi") };
+    let server = FakeServer::start(vec![Reply::sse().piece(broken), good]);
+    let run = match is_openai {
+        true => run(&openai(&server.url()), request("hi")).await,
+        false => run(&anthropic(&server.url()), request("hi")).await,
+    };
+    let again = run.retries() == 1;
+    match again {
+        true => assert_eq!(run.reply().message.text(), "hi", "{dialect}: {broken}"),
+        false => assert_eq!(run.error().kind, Kind::Protocol, "{dialect}: {broken}"),
+    }
+    again
+}
+
+#[tokio::test]
+async fn a_broken_event_is_like_a_broken_connection_and_another_protocol_is_not() {
+    let role = "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\"}}]}\n\n";
+    let start = "data: {\"type\":\"message_start\"}\n\n";
+    let cases = [
+        ("openai", "data: {\"choices\":[{\"index\":0,\"del\n\n".to_owned(), true),
+        ("openai", format!("{role}data: oops\n\n"), true),
+        ("openai", format!("{role}data: {{\"choices\":7}}\n\n"), true),
+        ("openai", "data: oops\n\n".to_owned(), false),
+        ("openai", "data: {\"ok\":true}\n\ndata: oops\n\n".to_owned(), false),
+        ("openai", "data: <html>\n\n".to_owned(), false),
+        ("openai", "data: [1]\n\n".to_owned(), false),
+        ("anthropic", "data: {\"type\":\"content_bl\n\n".to_owned(), true),
+        ("anthropic", format!("{start}data: oops\n\n"), true),
+        ("anthropic", "data: oops\n\n".to_owned(), false),
+        ("anthropic", "data: <html>\n\n".to_owned(), false),
+    ];
+    let runs = cases.map(|(dialect, broken, expected)| async move {
+        assert_eq!(is_asked_again(dialect, &broken).await, expected, "{dialect}: {broken}");
+    });
+    futures::future::join_all(runs).await;
 }
 
 #[tokio::test]

@@ -137,6 +137,27 @@ async fn tokens_come_in_several_places() {
         expected,
     )
     .await;
+    let odd = |prompt: Value| json!({"prompt_tokens": prompt, "completion_tokens": 7.0});
+    for (what, usage, tokens) in [
+        ("whole floats", odd(json!(100.0)), "100+0r+0w>7"),
+        ("broken floats", odd(json!(0.5)), "0+0r+0w>0"),
+        ("negative", odd(json!(-1)), "0+0r+0w>0"),
+        ("negative floats", odd(json!(-1.0)), "0+0r+0w>0"),
+        ("texts", odd(json!("100")), "0+0r+0w>0"),
+        ("no figures", json!("none"), "0+0r+0w>0"),
+        ("a list", json!([[]]), "0+0r+0w>0"),
+    ] {
+        let expected = format!("text(hi) EndOfTurn {tokens}");
+        check(what, &of(&[with(hi.clone(), &usage), finish("stop")]), &expected).await;
+    }
+    let broken = "data: {\"choices\":[],\"usage\":{\"prom\n\n";
+    let whole = sse(&[hi.clone(), finish("stop")]);
+    check(
+        "half an event behind the stop word",
+        &format!("{whole}{broken}{DONE}"),
+        "text(hi) EndOfTurn 0+0r+0w>0",
+    )
+    .await;
     check(
         "zeros at the end",
         &of(&[

@@ -1,12 +1,13 @@
-//! The event stream of the Messages API. Pure.
+//! The event stream of the Messages API, and the reply as one document. Pure.
 
 use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::super::figures::{tokens, told};
 use crate::{
-    exchange::{Decoder, Events, Stage},
+    exchange::{Decoder, Events, Stage, has_content},
     failure::Server,
     provider::{ProviderError, StopReason, StreamEvent, Usage},
     sse::SseEvent,
@@ -24,6 +25,10 @@ pub(super) struct AnthropicDecoder<'a> {
     closed_call: Option<usize>,
     usage: Usage,
     stop_reason: Option<StopReason>,
+    /// Whether an event was one of the Messages API.
+    begun: bool,
+    /// Whether there is anything but figures in the reply.
+    has_content: bool,
     ended: bool,
 }
 
@@ -45,13 +50,24 @@ struct Message<'a> {
     delta: Option<Delta<'a>>,
     #[serde(default)]
     message: Option<Start>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "told")]
+    usage: Option<UsageFields>,
+}
+
+/// The whole reply as one document.
+#[derive(Deserialize)]
+struct Whole<'a> {
+    #[serde(borrow)]
+    content: Vec<Block<'a>>,
+    #[serde(borrow, default)]
+    stop_reason: Option<Cow<'a, str>>,
+    #[serde(default, deserialize_with = "told")]
     usage: Option<UsageFields>,
 }
 
 #[derive(Deserialize)]
 struct Start {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "told")]
     usage: Option<UsageFields>,
 }
 
@@ -91,13 +107,13 @@ struct Delta<'a> {
 
 #[derive(Deserialize)]
 struct UsageFields {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "tokens")]
     input_tokens: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "tokens")]
     output_tokens: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "tokens")]
     cache_read_input_tokens: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "tokens")]
     cache_creation_input_tokens: Option<u64>,
 }
 
@@ -110,6 +126,8 @@ impl<'a> AnthropicDecoder<'a> {
             closed_call: None,
             usage: Usage::default(),
             stop_reason: None,
+            begun: false,
+            has_content: false,
             ended: false,
         }
     }
@@ -168,6 +186,19 @@ impl<'a> AnthropicDecoder<'a> {
         }
     }
 
+    /// Takes in an event that is none. A reply whose stop word came loses nothing by it.
+    fn unread(&self, error: &serde_json::Error) -> Result<(), ProviderError> {
+        if self.stop_reason.is_some() {
+            return Ok(());
+        }
+        Err(match self.begun || error.is_eof() {
+            true => self.server.garbled(),
+            false => self
+                .server
+                .not_understood(&format!("an event that is not of the Messages API: {error}")),
+        })
+    }
+
     fn count(&mut self, fields: UsageFields, out: &mut Events) {
         // Figures come twice and only grow; servers exist that send zeros in one of the places.
         let larger = |known: &mut u64, now: Option<u64>| *known = now.unwrap_or(0).max(*known);
@@ -177,10 +208,8 @@ impl<'a> AnthropicDecoder<'a> {
         larger(&mut self.usage.cache_write, fields.cache_creation_input_tokens);
         out.push_back(StreamEvent::Usage(self.usage));
     }
-}
 
-impl Decoder for AnthropicDecoder<'_> {
-    fn event(&mut self, event: &SseEvent, out: &mut Events) -> Result<(), ProviderError> {
+    fn take_in(&mut self, event: &SseEvent, out: &mut Events) -> Result<(), ProviderError> {
         if event.data.trim().is_empty() || event.data.trim() == "[DONE]" {
             return Ok(());
         }
@@ -189,10 +218,11 @@ impl Decoder for AnthropicDecoder<'_> {
                 .unwrap_or_else(|_| Value::String(event.data.clone()));
             return Err(self.server.broke_off(&value));
         }
-        let message: Message<'_> = serde_json::from_str(&event.data).map_err(|error| {
-            self.server
-                .not_understood(&format!("an event that is not of the Messages API: {error}"))
-        })?;
+        let message: Message<'_> = match serde_json::from_str(&event.data) {
+            Ok(message) => message,
+            Err(error) => return self.unread(&error),
+        };
+        self.begun |= !message.kind.is_empty();
         match &*message.kind {
             "message_start" => {
                 if let Some(usage) = message.message.and_then(|start| start.usage) {
@@ -228,12 +258,38 @@ impl Decoder for AnthropicDecoder<'_> {
         }
         Ok(())
     }
+}
 
-    fn whole(&mut self, body: &[u8], _out: &mut Events) -> Result<(), ProviderError> {
-        match serde_json::from_slice::<Value>(body) {
-            Ok(value) if value.get("error").is_some() => Err(self.server.broke_off(&value)),
-            _ => Err(self.server.not_understood("a document where an event stream was asked for")),
+impl Decoder for AnthropicDecoder<'_> {
+    fn event(&mut self, event: &SseEvent, out: &mut Events) -> Result<(), ProviderError> {
+        let taken_in = self.take_in(event, out);
+        self.has_content |= has_content(out);
+        taken_in
+    }
+
+    fn whole(&mut self, body: &[u8], out: &mut Events) -> Result<(), ProviderError> {
+        let whole: Whole<'_> = match serde_json::from_slice(body) {
+            Ok(whole) => whole,
+            Err(error) => {
+                return Err(match serde_json::from_slice::<Value>(body) {
+                    Ok(value) if value.get("error").is_some() => self.server.broke_off(&value),
+                    // A document that does not end was cut off on its way.
+                    _ if error.is_eof() => self.server.ended_early(),
+                    _ => self.server.not_understood("a document that is no reply"),
+                });
+            }
+        };
+        for (index, block) in (0..).zip(whole.content) {
+            self.begin(index, block, out);
+            self.close(Some(index));
         }
+        if let Some(usage) = whole.usage {
+            self.count(usage, out);
+        }
+        self.stop_reason = whole.stop_reason.as_deref().map(stop_reason);
+        self.has_content = has_content(out);
+        self.ended = true;
+        Ok(())
     }
 
     fn stage(&self) -> Stage {
@@ -247,7 +303,8 @@ impl Decoder for AnthropicDecoder<'_> {
     fn finish(&mut self, out: &mut Events) -> Result<(), ProviderError> {
         let reason = match self.stop_reason {
             Some(reason) => reason,
-            None if !self.ended => return Err(self.server.ended_early()),
+            // An end mark alone comes from servers and gateways in whose middle something broke.
+            None if !self.ended || !self.has_content => return Err(self.server.ended_early()),
             None if self.calls > 0 => StopReason::ToolCalls,
             None => StopReason::EndOfTurn,
         };

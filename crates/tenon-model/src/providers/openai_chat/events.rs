@@ -3,9 +3,12 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::calls::{Calls, Fragment, Function};
+use super::{
+    super::figures::{tokens, told},
+    calls::{Calls, Fragment, Function},
+};
 use crate::{
-    exchange::{Decoder, Events, Stage},
+    exchange::{Decoder, Events, Stage, has_content},
     failure::Server,
     provider::{ProviderError, ProviderErrorKind, StopReason, StreamEvent, Usage},
     sse::SseEvent,
@@ -21,6 +24,10 @@ pub(super) struct OpenAiDecoder<'a> {
     stop_reason: Option<StopReason>,
     /// Whether a refusal was streamed in the field of its own.
     refused: bool,
+    /// Whether an event was one of Chat Completions.
+    begun: bool,
+    /// Whether there is anything but figures in the reply.
+    has_content: bool,
     ended: bool,
 }
 
@@ -29,7 +36,7 @@ pub(super) struct OpenAiDecoder<'a> {
 struct Chunk {
     #[serde(default)]
     choices: Option<Vec<Choice>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "told")]
     usage: Option<UsageFields>,
     #[serde(default)]
     error: Option<Value>,
@@ -87,20 +94,20 @@ struct ReasoningDetail {
 
 #[derive(Deserialize)]
 struct UsageFields {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "tokens")]
     prompt_tokens: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "tokens")]
     completion_tokens: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "told")]
     prompt_tokens_details: Option<PromptDetails>,
     /// DeepSeek's name for cached tokens.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "tokens")]
     prompt_cache_hit_tokens: Option<u64>,
 }
 
 #[derive(Deserialize)]
 struct PromptDetails {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "tokens")]
     cached_tokens: Option<u64>,
 }
 
@@ -113,6 +120,8 @@ impl<'a> OpenAiDecoder<'a> {
             usage: None,
             stop_reason: None,
             refused: false,
+            begun: false,
+            has_content: false,
             ended: false,
         }
     }
@@ -121,12 +130,10 @@ impl<'a> OpenAiDecoder<'a> {
         let chunk: Chunk = match serde_json::from_str(text) {
             Ok(chunk) => chunk,
             Err(error) => {
-                return Err(match serde_json::from_str::<Value>(text) {
-                    Ok(value) if has_error(&value) => self.server.broke_off(&value),
-                    _ => self.server.not_understood(&format!(
-                        "an event that is not of Chat Completions: {error}"
-                    )),
-                });
+                return match serde_json::from_str::<Value>(text) {
+                    Ok(value) if has_error(&value) => Err(self.server.broke_off(&value)),
+                    _ => self.unread(&error),
+                };
             }
         };
         let is_error = chunk.error.as_ref().is_some_and(|error| !error.is_null())
@@ -135,6 +142,7 @@ impl<'a> OpenAiDecoder<'a> {
             let value = serde_json::from_str(text).unwrap_or_default();
             return Err(self.server.broke_off(&value));
         }
+        self.begun |= chunk.choices.is_some();
         if let Some(fields) = chunk.usage {
             self.count(fields, out);
         }
@@ -143,7 +151,21 @@ impl<'a> OpenAiDecoder<'a> {
         if let Some(delta) = choice.delta {
             self.delta(delta, out);
         }
+        self.has_content |= has_content(out) || !self.calls.is_empty();
         self.stop(choice.finish_reason.as_deref().unwrap_or_default())
+    }
+
+    /// Takes in an event that is none. A reply whose stop word came loses nothing by it.
+    fn unread(&self, error: &serde_json::Error) -> Result<(), ProviderError> {
+        if self.stop_reason.is_some() {
+            return Ok(());
+        }
+        Err(match self.begun || error.is_eof() {
+            true => self.server.garbled(),
+            false => self
+                .server
+                .not_understood(&format!("an event that is not of Chat Completions: {error}")),
+        })
     }
 
     fn delta(&mut self, delta: Delta, out: &mut Events) {
@@ -245,6 +267,7 @@ impl Decoder for OpenAiDecoder<'_> {
         let text = String::from_utf8_lossy(body);
         self.chunk(&text, out).map_err(|error| match error.kind {
             // A document that does not end was cut off on its way.
+            ProviderErrorKind::Dropped => self.server.ended_early(),
             ProviderErrorKind::Protocol if !text.trim_end().ends_with('}') => {
                 self.server.ended_early()
             }
@@ -267,7 +290,8 @@ impl Decoder for OpenAiDecoder<'_> {
 
     fn finish(&mut self, out: &mut Events) -> Result<(), ProviderError> {
         let reason = match self.stop_reason {
-            None if !self.ended => return Err(self.server.ended_early()),
+            // An end mark alone comes from servers and gateways in whose middle something broke.
+            None if !self.ended || !self.has_content => return Err(self.server.ended_early()),
             None | Some(StopReason::EndOfTurn) if !self.calls.is_empty() => StopReason::ToolCalls,
             None => StopReason::EndOfTurn,
             Some(reason) => reason,
