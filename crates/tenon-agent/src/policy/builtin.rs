@@ -4,6 +4,7 @@
 mod device;
 mod download;
 mod git;
+mod held;
 mod machine;
 mod removal;
 
@@ -41,15 +42,16 @@ impl Finding {
 /// Returns everything that the built-in rules say about a command line.
 pub(crate) fn findings(parsed: &Parsed, places: &Places) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let saved = download::saved(parsed);
+    let held = held::held(parsed, places);
     for (index, command) in parsed.commands.iter().enumerate() {
         let found = [
             machine::judge(command),
             device::judge(command, places),
-            removal::judge(command, places),
+            removal::judge(command, places)
+                .filter(|finding| !command.is_written || finding.verdict == Verdict::Deny),
             git::judge(command),
             privilege(command),
-            download::judge(parsed, index, &saved),
+            download::judge(parsed, index, &held, places),
             hidden(command),
         ];
         findings.extend(found.into_iter().flatten().map(|mut finding| {
@@ -80,6 +82,10 @@ fn privilege(command: &SimpleCommand) -> Option<Finding> {
 
 /// What runs is put together by the command line itself, so no rule can see it.
 fn hidden(command: &SimpleCommand) -> Option<Finding> {
+    // What a script of one's own does by itself is seen when it runs.
+    if command.is_written {
+        return None;
+    }
     let first = command.words.first()?;
     let reason = if command.launches == Launches::Unknown {
         format!("what `{}` runs is only known when it runs", first.shown())

@@ -60,8 +60,9 @@ pub enum Mode {
 /// ```
 /// use tenon_agent::{Action, Mode, Places, Rules, decide};
 ///
+/// let places = Places { roots: vec!["/work".into()], cwd: "/work".into(), ..Places::default() };
 /// let write = Action::Write { path: "notes.md".into(), written: None, protected: false };
-/// let decision = decide("write_file", &write, &Rules::default(), Mode::Ask, &Places::default());
+/// let decision = decide("write_file", &write, &Rules::default(), Mode::Ask, &places);
 /// assert_eq!(decision.rule, "mode: ask");
 /// assert_eq!(decision.flag.as_deref(), Some("--allow 'write_file(notes.md)'"));
 /// ```
@@ -229,21 +230,21 @@ pub fn decide(tool: &str, action: &Action, rules: &Rules, mode: Mode, places: &P
     if let Some(rule) = rules.with(Verdict::Allow).find(lifts) {
         return by_rule(rule);
     }
-    let flag = || match action {
-        Action::Write { path, .. } => Rule::for_glob(tool, path),
-        Action::Other { subject } => Rule::for_glob(tool, subject),
-        Action::Read { .. } | Action::Outside(_) | Action::Run { .. } => Rule::for_tool(tool),
+    let flags = || match action {
+        Action::Write { path, .. } => Rule::exact_name(tool, path, places).into_iter().collect(),
+        Action::Other { subject } => vec![Rule::for_glob(tool, subject)],
+        Action::Read { .. } | Action::Outside(_) | Action::Run { .. } => vec![Rule::for_tool(tool)],
     };
     if let Action::Write { path, protected: true, .. } = action {
         let reason = format!("writing `{path}` can make other programs run code later");
         let decision = Decision::new(Verdict::Ask, "built-in: protected file", reason)
-            .with_flag(&[flag()])
+            .with_flag(&flags())
             .with_path(Access::Write, &places.absolute(path));
         return Decision { leaves: Some(Leaves::ProtectedFile), ..decision };
     }
     if mode == Mode::Ask && !reads {
         let reason = "every change is asked about in ask mode";
-        let decision = Decision::new(Verdict::Ask, mode.rule(), reason).with_flag(&[flag()]);
+        let decision = Decision::new(Verdict::Ask, mode.rule(), reason).with_flag(&flags());
         return match action {
             Action::Write { path, .. } => decision.with_path(Access::Write, &places.absolute(path)),
             _ => decision,

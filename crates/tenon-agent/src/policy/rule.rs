@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use self::glob::glob_matches;
 use super::places::{Places, clean};
-use super::shell::{SimpleCommand, Word, arguments::git_subcommand};
+use super::shell::{SimpleCommand, Word, arguments::behind_git_options};
 
 /// What is to be done with a call.
 ///
@@ -281,10 +281,33 @@ impl Rule {
     pub(crate) fn may_touch_command(&self, command: &SimpleCommand) -> bool {
         let Some(Pattern::Words { words, .. }) = &self.pattern else { return false };
         let plain = plain_name(command);
-        let given = plain.get(..words.len()).unwrap_or_default();
+        let may_be = |given: &[Word]| {
+            let given = given.get(..words.len()).unwrap_or(given);
+            given.iter().any(|word| word.literal().is_none())
+                && words.iter().zip(given).all(|(wild, word)| wild.may_be(word))
+        };
         command.program().is_some()
-            && given.iter().any(|word| word.literal().is_none())
-            && words.iter().zip(given).all(|(wild, word)| wild.may_be(word))
+            && (may_be(&plain) || git_words(&plain).is_some_and(|git| may_be(&git)))
+    }
+
+    /// Says whether the rule speaks of a command that may run, if what is not known of its words is
+    /// such; some of them may be several.
+    pub(crate) fn may_be_meant(&self, words: &[Word]) -> bool {
+        let Some(Pattern::Words { words: pattern, .. }) = &self.pattern else { return false };
+        let may_be = |given: &[Word]| {
+            let mut given = given.iter();
+            for wild in pattern {
+                match given.next() {
+                    Some(word) if !wild.may_be(word) => return false,
+                    Some(word) if word.is_many() => return true,
+                    Some(_) => {}
+                    None => return false,
+                }
+            }
+            true
+        };
+        let plain = plain_name(&SimpleCommand { words: words.to_vec(), ..Default::default() });
+        may_be(&plain) || git_words(&plain).is_some_and(|git| may_be(&git))
     }
 
     /// Says whether a rule for paths matches this one.
@@ -407,10 +430,7 @@ fn git_words(words: &[Word]) -> Option<Vec<Word>> {
     if git.literal() != Some("git") {
         return None;
     }
-    let (subcommand, rest) = git_subcommand(arguments)?;
-    let mut plain = vec![git.clone(), Word::text(subcommand)];
-    plain.extend_from_slice(rest);
-    Some(plain)
+    Some(std::iter::once(git).chain(behind_git_options(arguments)).cloned().collect())
 }
 
 /// Splits a pattern into words; `None` if a quote is open.

@@ -51,7 +51,9 @@ fn judged(
         return Decision::in_read_only_mode(reason, freer);
     }
     let may_be = |rule: &&Rule| {
-        rule.is_for(tool) && parsed.commands.iter().any(|one| rule.may_touch_command(one))
+        rule.is_for(tool)
+            && (parsed.commands.iter().any(|one| rule.may_touch_command(one))
+                || parsed.perhaps.iter().any(|words| rule.may_be_meant(words)))
     };
     if let Some(rule) = rules.with(Verdict::Deny).find(may_be) {
         let reason = format!("the rule {rule} may forbid it: not all of its words are known");
@@ -59,6 +61,10 @@ fn judged(
     }
     if let Some(rule) = rules.with(Verdict::Ask).find(touches) {
         return by_rule(rule);
+    }
+    if let Some(rule) = rules.with(Verdict::Ask).find(may_be) {
+        let reason = format!("the rule {rule} may ask about it: not all of its words are known");
+        return Decision::new(Verdict::Ask, rule.to_string(), reason);
     }
     let allows: Vec<_> = rules.with(Verdict::Allow).filter(|rule| rule.is_for(tool)).collect();
     let sweeping = allows.iter().find(|rule| rule.is_sweeping());
@@ -231,13 +237,18 @@ fn open_in_ask_mode(
         !parsed.chooses_programs && shell::assigns_plainly(command) && !writes_unnamed(command)
     };
     let writes = |command: &SimpleCommand| open_writes(command, rules, places);
+    let allows_plainly = |command: &SimpleCommand| {
+        is_plain(command) && allows.iter().any(|rule| rule.allows_command(command))
+    };
     let covered = |command: &SimpleCommand| {
         let transparent = command.launches == Launches::Known
             && command.program().is_some_and(launch::is_transparent);
-        let is_plain = is_plain(command);
-        let is_named = is_plain && writes(command).is_empty();
+        let is_named = is_plain(command) && writes(command).is_empty();
         let names = |rule: &&Rule| rule.allows_command(command) && (is_named || rule.is_sweeping());
-        is_named && (transparent || has_no_words(command)) || allows.iter().any(names)
+        // What a setting or an option of another command starts is named with that.
+        let outer = launched_by(parsed, command).find(|outer| !outer.is_aside);
+        let aside = outer.filter(|outer| command.is_aside && allows_plainly(outer)).is_some();
+        is_named && (transparent || has_no_words(command) || aside) || allows.iter().any(names)
     };
     let open: Vec<_> = parsed.commands.iter().filter(|command| !covered(command)).collect();
     let needs_no_rule = |command: &SimpleCommand| {

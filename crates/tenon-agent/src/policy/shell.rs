@@ -6,16 +6,22 @@
 //! bash has more corners than any grammar, and the kernel has the last word.
 
 pub(crate) mod arguments;
+mod arrays;
 mod commands;
 mod conditions;
 mod evaluate;
 mod expand;
+mod files;
 mod flow;
 mod hidden;
 pub(crate) mod launch;
+mod made;
+mod perhaps;
 mod plain;
 mod reader;
 mod reads;
+mod runners;
+mod settings;
 mod state;
 mod syntax;
 mod terminal;
@@ -25,7 +31,8 @@ mod words;
 
 use std::ops::Range;
 
-pub(crate) use reads::assigns_plainly;
+pub(crate) use made::FILES as FOUND;
+pub(crate) use reads::{assigns_plainly, reads};
 pub(crate) use terminal::NeedsTerminal;
 pub(crate) use word::Word;
 pub(crate) use word::{Piece, Unknown};
@@ -42,6 +49,8 @@ pub(crate) struct Parsed {
     pub doubt: Option<String>,
     /// The functions it defines, and the commands of their bodies.
     pub(crate) functions: Vec<(String, Range<usize>)>,
+    /// Commands that run if words which are not known are options.
+    pub(crate) perhaps: Vec<Vec<Word>>,
     /// Whether its text is made of plain commands alone, so that their words are all there is to it.
     pub(crate) is_plain: bool,
     /// Whether a variable that chooses programs may be set otherwise than by an assignment: by a
@@ -60,12 +69,18 @@ pub(crate) struct SimpleCommand {
     pub redirects: Vec<Redirect>,
     /// The commands whose output it reads through a pipe, as indices into [`Parsed::commands`].
     pub piped_from: Option<Range<usize>>,
+    /// The file that the shell or the group around it reads, if it reads none of its own.
+    pub(crate) reads_from: Option<Word>,
     /// The command that starts this one (`env`, `xargs`, `sh -c`), as an index.
     pub launched_by: Option<usize>,
     /// What this command starts.
     pub launches: Launches,
     /// It runs beside what follows (`&`).
     pub background: bool,
+    /// It runs because of an option or a setting of another program; a rule for that covers it.
+    pub(crate) is_aside: bool,
+    /// It stands in a script that the line writes before it runs it.
+    pub(crate) is_written: bool,
     /// The changes of folder before it, in order; `None` if one of them is not known.
     pub(crate) folder: Option<Vec<Word>>,
 }
@@ -124,7 +139,7 @@ impl SimpleCommand {
 /// Reads a bash command line. Never fails and never panics; linear in its length but for the
 /// bounds on nesting and number of commands, past which it doubts.
 pub(crate) fn parse(command: &str) -> Parsed {
-    walk::walk(command)
+    walk::walk(command, 0, 0)
 }
 
 /// Says whether the command line only reads: each of its commands is on a short list and writes
@@ -134,7 +149,7 @@ pub(crate) fn only_reads(parsed: &Parsed) -> bool {
         && !parsed.chooses_programs
         && parsed.functions.is_empty()
         && !parsed.commands.is_empty()
-        && parsed.commands.iter().all(reads::reads)
+        && parsed.commands.iter().all(reads)
 }
 
 /// Returns the first command that needs a terminal, or that would never end by itself.

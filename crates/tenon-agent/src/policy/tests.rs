@@ -2,6 +2,11 @@
 
 mod benign;
 mod denials;
+mod downloads;
+mod files;
+mod hostile;
+mod made;
+mod options;
 mod oracle;
 mod parts;
 mod properties;
@@ -9,6 +14,7 @@ mod questions;
 mod shell;
 mod twice;
 mod values;
+mod work;
 
 use tenon_sandbox::Access;
 

@@ -6,6 +6,9 @@ use tenon_sandbox::Access;
 use super::{COMMAND_TOOL, Pattern, Rule, Wild};
 use crate::policy::places::{Places, is_plain};
 
+/// What stands for others in a glob.
+const WILD: [char; 2] = ['*', '?'];
+
 /// Returns what stands in a rule where a tool's name would.
 fn word(access: Access) -> &'static str {
     match access {
@@ -18,14 +21,25 @@ impl Rule {
     /// Returns the rule for this absolute path, or for all that is in the folder; `None` where a
     /// rule cannot say it exactly.
     pub(crate) fn exact_path(access: Access, path: &str, is_folder: bool) -> Option<Rule> {
-        if path.contains(['*', '?']) || !path.starts_with('/') || !is_plain(path) {
+        if path.contains(WILD) || !path.starts_with('/') || !is_plain(path) {
             return None;
         }
         let glob =
             if is_folder { format!("{}/**", path.trim_end_matches('/')) } else { path.into() };
-        let rule = Rule::for_glob(word(access), &glob);
-        let read = Rule::parse(&rule.to_string(), rule.verdict, rule.origin);
-        (read.as_ref() == Ok(&rule)).then_some(rule)
+        Rule::for_glob(word(access), &glob).unless_misread()
+    }
+
+    /// Returns the rule for calls of `tool` on this path and no other; `None` where a rule cannot
+    /// say it: there is no way to write a star that is one.
+    pub(crate) fn exact_name(tool: &str, path: &str, places: &Places) -> Option<Rule> {
+        let rule = Rule::for_glob(tool, path).unless_misread()?;
+        (!path.contains(WILD) && rule.matches_path(path, places)).then_some(rule)
+    }
+
+    /// Returns the rule if its text is read as the same.
+    fn unless_misread(self) -> Option<Rule> {
+        let read = Rule::parse(&self.to_string(), self.verdict, self.origin);
+        (read.as_ref() == Ok(&self)).then_some(self)
     }
 
     /// Returns the rule for a command with exactly these words.

@@ -1,8 +1,9 @@
 //! How the words behind a program's name are read: its options, their values, and what of it is a
 //! script.
 
-use super::SimpleCommand;
+use super::made::{Made, Signs};
 use super::word::{Piece, Word};
+use super::{RedirectKind, SimpleCommand};
 
 /// What a command would start.
 pub(super) enum Launched {
@@ -10,10 +11,13 @@ pub(super) enum Launched {
     Script {
         text: String,
         same_shell: bool,
+        /// What that of it is made of which is not known.
+        made: Made,
     },
     /// What another shell runs, with `$0` and what follows.
     Shell {
         text: String,
+        made: Made,
         parameters: Vec<Word>,
     },
     /// A text that this shell expands once more.
@@ -21,7 +25,16 @@ pub(super) enum Launched {
     /// What runs at a signal, or at the end.
     Trap {
         text: String,
+        made: Made,
         at_exit: bool,
+    },
+    /// What a rule for the command itself speaks of, too: by an option or a setting.
+    Aside(Box<Launched>),
+    /// Anything that this text, which is not known, may name; else it is from the surroundings, and
+    /// counts only if the line puts it together.
+    Perhaps {
+        text: Word,
+        is_given: bool,
     },
     Unknown,
 }
@@ -65,6 +78,12 @@ pub(super) fn valued(words: &[Word], options: &[&str]) -> Option<Word> {
 
 /// Returns the subcommand of a git command and what follows it, past git's own options.
 pub(crate) fn git_subcommand(arguments: &[Word]) -> Option<(&str, &[Word])> {
+    let (name, arguments) = behind_git_options(arguments).split_first()?;
+    Some((name.literal()?, arguments))
+}
+
+/// Returns what follows git's own options.
+pub(crate) fn behind_git_options(arguments: &[Word]) -> &[Word] {
     const VALUED: &[&str] = &[
         "-C",
         "-c",
@@ -75,13 +94,14 @@ pub(crate) fn git_subcommand(arguments: &[Word]) -> Option<(&str, &[Word])> {
         "--config-env",
         "--super-prefix",
     ];
-    let (name, arguments) = skip_options(arguments, VALUED).split_first()?;
-    Some((name.literal()?, arguments))
+    skip_options(arguments, VALUED)
 }
 
 pub(super) fn script(word: Word, same_shell: bool) -> Vec<Launched> {
     match word.script() {
-        Some(text) => vec![Launched::Script { text, same_shell }],
+        Some(text) => {
+            vec![Launched::Script { text, same_shell, made: word.made_unknown() }]
+        }
         None => vec![Launched::Unknown],
     }
 }
@@ -138,6 +158,57 @@ pub(super) fn printed(command: &SimpleCommand) -> Option<String> {
         },
         _ => None,
     }
+}
+
+/// These print a text that they are given in another form.
+const DECODERS: &[&str] = &["base32", "base64", "basenc", "openssl", "uudecode", "xxd"];
+
+/// Returns what the output of a command is made of, as far as the line says it: what it is told to
+/// print, and the text that it reads.
+pub(super) fn made_output(command: &SimpleCommand) -> Made {
+    let mut made = Made::default();
+    let name = command.program().unwrap_or_default();
+    let texts = command.redirects.iter().filter(|one| one.kind == RedirectKind::Text);
+    texts.for_each(|one| made.join(&one.target.made()));
+    match name {
+        "echo" | "printf" => made.join(&made_printed(command.arguments())),
+        "tr" if !command.arguments().iter().any(|word| word.prefix().starts_with("-d")) => {
+            made.join(&made_printed(command.arguments()));
+        }
+        name if DECODERS.contains(&name) => {
+            let decodes = |word: &Word| {
+                let options = ["-d", "-D", "--d", "-r"];
+                options.iter().any(|option| word.prefix().starts_with(option))
+            };
+            if name == "uudecode" || command.arguments().iter().any(decodes) {
+                made.signs = Signs::Substitution;
+            }
+        }
+        _ => {}
+    }
+    made
+}
+
+/// Returns what a text is made of that is put together of words, with escapes in them.
+pub(super) fn made_printed(words: &[Word]) -> Made {
+    let mut made = Made::default();
+    for word in words {
+        made.join(&word.made());
+        let texts = word.pieces.iter().filter_map(|piece| match piece {
+            Piece::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        // `\x24`, `\044`, and what goes on behind the text.
+        let is_sign = |behind: &str| behind.is_empty() || behind.starts_with(is_of_escape);
+        if texts.flat_map(|text| text.split('\\').skip(1)).any(is_sign) {
+            made.signs = Signs::Substitution;
+        }
+    }
+    made
+}
+
+fn is_of_escape(sign: char) -> bool {
+    sign.is_ascii_digit() || matches!(sign, 'x' | 'u' | 'U')
 }
 
 /// Fills a format in as `printf` does, which takes it again for the values that are left.

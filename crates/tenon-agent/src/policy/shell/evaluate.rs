@@ -4,20 +4,22 @@
 //! What is quoted there is no longer quoted then. Where such a text has a substitution that does not
 //! show when it is read, that is a doubt.
 
+use std::ops::Range;
+
+use super::arguments;
 use super::hidden::{self, TWICE};
+use super::launch;
+use super::made::{self, Made, Signs};
 use super::reader;
 use super::reads;
 use super::syntax::Part;
 use super::walk::Walker;
-use super::word::Word;
+use super::word::{self, Piece, UNKNOWN, Word};
 use super::words::is_name;
-use super::{RedirectKind, SimpleCommand};
+use super::{Redirect, RedirectKind, SimpleCommand};
 
 /// Builtins that put what they read into variables.
 const READERS: &[&str] = &["mapfile", "read", "readarray"];
-
-/// What stands for an unknown part in [`Word::source`].
-const UNKNOWN: &str = "${_}";
 
 fn is_of_name(sign: char) -> bool {
     sign.is_ascii_alphanumeric() || sign == '_'
@@ -53,14 +55,125 @@ fn sets(behind: &str) -> bool {
     of_steps || behind.starts_with('[') || left.any(assigns)
 }
 
+fn is_input(redirect: &Redirect) -> bool {
+    matches!(redirect.kind, RedirectKind::Read | RedirectKind::Text)
+}
+
+/// What is read, and the text that is.
+type Input = (Option<Range<usize>>, Option<Word>);
+
+/// Programs that give files the names which they are told.
+const MAKERS: &[&str] = &["cp", "install", "ln", "mkdir", "mv", "tee", "touch"];
+
 impl Walker {
     /// Walks what bash runs when it takes a text for arithmetic.
     pub(super) fn evaluate(&mut self, text: &Word) {
+        self.flow_evaluated(made::ARITHMETIC, text);
         let text = text.source();
         self.assign_names(&text);
         if hidden::may_run(&text) {
             self.text(&text);
         }
+    }
+
+    /// Takes in that bash expands a text once more.
+    pub(super) fn flow_evaluated(&mut self, how: &str, text: &Word) {
+        if how == made::MATCHED {
+            return self.values.flow(how, &text.made());
+        }
+        let made = text.made_unknown();
+        self.values.flow(how, &made);
+        self.values.flow(word::UNKNOWN_NAME, &made);
+        if how == made::ARITHMETIC {
+            for piece in &text.pieces {
+                if let Piece::Text(text) = piece {
+                    self.values.flow_names(how, text);
+                }
+            }
+        }
+    }
+
+    /// Takes in that a shell reads what is made so as a part of a script.
+    pub(super) fn flow_script(&mut self, made: &Made) {
+        self.values.flow(made::SCRIPT, made);
+        self.values.flow(word::UNKNOWN_NAME, made);
+    }
+
+    /// Takes in that a variable may have this value.
+    pub(super) fn flow_value(&mut self, name: &str, value: &Word) {
+        match value.literal() {
+            Some(text) => self.values.flow_text(name, text),
+            None => self.values.flow(name, &value.made()),
+        }
+    }
+
+    /// Takes in which files a command may make.
+    pub(super) fn flow_files(&mut self, command: &SimpleCommand) {
+        let written = command.redirects.iter().filter(|one| one.kind == RedirectKind::Write);
+        let named = command.program().filter(|name| MAKERS.contains(name));
+        let named = named.map(|_| command.arguments()).unwrap_or_default();
+        for word in written.map(|one| &one.target).chain(named) {
+            let mut made = word.made();
+            // A name without signs is none that matters.
+            made.signs = if made.signs == Signs::Letters { Signs::None } else { made.signs };
+            self.values.flow(made::FILES, &made);
+        }
+    }
+
+    /// Lets what a command starts read what the command reads; returns what was read before.
+    pub(super) fn enter_input(&mut self, index: usize) -> Input {
+        let before = (self.state.input.clone(), self.state.text.clone());
+        let Some(command) = self.commands.get(index) else { return before };
+        let last = |kind| command.redirects.iter().rfind(|one| one.kind == kind);
+        let text = last(RedirectKind::Text).map(|one| one.target.clone());
+        let read = last(RedirectKind::Read).and_then(|one| one.target.unknown().next());
+        let read = read.map(|unknown| unknown.from.clone()).filter(|from| !from.is_empty());
+        if text.is_some() {
+            self.state.text = text;
+        }
+        if read.is_some() {
+            self.state.input = read;
+        }
+        before
+    }
+
+    /// Lets commands read the file that a group around them reads; returns what was read before, if
+    /// that changes.
+    pub(super) fn enter_file(&mut self, redirects: &[Redirect]) -> Option<Option<Word>> {
+        let read = redirects.iter().rfind(|one| is_input(one))?;
+        let file = (read.kind == RedirectKind::Read).then(|| read.target.clone());
+        Some(std::mem::replace(&mut self.state.reads, file))
+    }
+
+    /// Returns the file that a command is left to read. `exec` without a command makes its own the
+    /// shell's.
+    pub(super) fn reads_from(&mut self, command: &SimpleCommand) -> Option<Word> {
+        if matches!(command.words.as_slice(), [one] if one.literal() == Some("exec")) {
+            self.enter_file(&command.redirects);
+        }
+        let has_own = command.redirects.iter().any(is_input);
+        self.state.reads.clone().filter(|_| !has_own)
+    }
+
+    /// Returns a shell with the text that it is left to read, if it has no input of its own.
+    pub(super) fn with_text(&self, command: &SimpleCommand) -> Option<SimpleCommand> {
+        let target = self.state.text.clone()?;
+        let reads = match command.program()? {
+            "." | "source" => true,
+            name => launch::SHELLS.contains(&name) && launch::reads_program(command),
+        };
+        if !reads || command.piped_from.is_some() || command.redirects.iter().any(is_input) {
+            return None;
+        }
+        let mut command = command.clone();
+        command.redirects.push(Redirect { kind: RedirectKind::Text, target });
+        Some(command)
+    }
+
+    /// Says whether the shell itself goes on with what a command reads (`exec < file`).
+    pub(super) fn keeps_input(&self, index: usize) -> bool {
+        let words = self.commands.get(index).map(|command| command.words.as_slice());
+        words.is_some_and(|words| matches!(words, [one] if one.literal() == Some("exec")))
     }
 
     /// Walks what bash runs when arithmetic takes a value for the name of a variable, which runs what
@@ -98,21 +211,49 @@ impl Walker {
         self.evaluate(&text);
     }
 
-    /// Takes what `read` and its like read for values, as far as the line says what that is.
-    pub(super) fn evaluate_read(&mut self, command: &SimpleCommand) {
-        if !command.program().is_some_and(|name| READERS.contains(&name)) {
-            return;
-        }
-        let own = command.redirects.iter().find(|one| one.kind == RedirectKind::Text);
-        let mut texts: Vec<_> = own.map(|one| one.target.clone()).into_iter().collect();
-        if texts.is_empty() {
+    /// Takes what `read` and its like read for values, as far as the line says what that is; returns
+    /// what it is made of.
+    pub(super) fn evaluate_read(&mut self, command: &SimpleCommand) -> Made {
+        let mut made = Made::default();
+        let Some(name) = command
+            .program()
+            .filter(|name| READERS.contains(name) || launch::READERS.contains(name))
+        else {
+            return made;
+        };
+        let is_builtin = READERS.contains(&name);
+        let of = |kind| command.redirects.iter().filter(move |one| one.kind == kind);
+        let mut texts: Vec<_> = of(RedirectKind::Text).map(|one| one.target.clone()).collect();
+        let sources: Vec<_> = of(RedirectKind::Read).map(|one| one.target.made_unknown()).collect();
+        if texts.is_empty() && sources.is_empty() {
             texts.extend(self.state.text.clone());
-            let feed = command.piped_from.clone().and_then(|range| self.commands.get(range));
+            let feed = command.piped_from.clone();
+            made.join(&self.output(feed.clone().unwrap_or_default()));
+            made.join(&Made::variable(made::DESCRIPTOR));
+            let feed = feed.and_then(|range| self.commands.get(range));
             texts.extend(feed.into_iter().flatten().filter_map(hidden::written).map(Word::text));
         }
+        sources.iter().for_each(|source| made.join(source));
         for text in texts {
-            self.evaluate_value(&text);
+            made.join(&text.made());
+            if is_builtin {
+                self.evaluate_value(&text);
+            }
         }
+        made
+    }
+
+    /// Returns what the output of these commands is made of: what they are told to print.
+    pub(super) fn output(&self, from: Range<usize>) -> Made {
+        let mut made = Made::default();
+        let commands = self.commands.get(from).unwrap_or_default();
+        for command in commands {
+            made.join(&arguments::made_output(command));
+        }
+        if !commands.is_empty() {
+            made.join(&Made::variable(made::FILES));
+        }
+        made
     }
 
     /// Walks what a text runs that is expanded some time later, when variables may be others.

@@ -3,17 +3,24 @@
 //! The commands within substitutions are walked on the way, because bash would run them.
 
 use super::SimpleCommand;
+use super::arguments;
 use super::hidden;
+use super::made::{self, Made};
 use super::syntax::{Expansion, List, Part, WrittenWord};
 use super::walk::{Walker, is_filled};
-use super::word::{self, Piece, Unknown, Word};
-use super::words::is_name;
+use super::word::{self, Extent, Piece, Unknown, Word};
+use super::words::{is_name, variable_of};
 
 /// Whether values are split into words.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Quoted {
     Yes,
     No,
+}
+
+/// Returns how many words a parameter is of which a call tells the value.
+fn told(extent: Extent) -> Extent {
+    if extent == Extent::One { Extent::One } else { Extent::Told }
 }
 
 /// `{`, `,` and `}` in one word; more are not expanded.
@@ -28,7 +35,7 @@ impl Walker {
             pieces = word::unknown();
         }
         let mut words = word::finish(pieces);
-        if !written.is_quoted() {
+        if !written.is_quoted() || written.may_be_none() {
             words.retain(|word| !word.pieces.is_empty());
         } else if words.is_empty() {
             words.push(Word::default());
@@ -61,22 +68,15 @@ impl Walker {
                 }
                 Part::Process { list, writes } => out.push(self.process(list, *writes)),
                 Part::Opaque(parts) => {
-                    self.pieces(parts, Quoted::Yes);
-                    out.extend(word::unknown());
+                    let inner = word::unsplit(self.pieces(parts, Quoted::Yes));
+                    out.extend(word::made_of(inner.made()));
                 }
                 Part::Evaluated(parts) => {
                     let text = self.pieces(parts, Quoted::Yes);
                     self.evaluate(&word::unsplit(text));
                     out.extend(word::unknown());
                 }
-                Part::Array(words) => {
-                    for word in words {
-                        for value in self.words(word) {
-                            self.evaluate_value(&value);
-                        }
-                    }
-                    out.extend(word::unknown());
-                }
+                Part::Array(words) => out.extend(self.array(words, None).value.pieces),
             }
         }
         out
@@ -84,24 +84,38 @@ impl Walker {
 
     fn split(&self, value: &[Piece]) -> Vec<Piece> {
         // Another IFS splits elsewhere.
-        if self.variables.contains_key("IFS") { word::unknown() } else { word::split_value(value) }
+        match self.variables.contains_key("IFS") {
+            true => {
+                word::spread(word::made_of(Word { pieces: value.to_vec() }.made()), Extent::Several)
+            }
+            false => word::split_value(value),
+        }
     }
 
     fn variable(&mut self, name: &str, quoted: Quoted) -> Vec<Piece> {
+        let bare = quoted == Quoted::No;
+        let extent = if bare || name == "@" { Extent::Several } else { Extent::One };
+        let unknown = || word::spread(word::made_of(Made::variable(name)), extent);
         if self.state.untold && is_name(name) {
-            return word::unknown();
+            return unknown();
         }
         match self.variables.get(name).cloned() {
             Some(Some(value)) => {
                 let bytes = value.iter().map(Piece::bytes).sum();
                 let Some(left) = self.value_bytes_left.checked_sub(bytes) else {
                     self.doubt("the values in it are too long");
-                    return word::unknown();
+                    return unknown();
                 };
                 self.value_bytes_left = left;
-                return if quoted == Quoted::Yes { value } else { self.split(&value) };
+                // Of `"$@"` each word is as it was given.
+                let keeps = name == "@" || variable_of(name) != name;
+                return match quoted {
+                    Quoted::Yes if keeps => value,
+                    Quoted::Yes => word::spread(value, Extent::One),
+                    Quoted::No => self.split(&value),
+                };
             }
-            Some(None) => return word::unknown(),
+            Some(None) => return unknown(),
             None => {}
         }
         match name {
@@ -110,24 +124,38 @@ impl Walker {
             "TMPDIR" => vec![Piece::Text("/tmp".to_owned())],
             "BASH" | "SHELL" => vec![Piece::Text("/bin/bash".to_owned())],
             "IFS" if quoted == Quoted::No => vec![Piece::Break],
-            _ if is_filled(name) => word::unknown(),
+            _ if is_filled(name) => unknown(),
             _ => {
-                let inherited = is_name(name).then(|| name.to_owned());
-                vec![Piece::Unknown(Unknown { from: 0..0, inherited })]
+                // A parameter that the line does not set is empty, or told by a call.
+                let (is_named, made) = (is_name(name), Made::variable(name));
+                let inherited = is_named.then(|| name.to_owned());
+                let extent = if is_named { extent } else { told(extent) };
+                vec![Piece::Unknown(Unknown { from: 0..0, inherited, made, extent })]
             }
         }
     }
 
     fn expansion(&mut self, expansion: &Expansion, quoted: Quoted) -> Vec<Piece> {
+        if let Some(sign) = expansion.elements
+            && let Some(elements) = self.known_elements(&expansion.name)
+        {
+            return match (sign, quoted) {
+                ('*', Quoted::Yes) => self.joined(&elements),
+                _ => self.variable(&elements, quoted),
+            };
+        }
         let start = self.commands.len();
         self.pieces(&expansion.parts, quoted);
-        let operand = self.pieces(&expansion.operand, quoted);
-        self.evaluate_value(&word::unsplit(operand));
+        let operand = word::unsplit(self.pieces(&expansion.operand, quoted));
+        self.evaluate_value(&operand);
         let name = expansion.name.as_str();
         if expansion.indirect {
             let pieces = self.variable(name, Quoted::Yes);
-            self.evaluate_value(&word::unsplit(pieces));
+            let named = word::unsplit(pieces);
+            self.flow_evaluated(made::NAME, &named);
+            self.evaluate_value(&named);
         }
+        let made = self.made(expansion, &operand);
         let filled = !(self.state.untold && is_name(name))
             && match self.variables.get(name) {
                 Some(value) => value.iter().flatten().any(|piece| piece.bytes() > 0),
@@ -138,23 +166,58 @@ impl Walker {
             Some('-' | '?' | '=') if filled && !expansion.opaque => {
                 return self.variable(name, quoted);
             }
-            Some('=') => self.given(name),
+            Some('=') => {
+                self.given(name);
+                self.flow_value(name, &operand);
+            }
             _ => {}
         }
         let from = start..self.commands.len();
-        vec![Piece::Unknown(Unknown { from, inherited: None })]
+        let is_set = is_name(name) || self.variables.contains_key(name);
+        let is_many = quoted == Quoted::No || expansion.many;
+        let extent = if is_many { Extent::Several } else { Extent::One };
+        let extent = if is_set { extent } else { told(extent) };
+        vec![Piece::Unknown(Unknown { from, inherited: None, made, extent })]
+    }
+
+    /// Returns all elements of an array as one word.
+    fn joined(&mut self, elements: &str) -> Vec<Piece> {
+        let value = self.variable(elements, Quoted::Yes);
+        if self.variables.contains_key("IFS") {
+            return word::made_of(Word { pieces: value }.made());
+        }
+        let parts = value.split(|piece| *piece == Piece::Break);
+        let words: Vec<Word> = parts.map(|part| Word { pieces: part.to_vec() }).collect();
+        word::spread(arguments::join(&words).pieces, Extent::One)
+    }
+
+    /// Returns what the value of an expansion is made of.
+    fn made(&self, expansion: &Expansion, operand: &Word) -> Made {
+        if expansion.is_length {
+            return Made::default();
+        }
+        let mut made = match self.variables.get(&expansion.name) {
+            Some(Some(value)) => Word { pieces: value.clone() }.made(),
+            _ => Made::variable(&expansion.name),
+        };
+        if expansion.indirect {
+            made.join(&Made::variable(made::ANY));
+        }
+        made.join(&operand.made());
+        made
     }
 
     fn substitution(&mut self, list: &List) -> Vec<Piece> {
         let start = self.commands.len();
         self.isolated(|walker| walker.list(list));
         let from = start..self.commands.len();
+        let made = self.output(from.clone());
         if let [one] = self.commands.get(from.clone()).unwrap_or_default()
             && let Some(pieces) = known_output(one)
         {
             return pieces;
         }
-        vec![Piece::Unknown(Unknown { from, inherited: None })]
+        vec![Piece::Unknown(Unknown { from, inherited: None, made, extent: Extent::One })]
     }
 
     fn process(&mut self, list: &List, writes: bool) -> Piece {
@@ -168,7 +231,8 @@ impl Walker {
             self.sinks.push(from);
             return Piece::Text("/dev/fd/63".to_owned());
         }
-        Piece::Unknown(Unknown { from, inherited: None })
+        let made = self.output(from.clone());
+        Piece::Unknown(Unknown { from, inherited: None, made, extent: Extent::One })
     }
 }
 

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::rc::Rc;
 
 use super::SimpleCommand;
-use super::arguments::positions;
+use super::arguments::{POSITIONS, positions};
+use super::made::Made;
 use super::syntax::{AndOr, Command, List, WrittenWord};
 use super::walk::{CALLS_MAX, Change, PASSES_MAX, Trap, Walker};
 use super::word::{self, Piece, Word};
@@ -143,12 +144,19 @@ impl Walker {
         for word in words {
             values.extend(self.words(word));
         }
+        if words.is_empty() {
+            // Without `in` it goes through the parameters.
+            let pieces = self.variables.get("@").cloned().flatten();
+            let pieces = pieces.unwrap_or_else(|| word::made_of(Made::variable("@")));
+            self.flow_value(name, &Word { pieces });
+        }
         for value in &values {
             self.evaluate_value(value);
+            self.flow_value(name, value);
         }
         let known = values.iter().all(|value| value.unknown().next().is_none());
         if !known || values.is_empty() || self.passes + values.len() > PASSES_MAX {
-            values = vec![Word { pieces: word::unknown() }];
+            values = vec![Word { pieces: word::made_of(Made::variable(name)) }];
         }
         let single = values.len() == 1;
         self.given(name);
@@ -219,8 +227,10 @@ impl Walker {
         };
         if self.calls >= CALLS_MAX || self.passes >= PASSES_MAX {
             self.state.untold = true;
-            return;
+            let words = command.arguments().to_vec();
+            return self.flow_positions(&words);
         }
+        let redirects = command.redirects.clone();
         let mut values = positions(command.arguments());
         let given = command.assignments.iter();
         values.extend(given.map(|(name, value)| (name.clone(), value.pieces.clone())));
@@ -228,6 +238,7 @@ impl Walker {
         self.calls += 1;
         let shadowed = self.shadow(values.into_iter());
         self.locals.push(Vec::new());
+        let reads = self.enter_file(&redirects);
         match callee.bodies.as_slice() {
             [body] if callee.is_sure => self.command(body),
             bodies => {
@@ -236,10 +247,20 @@ impl Walker {
                 }
             }
         }
+        if let Some(reads) = reads {
+            self.state.reads = reads;
+        }
         let locals = self.locals.pop().unwrap_or_default();
         self.unshadow(locals);
         self.unshadow(shadowed);
         self.calls -= 1;
+    }
+
+    /// Takes in that parameters may have any of these values.
+    pub(super) fn flow_positions(&mut self, words: &[Word]) {
+        for name in POSITIONS.iter().chain(&["@", "*"]) {
+            words.iter().for_each(|word| self.flow_value(name, word));
+        }
     }
 
     /// Reads what runs at a signal: now, and at the end once more if what it depends on changed.

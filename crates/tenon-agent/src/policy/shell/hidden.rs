@@ -5,12 +5,17 @@
 //! known, that is said.
 
 use super::arguments::{self, Launched, script, valued};
+use super::made::Made;
+use super::runners;
+use super::settings;
 use super::word::Word;
 use super::{RedirectKind, SimpleCommand};
 
 /// Programs whose output is a text that nobody can see in the command line.
 const CHANGERS: &[&str] = &[
-    "awk", "cut", "echo", "fold", "gawk", "jq", "mawk", "printf", "rev", "sed", "shuf", "tac", "tr",
+    "awk", "basename", "cut", "date", "dirname", "echo", "expr", "fold", "gawk", "jq", "mawk",
+    "numfmt", "paste", "perl", "printf", "python", "python3", "rev", "ruby", "sed", "shuf", "stat",
+    "tac", "tr",
 ];
 
 pub(super) const TWICE: &str = "a text in it is expanded twice, and what that runs is not sure";
@@ -48,23 +53,28 @@ pub(super) fn callback(arguments: &[Word]) -> Vec<Launched> {
 pub(super) fn of_variables(command: &SimpleCommand) -> Vec<Launched> {
     let assigned = command.assignments.iter().flat_map(|(name, value)| match name.as_str() {
         "PROMPT_COMMAND" => script(value.clone(), true),
-        "BASH_ENV" | "ENV" if arguments::is_output(value) || is_descriptor(value) => {
+        name if is_startup(name) && (arguments::is_output(value) || is_descriptor(value)) => {
             vec![Launched::Unknown]
         }
-        "BASH_ENV" | "ENV" => expanded(value).into_iter().collect(),
-        name if is_prompt(name) => expanded(value).into_iter().collect(),
+        name if is_prompt(name) || is_startup(name) => expanded(value).into_iter().collect(),
         // A function that the next shell takes over.
         _ if name.starts_with("BASH_FUNC_") => {
-            vec![Launched::Script { text: format!("_ {}", value.source()), same_shell: false }]
+            let text = format!("_ {}", value.source());
+            vec![Launched::Script { text, same_shell: false, made: value.made_unknown() }]
         }
         _ => substitutions(value).into_iter().collect(),
     });
-    assigned.collect()
+    assigned.chain(settings::of_variables(command)).collect()
 }
 
 /// Says whether bash runs what stands in a variable when it prints a prompt, or a command (`set -x`).
 pub(super) fn is_prompt(name: &str) -> bool {
     matches!(name, "PROMPT_COMMAND" | "PS0" | "PS1" | "PS2" | "PS4")
+}
+
+/// Says whether a shell expands what stands in a variable, and runs the file of that name.
+pub(super) fn is_startup(name: &str) -> bool {
+    matches!(name, "BASH_ENV" | "ENV")
 }
 
 /// Substitutions in the subscript of a name, which bash runs although they were quoted, and those in
@@ -75,11 +85,7 @@ pub(super) fn evaluated(name: &str, command: &SimpleCommand) -> Vec<Launched> {
         "printf" if arguments.first().is_some_and(|word| word.prefix().starts_with("-v")) => {
             arguments.iter().collect()
         }
-        "test" | "[" => {
-            let behind = arguments.iter().zip(arguments.iter().skip(1));
-            let named = behind.filter(|(option, _)| option.literal() == Some("-v"));
-            named.map(|(_, name)| name).collect()
-        }
+        "test" | "[" => tested(arguments).collect(),
         name if EVALUATING.contains(&name) => arguments.iter().collect(),
         _ => Vec::new(),
     };
@@ -95,12 +101,20 @@ pub(super) fn evaluated(name: &str, command: &SimpleCommand) -> Vec<Launched> {
     launched
 }
 
+/// Returns what `test -v` takes for names.
+pub(super) fn tested(arguments: &[Word]) -> impl Iterator<Item = &Word> {
+    let behind = arguments.iter().zip(arguments.iter().skip(1));
+    let is_option = |word: &Word| matches!(word.literal(), Some("-v" | "-R"));
+    behind.filter(move |(option, _)| is_option(option)).map(|(_, name)| name)
+}
+
 /// Returns the assignment that makes an array of a text in parentheses, if something runs in it.
 fn array((name, value): (String, String)) -> Option<Launched> {
     let is_array = value.starts_with('(') && value.ends_with(')') && may_run(&value);
     let name = name.split(['[', '+']).next().unwrap_or_default();
     let text = format!("{name}={value}");
-    is_array.then_some(Launched::Script { text, same_shell: true })
+    let made = Made::default();
+    is_array.then_some(Launched::Script { text, same_shell: true, made })
 }
 
 /// Returns what bash runs if `text` is or becomes a subscript.
@@ -112,7 +126,7 @@ pub(super) fn substitutions(text: &Word) -> Option<Launched> {
 fn has_subscript(text: &str) -> bool {
     let bare = text.replace(['\\', '"', '\''], "");
     let mut before = bare.match_indices('[').filter_map(|(at, _)| bare.get(..at)?.chars().last());
-    // `${_}` stands for what is not known.
+    // The brace may end what stands for a part that is not known.
     before.any(|sign| sign == '}' || sign == '_' || sign.is_ascii_alphanumeric())
 }
 
@@ -164,10 +178,19 @@ pub(super) fn fed(
         return vec![Launched::Unknown];
     }
     let texts: Option<Vec<_>> = feed.iter().map(written).collect();
-    let changes = |one: &SimpleCommand| one.program().is_some_and(|name| CHANGERS.contains(&name));
+    let names_itself = |one: &SimpleCommand| {
+        one.arguments().iter().any(|word| word.prefix().starts_with("-printf"))
+    };
+    let changes = |one: &SimpleCommand| match one.program() {
+        Some("find") => names_itself(one),
+        name => name.is_some_and(|name| CHANGERS.contains(&name)),
+    };
     match texts {
         Some(texts) if texts.is_empty() => Vec::new(),
-        Some(texts) => vec![Launched::Script { text: texts.concat(), same_shell }],
+        Some(texts) => {
+            let (text, made) = (texts.concat(), Made::default());
+            vec![Launched::Script { text, same_shell, made }]
+        }
         // What passes through others is not read here.
         None if feed.iter().any(|one| changes(one) || one.piped_from.is_some()) => {
             vec![Launched::Unknown]
@@ -192,18 +215,9 @@ pub(super) fn is_descriptor(file: &Word) -> bool {
     file.literal().is_some_and(|file| folders.iter().any(|folder| file.starts_with(folder)))
 }
 
-/// What git runs: aliases of `-c alias.x=…`, and commands of subcommands.
+/// What git runs: by its settings, and commands of subcommands.
 pub(super) fn of_git(arguments: &[Word]) -> Vec<Launched> {
-    let alias = |word: &Word| {
-        let (name, value) = word.literal()?.split_once('=')?;
-        let is_alias = name.to_ascii_lowercase().starts_with("alias.");
-        let text = match value.strip_prefix('!') {
-            Some(command) => command.to_owned(),
-            None => format!("git {value}"),
-        };
-        is_alias.then_some(Launched::Script { text, same_shell: false })
-    };
-    let mut launched: Vec<_> = arguments.iter().filter_map(alias).collect();
+    let mut launched = settings::of_git(arguments);
     let Some((subcommand, rest)) = arguments::git_subcommand(arguments) else { return launched };
     let command = |line: &[Word]| match line {
         [] => Vec::new(),
@@ -221,7 +235,7 @@ pub(super) fn of_git(arguments: &[Word]) -> Vec<Launched> {
         ("submodule", [each, line @ ..]) if is(each, "foreach") => {
             script(arguments::join(arguments::skip_options(line, &[])), false)
         }
-        _ => Vec::new(),
+        (subcommand, rest) => runners::of_git(subcommand, rest),
     });
     launched
 }

@@ -5,7 +5,9 @@
 
 use super::arguments::{Launched, is_output, join, script, skip_options, valued};
 use super::hidden;
-use super::word::{Piece, Unknown, Word};
+use super::made::{self, Made};
+use super::runners;
+use super::word::{self, Extent, Piece, Word};
 use super::{Redirect, RedirectKind, SimpleCommand};
 
 /// A program that runs its arguments as a command.
@@ -53,7 +55,7 @@ const LAUNCHERS: &[Launcher] = &[
     launcher("prlimit", &["-o", "-p", "--output", "--pid"], 0),
     launcher("run0", &["-u", "--user", "-g", "--group", "-D", "--chdir"], 0),
     launcher("runuser", &["-u", "--user", "-g", "--group", "-G", "--supp-group"], 0),
-    launcher("setarch", &[], 1),
+    launcher("setarch", &[], 0),
     launcher("setpriv", &[], 0),
     launcher("setsid", &[], 0),
     launcher("ssh-agent", &["-a", "-t", "-P", "-O"], 0),
@@ -83,6 +85,9 @@ const LAUNCHERS: &[Launcher] = &[
 /// Shells that take `-c SCRIPT`.
 pub(crate) const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash", "rbash", "fish"];
 
+/// These start commands with words that they read.
+pub(super) const READERS: &[&str] = &["parallel", "xargs"];
+
 const SHELL_VALUED: &[&str] = &["-o", "+o", "-O", "+O", "--rcfile", "--init-file"];
 
 /// Leaves out the `--` that ends a builtin's options.
@@ -94,18 +99,28 @@ fn without_end_of_options(arguments: &[Word]) -> &[Word] {
 }
 
 /// Returns what `command` would start; `feed` are the commands whose output it reads.
-pub(super) fn launched(command: &SimpleCommand, feed: &[SimpleCommand]) -> Vec<Launched> {
+pub(super) fn launched(
+    command: &SimpleCommand,
+    feed: &[SimpleCommand],
+    read: &Made,
+) -> Vec<Launched> {
     if let Some(words) = without_inherited(&command.words) {
         return vec![Launched::Command(SimpleCommand { words, ..Default::default() })];
     }
     let mut launched = hidden::of_variables(command);
     if let Some(name) = command.program() {
-        launched.extend(by_name(name, command, feed));
+        launched.extend(by_name(name, command, feed, read));
+        launched.extend(runners::launched(name, command.arguments()));
     }
     launched
 }
 
-fn by_name(name: &str, command: &SimpleCommand, feed: &[SimpleCommand]) -> Vec<Launched> {
+fn by_name(
+    name: &str,
+    command: &SimpleCommand,
+    feed: &[SimpleCommand],
+    read: &Made,
+) -> Vec<Launched> {
     let arguments = command.arguments();
     match name {
         "eval" => script(join(without_end_of_options(arguments)), true),
@@ -113,19 +128,22 @@ fn by_name(name: &str, command: &SimpleCommand, feed: &[SimpleCommand]) -> Vec<L
         "find" => find(arguments),
         "git" => hidden::of_git(arguments),
         "mapfile" | "readarray" | "compgen" | "complete" => hidden::callback(arguments),
-        "parallel" => parallel(arguments),
-        "script" => match arguments.iter().position(takes_command) {
-            Some(at) => {
-                arguments.get(at + 1).map_or_else(Vec::new, |word| script(word.clone(), false))
-            }
-            None => Vec::new(),
-        },
+        "parallel" => parallel(arguments, read),
+        "script" => {
+            let behind = arguments.iter().position(takes_command);
+            let behind = behind.and_then(|at| arguments.get(at + 1).cloned());
+            let text = behind.or_else(|| valued(arguments, &["--command"]));
+            text.map_or_else(Vec::new, |text| script(text, false))
+        }
         "source" | "." => match arguments.first() {
             Some(file) if file.literal() == Some("/dev/stdin") => hidden::fed(command, feed, true),
             Some(file) if is_output(file) || hidden::is_descriptor(file) => vec![Launched::Unknown],
             _ => Vec::new(),
         },
-        "xargs" => xargs(arguments, feed),
+        "at" | "batch" | "crontab" => {
+            hidden::fed(command, feed, false).into_iter().map(runners::aside).collect()
+        }
+        "xargs" => xargs(arguments, feed, read),
         "su" | "runuser" => match valued(arguments, &["-c", "--command"]) {
             Some(word) => script(word, false),
             None if name == "su" => Vec::new(),
@@ -160,8 +178,9 @@ fn trap(arguments: &[Word]) -> Vec<Launched> {
     let is_exit =
         |signal: &str| signal == "0" || ["EXIT", "SIGEXIT"].contains(&&*signal.to_uppercase());
     let at_exit = signals.iter().all(|signal| signal.literal().is_some_and(is_exit));
-    word.script()
-        .map_or_else(|| vec![Launched::Unknown], |text| vec![Launched::Trap { text, at_exit }])
+    let made = word.made_unknown();
+    let trap = |text| vec![Launched::Trap { text, made, at_exit }];
+    word.script().map_or_else(|| vec![Launched::Unknown], trap)
 }
 
 /// Says whether a shell puts what aliases stand for in the place of words without being told to by
@@ -220,6 +239,10 @@ fn through(launcher: &Launcher, command: &SimpleCommand) -> Vec<Launched> {
         }
     }
     let mut rest = skip_options(arguments, launcher.valued);
+    // It may be told for which architecture before the command.
+    if launcher.name == "setarch" && rest.first().is_some_and(is_architecture) {
+        rest = skip_options(rest.get(1..).unwrap_or_default(), launcher.valued);
+    }
     rest = rest.get(launcher.operands..).unwrap_or_default();
     // What it reads is read by what it starts; what it writes was judged with it.
     let reads = |one: &&Redirect| matches!(one.kind, RedirectKind::Text | RedirectKind::Read);
@@ -241,6 +264,11 @@ fn through(launcher: &Launcher, command: &SimpleCommand) -> Vec<Launched> {
     }
     inner.words = rest.to_vec();
     vec![Launched::Command(inner)]
+}
+
+fn is_architecture(word: &Word) -> bool {
+    let starts = ["x86", "i386", "i486", "i586", "i686", "linux", "arm", "aarch", "ppc", "s390"];
+    starts.iter().any(|start| word.prefix().starts_with(start))
 }
 
 fn folder(launcher: &Launcher, arguments: &[Word], command: &SimpleCommand) -> Option<Vec<Word>> {
@@ -290,8 +318,8 @@ fn of_shell(command: &SimpleCommand, feed: &[SimpleCommand]) -> Vec<Launched> {
 
 fn with_parameters(launched: Vec<Launched>, parameters: &[Word]) -> Vec<Launched> {
     let with = |one| match one {
-        Launched::Script { text, same_shell: false } => {
-            Launched::Shell { text, parameters: parameters.to_vec() }
+        Launched::Script { text, same_shell: false, made } => {
+            Launched::Shell { text, made, parameters: parameters.to_vec() }
         }
         other => other,
     };
@@ -344,8 +372,23 @@ pub(crate) fn find_starts(arguments: &[Word]) -> Vec<Word> {
 /// Folders of one `find` that are followed, each with a command of its own.
 const STARTS_MAX: usize = 64;
 
-fn beneath(start: &Word, piece: Piece) -> Word {
-    start.joined(&Word::text("/")).joined(&Word { pieces: vec![piece] })
+fn beneath(start: &Word, pieces: Vec<Piece>) -> Word {
+    start.joined(&Word::text("/")).joined(&Word { pieces })
+}
+
+/// Returns a name that a file has, of which the line says nothing more.
+fn found() -> Vec<Piece> {
+    word::made_of(Made::variable(made::FILES))
+}
+
+/// Returns the words that `find` may put in the place of `{}` for one of its starts.
+fn found_from(start: &Word) -> Vec<Word> {
+    let mut words = vec![beneath(start, found())];
+    // What is named without a folder is found by that name.
+    if !start.prefix().contains('/') && !start.prefix().starts_with('.') {
+        words.push(start.clone());
+    }
+    words
 }
 
 fn find(arguments: &[Word]) -> Vec<Launched> {
@@ -363,8 +406,7 @@ fn find(arguments: &[Word]) -> Vec<Launched> {
                 let end = after.iter().position(|word| matches!(word.literal(), Some(";" | "+")));
                 let (line, after) = after.split_at(end.unwrap_or(after.len()));
                 rest = after;
-                for start in &starts {
-                    let found = beneath(start, Piece::Unknown(Unknown::default()));
+                for found in starts.iter().flat_map(found_from) {
                     let words = line.iter().map(|word| word.replaced("{}", &found)).collect();
                     launched.push(Launched::Command(SimpleCommand { words, ..Default::default() }));
                 }
@@ -372,8 +414,8 @@ fn find(arguments: &[Word]) -> Vec<Launched> {
             Some("-delete") => {
                 for start in &starts {
                     let found = match tested {
-                        true => Piece::Unknown(Unknown::default()),
-                        false => Piece::Glob("*".to_owned()),
+                        true => found(),
+                        false => vec![Piece::Glob("*".to_owned())],
                     };
                     let words = vec![Word::text("rm"), Word::text("-r"), beneath(start, found)];
                     launched.push(Launched::Command(SimpleCommand { words, ..Default::default() }));
@@ -390,38 +432,53 @@ fn find(arguments: &[Word]) -> Vec<Launched> {
     launched
 }
 
-fn xargs(arguments: &[Word], feed: &[SimpleCommand]) -> Vec<Launched> {
-    const VALUED: &[&str] = &[
-        "-I",
-        "-n",
-        "-P",
-        "-L",
-        "-d",
-        "-a",
-        "-s",
-        "-E",
-        "--max-args",
-        "--max-procs",
-        "--max-lines",
-        "--delimiter",
-        "--arg-file",
-        "--max-chars",
-        "--process-slot-var",
-    ];
-    let line = skip_options(arguments, VALUED);
+/// Options of `xargs` that take the next word as their value.
+const XARGS_VALUED: &[&str] = &[
+    "-I",
+    "-n",
+    "-P",
+    "-L",
+    "-d",
+    "-a",
+    "-s",
+    "-E",
+    "--max-args",
+    "--max-procs",
+    "--max-lines",
+    "--delimiter",
+    "--arg-file",
+    "--max-chars",
+    "--process-slot-var",
+];
+
+/// Returns the word at which the options of `env` and `xargs` may end, or go on.
+pub(super) fn behind_options<'a>(name: &str, arguments: &'a [Word]) -> Option<&'a Word> {
+    let valued = match name {
+        "env" => LAUNCHERS.iter().find(|launcher| launcher.name == name)?.valued,
+        "xargs" => XARGS_VALUED,
+        _ => return None,
+    };
+    let rest = skip_options(arguments, valued);
+    rest.iter().find(|word| !word.prefix().contains('='))
+}
+
+fn xargs(arguments: &[Word], feed: &[SimpleCommand], read: &Made) -> Vec<Launched> {
+    let line = skip_options(arguments, XARGS_VALUED);
     if line.is_empty() {
         return Vec::new();
     }
-    let unknown = || Piece::Unknown(Unknown::default());
+    let names_itself = |one: &SimpleCommand| {
+        one.arguments().iter().any(|word| word.prefix().starts_with("-printf"))
+    };
     let found = match feed {
-        [one] if one.program() == Some("find") => {
+        [one] if one.program() == Some("find") && !names_itself(one) => {
             let starts = find_starts(one.arguments());
             if starts.len() > STARTS_MAX {
                 return vec![Launched::Unknown];
             }
-            starts.iter().map(|start| beneath(start, unknown())).collect()
+            starts.iter().flat_map(found_from).collect()
         }
-        _ => vec![Word { pieces: vec![unknown()] }],
+        _ => vec![Word { pieces: word::spread(word::made_of(read.clone()), Extent::Told) }],
     };
     let options = arguments.get(..arguments.len() - line.len()).unwrap_or_default();
     let mark = options.iter().enumerate().find_map(|(index, word)| match word.literal()? {
@@ -453,7 +510,7 @@ fn takes_command(word: &Word) -> bool {
 }
 
 /// `parallel COMMAND ::: ARGUMENT…`, which gives each line to a shell.
-fn parallel(arguments: &[Word]) -> Vec<Launched> {
+fn parallel(arguments: &[Word], read: &Made) -> Vec<Launched> {
     const VALUED: &[&str] = &["-j", "--jobs", "-n", "-N", "--max-args", "-a", "-S", "--timeout"];
     let is_mark = |word: &Word| word.prefix().starts_with(":::");
     let rest = skip_options(arguments, VALUED);
@@ -461,7 +518,7 @@ fn parallel(arguments: &[Word]) -> Vec<Launched> {
     let (line, values) = rest.split_at(mark);
     let mut values: Vec<_> = values.iter().filter(|word| !is_mark(word)).cloned().collect();
     if values.is_empty() || values.len() > STARTS_MAX {
-        values = vec![Word { pieces: vec![Piece::Unknown(Unknown::default())] }];
+        values = vec![Word { pieces: word::made_of(read.clone()) }];
     }
     let line = join(line);
     values

@@ -92,7 +92,7 @@ const THROUGH: &[&str] = &[
 ];
 
 /// Says whether a simple command only reads. What it starts is a command of its own.
-pub(super) fn reads(command: &SimpleCommand) -> bool {
+pub(crate) fn reads(command: &SimpleCommand) -> bool {
     let redirects_read = command.redirects.iter().all(|redirect| match redirect.kind {
         RedirectKind::Read | RedirectKind::Text | RedirectKind::Descriptor => true,
         RedirectKind::Write => redirect.target.literal() == Some("/dev/null"),

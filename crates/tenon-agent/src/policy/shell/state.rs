@@ -6,11 +6,12 @@
 use std::rc::Rc;
 
 use super::SimpleCommand;
-use super::arguments::POSITIONS;
+use super::arguments::{self, POSITIONS, positions};
 use super::hidden::{self, TWICE};
+use super::made::{self, Made, Signs};
 use super::reads;
 use super::walk::Walker;
-use super::word::{Piece, Word};
+use super::word::{self, Piece, Word};
 use super::words::is_name;
 
 /// Changes of folder that are followed, since every command keeps them.
@@ -79,6 +80,7 @@ impl Walker {
 
     /// Sets a variable to what is written.
     pub(super) fn set(&mut self, name: &str, value: Word) {
+        self.flow_value(name, &value);
         let known = !value.pieces.iter().any(|piece| matches!(piece, Piece::Unknown(_)))
             || value.prefix().starts_with('/');
         self.put(name.to_owned(), Some(known.then_some(value.pieces)));
@@ -99,7 +101,7 @@ impl Walker {
     }
 
     /// Follows `cd` and what sets variables.
-    pub(super) fn change_shell(&mut self, index: usize) {
+    pub(super) fn change_shell(&mut self, index: usize, read: &Made) {
         let Some(command) = self.commands.get(index) else { return };
         let Some(name) = command.words.first().and_then(Word::literal) else { return };
         let mut places = command
@@ -119,13 +121,11 @@ impl Walker {
             }
             "popd" => self.state.folder = None,
             "shift" | "set" => {
+                let command = command.clone();
                 if name == "set" {
-                    let command = command.clone();
                     self.set_options(command.arguments());
                 }
-                for name in POSITIONS.iter().chain(&["@", "*", "#"]) {
-                    self.put((*name).to_owned(), Some(None));
-                }
+                self.set_parameters(&command);
             }
             "shopt" if !places.all(|word| word.literal().is_some_and(is_harmless_option)) => {
                 self.doubt(OPTION);
@@ -137,6 +137,10 @@ impl Walker {
                 for argument in command.arguments().to_vec() {
                     self.evaluate(&argument);
                 }
+            }
+            "test" | "[" => {
+                let names: Vec<_> = hidden::tested(command.arguments()).cloned().collect();
+                self.flow_names(&names);
             }
             "alias" if places.any(|word| !word.literal().is_some_and(is_name)) => {
                 self.has_aliases();
@@ -150,29 +154,91 @@ impl Walker {
             name if DECLARATIONS.contains(&name) => self.declare(&command.clone()),
             name => {
                 if let Some(setter) = SETTERS.iter().find(|setter| setter.name == name) {
-                    let mut names = named(setter, command);
-                    if setter.name == "unset" {
-                        Rc::make_mut(&mut self.state.callees)
-                            .values_mut()
-                            .for_each(|callee| callee.is_sure = false);
-                        names.retain(|name| !name.literal().is_some_and(hidden::is_prompt));
-                    }
-                    self.names(&names);
-                    setter.own.iter().for_each(|name| self.given(name));
+                    self.set_by(setter, &command.clone(), read);
                 }
             }
         }
     }
 
-    /// Takes in that the variables which these words begin with get values.
-    fn names(&mut self, words: &[Word]) {
+    /// Takes in that a builtin sets variables, to what it has `read` or is given.
+    fn set_by(&mut self, setter: &Setter, command: &SimpleCommand, read: &Made) {
+        let mut names = named(setter, command);
+        if setter.name == "unset" {
+            Rc::make_mut(&mut self.state.callees)
+                .values_mut()
+                .for_each(|callee| callee.is_sure = false);
+            names.retain(|name| !name.literal().is_some_and(hidden::is_prompt));
+        }
+        let made = match setter.name {
+            "getopts" | "printf" => arguments::made_printed(command.arguments()),
+            _ => read.clone(),
+        };
+        self.flow_names(&names);
+        self.names(&names, &made);
+        for name in setter.own {
+            self.given(name);
+            self.values.flow(name, &made);
+        }
+    }
+
+    /// Takes in that bash takes words for names: what stands in a subscript is expanded once more.
+    fn flow_names(&mut self, words: &[Word]) {
+        for word in words {
+            // What stands behind `=` is a value.
+            let is_value = |piece: &Piece| match piece {
+                Piece::Text(text) => {
+                    text.split_once('=').is_some_and(|(name, _)| !name.contains('['))
+                }
+                _ => false,
+            };
+            let pieces = word.pieces.iter().take_while(|piece| !is_value(piece)).cloned().collect();
+            self.flow_evaluated(made::NAME, &Word { pieces });
+        }
+    }
+
+    fn set_parameters(&mut self, command: &SimpleCommand) {
+        let is_set = command.words.first().and_then(Word::literal) == Some("set");
+        let words = match command.arguments() {
+            [first, words @ ..] if is_set && first.literal() == Some("--") => words,
+            words if is_set => words,
+            _ => &[],
+        };
+        // What was a parameter is another one behind `shift`, or stays one.
+        for name in POSITIONS.iter().chain(&["@", "*"]) {
+            let value = self.variables.get("@").cloned().flatten();
+            let before = value.unwrap_or_else(|| word::made_of(Made::variable("@")));
+            self.flow_value(name, &Word { pieces: before });
+        }
+        self.flow_positions(words);
+        let is_known = is_set
+            && command.arguments().first().is_some_and(|word| word.literal() == Some("--"))
+            && words.iter().all(|word| word.literal().is_some());
+        let values = if is_known { positions(words) } else { Vec::new() };
+        for name in POSITIONS.iter().chain(&["@", "*", "#"]) {
+            let value = values.iter().find(|(of, _)| of == name).map(|(_, value)| value.clone());
+            self.put((*name).to_owned(), Some(value));
+        }
+    }
+
+    /// Takes in that the variables which these words begin with get values, also what is `made` so.
+    fn names(&mut self, words: &[Word], made: &Made) {
         for word in words {
             let name = word.prefix().split(['[', '=', '+']).next().unwrap_or_default();
             let is_whole = word.literal().is_some() || name.len() < word.prefix().len();
             match is_whole {
-                true if is_name(name) => self.given(name),
+                true if is_name(name) => {
+                    let name = name.to_owned();
+                    self.given(&name);
+                    self.values.flow(&name, made);
+                    self.values.flow(&name, &word.made_unknown());
+                    self.flow_value(&name, word);
+                }
                 true => {}
-                false => (self.chooses_programs, self.state.untold) = (true, true),
+                false => {
+                    (self.chooses_programs, self.state.untold) = (true, true);
+                    self.values.flow(made::ANY, made);
+                    self.values.flow(made::ANY, &word.made());
+                }
             }
         }
     }
@@ -210,11 +276,12 @@ impl Walker {
             if command.assignments.iter().any(|(_, value)| !value.literal().is_some_and(is_name)) {
                 self.doubt("a name in it stands for another that is not known");
             }
-            command
-                .assignments
-                .iter()
-                .filter_map(|(_, value)| value.literal())
-                .for_each(|name| self.given(name));
+            for (_, value) in &command.assignments {
+                self.flow_names(std::slice::from_ref(value));
+                if let Some(name) = value.literal() {
+                    self.given(name);
+                }
+            }
         }
         let values: Vec<_> =
             words.iter().filter(|word| !is_bare_name(word)).copied().cloned().collect();
@@ -225,13 +292,22 @@ impl Walker {
                 self.given(name);
             }
         }
-        self.names(&values);
+        self.flow_names(&values);
+        self.names(&values, &Made::default());
         let assigned = command.assignments.iter().map(|(name, _)| name.clone());
         let written = values.iter().filter_map(|word| word.prefix().split(['[', '=', '+']).next());
         let written: Vec<_> = written.map(str::to_owned).collect();
         for name in assigned.chain(bare).chain(written) {
             if !is_export && has("gilucr") || is("readonly") {
                 self.unsteady.insert(name.clone());
+            }
+            if !is_export && has("i") {
+                self.values.flow_names(made::ARITHMETIC, &name);
+            }
+            if !is_export && has("luc") {
+                // Its letters change, so that nothing was read of it yet.
+                let made = Made { signs: Signs::Substitution, of: Vec::new() };
+                self.values.flow(&name, &made);
             }
             if !is_export && has("iluc") {
                 self.put(name, Some(None));

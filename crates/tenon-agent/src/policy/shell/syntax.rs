@@ -8,6 +8,9 @@ use std::rc::Rc;
 /// Commands in a row, ended by `;`, `&` or a new line.
 pub(super) type List = Vec<AndOr>;
 
+/// The words of `[[ … ]]`, and as what bash expands them once more.
+pub(super) type Tests = Vec<(WrittenWord, Option<&'static str>)>;
+
 /// Commands joined by `|`.
 pub(super) type Pipeline = Vec<Command>;
 
@@ -46,7 +49,7 @@ pub(super) enum Kind {
         body: List,
     },
     /// `[[ … ]]`
-    Test(Vec<WrittenWord>),
+    Test(Tests),
     Function {
         name: String,
         body: Rc<Command>,
@@ -143,8 +146,14 @@ pub(super) struct Expansion {
     pub(super) operator: Option<char>,
     /// `${!name}`: its value is taken for a name.
     pub(super) indirect: bool,
+    /// `${#name}`: it is a number.
+    pub(super) is_length: bool,
     /// It is nothing that the value of `name` or a default could be.
     pub(super) opaque: bool,
+    /// It may be several words within quotes, too: `${name[@]…}`, `${@…}`.
+    pub(super) many: bool,
+    /// `${name[@]}` or `${name[*]}` and no more: the sign within.
+    pub(super) elements: Option<char>,
     /// What is expanded before the operator is looked at: the subscript; and offsets.
     pub(super) parts: Vec<Part>,
     /// What stands behind the operator, if it is text.
@@ -167,10 +176,29 @@ impl WrittenWord {
         }
     }
 
+    /// Returns the elements that are written, if it is an array.
+    pub(super) fn elements(&self) -> Option<&[WrittenWord]> {
+        match self.parts.as_slice() {
+            [Part::Array(words)] => Some(words),
+            _ => None,
+        }
+    }
+
     /// Says whether bash may take it for `{name}` before a redirect.
     pub(super) fn may_name_descriptor(&self) -> bool {
         matches!(self.parts.first(), Some(Part::Text(text)) if text.starts_with('{'))
             && matches!(self.parts.last(), Some(Part::Text(text)) if text.ends_with('}'))
+    }
+
+    /// Says whether it is no word at all if an array, or all parameters, are empty: `"$@"`.
+    pub(super) fn may_be_none(&self) -> bool {
+        let [Part::Double(parts)] = self.parts.as_slice() else { return false };
+        !parts.is_empty()
+            && parts.iter().all(|part| match part {
+                Part::Variable(name) => name == "@",
+                Part::Expansion(expansion) => expansion.many,
+                _ => false,
+            })
     }
 
     /// Says whether a part of it is in quotes, so that it is a word even if it is empty.

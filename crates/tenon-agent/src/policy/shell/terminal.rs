@@ -27,7 +27,9 @@ const ANSWERS: &str = "use the options that answer its questions beforehand";
 
 /// Returns the first command that needs a terminal.
 pub(super) fn find(parsed: &Parsed) -> Option<NeedsTerminal> {
-    parsed.commands.iter().enumerate().find_map(|(index, command)| {
+    // What a setting names may never run, or runs where it is given what it needs.
+    let commands = parsed.commands.iter().enumerate().filter(|(_, command)| !command.is_aside);
+    commands.into_iter().find_map(|(index, command)| {
         // A pager that writes to another command passes everything on.
         let is_piped_on = parsed
             .commands

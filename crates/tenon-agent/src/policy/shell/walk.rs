@@ -11,6 +11,8 @@ use std::rc::Rc;
 use super::arguments::{Launched, positions};
 use super::hidden::{self, TWICE};
 use super::launch;
+use super::made::{self, Made, Values};
+use super::perhaps::{self, PERHAPS_MAX, Perhaps};
 use super::plain;
 use super::reader;
 use super::syntax::{
@@ -18,6 +20,7 @@ use super::syntax::{
     WrittenWord,
 };
 use super::word::{self, Piece, Word};
+use super::words::variable_of;
 use super::{Launches, NESTING_MAX, Parsed, Redirect, RedirectKind, SimpleCommand};
 
 /// Bytes of known values put into words, so that `x=$x$x` cannot grow without end.
@@ -68,18 +71,24 @@ const TOO_MANY: &str = "it is nested too deeply or has too many commands";
 /// The variable in which bash keeps where it found programs.
 const HASHED: &str = "BASH_CMDS";
 
-/// Reads a command line.
-pub(super) fn walk(command: &str) -> Parsed {
+/// Reads a command line, or a script that so many others and levels are around.
+pub(super) fn walk(command: &str, scripts: usize, nesting: usize) -> Parsed {
     let mut walker = Walker {
         state: State { folder: Some(Vec::new()), ..State::default() },
+        scripts,
+        nesting,
         value_bytes_left: VALUE_BYTES_MAX,
         ..Walker::default()
     };
     walker.script(command);
     walker.end_traps();
+    if walker.values.may_run() {
+        walker.doubt(TWICE);
+    }
     let (commands, doubt, functions) = (walker.commands, walker.doubt, walker.functions);
     let (is_plain, chooses_programs) = (plain::is_plain(command), walker.chooses_programs);
-    Parsed { commands, doubt, functions, is_plain, chooses_programs }
+    let perhaps = perhaps::meant(walker.perhaps, &walker.values);
+    Parsed { commands, doubt, functions, perhaps, is_plain, chooses_programs }
 }
 
 /// What a subshell gets a copy of.
@@ -87,6 +96,8 @@ pub(super) fn walk(command: &str) -> Parsed {
 pub(super) struct State {
     pub(super) folder: Option<Vec<Word>>,
     pub(super) input: Option<Range<usize>>,
+    /// The file that the shell reads, or the group around (`exec < file`, `while …; done < file`).
+    pub(super) reads: Option<Word>,
     /// The text that the group around reads (`while read x; do …; done <<< text`).
     pub(super) text: Option<Word>,
     pub(super) launched_by: Option<usize>,
@@ -98,6 +109,8 @@ pub(super) struct State {
     pub(super) drops_patterns: bool,
     /// The shell puts what aliases stand for in the place of words.
     pub(super) expands_aliases: bool,
+    /// What runs is run because of an option or a setting of another program.
+    pub(super) is_aside: bool,
 }
 
 /// What may run under the name of a function.
@@ -132,6 +145,8 @@ pub(super) struct Walker {
     doubt: Option<String>,
     pub(super) state: State,
     pub(super) variables: HashMap<String, Value>,
+    /// What variables may be made of, known or not.
+    pub(super) values: Values,
     /// What variables were before each change, so that a subshell need not copy all of them.
     pub(super) changes: Vec<Change>,
     /// Variables that do not keep what is assigned to them: numbers, capitals, readonly.
@@ -140,10 +155,12 @@ pub(super) struct Walker {
     pub(super) locals: Vec<Vec<Change>>,
     pub(super) traps: Vec<Trap>,
     pub(super) has_aliases: bool,
+    /// The elements of an array are known, or were.
+    pub(super) has_arrays: bool,
     /// A loop is read to see what it sets, not for its commands.
     pub(super) rehearses: bool,
     pub(super) nesting: usize,
-    scripts: usize,
+    pub(super) scripts: usize,
     steps: usize,
     pub(super) branches: usize,
     pub(super) passes: usize,
@@ -153,6 +170,11 @@ pub(super) struct Walker {
     /// Commands within `>(…)`, which read what the command being built writes.
     pub(super) sinks: Vec<Range<usize>>,
     pub(super) chooses_programs: bool,
+    /// What may run besides, by words that are not known.
+    pub(super) perhaps: Vec<Perhaps>,
+    /// Files that the line has written, and programs that it has given another name.
+    pub(super) written: HashMap<String, String>,
+    pub(super) renamed: HashMap<String, String>,
 }
 
 impl Walker {
@@ -212,10 +234,13 @@ impl Walker {
             return self.command(one);
         }
         let mut input = self.state.input.clone();
-        for stage in pipeline {
+        for (at, stage) in pipeline.iter().enumerate() {
             let start = self.commands.len();
             self.isolated(|walker| {
                 walker.state.input = input.take();
+                if at > 0 {
+                    walker.state.reads = None;
+                }
                 walker.command(stage);
             });
             input = Some(start..self.commands.len());
@@ -243,6 +268,7 @@ impl Walker {
             Kind::Simple(simple) => self.simple(simple, &command.redirects),
             kind => {
                 let redirects = self.redirects(&command.redirects);
+                let start = self.commands.len();
                 let input = self.state.input.clone();
                 // `{ sh; } < <(…)` reads what the commands write.
                 let read = redirects.iter().filter(|one| one.kind == RedirectKind::Read);
@@ -252,12 +278,20 @@ impl Walker {
                 let text = redirects.iter().rfind(|one| one.kind == RedirectKind::Text);
                 let text = text.map(|one| one.target.clone()).or_else(|| self.state.text.clone());
                 let text = std::mem::replace(&mut self.state.text, text);
+                let reads = self.enter_file(&redirects);
                 self.compound(kind);
                 self.state.text = text;
-                self.state.input = input;
+                if let Some(reads) = reads {
+                    self.state.reads = reads;
+                }
+                // What they write is written where the group around them writes.
+                if redirects.iter().any(|one| one.kind == RedirectKind::Write) {
+                    self.state.input = Some(start..self.commands.len());
+                }
                 if !redirects.is_empty() {
                     self.finish(SimpleCommand { redirects, ..Default::default() });
                 }
+                self.state.input = input;
             }
         }
         self.nesting -= 1;
@@ -271,8 +305,11 @@ impl Walker {
             Kind::Branches { words, lists, repeats } => self.branches(words, lists, *repeats),
             Kind::For { name, words, body } => self.for_each(name, words, body),
             Kind::Test(words) => {
-                for word in words {
+                for (word, how) in words {
                     for word in self.words(word) {
+                        if let Some(how) = how {
+                            self.flow_evaluated(how, &word);
+                        }
                         // Arithmetic in a test runs what stands in a subscript.
                         self.evaluate_value(&word);
                     }
@@ -284,6 +321,8 @@ impl Walker {
                 self.given(name);
                 let start = self.commands.len();
                 self.isolated(|walker| walker.command(command));
+                let made = self.output(start..self.commands.len());
+                self.values.flow(made::DESCRIPTOR, &made);
                 for command in self.commands.iter_mut().skip(start) {
                     command.background = true;
                 }
@@ -294,9 +333,10 @@ impl Walker {
     fn simple(&mut self, simple: &Simple, redirects: &[WrittenRedirect]) {
         let mut command = SimpleCommand::default();
         for assignment in &simple.assignments {
-            let assigned = self.assigned(assignment);
+            let (assigned, elements) = self.assigned(assignment);
             if simple.words.is_empty() {
                 self.set(&assigned.0, assigned.1.clone());
+                self.keep_elements(&assigned.0, elements);
             }
             command.assignments.push(assigned);
         }
@@ -304,12 +344,16 @@ impl Walker {
             command.words.extend(self.words(word));
         }
         for assignment in &simple.declared {
-            let assigned = self.assigned(assignment);
+            let (assigned, elements) = self.assigned(assignment);
             self.localize(&command.words, &assigned.0);
             self.set(&assigned.0, assigned.1.clone());
+            self.keep_elements(&assigned.0, elements);
             command.assignments.push(assigned);
         }
         command.redirects = self.redirects(redirects);
+        if let Some(last) = command.words.last() {
+            self.values.flow("_", &last.made());
+        }
         self.finish(command);
         // There a POSIX shell keeps what stands in front.
         let name = simple.words.first().and_then(WrittenWord::plain);
@@ -358,20 +402,27 @@ impl Walker {
             return self.doubt("it has too many commands");
         }
         command.folder = command.folder.or_else(|| self.state.folder.clone());
+        command.reads_from = self.reads_from(&command);
         command.piped_from = self.state.input.clone();
         command.launched_by = self.state.launched_by;
+        command.is_aside = self.state.is_aside;
+        self.may_mean(perhaps::perhaps(&command));
         let index = self.commands.len();
         for sink in std::mem::take(&mut self.sinks) {
             for reader in self.commands.get_mut(sink).into_iter().flatten() {
                 reader.piped_from.get_or_insert(index..index + 1);
             }
         }
-        self.evaluate_read(&command);
+        self.flow_files(&command);
+        let read = self.evaluate_read(&command);
         let feed = command.piped_from.clone().and_then(|range| self.commands.get(range));
-        let mut launched = launch::launched(&command, feed.unwrap_or_default());
+        let reading = self.with_text(&command);
+        let reading = reading.as_ref().unwrap_or(&command);
+        let mut launched = launch::launched(reading, feed.unwrap_or_default(), &read);
         if self.state.drops_patterns {
             launched.extend(launch::without_patterns(&command));
         }
+        launched.extend(self.under_first_name(&command));
         self.commands.push(command);
         if !launched.is_empty()
             && let Some(command) = self.commands.get_mut(index)
@@ -379,8 +430,28 @@ impl Walker {
             let unknown = launched.iter().any(|one| matches!(one, Launched::Unknown));
             command.launches = if unknown { Launches::Unknown } else { Launches::Known };
         }
-        self.change_shell(index);
+        self.run_written(index);
+        self.change_shell(index, &read);
+        let input = self.enter_input(index);
         self.call(index);
+        self.launch_all(index, launched);
+        if !self.keeps_input(index) {
+            (self.state.input, self.state.text) = input;
+        }
+    }
+
+    /// Takes in what may run by words that are not known.
+    fn may_mean(&mut self, perhaps: Vec<Perhaps>) {
+        if self.rehearses {
+            return;
+        }
+        if self.perhaps.len() + perhaps.len() > PERHAPS_MAX {
+            return self.doubt(TOO_MANY);
+        }
+        self.perhaps.extend(perhaps);
+    }
+
+    fn launch_all(&mut self, index: usize, launched: Vec<Launched>) {
         if launched.is_empty() {
             return;
         }
@@ -390,8 +461,12 @@ impl Walker {
             self.expands_aliases();
         }
         let assignments = self.commands.get(index).map(|one| one.assignments.clone());
-        let shadowed = self
-            .shadow(assignments.into_iter().flatten().map(|(name, value)| (name, value.pieces)));
+        let assignments = assignments.unwrap_or_default();
+        for (name, value) in &assignments {
+            self.flow_value(name, value);
+        }
+        let shadowed =
+            self.shadow(assignments.into_iter().map(|(name, value)| (name, value.pieces)));
         for one in launched {
             self.launch(one);
         }
@@ -411,7 +486,9 @@ impl Walker {
         for trap in &mut self.traps {
             trap.changed.insert(name.clone());
         }
-        let is_unsteady = is_filled(&name) || self.unsteady.contains(&name);
+        self.forget_elements(&name);
+        let of = variable_of(&name);
+        let is_unsteady = is_filled(of) || self.unsteady.contains(of);
         let value = value.map(|value| value.filter(|_| !is_unsteady));
         let before = self.replace(&name, value);
         self.changes.push((name, before));
@@ -428,13 +505,22 @@ impl Walker {
     pub(super) fn launch(&mut self, launched: Launched) {
         match launched {
             Launched::Unknown => {}
+            Launched::Aside(launched) => {
+                let before = std::mem::replace(&mut self.state.is_aside, true);
+                self.launch(*launched);
+                self.state.is_aside = before;
+            }
+            Launched::Perhaps { text, is_given } => {
+                self.may_mean(vec![perhaps::of_text(&text, is_given)]);
+            }
             Launched::Command(command) if self.nesting < NESTING_MAX => {
                 self.nesting += 1;
                 self.finish(command);
                 self.nesting -= 1;
             }
             Launched::Command(_) => self.doubt("it is nested too deeply"),
-            Launched::Shell { text, parameters } => self.isolated(|walker| {
+            Launched::Shell { text, made, parameters } => self.isolated(|walker| {
+                walker.flow_script(&made);
                 let (own, rest) = parameters.split_at(parameters.len().min(1));
                 let own = own.first().map(|word| ("0".to_owned(), word.pieces.clone()));
                 // Without any they are as little known as those of this shell.
@@ -443,19 +529,33 @@ impl Walker {
                 walker.script(&text);
             }),
             Launched::Text(text) => self.later_text(&text),
-            Launched::Trap { text, at_exit } => self.trap(text, at_exit),
-            Launched::Script { text, same_shell: true } => self.script(&text),
-            Launched::Script { text, same_shell: false } => {
-                self.isolated(|walker| walker.script(&text));
+            Launched::Trap { text, made, at_exit } => {
+                self.flow_script(&made);
+                self.trap(text, at_exit);
+            }
+            Launched::Script { text, same_shell, made } => {
+                self.flow_script(&made);
+                match same_shell {
+                    true => self.script(&text),
+                    false => self.isolated(|walker| walker.script(&text)),
+                }
             }
         }
     }
 
-    fn assigned(&mut self, assignment: &Assignment) -> (String, Word) {
+    /// Returns the variable with its value, and the elements if it is an array.
+    fn assigned(&mut self, assignment: &Assignment) -> ((String, Word), Option<Vec<Piece>>) {
         if let Some(subscript) = &assignment.subscript {
             self.evaluated(subscript);
         }
-        let value = self.unsplit(&assignment.value);
+        let (value, elements) = match assignment.value.elements() {
+            Some(words) => {
+                let before = self.elements_before(assignment);
+                let array = self.array(words, before);
+                (array.value, array.elements)
+            }
+            None => (self.unsplit(&assignment.value), None),
+        };
         let known = !assignment.appends && assignment.subscript.is_none();
         let value = if known {
             self.note_value(&value);
@@ -464,19 +564,32 @@ impl Walker {
             let before = self.variables.get(&assignment.name).cloned().flatten();
             let before = Word { pieces: before.unwrap_or_default() };
             self.evaluate_value(&before.joined(&value));
-            Word { pieces: word::unknown() }
+            self.flow_value(&assignment.name, &before);
+            self.values.flow(&assignment.name, &value.made());
+            Word { pieces: word::made_of(Made::variable(&assignment.name)) }
         };
+        if hidden::is_prompt(&assignment.name) || hidden::is_startup(&assignment.name) {
+            self.flow_evaluated(made::NAME, &value);
+        }
         // An array, or more than what it was.
-        if hidden::is_prompt(&assignment.name) && value.pieces == word::unknown() {
+        if hidden::is_prompt(&assignment.name) && is_unknown(&value) {
             self.doubt(TWICE);
         }
-        (assignment.name.clone(), value)
+        ((assignment.name.clone(), value), elements)
     }
 }
 
 /// Says whether bash gives a variable its values.
 pub(super) fn is_filled(name: &str) -> bool {
-    FILLED.contains(&name) || name.starts_with("BASH_") || name.starts_with("EPOCH")
+    FILLED.contains(&name)
+        || name.starts_with("BASH_")
+        || name.starts_with("EPOCH")
+        || name == word::UNKNOWN_NAME
+}
+
+/// Says whether nothing of a value is known.
+fn is_unknown(value: &Word) -> bool {
+    matches!(value.pieces.as_slice(), [Piece::Unknown(unknown)] if unknown.inherited.is_none())
 }
 
 fn is_descriptor(text: &str) -> bool {

@@ -6,8 +6,14 @@
 
 use std::ops::Range;
 
+use super::made::{self, Made, Signs};
+
 /// The most words that one word may become through braces and splitting; a bound on `{a,b}{c,d}…`.
 const WORDS_PER_WORD_MAX: usize = 64;
+
+/// What stands for an unknown part in [`Word::source`]: a variable that is never known.
+pub(crate) const UNKNOWN: &str = "${TENON_UNKNOWN}";
+pub(crate) const UNKNOWN_NAME: &str = "TENON_UNKNOWN";
 
 /// One word of a simple command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,6 +47,22 @@ pub(crate) struct Unknown {
     pub(crate) from: Range<usize>,
     /// The variable it is the value of, if it is one that the command line did not set itself.
     pub(crate) inherited: Option<String>,
+    /// What of the line may be in it.
+    pub(crate) made: Made,
+    /// How many words it may be.
+    pub(crate) extent: Extent,
+}
+
+/// How many words a piece may be that is only known when it runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// One: it is in quotes.
+    #[default]
+    One,
+    /// Several, which a call or a pipe tells: parameters, and what `xargs` reads.
+    Told,
+    /// Several: it is not quoted, or all of an array.
+    Several,
 }
 
 impl Piece {
@@ -95,6 +117,16 @@ impl Word {
             Some(Piece::Home(_) | Piece::Folder) => true,
             Some(_) => false,
         }
+    }
+
+    /// Says whether the word may be several ones, or none.
+    pub(crate) fn is_many(&self) -> bool {
+        self.unknown().any(|unknown| unknown.extent != Extent::One)
+    }
+
+    /// Says whether the word may be several ones that nothing tells.
+    pub(crate) fn is_open(&self) -> bool {
+        self.unknown().any(|unknown| unknown.extent == Extent::Several)
     }
 
     /// Returns the sources of what is unknown in the word.
@@ -171,12 +203,38 @@ impl Word {
                     script.push_str(user);
                 }
                 Piece::Folder => script.push_str("${PWD}"),
-                Piece::Unknown(_) => script.push_str("${_}"),
+                Piece::Unknown(_) => script.push_str(UNKNOWN),
                 Piece::Brace(character) => script.push(*character),
                 Piece::Break => script.push(' '),
             }
         }
         script
+    }
+
+    /// Returns what the word is made of.
+    pub(crate) fn made(&self) -> Made {
+        let mut made = Made::default();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) => made.signs = made.signs.max(Signs::of(text)),
+                Piece::Glob(_) => made.join(&Made::variable(made::FILES)),
+                Piece::Unknown(unknown) => {
+                    made.join(&unknown.made);
+                    if let Some(name) = &unknown.inherited {
+                        made.join(&Made::variable(name));
+                    }
+                }
+                Piece::Home(_) | Piece::Folder | Piece::Brace(_) | Piece::Break => {}
+            }
+        }
+        made
+    }
+
+    /// Returns what that is made of which is not known of it.
+    pub(crate) fn made_unknown(&self) -> Made {
+        let is_text = |piece: &&Piece| matches!(piece, Piece::Text(_));
+        Word { pieces: self.pieces.iter().filter(|piece| !is_text(piece)).cloned().collect() }
+            .made()
     }
 
     /// Returns the word for people: unknown parts as `…`.
@@ -221,9 +279,23 @@ impl Word {
     }
 }
 
+/// Returns the pieces of a value of which only that is known what it is made of.
+pub(crate) fn made_of(made: Made) -> Vec<Piece> {
+    vec![Piece::Unknown(Unknown { made, ..Unknown::default() })]
+}
+
 /// Returns the pieces of a value of which nothing is known.
 pub(crate) fn unknown() -> Vec<Piece> {
     vec![Piece::Unknown(Unknown::default())]
+}
+
+/// Returns pieces of which what is not known may be so many words.
+pub(crate) fn spread(pieces: Vec<Piece>, extent: Extent) -> Vec<Piece> {
+    let spread = |piece| match piece {
+        Piece::Unknown(unknown) => Piece::Unknown(Unknown { extent, ..unknown }),
+        other => other,
+    };
+    pieces.into_iter().map(spread).collect()
 }
 
 /// Makes words of raw pieces: expands braces, splits at breaks, joins neighbouring text. A word
@@ -359,9 +431,9 @@ pub(crate) fn dollar_quoted(text: &str) -> Option<String> {
 /// Turns the known value of a variable into pieces, split and globbed as bash does unquoted.
 pub(crate) fn split_value(pieces: &[Piece]) -> Vec<Piece> {
     let mut out = Vec::new();
-    for piece in pieces {
-        let Piece::Text(text) = piece else {
-            out.push(piece.clone());
+    for piece in spread(pieces.to_vec(), Extent::Several) {
+        let Piece::Text(text) = &piece else {
+            out.push(piece);
             continue;
         };
         for character in text.chars() {

@@ -1,5 +1,6 @@
 //! Words: quotes, expansions and substitutions, each read to its own end as bash does.
 
+use super::hidden;
 use super::reader::{Read, Reader, Trouble, ends_word};
 use super::syntax::{Expansion, List, Part, WrittenWord};
 use super::word;
@@ -356,6 +357,7 @@ impl Reader<'_> {
         };
         if matches!(self.peek(), Some(b'#' | b'!')) && named(self.second()) {
             expansion.indirect = self.peek() == Some(b'!');
+            expansion.is_length = !expansion.indirect;
             self.at += 1;
             expansion.opaque = true;
         }
@@ -376,9 +378,18 @@ impl Reader<'_> {
                 self.at += 1;
             }
         }
+        expansion.many = expansion.name == "@";
         if self.takes(b'[') {
             expansion.opaque = true;
-            expansion.parts = vec![Part::Evaluated(self.subscript()?)];
+            let subscript = self.subscript()?;
+            let sign = match subscript.as_slice() {
+                [Part::Text(text)] if matches!(text.as_str(), "@" | "*") => text.chars().next(),
+                _ => None,
+            };
+            let is_plain = !expansion.indirect && !expansion.is_length;
+            expansion.many = sign == Some('@');
+            expansion.elements = sign.filter(|_| is_plain && self.peek() == Some(b'}'));
+            expansion.parts = vec![Part::Evaluated(subscript)];
         }
         let operand = self.operator(&mut expansion);
         let read = self.operand(operand, quoting)?;
@@ -408,8 +419,12 @@ impl Reader<'_> {
                 Operand::Pattern
             }
             _ => {
-                if (first, second) == (Some(b'@'), Some(b'P')) {
-                    self.doubt(Trouble("it expands a value as a prompt"));
+                match (first, second) {
+                    (Some(b'@'), Some(b'P')) => {
+                        self.doubt(Trouble("it expands a value as a prompt"));
+                    }
+                    (Some(b'@'), Some(b'E')) => self.doubt(Trouble(hidden::TWICE)),
+                    _ => {}
                 }
                 expansion.opaque = true;
                 if first == Some(b':') { Operand::Offset } else { Operand::Other }
@@ -472,6 +487,14 @@ fn push_text(parts: &mut Vec<Part>, text: &str) {
         Some(Part::Text(before)) => before.push_str(text),
         _ => parts.push(Part::Text(text.to_owned())),
     }
+}
+
+/// What stands behind the name of an array for all its elements.
+pub(super) const ALL_ELEMENTS: &str = "[@]";
+
+/// Returns the name of the variable that something kept belongs to: itself, or its elements.
+pub(super) fn variable_of(name: &str) -> &str {
+    name.strip_suffix(ALL_ELEMENTS).unwrap_or(name)
 }
 
 /// Says whether a text can be the name of a variable.

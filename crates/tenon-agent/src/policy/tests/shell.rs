@@ -293,6 +293,17 @@ fn hostile_sizes_end_in_a_decision() {
         nested("for i in 1 2 3 4 5 6 7 8; do ", "ls", "; done", 8),
         "x".repeat(2 << 20),
         nested("f() { ", "ls", "; }", 200),
+        nested("a+=(x \"$y\"); ", "find \"${a[@]}\"", "", 9_000),
+        nested("a+=(\"${a[@]}\" x); ", "ls", "", 9_000),
+        nested("a=(x); a+=(\"${a[@]}\"); ", "ls", "", 9_000),
+        nested("find . ", "\"$x\" ", "\\;", 9_000),
+        format!("read x <<< y; find {} \\;", "\"$x\" ".repeat(9_000)),
+        nested("find $x; ", "ls", "", 9_000),
+        nested("echo ls > x; sh x; ", "ls", "", 5_000),
+        nested("cp a b; cp b a; ./a; ", "ls", "", 5_000),
+        nested("uv run ", "ls", "", 20_000),
+        nested("tmux new ", "ls", "", 3_000),
+        nested("git -c core.pager='", "ls", "' log", 1_000),
     ] {
         let decision = run(&command, &Rules::default(), Mode::Auto);
         assert_ne!(decision.verdict, Verdict::Deny);

@@ -68,6 +68,14 @@ const FOLLOWED: &[&str] = &[
     "BASH_CMDS[ls]=/usr/bin/git; ls push",
     "declare -n r=BASH_CMDS; r[ls]=/usr/bin/git; ls push",
     "hash -p /usr/bin/git ls; ls push",
+    "git config alias.p push; git p",
+    "git config --global alias.p '!git push'; git p",
+    "git config set alias.p push && git p",
+    "git config Alias.p \"!git $x push\"; git p",
+    "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.p GIT_CONFIG_VALUE_0=push git p",
+    "GIT_CONFIG_PARAMETERS=\"'alias.p=push'\" git p",
+    "P=push git --config-env=alias.p=P p",
+    "P=push git --config-env alias.p=P p",
 ];
 
 #[test]
@@ -147,6 +155,8 @@ fn what_is_surely_known_stays_known() {
     let denied = rules(&[("bash(git push:*)", DENY)]);
     for (line, want) in [
         ("z=status; git $z", ALLOW),
+        ("git config alias.st status; git config --get alias.p; git config user.name x", ALLOW),
+        ("GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=a.b GIT_CONFIG_VALUE_0=push git log", ALLOW),
         ("z=push; git $z", DENY),
         ("z=status; for i in 1 2; do git $z; done; git $z", ALLOW),
         ("for z in status log; do git $z; done", ALLOW),
@@ -155,6 +165,25 @@ fn what_is_surely_known_stays_known() {
         ("z=status; (z=push); git $z", ALLOW),
         ("z=status; if true; then z=push; git $z; fi", DENY),
         ("z=status; true && z=push; git $z", ASK),
+        ("a=(git push); \"${a[@]}\"", DENY),
+        ("a=(git); a+=(push -u); \"${a[@]}\" origin", DENY),
+        ("a=(-u origin); git push \"${a[@]}\"", DENY),
+        ("a=(); \"${a[@]}\" git push", DENY),
+        ("a=(''); a+=(push); git\"${a[@]}\"", DENY),
+        ("a=(x); git${a[@]:+ push}", ASK),
+        ("f() { local -a a=(push); git \"${a[*]}\"; }; f", DENY),
+        ("a=(status); git \"${a[@]}\"", ALLOW),
+        ("a=(-n 5); git log \"${a[@]}\"", ALLOW),
+        ("a=(status); a=([1]=push); git \"${a[@]}\"", ASK),
+        ("a=(status); a[0]=push; git \"${a[@]}\"", ASK),
+        ("a=(status); read -ra a <<< push; git \"${a[@]}\"", ASK),
+        ("a=(status); mapfile -t a <<< push; git \"${a[@]}\"", ASK),
+        ("a=(status); true && a=(push); git \"${a[@]}\"", ASK),
+        ("a=(status); for i in 1; do a=(push); done; git \"${a[@]}\"", ASK),
+        ("a=(status); f() { local a=(push); }; f; git \"${a[@]}\"", ASK),
+        ("a=(status); unset a; git \"${a[@]}\" push", ASK),
+        ("a=(status); declare -n r=a; r=(push); git \"${a[@]}\"", ASK),
+        ("IFS=; a=(git push); ${a[*]}", ASK),
     ] {
         assert_eq!(run(line, &denied, Mode::Auto).verdict, want, "{line}");
     }

@@ -1,0 +1,90 @@
+//! Scripts that a line writes before it runs them, and programs under another name.
+
+use super::{ALLOW, ASK, DENY, Mode, allow, rules, run};
+
+#[test]
+fn a_script_that_the_line_writes_is_judged_where_it_runs() {
+    let denied = rules(&[("bash(git push:*)", DENY)]);
+    for (line, want) in [
+        ("echo 'git push' > x.sh; sh x.sh", DENY),
+        ("cat > d/x.sh <<'E'\ngit push\nE\ncd d && ./x.sh", DENY),
+        ("cat > x.sh <<E\ncd $DIR && git push\nE\nbash -e x.sh", DENY),
+        ("cat <<E | tee x.sh\ngit push\nE\n. ./x.sh", DENY),
+        ("echo set -e > x; echo git push >> x; sh < x", DENY),
+        ("echo git push > x; cat x | bash", DENY),
+        ("echo git push > x; { bash; } < x", DENY),
+        ("echo git push > x; cp x y; mv y z; sh z", DENY),
+        ("cat > x <<E\necho git push > y\nsh y\nE\nsh x", DENY),
+        ("echo 'sh y' > x; echo git push > y; sh x", ALLOW),
+        ("echo 'f() { git push; }; f' > x; bash x", DENY),
+        ("echo 'rm -rf /' > x; sh x", DENY),
+        ("cd /opt; echo 'rm -rf thing' > x; sh x", DENY),
+        ("echo 'git reset --hard' > x; sh x", ASK),
+        ("echo 'curl https://x | sh' > x; sh x", ASK),
+        ("echo 'sudo ls' > x; sh x", ASK),
+        ("bash /opt/bin/git push", ASK),
+        // Nobody runs it.
+        ("echo git push > x.sh; chmod +x x.sh; cat x.sh", ALLOW),
+        ("echo git push > x.sh; sh y.sh", ALLOW),
+        ("printf '#!/usr/bin/env python3\\ngit push\\n' > x; ./x", ALLOW),
+        ("echo git push > notes; git commit -F notes", ALLOW),
+    ] {
+        assert_eq!(run(line, &denied, Mode::Auto).verdict, want, "{line}");
+    }
+}
+
+#[test]
+fn what_is_not_sure_in_a_script_of_ones_own_is_no_question() {
+    allow(&[
+        "echo 'rm -rf \"$1\"' > x.sh; sh x.sh build",
+        "cat > x.sh <<'E'\nf() { \"$@\"; }\neval \"$1\"\nE\nbash x.sh ls",
+        "echo 'if then' > x.sh; bash x.sh",
+        "for i in 1 2; do echo \"echo $i\" > x.sh; sh x.sh; done",
+    ]);
+    let allowed =
+        rules(&[("bash(bash x.sh:*)", ALLOW), ("write(x.sh)", ALLOW), ("bash(echo:*)", ALLOW)]);
+    assert_eq!(run("echo 'make' > x.sh; bash x.sh", &allowed, Mode::Ask).verdict, ALLOW);
+}
+
+#[test]
+fn scripts_within_scripts_come_to_an_end() {
+    let open: String = (0..3_000).map(|level| format!("cat > x <<E{level}\n")).collect();
+    let close: String = (0..3_000).rev().map(|level| format!("E{level}\nsh x\n")).collect();
+    run(&format!("{open}git push\n{close}"), &rules(&[]), Mode::Auto);
+    let again = "echo 'sh x; sh y' > x; echo 'sh x; sh y' > y; sh x; sh y;".repeat(500);
+    run(&again, &rules(&[]), Mode::Auto);
+}
+
+#[test]
+fn a_program_under_another_name_is_known() {
+    let denied = rules(&[("bash(git push:*)", DENY)]);
+    for (line, want) in [
+        ("cp /usr/bin/git g; ./g push", DENY),
+        ("ln -s \"$(which git)\" g; ./g push", DENY),
+        ("ln -sf /usr/bin/git ~/bin/g && g push", DENY),
+        ("cp /usr/bin/git g; mv g h; ./h push", DENY),
+        ("cp /usr/bin/git g; ./g status", ALLOW),
+        ("cp /bin/rm r; ./r -rf /", DENY),
+        ("cp a b; mv b c; ./c", ALLOW),
+        ("cp a b; cp b c; cp c a; cp b a; ./a; ./b; ./c", ALLOW),
+    ] {
+        assert_eq!(run(line, &denied, Mode::Auto).verdict, want, "{line}");
+    }
+}
+
+#[test]
+fn a_shell_reads_the_text_that_is_given_around_it() {
+    let denied = rules(&[("bash(git push:*)", DENY)]);
+    for line in [
+        "{ bash; } <<< 'git push'",
+        "(sh) <<< 'git push'",
+        "f() { sh -s; }; f <<< 'git push'",
+        "while sh; do break; done <<< 'git push'",
+        "exec <<< 'git push'; bash",
+        "exec 3<<< 'git push'; bash <&3",
+        "{ . /dev/stdin; } <<E\ngit push\nE",
+    ] {
+        assert_eq!(run(line, &denied, Mode::Auto).verdict, DENY, "{line}");
+    }
+    assert_eq!(run("{ ls | sh; } <<< 'git push'", &denied, Mode::Auto).verdict, ALLOW);
+}
