@@ -15,6 +15,7 @@ use self::{steps::Said, undone::UndoneSince};
 use crate::{
     context::{Exchange, Meter},
     deadline::Deadline,
+    event::EndReason,
     input::Prompt,
     layers::Dispatch,
     options::{AgentOptions, Opening},
@@ -65,14 +66,14 @@ impl Agent {
         let (window, undone) = (options.context_window_tokens, UndoneSince::of(&options));
         let (exchange, dispatch, recorder, limits, opening, restored) = options.into_parts()?;
         let meter = exchange.meter(window);
-        let (conversation, prefix) = (restored.conversation, PrefixHasher::default());
+        let prefix = PrefixHasher::default();
         let mut agent = Self {
             exchange,
             dispatch,
             recorder,
             limits,
             opening,
-            conversation,
+            conversation: Conversation::new(),
             prefix,
             meter,
             window,
@@ -81,9 +82,7 @@ impl Agent {
             offers_recall: false,
             undone,
         };
-        if restored.is_shortened {
-            agent.offer_recall();
-        }
+        agent.take_up(restored);
         Ok(agent)
     }
 
@@ -95,7 +94,7 @@ impl Agent {
     /// ```
     ///
     /// # Errors
-    /// Only if the log cannot be written; the turn is then over.
+    /// Only if the log cannot be written; the turn is then over, and the error has its outcome.
     pub async fn prompt(
         &mut self,
         prompt: impl Into<Prompt>,
@@ -103,27 +102,12 @@ impl Agent {
     ) -> Result<TurnOutcome, LogError> {
         let started = Instant::now();
         let mut turn = Turn::new(self.limits, self.exchange.provider.abilities());
-        let time = Deadline::within(self.limits.time_max, cancel);
-        self.dispatch.receipts.begin();
-        self.open(prompt.into(), Said::First)?;
-        let reason = loop {
-            self.listen(&mut turn, &time.cancel)?;
-            match turn.next(&self.meter.space(&self.conversation)) {
-                Next::CallModel => self.call_model(&mut turn, &time.cancel).await?,
-                Next::RunCalls(calls) => self.run_calls(&mut turn, &calls, &time.cancel).await?,
-                Next::Continue(continuation) => {
-                    self.go_on(&mut turn, continuation, &time.cancel)?
-                }
-                Next::TakeStock => self.take_stock(&mut turn).await,
-                Next::Compact(cause) => self.shorten(&mut turn, cause, &time.cancel).await?,
-                Next::Stop(reason) => break time.explain(reason),
-            }
-        };
+        let ended = self.carry_out(&mut turn, prompt.into(), cancel).await;
         let receipt = self.receipt(&turn).await;
         let usage = turn.usage();
         let price = self.exchange.provider.abilities().price;
         let outcome = TurnOutcome {
-            reason,
+            reason: *ended.as_ref().unwrap_or(&EndReason::LogFailed),
             answer: self.recorder.masked_text(turn.answer()),
             usage,
             cost: price.map(|price| usage.cost(&price)),
@@ -131,7 +115,32 @@ impl Agent {
             duration_ms: started.elapsed().as_millis() as u64,
             receipt,
         };
-        self.recorder.record(outcome.event())?;
-        Ok(outcome)
+        match ended.and_then(|_| self.recorder.record(outcome.event())) {
+            Ok(()) => Ok(outcome),
+            Err(error) => Err(error.with_outcome(outcome)),
+        }
+    }
+
+    /// Goes through the steps of `turn` and returns why it ended.
+    async fn carry_out(
+        &mut self,
+        turn: &mut Turn,
+        prompt: Prompt,
+        cancel: &CancellationToken,
+    ) -> Result<EndReason, LogError> {
+        let time = Deadline::within(self.limits.time_max, cancel);
+        self.dispatch.receipts.begin();
+        self.open(prompt, Said::First)?;
+        loop {
+            self.listen(turn, &time.cancel)?;
+            match turn.next(&self.meter.space(&self.conversation)) {
+                Next::CallModel => self.call_model(turn, &time.cancel).await?,
+                Next::RunCalls(calls) => self.run_calls(turn, &calls, &time.cancel).await?,
+                Next::Continue(continuation) => self.go_on(turn, continuation, &time.cancel)?,
+                Next::TakeStock => self.take_stock(turn).await,
+                Next::Compact(cause) => self.shorten(turn, cause, &time.cancel).await?,
+                Next::Stop(reason) => return self.stop(turn, time.explain(reason)),
+            }
+        }
     }
 }

@@ -437,6 +437,8 @@ pub enum EndReason {
     LoopGuard,
     /// No reply could be had from the provider.
     ProviderFailed,
+    /// The session could not be kept: in no log, since that could not be written.
+    LogFailed,
 }
 
 impl View {

@@ -22,6 +22,7 @@ mod queue;
 mod replay;
 mod session;
 mod session_note;
+mod stored_paths;
 mod tools;
 mod turn;
 
@@ -50,8 +51,9 @@ pub use session::{
     remove as remove_session, rename as rename_session, search as search_sessions,
 };
 pub use session_note::SessionNote;
+pub use stored_paths::{deserialize as deserialize_paths, serialize as serialize_paths};
 pub use tools::{
     AnyTool, ArgumentError, CoreToolOptions, Effect, PreparedCall, Progress, Recall, Sandbox, Tool,
-    ToolContext, ToolOutput, Tools, core_tools, hunks as diff_hunks, tool,
+    ToolContext, ToolOutput, Tools, core_tools, hunks as diff_hunks, tool, why_not_started,
 };
 pub use turn::TurnLimits;

@@ -31,6 +31,7 @@ pub enum SessionNote {
         /// The session's id.
         session: String,
         /// The folders that the session may work in; the first is the root.
+        #[serde(with = "crate::stored_paths")]
         workspace: Vec<PathBuf>,
         /// `PROVIDER/NAME` of the model; in a fork that of the session that it left.
         model: String,
@@ -54,6 +55,7 @@ pub enum SessionNote {
         /// [`LOG_VERSION`](crate::LOG_VERSION) of the writer.
         version: u32,
         /// The folders that the session may work in from here on; the first is the root.
+        #[serde(with = "crate::stored_paths")]
         workspace: Vec<PathBuf>,
         /// `PROVIDER/NAME` of the model from here on.
         model: String,

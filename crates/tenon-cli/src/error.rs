@@ -8,7 +8,10 @@ use std::{error::Error, fmt, io, process::ExitCode};
 use tenon_agent::LogError;
 use tenon_model::visible;
 
-use crate::texts::{Language, Sentence, Text, translated};
+use crate::{
+    masked::masked,
+    texts::{Language, Sentence, Text, translated},
+};
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +79,11 @@ impl CliError {
         self.status
     }
 
+    /// Returns the error of a session that cannot be kept, if it is one.
+    pub(crate) fn log_unwritable(&self) -> Option<&LogError> {
+        self.source.as_deref()?.downcast_ref().filter(|error: &&LogError| error.is_unwritable())
+    }
+
     /// Prints it to standard error, unless nobody listens.
     pub(crate) fn report(&self, language: Language) {
         if !self.silent {
@@ -123,7 +131,7 @@ impl CliError {
             text.push_str(&format!("{hint_label} {}\n", hint.say(language)));
         }
         // Paths and servers' words are in it.
-        visible(&text).into_owned()
+        visible(&masked(text)).into_owned()
     }
 }
 

@@ -19,9 +19,9 @@ use tenon_model::visible;
 use crate::{
     args::OutputFormat,
     config::RuleBook,
-    error::ExitStatus,
+    error::{CliError, ExitStatus},
     jobs,
-    json::{self, Failure, RefusedCalls},
+    json::{self, Failure, FailureKind, RefusedCalls},
     question,
     screen::{Look, Screen, Sink, print_error},
     signals::Interrupts,
@@ -67,25 +67,42 @@ pub(crate) async fn run(
         front.screen.say_unconfined();
     }
     let jobs = options.sandbox.jobs().clone();
-    let mut agent = Agent::new(options)?;
-    let outcome = carry_out(&mut agent, prompt, &front.screen, interrupts).await?;
-    match shown.format {
-        OutputFormat::Text if shown.answer_only => front.print_answer(&outcome.answer),
-        OutputFormat::Json => {
+    let not_kept = |error: &LogError| front.print_not_kept(error, &session_id);
+    let mut agent = Agent::new(options).inspect_err(not_kept)?;
+    let ended = carry_out(&mut agent, prompt, &front.screen, interrupts).await;
+    match (&ended, shown.format) {
+        (Err(error), _) => not_kept(error),
+        (Ok(outcome), OutputFormat::Text) if shown.answer_only => {
+            front.print_answer(&outcome.answer);
+        }
+        (Ok(outcome), OutputFormat::Json) => {
             let failure = front.failure.lock().unwrap_or_else(PoisonError::into_inner);
             let refused = front.refused.lock().unwrap_or_else(PoisonError::into_inner);
-            let object = json::result(&outcome, &session_id, refused.list(), failure.as_ref());
+            let object = json::result(outcome, &session_id, refused.list(), failure.as_ref());
             front.print_line(object);
         }
-        OutputFormat::Text | OutputFormat::StreamJson => {}
+        (Ok(_), OutputFormat::Text | OutputFormat::StreamJson) => {}
     }
-    let ended = jobs::ended(&jobs.stop_all().await, shown.look.language);
-    match &ended {
+    let jobs_ended = jobs::ended(&jobs.stop_all().await, shown.look.language);
+    match &jobs_ended {
         Some(said) if front.shows => front.screen.say(said),
         Some(said) => print_error(said),
         None => {}
     }
-    Ok(front.exit_status(&outcome))
+    ended.map(|outcome| front.exit_status(&outcome))
+}
+
+/// Prints what a program that reads JSON waits for, if no session could begin because it cannot be
+/// kept.
+pub(crate) fn print_not_begun(error: &CliError, format: OutputFormat) {
+    let Some(error) = error.log_unwritable() else { return };
+    let line = match format {
+        OutputFormat::Text => return,
+        OutputFormat::Json => json::not_kept(error, "", &[]),
+        OutputFormat::StreamJson => json::end_not_kept(error),
+    };
+    // Whoever does not read it gets the exit code.
+    let _ = line.map(|line| Sink::Output.print(&line));
 }
 
 /// Carries out one turn, which ends early at a signal or when nobody reads `screen` any more.
@@ -132,6 +149,19 @@ impl Headless {
         }
     }
 
+    /// Prints how a turn ended whose session cannot be kept, where a program reads it: the error
+    /// itself is for people.
+    fn print_not_kept(&self, error: &LogError, session_id: &str) {
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.format {
+            OutputFormat::Text => {}
+            OutputFormat::Json => {
+                self.print_line(json::not_kept(error, session_id, refused.list()));
+            }
+            OutputFormat::StreamJson => self.print_line(json::end_not_kept(error)),
+        }
+    }
+
     fn print_line(&self, line: Result<String, serde_json::Error>) {
         // Session events and results have no map keys but strings, which is what could fail.
         if let Ok(line) = line {
@@ -140,14 +170,14 @@ impl Headless {
     }
 
     fn print(&self, text: &str) {
-        if Sink::Output.print(text).is_err() {
-            self.screen.reader_left();
+        if let Err(error) = Sink::Output.print(text) {
+            self.screen.output_ended(error);
         }
     }
 
     fn exit_status(&self, outcome: &TurnOutcome) -> ExitStatus {
         match outcome.reason {
-            EndReason::Finished => ExitStatus::Finished,
+            EndReason::Finished if !self.screen.output_failed() => ExitStatus::Finished,
             EndReason::Cancelled if !self.screen.reader_gone() => ExitStatus::Interrupted,
             _ => ExitStatus::Failed,
         }
@@ -167,7 +197,8 @@ impl FrontEnd for Headless {
             if let SessionEvent::Model(ModelEvent::RequestFailed { kind, message, hint }) =
                 &record.event
             {
-                let (kind, message, hint) = (*kind, message.clone(), hint.clone());
+                let (message, hint) = (message.clone(), hint.clone());
+                let kind = FailureKind::Request(*kind);
                 let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
                 *failure = Some(Failure { kind, message, hint });
             }

@@ -128,6 +128,9 @@ pub(crate) async fn run(
     if let Some(said) = jobs::ended(&session.jobs.stop_all().await, language) {
         session.front.screen.say(&said);
     }
+    if session.front.screen.output_failed() {
+        return ended.map(|_| Ended::With(ExitStatus::Failed));
+    }
     ended
 }
 

@@ -1,9 +1,12 @@
-//! What people are told of commands in the background, in lines. Pure.
+//! What people are told of commands in the background, in lines, known secrets by name.
 
 use tenon_model::visible;
 use tenon_sandbox::JobStatus;
 
-use crate::texts::{Language, Text, translated};
+use crate::{
+    masked::masked,
+    texts::{Language, Text, translated},
+};
 
 /// The most characters of a command in a line about it.
 const SCRIPT_CHARS_MAX: usize = 60;
@@ -47,7 +50,8 @@ fn in_one_line(jobs: &[JobStatus], one: Text, several: Text, language: Language)
 }
 
 fn named(job: &JobStatus) -> String {
-    let script = job.script.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Masked before it is cut, so that no cut goes through a value.
+    let script = masked(job.script.split_whitespace().collect::<Vec<_>>().join(" "));
     let cut: String = visible(&script).chars().take(SCRIPT_CHARS_MAX).collect();
     let dots = if script.chars().nth(SCRIPT_CHARS_MAX).is_some() { "…" } else { "" };
     format!("{} {cut}{dots}", job.id)

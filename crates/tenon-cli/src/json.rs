@@ -2,11 +2,18 @@
 //!
 //! The same JSON as in the log; what a terminal would obey is escaped, which changes no value.
 
-use std::fmt::Write;
+use std::{error::Error, fmt::Write};
 
 use serde::Serialize;
-use tenon_agent::{CallEvent, EndReason, Receipt, Record, TurnOutcome, Verdict};
+use tenon_agent::{
+    CallEvent, EndReason, LogError, Receipt, Record, TurnEvent, TurnOutcome, Verdict,
+};
 use tenon_model::{ProviderErrorKind, Usage, visible};
+
+use crate::{
+    masked::masked,
+    texts::{Language, Text},
+};
 
 /// What `--output-format json` prints.
 #[derive(Debug, Serialize)]
@@ -25,16 +32,37 @@ pub(crate) struct ResultObject<'a> {
     receipt: Option<&'a Receipt>,
     /// What was refused without asking anybody.
     refused: &'a [Refused],
-    /// Why no reply could be had; null if there was one.
+    /// Why no reply could be had or the session not be kept; null if both could.
     error: Option<&'a Failure>,
 }
 
-/// Why no reply could be had.
+/// Why no reply could be had, or the session not be kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Failure {
-    pub kind: ProviderErrorKind,
+    pub kind: FailureKind,
     pub message: String,
     pub hint: Option<String>,
+}
+
+/// What failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub(crate) enum FailureKind {
+    /// A request.
+    Request(ProviderErrorKind),
+    /// Something else, which has this name.
+    Other(&'static str),
+}
+
+impl Failure {
+    /// Returns why a session cannot be kept.
+    fn of_log(error: &LogError) -> Self {
+        let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
+        let hint = error
+            .broken_session()
+            .map(|id| Text::HintLogBroken.say(Language::English, &[("id", &id)]));
+        Self { kind: FailureKind::Other("log"), message: masked(format!("{error}{cause}")), hint }
+    }
 }
 
 /// A call, or a host or system calls that it did not get, that was refused without asking anybody.
@@ -130,6 +158,37 @@ pub(crate) fn result(
         receipt: outcome.receipt.as_ref(),
         refused,
         error,
+    })
+}
+
+/// Returns the object for a turn that ended because its session could not be kept, as one line.
+pub(crate) fn not_kept(
+    error: &LogError,
+    session_id: &str,
+    refused: &[Refused],
+) -> Result<String, serde_json::Error> {
+    result(&outcome_of(error), session_id, refused, Some(&Failure::of_log(error)))
+}
+
+/// Returns the same as an event, which no log has.
+pub(crate) fn end_not_kept(error: &LogError) -> Result<String, serde_json::Error> {
+    let TurnOutcome { reason, answer, usage, cost, steps, duration_ms, receipt } =
+        outcome_of(error);
+    let event = TurnEvent::TurnEnded { reason, answer, usage, cost, steps, duration_ms, receipt };
+    let time_ms = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or_default();
+    record(&Record { time_ms, event: event.into() })
+}
+
+/// Returns how the turn was; without any there was nothing to it.
+fn outcome_of(error: &LogError) -> TurnOutcome {
+    error.outcome().cloned().unwrap_or_else(|| TurnOutcome {
+        reason: EndReason::LogFailed,
+        answer: String::new(),
+        usage: Usage::default(),
+        cost: None,
+        steps: 0,
+        duration_ms: 0,
+        receipt: None,
     })
 }
 

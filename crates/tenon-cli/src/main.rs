@@ -15,6 +15,7 @@ mod images;
 mod interactive;
 mod jobs;
 mod json;
+mod masked;
 mod model_choice;
 mod offer;
 mod past;

@@ -24,12 +24,16 @@ use tenon_sandbox::{
 use crate::{
     config::Config,
     error::CliError,
+    masked::{self, masked},
     resume, setup,
     texts::{Language, Text, summary},
     which_session::find,
 };
 
 pub(crate) use wish::{Plan, Wish};
+
+/// What a call is called that puts back protected names.
+const PUT_BACK: &str = "put back after a kill";
 
 /// Files of one call that are named; more are counted.
 const FILES_SHOWN_MAX: usize = 20;
@@ -41,6 +45,7 @@ pub(crate) struct Past {
     pub(crate) session: String,
     /// The first folder of its workspace.
     pub(crate) root: PathBuf,
+    workspace: Workspace,
     /// The folder with the logs of sessions.
     logs: PathBuf,
 }
@@ -92,8 +97,10 @@ impl Past {
         // The log may be gone; what is kept of the session is not.
         let read = read_session(&logs, &session).unwrap_or_default();
         let roots = read.worked_with().map(|(folders, _)| folders.to_vec());
-        let (journal, root) = journal(config, &roots.unwrap_or_else(|| vec![config.root.clone()]))?;
-        Ok(Self { journal, session, root, logs })
+        let (journal, workspace) =
+            journal(config, &roots.unwrap_or_else(|| vec![config.root.clone()]))?;
+        let root = workspace.root().to_path_buf();
+        Ok(Self { journal, session, root, workspace, logs })
     }
 
     /// Returns the past of a session that is about to begin, unless nothing is recorded.
@@ -102,6 +109,7 @@ impl Past {
             journal: options.journal.clone()?,
             session: options.log.as_ref()?.id().to_owned(),
             root: options.workspace.root().to_path_buf(),
+            workspace: options.workspace.clone(),
             logs: config.folders.sessions(),
         })
     }
@@ -114,6 +122,8 @@ impl Past {
 
     /// Returns the calls that changed something, the oldest first.
     pub(crate) fn calls(&self) -> Result<Vec<Call>, CliError> {
+        // Whatever is said of them names files.
+        masked::read_all(&self.workspace);
         let infos = self.journal.checkpoints().map_err(failed)?;
         let own = infos
             .into_iter()
@@ -134,6 +144,7 @@ impl Past {
                 calls.push(Call::new(info, changes, &steps));
             }
         }
+        self.learn_values(&calls);
         Ok(calls)
     }
 
@@ -142,7 +153,13 @@ impl Past {
         let mut calls = self.calls()?;
         calls.retain(Call::stands);
         calls.reverse();
-        calls.truncate(count);
+        // What was put back after one is taken back with it.
+        let is_with =
+            |back: &Call, call: &Call| back.label == PUT_BACK && back.call_id == call.call_id;
+        let is_next = |pair: &[Call]| matches!(pair, [back, call] if !is_with(back, call));
+        let ends = calls.windows(2).enumerate().filter(|(_, pair)| is_next(pair));
+        let end = ends.map(|(index, _)| index + 1).nth(count.saturating_sub(1));
+        calls.truncate(if count == 0 { 0 } else { end.unwrap_or(calls.len()) });
         match calls.is_empty() {
             true => Err(nothing(&self.root)),
             false => Ok(calls),
@@ -175,6 +192,7 @@ impl Past {
     /// Returns the undo that a redo takes back: the last one that stands. What it undid may be gone
     /// to make room; the undo itself has all that a redo needs.
     pub(crate) fn last_undo(&self) -> Result<CheckpointId, CliError> {
+        masked::read_all(&self.workspace);
         let infos = self.journal.checkpoints().map_err(failed)?;
         let undo = infos.iter().rfind(|info| {
             info.session == self.session && info.state == CheckpointState::Done && info.is_undo()
@@ -215,10 +233,20 @@ impl Past {
         conflicts: &Conflicts,
     ) -> Result<Outcome, CliError> {
         Ok(match self.journal.undo(ids, &self.session, conflicts).map_err(failed)? {
-            Undone::Done { changes, kept, .. } => Outcome::Done { changes, kept },
+            Undone::Done { changes, kept, .. } => {
+                // It keeps what it took away. What cannot be removed now is by the next session.
+                let _ = self.journal.prune();
+                Outcome::Done { changes, kept }
+            }
             Undone::Conflicts(found) => Outcome::Refused(found),
         })
     }
+}
+
+/// Returns what the checkpoint is called that puts back protected names after a call that was killed.
+pub(crate) fn put_back_name(call: &str) -> String {
+    let id = call.split('\t').next().unwrap_or_default();
+    format!("{id}\t{PUT_BACK}")
 }
 
 impl Call {
@@ -355,9 +383,9 @@ pub(crate) fn files(changes: &Changes, language: Language) -> String {
     said
 }
 
-/// Returns `text` on one line and without what a terminal would obey.
+/// Returns `text` on one line, without known secrets and what a terminal would obey.
 pub(crate) fn shown(text: &str) -> String {
-    visible(&text.replace('\n', "␊")).into_owned()
+    visible(&masked(text).replace('\n', "␊")).into_owned()
 }
 
 /// Returns the session that changed something last in this folder; if there is none, in the nearest
@@ -384,8 +412,8 @@ fn last_here(config: &Config, logs: &Path) -> Result<String, CliError> {
     Err(nothing(&config.root))
 }
 
-/// Returns the journal of a workspace, and the workspace's first folder.
-fn journal(config: &Config, roots: &[PathBuf]) -> Result<(Journal, PathBuf), CliError> {
+/// Returns the journal of a workspace, and the workspace.
+fn journal(config: &Config, roots: &[PathBuf]) -> Result<(Journal, Workspace), CliError> {
     let gone = |error| CliError::failed(Text::WorkspaceUnopened).with_source(error);
     let (first, rest) = roots.split_first().ok_or_else(|| nothing(&config.root))?;
     let mut workspace = Workspace::open(first).map_err(gone)?;
@@ -393,7 +421,8 @@ fn journal(config: &Config, roots: &[PathBuf]) -> Result<(Journal, PathBuf), Cli
         workspace = workspace.with_root(root).map_err(gone)?;
     }
     let journal = Journal::open(&workspace, setup::journal_options(config)).map_err(failed)?;
-    Ok((journal, workspace.root().to_path_buf()))
+    setup::look_after_killed(config, &journal);
+    Ok((journal, workspace))
 }
 
 fn nothing(root: &Path) -> CliError {

@@ -4,13 +4,14 @@ use std::io::{self, Write};
 
 use crate::{
     error::CliError,
+    masked::masked,
     texts::{Language, Sentence, Text},
 };
 
-/// Prints `text` to standard output at once. A reader that has seen enough ends the program.
+/// Prints `text` to standard output at once, known secrets by name. A reader that has seen enough ends the program.
 pub(crate) fn print(text: &str) -> Result<(), CliError> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
+    out.write_all(masked(text).as_bytes())?;
     Ok(out.flush()?)
 }
 
@@ -18,7 +19,7 @@ pub(crate) fn print(text: &str) -> Result<(), CliError> {
 pub(crate) fn say_notices(notices: &[Sentence], language: Language) {
     for notice in notices {
         let (label, said) = (Text::Note.template(language), notice.say(language));
-        let line = format!("{label} {}\n", tenon_model::visible(&said));
+        let line = format!("{label} {}\n", tenon_model::visible(&masked(said)));
         // What cannot be said is not worth stopping for.
         let _ = io::stderr().write_all(line.as_bytes());
     }

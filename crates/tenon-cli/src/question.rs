@@ -18,6 +18,7 @@ use tenon_sandbox::{Access, Conflict, Conflicts};
 
 use crate::{
     config::RuleBook,
+    masked::masked,
     past,
     screen::Screen,
     texts::{Language, Sentence, Text, translated},
@@ -320,7 +321,7 @@ fn prompt(question: &Question) -> Text {
 
 /// Returns a text of the model's as it can stand within a line of ours.
 fn shown(text: &str) -> String {
-    visible(text).replace('\n', "␊")
+    visible(&masked(text)).replace('\n', "␊")
 }
 
 /// A yes for longer needs rules that say what it is for.

@@ -15,10 +15,11 @@ use tenon_model::visible;
 use crate::{
     config::Config,
     error::CliError,
+    masked::masked,
     render,
     screen::{Look, Sink},
     texts::{Language, Text},
-    which_session::{self, line},
+    which_session::{self, is_taken, line},
 };
 
 /// Sessions that are offered to choose from: more do not fit a screen.
@@ -148,11 +149,22 @@ impl ResumeArgs {
             session = Some(log.rewind(turns)?);
         }
         if let Some(name) = &self.name {
-            rename_session(&folder, log.id(), name)
-                .map_err(|error| CliError::usage(Text::NameRefused).with_source(error))?;
+            name_session(&folder, log.id(), name)?;
         }
         Ok((log, session))
     }
+}
+
+/// Names the session `id`. A name is listed wherever sessions are, so it holds no secret.
+pub(crate) fn name_session(folder: &Path, id: &str, name: &str) -> Result<(), CliError> {
+    if masked(name) != name {
+        return Err(CliError::usage(Text::NameHoldsSecret));
+    }
+    if is_taken(name) {
+        return Err(CliError::usage(Text::NameTaken.with(&[("name", &name.trim())])));
+    }
+    rename_session(folder, id, name)
+        .map_err(|error| CliError::usage(Text::NameRefused).with_source(error))
 }
 
 /// Returns what a person is told of a session that goes on: that it does, and its last turn.
@@ -202,7 +214,8 @@ pub(crate) fn how_to_go_on(config: &Config, id: &str) -> Option<String> {
     let sessions = list_sessions(&config.folders.sessions()).ok()?;
     let session = sessions.into_iter().find(|session| session.id == id)?;
     let name =
-        session.name.filter(|name| !name.contains(char::is_whitespace)).unwrap_or(session.id);
+        session.name.filter(|name| !name.contains(char::is_whitespace) && masked(name) == *name);
+    let name = name.unwrap_or(session.id);
     (!session.prompt.is_empty())
         .then(|| Text::GoOnHint.say(config.look().language, &[("id", &visible(&name))]))
 }
@@ -213,6 +226,9 @@ pub(crate) fn unreadable(error: LogError) -> CliError {
         return CliError::usage(Text::SessionInUse)
             .with_source(error)
             .with_hint(Text::HintSessionInUse);
+    }
+    if error.is_unwritable() {
+        return error.into();
     }
     CliError::failed(Text::SessionUnreadable).with_source(error)
 }

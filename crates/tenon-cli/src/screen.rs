@@ -1,7 +1,7 @@
 //! The screen of a session that is printed line by line: a renderer and the stream it goes to.
 //!
 //! Written after each update, so that prose appears as it comes. A reader that went away ends
-//! the turn quietly.
+//! the turn quietly; any other failure of standard output ends it with a sentence.
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -16,6 +16,8 @@ use tenon_agent::Update;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    error::CliError,
+    masked::masked,
     render::{Drawn, Renderer, Style, Theme, unconfined},
     texts::{Language, Text},
 };
@@ -59,6 +61,8 @@ pub(crate) struct Screen {
     /// The colours, which may be chosen anew.
     theme: Mutex<Theme>,
     reader_gone: AtomicBool,
+    /// Standard output could not be written, for another reason than that nobody reads.
+    output_failed: AtomicBool,
     /// Cancels the turn that is shown.
     turn: Mutex<CancellationToken>,
 }
@@ -113,8 +117,9 @@ impl Screen {
     pub(crate) fn new(sink: Sink, look: Look) -> Self {
         let renderer = Mutex::new(Renderer::new(look.style(sink)));
         let theme = Mutex::new(look.theme);
-        let (reader_gone, turn) = (AtomicBool::default(), Mutex::default());
-        Self { sink, look, renderer, theme, reader_gone, turn }
+        let (reader_gone, output_failed) = Default::default();
+        let turn = Mutex::default();
+        Self { sink, look, renderer, theme, reader_gone, output_failed, turn }
     }
 
     /// Takes in the turn that is shown from now on.
@@ -122,10 +127,21 @@ impl Screen {
         *self.turn.lock().unwrap_or_else(PoisonError::into_inner) = cancel;
     }
 
-    /// Ends the turn, because nobody reads standard output any more.
-    pub(crate) fn reader_left(&self) {
-        self.reader_gone.store(true, Ordering::Relaxed);
+    /// Ends the turn, because standard output takes nothing more; says once why, unless nobody reads
+    /// it any more.
+    pub(crate) fn output_ended(&self, error: io::Error) {
+        let is_known = self.reader_gone.swap(true, Ordering::Relaxed);
+        if !is_known && error.kind() != io::ErrorKind::BrokenPipe {
+            self.output_failed.store(true, Ordering::Relaxed);
+            print_error(&CliError::from(error).text(self.look.language));
+        }
         self.turn.lock().unwrap_or_else(PoisonError::into_inner).cancel();
+    }
+
+    /// Returns whether standard output could not be written, for another reason than that nobody
+    /// reads it.
+    pub(crate) fn output_failed(&self) -> bool {
+        self.output_failed.load(Ordering::Relaxed)
     }
 
     /// Returns whether nobody reads standard output any more.
@@ -183,11 +199,12 @@ impl Screen {
         }
     }
 
-    /// Prints lines that are no part of the session, apart from what is being drawn.
+    /// Prints lines that are no part of the session, apart from what is being drawn; known secrets
+    /// by name.
     pub(crate) fn say(&self, text: &str) {
         self.with(|renderer| {
             let cleared = renderer.clear();
-            self.print(&format!("{}{text}", cleared.shown));
+            self.print(&format!("{}{}", cleared.shown, masked(text)));
             renderer.others_printed();
         });
     }
@@ -209,8 +226,11 @@ impl Screen {
     }
 
     fn print(&self, text: &str) {
-        if self.sink.print(text).is_err() {
-            self.reader_left();
+        match (self.sink.print(text), self.sink) {
+            (Ok(()), _) => {}
+            (Err(error), Sink::Output) => self.output_ended(error),
+            // There is no other place to say it.
+            (Err(_), Sink::Error) => self.output_ended(io::ErrorKind::BrokenPipe.into()),
         }
     }
 }

@@ -28,7 +28,7 @@ pub(crate) use other_model::{
 };
 pub(crate) use providers::pull;
 pub(crate) use replay::replaying;
-pub(crate) use undo::journal_options;
+pub(crate) use undo::{journal_options, look_after_killed};
 pub(crate) use walls::walls;
 
 use self::recall::LogRecall;
@@ -36,6 +36,7 @@ use crate::{
     args::SessionArgs,
     config::{Config, Endpoint, Settings},
     error::CliError,
+    masked,
     model_choice::{self, Choice, Chosen},
     offer,
     print::say_notices,
@@ -53,6 +54,8 @@ pub(crate) async fn ready(
 ) -> Result<AgentOptions, CliError> {
     let rules = rules(config, args)?;
     let workspace = workspace(config, args)?;
+    let masking = masking(config);
+    masking.open(&workspace);
     let resumed = resume.find(config, args.cwd.is_some())?;
     let chosen = match resumed.as_ref().and_then(|resumed| model_of(resumed, config, args, resume))
     {
@@ -89,7 +92,7 @@ pub(crate) async fn ready(
     options.host_presets = Some(Arc::new(presets::Toolchains::new(config)));
     options.result_chars_max = settings.result_chars_max.get();
     options.instructions = instructions;
-    options.masking = masking(config);
+    options.masking = masking;
     options.context_window_tokens = settings.context_window.map(NonZeroU32::get);
     // What cannot run commands is not asked to.
     options.receipts = settings.receipts && settings.mode != ModeName::ReadOnly;
@@ -138,13 +141,26 @@ fn model_of(
     Some(Chosen { choice, because: "the session".into(), asked_for: false })
 }
 
-/// Returns the secrets that nobody is shown.
+/// Returns the secrets that nobody is shown, and has everything that is printed masked by them.
 fn masking(config: &Config) -> Masking {
-    if !config.settings.mask_secrets {
-        return Masking::off();
+    let masking = match config.settings.mask_secrets {
+        true => {
+            let sources = config.secret_sources();
+            Masking::new(|| sources.read())
+        }
+        false => Masking::off(),
+    };
+    masked::know(&masking);
+    masking
+}
+
+/// Has what a command outside of a session prints masked as a session in its folder would.
+pub(crate) fn mask_output(config: &Config) {
+    let masking = masking(config);
+    // A folder that is not there has nothing to mask.
+    if let Ok(workspace) = Workspace::open(&config.root) {
+        masking.open(&workspace);
     }
-    let sources = config.secret_sources();
-    Masking::new(|| sources.read())
 }
 
 /// Returns how much is asked.

@@ -82,8 +82,8 @@ texts! {
     CutByLimit: "the reply was cut by the output limit and goes on by itself ({n} of {max})", "回复因输出上限而被截断，将自动继续（第 {n} 次，最多 {max} 次）";
     CutByFailure: "{reason}; the reply goes on from there ({n} of {max})", "{reason}；回复将从中断处继续（第 {n} 次，最多 {max} 次）";
     NotChecked: "something was changed and no check ran since; the model is asked to run {reason}", "有改动但此后未运行检查；已要求模型运行 {reason}";
-    ResultsLeftOut: "the conversation was made shorter: {results} old results were left out, {before} → {after} tokens (about)", "对话已缩短：省略了 {results} 个旧结果，约 {before} → {after} 个词元";
-    SummedUp: "the conversation was made shorter: {messages} messages were summed up, {prompts} of yours kept word for word, {before} → {after} tokens (about)", "对话已缩短：{messages} 条消息已归纳为摘要，其中你的 {prompts} 条逐字保留，约 {before} → {after} 个词元";
+    ResultsLeftOut: "the conversation was made shorter: old results left out: {results}, {before} → {after} tokens (about)", "对话已缩短：省略了 {results} 个旧结果，约 {before} → {after} 个词元";
+    SummedUp: "the conversation was made shorter: a summary stands for {messages} of its messages, {prompts} of yours kept word for word, {before} → {after} tokens (about)", "对话已缩短：{messages} 条消息已归纳为摘要，其中你的 {prompts} 条逐字保留，约 {before} → {after} 个词元";
     // Labels and the end of a turn.
     Note: "note:", "提示：";
     Warning: "warning:", "警告：";

@@ -6,11 +6,15 @@ use tenon_model::visible;
 
 use crate::{
     error::CliError,
+    masked::masked,
     texts::{Sentence, Text},
 };
 
 /// Characters of a prompt that are listed: with the columns before it about two lines of 80.
 const PROMPT_CHARS_MAX: usize = 80;
+
+/// The word for the newest session.
+const LAST: &str = "last";
 
 /// Returns the one session whose id or name is `wanted`, or whose id begins with it; `last` is the
 /// newest.
@@ -20,7 +24,7 @@ pub(crate) fn find<'a>(
 ) -> Result<&'a SessionSummary, CliError> {
     let missing = |said: Sentence| CliError::usage(said).with_hint(Text::HintSessionIds);
     let several = |text: Text, n: usize| Err(missing(text.with(&[("n", &n), ("wanted", &wanted)])));
-    if wanted == "last" {
+    if wanted == LAST {
         return sessions.first().ok_or_else(|| missing(Text::NoSessionYet.into()));
     }
     if let Some(session) = sessions.iter().find(|session| session.id == wanted) {
@@ -36,10 +40,17 @@ pub(crate) fn find<'a>(
     }
 }
 
+/// Whether `name` cannot be a session's: where a session is asked for, it means another one.
+pub(crate) fn is_taken(name: &str) -> bool {
+    name.trim() == LAST
+}
+
 /// Returns the line of a list for `session`.
 pub(crate) fn line(session: &SessionSummary) -> String {
     let started = timestamp(session.started_ms).to_zoned(TimeZone::system());
     let prompt = session.prompt.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Before it is cut, so that no cut goes through a value.
+    let prompt = masked(prompt);
     let short: String = prompt.chars().take(PROMPT_CHARS_MAX).collect();
     let more = if short.len() < prompt.len() { " …" } else { "" };
     let name = session.name.as_ref().map(|name| format!("[{name}]  ")).unwrap_or_default();
@@ -50,7 +61,7 @@ pub(crate) fn line(session: &SessionSummary) -> String {
         session.model,
         session.workspace.display(),
     );
-    format!("{}\n", visible(line.trim_end()))
+    format!("{}\n", visible(&masked(line.trim_end())))
 }
 
 /// Returns the time of so many milliseconds since 1970.

@@ -30,7 +30,9 @@ pub use clean::{Cleaner, clean_bytes};
 pub use command::{Command, CommandError, CommandLimits, Exit, LimitReached, Output, signal_name};
 pub use environment::child_environment;
 pub use filter::{FilteredText, TextFilter};
-pub use guard::{GUARDED_FOLDERS_MAX, ProtectedChange, ProtectedChangeKind};
+pub use guard::{
+    GUARDED_FOLDERS_MAX, LookedAfter, ProtectedChange, ProtectedChangeKind, look_after_killed,
+};
 pub use jobs::{Attended, JOBS_RUNNING_MAX, JobEnd, JobId, JobReading, JobStatus, Jobs};
 pub use journal::{
     Change, ChangeKind, Changes, Checkpoint, CheckpointId, CheckpointInfo, CheckpointKind,

@@ -14,7 +14,7 @@ use crate::{
     context::{Reply, Shortening, summary_request},
     event::{Compaction, CompactionCause, ContextEvent, EndReason, Live, ModelEvent, TurnEvent},
     session::LogError,
-    tools::RecallTool,
+    tools::{AnyTool, RecallTool},
     turn::Turn,
 };
 
@@ -123,9 +123,9 @@ impl Agent {
         cancel: &CancellationToken,
     ) -> Result<Option<Compaction>, Option<ProviderError>> {
         let plan = self.shortening(cause, focus);
-        if plan.summed_up(None, Usage::default()).is_none() {
+        let Some(listed) = plan.summed_up(None, Usage::default()).filter(is_worth_it) else {
             return Ok(plan.without_any_results());
-        }
+        };
         let mut summary = Summary::TooLong;
         if cause != CompactionCause::TooLong {
             summary = self.ask_for_summary(&self.conversation, focus, cancel).await;
@@ -138,9 +138,12 @@ impl Agent {
             summary = self.ask_for_summary(&lighter, focus, cancel).await;
         }
         match summary {
-            Summary::Text(text, usage) => Ok(plan.summed_up(Some(&text), usage)),
-            Summary::None(usage) => Ok(plan.summed_up(None, usage)),
-            Summary::TooLong => Ok(plan.summed_up(None, Usage::default())),
+            Summary::Text(text, usage) => {
+                let made = plan.summed_up(Some(&text), usage).filter(is_worth_it);
+                Ok(Some(made.unwrap_or(Compaction { usage, ..listed })))
+            }
+            Summary::None(usage) => Ok(Some(Compaction { usage, ..listed })),
+            Summary::TooLong => Ok(Some(listed)),
             Summary::Failed(error) => Err(Some(error)),
             Summary::Cancelled => Err(None),
         }
@@ -184,19 +187,32 @@ impl Agent {
         let shorter = compaction.applied_to(&self.conversation);
         self.recorder.record(ContextEvent::Compacted(compaction))?;
         self.conversation = shorter;
-        self.offer_recall();
+        self.offer_recall(true);
         self.meter.rewritten(&self.exchange.system, &self.exchange.tools);
         Ok(())
     }
 
-    /// Adds the tool that gives back what is left out. Now and not earlier: the list of tools stands
-    /// in front of the conversation, and what is cached begins anew in any case.
-    pub(super) fn offer_recall(&mut self) {
-        if let Some(source) = self.recall.clone().filter(|_| !self.offers_recall) {
-            let tools = std::mem::take(&mut self.dispatch.tools);
-            self.dispatch.tools = tools.with(RecallTool::new(source));
-            self.exchange.tools = self.dispatch.tools.specs().into();
-            self.offers_recall = true;
-        }
+    /// Adds the tool that gives back what is left out, or takes it away where nothing is any more. Now
+    /// and at no other time: the list of tools stands in front of the conversation, and what is cached
+    /// begins anew in any case, or goes on as it was before.
+    pub(super) fn offer_recall(&mut self, is_wanted: bool) {
+        let Some(source) = self.recall.clone().filter(|_| self.offers_recall != is_wanted) else {
+            return;
+        };
+        let (tools, recall) = (std::mem::take(&mut self.dispatch.tools), RecallTool::new(source));
+        self.dispatch.tools = match is_wanted {
+            true => tools.with(recall),
+            false => tools.without(AnyTool::name(&recall)),
+        };
+        self.exchange.tools = self.dispatch.tools.specs().into();
+        self.offers_recall = is_wanted;
     }
+}
+
+/// Says whether a compaction gains anything. What was asked for, or refused as too long, is tried in
+/// any case; of a conversation that is only near the window the longest part may be the newest one,
+/// which stays.
+fn is_worth_it(compaction: &Compaction) -> bool {
+    compaction.cause != CompactionCause::Window
+        || compaction.tokens_after < compaction.tokens_before
 }

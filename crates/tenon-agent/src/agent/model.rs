@@ -59,7 +59,7 @@ impl Agent {
         self.dispatch.tools = tools;
         self.exchange.tools = self.dispatch.tools.specs().into();
         if std::mem::take(&mut self.offers_recall) {
-            self.offer_recall();
+            self.offer_recall(true);
         }
         self.meter = self.exchange.meter(self.window);
         Ok(())

@@ -99,8 +99,22 @@ impl Agent {
         }
         self.opening.set_first(restored.conversation.is_empty());
         self.dispatch.set_seen(&restored);
-        self.conversation = restored.conversation;
-        self.meter.rewritten(&self.exchange.system, &self.exchange.tools);
+        self.take_up(restored);
         Ok(())
+    }
+
+    /// Goes on with a conversation, and with what the provider counted of it.
+    pub(super) fn take_up(&mut self, restored: Restored) {
+        let Restored { conversation, counted, counted_before, is_shortened, .. } = restored;
+        self.offer_recall(is_shortened);
+        self.meter.rewritten(&self.exchange.system, &self.exchange.tools);
+        if let Some((sent, usage)) = counted_before {
+            self.meter.count(&sent, &usage, false);
+            self.meter.rewritten(&self.exchange.system, &self.exchange.tools);
+        }
+        if let Some((sent, usage)) = counted {
+            self.meter.count(conversation.get(..sent).unwrap_or_default(), &usage, true);
+        }
+        self.conversation = conversation;
     }
 }

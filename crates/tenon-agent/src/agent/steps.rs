@@ -135,6 +135,15 @@ impl Agent {
         turn.on_stock(stock.as_ref());
     }
 
+    /// Returns `reason`, by which the turn is over; a model that said nothing is told of.
+    pub(super) fn stop(&self, turn: &Turn, reason: EndReason) -> Result<EndReason, LogError> {
+        if reason == EndReason::Finished && turn.answer().trim().is_empty() {
+            let text = "the model ended its turn without a word".into();
+            self.recorder.record(TurnEvent::Notice { text })?;
+        }
+        Ok(reason)
+    }
+
     /// Returns the receipt of a turn that is over, whatever ended it.
     pub(super) async fn receipt(&self, turn: &Turn) -> Option<Receipt> {
         if let Some(receipt) = turn.receipt() {

@@ -4,10 +4,7 @@
 //! The outermost layer, so that a call that panics or is dropped is ended like any other. A command
 //! that goes on in the background keeps its checkpoint; what it changed is told when it has ended.
 
-use std::sync::{
-    Mutex, PoisonError,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
 use tenon_sandbox::{Changes, Checkpoint, JobId, Jobs, Journal};
@@ -30,18 +27,11 @@ pub(super) struct Checkpoints {
     masking: Masking,
     /// Jobs that run, with the calls that began them.
     jobs: Mutex<Vec<(JobId, String)>>,
-    is_pruned: AtomicBool,
 }
 
 impl Checkpoints {
     pub(super) fn new(journal: Journal, session: &str, masking: Masking) -> Self {
-        Self {
-            journal,
-            session: session.to_owned(),
-            masking,
-            jobs: Mutex::default(),
-            is_pruned: AtomicBool::new(false),
-        }
+        Self { journal, session: session.to_owned(), masking, jobs: Mutex::default() }
     }
 
     /// Returns what the checkpoint of a call is found by: its id, its tool, its main argument.
@@ -60,6 +50,7 @@ impl Checkpoints {
         output: &mut ToolOutput,
     ) {
         let changes = tokio::task::spawn_blocking(move || checkpoint.finish()).await;
+        self.journal.prune_if_due();
         let changes = match changes {
             Ok(Ok(changes)) if changes.is_empty() => return,
             Ok(Ok(changes)) => changes,
@@ -71,7 +62,6 @@ impl Checkpoints {
             self.say(output, &summary);
         }
         output.changed.push(CallChanges::new(call_id, &changes));
-        self.prune();
     }
 
     /// Adds a line for the model. People see it on the edge of the box, not inside.
@@ -97,15 +87,7 @@ impl Checkpoints {
             output.changed.extend(changes.map(|changes| CallChanges::new(call_id, changes)));
             false
         });
-    }
-
-    /// Makes room for what comes, once and in the background: nobody waits for it.
-    fn prune(&self) {
-        if !self.is_pruned.swap(true, Ordering::Relaxed) {
-            let journal = self.journal.clone();
-            // What cannot be taken away now is taken away by the next session.
-            drop(tokio::task::spawn_blocking(move || journal.prune()));
-        }
+        self.journal.prune_if_due();
     }
 }
 

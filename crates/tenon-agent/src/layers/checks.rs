@@ -1,13 +1,14 @@
 //! Which commands are checks: tests, builds, linters. Pure, but for the project's files, which are
 //! read to find the check that the project has.
 //!
-//! A run counts only if its exit code is the check's own: behind a pipe, `;` or `||` it is not. What
-//! keeps it from running at all is in `hollow`.
+//! A run counts only if its exit code is the check's own: behind a pipe, `;` or `||` it is not. It says
+//! something of the files behind it only if no command after the check changed any. What keeps it
+//! from running at all is in `hollow`.
 
 use tenon_sandbox::Workspace;
 
 use super::hollow;
-use crate::policy::shell::{self, SimpleCommand};
+use crate::policy::shell::{self, Parsed, SimpleCommand};
 
 /// The most bytes of a project's file that is looked into.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -77,24 +78,59 @@ const WRAPPERS: [&str; 2] = ["gradlew", "mvnw"];
 /// Modules of `python -m` that check.
 const PYTHON_MODULES: [&str; 5] = ["pytest", "unittest", "mypy", "ruff", "tox"];
 
+/// What a command line says of the files as they are after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Says {
+    /// Nothing: it is no check.
+    Nothing,
+    /// Whether they pass the check in it.
+    Passes,
+    /// The same, if the line changed no file: a command behind the check might have.
+    PassesIfUnchanged,
+}
+
 /// Says whether `command` is a line whose exit code is that of a check in it: one of `configured`,
 /// or a known one, alone or joined to others by `&&`.
 pub(super) fn is_check(command: &str, configured: &[String]) -> bool {
+    says(command, configured) != Says::Nothing
+}
+
+/// Returns what a line says that ended well. Where it did not, nothing behind the check need have run.
+pub(super) fn says(command: &str, configured: &[String]) -> Says {
     let command = command.trim();
     if configured.iter().any(|check| check.trim() == command) {
-        return true;
+        return Says::Passes;
     }
     let parsed = shell::parse(command);
     let is_plain =
         parsed.doubt.is_none() && parsed.functions.is_empty() && !parsed.chooses_programs;
-    is_plain
-        && has_own_exit_code(command)
-        && hollow::is_without_compounds(command)
-        && parsed
-            .commands
-            .iter()
-            .enumerate()
-            .any(|(at, one)| checks(one) && hollow::runs(&parsed, at))
+    if !is_plain || !has_own_exit_code(command) || !hollow::is_without_compounds(command) {
+        return Says::Nothing;
+    }
+    let is_check = |at: &usize| parsed.commands.get(*at).is_some_and(checks);
+    let last =
+        (0..parsed.commands.len()).rev().filter(is_check).find(|at| hollow::runs(&parsed, *at));
+    match last {
+        None => Says::Nothing,
+        Some(at) if only_reads_behind(&parsed, at) => Says::Passes,
+        Some(_) => Says::PassesIfUnchanged,
+    }
+}
+
+/// Says whether what stands behind the command `at` only reads: all but what starts that one and
+/// what it starts.
+fn only_reads_behind(parsed: &Parsed, at: usize) -> bool {
+    let is_started_by = |mut index: usize, by: usize| loop {
+        match parsed.commands.get(index).and_then(|command| command.launched_by) {
+            // A command that starts itself there is not; no more steps than commands.
+            Some(above) if above == by => return true,
+            Some(above) if above != index => index = above,
+            _ => return false,
+        }
+    };
+    parsed.commands.iter().enumerate().skip(at + 1).all(|(index, command)| {
+        is_started_by(at, index) || is_started_by(index, at) || shell::reads(command)
+    })
 }
 
 /// Says whether the line is made of commands that all must succeed. Conservative: a sign in quotes
@@ -328,6 +364,31 @@ mod tests {
         let lines = yes.split('|').map(str::trim);
         let wrong: Vec<&str> = lines.filter(|command| !is_check(command, &[])).collect();
         assert_eq!(wrong, Vec::<&str>::new());
+    }
+
+    #[test]
+    fn what_is_behind_a_check_and_may_change_files_leaves_it_in_doubt() {
+        let check = |lines: &str, expected: Says| {
+            for line in lines.split('|').map(str::trim) {
+                assert_eq!(says(line, &["./ci && rm x".into()]), expected, "{line}");
+            }
+        };
+        check(
+            "cargo fmt && cargo test|cd x && make test|sed -i s/a/b/ x && make test && echo done\
+            |bash -c 'make test'|timeout 60 make test|make test > log 2>&1 && cat log|make test && ls && git diff\
+            |cargo clippy && cargo test|bash -c 'cd x && make test' && true|time make test|./ci && rm x",
+            Says::Passes,
+        );
+        check(
+            "make test && sed -i s/ok/bug/ code.c|make test && rm code.c|make test && git apply p.diff\
+            |cargo test && git commit -qam x|make test && echo x > code.c|make test && touch y\
+            |bash -c 'make test && rm code.c'|bash -c 'make test' && rm code.c|(make test && true) > code.c\
+            |cargo test && cargo fmt|make test && ./gen|make test && sh -c 'rm x'|timeout 9 make test && rm x\
+            |make test && exit 0|make test && bash -c \"$X\"",
+            Says::PassesIfUnchanged,
+        );
+        check("make test; rm x|make test & rm x|rm x", Says::Nothing);
+        assert_eq!(says("make test 2>&1 | tail", &[]), Says::Nothing);
     }
 
     fn check_known(files: &[(&str, &str)], expected: &[&str]) {

@@ -308,7 +308,7 @@ impl Dispatch {
     ) -> Result<ToolOutput, LogError> {
         let Permitted { tool, call_id, subject, call, effect, action, context } = permitted;
         let layers = Rest { layers: &self.layers, tool, effect, subject };
-        self.receipts.before(effect, &self.workspace).await;
+        self.receipts.before(effect, &action, &self.workspace).await;
         let started = Instant::now();
         let mut output = layers.run(call, &context).await;
         let time = started.elapsed();

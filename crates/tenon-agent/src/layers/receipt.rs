@@ -1,8 +1,8 @@
 //! Knows what was changed and checked: the state of the workspace's files before a turn first acts,
 //! after each check and at the turn's end.
 //!
-//! Files are compared by name, length and time, so that it does not matter who changed them and by
-//! what. Nothing is looked at where no check is known.
+//! Files are compared by name, length and time of change (the kernel's, which nobody can set back), so
+//! that it does not matter who changed them and by what. Nothing is looked at where no check is known.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -12,7 +12,7 @@ use std::{
 
 use tenon_sandbox::{EntryKind, WalkOptions, Workspace};
 
-use super::checks;
+use super::checks::{self, Says};
 use crate::{
     event::CheckRun,
     policy::Action,
@@ -42,13 +42,17 @@ struct State {
     before: Option<String>,
     /// A call may have changed something, or a check ran.
     acted: bool,
+    /// A check ran in this turn.
+    checked: bool,
+    /// The files before the call that runs, where that says whether a check in it counts.
+    before_call: Option<String>,
     checks: Vec<CheckRun>,
 }
 
 /// What there is at the end of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stock {
-    /// Files changed in this turn.
+    /// Files changed in this turn, also if they were changed back after a check.
     pub changed: bool,
     /// The runs since the last change, oldest first.
     pub checks: Vec<CheckRun>,
@@ -66,20 +70,35 @@ impl Receipts {
     /// Takes in that a turn begins.
     pub(crate) fn begin(&self) {
         let mut state = self.state();
-        (state.before, state.acted) = (None, false);
+        (state.before, state.acted, state.checked) = (None, false, false);
     }
 
-    /// Takes in that a call with `effect` is about to run.
-    pub(crate) async fn before(&self, effect: Effect, workspace: &Workspace) {
-        if !self.is_on || effect == Effect::Read || self.state().acted {
+    /// Takes in that a call with `effect` is about to do `action`.
+    pub(crate) async fn before(&self, effect: Effect, action: &Action, workspace: &Workspace) {
+        if !self.is_on || effect == Effect::Read {
             return;
         }
-        if self.known(workspace).is_empty() {
+        let has_acted = self.state().acted;
+        if !has_acted && self.known(workspace).is_empty() {
+            return;
+        }
+        let is_in_doubt = self.says(action) == Says::PassesIfUnchanged;
+        if has_acted && !is_in_doubt {
             return;
         }
         let tree = tree(workspace).await;
         let mut state = self.state();
-        (state.before, state.acted) = (tree, true);
+        state.before_call = tree.clone().filter(|_| is_in_doubt);
+        if !has_acted {
+            (state.before, state.acted) = (tree, true);
+        }
+    }
+
+    fn says(&self, action: &Action) -> Says {
+        match action {
+            Action::Run { command } => checks::says(command, &self.configured),
+            _ => Says::Nothing,
+        }
     }
 
     /// Takes in that a call did `action` and gave `output` after `time`.
@@ -91,10 +110,20 @@ impl Receipts {
         workspace: &Workspace,
     ) {
         let (Action::Run { command }, Some(exit_code)) = (action, output.exit_code) else { return };
-        if !self.state().acted || !checks::is_check(command, &self.configured) {
+        let says = self.says(action);
+        if !self.state().acted || says == Says::Nothing {
             return;
         }
         let Some(tree) = tree(workspace).await else { return };
+        let before = {
+            let mut state = self.state();
+            state.checked = true;
+            state.before_call.take()
+        };
+        // One that failed proves nothing that a change behind it could make untrue.
+        if says == Says::PassesIfUnchanged && exit_code == 0 && before.as_ref() != Some(&tree) {
+            return;
+        }
         let ended = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let run = CheckRun {
             command: command.trim().to_owned(),
@@ -120,8 +149,10 @@ impl Receipts {
         let before = state.before.clone()?;
         // What was checked before the last change says nothing any more.
         state.checks.retain(|run| run.tree == tree);
+        // The check saw other files, also where they are again as they were when the turn began.
+        let is_stale = state.checked && state.checks.is_empty();
         Some(Stock {
-            changed: before != tree,
+            changed: before != tree || is_stale,
             checks: state.checks.clone(),
             known: state.known.clone().unwrap_or_default(),
             tree,
@@ -169,7 +200,7 @@ fn tree_now(workspace: &Workspace) -> Option<String> {
     let mut hasher = DefaultHasher::new();
     for entry in walk.by_ref().flatten() {
         if entry.kind != EntryKind::Directory && !is_cache(&entry.path) {
-            (&entry.path, entry.len, entry.modified).hash(&mut hasher);
+            (&entry.path, entry.len, entry.changed).hash(&mut hasher);
         }
     }
     (!walk.is_cut()).then(|| format!("{:016x}", hasher.finish()))
@@ -193,6 +224,13 @@ mod tests {
         assert_eq!(one, tree());
         bench.put("a.txt", "three");
         assert_ne!(one, tree());
+        // With its old time put back, it is changed all the same.
+        let time = bench.put("a.txt", "three").metadata().unwrap().modified().unwrap();
+        let three = tree();
+        // Older kernels count time in ticks of 4 ms.
+        std::thread::sleep(Duration::from_millis(10));
+        bench.put("a.txt", "other").set_modified(time).unwrap();
+        assert_ne!(three, tree());
         bench.remove("a.txt");
         assert_eq!(empty, tree());
     }

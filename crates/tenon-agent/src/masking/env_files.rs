@@ -1,11 +1,13 @@
-//! The `.env` files of a workspace: found once, looked at again before each result.
+//! The `.env` files of a workspace: found once, looked at again before each result. Of a workspace that
+//! was looked at before only the values are kept.
 //!
 //! Bounded, because this is on the way of every result: so many folders, files and bytes, and no
 //! more. docs/security.md says the numbers.
 
 use std::{
     collections::{HashSet, VecDeque},
-    path::Path,
+    ffi::OsStr,
+    path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
@@ -44,6 +46,8 @@ const PATTERN_ENDS: [&str; 5] = ["example", "sample", "template", "dist", "defau
 /// What is known of the files.
 #[derive(Debug, Default)]
 pub(super) struct EnvFiles {
+    /// The first root of the workspace whose folders and files these are.
+    root: PathBuf,
     is_walked: bool,
     /// In the order in which they are given up: the roots last.
     folders: VecDeque<Watched>,
@@ -69,6 +73,7 @@ impl EnvFiles {
 
     /// Goes through the workspace for folders with `.env` files; returns whether values are new.
     pub(super) fn walk(&mut self, workspace: &Workspace) -> bool {
+        self.turn_to(workspace);
         if std::mem::replace(&mut self.is_walked, true) {
             return false;
         }
@@ -92,6 +97,7 @@ impl EnvFiles {
     /// Looks at what is known and at the folders that `touched` names; returns whether values are
     /// new.
     pub(super) fn look(&mut self, workspace: &Workspace, touched: &[String]) -> bool {
+        self.turn_to(workspace);
         roots(workspace).iter().for_each(|root| self.watch(root));
         for word in touched {
             self.watch_around(workspace, word);
@@ -126,6 +132,12 @@ impl EnvFiles {
         self.add(found)
     }
 
+    /// Takes in what a file held; returns whether values are new.
+    pub(super) fn learn(&mut self, path: &Path, text: &str) -> bool {
+        let is_wanted = path.file_name().and_then(OsStr::to_str).is_some_and(is_wanted);
+        is_wanted && self.add(variable_values(text, &path.to_string_lossy()))
+    }
+
     /// A value that was taken out of its file is still a secret.
     fn add(&mut self, found: Vec<KnownValue>) -> bool {
         let before = self.values.len();
@@ -136,6 +148,16 @@ impl EnvFiles {
             }
         }
         self.values.len() > before
+    }
+
+    /// Forgets the folders and files of another workspace: they are called the same.
+    fn turn_to(&mut self, workspace: &Workspace) {
+        if self.root != workspace.root() {
+            self.root = workspace.root().to_path_buf();
+            self.is_walked = false;
+            self.folders.clear();
+            self.files.clear();
+        }
     }
 
     fn watch(&mut self, path: &str) {
@@ -193,11 +215,13 @@ fn roots(workspace: &Workspace) -> Vec<String> {
     std::iter::once(".".to_owned()).chain(further).collect()
 }
 
+/// Whether a file of this name holds variables, and no examples of them.
+pub(super) fn is_wanted(name: &str) -> bool {
+    let is_env = name.starts_with(".env") || name.ends_with(".env");
+    is_env && !PATTERN_ENDS.iter().any(|end| name.ends_with(end))
+}
+
 fn names(workspace: &Workspace, folder: &str) -> Option<Vec<String>> {
-    let is_wanted = |name: &str| {
-        let is_env = name.starts_with(".env") || name.ends_with(".env");
-        is_env && !PATTERN_ENDS.iter().any(|end| name.ends_with(end))
-    };
     workspace.names(folder, NAMES_MAX, is_wanted).ok()
 }
 
@@ -234,6 +258,20 @@ mod tests {
         assert!(!files.look(workspace, &[]));
         let touched = touched(&json!({"command": "cd later && cat '.env'"}));
         assert!(files.look(workspace, &touched), "{touched:?}");
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test sets the time of its own file")]
+    fn files_of_another_workspace_are_others_though_they_look_the_same() {
+        let (one, two) = (Bench::new(), Bench::new());
+        let mut files = EnvFiles::default();
+        for (bench, letter) in [(&one, 'a'), (&two, 'b'), (&one, 'c')] {
+            bench.put(".env", format!("A_KEY=k-0123456789{letter}\n"));
+            let file = std::fs::File::options().write(true).open(bench.root().join(".env"));
+            file.unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
+            assert!(files.look(&bench.context.workspace, &[]), "{letter}");
+        }
+        assert_eq!(files.values().count(), 3);
     }
 
     #[test]

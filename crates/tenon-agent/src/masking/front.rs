@@ -112,8 +112,16 @@ impl FrontEnd for MaskedFront {
     }
 
     async fn ask(&self, question: Question) -> Answer {
+        let Question { mut decision, .. } = question;
         let subject = self.masking.mask(question.subject);
-        self.inner.ask(Question { subject, ..question }).await
+        // What goes with it is only shown; the call itself stays as it is.
+        let arguments = self.masking.arguments(&question.arguments);
+        decision.reason = self.masking.mask(decision.reason);
+        decision.flag = decision.flag.map(|flag| self.masking.mask(flag));
+        for part in &mut decision.parts {
+            part.text = self.masking.mask(std::mem::take(&mut part.text));
+        }
+        self.inner.ask(Question { subject, arguments, decision, ..question }).await
     }
 }
 

@@ -9,7 +9,9 @@ mod front;
 
 use std::{
     borrow::Cow,
+    ffi::OsStr,
     ops::Range,
+    path::Path,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, RwLock,
         atomic::{AtomicBool, Ordering},
@@ -91,9 +93,91 @@ impl Masking {
     }
 
     /// Reads what is there before anything is shown: the given values and the files `.env*` at the
-    /// roots.
-    pub(crate) fn open(&self, workspace: &Workspace) {
+    /// roots. What an agent shows it does by itself.
+    ///
+    /// ```
+    /// use tenon_agent::Masking;
+    /// use tenon_model::KnownValue;
+    /// # use tenon_sandbox::Workspace;
+    ///
+    /// let masking = Masking::new(|| vec![KnownValue::new("s3cret-0123", "DB_PASSWORD", "vault")]);
+    /// masking.open(&Workspace::open(".".as_ref())?);
+    /// let shown = masking.mask("it is s3cret-0123".to_owned());
+    /// assert_eq!(shown, "it is [masked: value of DB_PASSWORD from vault]");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open(&self, workspace: &Workspace) {
         self.look_with(|files| files.look(workspace, &[]));
+    }
+
+    /// Does the same for several workspaces, whose values are all known then.
+    ///
+    /// ```
+    /// use tenon_agent::Masking;
+    /// # use tenon_sandbox::Workspace;
+    ///
+    /// let (one, two) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    /// std::fs::write(one.path().join(".env"), "A_KEY=k-0123456789a\n")?;
+    /// std::fs::write(two.path().join(".env"), "B_KEY=k-0123456789b\n")?;
+    /// let masking = Masking::new(Vec::new);
+    /// masking.open_all(&mut [one, two].iter().flat_map(|folder| Workspace::open(folder.path())));
+    /// let shown = masking.mask("k-0123456789a k-0123456789b".to_owned());
+    /// assert_eq!(shown, "[masked: value of A_KEY from .env] [masked: value of B_KEY from .env]");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open_all(&self, workspaces: &mut dyn Iterator<Item = Workspace>) {
+        self.look_with(|files| {
+            let has_news = workspaces.map(|workspace| files.look(&workspace, &[]));
+            has_news.filter(|is_new| *is_new).count() > 0
+        });
+    }
+
+    /// Reads what [`Masking::open`] does and what is beneath the roots: goes through the whole workspace if nobody has,
+    /// and looks again at the files that are known.
+    ///
+    /// ```
+    /// use tenon_agent::Masking;
+    /// # use tenon_sandbox::Workspace;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// std::fs::create_dir(folder.path().join("app"))?;
+    /// std::fs::write(folder.path().join("app/.env"), "A_KEY=k-0123456789a\n")?;
+    /// let masking = Masking::new(Vec::new);
+    /// masking.read_all(&Workspace::open(folder.path())?);
+    /// let shown = masking.mask("k-0123456789a".to_owned());
+    /// assert_eq!(shown, "[masked: value of A_KEY from app/.env]");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn read_all(&self, workspace: &Workspace) {
+        let Some(shared) = &self.shared else { return };
+        self.look_with(|files| files.walk(workspace) || files.look(workspace, &[]));
+        shared.is_walked.store(true, Ordering::Release);
+    }
+
+    /// Takes the values of a file of variables in that is not in the workspace as it was: `text` is
+    /// what `path` held. Any other file has none.
+    ///
+    /// ```
+    /// use tenon_agent::Masking;
+    ///
+    /// let masking = Masking::new(Vec::new);
+    /// masking.learn(".env".as_ref(), "A_KEY=k-0123456789a\n");
+    /// assert_eq!(masking.mask("k-0123456789a".to_owned()), "[masked: value of A_KEY from .env]");
+    /// ```
+    pub fn learn(&self, path: &Path, text: &str) {
+        self.look_with(|files| files.learn(path, text));
+    }
+
+    /// Returns whether the file at `path` is one of variables, by its name.
+    ///
+    /// ```
+    /// use tenon_agent::Masking;
+    ///
+    /// assert!(Masking::is_file_of_variables("app/.env.local".as_ref()));
+    /// assert!(!Masking::is_file_of_variables("app/.env.example".as_ref()));
+    /// ```
+    pub fn is_file_of_variables(path: &Path) -> bool {
+        path.file_name().and_then(OsStr::to_str).is_some_and(env_files::is_wanted)
     }
 
     /// Begins to go through the whole workspace once, while the model is waited for.
@@ -144,7 +228,13 @@ impl Masking {
     }
 
     /// Returns `text` without the values that are known now.
-    pub(crate) fn mask(&self, text: String) -> String {
+    ///
+    /// ```
+    /// use tenon_agent::Masking;
+    ///
+    /// assert_eq!(Masking::off().mask("as it is".to_owned()), "as it is");
+    /// ```
+    pub fn mask(&self, text: String) -> String {
         match self.masks().mask(&text) {
             Cow::Owned(masked) => masked,
             Cow::Borrowed(_) => text,
@@ -172,7 +262,17 @@ impl Masking {
     }
 
     /// Returns a stream that masks the values that are known now.
-    pub(crate) fn stream(&self) -> MaskStream {
+    ///
+    /// ```
+    /// use tenon_agent::Masking;
+    ///
+    /// let masking = Masking::new(Vec::new);
+    /// masking.learn(".env".as_ref(), "A_KEY=k-0123456789a\n");
+    /// let mut stream = masking.stream();
+    /// assert_eq!(stream.push("it is k-0123"), "it is ");
+    /// assert_eq!(stream.push("456789a."), "[masked: value of A_KEY from .env].");
+    /// ```
+    pub fn stream(&self) -> MaskStream {
         MaskStream::new(self.masks())
     }
 

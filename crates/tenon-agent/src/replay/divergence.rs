@@ -67,10 +67,12 @@ pub enum Diverged {
     Files,
 }
 
-/// Returns what differs between two [`ModelEvent::RequestSent`], and both as text.
+/// Returns what differs between two [`ModelEvent::RequestSent`], and both as text. With `is_masked` the
+/// recorded hash of the messages says nothing, and they themselves are compared.
 pub(super) fn of_requests(
     recorded: &ModelEvent,
     now: &ModelEvent,
+    is_masked: bool,
     conversations: impl FnOnce() -> (Conversation, Conversation),
 ) -> Option<(Diverged, String, String)> {
     let (
@@ -97,6 +99,9 @@ pub(super) fn of_requests(
         return None;
     }
     let (there, here) = conversations();
+    if is_masked && there == here {
+        return None;
+    }
     let same = there.iter().zip(&here).take_while(|(there, here)| there == here).count();
     let (expected, found) = (shown(&there, same), shown(&here, same));
     if expected != found {
@@ -162,7 +167,48 @@ fn line(file: &FileChange, with_hash: bool) -> String {
     line + "\n"
 }
 
+/// Whether two results differ at most in what their lines of changes say of how changes were recorded:
+/// where a replay runs, the kernel may be asked or not.
+pub(super) fn are_recorded_otherwise(one: &str, other: &str) -> bool {
+    without_recording(one) == without_recording(other)
+}
+
+/// Returns a result, its line of changes in parts, without what that says of the recording.
+fn without_recording(result: &str) -> (&str, Vec<&str>) {
+    let start = match result.rfind("\n[changes] ") {
+        Some(start) if !result.get(start + 1..).is_some_and(|line| line.contains('\n')) => start,
+        _ => return (result, Vec::new()),
+    };
+    let (rest, line) = result.split_at(start);
+    let is_of_recording = |part: &&str| {
+        ["by comparison", "the list may be incomplete"].contains(part)
+            || part.contains(" not recorded (")
+            || part.ends_with(" not compared (too many files)")
+    };
+    let line = line.trim_start_matches("\n[changes] ");
+    (rest, line.split(", ").filter(|part| !is_of_recording(part)).collect())
+}
+
 /// Returns hashes of files by path, in lines.
 pub(super) fn of_seen(files: &BTreeMap<String, String>) -> String {
     files.iter().map(|(path, hash)| format!("{path} sha256:{hash}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_changes_were_recorded_is_no_difference_and_what_changed_is() {
+        let is_same = |one: &str, other: &str| are_recorded_otherwise(one, other);
+        let watched = "exit code 0\nx\n[changes] 1 file changed, 1 new under d/";
+        let compared = format!("{watched}, by comparison");
+        assert!(is_same(watched, &compared));
+        assert!(is_same(&compared, &format!("{watched}, a.bin not recorded (2 MB)")));
+        assert!(is_same("x", "x\n[changes] target/ not recorded (a cache), by comparison"));
+        assert!(!is_same(watched, "exit code 0\nx\n[changes] 1 file changed, by comparison"));
+        assert!(!is_same(watched, &format!("{compared}\n[walls] x")));
+        assert!(!is_same("x\n[changes] 1 new", "y\n[changes] 1 new"));
+        assert!(!is_same("x, by comparison", "x"));
+    }
 }

@@ -27,6 +27,7 @@ use self::{
 };
 use crate::{
     agent::Agent,
+    event::SessionEvent,
     input::{FrontEnd, Prompt},
     layers::{StandIn, set_checks},
     masking::Masking,
@@ -58,6 +59,9 @@ pub struct ReplayOptions {
     pub tools_for: Option<ToolLists>,
     /// Makes what calls had changed that were cut short, which are not run; nothing does if `None`.
     pub changes_of: Option<ChangesOfCall>,
+    /// Whether secrets were taken out of the log after it was written, so that its messages are not
+    /// those of which it has hashes.
+    pub log_is_masked: bool,
 }
 
 /// Makes in the workspace what the call with this id had changed, and takes it back the next time, for
@@ -148,6 +152,7 @@ pub async fn replay(
     how: ReplayOptions,
 ) -> Result<Replayed, LogError> {
     let mut recording = Recording::of(session, how.results_of.is_some());
+    let masked = masked(session, &mut recording, &options, how.log_is_masked);
     let inputs = mem::take(&mut recording.inputs);
     options.mode = recording.mode();
     let (asked, run) = (&recording.checks_asked, &recording.checks_run);
@@ -159,7 +164,7 @@ pub async fn replay(
     let answers = how.results_of.map(|session| Recording::of(&session, false));
     let places = PlaceNames::new(how.places, how.places_above);
     let rest = (how.until, how.changes_of);
-    let course = Course::new(session, recording, answers, places, rest);
+    let course = Course::new(masked, recording, answers, places, rest);
     let course = Arc::new(course);
     options.tools = lists.choose(&course, &abilities);
     options.context_window_tokens = None;
@@ -280,6 +285,27 @@ impl Recording {
             () => Mode::Auto,
         }
     }
+}
+
+/// Returns `session` as it would have been logged with what is known now, since what was not known to be
+/// a secret then is the same all the same; and whether its messages are others, as `log_is_masked` says
+/// of the log. The results of `recording` are masked with it.
+fn masked(
+    session: &Session,
+    recording: &mut Recording,
+    options: &AgentOptions,
+    log_is_masked: bool,
+) -> (Session, bool) {
+    options.masking.read_all(&options.workspace);
+    recording.mask_results(&options.masking);
+    let mut masked = session.clone();
+    for record in &mut masked.records {
+        if !matches!(record.event, SessionEvent::Session(_)) {
+            *record = options.masking.record(record.clone());
+        }
+    }
+    let is_masked = log_is_masked || masked.records != session.records;
+    (masked, is_masked)
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use crate::{
         CallChanges, CallEvent, Compaction, CompactionCause, ContextEvent, Continuation,
         ContinuationCause, EndReason, ModelEvent, Record, SessionEvent, TurnEvent,
     },
+    masking::Masking,
     policy::Verdict,
     session::Session,
     session_note::SessionNote,
@@ -156,6 +157,14 @@ impl Recording {
         }
         reader.close(None);
         reader.recording
+    }
+
+    /// Masks the results with which others are compared.
+    pub(super) fn mask_results(&mut self, masking: &Masking) {
+        let requests = self.requests.iter_mut();
+        for result in requests.flat_map(|request| request.results.values_mut()) {
+            result.content = masking.mask(std::mem::take(&mut result.content));
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use tenon_model::{ContentBlock, Conversation, Image, Message, Role, ToolCall, ToolResult};
+use tenon_model::{ContentBlock, Conversation, Image, Message, Role, ToolCall, ToolResult, Usage};
 
 use super::{log_error::LogError, read::Session, recorder::Recorder, seen};
 use crate::{
@@ -47,6 +47,10 @@ pub(crate) struct Restored {
     pub is_shortened: bool,
     /// The model that was asked last, as far as the branch says.
     pub model: Arc<str>,
+    /// What the provider counted of the conversation as it was before old messages were replaced.
+    pub counted_before: Option<(Conversation, Usage)>,
+    /// What it counted last, of so many messages of the conversation.
+    pub counted: Option<(usize, Usage)>,
 }
 
 /// Takes in events one after another.
@@ -64,6 +68,9 @@ pub(crate) struct Fold {
     is_shortened: bool,
     /// What calls had changed that were cut short, in a line each.
     changed: HashMap<String, String>,
+    counted_before: Option<(Conversation, Usage)>,
+    /// What a model counted for the request of so many messages that it answered last.
+    counted: Option<(usize, Usage, Arc<str>)>,
 }
 
 /// A message and the model that was talked to.
@@ -90,9 +97,17 @@ impl Restored {
         session.branch().for_each(|record| fold.take(record));
         let cut_short = fold.answer_calls();
         let messages = fold.messages.into_iter();
-        let fit = messages.filter_map(|said| said.fit_for(model, sees_images)).collect();
+        let count = messages.len();
+        let fit: Conversation =
+            messages.filter_map(|said| said.fit_for(model, sees_images)).collect();
+        let conversation = valid(fit);
+        // Of messages that were sent otherwise nothing is known.
+        let is_as_sent = conversation.len() == count;
+        let counted = fold.counted.filter(|(_, _, by)| is_as_sent && **by == *model);
         Self {
-            conversation: valid(fit),
+            conversation,
+            counted: counted.map(|(sent, usage, _)| (sent, usage)),
+            counted_before: fold.counted_before,
             seen: fold.seen,
             cut_short,
             is_turn_open: fold.is_turn_open,
@@ -153,10 +168,13 @@ impl Fold {
                 let result = ToolResult { call_id, content, is_error, images };
                 self.results.insert(result.call_id.clone(), result);
             }
-            SessionEvent::Model(ModelEvent::AssistantMessage { message, .. }) => {
+            SessionEvent::Model(ModelEvent::AssistantMessage { message, usage, .. }) => {
                 self.answer_calls();
                 if self.messages.is_empty() {
                     self.push(Message::user(BEGINNING_LOST));
+                }
+                if usage.input_all() > 0 {
+                    self.counted = Some((self.messages.len(), *usage, Arc::clone(&self.model)));
                 }
                 self.calls = message.tool_calls().cloned().collect();
                 self.push(message.clone());
@@ -204,7 +222,13 @@ impl Fold {
     }
 
     fn shorten(&mut self, compaction: &Compaction) {
-        let shorter = compaction.applied_to(&self.conversation());
+        let whole = self.conversation();
+        let counted = self
+            .counted
+            .take()
+            .and_then(|(sent, usage, _)| Some((whole.get(..sent)?.to_vec(), usage)));
+        self.counted_before = counted.or(self.counted_before.take());
+        let shorter = compaction.applied_to(&whole);
         let first = compaction.messages.len();
         let models = self.messages.iter().skip(compaction.replaced).map(|said| &said.model);
         let models: Vec<Arc<str>> =

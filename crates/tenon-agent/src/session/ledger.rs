@@ -5,6 +5,8 @@
 //! break is found by comparing the two: other model, system prompt, tools, or earlier messages.
 //! If nothing of that changed and the cache was not read all the same, the miss is the provider's.
 
+use std::sync::Arc;
+
 use tenon_model::{Conversation, Price, Usage};
 
 use super::{fold::Fold, prefix::PrefixHasher, read::Session};
@@ -115,8 +117,8 @@ struct Ledger {
     tenon: String,
     price: Option<Price>,
     last: Option<Sent>,
-    /// Messages that were in the conversation ever since the last request.
-    untouched: usize,
+    /// The messages of the last request, as the log tells of them.
+    sent: Conversation,
     rewound: bool,
     compaction_undone: bool,
     compacted: bool,
@@ -146,7 +148,7 @@ impl Ledger {
             }
             SessionEvent::Session(SessionNote::CompactionUndone { .. }) => {
                 self.rewind(session, line);
-                self.compaction_undone = true;
+                (self.compaction_undone, self.compacted) = (true, false);
             }
             SessionEvent::Context(ContextEvent::Compacted(compaction)) => {
                 self.compact(record.time_ms, &compaction.usage);
@@ -169,20 +171,15 @@ impl Ledger {
         }
     }
 
-    /// Goes back: what the two branches have in common is untouched.
+    /// Goes back to another branch.
     fn rewind(&mut self, session: &Session, line: u64) {
-        let left: Conversation = self.fold.conversation();
-        let mut fold = Fold::default();
-        session.branch_until(line).into_iter().for_each(|(_, record)| fold.take(record));
-        let now = fold.conversation();
-        let common = left.iter().zip(&now).take_while(|(left, now)| left == now).count();
-        self.untouched = self.untouched.min(common);
-        self.fold = fold;
+        self.fold = Fold::default();
+        session.branch_until(line).into_iter().for_each(|(_, record)| self.fold.take(record));
     }
 
     /// Takes in that old messages were replaced, by a request of its own if it used something.
     fn compact(&mut self, time_ms: u64, usage: &Usage) {
-        (self.untouched, self.compacted) = (0, true);
+        self.compacted = true;
         if *usage != Usage::default() {
             self.requests.push(RequestCost {
                 time_ms,
@@ -195,16 +192,20 @@ impl Ledger {
     }
 
     fn request(&mut self, sent: Sent, hash: &str) {
-        let is_as_logged = self.hasher.conversation(&self.fold.conversation()) == *hash;
+        let conversation = self.fold.conversation();
+        let is_as_logged = self.hasher.conversation(&conversation) == *hash;
         let changed_meanwhile = self.was_as_logged && !is_as_logged;
+        let same = self.sent.iter().zip(&conversation);
+        let same = same.take_while(|(sent, now)| Arc::ptr_eq(sent, now) || sent == now).count();
+        let is_rewritten = same < self.sent.len();
         let prefix = match &self.last {
             None => Prefix::First,
-            Some(last) => match self.broken_by(last, &sent, changed_meanwhile) {
+            Some(last) => match self.broken_by(last, &sent, is_rewritten, changed_meanwhile) {
                 Some(by) => Prefix::Broken { by },
                 None => Prefix::Kept,
             },
         };
-        self.untouched = sent.messages;
+        self.sent = conversation;
         (self.rewound, self.compaction_undone) = (false, false);
         (self.compacted, self.was_as_logged) = (false, is_as_logged);
         self.requests.push(RequestCost {
@@ -220,11 +221,17 @@ impl Ledger {
         self.last = Some(Sent { cached, after_ms, ..sent });
     }
 
-    fn broken_by(&self, last: &Sent, now: &Sent, changed_meanwhile: bool) -> Option<String> {
+    fn broken_by(
+        &self,
+        last: &Sent,
+        now: &Sent,
+        is_rewritten: bool,
+        changed_meanwhile: bool,
+    ) -> Option<String> {
         if last.model != now.model {
             return Some(format!("the model changed from {} to {}", last.model, now.model));
         }
-        if self.compacted {
+        if self.compacted && is_rewritten {
             return Some("the conversation was made shorter".to_owned());
         }
         let version = match last.tenon == now.tenon {
@@ -237,7 +244,7 @@ impl Ledger {
         if last.tools != now.tools {
             return Some(format!("the tools changed{version}"));
         }
-        if self.untouched < last.messages {
+        if is_rewritten {
             let by = match (self.rewound, self.compaction_undone) {
                 (true, _) => "the conversation was rewound",
                 (false, true) => "a compaction was undone",

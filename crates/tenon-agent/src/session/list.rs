@@ -10,6 +10,8 @@ use std::{
     time::UNIX_EPOCH,
 };
 
+use memchr::memmem;
+
 use super::{log_error::LogError, names};
 use crate::{
     event::{LOG_VERSION, ModelEvent, Record, SessionEvent, TurnEvent},
@@ -20,8 +22,14 @@ use crate::{
 /// damaged.
 const LINES_MAX: usize = 64;
 
+/// Bytes from the beginning of a line within which its type stands.
+const TYPE_WITHIN_BYTES: usize = 100;
+
 /// Stands for a prompt whose line is damaged.
 const PROMPT_LOST: &str = "(the first prompt is lost)";
+
+/// Stands for the prompt of a log whose lines may mean anything.
+const NEWER: &str = "(a newer version of tenon wrote it)";
 
 /// One line of a list of sessions.
 ///
@@ -103,6 +111,10 @@ pub(super) fn logs(folder: &Path) -> Result<Vec<(String, PathBuf)>, LogError> {
     let mut logs = Vec::new();
     for entry in entries {
         let path = entry.map_err(failed)?.path();
+        // A pipe, a device or a folder is no log, whatever it is called; the pipe would be waited on.
+        if !path.metadata().is_ok_and(|data| data.is_file()) {
+            continue;
+        }
         // The id is the file's name, whatever is written inside.
         let id = path.file_stem().and_then(|stem| stem.to_str()).map(str::to_owned);
         if let Some(id) = id.filter(|_| path.extension().is_some_and(|end| end == "jsonl")) {
@@ -141,7 +153,8 @@ fn summary(id: String, path: &Path) -> Option<SessionSummary> {
             SessionEvent::Session(SessionNote::SessionStarted { version, .. })
                 if version > LOG_VERSION =>
             {
-                return None;
+                found.prompt = NEWER.to_owned();
+                return summary;
             }
             SessionEvent::Session(
                 SessionNote::SessionStarted { workspace, model, .. }
@@ -161,7 +174,35 @@ fn summary(id: String, path: &Path) -> Option<SessionSummary> {
             _ => {}
         }
     }
-    summary
+    let mut summary = summary?;
+    if summary.model.is_empty()
+        && let Some((workspace, model)) = resumed_in(&mut lines)
+    {
+        (summary.workspace, summary.model) = (workspace, model);
+    }
+    Some(summary)
+}
+
+/// Returns the folder and the model of the first process that went on with a session whose beginning
+/// is damaged.
+fn resumed_in(lines: &mut impl BufRead) -> Option<(PathBuf, String)> {
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        if lines.read_until(b'\n', &mut line).ok()? == 0 {
+            return None;
+        }
+        let head = line.get(..TYPE_WITHIN_BYTES).unwrap_or(&line);
+        if memmem::find(head, br#""type":"session_resumed""#).is_none() {
+            continue;
+        }
+        if let Ok(record) = serde_json::from_slice::<Record>(&line)
+            && let SessionEvent::Session(SessionNote::SessionResumed { workspace, model, .. }) =
+                record.event
+        {
+            return Some((workspace.into_iter().next()?, model));
+        }
+    }
 }
 
 #[cfg(test)]
@@ -181,6 +222,10 @@ mod tests {
         }
         std::fs::write(folder.path().join("c.jsonl"), "garbage").unwrap();
         std::fs::write(folder.path().join("names"), "").unwrap();
+        let pipe = std::process::Command::new("mkfifo").arg(folder.path().join("d.jsonl")).status();
+        assert!(pipe.unwrap().success());
+        std::fs::create_dir(folder.path().join("e.jsonl")).unwrap();
+        assert!(read(folder.path(), "d").is_err());
         let ids: Vec<String> =
             list(folder.path()).unwrap().into_iter().map(|session| session.id).collect();
         assert_eq!(ids, ["b", "a"]);
@@ -194,5 +239,21 @@ mod tests {
         let sessions = list(folder.path()).unwrap();
         assert_eq!((sessions[0].started_ms, sessions[0].prompt.as_str()), (7, "Sort"));
         assert_eq!(read(folder.path(), "a").unwrap().skipped, 1);
+        let resumed = r#"{"time_ms":9,"type":"session_resumed","version":1,"workspace":["/w"],"model":"m","tenon":"0"}"#;
+        std::fs::write(folder.path().join("a.jsonl"), format!("{log}{resumed}\n")).unwrap();
+        let sessions = list(folder.path()).unwrap();
+        assert_eq!((&*sessions[0].workspace, &*sessions[0].model), (Path::new("/w"), "m"));
+    }
+
+    #[test]
+    fn a_log_of_a_newer_format_is_listed_and_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let line = r#"{"time_ms":7,"type":"session_started","version":2,"session":"a","workspace":["/w"],"model":"m","tenon":"9"}"#;
+        std::fs::write(folder.path().join("a.jsonl"), format!("{line}\n")).unwrap();
+        let sessions = list(folder.path()).unwrap();
+        assert_eq!((sessions[0].prompt.as_str(), &*sessions[0].workspace), (NEWER, Path::new("")));
+        let error = std::error::Error::source(&read(folder.path(), "a").unwrap_err())
+            .map(ToString::to_string);
+        assert!(error.is_some_and(|words| words.starts_with("a newer version of tenon wrote it")));
     }
 }

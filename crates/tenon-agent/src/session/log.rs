@@ -24,15 +24,13 @@ use super::{
     log_error::LogError,
     read::{Session, path_of, read, read_lines},
 };
-use crate::{
-    event::{LOG_VERSION, Record},
-    session_note::SessionNote,
-};
+use crate::event::Record;
 
 /// The longest time that an event waits for fdatasync.
 const SYNC_EVERY: Duration = Duration::from_millis(200);
 
-/// An open log, locked against other writers. Dropping it waits until everything is on the disk.
+/// An open log, locked against other writers. Dropping it waits until everything is on the disk, and
+/// takes a new one away that no event got into.
 ///
 /// Given to an agent, it receives every event before anybody sees it:
 ///
@@ -60,6 +58,8 @@ pub struct SessionLog {
     file: Arc<File>,
     images: KeptImages,
     written: Mutex<Written>,
+    /// Whether it was made here and not found.
+    is_new: bool,
     sync_error: Arc<Mutex<Option<io::Error>>>,
     /// Tells the syncing thread that something was written; it ends when this is dropped.
     due: Option<mpsc::SyncSender<()>>,
@@ -90,7 +90,7 @@ impl SessionLog {
     /// # Errors
     /// Whatever the file system says.
     pub fn create(folder: &Path) -> Result<Self, LogError> {
-        let failed = |source| LogError::new(folder, source);
+        let failed = |source| LogError::beginning(folder, source);
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
         loop {
             let id = new_id();
@@ -100,7 +100,7 @@ impl SessionLog {
             match options.open(&path) {
                 Ok(file) => return Self::locked(id, path, file, Some(folder)),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(source) => return Err(LogError::new(&path, source)),
+                Err(source) => return Err(LogError::beginning(&path, source)),
             }
         }
     }
@@ -126,10 +126,14 @@ impl SessionLog {
     pub fn open(folder: &Path, id: &str) -> Result<(Self, Session), LogError> {
         let path = path_of(folder, id)?;
         let failed = |source| LogError::new(&path, source);
-        let file = OpenOptions::new().read(true).append(true).open(&path).map_err(failed)?;
+        let opened = OpenOptions::new().read(true).append(true).open(&path);
+        let file = opened.map_err(|source| match File::open(&path) {
+            Ok(_) => LogError::beginning(&path, source),
+            Err(_) => failed(source),
+        })?;
         let mut log = Self::locked(id.to_owned(), path.clone(), file, None)?;
         let (mut session, whole_bytes) = read_lines(id, &*log.file).map_err(failed)?;
-        refuse_newer(&session).map_err(failed)?;
+        session.refuse_newer().map_err(failed)?;
         if log.file.metadata().map_err(failed)?.len() > whole_bytes {
             log.file.set_len(whole_bytes).map_err(failed)?;
             session.forget_torn();
@@ -158,7 +162,6 @@ impl SessionLog {
     pub fn fork(folder: &Path, id: &str) -> Result<(Self, Session), LogError> {
         let old = read(folder, id)?;
         let old_path = path_of(folder, id)?;
-        refuse_newer(&old).map_err(|source| LogError::new(&old_path, source))?;
         let log = Self::create(folder)?;
         let filled = log.fill_from(&old, &old_path);
         filled.inspect_err(|_| {
@@ -231,7 +234,11 @@ impl SessionLog {
     /// # Errors
     /// Whatever the file system says; the event must then not be acted on.
     pub(crate) fn append(&self, record: &Record) -> Result<(), LogError> {
-        let failed = |source| LogError::writing(&self.path, source);
+        let is_first = self.lock_written().bytes == 0;
+        let failed = |source| match is_first {
+            true => LogError::beginning(&self.path, source),
+            false => LogError::writing(&self.path, source),
+        };
         record.event.images().try_for_each(|image| self.images.keep(image))?;
         let mut line = serde_json::to_vec(record).map_err(|error| failed(error.into()))?;
         line.push(b'\n');
@@ -274,7 +281,7 @@ impl SessionLog {
         let (file, sync_error) = (Arc::new(file), Arc::default());
         let (due, wait) = mpsc::sync_channel(1);
         let (synced, failed) = (Arc::clone(&file), Arc::clone(&sync_error));
-        let mut folder = new_in.map(Path::to_path_buf);
+        let (is_new, mut folder) = (new_in.is_some(), new_in.map(Path::to_path_buf));
         let sync = move || {
             synced.sync_data()?;
             folder.take().as_deref().into_iter().for_each(sync_names);
@@ -288,7 +295,7 @@ impl SessionLog {
         let due = syncing.is_some().then_some(due);
         let written = Mutex::new(Written { bytes: 0, torn: false });
         let images = KeptImages::beside(&path);
-        Ok(Self { id, path, file, images, written, sync_error, due, syncing })
+        Ok(Self { id, path, file, images, written, is_new, sync_error, due, syncing })
     }
 
     fn lock_written(&self) -> std::sync::MutexGuard<'_, Written> {
@@ -302,27 +309,12 @@ impl Drop for SessionLog {
         if let Some(syncing) = self.syncing.take() {
             let _ = syncing.join();
         }
+        if self.is_new && self.lock_written().bytes == 0 {
+            // Nothing goes on from it and no list has it.
+            let _ = std::fs::remove_file(&self.path);
+        }
         // Closing would do it as well, were there no copy of the descriptor in a child.
         let _ = self.file.unlock();
-    }
-}
-
-fn refuse_newer(session: &Session) -> io::Result<()> {
-    let newest = session.records.iter().filter_map(|record| match &record.event {
-        crate::event::SessionEvent::Session(
-            SessionNote::SessionStarted { version, .. }
-            | SessionNote::SessionResumed { version, .. },
-        ) => Some(*version),
-        _ => None,
-    });
-    match newest.max() {
-        Some(version) if version > LOG_VERSION => Err(io::Error::new(
-            io::ErrorKind::Unsupported,
-            format!(
-                "a newer version of tenon wrote it (format {version}, this knows {LOG_VERSION})"
-            ),
-        )),
-        _ => Ok(()),
     }
 }
 

@@ -5,6 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use crate::{event::EndReason, outcome::TurnOutcome};
+
 /// The log could not be written or read; the source is what the file system said.
 ///
 /// ```
@@ -26,22 +28,63 @@ use std::{
 pub struct LogError {
     path: PathBuf,
     writing: bool,
+    /// Whether there is a session with events in it.
+    is_kept: bool,
     source: io::Error,
+    /// What the turn had come to that ended by it.
+    outcome: Option<Box<TurnOutcome>>,
 }
 
 impl LogError {
     pub(super) fn new(path: &Path, source: io::Error) -> Self {
-        Self { path: path.to_path_buf(), writing: false, source }
+        Self { path: path.to_path_buf(), writing: false, is_kept: false, source, outcome: None }
     }
 
     /// Returns the error of a log that took events before.
     pub(super) fn writing(path: &Path, source: io::Error) -> Self {
-        Self { path: path.to_path_buf(), writing: true, source }
+        Self { path: path.to_path_buf(), writing: true, is_kept: true, source, outcome: None }
+    }
+
+    /// Returns the error of a log that took no event.
+    pub(super) fn beginning(path: &Path, source: io::Error) -> Self {
+        Self { is_kept: false, ..Self::writing(path, source) }
     }
 
     pub(super) fn in_use(path: &Path) -> Self {
         let words = "another process is at work on this session";
         Self::new(path, io::Error::new(io::ErrorKind::WouldBlock, words))
+    }
+
+    /// Adds how the turn was when it ended by this error.
+    pub(crate) fn with_outcome(self, outcome: TurnOutcome) -> Self {
+        let outcome = TurnOutcome { reason: EndReason::LogFailed, ..outcome };
+        Self { outcome: Some(Box::new(outcome)), ..self }
+    }
+
+    /// Returns how the turn was when it ended by this error; `None` if there was no turn.
+    ///
+    /// ```
+    /// use tenon_agent::SessionLog;
+    ///
+    /// let error = SessionLog::create("/dev/null/sessions".as_ref()).err();
+    /// assert!(error.is_some_and(|error| error.outcome().is_none()));
+    /// ```
+    pub fn outcome(&self) -> Option<&TurnOutcome> {
+        self.outcome.as_deref()
+    }
+
+    /// Returns whether it was to be written, and not only read.
+    ///
+    /// ```
+    /// use tenon_agent::{SessionLog, read_session};
+    ///
+    /// let error = SessionLog::create("/dev/null/sessions".as_ref()).err();
+    /// assert!(error.is_some_and(|error| error.is_unwritable()));
+    /// let error = read_session("/dev/null/sessions".as_ref(), "20260101-120000-a1b2").err();
+    /// assert!(error.is_some_and(|error| !error.is_unwritable()));
+    /// ```
+    pub fn is_unwritable(&self) -> bool {
+        self.writing
     }
 
     /// Returns whether another process is at work on the session.
@@ -69,6 +112,6 @@ impl LogError {
     /// }
     /// ```
     pub fn broken_session(&self) -> Option<&str> {
-        self.path.file_stem().and_then(|stem| stem.to_str()).filter(|_| self.writing)
+        self.path.file_stem().and_then(|stem| stem.to_str()).filter(|_| self.is_kept)
     }
 }

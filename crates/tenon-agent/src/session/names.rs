@@ -72,7 +72,8 @@ pub fn rename(folder: &Path, id: &str, name: &str) -> Result<(), LogError> {
 
 /// Returns the names in `folder` by session. Without a readable file there are none.
 pub(super) fn read(folder: &Path) -> HashMap<String, String> {
-    let text = std::fs::read(folder.join(FILE)).unwrap_or_default();
+    let path = folder.join(FILE);
+    let text = if path.is_file() { std::fs::read(path).unwrap_or_default() } else { Vec::new() };
     let mut names = HashMap::new();
     for line in text.split(|byte| *byte == b'\n') {
         if let Ok(Named { session, name }) = serde_json::from_slice(line) {

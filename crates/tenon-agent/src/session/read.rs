@@ -143,6 +143,26 @@ impl Session {
         Record { time_ms: now_ms(), event: event.into() }
     }
 
+    /// Refuses a log of a newer format, whose lines may mean anything.
+    pub(super) fn refuse_newer(&self) -> io::Result<()> {
+        let newest = self.records.iter().filter_map(|record| match &record.event {
+            SessionEvent::Session(
+                SessionNote::SessionStarted { version, .. }
+                | SessionNote::SessionResumed { version, .. },
+            ) => Some(*version),
+            _ => None,
+        });
+        match newest.max() {
+            Some(version) if version > LOG_VERSION => Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                format!(
+                    "a newer version of tenon wrote it (format {version}, this knows {LOG_VERSION})"
+                ),
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// Takes in that the torn last line is gone.
     pub(super) fn forget_torn(&mut self) {
         // Half a line can be a whole event all the same; nobody acted upon it.
@@ -175,13 +195,16 @@ impl Session {
 pub fn read(folder: &Path, id: &str) -> Result<Session, LogError> {
     let path = path_of(folder, id)?;
     let failed = |source| LogError::new(&path, source);
-    Ok(read_lines(id, File::open(&path).map_err(failed)?).map_err(failed)?.0)
+    let (session, _) = read_lines(id, File::open(&path).map_err(failed)?).map_err(failed)?;
+    session.refuse_newer().map_err(failed)?;
+    Ok(session)
 }
 
-/// Returns the path of a log.
+/// Returns the path of a log, at which there is nothing or a file: to open a pipe would wait for ever.
 pub(super) fn path_of(folder: &Path, id: &str) -> Result<PathBuf, LogError> {
     let path = folder.join(format!("{id}.jsonl"));
-    if id.contains(['/', '\0']) {
+    let is_other = path.metadata().is_ok_and(|data| !data.is_file());
+    if is_other || id.contains(['/', '\0']) {
         let source = io::Error::new(io::ErrorKind::InvalidInput, "not a session id");
         return Err(LogError::new(&path, source));
     }

@@ -65,11 +65,11 @@ pub fn removable(folder: &Path, results: &Path) -> Result<Vec<Removable>, LogErr
 ///
 /// let folder = tempfile::tempdir()?;
 /// let results = folder.path().join("results");
-/// let log = SessionLog::create(folder.path())?;
-/// let id = log.id().to_owned();
-/// assert!(remove_session(folder.path(), &results, &id).is_err_and(|error| error.is_in_use()));
+/// std::fs::write(folder.path().join("one.jsonl"), "")?;
+/// let (log, _) = SessionLog::open(folder.path(), "one")?;
+/// assert!(remove_session(folder.path(), &results, "one").is_err_and(|error| error.is_in_use()));
 /// drop(log);
-/// remove_session(folder.path(), &results, &id)?;
+/// remove_session(folder.path(), &results, "one")?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -127,17 +127,17 @@ mod tests {
     fn long_results_go_with_the_last_session_that_needs_them() {
         let folder = tempfile::tempdir().unwrap();
         let (sessions, results) = (folder.path().join("sessions"), folder.path().join("results"));
-        let old = SessionLog::create(&sessions).unwrap();
-        let id = old.id().to_owned();
-        let (new, _) = SessionLog::fork(&sessions, &id).unwrap();
+        std::fs::create_dir_all(&sessions).unwrap();
+        std::fs::write(sessions.join("old.jsonl"), "").unwrap();
+        let (new, _) = SessionLog::fork(&sessions, "old").unwrap();
         let fork = new.id().to_owned();
-        drop((old, new));
-        std::fs::create_dir_all(results.join(&id)).unwrap();
-        std::fs::write(results.join(&id).join("output.txt"), "long").unwrap();
-        remove(&sessions, &results, &id).unwrap();
-        assert!(results.join(&id).exists());
+        drop(new);
+        std::fs::create_dir_all(results.join("old")).unwrap();
+        std::fs::write(results.join("old/output.txt"), "long").unwrap();
+        remove(&sessions, &results, "old").unwrap();
+        assert!(results.join("old").exists());
         remove(&sessions, &results, &fork).unwrap();
-        assert!(!results.join(&id).exists());
+        assert!(!results.join("old").exists());
         assert!(logs(&sessions).unwrap().is_empty());
     }
 }

@@ -12,7 +12,10 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use memchr::{memchr, memrchr};
 
 use super::{list::logs, log_error::LogError};
-use crate::event::{CallEvent, ModelEvent, Record, SessionEvent, TurnEvent};
+use crate::{
+    event::{CallEvent, ModelEvent, Record, SessionEvent, TurnEvent},
+    masking::Masking,
+};
 
 /// Characters that a result shows before and after the first word.
 const CONTEXT_CHARS: usize = 40;
@@ -45,24 +48,25 @@ pub struct Found {
 }
 
 /// Looks for events in the sessions of `folder` whose text has all of `words`, in any case of
-/// letters; newest session first, at most 20 events of each.
+/// letters; newest session first, at most 20 events of each. What is told of an event is masked by
+/// `masking`, also a value that is there in part.
 ///
 /// ```
-/// use tenon_agent::search_sessions;
+/// use tenon_agent::{Masking, search_sessions};
 ///
 /// let folder = tempfile::tempdir()?;
 /// let log = r#"{"time_ms":5,"type":"user_message","prompt":"Add a Docstring",
 ///     "message":{"role":"user","content":[]}}"#;
 /// std::fs::write(folder.path().join("one.jsonl"), log.replace('\n', ""))?;
-/// let found = search_sessions(folder.path(), "docstring add")?;
+/// let found = search_sessions(folder.path(), "docstring add", &Masking::off())?;
 /// assert_eq!((found[0].kind, found[0].text.as_str()), ("prompt", "Add a Docstring"));
-/// assert!(search_sessions(folder.path(), "docstring remove")?.is_empty());
+/// assert!(search_sessions(folder.path(), "docstring remove", &Masking::off())?.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
 /// If the folder cannot be listed. Logs that cannot be read are left out.
-pub fn search(folder: &Path, words: &str) -> Result<Vec<Found>, LogError> {
+pub fn search(folder: &Path, words: &str, masking: &Masking) -> Result<Vec<Found>, LogError> {
     let mut words: Vec<&str> = words.split_whitespace().collect();
     // The longest is the rarest, as far as one can tell.
     words.sort_by_key(|word| std::cmp::Reverse(word.len()));
@@ -78,7 +82,7 @@ pub fn search(folder: &Path, words: &str) -> Result<Vec<Found>, LogError> {
     let mut found = Vec::new();
     for (id, path) in logs {
         let Ok(log) = std::fs::read(path) else { continue };
-        found.extend(of_log(&id, &log, &in_json, &in_text));
+        found.extend(of_log(&id, &log, &in_json, &in_text, masking));
     }
     Ok(found)
 }
@@ -93,7 +97,13 @@ fn json_of(word: &str) -> String {
     json.get(1..json.len().saturating_sub(1)).unwrap_or_default().to_owned()
 }
 
-fn of_log(id: &str, log: &[u8], in_json: &RegexMatcher, in_text: &[RegexMatcher]) -> Vec<Found> {
+fn of_log(
+    id: &str,
+    log: &[u8],
+    in_json: &RegexMatcher,
+    in_text: &[RegexMatcher],
+    masking: &Masking,
+) -> Vec<Found> {
     let mut found = Vec::new();
     let mut from = 0;
     while found.len() < FOUND_PER_SESSION_MAX {
@@ -106,7 +116,7 @@ fn of_log(id: &str, log: &[u8], in_json: &RegexMatcher, in_text: &[RegexMatcher]
         let line = log.get(start..end).unwrap_or_default();
         if let Ok(record) = serde_json::from_slice::<Record>(line)
             && let Some((kind, text)) = said(&record.event)
-            && let Some(text) = excerpt(&text, in_text)
+            && let Some(text) = excerpt(&text, in_text, masking)
         {
             found.push(Found { session: id.to_owned(), time_ms: record.time_ms, kind, text });
         }
@@ -151,7 +161,7 @@ fn strings(value: &serde_json::Value, text: &mut String) {
 }
 
 /// Returns what stands around the first place of a word, if all words are there.
-fn excerpt(text: &str, words: &[RegexMatcher]) -> Option<String> {
+fn excerpt(text: &str, words: &[RegexMatcher], masking: &Masking) -> Option<String> {
     let mut first: Option<(usize, usize)> = None;
     for word in words {
         let hit = word.find(text.as_bytes()).ok().flatten()?;
@@ -163,7 +173,8 @@ fn excerpt(text: &str, words: &[RegexMatcher]) -> Option<String> {
     let (before, after) = (text.get(..start)?, text.get(end..)?);
     let from = before.char_indices().nth_back(CONTEXT_CHARS - 1).map_or(0, |(at, _)| at);
     let to = after.char_indices().nth(CONTEXT_CHARS).map_or(text.len(), |(at, _)| end + at);
-    let words: Vec<&str> = text.get(from..to)?.split_whitespace().collect();
+    let part = masking.part(text, from..to);
+    let words: Vec<&str> = part.split_whitespace().collect();
     let (left, right) = (if from > 0 { "… " } else { "" }, if to < text.len() { " …" } else { "" });
     Some(format!("{left}{}{right}", words.join(" ")))
 }
@@ -209,7 +220,7 @@ mod tests {
             events.map(|event| serde_json::to_string(&Record { time_ms: 1, event }).unwrap());
         std::fs::write(folder.path().join("one.jsonl"), lines.join("\n") + "\n{torn readme")
             .unwrap();
-        let found = search(folder.path(), words).unwrap();
+        let found = search(folder.path(), words, &Masking::off()).unwrap();
         found.into_iter().map(|found| (found.kind, found.text)).collect()
     }
 

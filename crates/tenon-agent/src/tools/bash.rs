@@ -34,6 +34,10 @@ pub(super) const OUTPUT_CHARS_MAX: usize = 10_000;
 /// Changes of protected names that a result tells one by one, those that stay first.
 const PROTECTED_TOLD_MAX: usize = 20;
 
+/// What would allow a change that was put back.
+const PROTECTED_FOR_TOOLS: &str = "protected: what is put back is not for commands to write; write_file \
+                                   and edit_file can, with the user's yes";
+
 macro_rules! description {
     ($endless:literal, $processes:literal) => {
         concat!(
@@ -131,6 +135,27 @@ pub(super) enum Endless {
     Refused,
 }
 
+/// Returns why `bash` would not start this command line in a call that waits for its end, whatever the
+/// rules say.
+///
+/// ```
+/// assert!(tenon_agent::why_not_started("vim notes.md").is_some());
+/// assert_eq!(tenon_agent::why_not_started("cat notes.md"), None);
+/// ```
+pub fn why_not_started(script: &str) -> Option<String> {
+    why_not(script, &shell::parse(script), Endless::Refused)
+}
+
+fn why_not(script: &str, parsed: &shell::Parsed, endless: Endless) -> Option<String> {
+    if script.trim().is_empty() {
+        return Some("command is required".into());
+    }
+    let found = shell::needs_terminal(parsed)
+        .filter(|found| endless == Endless::Refused || !found.is_endless)?;
+    let (command, hint) = (found.command, found.hint);
+    Some(format!("interactive commands are not supported: `{command}`. Instead: {hint}"))
+}
+
 /// Whether the command is one that only reads, and the kernel can hold it to that.
 fn only_reads(parsed: &shell::Parsed) -> bool {
     confines_writes() && shell::only_reads(parsed)
@@ -165,6 +190,9 @@ pub(super) fn notes(
     if let Some(more @ 1..) = protected.len().checked_sub(PROTECTED_TOLD_MAX) {
         lines.push(format!("protected: {more} more names like these"));
     }
+    if protected.iter().any(|change| change.put_back) {
+        lines.push(PROTECTED_FOR_TOOLS.into());
+    }
     lines.extend(limit.map(|limit| match limit {
         LimitReached::Memory => "ended: its processes together used too much memory".into(),
         LimitReached::FileSize => "ended: a file became too large".into(),
@@ -177,7 +205,7 @@ pub(super) fn ending(exit: Exit) -> String {
     match exit {
         Exit::Code(code) => format!("exit code {code}"),
         Exit::Signal(signal) => format!("ended by {}", signal_name(signal)),
-        Exit::TimedOut { after } => format!("ended after its {} s", after.as_secs()),
+        Exit::TimedOut { after } => format!("out of time after {} s", after.as_secs()),
         Exit::Cancelled => "stopped".into(),
     }
 }
@@ -210,17 +238,9 @@ impl Bash {
         endless: Endless,
         context: &ToolContext,
     ) -> Result<Command, String> {
-        if script.trim().is_empty() {
-            return Err("command is required".into());
-        }
         let parsed = shell::parse(&script);
-        let found = shell::needs_terminal(&parsed)
-            .filter(|found| endless == Endless::Refused || !found.is_endless);
-        if let Some(found) = found {
-            return Err(format!(
-                "interactive commands are not supported: `{}`. Instead: {}",
-                found.command, found.hint
-            ));
+        if let Some(why) = why_not(&script, &parsed, endless) {
+            return Err(why);
         }
         let limits = CommandLimits {
             timeout,
@@ -262,7 +282,13 @@ impl Bash {
         };
         let mut notes = notes(&output.blocked, &output.protected, output.limit);
         if let Some(network) = context.sandbox.network_within_walls() {
-            let said = Said { output: &output, text: &text, is_error, as_root: runs_as_root() };
+            let said = Said {
+                output: &output,
+                text: &text,
+                is_error,
+                workspace: &context.workspace,
+                as_root: runs_as_root(),
+            };
             for sentence in held::sentences(&said, network) {
                 notes.push_str(&format!("\n[walls] {sentence}"));
             }
@@ -438,9 +464,11 @@ mod tests {
         let changes: Vec<_> = (1..=2_000).map(change).collect();
         let told = notes(&[], &changes, None);
         assert!(told.starts_with("\n[walls] protected: /w/.vscode/2000 was made; it could NOT"));
-        assert!(told.ends_with("\n[walls] protected: 1980 more names like these"), "{told}");
-        assert_eq!(told.lines().count(), 22);
-        assert_eq!(notes(&[], &changes[..20], None).lines().count(), 21);
+        let end = format!("1980 more names like these\n[walls] {PROTECTED_FOR_TOOLS}");
+        assert!(told.ends_with(&end), "{told}");
+        assert_eq!(told.lines().count(), 23);
+        assert_eq!(notes(&[], &changes[..20], None).lines().count(), 22);
+        assert!(!notes(&[], &changes[1_999..], None).contains(PROTECTED_FOR_TOOLS));
     }
 
     #[test]

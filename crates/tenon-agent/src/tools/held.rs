@@ -4,7 +4,7 @@
 //! "Network is unreachable". Read from words, so it promises nothing; each sentence is true
 //! whenever it is said. Only of system calls the kernel itself tells.
 
-use tenon_sandbox::{Network, Output, Stream};
+use tenon_sandbox::{FileError, Network, Output, Stream, Workspace};
 
 /// What programs say of a file that the walls keep from changing.
 const FILES: [&str; 2] = ["read-only file system", "erofs"];
@@ -40,7 +40,9 @@ const RIGHTS: [&str; 2] = ["operation not permitted", "you must be root"];
 const FOREIGN: [&str; 2] = ["value too large for defined data type", "eoverflow"];
 
 const FILES_HELD: &str = "files: outside of the workspace commands write only in private temporary \
-                          folders, and nowhere to a protected name; --add-dir FOLDER would add a folder";
+                          folders; --add-dir FOLDER would add a folder";
+const PROTECTED_HELD: &str = "files: protected names in the workspace (.git/hooks, .envrc and the like) are \
+                              closed to commands; write_file and edit_file write them with the user's yes";
 const NETWORK_HELD: &str =
     "network: commands reach named hosts only, through http_proxy; --net HOST would open one";
 const SOCKETS_HELD: &str = "commands reach no network in tier C; --net on would open it";
@@ -53,12 +55,18 @@ const RIGHTS_HELD: &str = "rights: inside the walls nothing has root's rights, a
 const FOREIGN_HELD: &str = "files: a toolchain's file in HOME that is of another user or group can be read and \
                             not changed; a copy in the workspace (CARGO_HOME and the like) can";
 
+/// Lines of output, and words of each, that are looked at for the file that was refused. The first
+/// lines tell; each word is looked up on the disk.
+const LINES_MAX: usize = 20;
+const WORDS_MAX: usize = 40;
+
 /// A command that ran inside walls, and what it said.
 pub(super) struct Said<'a> {
     pub(super) output: &'a Output,
     /// What is shown of its output.
     pub(super) text: &'a str,
     pub(super) is_error: bool,
+    pub(super) workspace: &'a Workspace,
     /// Whose command it was.
     pub(super) as_root: bool,
 }
@@ -72,20 +80,23 @@ pub(super) fn calls(refused: &[&str]) -> Option<String> {
 
 /// Returns sentences for a command inside walls with `network`, if there is reason to say some.
 pub(super) fn sentences(
-    &Said { output, text, is_error, as_root }: &Said<'_>,
+    &Said { output, text, is_error, workspace, as_root }: &Said<'_>,
     network: Network,
 ) -> Vec<String> {
-    let mut complaints = String::new();
+    let mut printed = String::new();
     for piece in output.pieces.iter().filter(|piece| piece.stream == Stream::Error) {
-        complaints.push_str(&piece.text.to_lowercase());
+        printed.push_str(&piece.text);
     }
     if is_error {
-        complaints.push_str(&text.to_lowercase());
+        printed.push_str(text);
     }
+    let complaints = printed.to_lowercase();
     let says = |words: &[&str]| words.iter().any(|words| complaints.contains(words));
     let mut sentences = Vec::new();
-    if says(&FILES) || !output.has_sockets && says(&FILES_IN_C) {
-        sentences.push(FILES_HELD);
+    if says(&FILES) {
+        sentences.extend(files(&printed, &FILES, workspace));
+    } else if !output.has_sockets && says(&FILES_IN_C) {
+        sentences.extend(files(&printed, &FILES_IN_C, workspace));
     }
     if is_error && !output.has_sockets && says(&SOCKETS) {
         sentences.push(SOCKETS_HELD);
@@ -107,6 +118,53 @@ pub(super) fn sentences(
     sentences.into_iter().map(str::to_owned).chain(calls(&output.refused)).collect()
 }
 
+/// Returns what to say of files that commands may not write: of protected names, of those elsewhere,
+/// or of both where lines with `words` tell of both or of neither.
+fn files(
+    printed: &str,
+    words: &[&str],
+    workspace: &Workspace,
+) -> impl Iterator<Item = &'static str> {
+    let refuses = |line: &&str| {
+        let line = line.to_lowercase();
+        words.iter().any(|words| line.contains(words))
+    };
+    let lines = printed.lines().filter(refuses).take(LINES_MAX);
+    let (mut of_protected, mut of_others) = (false, false);
+    for place in lines.map(|line| place(line, workspace)) {
+        of_protected |= place != Place::Elsewhere;
+        of_others |= place != Place::Protected;
+    }
+    let sentences = [(of_protected, PROTECTED_HELD), (of_others, FILES_HELD)];
+    sentences.into_iter().filter_map(|(is_said, sentence)| is_said.then_some(sentence))
+}
+
+/// Where the file lies that a line is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Protected,
+    Elsewhere,
+    Unknown,
+}
+
+/// Returns the place of the file that a line names. Programs put it before their complaint or behind
+/// it, within quotes or not.
+fn place(line: &str, workspace: &Workspace) -> Place {
+    let is_between = |c: char| c.is_whitespace() || "'\"`‘’“”".contains(c);
+    let mut found = Place::Unknown;
+    for word in line.split(is_between).filter(|word| !word.is_empty()).take(WORDS_MAX) {
+        let word = word.trim_matches([':', ',', ';', '(', ')']);
+        match workspace.locate(word) {
+            Ok(location) if location.protected => return Place::Protected,
+            Err(FileError::Escapes { .. }) if word.starts_with(['/', '.']) => {
+                found = Place::Elsewhere;
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -114,6 +172,7 @@ mod tests {
     use tenon_sandbox::{Exit, Piece};
 
     use super::*;
+    use crate::tools::testing::Bench;
 
     fn check(text: &str, code: i32, has_sockets: bool, expected: &[&str]) {
         let refused = Vec::new();
@@ -140,7 +199,9 @@ mod tests {
             refused,
             has_sockets,
         };
-        let said = Said { output: &output, text, is_error: code != 0, as_root };
+        let bench = Bench::new();
+        let workspace = &bench.context.workspace;
+        let said = Said { output: &output, text, is_error: code != 0, workspace, as_root };
         assert_eq!(sentences(&said, Network::Proxied), expected, "{text}");
     }
 
@@ -167,6 +228,24 @@ mod tests {
         check(owner, 1, true, &[]);
         check_with(owner, (1, true, true), Vec::new(), &[RIGHTS_HELD]);
         check_with(owner, (0, true, true), Vec::new(), &[]);
+    }
+
+    #[test]
+    fn a_refused_file_is_told_by_where_it_lies() {
+        let all = [PROTECTED_HELD, FILES_HELD];
+        for (text, expected) in [
+            ("bash: line 1: .git/hooks/pre-commit: Read-only file system", &all[..1]),
+            ("touch: cannot touch '.envrc': Read-only file system", &all[..1]),
+            ("OSError: [Errno 30] Read-only file system: '.vscode/a b.json'", &all[..1]),
+            ("EROFS: read-only file system, open '/etc/x'", &all[1..]),
+            ("cp: cannot create regular file ‘../x’: Read-only file system", &all[1..]),
+            ("touch: /etc/x: Read-only file system\ntouch: .envrc: Read-only file system", &all),
+            ("error: could not lock the file: Read-only file system", &all),
+            ("/etc/x is there\nopen: Read-only file system", &all),
+        ] {
+            check(text, 1, true, expected);
+        }
+        check("bash: .idea/x: Permission denied", 1, false, &all[..1]);
     }
 
     #[test]

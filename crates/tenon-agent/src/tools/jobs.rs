@@ -8,7 +8,7 @@ use std::{path::Path, time::Duration};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tenon_sandbox::{
-    Changes, JobEnd, JobId, JobReading, JobStatus, Jobs, ProtectedChange, Workspace,
+    Changes, Exit, JobEnd, JobId, JobReading, JobStatus, Jobs, ProtectedChange, Workspace,
 };
 
 use super::{
@@ -167,8 +167,7 @@ fn first_line(
     Ok(match (&status.end, why) {
         (Some(JobEnd { exit: Err(error), .. }), _) => return Err(refusal(error)),
         (Some(JobEnd { exit: Ok(exit), .. }), _) => {
-            let is_error =
-                !matches!(exit, tenon_sandbox::Exit::Code(0) | tenon_sandbox::Exit::Cancelled);
+            let is_error = !matches!(exit, Exit::Code(0) | Exit::Cancelled);
             (format!("job {id} has ended: {}", ending(*exit)), is_error && why == Why::Started)
         }
         (None, Why::Started) => (format!("job {id} runs in the background{all}"), false),
@@ -222,6 +221,8 @@ fn line(status: &JobStatus, masking: &Masking) -> String {
     let seconds = status.duration.as_secs();
     let state = match &status.end {
         None => "running".into(),
+        // It says by itself how long that was.
+        Some(JobEnd { exit: Ok(exit @ Exit::TimedOut { .. }), .. }) => ending(*exit),
         Some(JobEnd { exit: Ok(exit), .. }) => format!("{} after {seconds} s", ending(*exit)),
         Some(JobEnd { exit: Err(error), .. }) => format!("did not run: {error}"),
     };
@@ -303,6 +304,21 @@ mod tests {
         assert_eq!(results[3], "job 1 has ended: exit code 4\n(no new output)");
         let line = "job 1: exit code 4 after 0 s: echo one; sleep 0.6; echo two; exit 4";
         assert_eq!(results[4], line);
+    }
+
+    #[test]
+    fn what_ended_a_job_and_after_how_long_is_said_once() {
+        let line = |exit| {
+            let (protected, refused) = (Vec::new(), Vec::new());
+            let end = JobEnd { exit: Ok(exit), limit: None, protected, refused, changes: None };
+            let (id, duration) = (JobId(1), Duration::from_millis(6_100));
+            let status = JobStatus { id, script: "yes".into(), duration, end: Some(end) };
+            line(&status, &Masking::new(Vec::new))
+        };
+        let after = Duration::from_secs(6);
+        assert_eq!(line(Exit::TimedOut { after }), "job 1: out of time after 6 s: yes");
+        assert_eq!(line(Exit::Code(1)), "job 1: exit code 1 after 6 s: yes");
+        assert_eq!(line(Exit::Cancelled), "job 1: stopped after 6 s: yes");
     }
 
     #[test]

@@ -26,6 +26,7 @@ use tenon_model::ToolSpec;
 
 pub use arguments::ArgumentError;
 pub(crate) use bash::BASH;
+pub use bash::why_not_started;
 pub use diff::hunks;
 pub use function::tool;
 pub(crate) use jobs::news as job_news;
@@ -187,6 +188,12 @@ impl Tools {
             }
         }
         self
+    }
+
+    /// Takes the tool called `name` away.
+    pub(crate) fn without(self, name: &str) -> Self {
+        let others = self.tools.into_iter().filter(|tool| tool.name() != name);
+        others.fold(Self::new(), Self::with_any)
     }
 
     /// Returns the tool called `name`.

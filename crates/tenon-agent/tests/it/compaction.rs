@@ -85,15 +85,19 @@ fn bench(window: u32, answer: impl Fn(&Request) -> Reply + Send + Sync + 'static
     let place = (folder.path().join("log"), log.id().to_owned());
     let workspace = Workspace::open(folder.path()).unwrap();
     let mut options = AgentOptions::new(model.clone(), workspace, Sandbox::unconfined(Vec::new()));
-    options.tools = Tools::new().with(tool("print", "Prints.", |arguments: Print| {
-        let line = |i| format!("line {i} of output {} 输出\n", arguments.n);
-        Ok((0..arguments.lines.unwrap_or(60)).map(line).collect())
-    }));
+    options.tools = tools();
     options.front = front.clone();
     options.log = Some(log);
     options.recall = Some(Arc::new(FromLog(place.0.clone(), place.1.clone())));
     options.context_window_tokens = Some(window);
     Bench { agent: Agent::new(options).unwrap(), model, front, _folder: folder, log: Some(place) }
+}
+
+fn tools() -> Tools {
+    Tools::new().with(tool("print", "Prints.", |arguments: Print| {
+        let line = |i| format!("line {i} of output {} 输出\n", arguments.n);
+        Ok((0..arguments.lines.unwrap_or(60)).map(line).collect())
+    }))
 }
 
 impl Bench {
@@ -188,6 +192,21 @@ fn print(n: u64) -> Reply {
     calls(&[("print", json!({"n": n}))])
 }
 
+/// The session of `bench` goes on in another process.
+fn resumed(bench: Bench) -> Bench {
+    let Bench { agent, model, front, _folder, log } = bench;
+    drop(agent);
+    let (place, id) = log.clone().unwrap();
+    let (kept, session) = SessionLog::open(&place, &id).unwrap();
+    let workspace = Workspace::open(_folder.path()).unwrap();
+    let mut options = AgentOptions::new(model.clone(), workspace, Sandbox::unconfined(Vec::new()));
+    (options.tools, options.front) = (tools(), front.clone());
+    options.recall = Some(Arc::new(FromLog(place, id)));
+    (options.log, options.resumed) = (Some(kept), Some(session));
+    options.context_window_tokens = Some(10_000);
+    Bench { agent: Agent::new(options).unwrap(), model, front, _folder, log }
+}
+
 /// Results since the last prompt.
 fn results_in(request: &Request) -> usize {
     let results = request.conversation.iter().rev().take_while(|message| {
@@ -244,6 +263,7 @@ async fn a_compaction_is_undone_and_the_next_request_holds_the_old_messages_agai
     bench.prompt("first").await;
     bench.prompt("second").await;
     let whole = bench.logged();
+    let tools = bench.model.requests.lock().unwrap()[0].tools.len();
     bench.agent.compact(None, &cancel).await.unwrap();
     bench.prompt("third").await;
     let since = bench.logged().split_off(bench.compactions()[0].messages.len());
@@ -253,7 +273,9 @@ async fn a_compaction_is_undone_and_the_next_request_holds_the_old_messages_agai
     assert!(!bench.agent.undo_compaction().unwrap());
     bench.model.requests.lock().unwrap().clear();
     bench.prompt("fourth").await;
-    let sent = bench.model.requests.lock().unwrap()[0].conversation.clone();
+    let request = bench.model.requests.lock().unwrap()[0].clone();
+    assert_eq!(request.tools.len(), tools, "nothing is left out that could be recalled");
+    let sent = request.conversation;
     let mut expected = whole;
     let kept = since.iter().position(|message| message.text().contains("third")).unwrap();
     expected.extend(since[kept..].iter().cloned());
@@ -425,6 +447,18 @@ async fn one_result_that_fills_the_window_is_cut_to_an_excerpt() {
 }
 
 #[tokio::test]
+async fn what_would_gain_nothing_is_left() {
+    let mut bench = bench(4_000, |request| match results_in(request) {
+        0 => calls(&[("print", json!({"n": 1, "lines": 1, "note": "long ".repeat(4_000)}))]),
+        _ => text("Printed."),
+    });
+    let outcome = bench.prompt("print").await;
+    assert_eq!(outcome.reason, EndReason::Finished);
+    assert_eq!(bench.compactions(), []);
+    assert!(!bench.model.requests.lock().unwrap().iter().any(asks_for_summary));
+}
+
+#[tokio::test]
 async fn a_person_makes_it_shorter_and_says_what_to_keep_to() {
     let mut bench = bench(100_000, |request| match asks_for_summary(request) {
         true => text("保留 API 的摘要"),
@@ -523,4 +557,38 @@ async fn tokens_that_the_provider_counts_are_believed_before_an_estimate() {
     bench.prompt(&"word ".repeat(4_000)).await;
     let made = bench.compactions().remove(0);
     assert!(made.tokens_before > 9_500, "{made:?}");
+}
+
+#[tokio::test]
+async fn a_session_that_goes_on_believes_the_providers_count_as_before() {
+    // The provider counts twice what an estimate does.
+    let counts = |request: &Request| -> u64 {
+        let words = request.conversation.iter().map(|message| message.text().len() as u64);
+        200 + words.sum::<u64>() / 2
+    };
+    let model = move |request: &Request| {
+        let mut events = match asks_for_summary(request) {
+            true => text("Summed up."),
+            false => text("yes"),
+        };
+        let stopped = events.pop().unwrap();
+        let usage = Usage { input: counts(request), output: 1, ..Usage::default() };
+        events.extend([Ok(StreamEvent::Usage(usage)), stopped]);
+        events
+    };
+    let mut sizes = Vec::new();
+    for goes_on in [false, true] {
+        let mut bench = bench(10_000, model);
+        for _ in 0..14 {
+            bench.prompt(&"word ".repeat(400)).await;
+            if goes_on {
+                bench = resumed(bench);
+            }
+        }
+        let sizes_now: Vec<_> =
+            bench.compactions().iter().map(|made| (made.replaced, made.tokens_before)).collect();
+        assert!(!sizes_now.is_empty(), "goes on: {goes_on}");
+        sizes.push(sizes_now);
+    }
+    assert_eq!(sizes[0], sizes[1]);
 }

@@ -1,7 +1,9 @@
 //! Turns: what is sent, what ends them, what stays valid.
 
 use serde_json::json;
-use tenon_agent::{EndReason, ModelEvent, SessionEvent, Tools, TurnLimits, Update, tool};
+use tenon_agent::{
+    EndReason, ModelEvent, SessionEvent, Tools, TurnEvent, TurnLimits, Update, tool,
+};
 use tenon_model::{
     ContentBlock, ProviderError, ProviderErrorKind, Role, StopReason, StreamEvent, Thinking,
 };
@@ -30,6 +32,21 @@ async fn spec_1_each_step_sends_system_conversation_tools_and_the_largest_reply(
     assert_eq!(lengths, [1, 3]);
     // What was sent once is sent again, the very same.
     assert!(std::sync::Arc::ptr_eq(&requests[0].conversation[0], &requests[1].conversation[0]));
+}
+
+#[tokio::test]
+async fn a_turn_that_ends_without_a_word_is_said_to_be_one() {
+    for (words, expected) in [("", 1), (" \n", 1), ("done", 0)] {
+        let mut bench = bench(vec![calls(&[("echo", json!({}))]), text(words)], echo());
+        let outcome = bench.agent.prompt("go", &CancellationToken::new()).await.unwrap();
+        assert_eq!(outcome.reason, EndReason::Finished);
+        let updates = bench.front.updates.lock().unwrap();
+        let notices = updates.iter().filter(|update| {
+            matches!(update, Update::Stored(record) if matches!(&record.event,
+                SessionEvent::Turn(TurnEvent::Notice { text }) if text.ends_with("without a word")))
+        });
+        assert_eq!(notices.count(), expected, "{words:?}");
+    }
 }
 
 #[tokio::test]

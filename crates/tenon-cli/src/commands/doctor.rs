@@ -19,12 +19,15 @@ use crate::{
     print::print,
     pull::{self, State},
     setup,
-    texts::{Language, Sentence, Text, translated},
+    texts::{Language, Text, translated},
 };
 
 /// Show what is configured, what this kernel gives, and what is missing
 #[derive(Debug, clap::Args)]
 pub(crate) struct Doctor {
+    /// Name all of long lists
+    #[arg(long, short)]
+    verbose: bool,
     #[command(flatten)]
     session: SessionArgs,
 }
@@ -48,7 +51,7 @@ fn missing_in_windows(release: &str, landlock: Option<u32>) -> Option<(Text, Tex
     }
 }
 
-/// Paths that are named of a list of them.
+/// Paths that are named of a list of them, if not all are asked for.
 const PATHS_MAX: usize = 12;
 
 /// How much a program is needed.
@@ -63,6 +66,8 @@ struct Findings {
     text: String,
     broken: bool,
     language: Language,
+    /// Of each list.
+    paths_max: usize,
 }
 
 impl Doctor {
@@ -74,7 +79,9 @@ impl Doctor {
     ) -> Result<ExitStatus, CliError> {
         let session = self.session.or(session);
         let config = Config::load(environment, &session)?;
-        let findings = Findings::of(&config, &session).await;
+        setup::mask_output(&config);
+        let paths_max = if self.verbose { usize::MAX } else { PATHS_MAX };
+        let findings = Findings::of(&config, &session, paths_max).await;
         print(&visible(&findings.text))?;
         Ok(if findings.broken { ExitStatus::Failed } else { ExitStatus::Finished })
     }
@@ -82,17 +89,17 @@ impl Doctor {
 
 /// Returns the findings as they are printed.
 pub(crate) async fn report(config: &Config, session: &SessionArgs) -> String {
-    visible(&Findings::of(config, session).await.text).into_owned()
+    visible(&Findings::of(config, session, PATHS_MAX).await.text).into_owned()
 }
 
 impl Findings {
-    async fn of(config: &Config, session: &SessionArgs) -> Self {
+    async fn of(config: &Config, session: &SessionArgs, paths_max: usize) -> Self {
         let language = config.look().language;
-        let mut findings = Self { text: String::new(), broken: false, language };
+        let mut findings = Self { text: String::new(), broken: false, language, paths_max };
         findings.model(config, session);
         findings.configuration(config);
         findings.network(config);
-        findings.walls(config).await;
+        findings.walls(config, session).await;
         findings.undo(config);
         findings.kernel(&probe());
         findings.programs(config.variable("PATH"));
@@ -272,11 +279,11 @@ impl Findings {
     }
 
     /// What commands can do, found out by running one that does nothing.
-    async fn walls(&mut self, config: &Config) {
+    async fn walls(&mut self, config: &Config, session: &SessionArgs) {
         self.title(self.word(Text::DoctorCommands));
-        let made = match Workspace::open(&config.root) {
+        let made = match setup::workspace(config, session) {
             Ok(workspace) => setup::walls(config, &workspace, None, Vec::new()).await,
-            Err(error) => Err(CliError::usage(Sentence::of_library(&error))),
+            Err(error) => Err(error),
         };
         let (walls, profile) = match made {
             Ok(Some(made)) => made,
@@ -298,13 +305,11 @@ impl Findings {
             self.missing_of(error, error.hint().unwrap_or(self.word(Text::NoMend)));
         }
         self.paths(Text::CanWrite, &found.writable);
-        if !found.scratch.is_empty() {
-            self.paths(Text::CanWriteScratch, &found.scratch);
-        }
+        self.paths_if_any(Text::CanWriteScratch, &found.scratch);
         self.paths(Text::CanRead, &found.readable);
-        if !found.hidden.is_empty() {
-            self.paths(Text::NotThere, &found.hidden);
-        }
+        self.paths_if_any(Text::ShownEmpty, &found.emptied);
+        self.paths_if_any(Text::ShownWithin, &found.kept);
+        self.paths_if_any(Text::NotThere, &found.hidden);
         let rules = walls.proxy().map(Proxy::allowed).unwrap_or_default();
         let hosts = rules.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         let reached = match found.network {
@@ -364,12 +369,19 @@ impl Findings {
         }
     }
 
-    /// Says paths in a line; the first of many.
+    /// The same as [`Findings::paths`], and nothing if there are none.
+    fn paths_if_any(&mut self, text: Text, paths: &[PathBuf]) {
+        if !paths.is_empty() {
+            self.paths(text, paths);
+        }
+    }
+
+    /// Says paths in a line; the first of many, if not all are asked for.
     fn paths(&mut self, text: Text, paths: &[PathBuf]) {
         let shown: Vec<String> =
-            paths.iter().take(PATHS_MAX).map(|path| path.display().to_string()).collect();
+            paths.iter().take(self.paths_max).map(|path| path.display().to_string()).collect();
         let mut shown = shown.join(", ");
-        let more = paths.len().saturating_sub(PATHS_MAX);
+        let more = paths.len().saturating_sub(self.paths_max);
         if more > 0 {
             let values: [(&str, &dyn Display); 2] = [("paths", &shown), ("n", &more)];
             shown = Text::PathsAndMore.say(self.language, &values);

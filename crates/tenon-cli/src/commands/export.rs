@@ -15,6 +15,7 @@ use crate::{
     config::Config,
     error::{CliError, ExitStatus},
     export::{self, Format},
+    masked::{self, masked},
     print::{print, say_notices},
     replay,
     resume::{damage, unreadable},
@@ -53,6 +54,7 @@ impl Export {
         let sessions = list_sessions(&folder).map_err(unreadable)?;
         let id = &find(&self.session, &sessions)?.id;
         let session = read_session(&folder, id).map_err(unreadable)?;
+        masked::read_all_of(&session);
         let language = config.look().language;
         say_notices(damage(&session).map(Sentence::OfLibrary).as_slice(), language);
         if let Some(bundle) = &self.bundle {
@@ -61,7 +63,7 @@ impl Export {
         }
         let text = export::export(session.branch(), self.format(), language);
         match &self.output {
-            Some(path) => write(&config.absolute(path), text.as_bytes())?,
+            Some(path) => write(&config.absolute(path), &text)?,
             None => print(&text)?,
         }
         Ok(ExitStatus::Finished)
@@ -112,15 +114,15 @@ pub(crate) fn beside_work(
     };
     let path = root.join(format!("tenon-{id}.{ending}"));
     let session = read_session(sessions, id).map_err(unreadable)?;
-    write(&path, export::export(session.branch(), format, language).as_bytes())?;
+    write(&path, &export::export(session.branch(), format, language))?;
     Ok(path)
 }
 
-/// Writes a file that only this user can read if it is new.
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
+/// Writes a document, known secrets by name, into a file that only this user can read if it is new.
+fn write(path: &Path, text: &str) -> Result<(), CliError> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600);
-    let written = options.open(path).and_then(|mut file| file.write_all(bytes));
+    let written = options.open(path).and_then(|mut file| file.write_all(masked(text).as_bytes()));
     written.map_err(|error| {
         CliError::failed(Text::FileUnwritten.with(&[("path", &path.display())])).with_source(error)
     })

@@ -21,6 +21,7 @@ use crate::{
     config::{Config, Environment},
     error::{CliError, ExitStatus},
     resume::ResumeArgs,
+    setup,
     texts::Text,
 };
 
@@ -80,6 +81,7 @@ impl Subcommand {
             return completions.execute(whole());
         }
         let config = Config::load(environment, &session)?;
+        setup::mask_output(&config);
         match self {
             Self::Models(models) => models.execute(&config).await,
             Self::Sessions(sessions) => sessions.execute(&config),

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use serde_json::{Map, Value};
-use tenon_agent::{Action, Decision, Leaves, Places, Tools, Verdict, decide};
+use tenon_agent::{Action, Decision, Leaves, Places, Tools, Verdict, decide, why_not_started};
 use tenon_model::{Abilities, visible};
 use tenon_sandbox::{Access, Workspace};
 
@@ -15,6 +15,9 @@ use crate::{
     setup,
     texts::{Text, translated},
 };
+
+/// Stands for a rule where a command does not start, whatever is allowed.
+const NOT_STARTED: &str = "built-in: does not start";
 
 /// Say what may be done without a question, and why
 #[derive(Debug, clap::Args)]
@@ -58,6 +61,7 @@ impl Permissions {
         };
         let session = own.or(session);
         let config = Config::load(environment, &session)?;
+        setup::mask_output(&config);
         match command {
             Some((tool, subject)) => check(&config, &session, &tool, subject),
             None => {
@@ -89,7 +93,16 @@ fn check(
             action_of(&tools, tool, subject, &workspace)?
         }
     };
-    let decision = decide(tool, &action, &rules, mode, &places);
+    let mut decision = decide(tool, &action, &rules, mode, &places);
+    if let (Action::Run { command }, Verdict::Allow | Verdict::Ask) = (&action, decision.verdict)
+        && let Some(reason) = why_not_started(command)
+    {
+        // No answer and no rule would make it run.
+        decision.verdict = Verdict::Deny;
+        decision.rule = NOT_STARTED.to_owned();
+        decision.reason = reason;
+        (decision.flag, decision.always, decision.leaves) = (None, None, None);
+    }
     print(&visible(&explained(&decision, config)))?;
     Ok(match decision.verdict {
         Verdict::Allow => ExitStatus::Finished,

@@ -91,6 +91,7 @@ impl Replay {
             places_above: files.above(),
             tools_for: Some(ready.tools_for),
             changes_of: Some(files.changes_of_calls()),
+            log_is_masked: files.log_is_masked,
         };
         let replayed = tokio::select! {
             replayed = tenon_agent::replay(&session, ready.options, how) => replayed?,

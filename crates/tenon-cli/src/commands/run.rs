@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use tenon_agent::{AgentOptions, Prompt, remove_session};
+use tenon_agent::{AgentOptions, Prompt};
 
 use crate::{
     args::{OutputArgs, OutputFormat, SessionArgs},
@@ -90,7 +90,10 @@ impl Run {
         let prompt = if is_typed { None } else { Some(whole_prompt(&argument, language)?) };
         let config = Config::load(environment, &session)?;
         say_notices(&config.notices, language);
-        let options = setup::ready(&config, &session, &resume).await?;
+        let format = output.output_format.unwrap_or(OutputFormat::Text);
+        let options = setup::ready(&config, &session, &resume)
+            .await
+            .inspect_err(|error| headless::print_not_begun(error, format))?;
         let look = config.look();
         let look = Look { still: output.plain, ..look };
         let interrupts = Interrupts::install()
@@ -104,31 +107,12 @@ impl Run {
             images.extend(pictures.named_in(&argument)?);
             Ok(images)
         });
-        let images = match images {
-            Ok(images) => images,
-            Err(said) => {
-                drop_new_session(options, &config);
-                return Err(CliError::usage(said));
-            }
-        };
+        let images = images.map_err(CliError::usage)?;
         let prompt = Prompt { images, ..Prompt::from(prompt) };
-        let shown = headless::Shown {
-            format: output.output_format.unwrap_or(OutputFormat::Text),
-            answer_only: output.print,
-            look,
-        };
+        let shown = headless::Shown { format, answer_only: output.print, look };
         let book = RuleBook::new(config.folders.config_file(), options.workspace.roots());
         Ok(headless::run(options, prompt, shown, book, &interrupts).await?)
     }
-}
-
-/// Takes the log of a session away that has not begun.
-fn drop_new_session(mut options: AgentOptions, config: &Config) {
-    let Some(log) = options.log.take().filter(|_| options.resumed.is_none()) else { return };
-    let id = log.id().to_owned();
-    drop(log);
-    // An empty log that stays is listed nowhere.
-    let _ = remove_session(&config.folders.sessions(), &config.folders.all_results(), &id);
 }
 
 /// Runs sessions until the person ends one for good: in plain lines where the terminal can only

@@ -2,15 +2,19 @@
 
 mod remove;
 
+use std::borrow::Cow;
+
 use serde::Serialize;
-use tenon_agent::{SessionSummary, list_sessions, rename_session, search_sessions};
+use tenon_agent::{SessionSummary, list_sessions, search_sessions};
 use tenon_model::visible;
+use tenon_sandbox::Workspace;
 
 use crate::{
     config::Config,
     error::{CliError, ExitStatus},
+    masked,
     print::print,
-    resume::unreadable,
+    resume::{name_session, unreadable},
     texts::Text,
     which_session::{find, line, timestamp},
 };
@@ -52,7 +56,8 @@ struct Listed<'a> {
     name: Option<&'a str>,
     started: String,
     used: String,
-    workspace: &'a std::path::Path,
+    /// What is not UTF-8 in it is U+FFFD.
+    workspace: Cow<'a, str>,
     model: &'a str,
     prompt: &'a str,
     bytes: u64,
@@ -72,9 +77,12 @@ impl Sessions {
             Some(Action::Name { id, name }) => {
                 let folder = config.folders.sessions();
                 let sessions = list_sessions(&folder).map_err(unreadable)?;
-                let id = &find(&id, &sessions)?.id;
-                rename_session(&folder, id, &name)
-                    .map_err(|error| CliError::usage(Text::NameRefused).with_source(error))?;
+                let session = find(&id, &sessions)?;
+                if let Ok(workspace) = Workspace::open(&session.workspace) {
+                    masked::read_all(&workspace);
+                }
+                let id = &session.id;
+                name_session(&folder, id, &name)?;
             }
             Some(Action::Delete(delete)) => return delete.execute(config),
             Some(Action::Prune(prune)) => return prune.execute(config),
@@ -89,6 +97,7 @@ impl Sessions {
 
 fn all(config: &Config, json: bool) -> Result<(), CliError> {
     let sessions = list_sessions(&config.folders.sessions()).map_err(unreadable)?;
+    masked::read_of(&sessions);
     if json {
         return print_json(&sessions.iter().map(listed).collect::<Vec<_>>());
     }
@@ -97,7 +106,9 @@ fn all(config: &Config, json: bool) -> Result<(), CliError> {
 
 fn search(config: &Config, words: &str, json: bool) -> Result<(), CliError> {
     let folder = config.folders.sessions();
-    let found = search_sessions(&folder, words).map_err(unreadable)?;
+    let sessions = list_sessions(&folder).map_err(unreadable)?;
+    masked::read_of(&sessions);
+    let found = search_sessions(&folder, words, &masked::masking()).map_err(unreadable)?;
     if json {
         let objects = found.iter().map(|found| FoundObject {
             session: &found.session,
@@ -107,7 +118,6 @@ fn search(config: &Config, words: &str, json: bool) -> Result<(), CliError> {
         });
         return print_json(&objects.collect::<Vec<_>>());
     }
-    let sessions = list_sessions(&folder).map_err(unreadable)?;
     let language = config.look().language;
     let mut shown = None;
     for found in &found {
@@ -141,7 +151,7 @@ fn listed(session: &SessionSummary) -> Listed<'_> {
         name: session.name.as_deref(),
         started: timestamp(session.started_ms).to_string(),
         used: timestamp(session.used_ms).to_string(),
-        workspace: &session.workspace,
+        workspace: session.workspace.to_string_lossy(),
         model: &session.model,
         prompt: &session.prompt,
         bytes: session.bytes,

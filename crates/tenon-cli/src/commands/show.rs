@@ -5,6 +5,7 @@ use tenon_agent::{list_sessions, read_session};
 use crate::{
     config::Config,
     error::{CliError, ExitStatus},
+    masked,
     print::{print, say_notices},
     render,
     resume::unreadable,
@@ -31,6 +32,7 @@ impl Show {
         let sessions = list_sessions(&folder).map_err(unreadable)?;
         let id = &find(&self.id, &sessions)?.id;
         let session = read_session(&folder, id).map_err(unreadable)?;
+        masked::read_all_of(&session);
         if session.skipped > 0 {
             let notice = Text::EventsNotShown.with(&[("n", &session.skipped)]);
             say_notices(&[notice], config.look().language);

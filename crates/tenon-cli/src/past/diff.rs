@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tenon_agent::diff_hunks;
+use tenon_agent::{Masking, diff_hunks};
 use tenon_sandbox::{
     Change, ChangeKind, EntryKind, FileError, JournalError, WalkOptions, Workspace,
 };
@@ -13,6 +13,7 @@ use tenon_sandbox::{
 use super::{Call, Past, shown};
 use crate::{
     error::CliError,
+    masked::{self, masked},
     render::{self, Style},
     texts::Text,
 };
@@ -54,10 +55,30 @@ impl Past {
             let (Some(old), Some(new)) = (old, new) else { continue };
             let hunks = diff_hunks(&old, &new);
             if !hunks.is_empty() {
-                said.push_str(&render::diff(&change.path.to_string_lossy(), &hunks, style));
+                said.push_str(&painted(&change.path.to_string_lossy(), &hunks, style));
             }
         }
         said
+    }
+
+    /// Takes in the secrets of files of variables as they were around these calls: what is not in such
+    /// a file any more is a secret still.
+    pub(super) fn learn_values(&self, calls: &[Call]) {
+        for call in calls {
+            for change in files_of(call) {
+                let was = source(change).flatten();
+                let is_wanted = |path: &&Path| Masking::is_file_of_variables(path);
+                let text = |found| String::from_utf8(content(found)?).ok();
+                if let Some(path) = was.filter(is_wanted) {
+                    let found = self.journal.content_before(call.id, path, DIFF_BYTES_MAX);
+                    masked::learn(path, &text(found).unwrap_or_default());
+                }
+                if let Some(path) = Some(change.path.as_path()).filter(is_wanted) {
+                    let found = self.journal.content_after(call.id, path, DIFF_BYTES_MAX);
+                    masked::learn(path, &text(found).unwrap_or_default());
+                }
+            }
+        }
     }
 
     /// Returns what each call changed with its changed lines.
@@ -167,6 +188,12 @@ fn content(found: Result<Option<Vec<u8>>, JournalError>) -> Option<Vec<u8>> {
     found.ok().flatten()
 }
 
+/// Returns changed lines as they are shown. Masked before they are painted: colours and line breaks
+/// would go through a value.
+fn painted(name: &str, hunks: &str, style: &Style) -> String {
+    render::diff(&masked(name), &masked(hunks), style)
+}
+
 fn difference(name: &str, before: &Before, now: &Before, style: &Style) -> String {
     let text = |side: &Before| match side {
         Before::Missing => Some(String::new()),
@@ -176,7 +203,7 @@ fn difference(name: &str, before: &Before, now: &Before, style: &Style) -> Strin
     match (text(before), text(now)) {
         (Some(old), Some(new)) if old == new => String::new(),
         (Some(old), Some(new)) => {
-            format!("{}\n", render::diff(name, &diff_hunks(&old, &new), style))
+            format!("{}\n", painted(name, &diff_hunks(&old, &new), style))
         }
         _ => {
             let said = Text::DiffUnreadable.template(style.language);

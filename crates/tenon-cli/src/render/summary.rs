@@ -28,7 +28,7 @@ pub(super) fn used(used: &Used, style: &Style) -> String {
     let language = style.language;
     let (meaning, word) = match used.reason {
         EndReason::Finished => (Meaning::Done, Text::Done),
-        EndReason::ProviderFailed => (Meaning::Error, Text::Failed),
+        EndReason::ProviderFailed | EndReason::LogFailed => (Meaning::Error, Text::Failed),
         _ => (Meaning::Warning, Text::Stopped),
     };
     let steps = match used.steps {
@@ -74,10 +74,12 @@ pub(crate) fn unconfined(style: &Style) -> String {
 }
 
 /// Returns why a turn ended before its task did, as a sentence with a hint; empty if it finished
-/// or if the failure was told already.
+/// or if the failure is told elsewhere.
 pub(super) fn ending(reason: EndReason, style: &Style) -> String {
     let (sentence, hint) = match reason {
-        EndReason::Finished | EndReason::ProviderFailed => return String::new(),
+        EndReason::Finished | EndReason::ProviderFailed | EndReason::LogFailed => {
+            return String::new();
+        }
         EndReason::OutputLimit => (Text::EndOutputLimit, Some(Text::HintOutputLimit)),
         EndReason::Refusal => (Text::EndRefusal, None),
         EndReason::StepLimit => (Text::EndStepLimit, Some(Text::HintStepLimit)),

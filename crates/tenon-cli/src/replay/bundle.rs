@@ -7,6 +7,7 @@
 #![expect(clippy::disallowed_methods, reason = "bundles are files that the person names")]
 
 use std::{
+    borrow::Cow,
     collections::HashSet,
     ffi::OsStr,
     fs::{self, File, OpenOptions, Permissions},
@@ -18,15 +19,17 @@ use std::{
 
 use flate2::{Compression, bufread::GzDecoder, write::GzEncoder};
 use serde::{Deserialize, Serialize};
-use tenon_agent::{Session, read_session};
+use serde_json::Value;
+use tenon_agent::{Record, Session, SessionEvent, read_session};
 use tenon_model::{CredentialShape, KnownValue, Masks, credential_values};
 
 use super::{
     Rebuilt, Root, bounded,
     copy::{Scratch, make_folder, set_modified},
+    made::Made,
     tar::{self, Entry, EntryKind},
 };
-use crate::{config::Config, error::CliError, texts::Text};
+use crate::{config::Config, error::CliError, masked::masked, texts::Text};
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -61,8 +64,15 @@ struct About {
     version: u32,
     session: String,
     /// The folders of the workspace as they were named.
+    #[serde(
+        serialize_with = "tenon_agent::serialize_paths",
+        deserialize_with = "tenon_agent::deserialize_paths"
+    )]
     roots: Vec<PathBuf>,
     tenon: String,
+    /// Whether secrets were taken out of the log.
+    #[serde(default)]
+    log_is_masked: bool,
 }
 
 /// Whether `path` is a bundle by its first bytes, and a file at all.
@@ -138,21 +148,48 @@ impl Packing {
     }
 
     fn all(&mut self, session: &Session, log: &Path, files: &Rebuilt) -> io::Result<()> {
+        let (log, log_is_masked) = self.masked(&fs::read(log)?);
         let about = About {
             version: VERSION,
             session: session.id.clone(),
             roots: files.roots.iter().map(|root| root.recorded.clone()).collect(),
             tenon: env!("CARGO_PKG_VERSION").to_owned(),
+            log_is_masked,
         };
         let about = serde_json::to_vec_pretty(&about)?;
         self.file(Path::new(ABOUT), 0o600, UNIX_EPOCH, about.len() as u64, &mut about.as_slice())?;
-        let bytes = fs::metadata(log)?.len();
-        self.file(Path::new(LOG), 0o600, UNIX_EPOCH, bytes, &mut File::open(log)?.take(bytes))?;
+        self.file(Path::new(LOG), 0o600, UNIX_EPOCH, log.len() as u64, &mut log.as_slice())?;
         for (number, root) in files.roots.iter().enumerate() {
             let name = Path::new(ROOTS).join(number.to_string());
             self.tree(&root.copy, &name)?;
         }
         tar::write_end(&mut self.out)
+    }
+
+    /// Returns a log with known secrets by name, and whether there was any in it: what was none when
+    /// it was said may be known by now.
+    fn masked(&self, log: &[u8]) -> (Vec<u8>, bool) {
+        let (mut whole, mut has_masked) = (Vec::with_capacity(log.len()), false);
+        for line in log.split_inclusive(|byte| *byte == b'\n') {
+            let masked = self.masked_line(line);
+            has_masked |= masked.is_some();
+            whole.extend_from_slice(masked.as_deref().map_or(line, str::as_bytes));
+        }
+        (whole, has_masked)
+    }
+
+    /// Returns an event without known secrets; `None` if it has none, or speaks of the session as a
+    /// whole: its folders are found by their names.
+    fn masked_line(&self, line: &[u8]) -> Option<String> {
+        let mut value: Value = serde_json::from_slice(line).ok()?;
+        let is_known = serde_json::from_slice::<Record>(line);
+        let is_note = matches!(&is_known, Ok(Record { event: SessionEvent::Session(_), .. }));
+        if is_note || !mask_texts(&self.masks, &mut value) {
+            return None;
+        }
+        // A value may stand where the format has a word of its own, which says nothing else.
+        let is_event = is_known.is_err() || Record::deserialize(&value).is_ok();
+        is_event.then(|| value.to_string() + "\n")
     }
 
     fn tree(&mut self, top: &Path, name: &Path) -> io::Result<()> {
@@ -214,7 +251,7 @@ impl Packing {
         let text = fs::read(path)?;
         let text = String::from_utf8_lossy(&text);
         let is_git_config = path.ends_with(".git/config");
-        let holds_secret = matches!(self.masks.mask(&text), std::borrow::Cow::Owned(_))
+        let holds_secret = matches!(self.masks.mask(&text), Cow::Owned(_))
             || text.contains("PRIVATE KEY-----")
             || is_git_config
                 && !credential_values(&text, CredentialShape::Addresses, "").is_empty();
@@ -239,6 +276,24 @@ impl Packing {
         }
         self.bytes += bytes;
         tar::pad(&mut self.out, bytes).map(|()| true)
+    }
+}
+
+/// Masks all texts within `value`, also by what is masked when it is printed; returns whether there was
+/// anything to mask.
+fn mask_texts(masks: &Masks, value: &mut Value) -> bool {
+    let mask = |value: &mut Value| mask_texts(masks, value);
+    match value {
+        Value::String(text) => {
+            let masked = masked(masks.mask(text));
+            let is_new = masked != *text;
+            *text = masked;
+            is_new
+        }
+        // Each of them, not only the first.
+        Value::Array(values) => values.iter_mut().map(mask).filter(|is_new| *is_new).count() > 0,
+        Value::Object(fields) => fields.values_mut().map(mask).filter(|is_new| *is_new).count() > 0,
+        _ => false,
     }
 }
 
@@ -278,7 +333,8 @@ pub(crate) fn unpack(path: &Path, config: &Config) -> Result<(Session, Rebuilt),
         make_folder(&copy)?;
         roots.push(Root { recorded, copy });
     }
-    Ok((session, Rebuilt { scratch, roots, notes: Vec::new(), made: super::made::Made::default() }))
+    let (notes, made, log_is_masked) = (Vec::new(), Made::default(), about.log_is_masked);
+    Ok((session, Rebuilt { scratch, roots, notes, made, log_is_masked }))
 }
 
 /// Reads on behind the archive to the end of the file, where the checksum of all of it is.

@@ -32,6 +32,8 @@ pub(crate) struct Rebuilt {
     pub(crate) notes: Vec<String>,
     /// What calls had changed that were cut short.
     made: Made,
+    /// Whether secrets were taken out of the log after it was written.
+    pub(crate) log_is_masked: bool,
 }
 
 /// A root of a workspace and its copy.
@@ -53,7 +55,7 @@ impl Rebuilt {
         let journal = rebuild::journal(config, &folders);
         let own = journal.as_ref().map(Journal::folders).unwrap_or_default();
         let (roots, made) = (Vec::new(), Made::default());
-        let mut rebuilt = Self { scratch, roots, notes: Vec::new(), made };
+        let mut rebuilt = Self { scratch, roots, notes: Vec::new(), made, log_is_masked: false };
         let mut notes = Vec::new();
         let mut copying = copy::Copying::new(&own, rebuilt.scratch.path());
         for (number, folder) in folders.iter().enumerate() {
@@ -88,7 +90,10 @@ impl Rebuilt {
         }
         match roots.is_empty() {
             true => Err(CliError::failed(Text::NoFolderRecorded)),
-            false => Ok(Self { scratch, roots, notes: Vec::new(), made: Made::default() }),
+            false => {
+                let (notes, made) = (Vec::new(), Made::default());
+                Ok(Self { scratch, roots, notes, made, log_is_masked: false })
+            }
         }
     }
 

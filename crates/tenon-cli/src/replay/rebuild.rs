@@ -148,6 +148,9 @@ fn to_take_back(session: &Session, infos: &[CheckpointInfo], made: &Made) -> Vec
     since.into_keys().rev().filter(|id| !cancelled.contains(id)).collect()
 }
 
+/// To where things were renamed, and from where.
+type Renames = [(PathBuf, PathBuf)];
+
 /// The work on one checkpoint.
 struct Taking<'a> {
     journal: &'a Journal,
@@ -176,6 +179,10 @@ impl Taking<'_> {
                 _ => None,
             })
             .collect();
+        // Lists of older versions have the names that folders above had in the end; there was nothing
+        // at such a name before.
+        let is_new = |to: &Path| self.past.entry(to).is_none();
+        let moved: Vec<_> = renames.iter().filter(|(to, _)| is_new(to)).cloned().collect();
         let aside = self.copy.scratch.path().join("aside");
         fs::create_dir_all(&aside)?;
         let created: HashSet<&Path> = changes
@@ -183,7 +190,7 @@ impl Taking<'_> {
             .filter(|change| change.kind == ChangeKind::Created)
             .map(|change| change.path.as_path())
             .collect();
-        let mut held = self.clear(changes, &renames, (&aside, &mut *notes))?;
+        let mut held = self.clear(changes, (&renames, &moved), (&aside, &mut *notes))?;
         held.sort();
         for (from, place) in &held {
             let Some(to) = self.copy.place(from) else { continue };
@@ -201,7 +208,7 @@ impl Taking<'_> {
                     self.restore(from, from)?;
                     Ok(true)
                 }
-                _ => match self.place_before(&change.path, &renames, &created) {
+                _ => match self.place_before(&change.path, &moved, &created) {
                     Some(place) => self.restore(&place, &change.path),
                     None => Ok(false),
                 },
@@ -230,7 +237,7 @@ impl Taking<'_> {
     fn place_before(
         &self,
         path: &Path,
-        renames: &[(PathBuf, PathBuf)],
+        renames: &Renames,
         created: &HashSet<&Path>,
     ) -> Option<PathBuf> {
         let is_old =
@@ -258,7 +265,7 @@ impl Taking<'_> {
     fn clear(
         &mut self,
         changes: &[Change],
-        renames: &[(PathBuf, PathBuf)],
+        (renames, moved): (&Renames, &Renames),
         (aside, notes): (&Path, &mut Vec<String>),
     ) -> io::Result<Vec<(PathBuf, PathBuf)>> {
         let mut places: Vec<(PathBuf, Option<PathBuf>)> = Vec::new();
@@ -273,15 +280,19 @@ impl Taking<'_> {
                 ChangeKind::Edited if change.entry == EntryKind::Directory => {
                     places.push((change.path.clone(), None));
                 }
-                // It went into a folder that the call made.
+                // In lists of older versions: it went into a folder that the call made.
                 ChangeKind::Deleted => {
                     let to = self.past.moved_to(&change.path);
-                    let from = was_at(&change.path, renames, true);
+                    let from = was_at(&change.path, moved, true);
                     places.extend(to.map(|to| (to, Some(from))));
                 }
                 _ => {}
             }
         }
+        // It would go with the folder that comes back to the path of the one that it is in.
+        let is_in = |path: &Path| renames.iter().any(|(_, from)| path.starts_with(from));
+        let back = self.past.came_back().filter(|path| is_in(path));
+        places.extend(back.map(|path| (path.clone(), Some(path))));
         // What is deep goes first, or it would go along with the folder above.
         places.sort();
         let mut held = Vec::new();
@@ -403,7 +414,7 @@ fn is_pipe(entry: &PastEntry) -> bool {
 }
 
 /// Where `path` was before folders above it were renamed, or `itself`.
-fn was_at(path: &Path, renames: &[(PathBuf, PathBuf)], itself: bool) -> PathBuf {
+fn was_at(path: &Path, renames: &Renames, itself: bool) -> PathBuf {
     let above =
         renames.iter().filter(|(to, _)| path.starts_with(to) && (itself || path != to.as_path()));
     match above.max_by_key(|(to, _)| to.as_os_str().len()) {

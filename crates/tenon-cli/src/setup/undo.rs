@@ -1,12 +1,16 @@
 //! Where a session's changes are kept for undo.
 
-use std::time::{Duration, UNIX_EPOCH};
+use std::{
+    path::PathBuf,
+    time::{Duration, UNIX_EPOCH},
+};
 
 use tenon_agent::Session;
 use tenon_sandbox::{CheckpointKind, Coverage, Journal, JournalOptions, Workspace};
 
 use crate::{
     config::Config,
+    past,
     print::say_notices,
     texts::{Sentence, Text},
 };
@@ -43,7 +47,23 @@ pub(super) fn journal(config: &Config, mut workspace: Workspace) -> (Option<Jour
     if journal.coverage() == Coverage::ByComparison && !config.settings.undo_by_comparison {
         say_notices(&[Text::ComparedHere.into()], config.look().language);
     }
+    look_after_killed(config, &journal);
     (Some(journal), workspace)
+}
+
+/// Puts back what commands did to protected names whose tenon was killed, and says so.
+pub(crate) fn look_after_killed(config: &Config, journal: &Journal) {
+    let found = tenon_sandbox::look_after_killed(journal, &past::put_back_name);
+    let mut said = Vec::new();
+    if !found.changes.is_empty() {
+        said.push(Text::LookedAfterKilled.into());
+        said.extend(found.changes.iter().map(Sentence::of_library));
+    }
+    let since = |path: &PathBuf| Text::ChangedSinceKilled.with(&[("path", &path.display())]);
+    said.extend(found.changed_since.iter().map(since));
+    let unsure = |path: &PathBuf| Text::UnsureKilled.with(&[("path", &path.display())]);
+    said.extend(found.unsure.iter().map(unsure));
+    say_notices(&said, config.look().language);
 }
 
 /// Returns what the model of a session that goes on is told if calls of it were undone meanwhile.

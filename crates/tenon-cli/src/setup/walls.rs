@@ -7,8 +7,9 @@ use std::{
 
 use tenon_agent::Sandbox;
 use tenon_sandbox::{
-    GUARDED_FOLDERS_MAX, HostError, HostRule, Limits, Network, Profile, Proxy, ProxyOptions,
-    Sandbox as Walls, Settings as WallSettings, Tier, UpstreamProxy, Wanted, Workspace,
+    GUARDED_FOLDERS_MAX, HostError, HostRule, Limits, Missing, Network, Profile, Proxy,
+    ProxyOptions, Sandbox as Walls, SandboxError, Settings as WallSettings, Tier, UpstreamProxy,
+    Wanted, Workspace,
 };
 
 use super::presets::Toolchains;
@@ -38,15 +39,23 @@ pub(super) async fn sandbox(
         return Ok(Sandbox::unconfined(environment));
     };
     if walls.settings().wanted != Wanted::Best {
-        walls.tier().await.map_err(|error| {
-            let refused = CliError::no_walls(Sentence::of_library(&error));
-            match error.hint() {
-                Some(hint) => refused.with_hint(Sentence::of_library(hint)),
-                None => refused,
-            }
-        })?;
+        let tier = walls.tier().await.map_err(|error| refused(&error))?;
+        // Its commands would be refused one by one.
+        let has_hosts = walls.proxy().is_some_and(|proxy| !proxy.allowed().is_empty());
+        if tier == Tier::C && has_hosts && profile.network == Network::Proxied {
+            return Err(refused(&SandboxError { tier, missing: Missing::Proxy }));
+        }
     }
     Ok(Sandbox::within(walls, environment, profile))
+}
+
+/// Returns what ends the program where a tier that was asked for cannot be had.
+fn refused(error: &SandboxError) -> CliError {
+    let refused = CliError::no_walls(Sentence::of_library(error));
+    match error.hint() {
+        Some(hint) => refused.with_hint(Sentence::of_library(hint)),
+        None => refused,
+    }
 }
 
 /// Returns the walls and what commands may do within them; nothing if they are switched off.

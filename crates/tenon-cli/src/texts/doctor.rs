@@ -64,6 +64,8 @@ texts! {
     CanWrite: "written: {paths}", "可写入：{paths}";
     CanWriteScratch: "written and thrown away: {paths}", "可写入，用后丢弃：{paths}";
     CanRead: "read: {paths}", "可读取：{paths}";
+    ShownEmpty: "empty for commands, but for what may be written: {paths}", "对命令而言是空的（可写入的内容除外）：{paths}";
+    ShownWithin: "read within them all the same: {paths}", "其中仍可读取：{paths}";
     NotThere: "not there: {paths}", "不存在（已隐藏）：{paths}";
     ReachesAll: "reached: everything, because of --net on", "可访问：整个网络，因为有 --net on";
     ReachesNeverHosts: "reached: nothing; only --net on opens anything", "可访问：无；只有 --net on 能开放网络";
@@ -84,5 +86,5 @@ texts! {
     MendBash: "the bash tool cannot run without it: install bash", "没有它，bash 工具无法运行：请安装 bash";
     MendGit: "models use it for history and diffs: install git", "模型用它查看历史和差异：请安装 git";
     MendPython: "the built-in model may have to come by pip: install python3 and pip", "内置模型可能需要通过 pip 下载：请安装 python3 和 pip";
-    PathsAndMore: "{paths} and {n} more", "{paths}，另有 {n} 项";
+    PathsAndMore: "{paths} and {n} more (`tenon doctor --verbose` names all)", "{paths}，另有 {n} 项（`tenon doctor --verbose` 会全部列出）";
 }

@@ -23,7 +23,7 @@ texts! {
     HintInputTooLong: "save it in the workspace and name the file in the prompt", "把它保存到工作区，并在提示中写明文件名";
     NoSignals: "cannot watch for Ctrl-C", "无法监听 Ctrl-C";
     AnswerUnreadable: "cannot read the answer", "无法读取回答";
-    OutputUnwritable: "cannot write the output", "无法写出结果";
+    OutputUnwritable: "cannot write to standard output", "无法写入标准输出";
     NotJson: "not JSON", "无法写成 JSON";
     // Which session.
     TwoSessions: "--continue and --resume name two sessions", "--continue 和 --resume 指了两个会话";
@@ -31,6 +31,8 @@ texts! {
     HintForkNeedsSession: "tenon --continue --fork, or tenon --resume ID --fork", "tenon --continue --fork，或 tenon --resume 编号 --fork";
     HintResumeTakes: "what follows --resume is a session; a prompt stands before it", "--resume 之后是会话；提示写在它之前";
     NameRefused: "the session cannot be named", "无法给会话命名";
+    NameTaken: "the session cannot be named `{name}`: that word means the newest session", "不能把会话命名为 `{name}`：这个词表示最新的会话";
+    NameHoldsSecret: "the session cannot be named: the name holds a secret, and names are shown", "无法给会话命名：名称中含有密钥，而名称会显示出来";
     NoSessionIn: "there is no session in {folder} yet", "{folder} 中还没有会话";
     HintAllSessions: "`tenon sessions` lists those of all folders", "`tenon sessions` 列出所有文件夹的会话";
     NoTerminalToChoose: "which session? there is no terminal to choose on", "哪个会话？没有可供选择的终端";
@@ -109,6 +111,9 @@ texts! {
     HintModelFile: "--model-file FILE takes a GGUF file that you have", "--model-file 文件 使用你已有的 GGUF 文件";
     // Undo and replay.
     NoUndoHere: "nothing can be undone in this session", "本会话无法撤销";
+    LookedAfterKilled: "tenon was killed while a command ran; files that programs take commands from are as before that command again", "tenon 在命令运行时被强行终止；其他程序会从中读取命令的文件已恢复到该命令之前的状态";
+    ChangedSinceKilled: "tenon was killed while a command ran that changed {path}, which was changed since, too: look at it, programs take commands from there", "tenon 在命令运行时被强行终止，该命令改动了 {path}，此后该文件又有改动：请检查，其他程序会从中读取命令";
+    UnsureKilled: "tenon was killed while a command ran that changed {path}: look at it, programs take commands from there (nothing is put back from records on the mount of the workspace, where other commands may have written them)", "tenon 在命令运行时被强行终止，该命令改动了 {path}：请检查，其他程序会从中读取命令（工作区所在挂载点上的记录可能被其他命令改写，因此不会据此恢复）";
     ComparedHere: "this kernel does not say what commands are about to change: for undo the workspace is compared before and after each", "此内核不会告知命令将改动什么：为了撤销，在每个命令前后比较工作区";
     NoSuchStep: "there is no step or call `{from}`", "没有步骤或调用 `{from}`";
     HintChanges: "`tenon changes {id}` lists them", "`tenon changes {id}` 列出它们";

@@ -30,6 +30,7 @@ use super::{
 use crate::{
     config::RuleBook,
     images::Pictures,
+    masked::masked,
     question,
     render::Meaning,
     texts::{Language, Text},
@@ -235,10 +236,10 @@ impl App {
         self.own = None;
         let style = *self.transcript.style();
         let meaning = if ended.succeeded { Meaning::Done } else { Meaning::Error };
-        let mut head = Line::of(Meaning::Name, &format!("! {} ", ended.command));
+        let mut head = Line::of(Meaning::Name, &format!("! {} ", masked(&ended.command)));
         head.push(meaning, &ended.status);
         let mut lines = vec![head.cut(style.width)];
-        lines.extend(ended.output.lines().map(|line| {
+        lines.extend(masked(&ended.output).lines().map(|line| {
             let mut row = Line::of(Meaning::Aside, "│ ");
             row.push(Meaning::Plain, line);
             row
@@ -252,7 +253,7 @@ impl App {
     pub(crate) fn say(&mut self, text: &str) {
         let columns = self.transcript.style().width;
         let mut rows = Vec::new();
-        for line in text.lines() {
+        for line in masked(text).lines() {
             let words = line.trim_start();
             let first = Line::plain(&" ".repeat(line.len() - words.len()));
             let rest = if words.len() == line.len() {

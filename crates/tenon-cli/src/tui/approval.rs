@@ -14,6 +14,7 @@ use super::{
     preview,
 };
 use crate::{
+    masked::masked,
     question::{is_offered, parts, reason, what},
     render::Meaning,
     texts::{Language, Text},
@@ -206,14 +207,16 @@ impl Approval {
             _ => Text::ChoiceOnce,
         };
         let rules = if rules.is_empty() { self.question.subject.clone() } else { rules.join(", ") };
+        let rules = masked(rules);
         let mut choices = vec![("y", once.template(language).to_owned())];
         if is_offered(&Answer::AllowForSession, &self.question) {
             let said = Text::ChoiceSession.say(language, &[("rules", &rules)]);
             choices.push(("s", said));
         }
         if let Some(rule) = &self.question.decision.always {
+            let text = masked(rule.to_string());
             let values: [(&str, &dyn std::fmt::Display); 3] =
-                [("rule", rule), ("setting", &rule.setting()), ("file", &self.file)];
+                [("rule", &text), ("setting", &rule.setting()), ("file", &self.file)];
             choices.push(("a", Text::ChoiceAlways.say(language, &values)));
         }
         choices.push(("n", Text::ChoiceDeny.template(language).to_owned()));

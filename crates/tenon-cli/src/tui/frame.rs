@@ -11,7 +11,7 @@ use super::{
     line::{Line, Wrap},
     surface::{Caret, Frame, Size},
 };
-use crate::{render::Meaning, texts::Text};
+use crate::{masked::masked, render::Meaning, texts::Text};
 
 /// What stands before the text that is being written.
 const PROMPT: &str = "> ";
@@ -152,8 +152,9 @@ fn offered(offer: &Offer, columns: usize) -> Vec<Line> {
     let row = |(place, item): (usize, &Item)| {
         // Without colours the sign alone says which is chosen.
         let mut line = Line::plain(if place == offer.chosen { "› " } else { "  " });
+        // What is taken is the name as it is.
         let name = match item.about {
-            "" => item.text.clone(),
+            "" => masked(item.text.as_str()),
             _ => format!("{:<NAME_COLUMNS$}", item.text),
         };
         line.push(if place == offer.chosen { Meaning::Chosen } else { Meaning::Hint }, &name);

@@ -10,6 +10,7 @@ use tenon_model::visible;
 
 use super::keyboard::Event;
 use crate::{
+    masked::masked,
     render::{Theme, measure},
     values::{NotifyName, ThemeName},
 };
@@ -130,7 +131,7 @@ impl Outside {
             terminal,
             wanted,
             notify,
-            folder: visible(folder).into_owned(),
+            folder: visible(&masked(folder)).into_owned(),
             found: Theme::Terminal,
             was_asked: false,
             is_pending: false,

@@ -9,10 +9,14 @@ use std::{
 };
 
 use rustix::process::{Pid, Signal, kill_process_group};
+use tenon_model::MaskStream;
+use tenon_sandbox::Cleaner;
 use tokio::{
     io::AsyncReadExt,
     process::{Child, Command},
 };
+
+use crate::masked;
 
 /// The most bytes of output that are kept for the model: about as much as a tool's result.
 const OUTPUT_BYTES_MAX: usize = 30_000;
@@ -21,7 +25,11 @@ const OUTPUT_BYTES_MAX: usize = 30_000;
 pub(crate) struct OwnCommand {
     command: String,
     child: Child,
-    output: Vec<u8>,
+    /// Takes what terminals do not show out of the output: it may stand in the middle of a secret.
+    cleaner: Cleaner,
+    masks: MaskStream,
+    /// What was printed, known secrets by name.
+    output: String,
     /// Bytes that were left out in front of `output`.
     skipped: usize,
 }
@@ -65,7 +73,14 @@ impl OwnCommand {
             .process_group(0)
             .kill_on_drop(true)
             .spawn()?;
-        Ok(Self { command: command.to_owned(), child, output: Vec::new(), skipped: 0 })
+        Ok(Self {
+            command: command.to_owned(),
+            child,
+            cleaner: Cleaner::default(),
+            masks: masked::stream(),
+            output: String::new(),
+            skipped: 0,
+        })
     }
 
     /// Returns the command line.
@@ -73,17 +88,21 @@ impl OwnCommand {
         &self.command
     }
 
-    /// Waits for output or the end.
+    /// Waits for output or the end. A line comes when it is whole, what may be the beginning of a secret
+    /// with what follows it.
     pub(crate) async fn next(&mut self) -> Step {
         let mut bytes = [0; 8192];
-        if let Some(stdout) = &mut self.child.stdout {
-            match stdout.read(&mut bytes).await {
-                Ok(read @ 1..) => {
-                    let printed = bytes.get(..read).unwrap_or_default();
-                    self.keep(printed);
-                    return Step::Printed(String::from_utf8_lossy(printed).into_owned());
+        while let Some(stdout) = &mut self.child.stdout {
+            let printed = match stdout.read(&mut bytes).await {
+                Ok(read @ 1..) => self.take_in(bytes.get(..read).unwrap_or_default()),
+                Ok(0) | Err(_) => {
+                    self.child.stdout = None;
+                    self.take_in_rest()
                 }
-                Ok(0) | Err(_) => self.child.stdout = None,
+            };
+            if !printed.is_empty() {
+                self.keep(&printed);
+                return Step::Printed(printed);
             }
         }
         let status = self.child.wait().await;
@@ -91,12 +110,24 @@ impl OwnCommand {
             Ok(status) => (said(status), status.success()),
             Err(error) => (error.to_string(), false),
         };
-        let output = String::from_utf8_lossy(&self.output);
         let output = match self.skipped {
-            0 => output.into_owned(),
-            skipped => format!("[the first {skipped} bytes are left out]\n{output}"),
+            0 => self.output.clone(),
+            skipped => format!("[the first {skipped} bytes are left out]\n{}", self.output),
         };
         Step::Ended(Ended { command: self.command.clone(), status, succeeded, output })
+    }
+
+    /// Returns what of the output is certain with these bytes.
+    fn take_in(&mut self, bytes: &[u8]) -> String {
+        let mut text = String::new();
+        self.cleaner.push(bytes, &mut |part| text.push_str(part));
+        self.masks.push(&text)
+    }
+
+    fn take_in_rest(&mut self) -> String {
+        let mut text = String::new();
+        self.cleaner.finish(&mut |part| text.push_str(part));
+        self.masks.push(&text) + &self.masks.finish()
     }
 
     /// Ends it and what it started.
@@ -108,9 +139,10 @@ impl OwnCommand {
         }
     }
 
-    fn keep(&mut self, bytes: &[u8]) {
-        self.output.extend_from_slice(bytes);
+    fn keep(&mut self, text: &str) {
+        self.output.push_str(text);
         let over = self.output.len().saturating_sub(OUTPUT_BYTES_MAX);
+        let over = self.output.ceil_char_boundary(over);
         self.output.drain(..over);
         self.skipped += over;
     }
@@ -142,11 +174,20 @@ fn said(status: ExitStatus) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tenon_agent::Masking;
+
     use super::*;
 
-    async fn run(command: &str) -> Ended {
+    fn start(command: &str) -> OwnCommand {
         let environment = [("PATH".into(), "/usr/bin:/bin".into())];
-        let mut own = OwnCommand::start(command, Path::new("/"), &environment).unwrap();
+        OwnCommand::start(command, Path::new("/"), &environment).unwrap()
+    }
+
+    async fn run(command: &str) -> Ended {
+        end(start(command)).await
+    }
+
+    async fn end(mut own: OwnCommand) -> Ended {
         loop {
             if let Step::Ended(ended) = own.next().await {
                 return ended;
@@ -165,12 +206,29 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_secret_that_terminal_sequences_go_through_is_masked() {
+        let masking = Masking::new(Vec::new);
+        masking.learn(".env".as_ref(), "A_KEY=k-0123456789a\n");
+        let masked = "it is [masked: value of A_KEY from .env].\n";
+        for (printed, expected) in [
+            ("it is k-0123\\033[1m456789a\\033[0m.\\n", masked),
+            ("it is k-0123\\033]0;t\\007456789a.\\n", masked),
+            ("it is k-0123x\\b456789a.\\n", masked),
+            ("it was\\rit is k-0123456789a.\\n", masked),
+            ("\\033[32m\\346\\261\\211\\033[m", "汉"),
+        ] {
+            let mut own = start(&format!("printf '{printed}'"));
+            own.masks = masking.stream();
+            assert_eq!(end(own).await.output, expected, "{printed}");
+        }
+    }
+
+    #[tokio::test]
     async fn endless_output_keeps_its_end_and_a_stop_ends_all_of_it() {
-        let ended = run("yes 汉字 | head -c 200000; echo end").await;
+        let ended = run("yes 汉字 | head -n 40000; echo end").await;
         assert!(ended.output.starts_with("[the first ") && ended.output.ends_with("end\n"));
-        assert!(ended.output.len() < 2 * OUTPUT_BYTES_MAX);
-        let environment = [("PATH".into(), "/usr/bin:/bin".into())];
-        let mut own = OwnCommand::start("sleep 300 & wait", Path::new("/"), &environment).unwrap();
+        assert!(ended.output.len() < 2 * OUTPUT_BYTES_MAX && !ended.output.contains('\u{fffd}'));
+        let mut own = start("sleep 300 & wait");
         own.stop();
         let Step::Ended(ended) = own.next().await else { panic!("printed") };
         assert_eq!(ended.status, "signal 9");

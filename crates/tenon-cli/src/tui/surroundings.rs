@@ -10,6 +10,7 @@ use super::{
     surface::Size,
 };
 use crate::{
+    masked::masked,
     render::Meaning,
     texts::{Language, Text},
 };
@@ -26,7 +27,7 @@ pub(crate) fn welcome(
     columns: usize,
     language: Language,
 ) -> Vec<Line> {
-    let folder = workspace.root().to_string_lossy();
+    let folder = masked(workspace.root().to_string_lossy());
     let version = env!("CARGO_PKG_VERSION");
     let values: [(&str, &dyn std::fmt::Display); 3] =
         [("version", &version), ("model", &model), ("folder", &folder)];
@@ -40,13 +41,14 @@ pub(crate) fn welcome(
         .collect()
 }
 
-/// Returns the branch that is checked out, if the workspace is the root of a repository.
+/// Returns the branch that is checked out, if the workspace is the root of a repository; as it may be
+/// shown.
 pub(crate) fn branch(workspace: &Workspace) -> Option<String> {
     let head = workspace.read(".git/HEAD", HEAD_BYTES_MAX).ok()?;
     let head = String::from_utf8_lossy(&head);
     let head = head.trim();
     match head.strip_prefix("ref: refs/heads/") {
-        Some(branch) => Some(branch.to_owned()),
+        Some(branch) => Some(masked(branch)),
         // A commit without a branch: its first digits.
         None => head.get(..7).map(str::to_owned),
     }

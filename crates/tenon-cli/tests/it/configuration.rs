@@ -155,6 +155,14 @@ fn permissions_say_what_would_be_done_and_by_which_rule() {
         ("git push --force", 0, &["rule: bash(git push:*)"]),
         ("make deploy", 1, &["deny: ", "rule: bash(make deploy:*)"]),
         ("rm -rf /", 1, &["deny: ", "rule: built-in: "]),
+        ("vim x", 1, &["deny: interactive commands are not supported: `vim x`", "use write_file"]),
+        ("tail -f x", 1, &["deny: ", "rule: built-in: does not start", "time limit"]),
+        ("git commit", 1, &["deny: ", "give the message"]),
+        ("python3", 1, &["deny: "]),
+        ("top", 1, &["deny: "]),
+        ("", 1, &["deny: command is required"]),
+        ("rm -rf / ; vim x", 1, &["deny: ", "rule: built-in: removing the system"]),
+        ("python3 x.py; git commit -m x; tail x", 0, &["allow: "]),
         ("sudo id", 1, &["ask: ", "outside the walls", "hint: --allow 'bash(sudo id:*)'"]),
     ] {
         let run = place.run(&["permissions", "check", command]).ends_with(status);

@@ -78,7 +78,7 @@ fn a_person_makes_the_conversation_shorter() {
     terminal.wait_for("Answer one.", 1);
     terminal.wait_for_prompt();
     terminal.press("/compact the API\r");
-    terminal.wait_for("2 messages were summed up, 1 of yours kept word for word", 1);
+    terminal.wait_for("a summary stands for 2 of its messages, 1 of yours kept word for word", 1);
     terminal.wait_for_prompt();
     terminal.press("go on\r");
     terminal.wait_for("Answer two.", 1);
@@ -108,7 +108,7 @@ fn a_compaction_is_undone_by_typing(arguments: &[&str]) {
     };
     type_line("/compact undo", "There is no compaction to undo.", 1);
     type_line("the first", "Answer one.", 1);
-    type_line("/compact", "2 messages were summed up", 1);
+    type_line("/compact", "a summary stands for 2 of its messages", 1);
     type_line("/compact undo", "The last compaction is undone", 1);
     type_line("/compact undo", "There is no compaction to undo.", 2);
     type_line("go on", "Answer two.", 1);
@@ -180,5 +180,44 @@ fn each_stamp_of_a_turn_is_on_the_screen_in_the_json_and_in_the_log() {
         let shown = place.run(&["show", "last"]).ends_with(0).out;
         let is_stamp = |line: &str| line.trim_start().starts_with(words);
         assert_eq!(shown.lines().filter(|line| is_stamp(line)).count(), 1, "{shown}");
+    }
+}
+
+/// Returns the stamp of a turn that runs `commands`, a call each.
+fn stamp_of(commands: &[&str]) -> Value {
+    let place = Place::new();
+    place.write("work/Makefile", "test:\n\t@grep -q ok code.c && test ! -e bad\n");
+    place.write("work/code.c", "ok\n");
+    place.write("work/sub/Makefile", "test:\n\t@true\n");
+    place.write("work/p.diff", "--- a/code.c\n+++ b/code.c\n@@ -1 +1 @@\n-ok\n+bug\n");
+    let call =
+        |command: &&str| json!({"calls": [{"name": "bash", "arguments": {"command": command}}]});
+    let turns = commands.iter().map(call);
+    let model = place.script(turns.chain([json!({"text": "."}), json!({"text": "."})]).collect());
+    let arguments = ["-p", "--sandbox", "off", "--model", &model, "--output-format", "json", "go"];
+    let run = place.run(&arguments);
+    let result: Value = serde_json::from_str(&run.out).unwrap();
+    result["receipt"]["state"].clone()
+}
+
+#[test]
+fn a_check_says_nothing_of_what_its_own_line_changed_behind_it() {
+    let stamps: [(&[&str], &str); 12] = [
+        (&["make test && sed -i s/ok/bug/ code.c"], "unverified"),
+        (&["make test && rm code.c"], "unverified"),
+        (&["make test && git init -q . && git apply p.diff"], "unverified"),
+        (&["make test && touch made && rm made"], "verified"),
+        (&["sed -i s/ok/okay/ code.c && make test"], "verified"),
+        (&["echo x > y", "make test && git init -q ."], "verified"),
+        (&["echo x > y && make test && git init -q ."], "unverified"),
+        (&["echo x > y", "make test 2>&1 | tail"], "unverified"),
+        (&["echo x > y && cd sub && make test"], "verified"),
+        (&["echo x > y && make test && echo it passes"], "verified"),
+        (&["touch bad && make test && git init -q ."], "failed"),
+        // The check saw other files than there are at the end, though they are as they were.
+        (&["touch bad", "make test", "rm bad"], "unverified"),
+    ];
+    for (commands, stamp) in stamps {
+        assert_eq!(stamp_of(commands), stamp, "{commands:?}");
     }
 }

@@ -150,6 +150,77 @@ fn a_log_that_cannot_be_written_ends_the_turn_with_its_reason() {
 }
 
 #[test]
+fn json_ends_with_its_result_where_the_log_cannot_be_written() {
+    let place = Place::new();
+    let long = "a line of text\n".repeat(2_000);
+    let turns = json!([
+        { "text": "One.", "usage": { "input": 7, "output": 2 },
+          "calls": [{ "name": "bash", "arguments": { "command": "echo one" } }] },
+        { "text": long, "calls": [{ "name": "bash", "arguments": { "command": "touch ran" } }] },
+        { "text": "done" },
+    ]);
+    let (disk, flags) = ("home/.local/state", ["--output-format", "json"]);
+    let Some(run) = run_on_small_disk(&place, disk, &turns, &flags) else { return };
+    assert_eq!(run.status, 1, "{run:?}");
+    assert!(run.error.contains("No space left on device"), "{}", run.error);
+    let object: Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!((&object["stop_reason"], &object["steps"]), (&json!("log_failed"), &json!(1)));
+    assert_eq!((&object["usage"]["input"], &object["error"]["kind"]), (&json!(7), &json!("log")));
+    let id = object["session_id"].as_str().unwrap();
+    let hint = object["error"]["hint"].as_str().unwrap();
+    assert!(!id.is_empty() && hint.contains(id), "{object}");
+    let said = object["error"]["message"].as_str().unwrap();
+    assert!(said.contains("No space left on device"), "{object}");
+
+    let flags = ["--output-format", "stream-json"];
+    let Some(run) = run_on_small_disk(&place, disk, &turns, &flags) else { return };
+    assert_eq!(run.status, 1, "{run:?}");
+    let last: Value = serde_json::from_str(run.out.lines().last().unwrap()).unwrap();
+    assert_eq!((&last["type"], &last["reason"]), (&json!("turn_ended"), &json!("log_failed")));
+}
+
+#[test]
+fn json_ends_with_its_result_where_no_session_can_begin() {
+    let place = Place::new();
+    let model = place.script(json!([{ "text": "never" }]));
+    // In the folder's place is a file, which fails for root as well.
+    let state = place.write("home/.local/state/tenon/sessions", "");
+    let run = place.run(&["--model", &model, "--output-format", "json", "go"]).ends_with(1);
+    let object: Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!((&object["stop_reason"], &object["session_id"]), (&json!("log_failed"), &json!("")));
+    let run = place.run(&["--model", &model, "--output-format", "stream-json", "go"]).ends_with(1);
+    let last: Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!(last["reason"], "log_failed");
+    assert_eq!(place.run(&["-p", "--model", &model, "go"]).ends_with(1).out, "");
+    assert!(state.exists());
+}
+
+/// Goes on with the last session of a state folder that can only be read.
+const ON_READ_ONLY_DISK: &str = "\
+mount --bind \"$1\" \"$1\" && mount -o remount,bind,ro \"$1\" && echo mounted
+shift; exec \"$@\"";
+
+#[test]
+fn a_session_that_can_only_be_read_is_not_gone_on_with_and_json_says_so() {
+    let place = Place::new();
+    let model = place.script(json!([{ "text": "Hello." }]));
+    place.run(&["-p", "--model", &model, "go"]).ends_with(0);
+    let state = place.path("home/.local/state/tenon").display().to_string();
+    let namespace = if rustix::process::geteuid().is_root() { "-m" } else { "-Urm" };
+    let tenon = [env!("CARGO_BIN_EXE_tenon"), "-c", "--output-format", "json", "on"];
+    let arguments =
+        [&[namespace, "sh", "-c", ON_READ_ONLY_DISK, "sh", &state], &tenon[..]].concat();
+    let run = Run::of(place.program("unshare", &arguments).output().unwrap());
+    let Some(out) = run.out.strip_prefix("mounted\n") else {
+        return println!("skipped: no mount namespace can be had here: {run:?}");
+    };
+    assert_eq!(run.status, 1, "{run:?}");
+    assert!(run.error.starts_with("error: the session cannot be kept: "), "{}", run.error);
+    let object: Value = serde_json::from_str(out).unwrap();
+    assert_eq!(object["stop_reason"], "log_failed");
+}
+
+#[test]
 fn a_long_result_without_room_for_the_whole_says_so() {
     let place = Place::new();
     let turns = json!([

@@ -225,6 +225,11 @@ fn the_subcommands_speak_the_language_of_the_locale() {
     check(&["permissions", "check", "make"], 0, "allow：其中没有需要询问的内容\n规则：mode: auto");
     check(&["permissions", "check", "git push -f"], 1, "ask：它会覆盖或删除服务器上的历史：git");
     check(&["permissions", "check", "rm -rf /"], 1, "系统或账户离不开它；任何规则都不能允许");
+    check(
+        &["permissions", "check", "vim x"],
+        1,
+        "deny：不支持交互式命令：`vim x`。可以改用：write_file",
+    );
     check(&["permissions", "check", "sudo ls"], 1, "如果允许，将在沙箱之外运行\n建议： --allow");
     check(&["permissions", "check", "--mode", "read-only", "make"], 1, "只运行确定只读取的命令");
     check(&["permissions", "check", "--tool", "read_file", "/etc/hosts"], 1, "读取工作区之外");

@@ -226,3 +226,36 @@ fn ctrl_c_twice_leaves_a_command_that_does_not_want_to_end() {
         std::thread::yield_now();
     }
 }
+
+#[test]
+fn output_that_cannot_be_written_is_a_sentence_and_exit_code_1() {
+    let formats: [&[&str]; 5] = [
+        &["hi"],
+        &["-p", "hi"],
+        &["--output-format", "json", "hi"],
+        &["--output-format", "stream-json", "hi"],
+        &["--plain", "hi"],
+    ];
+    for arguments in formats {
+        let home = Home::new(json!([{"text": "The answer."}]));
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let Output { status, stderr, .. } =
+            command(&home, arguments).stdout(full).output().unwrap();
+        let said = String::from_utf8(stderr).unwrap();
+        assert_eq!(status.code(), Some(1), "{arguments:?}: {said}");
+        let sentence = "error: cannot write to standard output: No space left on device";
+        assert_eq!(said.matches(sentence).count(), 1, "{arguments:?}: {said}");
+        assert_eq!(said.lines().count(), 1, "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn a_reader_that_went_away_is_told_nothing() {
+    for arguments in [&["hi"][..], &["-p", "hi"], &["--output-format", "json", "hi"]] {
+        let home = Home::new(json!([{"text": "The answer."}]));
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let Output { stderr, .. } = command(&home, arguments).stdout(writer).output().unwrap();
+        assert_eq!(String::from_utf8(stderr).unwrap(), "", "{arguments:?}");
+    }
+}

@@ -176,3 +176,27 @@ fn a_command_of_ones_own_runs_and_the_model_is_shown_what_it_printed() {
     let message = home.logged("user_message", "message").remove(0).to_string();
     assert!(message.contains("(exit 3)") && message.contains("forty two"), "{message}");
 }
+
+#[test]
+fn lines_that_are_typed_before_they_are_asked_for_are_kept() {
+    let answers = ["One.", "Two.", "Three.", "Four."].map(|text| json!({ "text": text }));
+    let home = Home::new(json!(answers));
+    let mut terminal = start(&home, &[]);
+    // With the line before: all of it is read at once.
+    terminal.press("/changes\rfirst prompt\rsecond prompt\r");
+    terminal.wait_for("Two.", 1);
+    terminal.wait_for_prompt();
+    // And while something else goes on.
+    terminal.press("!touch started; until [ -e go ]; do sleep 0.01; done\r");
+    while !home.work().join("started").exists() {
+        std::thread::yield_now();
+    }
+    terminal.press("third prompt\rfourth prompt\r");
+    terminal.wait_for("fourth prompt", 1);
+    std::fs::write(home.work().join("go"), "").unwrap();
+    terminal.wait_for("Four.", 1);
+    terminal.wait_for_prompt();
+    let prompts = ["first prompt", "second prompt", "third prompt", "fourth prompt"];
+    assert_eq!(home.logged("user_message", "prompt"), prompts);
+    leave(terminal);
+}

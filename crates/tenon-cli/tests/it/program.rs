@@ -133,7 +133,7 @@ impl Run {
     }
 }
 
-fn files_beneath(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files_beneath(folder: &Path) -> Vec<PathBuf> {
     std::fs::read_dir(folder)
         .into_iter()
         .flatten()

@@ -67,6 +67,14 @@ fn every_refusal_is_in_the_list_with_its_flag() {
     let protected = json!({ "path": ".envrc", "content": "x" });
     let flag = Some("--allow 'write_file(.envrc)'");
     check(&[], "write_file", protected, "built-in: protected file", flag);
+    // A star or a question mark in a rule stands for others, and blanks at an end are cut off.
+    for path in [".vscode/a*b.json", ".vscode/a?b.json", ".vscode/a ", "~/.envrc"] {
+        let odd = json!({ "path": path, "content": "x" });
+        check(&[], "write_file", odd, "built-in: protected file", None);
+    }
+    let brackets = json!({ "path": ".vscode/[x].json", "content": "x" });
+    let flag = Some("--allow 'write_file(.vscode/[x].json)'");
+    check(&[], "write_file", brackets, "built-in: protected file", flag);
     let sudo = json!({ "command": "sudo true" });
     check(&[], "bash", sudo, "built-in: privileges", Some("--allow 'bash(sudo true:*)'"));
     let doubt = json!({ "command": "echo 'open" });

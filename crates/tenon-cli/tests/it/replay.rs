@@ -338,6 +338,25 @@ fn what_a_call_did_to_the_files_is_compared() {
 }
 
 #[test]
+fn how_changes_were_recorded_is_no_difference() {
+    for (then, now) in [("true", "false"), ("false", "true")] {
+        let place = Place::new();
+        place.config(&format!("undo_by_comparison = {then}\n"));
+        place.write("work/d/a", "one\n");
+        place.write("work/b", "one\n");
+        let script = place.script(json!([
+            bash("echo two > b; ln b c; mkdir new; mv d new/; echo x >> new/d/a"),
+            bash("mv new/d d; rm c; chmod 600 b; touch n; ls -R"),
+            {"text": "Done."},
+        ]));
+        place.run(&["-p", "--model", &script, "--allow", "bash", "go"]).ends_with(0);
+        place.config(&format!("undo_by_comparison = {now}\n"));
+        let run = place.run(&["replay", "last"]).ends_with(0);
+        assert!(run.out.contains("nothing differs"), "{run:?}");
+    }
+}
+
+#[test]
 fn nothing_of_a_recording_leaves_the_walls() {
     let place = Place::new();
     let target = place.path("target");
@@ -377,6 +396,15 @@ fn what_was_refused_outside_of_the_workspace_is_so_again() {
 }
 
 #[test]
+fn what_a_flag_denied_is_denied_again() {
+    let place = Place::new();
+    let script = place.script(json!([bash("echo a >> f"), {"text": "No."}]));
+    place.run(&["-p", "--model", &script, "--deny", "bash(echo:*)", "go"]).ends_with(0);
+    let run = place.run(&["replay", "last"]).ends_with(0);
+    assert_eq!(run.out, "replayed 2 steps and 1 call: nothing differs from the recording\n");
+}
+
+#[test]
 fn a_bundle_is_replayed_in_another_home() {
     let place = Place::new();
     place.write("work/a.txt", "one\n");
@@ -402,6 +430,31 @@ fn a_bundle_is_replayed_in_another_home() {
     let packed = std::process::Command::new("tar").args(["tzf"]).arg(&bundle).output().unwrap();
     let names = String::from_utf8(packed.stdout).unwrap();
     assert_eq!(names, "tenon-bundle.json\nsession.jsonl\nroots/0/a.txt\nroots/0/link\n");
+}
+
+#[test]
+fn what_is_known_to_be_a_secret_only_now_is_no_difference_and_in_no_bundle() {
+    const KEY: &str = "sk-Zq8vT2mXw9LrB4nYp7Hd3KfJ6sQa1Ec5";
+    let place = Place::new();
+    let script = place.script(json!([
+        bash(&format!("echo 'it is {KEY}'; echo {KEY} > gone; rm gone")),
+        {"text": format!("I saw {KEY}.")},
+    ]));
+    let prompt = format!("use {KEY}");
+    place.run(&["-p", "--model", &script, "--allow", "bash", &prompt]).ends_with(0);
+    place.write("work/.env", &format!("API_KEY={KEY}\n"));
+    place.run(&["replay", "last"]).ends_with(0);
+    let script = place.script(json!([{"text": format!("Again {KEY}.")}]));
+    place.run(&["-p", "-c", "--model", &script, "and now"]).ends_with(0);
+    place.run(&["replay", "last"]).ends_with(0);
+    place.run(&["export", "last", "--bundle", "out.tar.gz"]).ends_with(0);
+    let bundle = place.path("work/out.tar.gz");
+    let log = std::process::Command::new("tar").args(["xOzf"]).arg(&bundle).output().unwrap();
+    let log = String::from_utf8(log.stdout).unwrap();
+    assert!(!log.contains(KEY) && log.contains("value of API_KEY from .env"), "{log}");
+    let other = Place::new();
+    std::fs::copy(bundle, other.path("work/in.tar.gz")).unwrap();
+    other.run(&["replay", "in.tar.gz"]).ends_with(0);
 }
 
 #[test]

@@ -42,19 +42,20 @@ fn folders_that_were_moved_into_one_another_are_where_they_were() {
         ],
     );
     check("mkdir d; echo 1 > d/1", &["mv d e; mkdir d; echo 2 > d/2; mv e/1 d/; ls -R"]);
+    check(
+        "mkdir -p d/s; echo 1 > d/s/1",
+        &["mv d/s t; mv d e; mkdir d; mv t d/s; echo 2 >> d/s/1; ls -R"],
+    );
 }
 
 #[test]
-fn what_a_folder_had_that_was_moved_out_of_sight_may_be_missing_and_that_is_said() {
-    let place = Place::new();
-    place.write("work/d/1", "one\n");
-    place.write("work/d/2", "two\n");
-    let command = "mkdir n; mv d n/e; mv n m; rm m/e/1";
-    let call = json!({"calls": [{"name": "bash", "arguments": {"command": command}}]});
-    let script = place.script(json!([call, {"text": "Done."}]));
-    place.run(&["-p", "--model", &script, "--allow", "bash", "go"]).ends_with(0);
-    let run = place.run(&["replay", "last"]);
-    assert!(run.error.contains("note: where a call moved d is not known"), "{run:?}");
+fn what_went_along_with_folders_of_a_call_is_where_it_was() {
+    let prepare = "mkdir d e; echo 1 > d/1; echo 2 > d/2; echo 3 > e/1; echo 4 > f";
+    check(prepare, &["mkdir n; mv d n/e; mv n m; rm m/e/1; ls -R", "cat m/e/2"]);
+    check(prepare, &["ls -R; mv d t; mv e d; mv t e; rm e/1; cat d/*", "ls -R"]);
+    check(prepare, &["mv d b; mkdir d; mv b d/; echo n >> d/b/1; ls -R", "cat d/b/*"]);
+    check(prepare, &["mkdir n; mv f n/; echo 5 >> n/f; ls -R", "cat n/f; mv n/f d/1"]);
+    check(prepare, &["mv d c; chmod 600 c/1; stat -c '%a %n' c/*", "rm -r c"]);
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! `tenon sessions` and `tenon show`, signals, and readers that go away.
 
 use std::{
+    ffi::OsStr,
     io::Read,
-    os::unix::fs::PermissionsExt,
+    os::unix::{ffi::OsStrExt, fs::PermissionsExt},
     process::{Command, Stdio},
 };
 
@@ -37,6 +38,50 @@ fn sessions_are_listed_and_shown_by_a_beginning_of_their_id() {
         }
     }
     place.run(&["show", "1999"]).ends_with(2).says(&["there is no session `1999`"]);
+}
+
+#[test]
+fn a_folder_whose_name_is_no_text_keeps_its_sessions() {
+    let place = Place::new();
+    let folder = place.path("work").join(OsStr::from_bytes(b"ws-\xff"));
+    std::fs::create_dir(&folder).unwrap();
+    let in_folder =
+        |arguments: &[&str]| Run::of(place.tenon(arguments).current_dir(&folder).output().unwrap());
+    let write = json!({ "name": "write_file", "arguments": { "path": "a", "content": "new" } });
+    let model = place.script(json!([{ "calls": [write] }, { "text": "First." }]));
+    in_folder(&["-p", "--model", &model, "begin"]).ends_with(0);
+    let model = place.script(json!([{ "text": "Second." }]));
+    for going_on in [&["--continue"][..], &["--resume", "last"], &["--continue", "--fork"]] {
+        let run = in_folder(&[&["-p", "--model", &model, "go on"], going_on].concat());
+        assert_eq!(run.ends_with(0).out, "Second.\n");
+    }
+    let elsewhere = place.run(&["-p", "--model", &model, "x", "--resume", "last"]).ends_with(2);
+    elsewhere.says(&["ws-\u{fffd}"]);
+    for arguments in [&["sessions", "--json"][..], &["sessions"]] {
+        let list = place.run(arguments).ends_with(0).out;
+        assert_eq!(list.matches("ws-\u{fffd}").count(), 2, "{list}");
+    }
+    let original = place.run(&["sessions", "--search", "new"]).ends_with(0).out;
+    let original = original.split_whitespace().next().unwrap();
+    let bundle = place.path("bundle.tar.gz").display().to_string();
+    in_folder(&["export", original, "--bundle", &bundle]).ends_with(0);
+    for recorded in [original, &bundle] {
+        in_folder(&["replay", recorded]).ends_with(0);
+    }
+    assert!(folder.join("a").exists());
+    in_folder(&["undo"]).ends_with(0);
+    assert!(!folder.join("a").exists());
+}
+
+#[test]
+fn a_session_that_cannot_begin_leaves_no_log() {
+    let place = place_with_a_session();
+    let folder = place.path("home/.local/state/tenon/sessions");
+    let logs = || std::fs::read_dir(&folder).unwrap().count();
+    let before = logs();
+    let model = place.script(json!([{ "text": "never" }]));
+    place.run(&["-p", "--model", &model, "--image", "missing.png", "x"]).ends_with(2);
+    assert_eq!(logs(), before);
 }
 
 #[test]
@@ -147,4 +192,20 @@ fn a_second_signal_leaves_at_once() {
     };
     assert_eq!(status.code(), Some(130));
     assert!(!place.logs().contains("turn_ended"));
+}
+
+#[test]
+fn no_session_is_named_by_the_word_for_the_newest() {
+    let place = place_with_a_session();
+    let logs =
+        || std::fs::read_dir(place.path("home/.local/state/tenon/sessions")).unwrap().count();
+    let before = logs();
+    let model = place.script(json!([{ "text": "never" }]));
+    for name in ["last", " last "] {
+        let said = "error: the session cannot be named `last`: that word means the newest session";
+        place.run(&["sessions", "name", "last", name]).ends_with(2).says(&[said]);
+        place.run(&["-p", "--model", &model, "--name", name, "x"]).ends_with(2).says(&[said]);
+    }
+    assert_eq!(logs(), before);
+    place.run(&["sessions", "name", "last", "at last"]).ends_with(0);
 }

@@ -28,7 +28,7 @@ const COMMANDS: [&str; 7] = [
     "python3 -c 'open(b\"caf\\xe9\", \"w\").write(\"x\")'",
 ];
 
-fn bash(command: &str) -> Value {
+pub(crate) fn bash(command: &str) -> Value {
     json!({"calls": [{"name": "bash", "arguments": {"command": command}}]})
 }
 
@@ -232,6 +232,13 @@ fn where_commands_are_compared_the_list_says_so_and_undo_works() {
     assert!(!place.path("work/d").exists());
 }
 
+/// Has all checkpoints be of an hour ago.
+pub(crate) fn age_checkpoints(place: &Place) {
+    let logs = "find home/.local/state/tenon/undo -name '0*' -exec touch -d '1 hour ago' {} +";
+    let touch = place.program("sh", &["-c", logs]).current_dir(place.path("")).status();
+    assert!(touch.unwrap().success());
+}
+
 /// A session that is killed (-9) in the middle of a command is gone on with and undone.
 fn killed_and_undone(config: &str) {
     let place = Place::new();
@@ -253,9 +260,7 @@ fn killed_and_undone(config: &str) {
     let told = "interrupted before it ended\\n[changes] 2 files changed, ";
     assert!(log.contains(told), "{log}");
     // What came after the kill was the session's own, however late.
-    let logs = "find home/.local/state/tenon/undo -name log -exec touch -d '1 hour ago' {} +";
-    let touch = place.program("sh", &["-c", logs]).current_dir(place.path("")).status();
-    assert!(touch.unwrap().success());
+    age_checkpoints(&place);
     let list = place.run(&["changes"]).ends_with(0).out;
     assert!(list.contains("gone") && list.contains("more"), "{list}");
     place.run(&["undo", "2"]).ends_with(0);

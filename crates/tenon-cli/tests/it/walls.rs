@@ -1,5 +1,7 @@
 //! The walls as a user meets them: the real program, a hostile script, what became of the machine.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use crate::{
@@ -104,7 +106,7 @@ fn settings_of_toolchains_are_seen_without_what_proves_who_somebody_is() {
         mkdir -p ~/.config/tool && echo made; echo jobs > ~/.cargo/config.toml; echo end";
     let script = running(&place, command);
     for tier in ["a", "b", "c"] {
-        if tier == "b" && !std::path::Path::new("/usr/bin/bwrap").exists() {
+        if tier == "b" && !Path::new("/usr/bin/bwrap").exists() {
             println!("skipped: bubblewrap is not installed");
             continue;
         }
@@ -133,7 +135,7 @@ fn settings_of_toolchains_are_seen_without_what_proves_who_somebody_is() {
 #[test]
 fn files_of_credentials_that_a_variable_names_are_not_there() {
     for (tier, given) in [("a", ""), ("b", ""), ("c", ""), ("a", "environment = ['KUBECONFIG']")] {
-        if tier == "b" && !std::path::Path::new("/usr/bin/bwrap").exists() {
+        if tier == "b" && !Path::new("/usr/bin/bwrap").exists() {
             println!("skipped: bubblewrap is not installed");
             continue;
         }
@@ -195,6 +197,26 @@ fn a_tier_that_was_asked_for_and_cannot_be_had_is_exit_code_3() {
 }
 
 #[test]
+fn single_hosts_in_tier_c_are_refused_before_the_turn_begins() {
+    let place = Place::new();
+    let script = running(&place, "echo ran > ran");
+    let run =
+        |flags: &[&str]| place.run(&[&["--print", "--model", &script], flags, &["go"]].concat());
+    if run(&["--sandbox", "c"]).status != 0 {
+        return eprintln!("skipped: there is no tier C here");
+    }
+    std::fs::remove_file(place.path("work/ran")).unwrap();
+    let said = ["tier C", "single hosts cannot be let through", "hint: use tier A or B"];
+    run(&["--sandbox", "c", "--net", "example.com"]).ends_with(3).says(&said);
+    place.config("net = ['example.com']");
+    run(&["--sandbox", "c"]).ends_with(3).says(&said);
+    place.config("net = ['example.com']\nsandbox = 'c'");
+    run(&[]).ends_with(3).says(&said);
+    assert!(!place.path("work/ran").exists());
+    run(&["--net", "on"]).ends_with(0);
+}
+
+#[test]
 fn without_namespaces_the_next_tier_holds_and_doctor_says_so() {
     let place = Place::new();
     let script = running(&place, "echo in > inside; echo out > ../outside");
@@ -221,6 +243,65 @@ fn doctor_shows_what_commands_can_do() {
     assert!(doctor.out.contains(&format!("written: {home}\n")), "{doctor:?}");
     let doctor = place.run(&["doctor", "--sandbox", "off"]);
     assert!(doctor.out.contains("! not confined: --sandbox off"), "{doctor:?}");
+}
+
+#[test]
+fn doctor_says_what_is_empty_for_commands_and_names_all_of_a_list_when_asked() {
+    let place = Place::new();
+    let names: Vec<String> = (10..24).map(|number| format!("added{number}")).collect();
+    let mut arguments = vec!["doctor"];
+    for name in &names {
+        std::fs::create_dir(place.path(name)).unwrap();
+    }
+    let added: Vec<String> = names.iter().map(|name| format!("../{name}")).collect();
+    arguments.extend(added.iter().flat_map(|path| ["--add-dir", path]));
+    let doctor = place.run(&arguments).out;
+    let line = |doctor: &str, start: &str| {
+        let line = doctor.lines().find_map(|line| line.strip_prefix(start).map(str::to_owned));
+        line.unwrap_or_else(|| panic!("{start}: {doctor}"))
+    };
+    let empty = line(&doctor, "  empty for commands, but for what may be written: ");
+    let home = place.path("home").display().to_string();
+    for path in [home.as_str(), "/tmp", "/home", "/root", "/mnt", "/media"] {
+        let is_there = Path::new(path).is_dir();
+        assert_eq!(empty.split(", ").any(|one| one == path), is_there, "{path}: {doctor}");
+    }
+    let written = line(&doctor, "  written: ");
+    assert!(written.ends_with(" and 3 more (`tenon doctor --verbose` names all)"), "{doctor}");
+    arguments.push("--verbose");
+    let doctor = place.run(&arguments).out;
+    let written = line(&doctor, "  written: ");
+    assert!(names.iter().all(|name| written.contains(name)), "{doctor}");
+    assert!(!doctor.contains(" more ("), "{doctor}");
+}
+
+#[test]
+fn a_refused_file_is_told_with_what_would_allow_it() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.path("work/.git/hooks")).unwrap();
+    let call = |command: &str| json!({ "calls": [{ "name": "bash", "arguments": { "command": command } }] });
+    let script = place.script(json!([
+        call("echo x > .git/hooks/pre-commit"),
+        call("echo x > /etc/x"),
+        call("echo x > .envrc; mkdir .vscode"),
+        { "text": "done" },
+    ]));
+    let arguments = ["--model", &script, "--sandbox", "a", "--output-format", "stream-json", "go"];
+    let run = place.run(&arguments).ends_with(0);
+    let events = run.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let results = events.filter(|event| event["type"] == "tool_result");
+    let results: Vec<String> =
+        results.map(|event| event["content"].as_str().unwrap().to_owned()).collect();
+    let protected = "write_file and edit_file write them with the user's yes";
+    let put_back = "write_file and edit_file can, with the user's yes";
+    let other = "--add-dir FOLDER would add a folder";
+    for (result, said) in results.iter().zip([protected, other, put_back]) {
+        for sentence in [protected, other, put_back] {
+            let times = usize::from(sentence == said);
+            assert_eq!(result.matches(sentence).count(), times, "{sentence}: {result}");
+        }
+    }
+    assert_eq!(results.len(), 3, "{}", run.out);
 }
 
 #[test]

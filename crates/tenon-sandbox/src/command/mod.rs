@@ -271,8 +271,11 @@ impl Command {
                     return Err(error);
                 }
             };
-            let attended =
-                alive(comparison.as_ref(), running.attend(cancel, printed, on_output)).await;
+            let says_so = || {
+                comparison.iter().for_each(Comparison::touch);
+                launch.checkpoint.iter().for_each(Checkpoint::touch);
+            };
+            let attended = alive(says_so, running.attend(cancel, printed, on_output)).await;
             if running.is_unwatched() && comparison.is_none() {
                 // Nothing ran: with the next start the workspace is compared.
                 continue;
@@ -302,7 +305,7 @@ impl Command {
     }
 }
 
-/// How often it is said that a command which is compared still runs.
+/// How often it is said that a command still runs.
 const BEAT: Duration = Duration::from_secs(1);
 
 /// Looks at the workspace before a command that cannot be watched.
@@ -318,17 +321,13 @@ async fn compare(checkpoint: Option<&Checkpoint>) -> Option<Comparison> {
 }
 
 /// Waits for a command, and says from time to time that it still runs.
-async fn alive<T>(comparison: Option<&Comparison>, attended: impl Future<Output = T>) -> T {
-    let beat = async {
-        while let Some(comparison) = comparison {
-            comparison.touch();
-            tokio::time::sleep(BEAT).await;
+async fn alive<T>(says_so: impl Fn(), attended: impl Future<Output = T>) -> T {
+    let mut attended = std::pin::pin!(attended);
+    loop {
+        says_so();
+        if let Ok(attended) = tokio::time::timeout(BEAT, &mut attended).await {
+            return attended;
         }
-        std::future::pending::<std::convert::Infallible>().await
-    };
-    tokio::select! {
-        attended = attended => attended,
-        never = beat => match never {},
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rustix::fs::{FileType, OFlags, Stat};
 use rustix::io::Errno;
 
-use super::folder::{MakeFolders, open_beneath, open_parent};
+use super::folder::{Identity, MakeFolders, open_beneath, open_parent};
 
 /// The longest file whose content is kept.
 pub(super) const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -74,6 +74,16 @@ impl Item {
     /// Whether enough is known of it to make it again.
     pub(super) fn is_kept(&self) -> bool {
         !matches!(self.content, Content::File(None) | Content::Other)
+    }
+
+    /// Device and inode of what somebody looked at.
+    pub(super) fn identity(&self) -> Option<Identity> {
+        self.stamp.map(|stamp| (stamp.device, stamp.inode))
+    }
+
+    /// Whether it changed after the second `until`, since 1970.
+    pub(super) fn changed_after(&self, until: i64) -> bool {
+        self.stamp.is_none_or(|stamp| stamp.changed.0 > until)
     }
 
     pub(super) fn with(&self, bytes: Vec<u8>) -> Self {

@@ -13,6 +13,7 @@
 mod change;
 mod folder;
 mod item;
+mod killed;
 mod listings;
 mod place;
 mod put;
@@ -20,12 +21,13 @@ mod recorded;
 mod scan;
 mod touched;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 pub use self::change::{ProtectedChange, ProtectedChangeKind};
 use self::folder::{Identity, identity_of_folder, open_folder_at};
 use self::item::{Content, Item};
+pub use self::killed::{LookedAfter, look_after_killed};
 pub(crate) use self::listings::Listings;
 use self::place::Place;
 use self::put::{remove, write};
@@ -40,6 +42,9 @@ use crate::workspace::Recording;
 
 /// Folders and files that are looked at in well below a millisecond.
 const SMALL: usize = 100;
+
+/// Stands in settings of git that read others.
+const INCLUDE: &[u8] = b"include";
 
 /// Where it is recorded what a command touches.
 #[derive(Debug, Clone, Copy)]
@@ -267,12 +272,12 @@ impl Guard {
     /// Makes a place as it should be. What is there is saved for undo first: it need not be the
     /// command's own.
     fn put(&self, place: &Place, should_be: Option<&Item>) -> bool {
-        let path = place.path();
-        if let (Some(checkpoint), Some(folder), Some(name)) =
-            (self.checkpoints.last(), path.parent(), path.file_name())
-        {
-            // What cannot be saved must go all the same.
-            let _ = checkpoint.before_temporary(folder, name);
+        if let Some(checkpoint) = self.checkpoints.last() {
+            // Of folders that are made, the highest. What cannot be saved must go all the same.
+            place.path().ancestors().find(|path| {
+                let names = path.parent().zip(path.file_name());
+                names.is_none_or(|(folder, name)| checkpoint.before_temporary(folder, name).is_ok())
+            });
         }
         let removed = remove(place);
         // Making it fails where something is left, and makes its way through folders.
@@ -282,6 +287,17 @@ impl Guard {
     fn check(&mut self, lifted: &[PathBuf]) -> Vec<ProtectedChange> {
         let (after, told) = self.look_after();
         let mut changes: Vec<ProtectedChange> = told.into_iter().collect();
+        changes.extend(self.correct(after, lifted));
+        changes
+    }
+
+    /// Puts back what is not as it was.
+    fn correct(
+        &mut self,
+        after: BTreeMap<Place, Item>,
+        lifted: &[PathBuf],
+    ) -> Vec<ProtectedChange> {
+        let mut changes = Vec::new();
         // How the changed ones should be. A second scan would take what a job wrote meanwhile for
         // that.
         let mut corrected: Vec<(Place, Option<Item>)> = Vec::new();
@@ -291,22 +307,24 @@ impl Guard {
             lifted.iter().any(|lifted| path.starts_with(lifted))
                 || self.frozen.iter().any(|(frozen, _)| path.starts_with(frozen))
         };
+        let moved = self.moved(&after);
         // What is too much comes first: a link may stand where a folder was.
         for (place, item) in &after {
-            if may(place) || self.before.get(place).is_some_and(|before| before.is_same(item)) {
+            let before = self.before.get(moved.get(place).unwrap_or(place));
+            if may(place) || before.is_some_and(|before| before.is_same(item)) {
                 continue;
             }
-            let before = self.before.get(place);
             if let Some((change, should_be)) = self.judge(place, before, item) {
                 changes.push(change);
                 corrected.push((place.clone(), should_be));
             }
         }
         for (place, before) in &self.before {
-            // A repository may be removed; what ran programs in it is gone with it.
+            // A repository or folder may be removed; what ran programs in it is gone with it.
             if may(place)
                 || after.contains_key(place)
                 || place.is_in_repository() && !place.repository_is_there()
+                || place.has_no_owner()
                 || self.is_included_no_more(place)
             {
                 continue;
@@ -327,6 +345,28 @@ impl Guard {
             };
         }
         changes
+    }
+
+    /// Returns the places of files that went elsewhere with the folder that their protected names are
+    /// in, each with where it was: a person's own hooks in a repository that was renamed.
+    fn moved(&self, after: &BTreeMap<Place, Item>) -> BTreeMap<Place, Place> {
+        let gone = self.before.iter().filter(|(place, _)| !after.contains_key(place));
+        let gone = gone.filter(|(place, _)| place.has_no_owner());
+        let gone: HashMap<Identity, &Place> =
+            gone.filter_map(|(place, item)| Some((item.identity()?, place))).collect();
+        let rest = |place: &Place| place.owner().map(|(_, rest)| rest.to_path_buf());
+        let new = after.iter().filter(|(place, _)| !self.before.contains_key(place));
+        // Elsewhere a relative way leads elsewhere.
+        let includes = |item: &Item| {
+            let bytes = item.bytes().unwrap_or_default().to_ascii_lowercase();
+            bytes.windows(INCLUDE.len()).any(|part| part == INCLUDE)
+        };
+        let new = new.filter(|(place, item)| !(place.is_git_config() && includes(item)));
+        let moved = new.filter_map(|(place, item)| {
+            let old = *gone.get(&item.identity()?)?;
+            (rest(old)? == rest(place)?).then(|| (place.clone(), old.clone()))
+        });
+        moved.collect()
     }
 
     /// Puts one name back that is not as it was, unless it may be so. Returns also how it should be.

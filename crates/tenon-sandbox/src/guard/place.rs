@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::item::{Content, Item};
+use crate::workspace::above_listed;
 
 /// What may come to be in a repository's `info`: none of it runs anything.
 const INFO_ALLOWED: [&str; 3] = ["exclude", "sparse-checkout", "refs"];
@@ -64,6 +65,30 @@ impl Place {
     pub(super) fn repository_is_there(&self) -> bool {
         let place: PathBuf = self.beneath.iter().take(self.repository).collect();
         rustix::fs::lstat(self.root.join(place)).is_ok()
+    }
+
+    /// Returns the folder that a protected name is in, and the way from there; none for what settings
+    /// include.
+    pub(super) fn owner(&self) -> Option<(PathBuf, &Path)> {
+        let names: Vec<&OsStr> = self.beneath.iter().collect();
+        let is_git = |depth: usize| names.get(depth).is_some_and(|name| *name == ".git");
+        let depth = match self.repository.checked_sub(1) {
+            // A repository under another name is what it is by what is in it.
+            Some(above) => above + usize::from(!is_git(above)),
+            None if is_git(names.len() - 1) => names.len() - 1,
+            None => above_listed(&self.beneath)?,
+        };
+        let folder: PathBuf = names.iter().take(depth).collect();
+        let rest = self.beneath.strip_prefix(&folder).ok()?;
+        Some((folder, rest))
+    }
+
+    /// Whether the folder that a protected name was in is gone.
+    pub(super) fn has_no_owner(&self) -> bool {
+        self.owner().is_some_and(|(folder, _)| {
+            let is_root = folder.as_os_str().is_empty();
+            !is_root && rustix::fs::lstat(self.root.join(folder)).is_err()
+        })
     }
 
     pub(super) fn is_git_config(&self) -> bool {

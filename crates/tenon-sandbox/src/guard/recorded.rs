@@ -12,8 +12,11 @@ use super::item::{Content, FILE_BYTES_MAX, Item};
 use super::place::Place;
 use super::scan::{BYTES_MAX, Limits, Scan};
 use super::touched::{Role, has_others};
-use crate::journal::{Checkpoint, Kept, ReadLimits, Touched};
+use crate::journal::{AllTouched, Before, Checkpoint, Kept, LeftBehind, ReadLimits, Touched};
 use crate::workspace::above_listed;
+
+/// What is read of how things were.
+pub(super) const LIMITS: ReadLimits = ReadLimits { each: FILE_BYTES_MAX, all: BYTES_MAX as u64 };
 
 /// What was touched.
 #[derive(Default)]
@@ -29,25 +32,80 @@ pub(super) fn recorded(checkpoints: &[Checkpoint], known: &BTreeMap<Place, Item>
     let mut scan = Scan::new(known, Limits::TOUCHED);
     let mut all = Recorded::default();
     for checkpoint in checkpoints {
-        let roots = checkpoint.roots();
-        let open = |root: PathBuf| Some((open_folder_at(&root).ok()?, root));
-        let tops: Vec<(OwnedFd, PathBuf)> = roots.into_iter().filter_map(open).collect();
-        let top = |root: &Path| tops.iter().find(|(_, known)| known == root).map(|(top, _)| top);
-        let matters = |root: &Path, beneath: &Path| {
-            top(root).is_some_and(|top| Role::of(root, top, beneath) != Role::Other)
-        };
-        let limits = ReadLimits { each: FILE_BYTES_MAX, all: BYTES_MAX as u64 };
-        let touched = checkpoint.touched(&matters, limits);
+        let tops = Tops::open(checkpoint.roots());
+        let touched = checkpoint.touched(&|root, beneath| tops.matters(root, beneath), LIMITS);
         all.has_gaps |= touched.has_gaps;
-        for name in touched.names {
-            let Some(top) = top(&name.root) else { continue };
+        all.look(&mut scan, &tops, touched);
+    }
+    all.end(scan)
+}
+
+/// Looks at what a command touched that nobody looked after.
+pub(super) fn left(left: &LeftBehind, roots: Vec<PathBuf>) -> Recorded {
+    let (known, tops) = (BTreeMap::new(), Tops::open(roots));
+    let mut scan = Scan::new(&known, Limits::TOUCHED);
+    let mut all = Recorded::default();
+    let touched = left.touched(&|root, beneath| tops.matters(root, beneath), LIMITS);
+    all.look(&mut scan, &tops, touched);
+    all.end(scan)
+}
+
+impl Recorded {
+    fn look(&mut self, scan: &mut Scan<'_>, tops: &Tops, touched: AllTouched) {
+        for name in &touched.names {
+            let Some(top) = tops.of(&name.root) else { continue };
             scan.place(&name.root, top, &name.beneath, name.came);
-            all.before.extend(before(&scan, top, name));
+        }
+        let along = scan.found.iter().filter(|(place, _)| came_along(place, &touched));
+        self.before.extend(along.map(|(place, item)| (place.clone(), item.clone())));
+        for name in touched.names {
+            let Some(top) = tops.of(&name.root) else { continue };
+            self.before.extend(before(scan, top, name));
         }
     }
-    all.has_gaps |= !scan.left.are_left();
-    all.after = scan.found;
-    all
+
+    fn end(mut self, scan: Scan<'_>) -> Self {
+        self.has_gaps |= !scan.left.are_left();
+        self.after = scan.found;
+        self
+    }
+}
+
+/// Whether a file came along with a folder that its protected name was in before, and was not touched
+/// itself.
+fn came_along(place: &Place, touched: &AllTouched) -> bool {
+    let Some((owner, _)) = place.owner() else { return false };
+    let is_above = |root: &Path, path: &Path| root == place.root() && owner.starts_with(path);
+    let moved = touched.moved.iter().filter(|(root, path)| is_above(root, path));
+    let Some(lowest) = moved.map(|(_, path)| path).max_by_key(|path| path.iter().count()) else {
+        return false;
+    };
+    let is_below = |name: &Touched| {
+        let beneath = &name.beneath;
+        name.root == place.root()
+            && place.beneath().starts_with(beneath)
+            && beneath.starts_with(lowest)
+            && beneath != lowest
+    };
+    !touched.names.iter().any(is_below)
+}
+
+/// Roots, open.
+struct Tops(Vec<(OwnedFd, PathBuf)>);
+
+impl Tops {
+    fn open(roots: Vec<PathBuf>) -> Self {
+        let open = |root: PathBuf| Some((open_folder_at(&root).ok()?, root));
+        Self(roots.into_iter().filter_map(open).collect())
+    }
+
+    fn of(&self, root: &Path) -> Option<&OwnedFd> {
+        self.0.iter().find(|(_, known)| known == root).map(|(top, _)| top)
+    }
+
+    fn matters(&self, root: &Path, beneath: &Path) -> bool {
+        self.of(root).is_some_and(|top| Role::of(root, top, beneath) != Role::Other)
+    }
 }
 
 /// Returns how a name was, unless it may be as it is.
@@ -79,10 +137,15 @@ fn before(scan: &Scan<'_>, top: &OwnedFd, name: Touched) -> Option<(Place, Item)
     if is_there && !scan.found.contains_key(&place) {
         return None;
     }
+    Some((place, told(before)))
+}
+
+/// Returns how something was.
+pub(super) fn told(before: Before) -> Item {
     let content = match before.content {
         Kept::File(bytes) => Content::File(Some(bytes)),
         Kept::Link(target) => Content::Link(target),
         Kept::Nothing => Content::File(None),
     };
-    Some((place, Item::told(before.mode, before.owner, before.links, content)))
+    Item::told(before.mode, before.owner, before.links, content)
 }

@@ -35,7 +35,8 @@ pub struct Change {
     pub new_bytes: Option<u64>,
     /// The hash of its content now: of files, up to a bound on all files of one call.
     pub new_hash: Option<ContentHash>,
-    /// How many files and folders are in a folder that was created; they are not listed one by one.
+    /// How many files and folders are in a folder that was created, which are not listed one by one:
+    /// without those that came there from elsewhere.
     pub inside: u64,
 }
 
@@ -194,10 +195,12 @@ impl Changes {
     /// New files, those of one folder together.
     fn created(&self) -> Vec<String> {
         let mut folders: BTreeMap<&Path, u64> = BTreeMap::new();
-        let (mut single, mut empty) = (0, 0);
+        let (mut single, mut empty, mut other) = (0, 0, 0);
         for change in self.files.iter().filter(|change| change.kind == ChangeKind::Created) {
             if change.entry == EntryKind::Directory && change.inside > 0 {
                 *folders.entry(&change.path).or_default() += change.inside;
+            } else if change.entry == EntryKind::Directory && self.has_listed_in(&change.path) {
+                other += 1;
             } else if change.entry == EntryKind::Directory {
                 empty += 1;
             } else {
@@ -209,8 +212,10 @@ impl Changes {
             parts.push(format!("{single} new"));
         }
         if empty > 0 {
-            let word = if empty == 1 { "folder" } else { "folders" };
-            parts.push(format!("{empty} new empty {word}"));
+            parts.push(format!("{empty} new empty {}", folders_of(empty)));
+        }
+        if other > 0 {
+            parts.push(format!("{other} new {}", folders_of(other)));
         }
         if folders.len() > 3 {
             let inside: u64 = folders.values().sum();
@@ -222,6 +227,12 @@ impl Changes {
             );
         }
         parts
+    }
+
+    /// Whether something in a folder is listed by itself.
+    fn has_listed_in(&self, folder: &Path) -> bool {
+        let mut files = self.files.iter();
+        files.any(|change| change.path != folder && change.path.starts_with(folder))
     }
 
     pub(crate) fn write(&self, writer: &mut Writer) {
@@ -243,6 +254,10 @@ impl Changes {
 
 fn files(number: u64) -> &'static str {
     if number == 1 { "file" } else { "files" }
+}
+
+fn folders_of(number: u64) -> &'static str {
+    if number == 1 { "folder" } else { "folders" }
 }
 
 impl Change {

@@ -2,16 +2,19 @@
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::path::Path;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use rustix::fs::{Timespec, Timestamps};
 use rustix::io::Errno;
 
 use super::changes::Changes;
+use super::closed::through_place;
 use super::compare::compare;
 use super::copy::CopyJob;
 use super::find::node_at;
-use super::recorder::{Fate, Recorder, Step, Writing};
+use super::recorder::{Fate, Folder, Recorder, Step, Writing};
 use super::{CheckpointId, JournalError};
 use crate::workspace::{Recording, Workspace};
 
@@ -78,8 +81,12 @@ impl Checkpoint {
             Some(id) => {
                 let end = compare(&recorder, id);
                 let changes = end.changes.clone();
-                // What changed is known all the same.
-                let _ = recorder.store.write_end(id, end);
+                let written = recorder.store.write_end(id, end);
+                if let (Err(_), Some(log)) = (written, recorder.log_file()) {
+                    // What changed is known all the same: the log was last touched when it was over.
+                    touch(log);
+                }
+                recorder.store.kept.add(&recorder.image);
                 recorder.close();
                 changes
             }
@@ -96,6 +103,18 @@ impl Checkpoint {
     /// Whether a command of it is to be compared, not watched.
     pub(crate) fn compares(&self) -> bool {
         self.lock().store.compares()
+    }
+
+    /// Says that the command of it still runs: what changes long after the last time is not its own.
+    pub(crate) fn touch(&self) {
+        if let Some(log) = self.lock().log_file() {
+            touch(log);
+        }
+    }
+
+    /// Takes in that protected names are put back after the command of it, but for `lifted` ones.
+    pub(crate) fn note_guarded(&self, lifted: &[PathBuf]) {
+        self.lock().image.header.guarded = Some(lifted.to_vec());
     }
 
     /// The kernel refused to ask about a command of it.
@@ -141,9 +160,13 @@ impl Checkpoint {
 impl Recording for Checkpoint {
     fn before_temporary(&self, folder: &Path, name: &OsStr) -> Result<(), Errno> {
         self.save(|recorder| {
-            let Some(folder) = recorder.store.place_of(folder) else { return Ok(Step::Done) };
-            let folder = recorder.folder(&folder)?;
-            recorder.before_entry(&folder, name, Fate::Replaced)
+            let store = Arc::clone(&recorder.store);
+            let Some(place) = store.place_of(folder) else { return Ok(Step::Done) };
+            through_place(&store, &place, |handle| {
+                let handle = rustix::io::fcntl_dupfd_cloexec(handle, 0)?;
+                let folder = Folder::new(handle, place.clone())?;
+                recorder.before_entry(&folder, name, Fate::Replaced)
+            })
         })
     }
 
@@ -183,6 +206,14 @@ impl Workspace {
     pub fn recording(&self, checkpoint: &Checkpoint) -> Self {
         self.told_to(Arc::new(checkpoint.clone()))
     }
+}
+
+/// Has a file be of now.
+pub(super) fn touch(file: impl AsFd) {
+    let now = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
+    let times = Timestamps { last_access: now, last_modification: now };
+    // One that cannot be told makes more of what changes later the command's own, or a question.
+    let _ = rustix::fs::futimens(file, &times);
 }
 
 fn nothing(recorder: &Recorder) -> Changes {

@@ -14,7 +14,7 @@ use crate::linux::openat::open_folder_beneath;
 pub(super) fn through_place<T>(
     store: &Store,
     folder: &Place,
-    act: impl Fn(&OwnedFd) -> Result<T, Errno>,
+    mut act: impl FnMut(&OwnedFd) -> Result<T, Errno>,
 ) -> Result<T, Errno> {
     let top = &store.root(folder.root)?.handle;
     match open_folder_beneath(top, &folder.path).and_then(|folder| act(&folder)) {
@@ -25,14 +25,12 @@ pub(super) fn through_place<T>(
     through(&handle, || act(&handle))
 }
 
-/// Looks at something in the folder at `path` beneath an open one, as [`through`].
-pub(super) fn through_way<T>(
-    top: &OwnedFd,
-    path: &Path,
-    act: impl Fn(&OwnedFd) -> Result<T, Errno>,
-) -> Result<T, Errno> {
-    let folder = open_through(top, path)?;
-    through(&folder, || act(&folder))
+/// Opens the folder at `path` beneath an open one for looking at it, also in closed ones.
+pub(super) fn open_way(top: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
+    match open_folder_beneath(top, path) {
+        Err(Errno::ACCESS) => open_through(top, path),
+        outcome => outcome,
+    }
 }
 
 /// Opens a folder beneath a root for looking at it, also in closed ones.

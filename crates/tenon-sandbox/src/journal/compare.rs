@@ -7,19 +7,20 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use rustix::io::Errno;
-use sha2::{Digest, Sha256};
 
 use super::CheckpointId;
 use super::changes::{Change, ChangeKind, Changes, Trouble};
-use super::closed::{self, through_place};
-use super::copy::{open_any, open_object};
-use super::find::{Deeper, Finder, node_at, split, walk};
-use super::node::{Moment, Node, NodeId, look};
+use super::closed;
+use super::copy::open_object;
+use super::find::{Finder, node_at, split};
+use super::node::{Node, NodeId, look};
 use super::record::{End, Image, Known, Old, Place, State};
 use super::recorder::Recorder;
+use super::state::{complete, open_place, state_of};
 use super::store::{Store, object_name};
+use super::walk::{Deeper, walk};
 use crate::linux::closed::through;
-use crate::workspace::{ContentHash, EntryKind};
+use crate::workspace::EntryKind;
 
 /// How many files are hashed at the end of a call, and how many bytes of them: 32 MiB take about
 /// 30 ms. What is past this is known again by length and time.
@@ -28,6 +29,9 @@ const HASHED_BYTES_MAX: u64 = 32 << 20;
 
 /// What is remembered of new folders: more is not compared before undo.
 const REMEMBERED_MAX: usize = 200_000;
+
+/// How long the paths of all that are together, in bytes: in folders that are thousands deep each is long.
+const REMEMBERED_BYTES_MAX: usize = 32 << 20;
 
 /// What was found out about a call.
 pub(crate) struct Comparison<'a> {
@@ -38,6 +42,12 @@ pub(crate) struct Comparison<'a> {
     changes: BTreeMap<PathBuf, Change>,
     after: BTreeMap<Place, State>,
     new_folders: Vec<Place>,
+    /// From where what was there before came to where it is, as far as that is told.
+    renamed: BTreeMap<Place, (Place, Node)>,
+    /// From where that was.
+    left: HashSet<Place>,
+    /// Where something else stands in the place of what was there, which was told of.
+    compared: HashSet<Place>,
     /// Where folders stand that the call made in the place of others.
     made_anew: Vec<Place>,
     budget: Budget,
@@ -46,6 +56,20 @@ pub(crate) struct Comparison<'a> {
 struct Budget {
     files: usize,
     bytes: u64,
+    /// Bytes of paths.
+    paths: usize,
+    /// Files that are compared with others in their place.
+    others: usize,
+}
+
+/// A name that was touched.
+struct Name {
+    /// Its path before the call, if something was there.
+    was: Place,
+    /// Its path now; `None` in a folder that is gone.
+    at: Option<Place>,
+    before: Option<NodeId>,
+    now: Option<Node>,
 }
 
 /// Compares what a recorder saved with what is there now.
@@ -54,6 +78,7 @@ pub(crate) fn compare(recorder: &Recorder, id: CheckpointId) -> End {
 }
 
 pub(crate) fn compare_image(store: &Store, image: &Image, id: CheckpointId) -> End {
+    let (files, others) = (HASHED_FILES_MAX, HASHED_FILES_MAX);
     let mut comparison = Comparison {
         store,
         image,
@@ -62,8 +87,11 @@ pub(crate) fn compare_image(store: &Store, image: &Image, id: CheckpointId) -> E
         changes: BTreeMap::new(),
         after: BTreeMap::new(),
         new_folders: Vec::new(),
+        renamed: BTreeMap::new(),
+        left: HashSet::new(),
+        compared: HashSet::new(),
         made_anew: Vec::new(),
-        budget: Budget { files: HASHED_FILES_MAX, bytes: HASHED_BYTES_MAX },
+        budget: Budget { files, bytes: HASHED_BYTES_MAX, paths: REMEMBERED_BYTES_MAX, others },
     };
     comparison.entries();
     comparison.made_anew();
@@ -85,104 +113,128 @@ pub(crate) fn compare_image(store: &Store, image: &Image, id: CheckpointId) -> E
 
 impl Comparison<'_> {
     fn entries(&mut self) {
-        // Where nodes that were there before are now, as far as their names were touched.
-        let mut found: Vec<Found> = Vec::new();
-        let mut lost: HashSet<Place> = HashSet::new();
-        for (folder, names) in &self.image.entries {
-            let Some(old) = self.image.nodes.get(folder) else { continue };
-            let now = self.finder.find(old);
-            let at = now.clone().unwrap_or_else(|| old.place.clone());
-            let handle = now.as_ref().and_then(|at| closed::open_folder(self.store, at).ok());
-            for (name, before) in names {
-                let place = at.join(name);
-                let node =
-                    handle.as_ref().and_then(|open| through(open, || look(open, name)).ok()?);
-                if now.is_none() {
-                    lost.insert(place.clone());
-                }
-                found.push((place, *before, node));
-            }
-        }
-        let came_from = came_from(&found);
-        let told: HashSet<Place> = came_from.values().cloned().collect();
-        for (place, before, now) in found {
-            let before = before.and_then(|id| self.image.nodes.get(&id));
+        let names = self.names();
+        for Name { at, now, .. } in &names {
             // In a folder that is gone; at its path may be another.
-            if !lost.contains(&place) {
-                self.remember(&place, now.as_ref());
+            at.iter().for_each(|at| self.remember(at, now.as_ref()));
+        }
+        let mut arrived = Vec::new();
+        for Name { at, before, now, .. } in &names {
+            let (Some(at), Some(now)) = (at, now) else { continue };
+            if *before == Some(now.id) {
+                continue;
             }
-            // What became of it is told where it went.
-            if now.is_some() || !told.contains(&place) {
-                self.entry(&place, before, now, came_from.get(&place));
+            if now.is_folder() && !self.image.nodes.contains_key(&now.id) {
+                arrived.extend(self.new_folder(at));
             }
+            arrived.push((at.clone(), now.clone()));
+        }
+        self.renamed = came_from(&names, arrived);
+        self.left = self.renamed.values().map(|(from, _)| from.clone()).collect();
+        for (to, (from, now)) in self.renamed.clone() {
+            if let Some(old) = self.image.nodes.get(&now.id) {
+                let is_edited = self.was_edited(&to, old, &now);
+                self.add_renamed(&to, &from, (old, &now), is_edited);
+            }
+        }
+        for name in &names {
+            self.name(name);
         }
     }
 
-    fn entry(
-        &mut self,
-        place: &Place,
-        before: Option<&Old>,
-        now: Option<Node>,
-        from: Option<&Place>,
-    ) {
-        match (before, now) {
-            (None, None) => {}
-            (Some(old), None) => {
+    /// The names that were touched, in folders that were there before.
+    fn names(&mut self) -> Vec<Name> {
+        let mut found = Vec::new();
+        let folders = self.image.entries.iter();
+        let mut folders: Vec<_> = folders
+            .filter_map(|(folder, names)| Some((self.image.nodes.get(folder)?, names)))
+            .collect();
+        // What is beneath another is found by way of it.
+        folders.sort_by_key(|(old, _)| &old.place);
+        for (old, names) in folders {
+            let folder = self.finder.find(old);
+            let handle = folder.as_ref().and_then(|at| closed::open_folder(self.store, at).ok());
+            for (name, before) in names {
+                let now =
+                    handle.as_ref().and_then(|open| through(open, || look(open, name)).ok()?);
+                let at = folder.as_ref().map(|folder| folder.join(name));
+                found.push(Name { was: old.place.join(name), at, before: *before, now });
+            }
+        }
+        found
+    }
+
+    fn name(&mut self, Name { was, at, before, now }: &Name) {
+        let now = at.as_ref().zip(now.as_ref()).filter(|(at, _)| !self.renamed.contains_key(at));
+        let Some(old) = before.and_then(|id| self.image.nodes.get(&id)) else {
+            if let Some((at, now)) = now {
+                let (inside, bytes) = (self.inside(at, now), (None, Some(now.bytes)));
+                self.add(at, ChangeKind::Created, now, bytes, inside);
+            }
+            return;
+        };
+        if now.is_some_and(|(_, now)| now.id == old.node.id) {
+            return;
+        }
+        if let Some((at, now)) = now.filter(|(at, _)| *at == was || !self.left.contains(was)) {
+            self.replaced((was, at), old, now);
+            return;
+        }
+        if let Some((at, now)) = now {
+            let (inside, bytes) = (self.inside(at, now), (None, Some(now.bytes)));
+            self.add(at, ChangeKind::Created, now, bytes, inside);
+        }
+        // What became of it is told where it went.
+        if self.left.contains(was) || self.renamed.contains_key(was) {
+            return;
+        }
+        // Its folder may be elsewhere, and another in the place of that.
+        match node_at(self.store, was).ok().flatten() {
+            None => {
                 let bytes = (Some(old.node.bytes), None);
-                self.add(place, ChangeKind::Deleted, &old.node, bytes, 0);
+                self.add(was, ChangeKind::Deleted, &old.node, bytes, 0);
             }
-            (Some(old), Some(now)) if old.node.id == now.id => {}
-            (_, Some(now)) if from.is_some() => {
-                let was = self.image.nodes.get(&now.id);
-                let is_edited = was.is_some_and(|was| self.was_edited(place, was, &now));
-                let bytes =
-                    (was.map_or(Some(now.bytes), |was| Some(was.node.bytes)), Some(now.bytes));
-                let from = from.map(|from| self.store.shown(from)).unwrap_or_default();
-                self.add(place, ChangeKind::Renamed { from, is_edited }, &now, bytes, 0);
-            }
-            (Some(old), Some(now)) => self.replaced(place, old, &now),
-            (None, Some(now)) => {
-                let is_new = now.is_folder() && !self.image.nodes.contains_key(&now.id);
-                let inside = if is_new { self.new_folder(place) } else { 0 };
-                self.add(place, ChangeKind::Created, &now, (None, Some(now.bytes)), inside);
-            }
+            Some(now) if now.id == old.node.id => drop(self.compared.insert(was.clone())),
+            Some(now) => self.replaced((was, was), old, &now),
         }
     }
 
-    /// Another node is at the name of one that was there before.
-    fn replaced(&mut self, place: &Place, old: &Old, now: &Node) {
+    /// Another node is at the name of one that was there before, at `at` now.
+    fn replaced(&mut self, (was, at): (&Place, &Place), old: &Old, now: &Node) {
+        self.compared.insert(at.clone());
+        let bytes = (Some(old.node.bytes), Some(now.bytes));
         let mut inside = 0;
         let kind = if old.node.kind() != now.kind() {
-            if now.is_folder() {
-                inside = self.new_folder(place);
+            inside = self.inside(at, now);
+            if was != at {
+                self.add(was, ChangeKind::Deleted, &old.node, (bytes.0, None), 0);
+                return self.add(at, ChangeKind::Created, now, (None, bytes.1), inside);
             }
             ChangeKind::Edited
         } else if now.is_folder() {
-            self.new_folder(place);
-            self.made_anew.push(place.clone());
-            match self.has_same_rights(place, old, now) {
+            self.made_anew.push(at.clone());
+            match self.has_same_rights(at, old, now) {
                 true => return,
                 false => ChangeKind::Mode,
             }
-        } else if !self.has_same_content(place, old, now) {
+        } else if !self.has_same_content(at, old, now) {
             ChangeKind::Edited
-        } else if !self.has_same_rights(place, old, now) {
+        } else if !self.has_same_rights(at, old, now) {
             ChangeKind::Mode
-        } else if old.node.modified == now.modified {
+        } else if old.node.modified == now.modified || was != at {
             return;
         } else {
             ChangeKind::Times
         };
-        let bytes = (Some(old.node.bytes), Some(now.bytes));
-        self.add(place, kind, now, bytes, inside);
+        match was == at {
+            true => self.add(at, kind, now, bytes, inside),
+            false => self.add_renamed(at, was, (old, now), kind == ChangeKind::Edited),
+        }
     }
 
-    /// Tells of what is in folders that were removed and made again as if they had stayed: the names
-    /// in the old ones were told as deleted. Of very many files each counts as edited.
+    /// Tells of what is in folders that were removed and made again as if they had stayed: what the
+    /// old ones had was told of.
     fn made_anew(&mut self) {
-        let before: HashMap<&Place, &Old> =
-            self.image.nodes.values().map(|old| (&old.place, old)).collect();
-        let mut compared = 0;
         while let Some(folder) = self.made_anew.pop() {
             let mut inside = Vec::new();
             // What cannot be read is taken away with the folder all the same.
@@ -191,22 +243,9 @@ impl Comparison<'_> {
                 Deeper::No
             });
             for (place, now) in inside {
-                let path = self.store.shown(&place);
-                let is_deleted = |known: &Change| known.kind == ChangeKind::Deleted;
-                let was =
-                    self.changes.get(&path).is_some_and(is_deleted).then(|| before.get(&place));
-                if let Some(old) = was.flatten() {
-                    self.changes.remove(&path);
-                    compared += usize::from(now.is_file());
-                    if now.is_file() && compared > HASHED_FILES_MAX {
-                        let bytes = (Some(old.node.bytes), Some(now.bytes));
-                        self.add(&place, ChangeKind::Edited, &now, bytes, 0);
-                    } else {
-                        self.replaced(&place, old, &now);
-                    }
-                } else {
-                    let inside = if now.is_folder() { self.new_folder(&place) } else { 0 };
-                    self.add(&place, ChangeKind::Created, &now, (None, Some(now.bytes)), inside);
+                if !self.compared.contains(&place) && !self.renamed.contains_key(&place) {
+                    let (inside, bytes) = (self.inside(&place, &now), (None, Some(now.bytes)));
+                    self.add(&place, ChangeKind::Created, &now, bytes, inside);
                 }
             }
         }
@@ -214,18 +253,14 @@ impl Comparison<'_> {
 
     /// Nodes that were touched where they are.
     fn nodes(&mut self) {
-        for old in self.image.nodes.values() {
-            let Some(mut place) = self.finder.find(old) else { continue };
+        let mut nodes: Vec<&Old> = self.image.nodes.values().collect();
+        nodes.sort_by_key(|old| &old.place);
+        for old in nodes {
+            let Some(place) = self.finder.find(old) else { continue };
             let Ok(Some(now)) = node_at(self.store, &place) else { continue };
             self.remember(&place, Some(&now));
-            // A further name that the call gave a file does not tell what was done to the file.
-            if place != old.place
-                && node_at(self.store, &old.place)
-                    .is_ok_and(|at| at.is_some_and(|at| at.id == now.id))
-            {
-                place = old.place.clone();
-                self.remember(&place, Some(&now));
-            }
+            let Some((was, place)) = self.known_name(old, place) else { continue };
+            self.remember(&place, Some(&now));
             let path = self.store.shown(&place);
             // A name that was told of already may have another content besides.
             if self.changes.get(&path).is_some_and(|known| known.kind != ChangeKind::Times) {
@@ -235,17 +270,59 @@ impl Comparison<'_> {
                 ChangeKind::Edited
             } else if !self.has_same_rights(&place, old, &now) {
                 ChangeKind::Mode
-            } else if old.node.modified != now.modified && self.are_times_its_own(old) {
+            } else if old.node.modified != now.modified
+                && was == place
+                && self.are_times_its_own(old)
+            {
                 ChangeKind::Times
             } else {
                 continue;
             };
-            self.add(&place, kind, &now, (Some(old.node.bytes), Some(now.bytes)), 0);
+            match was == place {
+                true => self.add(&place, kind, &now, (Some(old.node.bytes), Some(now.bytes)), 0),
+                false => self.add_renamed(&place, &was, (old, &now), kind == ChangeKind::Edited),
+            }
         }
     }
 
+    /// Returns a name that a node had before, and what that is now: a further name that the call gave a
+    /// file does not tell what was done to the file.
+    fn known_name(&mut self, old: &Old, place: Place) -> Option<(Place, Place)> {
+        if place == old.place {
+            return Some((place.clone(), place));
+        }
+        let places = self.finder.places(old).into_iter().chain([place]);
+        let known = places.filter_map(|at| Some((self.was_at(&at, old.node.id)?, at)));
+        known.min_by_key(|(was, _)| *was != old.place)
+    }
+
+    /// Returns where something was that is at `place` now; `None` if it came there by that name.
+    fn was_at(&self, place: &Place, mut id: NodeId) -> Option<Place> {
+        let (mut at, mut names) = (place.clone(), Vec::new());
+        // Not by recursion: there can be thousands of folders above it.
+        let top = loop {
+            if at.path.as_os_str().is_empty() {
+                break &at;
+            }
+            let (above, name) = split(&at);
+            let folder = node_at(self.store, &above).ok()??.id;
+            let before = self.image.entries.get(&folder).and_then(|names| names.get(name));
+            if before.is_some_and(|before| *before != Some(id)) {
+                return None;
+            }
+            names.push(name.to_owned());
+            if let Some(old) = self.image.nodes.get(&folder) {
+                break &old.place;
+            }
+            (at, id) = (above, folder);
+        };
+        let mut was = top.clone();
+        was.path.extend(names.iter().rev());
+        Some(was)
+    }
+
     /// Whether a node that is there still has another content.
-    fn was_edited(&self, place: &Place, old: &Old, now: &Node) -> bool {
+    fn was_edited(&mut self, place: &Place, old: &Old, now: &Node) -> bool {
         // One that was left out has no content here, and another length.
         let was_written = old.content.is_some() || now.is_file() && old.node.bytes != now.bytes;
         was_written && !self.has_same_content(place, old, now)
@@ -264,7 +341,7 @@ impl Comparison<'_> {
         now.is_ok_and(|now| old.node.has_same_rights(&now))
     }
 
-    fn has_same_content(&self, place: &Place, old: &Old, now: &Node) -> bool {
+    fn has_same_content(&mut self, place: &Place, old: &Old, now: &Node) -> bool {
         if old.node.bytes != now.bytes {
             return false;
         }
@@ -283,12 +360,17 @@ impl Comparison<'_> {
         let object = match (old.content, old.kept) {
             (Some(content), _) if content.length == 0 => return true,
             (Some(_), _) if is_appended && old.node.id == now.id => return true,
-            (Some(content), _) if !is_appended => content.object,
-            (_, Some(kept)) => kept,
-            (_, None) => return old.node.modified == now.modified,
+            (Some(content), _) if !is_appended => Some(content.object),
+            (_, Some(kept)) => Some(kept),
+            (_, None) if old.node.id == now.id => return old.node.modified == now.modified,
+            (_, None) => None,
         };
-        let Ok(folder) = self.store.open_kept(self.id, old.place.root) else { return false };
-        let before = open_object(&folder, object_name(object).as_ref());
+        if old.node.id != now.id {
+            let left = self.budget.others.checked_sub(1);
+            let Some(left) = left else { return false };
+            self.budget.others = left;
+        }
+        let before = self.open_before(old, object);
         let now = open_place(self.store, place, now);
         match (before, now) {
             (Ok(before), Ok(now)) => {
@@ -296,6 +378,33 @@ impl Comparison<'_> {
             }
             _ => false,
         }
+    }
+
+    /// Opens what was in a file; which may be where the file is by now, if nobody wrote into it.
+    fn open_before(&mut self, old: &Old, object: Option<u64>) -> Result<OwnedFd, Errno> {
+        let kept = object.ok_or(Errno::NOENT).and_then(|object| {
+            let folder = self.store.open_kept(self.id, old.place.root)?;
+            open_object(&folder, object_name(object).as_ref())
+        });
+        match kept {
+            // An undo takes it to the store and from there to another place.
+            Err(Errno::NOENT) if old.content.is_none_or(|content| content.from > 0) => {
+                let at = self.finder.find(old).ok_or(Errno::NOENT)?;
+                open_place(self.store, &at, &old.node)
+            }
+            kept => kept,
+        }
+    }
+
+    fn add_renamed(
+        &mut self,
+        to: &Place,
+        from: &Place,
+        (old, now): (&Old, &Node),
+        is_edited: bool,
+    ) {
+        let kind = ChangeKind::Renamed { from: self.store.shown(from), is_edited };
+        self.add(to, kind, now, (Some(old.node.bytes), Some(now.bytes)), 0);
     }
 
     fn add(
@@ -343,144 +452,76 @@ impl Comparison<'_> {
         state_of(self.store, place, now, may_hash)
     }
 
-    /// Counts and remembers what is in a folder that the call made.
-    fn new_folder(&mut self, place: &Place) -> u64 {
-        let mut inside = 0;
-        let mut found = Vec::new();
+    /// Remembers what is in a folder that the call made; returns what was there before.
+    fn new_folder(&mut self, place: &Place) -> Vec<(Place, Node)> {
+        let (mut found, mut is_whole) = (Vec::new(), true);
+        let mut arrived = Vec::new();
         // What cannot be read is taken away with the folder all the same.
         let _ = walk(self.store, place, &mut |place, node| {
-            inside += 1;
-            if found.len() < REMEMBERED_MAX {
+            let bytes = place.path.as_os_str().len();
+            if found.len() < REMEMBERED_MAX && bytes <= self.budget.paths {
+                self.budget.paths -= bytes;
                 found.push((place.clone(), node.clone()));
+            } else {
+                is_whole = false;
+            }
+            if self.image.nodes.contains_key(&node.id) {
+                arrived.push((place.clone(), node.clone()));
             }
             Deeper::Yes
         });
-        if found.len() < REMEMBERED_MAX {
+        if is_whole {
             self.new_folders.push(place.clone());
         }
         for (place, node) in found {
             let state = state_of(self.store, &place, &node, false);
             self.after.entry(place).or_insert(state);
         }
+        arrived
+    }
+
+    /// Counts what is in a folder that the call made, and is not told by itself.
+    fn inside(&self, place: &Place, now: &Node) -> u64 {
+        if !now.is_folder() || self.image.nodes.contains_key(&now.id) {
+            return 0;
+        }
+        let mut inside = 0;
+        let _ = walk(self.store, place, &mut |place, _| {
+            if self.renamed.contains_key(place) {
+                return Deeper::No;
+            }
+            inside += 1;
+            Deeper::Yes
+        });
         inside
     }
 }
 
-/// What was and is at a name.
-type Found = (Place, Option<NodeId>, Option<Node>);
-
 /// Returns from where what is at a name now went there, name by name where a node has several.
-fn came_from(found: &[Found]) -> BTreeMap<Place, Place> {
-    let mut left: BTreeMap<NodeId, Vec<&Place>> = BTreeMap::new();
-    let mut arrived: BTreeMap<NodeId, Vec<&Place>> = BTreeMap::new();
-    for (place, before, now) in found {
-        let now = now.as_ref().map(|now| now.id);
-        if *before != now {
-            before.iter().for_each(|id| left.entry(*id).or_default().push(place));
-            now.iter().for_each(|id| arrived.entry(*id).or_default().push(place));
+fn came_from(names: &[Name], arrived: Vec<(Place, Node)>) -> BTreeMap<Place, (Place, Node)> {
+    let mut left: HashMap<NodeId, Vec<&Place>> = HashMap::new();
+    for Name { was, before, now, .. } in names {
+        if let Some(id) = before.filter(|id| now.as_ref().is_none_or(|now| now.id != *id)) {
+            left.entry(id).or_default().push(was);
         }
+    }
+    let mut to: HashMap<NodeId, Vec<(Place, Node)>> = HashMap::new();
+    for (place, node) in arrived {
+        to.entry(node.id).or_default().push((place, node));
     }
     let mut came_from = BTreeMap::new();
-    for (id, mut to) in arrived {
+    for (id, mut to) in to {
         let mut from = left.remove(&id).unwrap_or_default();
+        // Some came back to where they were, in other folders.
+        let back: HashSet<Place> = to.iter().map(|(place, _)| place.clone()).collect();
+        to.retain(|(place, _)| !from.contains(&place));
+        from.retain(|place| !back.contains(place));
         from.sort_unstable();
-        to.sort_unstable();
-        came_from.extend(to.into_iter().cloned().zip(from.into_iter().cloned()));
+        to.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        let pairs = to.into_iter().zip(from);
+        came_from.extend(pairs.map(|((to, node), from)| (to, (from.clone(), node))));
     }
     came_from
-}
-
-/// Returns how something is; its content by hash only where that is wanted.
-pub(crate) fn state_of(store: &Store, place: &Place, now: &Node, hashed: bool) -> State {
-    let mut content = Known::Nothing;
-    if now.is_file() && hashed {
-        content = hash_of(store, place, now).map_or(Known::Nothing, Known::Hash);
-    } else if now.kind() == rustix::fs::FileType::Symlink
-        && let Ok(complete) = complete(store, place, now)
-    {
-        content = Known::Target(complete.target);
-    }
-    State::Present {
-        mode: now.mode,
-        bytes: now.bytes,
-        modified: now.modified,
-        changed: now.changed,
-        content,
-    }
-}
-
-/// Whether something is as it was. What is past all doubt is not read.
-pub(crate) fn is_same(store: &Store, place: &Place, was: &State, now: Option<&Node>) -> bool {
-    let (mode, bytes, modified, changed, content) = match (was, now) {
-        (State::Absent, None) => return true,
-        (State::Absent, Some(_)) | (State::Present { .. }, None) => return false,
-        (State::Present { mode, bytes, modified, changed, content }, Some(_)) => {
-            (mode, bytes, modified, changed, content)
-        }
-    };
-    let Some(now) = now else { return false };
-    if *mode != now.mode {
-        return false;
-    }
-    if now.is_folder() || *changed == now.changed && *modified == now.modified {
-        return true;
-    }
-    match content {
-        _ if *bytes != now.bytes => false,
-        Known::Hash(hash) => hash_of(store, place, now).is_ok_and(|now| now == *hash),
-        Known::Target(_) => state_of(store, place, now, false).content() == Some(content),
-        Known::Nothing => *modified == now.modified,
-    }
-}
-
-impl State {
-    fn content(&self) -> Option<&Known> {
-        match self {
-            Self::Absent => None,
-            Self::Present { content, .. } => Some(content),
-        }
-    }
-
-    /// Stands for a state that nothing is the same as.
-    pub(crate) fn unknown() -> Self {
-        let never = Moment { seconds: i64::MIN, nanoseconds: 0 };
-        let content = Known::Nothing;
-        Self::Present { mode: 0, bytes: 0, modified: never, changed: never, content }
-    }
-
-    pub(crate) fn changed(&self) -> Option<Moment> {
-        match self {
-            Self::Absent => None,
-            Self::Present { changed, .. } => Some(*changed),
-        }
-    }
-}
-
-/// Opens a file, also one that its owner closed for himself.
-fn open_place(store: &Store, place: &Place, now: &Node) -> Result<OwnedFd, Errno> {
-    let (folder, name) = split(place);
-    through_place(store, &folder, |folder| open_any(folder, name, now.id))
-}
-
-/// Adds where a link leads, and extended attributes.
-fn complete(store: &Store, place: &Place, node: &Node) -> Result<Node, Errno> {
-    let (folder, name) = split(place);
-    through_place(store, &folder, |folder| {
-        let mut node = node.clone();
-        node.complete(folder, name).map(|()| node)
-    })
-}
-
-fn hash_of(store: &Store, place: &Place, now: &Node) -> Result<ContentHash, Errno> {
-    let mut file = File::from(open_place(store, place, now)?);
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 64 * 1024];
-    loop {
-        match file.read(&mut buffer).map_err(|error| super::store::errno_of(&error))? {
-            0 => return Ok(ContentHash::of_digest(hasher)),
-            length => hasher.update(buffer.get(..length).unwrap_or_default()),
-        }
-    }
 }
 
 fn same_bytes(mut one: impl Read, mut other: File) -> bool {

@@ -21,7 +21,7 @@ use super::find::split;
 use super::manifest::Manifest;
 use super::node::{NodeId, look};
 use super::put::differs;
-use super::record::{Content, Record};
+use super::record::{Content, Place, Record};
 use super::recorder::Recorder;
 use super::scan::{Copied, Copies, Scan, Seen, all_copies, scan_again, scan_and_copy};
 use super::store::{Store, object_name};
@@ -42,7 +42,7 @@ impl Comparison {
     /// Looks at the workspace, and keeps what is in its files.
     pub(crate) fn begin(checkpoint: Checkpoint) -> Result<Self, Errno> {
         let store = Arc::clone(&checkpoint.lock().store);
-        Journal { store: Arc::clone(&store) }.end_comparisons();
+        Journal::of(Arc::clone(&store)).end_comparisons();
         let (before, copies) = scan_and_copy(&store)?;
         let header = checkpoint.lock().image.header.clone();
         // Without it a command is compared all the same, unless the agent is killed.
@@ -217,6 +217,21 @@ impl Difference<'_> {
         false
     }
 
+    /// Where something was before the call, of which this may not be the first command.
+    fn place_before(&self, was: &Seen) -> Place {
+        let mut at = was;
+        while let Some((folder, _)) = &at.above {
+            let known = self.recorder.image.nodes.get(folder);
+            let Some(above) = self.comparison.before.nodes.get(folder) else { break };
+            let rest = was.place.path.strip_prefix(&above.place.path);
+            if let (Some(known), Ok(rest)) = (known, rest) {
+                return known.place.join(rest.as_os_str());
+            }
+            at = above;
+        }
+        was.place.clone()
+    }
+
     /// What was at the names of a folder that was there before.
     fn names(&mut self, folder: NodeId, names: &BTreeMap<OsString, NodeId>) -> Result<(), Errno> {
         let Some(above) = self.comparison.before.nodes.get(&folder) else { return Ok(()) };
@@ -267,7 +282,8 @@ impl Difference<'_> {
         if self.recorder.image.nodes.contains_key(&id) {
             return Ok(());
         }
-        self.write(Record::Node { node: was.node.clone(), place: was.place.clone() })?;
+        let place = self.place_before(was);
+        self.write(Record::Node { node: was.node.clone(), place })?;
         if was.node.is_file() {
             self.save_content(was)?;
         }
@@ -278,7 +294,8 @@ impl Difference<'_> {
         let above = was.above.as_ref().and_then(|(folder, name)| {
             self.after.names.get(folder).and_then(|names| names.get(name))
         });
-        if above == Some(&id) || place == was.place {
+        // It can be at the same path in another folder.
+        if above == Some(&id) || was.above.is_none() {
             return Ok(());
         }
         self.recorder.note_moved(id, place)

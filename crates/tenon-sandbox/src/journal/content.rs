@@ -10,10 +10,12 @@ use std::path::Path;
 
 use rustix::io::Errno;
 
-use super::find::{node_at, split, walk_folder};
+use super::find::{node_at, split};
 use super::node::{Node, NodeId, look};
 use super::record::{Image, Place};
-use super::store::{Store, errno_of, object_name};
+use super::store::{Store, object_name};
+use super::walk::walk_folder;
+use super::whole::errno_of;
 use super::{CheckpointId, Journal, JournalError};
 use crate::linux::openat::open_folder_beneath;
 
@@ -145,7 +147,7 @@ fn find_kept(store: &Store, at: CheckpointId, number: NodeId) -> Option<File> {
     (0..store.roots.len()).find_map(|root| {
         let folder = store.open_kept(at, root).ok()?;
         let mut found = None;
-        walk_folder(&folder, &mut |path, node| {
+        walk_folder(&folder, &mut |path, node, _| {
             if node.id == number {
                 found.get_or_insert_with(|| path.to_path_buf());
             }

@@ -15,7 +15,7 @@ use super::node::{Moment, look};
 use super::record::Header;
 use super::recorder::Recorder;
 use super::scan::{Scan, entries};
-use super::store::read_all;
+use super::whole::read_all;
 use super::{CheckpointId, Journal};
 use crate::linux::openat::open_beneath;
 use crate::linux::wire::Readable;
@@ -60,9 +60,10 @@ impl Journal {
             comparison.end();
         }
         let id = end_log(&checkpoint, last);
+        let is_guarded = checkpoint.lock().image.header.guarded.is_some();
         drop(checkpoint);
-        // Else it is done when somebody asks what changed.
-        let _ = id.map(|id| self.finish_interrupted(id));
+        // Else it is done when somebody looked after it, or asks what changed.
+        let _ = id.filter(|_| !is_guarded).map(|id| self.finish_interrupted(id));
         Some(())
     }
 }

@@ -6,7 +6,8 @@ use rustix::io::Errno;
 use super::CheckpointId;
 use super::node::look;
 use super::record::{End, Record};
-use super::store::{NEW, Store, name_of, read_all, write_all};
+use super::store::{NEW, Store, name_of};
+use super::whole::{read_all, write_all};
 use crate::linux::openat::open_beneath;
 use crate::linux::wire::{Readable, Sendable};
 

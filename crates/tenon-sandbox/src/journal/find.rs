@@ -3,25 +3,18 @@
 //! Nearly always where the log says. A node that somebody moved meanwhile is looked for in the whole
 //! tree, once.
 
-use std::collections::{BTreeMap, HashMap};
-use std::ffi::{OsStr, OsString};
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ffi::OsStr;
 use std::path::Path;
 
-use rustix::fs::{Dir, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::CheckpointId;
-use super::closed::{self, through_place, through_way};
+use super::closed::through_place;
 use super::node::{Node, NodeId, look};
 use super::record::{Image, Old, Place, State};
 use super::store::{Store, object_name};
-use crate::linux::closed::through;
-use crate::linux::openat::{open_beneath, open_folder_beneath};
-
-/// Deeper folders are not looked into: a descriptor is held for each level.
-const DEPTH_MAX: usize = 256;
+use super::walk::{Deeper, walk};
 
 /// Paths that one place may have come to by moves of folders above it. A name through which thousands
 /// of folders went leads to as many; what is not found there is looked for in the whole tree.
@@ -32,16 +25,25 @@ pub(crate) struct Finder<'a> {
     store: &'a Store,
     /// Whose log it is.
     id: CheckpointId,
+    /// Folders by where they were before.
+    folders: HashMap<&'a Place, &'a Old>,
+    /// Where something was when the call was over.
+    left: HashSet<&'a Place>,
     /// From where to where folders went.
     moves: HashMap<Place, Vec<Place>>,
     known: HashMap<NodeId, Option<Place>>,
-    /// Every node of the tree; made at the first look that needs it.
+    /// Where each node of the log is in the tree; made at the first look that needs it.
     all: Option<HashMap<NodeId, Place>>,
+    nodes: &'a HashMap<NodeId, Old>,
+    /// Why a part of the tree could not be looked into.
+    unseen: Option<Errno>,
 }
 
 impl<'a> Finder<'a> {
-    pub(crate) fn new(store: &'a Store, image: &Image, id: CheckpointId) -> Self {
+    pub(crate) fn new(store: &'a Store, image: &'a Image, id: CheckpointId) -> Self {
         let mut moves: HashMap<Place, Vec<Place>> = HashMap::new();
+        let folders = image.nodes.values().filter(|old| old.node.is_folder());
+        let folders = folders.map(|old| (&old.place, old)).collect();
         for old in image.nodes.values().filter(|old| old.node.is_folder()) {
             let mut from = &old.place;
             for to in &old.moved {
@@ -49,7 +51,11 @@ impl<'a> Finder<'a> {
                 from = to;
             }
         }
-        Self { store, id, moves, known: HashMap::new(), all: None }
+        let after = image.end.iter().flat_map(|end| &end.after);
+        let left = after.filter(|(_, state)| *state != State::Absent).map(|(place, _)| place);
+        let (left, known) = (left.collect(), HashMap::new());
+        let (all, nodes, unseen) = (None, &image.nodes, None);
+        Self { store, id, folders, left, moves, known, all, nodes, unseen }
     }
 
     /// Returns where a node is in the tree; `None` if it is not there.
@@ -65,21 +71,77 @@ impl<'a> Finder<'a> {
 
     fn search(&mut self, old: &Old) -> Option<Place> {
         let found = self.at_its_place(old);
+        // A folder that was not empty was not removed.
+        let is_gone = old.gone && !self.left.contains(&old.place);
         // One that is kept can have other names.
-        if found.is_some() || old.gone || self.kept(old).is_some_and(|kept| kept.links < 2) {
+        if found.is_some() || is_gone || self.kept(old).is_some_and(|kept| kept.links < 2) {
             return found;
         }
-        let store = self.store;
-        self.all.get_or_insert_with(|| all_nodes(store)).get(&old.node.id).cloned()
+        if self.all.is_none() {
+            self.look_everywhere();
+        }
+        self.all.as_ref()?.get(&old.node.id).cloned()
+    }
+
+    fn look_everywhere(&mut self) {
+        let mut all = HashMap::new();
+        for root in 0..self.store.roots.len() {
+            let top = Place { root, path: "".into() };
+            let looked = walk(self.store, &top, &mut |place, node| {
+                if self.nodes.contains_key(&node.id) {
+                    all.insert(node.id, place.clone());
+                }
+                Deeper::Yes
+            });
+            self.unseen = looked.err().or(self.unseen);
+        }
+        self.all = Some(all);
+    }
+
+    /// Why a part of the tree could not be looked into, if one was looked for that is not at its place.
+    pub(crate) fn unseen(&self) -> Option<Errno> {
+        self.unseen
     }
 
     /// Returns where a node is, if that is where the log says, or where a folder took it.
-    pub(crate) fn at_its_place(&self, old: &Old) -> Option<Place> {
-        let candidates = old.moved.iter().rev().chain(std::iter::once(&old.place));
-        candidates.flat_map(|place| self.paths_of(place)).find(|place| {
-            let now = node_at(self.store, place).ok().flatten();
-            now.is_some_and(|now| now.id == old.node.id)
-        })
+    pub(crate) fn at_its_place(&mut self, old: &Old) -> Option<Place> {
+        let mut plain = own_places(old).filter(|place| self.is_at(old, place)).cloned();
+        let found = plain.next();
+        let found = found.or_else(|| self.in_its_folder(old).filter(|at| self.is_at(old, at)));
+        found.or_else(|| self.candidates(old).find(|place| self.is_at(old, place)))
+    }
+
+    /// Returns the path that a node has if only folders above it went elsewhere.
+    fn in_its_folder(&mut self, old: &Old) -> Option<Place> {
+        let root = old.place.root;
+        for above in old.place.path.ancestors().skip(1) {
+            let Some(folder) = self.folders.get(&Place { root, path: above.into() }) else {
+                continue;
+            };
+            let rest = old.place.path.strip_prefix(above).ok()?;
+            return Some(self.find(folder)?.join(rest.as_os_str()));
+        }
+        None
+    }
+
+    /// Returns all places where a node is of those that the log says, or where a folder took it.
+    pub(crate) fn places(&mut self, old: &Old) -> Vec<Place> {
+        let mut places: Vec<Place> = self.in_its_folder(old).into_iter().collect();
+        places.extend(own_places(old).cloned());
+        if !places.iter().any(|place| self.is_at(old, place)) {
+            places.extend(self.candidates(old));
+        }
+        places.retain(|place| self.is_at(old, place));
+        places
+    }
+
+    fn candidates<'s>(&'s self, old: &'s Old) -> impl Iterator<Item = Place> + 's {
+        own_places(old).flat_map(|place| self.paths_of(place))
+    }
+
+    fn is_at(&self, old: &Old, place: &Place) -> bool {
+        let now = node_at(self.store, place).ok().flatten();
+        now.is_some_and(|now| now.id == old.node.id)
     }
 
     /// Returns where the call left a node, and how, as far as its end says so.
@@ -125,6 +187,11 @@ impl<'a> Finder<'a> {
     }
 }
 
+/// The places of a node that the log says, the last one first.
+fn own_places(old: &Old) -> impl Iterator<Item = &Place> {
+    old.moved.iter().rev().chain(std::iter::once(&old.place))
+}
+
 /// Looks at a place beneath a root; `None` when nothing is there.
 pub(crate) fn node_at(store: &Store, place: &Place) -> Result<Option<Node>, Errno> {
     let (folder, name) = split(place);
@@ -139,119 +206,4 @@ pub(crate) fn split(place: &Place) -> (Place, &OsStr) {
     let above = place.path.parent().unwrap_or(Path::new(""));
     let name = place.path.file_name().unwrap_or_default();
     (Place { root: place.root, path: above.to_path_buf() }, name)
-}
-
-fn all_nodes(store: &Store) -> HashMap<NodeId, Place> {
-    let mut all = HashMap::new();
-    for root in 0..store.roots.len() {
-        let top = Place { root, path: "".into() };
-        // What cannot be looked into is not found.
-        let _ = walk(store, &top, &mut |place, node| {
-            all.insert(node.id, place.clone());
-            Deeper::Yes
-        });
-    }
-    all
-}
-
-/// Whether to look into a folder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Deeper {
-    Yes,
-    No,
-}
-
-/// Shows everything beneath a folder, a folder before what is in it. The store's own folder is left
-/// out, and folders that cannot be read.
-pub(crate) fn walk(
-    store: &Store,
-    top: &Place,
-    show: &mut dyn FnMut(&Place, &Node) -> Deeper,
-) -> Result<(), Errno> {
-    let handle = closed::open_folder(store, top)?;
-    walk_from(store, &handle, top, 0, show);
-    Ok(())
-}
-
-fn walk_from(
-    store: &Store,
-    handle: &OwnedFd,
-    at: &Place,
-    depth: usize,
-    show: &mut dyn FnMut(&Place, &Node) -> Deeper,
-) {
-    // Not one after the other: a closed folder is closed again before what is in it is looked into.
-    let Ok(entries) = through(handle, || entries(handle)) else { return };
-    for (name, node) in entries {
-        let place = at.join(&name);
-        if node.is_folder() && store.is_own(&place) {
-            continue;
-        }
-        if show(&place, &node) == Deeper::Yes && node.is_folder() && depth < DEPTH_MAX {
-            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW;
-            let open = || open_beneath(handle, &*name, flags, Mode::empty());
-            if let Ok(folder) = through(handle, open) {
-                walk_from(store, &folder, &place, depth + 1, show);
-            }
-        }
-    }
-}
-
-/// What is in an open folder.
-fn entries(folder: &OwnedFd) -> Result<Vec<(OsString, Node)>, Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
-    let names = Dir::read_from(open_beneath(folder, ".", flags, Mode::empty())?)?;
-    let mut found = Vec::new();
-    for entry in names.flatten() {
-        let name = OsStr::from_bytes(entry.file_name().to_bytes());
-        if name == "." || name == ".." {
-            continue;
-        }
-        match look(folder, name) {
-            Ok(Some(node)) => found.push((name.to_owned(), node)),
-            // It may be listed, but not looked into.
-            Err(Errno::ACCESS) => return Err(Errno::ACCESS),
-            _ => {}
-        }
-    }
-    Ok(found)
-}
-
-/// Shows everything beneath an open folder by its path there.
-pub(crate) fn walk_folder(top: &OwnedFd, show: &mut dyn FnMut(&Path, &Node)) {
-    let mut folders = vec![std::path::PathBuf::new()];
-    while let Some(path) = folders.pop() {
-        for (name, node) in through_way(top, &path, entries).unwrap_or_default() {
-            let path = path.join(name);
-            show(&path, &node);
-            if node.is_folder() {
-                folders.push(path);
-            }
-        }
-    }
-}
-
-/// Shows it until `is_enough`. Folders that are closed stay so, and are not looked into.
-pub(crate) fn walk_folder_until(top: &OwnedFd, is_enough: &mut dyn FnMut(&Path, &Node) -> bool) {
-    let mut folders = vec![std::path::PathBuf::new()];
-    while let Some(path) = folders.pop() {
-        let Ok(folder) = open_folder_beneath(top, &path) else { continue };
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
-        let open = open_beneath(&folder, ".", flags, Mode::empty());
-        let Some(entries) = open.ok().and_then(|open| Dir::read_from(open).ok()) else { continue };
-        for entry in entries.flatten() {
-            let name = OsStr::from_bytes(entry.file_name().to_bytes());
-            if name == "." || name == ".." {
-                continue;
-            }
-            let Ok(Some(node)) = look(&folder, name) else { continue };
-            let path = path.join(name);
-            if is_enough(&path, &node) {
-                return;
-            }
-            if node.is_folder() {
-                folders.push(path);
-            }
-        }
-    }
 }

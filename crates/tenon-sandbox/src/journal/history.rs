@@ -8,19 +8,22 @@ use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::changes::{Changes, Trouble};
-use super::compare::{compare, compare_image, is_same};
-use super::find::{Deeper, node_at, walk};
+use super::compare::{compare, compare_image};
+use super::find::node_at;
+use super::left_over;
 use super::node::Moment;
 use super::put::cut_meanwhile;
 use super::record::{End, Image, Place, State};
 use super::recorder::Recorder;
+use super::state::is_same;
 use super::store::Store;
 use super::undo::{TAKE_BACK, undo};
+use super::walk::{Deeper, walk};
 use super::{CheckpointId, CheckpointInfo, CheckpointKind, CheckpointState, Journal, JournalError};
 
 /// After the last record of a call that was cut short, whatever came from it has ended within this
 /// time, in seconds: what changed later is somebody else's.
-const AFTERMATH_SECONDS: i64 = 2;
+pub(super) const AFTERMATH_SECONDS: i64 = 2;
 
 /// What an undo is called, but for one that undoes an undo.
 const UNDO: &str = "undo";
@@ -145,7 +148,7 @@ impl Journal {
                 let code = failure.errno.raw_os_error();
                 recorder.note_refused(Some(&failure.place), failure.errno);
                 let own = recorder.id().ok_or_else(|| failed(Errno::NOENT))?;
-                drop(reserve);
+                release(&reserve);
                 self.give_up(recorder, own, session)?;
                 return Err(JournalError::NotRestored { id: own, path, code });
             }
@@ -153,7 +156,12 @@ impl Journal {
         }
         recorder.begin().map_err(failed)?;
         let own = recorder.id().ok_or_else(|| failed(Errno::NOENT))?;
-        let changes = self.finish_undo(recorder, own)?;
+        release(&reserve);
+        let changes = self.finish_undo(recorder, own).or_else(|error| {
+            // Without its end it would be half done.
+            self.take_back(&[own], session)?;
+            Err(error)
+        })?;
         Ok(Undone::Done { id: own, changes, kept })
     }
 
@@ -187,7 +195,7 @@ impl Journal {
         Ok(changes)
     }
 
-    /// Holds the room that taking an undo back takes, until it is dropped. Fails on a full disk.
+    /// Holds the room that taking an undo back takes, until it is released. Fails on a full disk.
     fn reserve(&self) -> Result<Vec<OwnedFd>, Errno> {
         let mut held = Vec::new();
         for base in &self.store.bases {
@@ -283,12 +291,24 @@ impl Journal {
     }
 
     /// Reads a whole log, with nodes as they are called by now.
-    fn image(&self, id: CheckpointId) -> Result<Image, JournalError> {
+    pub(super) fn image(&self, id: CheckpointId) -> Result<Image, JournalError> {
         let image = self.store.read_log(id).map_err(Self::unknown(id))?;
         let mut image = image.ok_or(JournalError::Damaged { id })?;
         let again = self.store.again().map_err(Self::unknown(id))?;
         image.rename_nodes(&again);
         Ok(image)
+    }
+
+    /// Ends the checkpoints of calls that were cut short and left something in the workspace.
+    pub(super) fn end_with_left_over(&self, infos: &[CheckpointInfo]) {
+        let is_cut_short = |info: &CheckpointInfo| info.state == CheckpointState::Interrupted;
+        for info in infos.iter().filter(|info| is_cut_short(info) && !info.is_of_undo()) {
+            let image = self.store.read_log(info.id).ok().flatten();
+            if image.is_some_and(|image| left_over::is_some(&self.store, &image)) {
+                // Else it is done when somebody asks what changed.
+                let _ = self.finish_interrupted(info.id);
+            }
+        }
     }
 
     /// Ends a checkpoint whose process ended before it could.
@@ -318,6 +338,7 @@ impl Journal {
         let last = self.store.look_at_log(id).map_err(Self::unknown(id))?.modified;
         let mut image = self.image(id)?;
         image.trouble.push(Trouble::Interrupted);
+        let left_over = left_over::remove(&self.store, &image);
         let mut end: End = compare_image(&self.store, &image, id);
         end.interrupted = true;
         let is_compared = image.trouble.contains(&Trouble::Compared);
@@ -325,7 +346,8 @@ impl Journal {
             let changed = match state.changed() {
                 // Somebody else may have taken it away.
                 None if is_compared => changed_above(&self.store, place),
-                changed => changed,
+                // This is what changed it last.
+                changed => left_over.get(place).copied().or(changed),
             };
             if changed.is_some_and(|changed| is_past(changed, last)) {
                 // Like nothing that can be found, so that it is asked about.
@@ -333,6 +355,15 @@ impl Journal {
             }
         }
         Ok(Some(end))
+    }
+}
+
+/// Gives back what was held. Closing would not at once, where a process that another thread is about to
+/// start has a copy of the descriptor.
+fn release(reserve: &[OwnedFd]) {
+    for file in reserve {
+        // To make a file shorter takes no room.
+        let _ = rustix::fs::ftruncate(file, 0);
     }
 }
 

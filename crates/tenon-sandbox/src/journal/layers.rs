@@ -6,8 +6,8 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 
-use super::find::walk_folder_until;
 use super::node::{Node, look};
+use super::walk::walk_folder_until;
 use crate::file_system::{OVERLAYFS, file_system};
 use crate::linux::openat::open_beneath;
 

@@ -9,14 +9,16 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, Timespec, Timestamps, UTIME_NOW};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::changes::LeftOut;
+use super::checkpoint::touch;
 use super::node::{Node, NodeId};
 use super::record::{Header, Place, Record, read_name};
 use super::scan::{Copied, Scan, Seen};
-use super::store::{Store, write_all};
+use super::store::Store;
+use super::whole::write_all;
 use crate::linux::openat::open_beneath;
 use crate::linux::wire::{Readable, Reader, Sendable, Writer};
 
@@ -53,10 +55,7 @@ impl Manifest {
 
     /// Says that the command still runs.
     pub(super) fn touch(&self) {
-        let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
-        let times = Timestamps { last_access: now, last_modification: now };
-        // One that cannot be told makes more of what changes later the command's own.
-        let _ = rustix::fs::futimens(&self.file, &times);
+        touch(&self.file);
     }
 
     /// Takes it away: what the command changed is written down.

@@ -18,21 +18,28 @@ mod end;
 mod find;
 mod history;
 mod layers;
+mod left_behind;
 mod left_out;
+mod left_over;
 mod manifest;
 mod node;
 mod past;
+mod place_before;
 mod prune;
 mod put;
 mod record;
 mod recorder;
 mod scan;
 mod spot;
+mod state;
+mod status;
 mod store;
 mod touched;
 mod undo;
+mod walk;
 mod watch;
 mod ways;
+mod whole;
 
 use std::fmt;
 use std::io;
@@ -47,11 +54,13 @@ pub use self::changes::{Change, ChangeKind, Changes, LeftOut, LeftOutReason, Tro
 pub use self::checkpoint::Checkpoint;
 pub(crate) use self::comparison::Comparison;
 pub use self::history::{Conflict, ConflictReason, Conflicts, Undone};
+pub(crate) use self::left_behind::LeftBehind;
 pub use self::past::{Past, PastEntry};
 pub use self::prune::{Pruned, Usage};
-pub(crate) use self::touched::{Came, Kept, ReadLimits, Touched};
+pub(crate) use self::touched::{AllTouched, Before, Came, Kept, ReadLimits, Touched};
 pub(crate) use self::watch::watch;
 
+use self::prune::Pruner;
 use self::record::Header;
 use self::recorder::Recorder;
 use self::store::Store;
@@ -64,6 +73,7 @@ use crate::workspace::Workspace;
 #[derive(Debug, Clone)]
 pub struct Journal {
     store: Arc<Store>,
+    pruner: Arc<Pruner>,
 }
 
 /// How much is kept, and where.
@@ -250,12 +260,16 @@ impl Journal {
     /// [`JournalError::NoStore`] when nothing can be kept; then nothing may be changed that is to
     /// be undone.
     pub fn open(workspace: &Workspace, options: JournalOptions) -> Result<Self, JournalError> {
-        let journal = Self { store: Arc::new(Store::open(&workspace.roots(), options)?) };
+        let journal = Self::of(Arc::new(Store::open(&workspace.roots(), options)?));
         if journal.store.roots.iter().any(|root| layers::renumbers(&root.handle)) {
             journal.store.note_unwatchable();
         }
         journal.end_comparisons();
         Ok(journal)
+    }
+
+    fn of(store: Arc<Store>) -> Self {
+        Self { pruner: Arc::new(Pruner::new(Arc::clone(&store))), store }
     }
 
     /// Returns the folders with checkpoints, which no command may see: for
@@ -285,7 +299,8 @@ impl Journal {
             name: name.to_owned(),
             started: since.as_secs(),
             undoes,
-            roots: self.store.roots.iter().map(|root| root.path.clone()).collect(),
+            roots: self.roots(),
+            guarded: None,
         };
         Recorder::new(Arc::clone(&self.store), header)
     }

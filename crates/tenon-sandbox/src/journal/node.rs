@@ -14,11 +14,15 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use crate::file_system::{FileSystem, OVERLAYFS, device_of, file_system};
+use crate::linux::closed::{lasting_mode, through};
 use crate::linux::openat::look_at;
 use crate::linux::wire::{Reader, Writer};
 
 /// The kernel's XATTR_SIZE_MAX and XATTR_LIST_MAX, in bytes.
 const ATTRIBUTE_BYTES_MAX: usize = 65_536;
+
+/// The bits of a mode that do not say the kind.
+const PERMISSIONS: u32 = 0o7777;
 
 /// Which one it is, whatever its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -101,9 +105,11 @@ impl Node {
         let has_birth = found.stx_mask & StatxFlags::BTIME.bits() != 0 && !is_layered;
         let nanoseconds = born.seconds.cast_unsigned().wrapping_mul(1_000_000_000);
         let born = if has_birth { nanoseconds + u64::from(born.nanoseconds) } else { 0 };
+        let id = NodeId { device, number: found.stx_ino, born };
+        let mode = u32::from(found.stx_mode);
         Self {
-            id: NodeId { device, number: found.stx_ino, born },
-            mode: u32::from(found.stx_mode),
+            id,
+            mode: lasting_mode(id.inode()).map_or(mode, |lasting| mode & !PERMISSIONS | lasting),
             user: found.stx_uid,
             group: found.stx_gid,
             bytes: found.stx_size,
@@ -135,6 +141,13 @@ impl Node {
             self.target = OsString::from_vec(target.into_bytes());
         }
         self.attributes = attributes(&kernel_path(&folder, name), name.is_empty())?;
+        if self.attributes.is_none() {
+            // What its own permissions close shows none.
+            let held = hold(folder, name)?;
+            let path = kernel_path(&held, OsStr::new(""));
+            let found = through(&held, || attributes(&path, true)?.ok_or(Errno::ACCESS));
+            self.attributes = found.ok();
+        }
         Ok(())
     }
 
@@ -163,10 +176,9 @@ impl Node {
         }
         let is_link = self.kind() == FileType::Symlink;
         now.complete(&held, empty)?;
-        if !is_link && now.attributes.is_none() && self.attributes.is_some() {
-            // A file that its own permissions close shows no attributes either.
+        if !is_link && now.attributes != self.attributes && now.mode & 0o600 != 0o600 {
+            // Whose own permissions close it takes no attributes.
             set_mode(&held, empty, now.mode | 0o600)?;
-            now.complete(&held, empty)?;
         }
         self.apply_attributes(&now, &path)?;
         if !is_link {

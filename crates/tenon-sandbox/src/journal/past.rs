@@ -102,6 +102,14 @@ impl Past {
         old.moved.last().filter(|_| is_left).map(|place| self.store.shown(place))
     }
 
+    /// Returns what is where it was before, because the call moved it away and back; the list says
+    /// nothing of it, also where the folder that it was in is elsewhere.
+    pub fn came_back(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        let is_back =
+            |old: &&Old| old.kept.is_none() && !old.gone && old.moved.last() == Some(&old.place);
+        self.image.nodes.values().filter(is_back).map(|old| self.store.shown(&old.place))
+    }
+
     /// Returns the further names that what was at `path` had, or is known by, in order.
     #[must_use]
     pub fn names(&self, path: &Path) -> Vec<PathBuf> {

@@ -2,9 +2,13 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 
 use rustix::io::Errno;
 
+use super::record::Image;
 use super::store::{COPIES, ENDS, Store, kept_name, name_of};
 use super::{CheckpointId, CheckpointInfo, CheckpointState, Journal, JournalError};
 
@@ -31,7 +35,97 @@ pub struct Pruned {
     pub sessions: Vec<String>,
 }
 
+/// The share of the bound that calls may keep until room is made again. As much is left free then,
+/// so that the bound holds meanwhile.
+const SHARE: u64 = 10;
+
+/// What a checkpoint takes at least: its log and its end.
+const CHECKPOINT_BYTES: u64 = 8192;
+
+/// About what one record takes in a log and in its end.
+const RECORD_BYTES: u64 = 256;
+
+/// What this process kept since it made room.
+#[derive(Debug, Default)]
+pub(crate) struct KeptSince {
+    bytes: AtomicU64,
+    has_pruned: AtomicBool,
+}
+
+impl KeptSince {
+    /// Counts what a checkpoint keeps, from what is known of it in memory.
+    pub(crate) fn add(&self, image: &Image) {
+        let kept = image.nodes.values().map(|old| match (old.kept, old.content) {
+            (Some(_), _) => old.node.bytes,
+            (None, Some(content)) if content.object != 0 => content.length,
+            _ => 0,
+        });
+        let records = RECORD_BYTES.saturating_mul(image.recorded as u64);
+        let bytes = kept.fold(CHECKPOINT_BYTES.saturating_add(records), u64::saturating_add);
+        // A sum that is too large makes room too early, no more.
+        self.bytes.fetch_add(bytes.min(u64::MAX >> 16), Ordering::Relaxed);
+    }
+
+    /// Whether room is to be made: after the first that is kept, and after each share of `bytes_max`.
+    fn is_due(&self, bytes_max: u64) -> bool {
+        let bytes = self.bytes.load(Ordering::Relaxed);
+        bytes > 0 && (!self.has_pruned.load(Ordering::Relaxed) || bytes > bytes_max / SHARE)
+    }
+
+    fn begin_anew(&self) {
+        self.has_pruned.store(true, Ordering::Relaxed);
+        self.bytes.store(0, Ordering::Relaxed);
+    }
+}
+
+/// Makes room in the background. Who lets go of it last waits until that is done.
+#[derive(Debug)]
+pub(crate) struct Pruner {
+    store: Arc<Store>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Pruner {
+    pub(crate) fn new(store: Arc<Store>) -> Self {
+        Self { store, thread: Mutex::default() }
+    }
+
+    fn is_due(&self) -> bool {
+        self.store.kept.is_due(self.store.options.bytes_max)
+    }
+}
+
+impl Drop for Pruner {
+    fn drop(&mut self) {
+        let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // What one of them cannot take away the next session does.
+            let _ = thread.join();
+            if self.is_due() {
+                let _ = Journal::of(Arc::clone(&self.store)).prune();
+            }
+        }
+    }
+}
+
 impl Journal {
+    /// Makes room as [`Journal::prune`] does, in the background, if that is due: when something was
+    /// kept for the first time, and then whenever calls kept a tenth of the bound. Costs next to
+    /// nothing else. Whoever drops the last clone of this journal waits for it.
+    pub fn prune_if_due(&self) {
+        if !self.pruner.is_due() {
+            return;
+        }
+        let mut thread = self.pruner.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
+            return;
+        }
+        let store = Arc::clone(&self.store);
+        // Not a clone of this one, which would wait for itself.
+        let prune = move || drop(Self::of(store).prune());
+        *thread = std::thread::Builder::new().name("prune".into()).spawn(prune).ok();
+    }
+
     /// Returns what the checkpoints take. Looks at everything that is kept.
     ///
     /// # Errors
@@ -46,22 +140,31 @@ impl Journal {
         })
     }
 
-    /// Takes away whole sessions, the one that was used longest ago first, until the rest fits;
-    /// of the last one its oldest checkpoints. Calls that run keep theirs.
+    /// Takes away whole sessions, the one that was used longest ago first, until the rest fits and a
+    /// tenth is free; of the last one its oldest checkpoints. Calls that run keep theirs, and the
+    /// newest one that is over stays, however large. What a file tool of a killed agent left in the
+    /// workspace goes first.
     ///
     /// # Errors
     /// [`JournalError::Io`] when something cannot be removed.
     pub fn prune(&self) -> Result<Pruned, JournalError> {
         let _lock = self.store.lock().map_err(failed)?;
+        // Before it is looked at: what comes meanwhile counts for the next time.
+        self.store.kept.begin_anew();
         let infos = self.checkpoints()?;
+        self.end_with_left_over(&infos);
         let sizes: HashMap<CheckpointId, u64> =
             infos.iter().map(|info| (info.id, self.store.bytes_of(info.id))).collect();
         let mut rest: u64 = sizes.values().sum::<u64>() + self.store.bytes_of_copies();
         let mut pruned = Pruned::default();
         let newest = infos.last().map(|info| info.session.clone());
+        // Nobody could take back what was done last, were it taken away at once.
+        let last = infos.iter().rfind(|info| info.state != CheckpointState::Running);
+        let last = last.map(|info| info.id);
+        let bytes_max = self.store.options.bytes_max;
+        let fits = |rest: u64| rest <= bytes_max - bytes_max / SHARE;
         for session in by_last_use(&infos) {
             let is_newest = Some(&session) == newest.as_ref();
-            let fits = |rest: u64| rest <= self.store.options.bytes_max;
             if fits(rest) {
                 break;
             }
@@ -71,7 +174,7 @@ impl Journal {
                     break;
                 }
                 let bytes = sizes.get(&info.id).copied().unwrap_or(0);
-                if info.state != CheckpointState::Running {
+                if info.state != CheckpointState::Running && Some(info.id) != last {
                     self.take_away(info, bytes, &mut pruned)?;
                     rest = rest.saturating_sub(bytes);
                 }

@@ -14,7 +14,10 @@ use crate::linux::wire::{Readable, Reader, Sendable, Writer};
 use crate::workspace::ContentHash;
 
 /// The first record. Its number changes when older programs cannot read the rest.
-const FORMAT: u64 = 1;
+const FORMAT: u64 = 2;
+
+/// Logs of this one do not say which commands were guarded.
+const FIRST_FORMAT: u64 = 1;
 
 /// The most names and nodes that one call may have recorded: each takes about 1 KiB of memory until
 /// the call is over. What a call makes in folders of its own is none of these.
@@ -34,7 +37,7 @@ pub(crate) struct Place {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Record {
     Header(Header),
-    /// A node that was there before, and where it was when it was first touched.
+    /// A node that was there before, and where it was then.
     Node {
         node: Node,
         place: Place,
@@ -86,6 +89,8 @@ pub(crate) struct Header {
     pub(crate) undoes: Vec<CheckpointId>,
     /// The roots that places count from.
     pub(crate) roots: Vec<PathBuf>,
+    /// Of a command after which protected names are put back, those that it may change.
+    pub(crate) guarded: Option<Vec<PathBuf>>,
 }
 
 /// How things were when the call was over.
@@ -283,6 +288,7 @@ impl Sendable for Record {
                 writer.number(header.started);
                 writer.each(&header.undoes, |writer, id| writer.number(id.0));
                 writer.list(&header.roots);
+                writer.maybe(header.guarded.as_ref(), |writer, lifted| writer.list(lifted));
             }
             Self::Node { node, place } => {
                 writer.number(1);
@@ -340,13 +346,7 @@ impl Sendable for Record {
 impl Readable for Record {
     fn read(reader: &mut Reader<'_>) -> Option<Self> {
         Some(match reader.number()? {
-            0 if reader.number()? == FORMAT => Self::Header(Header {
-                session: reader.text()?,
-                name: reader.text()?,
-                started: reader.number()?,
-                undoes: reader.each(|reader| reader.number().map(CheckpointId))?,
-                roots: reader.paths()?,
-            }),
+            0 => Self::Header(Header::read(reader)?),
             1 => Self::Node { node: Node::read(reader)?, place: Place::read(reader)? },
             2 => Self::Entry {
                 folder: NodeId::read(reader)?,
@@ -381,6 +381,24 @@ pub(crate) fn read_name(reader: &mut Reader<'_>) -> Option<OsString> {
         (first, _) => first.is_none(),
     };
     is_name.then_some(name)
+}
+
+impl Header {
+    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        let format = reader.number()?;
+        (FIRST_FORMAT..=FORMAT).contains(&format).then_some(())?;
+        Some(Self {
+            session: reader.text()?,
+            name: reader.text()?,
+            started: reader.number()?,
+            undoes: reader.each(|reader| reader.number().map(CheckpointId))?,
+            roots: reader.paths()?,
+            guarded: match format {
+                FIRST_FORMAT => None,
+                _ => reader.maybe(Reader::paths)?,
+            },
+        })
+    }
 }
 
 impl End {

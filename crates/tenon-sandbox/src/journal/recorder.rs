@@ -15,11 +15,13 @@ use rustix::io::Errno;
 
 use super::CheckpointId;
 use super::changes::{LeftOut, LeftOutReason, Trouble};
-use super::copy::{CopyJob, is_cache, open_any};
+use super::copy::{CopyJob, open_any};
 use super::layers::look_parted;
 use super::node::{Node, NodeId, look};
 use super::record::{Content, Header, Image, Place, Record};
-use super::store::{Log, Store, object_name, write_all};
+use super::status::Status;
+use super::store::{Log, Store, object_name};
+use super::whole::append;
 use crate::linux::openat::open_beneath;
 use crate::linux::wire::Sendable;
 
@@ -33,6 +35,13 @@ pub(crate) struct Folder {
     pub(crate) id: NodeId,
     pub(crate) handle: OwnedFd,
     pub(crate) place: Place,
+}
+
+impl Folder {
+    pub(crate) fn new(handle: OwnedFd, place: Place) -> Result<Self, Errno> {
+        let id = look(&handle, OsStr::new(""))?.ok_or(Errno::NOENT)?.id;
+        Ok(Self { id, handle, place })
+    }
 }
 
 /// What is about to happen to a name.
@@ -66,27 +75,17 @@ pub(crate) enum Step {
     Wait,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Status {
-    /// It was there before.
-    Old,
-    /// The call made it.
-    New,
-    /// It is not recorded.
-    LeftOut,
-}
-
 /// What one checkpoint saves.
 pub(crate) struct Recorder {
     pub(crate) store: Arc<Store>,
     pub(crate) image: Image,
     log: Option<Log>,
-    statuses: HashMap<NodeId, Status>,
+    pub(super) statuses: HashMap<NodeId, Status>,
     /// Names that matter in folders that are left out, and what was there. Not for undo.
     pub(super) aside: BTreeMap<Place, Option<Node>>,
     copying: HashSet<NodeId>,
     /// Nodes that were there before have names where nothing was before.
-    has_moved: bool,
+    pub(super) has_moved: bool,
     /// Grows when a folder gets another path.
     pub(crate) folders_moved: u64,
     pub(crate) is_over: bool,
@@ -118,9 +117,7 @@ impl Recorder {
     }
 
     pub(crate) fn folder(&self, place: &Place) -> Result<Folder, Errno> {
-        let handle = self.store.open_folder(place)?;
-        let id = look(&handle, OsStr::new(""))?.ok_or(Errno::NOENT)?.id;
-        Ok(Folder { id, handle, place: place.clone() })
+        Folder::new(self.store.open_folder(place)?, place.clone())
     }
 
     /// Returns the root that this is, if it is one: most commands change something right in it.
@@ -449,51 +446,6 @@ impl Recorder {
         })
     }
 
-    fn status(&mut self, folder: &Folder) -> Result<Status, Errno> {
-        if let Some(status) = self.statuses.get(&folder.id) {
-            return Ok(*status);
-        }
-        let above = folder.place.path.parent().zip(folder.place.path.file_name());
-        let status = match above {
-            None => Status::Old,
-            Some(_) if self.image.nodes.contains_key(&folder.id) => Status::Old,
-            Some((above, name)) => {
-                let above = Place { root: folder.place.root, path: above.to_path_buf() };
-                let above = self.folder(&above)?;
-                match self.status(&above)? {
-                    Status::Old => {
-                        let names = self.image.entries.get(&above.id);
-                        match names.and_then(|names| names.get(name)) {
-                            Some(before) if *before != Some(folder.id) => Status::New,
-                            _ => Status::Old,
-                        }
-                    }
-                    status => status,
-                }
-            }
-        };
-        let may_be_cache = status == Status::Old && above.is_some() && self.leaves_out_caches();
-        let status =
-            if may_be_cache && is_cache(&folder.handle) { Status::LeftOut } else { status };
-        self.statuses.insert(folder.id, status);
-        Ok(status)
-    }
-
-    /// Undo itself changes only what was recorded.
-    fn leaves_out_caches(&self) -> bool {
-        self.store.options.leave_out_caches && self.image.header.undoes.is_empty()
-    }
-
-    /// For undo: a folder that it made again is as new as one that a call makes.
-    pub(crate) fn note_new_folder(&mut self, id: NodeId) {
-        self.statuses.insert(id, Status::New);
-    }
-
-    /// For undo: a folder that has no path beneath a root for the moment.
-    pub(crate) fn note_old_folder(&mut self, id: NodeId) {
-        self.statuses.entry(id).or_insert(Status::Old);
-    }
-
     pub(crate) fn save_folder(&mut self, folder: &Folder) -> Result<(), Errno> {
         if self.image.nodes.contains_key(&folder.id) {
             return Ok(());
@@ -513,7 +465,8 @@ impl Recorder {
         }
         let mut node = node.clone();
         node.complete(&folder.handle, name)?;
-        self.write(Record::Node { node, place: folder.place.join(name) })
+        let place = self.place_before(folder).join(name);
+        self.write(Record::Node { node, place })
     }
 
     /// A call was refused because what it would change could not be saved.
@@ -544,10 +497,14 @@ impl Recorder {
         if self.log.is_none() {
             let log = self.store.new_log()?;
             let header = Record::Header(self.image.header.clone());
-            write_all(&log.file, &header.to_bytes().ok_or(Errno::TOOBIG)?)?;
-            for trouble in &self.image.trouble {
-                let record = Record::Trouble(trouble.clone());
-                write_all(&log.file, &record.to_bytes().ok_or(Errno::TOOBIG)?)?;
+            let troubles = self.image.trouble.iter().cloned().map(Record::Trouble);
+            let mut records = std::iter::once(header).chain(troubles);
+            let written = records
+                .try_for_each(|record| append(&log.file, &record.to_bytes().ok_or(Errno::TOOBIG)?));
+            if let Err(errno) = written {
+                // On a full disk each call that is refused would leave one.
+                let _ = self.store.remove(log.id);
+                return Err(errno);
             }
             self.log = Some(log);
         }
@@ -567,7 +524,7 @@ impl Recorder {
             return Err(Errno::NOSPC);
         }
         let bytes = record.to_bytes().ok_or(Errno::TOOBIG)?;
-        write_all(&self.log()?.file, &bytes)?;
+        append(&self.log()?.file, &bytes)?;
         self.image.apply(record);
         Ok(())
     }

@@ -23,7 +23,7 @@ use super::node::{Node, NodeId, look};
 use super::record::Place;
 use super::store::Store;
 use crate::linux::closed::{closed_mode, through};
-use crate::linux::openat::open_beneath;
+use crate::linux::openat::{PATH_BYTES_MAX, open_beneath};
 
 /// So many files and folders are looked at: 100,000 take about 0.3 s and 40 MB.
 const NODES_MAX: usize = 100_000;
@@ -142,6 +142,10 @@ impl Scan {
         keep: Keep<'_>,
         folders: &mut Vec<(Place, NodeId)>,
     ) {
+        // Each place is remembered by its path, of which there can be many and long ones.
+        if at.path.as_os_str().len() >= PATH_BYTES_MAX {
+            return;
+        }
         let Ok(folder) = open_folder(store, at) else { return };
         if store.options.leave_out_caches && !at.path.as_os_str().is_empty() && is_cache(&folder) {
             self.caches.insert(id, fingerprint(store, at));
@@ -208,7 +212,7 @@ pub(super) fn entries(folder: &OwnedFd) -> Result<Vec<OsString>, Errno> {
 fn fingerprint(store: &Store, top: &Place) -> u64 {
     let (mut sum, mut count) = (0_u64, 0);
     // What cannot be read counts as nothing.
-    let _ = super::find::walk(store, top, &mut |place, node| {
+    let _ = super::walk::walk(store, top, &mut |place, node| {
         let mut hasher = DefaultHasher::new();
         (&place.path, node.id, node.bytes, node.mode).hash(&mut hasher);
         if !node.is_folder() {
@@ -216,7 +220,7 @@ fn fingerprint(store: &Store, top: &Place) -> u64 {
         }
         sum = sum.wrapping_add(hasher.finish());
         count += 1;
-        if count < NODES_MAX { super::find::Deeper::Yes } else { super::find::Deeper::No }
+        if count < NODES_MAX { super::walk::Deeper::Yes } else { super::walk::Deeper::No }
     });
     sum
 }

@@ -9,7 +9,6 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,8 +18,10 @@ use rustix::fs::{Access, AtFlags, CWD, Dir, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::node::{Moment, Node, NodeId, look};
+use super::prune::KeptSince;
 use super::record::{Header, Image, Place, Record};
 use super::ways::Ways;
+use super::whole::{append, errno_of, read_all};
 use super::{CheckpointId, JournalError, JournalOptions};
 use crate::file_system::mount_of;
 use crate::linux::openat::{open_beneath, open_folder_beneath};
@@ -68,6 +69,7 @@ pub(crate) struct Store {
     is_unwatchable: AtomicBool,
     newest: Mutex<Option<Newest>>,
     pub(super) ways: Ways,
+    pub(super) kept: KeptSince,
 }
 
 /// The last checkpoint that this process made, and when the names in the folder of all were last
@@ -115,6 +117,7 @@ impl Store {
             is_unwatchable: AtomicBool::new(false),
             newest: Mutex::default(),
             ways: Ways::default(),
+            kept: KeptSince::default(),
         };
         let key: String = match roots.first() {
             Some(first) => hash_of_path(first).chars().take(16).collect(),
@@ -424,7 +427,7 @@ impl Store {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND;
         let file = open_beneath(&self.base(0)?.handle, AGAIN, flags, Mode::RUSR | Mode::WUSR)?;
         let bytes = Record::Again { old, new }.to_bytes().ok_or(Errno::TOOBIG)?;
-        write_all(&file, &bytes)
+        append(&file, &bytes)
     }
 
     /// Returns the nodes that were made again, oldest first.
@@ -546,25 +549,6 @@ fn make_private(path: &Path) -> Result<(), Errno> {
         rustix::fs::fchmod(&folder, Mode::RWXU)?;
     }
     Ok(())
-}
-
-pub(crate) fn read_all(file: OwnedFd) -> Result<Vec<u8>, Errno> {
-    let mut bytes = Vec::new();
-    File::from(file).read_to_end(&mut bytes).map_err(|error| errno_of(&error))?;
-    Ok(bytes)
-}
-
-pub(crate) fn write_all(file: &impl std::os::fd::AsFd, bytes: &[u8]) -> Result<(), Errno> {
-    let mut rest = bytes;
-    while !rest.is_empty() {
-        let length = rustix::io::retry_on_intr(|| rustix::io::write(file, rest))?;
-        rest = rest.get(length..).unwrap_or_default();
-    }
-    Ok(())
-}
-
-pub(crate) fn errno_of(error: &std::io::Error) -> Errno {
-    error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error)
 }
 
 /// Removes a folder and all in it, also where a command took the permission away.

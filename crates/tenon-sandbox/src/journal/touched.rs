@@ -19,6 +19,7 @@ use super::changes::Trouble;
 use super::checkpoint::Checkpoint;
 use super::content::{open_object, open_place, read_bytes};
 use super::find::{Finder, node_at};
+use super::left_behind::LeftBehind;
 use super::node::{Node, NodeId, look};
 use super::record::{Image, Old, Place};
 use super::recorder::Recorder;
@@ -34,6 +35,8 @@ const DEPTH_MAX: usize = 64;
 pub(crate) struct AllTouched {
     /// The upper ones first.
     pub(crate) names: Vec<Touched>,
+    /// Folders that were elsewhere before: what is in them and was not touched came along.
+    pub(crate) moved: Vec<(PathBuf, PathBuf)>,
     /// Whether something may have been touched that nobody recorded.
     pub(crate) has_gaps: bool,
 }
@@ -97,22 +100,10 @@ impl Checkpoint {
         let recorder = self.lock();
         let Some(id) = recorder.id() else { return AllTouched::default() };
         let store = Arc::clone(&recorder.store);
-        let mut look = Look {
-            store: &store,
-            image: &recorder.image,
-            id,
-            finder: Finder::new(&store, &recorder.image, id),
-            matters,
-            limits,
-            found: BTreeMap::new(),
-            kept_left: KEPT_MAX,
-        };
-        look.entries();
-        look.nodes();
+        let mut look = Look::new(&store, &recorder.image, id, matters, limits);
+        look.image();
         look.aside(&recorder);
-        let mut names: Vec<Touched> = look.found.into_values().collect();
-        names.sort_by_key(|touched| touched.beneath.iter().count());
-        AllTouched { names, has_gaps: has_gaps(&recorder) }
+        AllTouched { has_gaps: has_gaps(&recorder), ..look.all() }
     }
 
     /// Returns the folders with checkpoints.
@@ -123,6 +114,19 @@ impl Checkpoint {
     /// Returns the roots that are recorded.
     pub(crate) fn roots(&self) -> Vec<PathBuf> {
         self.lock().store.roots.iter().map(|root| root.path.clone()).collect()
+    }
+}
+
+impl LeftBehind {
+    /// Does what [`Checkpoint::touched`] does.
+    pub(crate) fn touched(
+        &self,
+        matters: &dyn Fn(&Path, &Path) -> bool,
+        limits: ReadLimits,
+    ) -> AllTouched {
+        let mut look = Look::new(&self.journal.store, &self.image, self.id, matters, limits);
+        look.image();
+        look.all()
     }
 }
 
@@ -142,11 +146,35 @@ struct Look<'a> {
     matters: &'a dyn Fn(&Path, &Path) -> bool,
     limits: ReadLimits,
     found: BTreeMap<Place, Touched>,
+    moved: Vec<(PathBuf, PathBuf)>,
     /// Files and folders in folders that are no longer where they were.
     kept_left: usize,
 }
 
-impl Look<'_> {
+impl<'a> Look<'a> {
+    fn new(
+        store: &'a Store,
+        image: &'a Image,
+        id: CheckpointId,
+        matters: &'a dyn Fn(&Path, &Path) -> bool,
+        limits: ReadLimits,
+    ) -> Self {
+        let finder = Finder::new(store, image, id);
+        let (found, moved, kept_left) = (BTreeMap::new(), Vec::new(), KEPT_MAX);
+        Self { store, image, id, finder, matters, limits, found, moved, kept_left }
+    }
+
+    fn image(&mut self) {
+        self.entries();
+        self.nodes();
+    }
+
+    fn all(self) -> AllTouched {
+        let mut names: Vec<Touched> = self.found.into_values().collect();
+        names.sort_by_key(|touched| touched.beneath.iter().count());
+        AllTouched { names, moved: self.moved, has_gaps: false }
+    }
+
     /// Names in folders that were there before.
     fn entries(&mut self) {
         for (folder, names) in &self.image.entries {
@@ -163,11 +191,18 @@ impl Look<'_> {
         for old in self.image.nodes.values() {
             if !old.node.is_folder() {
                 self.name(old.place.clone(), Some(old.node.id));
-            } else if old.node.mode & OPEN != OPEN
-                && let Some(place) = self.finder.find(old)
-            {
-                // What is in it could not be looked at before.
-                self.add(place, Came::Replaced, None);
+                // A folder above it may have moved before somebody wrote it.
+                if let Some(place) = self.finder.at_its_place(old) {
+                    self.name(place, Some(old.node.id));
+                }
+            } else if let Some(place) = self.finder.find(old) {
+                if place != old.place {
+                    self.moved.push((self.root(&place).to_path_buf(), place.path.clone()));
+                }
+                if old.node.mode & OPEN != OPEN {
+                    // What is in it could not be looked at before.
+                    self.add(place, Came::Replaced, None);
+                }
             }
         }
     }

@@ -6,9 +6,11 @@
 //! every name gets its node back; and folders get their permissions and times last. Whatever is
 //! moved is written down before, so an end at any moment loses nothing.
 
+mod again;
 mod closed;
 mod locate;
 mod mounts;
+mod staying;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -17,18 +19,17 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::CheckpointId;
-use super::copy::copy;
 use super::find::{node_at, split};
 use super::node::{Node, NodeId, look};
 use super::put::{differs, rename, write_content};
 use super::record::{Content, Image, Old, Place, Record};
 use super::recorder::{Fate, Folder, Recorder, Step, Writing};
 use super::spot::Spot;
-use super::store::{Store, object_name};
+use super::store::{Store, kept_name, object_name};
 use crate::linux::openat::{open_beneath, open_folder_beneath};
 
 /// What taking back an undo that failed is called.
@@ -36,6 +37,12 @@ pub(crate) const TAKE_BACK: &str = "take back";
 
 /// Stands for where a node was that was not in the tree: nothing there is recorded.
 const IN_STORE: &str = ".tenon/undo";
+
+/// Where something was that is in the store of another checkpoint.
+fn in_store(root: usize, id: CheckpointId, path: &Path) -> Place {
+    let folder = kept_name(id);
+    Place { root, path: Path::new(IN_STORE).join(folder).join(path) }
+}
 
 /// Something that could not be put back, and why.
 #[derive(Debug)]
@@ -53,6 +60,8 @@ pub(crate) struct Undoing<'a> {
     spots: HashMap<NodeId, Spot>,
     /// Nodes that were made again by this work.
     again: HashMap<NodeId, NodeId>,
+    /// What the undo that this undoes took to its store, with all that is in it; looked at once.
+    taken: Option<HashMap<NodeId, Spot>>,
     /// Nodes that have a name again, maybe in a folder that has none yet.
     placed: HashSet<NodeId>,
     /// Nodes that are in the store of a later undo.
@@ -65,14 +74,19 @@ pub(crate) struct Undoing<'a> {
     opened: Vec<(OwnedFd, u32)>,
     /// What stays as it is, because somebody else changed it.
     kept: &'a [Place],
+    /// What was there before the call, and where it stays, because its own place is kept.
+    staying: Vec<Place>,
     /// Nodes for which something else stands by now, which was told to be undone all the same.
     others: HashSet<NodeId>,
     /// Nodes that the call left where they are to stay as they are.
     spared: HashSet<NodeId>,
+    /// Nodes that are theirs, or in the store for a redo: another is made in the place of each.
+    elsewhere: HashSet<NodeId>,
     /// Where the call left nodes that are gone now, though it touched none of their names.
     lost: Vec<(NodeId, Place)>,
-    /// Where something of another kind stands in the place of one of these.
-    blocked: Vec<Place>,
+    /// What forbids the work: where something of another kind stands in the place of one of these, or one
+    /// may be that was not found.
+    blocked: Vec<(Place, Errno)>,
     /// Names for these, as if the call had taken them away.
     lost_names: HashMap<NodeId, BTreeMap<OsString, Option<NodeId>>>,
 }
@@ -84,32 +98,30 @@ pub(crate) fn undo(
     to: &mut Recorder,
     kept: &[Place],
 ) -> Result<(), Failure> {
-    let store = Arc::clone(&to.store);
-    let (spots, again) = (HashMap::new(), HashMap::new());
-    let (placed, empty, origins) = (HashSet::new(), HashSet::new(), HashMap::new());
-    let (others, spared) = (HashSet::new(), HashSet::new());
-    let (lost, lost_names) = (Vec::new(), HashMap::new());
-    let (made_since, opened) = (HashSet::new(), Vec::new());
     let mut undoing = Undoing {
-        store,
+        store: Arc::clone(&to.store),
         of,
         image,
         to,
-        spots,
-        again,
-        placed,
-        made_since,
-        empty,
-        origins,
-        opened,
+        spots: HashMap::new(),
+        again: HashMap::new(),
+        taken: None,
+        placed: HashSet::new(),
+        made_since: HashSet::new(),
+        empty: HashSet::new(),
+        origins: HashMap::new(),
+        opened: Vec::new(),
         kept,
-        others,
-        spared,
-        lost,
+        staying: Vec::new(),
+        others: HashSet::new(),
+        spared: HashSet::new(),
+        elsewhere: HashSet::new(),
+        lost: Vec::new(),
         blocked: Vec::new(),
-        lost_names,
+        lost_names: HashMap::new(),
     };
     undoing.locate();
+    undoing.find_staying();
     undoing.open_closed_folders();
     let outcome = undoing.put_back();
     undoing.close_again();
@@ -121,8 +133,8 @@ impl Undoing<'_> {
         // What is taken back is so as far as it can be.
         if !self.to.image.header.name.starts_with(TAKE_BACK) {
             self.check_mounts()?;
-            if let Some(place) = self.blocked.pop() {
-                return Err(Failure { place, errno: Errno::EXIST });
+            if let Some((place, errno)) = self.blocked.pop() {
+                return Err(Failure { place, errno });
             }
         }
         self.restore_files()?;
@@ -138,7 +150,8 @@ impl Undoing<'_> {
     }
 
     fn is_kept(&self, place: &Place) -> bool {
-        self.kept.iter().any(|kept| kept.root == place.root && kept.path.starts_with(&place.path))
+        let mut kept = self.kept.iter().chain(&self.staying);
+        kept.any(|kept| kept.root == place.root && kept.path.starts_with(&place.path))
     }
 
     /// Opens the folder that a spot is in; the name of the spot in it.
@@ -167,12 +180,12 @@ impl Undoing<'_> {
     }
 
     /// Where something in the store was in the tree, as far as this work moved it there.
-    fn origin(&self, root: usize, path: &Path) -> Place {
+    fn origin(&self, (id, root): (CheckpointId, usize), path: &Path) -> Place {
         let mut parts = path.components();
-        let origin = parts.next().and_then(|first| self.origins.get(first.as_os_str()));
-        match origin {
+        let own = parts.next().filter(|_| self.to.id() == Some(id));
+        match own.and_then(|first| self.origins.get(first.as_os_str())) {
             Some(origin) => origin.join(parts.as_path().as_os_str()),
-            None => Place { root, path: path.to_path_buf() },
+            None => in_store(root, id, path),
         }
     }
 
@@ -181,7 +194,7 @@ impl Undoing<'_> {
         let Some(spot) = self.spots.get(&id).cloned() else { return Ok(None) };
         let place = match &spot {
             Spot::Tree(place) => place.clone(),
-            Spot::Store { root, path, .. } => self.origin(*root, path),
+            Spot::Store { id, root, path } => self.origin((*id, *root), path),
         };
         let handle = self.open_spot(&spot)?;
         let id = self.actual(id);
@@ -218,8 +231,9 @@ impl Undoing<'_> {
         for old in files {
             let id = old.node.id;
             let Some(spot) = self.spots.get(&id).cloned() else { continue };
-            let is_kept = matches!(&spot, Spot::Tree(place) if self.is_kept(place));
-            if is_kept || self.spared.contains(&id) {
+            // What stays elsewhere than it was gets its content back there.
+            let is_kept = |place| self.is_kept(place) && !self.staying.contains(place);
+            if matches!(&spot, Spot::Tree(place) if is_kept(place)) || self.spared.contains(&id) {
                 continue;
             }
             let fail = |errno| Failure { place: old.place.clone(), errno };
@@ -385,87 +399,6 @@ impl Undoing<'_> {
         Ok(())
     }
 
-    /// Makes again what has no node any more.
-    fn make_again(&mut self) -> Result<(), Failure> {
-        for (folder, names) in self.names() {
-            for (name, before) in names {
-                let Some(old) = before.and_then(|id| self.image.nodes.get(&id)) else { continue };
-                let place = self.place_of(folder, &name);
-                let id = old.node.id;
-                if self.spots.contains_key(&id) || self.is_kept(&place) || self.is_theirs(id) {
-                    continue;
-                }
-                self.make_one_again(old).map_err(|errno| Failure { place, errno })?;
-            }
-        }
-        let folders: Vec<NodeId> = self.image.entries.keys().copied().collect();
-        for id in folders {
-            let Some(old) = self.image.nodes.get(&id) else { continue };
-            if !self.spots.contains_key(&id) && !self.is_kept(&old.place) {
-                // Somebody removed it since, and undo was told to go on.
-                let fail = |errno| Failure { place: old.place.clone(), errno };
-                self.make_in_tree(&old.place).map_err(fail)?;
-                let made = node_at(&self.store, &old.place).map_err(fail)?;
-                if let Some(made) = made {
-                    self.store.note_again(id, made.id).map_err(fail)?;
-                    self.again.insert(id, made.id);
-                }
-                self.spots.insert(id, Spot::Tree(old.place.clone()));
-            }
-        }
-        Ok(())
-    }
-
-    fn make_one_again(&mut self, old: &Old) -> Result<(), Errno> {
-        let root = old.place.root;
-        let (objects, object) = self.to.object(root)?;
-        let name = object_name(object);
-        match old.node.kind() {
-            FileType::Directory => rustix::fs::mkdirat(&objects, &*name, Mode::RWXU)?,
-            FileType::Symlink => rustix::fs::symlinkat(&*old.node.target, &objects, &*name)?,
-            FileType::RegularFile => {
-                let content = old.content.filter(|content| content.from == 0);
-                let content = content.ok_or(Errno::NOENT)?;
-                let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
-                let mode = Mode::RUSR | Mode::WUSR;
-                let file = File::from(open_beneath(&objects, &*name, flags, mode)?);
-                if let Some(source) = self.open_content(old, content)? {
-                    copy(&source, &file, content.length)?;
-                }
-            }
-            FileType::Fifo | FileType::Socket => {
-                let mode = Mode::from_raw_mode(old.node.mode & 0o7777);
-                rustix::fs::mknodat(&objects, &*name, old.node.kind(), mode, 0)?;
-            }
-            _ => return Err(Errno::NOENT),
-        }
-        if !old.node.is_folder() {
-            old.node.apply(&objects, name.as_ref())?;
-        }
-        let made = look(&objects, name.as_ref())?.ok_or(Errno::NOENT)?;
-        self.store.note_again(old.node.id, made.id)?;
-        self.again.insert(old.node.id, made.id);
-        if made.is_folder() {
-            self.to.note_new_folder(made.id);
-            self.empty.insert(old.node.id);
-        }
-        let own = self.to.id().ok_or(Errno::NOENT)?;
-        self.spots.insert(old.node.id, Spot::Store { id: own, root, path: name.into() });
-        Ok(())
-    }
-
-    fn make_in_tree(&mut self, place: &Place) -> Result<(), Errno> {
-        let (above, name) = split(place);
-        if name.is_empty() || node_at(&self.store, place)?.is_some() {
-            return Ok(());
-        }
-        self.make_in_tree(&above)?;
-        let folder = self.to.folder(&above)?;
-        let step = self.to.before_entry(&folder, name, Fate::Appears)?;
-        self.finish_step(step)?;
-        rustix::fs::mkdirat(&folder.handle, name, Mode::RWXU)
-    }
-
     fn attach(&mut self) -> Result<(), Failure> {
         for (id, names) in self.names() {
             for (name, before) in names {
@@ -502,7 +435,7 @@ impl Undoing<'_> {
         if let Spot::Tree(place) = &to {
             self.to.note_moved(node.id, place.clone())?;
         }
-        let is_in_place = matches!(spot, Spot::Tree(_)) || self.placed.contains(&before);
+        let is_in_place = self.placed.contains(&before) || self.stays_at(&spot);
         if is_in_place && !node.is_folder() {
             let flags = AtFlags::empty();
             rustix::fs::linkat(&around, &*old_name, &folder.handle, name, flags)?;
@@ -546,11 +479,12 @@ impl Undoing<'_> {
                 (self.to.folder(&above)?, name)
             }
             Spot::Store { .. } if spot.is_object() => return Ok(()),
-            Spot::Store { root, path, .. } => {
+            Spot::Store { id, root, path } => {
                 let (handle, _) = self.open_around(spot)?;
+                let above = path.parent().unwrap_or(Path::new(""));
+                let place = self.origin((*id, *root), above);
                 let id = look(&handle, OsStr::new(""))?.ok_or(Errno::NOENT)?.id;
                 self.to.note_old_folder(id);
-                let place = self.origin(*root, path.parent().unwrap_or(Path::new("")));
                 (Folder { id, handle, place }, path.file_name().unwrap_or_default())
             }
         };

@@ -184,7 +184,7 @@ impl Watch {
         let started = std::thread::Builder::new().name("tenon-copy".to_owned()).spawn(work);
         if let Err(error) = started {
             // The copy is forgotten with the job; the call fails.
-            let errno = super::store::errno_of(&error);
+            let errno = super::whole::errno_of(&error);
             self.checkpoint.lock().note_refused(None, errno);
             self.listener.answer(&question, Err(Errno::IO));
         }

@@ -1,6 +1,6 @@
 //! The way to folders through others that their owner closed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,22 +18,36 @@ const WAYS_MAX: usize = 256;
 /// Folders that were reached through closed ones: the next look there need not open all above them
 /// again, one by one.
 #[derive(Debug, Default)]
-pub(super) struct Ways(Mutex<HashMap<Place, Arc<OwnedFd>>>);
+pub(super) struct Ways(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    folders: HashMap<Place, Arc<OwnedFd>>,
+    /// Their places, the oldest first.
+    order: VecDeque<Place>,
+}
 
 impl Ways {
     /// Returns a folder that is where it was when it was reached.
     fn known(&self, top: &OwnedFd, place: &Place) -> Option<Arc<OwnedFd>> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(place).cloned()?;
+        let ways = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = ways.folders.get(place).cloned()?;
+        drop(ways);
         let is_there = path_of(&known).ok()? == path_of(top).ok()?.join(&place.path);
         is_there.then_some(known)
     }
 
     fn keep(&self, place: Place, folder: &Arc<OwnedFd>) {
         let mut ways = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if ways.len() >= WAYS_MAX {
-            ways.clear();
+        if ways.folders.insert(place.clone(), Arc::clone(folder)).is_none() {
+            ways.order.push_back(place);
         }
-        ways.insert(place, Arc::clone(folder));
+        // Who goes down a way needs the last ones.
+        if ways.order.len() > WAYS_MAX
+            && let Some(oldest) = ways.order.pop_front()
+        {
+            ways.folders.remove(&oldest);
+        }
     }
 
     /// Opens the folder at `place`, each on the way with the one above it open for that moment.
@@ -67,6 +81,7 @@ impl Ways {
 mod tests {
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
+    use std::path::PathBuf;
     use std::time::Duration;
 
     use rustix::process::{Gid, Uid};
@@ -124,6 +139,35 @@ mod tests {
             set(0);
             assert_ne!(open().unwrap(), first);
             set(0o700);
+        });
+    }
+
+    #[test]
+    fn who_goes_down_a_long_way_opens_no_folder_twice() {
+        by_an_ordinary_user(|| {
+            let folder = tempfile::tempdir().unwrap();
+            let set = |path: &Path, mode| {
+                std::fs::set_permissions(folder.path().join(path), Permissions::from_mode(mode))
+            };
+            let below = |depth: usize| PathBuf::from("a/".repeat(depth));
+            let depth = WAYS_MAX + 20;
+            std::fs::create_dir_all(folder.path().join(below(depth))).unwrap();
+            (1..=depth).rev().for_each(|depth| set(&below(depth), 0).unwrap());
+            let flags = rustix::fs::OFlags::PATH | rustix::fs::OFlags::CLOEXEC;
+            let top = rustix::fs::open(folder.path(), flags, rustix::fs::Mode::empty()).unwrap();
+            let ways = Ways::default();
+            let open = |depth| ways.open(&top, &Place { root: 0, path: below(depth) }).unwrap();
+            let changed = || {
+                let stat = rustix::fs::lstat(folder.path().join("a")).unwrap();
+                (stat.st_ctime, stat.st_ctime_nsec)
+            };
+            (1..10).for_each(|depth| drop(open(depth)));
+            let closed = changed();
+            // Longer than the times of files are apart.
+            std::thread::sleep(Duration::from_millis(20));
+            (10..=depth).for_each(|depth| drop(open(depth)));
+            assert_eq!(changed(), closed, "opened once more");
+            (1..=depth).for_each(|depth| set(&below(depth), 0o700).unwrap());
         });
     }
 }

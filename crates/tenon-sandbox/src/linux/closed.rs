@@ -6,10 +6,11 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use rustix::fs::{FileType, Mode};
+use rustix::fs::{AtFlags, FileType, Mode, StatxFlags};
 use rustix::io::Errno;
 
 use super::openat::open_folder_beneath;
+use crate::file_system::device_of;
 
 /// What is open for the moment: permissions, and for how many. Else one would take what another
 /// opened for how it was.
@@ -23,7 +24,23 @@ pub(crate) fn closed_mode(folder: &OwnedFd) -> Option<u32> {
     (is_folder && !mode.contains(Mode::RWXU)).then_some(mode.as_raw_mode())
 }
 
-/// Does something in an open folder that may be closed to its owner. `act` may be done twice.
+/// Returns the permissions that a folder or file has but for this moment, if it is open for the moment.
+/// `id` is its device, as [`device_of`], and its number.
+pub(crate) fn lasting_mode(id: (u64, u64)) -> Option<u32> {
+    let opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    opened.get(&id).map(|(mode, _)| *mode)
+}
+
+/// Returns the permissions of a file if its owner may not read it.
+fn unreadable_mode(file: &OwnedFd) -> Option<u32> {
+    let stat = rustix::fs::fstat(file).ok()?;
+    let mode = Mode::from_raw_mode(stat.st_mode & 0o7777);
+    let is_file = FileType::from_raw_mode(stat.st_mode).is_file();
+    (is_file && !mode.contains(Mode::RUSR)).then_some(mode.as_raw_mode())
+}
+
+/// Does something in an open folder that may be closed to its owner, or with a file that is held and
+/// may be. `act` may be done twice.
 pub(crate) fn through<T>(
     folder: &OwnedFd,
     mut act: impl FnMut() -> Result<T, Errno>,
@@ -37,19 +54,23 @@ pub(crate) fn through<T>(
     act()
 }
 
-/// A folder that is open until this is dropped.
+/// A folder or file that is open until this is dropped.
 struct Opened<'a>(&'a OwnedFd, (u64, u64));
 
 impl<'a> Opened<'a> {
     fn new(folder: &'a OwnedFd) -> Option<Self> {
-        let stat = rustix::fs::fstat(folder).ok()?;
-        let id = (stat.st_dev, stat.st_ino);
+        let (flags, mask) = (AtFlags::EMPTY_PATH, StatxFlags::INO);
+        let found = rustix::fs::statx(folder, "", flags, mask).ok()?;
+        let id = (device_of(&found), found.stx_ino);
         let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
         match opened.get_mut(&id) {
             Some((_, users)) => *users += 1,
             None => {
-                let mode = closed_mode(folder)?;
-                set(folder, mode | Mode::RWXU.as_raw_mode()).ok()?;
+                let (mode, open) = match closed_mode(folder) {
+                    Some(mode) => (mode, Mode::RWXU),
+                    None => (unreadable_mode(folder)?, Mode::RUSR),
+                };
+                set(folder, mode | open.as_raw_mode()).ok()?;
                 opened.insert(id, (mode, 1));
             }
         }

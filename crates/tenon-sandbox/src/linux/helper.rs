@@ -27,7 +27,7 @@ use super::confine::Ahead;
 use super::control::{Control, Signals, close_outputs, exit, reset_signals, wait_for};
 use super::inside;
 use super::landlock::Rules;
-use super::limits::MemoryWatch;
+use super::memory::{MemoryWatch, Segments};
 use super::pass::receive_with;
 use super::process_tree::{Left, end_descendants, reap, signal_descendants};
 use super::request::{HELPER_NAME, Report, Request, STOP};
@@ -171,7 +171,7 @@ fn keep(
             control.report(Report::of(status));
         }
     };
-    let mut memory = MemoryWatch::new(request.limits.as_ref(), MEMORY_EVERY);
+    let mut memory = MemoryWatch::new(request.limits.as_ref(), MEMORY_EVERY, Segments::Others);
     let mut kill_at: Option<Instant> = None;
     loop {
         let until = memory.wake_at(kill_at);

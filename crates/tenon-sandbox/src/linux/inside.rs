@@ -21,7 +21,8 @@ use super::control::{
     wait_for,
 };
 use super::layout::{EMPTY_FILE, EMPTY_FOLDER, open_plain};
-use super::limits::{MemoryWatch, set_processes, write_file};
+use super::limits::{set_processes, write_file};
+use super::memory::{MemoryWatch, Segments};
 use super::namespace::{Deep, Tree, listen, set_attributes};
 use super::pass::{receive_with, send_with};
 use super::process_tree::{Left, reap, signal_descendants};
@@ -130,7 +131,7 @@ fn wait_for_call(channel: OwnedFd, made: Result<(), Errno>, ahead: Option<&Ahead
 }
 
 fn attend(control: &Control, signals: &Signals, request: &Request, shell: Pid) -> ! {
-    let mut memory = MemoryWatch::new(request.limits.as_ref(), MEMORY_EVERY);
+    let mut memory = MemoryWatch::new(request.limits.as_ref(), MEMORY_EVERY, Segments::Own);
     let mut kill_at: Option<Instant> = None;
     let mut exited = false;
     loop {

@@ -1,15 +1,12 @@
-//! What a command may use: the kernel's limits of a process, and a watch on the memory of all of
-//! them together.
+//! What a command may use: the kernel's limits of a process, and of their number.
 //!
-//! RLIMIT_AS is not used: it counts reserved addresses and breaks node, go and java.
-
-use std::time::{Duration, Instant};
+//! RLIMIT_AS is not used: it counts reserved addresses and breaks node, go and java. Memory is
+//! watched instead (see `memory.rs`).
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use rustix::process::{Pid, Resource, Rlimit};
+use rustix::process::{Resource, Rlimit};
 
-use super::process_tree::descendants;
 use super::request::Inside;
 use crate::profile::Limits;
 
@@ -71,59 +68,6 @@ pub(super) fn write_file(path: &str, bytes: &[u8]) -> Result<(), Errno> {
     rustix::io::write(&file, bytes).map(drop)
 }
 
-/// Looks from time to time how much memory everything has that came from this process.
-pub(super) struct MemoryWatch {
-    bytes_max: u64,
-    every: Duration,
-    next: Option<Instant>,
-}
-
-impl MemoryWatch {
-    /// Looks `every` so often, if there is a limit.
-    pub(super) fn new(limits: Option<&Limits>, every: Duration) -> Self {
-        let next = limits.map(|_| Instant::now() + every);
-        Self { bytes_max: limits.map_or(u64::MAX, |limits| limits.memory_bytes_max), every, next }
-    }
-
-    /// Returns when to wake up: at the next look, or at `other` if that comes before.
-    pub(super) fn wake_at(&self, other: Option<Instant>) -> Option<Instant> {
-        self.next.into_iter().chain(other).min()
-    }
-
-    /// Looks if it is time to, and says whether it is too much.
-    pub(super) fn is_exceeded(&mut self, now: Instant) -> bool {
-        if self.next.is_none_or(|next| now < next) {
-            return false;
-        }
-        self.next = Some(now + self.every);
-        resident_bytes() > self.bytes_max
-    }
-}
-
-/// Returns how much memory of their own the processes that came from this one have. What several
-/// share after a fork counts for each.
-fn resident_bytes() -> u64 {
-    let page = u64::try_from(rustix::param::page_size()).unwrap_or(4096);
-    let own = |pid: Pid| {
-        let name = format!("/proc/{}/statm", pid.as_raw_nonzero());
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        let file = rustix::fs::open(name, flags, Mode::empty()).ok()?;
-        let mut buffer = [0_u8; 256];
-        let length = rustix::io::read(&file, &mut buffer).ok()?;
-        own_pages(buffer.get(..length)?)
-    };
-    let pids = descendants(rustix::process::getpid());
-    pids.into_iter().filter_map(own).sum::<u64>().saturating_mul(page)
-}
-
-/// Reads resident minus shared pages out of `/proc/PID/statm`.
-fn own_pages(text: &[u8]) -> Option<u64> {
-    let mut fields = std::str::from_utf8(text).ok()?.split_ascii_whitespace().skip(1);
-    let resident: u64 = fields.next()?.parse().ok()?;
-    let shared: u64 = fields.next()?.parse().ok()?;
-    Some(resident.saturating_sub(shared))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,12 +82,5 @@ mod tests {
         check("5.15.0-91-generic", false);
         check("", false);
         check("unknown", false);
-    }
-
-    #[test]
-    fn memory_of_its_own_is_resident_without_shared() {
-        assert_eq!(own_pages(b"100 50 20 1 0 30 0\n"), Some(30));
-        assert_eq!(own_pages(b"100 5 20"), Some(0));
-        assert_eq!(own_pages(b""), None);
     }
 }

@@ -11,6 +11,7 @@ mod inside;
 pub(crate) mod landlock;
 pub(crate) mod layout;
 mod limits;
+mod memory;
 mod namespace;
 pub(crate) mod notify;
 pub(crate) mod openat;

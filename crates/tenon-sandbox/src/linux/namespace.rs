@@ -40,10 +40,10 @@ fn unshare(flags: UnshareFlags) -> Result<(), Errno> {
     unsafe { rustix::thread::unshare_unsafe(flags) }
 }
 
-/// Makes a copy of this process as the first of a new pid namespace, in a mount namespace of its
-/// own. `None` in the copy.
+/// Makes a copy of this process as the first of a new pid namespace, with mounts, and segments and
+/// queues of System V and POSIX, of its own. `None` in the copy.
 pub(super) fn clone_inside() -> Result<Option<Pid>, Errno> {
-    let flags = libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::SIGCHLD;
+    let flags = libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::SIGCHLD;
     // SAFETY: like fork, of a process that has one thread; without CLONE_VM the copy has its own
     // memory and no stack need be given.
     let answer = unsafe { libc::syscall(libc::SYS_clone, i64::from(flags), 0, 0, 0, 0) };

@@ -4,7 +4,7 @@
 //! the opening in which a name could be exchanged.
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
@@ -14,6 +14,9 @@ use rustix::path::Arg;
 /// directory is renamed during a walk that has `..` in it. Each try is a fresh walk of a few
 /// microseconds; somebody who renames without pause may make a call fail, never succeed wrongly.
 const TRIES_MAX: usize = 32;
+
+/// The kernel takes paths that are shorter than this, in bytes.
+pub(crate) const PATH_BYTES_MAX: usize = 4096;
 
 /// Opens `path` beneath `folder`: `..`, symbolic links and magic links cannot lead out of it.
 ///
@@ -41,11 +44,27 @@ pub(crate) fn open_beneath(
 }
 
 /// Opens a folder beneath another, or that one for an empty path, for looking at it only. No link is
-/// followed on the way.
+/// followed on the way. The path may be longer than the kernel takes at a time.
 ///
 /// # Errors
 /// What openat2 says; `LOOP` for a link.
 pub(crate) fn open_folder_beneath(folder: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
+    if path.as_os_str().len() < PATH_BYTES_MAX {
+        return open_one(folder, path);
+    }
+    // Part by part.
+    let (mut opened, mut part) = (None, PathBuf::new());
+    for name in path {
+        if part.as_os_str().len() + 1 + name.len() >= PATH_BYTES_MAX {
+            opened = Some(open_one(opened.as_ref().unwrap_or(folder), &part)?);
+            part.clear();
+        }
+        part.push(name);
+    }
+    open_one(opened.as_ref().unwrap_or(folder), &part)
+}
+
+fn open_one(folder: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;

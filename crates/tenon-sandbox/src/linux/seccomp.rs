@@ -223,6 +223,8 @@ fn conditional(sockets: Sockets) -> Vec<(c_long, When, Errno)> {
         (libc::SYS_clone, When::Bits(0, NAMESPACES), Errno::PERM),
         // Its arguments lie in memory that no filter can look at; libraries go back to clone.
         (libc::SYS_clone3, When::Always, Errno::NOSYS),
+        // Memory of it is in no count that a limit could go by.
+        (libc::SYS_memfd_secret, When::Always, Errno::NOSYS),
         (libc::SYS_socket, When::NoneOf(0, families), refused),
         (libc::SYS_socketpair, When::NoneOf(0, in_pairs), refused),
         (libc::SYS_socket, raw(libc::AF_INET), Errno::PERM),
@@ -426,6 +428,7 @@ mod tests {
             check(Sockets::Local, libc::SYS_clone, &[flags], refused(Errno::PERM));
         }
         check(Sockets::Local, libc::SYS_clone3, &[], refused(Errno::NOSYS));
+        check(Sockets::Local, libc::SYS_memfd_secret, &[], refused(Errno::NOSYS));
     }
 
     #[test]

@@ -77,8 +77,11 @@ impl Dialer {
     ) -> Result<Reached, DialError> {
         let addresses = match (&target.host, &self.upstream) {
             (Host::Address(address), _) => vec![*address],
-            (Host::Name(_), Some(upstream)) => return self.through(upstream, target).await,
-            (Host::Name(name), None) => self.resolve(name.as_str()).await?,
+            // To that proxy it would be its own machine.
+            (Host::Name(_), Some(upstream)) if Some(&target.host) != Host::localhost().as_ref() => {
+                return self.through(upstream, target).await;
+            }
+            (Host::Name(name), _) => self.resolve(name.as_str()).await?,
         };
         let addresses = checked(&addresses, target.port, rules)?;
         if let (Host::Address(address), Some(upstream)) = (&target.host, &self.upstream)

@@ -129,6 +129,11 @@ pub(super) enum Host {
 }
 
 impl Host {
+    /// Returns this machine's name for itself.
+    pub(super) fn localhost() -> Option<Self> {
+        Self::parse("localhost").ok()
+    }
+
     /// Reads a name, an IPv4 address, or an IPv6 address in brackets.
     pub(super) fn parse(text: &str) -> Result<Self, HostError> {
         if let Some(inner) = text.strip_prefix('[') {

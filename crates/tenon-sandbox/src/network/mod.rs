@@ -28,6 +28,7 @@ use tokio::time::sleep;
 
 pub use self::dial::{Resolve, Resolving, SystemResolver};
 pub use self::event::{NetworkEvent, NetworkMark, NetworkOutcome, Refusal};
+use self::host::Host;
 pub use self::host::{HostError, HostRule};
 pub use self::preset::{Preset, PresetHosts, UnknownPreset};
 pub use self::upstream::{UpstreamError, UpstreamProxy};
@@ -156,6 +157,21 @@ impl Proxy {
     #[must_use]
     pub fn allowed(&self) -> Vec<HostRule> {
         self.shared.rules.borrow().allowed().cloned().collect()
+    }
+
+    /// Returns which of the names by which commands reach their own loopback they do not ask for here:
+    /// those that no rule speaks of. One of a rule is this machine's.
+    pub(crate) fn names_inside(&self) -> String {
+        let rules = self.shared.rules.borrow();
+        let is_inside = |name: &&str| {
+            let host = if name.contains(':') { format!("[{name}]") } else { (*name).to_owned() };
+            Host::parse(&host).is_ok_and(|host| !rules.names(&host))
+        };
+        ["localhost", "127.0.0.1", "::1"]
+            .into_iter()
+            .filter(is_inside)
+            .collect::<Vec<_>>()
+            .join(",")
     }
 
     /// Serves the commands that see this listener, until the returned future is dropped, which

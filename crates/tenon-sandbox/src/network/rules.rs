@@ -59,16 +59,22 @@ impl Rules {
             .ok_or(Refusal::NoRule)
     }
 
+    /// Says whether a rule speaks of a host, at whatever port.
+    pub(super) fn names(&self, host: &Host) -> bool {
+        self.allowed().any(|rule| rule.names(host))
+    }
+
     /// Says whether an address that a name led to may be dialled: a public one, or one that a
-    /// rule names together with its port.
+    /// rule names together with its port. `localhost` names all of this machine's own.
     pub(super) fn check_address(&self, address: IpAddr, port: u16) -> Result<(), Refusal> {
         let address = address.to_canonical();
         let host = Host::Address(address);
         self.check_denied(&host, port)?;
-        let named = self
-            .allowed
-            .iter()
-            .any(|allowed| allowed.rule.port() == Some(port) && allowed.rule.names(&host));
+        let own_name = Host::localhost().filter(|_| address.is_loopback());
+        let names = |rule: &HostRule| {
+            rule.names(&host) || own_name.as_ref().is_some_and(|name| rule.names(name))
+        };
+        let named = self.allowed().any(|rule| rule.port() == Some(port) && names(rule));
         if named || is_public(address) { Ok(()) } else { Err(Refusal::NotPublic { address }) }
     }
 
@@ -134,7 +140,12 @@ mod tests {
         for (allowed, address, expected) in [
             (&[][..], "1.1.1.1", true),
             (&[], "127.0.0.1", false),
-            (&["localhost:8080"], "127.0.0.1", false),
+            (&["localhost:8080"], "127.0.0.1", true),
+            (&["localhost:8080"], "::1", true),
+            (&["localhost:8080"], "::ffff:127.0.0.1", true),
+            (&["localhost:8080"], "10.0.0.5", false),
+            (&["localhost:81"], "127.0.0.1", false),
+            (&["localhost"], "127.0.0.1", false),
             (&["127.0.0.1"], "127.0.0.1", false),
             (&["127.0.0.1:81"], "127.0.0.1", false),
             (&["127.0.0.1:8080"], "127.0.0.1", true),
@@ -145,8 +156,43 @@ mod tests {
             let result = rules(allowed, &[]).check_address(address.parse().unwrap(), 8080);
             assert_eq!(result.is_ok(), expected, "{address} with {allowed:?}");
         }
-        let denied = rules(&["127.0.0.1:8080"], &["127.0.0.1"]);
+        let denied = rules(&["localhost:8080"], &["127.0.0.1"]);
         assert!(denied.check_address("127.0.0.1".parse().unwrap(), 8080).is_err());
+        let denied = rules(&["127.0.0.1:8080"], &["127.0.0.1."]);
+        assert!(denied.check_address("127.0.0.1".parse().unwrap(), 8080).is_err());
+    }
+
+    #[test]
+    fn a_dot_at_the_end_of_a_host_changes_nothing() {
+        for (allowed, denied, target, expected) in [
+            (&[][..], &[][..], "127.0.0.1.:8080", "NoRule"),
+            (&["127.0.0.1"], &[], "127.0.0.1.:8080", "NoRule"),
+            (&["127.0.0.1:8080"], &[], "127.0.0.1.:8080", "127.0.0.1:8080"),
+            (&["127.0.0.1.:8080"], &[], "127.0.0.1:8080", "127.0.0.1:8080"),
+            (&["127.0.0.1:8080"], &["127.0.0.1"], "127.0.0.1.:8080", "denied by 127.0.0.1"),
+            (&["127.0.0.1:8080"], &["127.0.0.1."], "127.0.0.1:8080", "denied by 127.0.0.1"),
+            (&["localhost:8080"], &[], "127.0.0.1.:8080", "NoRule"),
+            (&["localhost:8080"], &[], "localhost.:8080", "localhost:8080"),
+            (
+                &["*.example.com"],
+                &["a.example.com."],
+                "a.example.com:80",
+                "denied by a.example.com",
+            ),
+            (
+                &["*.example.com."],
+                &["a.example.com"],
+                "a.example.com.:80",
+                "denied by a.example.com",
+            ),
+            (&["*.example.com"], &[], "b.example.com.:80", "*.example.com"),
+            (&["*.example.com"], &[], "example.com.:80", "NoRule"),
+        ] {
+            check(allowed, denied, target, expected);
+        }
+        for target in ["127.0.0.1..:8080", "[::1.]:80", "[::1].:80", "127.1.:80", ".:80"] {
+            assert!(Target::parse(target, None).is_err(), "{target}");
+        }
     }
 
     #[test]

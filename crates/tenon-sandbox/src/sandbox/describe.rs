@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::plan::{plan, repositories, walls_alone, walls_inside};
+use super::plan::{Plan, plan, repositories, walls_alone, walls_inside};
 use super::{Sandbox, Shared};
 use crate::helper::bubblewrap;
+use crate::linux::layout::Part;
 use crate::linux::probe::probe;
 use crate::missing::SandboxError;
 use crate::profile::{Limits, Network, Profile};
@@ -23,6 +24,11 @@ pub struct Description {
     pub writable: Vec<PathBuf>,
     /// What may be written and is thrown away.
     pub scratch: Vec<PathBuf>,
+    /// Folders within what may be read that are empty for a command, but for what may be written and
+    /// for `kept`: those of other people and disks, and those that are private.
+    pub emptied: Vec<PathBuf>,
+    /// What may be read within the folders that are empty otherwise.
+    pub kept: Vec<PathBuf>,
     /// What may be read by the list above and is not there for a command.
     pub hidden: Vec<PathBuf>,
     /// What may be reached.
@@ -54,12 +60,18 @@ impl Sandbox {
             }
             _ => (walls_alone(&shared.settings, profile, &repositories, None).0, Vec::new()),
         };
+        let (emptied, kept) = match &inside {
+            Some((_, plan)) if has_namespaces => within_readable(plan),
+            _ => Default::default(),
+        };
         Description {
             tier,
             missing: state.missing.clone(),
             readable: walls.readable,
             writable: walls.writable.into_iter().filter(|path| !scratch.contains(path)).collect(),
             scratch,
+            emptied,
+            kept,
             hidden: inside
                 .iter()
                 .flat_map(|(secrets, _)| &secrets.all)
@@ -71,6 +83,19 @@ impl Sandbox {
             limits: shared.settings.limits,
         }
     }
+}
+
+/// Returns the folders that are empty for a command, and what of them is there all the same to be read.
+fn within_readable(plan: &Plan) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let (mut emptied, mut kept) = (Vec::new(), Vec::new());
+    for step in &plan.layout.steps {
+        match step.part {
+            Part::Cover | Part::Private { .. } => emptied.push(step.path.clone()),
+            Part::Kept { writable: false, .. } | Part::File { .. } => kept.push(step.path.clone()),
+            Part::Kept { writable: true, .. } => {}
+        }
+    }
+    (emptied, kept)
 }
 
 impl Shared {

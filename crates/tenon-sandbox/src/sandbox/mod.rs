@@ -216,7 +216,7 @@ impl Sandbox {
             let (Prepared { mut launch, port, _scratch }, watched) = prepared;
             launch.checkpoint = self.checkpoint.clone();
             let mut attempt = command.clone();
-            put_behind_walls(&mut attempt, port);
+            put_behind_walls(&mut attempt, self.shared.proxy.as_ref(), port);
             match (&launch.via, self.shared.scratch()) {
                 (Via::Fresh, Some(folder)) => set(&mut attempt, "TMPDIR", folder.as_os_str()),
                 (Via::Warm(helper), _) if port.is_some() => {
@@ -441,7 +441,10 @@ impl Shared {
         // What is written there meanwhile, the journal writes.
         frozen.extend(checkpoint.map(Checkpoint::own_folders).into_iter().flatten());
         let journaled = match checkpoint {
-            Some(checkpoint) => Journaled::By(checkpoint),
+            Some(checkpoint) => {
+                checkpoint.note_guarded(&profile.lifted);
+                Journaled::By(checkpoint)
+            }
             None if profile.writable.is_empty() => Journaled::Needless,
             None => Journaled::Nowhere,
         };

@@ -39,6 +39,7 @@ pub use self::read::OpenFile;
 pub(crate) use self::recording::Recording;
 pub use self::seen::Seen;
 pub use self::walk::{EntryKind, Walk, WalkEntry, WalkOptions};
+pub(crate) use self::write::is_temporary;
 pub use self::write::{Expected, ProtectedNames, WriteOptions, Written};
 
 use self::grant::GrantedFile;

@@ -194,9 +194,18 @@ pub(super) fn check_regular(
 }
 
 pub(super) fn modified(stat: &Stat) -> SystemTime {
-    let nanos = Duration::from_nanos(stat.st_mtime_nsec);
-    match u64::try_from(stat.st_mtime) {
+    time(stat.st_mtime, stat.st_mtime_nsec)
+}
+
+/// Returns when content, permissions, names or times were last changed, which nobody can set.
+pub(super) fn changed(stat: &Stat) -> SystemTime {
+    time(stat.st_ctime, stat.st_ctime_nsec)
+}
+
+fn time(seconds: i64, nanos: u64) -> SystemTime {
+    let nanos = Duration::from_nanos(nanos);
+    match u64::try_from(seconds) {
         Ok(seconds) => UNIX_EPOCH + Duration::from_secs(seconds) + nanos,
-        Err(_) => UNIX_EPOCH - Duration::from_secs(stat.st_mtime.unsigned_abs()) + nanos,
+        Err(_) => UNIX_EPOCH - Duration::from_secs(seconds.unsigned_abs()) + nanos,
     }
 }

@@ -13,7 +13,7 @@ use std::time::SystemTime;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::read::modified;
+use super::read::{changed, modified};
 use super::rules::{Rules, is_ignored};
 use super::{FileError, Workspace};
 use crate::linux::openat::open_beneath;
@@ -72,8 +72,10 @@ pub struct WalkEntry {
     pub kind: EntryKind,
     /// Length in bytes.
     pub len: u64,
-    /// When the content changed last.
+    /// When the content changed last, as far as nobody set another time.
     pub modified: SystemTime,
+    /// When anything of it changed last: content, permissions, names or times. Nobody can set it.
+    pub changed: SystemTime,
 }
 
 /// The entries of a folder and of all folders in it, each folder before what is in it.
@@ -144,6 +146,7 @@ impl Workspace {
                 kind: EntryKind::from(node.file_type()),
                 len: u64::try_from(node.stat.st_size).unwrap_or(0),
                 modified: modified(&node.stat),
+                changed: changed(&node.stat),
             }));
             return Ok(walk);
         }
@@ -254,6 +257,7 @@ impl Walk {
             kind: EntryKind::from(kind),
             len: u64::try_from(stat.st_size).unwrap_or(0),
             modified: modified(&stat),
+            changed: changed(&stat),
         }))
     }
 

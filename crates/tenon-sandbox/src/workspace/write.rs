@@ -1,4 +1,7 @@
-//! Writing: a new file beside the target, made durable, then put in its place by one rename.
+//! Writing: a new file without a name, made durable, then put in its place: by a link where nothing
+//! is, else by one rename. A process that is killed leaves nothing behind, but for the moment
+//! between a name and the rename, and where the file system knows only files that have names: the
+//! journal takes that away later.
 //!
 //! So a reader sees the old bytes or the new ones, a full disk leaves the target untouched, and a
 //! hard link that leaves the workspace is broken, not written through. Mode, owner, access control
@@ -77,6 +80,8 @@ pub struct Written {
 enum Failure {
     /// This way is closed; writing in place may be open.
     TryInPlace,
+    /// The file system gives no name to a file that was made without one.
+    NeedsName,
     Error(FileError),
 }
 
@@ -111,7 +116,7 @@ impl Workspace {
         let in_place = match replacing.by_rename() {
             Ok(()) => false,
             Err(Failure::Error(error)) => return Err(error),
-            Err(Failure::TryInPlace) => {
+            Err(Failure::TryInPlace | Failure::NeedsName) => {
                 self.save(path, |recording| recording.before_writing(&at, &found.name))?;
                 replacing.in_place(self.further_names(&at, found))?;
                 true
@@ -209,7 +214,14 @@ impl Replacing<'_> {
         if let Some(node) = &found.node {
             self.check_permission(node).map_err(Failure::Error)?;
         }
-        let mut temporary = self.make_temporary()?;
+        match self.put_in_place(self.make_temporary()?) {
+            Err(Failure::NeedsName) => self.put_in_place(self.make_named()?),
+            other => other,
+        }
+    }
+
+    fn put_in_place(&self, mut temporary: Temporary<'_>) -> Result<(), Failure> {
+        let found = self.found;
         if let Some(node) = &found.node {
             carry_over(node, &temporary.file).map_err(|_| Failure::TryInPlace)?;
         }
@@ -227,8 +239,9 @@ impl Replacing<'_> {
             (None, Expected::Absent) => RenameFlags::NOREPLACE,
             _ => RenameFlags::empty(),
         };
-        match temporary.rename_to(&found.name, flags) {
+        match temporary.place_at(&found.name, found.node.is_none(), flags) {
             Ok(()) => {}
+            Err(_) if temporary.is_nameless() => return Err(Failure::NeedsName),
             Err(Errno::EXIST) => {
                 return Err(Failure::Error(FileError::Changed { path: self.path.to_owned() }));
             }
@@ -249,18 +262,30 @@ impl Replacing<'_> {
             .map_err(|errno| self.fail(errno))
     }
 
+    /// Makes a file without a name, or one with a name where there is no such thing.
     fn make_temporary(&self) -> Result<Temporary<'_>, Failure> {
-        // The content of a private file must not be open to others for a moment; a new file gets
-        // what the umask leaves.
-        let mode = if self.found.node.is_some() { 0o600 } else { 0o666 };
+        let flags = OFlags::WRONLY | OFlags::TMPFILE;
+        match open_beneath(&self.found.folder, ".", flags, self.temporary_mode()) {
+            Ok(handle) => Ok(self.temporary(handle, Name::Later(self.temporary.clone()))),
+            Err(_) => self.make_named(),
+        }
+    }
+
+    fn temporary(&self, handle: OwnedFd, name: Name) -> Temporary<'_> {
+        Temporary { folder: &self.found.folder, file: File::from(handle), name }
+    }
+
+    /// The content of a private file must not be open to others for a moment; a new file gets what
+    /// the umask leaves.
+    fn temporary_mode(&self) -> Mode {
+        Mode::from_raw_mode(if self.found.node.is_some() { 0o600 } else { 0o666 })
+    }
+
+    fn make_named(&self) -> Result<Temporary<'_>, Failure> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
         let name = self.temporary.clone();
-        match open_beneath(&self.found.folder, &*name, flags, Mode::from_raw_mode(mode)) {
-            Ok(handle) => Ok(Temporary {
-                folder: &self.found.folder,
-                file: File::from(handle),
-                name: Some(name),
-            }),
+        match open_beneath(&self.found.folder, &*name, flags, self.temporary_mode()) {
+            Ok(handle) => Ok(self.temporary(handle, Name::Now(name))),
             Err(Errno::ACCESS | Errno::PERM | Errno::ROFS) if self.found.node.is_some() => {
                 Err(Failure::TryInPlace)
             }
@@ -316,16 +341,49 @@ impl Replacing<'_> {
     }
 }
 
-/// A file without a place yet; removed unless it was renamed.
+/// A file without a place yet; removed unless it got there.
 struct Temporary<'a> {
     folder: &'a Arc<OwnedFd>,
     file: File,
-    name: Option<OsString>,
+    name: Name,
+}
+
+/// What a file is called until it has its place.
+enum Name {
+    /// Nothing: it goes with its descriptor. This is what it is called right before a rename.
+    Later(OsString),
+    Now(OsString),
+    /// It has its place.
+    Gone,
 }
 
 impl Temporary<'_> {
+    fn is_nameless(&self) -> bool {
+        matches!(self.name, Name::Later(_))
+    }
+
+    /// Puts the file at `target`; `is_free` is whether nothing was there.
+    fn place_at(&mut self, target: &OsStr, is_free: bool, flags: RenameFlags) -> Result<(), Errno> {
+        if let Name::Later(name) = &self.name {
+            if is_free && self.link_to(target).is_ok() {
+                self.name = Name::Gone;
+                return Ok(());
+            }
+            self.link_to(name)?;
+            self.name = Name::Now(name.clone());
+        }
+        self.rename_to(target, flags)
+    }
+
+    /// Gives a file without a name one, which must be free. The kernel's name for the descriptor
+    /// needs no privilege.
+    fn link_to(&self, name: &OsStr) -> Result<(), Errno> {
+        let link = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+        rustix::fs::linkat(rustix::fs::CWD, link, self.folder, name, AtFlags::SYMLINK_FOLLOW)
+    }
+
     fn rename_to(&mut self, target: &OsStr, flags: RenameFlags) -> Result<(), Errno> {
-        let Some(name) = &self.name else { return Err(Errno::NOENT) };
+        let Name::Now(name) = &self.name else { return Err(Errno::NOENT) };
         let rename =
             |flags| rustix::fs::renameat_with(self.folder, &**name, self.folder, target, flags);
         let outcome = match rename(flags) {
@@ -339,13 +397,13 @@ impl Temporary<'_> {
             }
             other => other,
         };
-        outcome.map(|()| self.name = None)
+        outcome.map(|()| self.name = Name::Gone)
     }
 }
 
 impl Drop for Temporary<'_> {
     fn drop(&mut self) {
-        if let Some(name) = &self.name {
+        if let Name::Now(name) = &self.name {
             // Nothing more can be done about a file that cannot be removed.
             let _ = rustix::fs::unlinkat(self.folder, &**name, AtFlags::empty());
         }
@@ -455,11 +513,27 @@ fn hash_of(handle: OwnedFd) -> io::Result<ContentHash> {
     }
 }
 
+/// What stands around the digits of a random name.
+const AROUND_DIGITS: (&str, &str) = (".tenon-", ".tmp");
+
+/// Bytes of a random name: two digits each.
+const RANDOM_BYTES: usize = 12;
+
 fn random_name() -> Result<OsString, Errno> {
-    let mut bytes = [0_u8; 12];
+    let mut bytes = [0_u8; RANDOM_BYTES];
     rustix::rand::getrandom(&mut bytes, GetRandomFlags::empty())?;
     let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(OsString::from(format!(".tenon-{digits}.tmp")))
+    let (before, after) = AROUND_DIGITS;
+    Ok(OsString::from(format!("{before}{digits}{after}")))
+}
+
+/// Whether a name is one that new bytes get until they have their place.
+pub(crate) fn is_temporary(name: &OsStr) -> bool {
+    let (before, after) = AROUND_DIGITS;
+    let name = name.to_str().and_then(|name| name.strip_prefix(before)?.strip_suffix(after));
+    name.is_some_and(|digits| {
+        digits.len() == 2 * RANDOM_BYTES && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+    })
 }
 
 fn handle_path(handle: &OwnedFd) -> String {

@@ -343,3 +343,26 @@ fn a_server_that_cannot_be_reached_or_understood_is_a_failure_and_not_blocked() 
         assert!(!served.events().iter().any(|event| event.starts_with("blocked: ")));
     });
 }
+
+#[test]
+fn a_dot_at_the_end_of_a_host_opens_nothing_more() {
+    check(async {
+        let server = server().await;
+        let port = server.listener.local_addr().unwrap().port();
+        let names = [("inner.example.com", "127.0.0.1")];
+        let name = format!("inner.example.com:{port}");
+        let served = serve(&[&name, "127.0.0.1:1"], &names, ProxyOptions::default());
+        // Not without a rule for it, and not by a name that leads there.
+        for host in ["127.0.0.1.", "inner.example.com."] {
+            let head = format!("CONNECT {host}:{port} HTTP/1.1\r\n\r\n");
+            let answer = served.ask(head.as_bytes()).await;
+            assert!(answer.starts_with("HTTP/1.1 403 Forbidden\r\n"), "{answer}");
+        }
+        assert!(server.is_untouched().await);
+        served.proxy.allow(rules(&[&server.authority]));
+        served.tunnel(&format!("127.0.0.1.:{port}")).await;
+        server.accept().await;
+        let shown = served.events().join("\n");
+        assert!(!shown.contains("127.0.0.1."), "{shown}");
+    });
+}

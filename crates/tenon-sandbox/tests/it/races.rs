@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::Command as Program;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use rustix::fs::{CWD, RenameFlags};
-use tenon_sandbox::{Access, Expected, WalkOptions};
+use rustix::fs::{CWD, Mode, OFlags, RenameFlags};
+use tenon_sandbox::{Access, Expected, WalkOptions, Workspace};
 
 use crate::files::fixture;
 
@@ -163,7 +163,7 @@ fn writer_without_room() {
         println!("skipped: this is the other half of a test, which runs it");
         return;
     };
-    let workspace = tenon_sandbox::Workspace::open(Path::new(&root)).unwrap();
+    let workspace = Workspace::open(Path::new(&root)).unwrap();
     workspace.write("src/main.py", &[b'x'; 100_000], Expected::Any).unwrap_err();
 }
 
@@ -183,4 +183,32 @@ fn spec_31_a_write_without_room_leaves_the_file_and_nothing_else() {
     let text = fs::read_to_string(fixture.root.join("src/main.py")).unwrap();
     assert_eq!(text, "project/src/main.py");
     assert_eq!(fs::read_dir(fixture.root.join("src")).unwrap().count(), 2);
+}
+
+#[test]
+fn a_new_file_has_no_other_name_while_it_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let flags = OFlags::WRONLY | OFlags::TMPFILE;
+    if rustix::fs::open(folder.path(), flags, Mode::RUSR).is_err() {
+        return println!("skipped: the file system knows only files that have names");
+    }
+    let workspace = Workspace::open(folder.path()).unwrap();
+    let is_over = AtomicBool::new(false);
+    let seen = std::thread::scope(|scope| {
+        let looking = scope.spawn(|| {
+            let mut seen = Vec::new();
+            while !is_over.load(Ordering::Relaxed) {
+                let names = fs::read_dir(folder.path()).unwrap().flatten();
+                seen.extend(names.map(|entry| entry.file_name().into_string().unwrap()));
+            }
+            seen
+        });
+        for number in 0..200 {
+            workspace.write(&format!("{number}"), &[b'z'; 50_000], Expected::Absent).unwrap();
+        }
+        is_over.store(true, Ordering::Relaxed);
+        looking.join().unwrap()
+    });
+    let other = seen.iter().find(|name| name.starts_with(".tenon-"));
+    assert_eq!(other, None);
 }

@@ -87,14 +87,19 @@ impl<'a> Prompts<'a> {
     /// Returns how many tokens one prompt may have, so that all together have at most `all`: only
     /// the longest are cut.
     fn limit(&self, all: u64) -> u64 {
-        let weights: Vec<u64> = self.prompts.iter().map(|prompt| weight_of_text(prompt)).collect();
-        let mut limit = weights.iter().copied().max().unwrap_or(0).max(MESSAGE_TOKENS_MIN);
-        while weights.iter().map(|weight| (*weight).min(limit)).sum::<u64>() > all
-            && limit > MESSAGE_TOKENS_MIN
-        {
-            limit = (limit / 2).max(MESSAGE_TOKENS_MIN);
+        let mut weights: Vec<u64> =
+            self.prompts.iter().map(|prompt| weight_of_text(prompt)).collect();
+        weights.sort_unstable();
+        let (mut room, mut others) = (all, weights.len() as u64);
+        for weight in weights {
+            // Those that are left share what the shorter ones leave.
+            if weight * others > room {
+                return (room / others).max(MESSAGE_TOKENS_MIN);
+            }
+            room -= weight;
+            others -= 1;
         }
-        limit
+        u64::MAX
     }
 }
 

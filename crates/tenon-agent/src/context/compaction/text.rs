@@ -30,17 +30,48 @@ pub(super) fn texts(message: &Message) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns `text`, its middle left out if it has more than `tokens`.
+/// What stands in the place of a middle that is left out, around the number of its characters.
+const LEFT_OUT: (&str, &str) = ("\n(… ", " characters left out …)\n");
+
+/// Returns `text`, its middle left out if it has more than `tokens`. What was cut before is cut at the
+/// same place, and the number is that of all that is gone.
 pub(super) fn cut(text: &str, tokens: u64) -> Cow<'_, str> {
     let weight = weight_of_text(text);
     if weight <= tokens {
         return Cow::Borrowed(text);
     }
-    let chars: Vec<char> = text.chars().collect();
+    let (head, gone, tail) = parts(text).unwrap_or((text, 0, ""));
+    let chars: Vec<char> = head.chars().chain(tail.chars()).collect();
     let kept = (chars.len() as u64 * tokens / weight) as usize;
     let (head, tail) = (kept - kept / 3, kept / 3);
-    let left_out = chars.len() - kept;
+    let left_out = gone + chars.len() - kept;
     let head: String = chars.iter().take(head).collect();
     let tail: String = chars.iter().skip(chars.len() - tail).collect();
-    Cow::Owned(format!("{head}\n(… {left_out} characters left out …)\n{tail}"))
+    let (before, behind) = LEFT_OUT;
+    Cow::Owned(format!("{head}{before}{left_out}{behind}{tail}"))
+}
+
+/// Returns what stands around a middle that was left out, and how many characters that had.
+fn parts(text: &str) -> Option<(&str, usize, &str)> {
+    let (head, rest) = text.split_once(LEFT_OUT.0)?;
+    let (number, tail) = rest.split_once(LEFT_OUT.1)?;
+    Some((head, number.parse().ok()?, tail))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_cut_again_tells_all_that_is_gone() {
+        let text: String = (0..4_000).map(|n| char::from_u32(0x4e00 + n).unwrap_or('一')).collect();
+        let mut shorter = text.clone();
+        for tokens in [2_000, 1_000, 900, 100] {
+            shorter = cut(&shorter, tokens).into_owned();
+            let (head, gone, tail) = parts(&shorter).unwrap();
+            assert!(text.starts_with(head) && text.ends_with(tail), "{tokens}");
+            assert_eq!(head.chars().count() + gone + tail.chars().count(), 4_000, "{tokens}");
+            assert!(weight_of_text(&shorter) <= tokens + 20, "{tokens}");
+        }
+    }
 }

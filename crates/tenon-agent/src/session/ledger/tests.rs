@@ -90,8 +90,14 @@ fn what_broke_a_prefix_is_named() {
     let compacted = json!({"type": "compacted", "cause": "asked", "replaced": 2, "messages": [{"role": "user", "content": [{"type": "text", "text": "short"}]}],
         "results": [], "prompts_kept": 1, "tokens_before": 9, "tokens_after": 5, "window_tokens": 10, "usage": {"input": 5}});
     check(
-        &[compacted, prompt("q"), sent("s", "t2", &["short", "q"]), reply(0, 0)],
+        &[compacted.clone(), prompt("q"), sent("s", "t2", &["short", "q"]), reply(0, 0)],
         &broken("the conversation was made shorter"),
+    );
+    // Before anything was sent.
+    let undone = json!({"type": "compaction_undone", "line": 5});
+    check(
+        &[compacted, undone, prompt("q"), sent("s", "t", &["p", "q"]), reply(100, 9)],
+        &Prefix::Kept,
     );
     check(
         &[prompt("q"), sent("s", "t", &["other", "q"]), reply(0, 0)],

@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::*;
 use crate::event::{SessionEvent, TurnEvent};
+use crate::{event::LOG_VERSION, session_note::SessionNote};
 
 fn note(text: &str) -> Record {
     Record { time_ms: 7, event: TurnEvent::Notice { text: text.into() }.into() }
@@ -43,6 +44,19 @@ fn what_was_appended_is_read_back_and_the_file_is_private() {
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&folder), 0o700);
     assert_eq!(mode(&path(&folder, &id)), 0o600);
+}
+
+#[test]
+fn a_new_log_that_took_no_event_does_not_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = SessionLog::create(folder.path()).unwrap();
+    let path = path(folder.path(), log.id());
+    drop(log);
+    assert!(!path.exists());
+    let log = SessionLog::create(folder.path()).unwrap();
+    log.append(&started("a")).unwrap();
+    drop(log);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
 #[test]

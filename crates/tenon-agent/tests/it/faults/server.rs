@@ -31,6 +31,8 @@ pub(super) enum Fault {
     BehindLastEvent,
     /// The body ends as it should, in the middle of an event.
     HalfEvent,
+    /// An event within the reply has lost its second half; all others come.
+    BrokenEvent,
     StallBeforeStatusLine,
     StallBehindHeaders,
     StallBetweenEvents,
@@ -45,7 +47,7 @@ pub(super) enum Fault {
 }
 
 impl Fault {
-    pub(super) const ALL: [Self; 21] = [
+    pub(super) const ALL: [Self; 22] = [
         Self::BeforeStatusLine,
         Self::InStatusLine,
         Self::InHeaders,
@@ -57,6 +59,7 @@ impl Fault {
         Self::BehindStopWord,
         Self::BehindLastEvent,
         Self::HalfEvent,
+        Self::BrokenEvent,
         Self::StallBeforeStatusLine,
         Self::StallBehindHeaders,
         Self::StallBetweenEvents,
@@ -217,6 +220,14 @@ impl Faulty {
             Fault::BehindStopWord => Reply::broken_off(&wire(*behind_stop.first()?)),
             Fault::BehindLastEvent => Reply::broken_off(&wire(sse.len())),
             Fault::HalfEvent => Reply::sse().piece(&sse.as_bytes()[..within]),
+            Fault::BrokenEvent => {
+                let begin = an_event.filter(|begin| *begin < stop)?;
+                let end = *events.iter().find(|end| **end > begin)?;
+                let data = begin + sse[begin..end].find("data: {")?;
+                let half = data + (end - data) / 2;
+                let half = (half..end).find(|at| sse.is_char_boundary(*at))?;
+                Reply::sse().piece(format!("{}\n\n{}", &sse[..half], &sse[end..]))
+            }
             Fault::StallBeforeStatusLine => Reply::stalled(b""),
             Fault::StallBehindHeaders => Reply::stalled(&wire(0)[..head]),
             Fault::StallBetweenEvents => Reply::stalled(&wire(an_event?)),

@@ -1,14 +1,14 @@
 //! The reader of session logs.
 
-use std::fs;
+use std::{error::Error, fs, io};
 
-use tenon_agent::{Record, read_session};
+use tenon_agent::{LogError, Record, read_session};
 
 use super::{Check, Target, shape, size, temporary_folder};
 
 pub(crate) const TARGET: Target = Target {
     name: "log",
-    promise: "a damaged log is read: every line is an event or counted as skipped, and events survive being written",
+    promise: "a damaged log is read, or refused as of a newer format: every line is an event or counted as skipped, and events survive being written",
     seeds: &[
         br#"{"time_ms":1,"type":"session_started","version":1,"session":"a","workspace":["/w"],"model":"m/x","tenon":"0.1.0"}
 {"time_ms":2,"type":"user_message","message":{"role":"user","content":[{"type":"text","text":"hi"}]},"prompt":"hi"}
@@ -27,7 +27,11 @@ pub(crate) const TARGET: Target = Target {
         let folder = temporary_folder();
         Box::new(move |input| {
             assert!(fs::write(folder.path().join("a.jsonl"), input).is_ok(), "the disk is full");
-            let Ok(session) = read_session(folder.path(), "a") else { panic!("a log that is there is not read") };
+            let session = match read_session(folder.path(), "a") {
+                Ok(session) => session,
+                Err(error) if is_newer(&error) => return shape(&"newer"),
+                Err(error) => panic!("a log that is there is not read: {error:?}"),
+            };
             let lines = input.split_inclusive(|byte| *byte == b'\n').count();
             assert_eq!(session.records.len() + session.skipped, lines, "lines are lost");
             for record in &session.records {
@@ -40,3 +44,9 @@ pub(crate) const TARGET: Target = Target {
         })
     },
 };
+
+/// Returns whether a log was refused because a newer version of the program wrote it.
+fn is_newer(error: &LogError) -> bool {
+    let source = error.source().and_then(|source| source.downcast_ref::<io::Error>());
+    source.is_some_and(|source| source.kind() == io::ErrorKind::Unsupported)
+}

@@ -12,6 +12,7 @@ use super::{listed, print_json};
 use crate::{
     config::Config,
     error::{CliError, ExitStatus},
+    masked,
     past::Past,
     print::{print, say_notices},
     resume::unreadable,
@@ -104,8 +105,10 @@ fn chosen(
 }
 
 fn all(config: &Config) -> Result<Vec<Removable>, CliError> {
-    removable_sessions(&config.folders.sessions(), &config.folders.all_results())
-        .map_err(unreadable)
+    let (folder, results) = (config.folders.sessions(), config.folders.all_results());
+    let all = removable_sessions(&folder, &results).map_err(unreadable)?;
+    masked::read_of(all.iter().map(|session| &session.summary));
+    Ok(all)
 }
 
 fn say(going: &[Removable], json: bool, language: Language) -> Result<(), CliError> {

@@ -8,6 +8,7 @@ use tenon_model::visible;
 use super::{Ended, Session};
 use crate::{
     error::ExitStatus,
+    masked::masked,
     render::{self, Style, whole_transcript},
     texts::{Text, translated},
     tui::{
@@ -35,7 +36,7 @@ impl Session<'_> {
         match step {
             Step::Printed(text) => {
                 if let Some((_, tail)) = &mut self.app.own {
-                    tail.push(&text);
+                    tail.push(&masked(text));
                 }
             }
             Step::Ended(ended) => {

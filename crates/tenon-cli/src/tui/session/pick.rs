@@ -9,6 +9,7 @@ use tokio::task::spawn_blocking;
 
 use super::{Another, Session};
 use crate::{
+    masked::masked,
     past::Wish,
     render::grouped,
     resume,
@@ -243,7 +244,7 @@ fn session_item(session: &SessionSummary) -> Item {
     let name = session.name.as_ref().map(|name| format!("[{name}] ")).unwrap_or_default();
     Item {
         name: used.strftime("%Y-%m-%d %H:%M").to_string(),
-        about: format!("{name}{}", first_line(&session.prompt)),
+        about: masked(format!("{name}{}", first_line(&session.prompt))),
         preview: None,
         pick: Pick::Session(session.id.clone()),
     }

@@ -216,6 +216,7 @@ pub(super) const ROWS: &[Row] = &[
     row("protected names behind too many folders, by a race with the journal", &[Call::Script(PATHS_EXCHANGED)])
     .prepare("mkdir -p a/{0..249}/{0..199}; seq -f z/z/z/%09g 0 399 | xargs mkdir -p")
     .whole()
+    .by_a_race()
     .needs(&["python3"])
     .prints(&["end"])
     .after("! ls z/z/z/*/.envrc 2>/dev/null | grep .")

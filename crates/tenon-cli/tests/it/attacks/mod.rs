@@ -188,6 +188,7 @@ fn judge(way: Way, row: &Row, broken: Vec<String>) -> Option<String> {
     let told = broken.join("\n    ");
     match exception(way, row) {
         None => (!broken.is_empty()).then(|| format!("{}:\n    {told}", row.name)),
+        Some(_) if broken.is_empty() && row.may_hold => None,
         Some(_) if broken.is_empty() => {
             Some(format!("{}: holds here too, and should be promised", row.name))
         }

@@ -75,7 +75,7 @@ pub(super) const ROWS: &[Row] = &[
         .prints(&["job 1 has ended: stopped"]),
     row("a job at its time limit", &[Call::Job(staying!("#slow\ntrap '' TERM INT HUP; while true; do sleep 1000; done")), JOB_END])
         .alone()
-        .prints(&["job 1 has ended: ended after its 3 s"]),
+        .prints(&["job 1 has ended: out of time after 3 s"]),
     row("a job when a turn is interrupted", &[Call::Job(staying!("sleep 1000")), Call::Script("touch ready; sleep 1000")]).ended_by(INTERRUPT),
     row("a job when tenon is asked to end", &[Call::Job(staying!("sleep 1000")), Call::Script("touch ready; sleep 1000")]).ended_by(TERMINATE),
     row("a job when tenon is killed", &[Call::Job(staying!("touch ready; sleep 1000")), Call::Typed("sleep 1000")]).ended_by(KILL),

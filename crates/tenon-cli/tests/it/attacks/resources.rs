@@ -44,6 +44,10 @@ pub(super) const ROWS: &[Row] = &[
         .whole()
         .needs(&["python3"])
         .prints(&["too much memory", "again"]),
+    row("more memory than there is leave for, in no process", &[Call::Script("python3 -c 'import os, time\nheld = [os.memfd_create(str(n)) for n in range(90)]\nfor file in held: os.posix_fallocate(file, 0, 100 << 20)\ntime.sleep(1)\ntime.sleep(1)' ; echo BROKEN"), AGAIN])
+        .whole()
+        .needs(&["python3"])
+        .prints(&["too much memory", "again"]),
     row("more processes than there is leave for", &[Call::Script("python3 - <<'E'\nimport os\ntry:\n    for n in range(4600): os.posix_spawn('/bin/sleep', ['sleep', '1000'], os.environ)\n    print('BROKEN')\nexcept OSError as e:\n    print('refused', e)\nE"), AGAIN])
         .whole()
         .needs(&["python3"])

@@ -1,20 +1,24 @@
 //! Where everything is that a log speaks of, also what is not where the call left it any more: a person
 //! put something else in its place, moved it, or took it away; or an undo and its redo did.
 
-use std::collections::{BTreeMap, HashSet};
-use std::ffi::OsString;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
 use std::sync::Arc;
 
 use rustix::fs::{Dir, Mode, OFlags};
+use rustix::io::Errno;
 
-use super::{Failure, Undoing};
-use crate::journal::compare::is_same;
-use crate::journal::find::{Finder, node_at, split, walk_folder};
+use super::{Failure, IN_STORE, Undoing};
+use crate::journal::CheckpointId;
+use crate::journal::find::{Finder, node_at, split};
 use crate::journal::node::{NodeId, look};
 use crate::journal::record::{Old, Place, State};
 use crate::journal::spot::Spot;
-use crate::journal::store::object_name;
+use crate::journal::state::is_same;
+use crate::journal::store::{kept_name, object_name};
+use crate::journal::walk::walk_folder;
 use crate::linux::openat::open_beneath;
 
 impl Undoing<'_> {
@@ -25,7 +29,10 @@ impl Undoing<'_> {
         let after = self.image.end.iter().flat_map(|end| &end.after);
         let after: BTreeMap<&Place, &State> = after.map(|(place, state)| (place, state)).collect();
         let mut missing = HashSet::new();
-        for (id, old) in &self.image.nodes {
+        let mut nodes: Vec<(&NodeId, &Old)> = self.image.nodes.iter().collect();
+        // What is in closed folders is found by way of those above.
+        nodes.sort_by_key(|(_, old)| &old.place);
+        for (id, old) in nodes {
             // One that is kept may be in the tree all the same, if the call failed.
             let at_its_place = finder.at_its_place(old).map(Spot::Tree);
             if let Some(spot) = at_its_place.or_else(|| self.kept_here(old)) {
@@ -35,9 +42,20 @@ impl Undoing<'_> {
             }
         }
         if !missing.is_empty() {
-            self.look_in_later_checkpoints(&missing);
+            self.look_in_undos(&missing);
         }
         self.lost.retain(|(id, _)| !self.spots.contains_key(id));
+        self.refuse_unseen(finder.unseen(), &missing);
+    }
+
+    /// Where a part of the tree could not be looked into, a folder that nobody removed may be there: another
+    /// is not made in its place, and nothing is taken away that it may be in.
+    fn refuse_unseen(&mut self, unseen: Option<Errno>, missing: &HashSet<NodeId>) {
+        let Some(errno) = unseen else { return };
+        let missing = missing.iter().filter(|id| !self.spots.contains_key(id));
+        let missing = missing.filter_map(|id| self.image.nodes.get(id));
+        let mut lost = missing.filter(|old| !old.gone && old.kept.is_none());
+        self.blocked.extend(lost.next().map(|old| (old.place.clone(), errno)));
     }
 
     fn kept_here(&self, old: &Old) -> Option<Spot> {
@@ -49,16 +67,28 @@ impl Undoing<'_> {
         (node.id == old.node.id).then_some(spot)
     }
 
-    /// What an undo put back and a redo took away again is in the store of that one.
-    fn look_in_later_checkpoints(&mut self, missing: &HashSet<NodeId>) {
-        let ids = self.store.ids().unwrap_or_default();
-        for id in ids.into_iter().filter(|id| *id >= self.of) {
+    /// What an undo put back and a redo took away again is in the store of that one. What this log gives
+    /// no name, nor a folder around it, stays there as it is: a redo brings it back from there.
+    fn look_in_undos(&mut self, missing: &HashSet<NodeId>) {
+        let names = self.image.entries.values().flat_map(BTreeMap::values);
+        let named: HashSet<NodeId> = names.copied().flatten().collect();
+        // An undo also works in folders that are in the store.
+        let is_of_undo = !self.image.header.undoes.is_empty();
+        for id in self.places_of_undos() {
             if !self.store.read_header(id).is_ok_and(|header| !header.undoes.is_empty()) {
                 continue;
             }
             for root in 0..self.store.roots.len() {
                 let Ok(folder) = self.store.open_kept(id, root) else { continue };
-                walk_folder(&folder, &mut |path, node| {
+                let mut coming = HashSet::new();
+                walk_folder(&folder, &mut |path, node, above| {
+                    let comes_with = above.is_some_and(|above| coming.contains(&above));
+                    if is_of_undo || comes_with || named.contains(&node.id) {
+                        coming.insert(node.id);
+                    } else {
+                        self.elsewhere.extend(missing.get(&node.id));
+                        return;
+                    }
                     if missing.contains(&node.id) {
                         let spot = Spot::Store { id, root, path: path.to_path_buf() };
                         self.spots.entry(node.id).or_insert(spot);
@@ -67,6 +97,21 @@ impl Undoing<'_> {
                 });
             }
         }
+    }
+
+    /// Returns the checkpoints whose store may have what this log speaks of: this and later ones; and
+    /// those in whose folders this one worked, for a redo puts back there what had left such a folder.
+    fn places_of_undos(&self) -> Vec<CheckpointId> {
+        let places = self.image.nodes.values().map(|old| old.place.path.as_path());
+        let in_store: Vec<&Path> = places.filter(|path| path.starts_with(IN_STORE)).collect();
+        let has_worked_in = |id: &CheckpointId| {
+            let folder = Path::new(IN_STORE).join(kept_name(*id));
+            in_store.iter().any(|path| path.starts_with(&folder))
+        };
+        let ids = self.store.ids().unwrap_or_default();
+        let (earlier, mut found): (Vec<_>, Vec<_>) = ids.into_iter().partition(|id| *id < self.of);
+        found.extend(earlier.into_iter().filter(has_worked_in));
+        found
     }
 
     /// Finds a node that is not where the log says. What stands at the place where the call left it
@@ -97,6 +142,10 @@ impl Undoing<'_> {
             self.spared.insert(id);
             return true;
         }
+        if let Some(spot) = self.taken(id) {
+            self.spots.insert(id, spot);
+            return true;
+        }
         let now = node_at(&self.store, left).ok().flatten();
         let stands = now.as_ref().filter(|now| now.kind() == old.node.kind());
         if let Some(stands) = stands.filter(|now| !image.nodes.contains_key(&now.id)) {
@@ -109,22 +158,44 @@ impl Undoing<'_> {
         }
         // Moved, and nothing else: it is put back where it is. What a person made of it meanwhile is
         // theirs.
-        let found = found.filter(|place| {
-            let there = node_at(&self.store, place).ok().flatten();
-            is_same(&self.store, place, state, there.as_ref())
-        });
         if let Some(place) = found {
-            self.spots.insert(id, Spot::Tree(place));
-            return true;
+            let there = node_at(&self.store, &place).ok().flatten();
+            if is_same(&self.store, &place, state, there.as_ref()) {
+                self.spots.insert(id, Spot::Tree(place));
+                return true;
+            }
+            self.elsewhere.insert(id);
         }
         let mut names = image.entries.values().flat_map(BTreeMap::values);
         if !old.node.is_folder() && !names.any(|before| *before == Some(id)) {
             match now {
                 None => self.lost.push((id, left.clone())),
-                Some(_) => self.blocked.push(left.clone()),
+                Some(_) => self.blocked.push((left.clone(), Errno::EXIST)),
             }
         }
         false
+    }
+
+    /// Where a node is that came to the store of the undo that this undoes, by itself or in a folder.
+    fn taken(&mut self, id: NodeId) -> Option<Spot> {
+        if self.image.header.undoes.is_empty() {
+            return None;
+        }
+        let (store, of) = (&self.store, self.of);
+        let taken = self.taken.get_or_insert_with(|| {
+            let (mut taken, nodes) = (HashMap::new(), &self.image.nodes);
+            for root in 0..store.roots.len() {
+                let Ok(folder) = store.open_kept(of, root) else { continue };
+                walk_folder(&folder, &mut |path, node, _| {
+                    if nodes.contains_key(&node.id) {
+                        let spot = Spot::Store { id: of, root, path: path.to_path_buf() };
+                        taken.entry(node.id).or_insert(spot);
+                    }
+                });
+            }
+            taken
+        });
+        taken.get(&id).cloned()
     }
 
     /// Whether a node is left to whoever changed it where the call had moved it, and its names with it.
@@ -173,6 +244,19 @@ impl Undoing<'_> {
         let names = entries.flatten().map(|entry| entry.file_name().to_bytes().to_vec());
         let names = names.filter(|name| name != b"." && name != b"..").map(OsString::from_vec);
         names.filter(|name| !known.is_some_and(|known| known.contains_key(name))).collect()
+    }
+
+    /// Whether a file keeps the name by which it was found: also in an old folder that is in the store
+    /// for the moment. What had come into it was taken out, and the rest is put back with it.
+    pub(super) fn stays_at(&self, spot: &Spot) -> bool {
+        if matches!(spot, Spot::Tree(_)) {
+            return true;
+        }
+        let is_old = |id: NodeId| self.image.nodes.contains_key(&self.called(id));
+        spot.clone().way().skip(1).filter(|above| above.depth() > 0).any(|above| {
+            let found = self.open_spot(&above).and_then(|folder| look(&folder, OsStr::new("")));
+            found.is_ok_and(|found| found.is_some_and(|found| is_old(found.id)))
+        })
     }
 
     /// What the log calls a node.

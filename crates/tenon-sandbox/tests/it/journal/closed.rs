@@ -39,10 +39,18 @@ const CASES: &[(&str, &str)] = &[
     ("mkdir keys; echo SECRET > keys/a", "mkdir secure; mv keys secure/; chmod 600 secure"),
     ("mkdir secure; echo SECRET > key", "mv key secure/; chmod 600 secure"),
     ("echo SECRET > key", "mkdir -p secure/in; mv key secure/in; chmod 0 secure/in secure"),
+    (
+        "mkdir d; python3 -c \"import os; os.setxattr('d', 'user.a', b'1')\"; chmod 0 d",
+        "chmod 700 d; rm -r d",
+    ),
+    (
+        "echo 1 > f; python3 -c \"import os; os.setxattr('f', 'user.a', b'1')\"; chmod 0 f",
+        "chmod 600 f; python3 -c \"import os; os.setxattr('f', 'user.b', b'2')\"; chmod 0 f",
+    ),
 ];
 
 /// The tree with what is in closed folders, which are open for the moment.
-fn whole(scene: &Scene) -> Tree {
+pub(super) fn whole(scene: &Scene) -> Tree {
     let mut closed = Vec::new();
     open_all(&scene.root(), &mut closed);
     let modes = closed.iter().map(|(path, mode)| (path.clone(), mode & 0o7777));

@@ -289,3 +289,79 @@ fn what_stands_in_the_place_of_an_edited_file_and_is_no_file_is_told() {
     assert!(matches!(refused, Err(JournalError::NotRestored { .. })), "{refused:?}");
     assert_eq!(contents(&scene), theirs);
 }
+
+type Taken = (&'static str, &'static str, &'static str, &'static [(&'static str, &'static str)]);
+
+/// What is there before, a command, what a person does then, what an undo that keeps that leaves: each path
+/// with its content.
+const TAKEN: &[Taken] = &[
+    ("echo mine > a", "mv a z", "echo new > a", &[("a", "new"), ("z", "mine")]),
+    (
+        "mkdir d; echo mine > d/x; echo y > d/y",
+        "mv d/x x; rm -rf d",
+        "mkdir d; echo new > d/new",
+        &[("d/new", "new"), ("x", "mine")],
+    ),
+    // What was written there is undone there.
+    (
+        "echo mine > a",
+        "mv a z; echo call > z; echo > made",
+        "echo new > a",
+        &[("a", "new"), ("z", "mine")],
+    ),
+    ("mkdir d; echo mine > d/x", "mv d z; echo call > z/x", "mkdir d", &[("z/x", "mine")]),
+    // One that stays keeps another from its place.
+    (
+        "echo mine > a; echo other > b",
+        "mv b c; mv a b",
+        "echo new > a",
+        &[("a", "new"), ("b", "mine"), ("c", "other")],
+    ),
+    // In a folder that the call made.
+    (
+        "echo mine > a",
+        "mkdir n m; mv a n/a; touch m/x",
+        "echo new > a",
+        &[("a", "new"), ("n/a", "mine")],
+    ),
+    (
+        "mkdir d; echo mine > d/x",
+        "mkdir n; mv d n",
+        "echo new > d",
+        &[("d", "new"), ("n/d/x", "mine")],
+    ),
+    // What has its place is put back all the same.
+    (
+        "echo mine > a; echo other > b",
+        "mv a z; mv b y",
+        "echo new > a",
+        &[("a", "new"), ("b", "other"), ("z", "mine")],
+    ),
+];
+
+#[test]
+fn what_was_there_before_stays_in_the_workspace_when_its_place_is_kept() {
+    for (before, script, edit, expected) in TAKEN {
+        let scene = Scene::new(Walls::None);
+        scene.prepare(before);
+        let id = scene.change(script);
+        person(&scene, &format!("sleep 0.02; {edit}"));
+        let now = scene.tree();
+        let outcome = scene.journal.undo(&[id], "session", &Conflicts::Keep).unwrap();
+        let Undone::Done { id, .. } = outcome else { panic!("{script}: {outcome:?}") };
+        let files: Vec<PathBuf> =
+            scene.tree().into_keys().filter(|at| scene.root().join(at).is_file()).collect();
+        let found: Vec<(PathBuf, String)> = files
+            .into_iter()
+            .map(|at| (at.clone(), content(&scene, at.to_str().unwrap()).trim().to_owned()))
+            .collect();
+        let expected: Vec<(PathBuf, String)> =
+            expected.iter().map(|(at, text)| (at.into(), (*text).to_owned())).collect();
+        assert_eq!(found, expected, "{script}, then {edit}");
+        let undone = scene.tree();
+        let redone = scene.undo(id);
+        assert_eq!(difference(&now, &scene.tree()), "", "{script}, then {edit}");
+        scene.undo(redone);
+        assert_eq!(difference(&undone, &scene.tree()), "", "{script}, then {edit}");
+    }
+}

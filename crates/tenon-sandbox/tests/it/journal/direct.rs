@@ -1,6 +1,6 @@
 //! What file tools write, without any command.
 
-use tenon_sandbox::{CheckpointState, Expected};
+use tenon_sandbox::{CheckpointId, CheckpointState, Expected, Journal};
 
 use super::tree::difference;
 use super::{Scene, Walls};
@@ -167,6 +167,37 @@ fn the_oldest_sessions_go_when_there_is_too_much() {
     assert!(scene.journal.usage().unwrap().bytes <= 500_000);
     assert_eq!(scene.journal.forget_session("three").unwrap().checkpoints, 2);
     assert_eq!(scene.journal.checkpoints().unwrap(), []);
+}
+
+#[test]
+fn what_one_session_keeps_is_bounded_while_it_runs_and_the_last_call_stays() {
+    let bytes_max = 500_000;
+    let scene = Scene::at(&std::env::temp_dir(), Walls::None, |it| it.bytes_max = bytes_max);
+    let write = |journal: &Journal, bytes: usize, fill: u8| {
+        let checkpoint = journal.begin("session", "call");
+        let workspace = scene.workspace.recording(&checkpoint);
+        workspace.write("file", &vec![fill; bytes], Expected::Any).unwrap();
+        let id = checkpoint.finish().unwrap().id.unwrap();
+        journal.prune_if_due();
+        id
+    };
+    let journal = scene.opened_with(|it| it.bytes_max = bytes_max);
+    let ids: Vec<CheckpointId> = (0..30).map(|fill| write(&journal, 100_000, fill)).collect();
+    // Whoever drops it last waits.
+    drop(journal);
+    let usage = scene.journal.usage().unwrap();
+    assert!(usage.bytes <= bytes_max && usage.checkpoints > 1, "{usage:?}");
+    let infos = scene.journal.checkpoints().unwrap();
+    assert_eq!(infos.iter().map(|info| info.id).collect::<Vec<_>>(), ids[30 - infos.len()..]);
+    // One that alone takes more than all may stays until another comes.
+    write(&scene.journal, 2_000_000, 1);
+    let large = write(&scene.journal, 1, 1);
+    scene.journal.prune().unwrap();
+    let infos = scene.journal.checkpoints().unwrap();
+    assert_eq!(infos.iter().map(|info| info.id).collect::<Vec<_>>(), [large]);
+    scene.undo(large);
+    scene.journal.prune().unwrap();
+    assert_eq!(std::fs::metadata(scene.root().join("file")).unwrap().len(), 2_000_000);
 }
 
 #[test]

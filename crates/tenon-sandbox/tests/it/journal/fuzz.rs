@@ -12,10 +12,14 @@ use super::{Scene, Walls};
 const OPERATIONS: usize = 25;
 
 /// A sequence of numbers that a seed decides (SplitMix64).
-struct Numbers(u64);
+pub(super) struct Numbers(u64);
 
 impl Numbers {
-    fn next(&mut self, below: usize) -> usize {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(super) fn next(&mut self, below: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -23,7 +27,7 @@ impl Numbers {
         ((mixed ^ (mixed >> 31)) % below as u64) as usize
     }
 
-    fn name(&mut self) -> String {
+    pub(super) fn name(&mut self) -> String {
         const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
         let depth = 1 + self.next(3);
         let names: Vec<&str> = (0..depth).map(|_| NAMES[self.next(NAMES.len())]).collect();
@@ -31,10 +35,10 @@ impl Numbers {
     }
 }
 
-fn operation(numbers: &mut Numbers) -> String {
+pub(super) fn operation(numbers: &mut Numbers) -> String {
     let (one, two) = (numbers.name(), numbers.name());
     let number = numbers.next(1000);
-    match numbers.next(19) {
+    match numbers.next(21) {
         0..3 => format!("echo {number} > {one}"),
         3..5 => format!("echo {number} >> {one}"),
         5 => format!("mkdir -p {one}"),
@@ -48,6 +52,8 @@ fn operation(numbers: &mut Numbers) -> String {
         15 => format!("chmod {} {one}", ["700", "755", "600", "750"][number % 4]),
         16 => format!("touch -d @{number} {one}"),
         17 => format!("cp -a {one} {two}"),
+        18 => format!("truncate -s {} {one}", number % 5),
+        19 => format!("ln -f {one} {two}"),
         _ => format!(
             "python3 -c \"import ctypes; ctypes.CDLL(None).renameat2(-100,b'{one}',-100,b'{two}',2)\""
         ),
@@ -57,7 +63,7 @@ fn operation(numbers: &mut Numbers) -> String {
 fn chains(scene: &Scene, count: usize, seed: u64) {
     for chain in 0..count {
         let seed = seed + chain as u64;
-        let mut numbers = Numbers(seed);
+        let mut numbers = Numbers::new(seed);
         let prepared: Vec<String> = (0..12).map(|_| operation(&mut numbers)).collect();
         scene.prepare(&format!("exec 2>/dev/null\n{}\ntrue", prepared.join("\n")));
         let script: Vec<String> = (0..OPERATIONS).map(|_| operation(&mut numbers)).collect();
@@ -109,7 +115,7 @@ fn chains(scene: &Scene, count: usize, seed: u64) {
     }
 }
 
-fn setting(name: &str, usual: u64) -> u64 {
+pub(super) fn setting(name: &str, usual: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
 

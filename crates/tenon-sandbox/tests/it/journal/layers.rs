@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use tenon_sandbox::{Conflicts, Coverage, JournalError, JournalOptions, runs_as_root};
 
 use super::commands::{BEFORE, COMMANDS, check_as};
+use super::protected::looked_after;
 use super::tree::{Tree, difference, parted};
 use super::{Scene, Walls};
 
@@ -25,7 +26,7 @@ struct Layers {
 }
 
 /// What is mounted, the last on top.
-struct Mounts(Vec<PathBuf>);
+pub(super) struct Mounts(pub(super) Vec<PathBuf>);
 
 impl Layers {
     /// The upper layer is on a file system of its own unless that is `same`.
@@ -81,7 +82,7 @@ impl Drop for Mounts {
     }
 }
 
-fn mount(arguments: &[&str], at: &Path) {
+pub(super) fn mount(arguments: &[&str], at: &Path) {
     let status = std::process::Command::new("mount").args(arguments).arg(at).status();
     assert!(status.unwrap().success(), "{arguments:?}");
 }
@@ -184,6 +185,12 @@ fn a_store_in_the_workspace_stays_and_serves_in_each_tier() {
         );
         scene.undo(changes.id.unwrap());
         assert_eq!(difference(&before, &scene.tree()), "");
+        if !by_comparison {
+            // A command of a session further up could have written its records.
+            let found = looked_after(&scene, "echo evil > .envrc; touch src");
+            assert_eq!((found.changes.len(), found.unsure), (0, vec![work.join(".envrc")]));
+            assert!(is_there(".envrc"));
+        }
     }
 }
 

@@ -8,10 +8,14 @@ mod compared;
 mod conflicts;
 mod crash;
 mod cut;
+mod depth;
 mod direct;
+mod full;
 mod fuzz;
 mod layers;
 mod limits;
+mod lists;
+mod person;
 mod protected;
 mod several;
 mod single;
@@ -111,6 +115,18 @@ impl Scene {
             _ => Profile::workspace(&workspace),
         };
         (workspace, journal, Sandbox::new(settings), profile)
+    }
+
+    /// The same journal as another process opens it.
+    pub(crate) fn opened_again(&self) -> Journal {
+        self.opened_with(|_| {})
+    }
+
+    pub(crate) fn opened_with(&self, change: impl FnOnce(&mut JournalOptions)) -> Journal {
+        let state = self.top.path().canonicalize().unwrap().join("state");
+        let mut options = JournalOptions::new(state);
+        change(&mut options);
+        Journal::open(&self.workspace, options).unwrap()
     }
 
     pub(crate) fn root(&self) -> PathBuf {

@@ -2,10 +2,15 @@
 //! at, put back, and undone like everything else.
 
 use std::path::Path;
+use std::time::Duration;
 
-use tenon_sandbox::{ProtectedChange, ProtectedChangeKind, Sandbox, Settings};
+use tenon_sandbox::{
+    CheckpointId, CheckpointInfo, CheckpointState, LookedAfter, ProtectedChange,
+    ProtectedChangeKind, Sandbox, Settings, look_after_killed,
+};
 use tokio_util::sync::CancellationToken;
 
+use super::crash::manifests;
 use super::{Scene, Walls, as_ordinary_user};
 use crate::support::runtime;
 
@@ -188,22 +193,31 @@ const WORK: &[(&str, &str)] = &[
     (REPOSITORY, "rm -rf r"),
     ("mkdir p; cd p; echo own > .envrc", "rm -rf p"),
     (
+        "mkdir -p p/.vscode; cd p; echo own > .envrc; echo own > .vscode/tasks.json; git init -q; echo own > .git/hooks/pre-push",
+        "mv p q; mkdir o; mv q o/q; touch o/q/new",
+    ),
+    (
         "",
         "mkdir -p src/hooks src/config .claude/commands; echo x > src/hooks/a; echo x > src/config/b; echo x > .claude/commands/c.md; mv src lib; mkdir refs objects; touch HEADER",
     ),
 ];
 
-/// A workspace with more folders than are looked through.
-fn scene(walls: Walls, by_comparison: bool) -> Scene {
-    let mut scene = Scene::at(&std::env::temp_dir(), walls, |options| {
+fn small_scene(walls: Walls, by_comparison: bool) -> Scene {
+    let scene = Scene::at(&std::env::temp_dir(), walls, |options| {
         options.by_comparison = by_comparison;
     });
+    std::fs::create_dir_all(scene.root().join(DEEP)).unwrap();
+    scene
+}
+
+/// A workspace with more folders than are looked through.
+fn scene(walls: Walls, by_comparison: bool) -> Scene {
+    let mut scene = small_scene(walls, by_comparison);
     let settings = Settings { guarded_folders_max: 2_000, ..scene.sandbox.settings().clone() };
     scene.sandbox = Sandbox::new(settings);
     for n in 0..2_100 {
         std::fs::create_dir_all(scene.root().join(format!("a/{}/{n}", n % 50))).unwrap();
     }
-    std::fs::create_dir_all(scene.root().join(DEEP)).unwrap();
     scene
 }
 
@@ -217,8 +231,55 @@ fn ours(folder: &Path, script: &str) -> (bool, String) {
     (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
+#[derive(Clone, Copy)]
+enum Agent {
+    Stays,
+    /// While each call runs. Another looks after it.
+    IsKilled,
+}
+
+/// Runs a script whose agent goes away before it can look after it; another one does. Returns what
+/// that put back.
+fn killed(scene: &Scene, script: &str) -> Vec<ProtectedChange> {
+    let found = looked_after(scene, script);
+    assert!(found.changed_since.is_empty() && found.unsure.is_empty(), "{found:?}");
+    found.changes
+}
+
+pub(super) fn looked_after(scene: &Scene, script: &str) -> LookedAfter {
+    let checkpoint = scene.begin();
+    let sandbox = Sandbox::new(scene.sandbox.settings().clone()).recording(&checkpoint);
+    let sign = scene.root().join("sign");
+    let command = scene.command(&format!("{script}; touch {}; sleep 60", sign.display()));
+    let (cancel, mut show) = (CancellationToken::new(), |_, _: &str| {});
+    runtime().block_on(async {
+        let run = sandbox.run(command, &cancel, &mut show);
+        let is_there = async {
+            while !sign.exists() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::select! {
+            output = run => panic!("{output:?}"),
+            () = is_there => {}
+        }
+    });
+    drop((sandbox, checkpoint));
+    std::fs::remove_file(sign).unwrap();
+    let is_running = |info: &CheckpointInfo| info.state == CheckpointState::Running;
+    // Another thread ends a command that is dropped; a child that one starts holds locks for a moment.
+    let journal = loop {
+        let journal = scene.opened_again();
+        if manifests(scene).is_empty() && !journal.checkpoints().unwrap().iter().any(is_running) {
+            break journal;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    };
+    look_after_killed(&journal, &|_| "put back".to_owned())
+}
+
 /// Runs a case in a folder of its own and says what does not hold.
-fn fault(scene: &Scene, number: usize, case: &Case) -> Option<String> {
+fn fault(scene: &Scene, number: usize, case: &Case, agent: Agent) -> Option<String> {
     let folder = Path::new(DEEP).join(number.to_string());
     let full = scene.root().join(&folder);
     std::fs::create_dir(&full).unwrap();
@@ -227,9 +288,20 @@ fn fault(scene: &Scene, number: usize, case: &Case) -> Option<String> {
     let before = super::tree::tree(&full);
     let (mut ids, mut told) = (Vec::new(), Vec::new());
     for call in case.calls {
-        let (output, changes) = scene.run(&format!("cd {}; {call}", folder.display()));
-        ids.extend(changes.id);
-        told.extend(output.protected);
+        let call = format!("cd {}; {call}", folder.display());
+        match agent {
+            Agent::Stays => {
+                let (output, changes) = scene.run(&call);
+                ids.extend(changes.id);
+                told.extend(output.protected);
+            }
+            Agent::IsKilled => {
+                let last = scene.journal.newest().unwrap();
+                told.extend(killed(scene, &call));
+                let all = scene.journal.checkpoints_after(last.unwrap_or(CheckpointId::new(0)));
+                ids.extend(all.unwrap().iter().map(|info| info.id));
+            }
+        }
     }
     let (holds, said) = ours(&full, case.after);
     if !holds || told.is_empty() || !told.iter().all(|change| change.put_back) {
@@ -250,12 +322,17 @@ fn lines(told: &[ProtectedChange]) -> String {
 }
 
 #[track_caller]
+fn check_cases(scene: &Scene, with_caches: bool, agent: Agent) {
+    let cases = CASES.iter().filter(|case| with_caches || !case.is_about_caches()).enumerate();
+    let faults: String = cases.filter_map(|(n, case)| fault(scene, n, case, agent)).collect();
+    assert!(faults.is_empty(), "{faults}");
+}
+
+#[track_caller]
 fn check(walls: Walls, by_comparison: bool) {
     let scene = scene(walls, by_comparison);
     // What a comparison leaves out is told, and nobody looks there.
-    let cases = CASES.iter().filter(|case| !by_comparison || !case.is_about_caches());
-    let faults: String = cases.enumerate().filter_map(|(n, case)| fault(&scene, n, case)).collect();
-    assert!(faults.is_empty(), "{faults}");
+    check_cases(&scene, !by_comparison, Agent::Stays);
     for (number, (there, work)) in WORK.iter().enumerate() {
         let folder = Path::new(DEEP).join(format!("w{number}"));
         let full = scene.root().join(&folder);
@@ -285,6 +362,47 @@ fn names_behind_many_folders_are_put_back_for_an_ordinary_user() {
 #[test]
 fn names_behind_many_folders_are_put_back_where_commands_are_compared() {
     check(Walls::A, true);
+}
+
+#[test]
+fn names_are_put_back_after_a_kill() {
+    check_cases(&small_scene(Walls::A, false), false, Agent::IsKilled);
+}
+
+#[test]
+fn names_are_put_back_after_a_kill_without_namespaces() {
+    check_cases(&small_scene(Walls::C, false), false, Agent::IsKilled);
+}
+
+#[test]
+fn names_are_put_back_after_a_kill_for_an_ordinary_user() {
+    as_ordinary_user("protected::names_are_put_back_after_a_kill_without_namespaces");
+}
+
+#[test]
+fn names_are_put_back_after_a_kill_where_commands_are_compared() {
+    check_cases(&small_scene(Walls::A, true), false, Agent::IsKilled);
+}
+
+#[test]
+fn a_name_that_a_killed_call_had_leave_to_change_stays() {
+    let mut scene = Scene::new(Walls::A);
+    scene.profile.lifted = vec![scene.root().join(".envrc")];
+    let told = killed(&scene, "echo x > .envrc; echo x > .mcp.json");
+    assert_eq!(lines(&told).matches(".mcp.json was made; put back").count(), 1, "{}", lines(&told));
+    assert!(scene.root().join(".envrc").exists() && !scene.root().join(".mcp.json").exists());
+}
+
+#[test]
+fn what_settings_of_git_include_is_put_back_after_a_kill() {
+    let scene = Scene::new(Walls::A);
+    let there = "git init -q; git config include.path ../shared; git config -f shared user.name a";
+    assert!(ours(&scene.root(), there).0);
+    let told =
+        killed(&scene, "git config -f shared core.pager evil; git config -f other core.pager x");
+    let put_back =
+        "shared got settings that run a program or read another file (core.pager); put back";
+    assert!(told.len() == 1 && lines(&told).contains(put_back), "{}", lines(&told));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Calls that are undone at once, redone, and then undone one by one.
 
+use super::crash::empty_object;
 use super::tree::difference;
 use super::{Scene, Walls};
 
@@ -46,4 +47,57 @@ fn further_names_of_a_file_are_as_they_were_after_a_redo() {
     check("chmod 600 text", "ln -sf x text");
     check("echo more >> hard", "rm text; echo other > text");
     check("ln text third; chmod 751 third", "echo new > new; mv new third; rm hard");
+}
+
+#[test]
+fn a_name_in_a_folder_that_was_exchanged_is_there_after_several_redos() {
+    let scene = Scene::new(Walls::None);
+    scene.prepare("mkdir -p b e/b e/d; echo 1 > d; ln d e/b/b; echo 2 > e/c; echo 3 > c");
+    let before = scene.tree();
+    let exchange =
+        "python3 -c \"import ctypes; ctypes.CDLL(None).renameat2(-100,b'e',-100,b'b',2)\"";
+    let one = scene.journal.begin("session", "call");
+    scene.start("touch c", &scene.sandbox.recording(&one));
+    let one = one.finish().unwrap().id;
+    let between = scene.tree();
+    let other = scene.change(&format!("{exchange}; cp -a b/c d; ln d e; mv -T c e/a"));
+    let after = scene.tree();
+    let mut last = other;
+    for (expected, what) in [(&between, 1), (&after, 2), (&between, 3), (&after, 4)] {
+        last = scene.undo(last);
+        assert_eq!(difference(expected, &scene.tree()), "", "{what}");
+    }
+    let ids: Vec<_> = one.into_iter().chain([other]).collect();
+    let undone = scene.undo_all(&ids);
+    assert_eq!(difference(&before, &scene.tree()), "", "both");
+    scene.undo(undone);
+    assert_eq!(difference(&after, &scene.tree()), "", "redo both");
+}
+
+#[test]
+fn a_file_that_a_redo_put_back_into_a_folder_of_the_store_is_found_there() {
+    let scene = Scene::new(Walls::None);
+    scene.prepare("echo one > a");
+    let before = scene.tree();
+    let first = scene.change("mkdir b; mv a b/a");
+    let second = scene.change("rm -r b");
+    let after = scene.tree();
+    let is = |expected, what: &str| {
+        assert_eq!(difference(expected, &scene.tree()), "", "{what}");
+    };
+    // From now on the folder is in the store, and the file in it.
+    let undone = scene.undo(second);
+    scene.undo(undone);
+    let undone = scene.undo_all(&[first, second]);
+    is(&before, "undo");
+    let redone = scene.undo(undone);
+    is(&after, "redo");
+    // As if it had been killed at its end: it is taken back, and done again.
+    empty_object(&scene, &format!("ends/{:012}", redone.number()));
+    let mut last = scene.undo(undone);
+    is(&after, "redo once more");
+    for (expected, what) in [(&before, "undo"), (&after, "redo"), (&before, "undo again")] {
+        last = scene.undo(last);
+        is(expected, what);
+    }
 }

@@ -21,6 +21,24 @@ pub(crate) struct Entry {
     attributes: Vec<(OsString, Vec<u8>)>,
 }
 
+impl Entry {
+    /// Whether it is of the same kind and, if it is no folder, has the same content.
+    pub(super) fn has_same_bytes(&self, other: &Self) -> bool {
+        (self.mode & 0o170_000, self.length, &self.content)
+            == (other.mode & 0o170_000, other.length, &other.content)
+    }
+
+    pub(super) fn has_same_rights(&self, other: &Self) -> bool {
+        (self.mode & 0o7777, self.owner, &self.attributes)
+            == (other.mode & 0o7777, other.owner, &other.attributes)
+    }
+
+    /// Whether both, of one tree, are names of one file.
+    pub(super) fn is_same_file(&self, other: &Self) -> bool {
+        self.same_as == other.same_as
+    }
+}
+
 pub(crate) type Tree = BTreeMap<PathBuf, Entry>;
 
 /// The same without what says which names are of one file.

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tenon_sandbox::{CommandError, Exit, LimitReached, Limits, Tier, Wanted};
+use tenon_sandbox::{CommandError, Exit, LimitReached, Limits};
 use tokio_util::sync::CancellationToken;
 
-use super::{Place, as_ordinary_user, printed, tier};
+use super::{Place, as_ordinary_user, printed};
 use crate::support::runtime;
 
 const SHORT: Duration = Duration::from_secs(1);
@@ -275,25 +275,6 @@ fn a_fork_bomb_is_contained() {
     });
     assert!(most < 420, "{most} processes at once");
     wait_until_gone(&mark);
-}
-
-#[test]
-fn a_command_that_takes_too_much_memory_is_ended_and_told_so() {
-    for tier in [tier(), Tier::C] {
-        check_memory(tier);
-    }
-}
-
-fn check_memory(tier: Tier) {
-    let place = Place::with(|settings| {
-        settings.wanted = Wanted::Exactly(tier);
-        settings.limits.memory_bytes_max = 200 << 20;
-    });
-    let script = "head -c 2000000000 /dev/zero | tail; sleep 1000";
-    let output = place.try_run(script).unwrap();
-    assert_eq!(output.limit, Some(LimitReached::Memory), "{output:?}");
-    let ordinary = place.try_run("head -c 1000000 /dev/zero | tail -c 1 | wc -c").unwrap();
-    assert_eq!((ordinary.limit, printed(&ordinary).as_str()), (None, "1\n"));
 }
 
 #[test]

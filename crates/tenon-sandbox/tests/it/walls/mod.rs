@@ -8,6 +8,7 @@ mod benign;
 mod bubblewrap;
 mod jobs;
 mod lifetime;
+mod memory;
 mod network;
 mod protected;
 mod tiers;

@@ -1,0 +1,150 @@
+//! What a command did to protected names whose tenon was killed (-9), and protected names in folders that
+//! commands rename.
+
+use serde_json::{Value, json};
+
+use crate::{
+    program::{Place, files_beneath},
+    undo::{age_checkpoints, bash},
+};
+
+/// What a command had done to protected names when its session was killed (-9) is put back by the next
+/// one, or told where somebody changed it since.
+fn killed_beside_protected_names(walls: &str, config: &str) {
+    let place = Place::new();
+    place.config(config);
+    let git = |arguments: &[&str]| {
+        let run = place.program("git", arguments).output().unwrap();
+        String::from_utf8(run.stdout).unwrap()
+    };
+    git(&["init", "--quiet"]);
+    let command = "echo echo >> .envrc; mkdir -p sub; echo x > sub/.envrc; echo mine > mine; \
+                   python3 -c 'print(\"[core]\\nfsmonitor = ./mine\\n[user]\\nname = Ada\", \
+                   file=open(\".git/config\", \"a\"))'; touch started; sleep 60";
+    let killed = place.script(json!([bash(command)]));
+    let read = |name: &str| std::fs::read_to_string(place.path("work").join(name)).ok();
+    place.run_and_kill(&["--print", "--sandbox", walls, "--model", &killed, "go"], "work/started");
+    let next = place.script(json!([bash("ls -a"), {"text": "Done."}]));
+    let log = files_beneath(&place.path("home/.local/state/tenon/sessions")).remove(0);
+    let session = log.file_stem().unwrap().to_str().unwrap();
+    let run = place.run(&["--print", "--sandbox", walls, "--model", &next, "go"]).ends_with(0);
+    let run =
+        run.says(&["tenon was killed while a command ran", "/work/.envrc was made; put back"]);
+    let run = run.says(&["sub/.envrc was made; put back", "(core.fsmonitor); put back"]);
+    assert!(!run.error.contains("changed since"), "{run:?}");
+    assert_eq!(
+        (read(".envrc"), read("sub/.envrc"), read("mine")),
+        (None, None, Some("mine\n".into()))
+    );
+    assert_eq!(git(&["config", "core.fsmonitor"]) + &git(&["config", "user.name"]), "Ada\n");
+    let again = place.run(&["--print", "--sandbox", walls, "--model", &next, "go"]).ends_with(0);
+    assert!(!again.error.contains("killed"), "{again:?}");
+    let list = place.run(&["changes", session]).ends_with(0).out;
+    assert!(list.contains("put back after a kill") && !list.contains("step ?"), "{list}");
+    // The call is taken back with what was put back after it; both come again.
+    place.run(&["undo", "--session", session]).ends_with(0);
+    assert_eq!((read(".envrc"), read("mine")), (None, None));
+    place.run(&["redo", "--session", session]).ends_with(0);
+    assert_eq!((read(".envrc"), read("mine")), (None, Some("mine\n".into())));
+}
+
+#[test]
+fn what_a_killed_session_left_at_protected_names_is_put_back() {
+    killed_beside_protected_names("auto", "");
+    killed_beside_protected_names("auto", "undo_by_comparison = true\n");
+    killed_beside_protected_names("c", "");
+}
+
+#[test]
+fn undo_right_after_a_kill_takes_the_killed_call_back() {
+    let place = Place::new();
+    place.write("work/.envrc", "mine\n");
+    let script = place.script(json!([bash("echo evil > .envrc; touch started; sleep 60")]));
+    place.run_and_kill(&["--print", "--sandbox", "c", "--model", &script, "go"], "work/started");
+    place.run(&["undo"]).ends_with(0);
+    assert_eq!(std::fs::read_to_string(place.path("work/.envrc")).unwrap(), "mine\n");
+    assert!(!place.path("work/started").exists());
+}
+
+#[test]
+fn a_session_with_other_folders_puts_back_what_was_left_too() {
+    let place = Place::new();
+    place.write("more/a", "a\n");
+    let command = "echo evil > .envrc; echo evil > ../more/.envrc; touch started; sleep 60";
+    let script = place.script(json!([bash(command)]));
+    let more = place.path("more").display().to_string();
+    let arguments = ["--print", "--add-dir", &more, "--model", &script, "go"];
+    place.run_and_kill(&arguments, "work/started");
+    let next = place.script(json!([{"text": "Done."}]));
+    let run = place.run(&["--print", "--model", &next, "go"]).ends_with(0);
+    run.says(&["work/.envrc was made; put back", "more/.envrc was made; put back"]);
+    assert!(!place.path("work/.envrc").exists() && !place.path("more/.envrc").exists());
+}
+
+/// A repository and a folder with a person's own protected files, and a command that renames both.
+fn renamed(place: &Place) -> Value {
+    let own = "git init -q r; printf '#!/bin/sh\n' > r/.git/hooks/pre-push; chmod +x r/.git/hooks/pre-push; \
+               mkdir -p f/.vscode; echo own > f/.envrc; echo own > f/.vscode/tasks.json; \
+               echo own > f/file";
+    assert!(place.program("sh", &["-c", own]).status().unwrap().success());
+    bash("mv r r2; mv f g; echo evil > g/.mcp.json; touch started; test -e go || sleep 60")
+}
+
+/// What is not as the command of [`renamed`] should leave it.
+fn not_as_renamed(place: &Place) -> Vec<&'static str> {
+    let there = ["r2/.git/hooks/pre-push", "g/.envrc", "g/.vscode/tasks.json", "g/file"];
+    let is_there = |name: &&str| place.path("work").join(name).exists();
+    let gone = ["r", "f", "g/.mcp.json"];
+    there
+        .into_iter()
+        .filter(|name| !is_there(name))
+        .chain(gone.into_iter().filter(is_there))
+        .collect()
+}
+
+#[test]
+fn what_a_person_has_at_protected_names_goes_with_a_folder_that_is_renamed() {
+    for walls in ["auto", "c"] {
+        for config in ["", "undo = false\n", "undo_by_comparison = true\n"] {
+            let place = Place::new();
+            place.config(config);
+            let command = renamed(&place);
+            place.write("work/go", "");
+            let script = place.script(json!([command, {"text": "Done."}]));
+            place.run(&["--print", "--sandbox", walls, "--model", &script, "go"]).ends_with(0);
+            assert_eq!(not_as_renamed(&place), [""; 0], "{walls} {config}");
+        }
+        let place = Place::new();
+        let script = place.script(json!([renamed(&place)]));
+        place.run_and_kill(
+            &["--print", "--sandbox", walls, "--model", &script, "go"],
+            "work/started",
+        );
+        let next = place.script(json!([{"text": "Done."}]));
+        place
+            .run(&["--print", "--model", &next, "go"])
+            .ends_with(0)
+            .says(&["g/.mcp.json was made"]);
+        assert_eq!(not_as_renamed(&place), [""; 0], "{walls}, killed");
+    }
+}
+
+#[test]
+fn what_a_person_changed_after_a_kill_is_left_and_told() {
+    let place = Place::new();
+    let command = "echo echo > .envrc; echo x > .mcp.json; touch started; sleep 60";
+    let script = place.script(json!([bash(command)]));
+    place.run_and_kill(&["--print", "--model", &script, "go"], "work/started");
+    age_checkpoints(&place);
+    place.write("work/.envrc", "my own\n");
+    let next = place.script(json!([{"text": "Done."}]));
+    let run = place.run(&["--print", "--model", &next, "go"]).ends_with(0);
+    run.says(&[
+        "/work/.envrc, which was changed since",
+        "/work/.mcp.json, which was changed since",
+    ]);
+    let read = |name: &str| std::fs::read_to_string(place.path("work").join(name)).unwrap();
+    assert_eq!((read(".envrc").as_str(), read(".mcp.json").as_str()), ("my own\n", "x\n"));
+    let again = place.run(&["--print", "--model", &next, "go"]).ends_with(0);
+    assert!(!again.error.contains("killed"), "{again:?}");
+}

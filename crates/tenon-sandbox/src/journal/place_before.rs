@@ -1,0 +1,30 @@
+//! Where folders were before the call, which may have moved them, and folders above them.
+
+use super::record::Place;
+use super::recorder::{Folder, Recorder};
+
+impl Recorder {
+    /// Returns where a folder that was there before was then.
+    pub(super) fn place_before(&self, folder: &Folder) -> Place {
+        if let Some(old) = self.image.nodes.get(&folder.id) {
+            return old.place.clone();
+        }
+        let here = || folder.place.clone();
+        let is_in_tree = || self.folder(&folder.place).is_ok_and(|there| there.id == folder.id);
+        // What an undo takes to the store has no path there that leads to it.
+        if !self.has_moved || !self.image.header.undoes.is_empty() && !is_in_tree() {
+            return here();
+        }
+        let Place { root, path } = &folder.place;
+        for above in path.ancestors().skip(1) {
+            let Ok(there) = self.folder(&Place { root: *root, path: above.to_path_buf() }) else {
+                continue;
+            };
+            let old = self.image.nodes.get(&there.id);
+            if let (Some(old), Ok(rest)) = (old, path.strip_prefix(above)) {
+                return old.place.join(rest.as_os_str());
+            }
+        }
+        here()
+    }
+}

@@ -1,0 +1,87 @@
+//! What was there before the call and cannot go back to its place, because somebody made something else
+//! there, which is kept: it stays where the call left it. Else it would go to the store with what the call
+//! made, and there would be none of it in the workspace.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsString;
+
+use super::Undoing;
+use crate::journal::record::Place;
+use crate::journal::{node::NodeId, spot::Spot};
+
+type Names = Vec<(NodeId, BTreeMap<OsString, Option<NodeId>>)>;
+
+impl Undoing<'_> {
+    /// Finds what stays.
+    pub(super) fn find_staying(&mut self) {
+        if self.kept.is_empty() {
+            return;
+        }
+        let names = self.names();
+        let in_store: BTreeMap<Spot, NodeId> = self
+            .spots
+            .iter()
+            .filter(|(_, spot)| matches!(spot, Spot::Store { .. }))
+            .map(|(id, spot)| (spot.clone(), *id))
+            .collect();
+        // What stays may be in the place of something else, which then stays as well.
+        loop {
+            let coming = self.coming(&names, &in_store);
+            let named = names.iter().flat_map(|(_, names)| names.values()).flatten();
+            let homeless = named.filter(|id| !coming.contains(id));
+            let mut staying: Vec<Place> = homeless
+                .filter_map(|id| match self.spots.get(id) {
+                    Some(Spot::Tree(place)) => Some(place.clone()),
+                    _ => None,
+                })
+                .collect();
+            staying.sort_unstable();
+            staying.dedup();
+            if staying.len() <= self.staying.len() {
+                break;
+            }
+            self.staying = staying;
+        }
+    }
+
+    /// What gets a name that it had before.
+    fn coming(&self, names: &Names, in_store: &BTreeMap<Spot, NodeId>) -> HashSet<NodeId> {
+        let named: HashSet<NodeId> =
+            names.iter().flat_map(|(_, names)| names.values()).copied().flatten().collect();
+        let mut coming = HashSet::new();
+        loop {
+            let known = coming.len();
+            for (folder, names) in names {
+                if !self.will_be_there(*folder, (&named, &coming), in_store) {
+                    continue;
+                }
+                let free = |name: &&OsString| !self.is_kept(&self.place_of(*folder, name));
+                let free = names.iter().filter(|(name, _)| free(name));
+                coming.extend(free.filter_map(|(_, before)| *before));
+            }
+            if coming.len() == known {
+                return coming;
+            }
+        }
+    }
+
+    /// Whether a folder of the log will be in the tree.
+    fn will_be_there(
+        &self,
+        id: NodeId,
+        (named, coming): (&HashSet<NodeId>, &HashSet<NodeId>),
+        in_store: &BTreeMap<Spot, NodeId>,
+    ) -> bool {
+        match self.spots.get(&id) {
+            // Where it is, or where it was.
+            Some(Spot::Tree(_)) => true,
+            _ if named.contains(&id) => coming.contains(&id),
+            None => self.image.nodes.get(&id).is_some_and(|old| !self.is_kept(&old.place)),
+            // In something that is there by itself.
+            Some(spot) => {
+                let mut way = spot.clone().way().skip(1);
+                way.any(|above| in_store.get(&above).is_some_and(|id| coming.contains(id)))
+            }
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! A watch on how much memory everything has together that came from this process.
+//!
+//! Each look takes what is cheap to know and never too little: resident sizes, in which what several
+//! share after a fork counts for each, and by how much the machine's shared memory rose. Only where
+//! that is above the limit it is counted exactly: pages by their share, and shared memory once,
+//! whether a process maps it or only a descriptor or a segment of System V holds it. Not found are
+//! descriptors on their way through a socket, and what the kernel keeps in sockets and pipes.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, makedev, readlinkat_raw, statat};
+use rustix::process::Pid;
+
+use super::process_tree::descendants;
+use crate::profile::Limits;
+
+/// Between two exact looks: each goes through the page tables of all processes, which takes some
+/// milliseconds for a gigabyte in one of them.
+const EXACTLY_EVERY: Duration = Duration::from_secs(1);
+
+/// Exact looks that must find too much. Processes that end during one leave their share of what they
+/// had together to those that are looked at later, which then counts twice.
+const LOOKS: usize = 3;
+
+/// Descriptors of all processes that an exact look goes through, at about a microsecond each.
+const DESCRIPTORS_MAX: usize = 1 << 18;
+
+/// How the kernel names what memfd_create made.
+const MEMFD: &[u8; 7] = b"/memfd:";
+
+/// How the kernel names memory that processes share by inheritance.
+const SHARED_ANONYMOUS: &[u8] = b"/dev/zero (deleted)";
+
+/// What `st_blocks` counts.
+const BLOCK_BYTES: u64 = 512;
+
+/// Whose the segments of System V are that this process sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Segments {
+    /// Those of the command alone, in a namespace of its own.
+    Own,
+    /// Those of the machine; the command has none.
+    Others,
+}
+
+/// Looks from time to time how much memory everything has that came from this process.
+pub(super) struct MemoryWatch {
+    bytes_max: u64,
+    segments: Segments,
+    every: Duration,
+    next: Option<Instant>,
+    next_exact: Option<Instant>,
+    /// Of the machine, at the last look.
+    shared_by_all: u64,
+    /// The command has no more: what the last exact look found, and what the machine's rose by since.
+    shared_most: u64,
+}
+
+impl MemoryWatch {
+    /// Looks `every` so often, if there is a limit.
+    pub(super) fn new(limits: Option<&Limits>, every: Duration, segments: Segments) -> Self {
+        Self {
+            bytes_max: limits.map_or(u64::MAX, |limits| limits.memory_bytes_max),
+            segments,
+            every,
+            next: limits.map(|_| Instant::now() + every),
+            next_exact: None,
+            shared_by_all: shared_by_all(),
+            shared_most: 0,
+        }
+    }
+
+    /// Returns when to wake up: at the next look, or at `other` if that comes before.
+    pub(super) fn wake_at(&self, other: Option<Instant>) -> Option<Instant> {
+        self.next.into_iter().chain(other).min()
+    }
+
+    /// Looks if it is time to, and says whether it is too much.
+    pub(super) fn is_exceeded(&mut self, now: Instant) -> bool {
+        if self.next.is_none_or(|next| now < next) {
+            return false;
+        }
+        self.next = Some(now + self.every);
+        let shared_by_all = shared_by_all();
+        let rise = shared_by_all.saturating_sub(self.shared_by_all);
+        self.shared_by_all = shared_by_all;
+        self.shared_most = self.shared_most.saturating_add(rise);
+        let processes = processes();
+        let own: u64 = processes.iter().map(|process| process.own_bytes).sum();
+        let is_waiting = self.next_exact.is_some_and(|next| now < next);
+        if is_waiting || own.saturating_add(self.shared_most) <= self.bytes_max {
+            return false;
+        }
+        let is_exceeded = (0..LOOKS).all(|_| self.is_exceeded_exactly());
+        let now = Instant::now();
+        self.next_exact = Some(now + EXACTLY_EVERY);
+        self.next = Some(now + self.every);
+        is_exceeded
+    }
+
+    fn is_exceeded_exactly(&mut self) -> bool {
+        let (own, shared) = exactly(&processes(), self.segments);
+        self.shared_most = shared;
+        own.saturating_add(shared) > self.bytes_max
+    }
+}
+
+/// Returns how much memory of the machine is in files, those of temporary file systems included.
+fn shared_by_all() -> u64 {
+    let machine = rustix::system::sysinfo();
+    machine.sharedram.saturating_mul(machine.mem_unit.into())
+}
+
+/// Returns what came from this process.
+fn processes() -> Vec<Process> {
+    let pids = descendants(rustix::process::getpid());
+    pids.into_iter().filter_map(Process::of).collect()
+}
+
+struct Process {
+    /// Where the kernel tells of it.
+    folder: String,
+    /// Resident and not shared. What several share after a fork counts for each.
+    own_bytes: u64,
+}
+
+impl Process {
+    fn of(pid: Pid) -> Option<Self> {
+        let folder = format!("/proc/{}", pid.as_raw_nonzero());
+        // A first thread that ended before the others has nothing, and they have it all.
+        Self::at(&folder).or_else(|| {
+            let tasks = format!("{folder}/task");
+            let threads = numbers(&open(&tasks, OFlags::DIRECTORY)?);
+            threads.into_iter().find_map(|thread| Self::at(&format!("{tasks}/{thread}")))
+        })
+    }
+
+    fn at(folder: &str) -> Option<Self> {
+        let page = u64::try_from(rustix::param::page_size()).unwrap_or(4096);
+        let own = own_pages(&read(&format!("{folder}/statm"))?)?;
+        Some(Self { folder: folder.to_owned(), own_bytes: own.saturating_mul(page) })
+    }
+}
+
+/// Reads resident minus shared pages out of `/proc/PID/statm`, if there is any memory.
+fn own_pages(text: &[u8]) -> Option<u64> {
+    let mut fields = std::str::from_utf8(text).ok()?.split_ascii_whitespace();
+    let mut next = || fields.next()?.parse::<u64>().ok();
+    let (size, resident, shared) = (next()?, next()?, next()?);
+    (size > 0).then(|| resident.saturating_sub(shared))
+}
+
+/// Returns how much memory of their own the processes have, and how much they share by descriptors,
+/// mappings and segments.
+fn exactly(processes: &[Process], segments: Segments) -> (u64, u64) {
+    let mut files = MemoryFiles { bytes: HashMap::new(), descriptors_left: DESCRIPTORS_MAX };
+    processes.iter().for_each(|process| files.add_open(&process.folder));
+    let mut own: u64 = 0;
+    let mut shared: u64 = files.bytes.values().sum();
+    for Process { folder, own_bytes } in processes {
+        let parts = read(&format!("{folder}/smaps_rollup"));
+        let part = |name: &[u8]| field(parts.as_ref()?, name);
+        // What cannot be looked into counts whole.
+        own = own.saturating_add(part(b"Pss_Anon:").unwrap_or(*own_bytes));
+        if part(b"Pss_Shmem:").is_some_and(|bytes| bytes > 0)
+            && let Some(list) = open(&format!("{folder}/smaps"), OFlags::empty())
+        {
+            shared = shared.saturating_add(files.only_mapped(BufReader::new(File::from(list))));
+        }
+    }
+    if segments == Segments::Own
+        && let Some(list) = open("/proc/sysvipc/shm", OFlags::empty())
+    {
+        shared = shared.saturating_add(segment_bytes(BufReader::new(File::from(list))));
+    }
+    (own, shared)
+}
+
+/// Files that memfd_create made, by device and number: what each has.
+struct MemoryFiles {
+    bytes: HashMap<(u64, u64), u64>,
+    descriptors_left: usize,
+}
+
+impl MemoryFiles {
+    /// Adds what the process has open.
+    fn add_open(&mut self, process: &str) {
+        let folder = (self.descriptors_left > 0)
+            .then(|| open(&format!("{process}/fd"), OFlags::DIRECTORY))
+            .flatten();
+        let Some(folder) = folder else { return };
+        for number in numbers(&folder).into_iter().take(self.descriptors_left) {
+            self.descriptors_left -= 1;
+            let name = number.to_string();
+            let mut start = [0_u8; MEMFD.len()];
+            // To ask more of a file could wait for whoever serves its file system.
+            let read = readlinkat_raw(&folder, &*name, &mut start);
+            if read.is_ok()
+                && start == *MEMFD
+                && let Ok(found) = statat(&folder, &*name, AtFlags::empty())
+            {
+                let blocks = u64::try_from(found.st_blocks).unwrap_or_default();
+                let bytes = blocks.saturating_mul(BLOCK_BYTES);
+                self.bytes.insert((found.st_dev, found.st_ino), bytes);
+            }
+        }
+    }
+
+    /// Reads out of `/proc/PID/smaps` the process's share of what is in no open file and no segment.
+    fn only_mapped(&self, list: impl BufRead) -> u64 {
+        let mut bytes: u64 = 0;
+        // Of the mapping: its share, and whether it counts.
+        let (mut share, mut is_wanted) = (0, false);
+        for line in list.split(b'\n').map_while(Result::ok) {
+            if let Some(mapping) = Mapping::parse(&line) {
+                bytes = bytes.saturating_add(share);
+                let is_shared = mapping.name.starts_with(MEMFD) || mapping.name == SHARED_ANONYMOUS;
+                (share, is_wanted) = (0, is_shared && !self.bytes.contains_key(&mapping.file));
+            } else if is_wanted && let Some(found) = field(&line, b"Pss:") {
+                share = found;
+            } else if is_wanted && let Some(copied) = field(&line, b"Anonymous:") {
+                // Private copies count as its own.
+                share = share.saturating_sub(copied);
+            }
+        }
+        bytes.saturating_add(share)
+    }
+}
+
+/// The first line on a mapping in `/proc/PID/smaps`.
+struct Mapping<'a> {
+    file: (u64, u64),
+    name: &'a [u8],
+}
+
+impl<'a> Mapping<'a> {
+    /// `addresses rights offset major:minor number      name`
+    fn parse(line: &'a [u8]) -> Option<Self> {
+        let mut words = line.splitn(6, |byte| *byte == b' ');
+        let device = std::str::from_utf8(words.nth(3)?).ok()?;
+        let (major, minor) = device.split_once(':')?;
+        let part = |text| u32::from_str_radix(text, 16).ok();
+        let device = makedev(part(major)?, part(minor)?);
+        let number = std::str::from_utf8(words.next()?).ok()?.parse().ok()?;
+        Some(Self { file: (device, number), name: words.next().unwrap_or(b"").trim_ascii() })
+    }
+}
+
+/// Reads `name` out of lines such as `Pss_Anon:     12 kB`, in bytes.
+fn field(text: &[u8], name: &[u8]) -> Option<u64> {
+    let value = text.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(name))?;
+    let value = std::str::from_utf8(value).ok()?.trim().strip_suffix(" kB")?;
+    value.parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// Reads out of `/proc/sysvipc/shm` what all segments have: the last columns are what is in memory
+/// and what was put out to disk.
+fn segment_bytes(list: impl BufRead) -> u64 {
+    let last = |line: Vec<u8>| {
+        let line = String::from_utf8(line).ok()?;
+        let mut columns = line.split_ascii_whitespace().rev();
+        let (_, resident) = (columns.next()?, columns.next()?);
+        resident.parse::<u64>().ok()
+    };
+    list.split(b'\n').map_while(Result::ok).filter_map(last).fold(0, u64::saturating_add)
+}
+
+fn open(path: &str, flags: OFlags) -> Option<OwnedFd> {
+    rustix::fs::open(path, flags | OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()
+}
+
+/// Reads a short text of the kernel's, which it gives at once.
+fn read(path: &str) -> Option<Vec<u8>> {
+    let mut buffer = [0_u8; 4096];
+    let length = rustix::io::read(open(path, OFlags::empty())?, &mut buffer).ok()?;
+    buffer.get(..length).map(<[u8]>::to_vec)
+}
+
+/// Returns the names in a folder that are numbers.
+fn numbers(folder: &OwnedFd) -> Vec<i32> {
+    let Ok(entries) = Dir::read_from(folder) else { return Vec::new() };
+    entries.flatten().filter_map(|entry| entry.file_name().to_str().ok()?.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_of_its_own_is_resident_without_shared() {
+        assert_eq!(own_pages(b"100 50 20 1 0 30 0\n"), Some(30));
+        assert_eq!(own_pages(b"100 5 20"), Some(0));
+        assert_eq!(own_pages(b"0 0 0 0 0 0 0\n"), None);
+        assert_eq!(own_pages(b""), None);
+    }
+
+    #[test]
+    fn a_field_is_read_by_its_whole_name() {
+        let text = b"00400000-7ffd ---p 00000000 00:00 0     [rollup]\nPss:      40 kB\nPss_Anon:  12 kB\n";
+        assert_eq!(field(text, b"Pss_Anon:"), Some(12 << 10));
+        assert_eq!(field(text, b"Pss:"), Some(40 << 10));
+        assert_eq!(field(text, b"Pss_Shmem:"), None);
+    }
+
+    #[test]
+    fn what_is_only_mapped_is_shared_memory_that_no_descriptor_holds() {
+        let list = b"\
+7f00-7f10 rw-s 00000000 00:01 12                         /memfd:a b (deleted)
+Rss:                  40 kB
+Pss:                  40 kB
+Anonymous:             0 kB
+7f10-7f20 rw-p 00000000 00:01 13                         /memfd:c (deleted)
+Pss:                  30 kB
+Anonymous:            10 kB
+7f20-7f30 rw-s 00000000 00:01 14                         /dev/zero (deleted)
+Pss:                   5 kB
+VmFlags: rd wr sh
+7f30-7f40 rw-s 00000000 00:01 15                         /SYSV00000000 (deleted)
+Pss:                 100 kB
+7f40-7f50 rw-p 00000000 00:00 0
+Pss:                 100 kB
+7f50-7f60 r--p 00000000 fe:01 12                         /usr/bin/x
+Pss:                 100 kB
+";
+        let check = |counted: &[(u64, u64)], expected_kib: u64| {
+            let bytes = counted.iter().map(|file| (*file, 1)).collect();
+            let files = MemoryFiles { bytes, descriptors_left: 0 };
+            assert_eq!(files.only_mapped(&list[..]), expected_kib << 10, "{counted:?}");
+        };
+        check(&[], 65);
+        check(&[(makedev(0, 1), 12)], 25);
+        check(&[(makedev(0, 2), 12)], 65);
+    }
+
+    #[test]
+    fn segments_count_with_what_is_in_memory() {
+        let list = b"\
+       key      shmid perms                  size  cpid  lpid nattch   rss                  swap
+         0          1  1600             104857600     2     2      0             104857600          0
+        17          2   600                  4096     2     2      1                  4096       4096
+";
+        assert_eq!(segment_bytes(&list[..]), 104_857_600 + 4096);
+    }
+}

@@ -1,0 +1,161 @@
+//! A person changes things between calls: an undo leaves everything as it is or puts back what calls
+//! changed, and a redo of it brings back all that was there.
+//!
+//! `TENON_FUZZ_PERSONS` and `TENON_FUZZ_SEED` say how many random chains there are, and from which seed.
+
+use tenon_sandbox::{CheckpointId, Conflicts, JournalError, JournalOptions, Undone};
+
+use super::closed::whole;
+use super::fuzz::{Numbers, operation, setting};
+use super::tree::{Tree, difference};
+use super::{Scene, Walls, as_ordinary_user};
+
+const CALLS: usize = 3;
+
+/// Something that a person or a call does.
+fn act(numbers: &mut Numbers) -> String {
+    let (one, number) = (numbers.name(), numbers.next(100));
+    match numbers.next(12) {
+        0 => format!("python3 -c \"import os; os.setxattr('{one}', 'user.n', b'{number}')\""),
+        1 => format!("mkdir -p {one}; echo {number} > {one}/$'x\\377'"),
+        2 => format!("echo {number} > new; mv new {one}"),
+        _ => operation(numbers),
+    }
+}
+
+fn acts(numbers: &mut Numbers, count: usize) -> String {
+    let acts: Vec<String> = (0..count).map(|_| act(numbers)).collect();
+    format!("exec 2>/dev/null\n{}\ntrue", acts.join("\n"))
+}
+
+/// What there is, then calls and what a person does after each, and which of the calls are undone.
+struct Story {
+    prepared: String,
+    calls: Vec<(String, String)>,
+    undone: Vec<usize>,
+}
+
+fn story(seed: u64) -> Story {
+    let mut numbers = Numbers::new(seed);
+    let prepared = acts(&mut numbers, 12);
+    let calls = (0..CALLS).map(|_| (acts(&mut numbers, 5), acts(&mut numbers, 2))).collect();
+    let some: Vec<usize> = (0..CALLS).filter(|_| numbers.next(2) == 0).collect();
+    let undone = if some.is_empty() { (0..CALLS).collect() } else { some };
+    Story { prepared, calls, undone }
+}
+
+fn check(scene: &Scene, story: &Story, seed: u64) {
+    let mut said = vec![story.prepared.clone()];
+    scene.prepare(&story.prepared);
+    let mut wanted: Vec<CheckpointId> = Vec::new();
+    for (number, (call, edit)) in story.calls.iter().enumerate() {
+        let id = scene.run(call).1.id;
+        wanted.extend(id.filter(|_| story.undone.contains(&number)));
+        scene.prepare(edit);
+        said.extend([call.clone(), edit.clone()]);
+    }
+    if wanted.is_empty() {
+        return;
+    }
+    let say = |what: &str| format!("seed {seed}, {what} {wanted:?}\n{}", said.join("\n---\n"));
+    let is = |expected: &Tree, what: &str| {
+        let rest = difference(expected, &whole(scene));
+        assert!(rest.is_empty(), "{rest}\n{}", say(what));
+    };
+    let everything = Conflicts::Overwrite(vec![".".into()]);
+    let some = Conflicts::Overwrite(["a", "b/c", "d", "new"].map(Into::into).to_vec());
+    for conflicts in [Conflicts::Refuse, some, Conflicts::Keep, everything] {
+        let before = whole(scene);
+        match scene.journal.undo(&wanted, "session", &conflicts) {
+            Ok(Undone::Done { id, .. }) => {
+                let after = whole(scene);
+                let mut last = id;
+                for (expected, what) in [(&before, "redo"), (&after, "undo"), (&before, "redo")] {
+                    last = match scene.journal.undo(&[last], "session", &Conflicts::Refuse) {
+                        Ok(Undone::Done { id, .. }) => id,
+                        other => panic!("{what} {conflicts:?} {other:?}\n{}", say(what)),
+                    };
+                    is(expected, &format!("{what} {conflicts:?}"));
+                }
+            }
+            Ok(Undone::Conflicts(_)) | Err(JournalError::NotRestored { .. }) => {
+                is(&before, &format!("untouched {conflicts:?}"));
+            }
+            Err(error) => panic!("{error:?}\n{}", say("error")),
+        }
+    }
+}
+
+fn random(count: u64, seed: u64, by_comparison: bool) {
+    for seed in seed..seed + count {
+        let compared = |options: &mut JournalOptions| options.by_comparison = by_comparison;
+        check(&Scene::at(&std::env::temp_dir(), Walls::None, compared), &story(seed), seed);
+    }
+}
+
+#[test]
+fn what_a_person_changed_between_calls_is_never_lost() {
+    let (count, seed) = (setting("TENON_FUZZ_PERSONS", 40), setting("TENON_FUZZ_SEED", 1));
+    random(count * 3 / 4, seed, false);
+    random(count / 4, seed + 20_000, true);
+}
+
+#[test]
+fn what_a_person_changed_between_calls_is_never_lost_for_an_ordinary_user() {
+    as_ordinary_user("person::what_a_person_changed_between_calls_is_never_lost");
+}
+
+/// What there is, then each call and what a person does after it; all calls are undone.
+const STORIES: &[(&str, &[(&str, &str)])] = &[
+    ("", &[("mkdir -p b/d", ""), ("echo 7 > new; echo 5 > b/c", ""), ("rm -r b", "echo 84 > new")]),
+    (
+        "echo 5 > new",
+        &[("mkdir c; echo 25 > new; mv new c/c", "echo 67 > new"), ("rm -r c; mkdir b", "")],
+    ),
+    ("mkdir d; echo 76 > d/x", &[("echo 18 > d/x", ""), ("rm -r d", "mkdir d; echo 88 > d/x")]),
+    // A folder that is not empty is not removed.
+    ("mkdir -p d/d/a", &[("rmdir d; echo 7 > a; rm a", "mv -T d a; mkdir a/c")]),
+    ("echo 24 > new", &[("echo 41 > new", "echo 1 > new; mv new e"), ("echo 691 > e", "")]),
+];
+
+#[test]
+fn what_a_person_moved_or_wrote_anew_between_calls_comes_back_with_a_redo() {
+    for (number, (prepared, calls)) in STORIES.iter().enumerate() {
+        let calls = calls.iter().map(|(call, edit)| (call.to_string(), edit.to_string()));
+        let calls: Vec<(String, String)> = calls.collect();
+        let undone = (0..calls.len()).collect();
+        let story = Story { prepared: prepared.to_string(), calls, undone };
+        check(&Scene::new(Walls::None), &story, number as u64);
+    }
+}
+
+/// Undoes all of `ids` with what a person made since, at once or one after the other, and redoes it.
+fn overwrite(at_once: bool) {
+    let scene = Scene::new(Walls::None);
+    scene.prepare("echo 34 > new");
+    let first = scene.change("echo 32 > new");
+    let second = scene.change("echo x > c; rm c");
+    scene.prepare("echo 37 > new; mv new c");
+    let before = scene.tree();
+    let calls: &[&[CheckpointId]] =
+        if at_once { &[&[first, second]] } else { &[&[second], &[first]] };
+    let undo = |ids: &[CheckpointId]| match scene.journal.undo(
+        ids,
+        "session",
+        &Conflicts::Overwrite(vec![".".into()]),
+    ) {
+        Ok(Undone::Done { id, .. }) => id,
+        other => panic!("{other:?}"),
+    };
+    let undone: Vec<CheckpointId> = calls.iter().map(|ids| undo(ids)).collect();
+    for id in undone.into_iter().rev() {
+        scene.undo(id);
+    }
+    assert_eq!(difference(&before, &scene.tree()), "", "{at_once}");
+}
+
+#[test]
+fn what_a_person_wrote_and_an_undo_took_away_is_not_written_over_by_the_rest_of_it() {
+    overwrite(true);
+    overwrite(false);
+}
