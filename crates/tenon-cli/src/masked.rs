@@ -10,7 +10,7 @@ use std::{
     sync::{PoisonError, RwLock},
 };
 
-use tenon_agent::{Masking, Session, SessionSummary};
+use tenon_agent::{Masking, Record, Session, SessionSummary};
 use tenon_model::MaskStream;
 use tenon_sandbox::Workspace;
 
@@ -70,6 +70,13 @@ pub(crate) fn masked(text: impl Into<String>) -> String {
         Some(masking) => masking.mask(text),
         None => text,
     }
+}
+
+/// Returns the events of a log as they may be shown. A text must be masked before it is drawn: colours
+/// and markup part what a value is known by.
+pub(crate) fn records<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<Record> {
+    let masking = masking();
+    records.into_iter().map(|record| masking.record(record.clone())).collect()
 }
 
 /// Returns what masks what is printed.

@@ -15,7 +15,7 @@ use tenon_model::visible;
 use crate::{
     config::Config,
     error::CliError,
-    masked::masked,
+    masked::{masked, records},
     render,
     screen::{Look, Sink},
     texts::{Language, Text},
@@ -182,10 +182,10 @@ pub(crate) fn told(session: &Session, look: &Look) -> String {
         true => Text::BeginningOmitted.say(look.language, &[("id", &visible(&session.id))]) + "\n",
         false => String::new(),
     };
-    let (style, shown) = (look.style(Sink::Output), branch.into_iter().skip(start));
+    let (style, shown) = (look.style(Sink::Output), records(branch.into_iter().skip(start)));
     let last_turn = match style.redraws {
-        true => render::transcript_as_live(shown, &style),
-        false => render::transcript(shown, &style),
+        true => render::transcript_as_live(&shown, &style),
+        false => render::transcript(&shown, &style),
     };
     format!("{said}\n{omitted}{last_turn}")
 }

@@ -283,7 +283,19 @@ impl Masking {
     }
 
     /// Returns `record` with every text in it masked.
-    pub(crate) fn record(&self, record: Record) -> Record {
+    ///
+    /// ```
+    /// use tenon_agent::{Masking, Record};
+    ///
+    /// let masking = Masking::new(Vec::new);
+    /// masking.learn(".env".as_ref(), "A_KEY=k-0123456789a\n");
+    /// let said = r#"{"time_ms":5,"type":"notice","text":"it is k-0123456789a"}"#;
+    /// let record = masking.record(serde_json::from_str::<Record>(said)?);
+    /// let text = serde_json::to_string(&record)?;
+    /// assert!(text.contains("it is [masked: value of A_KEY from .env]"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn record(&self, record: Record) -> Record {
         let masks = self.masks();
         if masks.is_empty() {
             return record;

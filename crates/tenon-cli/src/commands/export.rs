@@ -61,7 +61,7 @@ impl Export {
             let log = folder.join(format!("{id}.jsonl"));
             return pack_bundle(&session, &log, &config.absolute(bundle), config);
         }
-        let text = export::export(session.branch(), self.format(), language);
+        let text = export::export(&masked::records(session.branch()), self.format(), language);
         match &self.output {
             Some(path) => write(&config.absolute(path), &text)?,
             None => print(&text)?,
@@ -114,7 +114,7 @@ pub(crate) fn beside_work(
     };
     let path = root.join(format!("tenon-{id}.{ending}"));
     let session = read_session(sessions, id).map_err(unreadable)?;
-    write(&path, &export::export(session.branch(), format, language))?;
+    write(&path, &export::export(&masked::records(session.branch()), format, language))?;
     Ok(path)
 }
 

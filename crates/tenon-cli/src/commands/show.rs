@@ -38,10 +38,11 @@ impl Show {
             say_notices(&[notice], config.look().language);
         }
         let style = config.look().style(Sink::Output);
-        print(&match self.all {
-            true => render::transcript(&session.records, &style),
-            false => render::transcript(session.branch(), &style),
-        })?;
+        let records = match self.all {
+            true => masked::records(&session.records),
+            false => masked::records(session.branch()),
+        };
+        print(&render::transcript(&records, &style))?;
         Ok(ExitStatus::Finished)
     }
 }

@@ -1,6 +1,6 @@
 //! A session as a document for people: Markdown, or one HTML file that needs nothing else.
 //!
-//! Made from the log's events alone, in which secrets are masked already. What a model, a file or a
+//! Made from events alone, in which secrets are masked already. What a model, a file or a
 //! command said is never markup of the page.
 
 mod html;

@@ -10,7 +10,7 @@ use super::{Session, UNDO_COMPACTION, undo::Asked};
 use crate::{
     commands::{doctor, export, permissions},
     error::{CliError, ExitStatus},
-    jobs,
+    jobs, masked,
     past::Wish,
     render::{line::Line, whole_transcript},
     resume,
@@ -123,7 +123,8 @@ impl Session<'_> {
         match read_session(&self.place.sessions, &self.session_id) {
             Ok(session) => {
                 let style = self.look.style(Sink::Output);
-                self.say_line(&whole_transcript(session.branch(), &style));
+                let records = masked::records(session.branch());
+                self.say_line(&whole_transcript(&records, &style));
             }
             Err(error) => self.say_error(&resume::unreadable(error)),
         }

@@ -173,6 +173,58 @@ fn a_list_from_elsewhere_knows_the_secrets_of_each_sessions_folder() {
 }
 
 #[test]
+fn a_secret_is_masked_before_markup_parts_it() {
+    let place = Place::new();
+    let secret = "q7&Zr<4*mT_9*Lw>2_for \"8\" K3x";
+    let said = format!("It is {secret}.\n```rs\nlet key = 1; // {secret}\n{secret}\n```\n");
+    let script = place.script(json!([{"thinking": secret, "text": said}]));
+    place.run(&["--model", &script, &format!("where is {secret}")]).ends_with(0);
+    // Known only now, so that the log has it.
+    place.write("work/.env", &format!("API_KEY='{secret}'\n"));
+    for arguments in
+        [&["show", "last"][..], &["export", "last"], &["export", "last", "--format", "html"]]
+    {
+        let out = place.run(arguments).ends_with(0).out;
+        assert!(!out.contains("Zr"), "{arguments:?}: {out}");
+        assert!(out.contains("masked: value of API_KEY from .env"), "{arguments:?}: {out}");
+    }
+    let page = place.path("page.html").display().to_string();
+    place.run(&["export", "last", "-o", &page]).ends_with(0);
+    let text = std::fs::read_to_string(&page).unwrap();
+    assert!(!text.contains("Zr"), "{text}");
+}
+
+#[test]
+fn a_secret_is_masked_before_colours_part_it() {
+    // With the reply's colours for a string and a number.
+    let secret = "\"q7Zr\" + 4711 + \"mT9Lw\"";
+    let home = Home::new(json!([{"text": format!("```rs\nlet key = {secret};\n```\n")}]));
+    std::fs::write(home.work().join(".env"), format!("API_KEY='{secret}'\n")).unwrap();
+    std::fs::rename(home.work().join(".env"), home.work().join("later")).unwrap();
+    let run = |arguments: &[&str], said: &str| {
+        let mut terminal = Terminal::start_sized(&home, arguments, (100, 40), &[]);
+        terminal.wait_for(said, 1);
+        terminal
+    };
+    let mut terminal = run(&[], "Enter sends");
+    terminal.press("go\r");
+    terminal.wait_for("done · 1 step", 1);
+    terminal.wait_for("Enter sends", 1);
+    terminal.press("\x04");
+    assert_eq!(terminal.exit_code(), 0);
+    std::fs::rename(home.work().join("later"), home.work().join(".env")).unwrap();
+    let mut resumed = run(&["--continue"], "let key = [masked: value of API_KEY from .env];");
+    resumed.wait_for("Enter sends", 1);
+    resumed.press("/transcript\r");
+    resumed.wait_until("the transcript", |screen| !screen.contains("Enter sends"));
+    resumed.press("q");
+    resumed.wait_for("Enter sends", 1);
+    resumed.press("\x04");
+    assert_eq!(resumed.exit_code(), 0);
+    assert!(!resumed.raw().contains("mT9Lw"), "{}", resumed.raw());
+}
+
+#[test]
 fn masking_that_is_switched_off_is_off_everywhere() {
     let place = Place::new();
     files(|name, text| drop(place.write(name, text)));

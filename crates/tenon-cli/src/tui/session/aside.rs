@@ -8,7 +8,7 @@ use tenon_model::visible;
 use super::{Ended, Session};
 use crate::{
     error::ExitStatus,
-    masked::masked,
+    masked::{self, masked},
     render::{self, Style, whole_transcript},
     texts::{Text, translated},
     tui::{
@@ -82,7 +82,7 @@ impl Session<'_> {
         let style = Style { width: size().columns, ..*self.app.transcript.style() };
         let read = read_session(&self.place.sessions, &self.session_id);
         let painted = match read {
-            Ok(session) => whole_transcript(session.branch(), &style),
+            Ok(session) => whole_transcript(&masked::records(session.branch()), &style),
             Err(error) => visible(&translated(&error.to_string(), self.app.language)).into_owned(),
         };
         match &mut self.pager {
