@@ -174,8 +174,8 @@ pub(crate) fn told(session: &Session, look: &Look) -> String {
     };
     let branch: Vec<&Record> = session.branch().collect();
     let turns = branch.iter().filter(|record| is_prompt(record)).count();
-    let said =
-        Text::Resumed.say(look.language, &[("id", &visible(&session.id)), ("turns", &turns)]);
+    let said = if turns == 1 { Text::ResumedOne } else { Text::Resumed };
+    let said = said.say(look.language, &[("id", &visible(&session.id)), ("turns", &turns)]);
     let last = branch.iter().rposition(is_prompt).unwrap_or(branch.len());
     let start = last.max(end_of(&branch));
     let omitted = match start > last {

@@ -92,12 +92,14 @@ texts! {
     Read: "read:", "已读：";
     Session: "session {id}", "会话 {id}";
     WentOn: "went on with {model}", "由 {model} 继续";
+    WentBackOne: "went back 1 turn; what it said is left", "已回退 1 轮；其内容不再计入";
     WentBack: "went back {n} turns; what they said is left", "已回退 {n} 轮；其内容不再计入";
     FilesStay: "Files stay as they are; /undo puts them back.", "文件保持不变；用 /undo 可撤销改动。";
     ModelChanged: "from here on {model} is asked; what the cache held is lost", "此后由 {model} 回答；缓存中的内容不再可用";
     NothingToRewind: "There is no turn to go back behind.", "没有可以回退的轮次。";
     CompactionUndone: "The last compaction is undone: the conversation has again all that it replaced.", "已撤销上一次压缩：对话恢复了被替换的全部内容。";
     NoCompaction: "There is no compaction to undo.", "没有可以撤销的压缩。";
+    ResumedOne: "session {id} goes on after 1 turn; this was it:", "会话 {id} 在 1 轮之后继续；这一轮是：";
     Resumed: "session {id} goes on after {turns} turns; this was the last:", "会话 {id} 在 {turns} 轮之后继续；最后一轮是：";
     BeginningOmitted: "… its beginning is left out here; tenon show {id} has all of it", "…开头部分在此省略；tenon show {id} 显示全部";
     GoOnHint: "tenon --resume {id} goes on with this session.", "用 tenon --resume {id} 继续此会话。";

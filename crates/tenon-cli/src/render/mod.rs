@@ -220,7 +220,8 @@ impl Renderer {
             }
             SessionNote::Rewound { turns, .. } => {
                 self.abandon_calls();
-                let said = Text::WentBack.say(self.style.language, &[("n", turns)]);
+                let said = if *turns == 1 { Text::WentBackOne } else { Text::WentBack };
+                let said = said.say(self.style.language, &[("n", turns)]);
                 self.line(&self.style.paint(Meaning::Aside, &said));
             }
             SessionNote::CompactionUndone { .. } => {

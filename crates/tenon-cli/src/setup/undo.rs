@@ -51,7 +51,8 @@ pub(super) fn journal(config: &Config, mut workspace: Workspace) -> (Option<Jour
     (Some(journal), workspace)
 }
 
-/// Puts back what commands did to protected names whose tenon was killed, and says so.
+/// Puts back what commands did to protected names whose tenon was killed, and says so; and whether an undo
+/// is half done.
 pub(crate) fn look_after_killed(config: &Config, journal: &Journal) {
     let found = tenon_sandbox::look_after_killed(journal, &past::put_back_name);
     let mut said = Vec::new();
@@ -63,6 +64,9 @@ pub(crate) fn look_after_killed(config: &Config, journal: &Journal) {
     said.extend(found.changed_since.iter().map(since));
     let unsure = |path: &PathBuf| Text::UnsureKilled.with(&[("path", &path.display())]);
     said.extend(found.unsure.iter().map(unsure));
+    if journal.is_half_undone() {
+        said.push(Text::HalfUndone.into());
+    }
     say_notices(&said, config.look().language);
 }
 

@@ -29,6 +29,7 @@ texts! {
     ListKey: "key from {source}", "密钥来自 {source}";
     ListNoKey: "no key: not configured", "没有密钥：未配置";
     // sessions, show, export
+    SessionGoing: "1 session, {bytes} kB", "1 个会话，{bytes} kB";
     SessionsGoing: "{n} sessions, {bytes} kB", "{n} 个会话，{bytes} kB";
     RemoveAsk: "Remove them for good? [y/N] ", "永久删除它们吗？[y/N] ";
     NotRemoved: "nothing is removed without --yes", "没有 --yes 不会删除任何内容";

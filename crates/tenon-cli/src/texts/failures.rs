@@ -113,6 +113,7 @@ texts! {
     NoUndoHere: "nothing can be undone in this session", "本会话无法撤销";
     LookedAfterKilled: "tenon was killed while a command ran; files that programs take commands from are as before that command again", "tenon 在命令运行时被强行终止；其他程序会从中读取命令的文件已恢复到该命令之前的状态";
     ChangedSinceKilled: "tenon was killed while a command ran that changed {path}, which was changed since, too: look at it, programs take commands from there", "tenon 在命令运行时被强行终止，该命令改动了 {path}，此后该文件又有改动：请检查，其他程序会从中读取命令";
+    HalfUndone: "tenon was killed while it undid or redid something: the files are as it left them, until `tenon undo` or `tenon redo` takes that back first", "tenon 在撤销或重做时被强行终止：文件保持当时的状态，下一次 `tenon undo` 或 `tenon redo` 会先将其还原";
     UnsureKilled: "tenon was killed while a command ran that changed {path}: look at it, programs take commands from there (nothing is put back from records on the mount of the workspace, where other commands may have written them)", "tenon 在命令运行时被强行终止，该命令改动了 {path}：请检查，其他程序会从中读取命令（工作区所在挂载点上的记录可能被其他命令改写，因此不会据此恢复）";
     ComparedHere: "this kernel does not say what commands are about to change: for undo the workspace is compared before and after each", "此内核不会告知命令将改动什么：为了撤销，在每个命令前后比较工作区";
     NoSuchStep: "there is no step or call `{from}`", "没有步骤或调用 `{from}`";

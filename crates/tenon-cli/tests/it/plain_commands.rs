@@ -64,7 +64,7 @@ fn every_command_that_help_lists_answers() {
         ("/redo", "Redone:", 1),
         ("/rewind", "Back to before:", 1),
         ("/resume", "There is no other session", 1),
-        ("/fork", "goes on after 1 turns", 1),
+        ("/fork", "goes on after 1 turn", 1),
         ("/new", "Type what you want done.", 3),
         ("/transcript", "· scripted ·", 4),
         ("/copy", "There is no answer yet.", 1),
@@ -143,7 +143,7 @@ fn another_session_is_gone_on_with_and_a_prompt_comes_back_with_its_files() {
     terminal.press("1\r");
     terminal.wait_for("  1  files and conversation", 1);
     terminal.press("1\r");
-    terminal.wait_for("went back 1 turns", 1);
+    terminal.wait_for("went back 1 turn", 1);
     assert!(!home.work().join("a.txt").exists());
     // The prompt stands in the line again.
     terminal.wait_until("the prompt", |screen| screen.ends_with("\n> write it 写"));

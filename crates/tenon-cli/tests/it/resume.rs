@@ -260,7 +260,7 @@ fn a_session_goes_on_at_the_prompt_and_can_go_back_there() {
     terminal.press("/rewind\r");
     terminal.wait_for("Which one?", 1);
     terminal.press("1\r");
-    terminal.wait_for("went back 1 turns", 1);
+    terminal.wait_for("went back 1 turn", 1);
     // The prompt that it went back to stands there again.
     terminal.wait_for("> first", 2);
     terminal.press("\x15/rewind\r");
@@ -275,7 +275,7 @@ fn a_session_goes_on_at_the_prompt_and_can_go_back_there() {
     let mut terminal = Terminal::start(&home, &["--resume", "--plain"], 80, &[]);
     terminal.wait_for("Which one?", 1);
     terminal.press("1\r");
-    terminal.wait_for("goes on after 1 turns", 1);
+    terminal.wait_for("goes on after 1 turn", 1);
     terminal.wait_for("> second", 1);
     terminal.wait_for_prompt();
     terminal.press("\x04");

@@ -170,7 +170,7 @@ fn a_rewind_takes_files_conversation_or_both_back_and_gives_the_prompt_back() {
     terminal.press("/rewind\r");
     terminal.wait_for("Back to before 1/1", 1);
     answer(&mut terminal, "\r");
-    terminal.wait_for("went back 1 turns", 1);
+    terminal.wait_for("went back 1 turn", 1);
     terminal.wait_for("> 你好", 2);
     terminal.press("\x15/rewind\r");
     terminal.wait_for("There is no turn to go back", 1);
@@ -205,7 +205,7 @@ fn a_session_is_forked_and_another_is_found_looked_at_and_gone_on_with() {
     terminal.wait_for("There is no other session", 1);
     ask(&mut terminal, "sort the needles 汉字", 1);
     terminal.press("/fork\r");
-    terminal.wait_for("goes on after 1 turns", 1);
+    terminal.wait_for("goes on after 1 turn", 1);
     ask(&mut terminal, "only in the fork", 3);
     terminal.press("/new\r");
     terminal.wait_for("Enter sends", 3);
@@ -218,7 +218,7 @@ fn a_session_is_forked_and_another_is_found_looked_at_and_gone_on_with() {
     answer(&mut terminal, DOWN);
     terminal.wait_for("prompts (1), the newest first:", 1);
     answer(&mut terminal, "\r");
-    terminal.wait_for("goes on after 1 turns", 2);
+    terminal.wait_for("goes on after 1 turn", 2);
     terminal.press("/resume nobody\r");
     terminal.wait_for("there is no session `nobody`", 1);
     leave(terminal);
@@ -330,7 +330,7 @@ fn rewinding_before_a_change_of_model_keeps_the_model_and_its_thoughts_apart() {
     terminal.press("/rewind\r");
     terminal.wait_for("Back to before 1/1", 1);
     answer(&mut terminal, "\r");
-    terminal.wait_for("went back 1 turns", 1);
+    terminal.wait_for("went back 1 turn", 1);
     terminal.press("\x15");
     ask(&mut terminal, "second", 2);
     ask(&mut terminal, "third", 3);

@@ -48,7 +48,7 @@ fn a_panic_leaves_a_readable_message_the_terminal_and_a_session_that_goes_on() {
     assert!(last("panicked at") < last("The session is kept: tenon show "), "{raw:?}");
     let id = raw.rsplit("tenon show ").next().unwrap().split_whitespace().next().unwrap();
     let mut terminal = Terminal::start_sized(&home, &["--resume", id], (80, 40), &[]);
-    terminal.wait_for("goes on after 1 turns", 1);
+    terminal.wait_for("goes on after 1 turn", 1);
     terminal.wait_for("The first answer.", 1);
     terminal.press("and then?\r");
     terminal.wait_for("The first answer.", 2);

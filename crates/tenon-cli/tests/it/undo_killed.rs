@@ -148,3 +148,29 @@ fn what_a_person_changed_after_a_kill_is_left_and_told() {
     let again = place.run(&["--print", "--model", &next, "go"]).ends_with(0);
     assert!(!again.error.contains("killed"), "{again:?}");
 }
+
+#[test]
+fn an_undo_that_was_killed_is_told_and_what_a_person_wrote_since_is_asked_about() {
+    let place = Place::new();
+    (1_000..2_500).for_each(|number| drop(place.write(&format!("work/f{number}"), "one\n")));
+    let script = place.script(json!([bash("rm f*"), {"text": "Done."}]));
+    place.run(&["--model", &script, "go"]).ends_with(0);
+    let count = || std::fs::read_dir(place.path("work")).unwrap().count();
+    for _ in 0..10 {
+        place.run_and_kill(&["undo"], "work/f1100");
+        if count() < 1_500 {
+            break;
+        }
+        place.run(&["redo"]).ends_with(0);
+    }
+    assert!((1..1_500).contains(&count()), "{} of 1,500 are back", count());
+    let said = "tenon was killed while it undid or redid something";
+    place.run(&["--model", &place.script(json!([{"text": "Yes."}])), "go"]).says(&[said]);
+    place.write("work/f1100", "mine\n");
+    let mine = || std::fs::read_to_string(place.path("work/f1100")).unwrap();
+    place.run(&["undo"]).ends_with(1).says(&[said, "f1100"]);
+    assert_eq!((count(), mine()), (1, "mine\n".into()));
+    let kept = place.run(&["undo", "--keep-mine"]).ends_with(0);
+    assert!(!kept.error.contains(said), "{kept:?}");
+    assert_eq!((count(), mine()), (1_500, "mine\n".into()));
+}

@@ -272,7 +272,7 @@ impl Comparison<'_> {
                 ChangeKind::Mode
             } else if old.node.modified != now.modified
                 && was == place
-                && self.are_times_its_own(old)
+                && self.are_times_its_own(old, &now)
             {
                 ChangeKind::Times
             } else {
@@ -329,11 +329,12 @@ impl Comparison<'_> {
     }
 
     /// Whether the time of something is told of: that of a folder changes with each name in it, and
-    /// where nobody was asked it is not known whether with one that came and went.
-    fn are_times_its_own(&self, old: &Old) -> bool {
-        !old.node.is_folder()
-            || !self.image.entries.contains_key(&old.node.id)
-                && !self.image.trouble.contains(&Trouble::Compared)
+    /// where nobody was asked with one that came and went, which is a change of now.
+    fn are_times_its_own(&self, old: &Old, now: &Node) -> bool {
+        let is_compared = self.image.trouble.contains(&Trouble::Compared);
+        let is_by_a_name = self.image.entries.contains_key(&old.node.id)
+            || is_compared && now.modified == now.changed;
+        !old.node.is_folder() || !is_by_a_name
     }
 
     fn has_same_rights(&self, place: &Place, old: &Old, now: &Node) -> bool {

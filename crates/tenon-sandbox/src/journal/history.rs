@@ -1,6 +1,6 @@
 //! Undo and redo of checkpoints, and what they find changed meanwhile.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
@@ -9,15 +9,15 @@ use rustix::io::Errno;
 
 use super::changes::{Changes, Trouble};
 use super::compare::{compare, compare_image};
-use super::find::node_at;
+use super::find::{Finder, node_at};
 use super::left_over;
-use super::node::Moment;
+use super::node::{Moment, Node};
 use super::put::cut_meanwhile;
-use super::record::{End, Image, Place, State};
+use super::record::{End, Image, Old, Place, State};
 use super::recorder::Recorder;
 use super::state::is_same;
 use super::store::Store;
-use super::undo::{TAKE_BACK, undo};
+use super::undo::undo;
 use super::walk::{Deeper, walk};
 use super::{CheckpointId, CheckpointInfo, CheckpointKind, CheckpointState, Journal, JournalError};
 
@@ -31,6 +31,16 @@ const UNDO: &str = "undo";
 /// What is held for taking an undo back, in bytes: records of some thousand files.
 const RESERVE_BYTES: u64 = 256 << 10;
 
+/// The undo of several checkpoints.
+struct Work {
+    recorder: Recorder,
+    /// What is left as it is, for whoever asked.
+    kept: Vec<Conflict>,
+    left: Vec<Place>,
+    /// What the calls so far had touched.
+    undone: BTreeSet<Place>,
+}
+
 impl CheckpointInfo {
     /// Whether it is an undo that a redo takes back; a redo is none.
     #[must_use]
@@ -39,13 +49,13 @@ impl CheckpointInfo {
     }
 
     /// Whether it is an undo or a redo, or takes one back.
-    fn is_of_undo(&self) -> bool {
+    pub(super) fn is_of_undo(&self) -> bool {
         self.kind != CheckpointKind::Call
     }
 }
 
 impl CheckpointKind {
-    fn undoes(&self, id: CheckpointId) -> bool {
+    pub(super) fn undoes(&self, id: CheckpointId) -> bool {
         matches!(self, Self::Undo { of } if of.contains(&id))
     }
 }
@@ -115,54 +125,81 @@ impl Journal {
         self.take_back_half_done(session)?;
         let (ids, name) = self.what_to_undo(ids)?;
         let reserve = self.reserve().map_err(failed)?;
-        let mut recorder = self.recorder(session, &name, ids.clone());
-        let mut kept = Vec::new();
-        let mut undone: BTreeSet<Place> = BTreeSet::new();
+        let recorder = self.recorder(session, &name, ids.clone());
+        let mut work =
+            Work { recorder, kept: Vec::new(), left: Vec::new(), undone: BTreeSet::new() };
         for id in ids {
-            let image = self.image(id)?;
-            let mut found = find_conflicts(&self.store, &image);
-            for place in cut_meanwhile(&self.store, &image, id) {
-                found.entry(place).or_insert(ConflictReason::Changed);
-            }
-            found.retain(|place, reason| !is_of_undo(&image, &undone, place, *reason));
-            let rest = open_conflicts(&self.store, &found, conflicts);
-            if !rest.is_empty() {
-                let shown = rest.iter().map(|(place, reason)| self.conflict(place, *reason));
-                let shown = shown.collect();
-                if let Some(own) = recorder.id() {
-                    self.give_up(recorder, own, session)?;
+            let open = match self.undo_one(id, conflicts, &mut work) {
+                Err(error @ JournalError::NotRestored { id: own, .. }) => {
+                    release(&reserve);
+                    self.give_up(work.recorder, own, session)?;
+                    return Err(error);
                 }
-                return Ok(Undone::Conflicts(shown));
-            }
-            let left: Vec<Place> = match conflicts {
-                Conflicts::Keep => found.keys().cloned().collect(),
-                _ => Vec::new(),
+                open => open?,
             };
-            let is_left = |(place, _): &(&Place, &ConflictReason)| left.contains(place);
-            let shown = found.iter().filter(is_left);
-            kept.extend(shown.map(|(place, reason)| self.conflict(place, *reason)));
-            // Also where nothing is to be done: without a log nothing would say that it is undone.
-            recorder.begin().map_err(failed)?;
-            if let Err(failure) = undo(id, &image, &mut recorder, &left) {
-                let path = self.store.shown(&failure.place);
-                let code = failure.errno.raw_os_error();
-                recorder.note_refused(Some(&failure.place), failure.errno);
-                let own = recorder.id().ok_or_else(|| failed(Errno::NOENT))?;
-                release(&reserve);
-                self.give_up(recorder, own, session)?;
-                return Err(JournalError::NotRestored { id: own, path, code });
+            if !open.is_empty() {
+                if let Some(own) = work.recorder.id() {
+                    self.give_up(work.recorder, own, session)?;
+                }
+                return Ok(Undone::Conflicts(open));
             }
-            undone.extend(image.end.iter().flat_map(|end| &end.after).map(|(at, _)| at.clone()));
         }
+        let Work { mut recorder, kept, .. } = work;
         recorder.begin().map_err(failed)?;
         let own = recorder.id().ok_or_else(|| failed(Errno::NOENT))?;
         release(&reserve);
         let changes = self.finish_undo(recorder, own).or_else(|error| {
             // Without its end it would be half done.
-            self.take_back(&[own], session)?;
+            self.take_back(&[own], session, &[])?;
             Err(error)
         })?;
         Ok(Undone::Done { id: own, changes, kept })
+    }
+
+    /// Undoes one of several. Returns the conflicts that forbid it; then nothing of it was done.
+    fn undo_one(
+        &self,
+        id: CheckpointId,
+        conflicts: &Conflicts,
+        work: &mut Work,
+    ) -> Result<Vec<Conflict>, JournalError> {
+        let failed = |errno| JournalError::io(errno, "the undo store");
+        let image = self.image(id)?;
+        let mut found = find_conflicts(&self.store, &image, id);
+        for place in cut_meanwhile(&self.store, &image, id) {
+            found.entry(place).or_insert(ConflictReason::Changed);
+        }
+        found.retain(|place, reason| !is_of_undo(&image, &work.undone, place, *reason));
+        let open = open_conflicts(&self.store, &found, conflicts);
+        if !open.is_empty() {
+            return Ok(open.iter().map(|(place, why)| self.conflict(place, *why)).collect());
+        }
+        if *conflicts == Conflicts::Keep {
+            let known: HashSet<&Place> = work.left.iter().collect();
+            let new = found.iter().filter(|(place, _)| !known.contains(place));
+            work.kept.extend(new.map(|(place, why)| self.conflict(place, *why)));
+            // For earlier calls, too: what is theirs by now stays where it is.
+            work.left.extend(found.into_keys());
+        }
+        // Also where nothing is to be done: without a log nothing would say that it is undone.
+        work.recorder.begin().map_err(failed)?;
+        match undo(id, &image, &mut work.recorder, &work.left) {
+            Ok(nowhere) => {
+                let known: HashSet<&Place> = work.left.iter().collect();
+                let nowhere = nowhere.iter().filter(|place| !known.contains(place));
+                let reason = ConflictReason::Deleted;
+                work.kept.extend(nowhere.map(|place| self.conflict(place, reason)));
+            }
+            Err(failure) => {
+                let path = self.store.shown(&failure.place);
+                let code = failure.errno.raw_os_error();
+                work.recorder.note_refused(Some(&failure.place), failure.errno);
+                let own = work.recorder.id().ok_or_else(|| failed(Errno::NOENT))?;
+                return Err(JournalError::NotRestored { id: own, path, code });
+            }
+        }
+        work.undone.extend(image.end.iter().flat_map(|end| &end.after).map(|(at, _)| at.clone()));
+        Ok(Vec::new())
     }
 
     /// Undoes an undo. The same as [`Journal::undo`] of it.
@@ -182,7 +219,7 @@ impl Journal {
         Conflict { path: self.store.shown(place), reason }
     }
 
-    fn finish_undo(
+    pub(super) fn finish_undo(
         &self,
         mut recorder: Recorder,
         id: CheckpointId,
@@ -221,45 +258,7 @@ impl Journal {
     ) -> Result<(), JournalError> {
         // Without an end it counts as half done, should this be cut short.
         recorder.close();
-        self.take_back(&[own], session)
-    }
-
-    /// Undoes the first, an undo, whatever happened since: it happened a moment ago. The rest are
-    /// earlier tries. Only with the end of this is it taken back: until then it may be tried again.
-    fn take_back(&self, ids: &[CheckpointId], session: &str) -> Result<(), JournalError> {
-        let Some(&id) = ids.first() else { return Ok(()) };
-        let failed = |errno| JournalError::io(errno, "the undo store");
-        let mut recorder = self.recorder(session, &name_of(TAKE_BACK, &[id]), ids.to_vec());
-        recorder.begin().map_err(failed)?;
-        let own = recorder.id().ok_or_else(|| failed(Errno::NOENT))?;
-        let image = self.image(id)?;
-        let outcome = undo(id, &image, &mut recorder, &[]);
-        self.finish_undo(recorder, own)?;
-        outcome.map_err(|failure| JournalError::NotRestored {
-            id: own,
-            path: self.store.shown(&failure.place),
-            code: failure.errno.raw_os_error(),
-        })
-    }
-
-    /// An undo that was cut short by the end of its process is taken back, as if it had not begun.
-    fn take_back_half_done(&self, session: &str) -> Result<(), JournalError> {
-        let infos = self.checkpoints()?;
-        let is_cut_short = |info: &CheckpointInfo| info.state == CheckpointState::Interrupted;
-        // What took one back and was cut short itself saved no content: it is done again.
-        let is_try = |info: &CheckpointInfo| info.name.starts_with(TAKE_BACK);
-        for info in infos.iter().rev().filter(|info| info.is_of_undo() && !is_try(info)) {
-            let tries = infos
-                .iter()
-                .filter(|other| is_try(other) && is_cut_short(other) && other.kind.undoes(info.id));
-            let mut ids = vec![info.id];
-            ids.extend(tries.map(|other| other.id));
-            // Earlier programs ended it before it was taken back.
-            if is_cut_short(info) || info.state == CheckpointState::Done && ids.len() > 1 {
-                self.take_back(&ids, session)?;
-            }
-        }
-        Ok(())
+        self.take_back(&[own], session, &[])
     }
 
     /// The newest first, and what the work on them is called: an undo, or a redo of an undo, which
@@ -380,20 +379,35 @@ fn is_past(changed: Moment, last: Moment) -> bool {
     changed.seconds > last.seconds + AFTERMATH_SECONDS
 }
 
-fn name_of(what: &str, ids: &[CheckpointId]) -> String {
+pub(super) fn name_of(what: &str, ids: &[CheckpointId]) -> String {
     let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
     format!("{what} {}", ids.join(" "))
 }
 
 /// Finds what is not as a call left it.
-fn find_conflicts(store: &Store, image: &Image) -> BTreeMap<Place, ConflictReason> {
+fn find_conflicts(
+    store: &Store,
+    image: &Image,
+    id: CheckpointId,
+) -> BTreeMap<Place, ConflictReason> {
     let mut found = BTreeMap::new();
     let Some(end) = &image.end else { return found };
     let known: BTreeMap<&Place, &State> =
         end.after.iter().map(|(place, state)| (place, state)).collect();
+    let folders = image.nodes.values().filter(|old| old.node.is_folder() && !old.gone);
+    let moved: HashMap<&Place, &Old> =
+        folders.filter_map(|old| Some((old.moved.last()?, old))).collect();
+    let mut finder = Finder::new(store, image, id);
+    // The call had moved another folder there, which somebody moved on. A rename that failed is in the
+    // log, too.
+    let mut is_other = |place: &Place, now: &Node| {
+        let left = moved.get(place).filter(|old| now.is_folder() && old.node.id != now.id);
+        left.is_some_and(|old| finder.at_its_place(old).is_none() && finder.find(old).is_some())
+    };
     for (place, state) in &known {
         let now = node_at(store, place).ok().flatten();
-        if is_same(store, place, state, now.as_ref()) {
+        let is_other = now.as_ref().is_some_and(|now| is_other(place, now));
+        if !is_other && is_same(store, place, state, now.as_ref()) {
             continue;
         }
         let reason = match (state, now) {

@@ -10,7 +10,7 @@ use super::{CheckpointId, Journal};
 
 /// How many of the newest checkpoints are looked at: an agent that starts looks at what the ones
 /// before it left.
-const LOOKED_AT_MAX: usize = 256;
+pub(super) const LOOKED_AT_MAX: usize = 256;
 
 /// A command that is over, and that nobody looked after.
 pub(crate) struct LeftBehind {

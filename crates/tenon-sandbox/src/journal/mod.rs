@@ -34,6 +34,7 @@ mod spot;
 mod state;
 mod status;
 mod store;
+mod take_back;
 mod touched;
 mod undo;
 mod walk;

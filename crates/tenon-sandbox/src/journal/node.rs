@@ -7,6 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::time::Duration;
 
 use rustix::fs::{
     AtFlags, CWD, FileType, Gid, Mode, Statx, StatxFlags, Timespec, Timestamps, Uid, XattrFlags,
@@ -38,6 +39,17 @@ pub(crate) struct NodeId {
 pub(crate) struct Moment {
     pub(crate) seconds: i64,
     pub(crate) nanoseconds: u32,
+}
+
+impl Moment {
+    /// Returns the moment so much later.
+    pub(crate) fn after(self, time: Duration) -> Self {
+        let nanoseconds = self.nanoseconds + time.subsec_nanos();
+        let (carried, nanoseconds) = (nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000);
+        let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
+        let seconds = self.seconds.saturating_add(seconds).saturating_add(i64::from(carried));
+        Self { seconds, nanoseconds }
+    }
 }
 
 /// Names and values, sorted.

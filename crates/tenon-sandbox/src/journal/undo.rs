@@ -23,6 +23,7 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::CheckpointId;
+use super::checkpoint::touch;
 use super::find::{node_at, split};
 use super::node::{Node, NodeId, look};
 use super::put::{differs, rename, write_content};
@@ -78,8 +79,8 @@ pub(crate) struct Undoing<'a> {
     staying: Vec<Place>,
     /// Nodes for which something else stands by now, which was told to be undone all the same.
     others: HashSet<NodeId>,
-    /// Nodes that the call left where they are to stay as they are.
-    spared: HashSet<NodeId>,
+    /// Nodes that the call left where they are to stay as they are, and where they are now.
+    spared: HashMap<NodeId, Option<Place>>,
     /// Nodes that are theirs, or in the store for a redo: another is made in the place of each.
     elsewhere: HashSet<NodeId>,
     /// Where the call left nodes that are gone now, though it touched none of their names.
@@ -87,17 +88,20 @@ pub(crate) struct Undoing<'a> {
     /// What forbids the work: where something of another kind stands in the place of one of these, or one
     /// may be that was not found.
     blocked: Vec<(Place, Errno)>,
+    /// Where files were that are nowhere any more, and whose bytes nobody has.
+    nowhere: Vec<Place>,
     /// Names for these, as if the call had taken them away.
     lost_names: HashMap<NodeId, BTreeMap<OsString, Option<NodeId>>>,
 }
 
-/// Undoes what `image`, the log of `of`, tells, and records it in `to`.
+/// Undoes what `image`, the log of `of`, tells, and records it in `to`. Returns what nobody can put back:
+/// files that are nowhere any more.
 pub(crate) fn undo(
     of: CheckpointId,
     image: &Image,
     to: &mut Recorder,
     kept: &[Place],
-) -> Result<(), Failure> {
+) -> Result<Vec<Place>, Failure> {
     let mut undoing = Undoing {
         store: Arc::clone(&to.store),
         of,
@@ -114,10 +118,11 @@ pub(crate) fn undo(
         kept,
         staying: Vec::new(),
         others: HashSet::new(),
-        spared: HashSet::new(),
+        spared: HashMap::new(),
         elsewhere: HashSet::new(),
         lost: Vec::new(),
         blocked: Vec::new(),
+        nowhere: Vec::new(),
         lost_names: HashMap::new(),
     };
     undoing.locate();
@@ -125,7 +130,7 @@ pub(crate) fn undo(
     undoing.open_closed_folders();
     let outcome = undoing.put_back();
     undoing.close_again();
-    outcome
+    outcome.map(|()| undoing.nowhere)
 }
 
 impl Undoing<'_> {
@@ -233,7 +238,8 @@ impl Undoing<'_> {
             let Some(spot) = self.spots.get(&id).cloned() else { continue };
             // What stays elsewhere than it was gets its content back there.
             let is_kept = |place| self.is_kept(place) && !self.staying.contains(place);
-            if matches!(&spot, Spot::Tree(place) if is_kept(place)) || self.spared.contains(&id) {
+            if matches!(&spot, Spot::Tree(place) if is_kept(place)) || self.spared.contains_key(&id)
+            {
                 continue;
             }
             let fail = |errno| Failure { place: old.place.clone(), errno };
@@ -306,7 +312,10 @@ impl Undoing<'_> {
         }
     }
 
+    /// Ends what is to be done before a change. The log is of now: should this be cut short, what changed
+    /// later is somebody else's.
     fn finish_step(&mut self, step: Step) -> Result<(), Errno> {
+        self.to.log_file().into_iter().for_each(touch);
         match step {
             Step::Done => Ok(()),
             Step::Copy(job) => {

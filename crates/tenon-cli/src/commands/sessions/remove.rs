@@ -120,7 +120,8 @@ fn say(going: &[Removable], json: bool, language: Language) -> Result<(), CliErr
     let bytes: u64 = going.iter().map(|session| session.bytes).sum();
     let values: [(&str, &dyn Display); 2] =
         [("n", &going.len()), ("bytes", &bytes.div_ceil(1_000))];
-    print(&format!("{}\n", Text::SessionsGoing.say(language, &values)))
+    let text = if going.len() == 1 { Text::SessionGoing } else { Text::SessionsGoing };
+    print(&format!("{}\n", text.say(language, &values)))
 }
 
 /// Asks whether they may go; without a terminal only a flag can say so.

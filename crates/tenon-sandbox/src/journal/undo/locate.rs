@@ -14,7 +14,7 @@ use super::{Failure, IN_STORE, Undoing};
 use crate::journal::CheckpointId;
 use crate::journal::find::{Finder, node_at, split};
 use crate::journal::node::{NodeId, look};
-use crate::journal::record::{Old, Place, State};
+use crate::journal::record::{Content, Old, Place, State};
 use crate::journal::spot::Spot;
 use crate::journal::state::is_same;
 use crate::journal::store::{kept_name, object_name};
@@ -45,13 +45,33 @@ impl Undoing<'_> {
             self.look_in_undos(&missing);
         }
         self.lost.retain(|(id, _)| !self.spots.contains_key(id));
-        self.refuse_unseen(finder.unseen(), &missing);
+        match finder.unseen() {
+            Some(errno) => self.refuse_unseen(errno, &missing),
+            None => self.find_nowhere(),
+        }
+    }
+
+    /// Finds files that had a name and are gone for good: an undo had brought them back and was cut short,
+    /// and then somebody removed them. Whatever is in their places stays.
+    fn find_nowhere(&mut self) {
+        let is_nowhere = |id: &NodeId| {
+            let old =
+                self.image.nodes.get(id).filter(|old| old.kept.is_some() && old.node.is_file());
+            let has_bytes = |content: Content| content.from == 0;
+            !self.spots.contains_key(id)
+                && !self.spared.contains_key(id)
+                && old.is_some_and(|old| !old.content.is_some_and(has_bytes))
+        };
+        let names = self.names().into_iter().flat_map(|(folder, names)| {
+            names.into_iter().filter_map(move |(name, before)| Some((folder, name, before?)))
+        });
+        let nowhere = names.filter(|(_, _, before)| is_nowhere(before));
+        self.nowhere = nowhere.map(|(folder, name, _)| self.place_of(folder, &name)).collect();
     }
 
     /// Where a part of the tree could not be looked into, a folder that nobody removed may be there: another
     /// is not made in its place, and nothing is taken away that it may be in.
-    fn refuse_unseen(&mut self, unseen: Option<Errno>, missing: &HashSet<NodeId>) {
-        let Some(errno) = unseen else { return };
+    fn refuse_unseen(&mut self, errno: Errno, missing: &HashSet<NodeId>) {
         let missing = missing.iter().filter(|id| !self.spots.contains_key(id));
         let missing = missing.filter_map(|id| self.image.nodes.get(id));
         let mut lost = missing.filter(|old| !old.gone && old.kept.is_none());
@@ -139,7 +159,7 @@ impl Undoing<'_> {
         let Some((left, state)) = left else { return false };
         if self.is_kept(left) {
             // What it is by now is theirs, wherever that is.
-            self.spared.insert(id);
+            self.spared.insert(id, found);
             return true;
         }
         if let Some(spot) = self.taken(id) {
@@ -201,7 +221,7 @@ impl Undoing<'_> {
     /// Whether a node is left to whoever changed it where the call had moved it, and its names with it.
     pub(super) fn is_theirs(&self, id: NodeId) -> bool {
         match self.spots.get(&id) {
-            None => self.spared.contains(&id),
+            None => self.spared.contains_key(&id),
             Some(Spot::Tree(place)) => {
                 let old = self.image.nodes.get(&id);
                 self.is_kept(place) && old.is_some_and(|old| old.moved.contains(place))

@@ -14,6 +14,10 @@ type Names = Vec<(NodeId, BTreeMap<OsString, Option<NodeId>>)>;
 impl Undoing<'_> {
     /// Finds what stays.
     pub(super) fn find_staying(&mut self) {
+        // Whatever else is undone.
+        let spared = self.spared.values().flatten().chain(&self.nowhere);
+        let spared: Vec<Place> = spared.cloned().collect();
+        self.staying.clone_from(&spared);
         if self.kept.is_empty() {
             return;
         }
@@ -34,6 +38,7 @@ impl Undoing<'_> {
                     Some(Spot::Tree(place)) => Some(place.clone()),
                     _ => None,
                 })
+                .chain(spared.iter().cloned())
                 .collect();
             staying.sort_unstable();
             staying.dedup();

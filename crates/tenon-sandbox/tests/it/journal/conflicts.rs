@@ -365,3 +365,62 @@ fn what_was_there_before_stays_in_the_workspace_when_its_place_is_kept() {
         assert_eq!(difference(&undone, &scene.tree()), "", "{script}, then {edit}");
     }
 }
+
+/// What is there before, calls, what a person does then: files that an undo must not take out of the
+/// workspace, though nobody can say where they belong.
+const MOVED_ON: &[(&str, &[&str], &str)] = &[
+    ("mkdir util lib; echo mine > util/a", &["mv util lib"], "mv lib src"),
+    ("mkdir util lib; echo mine > util/a", &["mv util lib"], "mv lib src; echo work >> src/util/a"),
+    (
+        "mkdir util lib; echo mine > util/a",
+        &["mv util lib"],
+        "mv lib src; mkdir lib util; echo b > lib/b",
+    ),
+    ("mkdir lib; echo mine > notes", &["mv notes lib"], "mv lib src; echo work >> src/notes"),
+    (
+        "mkdir util lib; echo mine > util/a",
+        &["mv util lib", "mv lib src"],
+        "mkdir lib; echo b > lib/b",
+    ),
+    (
+        "mkdir -p D/F E/G; echo mine > D/F/keep",
+        &["mv D/F E/G", "mv E/G D"],
+        "mkdir -p E/G; echo b > E/G/x",
+    ),
+    (
+        "mkdir -p D/F E/G; echo mine > D/F/keep",
+        &["echo c > D/F/c", "mv D/F E/G", "mv E/G D"],
+        "mkdir -p E/G; echo b > E/G/x",
+    ),
+    // What the person made is not taken for what the call had left there.
+    ("mkdir util; echo mine > util/a", &["mv util u2", "mv u2 u3"], "mkdir u2; echo b > u2/b"),
+    ("mkdir util; echo mine > util/a", &["mv util u2"], "mv u2 u3; mkdir u2; echo b > u2/b"),
+];
+
+#[test]
+fn what_was_moved_on_since_stays_in_the_workspace() {
+    for (before, calls, edit) in MOVED_ON {
+        let scene = Scene::new(Walls::None);
+        scene.prepare(before);
+        let ids: Vec<_> = calls.iter().map(|call| scene.change(call)).collect();
+        person(&scene, &format!("sleep 0.02; {edit}"));
+        let (now, what) = (scene.tree(), format!("{before}; {calls:?}, then {edit}"));
+        let refused = scene.journal.undo(&ids, "session", &Conflicts::Refuse).unwrap();
+        assert!(matches!(refused, Undone::Conflicts(_)), "{what}: {refused:?}");
+        assert_eq!(difference(&now, &scene.tree()), "", "{what}");
+        let files = || {
+            let files = scene.tree().into_keys().map(|at| (scene.root().join(&at), at));
+            let files = files.filter(|(path, _)| path.is_file());
+            let read = |(path, at)| (at, std::fs::read_to_string(path).unwrap());
+            let mut found: Vec<(PathBuf, String)> = files.map(read).collect();
+            found.retain(|(_, text)| text != "c\n");
+            found
+        };
+        let theirs = files();
+        let done = scene.journal.undo(&ids, "session", &Conflicts::Keep).unwrap();
+        let Undone::Done { id, .. } = done else { panic!("{what}: {done:?}") };
+        assert_eq!(files(), theirs, "{what}");
+        scene.undo(id);
+        assert_eq!(difference(&now, &scene.tree()), "", "redo of {what}");
+    }
+}

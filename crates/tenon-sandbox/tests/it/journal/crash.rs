@@ -390,6 +390,55 @@ fn taking_an_undo_back_can_be_cut_short_again_and_again() {
     assert_eq!(difference(&before, &scene.tree()), "");
 }
 
+/// What a person does to a file that an undo put back before it was killed: in its place, as an editor does,
+/// or away with it.
+const SINCE: [&str; 4] =
+    ["echo mine >> F", "printf mine | dd of=F conv=notrunc", "echo mine > new; mv new F", "rm F"];
+
+#[test]
+fn what_a_person_changes_after_an_undo_was_killed_is_theirs() {
+    for edit in SINCE {
+        let (scene, id, before, _) = half_undone();
+        // One whose bytes are back, and one that is back itself.
+        let now = scene.tree();
+        let find = |folder: &str| {
+            let mut files =
+                before.keys().filter(|at| at.parent().is_some_and(|at| at.ends_with(folder)));
+            files.find(|at| before.get(*at) == now.get(*at)).cloned()
+        };
+        let back: Vec<std::path::PathBuf> = ["w", "g"].into_iter().filter_map(find).collect();
+        assert!(!back.is_empty(), "nothing was put back");
+        // Longer than a step of an undo takes.
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        for at in &back {
+            scene.prepare(&edit.replace('F', at.to_str().unwrap()));
+        }
+        let is_there = |at: &std::path::PathBuf| {
+            let text = std::fs::read_to_string(scene.root().join(at)).unwrap_or_default();
+            text.contains("mine")
+        };
+        let has_words = edit != "rm F";
+        let refused = scene.journal.undo(&[id], "session", &Conflicts::Refuse).unwrap();
+        assert!(matches!(refused, Undone::Conflicts(_)) || !has_words, "{edit}: {refused:?}");
+        assert!(back.iter().all(|at| is_there(at) == has_words), "{edit}");
+        if let Undone::Conflicts(_) = refused {
+            let done = scene.journal.undo(&[id], "session", &Conflicts::Keep).unwrap();
+            assert!(matches!(done, Undone::Done { .. }), "{edit}: {done:?}");
+        }
+        assert!(back.iter().all(|at| is_there(at) == has_words), "{edit}");
+        let mut expected = before.clone();
+        let mut found = scene.tree();
+        for at in &back {
+            // With its folder, whose time is another.
+            for path in [at.as_path(), at.parent().unwrap()] {
+                expected.remove(path);
+                found.remove(path);
+            }
+        }
+        assert_eq!(difference(&expected, &found), "", "{edit}");
+    }
+}
+
 #[test]
 fn an_undo_that_is_half_done_stays_so_when_its_changes_are_listed() {
     let (scene, id, before, _) = half_undone();

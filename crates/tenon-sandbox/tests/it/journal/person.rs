@@ -3,6 +3,8 @@
 //!
 //! `TENON_FUZZ_PERSONS` and `TENON_FUZZ_SEED` say how many random chains there are, and from which seed.
 
+use std::collections::BTreeSet;
+
 use tenon_sandbox::{CheckpointId, Conflicts, JournalError, JournalOptions, Undone};
 
 use super::closed::whole;
@@ -11,6 +13,21 @@ use super::tree::{Tree, difference};
 use super::{Scene, Walls, as_ordinary_user};
 
 const CALLS: usize = 3;
+
+/// What stands in files that a person wrote, with a number.
+const MINE: &str = "mine-";
+
+/// What a person does, whose files are told by what stands in them.
+fn edits(numbers: &mut Numbers, seed: u64, call: usize) -> String {
+    let edit = acts(numbers, 2);
+    let (one, other) = (numbers.name(), numbers.name());
+    match numbers.next(4) {
+        0 => format!("{edit}\nmkdir -p {one}; echo {MINE}{seed}-{call} > {one}/m; true"),
+        1 => format!("{edit}\necho {MINE}{seed}-{call} > new; mv new {one}; true"),
+        2 => format!("{edit}\nmv {one} {other}; echo {MINE}{seed}-{call} > {one}; true"),
+        _ => edit,
+    }
+}
 
 /// Something that a person or a call does.
 fn act(numbers: &mut Numbers) -> String {
@@ -38,7 +55,8 @@ struct Story {
 fn story(seed: u64) -> Story {
     let mut numbers = Numbers::new(seed);
     let prepared = acts(&mut numbers, 12);
-    let calls = (0..CALLS).map(|_| (acts(&mut numbers, 5), acts(&mut numbers, 2))).collect();
+    let calls =
+        (0..CALLS).map(|call| (acts(&mut numbers, 5), edits(&mut numbers, seed, call))).collect();
     let some: Vec<usize> = (0..CALLS).filter(|_| numbers.next(2) == 0).collect();
     let undone = if some.is_empty() { (0..CALLS).collect() } else { some };
     Story { prepared, calls, undone }
@@ -65,9 +83,13 @@ fn check(scene: &Scene, story: &Story, seed: u64) {
     let everything = Conflicts::Overwrite(vec![".".into()]);
     let some = Conflicts::Overwrite(["a", "b/c", "d", "new"].map(Into::into).to_vec());
     for conflicts in [Conflicts::Refuse, some, Conflicts::Keep, everything] {
-        let before = whole(scene);
+        let (before, theirs) = (whole(scene), words(scene));
         match scene.journal.undo(&wanted, "session", &conflicts) {
             Ok(Undone::Done { id, .. }) => {
+                if conflicts == Conflicts::Keep {
+                    let lost: Vec<String> = theirs.difference(&words(scene)).cloned().collect();
+                    assert!(lost.is_empty(), "{lost:?}\n{}", say("lost"));
+                }
                 let after = whole(scene);
                 let mut last = id;
                 for (expected, what) in [(&before, "redo"), (&after, "undo"), (&before, "redo")] {
@@ -84,6 +106,14 @@ fn check(scene: &Scene, story: &Story, seed: u64) {
             Err(error) => panic!("{error:?}\n{}", say("error")),
         }
     }
+}
+
+/// What persons wrote and is there.
+fn words(scene: &Scene) -> BTreeSet<String> {
+    let mut grep = std::process::Command::new("grep");
+    grep.args(["-rhaoE", &format!("{MINE}[0-9-]+"), "."]);
+    let out = grep.current_dir(scene.root()).output().unwrap();
+    String::from_utf8(out.stdout).unwrap().lines().map(str::to_owned).collect()
 }
 
 fn random(count: u64, seed: u64, by_comparison: bool) {

@@ -31,6 +31,8 @@ fn the_time_of_a_folder_is_undone_and_a_name_that_came_and_went_is_no_change() {
         options.by_comparison = true;
     });
     compared.prepare("mkdir folder");
+    // What no name that came and went can have set.
+    check(&compared, "touch -d 2010-01-01 folder", "times folder");
     let (_, changes) = compared.run("touch folder/x; rm folder/x");
     assert_eq!((Scene::listed(&changes), changes.troubles), (vec![], vec![Trouble::Compared]));
 }
