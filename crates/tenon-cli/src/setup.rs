@@ -78,6 +78,7 @@ pub(crate) async fn ready(
     let instructions = config.instructions(&mut notices);
     say_notices(&notices, config.look().language);
     let tools = tools(settings, provider.abilities());
+    let roots = workspace.roots();
     let mut options = AgentOptions::new(provider, workspace, sandbox);
     options.tools = tools;
     options.rules = rules;
@@ -89,7 +90,7 @@ pub(crate) async fn ready(
         cost_max: settings.max_cost,
         time_max: settings.max_time,
     };
-    options.host_presets = Some(Arc::new(presets::Toolchains::new(config)));
+    options.host_presets = Some(Arc::new(presets::Toolchains::new(config, roots)));
     options.result_chars_max = settings.result_chars_max.get();
     options.instructions = instructions;
     options.masking = masking;

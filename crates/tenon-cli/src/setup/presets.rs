@@ -1,6 +1,8 @@
 //! What toolchains say of the hosts they need: their own configuration on this machine, and what
-//! they print about themselves. A project's files are never read for this, nor is a tool started
-//! where it would read them.
+//! they print about themselves. Nothing of the session's folders, which the model writes, is read
+//! or run for this (see `presets/outside.rs`).
+
+mod outside;
 
 use std::{
     ffi::OsString,
@@ -10,10 +12,14 @@ use std::{
 
 use async_trait::async_trait;
 use tenon_agent::{HostPreset, HostPresets};
-use tenon_sandbox::{Command, CommandLimits, HostRule, Preset, PresetHosts, Profile, Stream};
+use tenon_sandbox::{
+    Command, CommandLimits, HostRule, Limits, Network, Preset, PresetHosts, Profile, Sandbox,
+    Settings, Stream, Tier, Wanted,
+};
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
+use self::outside::Outside;
 use crate::config::Config;
 
 /// How long a tool may take to say where its registry is. Node takes half a second.
@@ -49,6 +55,7 @@ const PRESETS: [(&str, Preset); 4] =
 
 /// The toolchains of this machine, each asked at most once.
 pub(super) struct Toolchains {
+    outside: Outside,
     home: PathBuf,
     cargo: PathBuf,
     /// As `NAME=value`.
@@ -65,15 +72,19 @@ struct Known {
 }
 
 impl Toolchains {
-    /// Returns the toolchains as `config` has them. Nothing is asked yet.
-    pub(super) fn new(config: &Config) -> Self {
-        let home = config.folders.home.clone();
+    /// Returns the toolchains as `config` has them, for a session in `roots`. Nothing is asked yet.
+    pub(super) fn new(config: &Config, roots: Vec<PathBuf>) -> Self {
+        let (home, outside) = (config.folders.home.clone(), Outside::of(roots));
         let value = |name: &&str| Some(format!("{name}={}", config.variable(name)?));
+        let cargo = config.variable("CARGO_HOME").map(PathBuf::from);
         Self {
-            cargo: config.variable("CARGO_HOME").map_or_else(|| home.join(".cargo"), PathBuf::from),
+            cargo: cargo
+                .filter(|folder| outside.has(folder))
+                .unwrap_or_else(|| home.join(".cargo")),
             home,
             pip: PIP_VARIABLES.iter().filter_map(value).collect(),
-            environment: config.toolchain_environment(),
+            environment: outside.environment(config.toolchain_environment()),
+            outside,
             known: Default::default(),
         }
     }
@@ -114,7 +125,8 @@ impl Toolchains {
         match preset {
             Preset::Cargo => self.cargo().await,
             Preset::Npm => {
-                let mut texts: Vec<String> = read(&self.home.join(".npmrc")).into_iter().collect();
+                let mut texts: Vec<String> =
+                    self.read(&self.home.join(".npmrc")).into_iter().collect();
                 let registry = self.printed("npm config get registry").await;
                 texts.extend(registry.map(|registry| format!("registry={registry}")));
                 texts
@@ -122,8 +134,9 @@ impl Toolchains {
             Preset::Pip => {
                 let places =
                     [".config/pip/pip.conf", ".pip/pip.conf"].map(|name| self.home.join(name));
-                let mut texts: Vec<String> = places.iter().flat_map(|path| read(path)).collect();
-                texts.extend(read(Path::new("/etc/pip.conf")));
+                let mut texts: Vec<String> =
+                    places.iter().flat_map(|path| self.read(path)).collect();
+                texts.extend(self.read(Path::new("/etc/pip.conf")));
                 texts.extend_from_slice(&self.pip);
                 texts.extend(self.printed("python3 -m pip install --help").await);
                 texts
@@ -138,9 +151,9 @@ impl Toolchains {
     async fn cargo(&self) -> Vec<String> {
         let mut texts: Vec<String> = ["config.toml", "config"]
             .iter()
-            .flat_map(|name| read(&self.cargo.join(name)))
+            .flat_map(|name| self.read(&self.cargo.join(name)))
             .collect();
-        let indexes = folders(&self.cargo.join("registry/index"));
+        let indexes = self.folders(&self.cargo.join("registry/index"));
         if indexes.is_empty() {
             let printed = self.printed(CARGO_INDEX).await.unwrap_or_default();
             let address = printed.split_once("failed to download from `");
@@ -153,28 +166,63 @@ impl Toolchains {
             if let Some((host, _)) = name.rsplit_once('-') {
                 texts.push(format!("index=\"sparse+https://{host}\""));
             }
-            texts.extend(read(&folder.join("config.json")));
+            texts.extend(self.read(&folder.join("config.json")));
         }
         texts
     }
 
-    /// Returns what a tool prints about itself, started where no project's file is.
+    /// Returns what a tool prints about itself. It can write nothing and read and run nothing of the
+    /// session's folders, and is started where no project's file is.
     async fn printed(&self, script: &str) -> Option<String> {
+        let profile = Profile {
+            readable: self.outside.readable(),
+            writable: Vec::new(),
+            lifted: Vec::new(),
+            network: Network::On,
+        };
+        let walls = Sandbox::new(Settings {
+            roots: Vec::new(),
+            home: None,
+            readable: Vec::new(),
+            hidden: Vec::new(),
+            shown: Vec::new(),
+            // The user's own programs, which any tier holds well enough.
+            wanted: Wanted::Exactly(Tier::C),
+            limits: Limits::default(),
+            guarded_folders_max: 0,
+        });
         let command = Command {
             script: script.to_owned(),
             folder: PathBuf::from("/"),
             environment: self.environment.clone(),
-            profile: Profile::reading(),
+            profile,
             limits: CommandLimits {
                 timeout: ANSWER_TIMEOUT,
                 output_bytes_max: ANSWER_BYTES_MAX,
                 spill: None,
             },
         };
-        let output = command.run(&CancellationToken::new(), &mut |_, _| {}).await.ok()?;
+        let output = walls.run(command, &CancellationToken::new(), &mut |_, _| {}).await.ok()?;
         let pieces = output.pieces.iter().filter(|piece| piece.stream == Stream::Out);
         let text: String = pieces.map(|piece| piece.text.as_str()).collect();
         Some(text).filter(|text| !text.trim().is_empty())
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a toolchain's configuration, the user's own")]
+    fn read(&self, path: &Path) -> Option<String> {
+        use std::io::Read;
+        let mut text = String::new();
+        // A named pipe would be waited for.
+        let is_read = self.outside.has(path) && path.is_file();
+        let file = is_read.then(|| std::fs::File::open(path).ok())??;
+        file.take(FILE_BYTES_MAX).read_to_string(&mut text).ok()?;
+        Some(text)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a toolchain's own folder")]
+    fn folders(&self, path: &Path) -> Vec<PathBuf> {
+        let entries = self.outside.has(path).then(|| std::fs::read_dir(path).ok()).flatten();
+        entries.into_iter().flatten().flatten().map(|entry| entry.path()).collect()
     }
 }
 
@@ -191,19 +239,4 @@ impl HostPresets for Toolchains {
         }
         None
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "a toolchain's configuration, the user's own")]
-fn read(path: &Path) -> Option<String> {
-    use std::io::Read;
-    let mut text = String::new();
-    // A named pipe would be waited for.
-    let file = path.is_file().then(|| std::fs::File::open(path).ok())??;
-    file.take(FILE_BYTES_MAX).read_to_string(&mut text).ok()?;
-    Some(text)
-}
-
-#[expect(clippy::disallowed_methods, reason = "a toolchain's own folder")]
-fn folders(path: &Path) -> Vec<PathBuf> {
-    std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }

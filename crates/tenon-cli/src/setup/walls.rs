@@ -7,9 +7,9 @@ use std::{
 
 use tenon_agent::Sandbox;
 use tenon_sandbox::{
-    GUARDED_FOLDERS_MAX, HostError, HostRule, Limits, Missing, Network, Profile, Proxy,
-    ProxyOptions, Sandbox as Walls, SandboxError, Settings as WallSettings, Tier, UpstreamProxy,
-    Wanted, Workspace,
+    GUARDED_FOLDERS_MAX, HostError, HostRule, Limits, Missing, Network, PresetHosts, Profile,
+    Proxy, ProxyOptions, Sandbox as Walls, SandboxError, Settings as WallSettings, Tier,
+    UpstreamProxy, Wanted, Workspace,
 };
 
 use super::presets::Toolchains;
@@ -72,7 +72,7 @@ pub(crate) async fn walls(
         SandboxName::C => Wanted::Exactly(Tier::C),
         SandboxName::Off => return Ok(None),
     };
-    let (hosts, network) = network(config).await?;
+    let (hosts, network) = network(config, workspace).await?;
     // Of a proxy that nothing goes through it does not matter whether it could be used.
     let upstream = if hosts.is_empty() { None } else { upstream(config)? };
     let proxy = Proxy::new(ProxyOptions { upstream, ..Default::default() });
@@ -101,18 +101,19 @@ pub(crate) async fn walls(
 }
 
 /// Returns the hosts that commands reach through the proxy, and whether they need it.
-async fn network(config: &Config) -> Result<(Vec<HostRule>, Network), CliError> {
+async fn network(
+    config: &Config,
+    workspace: &Workspace,
+) -> Result<(Vec<HostRule>, Network), CliError> {
     let names = &config.settings.net;
     if names.iter().any(|name| name == EVERYTHING) {
         return Ok((Vec::new(), Network::On));
     }
-    let toolchains = Toolchains::new(config);
+    let toolchains = Toolchains::new(config, workspace.roots());
     let mut hosts = Vec::new();
     for name in names {
         if let Some(found) = toolchains.hosts(name).await {
-            let about = || Sentence::from(format!("--net {name}"));
-            let notice = found.not_known.map(|why| about().with_more(Sentence::of_library(why)));
-            say_notices(notice.as_slice(), config.look().language);
+            say_notices(&notices(name, found), config.look().language);
             hosts.extend_from_slice(&found.rules);
             continue;
         }
@@ -123,6 +124,16 @@ async fn network(config: &Config) -> Result<(Vec<HostRule>, Network), CliError> 
         })?);
     }
     Ok((hosts, Network::Proxied))
+}
+
+/// Returns what is said of the preset `name`: the hosts that it opens, and what is not known of it.
+fn notices(name: &str, found: &PresetHosts) -> Vec<Sentence> {
+    let hosts = found.rules.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let opens = || Text::NetOpens.with(&[("name", &name), ("hosts", &hosts)]);
+    let about = || Sentence::from(format!("--net {name}"));
+    let mut said: Vec<Sentence> = (!hosts.is_empty()).then(opens).into_iter().collect();
+    said.extend(found.not_known.map(|why| about().with_more(Sentence::of_library(why))));
+    said
 }
 
 /// Returns the proxy of the user's own network, through which hosts are reached.

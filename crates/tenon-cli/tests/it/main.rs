@@ -27,6 +27,7 @@ mod masked_views;
 mod models;
 mod output;
 mod plain_commands;
+mod presets;
 mod program;
 mod prompts;
 mod refused;
