@@ -114,8 +114,10 @@ impl Decision {
             None => "a command tried to reach it, and no rule allows it".to_owned(),
         };
         let name = preset.map_or(host, str::to_owned);
+        // What else is in a host means nothing to a shell.
+        let word = if name.contains(['*', '[']) { quoted(&name) } else { name.clone() };
         Decision {
-            flag: Some(format!("--net {}", quoted(&name))),
+            flag: Some(format!("--net {word}")),
             always: Some(Kept::Net(name)),
             leaves: Some(Leaves::Host),
             ..Decision::new(Verdict::Ask, "walls: network", reason)

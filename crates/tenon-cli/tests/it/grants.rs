@@ -234,7 +234,7 @@ fn without_a_person_each_of_the_four_is_refused_with_the_flag_that_allows_it() {
         format!("--allow 'read({outside})'"),
         "--allow 'write_file(.envrc)'".to_owned(),
         "--allow 'bash(sudo -n true:*)'".to_owned(),
-        format!("--net '{host}'"),
+        format!("--net {host}"),
     ];
     let run = place.run(&["--model", &script, "--output-format", "json", "go"]);
     let result: Value = serde_json::from_str(&run.out).unwrap();

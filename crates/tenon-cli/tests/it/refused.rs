@@ -132,7 +132,7 @@ fn the_blocked_host_of_a_toolchain_is_named_with_its_preset() {
         let (refused, told) = refused_with(&alone, &[], "bash", json!({ "command": command }));
         let [entry] = refused.as_slice() else { panic!("{preset}: {refused:?}, {told}") };
         assert_eq!((&entry["tool"], &entry["rule"]), (&json!("host"), &json!("walls: network")));
-        assert_eq!(entry["flag"], format!("--net '{preset}'"), "{told}");
+        assert_eq!(entry["flag"], format!("--net {preset}"), "{told}");
         assert!(told.contains(&format!("[walls] --net {preset} would open {preset} (")), "{told}");
     }
 }

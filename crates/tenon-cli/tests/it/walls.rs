@@ -84,7 +84,7 @@ fn a_host_that_was_blocked_is_named_with_what_would_allow_it() {
     let script = running(&place, command);
     let run = place.run(&["--output-format", "json", "--model", &script, "go"]);
     assert_eq!(run.status, 0);
-    assert!(run.out.contains(r#""flag":"--net 'cargo'""#), "{run:?}");
+    assert!(run.out.contains(r#""flag":"--net cargo""#), "{run:?}");
     let told = results(&place);
     let sentence = "[walls] --net cargo would open cargo (example.com, b.example)";
     assert!(told.contains(sentence), "{told}");
