@@ -225,7 +225,7 @@ pub enum ProviderErrorKind {
     Connect,
     /// No first byte came in time, or the stream stalled.
     Stalled,
-    /// The connection ended in the middle of a reply.
+    /// The connection ended in the middle of a reply, or an event of it was cut or garbled.
     Dropped,
     /// What came is not the protocol.
     Protocol,

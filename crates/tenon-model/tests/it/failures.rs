@@ -186,19 +186,19 @@ async fn a_local_server_that_says_nothing_is_asked_twice() {
 
 #[tokio::test]
 async fn a_stream_with_nothing_but_its_end_is_no_reply() {
-    assert!(is_asked_again("openai", "data: [DONE]\n\n").await);
-    assert!(is_asked_again("openai", ": ping\n\ndata: [DONE]\n\n").await);
+    is_asked_again("openai", "data: [DONE]\n\n").await;
+    is_asked_again("openai", ": ping\n\ndata: [DONE]\n\n").await;
     let role = "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\"}}]}\n\n";
-    assert!(is_asked_again("openai", &format!("{role}data: [DONE]\n\n")).await);
-    assert!(is_asked_again("openai", r#"{"choices":[]}"#).await);
+    is_asked_again("openai", &format!("{role}data: [DONE]\n\n")).await;
+    is_asked_again("openai", r#"{"choices":[]}"#).await;
     let start =
         "data: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":3}}}\n\n";
     let stop = "data: {\"type\":\"message_stop\"}\n\n";
     let block = "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n";
     for broken in [stop, &format!("{start}{stop}"), &format!("{start}{block}{stop}")] {
-        assert!(is_asked_again("anthropic", broken).await);
+        is_asked_again("anthropic", broken).await;
     }
-    assert!(is_asked_again("anthropic", r#"{"content":[]}"#).await);
+    is_asked_again("anthropic", r#"{"content":[]}"#).await;
 }
 
 #[tokio::test]
@@ -224,8 +224,8 @@ async fn a_server_that_does_not_run_is_said_at_once() {
     assert!(error.message.starts_with("Cannot connect to 127.0.0.1:"), "{error}");
 }
 
-/// Serves `broken` and then a good reply; says whether the request was made again.
-async fn is_asked_again(dialect: &str, broken: &str) -> bool {
+/// Serves `broken` and then a good reply, which is asked for.
+async fn is_asked_again(dialect: &str, broken: &str) {
     let is_openai = dialect == "openai";
     let good = if is_openai { Reply::openai_text("hi") } else { Reply::anthropic_text("hi") };
     let server = FakeServer::start(vec![Reply::sse().piece(broken), good]);
@@ -233,35 +233,44 @@ async fn is_asked_again(dialect: &str, broken: &str) -> bool {
         true => run(&openai(&server.url()), request("hi")).await,
         false => run(&anthropic(&server.url()), request("hi")).await,
     };
-    let again = run.retries() == 1;
-    match again {
-        true => assert_eq!(run.reply().message.text(), "hi", "{dialect}: {broken}"),
-        false => assert_eq!(run.error().kind, Kind::Protocol, "{dialect}: {broken}"),
-    }
-    again
+    assert_eq!(run.retries(), 1, "{dialect}: {broken}: {run:?}");
+    assert_eq!(run.reply().message.text(), "hi", "{dialect}: {broken}");
 }
 
 #[tokio::test]
-async fn a_broken_event_is_like_a_broken_connection_and_another_protocol_is_not() {
+async fn a_broken_event_is_like_a_broken_connection_also_the_first_one() {
     let role = "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\"}}]}\n\n";
     let start = "data: {\"type\":\"message_start\"}\n\n";
     let cases = [
-        ("openai", "data: {\"choices\":[{\"index\":0,\"del\n\n".to_owned(), true),
-        ("openai", format!("{role}data: oops\n\n"), true),
-        ("openai", format!("{role}data: {{\"choices\":7}}\n\n"), true),
-        ("openai", "data: oops\n\n".to_owned(), false),
-        ("openai", "data: {\"ok\":true}\n\ndata: oops\n\n".to_owned(), false),
-        ("openai", "data: <html>\n\n".to_owned(), false),
-        ("openai", "data: [1]\n\n".to_owned(), false),
-        ("anthropic", "data: {\"type\":\"content_bl\n\n".to_owned(), true),
-        ("anthropic", format!("{start}data: oops\n\n"), true),
-        ("anthropic", "data: oops\n\n".to_owned(), false),
-        ("anthropic", "data: <html>\n\n".to_owned(), false),
+        ("openai", "data: {\"choices\":[{\"index\":0,\"del\n\n".to_owned()),
+        ("openai", format!("{role}data: oops\n\n")),
+        ("openai", format!("{role}data: {{\"choices\":7}}\n\n")),
+        ("openai", "data: {garbage}\n\n".to_owned()),
+        ("openai", "data: {\"ok\":true}\n\ndata: oops\n\n".to_owned()),
+        ("openai", "data: [1]\n\n".to_owned()),
+        ("anthropic", "data: {\"type\":\"content_bl\n\n".to_owned()),
+        ("anthropic", format!("{start}data: oops\n\n")),
+        ("anthropic", "data: {garbage}\n\n".to_owned()),
+        ("anthropic", "event: message_start\ndata: {\"type\": message_start}\n\n".to_owned()),
+        ("anthropic", "data: <html>\n\n".to_owned()),
     ];
-    let runs = cases.map(|(dialect, broken, expected)| async move {
-        assert_eq!(is_asked_again(dialect, &broken).await, expected, "{dialect}: {broken}");
-    });
+    let runs = cases.map(|(dialect, broken)| async move { is_asked_again(dialect, &broken).await });
     futures::future::join_all(runs).await;
+}
+
+#[tokio::test]
+async fn what_never_was_an_event_asks_for_the_base_url_after_all_attempts() {
+    for dialect in ["anthropic", "openai"] {
+        let server = FakeServer::start(vec![Reply::sse().piece("data: {garbage}\n\n"); 2]);
+        let run = match dialect {
+            "openai" => run(&openai(&server.url()), request("hi")).await,
+            _ => run(&anthropic(&server.url()), request("hi")).await,
+        };
+        let error = run.error();
+        assert_eq!(error.kind, Kind::Dropped, "{error}");
+        assert!(error.message.ends_with("(after 2 attempts)"), "{error}");
+        assert!(error.hint.as_ref().is_some_and(|hint| hint.contains("base URL")), "{error:?}");
+    }
 }
 
 #[tokio::test]
