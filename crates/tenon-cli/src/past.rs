@@ -94,6 +94,30 @@ impl Past {
             }
             None => last_here(config, &logs)?,
         };
+        Self::of_session(config, session, logs)
+    }
+
+    /// Returns the past of `session`, or of the one whose undo is the last that stands in the
+    /// workspace, and that undo.
+    pub(crate) fn undone_last(
+        config: &Config,
+        session: Option<&str>,
+    ) -> Result<(Self, CheckpointId), CliError> {
+        let past = match session {
+            Some(_) => Self::open(config, session)?,
+            None => {
+                let logs = config.folders.sessions();
+                let infos = infos_here(config, &logs)?;
+                let undo = infos.iter().rfind(|info| stands_as_undo(info));
+                let session = undo.ok_or_else(|| nothing_to_redo(&infos))?.session.clone();
+                Self::of_session(config, session, logs)?
+            }
+        };
+        let undo = past.last_undo()?;
+        Ok((past, undo))
+    }
+
+    fn of_session(config: &Config, session: String, logs: PathBuf) -> Result<Self, CliError> {
         // The log may be gone; what is kept of the session is not.
         let read = read_session(&logs, &session).unwrap_or_default();
         let roots = read.worked_with().map(|(folders, _)| folders.to_vec());
@@ -170,17 +194,12 @@ impl Past {
     pub(crate) fn since(&self, from: &str) -> Result<Vec<Call>, CliError> {
         let mut calls = self.calls()?;
         calls.retain(Call::stands);
-        let first = match from.parse::<u32>() {
-            Ok(step) => calls.iter().position(|call| call.step.is_some_and(|ran| ran >= step)),
-            Err(_) => {
-                let named = calls.iter().position(|call| call.call_id == from);
-                if named.is_none() && !self.steps().of_calls.contains_key(from) {
-                    return Err(CliError::usage(Text::NoSuchStep.with(&[("from", &from)]))
-                        .with_hint(Text::HintChanges.with(&[("id", &self.session)])));
-                }
-                named
-            }
-        };
+        let first = calls.iter().position(|call| call.is_from(from));
+        let is_call = from.parse::<u32>().is_err();
+        if first.is_none() && is_call && !self.steps().of_calls.contains_key(from) {
+            return Err(CliError::usage(Text::NoSuchStep.with(&[("from", &from)]))
+                .with_hint(Text::HintChanges.with(&[("id", &self.session)])));
+        }
         let mut calls = calls.split_off(first.unwrap_or(calls.len()));
         calls.reverse();
         match calls.is_empty() {
@@ -189,16 +208,32 @@ impl Past {
         }
     }
 
+    /// Returns the calls that stand from the step or call `to` on, the newest first. What was undone
+    /// of earlier ones since then would be missing.
+    pub(crate) fn back_to(&self, to: &str) -> Result<Vec<Call>, CliError> {
+        let calls = self.calls()?;
+        if let Some(at) = calls.iter().position(|call| call.is_from(to)) {
+            let (before, rest) = calls.split_at(at);
+            let first = rest.first().map(|call| call.id);
+            let is_missing = |call: &&Call| matches!(call.state, CheckpointState::Undone { by } if Some(by) > first);
+            let n = before.iter().filter(is_missing).count();
+            if n > 0 {
+                let said = Text::UndoneBefore.with(&[("n", &n), ("to", &to)]);
+                return Err(CliError::failed(said)
+                    .with_hint(Text::HintUndoneBefore.with(&[("id", &self.session)])));
+            }
+        }
+        self.since(to)
+    }
+
     /// Returns the undo that a redo takes back: the last one that stands. What it undid may be gone
     /// to make room; the undo itself has all that a redo needs.
     pub(crate) fn last_undo(&self) -> Result<CheckpointId, CliError> {
         masked::read_all(&self.workspace);
         let infos = self.journal.checkpoints().map_err(failed)?;
-        let undo = infos.iter().rfind(|info| {
-            info.session == self.session && info.state == CheckpointState::Done && info.is_undo()
-        });
-        undo.map(|info| info.id)
-            .ok_or_else(|| CliError::failed(Text::NothingToRedo).with_hint(Text::HintNothingToRedo))
+        let own = |info: &&CheckpointInfo| info.session == self.session && stands_as_undo(info);
+        let undo = infos.iter().rfind(own);
+        undo.map(|info| info.id).ok_or_else(|| nothing_to_redo(&infos))
     }
 
     /// Gives the room free that the session's checkpoints take. Nothing of it can be undone then.
@@ -257,6 +292,14 @@ impl Call {
         let step = steps.of(info.id, &call_id);
         let CheckpointInfo { id, started, state, .. } = info;
         Self { id, started, call_id, label: label.trim_end().to_owned(), step, state, changes }
+    }
+
+    /// Whether it ran in the step `from` or later, or is the call of that id.
+    fn is_from(&self, from: &str) -> bool {
+        match from.parse::<u32>() {
+            Ok(step) => self.step.is_some_and(|ran| ran >= step),
+            Err(_) => self.call_id == from,
+        }
     }
 
     /// Whether it is over and what it did was not undone.
@@ -391,25 +434,39 @@ pub(crate) fn shown(text: &str) -> String {
 /// Returns the session that changed something last in this folder; if there is none, in the nearest
 /// workspace that this folder is in.
 fn last_here(config: &Config, logs: &Path) -> Result<String, CliError> {
-    let last = |root: &Path| {
+    let infos = infos_here(config, logs)?;
+    let last = infos.into_iter().rfind(|info| info.kind == CheckpointKind::Call);
+    last.map(|info| info.session).ok_or_else(|| nothing(&config.root))
+}
+
+/// Returns the checkpoints of this folder; if no call changed anything there, those of the nearest
+/// workspace that this folder is in.
+fn infos_here(config: &Config, logs: &Path) -> Result<Vec<CheckpointInfo>, CliError> {
+    let kept = |root: &Path| {
         let (journal, _) = journal(config, &[root.to_path_buf()])?;
         let infos = journal.checkpoints().map_err(failed)?;
-        let last = infos.into_iter().rfind(|info| info.kind == CheckpointKind::Call);
-        Ok::<_, CliError>(last.map(|info| info.session))
+        let is_there =
+            infos.iter().any(|info| info.kind == CheckpointKind::Call || stands_as_undo(info));
+        Ok::<_, CliError>(is_there.then_some(infos))
     };
-    if let Some(session) = last(&config.root)? {
-        return Ok(session);
+    if let Some(infos) = kept(&config.root)? {
+        return Ok(infos);
     }
     let root = config.root.canonicalize().unwrap_or_else(|_| config.root.clone());
     let sessions = list_sessions(logs).map_err(resume::unreadable)?;
     for above in root.ancestors().skip(1) {
         if sessions.iter().any(|session| session.workspace == above)
-            && let Some(session) = last(above)?
+            && let Some(infos) = kept(above)?
         {
-            return Ok(session);
+            return Ok(infos);
         }
     }
-    Err(nothing(&config.root))
+    Ok(Vec::new())
+}
+
+/// Whether it is an undo that a redo takes back.
+fn stands_as_undo(info: &CheckpointInfo) -> bool {
+    info.state == CheckpointState::Done && info.is_undo()
 }
 
 /// Returns the journal of a workspace, and the workspace.
@@ -428,6 +485,16 @@ fn journal(config: &Config, roots: &[PathBuf]) -> Result<(Journal, Workspace), C
 fn nothing(root: &Path) -> CliError {
     CliError::failed(Text::NothingToUndo.with(&[("folder", &root.display())]))
         .with_hint(Text::HintNothingToUndo)
+}
+
+/// `infos` are all that is kept: where numbers are missing, an undo may have gone.
+fn nothing_to_redo(infos: &[CheckpointInfo]) -> CliError {
+    let newest = infos.last().and_then(|info| info.id.to_string().parse::<usize>().ok());
+    let error = CliError::failed(Text::NothingToRedo);
+    match newest.is_some_and(|newest| newest > infos.len()) {
+        true => error.with_hint(Text::HintNothingToRedo),
+        false => error,
+    }
 }
 
 /// Returns what the journal could not do, as an error of the program.

@@ -1,18 +1,21 @@
 //! `tenon redo`.
 
-use super::undo::{Consent, WhichSession, take_back};
+use super::undo::{Consent, take_back};
 use crate::{
     config::Config,
     error::{CliError, ExitStatus},
     past::Past,
+    print::print,
     texts::Text,
 };
 
 /// Take the last undo back
 #[derive(Debug, clap::Args)]
 pub(crate) struct Redo {
-    #[command(flatten)]
-    which: WhichSession,
+    /// Of this session instead of the last one that was undone in this folder (an id, its beginning,
+    /// or `last`)
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
 
     #[command(flatten)]
     consent: Consent,
@@ -20,8 +23,9 @@ pub(crate) struct Redo {
 
 impl Redo {
     pub(super) async fn execute(self, config: &Config) -> Result<ExitStatus, CliError> {
-        let past = Past::open(config, self.which.session.as_deref())?;
-        let undo = past.last_undo()?;
+        let (past, undo) = Past::undone_last(config, self.session.as_deref())?;
+        let language = config.look().language;
+        print(&format!("{}\n", Text::RedoOf.say(language, &[("session", &past.session)])))?;
         take_back(&past, &[undo], &self.consent, config.look(), Text::RedoDone).await
     }
 }

@@ -29,7 +29,7 @@ pub(crate) struct Restore {
 impl Restore {
     pub(super) async fn execute(self, config: &Config) -> Result<ExitStatus, CliError> {
         let past = Past::open(config, Some(&self.session))?;
-        let calls = past.since(&self.to)?;
+        let calls = past.back_to(&self.to)?;
         let language = config.look().language;
         let said = Text::UndoOf.say(language, &[("session", &past.session)]);
         print(&format!("{said}\n{}", past::named(&calls, language)))?;
