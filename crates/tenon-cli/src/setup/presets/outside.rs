@@ -105,6 +105,7 @@ fn resolved(path: &Path) -> Option<PathBuf> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make their own folders")]
 mod tests {
     use super::*;
 
