@@ -296,7 +296,8 @@ pub(crate) fn workspace(config: &Config, args: &SessionArgs) -> Result<Workspace
     for folder in &args.add_dir {
         workspace = open(workspace.with_root(&config.absolute(folder)))?;
     }
-    let own: [&Path; 3] = [&config.folders.config, &config.folders.state, &config.folders.cache];
+    let (folders, file) = (&config.folders, config.folders.config_file());
+    let own: [&Path; 4] = [&folders.config, &file, &folders.state, &folders.cache];
     Ok(own.iter().fold(workspace, |workspace, folder| workspace.with_own_folder(folder)))
 }
 

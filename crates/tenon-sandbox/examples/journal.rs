@@ -130,6 +130,7 @@ impl Bench {
             home: std::env::var_os("HOME").map(Into::into),
             readable: Vec::new(),
             hidden: journal.folders(),
+            own: Vec::new(),
             shown: Vec::new(),
             wanted: Wanted::Best,
             limits: Limits::default(),

@@ -46,6 +46,7 @@ fn main() {
         home: std::env::var_os("HOME").map(Into::into),
         readable: Vec::new(),
         hidden: Vec::new(),
+        own: Vec::new(),
         shown: Vec::new(),
         wanted: Wanted::Exactly(tier),
         limits: Limits::default(),

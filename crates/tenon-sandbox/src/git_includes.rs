@@ -3,22 +3,16 @@
 //! Conditions (`includeIf`) are not looked at: whoever changes a branch would decide them. What
 //! leads to a file counts like the file: a link on the way could lead elsewhere later.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
-use std::path::{Component, Path, PathBuf};
-
-use rustix::fs::FileType;
+use std::path::{Path, PathBuf};
 
 use crate::git_config;
+use crate::links::resolved;
 
 /// As deep as git itself follows them.
 const DEPTH_MAX: usize = 10;
 
 /// Names of files and links that are followed in all: more than any project has.
 const NAMES_MAX: usize = 64;
-
-/// The kernel's own limit for one path.
-const LINKS_MAX: usize = 40;
 
 /// Says what the files beneath `roots` are that settings include, and what they include in turn.
 pub(crate) struct Includes<'a> {
@@ -92,47 +86,6 @@ impl<'a> Includes<'a> {
 fn says_include(bytes: &[u8]) -> bool {
     const WORD: &[u8] = b"include";
     bytes.windows(WORD.len()).any(|word| word.eq_ignore_ascii_case(WORD))
-}
-
-/// Returns where an absolute path leads, and the links on the way; what is not there is as it is
-/// named. `None` if there are too many links.
-fn resolved(named: &Path) -> Option<(PathBuf, Vec<PathBuf>)> {
-    let mut pending: Vec<OsString> = parts(named);
-    let (mut at, mut links) = (PathBuf::from("/"), Vec::new());
-    while let Some(part) = pending.pop() {
-        if part == ".." {
-            at.pop();
-            continue;
-        }
-        at.push(&part);
-        let is_link = rustix::fs::lstat(&at)
-            .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_symlink());
-        if !is_link {
-            continue;
-        }
-        if links.len() == LINKS_MAX {
-            return None;
-        }
-        let target = rustix::fs::readlink(&at, Vec::new()).ok()?;
-        let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
-        links.push(at.clone());
-        at.pop();
-        if target.is_absolute() {
-            at = PathBuf::from("/");
-        }
-        pending.extend(parts(&target));
-    }
-    Some((at, links))
-}
-
-/// Returns the names of a path, the first one last.
-fn parts(path: &Path) -> Vec<OsString> {
-    let names = path.components().rev().filter_map(|part| match part {
-        Component::Normal(name) => Some(name.to_owned()),
-        Component::ParentDir => Some(OsString::from("..")),
-        Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
-    });
-    names.collect()
 }
 
 #[cfg(test)]

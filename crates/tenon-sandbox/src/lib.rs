@@ -16,6 +16,7 @@ mod guard;
 mod helper;
 mod jobs;
 mod journal;
+mod links;
 mod linux;
 mod missing;
 mod network;

@@ -94,7 +94,8 @@ fn workspace(config: &Config, files: &Rebuilt) -> Result<Workspace, CliError> {
     for root in roots {
         workspace = workspace.with_root(&root.copy).map_err(no_folder)?;
     }
-    let own = [&config.folders.config, &config.folders.state, &files.scratch.state()];
+    let (folders, file) = (&config.folders, config.folders.config_file());
+    let own = [&folders.config, &file, &folders.state, &files.scratch.state()];
     Ok(own.iter().fold(workspace, |workspace, folder| workspace.with_own_folder(folder)))
 }
 

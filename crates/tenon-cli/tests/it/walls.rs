@@ -61,6 +61,25 @@ fn a_command_writes_in_the_workspace_and_nowhere_else() {
 }
 
 #[test]
+fn a_home_that_is_the_workspace_keeps_its_configuration() {
+    const OWN: &str = "max_steps = 50\n";
+    for tier in ["a", "c"] {
+        let place = Place::new();
+        place.write("home/.config/tenon/config.toml", OWN);
+        let command = "mv .config c; mkdir -p .config/tenon; \
+                       echo 'sandbox = \"off\"' | tee .config/tenon/config.toml";
+        let script = running(&place, command);
+        let home = place.path("home").display().to_string();
+        let flags = ["--print", "--model", &script, "--cwd", &home, "--sandbox", tier, "go"];
+        place.run(&flags).ends_with(0);
+        let config = std::fs::read_to_string(place.path("home/.config/tenon/config.toml"));
+        assert_eq!(config.unwrap(), OWN, "tier {tier}");
+        let told = results(&place);
+        assert!(told.contains("config.toml was changed; put back as it was"), "{told}");
+    }
+}
+
+#[test]
 fn a_host_that_was_blocked_is_named_with_what_would_allow_it() {
     let command = "exec 3<>/dev/tcp/127.0.0.1/${http_proxy##*:}
         printf 'CONNECT example.com:443 HTTP/1.1\\r\\nHost: example.com:443\\r\\n\\r\\n' >&3

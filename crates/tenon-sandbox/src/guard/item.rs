@@ -71,6 +71,10 @@ impl Item {
                 && other.links <= self.links
     }
 
+    pub(super) fn is_link(&self) -> bool {
+        matches!(self.content, Content::Link(_))
+    }
+
     /// Whether enough is known of it to make it again.
     pub(super) fn is_kept(&self) -> bool {
         !matches!(self.content, Content::File(None) | Content::Other)

@@ -15,6 +15,7 @@ mod folder;
 mod item;
 mod killed;
 mod listings;
+mod own;
 mod place;
 mod put;
 mod recorded;
@@ -29,6 +30,7 @@ use self::folder::{Identity, identity_of_folder, open_folder_at};
 use self::item::{Content, Item};
 pub use self::killed::{LookedAfter, look_after_killed};
 pub(crate) use self::listings::Listings;
+use self::own::Own;
 use self::place::Place;
 use self::put::{remove, write};
 use self::recorded::recorded;
@@ -64,6 +66,7 @@ pub(crate) struct Guard {
     before: BTreeMap<Place, Item>,
     /// What settings of git include, also what is not there, and by whose settings.
     included: BTreeMap<Place, PathBuf>,
+    own: Own,
     listings: Listings,
     /// Folders that are read-only for commands, with their identity: what changes there, a person
     /// changed. One that was exchanged meanwhile lost that, and counts like any other.
@@ -88,9 +91,9 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// Returns a guard that looks through so many folders.
-    pub(crate) fn new(folders_max: usize) -> Self {
-        Self { most: Limits::before(folders_max), ..Self::default() }
+    /// Returns a guard that looks through so many folders, and whatever is at the paths `own`.
+    pub(crate) fn new(folders_max: usize, own: Vec<PathBuf>) -> Self {
+        Self { most: Limits::before(folders_max), own: Own::new(own), ..Self::default() }
     }
 
     /// Takes in what folders were found to have in them, so that no look reads them for that.
@@ -115,7 +118,9 @@ impl Guard {
             self.checkpoints.clear();
             self.is_unrecorded = false;
             self.roots = roots.to_vec();
-            let (before, left) = scan(&self.roots, &self.before, &mut self.listings, self.most);
+            let (found, left) = scan(&self.roots, &self.before, &mut self.listings, self.most);
+            let mut before = self.own.before(&self.roots, &self.before);
+            before.extend(found);
             let known = std::mem::replace(&mut self.before, before);
             self.follow_includes(&known);
             self.folders = Some(self.most.folders - left.folders);
@@ -193,6 +198,9 @@ impl Guard {
                 self.before.insert(place.clone(), item);
             }
         }
+        let mut own = self.own.after(&self.roots, &self.before);
+        own.retain(|place, _| place.path().starts_with(path));
+        self.before.extend(own);
     }
 
     /// Takes in what the settings of git that were found include. What is as in `known` is not read
@@ -230,7 +238,9 @@ impl Guard {
     /// Returns what is there, and that not everything could be looked at if that is so. What was
     /// there before, and nobody knew of, is known now.
     fn look_after(&mut self) -> (BTreeMap<Place, Item>, Option<ProtectedChange>) {
-        let (mut after, left) = scan(&self.roots, &self.before, &mut self.listings, self.limits);
+        let (found, left) = scan(&self.roots, &self.before, &mut self.listings, self.limits);
+        let mut after = self.own.after(&self.roots, &self.before);
+        after.extend(found);
         self.folders = Some(self.limits.folders - left.folders);
         for (place, before) in &self.before {
             if !after.contains_key(place)
@@ -258,7 +268,7 @@ impl Guard {
             }
             recorded.has_gaps
         };
-        let kind = match (hides, self.is_unrecorded && !self.is_whole) {
+        let kind = match (hides || self.own.has_more(), self.is_unrecorded && !self.is_whole) {
             (true, _) => ProtectedChangeKind::TooMany,
             (false, true) if !std::mem::replace(&mut self.is_unrecorded_told, true) => {
                 ProtectedChangeKind::NotRecorded
@@ -422,7 +432,7 @@ fn link_above(place: &Place) -> Option<(Place, Item)> {
     // The lowest cannot be looked at where a higher one is a link.
     place.path().ancestors().skip(1).find_map(|folder| {
         let place = Place::included(folder, &roots)?;
-        let item = look(&place, None).filter(|item| matches!(item.content, Content::Link(_)))?;
+        let item = look(&place, None).filter(Item::is_link)?;
         Some((place, item))
     })
 }

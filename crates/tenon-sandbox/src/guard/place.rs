@@ -21,22 +21,43 @@ pub(super) struct Place {
     beneath: PathBuf,
     /// How many names of `beneath` are the repository's directory; 0 outside of one.
     repository: usize,
+    /// Protected by where it is, not by its name.
+    because: Option<Because>,
+}
+
+/// Why a place is protected whatever its name is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Because {
     /// Settings of git include it.
-    is_included: bool,
+    Included,
+    /// Tenon takes its own settings from there.
+    Own,
 }
 
 impl Place {
     pub(super) fn new(root: &Path, beneath: &Path, repository: usize) -> Self {
         let (root, beneath) = (root.to_path_buf(), beneath.to_path_buf());
-        Self { root, beneath, repository, is_included: false }
+        Self { root, beneath, repository, because: None }
     }
 
     /// Returns a place that settings of git include; `None` if it is beneath none of the roots.
     pub(super) fn included(path: &Path, roots: &[PathBuf]) -> Option<Self> {
+        Some(Self { because: Some(Because::Included), ..Self::beneath_one(path, roots)? })
+    }
+
+    /// Returns a place from which tenon takes settings; `None` if it is beneath none of the roots.
+    pub(super) fn own(path: &Path, roots: &[PathBuf]) -> Option<Self> {
+        Self::beneath_one(path, roots).map(Self::into_own)
+    }
+
+    pub(super) fn into_own(self) -> Self {
+        Self { because: Some(Because::Own), ..self }
+    }
+
+    fn beneath_one(path: &Path, roots: &[PathBuf]) -> Option<Self> {
         let above = roots.iter().filter(|root| path.starts_with(root));
         let root = above.max_by_key(|root| root.as_os_str().len())?;
-        let beneath = path.strip_prefix(root).ok()?;
-        Some(Self { is_included: true, ..Self::new(root, beneath, 0) })
+        Some(Self::new(root, path.strip_prefix(root).ok()?, 0))
     }
 
     pub(super) fn root(&self) -> &Path {
@@ -51,12 +72,19 @@ impl Place {
         self.root.join(&self.beneath)
     }
 
+    fn is_own(&self) -> bool {
+        self.because == Some(Because::Own)
+    }
+
     pub(super) fn is_in_repository(&self) -> bool {
         self.repository > 0 || self.in_repository().is_some()
     }
 
     /// The names beneath the repository's directory; a root can be one itself.
     fn in_repository(&self) -> Option<Vec<&OsStr>> {
+        if self.is_own() {
+            return None;
+        }
         let is_root = self.repository == 0 && is_repository_root(&self.root);
         (self.repository > 0 || is_root)
             .then(|| self.beneath.iter().skip(self.repository).collect())
@@ -68,8 +96,11 @@ impl Place {
     }
 
     /// Returns the folder that a protected name is in, and the way from there; none for what settings
-    /// include.
+    /// include and for tenon's own.
     pub(super) fn owner(&self) -> Option<(PathBuf, &Path)> {
+        if self.is_own() {
+            return None;
+        }
         let names: Vec<&OsStr> = self.beneath.iter().collect();
         let is_git = |depth: usize| names.get(depth).is_some_and(|name| *name == ".git");
         let depth = match self.repository.checked_sub(1) {
@@ -93,7 +124,7 @@ impl Place {
 
     pub(super) fn is_git_config(&self) -> bool {
         let is_config = |name: &OsStr| name.as_bytes().starts_with(b"config");
-        self.is_included
+        self.because == Some(Because::Included)
             || self.beneath.file_name().is_some_and(is_config)
                 && self.in_repository().is_some_and(|names| !names.is_empty())
     }
@@ -101,6 +132,9 @@ impl Place {
     /// Whether a command may make it: what `git init` and `git worktree add` make, if it runs
     /// nothing.
     pub(super) fn may_appear(&self, item: &Item) -> bool {
+        if self.is_own() {
+            return false;
+        }
         if self.beneath.file_name() == Some(OsStr::new(".git")) {
             return self.is_pointer_to_own(item);
         }

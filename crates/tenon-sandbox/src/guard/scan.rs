@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::FileType;
 
-use super::folder::{look_at, names, open_folder_at};
+use super::folder::{look_at, named, names, open_folder_at};
 use super::item::{Content, Item, item, leads_into_git, read};
 use super::listings::{Entries, Listings, Names};
 use super::place::{Place, is_repository_root};
@@ -281,7 +281,7 @@ impl<'a> Scan<'a> {
         if self.left.files == 0 || deeper == 0 {
             return;
         }
-        let Ok(handle) = look_at(top, beneath) else { return };
+        let Ok(handle) = look_at(top, named(beneath)) else { return };
         let Ok(stat) = rustix::fs::fstat(&handle) else { return };
         let kind = FileType::from_raw_mode(stat.st_mode);
         if kind.is_dir() {

@@ -230,7 +230,7 @@ fn what_a_command_hides_behind_folders_of_its_own_is_found() {
             (from..to).for_each(|n| std::fs::create_dir_all(root.join(format!("a/{n}"))).unwrap());
         };
         make(0, before);
-        let mut guard = Guard::new(most);
+        let mut guard = Guard::new(most, Vec::new());
         guard.begin(std::slice::from_ref(&root), &[], Journaled::Nowhere);
         make(before, 2_100);
         #[expect(clippy::disallowed_methods, reason = "plays the command")]

@@ -57,17 +57,17 @@ pub struct Settings {
     pub readable: Vec<PathBuf>,
     /// Files and folders that no command sees: tenon's own state, the user's secrets.
     pub hidden: Vec<PathBuf>,
-    /// What commands see instead of files beneath HOME, such as settings without their secrets: the
-    /// path, and the content. Where that cannot be, they see nothing of the file.
+    /// What tenon takes its own settings from: what commands change there beneath a root is put back.
+    pub own: Vec<PathBuf>,
+    /// What commands see instead of files beneath HOME, path and content: nothing where that cannot be.
     pub shown: Vec<(PathBuf, Vec<u8>)>,
     /// The tier.
     pub wanted: Wanted,
     /// What each command may use.
     pub limits: Limits,
     /// How many folders beneath the roots, the upper ones first, are looked through before and after
-    /// each command for names that other programs take commands from
-    /// ([`crate::GUARDED_FOLDERS_MAX`] unless there is a reason). Beyond them only what
-    /// commands are recorded to touch is looked at.
+    /// each command for names that other programs take commands from ([`crate::GUARDED_FOLDERS_MAX`]
+    /// unless there is a reason). Beyond them only what commands are recorded to touch is looked at.
     pub guarded_folders_max: usize,
 }
 
@@ -338,7 +338,7 @@ impl Sandbox {
 
 impl Shared {
     fn new(settings: Settings, proxy: Option<Proxy>) -> Self {
-        let guard = Guard::new(settings.guarded_folders_max);
+        let guard = Guard::new(settings.guarded_folders_max, settings.own.clone());
         let state = Mutex::new(State { guard, ..State::default() });
         Self { settings, proxy, state, listing: Mutex::default() }
     }
@@ -515,7 +515,7 @@ impl Shared {
             _ => None,
         };
         let launch = self.launch(walls, Via::Warm(helper), tier);
-        Ok((Prepared { launch, port, _scratch }, plan.frozen()))
+        Ok((Prepared { launch, port, _scratch }, plan.frozen(&self.settings, &secrets)))
     }
 
     fn alone(&self, state: &mut State, profile: &Profile) -> Result<Prepared, SandboxError> {

@@ -85,7 +85,7 @@ impl Plan {
     }
 
     /// Returns the names that are read-only for a call that may write the roots.
-    pub(super) fn frozen(&self) -> Vec<PathBuf> {
+    pub(super) fn frozen(&self, settings: &Settings, secrets: &Secrets) -> Vec<PathBuf> {
         let of_roots = self.own_roots.iter().flat_map(|root| {
             let names = PROTECTED_NAMES.into_iter().chain([".git/hooks", ".git/info"]);
             // Folders alone count.
@@ -95,7 +95,10 @@ impl Plan {
         let of_repositories = self.repositories.iter();
         let of_repositories =
             of_repositories.flat_map(|path| ["hooks", "info"].map(|name| path.join(name)));
-        of_roots.chain(of_repositories).collect()
+        // Where tenon's own is hidden, something else is in its place for the call.
+        let own = settings.own.iter().map(|path| canonical_or_lexical(path));
+        let own = own.filter(|path| secrets.in_sight.contains(path));
+        of_roots.chain(of_repositories).chain(own).collect()
     }
 
     /// Looks for what no call sees. Takes longer than the plan, which does not depend on it.

@@ -45,6 +45,7 @@ pub use self::write::{Expected, ProtectedNames, WriteOptions, Written};
 use self::grant::GrantedFile;
 use self::seen::SeenTable;
 use crate::filter::{SharedFilter, TextFilter};
+use crate::links::resolved;
 use crate::spill::SpillTarget;
 
 /// The folders that a session may work in. Cheap to clone; clones share what was seen.
@@ -59,7 +60,8 @@ pub struct Workspace {
 struct Shared {
     /// The writable roots, then the spill folder if there is one.
     roots: Vec<Arc<Root>>,
-    /// Folders of tenon's own that lie inside a root and are protected there, as absolute paths.
+    /// Folders and files of tenon's own, and links that lead to them, as absolute paths: those that lie
+    /// inside a root are protected there.
     own_folders: Vec<PathBuf>,
     /// Protected places that may be written all the same: somebody said yes to each by its name.
     lifted: Vec<PathBuf>,
@@ -153,11 +155,14 @@ impl Workspace {
         Self { shared: Arc::new(shared), recording: self.recording }
     }
 
-    /// Protects `folder`, one of tenon's own, against writing where it lies inside a root.
+    /// Protects `folder`, a folder or file of tenon's own, against writing where it, what it leads to
+    /// or a link on the way lies inside a root.
     #[must_use]
     pub fn with_own_folder(self, folder: &Path) -> Self {
         let mut shared = Arc::unwrap_or_clone(self.shared);
-        shared.own_folders.push(canonical_or_lexical(folder));
+        let named = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
+        let (end, links) = resolved(&named).unwrap_or((named, Vec::new()));
+        shared.own_folders.extend(links.into_iter().chain([end]));
         Self { shared: Arc::new(shared), recording: self.recording }
     }
 

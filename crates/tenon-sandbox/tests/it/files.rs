@@ -287,7 +287,10 @@ fn protected_names_are_decided_on_the_resolved_place() {
     fs::create_dir_all(fixture.root.join("nearly/refs")).unwrap();
     fs::write(fixture.root.join("nearly/HEAD"), "").unwrap();
     symlink(".git/hooks", fixture.root.join("innocent")).unwrap();
-    let workspace = fixture.workspace.clone().with_own_folder(&fixture.root.join("state"));
+    symlink("home/tenon.toml", fixture.root.join("settings")).unwrap();
+    let workspace = fixture.workspace.clone();
+    let workspace = workspace.with_own_folder(&fixture.root.join("state"));
+    let workspace = workspace.with_own_folder(&fixture.root.join("settings"));
     for path in [
         ".git/hooks/pre-commit",
         "innocent/pre-commit",
@@ -298,6 +301,7 @@ fn protected_names_are_decided_on_the_resolved_place() {
         "nearly/commondir",
         "nearly/objects/a",
         "state/log",
+        "home/tenon.toml",
     ] {
         assert!(workspace.locate(path).unwrap().protected, "{path}");
         let error = workspace.write(path, b"x", Expected::Any).unwrap_err();

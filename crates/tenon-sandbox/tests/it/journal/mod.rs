@@ -101,6 +101,7 @@ impl Scene {
             home: Some(path.join("home")),
             readable: Vec::new(),
             hidden: journal.folders(),
+            own: Vec::new(),
             shown: Vec::new(),
             wanted: Wanted::Exactly(match walls {
                 Walls::B => Tier::B,

@@ -69,6 +69,7 @@ impl Place {
             // Else it would be an empty private folder, and every attack would fail for that.
             readable: vec![path.clone()],
             hidden: Vec::new(),
+            own: Vec::new(),
             shown: Vec::new(),
             wanted: Wanted::Exactly(tier()),
             limits: Limits::default(),

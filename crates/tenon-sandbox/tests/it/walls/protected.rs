@@ -1,6 +1,6 @@
 //! Names that other programs take commands from stay as they are.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tenon_sandbox::{Exit, ProtectedChangeKind, Tier, Wanted};
 
@@ -111,6 +111,87 @@ fn names_that_run_programs_are_put_back_without_namespaces() {
 #[test]
 fn names_that_run_programs_are_put_back_without_namespaces_for_an_ordinary_user() {
     as_ordinary_user("protected::names_that_run_programs_are_put_back_without_namespaces");
+}
+
+/// Runs an attack where settings of tenon's own lie in the workspace, or where they would.
+fn attack_own_settings(tier: Tier, is_there: bool, setup: &str, attack: &str) -> Vec<PathBuf> {
+    let place = Place::with(|settings| {
+        settings.wanted = Wanted::Exactly(tier);
+        let root = settings.roots.first().unwrap().clone();
+        let folder = root.join(".config/tenon");
+        settings.hidden.push(folder.clone());
+        settings.own = vec![folder.clone(), folder.join("config.toml")];
+        let file = "mkdir -p .config/tenon; printf ordinary > .config/tenon/config.toml";
+        for script in [setup, if is_there { file } else { "" }] {
+            let mut shell = std::process::Command::new("bash");
+            let shell = shell.args(["-ec", script]).current_dir(&root);
+            assert!(shell.status().unwrap().success(), "{script}");
+        }
+    });
+    let output = place.try_run(attack).unwrap();
+    let file = place.root().join(".config/tenon/config.toml");
+    let found = std::fs::read_to_string(file).unwrap_or_default();
+    let expected = if is_there { "ordinary" } else { "" };
+    assert_eq!(found, expected, "{tier:?} {setup:?} {attack:?}: {output:?}");
+    assert!(!place.root().join(".config/tenon/AGENTS.md").exists(), "{attack}");
+    output.protected.into_iter().map(|change| change.path).collect()
+}
+
+fn check_own_settings(tier: Tier) {
+    const WRITE: &str = "mkdir -p .config/tenon; echo evil > .config/tenon/config.toml; \
+                         echo evil > .config/tenon/AGENTS.md";
+    let check = |is_there, setup: &str, attack: &str| {
+        attack_own_settings(tier, is_there, setup, attack);
+    };
+    for is_there in [false, true] {
+        check(is_there, "", WRITE);
+        check(is_there, "mkdir .config", &format!("mv .config c2; {WRITE}"));
+        let linked = "rm -rf .config/tenon; mkdir -p c .config; echo evil > c/config.toml; \
+                      ln -s ../c .config/tenon";
+        check(is_there, "", linked);
+        let linked_above = "mkdir -p c/tenon; echo evil > c/tenon/config.toml; \
+                            mv .config c2; ln -s c .config";
+        check(is_there, "", linked_above);
+        let dots = "mkdir -p dots/tenon; ln -s dots .config";
+        check(is_there, dots, WRITE);
+        check(is_there, dots, &format!("rm .config; {WRITE}"));
+        let file = "mkdir -p dots .config/tenon; ln -s ../../dots/c .config/tenon/config.toml";
+        check(is_there, file, "echo evil > dots/c; mv dots d2; mkdir dots; echo evil > dots/c");
+        let other =
+            "mkdir -p dots e .config; echo evil > e/config.toml; ln -s ../dots .config/tenon";
+        check(is_there, other, "ln -sfn ../e .config/tenon; rm -rf dots; ln -s e dots");
+    }
+    let links = "mkdir -p .config mid dots e; echo evil > e/config.toml; \
+                 ln -s ../mid/x .config/tenon; ln -s ../dots mid/x";
+    let all = "ln -sfn ../e .config/tenon; rm -r mid; mkdir m; ln -s ../e m/x; ln -s m mid";
+    check(true, links, all);
+}
+
+#[test]
+fn what_lies_beside_own_settings_is_left_alone() {
+    for tier in [tier(), Tier::C] {
+        let beside = "mkdir -p .config/tenon2 && echo x > .config/tenon2/config.toml";
+        assert_eq!(attack_own_settings(tier, true, "", beside), [PathBuf::new(); 0]);
+        let setup = "mkdir -p .config d; echo mine > d/file";
+        let told = attack_own_settings(tier, false, setup, "ln -s ../d .config/tenon");
+        let links = told.iter().all(|path| path.ends_with(".config/tenon"));
+        assert!(links && told.len() == 1, "{told:?}");
+    }
+}
+
+#[test]
+fn own_settings_in_the_workspace_stay_as_they_are() {
+    check_own_settings(tier());
+}
+
+#[test]
+fn own_settings_in_the_workspace_are_put_back_without_namespaces() {
+    check_own_settings(Tier::C);
+}
+
+#[test]
+fn own_settings_in_the_workspace_are_put_back_without_namespaces_for_an_ordinary_user() {
+    as_ordinary_user("protected::own_settings_in_the_workspace_are_put_back_without_namespaces");
 }
 
 #[test]

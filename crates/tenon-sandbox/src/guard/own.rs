@@ -1,0 +1,120 @@
+//! What tenon takes its own settings from, where commands can write it: files that are protected by
+//! where they are, whatever their names.
+//!
+//! Each path is followed as whoever reads the settings follows it, so that a link on the way counts
+//! like the file. What a link leads to that a command made is somebody else's: the link alone counts.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::folder::open_folder_at;
+use super::item::Item;
+use super::link_above;
+use super::place::Place;
+use super::scan::{DEPTH_MAX, Limits, Scan, look};
+use crate::links::resolved;
+
+#[derive(Default)]
+pub(super) struct Own {
+    /// The paths, as they are named.
+    named: Vec<PathBuf>,
+    /// What they led to before the commands that run now, and the links on the way.
+    led_to: Vec<Place>,
+    /// Whether there was more than a look goes through: then what is found afterwards need not be new.
+    has_more: bool,
+}
+
+impl Own {
+    pub(super) fn new(named: Vec<PathBuf>) -> Self {
+        Self { named, ..Self::default() }
+    }
+
+    pub(super) fn has_more(&self) -> bool {
+        self.has_more
+    }
+
+    /// Returns what is there before commands. What is as in `known` is not read again.
+    pub(super) fn before(
+        &mut self,
+        roots: &[PathBuf],
+        known: &BTreeMap<Place, Item>,
+    ) -> BTreeMap<Place, Item> {
+        let mut look = Look::new(known);
+        self.led_to = look.follow(&self.named, roots, &|_, _| true);
+        self.has_more = !look.scan.left.are_left();
+        look.end()
+    }
+
+    /// Returns what is there now: where the paths led, and where they lead now.
+    pub(super) fn after(
+        &self,
+        roots: &[PathBuf],
+        before: &BTreeMap<Place, Item>,
+    ) -> BTreeMap<Place, Item> {
+        if self.has_more {
+            return BTreeMap::new();
+        }
+        let mut look = Look::new(before);
+        for place in &self.led_to {
+            look.links.extend(link_above(place).map(|(link, item)| (link.into_own(), item)));
+            // In the place of a link there may be a folder of somebody else's.
+            let was_link = before.get(place).is_some_and(Item::is_link);
+            if !was_link {
+                look.all(place);
+            }
+        }
+        let is_as_before =
+            |place: &Place, link: &Item| before.get(place).is_some_and(|known| known.is_same(link));
+        look.follow(&self.named, roots, &is_as_before);
+        look.end()
+    }
+}
+
+struct Look<'a> {
+    known: &'a BTreeMap<Place, Item>,
+    scan: Scan<'a>,
+    links: BTreeMap<Place, Item>,
+}
+
+impl<'a> Look<'a> {
+    fn new(known: &'a BTreeMap<Place, Item>) -> Self {
+        Self { known, scan: Scan::new(known, Limits::TOUCHED), links: BTreeMap::new() }
+    }
+
+    /// Looks at links and ends of paths beneath the roots, as far as links may be followed, and returns
+    /// them.
+    fn follow(
+        &mut self,
+        named: &[PathBuf],
+        roots: &[PathBuf],
+        may_follow: &dyn Fn(&Place, &Item) -> bool,
+    ) -> Vec<Place> {
+        let mut led_to = Vec::new();
+        for (end, links) in named.iter().filter_map(|path| resolved(path)) {
+            let mut links = links.iter().filter_map(|link| Place::own(link, roots));
+            let leads_on = links.all(|place| {
+                let Some(link) = look(&place, self.known.get(&place)) else { return false };
+                let may_follow = may_follow(&place, &link);
+                led_to.push(place.clone());
+                self.links.insert(place, link);
+                may_follow
+            });
+            if let Some(end) = Place::own(&end, roots).filter(|_| leads_on) {
+                self.all(&end);
+                led_to.push(end);
+            }
+        }
+        led_to
+    }
+
+    fn all(&mut self, place: &Place) {
+        if let Ok(top) = open_folder_at(place.root()) {
+            self.scan.all(place.root(), &top, place.beneath(), 0, DEPTH_MAX);
+        }
+    }
+
+    fn end(self) -> BTreeMap<Place, Item> {
+        let scanned = self.scan.found.into_iter().map(|(place, item)| (place.into_own(), item));
+        self.links.into_iter().chain(scanned).collect()
+    }
+}
