@@ -175,6 +175,7 @@ texts! {
     "Symbolic link leads to nothing: {path}", "符号链接没有指向任何内容：{path}";
     "Read-only: {path}", "只读：{path}";
     "Invalid path: {path} has too many symbolic links", "路径无效：{path} 的符号链接太多";
+    "Invalid path: {path} leads through a link in another folder of the session, or that one through a link in it; name what the link leads to", "路径无效：{path} 经过会话另一文件夹中的链接，或那个文件夹经过其中的链接；请写出链接指向的位置";
     "Invalid path: {path} is too long", "路径无效：{path} 太长";
     "it is not UTF-8 text", "它不是 UTF-8 文本";
     "it is not a regular file", "它不是普通文件";

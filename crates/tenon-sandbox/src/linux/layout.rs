@@ -193,7 +193,8 @@ fn carry_out_step(
 
 /// Opens a path that has no symbolic link in it, for looking at it only.
 pub(crate) fn open_plain(path: &Path) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    // With NOFOLLOW the last name might be a link all the same.
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
     openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
 }
 

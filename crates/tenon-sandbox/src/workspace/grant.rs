@@ -58,6 +58,7 @@ impl Workspace {
                 shared.roots.push(Arc::new(Root {
                     path: place.absolute.clone(),
                     alias: None,
+                    links: Vec::new(),
                     folder: OnceLock::from(Arc::clone(handle)),
                     read_only: true,
                     granted: Some(place.written.clone()),

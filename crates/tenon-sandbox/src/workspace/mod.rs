@@ -77,6 +77,8 @@ struct Root {
     path: PathBuf,
     /// As the user wrote it, made absolute; models repeat what they see in a prompt or in `PWD`.
     alias: Option<PathBuf>,
+    /// The links that the user's path leads through.
+    links: Vec<PathBuf>,
     /// Empty only for a spill folder that nothing was spilled to yet.
     folder: OnceLock<Arc<OwnedFd>>,
     read_only: bool,
@@ -122,9 +124,22 @@ impl Workspace {
     /// Adds a further writable root. What [`Workspace::open`] says about errors holds here.
     ///
     /// # Errors
-    /// [`FileError`] when it is not a directory that can be opened.
+    /// [`FileError`] when it is not a directory that can be opened, and [`FileError::InvalidPath`] when
+    /// the path of one root leads through a link in another: a command may have made it.
     pub fn with_root(self, root: &Path) -> Result<Self, FileError> {
         let root = Arc::new(Root::open(root)?);
+        let is_in =
+            |link: &PathBuf, other: &Root| *link != other.path && link.starts_with(&other.path);
+        let leads_through =
+            |root: &Root, other: &Root| root.links.iter().any(|link| is_in(link, other));
+        for other in &self.shared.roots {
+            if leads_through(&root, other) || leads_through(other, &root) {
+                let path = root.alias.as_ref().unwrap_or(&root.path).display().to_string();
+                let reason = "leads through a link in another folder of the session, or that one \
+                              through a link in it; name what the link leads to";
+                return Err(FileError::InvalidPath { path, reason });
+            }
+        }
         if self.shared.roots.iter().any(|known| known.path == root.path) {
             return Ok(self);
         }
@@ -249,9 +264,10 @@ impl Root {
         let alias = std::path::absolute(path).map_err(fail)?;
         let folder =
             open_folder(&canonical).map_err(|errno| FileError::from_errno(&shown, errno))?;
+        let (_, links) = resolved(&alias).unwrap_or_default();
         let alias = Some(alias).filter(|alias| *alias != canonical);
         let folder = OnceLock::from(Arc::new(folder));
-        Ok(Self { path: canonical, alias, folder, read_only: false, granted: None })
+        Ok(Self { path: canonical, alias, links, folder, read_only: false, granted: None })
     }
 
     fn later(path: &Path) -> Result<Self, FileError> {
@@ -262,7 +278,8 @@ impl Root {
         let canonical = canonical_or_lexical(&alias);
         let alias = Some(alias).filter(|alias| *alias != canonical);
         let folder = OnceLock::new();
-        Ok(Self { path: canonical, alias, folder, read_only: true, granted: None })
+        let links = Vec::new();
+        Ok(Self { path: canonical, alias, links, folder, read_only: true, granted: None })
     }
 
     /// Returns the descriptor; a spill folder is opened at the first look after it was made.

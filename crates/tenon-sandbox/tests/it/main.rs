@@ -15,6 +15,7 @@ mod journal;
 mod network;
 mod processes;
 mod races;
+mod roots;
 mod support;
 mod walk;
 mod walls;
