@@ -168,6 +168,10 @@ fn without_namespaces() -> Vec<(c_long, When, Errno)> {
         (libc::SYS_mq_open, When::Always, Errno::PERM),
         // A limit of processor time ends a process as a signal does.
         (libc::SYS_prlimit64, When::NoneOf(0, SELF), Errno::PERM),
+        // A class below all others, or one above: 0 is the caller.
+        (libc::SYS_sched_setscheduler, When::NoneOf(0, SELF), Errno::PERM),
+        (libc::SYS_sched_setparam, When::NoneOf(0, SELF), Errno::PERM),
+        (libc::SYS_sched_setattr, When::NoneOf(0, SELF), Errno::PERM),
         (libc::SYS_setpriority, When::NoneOf(1, SELF), Errno::PERM),
         (libc::SYS_setpriority, When::OneOf(0, u32::MAX, &[PRIORITY_OF_USER]), Errno::PERM),
         (libc::SYS_ioprio_set, When::NoneOf(1, SELF), Errno::PERM),
@@ -395,6 +399,12 @@ mod tests {
         alone(libc::SYS_mq_open, [0, 0], true);
         alone(libc::SYS_prlimit64, [1, 0], true);
         alone(libc::SYS_prlimit64, [0, 7], false);
+        for scheduling in
+            [libc::SYS_sched_setscheduler, libc::SYS_sched_setparam, libc::SYS_sched_setattr]
+        {
+            alone(scheduling, [1, 0], true);
+            alone(scheduling, [0, 0], false);
+        }
         alone(libc::SYS_setpriority, [0, 1], true);
         alone(libc::SYS_setpriority, [2, 0], true);
         alone(libc::SYS_setpriority, [0, 0], false);

@@ -148,6 +148,7 @@ pub(super) const ROWS: &[Row] = &[
         "closed(lambda: __import__('fcntl').ioctl(os.open('/dev/tty', os.O_RDWR), 0x5412, b'x'))"
     ),
     attack!("limits of others", "prlimit --pid $TESTER --msgqueue=819200:819200").needs(&["prlimit"]),
+    attack!("scheduling of others", "chrt -o -p 0 $TESTER").needs(&["chrt"]),
     attack!("priority of others", "renice -n 0 -p $TESTER || ionice -c 2 -n 4 -p $TESTER")
         .needs(&["renice", "ionice"]),
     attack!(
