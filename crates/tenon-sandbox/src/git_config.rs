@@ -47,7 +47,7 @@ const SECTIONS: [&str; 20] = [
 ];
 
 /// Section and name, whatever stands between them.
-const NAMES: [(&str, &str); 43] = [
+const NAMES: [(&str, &str); 44] = [
     ("core", "hookspath"),
     ("core", "fsmonitor"),
     ("core", "sshcommand"),
@@ -85,6 +85,7 @@ const NAMES: [(&str, &str); 43] = [
     ("tar", "command"),
     ("imap", "tunnel"),
     ("interactive", "difffilter"),
+    ("delta", "pager"),
     ("submodule", "update"),
     ("init", "templatedir"),
     ("fsmonitor", "socketdir"),
@@ -94,6 +95,9 @@ const NAMES: [(&str, &str); 43] = [
     ("lfs", "smudge"),
     ("lfs", "standalonetransferagent"),
 ];
+
+/// What git-annex takes of a remote, programs among it, begins so.
+const ANNEX: &str = "annex-";
 
 /// Parts of names of what only the user and a server know.
 const SECRETS: [&str; 5] = ["token", "pass", "secret", "extraheader", "cookie"];
@@ -107,6 +111,7 @@ impl Entry {
         let is_address = names.contains(&self.name.as_str());
         SECTIONS.contains(&self.section.as_str())
             || is_address && self.names_a_program
+            || self.section == "remote" && self.name.starts_with(ANNEX)
             || NAMES.contains(&(self.section.as_str(), self.name.as_str()))
     }
 
@@ -438,6 +443,13 @@ mod tests {
         check("", "[include]\npath=/x", "[include]\n", &["include.path"]);
         check("", "[diff.x]\ntextconv = y\n", "[diff.x]\n", &["diff.x.textconv"]);
         check("", "[core]\nfsmonitor\n", "[core]\n", &["core.fsmonitor"]);
+        check("", "[delta]\npager = x\n", "[delta]\n", &["delta.pager"]);
+        check(
+            "",
+            "[remote \"o\"]\nannex-ignore = true\nannex-ssh-options = x\n",
+            "[remote \"o\"]\n",
+            &["remote.o.annex-ignore", "remote.o.annex-ssh-options"],
+        );
         check(
             "",
             "[core]\r\neditor = x\r\nbare = no\r\n",
