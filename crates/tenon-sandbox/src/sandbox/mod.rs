@@ -6,6 +6,7 @@
 
 mod alone;
 mod describe;
+mod homes;
 mod plan;
 mod scratch;
 mod secrets;
@@ -42,8 +43,7 @@ use crate::output::Stream;
 use crate::profile::{Limits, Network, Profile};
 use crate::tier::{Tier, Wanted};
 
-/// Plans that are kept with their helpers. Calls with a grant of their own have one each; the
-/// oldest goes.
+/// Plans that are kept with their helpers, one for each grant of a call's own; the oldest goes.
 const PLANS_MAX: usize = 4;
 
 /// What a session's walls are built from: plain data.
@@ -548,7 +548,8 @@ impl Shared {
         let key = self.plan_key(profile);
         // A folder that was exchanged is mounted under its name no more.
         state.plans.retain(|planned| planned.plan.is_current());
-        if let Some(planned) = state.plans.iter().find(|planned| planned.key == key) {
+        if let Some(planned) = state.plans.iter_mut().find(|planned| planned.key == key) {
+            planned.secrets.renew(|| planned.plan.secrets(&self.settings));
             return Ok(planned.clone());
         }
         let repositories =

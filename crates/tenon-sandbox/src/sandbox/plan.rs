@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::secrets::Secrets;
-use super::{Settings, sockets};
+use super::{Settings, homes, sockets};
 use crate::git_config;
 use crate::linux::layout::{Instead, Layout, Part, Step, open_plain};
 use crate::linux::request::{Inside, Owner, Walls};
@@ -158,6 +158,9 @@ pub(super) fn plan(
         canonical([Path::new(path)]).into_iter().map(|path| (path, Part::Private { mode: *mode }))
     });
     parts.extend(private.clone());
+    let known: Vec<PathBuf> = parts.keys().cloned().collect();
+    let others = homes::of_others(settings, home.as_deref(), &known);
+    parts.extend(others.into_iter().map(|path| (path, Part::Cover)));
     let mut scratch: Vec<PathBuf> = private.map(|(path, _)| path).collect();
     if let Some(home) = &home {
         scratch.push(home.clone());
@@ -343,6 +346,7 @@ pub(super) fn walls_alone(
     let mut left_out: Vec<PathBuf> = COVERED.iter().map(PathBuf::from).collect();
     left_out.extend(PRIVATE.iter().map(|(path, _)| PathBuf::from(path)));
     left_out.push(PathBuf::from("/dev"));
+    left_out.extend(homes::of_others(settings, home.as_deref(), &canonical(&left_out)));
     left_out.extend(home.clone());
     let shown: Vec<_> = settings.shown.iter().map(|(path, _)| canonical_or_lexical(path)).collect();
     let secret = Secrets::find(settings, home.as_deref(), &shown, &[]).all;
@@ -416,6 +420,11 @@ enum Names {
 }
 
 impl Stamp {
+    /// Returns that of a folder whose names matter.
+    pub(super) fn of_names(path: &Path) -> Option<Self> {
+        Self::of(path, Names::Same)
+    }
+
     fn of(path: &Path, names: Names) -> Option<Self> {
         let found = std::fs::symlink_metadata(path).ok()?;
         let changed = (names == Names::Same).then(|| (found.ctime(), found.ctime_nsec()));

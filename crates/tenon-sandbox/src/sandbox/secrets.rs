@@ -1,5 +1,6 @@
 //! What of this machine no command may read, whatever folder it lies in.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir};
 
 use super::Settings;
+use super::plan::Stamp;
 use crate::linux::bubblewrap::shows;
 use crate::linux::layout::{Part, Step};
 use crate::workspace::{canonical, canonical_or_lexical};
@@ -84,6 +86,8 @@ pub(super) struct Secrets {
     pub(super) all: Vec<PathBuf>,
     /// What commands would see in the file tree that is planned.
     pub(super) in_sight: Vec<PathBuf>,
+    /// Folders in which there may be others by now if their names changed.
+    looked_at: Vec<(PathBuf, Option<Stamp>)>,
 }
 
 impl Secrets {
@@ -94,24 +98,50 @@ impl Secrets {
         known: &[PathBuf],
         steps: &[Step],
     ) -> Self {
-        let mut all = hidden(settings, home);
+        let (mut all, looked_at) = hidden(settings, home);
         all.extend_from_slice(known);
         let in_sight = in_sight(&all, steps);
-        Self { all, in_sight }
+        Self { all, in_sight, looked_at }
+    }
+
+    /// Looks for them anew if names came or went where they were found.
+    pub(super) fn renew(&mut self, find: impl FnOnce() -> Self) {
+        if !self.are_current() {
+            *self = find();
+        }
+    }
+
+    fn are_current(&self) -> bool {
+        self.looked_at.iter().all(|(path, stamp)| Stamp::of_names(path) == *stamp)
     }
 }
 
 /// Returns what no command may read, as it is found or will be: a person may log in somewhere while
-/// the session lasts.
-fn hidden(settings: &Settings, home: Option<&Path>) -> Vec<PathBuf> {
+/// the session lasts. Also returns what is worth looking at for more.
+fn hidden(
+    settings: &Settings,
+    home: Option<&Path>,
+) -> (Vec<PathBuf>, Vec<(PathBuf, Option<Stamp>)>) {
     let of_home = home.into_iter().flat_map(|home| HOME_SECRETS.map(|name| home.join(name)));
     let named: Vec<_> = of_home.chain(settings.hidden.iter().cloned()).collect();
     let mut hidden: Vec<_> = named.iter().map(|path| canonical_or_lexical(path)).collect();
+    let mut looked_at = Vec::new();
     if rustix::process::geteuid().is_root() {
-        hidden.extend(canonical(ROOT_SECRETS));
-        closed_in(Path::new("/etc"), &canonical(&settings.roots), &mut hidden);
+        let (folder, mut closed) = (Path::new("/etc"), canonical(ROOT_SECRETS));
+        closed_in(folder, &canonical(&settings.roots), &mut closed);
+        looked_at = stamps(folder, &closed);
+        hidden.extend(closed);
     }
-    hidden
+    (hidden, looked_at)
+}
+
+/// Returns a folder, and those beneath it in which something is closed, as they are now. To look at
+/// all others before each command would take longer than the rest of what is done then.
+fn stamps(folder: &Path, closed: &[PathBuf]) -> Vec<(PathBuf, Option<Stamp>)> {
+    let above = closed.iter().filter_map(|path| path.parent());
+    let above = above.filter(|above| above.starts_with(folder)).chain([folder]);
+    let above: BTreeSet<&Path> = above.collect();
+    above.into_iter().map(|path| (path.to_path_buf(), Stamp::of_names(path))).collect()
 }
 
 /// Returns what of `hidden` would be seen in a file tree of these steps: under its own name, or
@@ -200,6 +230,26 @@ mod tests {
         };
         check(&[], &["a/b", "key", "private"]);
         check(&["a", "private/in"], &["key"]);
+    }
+
+    #[test]
+    fn a_new_name_where_something_is_closed_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        for name in ["a", "b"] {
+            std::fs::create_dir(top.join(name)).unwrap();
+        }
+        let closed = [top.join("a/key"), PathBuf::from("/var/key")];
+        let check = |made: &str, is_current: bool| {
+            let (all, in_sight) = (Vec::new(), Vec::new());
+            let secrets = Secrets { all, in_sight, looked_at: stamps(&top, &closed) };
+            assert!(secrets.are_current());
+            std::fs::write(top.join(made), "").unwrap();
+            assert_eq!(secrets.are_current(), is_current, "{made}");
+        };
+        check("new", false);
+        check("a/new", false);
+        check("b/new", true);
     }
 
     #[test]

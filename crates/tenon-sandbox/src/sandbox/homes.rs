@@ -1,0 +1,93 @@
+//! Homes of other users that lie elsewhere than where homes usually are: what is in them is nobody's
+//! business either.
+//!
+//! Known are the users of this machine's own list. A service's folder is no home, nor is one that
+//! belongs to the system, to everybody, or to the work.
+
+use std::path::{Path, PathBuf};
+
+use super::Settings;
+use crate::workspace::canonical;
+
+/// The list of users.
+const USERS: &str = "/etc/passwd";
+
+/// People's numbers begin here (`UID_MIN`), as on every distribution of today.
+const FIRST_PERSON: u32 = 1_000;
+
+/// Owns nothing.
+const NOBODY: u32 = 65_534;
+
+/// What is beneath them is programs, settings and devices.
+const SYSTEM: [&str; 11] =
+    ["/usr", "/opt", "/etc", "/bin", "/sbin", "/lib", "/lib64", "/boot", "/dev", "/proc", "/sys"];
+
+/// Folders of many, which some systems give as somebody's home.
+const OF_MANY: [&str; 7] = ["/", "/srv", "/var", "/var/lib", "/var/www", "/var/mail", "/var/spool"];
+
+/// Returns the homes of others than this user that neither hold what the session works in nor lie
+/// beneath what is `covered` anyway.
+#[expect(clippy::disallowed_methods, reason = "the machine's list of users")]
+pub(super) fn of_others(
+    settings: &Settings,
+    home: Option<&Path>,
+    covered: &[PathBuf],
+) -> Vec<PathBuf> {
+    let list = std::fs::read_to_string(USERS).unwrap_or_default();
+    let own = rustix::process::geteuid().as_raw();
+    let own_places = settings.roots.iter().map(PathBuf::as_path).chain(home);
+    let own_places: Vec<&Path> = own_places.collect();
+    let mut homes = canonical(of_people(&list, own));
+    homes.retain(|folder| {
+        let meets = |own: &&Path| own.starts_with(folder) || folder.starts_with(own);
+        let is_covered = covered.iter().any(|covered| folder.starts_with(covered));
+        folder.is_dir() && !is_covered && !own_places.iter().any(meets) && !is_of_system(folder)
+    });
+    homes.sort();
+    // What lies in another one goes with it.
+    homes.dedup_by(|one, above| one.starts_with(&*above));
+    homes
+}
+
+fn is_of_system(folder: &Path) -> bool {
+    SYSTEM.iter().any(|known| folder.starts_with(known))
+        || OF_MANY.iter().any(|known| folder == Path::new(known))
+}
+
+/// Returns the homes of all people but one.
+fn of_people(list: &str, own: u32) -> impl Iterator<Item = &str> {
+    list.lines().filter_map(move |line| {
+        let fields: Vec<&str> = line.split(':').collect();
+        let (number, home) = (fields.get(2)?.parse::<u32>().ok()?, *fields.get(5)?);
+        let is_other = number >= FIRST_PERSON && number != NOBODY && number != own;
+        (is_other && home.starts_with('/')).then_some(home)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn homes_of_people_are_found_and_those_of_services_are_not() {
+        let list = "root:x:0:0::/root:/bin/sh\ndaemon:x:1:1::/var/lib/d:/bin/false\n\
+                    me:x:1000:1000::/srv/me:/bin/sh\nyou:x:1001:1001:You,,:/srv/you:/bin/sh\n\
+                    nobody:x:65534:65534::/nowhere:/bin/false\nbroken\nx:x:1002:1::relative:\n";
+        assert_eq!(of_people(list, 1_000).collect::<Vec<_>>(), ["/srv/you"]);
+    }
+
+    #[test]
+    fn what_belongs_to_the_system_is_no_home() {
+        for (folder, expected) in [
+            ("/", true),
+            ("/srv", true),
+            ("/opt/tool", true),
+            ("/usr/lib/x", true),
+            ("/srv/you", false),
+            ("/var/lib/ci", false),
+            ("/data/you", false),
+        ] {
+            assert_eq!(is_of_system(Path::new(folder)), expected, "{folder}");
+        }
+    }
+}
