@@ -34,7 +34,7 @@ pub(crate) use walls::walls;
 use self::recall::LogRecall;
 use crate::{
     args::SessionArgs,
-    config::{Config, Endpoint, Settings},
+    config::{Config, Endpoint, RuleFor, Settings, read_rule},
     error::CliError,
     masked,
     model_choice::{self, Choice, Chosen},
@@ -317,10 +317,11 @@ pub(crate) fn rules(config: &Config, args: &SessionArgs) -> Result<Rules, CliErr
     let mut rules = Rules::default();
     for (texts, verdict, origin) in lists {
         for text in texts {
-            let no_rule = || CliError::config(Text::NoRule.with(&[("rule", text)]));
-            let rule =
-                Rule::parse(text, verdict, origin).map_err(|error| no_rule().with_source(error))?;
-            rules.add(rule);
+            match read_rule(text, verdict, origin).map_err(CliError::config)? {
+                RuleFor::Calls(rule) => rules.add(rule),
+                // The proxy holds it.
+                RuleFor::Host(_) => {}
+            }
         }
     }
     for folder in config.readable()? {

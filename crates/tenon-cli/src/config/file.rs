@@ -11,8 +11,10 @@ use std::{
 };
 
 use serde::{Deserialize, Deserializer, de::Error};
+use tenon_agent::{Origin, Verdict};
+use toml::Spanned;
 
-use super::{ProviderKind, Settings};
+use super::{ProviderKind, Settings, read_rule};
 use crate::{
     texts::{Sentence, Text},
     values::{ModeName, NotifyName, SandboxName, ThemeName, time},
@@ -46,9 +48,9 @@ pub(super) struct File {
     pub(super) bash_output_chars_max: Option<NonZeroUsize>,
     pub(super) project_instructions: Option<bool>,
     #[serde(default)]
-    pub(super) allow: Vec<String>,
+    pub(super) allow: Vec<Spanned<String>>,
     #[serde(default)]
-    pub(super) deny: Vec<String>,
+    pub(super) deny: Vec<Spanned<String>>,
     #[serde(default)]
     pub(super) environment: Vec<String>,
     pub(super) mask_secrets: Option<bool>,
@@ -134,8 +136,10 @@ const NETWORK_KEYS: [&str; 4] =
 const PROVIDER_KEYS: [&str; 5] = ["kind", "base_url", "key_env", "key", "model"];
 
 /// Reads the text of a user's file. The notices name what is unknown in it.
-pub(super) fn parse_user(text: &str) -> Result<(File, Vec<Sentence>), toml::de::Error> {
+pub(super) fn parse_user(text: &str) -> Result<(File, Vec<Sentence>), Sentence> {
     let (file, table) = parse(text)?;
+    check_rules(text, &file.allow, Verdict::Allow)?;
+    check_rules(text, &file.deny, Verdict::Deny)?;
     Ok((file, unknown_keys(&table)))
 }
 
@@ -144,8 +148,9 @@ pub(super) fn parse_user(text: &str) -> Result<(File, Vec<Sentence>), toml::de::
 pub(super) fn apply_project(
     text: &str,
     settings: &mut Settings,
-) -> Result<Vec<Sentence>, toml::de::Error> {
+) -> Result<Vec<Sentence>, Sentence> {
     let (file, table) = parse(text)?;
+    check_rules(text, &file.deny, Verdict::Deny)?;
     let mut notices = unknown_keys(&table);
     let mut refuse = |key: &str, why: Text| notices.push(why.with(&[("key", &key)]));
     for key in KEYS.iter().filter(|key| key.of_project == OfProject::No) {
@@ -180,7 +185,7 @@ pub(super) fn apply_project(
         Some(true) if !settings.project_instructions => refuse("project_instructions", looser),
         Some(true) | None => {}
     }
-    settings.deny.extend(file.deny);
+    settings.deny.extend(file.deny.into_iter().map(Spanned::into_inner));
     Ok(notices)
 }
 
@@ -213,9 +218,23 @@ fn time_of<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration
     text.map(|text| time(&text).map_err(D::Error::custom)).transpose()
 }
 
-fn parse(text: &str) -> Result<(File, toml::Table), toml::de::Error> {
+fn parse(text: &str) -> Result<(File, toml::Table), Sentence> {
     // Twice, because only text has line numbers for errors and only a table knows its other keys.
-    Ok((toml::from_str(text)?, toml::from_str(text)?))
+    let file = toml::from_str(text).map_err(|error| Sentence::of_library(&error))?;
+    let table = toml::from_str(text).map_err(|error| Sentence::of_library(&error))?;
+    Ok((file, table))
+}
+
+/// Sees that the entries of a list in `text` are rules; the error names the line of one that is none.
+fn check_rules(text: &str, rules: &[Spanned<String>], verdict: Verdict) -> Result<(), Sentence> {
+    for rule in rules {
+        read_rule(rule.get_ref(), verdict, Origin::Config).map_err(|why| {
+            let before = text.get(..rule.span().start).unwrap_or_default();
+            let line = before.matches('\n').count() + 1;
+            Text::InLine.with(&[("line", &line)]).with_more(why)
+        })?;
+    }
+    Ok(())
 }
 
 /// Returns a notice for each key that is none.
@@ -297,14 +316,14 @@ mod tests {
         let mut settings = Settings {
             max_steps: NonZeroU32::new(10).unwrap(),
             mode: ModeName::Ask,
-            deny: vec!["a".into()],
+            deny: vec!["grep".into()],
             ..Settings::default()
         };
-        let text = "max_steps = 20\nmax_tokens = 5\nmode = 'auto'\ndeny = ['b']\n\
+        let text = "max_steps = 20\nmax_tokens = 5\nmode = 'auto'\ndeny = ['bash(b)']\n\
                     project_instructions = false";
         let expected = Settings {
             max_tokens: NonZeroU64::new(5),
-            deny: vec!["a".into(), "b".into()],
+            deny: vec!["grep".into(), "bash(b)".into()],
             project_instructions: false,
             ..settings.clone()
         };
@@ -317,7 +336,17 @@ mod tests {
 
     #[test]
     fn a_wrong_type_is_an_error_with_its_line() {
-        let error = parse_user("\nmax_steps = 'many'").unwrap_err();
-        assert!(error.to_string().contains("line 2"), "{error}");
+        let error = parse_user("\nmax_steps = 'many'").unwrap_err().say(Language::English);
+        assert!(error.contains("line 2"), "{error}");
+    }
+
+    #[test]
+    fn a_rule_that_is_none_is_an_error_with_its_line() {
+        for text in ["allow = ['bash(ls)',\n'Bash(rm:*)']", "\ndeny = ['Bash(rm:*)']"] {
+            let error = parse_user(text).unwrap_err().say(Language::English);
+            let expected =
+                "line 2: `Bash(rm:*)` is no rule: there is no tool `Bash`; write bash(rm:*)";
+            assert_eq!(error, expected);
+        }
     }
 }

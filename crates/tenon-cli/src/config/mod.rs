@@ -13,6 +13,7 @@ mod network;
 pub(crate) mod private_file;
 mod providers;
 mod rule_book;
+mod rules;
 mod shown_files;
 
 use std::{
@@ -25,11 +26,13 @@ use std::{
 
 use tenon_agent::{CoreToolOptions, Instruction, TurnLimits};
 use tenon_sandbox::{FileError, Workspace};
+use toml::Spanned;
 
 pub(crate) use environment::{Environment, Folders};
 pub(crate) use network::Network;
 pub(crate) use providers::{ANTHROPIC, Credential, Endpoint, OPENAI, ProviderKind};
 pub(crate) use rule_book::RuleBook;
+pub(crate) use rules::{RuleFor, read_rule};
 
 use crate::{
     args::SessionArgs,
@@ -102,6 +105,8 @@ pub(crate) struct Settings {
     pub(crate) allow: Vec<String>,
     /// Rules that deny.
     pub(crate) deny: Vec<String>,
+    /// The hosts among them and those of the command line.
+    pub(crate) denied_hosts: Vec<String>,
     /// Variables that commands get besides the usual ones.
     pub(crate) environment: Vec<String>,
     /// Whether known secrets are masked in what is shown.
@@ -143,6 +148,7 @@ impl Default for Settings {
             project_instructions: true,
             allow: Vec::new(),
             deny: Vec::new(),
+            denied_hosts: Vec::new(),
             environment: Vec::new(),
             mask_secrets: true,
             undo: true,
@@ -285,8 +291,7 @@ impl Config {
         let text = private_file::read_if_there(&path, file::BYTES_MAX)?;
         let name = path.display().to_string();
         let (file, notices) = match &text {
-            Some(text) => file::parse_user(text)
-                .map_err(|error| broken(&name, Sentence::of_library(&error)))?,
+            Some(text) => file::parse_user(text).map_err(|why| broken(&name, why))?,
             None => Default::default(),
         };
         self.notice(&name, notices);
@@ -314,8 +319,8 @@ impl Config {
         settings.bash_output_chars_max =
             file.bash_output_chars_max.unwrap_or(settings.bash_output_chars_max);
         settings.project_instructions = file.project_instructions.unwrap_or(true);
-        settings.allow = file.allow;
-        settings.deny = file.deny;
+        settings.allow = file.allow.into_iter().map(Spanned::into_inner).collect();
+        settings.deny = file.deny.into_iter().map(Spanned::into_inner).collect();
         settings.environment = file.environment;
         settings.mask_secrets = file.mask_secrets.unwrap_or(true);
         settings.undo = file.undo.unwrap_or(true);
@@ -345,8 +350,8 @@ impl Config {
             Err(error) => return Err(broken(&name, Sentence::of_library(&error))),
         };
         let text = String::from_utf8_lossy(&bytes);
-        let notices = file::apply_project(&text, &mut self.settings)
-            .map_err(|error| broken(&name, Sentence::of_library(&error)))?;
+        let notices =
+            file::apply_project(&text, &mut self.settings).map_err(|why| broken(&name, why))?;
         self.notice(&name, notices);
         self.files.push(path);
         Ok(())
@@ -363,6 +368,7 @@ impl Config {
         settings.mode = args.mode.unwrap_or(settings.mode);
         settings.sandbox = args.sandbox.unwrap_or(settings.sandbox);
         settings.net.extend(args.net.iter().cloned());
+        settings.denied_hosts = rules::denied_hosts(settings.deny.iter().chain(&args.deny));
         settings.max_steps = args.max_steps.and_then(NonZeroU32::new).unwrap_or(settings.max_steps);
         settings.max_tokens = args.max_tokens.and_then(NonZeroU64::new).or(settings.max_tokens);
         settings.max_cost = args.max_cost.or(settings.max_cost);

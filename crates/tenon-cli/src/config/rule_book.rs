@@ -17,6 +17,7 @@ use std::{
 use clap::ValueEnum;
 use rustix::fs::{FlockOperation, flock};
 use tenon_agent::Kept;
+use toml::Spanned;
 use toml_edit::{Array, DocumentMut, Item, Value};
 
 use super::{file, private_file};
@@ -120,8 +121,11 @@ fn with_rule(text: &str, rule: &Kept) -> Result<Option<String>, Sentence> {
     }
     let changed = written(text, &document, &add_line(setting, &rule));
     let (read, _) = parsed(&changed)?;
-    let rules = if setting == "net" { read.net } else { read.allow };
-    let is_right = rules.last() == Some(&rule) && changed.len() as u64 <= file::BYTES_MAX;
+    let last = match setting {
+        "net" => read.net.last(),
+        _ => read.allow.last().map(Spanned::get_ref),
+    };
+    let is_right = last == Some(&rule) && changed.len() as u64 <= file::BYTES_MAX;
     is_right.then_some(Some(changed)).ok_or_else(|| Text::BookTooLong.into())
 }
 
@@ -151,7 +155,7 @@ fn readable(text: &str) -> Result<DocumentMut, Sentence> {
 }
 
 fn parsed(text: &str) -> Result<(file::File, Vec<Sentence>), Sentence> {
-    file::parse_user(text).map_err(|error| Sentence::of_library(&error))
+    file::parse_user(text)
 }
 
 /// Returns the text of the changed `document`, which was `text`; `first` is what it begins with if
@@ -244,9 +248,9 @@ mod tests {
             "allow = ['bash(ls:*)', \"read(/etc/hosts)\"] # some\ndeny = []\n",
         );
         check(
-            "allow = [\n  # first\n  'a', # one\n  # second\n  'b',\n]\n",
+            "allow = [\n  # first\n  'grep', # one\n  # second\n  'glob',\n]\n",
             &hosts,
-            "allow = [\n  # first\n  'a', # one\n  # second\n  'b',\n  \"read(/etc/hosts)\",\n]\n",
+            "allow = [\n  # first\n  'grep', # one\n  # second\n  'glob',\n  \"read(/etc/hosts)\",\n]\n",
         );
         check(
             "net = ['a.example']",

@@ -185,6 +185,7 @@ impl Toolchains {
             home: None,
             readable: Vec::new(),
             hidden: Vec::new(),
+            own: Vec::new(),
             shown: Vec::new(),
             // The user's own programs, which any tier holds well enough.
             wanted: Wanted::Exactly(Tier::C),

@@ -1,6 +1,7 @@
 //! The walls of a session, from what was configured.
 
 use std::{
+    fmt::Display,
     os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
 };
@@ -70,13 +71,17 @@ pub(crate) async fn walls(
         SandboxName::A => Wanted::Exactly(Tier::A),
         SandboxName::B => Wanted::Exactly(Tier::B),
         SandboxName::C => Wanted::Exactly(Tier::C),
-        SandboxName::Off => return Ok(None),
+        SandboxName::Off => {
+            refuse_unheld_denials(config, "--sandbox off")?;
+            return Ok(None);
+        }
     };
     let (hosts, network) = network(config, workspace).await?;
     // Of a proxy that nothing goes through it does not matter whether it could be used.
     let upstream = if hosts.is_empty() { None } else { upstream(config)? };
     let proxy = Proxy::new(ProxyOptions { upstream, ..Default::default() });
     proxy.allow(hosts);
+    proxy.deny(named_hosts(config, workspace, &config.settings.denied_hosts, None).await?);
     if let Some(results) = results {
         make_private(results)?;
     }
@@ -108,13 +113,37 @@ async fn network(
 ) -> Result<(Vec<HostRule>, Network), CliError> {
     let names = &config.settings.net;
     if names.iter().any(|name| name == EVERYTHING) {
+        refuse_unheld_denials(config, "--net on")?;
         return Ok((Vec::new(), Network::On));
     }
+    Ok((named_hosts(config, workspace, names, Some(Text::NetOpens)).await?, Network::Proxied))
+}
+
+/// With this flag there is no proxy to hold what the user denies.
+fn refuse_unheld_denials(config: &Config, flag: &str) -> Result<(), CliError> {
+    match config.settings.denied_hosts.first() {
+        Some(name) => {
+            let values: [(&str, &dyn Display); 2] = [("name", name), ("flag", &flag)];
+            Err(CliError::config(Text::DeniedUnheld.with(&values))
+                .with_hint(Text::HintDeniedUnheld))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Returns the hosts of these names, some of which may be those of toolchains: of these `said` tells which
+/// hosts they are.
+async fn named_hosts(
+    config: &Config,
+    workspace: &Workspace,
+    names: &[String],
+    said: Option<Text>,
+) -> Result<Vec<HostRule>, CliError> {
     let toolchains = Toolchains::new(config, workspace.roots());
     let mut hosts = Vec::new();
     for name in names {
         if let Some(found) = toolchains.hosts(name).await {
-            say_notices(&notices(name, found), config.look().language);
+            say_notices(&notices(name, found, said), config.look().language);
             hosts.extend_from_slice(&found.rules);
             continue;
         }
@@ -124,15 +153,16 @@ async fn network(
                 .with_hint(Text::HintNoHost)
         })?);
     }
-    Ok((hosts, Network::Proxied))
+    Ok(hosts)
 }
 
-/// Returns what is said of the preset `name`: the hosts that it opens, and what is not known of it.
-fn notices(name: &str, found: &PresetHosts) -> Vec<Sentence> {
+/// Returns what is said of the preset `name`: by `text` its hosts, and what is not known of it.
+fn notices(name: &str, found: &PresetHosts, text: Option<Text>) -> Vec<Sentence> {
     let hosts = found.rules.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    let opens = || Text::NetOpens.with(&[("name", &name), ("hosts", &hosts)]);
+    let text = text.filter(|_| !hosts.is_empty());
+    let opens = |text: Text| text.with(&[("name", &name), ("hosts", &hosts)]);
     let about = || Sentence::from(format!("--net {name}"));
-    let mut said: Vec<Sentence> = (!hosts.is_empty()).then(opens).into_iter().collect();
+    let mut said: Vec<Sentence> = text.map(opens).into_iter().collect();
     said.extend(found.not_known.map(|why| about().with_more(Sentence::of_library(why))));
     said
 }

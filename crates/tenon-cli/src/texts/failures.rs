@@ -58,7 +58,14 @@ texts! {
     ProviderKind: "[providers.{name}] needs kind = \"openai\" or \"anthropic\"", "[providers.{name}] 需要 kind = \"openai\" 或 \"anthropic\"";
     ProviderAddress: "[providers.{name}] needs a base_url", "[providers.{name}] 需要 base_url";
     ProviderTwoKeys: "[providers.{name}] has both key and key_env: keep one", "[providers.{name}] 同时有 key 和 key_env：请只保留一个";
+    InLine: "line {line}", "第 {line} 行";
     NoRule: "`{rule}` is no rule", "`{rule}` 不是规则";
+    RuleMeant: "there is no tool `{name}`; write {rule}", "没有工具 `{name}`；请写成 {rule}";
+    RuleOfNoTool: "there is no tool `{name}`; a rule names one of {names}, and in a denial net(HOST)", "没有工具 `{name}`；规则须写出以下之一：{names}，禁止主机则写 net(主机)";
+    RuleOfNoHost: "a denial of hosts names one, such as net(example.com) or net(*.example.com)", "禁止主机的规则须写出主机，例如 net(example.com) 或 net(*.example.com)";
+    HostOfAllow: "a host is allowed by --net {name}, or by `net` in the user's own file", "允许主机要用 --net {name}，或用户自己的文件中的 `net`";
+    DeniedUnheld: "the denial of {name} cannot be held: nothing looks at where commands connect to with {flag}", "无法执行对 {name} 的禁止：使用 {flag} 时没有任何机制检查命令连接到哪里";
+    HintDeniedUnheld: "name the hosts that commands may reach with --net HOST, or take the denial away", "用 --net 主机 指明命令可以访问的主机，或去掉该禁止规则";
     BookInWorkspace: "it lies in the workspace, where the model writes", "它在工作区内，模型会在那里写入";
     BookNoList: "`{setting}` is no list there", "那里的 `{setting}` 不是列表";
     BookNoText: "`{setting}` is no text there", "那里的 `{setting}` 不是文本";

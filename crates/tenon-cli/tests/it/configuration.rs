@@ -185,6 +185,48 @@ fn permissions_say_what_would_be_done_and_by_which_rule() {
 }
 
 #[test]
+fn a_rule_that_speaks_of_no_tool_ends_the_start() {
+    let place = Place::new();
+    let script = place.script(json!([{ "text": "ok" }]));
+    let run = |flags: &[&str]| place.run(&[&["--model", &script, "go"], flags].concat());
+    for (rule, meant) in [
+        ("Bash(rm:*)", "write bash(rm:*)"),
+        ("shell(rm:*)", "write bash(rm:*)"),
+        ("host(localhost:8917)", "write net(localhost:8917)"),
+        ("example.com", "write net(example.com)"),
+        ("fetch", "a rule names one of read_file, "),
+    ] {
+        run(&["--deny", rule]).ends_with(2).says(&[&format!("`{rule}` is no rule"), meant]);
+        place.run(&["permissions", "check", "ls", "--deny", rule]).ends_with(2).says(&[meant]);
+    }
+    run(&["--allow", "Bash(ls:*)"]).ends_with(2).says(&["write bash(ls:*)"]);
+    run(&["--allow", "net(example.com)"]).ends_with(2).says(&["--net example.com"]);
+    place.config("# mine\ndeny = ['Bash(rm:*)']");
+    run(&[]).ends_with(2).says(&["config.toml", "line 2", "write bash(rm:*)"]);
+    place.config("");
+    place.write("work/.tenon/config.toml", "deny = ['net(a b)']");
+    run(&[]).ends_with(2).says(&[".tenon/config.toml", "line 1", "a host's name has only"]);
+}
+
+#[test]
+fn a_denied_host_is_listed_and_needs_the_proxy() {
+    let place = Place::new();
+    let script = place.script(json!([{ "text": "ok" }]));
+    place.config("deny = ['net(*.example.com)']");
+    let list = place.run(&["permissions", "list", "--deny", "net(localhost)"]).ends_with(0);
+    for line in
+        ["deny   net(*.example.com) (configuration)", "deny   net(localhost) (command line)"]
+    {
+        assert!(list.out.contains(line), "{line}: {list:?}");
+    }
+    for flags in [["--net", "on"], ["--sandbox", "off"]] {
+        let run = place.run(&[&["--model", &script, "go"], &flags[..]].concat()).ends_with(2);
+        run.says(&["the denial of *.example.com cannot be held", &flags.join(" ")]);
+    }
+    place.run(&["--model", &script, "--net", "a.example.com", "go"]).ends_with(0);
+}
+
+#[test]
 fn a_limit_of_money_needs_a_price_that_is_known() {
     let place = Place::new();
     let script = place.script(json!([{ "text": "done" }]));

@@ -69,11 +69,10 @@ impl Rules {
     pub(super) fn check_address(&self, address: IpAddr, port: u16) -> Result<(), Refusal> {
         let address = address.to_canonical();
         let host = Host::Address(address);
-        self.check_denied(&host, port)?;
         let own_name = Host::localhost().filter(|_| address.is_loopback());
-        let names = |rule: &HostRule| {
-            rule.names(&host) || own_name.as_ref().is_some_and(|name| rule.names(name))
-        };
+        let hosts = || std::iter::once(&host).chain(&own_name);
+        hosts().try_for_each(|host| self.check_denied(host, port))?;
+        let names = |rule: &HostRule| hosts().any(|host| rule.names(host));
         let named = self.allowed().any(|rule| rule.port() == Some(port) && names(rule));
         if named || is_public(address) { Ok(()) } else { Err(Refusal::NotPublic { address }) }
     }
@@ -155,6 +154,13 @@ mod tests {
         ] {
             let result = rules(allowed, &[]).check_address(address.parse().unwrap(), 8080);
             assert_eq!(result.is_ok(), expected, "{address} with {allowed:?}");
+        }
+        // The name of this machine denies it at whichever address.
+        for allowed in ["127.0.0.1:8080", "[::1]:8080", "localhost:8080"] {
+            for address in ["127.0.0.1", "::1", "::ffff:127.0.0.1"] {
+                let denied = rules(&[allowed], &["localhost"]);
+                assert!(denied.check_address(address.parse().unwrap(), 8080).is_err());
+            }
         }
         let denied = rules(&["localhost:8080"], &["127.0.0.1"]);
         assert!(denied.check_address("127.0.0.1".parse().unwrap(), 8080).is_err());

@@ -117,6 +117,10 @@ pub(super) const ROWS: &[Row] = &[
     through_proxy!("proxy: a user name before the host", "GET http://example.com@127.0.0.1:'$PORT'/ HTTP/1.1\\r\\nHost: example.com\\r\\n\\r\\n"),
     through_proxy!("proxy: allowed port, another spelling", "CONNECT 2130706433:'$ALLOWED' HTTP/1.1\\r\\nHost: 127.0.0.1:'$ALLOWED'\\r\\n\\r\\n")
         .flags(&["--net", "127.0.0.1:@ALLOWED@"]),
+    through_proxy!("proxy: a denied host that is allowed", "GET http://127.0.0.1:'$ALLOWED'/ HTTP/1.1\\r\\nHost: 127.0.0.1:'$ALLOWED'\\r\\n\\r\\n")
+        .flags(&["--net", "127.0.0.1:@ALLOWED@", "--deny", "net(127.0.0.1)"]),
+    through_proxy!("proxy: the denied machine by its allowed address", "GET http://127.0.0.1:'$ALLOWED'/ HTTP/1.1\\r\\nHost: 127.0.0.1:'$ALLOWED'\\r\\n\\r\\n")
+        .flags(&["--net", "127.0.0.1:@ALLOWED@", "--deny", "net(localhost)"]),
     through_proxy!("proxy: allowed address, another port", "CONNECT 127.0.0.1:'$PORT' HTTP/1.1\\r\\nHost: 127.0.0.1:'$ALLOWED'\\r\\n\\r\\n")
         .flags(&["--net", "127.0.0.1:@ALLOWED@"]),
     through_proxy!("proxy: allowed in Host only", "GET http://127.0.0.1:'$PORT'/ HTTP/1.1\\r\\nHost: 127.0.0.1:'$ALLOWED'\\r\\n\\r\\n")

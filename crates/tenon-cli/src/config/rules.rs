@@ -1,0 +1,185 @@
+//! Rules as people write them, on the command line and in configuration files: each speaks of a tool
+//! that there is, or denies a host. Pure.
+//!
+//! A rule that names neither would allow and deny nothing, so it is an error that says what is meant.
+
+use tenon_agent::{CoreToolOptions, Origin, Rule, Verdict, core_tools};
+use tenon_sandbox::HostRule;
+
+use crate::texts::{Sentence, Text};
+
+/// What stands where a tool's name would in a rule for hosts.
+const NET: &str = "net";
+
+/// What else stands there: every tool that reads or writes, all tools, and one that comes late.
+const OTHERS: [&str; 4] = ["read", "write", "*", "recall"];
+
+/// What other agents and people call these.
+const CALLED_OTHERWISE: &[(&str, &[&str])] = &[
+    ("bash", &["command", "exec", "run", "runshellcommand", "sh", "shell", "terminal"]),
+    ("edit_file", &["applypatch", "edit", "multiedit", "strreplace"]),
+    (NET, &["domain", "host", "hosts", "network", "webfetch"]),
+];
+
+/// A rule by what it speaks of.
+#[derive(Debug)]
+pub(crate) enum RuleFor {
+    /// Calls of tools.
+    Calls(Rule),
+    /// A host, or a toolchain's hosts, as `--net` takes it. Only denials do.
+    Host(String),
+}
+
+/// Reads a rule. The error says what is wrong with it and what may be meant.
+pub(crate) fn read_rule(text: &str, verdict: Verdict, origin: Origin) -> Result<RuleFor, Sentence> {
+    let text = text.trim();
+    let no_rule = |why: Sentence| Text::NoRule.with(&[("rule", &text)]).with_more(why);
+    let (name, pattern) = split(text);
+    if name == NET {
+        return host(pattern, verdict).map_err(no_rule);
+    }
+    match Rule::parse(text, verdict, origin) {
+        Ok(rule) if names().iter().any(|known| known == name) => Ok(RuleFor::Calls(rule)),
+        read => Err(no_rule(match (meant(text, verdict), read) {
+            (Some(meant), _) => Text::RuleMeant.with(&[("name", &name), ("rule", &meant)]),
+            (None, Err(error)) => Sentence::of_library(&error),
+            (None, Ok(_)) => {
+                let names = names().join(", ");
+                Text::RuleOfNoTool.with(&[("name", &name), ("names", &names)])
+            }
+        })),
+    }
+}
+
+/// Reads what stands behind `net`.
+fn host(pattern: Option<&str>, verdict: Verdict) -> Result<RuleFor, Sentence> {
+    let inner = pattern.and_then(|pattern| pattern.strip_suffix(')')).map(str::trim);
+    let Some(name) = inner.filter(|name| !matches!(*name, "" | "*" | "**")) else {
+        return Err(Text::RuleOfNoHost.into());
+    };
+    if let Err(error) = name.parse::<HostRule>() {
+        return Err(Sentence::of_library(&error));
+    }
+    match verdict {
+        Verdict::Deny => Ok(RuleFor::Host(name.to_owned())),
+        Verdict::Allow | Verdict::Ask => Err(Text::HostOfAllow.with(&[("name", &name)])),
+    }
+}
+
+/// Returns the hosts that these denials name.
+pub(super) fn denied_hosts<'a>(denials: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let host = |text: &String| match read_rule(text, Verdict::Deny, Origin::Config) {
+        Ok(RuleFor::Host(name)) => Some(name),
+        Ok(RuleFor::Calls(_)) | Err(_) => None,
+    };
+    denials.filter_map(host).collect()
+}
+
+/// Returns the name and what stands behind the parenthesis.
+fn split(text: &str) -> (&str, Option<&str>) {
+    match text.split_once('(') {
+        Some((name, pattern)) => (name.trim(), Some(pattern)),
+        None => (text, None),
+    }
+}
+
+/// Returns what a rule for calls may begin with.
+fn names() -> Vec<String> {
+    let tools = core_tools(CoreToolOptions { has_jobs: true, ..CoreToolOptions::default() });
+    let tools = tools.specs().into_iter().map(|spec| spec.name);
+    tools.chain(OTHERS.map(str::to_owned)).collect()
+}
+
+/// Returns the rule that is probably meant.
+fn meant(text: &str, verdict: Verdict) -> Option<String> {
+    let (name, pattern) = split(text);
+    let is_host = pattern.is_none() && text.contains(['.', ':']);
+    let rule = if is_host {
+        format!("{NET}({text})")
+    } else {
+        let folded = |name: &str| name.replace(['_', '-'], "").to_lowercase();
+        let asked = folded(name);
+        let own = names().into_iter().chain([NET.to_owned()]).find(|known| folded(known) == asked);
+        let others = CALLED_OTHERWISE.iter().find(|(_, names)| names.contains(&asked.as_str()));
+        let known = own.or_else(|| others.map(|(known, _)| (*known).to_owned()))?;
+        let behind = |pattern: &str| match known.as_str() {
+            NET => format!("({}", pattern.strip_prefix("domain:").unwrap_or(pattern)),
+            _ => format!("({pattern}"),
+        };
+        format!("{known}{}", pattern.map(behind).unwrap_or_default())
+    };
+    // Only what would be read is named.
+    (rule != text && read_rule(&rule, verdict, Origin::CommandLine).is_ok()).then_some(rule)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::texts::Language;
+
+    fn said(text: &str, verdict: Verdict) -> Result<String, String> {
+        match read_rule(text, verdict, Origin::Config) {
+            Ok(RuleFor::Calls(rule)) => Ok(rule.to_string()),
+            Ok(RuleFor::Host(host)) => Ok(format!("host {host}")),
+            Err(why) => Err(why.say(Language::English)),
+        }
+    }
+
+    #[test]
+    fn rules_for_tools_and_denials_of_hosts_are_read() {
+        for (text, read) in [
+            ("bash(rm:*)", "bash(rm:*)"),
+            ("jobs", "jobs"),
+            ("recall", "recall"),
+            ("*", "*"),
+            (" read(/etc/**) ", "read(/etc/**)"),
+            ("net(example.com)", "host example.com"),
+            ("net( *.example.com )", "host *.example.com"),
+            ("net(localhost:8917)", "host localhost:8917"),
+            ("net([2001:db8::7])", "host [2001:db8::7]"),
+            ("net(cargo)", "host cargo"),
+        ] {
+            assert_eq!(said(text, Verdict::Deny).as_deref(), Ok(read));
+        }
+    }
+
+    #[test]
+    fn a_rule_that_names_no_tool_is_an_error_that_says_what_is_meant() {
+        for (text, meant) in [
+            ("Bash(rm:*)", "bash(rm:*)"),
+            ("shell(rm:*)", "bash(rm:*)"),
+            ("run_shell_command(rm:*)", "bash(rm:*)"),
+            ("Read(./.env)", "read(./.env)"),
+            ("Edit", "edit_file"),
+            ("WriteFile(a)", "write_file(a)"),
+            ("host(localhost:8917)", "net(localhost:8917)"),
+            ("WebFetch(domain:example.com)", "net(example.com)"),
+            ("localhost:8917", "net(localhost:8917)"),
+            ("example.com", "net(example.com)"),
+        ] {
+            let why = said(text, Verdict::Deny).unwrap_err();
+            assert!(why.starts_with(&format!("`{text}` is no rule: ")), "{why}");
+            assert!(why.ends_with(&format!("write {meant}")), "{why}");
+        }
+        for (text, part) in [
+            ("fetch(x)", "there is no tool `fetch`; a rule names one of read_file, write_file"),
+            ("host localhost:8917", "a rule begins with the name of a tool"),
+            ("Bash(rm", "does not end with )"),
+            ("net", "a denial of hosts names one"),
+            ("net(*)", "a denial of hosts names one"),
+            ("net(a b)", "a host's name has only"),
+        ] {
+            let why = said(text, Verdict::Deny).unwrap_err();
+            assert!(why.contains(part), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_host_is_allowed_by_net_and_not_by_a_rule() {
+        let why = said("net(example.com)", Verdict::Allow).unwrap_err();
+        assert!(why.contains("--net example.com"), "{why}");
+        // Nothing is suggested that would be an error, too.
+        let why = said("example.com", Verdict::Allow).unwrap_err();
+        assert!(!why.contains("net(example.com)"), "{why}");
+    }
+}
