@@ -5,6 +5,7 @@ mod denials;
 mod downloads;
 mod files;
 mod hostile;
+mod launchers;
 mod made;
 mod options;
 mod oracle;

@@ -232,7 +232,15 @@ pub(super) fn of_git(arguments: &[Word]) -> Vec<Launched> {
         ("rebase", _) => option(&["-x", "--exec"]),
         ("difftool", _) => option(&["-x", "--extcmd"]),
         ("bisect", [run, line @ ..]) if is(run, "run") => command(line),
-        ("submodule", [each, line @ ..]) if is(each, "foreach") => {
+        ("for-each-repo", line) => {
+            let line = arguments::skip_options(line, &["--config"]);
+            if line.is_empty() {
+                Vec::new()
+            } else {
+                command(&[&[Word::text("git")], line].concat())
+            }
+        }
+        ("submodule" | "submodule--helper", [each, line @ ..]) if is(each, "foreach") => {
             script(arguments::join(arguments::skip_options(line, &[])), false)
         }
         (subcommand, rest) => runners::of_git(subcommand, rest),

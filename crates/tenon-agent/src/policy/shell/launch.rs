@@ -1,89 +1,21 @@
 //! Programs that start other programs, and what they would start.
 //!
-//! One table for those that take options and then a command line; the rest (`find -exec`,
+//! Those that take options and then a command line stand in a table; the rest (`find -exec`,
 //! `xargs`, `sh -c`, `eval`) each by hand. What is started is judged like anything else.
 
 use super::arguments::{Launched, is_output, join, script, skip_options, valued};
 use super::hidden;
+use super::launchers::{Launcher, launcher};
 use super::made::{self, Made};
 use super::runners;
 use super::word::{self, Extent, Piece, Word};
 use super::{Redirect, RedirectKind, SimpleCommand};
 
-/// A program that runs its arguments as a command.
-struct Launcher {
-    name: &'static str,
-    /// Options that take the next word as their value.
-    valued: &'static [&'static str],
-    /// Words between the options and the command.
-    operands: usize,
-}
-
-const fn launcher(
-    name: &'static str,
-    valued: &'static [&'static str],
-    operands: usize,
-) -> Launcher {
-    Launcher { name, valued, operands }
-}
-
-/// From the manuals of GNU coreutils, util-linux, sudo and bash.
-const LAUNCHERS: &[Launcher] = &[
-    launcher("busybox", &[], 0),
-    launcher("builtin", &[], 0),
-    launcher("chroot", &[], 1),
-    launcher("chrt", &["-T", "-P", "-D"], 1),
-    launcher("command", &[], 0),
-    launcher("coproc", &[], 0),
-    launcher("dbus-run-session", &["--config-file"], 0),
-    launcher("doas", &["-u", "-C"], 0),
-    launcher("eatmydata", &[], 0),
-    launcher("env", &["-u", "--unset", "-C", "--chdir", "-S", "--split-string"], 0),
-    launcher("exec", &["-a"], 0),
-    launcher("fakeroot", &["-l", "-f", "-i", "-s", "-b"], 0),
-    launcher("flock", &["-w", "--timeout", "-E", "--conflict-exit-code"], 1),
-    launcher("ionice", &["-c", "--class", "-n", "--classdata"], 0),
-    launcher("jobs", &[], 0),
-    launcher("linux32", &[], 0),
-    launcher("linux64", &[], 0),
-    launcher("ltrace", &["-a", "-e", "-F", "-l", "-n", "-o", "-p", "-s", "-u", "-x"], 0),
-    launcher("nice", &["-n", "--adjustment"], 0),
-    launcher("nohup", &[], 0),
-    launcher("nsenter", &["-t", "--target"], 0),
-    launcher("numactl", &["-C", "-N", "-P", "-i", "-m", "-p"], 0),
-    launcher("pkexec", &["--user"], 0),
-    launcher("prlimit", &["-o", "-p", "--output", "--pid"], 0),
-    launcher("run0", &["-u", "--user", "-g", "--group", "-D", "--chdir"], 0),
-    launcher("runuser", &["-u", "--user", "-g", "--group", "-G", "--supp-group"], 0),
-    launcher("setarch", &[], 0),
-    launcher("setpriv", &[], 0),
-    launcher("setsid", &[], 0),
-    launcher("ssh-agent", &["-a", "-t", "-P", "-O"], 0),
-    launcher("stdbuf", &["-i", "-o", "-e"], 0),
-    launcher("strace", &["-e", "-o", "-p", "-s", "-u", "-E", "-a"], 0),
-    launcher(
-        "sudo",
-        &["-u", "--user", "-g", "--group", "-h", "-p", "-C", "-r", "-t", "-D", "--chdir", "-R"],
-        0,
-    ),
-    launcher(
-        "systemd-run",
-        &["-u", "--unit", "-p", "--property", "-E", "--setenv", "--uid", "--gid", "--slice"],
-        0,
-    ),
-    launcher("taskset", &[], 1),
-    launcher("time", &["-f", "--format", "-o", "--output"], 0),
-    launcher("timeout", &["-s", "--signal", "-k", "--kill-after"], 1),
-    launcher("torsocks", &["-u", "-p"], 0),
-    launcher("toybox", &[], 0),
-    launcher("unbuffer", &[], 0),
-    launcher("unshare", &["-w", "--wd", "-S", "-G", "-R", "--root"], 0),
-    launcher("watch", &["-n", "--interval"], 0),
-    launcher("xvfb-run", &["-n", "-s", "-f", "-e", "-w", "-a"], 0),
-];
-
 /// Shells that take `-c SCRIPT`.
-pub(crate) const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash", "rbash", "fish"];
+pub(crate) const SHELLS: &[&str] = &[
+    "sh", "bash", "dash", "zsh", "ksh", "ash", "rbash", "fish", "csh", "lksh", "mksh", "posh",
+    "tcsh", "yash",
+];
 
 /// These start commands with words that they read.
 pub(super) const READERS: &[&str] = &["parallel", "xargs"];
@@ -161,7 +93,10 @@ fn by_name(
             script(join(arguments.get(1..).unwrap_or_default()), true)
         }
         "jobs" if !arguments.iter().any(|word| word.literal() == Some("-x")) => Vec::new(),
-        "watch" => script(join(skip_options(arguments, &["-n", "--interval"])), false),
+        "watch" => {
+            let valued = launcher(name).map_or(&[][..], |watch| watch.valued);
+            script(join(skip_options(arguments, valued)), false)
+        }
         _ => {
             let mut launched = by_table(name, command);
             launched.extend(hidden::evaluated(name, command));
@@ -195,8 +130,7 @@ pub(super) fn expands_aliases(command: &SimpleCommand) -> bool {
 }
 
 fn by_table(name: &str, command: &SimpleCommand) -> Vec<Launched> {
-    let launcher = LAUNCHERS.iter().find(|launcher| launcher.name == name);
-    launcher.map_or_else(Vec::new, |launcher| through(launcher, command))
+    launcher(name).map_or_else(Vec::new, |launcher| through(launcher, command))
 }
 
 /// Returns the command as it is if the variables in its name are not set: `$SUDO rm` and `r${x}m`
@@ -220,7 +154,7 @@ pub(super) fn without_patterns(command: &SimpleCommand) -> Option<Launched> {
 /// Says whether a program only runs its arguments, so that a rule for those covers it.
 pub(crate) fn is_transparent(name: &str) -> bool {
     const PRIVILEGED: &[&str] = &["sudo", "doas", "pkexec", "run0", "chroot", "nsenter", "unshare"];
-    (LAUNCHERS.iter().any(|launcher| launcher.name == name) && !PRIVILEGED.contains(&name))
+    (launcher(name).is_some() && !PRIVILEGED.contains(&name))
         || SHELLS.contains(&name)
         || matches!(name, "eval" | "xargs" | "trap")
 }
@@ -267,7 +201,8 @@ fn through(launcher: &Launcher, command: &SimpleCommand) -> Vec<Launched> {
 }
 
 fn is_architecture(word: &Word) -> bool {
-    let starts = ["x86", "i386", "i486", "i586", "i686", "linux", "arm", "aarch", "ppc", "s390"];
+    let starts =
+        ["x86", "i386", "i486", "i586", "i686", "linux", "arm", "aarch", "ppc", "s390", "uname26"];
     starts.iter().any(|start| word.prefix().starts_with(start))
 }
 
@@ -454,7 +389,7 @@ const XARGS_VALUED: &[&str] = &[
 /// Returns the word at which the options of `env` and `xargs` may end, or go on.
 pub(super) fn behind_options<'a>(name: &str, arguments: &'a [Word]) -> Option<&'a Word> {
     let valued = match name {
-        "env" => LAUNCHERS.iter().find(|launcher| launcher.name == name)?.valued,
+        "env" => launcher(name)?.valued,
         "xargs" => XARGS_VALUED,
         _ => return None,
     };

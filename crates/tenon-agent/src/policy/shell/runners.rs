@@ -6,6 +6,7 @@
 use super::SimpleCommand;
 use super::arguments::{Launched, join, script, skip_options};
 use super::settings;
+use super::starters;
 use super::word::Word;
 
 /// A program that runs the words behind its options, and behind a subcommand if it has one.
@@ -45,40 +46,129 @@ const UV_VALUED: &[&str] = &[
 /// From their manuals.
 const RUNNERS: &[Runner] = &[
     runner("abduco", &[], &["-n", "-c", "-A", "-e"], 0),
+    runner("apptainer", &["exec"], &["-B", "--bind", "-H", "--home", "--pwd"], 1),
     runner("asdf", &["exec"], &[], 0),
     runner("aws-vault", &["exec"], &["-d", "--duration"], 1),
     runner("bear", &[], &["--output", "-o"], 0),
+    runner("bun", &["exec", "x"], &["--cwd", "--filter", "-F", "-c", "--config"], 0),
     runner("bundle", &["exec"], &[], 0),
     runner("bunx", &[], &["-p", "--package"], 0),
-    runner("bwrap", &[], &[], 0),
+    runner("cage", &[], &[], 0),
     runner("catchsegv", &[], &[], 0),
     runner("ccache", &[], &[], 0),
     runner("cgexec", &[], &["-g"], 0),
     runner("chamber", &["exec"], &[], 1),
     runner("choom", &[], &["-n", "-p"], 0),
+    runner(
+        "chpst",
+        &[],
+        &[
+            "-u", "-U", "-b", "-/", "-e", "-n", "-l", "-L", "-m", "-d", "-o", "-p", "-f", "-c",
+            "-r", "-t",
+        ],
+        0,
+    ),
     runner("chronic", &[], &[], 0),
     runner("conda", &["run"], &["-n", "-p", "--name", "--prefix", "--cwd"], 0),
+    runner(
+        "coresched",
+        &["new", "exec"],
+        &["-s", "--source", "-d", "--dest", "-t", "--dest-type"],
+        0,
+    ),
     runner("cpulimit", &[], &["-l", "-p", "-e"], 0),
+    runner("cross-env", &[], &[], 0),
+    runner("cross-env-shell", &[], &[], 0),
+    runner(
+        "daemon",
+        &[],
+        &[
+            "-n",
+            "--name",
+            "-u",
+            "--user",
+            "-D",
+            "--chdir",
+            "-F",
+            "--pidfile",
+            "-o",
+            "--output",
+            "-e",
+            "--env",
+        ],
+        0,
+    ),
     runner("daemonize", &[], &["-c", "-e", "-o", "-p", "-l", "-u", "-E"], 0),
     runner("datefudge", &[], &[], 1),
+    runner("dbus-launch", &[], &[], 0),
     runner("direnv", &["exec"], &[], 1),
+    runner("distrobox-host-exec", &[], &[], 0),
     runner("doppler", &["run"], &["-p", "-c", "--project", "--config"], 0),
     runner("dotenv", &[], &["-f", "-e", "-p", "-v"], 0),
     runner("dotenvx", &["run"], &["-f", "--env-file"], 0),
     runner("dtach", &[], &["-n", "-A", "-c", "-N", "-e", "-r"], 0),
     runner("dumb-init", &[], &["-r"], 0),
+    runner("enosys", &[], &["-s", "--syscall", "-i", "--ioctl"], 0),
     runner("entr", &[], &[], 0),
+    runner("env-cmd", &[], &["-f", "--file", "-e", "--environments", "-r", "--rc-file"], 0),
+    runner("envdir", &[], &[], 1),
+    runner("envuidgid", &[], &[], 1),
     runner("expect_unbuffer", &[], &[], 0),
+    runner(
+        "fakechroot",
+        &[],
+        &[
+            "-l",
+            "--lib",
+            "-s",
+            "--use-system-libs",
+            "-e",
+            "--environment",
+            "-c",
+            "--config-dir",
+            "-d",
+            "--elfloader",
+            "-b",
+            "--bindir",
+        ],
+        0,
+    ),
     runner("faketime", &[], &["-p"], 1),
+    runner("fghack", &[], &[], 0),
     runner("firejail", &[], &[], 0),
+    runner("flatpak-spawn", &[], &[], 0),
+    runner("fnm", &["exec"], &["--using", "--fnm-dir"], 0),
     runner("gosu", &[], &[], 1),
-    runner("gtimeout", &[], &["-s", "-k"], 1),
+    runner("hatch", &["run"], &["-e", "--env", "-p", "--project"], 0),
     runner("heaptrack", &[], &["-o"], 0),
+    runner("host-spawn", &[], &["-cwd", "-env"], 0),
     runner("ifne", &[], &[], 0),
+    runner("lckdo", &[], &["-W", "-E"], 1),
+    runner("lerna", &["exec"], &["--scope", "--ignore", "--concurrency", "--since"], 0),
+    runner("logsave", &[], &[], 1),
     runner("mamba", &["run"], &["-n", "-p", "--name", "--prefix"], 0),
     runner("micromamba", &["run"], &["-n", "-p", "--name", "--prefix"], 0),
+    runner(
+        "minijail0",
+        &[],
+        &["-u", "-g", "-b", "-c", "-C", "-k", "-P", "-S", "-T", "-V", "-f"],
+        0,
+    ),
     runner("mise", &["exec", "x"], &["-C", "--cd"], 0),
     runner("mix", &["cmd"], &[], 0),
+    runner(
+        "mpiexec",
+        &[],
+        &["-n", "-np", "--np", "-N", "-H", "--host", "--hostfile", "-machinefile"],
+        0,
+    ),
+    runner(
+        "mpirun",
+        &[],
+        &["-n", "-np", "--np", "-N", "-H", "--host", "--hostfile", "-machinefile"],
+        0,
+    ),
+    runner("nocache", &[], &["-n"], 0),
     runner("nodenv", &["exec"], &[], 0),
     runner("npm", &["exec", "x"], &["-p", "--package", "-w", "--workspace"], 0),
     runner("npx", &[], &["-p", "--package", "-w", "--workspace"], 0),
@@ -87,42 +177,114 @@ const RUNNERS: &[Runner] = &[
     runner("opam", &["exec"], &["--switch"], 0),
     runner("pdm", &["run"], &["-p", "--project"], 0),
     runner("perf", &["record", "stat", "trace"], &["-e", "-o", "-F", "-g", "-r", "-p", "-C"], 0),
+    runner("pgrphack", &[], &[], 0),
     runner("pipenv", &["run"], &[], 0),
+    runner("pipesz", &[], &["-s", "--set", "-f", "--file", "-n", "--fd"], 0),
     runner("pipx", &["run"], &["--spec", "--python"], 0),
+    runner("pixi", &["run"], &["-e", "--environment", "--manifest-path"], 0),
     runner("pnpm", &["exec", "dlx"], &["-C", "--dir", "--filter", "-F"], 0),
+    runner("podman", &["unshare"], &[], 0),
     runner("poetry", &["run"], &["-C", "--directory", "-P", "--project"], 0),
     runner("proot", &[], &["-r", "-b", "-w", "-q", "-R", "-S"], 0),
     runner("proxychains", &[], &["-f"], 0),
     runner("proxychains4", &[], &["-f"], 0),
     runner("pyenv", &["exec"], &[], 0),
     runner("rbenv", &["exec"], &[], 0),
+    runner("reflex", &[], &["-r", "-R", "-g", "-G", "-d", "-t"], 0),
+    runner("retry", &[], &["-t", "--times", "-d", "--delay"], 0),
     runner("rlwrap", &[], &["-f", "-H", "-s", "-b", "-C"], 0),
+    runner("rootlesskit", &[], &[], 0),
     runner("rr", &["record"], &[], 0),
     runner("run-one", &[], &[], 0),
     runner("runcon", &[], &["-u", "-r", "-t", "-l"], 1),
+    runner("rustup", &["run"], &[], 1),
     runner("rye", &["run"], &[], 0),
+    runner("s6-envdir", &[], &[], 1),
+    runner("s6-setlock", &[], &[], 1),
+    runner("s6-setsid", &[], &[], 0),
     runner("s6-setuidgid", &[], &[], 1),
+    runner(
+        "s6-softlimit",
+        &[],
+        &["-m", "-d", "-s", "-l", "-a", "-o", "-p", "-f", "-c", "-r", "-t"],
+        0,
+    ),
     runner("sccache", &[], &[], 0),
+    runner("sem", &[], &["-j", "--jobs", "-n", "--id"], 0),
+    runner("setlock", &[], &[], 1),
     runner("setuidgid", &[], &[], 1),
+    runner("singularity", &["exec"], &["-B", "--bind", "-H", "--home", "--pwd"], 1),
     runner(
         "softlimit",
         &[],
         &["-m", "-d", "-s", "-l", "-a", "-o", "-p", "-f", "-c", "-r", "-t"],
         0,
     ),
+    runner("sotruss", &[], &["-F", "--from", "-T", "--to", "-o", "--output"], 0),
+    runner("srun", &[], &["-n", "--ntasks", "-N", "--nodes", "-c", "-p", "-t", "-J", "-w"], 0),
     runner("su-exec", &[], &[], 1),
-    runner("systemd-inhibit", &[], &[], 0),
+    runner("systemd-cat", &[], &["-t", "--identifier", "-p", "--priority", "--stderr-priority"], 0),
+    runner("systemd-inhibit", &[], &["--what", "--who", "--why", "--mode"], 0),
+    runner(
+        "systemd-nspawn",
+        &[],
+        &[
+            "-D",
+            "--directory",
+            "-M",
+            "--machine",
+            "-u",
+            "--user",
+            "-i",
+            "--image",
+            "-E",
+            "--setenv",
+            "--bind",
+            "--bind-ro",
+            "--chdir",
+        ],
+        0,
+    ),
+    runner("systemd-socket-activate", &[], &["-l", "--listen", "-E", "--setenv", "--fdname"], 0),
     runner("tini", &[], &["-p", "-e"], 0),
+    runner("toolbox", &["run"], &["-c", "--container", "-d", "--distro", "-r", "--release"], 0),
     runner("torify", &[], &[], 0),
+    runner("trace-cmd", &["record"], &["-e", "-o", "-p", "-l", "-f", "-s", "-m"], 0),
     runner("trickle", &[], &["-u", "-d", "-w", "-t"], 0),
     runner("tsocks", &[], &[], 0),
     runner("tsp", &[], &["-L", "-S", "-D", "-N"], 0),
     runner("uclampset", &[], &["-m", "-M", "-p"], 0),
+    runner("uftrace", &["record", "live"], &["-d", "-D", "-F", "-N", "-t", "-A", "-R"], 0),
     runner("uv", &["run"], UV_VALUED, 0),
     runner("uvx", &[], &["--from", "--with", "-p", "--python"], 0),
     runner("valgrind", &[], &[], 0),
+    runner("volta", &["run"], &["--node", "--npm", "--pnpm", "--yarn"], 0),
+    runner(
+        "watchexec",
+        &[],
+        &[
+            "-e",
+            "--exts",
+            "-w",
+            "--watch",
+            "-i",
+            "--ignore",
+            "-f",
+            "--filter",
+            "-s",
+            "--signal",
+            "-d",
+            "--debounce",
+            "-o",
+            "--on-busy-update",
+            "--shell",
+        ],
+        0,
+    ),
     runner("with-contenv", &[], &[], 0),
+    runner("with-lock-ex", &[], &[], 1),
     runner("xe", &[], &["-I", "-N", "-j", "-a"], 0),
+    runner("zrun", &[], &[], 0),
 ];
 
 /// Programs with options whose value is a command.
@@ -152,9 +314,9 @@ const OPTIONS: &[(&[&str], &[&str])] = &[
     (&["npx", "npm"], &["-c", "--call"]),
     (&["nodemon", "watchexec"], &["--exec", "-x"]),
     (&["hyperfine"], &["-p", "--prepare", "-s", "--setup", "-c", "--cleanup", "-C", "--conclude"]),
-    (&["sg", "newgrp", "capsh", "nix", "nix-shell"], &["-c", "--command", "--run"]),
-    (&["start-stop-daemon"], &["-x", "--exec", "-a", "--startas"]),
+    (&["sg", "newgrp", "capsh", "nix-shell"], &["-c", "--command", "--run"]),
     (&["tcpdump"], &["-z"]),
+    (&["bpftrace", "dpkg-architecture", "watchmedo"], &["-c", "--command"]),
     (&["git-upload-pack", "git-receive-pack"], &["--exec"]),
 ];
 
@@ -181,7 +343,7 @@ const OF_GIT: &[(&[&str], &[&str])] = &[
 ];
 
 /// Programs that run each of their operands as a script.
-const OF_SCRIPTS: &[&str] = &["concurrently", "hyperfine", "pee"];
+const OF_SCRIPTS: &[&str] = &["concurrently", "hyperfine", "mispipe", "pee"];
 
 /// Settings of ssh whose value is a command.
 const OF_SSH: &[&str] = &["knownhostscommand", "localcommand", "proxycommand"];
@@ -220,7 +382,6 @@ pub(super) fn launched(name: &str, arguments: &[Word]) -> Vec<Launched> {
         "tar" | "bsdtar" => checkpoint(arguments),
         "ssh" | "scp" | "sftp" => of_ssh(arguments),
         "fd" | "fdfind" => behind(arguments, &["-x", "-X", "--exec", "--exec-batch"]),
-        "start-stop-daemon" => behind(arguments, &["--args"]),
         "ip" => behind(arguments, &["exec"]).into_iter().collect(),
         "socat" => arguments.iter().filter_map(of_socat).collect(),
         "vi" | "vim" | "nvim" | "ex" => of_vim(arguments),
@@ -233,12 +394,9 @@ pub(super) fn launched(name: &str, arguments: &[Word]) -> Vec<Launched> {
             let scripts = operands.iter().filter(|word| word.is_no_option());
             scripts.map(run).collect()
         }
-        // The loader runs the program that it is given.
-        name if name.starts_with("ld-linux") || name.starts_with("ld-musl") => {
-            line(skip_options(arguments, &["--library-path", "--argv0", "--preload", "--audit"]))
-        }
         _ => Vec::new(),
     });
+    launched.extend(starters::launched(name, arguments));
     launched.into_iter().map(aside).collect()
 }
 
@@ -251,7 +409,7 @@ pub(super) fn of_git(subcommand: &str, arguments: &[Word]) -> Vec<Launched> {
     given.chain(addresses).map(|value| run(&value)).map(aside).collect()
 }
 
-fn run(text: &Word) -> Launched {
+pub(super) fn run(text: &Word) -> Launched {
     settings::of_text(text, true)
 }
 
@@ -264,9 +422,15 @@ pub(super) fn aside(launched: Launched) -> Launched {
 
 /// Returns the command that these words are. What is not known in front may be the value of an option
 /// that is not known here.
-fn line(words: &[Word]) -> Vec<Launched> {
+pub(super) fn line(words: &[Word]) -> Vec<Launched> {
     if let Some(first) = words.first().filter(|first| first.program().is_none()) {
         return vec![Launched::Perhaps { text: first.clone(), is_given: false }];
+    }
+    // Some give a single word to a shell, and no program has such a name.
+    if let [text] = words
+        && text.literal().is_some_and(|text| text.contains(' '))
+    {
+        return vec![run(text)];
     }
     let words = words.to_vec();
     let command = |words| Launched::Command(SimpleCommand { words, ..Default::default() });
@@ -296,7 +460,7 @@ fn through(runner: &Runner, arguments: &[Word]) -> Vec<Launched> {
 
 /// Returns the values of options: the next word, or what follows in the same one. A short one may
 /// end a row of letters.
-fn values(arguments: &[Word], options: &[&str], in_rows: bool) -> Vec<Word> {
+pub(super) fn values(arguments: &[Word], options: &[&str], in_rows: bool) -> Vec<Word> {
     let mut values = Vec::new();
     for (index, word) in arguments.iter().enumerate() {
         let text = word.prefix();
@@ -323,14 +487,17 @@ fn values(arguments: &[Word], options: &[&str], in_rows: bool) -> Vec<Word> {
 }
 
 /// Returns the command that stands behind one of these words, up to `;`.
-fn behind(arguments: &[Word], options: &[&str]) -> Vec<Launched> {
+pub(super) fn behind(arguments: &[Word], options: &[&str]) -> Vec<Launched> {
     let is_one = |word: &Word| word.literal().is_some_and(|text| options.contains(&text));
     let Some(at) = arguments.iter().position(is_one) else { return Vec::new() };
     let rest = arguments.get(at + 1..).unwrap_or_default();
     let end = rest.iter().position(|word| word.literal() == Some(";")).unwrap_or(rest.len());
     let rest = rest.get(..end).unwrap_or_default();
     // `ip netns exec NAME command`
-    line(if options == ["exec"] { rest.get(1..).unwrap_or_default() } else { rest })
+    line(match options {
+        ["exec"] => rest.get(1..).unwrap_or_default(),
+        _ => skip_options(rest, &[]),
+    })
 }
 
 fn checkpoint(arguments: &[Word]) -> Vec<Launched> {
