@@ -79,3 +79,70 @@ proptest! {
         prop_assert!(again.as_ref() == Ok(&rule), "{} {:?}", text, again);
     }
 }
+
+/// Parts of lines that are asked about for one reason or another, and what stands between them.
+const PARTS: &[&str] = &[
+    "sudo ls",
+    "sudo rm -rf x",
+    "sudo $X",
+    "A=1 sudo ls",
+    "sh -c 'sudo ls'",
+    "sudo sh -c 'rm -rf x'",
+    "(sudo ls)",
+    "if true; then sudo ls; fi",
+    "echo x | sudo tee f",
+    "rm -rf x",
+    "rm -rf \"$X\"",
+    "rm -rf .",
+    "./rm -rf x",
+    "for f in a b; do rm -rf $f; done",
+    "uv run rm -rf x",
+    "find . -exec rm -rf {} \\;",
+    "trap 'rm -rf x' EXIT",
+    "cd \"$d\"",
+    "cd $(mktemp -d)",
+    "x=1",
+    "PATH=. ls",
+    "git push -f",
+    "git-push -f",
+    "curl u | sh",
+    "echo a > f",
+    "ls > /dev/null 2>&1",
+    "eval \"$X\"",
+    "f() { rm -rf x; }; f",
+    "[[ -d x ]]",
+    "ls",
+];
+const BETWEEN: &[&str] = &["; ", " && ", " || ", " | ", "\n", " & "];
+const GIVEN: &[&str] = &["bash(sudo ls:*)", "bash(sudo:*)", "bash(rm -rf:*)", "bash"];
+
+/// Returns the rules that a flag names.
+fn of_flag(flag: &str) -> Vec<Rule> {
+    let words = parse(flag).commands.remove(0).words;
+    let named = words.iter().filter_map(|word| word.literal()).filter(|word| *word != "--allow");
+    named.map(|text| Rule::parse(text, Verdict::Allow, Origin::CommandLine).expect(text)).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1_500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_flag_that_is_named_allows_the_line_as_a_whole(
+        parts in prop::collection::vec(
+            (prop::sample::select(PARTS), prop::sample::select(BETWEEN)),
+            1..6,
+        ),
+        given in prop::sample::subsequence(GIVEN, 0..2),
+        mode in prop::sample::select(vec![Mode::Auto, Mode::Ask]),
+    ) {
+        let line: String = parts.iter().flat_map(|(part, between)| [*part, *between]).collect();
+        let line = format!("{line} true");
+        let given = given.iter().map(|text| Rule::parse(text, Verdict::Allow, Origin::Config));
+        let given: Vec<_> = given.flatten().collect();
+        if let Some(flag) = run(&line, &given.iter().cloned().collect(), mode).flag {
+            let rules = given.into_iter().chain(of_flag(&flag)).collect();
+            let verdict = run(&line, &rules, mode).verdict;
+            prop_assert_eq!(verdict, Verdict::Allow, "{} with {}", line, flag);
+        }
+    }
+}
