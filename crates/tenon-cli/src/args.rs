@@ -57,7 +57,7 @@ pub(crate) struct SessionArgs {
     #[arg(long, value_name = "RULE")]
     pub(crate) allow: Vec<String>,
 
-    /// Refuse the calls that this rule matches (repeatable)
+    /// Refuse the calls that this rule matches, or a host: net(HOST) (repeatable)
     #[arg(long, value_name = "RULE")]
     pub(crate) deny: Vec<String>,
 

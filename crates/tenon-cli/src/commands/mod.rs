@@ -72,7 +72,7 @@ impl Subcommand {
             return doctor.execute(environment, session).await;
         }
         if let Self::Permissions(permissions) = self {
-            return permissions.execute(environment, session);
+            return permissions.execute(environment, session).await;
         }
         if session != SessionArgs::default() {
             return Err(out_of_place());

@@ -3,9 +3,11 @@
 use std::fmt::Display;
 
 use serde_json::{Map, Value};
-use tenon_agent::{Action, Decision, Leaves, Places, Tools, Verdict, decide, why_not_started};
+use tenon_agent::{
+    Action, Decision, Kept, Leaves, Places, Tools, Verdict, decide, why_not_started,
+};
 use tenon_model::{Abilities, visible};
-use tenon_sandbox::{Access, Workspace};
+use tenon_sandbox::{Access, Network, NetworkOutcome, Refusal, Workspace};
 
 use crate::{
     args::SessionArgs,
@@ -31,10 +33,10 @@ enum What {
     /// Say whether a command would run, be asked about or be refused, and by which rule; ends with
     /// 0 only if it would run
     Check {
-        /// The command line, or with --tool the path
+        /// The command line, or with --tool the path or host
         command: String,
 
-        /// Say it of a call of this tool instead of a command
+        /// Say it of a call of this tool instead of a command, or of a host (net)
         #[arg(long, value_name = "TOOL", default_value = "bash")]
         tool: String,
 
@@ -50,7 +52,7 @@ enum What {
 
 impl Permissions {
     /// Explains. `session` is what stood before `permissions`.
-    pub(super) fn execute(
+    pub(super) async fn execute(
         self,
         environment: Environment,
         session: SessionArgs,
@@ -63,6 +65,7 @@ impl Permissions {
         let config = Config::load(environment, &session)?;
         setup::mask_output(&config);
         match command {
+            Some((tool, host)) if tool == "net" => check_host(&config, &session, &host).await,
             Some((tool, subject)) => check(&config, &session, &tool, subject),
             None => {
                 print(&list(&config, &session)?)?;
@@ -103,11 +106,56 @@ fn check(
         decision.reason = reason;
         (decision.flag, decision.always, decision.leaves) = (None, None, None);
     }
-    print(&visible(&explained(&decision, config)))?;
+    say(&decision, config)
+}
+
+fn say(decision: &Decision, config: &Config) -> Result<ExitStatus, CliError> {
+    print(&visible(&explained(decision, config)))?;
     Ok(match decision.verdict {
         Verdict::Allow => ExitStatus::Finished,
         Verdict::Ask | Verdict::Deny => ExitStatus::Failed,
     })
+}
+
+/// Says whether commands would reach a host.
+async fn check_host(
+    config: &Config,
+    session: &SessionArgs,
+    host: &str,
+) -> Result<ExitStatus, CliError> {
+    // A rule that is none is an error here as it is in a session.
+    setup::rules(config, session)?;
+    let workspace = setup::workspace(config, session)?;
+    let (proxy, network) = setup::proxy(config, &workspace).await?;
+    let event = proxy.judge(host).map_err(|error| {
+        CliError::usage(Text::NoHost.with(&[("name", &host)])).with_source(error)
+    })?;
+    let (verdict, rule) = match &event.outcome {
+        _ if network == Network::On => (Verdict::Allow, "--net on".to_owned()),
+        NetworkOutcome::Allowed { by } => (Verdict::Allow, format!("--net {by}")),
+        NetworkOutcome::Refused(Refusal::Denied { by }) => (Verdict::Deny, format!("net({by})")),
+        NetworkOutcome::Refused(_) | NetworkOutcome::Failed { .. } => {
+            (Verdict::Ask, "walls: network".to_owned())
+        }
+    };
+    let reason = match verdict {
+        Verdict::Allow => format!("the rule {rule} allows it"),
+        Verdict::Deny => format!("the rule {rule} forbids it"),
+        Verdict::Ask => Refusal::NoRule.to_string(),
+    };
+    let needed = event.rule_needed().filter(|_| verdict == Verdict::Ask);
+    let decision = Decision {
+        verdict,
+        reason,
+        rule,
+        flag: needed.as_ref().map(|rule| format!("--net '{rule}'")),
+        lifted_by: Vec::new(),
+        always: needed.map(|rule| Kept::Net(rule.to_string())),
+        leaves: None,
+        unconfined: false,
+        parts: Vec::new(),
+    };
+    say(&decision, config)
 }
 
 /// Returns what a call of a file tool on `path` would touch.

@@ -76,12 +76,7 @@ pub(crate) async fn walls(
             return Ok(None);
         }
     };
-    let (hosts, network) = network(config, workspace).await?;
-    // Of a proxy that nothing goes through it does not matter whether it could be used.
-    let upstream = if hosts.is_empty() { None } else { upstream(config)? };
-    let proxy = Proxy::new(ProxyOptions { upstream, ..Default::default() });
-    proxy.allow(hosts);
-    proxy.deny(named_hosts(config, workspace, &config.settings.denied_hosts, None).await?);
+    let (proxy, network) = proxy(config, workspace).await?;
     if let Some(results) = results {
         make_private(results)?;
     }
@@ -104,6 +99,20 @@ pub(crate) async fn walls(
     };
     let profile = Profile { network, ..Profile::workspace(workspace) };
     Ok(Some((Walls::with_proxy(settings, proxy), profile)))
+}
+
+/// Returns the proxy with the user's rules, and whether commands need it.
+pub(crate) async fn proxy(
+    config: &Config,
+    workspace: &Workspace,
+) -> Result<(Proxy, Network), CliError> {
+    let (hosts, network) = network(config, workspace).await?;
+    // Of a proxy that nothing goes through it does not matter whether it could be used.
+    let upstream = if hosts.is_empty() { None } else { upstream(config)? };
+    let proxy = Proxy::new(ProxyOptions { upstream, ..Default::default() });
+    proxy.allow(hosts);
+    proxy.deny(named_hosts(config, workspace, &config.settings.denied_hosts, None).await?);
+    Ok((proxy, network))
 }
 
 /// Returns the hosts that commands reach through the proxy, and whether they need it.

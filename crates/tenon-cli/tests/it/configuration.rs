@@ -219,6 +219,18 @@ fn a_denied_host_is_listed_and_needs_the_proxy() {
     {
         assert!(list.out.contains(line), "{line}: {list:?}");
     }
+    let check = |host: &str, status, parts: &[&str]| {
+        let arguments = ["permissions", "check", "--tool", "net", host, "--net", "a.example.com"];
+        let run = place.run(&[&arguments[..], &["--net", "b.example.org"]].concat());
+        let run = run.ends_with(status);
+        for part in parts {
+            assert!(run.out.contains(part), "{host}, {part}: {run:?}");
+        }
+    };
+    check("a.example.com", 1, &["deny: ", "rule: net(*.example.com)"]);
+    check("b.example.org", 0, &["allow: ", "rule: --net b.example.org"]);
+    check("b.example.org:22", 1, &["ask: ", "hint: --net 'b.example.org:22' would allow it"]);
+    place.run(&["permissions", "check", "--tool", "net", "a b"]).ends_with(2);
     for flags in [["--net", "on"], ["--sandbox", "off"]] {
         let run = place.run(&[&["--model", &script, "go"], &flags[..]].concat()).ends_with(2);
         run.says(&["the denial of *.example.com cannot be held", &flags.join(" ")]);

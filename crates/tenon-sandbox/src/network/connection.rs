@@ -22,7 +22,7 @@ use super::host::Target;
 use super::rules::Rules;
 
 /// The port on which nothing but TLS is expected.
-const TLS_PORT: u16 = 443;
+pub(super) const TLS_PORT: u16 = 443;
 /// What a TLS client begins with (RFC 8446, section 5.1: a record of a handshake).
 const TLS_HANDSHAKE: u8 = 22;
 /// What is in the hands of the proxy between two sides, in each direction. Larger pieces were no

@@ -28,12 +28,12 @@ use tokio::time::sleep;
 
 pub use self::dial::{Resolve, Resolving, SystemResolver};
 pub use self::event::{NetworkEvent, NetworkMark, NetworkOutcome, Refusal};
-use self::host::Host;
+use self::host::{Host, Target};
 pub use self::host::{HostError, HostRule};
 pub use self::preset::{Preset, PresetHosts, UnknownPreset};
 pub use self::upstream::{UpstreamError, UpstreamProxy};
 
-use self::connection::serve_connection;
+use self::connection::{TLS_PORT, serve_connection};
 use self::dial::Dialer;
 use self::event::Record;
 use self::rules::{GrantId, Rules};
@@ -157,6 +157,38 @@ impl Proxy {
     #[must_use]
     pub fn allowed(&self) -> Vec<HostRule> {
         self.shared.rules.borrow().allowed().cloned().collect()
+    }
+
+    /// Returns what the rules say of a host, `HOST` or `HOST:PORT` (443 without one); its name is not
+    /// resolved. Nothing is connected and nothing is remembered.
+    ///
+    /// ```
+    /// use tenon_sandbox::{Proxy, ProxyOptions};
+    ///
+    /// let proxy = Proxy::new(ProxyOptions::default());
+    /// proxy.allow(vec!["*.example.com".parse()?]);
+    /// proxy.deny(vec!["a.example.com".parse()?]);
+    /// let said = |host| proxy.judge(host).map(|event| event.to_string());
+    /// assert_eq!(said("b.example.com")?, "allowed: b.example.com:443 (by *.example.com)");
+    /// assert_eq!(said("a.example.com")?, "blocked: a.example.com:443 (the rule a.example.com denies it)");
+    /// # Ok::<(), tenon_sandbox::HostError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the text names no host.
+    pub fn judge(&self, host: &str) -> Result<NetworkEvent, HostError> {
+        let target = Target::parse(host, Some(TLS_PORT))?;
+        let rules = self.shared.rules.borrow();
+        let decided = rules.decide(&target).and_then(|by| match &target.host {
+            Host::Address(address) => rules.check_address(*address, target.port).map(|()| by),
+            Host::Name(_) => Ok(by),
+        });
+        let outcome = match decided {
+            Ok(by) => NetworkOutcome::Allowed { by },
+            Err(refusal) => NetworkOutcome::Refused(refusal),
+        };
+        Ok(NetworkEvent::of(&target, outcome))
     }
 
     /// Returns which of the names by which commands reach their own loopback they do not ask for here:
