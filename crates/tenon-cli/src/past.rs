@@ -86,15 +86,23 @@ impl Past {
     /// Returns the past of `session`, or of the session that changed something in the workspace
     /// last.
     pub(crate) fn open(config: &Config, session: Option<&str>) -> Result<Self, CliError> {
+        Self::open_if_any(config, session)?.ok_or_else(|| nothing(&config.root))
+    }
+
+    /// Returns the same; nothing if no session is named and none changed anything.
+    pub(crate) fn open_if_any(
+        config: &Config,
+        session: Option<&str>,
+    ) -> Result<Option<Self>, CliError> {
         let logs = config.folders.sessions();
         let session = match session {
             Some(wanted) => {
                 let sessions = list_sessions(&logs).map_err(resume::unreadable)?;
-                find(wanted, &sessions)?.id.clone()
+                Some(find(wanted, &sessions)?.id.clone())
             }
             None => last_here(config, &logs)?,
         };
-        Self::of_session(config, session, logs)
+        session.map(|session| Self::of_session(config, session, logs)).transpose()
     }
 
     /// Returns the past of `session`, or of the one whose undo is the last that stands in the
@@ -433,10 +441,10 @@ pub(crate) fn shown(text: &str) -> String {
 
 /// Returns the session that changed something last in this folder; if there is none, in the nearest
 /// workspace that this folder is in.
-fn last_here(config: &Config, logs: &Path) -> Result<String, CliError> {
+fn last_here(config: &Config, logs: &Path) -> Result<Option<String>, CliError> {
     let infos = infos_here(config, logs)?;
     let last = infos.into_iter().rfind(|info| info.kind == CheckpointKind::Call);
-    last.map(|info| info.session).ok_or_else(|| nothing(&config.root))
+    Ok(last.map(|info| info.session))
 }
 
 /// Returns the checkpoints of this folder; if no call changed anything there, those of the nearest

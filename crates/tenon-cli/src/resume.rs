@@ -1,14 +1,15 @@
 //! Which session a run goes on with: flags, the choice among sessions, and what is told of one.
 
 use std::{
+    error::Error,
     io::{self, BufRead, IsTerminal, Write},
     path::Path,
 };
 
 use clap::Args as ArgumentGroup;
 use tenon_agent::{
-    LogError, ModelEvent, Record, Session, SessionEvent, SessionLog, SessionSummary, TurnEvent,
-    list_sessions, read_session, rename_session,
+    LogError, ModelEvent, Record, Session, SessionEvent, SessionLog, SessionNote, SessionSummary,
+    TurnEvent, list_sessions, read_session, rename_session,
 };
 use tenon_model::visible;
 
@@ -18,7 +19,7 @@ use crate::{
     masked::{masked, records},
     render,
     screen::{Look, Sink},
-    texts::{Language, Text},
+    texts::{Language, Sentence, Text},
     which_session::{self, is_taken, line},
 };
 
@@ -123,10 +124,26 @@ impl ResumeArgs {
                 (Some(log), session)
             }
         };
+        self.check_rewind(&session)?;
         if !has_folder {
             check_folder(&session, &config.root)?;
         }
         Ok(Some(Resumed { session, log }))
+    }
+
+    /// Refuses to go back before more turns than there are.
+    fn check_rewind(&self, session: &Session) -> Result<(), CliError> {
+        let Some(wanted) = self.rewind else { return Ok(()) };
+        let turns = match session.rewind(wanted) {
+            Some(SessionNote::Rewound { turns, .. }) => turns,
+            _ => 0,
+        };
+        match turns < wanted {
+            true => {
+                Err(CliError::usage(Text::RewindTooFar.with(&[("n", &turns), ("wanted", &wanted)])))
+            }
+            false => Ok(()),
+        }
     }
 
     /// Returns the log of the session, new or not, and what it goes on with; names it and goes
@@ -163,8 +180,24 @@ pub(crate) fn name_session(folder: &Path, id: &str, name: &str) -> Result<(), Cl
     if is_taken(name) {
         return Err(CliError::usage(Text::NameTaken.with(&[("name", &name.trim())])));
     }
-    rename_session(folder, id, name)
-        .map_err(|error| CliError::usage(Text::NameRefused).with_source(error))
+    let sessions = list_sessions(folder).map_err(unreadable)?;
+    let is_other =
+        |other: &&SessionSummary| other.id != id && other.name.as_deref() == Some(name.trim());
+    if let Some(other) = sessions.iter().find(is_other) {
+        return Err(CliError::usage(
+            Text::NameInUse.with(&[("name", &name.trim()), ("id", &other.id)]),
+        ));
+    }
+    rename_session(folder, id, name).map_err(|error| {
+        match error.source().and_then(|why| why.downcast_ref::<io::Error>()) {
+            // What is wrong is the name, not the file of names.
+            Some(why) if why.kind() == io::ErrorKind::InvalidInput => {
+                let why = Sentence::of_library(why);
+                CliError::usage(Sentence::from(Text::NameRefused).with_more(why))
+            }
+            _ => CliError::usage(Text::NameRefused).with_source(error),
+        }
+    })
 }
 
 /// Returns what a person is told of a session that goes on: that it does, and its last turn.

@@ -48,7 +48,17 @@ struct Listed<'a> {
 
 impl Changes {
     pub(super) fn execute(self, config: &Config) -> Result<ExitStatus, CliError> {
-        let past = Past::open(config, self.session.as_deref())?;
+        let session = self.session.as_deref();
+        let past = match self.json {
+            true => match Past::open_if_any(config, session)? {
+                Some(past) => past,
+                None => {
+                    print("[]\n")?;
+                    return Ok(ExitStatus::Finished);
+                }
+            },
+            false => Past::open(config, session)?,
+        };
         if self.usage {
             let usage = past.journal.usage().map_err(past::failed)?;
             print(&past::usage(&usage, config.look().language))?;

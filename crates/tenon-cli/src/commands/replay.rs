@@ -70,17 +70,26 @@ impl Replay {
             None => None,
         };
         let path = config.absolute(Path::new(&self.session));
-        let (session, mut files) = if is_bundle(&path) {
-            let (session, files) = unpack(&path, &config)?;
-            (with_requests(session)?, files)
-        } else {
-            let session = with_requests(session(&self.session, &config)?)?;
+        let found = match is_bundle(&path) {
+            true => None,
+            // A file that is nothing else is a bundle that cannot be read.
+            false => match session(&self.session, &config) {
+                Err(_) if path.is_file() && !is_log(&path) => None,
+                found => Some(found?),
+            },
+        };
+        let (session, mut files) = if let Some(session) = found {
+            let session = with_requests(session)?;
             let files = match results_of {
                 Some(_) => Rebuilt::nothing(&session, &config)?,
                 None => Rebuilt::of(&session, &config)?,
             };
             (session, files)
+        } else {
+            let (session, files) = unpack(&path, &config)?;
+            (with_requests(session)?, files)
         };
+        self.check_until(&session)?;
         files.notes.extend(damage(&session));
         let runs = results_of.is_none();
         let ready = setup::replaying(&mut config, &session, &files, runs).await?;
@@ -103,6 +112,17 @@ impl Replay {
             Some(_) => ExitStatus::Failed,
             None => ExitStatus::Finished,
         })
+    }
+
+    /// Refuses to stop behind a step that the session does not have.
+    fn check_until(&self, session: &Session) -> Result<(), CliError> {
+        let n = session.records.iter().filter(|record| is_request(record)).count();
+        match self.until {
+            Some(wanted) if wanted as usize > n => {
+                Err(CliError::usage(Text::UntilTooFar.with(&[("n", &n), ("wanted", &wanted)])))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn report(
@@ -180,21 +200,26 @@ fn said(divergence: &Divergence, language: Language) -> String {
 
 /// Returns a session in which a model was asked: of another, nothing could differ.
 fn with_requests(session: Session) -> Result<Session, CliError> {
-    let is_request = |record: &Record| {
-        matches!(record.event, SessionEvent::Model(ModelEvent::RequestSent { .. }))
-    };
     match session.records.iter().any(is_request) {
         true => Ok(session),
         false => Err(CliError::failed(Text::NothingToReplay)),
     }
 }
 
+fn is_request(record: &Record) -> bool {
+    matches!(record.event, SessionEvent::Model(ModelEvent::RequestSent { .. }))
+}
+
+/// Whether there is a log at `path`, by its ending.
+fn is_log(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "jsonl") && path.is_file()
+}
+
 /// Reads a session by what people call it, or a log by its path.
 fn session(wanted: &str, config: &Config) -> Result<Session, CliError> {
     let path = config.absolute(Path::new(wanted));
-    let is_log = path.extension().is_some_and(|ending| ending == "jsonl") && path.is_file();
     if let (true, Some(folder), Some(id)) =
-        (is_log, path.parent(), path.file_stem().and_then(|name| name.to_str()))
+        (is_log(&path), path.parent(), path.file_stem().and_then(|name| name.to_str()))
     {
         return read_session(folder, id).map_err(unreadable);
     }

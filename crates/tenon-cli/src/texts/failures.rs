@@ -31,6 +31,9 @@ texts! {
     HintForkNeedsSession: "tenon --continue --fork, or tenon --resume ID --fork", "tenon --continue --fork，或 tenon --resume 编号 --fork";
     HintResumeTakes: "what follows --resume is a session; a prompt stands before it", "--resume 之后是会话；提示写在它之前";
     NameRefused: "the session cannot be named", "无法给会话命名";
+    NameInUse: "the session cannot be named `{name}`: session {id} is", "不能把会话命名为 `{name}`：会话 {id} 已用此名称";
+    RewindTooFar: "the session cannot go back before its last {wanted} turns: it has {n}", "会话无法回退最后 {wanted} 轮：它只有 {n} 轮";
+    UntilTooFar: "there is no step {wanted}: the session has {n}", "没有第 {wanted} 步：该会话共 {n} 步";
     NameTaken: "the session cannot be named `{name}`: that word means the newest session", "不能把会话命名为 `{name}`：这个词表示最新的会话";
     NameHoldsSecret: "the session cannot be named: the name holds a secret, and names are shown", "无法给会话命名：名称中含有密钥，而名称会显示出来";
     NoSessionIn: "there is no session in {folder} yet", "{folder} 中还没有会话";

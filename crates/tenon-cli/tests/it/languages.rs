@@ -245,7 +245,8 @@ fn the_subcommands_speak_the_language_of_the_locale() {
     check(&["export", "last", "-o", "none/a"], 1, "无法写入");
     check(&["export", "last", "--bundle", "b.tar.gz"], 0, "");
     check(&["replay", "last"], 0, "已重放 3 步、2 个调用：与记录没有差异");
-    check(&["replay", "a.txt"], 2, "没有会话 `a.txt`");
+    check(&["replay", "a.txt"], 2, "a.txt 不是可以重放的包");
+    check(&["replay", "b.txt"], 2, "没有会话 `b.txt`");
     check(&["changes", "--diff"], 0, "新建");
     check(&["changes", "--usage"], 0, "个检查点");
     check(&["undo"], 0, "已撤销");

@@ -69,6 +69,12 @@ fn a_session_is_replayed_without_a_difference_and_without_touching_anything() {
     for (name, value) in expected.as_object().unwrap() {
         assert_eq!(&report(&until)[name], value, "{until:?}");
     }
+    let far = place.run(&["replay", "last", "--until", "8"]).ends_with(2);
+    assert!(far.error.contains("there is no step 8: the session has 7"), "{far:?}");
+    place.write("work/b.tar.gz", "no archive");
+    let unread = place.run(&["replay", "b.tar.gz"]).ends_with(2);
+    assert!(unread.error.contains("b.tar.gz is no bundle that can be replayed"), "{unread:?}");
+    std::fs::remove_file(place.path("work/b.tar.gz")).unwrap();
     // Undone and redone files come from other checkpoints.
     place.run(&["undo", "2"]).ends_with(0);
     place.run(&["replay", "last"]).ends_with(0);

@@ -140,6 +140,12 @@ fn a_rewind_leaves_turns_and_keeps_them_in_the_log_and_a_fork_leaves_the_old_ses
     assert_eq!(said(&place, &["--all"]), "first One second Two third Three");
     let old = id_of(&place, 0);
     let before = place.logs();
+    let far = place.script(json!([text("never")]));
+    for fork in [&[][..], &["--fork"]] {
+        let flags = [&["-c", "--rewind", "3", "--model", &far], fork, &["x"]].concat();
+        place.run(&flags).ends_with(2).says(&["cannot go back before its last 3 turns: it has 2"]);
+    }
+    assert_eq!(place.logs(), before);
     go(&["--continue", "--fork", "--rewind", "1", "--name", "other way"], "second", "Two.");
     let new = id_of(&place, 0);
     assert_ne!(new, old);

@@ -209,3 +209,20 @@ fn no_session_is_named_by_the_word_for_the_newest() {
     assert_eq!(logs(), before);
     place.run(&["sessions", "name", "last", "at last"]).ends_with(0);
 }
+
+#[test]
+fn a_name_is_one_session_s_and_what_is_none_is_said() {
+    let place = place_with_a_session();
+    let model = place.script(json!([{ "text": "One." }]));
+    place.run(&["sessions", "name", "last", "docs"]).ends_with(0);
+    place.run(&["sessions", "name", "docs", " docs "]).ends_with(0);
+    let named = ["-p", "--model", &model, "--name", "docs", "x"];
+    place.run(&named).ends_with(2).says(&["cannot be named `docs`: session 2"]);
+    place.run(&["-p", "--model", &model, "x"]).ends_with(0);
+    place.run(&["sessions", "name", "last", "docs"]).ends_with(2).says(&["cannot be named `docs`"]);
+    place.run(&["-p", "--model", &model, "--resume", "docs", "--name", "docs", "x"]).ends_with(0);
+    let long = "x".repeat(41);
+    let run = place.run(&["sessions", "name", "docs", &long]).ends_with(2);
+    let said = "the session cannot be named: a name is one line of at most 40 characters";
+    assert!(run.error.contains(said) && !run.error.contains("/names"), "{}", run.error);
+}

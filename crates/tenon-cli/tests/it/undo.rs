@@ -523,3 +523,16 @@ fn restore_goes_forward_only_once_what_came_before_is_redone() {
     place.run(&["restore", &id, "--to", &last]).ends_with(0);
     assert_eq!(there(), [true, false, false]);
 }
+
+#[test]
+fn a_list_of_no_changes_is_a_document_all_the_same() {
+    let place = Place::new();
+    let list = |arguments: &[&str]| {
+        let arguments = [&["changes"], arguments, &["--json"]].concat();
+        assert_eq!(place.run(&arguments).ends_with(0).out, "[]\n", "{arguments:?}");
+    };
+    list(&[]);
+    let id = session_of(&place, &["true"]);
+    list(&[]);
+    list(&[&id]);
+}
