@@ -114,6 +114,9 @@ impl Past {
         let past = match session {
             Some(_) => Self::open(config, session)?,
             None => {
+                if let Some(past) = Self::open_if_any(config, None)? {
+                    past.take_back_cut_short()?;
+                }
                 let logs = config.folders.sessions();
                 let infos = infos_here(config, &logs)?;
                 let undo = infos.iter().rfind(|info| stands_as_undo(info));
@@ -131,6 +134,7 @@ impl Past {
         let roots = read.worked_with().map(|(folders, _)| folders.to_vec());
         let (journal, workspace) =
             journal(config, &roots.unwrap_or_else(|| vec![config.root.clone()]))?;
+        setup::tell_half_undone(config, &journal);
         let root = workspace.root().to_path_buf();
         Ok(Self { journal, session, root, workspace, logs })
     }
@@ -182,6 +186,7 @@ impl Past {
 
     /// Returns the last `count` calls that changed something and stand, the newest first.
     pub(crate) fn last(&self, count: usize) -> Result<Vec<Call>, CliError> {
+        self.take_back_cut_short()?;
         let mut calls = self.calls()?;
         calls.retain(Call::stands);
         calls.reverse();
@@ -200,6 +205,7 @@ impl Past {
 
     /// Returns the calls that stand from the step or call `from` on, the newest first.
     pub(crate) fn since(&self, from: &str) -> Result<Vec<Call>, CliError> {
+        self.take_back_cut_short()?;
         let mut calls = self.calls()?;
         calls.retain(Call::stands);
         let first = calls.iter().position(|call| call.is_from(from));
@@ -219,6 +225,7 @@ impl Past {
     /// Returns the calls that stand from the step or call `to` on, the newest first. What was undone
     /// of earlier ones since then would be missing.
     pub(crate) fn back_to(&self, to: &str) -> Result<Vec<Call>, CliError> {
+        self.take_back_cut_short()?;
         let calls = self.calls()?;
         if let Some(at) = calls.iter().position(|call| call.is_from(to)) {
             let (before, rest) = calls.split_at(at);
@@ -238,10 +245,19 @@ impl Past {
     /// to make room; the undo itself has all that a redo needs.
     pub(crate) fn last_undo(&self) -> Result<CheckpointId, CliError> {
         masked::read_all(&self.workspace);
+        self.take_back_cut_short()?;
         let infos = self.journal.checkpoints().map_err(failed)?;
         let own = |info: &&CheckpointInfo| info.session == self.session && stands_as_undo(info);
         let undo = infos.iter().rfind(own);
         undo.map(|info| info.id).ok_or_else(|| nothing_to_redo(&infos))
+    }
+
+    /// Before it is said what stands: what was half undone or redone when tenon was killed is not.
+    fn take_back_cut_short(&self) -> Result<(), CliError> {
+        match self.journal.is_half_undone() {
+            true => self.journal.take_back_cut_short(&self.session).map_err(failed),
+            false => Ok(()),
+        }
     }
 
     /// Gives the room free that the session's checkpoints take. Nothing of it can be undone then.

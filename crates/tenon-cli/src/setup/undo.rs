@@ -48,11 +48,18 @@ pub(super) fn journal(config: &Config, mut workspace: Workspace) -> (Option<Jour
         say_notices(&[Text::ComparedHere.into()], config.look().language);
     }
     look_after_killed(config, &journal);
+    tell_half_undone(config, &journal);
     (Some(journal), workspace)
 }
 
-/// Puts back what commands did to protected names whose tenon was killed, and says so; and whether an undo
-/// is half done.
+/// Says whether an undo is half done, because tenon was killed.
+pub(crate) fn tell_half_undone(config: &Config, journal: &Journal) {
+    if journal.is_half_undone() {
+        say_notices(&[Text::HalfUndone.into()], config.look().language);
+    }
+}
+
+/// Puts back what commands did to protected names whose tenon was killed, and says so.
 pub(crate) fn look_after_killed(config: &Config, journal: &Journal) {
     let found = tenon_sandbox::look_after_killed(journal, &past::put_back_name);
     let mut said = Vec::new();
@@ -64,9 +71,6 @@ pub(crate) fn look_after_killed(config: &Config, journal: &Journal) {
     said.extend(found.changed_since.iter().map(since));
     let unsure = |path: &PathBuf| Text::UnsureKilled.with(&[("path", &path.display())]);
     said.extend(found.unsure.iter().map(unsure));
-    if journal.is_half_undone() {
-        said.push(Text::HalfUndone.into());
-    }
     say_notices(&said, config.look().language);
 }
 

@@ -1,6 +1,8 @@
 //! What a command did to protected names whose tenon was killed (-9), and protected names in folders that
 //! commands rename.
 
+use std::process::Stdio;
+
 use serde_json::{Value, json};
 
 use crate::{
@@ -166,6 +168,8 @@ fn an_undo_that_was_killed_is_told_and_what_a_person_wrote_since_is_asked_about(
     assert!((1..1_500).contains(&count()), "{} of 1,500 are back", count());
     let said = "tenon was killed while it undid or redid something";
     place.run(&["--model", &place.script(json!([{"text": "Yes."}])), "go"]).says(&[said]);
+    // Longer than a step of an undo takes.
+    std::thread::sleep(std::time::Duration::from_millis(200));
     place.write("work/f1100", "mine\n");
     let mine = || std::fs::read_to_string(place.path("work/f1100")).unwrap();
     place.run(&["undo"]).ends_with(1).says(&[said, "f1100"]);
@@ -173,4 +177,30 @@ fn an_undo_that_was_killed_is_told_and_what_a_person_wrote_since_is_asked_about(
     let kept = place.run(&["undo", "--keep-mine"]).ends_with(0);
     assert!(!kept.error.contains(said), "{kept:?}");
     assert_eq!((count(), mine()), (1_500, "mine\n".into()));
+}
+
+#[test]
+fn a_redo_that_was_killed_is_taken_back_before_it_is_said_what_there_is_to_undo() {
+    let place = Place::new();
+    (1_000..2_500).for_each(|number| drop(place.write(&format!("work/f{number}"), "one\n")));
+    let script = place.script(json!([bash("rm f*"), {"text": "Done."}]));
+    place.run(&["--model", &script, "go"]).ends_with(0);
+    let files = || std::fs::read_dir(place.path("work")).unwrap().count();
+    for _ in 0..10 {
+        place.run(&["undo"]).ends_with(0);
+        let mut redo = place.tenon(&["redo"]).stdout(Stdio::null()).spawn().unwrap();
+        while files() == 1_500 {
+            assert_eq!(redo.try_wait().unwrap(), None, "it ended before a file was gone");
+        }
+        redo.kill().unwrap();
+        redo.wait().unwrap();
+        if files() > 0 {
+            break;
+        }
+    }
+    assert!((1..1_500).contains(&files()), "{} of 1,500 are left", files());
+    place.run(&["undo"]).ends_with(1).says(&["there is nothing to undo"]);
+    assert_eq!(files(), 1_500);
+    place.run(&["redo"]).ends_with(0);
+    assert_eq!(files(), 0);
 }

@@ -58,11 +58,13 @@ impl Journal {
         Some(work())
     }
 
-    /// Whether nobody else can have written what is kept: all of it is in the program's folder for state.
-    /// Where the workspace is on another mount, it lies where commands of a session further up write.
+    /// Whether no command can have written what is kept: all of it is in the program's folder for state, and
+    /// that is in no root. Where the workspace is on another mount, it lies where commands of a session
+    /// further up write.
     pub(crate) fn has_own_store(&self) -> bool {
-        let own = self.store.options.state_folder.join("undo");
-        self.store.bases.iter().all(|base| base.top == own)
+        let state = &self.store.options.state_folder;
+        let is_in_root = self.roots().iter().any(|root| state.starts_with(root));
+        !is_in_root && self.store.bases.iter().all(|base| base.top == state.join("undo"))
     }
 
     /// Returns the workspace's roots.

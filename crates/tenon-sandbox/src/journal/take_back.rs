@@ -45,6 +45,30 @@ impl Journal {
             && self.checkpoints().is_ok_and(|infos| infos.iter().any(is_half_done))
     }
 
+    /// Takes back undos and redos that the end of their process cut short, but for what somebody changed
+    /// since. What it does is of `session`. [`Journal::undo`] does it by itself; before it, the calls
+    /// of a redo that was cut short count as undone.
+    ///
+    /// # Errors
+    /// As [`Journal::undo`].
+    ///
+    /// ```
+    /// use tenon_sandbox::{Journal, JournalOptions, Workspace};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let (root, state) = (folder.path().join("work"), folder.path().join("state"));
+    /// # std::fs::create_dir(&root)?;
+    /// let workspace = Workspace::open(&root)?;
+    /// let journal = Journal::open(&workspace, JournalOptions::new(state))?;
+    /// journal.take_back_cut_short("session")?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn take_back_cut_short(&self, session: &str) -> Result<(), JournalError> {
+        let failed = |errno| JournalError::io(errno, "the undo store");
+        let _lock = self.store.lock().map_err(failed)?;
+        self.take_back_half_done(session)
+    }
+
     /// Undoes the first, an undo, but for what is `kept`. The rest are earlier tries. Only with the end
     /// of this is it taken back: until then it may be tried again.
     pub(super) fn take_back(

@@ -409,7 +409,7 @@ fn what_a_person_changes_after_an_undo_was_killed_is_theirs() {
         let back: Vec<std::path::PathBuf> = ["w", "g"].into_iter().filter_map(find).collect();
         assert!(!back.is_empty(), "nothing was put back");
         // Longer than a step of an undo takes.
-        std::thread::sleep(std::time::Duration::from_millis(50));
+        std::thread::sleep(std::time::Duration::from_millis(200));
         for at in &back {
             scene.prepare(&edit.replace('F', at.to_str().unwrap()));
         }
