@@ -171,7 +171,7 @@ fn check_own_settings(tier: Tier) {
 fn what_lies_beside_own_settings_is_left_alone() {
     for tier in [tier(), Tier::C] {
         let beside = "mkdir -p .config/tenon2 && echo x > .config/tenon2/config.toml";
-        assert_eq!(attack_own_settings(tier, true, "", beside), [PathBuf::new(); 0]);
+        assert!(attack_own_settings(tier, true, "", beside).is_empty());
         let setup = "mkdir -p .config d; echo mine > d/file";
         let told = attack_own_settings(tier, false, setup, "ln -s ../d .config/tenon");
         let links = told.iter().all(|path| path.ends_with(".config/tenon"));
