@@ -10,7 +10,10 @@ use tenon_sandbox::{FileError, Network, Output, Stream, Workspace};
 const FILES: [&str; 2] = ["read-only file system", "erofs"];
 
 /// The same where Landlock alone holds files; other refusals have the same words.
-const FILES_IN_C: [&str; 3] = ["permission denied", "operation not permitted", "eacces"];
+const FILES_IN_C: [&str; 3] = ["permission denied", NOT_PERMITTED, "eacces"];
+
+/// What is said of files, and of everything else that takes rights.
+const NOT_PERMITTED: &str = "operation not permitted";
 
 /// What programs say that did not ask the proxy.
 const NETWORK: [&str; 8] = [
@@ -34,7 +37,7 @@ const SERVICES: [&str; 3] = ["connect to the docker daemon", "connect to bus", "
 const LIMITS: [&str; 1] = ["cannot modify limit"];
 
 /// What programs say that want rights of root's.
-const RIGHTS: [&str; 2] = ["operation not permitted", "you must be root"];
+const RIGHTS: [&str; 2] = [NOT_PERMITTED, "you must be root"];
 
 /// What programs say of a file whose owner or group the session's namespace does not have.
 const FOREIGN: [&str; 2] = ["value too large for defined data type", "eoverflow"];
@@ -52,6 +55,8 @@ const LIMITS_HELD: &str = "limits: a command lowers its limits and never raises 
                            leave out those of the walls";
 const RIGHTS_HELD: &str = "rights: inside the walls nothing has root's rights, also as root; --sandbox off \
                            would leave them";
+const RIGHTS_HELD_IN_C: &str = "rights: commands in tier C change no limits, priorities or scheduling of other \
+                                processes and make no shared memory; --sandbox off would let them";
 const FOREIGN_HELD: &str = "files: a toolchain's file in HOME that is of another user or group can be read and \
                             not changed; a copy in the workspace (CARGO_HOME and the like) can";
 
@@ -111,8 +116,11 @@ pub(super) fn sentences(
         ];
         sentences
             .extend(found.iter().filter(|(_, is_said)| *is_said).map(|(sentence, _)| *sentence));
-        if as_root && output.refused.is_empty() && sentences.is_empty() && says(&RIGHTS) {
+        let is_untold = output.refused.is_empty() && sentences.is_empty();
+        if as_root && is_untold && says(&RIGHTS) {
             sentences.push(RIGHTS_HELD);
+        } else if !output.has_sockets && is_untold && says(&[NOT_PERMITTED]) {
+            sentences.push(RIGHTS_HELD_IN_C);
         }
     }
     sentences.into_iter().map(str::to_owned).chain(calls(&output.refused)).collect()
@@ -131,7 +139,11 @@ fn files(
     };
     let lines = printed.lines().filter(refuses).take(LINES_MAX);
     let (mut of_protected, mut of_others) = (false, false);
-    for place in lines.map(|line| place(line, workspace)) {
+    // Such a line that names no file need not be about one.
+    let is_of_file =
+        |line: &str, place| place != Place::Unknown || !line.to_lowercase().contains(NOT_PERMITTED);
+    let places = lines.map(|line| (line, place(line, workspace)));
+    for (_, place) in places.filter(|(line, place)| is_of_file(line, *place)) {
         of_protected |= place != Place::Elsewhere;
         of_others |= place != Place::Protected;
     }
@@ -246,6 +258,15 @@ mod tests {
             check(text, 1, true, expected);
         }
         check("bash: .idea/x: Permission denied", 1, false, &all[..1]);
+        check(
+            "chmod: changing permissions of '/etc/x': Operation not permitted",
+            1,
+            false,
+            &all[1..],
+        );
+        let priority = "renice: failed to set priority for 7 (process ID): Operation not permitted";
+        check(priority, 1, false, &[RIGHTS_HELD_IN_C]);
+        check(priority, 1, true, &[]);
     }
 
     #[test]
