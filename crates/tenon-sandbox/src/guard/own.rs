@@ -39,6 +39,13 @@ impl Own {
         roots: &[PathBuf],
         known: &BTreeMap<Place, Item>,
     ) -> BTreeMap<Place, Item> {
+        // What leads past all roots no command can lead elsewhere: nearly always that is all.
+        self.named.retain(|path| {
+            resolved(path).is_none_or(|(end, mut links)| {
+                links.push(end);
+                links.iter().any(|at| Place::own(at, roots).is_some())
+            })
+        });
         let mut look = Look::new(known);
         self.led_to = look.follow(&self.named, roots, &|_, _| true);
         self.has_more = !look.scan.left.are_left();
