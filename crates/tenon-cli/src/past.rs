@@ -381,8 +381,9 @@ pub(crate) fn named(calls: &[Call], language: Language) -> String {
 
 /// Returns what an undo (or a redo) put back, for people.
 pub(crate) fn told(text: Text, changes: &Changes, kept: &[Conflict], language: Language) -> String {
-    let mut said = format!("{}\n", text.template(language));
-    said.push_str(&files(changes, language));
+    let files = files(changes, language);
+    let text = if files.is_empty() { Text::NoFileChanged } else { text };
+    let mut said = format!("{}\n{files}", text.template(language));
     if !kept.is_empty() {
         said.push_str(&format!("{}\n", Text::UndoKept.template(language)));
         said.push_str(&listed(kept, language));

@@ -187,6 +187,7 @@ texts! {
     RedoOf: "In session {session}:", "会话 {session} 中：";
     UndoDone: "Undone:", "已撤销：";
     RedoDone: "Redone:", "已重做：";
+    NoFileChanged: "No file was changed.", "没有改动任何文件。";
     UndoKept: "Left as they are, because they were changed since:", "以下内容此后有改动，保持不变：";
     UndoRefused: "Nothing was touched: this was changed since.", "未做任何改动：以下内容此后有改动。";
     UndoAsk: "This was changed since (what is put back all the same is kept: /redo or tenon redo):", "以下内容此后有改动（仍被撤销的会保留：/redo 或 tenon redo）：";
