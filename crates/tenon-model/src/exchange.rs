@@ -191,7 +191,7 @@ impl<D: Decoder> Reading<'_, D> {
                 let parsed = parser.push(bytes, &mut events);
                 for event in &events {
                     if self.decoder.stage() != Stage::Ended {
-                        self.decoder.event(event, &mut self.events).map_err(garbled)?;
+                        self.decoder.event(event, &mut self.events)?;
                     }
                 }
                 parsed.map_err(|error| server.not_understood(&error.to_string()))?;
@@ -228,14 +228,5 @@ impl<D: Decoder> Reading<'_, D> {
             error.message = key.hidden_in(&error.message).into_owned();
         }
         error
-    }
-}
-
-/// What is no event in a stream of events may have been garbled on its way, the first one, too. What
-/// is no stream at all was told apart before.
-fn garbled(error: ProviderError) -> ProviderError {
-    match error.kind {
-        ProviderErrorKind::Protocol => ProviderError { kind: ProviderErrorKind::Dropped, ..error },
-        _ => error,
     }
 }

@@ -91,12 +91,21 @@ impl Server {
         )
     }
 
-    /// Returns the error for an event that was cut or garbled on its way.
-    pub(crate) fn garbled(&self) -> ProviderError {
-        ProviderError::new(
-            ProviderErrorKind::Dropped,
-            format!("{} sent a broken event in the middle of the reply", self.host),
-        )
+    /// Returns the error for an event of a stream that cannot be read: it was cut or garbled on its way.
+    /// Of the first one, whole, it is also told that it is not of the interface `api`.
+    pub(crate) fn unread(
+        &self,
+        error: &serde_json::Error,
+        api: &str,
+        has_begun: bool,
+    ) -> ProviderError {
+        let kind = ProviderErrorKind::Dropped;
+        if has_begun || error.is_eof() {
+            let said = format!("{} sent a broken event in the middle of the reply", self.host);
+            return ProviderError::new(kind, said);
+        }
+        let error = self.not_understood(&format!("an event that is not of {api}: {error}"));
+        ProviderError { kind, ..error }
     }
 
     /// Returns the error for a stream that ended without anything in it.

@@ -191,12 +191,7 @@ impl<'a> AnthropicDecoder<'a> {
         if self.stop_reason.is_some() {
             return Ok(());
         }
-        Err(match self.begun || error.is_eof() {
-            true => self.server.garbled(),
-            false => self
-                .server
-                .not_understood(&format!("an event that is not of the Messages API: {error}")),
-        })
+        Err(self.server.unread(error, "the Messages API", self.begun))
     }
 
     fn count(&mut self, fields: UsageFields, out: &mut Events) {

@@ -160,12 +160,7 @@ impl<'a> OpenAiDecoder<'a> {
         if self.stop_reason.is_some() {
             return Ok(());
         }
-        Err(match self.begun || error.is_eof() {
-            true => self.server.garbled(),
-            false => self
-                .server
-                .not_understood(&format!("an event that is not of Chat Completions: {error}")),
-        })
+        Err(self.server.unread(error, "Chat Completions", self.begun))
     }
 
     fn delta(&mut self, delta: Delta, out: &mut Events) {
