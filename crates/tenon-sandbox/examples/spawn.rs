@@ -2,8 +2,8 @@
 //!
 //! `cargo run --release -p tenon-sandbox --example spawn`
 //!
-//! Kinds take turns of some fifty runs, so that whatever else the machine does meets each of them, and
-//! what the kernel still takes apart of one kind seldom meets the next.
+//! Kinds take turns of some fifty runs, so that whatever else the machine does meets each of them, with
+//! a pause between, in which the kernel takes apart what the last one left.
 //! `benches/walls.py` runs this several times and compares with the targets.
 
 #![expect(clippy::disallowed_methods, reason = "a measurement starts processes of its own")]
@@ -24,6 +24,9 @@ const RUNS_OF_A_TURN: usize = 50;
 /// At the beginning of a turn, not counted.
 const RUNS_BEFORE: usize = 5;
 const RUNS: usize = TURNS * RUNS_OF_A_TURN;
+
+/// Between two kinds. Namespaces are gone a few milliseconds after the last process in them.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// How long a model takes, at least, to write a command after it began to.
 const AHEAD: Duration = Duration::from_millis(10);
@@ -108,6 +111,7 @@ fn main() {
 fn measure(kinds: &mut [Kind<'_>]) {
     for _ in 0..TURNS {
         for kind in &mut *kinds {
+            std::thread::sleep(PAUSE);
             for _ in 0..RUNS_BEFORE {
                 (kind.run)();
             }
