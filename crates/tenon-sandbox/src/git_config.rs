@@ -125,6 +125,12 @@ impl Entry {
         (!self.runs_a_program() || is_trust) && !is_secret
     }
 
+    /// What it says, in `text`.
+    fn said<'a>(&'a self, text: &'a str) -> (&'a str, Option<&'a str>, &'a str, Option<&'a str>) {
+        let line = text.get(self.place.clone()).map(str::trim);
+        (&self.section, self.subsection.as_deref(), &self.name, line)
+    }
+
     /// As it stands above the entries of a section.
     fn header(&self) -> String {
         match &self.subsection {
@@ -210,28 +216,23 @@ fn plain_value(written: &str) -> String {
 }
 
 /// Returns `after` with the settings that run a program as they were in `before`, and the names of
-/// those that were taken out or put back. `may_stay` judges a new one by its name and text. `None`
-/// for what cannot be read with certainty.
+/// those that were taken out or put back: `before` itself where all other settings are as they were.
+/// `may_stay` judges a new one by its name and text. `None` for what cannot be read with certainty.
 pub(crate) fn put_back(
-    before: &[u8],
+    before: Option<&[u8]>,
     after: &[u8],
     may_stay: impl Fn(&str, &str) -> bool,
 ) -> Option<(Vec<u8>, Vec<String>)> {
-    let before_text = std::str::from_utf8(before).ok()?;
+    let before_text = std::str::from_utf8(before.unwrap_or_default()).ok()?;
     let text = std::str::from_utf8(after).ok()?;
-    let known = entries(before_text)?;
+    let (known, found) = (entries(before_text)?, entries(text)?);
     let mut left: Vec<&Entry> = known.iter().filter(|entry| entry.runs_a_program()).collect();
-    let same = |one: &Entry, other: &Entry| {
-        (&one.section, &one.subsection, &one.name)
-            == (&other.section, &other.subsection, &other.name)
-            && before_text.get(one.place.clone()).map(str::trim)
-                == text.get(other.place.clone()).map(str::trim)
-    };
     let mut result = String::with_capacity(text.len());
     let mut names = Vec::new();
     let (mut copied, mut stayed) = (0, 0);
-    for entry in entries(text)?.iter().filter(|entry| entry.runs_a_program()) {
-        if let Some(index) = left.iter().position(|known| same(known, entry)) {
+    for entry in found.iter().filter(|entry| entry.runs_a_program()) {
+        let said = entry.said(text);
+        if let Some(index) = left.iter().position(|known| known.said(before_text) == said) {
             left.remove(index);
             continue;
         }
@@ -257,7 +258,23 @@ pub(crate) fn put_back(
     // What was written is read again: nothing may have come together that was apart.
     let remaining = entries(&result)?;
     let count = |entries: &[Entry]| entries.iter().filter(|entry| entry.runs_a_program()).count();
-    (count(&remaining) == count(&known) + stayed).then_some((result.into_bytes(), names))
+    if count(&remaining) != count(&known) + stayed {
+        return None;
+    }
+    // Git writes lines of its own around a setting, which would be left.
+    if let Some(before) = before
+        && !names.is_empty()
+        && stayed == 0
+        && harmless(&known, before_text).eq(harmless(&found, text))
+    {
+        return Some((before.to_vec(), names));
+    }
+    Some((result.into_bytes(), names))
+}
+
+/// Returns what the settings say that run no program.
+fn harmless<'a>(entries: &'a [Entry], text: &'a str) -> impl Iterator<Item = impl PartialEq + 'a> {
+    entries.iter().filter(|entry| !entry.runs_a_program()).map(|entry| entry.said(text))
 }
 
 fn entries(text: &str) -> Option<Vec<Entry>> {
@@ -410,7 +427,8 @@ mod tests {
     use super::*;
 
     fn check(before: &str, after: &str, expected: &str, names: &[&str]) {
-        let (text, found) = put_back(before.as_bytes(), after.as_bytes(), |_, _| false).unwrap();
+        let before = (!before.is_empty()).then_some(before.as_bytes());
+        let (text, found) = put_back(before, after.as_bytes(), |_, _| false).unwrap();
         assert_eq!(String::from_utf8(text).unwrap(), expected, "{after}");
         assert_eq!(found, names, "{after}");
     }
@@ -469,7 +487,7 @@ mod tests {
         let head = "[remote \"o\"]\n";
         let evil = ["url = ext::sh -c x", "pushurl=\"ext:\":x", "url = ex\\\nt::x", "proxy = x"];
         for evil in evil.into_iter().chain(["pushDefault = ext::x", "pushremote = ext::x"]) {
-            let (text, names) = put_back(b"", format!("{head}{evil}\n").as_bytes(), |_, _| false)
+            let (text, names) = put_back(None, format!("{head}{evil}\n").as_bytes(), |_, _| false)
                 .unwrap_or_else(|| panic!("{evil}"));
             assert_eq!((text.as_slice(), names.len()), (head.as_bytes(), 1), "{evil}");
         }
@@ -485,7 +503,21 @@ mod tests {
         check(lfs, lfs, lfs, &[]);
         check(lfs, "[a]\n\tb = c", &format!("[a]\n\tb = c\n{lfs}"), &["filter.lfs.clean"]);
         let changed = "[filter \"lfs\"]\n\tclean = evil\n";
-        check(lfs, changed, &format!("[filter \"lfs\"]\n\t\n{lfs}"), &["filter.lfs.clean"]);
+        check(lfs, changed, lfs, &["filter.lfs.clean"]);
+    }
+
+    #[test]
+    fn what_is_as_it_was_but_for_programs_is_so_to_the_byte() {
+        let before = "# mine\n[core] bare=false\n[filter \"lfs\"]\n\tclean = git-lfs clean";
+        let section = format!("{before}\n[alias]\n\tst = !sh\n");
+        check(before, &section, before, &["alias.st"]);
+        let moved = "[core]\n\tbare=false\n\teditor = x\n";
+        check(before, moved, before, &["core.editor", "filter.lfs.clean"]);
+        let other = format!("{section}[user]\n\tname = n\n");
+        let kept = format!("{before}\n[alias]\n\t[user]\n\tname = n\n");
+        check(before, &other, &kept, &["alias.st"]);
+        let (text, _) = put_back(Some(b""), b"[core]\n\teditor = x\n", |_, _| false).unwrap();
+        assert_eq!(text, b"");
     }
 
     #[test]
@@ -504,7 +536,7 @@ mod tests {
     fn what_may_stay_stays() {
         let text = "[core]\n\tworktree = ../a\n\teditor = x\n";
         let may_stay = |name: &str, text: &str| name == "core.worktree" && text.contains("../a");
-        let (text, names) = put_back(b"", text.as_bytes(), may_stay).unwrap();
+        let (text, names) = put_back(None, text.as_bytes(), may_stay).unwrap();
         assert_eq!(text, b"[core]\n\tworktree = ../a\n\t");
         assert_eq!(names, ["core.editor"]);
     }
@@ -521,9 +553,9 @@ mod tests {
             "[a]\nb c\n",
             "[]\n",
         ] {
-            assert_eq!(put_back(b"", text.as_bytes(), |_, _| false), None, "{text}");
+            assert_eq!(put_back(None, text.as_bytes(), |_, _| false), None, "{text}");
         }
-        assert_eq!(put_back(b"", b"[a]\nb = \xff\n", |_, _| false), None);
+        assert_eq!(put_back(None, b"[a]\nb = \xff\n", |_, _| false), None);
     }
 
     proptest! {
@@ -534,7 +566,7 @@ mod tests {
                 0..8,
             ),
         ) {
-            if let Some((text, _)) = put_back(b"", lines.concat().as_bytes(), |_, _| false) {
+            if let Some((text, _)) = put_back(None, lines.concat().as_bytes(), |_, _| false) {
                 let text = String::from_utf8(text).unwrap();
                 let left = entries(&text).unwrap();
                 prop_assert!(!left.iter().any(Entry::runs_a_program), "{text}");

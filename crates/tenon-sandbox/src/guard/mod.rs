@@ -397,14 +397,15 @@ impl Guard {
         // By its other name it would be written where nobody looks.
         let has_new_name = after.links > before.map_or(1, |before| before.links);
         if place.is_git_config() {
-            let old = before.and_then(|before| before.bytes()).unwrap_or_default();
+            let old = before.and_then(|before| before.bytes());
             if let Some((text, names)) = after.bytes().and_then(|new| {
                 git_config::put_back(old, new, |name, text| place.may_set(name, text))
             }) {
                 if names.is_empty() && !has_new_name {
                     return None;
                 }
-                let put_back = after.with(text);
+                let as_before = before.filter(|_| old == Some(&text));
+                let put_back = as_before.cloned().unwrap_or_else(|| after.with(text));
                 let done = self.put(place, Some(&put_back));
                 let kind = match names.is_empty() {
                     true => ProtectedChangeKind::Changed,

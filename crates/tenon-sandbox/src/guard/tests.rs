@@ -1,3 +1,5 @@
+mod settings;
+
 use super::*;
 
 /// What a command does to a folder with a repository in it, and what is there afterwards.
@@ -349,9 +351,9 @@ fn files_that_settings_include_get_no_programs() {
     let harmless = "[user]\n\tname = n\n";
     let made = "printf '[user]\\n\\tname = n\\n' > team.cfg";
     // It is there, or not yet.
-    for more in [made, "true"] {
+    for (more, left) in [(made, harmless), ("true", "[user]\n\tname = n\n[core]\n\t")] {
         let attack = "printf '[user]\\n\\tname = n\\n[core]\\n\\tfsmonitor = evil\\n' > team.cfg";
-        let after = [("team.cfg", "[user]\n\tname = n\n[core]\n\t")];
+        let after = [("team.cfg", left)];
         assert_eq!(check(&setup(more), attack, &[], &after), ["team.cfg"]);
         let attack = "printf '[user]\\n\\tname = n\\n' > team.cfg";
         assert_eq!(check(&setup(more), attack, &[], &[("team.cfg", harmless)]), [""; 0]);
@@ -370,7 +372,7 @@ fn files_that_settings_include_get_no_programs() {
     // Included by what is included, through a link.
     let deep = "printf '[include]\\n\\tpath = l\\n' > team.cfg && touch a b && ln -s a l";
     let attack = "echo '[core] pager = evil' > a";
-    assert_eq!(check(&setup(deep), attack, &[], &[("a", "[core] ")]), ["a"]);
+    assert_eq!(check(&setup(deep), attack, &[], &[("a", "")]), ["a"]);
     let attack = "echo '[core] pager = evil' > b && ln -sf b l";
     assert_eq!(check(&setup(deep), attack, &[], &[]), ["l"]);
     // Of a worktree and of a submodule.
