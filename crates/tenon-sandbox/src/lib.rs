@@ -19,6 +19,7 @@ mod journal;
 mod links;
 mod linux;
 mod missing;
+mod mounts;
 mod network;
 mod output;
 mod profile;
@@ -42,6 +43,7 @@ pub use journal::{
 };
 pub use linux::probe::{Kernel, confines_writes, probe, runs_as_root};
 pub use missing::{Missing, SandboxError};
+pub use mounts::{Mounted, mounts_beneath};
 pub use network::{
     HostError, HostRule, NetworkEvent, NetworkGrant, NetworkMark, NetworkOutcome, Preset,
     PresetHosts, Proxy, ProxyLimits, ProxyOptions, Refusal, Resolve, Resolving, SystemResolver,

@@ -1,6 +1,7 @@
 //! `tenon doctor` and `/doctor`, in the session's language.
 
 use std::{
+    collections::BTreeSet,
     ffi::OsStr,
     fmt::Display,
     os::unix::fs::PermissionsExt,
@@ -8,7 +9,10 @@ use std::{
 };
 
 use tenon_model::visible;
-use tenon_sandbox::{Coverage, Journal, Kernel, Network as NetworkAccess, Proxy, Workspace, probe};
+use tenon_sandbox::{
+    Coverage, Journal, Kernel, Network as NetworkAccess, Proxy, Tier, Workspace, mounts_beneath,
+    probe,
+};
 
 use crate::{
     args::SessionArgs,
@@ -281,13 +285,20 @@ impl Findings {
     /// What commands can do, found out by running one that does nothing.
     async fn walls(&mut self, config: &Config, session: &SessionArgs) {
         self.title(self.word(Text::DoctorCommands));
+        let mut roots = Vec::new();
         let made = match setup::workspace(config, session) {
-            Ok(workspace) => setup::walls(config, &workspace, None, Vec::new()).await,
+            Ok(workspace) => {
+                roots = workspace.roots();
+                setup::walls(config, &workspace, None, Vec::new()).await
+            }
             Err(error) => Err(error),
         };
         let (walls, profile) = match made {
             Ok(Some(made)) => made,
-            Ok(None) => return self.lacks(Text::NotConfined, Text::MendNotConfined),
+            Ok(None) => {
+                self.lacks(Text::NotConfined, Text::MendNotConfined);
+                return self.mounted(config, &roots, Tier::D);
+            }
             Err(error) => {
                 self.broken = true;
                 let said = error.sentence(self.language);
@@ -310,6 +321,7 @@ impl Findings {
         self.paths_if_any(Text::ShownEmpty, &found.emptied);
         self.paths_if_any(Text::ShownWithin, &found.kept);
         self.paths_if_any(Text::NotThere, &found.hidden);
+        self.mounted(config, &roots, found.tier);
         let rules = walls.proxy().map(Proxy::allowed).unwrap_or_default();
         let hosts = rules.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         let reached = match found.network {
@@ -322,6 +334,27 @@ impl Findings {
         self.say(reached, &[("hosts", &hosts)]);
         if !found.loopback {
             self.say(Text::NoLoopback, &[]);
+        }
+    }
+
+    /// What is mounted within the folders of the session, and what holds there.
+    fn mounted(&mut self, config: &Config, roots: &[PathBuf], tier: Tier) {
+        let mounted = roots.iter().flat_map(|root| mounts_beneath(root));
+        // A folder of the session has all that the workspace has.
+        let mounted = mounted.filter(|mounted| !roots.contains(&mounted.path));
+        let mounted: BTreeSet<String> = mounted
+            .map(|mounted| format!("{} ({})", mounted.path.display(), mounted.file_system))
+            .collect();
+        if mounted.is_empty() {
+            return;
+        }
+        let text = match tier {
+            Tier::A | Tier::B => Text::MountedReadOnly,
+            Tier::C | Tier::D => Text::MountedWritten,
+        };
+        self.list(text, mounted.into_iter());
+        if config.settings.undo {
+            self.say(Text::MountedUndo, &[]);
         }
     }
 
@@ -376,12 +409,15 @@ impl Findings {
         }
     }
 
-    /// Says paths in a line; the first of many, if not all are asked for.
     fn paths(&mut self, text: Text, paths: &[PathBuf]) {
-        let shown: Vec<String> =
-            paths.iter().take(self.paths_max).map(|path| path.display().to_string()).collect();
+        self.list(text, paths.iter().map(|path| path.display().to_string()));
+    }
+
+    /// Says paths in a line; the first of many, if not all are asked for.
+    fn list(&mut self, text: Text, mut paths: impl Iterator<Item = String>) {
+        let shown: Vec<String> = paths.by_ref().take(self.paths_max).collect();
         let mut shown = shown.join(", ");
-        let more = paths.len().saturating_sub(self.paths_max);
+        let more = paths.count();
         if more > 0 {
             let values: [(&str, &dyn Display); 2] = [("paths", &shown), ("n", &more)];
             shown = Text::PathsAndMore.say(self.language, &values);

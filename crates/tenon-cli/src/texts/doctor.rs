@@ -67,6 +67,13 @@ texts! {
     ShownEmpty: "empty for commands, but for what may be written: {paths}", "对命令而言是空的（可写入的内容除外）：{paths}";
     ShownWithin: "read within them all the same: {paths}", "其中仍可读取：{paths}";
     NotThere: "not there: {paths}", "不存在（已隐藏）：{paths}";
+    MountedReadOnly:
+        "mounted within, so read-only for commands (--add-dir with its path opens one): {paths}",
+        "挂载在其中，因此对命令只读（用 --add-dir 加上路径可开放）：{paths}";
+    MountedWritten: "mounted within, and written like the rest: {paths}", "挂载在其中，与其余部分一样可写入：{paths}";
+    MountedUndo:
+        "a call that made, renamed or deleted something there cannot be undone, only one that wrote in place (in a folder of --add-dir, each can)",
+        "在这些挂载处新建、改名或删除过内容的调用无法撤销，只有原地写入的可以（用 --add-dir 加入的文件夹都可以）";
     ReachesAll: "reached: everything, because of --net on", "可访问：整个网络，因为有 --net on";
     ReachesNeverHosts: "reached: nothing; only --net on opens anything", "可访问：无；只有 --net on 能开放网络";
     ReachesNothing: "reached: nothing; --net HOST opens a host", "可访问：无；--net 主机名 可开放一台主机";

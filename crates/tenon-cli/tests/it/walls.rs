@@ -294,6 +294,44 @@ fn doctor_says_what_is_empty_for_commands_and_names_all_of_a_list_when_asked() {
     assert!(!doctor.contains(" more ("), "{doctor}");
 }
 
+/// Mounts two folders within the workspace, and runs what follows.
+const WITH_MOUNTS: &str = "\
+mkdir -p 'a b' ../elsewhere node_modules/sub
+mount --bind ../elsewhere 'a b' && mount -t tmpfs none node_modules && echo mounted
+exec \"$@\"";
+
+#[test]
+fn doctor_names_what_is_mounted_within_the_workspace() {
+    let place = Place::new();
+    let namespace = if rustix::process::geteuid().is_root() { "-m" } else { "-Urm" };
+    let program = env!("CARGO_BIN_EXE_tenon");
+    let doctor = |flags: &[&str]| {
+        let arguments = [namespace, "sh", "-c", WITH_MOUNTS, "sh", program, "doctor"];
+        let arguments = [&arguments[..], flags].concat();
+        Run::of(place.program("unshare", &arguments).output().unwrap()).out
+    };
+    let found = doctor(&[]);
+    if !found.starts_with("mounted\n") {
+        return println!("skipped: no mount namespace can be had here: {found}");
+    }
+    let work = place.path("work").display().to_string();
+    let line = |found: &str, start: &str| {
+        let line = found.lines().find_map(|line| line.strip_prefix(start).map(str::to_owned));
+        line.unwrap_or_else(|| panic!("{start}: {found}"))
+    };
+    let read_only =
+        "  mounted within, so read-only for commands (--add-dir with its path opens one): ";
+    let both = line(&found, read_only);
+    assert!(both.starts_with(&format!("{work}/a b (")), "{both}");
+    assert!(both.ends_with(&format!("), {work}/node_modules (tmpfs)")), "{both}");
+    assert!(found.contains("something there cannot be undone"), "{found}");
+    let found = doctor(&["--add-dir", "node_modules"]);
+    assert!(!line(&found, read_only).contains("node_modules"), "{found}");
+    let found = doctor(&["--sandbox", "off"]);
+    assert_eq!(line(&found, "  mounted within, and written like the rest: "), both);
+    assert!(!place.run(&["doctor"]).out.contains("mounted within"));
+}
+
 #[test]
 fn a_refused_file_is_told_with_what_would_allow_it() {
     let place = Place::new();

@@ -8,7 +8,7 @@
 
 use std::ffi::{CStr, OsStr, OsString};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +23,7 @@ use super::limits::write_file;
 use super::openat::write_all;
 use super::request::{HELPER_NAME, Inside, Refused, Report, Wall};
 use super::wire::{Readable, Reader, Sendable, Writer};
+use crate::mounts::mounts_beneath;
 
 /// The one place where it is taken from.
 pub(crate) const BUBBLEWRAP: &str = "/usr/bin/bwrap";
@@ -214,8 +215,9 @@ fn steps(arguments: &mut Arguments, enclosure: &Enclosure) -> Result<(), Errno> 
                 let access = if is_written { Access::Write } else { Access::Read };
                 arguments.bind_open(open_plain(source)?, path, access)?;
                 if is_written {
-                    for mount in mounts_beneath(source) {
-                        arguments.option("--remount-ro", mount);
+                    // They are bound along, writable.
+                    for mounted in mounts_beneath(source) {
+                        arguments.option("--remount-ro", mounted.path);
                     }
                 }
             }
@@ -280,33 +282,6 @@ fn first_below_private(above: Option<&Step>, path: &Path) -> Option<PathBuf> {
     (first != path).then_some(first)
 }
 
-/// Returns what is mounted beneath `folder`. Bubblewrap binds it along, writable.
-#[expect(clippy::disallowed_methods, reason = "the kernel's list of this process's mounts")]
-fn mounts_beneath(folder: &Path) -> Vec<PathBuf> {
-    let list = std::fs::read("/proc/self/mountinfo").unwrap_or_default();
-    let points = list.split(|byte| *byte == b'\n').filter_map(|line| {
-        let point = line.split(|byte| *byte == b' ').nth(4)?;
-        Some(PathBuf::from(unescaped(point)))
-    });
-    points.filter(|point| point.starts_with(folder) && point != folder).collect()
-}
-
-/// In the kernel's list a space is `\040`, and so on.
-fn unescaped(mut text: &[u8]) -> OsString {
-    let mut plain = Vec::new();
-    while let Some((byte, rest)) = text.split_first() {
-        let octal = (*byte == b'\\').then(|| rest.split_at_checked(3)).flatten();
-        let number = octal.and_then(|(digits, rest)| {
-            let digits = std::str::from_utf8(digits).ok()?;
-            Some((u8::from_str_radix(digits, 8).ok()?, rest))
-        });
-        let (byte, rest) = number.unwrap_or((*byte, rest));
-        plain.push(byte);
-        text = rest;
-    }
-    OsString::from_vec(plain)
-}
-
 impl Sendable for Enclosure {
     fn write(&self, writer: &mut Writer) {
         self.layout.write(writer);
@@ -369,14 +344,5 @@ mod tests {
         check("/home/u/work/a/state", true);
         check("/home/u/work/a", true);
         check("/home/u/work", false);
-    }
-
-    #[test]
-    fn names_in_the_list_of_mounts_are_read_as_they_are() {
-        let check = |text: &str, plain: &str| assert_eq!(unescaped(text.as_bytes()), plain);
-        check("/a", "/a");
-        check("/a\\040b\\134", "/a b\\");
-        check("/a\\04", "/a\\04");
-        check("/a\\999", "/a\\999");
     }
 }
