@@ -41,6 +41,7 @@ use clap::{
 };
 use rustix::process::DumpableBehavior;
 use tenon_model::visible;
+use tenon_sandbox::within_walls;
 
 use crate::{
     args::{OutputArgs, SessionArgs},
@@ -84,8 +85,11 @@ struct Args {
 
 fn main() -> ExitCode {
     // Other programs of this user cannot look into this one, where keys are. A kernel that refuses
-    // leaves things as they are for every program.
-    let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    // leaves things as they are for every program. Within the walls of another tenon all keys are what
+    // a command there gave; and that tenon must see which file this one is about to change.
+    if !within_walls() {
+        let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    }
     let environment = Environment::read();
     let language = environment.language();
     let args = Args::try_parse().map_err(|error| match wrong_value(&error) {

@@ -41,7 +41,7 @@ pub use journal::{
     CheckpointState, Conflict, ConflictReason, Conflicts, Coverage, Journal, JournalError,
     JournalOptions, LeftOut, LeftOutReason, Past, PastEntry, Pruned, Trouble, Undone, Usage,
 };
-pub use linux::probe::{Kernel, confines_writes, probe, runs_as_root};
+pub use linux::probe::{Kernel, confines_writes, probe, runs_as_root, within_walls};
 pub use missing::{Missing, SandboxError};
 pub use mounts::{Mounted, mounts_beneath};
 pub use network::{

@@ -32,6 +32,10 @@ pub enum Missing {
     NamespacesSwitchedOff,
     /// The kernel or a container forbids namespaces.
     Namespaces,
+    /// The walls of another tenon stand around this one.
+    WithinWalls,
+    /// They let nobody list the folders whose names must be told apart.
+    Unlisted,
     /// A container hides parts of /proc, so no new one may be mounted.
     Proc,
     /// Mounts cannot be changed as they must be (Linux 5.12).
@@ -104,6 +108,13 @@ impl SandboxError {
                 "in a container, allow user namespaces and mounts (docker: `--security-opt \
                  seccomp=unconfined --security-opt apparmor=unconfined`, or podman)"
             }
+            Missing::WithinWalls => {
+                "use tier C within them; whatever the inner tenon starts, the outer walls hold too"
+            }
+            Missing::Unlisted => {
+                "give the outer tenon tier A or B, or the inner one `--sandbox off`: whatever it starts, \
+                 the outer walls hold too"
+            }
             Missing::Proc => {
                 "start the container so that /proc is whole (docker: `--security-opt \
                  systempaths=unconfined`)"
@@ -158,6 +169,12 @@ impl fmt::Display for SandboxError {
             }
             Missing::Namespaces => {
                 formatter.write_str("this kernel or container refuses namespaces")
+            }
+            Missing::WithinWalls => {
+                formatter.write_str("the walls of another tenon refuse namespaces")
+            }
+            Missing::Unlisted => {
+                formatter.write_str("the walls of another tenon let nobody list what may be read")
             }
             Missing::Proc => formatter.write_str("no new /proc may be mounted in this container"),
             Missing::OldKernel { release } => {

@@ -220,6 +220,8 @@ texts! {
     "AppArmor takes the rights in user namespaces away", "AppArmor 收回了用户命名空间中的权限";
     "user namespaces are switched off for ordinary users", "普通用户的用户命名空间已被关闭";
     "this kernel or container refuses namespaces", "此内核或容器拒绝创建命名空间";
+    "the walls of another tenon refuse namespaces", "外层 tenon 的沙箱拒绝创建命名空间";
+    "the walls of another tenon let nobody list what may be read", "外层 tenon 的沙箱不允许列出可读取的内容";
     "no new /proc may be mounted in this container", "此容器中不能挂载新的 /proc";
     "Linux {release} cannot make a tree of mounts read-only", "Linux {release} 无法把整棵挂载树设为只读";
     "Landlock is not there or switched off", "没有 Landlock，或已被关闭";
@@ -241,6 +243,8 @@ texts! {
     "install the package bubblewrap for tier B, give tenon an AppArmor profile with `userns,`, or set `sysctl kernel.apparmor_restrict_unprivileged_userns=0` as root", "安装软件包 bubblewrap 以使用 tier B，或给 tenon 一份含 `userns,` 的 AppArmor 配置，或以 root 设置 `sysctl kernel.apparmor_restrict_unprivileged_userns=0`";
     "set `sysctl kernel.unprivileged_userns_clone=1` as root", "以 root 设置 `sysctl kernel.unprivileged_userns_clone=1`";
     "in a container, allow user namespaces and mounts (docker: `--security-opt seccomp=unconfined --security-opt apparmor=unconfined`, or podman)", "在容器中，请允许用户命名空间和挂载（docker：`--security-opt seccomp=unconfined --security-opt apparmor=unconfined`，或使用 podman）";
+    "use tier C within them; whatever the inner tenon starts, the outer walls hold too", "在其中使用 tier C；内层 tenon 启动的一切同样受外层沙箱限制";
+    "give the outer tenon tier A or B, or the inner one `--sandbox off`: whatever it starts, the outer walls hold too", "让外层 tenon 使用 tier A 或 B，或给内层加上 `--sandbox off`：它启动的一切同样受外层沙箱限制";
     "start the container so that /proc is whole (docker: `--security-opt systempaths=unconfined`)", "启动容器时保持 /proc 完整（docker：`--security-opt systempaths=unconfined`）";
     "use Linux 5.12 or newer", "使用 Linux 5.12 或更新的版本";
     "use Linux 6.2 or newer with `landlock` in the kernel's `lsm=` list", "使用 Linux 6.2 或更新的版本，并在内核的 `lsm=` 列表中加入 `landlock`";
@@ -498,6 +502,8 @@ mod tests {
             Missing::AppArmor,
             Missing::NamespacesSwitchedOff,
             Missing::Namespaces,
+            Missing::WithinWalls,
+            Missing::Unlisted,
             Missing::Proc,
             Missing::OldKernel { release: "5.4.0".to_owned() },
             Missing::Landlock { version: None },

@@ -25,6 +25,7 @@ mod killed;
 mod languages;
 mod masked_views;
 mod models;
+mod nested;
 mod output;
 mod plain_commands;
 mod presets;

@@ -4,13 +4,16 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::linux::bubblewrap::BUBBLEWRAP;
+use crate::linux::probe::within_walls;
 use crate::missing::{Missing, SandboxError};
 use crate::tier::Tier;
 
 /// # Errors
-/// If it is not there, or if others than root can change it.
+/// If it is not there, if others than root can change it, or if nobody would let it make walls.
 pub(crate) fn bubblewrap() -> Result<(), SandboxError> {
-    judged(Path::new(BUBBLEWRAP)).map_err(|missing| SandboxError::new(Tier::B, missing))
+    let found =
+        if within_walls() { Err(Missing::WithinWalls) } else { judged(Path::new(BUBBLEWRAP)) };
+    found.map_err(|missing| SandboxError::new(Tier::B, missing))
 }
 
 fn judged(path: &Path) -> Result<(), Missing> {

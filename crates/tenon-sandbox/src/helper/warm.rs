@@ -19,6 +19,7 @@ use super::process::{HelperProcess, spawn_outside, spawn_warm};
 use crate::linux::bubblewrap::Enclosure;
 use crate::linux::layout::Layout;
 use crate::linux::pass::{receive_with, send_with};
+use crate::linux::probe::within_walls;
 use crate::linux::request::{GIVEN, REPORT_BYTES, Report, Sendable, taken};
 use crate::missing::{Missing, SandboxError};
 use crate::network::Proxy;
@@ -60,8 +61,11 @@ pub(crate) struct Begun {
 }
 
 impl Begun {
-    /// Starts one.
+    /// Starts one, where it can be let have namespaces.
     pub(crate) fn new() -> Result<Self, SandboxError> {
+        if within_walls() {
+            return Err(SandboxError::new(Tier::A, Missing::WithinWalls));
+        }
         let (process, socket) =
             spawn_warm().map_err(|_| SandboxError::new(Tier::A, Missing::Helper))?;
         Ok(Self { process, socket })

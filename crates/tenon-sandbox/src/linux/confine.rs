@@ -123,8 +123,10 @@ pub(super) fn drop_capabilities(confinement: &Confinement) -> Result<(), Refused
 pub(super) fn drop_capabilities_of_programs() -> Result<(), Errno> {
     for number in 0..u64::BITS {
         let Some(one) = CapabilitySet::from_bits(1 << number) else { break };
-        match rustix::thread::remove_capability_from_bounding_set(one) {
-            Ok(()) => {}
+        match rustix::thread::capability_is_in_bounding_set(one) {
+            Ok(true) => rustix::thread::remove_capability_from_bounding_set(one)?,
+            // Within walls, which took it: nobody there may do so again.
+            Ok(false) => {}
             // Past the last that this kernel knows.
             Err(Errno::INVAL) => break,
             Err(errno) => return Err(errno),

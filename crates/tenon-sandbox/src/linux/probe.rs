@@ -2,7 +2,7 @@
 //!
 //! A handful of questions that change nothing and start nothing.
 
-#![expect(unsafe_code, reason = "two questions to the kernel that no library asks")]
+#![expect(unsafe_code, reason = "questions to the kernel that no library asks")]
 
 use std::sync::OnceLock;
 
@@ -89,6 +89,32 @@ pub fn probe() -> Kernel {
     }
 }
 
+/// Returns whether this process runs within the walls of another tenon, which hold it and all that it
+/// starts. Asked once.
+///
+/// ```
+/// if tenon_sandbox::within_walls() {
+///     println!("no namespaces can be had here");
+/// }
+/// ```
+#[must_use]
+pub fn within_walls() -> bool {
+    static ANSWER: OnceLock<bool> = OnceLock::new();
+    *ANSWER.get_or_init(|| {
+        // SAFETY: without a filter the kernel installs nothing: it finds no memory to read it from.
+        let answer = unsafe {
+            libc::syscall(
+                libc::SYS_seccomp,
+                libc::SECCOMP_SET_MODE_FILTER,
+                libc::SECCOMP_FILTER_FLAG_NEW_LISTENER,
+                std::ptr::null::<u8>(),
+            )
+        };
+        // What the walls answer before the kernel looks for it.
+        answer == -1 && std::io::Error::last_os_error().raw_os_error() == Some(libc::EBUSY)
+    })
+}
+
 /// Returns whether a command can be held to what its profile lets it write. Asked once.
 #[must_use]
 pub fn confines_writes() -> bool {
@@ -100,7 +126,9 @@ pub fn confines_writes() -> bool {
 /// somebody wants to know.
 pub(crate) fn asks_about_calls() -> bool {
     static ANSWER: OnceLock<bool> = OnceLock::new();
-    *ANSWER.get_or_init(|| is_possible() && seccomp_action(libc::SECCOMP_RET_USER_NOTIF))
+    *ANSWER.get_or_init(|| {
+        is_possible() && seccomp_action(libc::SECCOMP_RET_USER_NOTIF) && !within_walls()
+    })
 }
 
 /// Whether Landlock holds a process to sockets in folders that it may write (from Linux 7.1 on).
@@ -162,7 +190,8 @@ fn switch(path: &str) -> Option<u64> {
 }
 
 fn user_namespaces() -> bool {
-    switch("/proc/sys/user/max_user_namespaces").is_some_and(|limit| limit > 0)
+    !within_walls()
+        && switch("/proc/sys/user/max_user_namespaces").is_some_and(|limit| limit > 0)
         && (runs_as_root()
             || switch(DEBIAN) != Some(0) && switch(APPARMOR).is_none_or(|on| on == 0))
 }

@@ -7,12 +7,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::Settings;
 use super::plan::{Stamp, walls_alone};
 use crate::linux::landlock::Rules;
-use crate::linux::probe::probe;
+use crate::linux::probe::{probe, within_walls};
 use crate::linux::request::{Wall, Walls};
 use crate::missing::{Missing, SandboxError};
 use crate::profile::Profile;
@@ -45,6 +46,12 @@ impl Alone {
         if !kernel.confines_alone() {
             let version = kernel.landlock_abi;
             return Err(SandboxError::new(Tier::C, Missing::Landlock { version }));
+        }
+        // Without the names in `/` nothing could be told apart, and nothing be run.
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let top = rustix::fs::open("/", flags, Mode::empty());
+        if top.is_err() && within_walls() {
+            return Err(SandboxError::new(Tier::C, Missing::Unlisted));
         }
         let (walls, looked_at) = walls_alone(settings, profile, repositories, scratch);
         let rules = Rules::of(&walls).map_err(|error| {
