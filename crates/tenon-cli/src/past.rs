@@ -5,16 +5,17 @@
 //! a person changed since is shown and asked about, and nothing of it is touched without a yes.
 
 mod diff;
+mod restore;
+mod steps;
 mod wish;
 
 use std::{
-    collections::HashMap,
     path::{Path, PathBuf},
     time::SystemTime,
 };
 
 use jiff::{Timestamp, tz::TimeZone};
-use tenon_agent::{AgentOptions, CallEvent, Record, SessionEvent, list_sessions, read_session};
+use tenon_agent::{AgentOptions, list_sessions, read_session};
 use tenon_model::visible;
 use tenon_sandbox::{
     Changes, CheckpointId, CheckpointInfo, CheckpointKind, CheckpointState, Conflict,
@@ -30,6 +31,8 @@ use crate::{
     which_session::find,
 };
 
+pub(crate) use restore::Restoring;
+use steps::Steps;
 pub(crate) use wish::{Plan, Wish};
 
 /// What a call is called that puts back protected names.
@@ -73,13 +76,6 @@ pub(crate) enum Outcome {
     },
     /// Nothing was touched.
     Refused(Vec<Conflict>),
-}
-
-/// In which steps calls ran.
-#[derive(Debug, Default)]
-struct Steps {
-    of_checkpoints: HashMap<u64, u32>,
-    of_calls: HashMap<String, u32>,
 }
 
 impl Past {
@@ -203,44 +199,6 @@ impl Past {
         }
     }
 
-    /// Returns the calls that stand from the step or call `from` on, the newest first.
-    pub(crate) fn since(&self, from: &str) -> Result<Vec<Call>, CliError> {
-        self.take_back_cut_short()?;
-        let mut calls = self.calls()?;
-        calls.retain(Call::stands);
-        let first = calls.iter().position(|call| call.is_from(from));
-        let is_call = from.parse::<u32>().is_err();
-        if first.is_none() && is_call && !self.steps().of_calls.contains_key(from) {
-            return Err(CliError::usage(Text::NoSuchStep.with(&[("from", &from)]))
-                .with_hint(Text::HintChanges.with(&[("id", &self.session)])));
-        }
-        let mut calls = calls.split_off(first.unwrap_or(calls.len()));
-        calls.reverse();
-        match calls.is_empty() {
-            true => Err(nothing(&self.root)),
-            false => Ok(calls),
-        }
-    }
-
-    /// Returns the calls that stand from the step or call `to` on, the newest first. What was undone
-    /// of earlier ones since then would be missing.
-    pub(crate) fn back_to(&self, to: &str) -> Result<Vec<Call>, CliError> {
-        self.take_back_cut_short()?;
-        let calls = self.calls()?;
-        if let Some(at) = calls.iter().position(|call| call.is_from(to)) {
-            let (before, rest) = calls.split_at(at);
-            let first = rest.first().map(|call| call.id);
-            let is_missing = |call: &&Call| matches!(call.state, CheckpointState::Undone { by } if Some(by) > first);
-            let n = before.iter().filter(is_missing).count();
-            if n > 0 {
-                let said = Text::UndoneBefore.with(&[("n", &n), ("to", &to)]);
-                return Err(CliError::failed(said)
-                    .with_hint(Text::HintUndoneBefore.with(&[("id", &self.session)])));
-            }
-        }
-        self.since(to)
-    }
-
     /// Returns the undo that a redo takes back: the last one that stands. What it undid may be gone
     /// to make room; the undo itself has all that a redo needs.
     pub(crate) fn last_undo(&self) -> Result<CheckpointId, CliError> {
@@ -338,34 +296,6 @@ impl Call {
             _ if self.state == CheckpointState::Running => String::new(),
             _ => Text::OnlyTimes.template(language).to_owned(),
         }
-    }
-}
-
-impl Steps {
-    fn read(records: &[Record]) -> Self {
-        let mut steps = Self::default();
-        let mut step = 0;
-        for record in records {
-            match &record.event {
-                SessionEvent::Model(tenon_agent::ModelEvent::AssistantMessage { .. }) => step += 1,
-                SessionEvent::Call(CallEvent::CallStarted { call, .. }) => {
-                    steps.of_calls.insert(call.id.clone(), step);
-                }
-                SessionEvent::Call(CallEvent::CallChanged(changes)) => {
-                    let ran = steps.of_calls.get(&changes.call_id).copied().unwrap_or(step);
-                    if let Some(checkpoint) = changes.checkpoint {
-                        steps.of_checkpoints.entry(checkpoint).or_insert(ran);
-                    }
-                }
-                _ => {}
-            }
-        }
-        steps
-    }
-
-    fn of(&self, id: CheckpointId, call_id: &str) -> Option<u32> {
-        let known = id.to_string().parse().ok().and_then(|id: u64| self.of_checkpoints.get(&id));
-        known.or_else(|| self.of_calls.get(call_id)).copied()
     }
 }
 

@@ -187,6 +187,8 @@ texts! {
     RedoOf: "In session {session}:", "会话 {session} 中：";
     UndoDone: "Undone:", "已撤销：";
     RedoDone: "Redone:", "已重做：";
+    RestoreRedoes: "In session {session}, redone, oldest first:", "会话 {session} 中重做，从最早的开始：";
+    RestoreDone: "Undone and redone:", "已撤销并重做：";
     NoFileChanged: "No file was changed.", "没有改动任何文件。";
     UndoKept: "Left as they are, because they were changed since:", "以下内容此后有改动，保持不变：";
     UndoRefused: "Nothing was touched: this was changed since.", "未做任何改动：以下内容此后有改动。";
@@ -360,8 +362,7 @@ texts! {
     HintNoMaxCost: "leave --max-cost out; --max-tokens and --max-time hold for every model", "去掉 --max-cost；--max-tokens 和 --max-time 对所有模型都有效";
     NothingToUndo: "there is nothing to undo in {folder}", "{folder} 中没有可以撤销的改动";
     HintNothingToUndo: "`tenon changes` lists what calls changed; `tenon sessions` lists the sessions", "`tenon changes` 列出各个调用的改动；`tenon sessions` 列出会话";
-    UndoneBefore: "the files cannot be put back as they were before {to}: {n} earlier calls are undone", "无法将文件恢复到 {to} 之前的状态：有 {n} 个更早的调用已被撤销";
-    HintUndoneBefore: "`tenon redo --session {id}` takes an undo back, the last one first", "`tenon redo --session {id}` 取消一次撤销，从最近的一次开始";
+    UndoneWithGone: "the files cannot be put back as they were before {to}: call {n} was undone together with earlier calls that are to be redone, and what it changed is not kept any more", "无法将文件恢复到 {to} 之前的状态：调用 {n} 曾与需要重做的更早调用一起撤销，而它的改动已不再保留";
     NothingToRedo: "there is nothing to redo", "没有可以重做的撤销";
     HintNothingToRedo: "an undo that went to make room (undo_bytes_max) cannot be taken back", "为腾出空间而清除的撤销（undo_bytes_max）无法重做";
     WorkspaceUnopened: "the workspace cannot be opened", "无法打开工作区";

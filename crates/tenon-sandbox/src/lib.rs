@@ -40,6 +40,7 @@ pub use journal::{
     Change, ChangeKind, Changes, Checkpoint, CheckpointId, CheckpointInfo, CheckpointKind,
     CheckpointState, Conflict, ConflictReason, Conflicts, Coverage, Journal, JournalError,
     JournalOptions, LeftOut, LeftOutReason, Past, PastEntry, Pruned, Trouble, Undone, Usage,
+    WayBack,
 };
 pub use linux::probe::{Kernel, confines_writes, probe, runs_as_root, within_walls};
 pub use missing::{Missing, SandboxError};

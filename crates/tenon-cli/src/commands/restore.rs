@@ -1,17 +1,15 @@
 //! `tenon restore SESSION --to STEP`.
 
-use tenon_sandbox::CheckpointId;
-
 use super::undo::{Consent, take_back};
 use crate::{
     config::Config,
     error::{CliError, ExitStatus},
-    past::{self, Past},
+    past::Past,
     print::print,
-    texts::Text,
 };
 
-/// Put the files back as they were before a step or a call of a session
+/// Put the files back as they were before a step or a call of a session: undo what came since, redo what
+/// was undone since
 #[derive(Debug, clap::Args)]
 pub(crate) struct Restore {
     /// The session's id or its beginning; `last` is the newest
@@ -29,11 +27,8 @@ pub(crate) struct Restore {
 impl Restore {
     pub(super) async fn execute(self, config: &Config) -> Result<ExitStatus, CliError> {
         let past = Past::open(config, Some(&self.session))?;
-        let calls = past.back_to(&self.to)?;
-        let language = config.look().language;
-        let said = Text::UndoOf.say(language, &[("session", &past.session)]);
-        print(&format!("{said}\n{}", past::named(&calls, language)))?;
-        let ids: Vec<CheckpointId> = calls.iter().map(|call| call.id).collect();
-        take_back(&past, &ids, &self.consent, config.look(), Text::UndoDone).await
+        let restoring = past.back_to(&self.to)?;
+        print(&restoring.plan(&past.session, config.look().language))?;
+        take_back(&past, &restoring.ids, &self.consent, config.look(), restoring.done()).await
     }
 }

@@ -4,7 +4,7 @@
 
 use tenon_sandbox::CheckpointId;
 
-use super::{Call, Past, files, line, shown};
+use super::{Call, Past, Restoring, files, line, shown};
 use crate::{
     error::CliError,
     texts::{Language, Text},
@@ -36,7 +36,7 @@ impl Past {
     pub(crate) fn plan(&self, wish: Wish) -> Result<Plan, CliError> {
         let calls = match wish {
             Wish::Undo(count) => self.last(count)?,
-            Wish::Before(step) => self.since(&step.to_string())?,
+            Wish::Before(step) => return Ok(plan_of(self.back_to(&step.to_string())?)),
             Wish::Redo => {
                 let news = "[undo] The user took the last undo back: what it had undone is as you \
                             left it again.";
@@ -44,19 +44,13 @@ impl Past {
                 return Ok(Plan { ids, done: Text::RedoDone, news: news.to_owned() });
             }
         };
-        let labels: Vec<&str> = calls.iter().map(|call| call.label.as_str()).collect();
-        let labels = shown(&labels.join("; "));
-        let news = format!(
-            "[undo] The user undid what these calls changed, newest first: {labels}. The files are \
-             as before them; read again what you rely on."
-        );
         let ids = calls.iter().map(|call| call.id).collect();
-        Ok(Plan { ids, done: Text::UndoDone, news })
+        Ok(Plan { ids, done: Text::UndoDone, news: news_of_undone(&calls) })
     }
 
-    /// Returns whether a call that stands changed something in the step `from` or later.
+    /// Returns whether the files are others than before the step `from`, by calls or by undo.
     pub(crate) fn changed_since(&self, from: u32) -> bool {
-        self.since(&from.to_string()).is_ok()
+        self.back_to(&from.to_string()).is_ok()
     }
 
     /// Returns what each call changed, for people.
@@ -68,4 +62,36 @@ impl Past {
         let told = |call: &Call| line(call, language) + &files(&call.changes, language);
         Ok(calls.iter().map(told).collect())
     }
+}
+
+fn plan_of(restoring: Restoring) -> Plan {
+    let done = restoring.done();
+    let Restoring { ids, undone, redone } = restoring;
+    let news = match redone.is_empty() {
+        true => news_of_undone(&undone),
+        false => format!(
+            "[undo] The user put the files back as they were earlier. What these calls changed is \
+             undone, newest first: {}. What these changed is there again: {}. Read again what you \
+             rely on.",
+            labels(&undone),
+            labels(&redone)
+        ),
+    };
+    Plan { ids, done, news }
+}
+
+fn news_of_undone(calls: &[Call]) -> String {
+    let labels = labels(calls);
+    format!(
+        "[undo] The user undid what these calls changed, newest first: {labels}. The files are \
+         as before them; read again what you rely on."
+    )
+}
+
+fn labels(calls: &[Call]) -> String {
+    if calls.is_empty() {
+        return "none".to_owned();
+    }
+    let labels: Vec<&str> = calls.iter().map(|call| call.label.as_str()).collect();
+    shown(&labels.join("; "))
 }

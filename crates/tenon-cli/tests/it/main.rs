@@ -47,5 +47,6 @@ mod tui_panic;
 mod tui_queue;
 mod undo;
 mod undo_killed;
+mod undo_restore;
 mod undo_room;
 mod walls;

@@ -461,7 +461,7 @@ fn in_a_session_undo_and_redo_are_typed_and_the_model_is_told() {
 }
 
 /// Runs a session of these commands, and returns its id.
-fn session_of(place: &Place, commands: &[&str]) -> String {
+pub(crate) fn session_of(place: &Place, commands: &[&str]) -> String {
     let turns = commands.iter().map(|command| bash(command)).chain([json!({"text": "ok"})]);
     let script = place.script(turns.collect());
     let run = place.run(&["--model", &script, "--output-format", "json", "go"]).ends_with(0);
@@ -495,33 +495,6 @@ fn redo_takes_the_last_undo_back_whichever_session_it_was_of() {
     place.run(&["sessions", "delete", &old]).ends_with(0);
     let none = place.run(&["redo"]).ends_with(1);
     assert!(none.error.contains("undo_bytes_max"), "{none:?}");
-}
-
-#[test]
-fn restore_goes_forward_only_once_what_came_before_is_redone() {
-    let place = Place::new();
-    let there = || ["a", "b", "c"].map(|name| place.path(&format!("work/{name}")).exists());
-    let id = session_of(&place, &["echo 1 > a", "echo 2 > b", "echo 3 > c"]);
-    place.run(&["undo"]).ends_with(0);
-    place.run(&["restore", &id, "--to", "1"]).ends_with(0);
-    let refused = place.run(&["restore", &id, "--to", "3"]).ends_with(1);
-    assert!(refused.error.contains("2 earlier calls are undone"), "{refused:?}");
-    assert!(refused.error.contains(&format!("tenon redo --session {id}")), "{refused:?}");
-    assert_eq!(there(), [false; 3]);
-    place.run(&["redo", "--session", &id]).ends_with(0);
-    place.run(&["redo", "--session", &id]).ends_with(0);
-    place.run(&["restore", &id, "--to", "3"]).ends_with(0);
-    assert_eq!(there(), [true, true, false]);
-    // What was undone before a step ran was so before it.
-    place.run(&["undo"]).ends_with(0);
-    let script = place.script(json!([bash("echo 4 > c"), {"text": "ok"}]));
-    place.run(&["--model", &script, "--resume", &id, "-p", "on"]).ends_with(0);
-    assert_eq!(there(), [true, false, true]);
-    let steps = place.run(&["changes", &id, "--json"]).ends_with(0);
-    let steps: Value = serde_json::from_str(&steps.out).unwrap();
-    let last = steps.as_array().unwrap().last().unwrap()["step"].to_string();
-    place.run(&["restore", &id, "--to", &last]).ends_with(0);
-    assert_eq!(there(), [true, false, false]);
 }
 
 #[test]

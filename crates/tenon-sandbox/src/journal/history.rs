@@ -267,8 +267,9 @@ impl Journal {
         &self,
         ids: &[CheckpointId],
     ) -> Result<(Vec<CheckpointId>, String), JournalError> {
-        let infos = self.checkpoints()?;
-        let mut wanted: BTreeSet<CheckpointId> = BTreeSet::new();
+        let wanted: BTreeSet<CheckpointId> = ids.iter().copied().collect();
+        // What an undo among them took back stands again when its own turn comes.
+        let infos = self.checkpoints_without(&wanted, CheckpointId(0))?;
         let mut is_redo = !ids.is_empty();
         for id in ids {
             let info = infos.iter().find(|info| info.id == *id);
@@ -282,7 +283,6 @@ impl Journal {
                 CheckpointState::Done | CheckpointState::Interrupted => {}
             }
             self.finish_interrupted(*id)?;
-            wanted.insert(*id);
         }
         let wanted: Vec<CheckpointId> = wanted.into_iter().rev().collect();
         let name = name_of(if is_redo { "redo" } else { UNDO }, &wanted);

@@ -39,9 +39,11 @@ mod touched;
 mod undo;
 mod walk;
 mod watch;
+mod way_back;
 mod ways;
 mod whole;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -60,11 +62,13 @@ pub use self::past::{Past, PastEntry};
 pub use self::prune::{Pruned, Usage};
 pub(crate) use self::touched::{AllTouched, Before, Came, Kept, ReadLimits, Touched};
 pub(crate) use self::watch::watch;
+pub use self::way_back::WayBack;
 
 use self::prune::Pruner;
 use self::record::Header;
 use self::recorder::Recorder;
 use self::store::Store;
+use self::way_back::mark_undone;
 use crate::workspace::Workspace;
 
 /// Saves what calls are about to change in one workspace, and undoes it. Cheap to clone.
@@ -331,6 +335,15 @@ impl Journal {
         &self,
         after: CheckpointId,
     ) -> Result<Vec<CheckpointInfo>, JournalError> {
+        self.checkpoints_without(&BTreeSet::new(), after)
+    }
+
+    /// The same as if those in `but`, which are about to be undone, were so already.
+    fn checkpoints_without(
+        &self,
+        but: &BTreeSet<CheckpointId>,
+        after: CheckpointId,
+    ) -> Result<Vec<CheckpointInfo>, JournalError> {
         let ids = self.store.ids().map_err(|errno| JournalError::io(errno, "the undo store"))?;
         let mut infos: Vec<CheckpointInfo> = Vec::new();
         for id in ids.into_iter().filter(|id| *id > after) {
@@ -355,7 +368,7 @@ impl Journal {
                 state,
             });
         }
-        mark_undone(&mut infos);
+        mark_undone(&mut infos, but);
         Ok(infos)
     }
 
@@ -412,26 +425,6 @@ impl Journal {
         bytes_max: u64,
     ) -> Result<Option<Vec<u8>>, JournalError> {
         content::content_after(&self.store, id, path, bytes_max)
-    }
-}
-
-/// One that was undone by one that stands is undone. Later ones decide over earlier ones.
-fn mark_undone(infos: &mut [CheckpointInfo]) {
-    for index in (0..infos.len()).rev() {
-        let Some(CheckpointInfo { id: by, kind: CheckpointKind::Undo { of }, state, .. }) =
-            infos.get(index).cloned()
-        else {
-            continue;
-        };
-        // A half-done undo is taken back before the next.
-        if state != CheckpointState::Done {
-            continue;
-        }
-        for info in infos.iter_mut().filter(|info| of.contains(&info.id)) {
-            if matches!(info.state, CheckpointState::Done | CheckpointState::Interrupted) {
-                info.state = CheckpointState::Undone { by };
-            }
-        }
     }
 }
 

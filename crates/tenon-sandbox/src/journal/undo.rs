@@ -284,10 +284,15 @@ impl Undoing<'_> {
                 let step = self.before_content(&above, name, old)?;
                 self.finish_step(step)?;
             }
-        } else if now.links > 1 {
-            // Another name of it is in the tree.
+        } else if now.links > 1 || !self.to.image.header.name.starts_with(TAKE_BACK) {
             if !self.to.image.nodes.contains_key(&now.id) {
-                self.to.write(Record::Node { node: complete, place: old.place.clone() })?;
+                let place = match now.links {
+                    // An earlier checkpoint may want it as it is now.
+                    ..=1 => Place { root: old.place.root, path: IN_STORE.into() },
+                    // Another name of it is in the tree.
+                    _ => old.place.clone(),
+                };
+                self.to.write(Record::Node { node: complete, place })?;
             }
             if content_differs {
                 let step = self.to.save_content(now.id, (&folder, &name), old.place.root)?;

@@ -20,6 +20,7 @@ mod protected;
 mod several;
 mod single;
 mod tree;
+mod way_back;
 
 use std::path::{Path, PathBuf};
 

@@ -40,7 +40,7 @@ fn act(numbers: &mut Numbers) -> String {
     }
 }
 
-fn acts(numbers: &mut Numbers, count: usize) -> String {
+pub(super) fn acts(numbers: &mut Numbers, count: usize) -> String {
     let acts: Vec<String> = (0..count).map(|_| act(numbers)).collect();
     format!("exec 2>/dev/null\n{}\ntrue", acts.join("\n"))
 }

@@ -1,0 +1,102 @@
+//! Back to before a step: what came since is undone, and what was undone since is redone.
+
+use serde_json::{Value, json};
+
+use crate::{
+    program::Place,
+    undo::{bash, session_of},
+};
+
+#[test]
+fn restore_redoes_what_was_undone_since_the_step() {
+    let place = Place::new();
+    let there = || ["a", "b", "c"].map(|name| place.path(&format!("work/{name}")).exists());
+    let id = session_of(&place, &["echo 1 > a", "echo 2 > b", "echo 3 > c"]);
+    let restore = |to: &str| place.run(&["restore", &id, "--to", to]).ends_with(0);
+    place.run(&["undo"]).ends_with(0);
+    restore("1");
+    assert_eq!(there(), [false; 3]);
+    let both = restore("3");
+    assert!(both.out.contains("redone, oldest first:\n  bash echo 1 > a"), "{both:?}");
+    assert!(both.out.contains("\nRedone:\n"), "{both:?}");
+    assert_eq!(there(), [true, true, false]);
+    // After the last step.
+    restore("5");
+    assert_eq!(there(), [true; 3]);
+    let done = place.run(&["restore", &id, "--to", "5"]).ends_with(1);
+    assert!(done.error.contains("nothing to undo"), "{done:?}");
+    // Undone and redone at once is one undo.
+    restore("1");
+    place.run(&["redo"]).ends_with(0);
+    place.run(&["undo", "3"]).ends_with(0);
+    place.run(&["redo"]).ends_with(0);
+    restore("2");
+    assert_eq!(there(), [true, false, false]);
+    place.run(&["redo"]).ends_with(0);
+    assert_eq!(there(), [true; 3]);
+    // What was undone before a step ran was so before it.
+    place.run(&["undo", "2"]).ends_with(0);
+    let script = place.script(json!([bash("echo 4 > c"), {"text": "ok"}]));
+    place.run(&["--model", &script, "--resume", &id, "-p", "on"]).ends_with(0);
+    assert_eq!(there(), [true, false, true]);
+    let steps = place.run(&["changes", &id, "--json"]).ends_with(0);
+    let steps: Value = serde_json::from_str(&steps.out).unwrap();
+    let last = steps.as_array().unwrap().last().unwrap()["step"].to_string();
+    restore(&last);
+    assert_eq!(there(), [true, false, false]);
+    restore("3");
+    assert_eq!(there(), [true, true, false]);
+    let again = place.run(&["undo"]).ends_with(0);
+    assert!(again.out.contains("echo 2 > b"), "{again:?}");
+    assert_eq!(there(), [true, false, false]);
+}
+
+#[test]
+fn restore_asks_about_what_a_person_changed_and_undoes_and_redoes_in_one() {
+    let place = Place::new();
+    let read = |name: &str| std::fs::read_to_string(place.path("work").join(name)).ok();
+    let id = session_of(&place, &["echo 1 > a", "echo 2 > b"]);
+    place.run(&["undo", "2"]).ends_with(0);
+    let script = place.script(json!([bash("echo 3 > c"), {"text": "ok"}]));
+    place.run(&["--model", &script, "--resume", &id, "-p", "on"]).ends_with(0);
+    place.write("work/a", "mine\n");
+    let refused = place.run(&["restore", &id, "--to", "2"]).ends_with(1);
+    assert!(refused.error.contains("a (made since)"), "{refused:?}");
+    assert_eq!(
+        (read("a").unwrap().as_str(), read("b"), read("c").is_some()),
+        ("mine\n", None, true)
+    );
+    let kept = place.run(&["restore", &id, "--to", "2", "--keep-mine"]).ends_with(0);
+    assert!(kept.out.contains("Left as they are"), "{kept:?}");
+    assert_eq!((read("a").unwrap().as_str(), read("b"), read("c")), ("mine\n", None, None));
+    place.run(&["redo"]).ends_with(0);
+    let both = place.run(&["restore", &id, "--to", "2", "--overwrite", "a"]).ends_with(0);
+    assert!(both.out.contains("Undone and redone:"), "{both:?}");
+    assert_eq!((read("a").unwrap().as_str(), read("b"), read("c")), ("1\n", None, None));
+    place.run(&["redo"]).ends_with(0);
+    assert_eq!(
+        (read("a").unwrap().as_str(), read("b"), read("c").is_some()),
+        ("mine\n", None, true)
+    );
+    // A session that goes on is told, and its replay does the same.
+    place.run(&["restore", &id, "--to", "2", "--overwrite", "a"]).ends_with(0);
+    let script = place.script(json!([bash("cat a"), {"text": "ok"}]));
+    place.run(&["--model", &script, "--resume", &id, "-p", "on"]).ends_with(0);
+    let replayed = place.run(&["replay", &id]).ends_with(0);
+    assert!(replayed.out.contains("nothing differs"), "{replayed:?}");
+}
+
+#[test]
+fn restore_leaves_what_a_later_session_changed_and_asks_where_both_did() {
+    let place = Place::new();
+    let read = |name: &str| std::fs::read_to_string(place.path("work").join(name)).ok();
+    let old = session_of(&place, &["echo 1 > a", "echo 2 > b"]);
+    place.run(&["undo"]).ends_with(0);
+    session_of(&place, &["echo 3 > c"]);
+    place.run(&["restore", &old, "--to", "3"]).ends_with(0);
+    assert_eq!(["a", "b", "c"].map(|name| read(name).is_some()), [true; 3]);
+    session_of(&place, &["echo 4 > a"]);
+    let refused = place.run(&["restore", &old, "--to", "1"]).ends_with(1);
+    assert!(refused.error.contains("a (changed since)"), "{refused:?}");
+    assert_eq!((read("a").unwrap().as_str(), read("b").is_some()), ("4\n", true));
+}
