@@ -1,5 +1,6 @@
 //! `tenon run`, `tenon PROMPT` and `tenon`: a session.
 
+use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Read, Write};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -128,9 +129,11 @@ async fn converse(
     let in_lines = look.plain || look.still || !Sink::Output.is_terminal();
     let (mut options, mut args, mut look) = (options, args.clone(), look);
     let (mut id, mut theme) = (session_id(&options), config.settings.theme);
+    let mut typed = VecDeque::new();
     loop {
         let past = Past::of(&options, config);
-        let place = place(config, &args, past, Arc::clone(&book), theme);
+        let mut place = place(config, &args, past, Arc::clone(&book), theme);
+        place.typed = std::mem::take(&mut typed);
         let ended = match in_lines {
             true => interactive::run(options, look, place, interrupts).await?,
             false => tui::run(options, look, place, interrupts).await?,
@@ -144,6 +147,7 @@ async fn converse(
             (args.model, args.model_file) = (chosen.model, None);
         }
         theme = chosen.theme.unwrap_or(theme);
+        typed = chosen.typed;
         look.theme = config.terminal().theme(theme);
         options = match setup::ready(config, &args, &which(&another)).await {
             Ok(options) => options,
@@ -205,6 +209,7 @@ fn place<'a>(
         ),
         book,
         past,
+        typed: VecDeque::new(),
         config,
         args,
     }

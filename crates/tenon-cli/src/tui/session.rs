@@ -4,11 +4,13 @@
 mod aside;
 mod commands;
 mod errand;
+mod hold;
 mod past;
 mod pick;
 mod told;
 
 use std::{
+    collections::VecDeque,
     ffi::OsString,
     path::PathBuf,
     sync::Arc,
@@ -92,6 +94,8 @@ pub(crate) struct Place<'a> {
     pub outside: Outside,
     /// What can be undone, if anything is recorded.
     pub past: Option<Past>,
+    /// What was typed to the session before this one.
+    pub typed: VecDeque<Event>,
     /// What was said from outside, for commands that change what the session is made of.
     pub config: &'a Config,
     pub args: &'a SessionArgs,
@@ -112,6 +116,8 @@ pub(crate) struct Choices {
     /// The model that was changed to, as it was named.
     pub model: Option<String>,
     pub theme: Option<ThemeName>,
+    /// What was typed behind the command that ended it.
+    pub typed: VecDeque<Event>,
 }
 
 /// Which session comes next.
@@ -140,6 +146,8 @@ struct Session<'a> {
     takeover: Option<Takeover>,
     /// The keyboard; nobody listens while an editor has it.
     keyboard: Option<Keyboard>,
+    /// What was typed and nobody took, while nobody listens.
+    typed: VecDeque<Event>,
     resized: Option<WindowChange>,
     continued: Option<WindowChange>,
     /// Whether the program stopped itself, and takes the terminal again by itself.
@@ -192,6 +200,7 @@ pub(crate) async fn run<'a>(
         app,
         surface: Surface::new(place.reflows),
         past: place.past.take().map(Arc::new),
+        typed: std::mem::take(&mut place.typed),
         place,
         workspace,
         jobs,
@@ -224,8 +233,11 @@ pub(crate) async fn run<'a>(
     session.take_terminal();
     session.draw();
     session.ask_terminal();
-    let ended = session.go().await;
+    let mut ended = session.go().await;
     session.give_terminal_back();
+    if let Ok(Ended::For(_, choices)) = &mut ended {
+        choices.typed = std::mem::take(&mut session.typed);
+    }
     if let Some(said) = jobs::ended(&session.jobs.stop_all().await, language) {
         session.write(&said);
     }
@@ -398,7 +410,9 @@ impl<'a> Session<'a> {
     fn keys_pressed(&mut self, event: Event) {
         self.key_pressed(event);
         for _ in 0..KEYS_AT_ONCE {
-            let Some(event) = self.keyboard.as_mut().and_then(Keyboard::ready) else { return };
+            // What follows is for the next session.
+            let keyboard = self.keyboard.as_mut().filter(|_| self.ending.is_none());
+            let Some(event) = keyboard.and_then(Keyboard::ready) else { return };
             self.key_pressed(event);
         }
     }
@@ -552,33 +566,6 @@ impl<'a> Session<'a> {
         self.give_terminal_back();
         self.guard.cancel.cancel();
         let _ = turn.await;
-    }
-
-    fn take_terminal(&mut self) {
-        match Takeover::begin().and_then(|takeover| Ok((takeover, Keyboard::listen()?))) {
-            Ok((takeover, keyboard)) => {
-                (self.takeover, self.keyboard) = (Some(takeover), Some(keyboard));
-                self.write(self.place.outside.modes());
-            }
-            Err(_) => self.ending = Some(Ended::With(ExitStatus::Failed)),
-        }
-    }
-
-    /// Takes the live part away, so that whoever has the terminal next finds an empty row.
-    fn give_terminal_back(&mut self) {
-        self.take_answer();
-        self.keyboard = None;
-        if self.pager.is_some() {
-            self.close_pager();
-        }
-        if self.takeover.is_some() {
-            let finished = self.app.transcript.take_finished();
-            let style = *self.app.transcript.style();
-            let mut text = self.surface.draw(size(), &finished, &Default::default(), &style);
-            text.push_str(&self.surface.clear());
-            self.write(&text);
-        }
-        self.takeover = None;
     }
 }
 

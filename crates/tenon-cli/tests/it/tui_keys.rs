@@ -154,3 +154,35 @@ fn a_new_session_begins_on_the_same_screen() {
     std::thread::sleep(Duration::from_millis(50));
     leave(terminal);
 }
+
+#[test]
+fn what_is_typed_behind_the_command_that_ends_a_session_is_for_the_next() {
+    let home = Home::new(json!([{"text": "One."}, {"text": "Two."}]));
+    let mut terminal = session_with(&home, (80, 150), &[]);
+    terminal.press("one\r");
+    terminal.wait_for("done · 1 step", 1);
+    // At once, and in the middle of the change of sessions.
+    for (number, pause) in [0, 1, 3, 10, 20, 40, 80].into_iter().enumerate() {
+        let said = format!("word {number}\r");
+        if pause == 0 {
+            terminal.press(&format!("/new\r{said}"));
+        } else {
+            terminal.press("/new\r");
+            std::thread::sleep(Duration::from_millis(pause));
+            terminal.press(&said);
+        }
+        terminal.wait_for("done · 1 step", number + 2);
+    }
+    terminal.press("/new\r/new\r/resume last\rlast\r");
+    terminal.wait_until("answer to the last", |screen| {
+        screen.split_once("> last\n").is_some_and(|(_, rest)| rest.contains("done · 1 step"))
+    });
+    leave(terminal);
+    let logs = std::fs::read_dir(home.state("sessions")).unwrap();
+    let logs = logs.map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap_or_default());
+    let logs: String = logs.collect();
+    let words = (0..7).map(|number| format!("word {number}"));
+    for prompt in words.chain(["one".to_owned(), "last".to_owned()]) {
+        assert_eq!(logs.matches(&format!("\"prompt\":\"{prompt}\"")).count(), 1, "{prompt}");
+    }
+}

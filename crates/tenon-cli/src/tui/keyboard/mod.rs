@@ -5,6 +5,7 @@
 mod parser;
 
 use std::{
+    collections::VecDeque,
     io,
     sync::Arc,
     thread::JoinHandle,
@@ -32,53 +33,67 @@ const READ_BYTES: usize = 8_192;
 
 /// The keyboard while it is listened to; dropping it leaves what comes next to others.
 pub(crate) struct Keyboard {
+    /// What came before, and nobody took.
+    ahead: VecDeque<Event>,
     events: UnboundedReceiver<Event>,
     stop: Arc<OwnedFd>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Keyboard {
-    /// Begins to listen to standard input.
+    /// Begins to listen to standard input, behind what came `ahead`. Of what was typed while nobody
+    /// listened the terminal has made line ends.
     ///
     /// # Errors
     /// If the kernel has no thread or descriptor for it.
-    pub(crate) fn listen() -> io::Result<Self> {
+    pub(crate) fn listen(mut ahead: VecDeque<Event>) -> io::Result<Self> {
+        let mut parser = Parser::default();
+        let mut typed = waiting();
+        typed.iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b'\r');
+        ahead.extend(parser.push(&typed));
         let stop = Arc::new(eventfd(0, EventfdFlags::CLOEXEC)?);
         let (sender, events) = unbounded_channel();
         let waits_for = Arc::clone(&stop);
         let thread = std::thread::Builder::new()
             .name("keyboard".into())
             .stack_size(128 * 1024)
-            .spawn(move || listen(&waits_for, &sender))?;
-        Ok(Self { events, stop, thread: Some(thread) })
+            .spawn(move || listen(&waits_for, parser, &sender))?;
+        Ok(Self { ahead, events, stop, thread: Some(thread) })
     }
 
     /// Waits for the next event.
     pub(crate) async fn next(&mut self) -> Event {
-        self.events.recv().await.unwrap_or(Event::Gone)
+        match self.ahead.pop_front() {
+            Some(event) => event,
+            None => self.events.recv().await.unwrap_or(Event::Gone),
+        }
     }
 
     /// Reads for at most `time` what is not meant for whoever has the terminal next: everything up to
-    /// the answer that every terminal gives.
+    /// the answer that every terminal gives. What else came stays for [`Self::leave`].
     pub(crate) fn drain(&mut self, time: Duration) {
         let end = Instant::now() + time;
         while Instant::now() < end {
-            match self.ready() {
-                Some(Event::Attributes | Event::Gone) => return,
-                Some(_) => {}
-                None => std::thread::sleep(DRAIN_EVERY),
+            match self.events.try_recv() {
+                Ok(Event::Attributes | Event::Gone) => return,
+                Ok(event) => self.ahead.push_back(event),
+                Err(_) => std::thread::sleep(DRAIN_EVERY),
             }
         }
     }
 
     /// Returns an event that is there already.
     pub(crate) fn ready(&mut self) -> Option<Event> {
-        self.events.try_recv().ok()
+        self.ahead.pop_front().or_else(|| self.events.try_recv().ok())
     }
-}
 
-impl Drop for Keyboard {
-    fn drop(&mut self) {
+    /// Stops listening and returns what came and nobody took.
+    pub(crate) fn leave(mut self) -> VecDeque<Event> {
+        self.stop();
+        std::iter::from_fn(|| self.ready()).collect()
+    }
+
+    fn stop(&mut self) {
         let _ = rustix::io::write(&*self.stop, &1_u64.to_ne_bytes());
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -86,10 +101,28 @@ impl Drop for Keyboard {
     }
 }
 
-/// Reads until it is stopped or the terminal is gone.
-fn listen(stop: &OwnedFd, events: &UnboundedSender<Event>) {
+impl Drop for Keyboard {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Returns what is there to be read.
+fn waiting() -> Vec<u8> {
     let stdin = io::stdin();
-    let mut parser = Parser::default();
+    let (mut found, mut bytes) = (Vec::new(), [0; READ_BYTES]);
+    let now = Timespec::default();
+    while let Ok(1..) = poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&now))
+        && let Ok(read @ 1..) = rustix::io::read(&stdin, &mut bytes)
+    {
+        found.extend_from_slice(bytes.get(..read).unwrap_or_default());
+    }
+    found
+}
+
+/// Reads until it is stopped or the terminal is gone.
+fn listen(stop: &OwnedFd, mut parser: Parser, events: &UnboundedSender<Event>) {
+    let stdin = io::stdin();
     let mut bytes = [0; READ_BYTES];
     let patience = Timespec::try_from(ESCAPE_WITHIN).ok();
     loop {
