@@ -1,6 +1,9 @@
 //! `tenon replay SESSION`.
 
-use std::{fmt::Display, path::Path};
+use std::{
+    fmt::Display,
+    path::{Path, PathBuf},
+};
 
 use serde::Serialize;
 use tenon_agent::{
@@ -33,13 +36,19 @@ pub(crate) struct Replay {
     #[arg(long, value_name = "STEP", value_parser = clap::value_parser!(u32).range(1..))]
     until: Option<u32>,
 
-    /// Run no tools, and take their results from this session or log; no workspace is needed
+    /// Run no tools, and take their results from this session, log or bundle; no workspace is needed
     #[arg(long, value_name = "LOG")]
     with_tools_from: Option<String>,
 
     /// Print a JSON object
     #[arg(long)]
     json: bool,
+}
+
+/// What a name or a path stands for.
+enum Found {
+    Session(Session),
+    Bundle(PathBuf),
 }
 
 #[derive(Serialize)]
@@ -66,28 +75,26 @@ struct Shown<'a> {
 impl Replay {
     pub(super) async fn execute(self, mut config: Config) -> Result<ExitStatus, CliError> {
         let results_of = match &self.with_tools_from {
-            Some(wanted) => Some(session(wanted, &config)?),
+            Some(wanted) => Some(match found(wanted, &config)? {
+                Found::Session(session) => session,
+                // Its workspace goes at once.
+                Found::Bundle(path) => unpack(&path, &config)?.0,
+            }),
             None => None,
         };
-        let path = config.absolute(Path::new(&self.session));
-        let found = match is_bundle(&path) {
-            true => None,
-            // A file that is nothing else is a bundle that cannot be read.
-            false => match session(&self.session, &config) {
-                Err(_) if path.is_file() && !is_log(&path) => None,
-                found => Some(found?),
-            },
-        };
-        let (session, mut files) = if let Some(session) = found {
-            let session = with_requests(session)?;
-            let files = match results_of {
-                Some(_) => Rebuilt::nothing(&session, &config)?,
-                None => Rebuilt::of(&session, &config)?,
-            };
-            (session, files)
-        } else {
-            let (session, files) = unpack(&path, &config)?;
-            (with_requests(session)?, files)
+        let (session, mut files) = match found(&self.session, &config)? {
+            Found::Session(session) => {
+                let session = with_requests(session)?;
+                let files = match results_of {
+                    Some(_) => Rebuilt::nothing(&session, &config)?,
+                    None => Rebuilt::of(&session, &config)?,
+                };
+                (session, files)
+            }
+            Found::Bundle(path) => {
+                let (session, files) = unpack(&path, &config)?;
+                (with_requests(session)?, files)
+            }
         };
         self.check_until(&session)?;
         files.notes.extend(damage(&session));
@@ -213,6 +220,19 @@ fn is_request(record: &Record) -> bool {
 /// Whether there is a log at `path`, by its ending.
 fn is_log(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "jsonl") && path.is_file()
+}
+
+/// Returns what `wanted` names: a session, a log, or a bundle.
+fn found(wanted: &str, config: &Config) -> Result<Found, CliError> {
+    let path = config.absolute(Path::new(wanted));
+    if is_bundle(&path) {
+        return Ok(Found::Bundle(path));
+    }
+    match session(wanted, config) {
+        // A file that is nothing else is a bundle that cannot be read.
+        Err(_) if path.is_file() && !is_log(&path) => Ok(Found::Bundle(path)),
+        found => Ok(Found::Session(found?)),
+    }
 }
 
 /// Reads a session by what people call it, or a log by its path.

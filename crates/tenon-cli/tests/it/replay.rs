@@ -329,6 +329,22 @@ fn what_differs_is_shown_with_its_step() {
 }
 
 #[test]
+fn results_are_taken_from_a_bundle() {
+    let place = recorded(&[bash("date +%s%N")]);
+    place.run(&["export", "last", "--bundle", "out.tar.gz"]).ends_with(0);
+    place.run(&["replay", "out.tar.gz"]).ends_with(1);
+    for session in ["last", "out.tar.gz"] {
+        place.run(&["replay", session, "--with-tools-from", "out.tar.gz"]).ends_with(0);
+    }
+    let path = place.path("work/out.tar.gz");
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+    for session in ["last", "out.tar.gz"] {
+        place.run(&["replay", session, "--with-tools-from", "out.tar.gz"]).ends_with(2);
+    }
+}
+
+#[test]
 fn what_a_call_did_to_the_files_is_compared() {
     let place = recorded(&[]);
     let text = std::fs::read_to_string(log_of(&place)).unwrap();
