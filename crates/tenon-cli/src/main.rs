@@ -109,6 +109,7 @@ fn run(args: Args, environment: Environment) -> Result<ExitStatus, CliError> {
         .enable_all()
         .build()
         .map_err(|error| CliError::failed(Text::NotStarted).with_source(error))?;
+    setup::look_after_own(&environment);
     let Args { prompt, session, resume, output, command } = args;
     let command = command.unwrap_or_else(|| Subcommand::without_name(prompt.as_deref()));
     let done = command.execute(environment, prompt, session, resume, output, Args::command);

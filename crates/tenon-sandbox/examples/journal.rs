@@ -131,6 +131,7 @@ impl Bench {
             readable: Vec::new(),
             hidden: journal.folders(),
             own: Vec::new(),
+            state: None,
             shown: Vec::new(),
             wanted: Wanted::Best,
             limits: Limits::default(),

@@ -50,6 +50,7 @@ fn main() {
         readable: Vec::new(),
         hidden: Vec::new(),
         own: Vec::new(),
+        state: None,
         shown: Vec::new(),
         wanted: Wanted::Exactly(tier),
         limits: Limits::default(),

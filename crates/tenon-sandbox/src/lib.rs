@@ -33,7 +33,8 @@ pub use command::{Command, CommandError, CommandLimits, Exit, LimitReached, Outp
 pub use environment::child_environment;
 pub use filter::{FilteredText, TextFilter};
 pub use guard::{
-    GUARDED_FOLDERS_MAX, LookedAfter, ProtectedChange, ProtectedChangeKind, look_after_killed,
+    GUARDED_FOLDERS_MAX, LookedAfter, OwnLookedAfter, ProtectedChange, ProtectedChangeKind,
+    look_after_killed, look_after_own,
 };
 pub use jobs::{Attended, JOBS_RUNNING_MAX, JobEnd, JobId, JobReading, JobStatus, Jobs};
 pub use journal::{

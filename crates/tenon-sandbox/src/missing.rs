@@ -68,6 +68,16 @@ pub enum Missing {
         /// The folder.
         path: PathBuf,
     },
+    /// Commands could write tenon's own state, by which settings are put back after a kill.
+    State {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// It could not be noted how settings were, for a start after a kill.
+    Note {
+        /// The error number.
+        code: i32,
+    },
     /// The helper ended or did not answer.
     Helper,
     /// Anything else that the kernel refused.
@@ -143,6 +153,14 @@ impl SandboxError {
             }
             Missing::Proxy => "use tier A or B, or open the whole network for the session",
             Missing::Folder { .. } => "put the folder back where it was",
+            Missing::State { .. } => {
+                "let XDG_STATE_HOME name a folder outside of the workspace, without links that \
+                 lie in it"
+            }
+            Missing::Note { .. } => {
+                "make room there, and see that the folder `own` in it belongs to you and that nobody \
+                 else can write it"
+            }
             Missing::Helper | Missing::Step { .. } | Missing::NoWalls => return None,
         })
     }
@@ -151,7 +169,12 @@ impl SandboxError {
     pub(crate) fn is_of_machine(&self) -> bool {
         !matches!(
             self.missing,
-            Missing::WholeFileSystem | Missing::Folder { .. } | Missing::Helper | Missing::Proxy
+            Missing::WholeFileSystem
+                | Missing::Folder { .. }
+                | Missing::Helper
+                | Missing::Proxy
+                | Missing::State { .. }
+                | Missing::Note { .. }
         )
     }
 }
@@ -198,6 +221,14 @@ impl fmt::Display for SandboxError {
             Missing::Proxy => formatter.write_str("single hosts cannot be let through"),
             Missing::Folder { path } => {
                 write!(formatter, "{} is not there, or behind a link", path.display())
+            }
+            Missing::State { path } => {
+                let path = path.display();
+                write!(formatter, "commands could write tenon's own state, {path}")
+            }
+            Missing::Note { code } => {
+                let error = std::io::Error::from_raw_os_error(*code);
+                write!(formatter, "tenon's state folder cannot be written: {error}")
             }
             Missing::Helper => formatter.write_str("its helper process ended or did not answer"),
             Missing::Step { step, code } => {

@@ -64,7 +64,7 @@ impl Environment {
     }
 
     /// Returns the folders of tenon.
-    pub(super) fn folders(&self) -> Result<Folders, CliError> {
+    pub(crate) fn folders(&self) -> Result<Folders, CliError> {
         let absolute =
             |path: &OsString| Some(PathBuf::from(path)).filter(|path| path.is_absolute());
         let variable = |name: &str| self.variables.get(OsStr::new(name)).and_then(absolute);

@@ -186,6 +186,7 @@ impl Toolchains {
             readable: Vec::new(),
             hidden: Vec::new(),
             own: Vec::new(),
+            state: None,
             shown: Vec::new(),
             // The user's own programs, which any tier holds well enough.
             wanted: Wanted::Exactly(Tier::C),

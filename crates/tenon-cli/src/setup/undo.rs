@@ -9,7 +9,7 @@ use tenon_agent::Session;
 use tenon_sandbox::{CheckpointKind, Coverage, Journal, JournalOptions, Workspace};
 
 use crate::{
-    config::Config,
+    config::{Config, Environment},
     past,
     print::say_notices,
     texts::{Sentence, Text},
@@ -72,6 +72,21 @@ pub(crate) fn look_after_killed(config: &Config, journal: &Journal) {
     let unsure = |path: &PathBuf| Text::UnsureKilled.with(&[("path", &path.display())]);
     said.extend(found.unsure.iter().map(unsure));
     say_notices(&said, config.look().language);
+}
+
+/// Puts the configuration and what else is own back as it was before commands whose tenon was killed, and
+/// says so. Nothing was read from it yet.
+pub(crate) fn look_after_own(environment: &Environment) {
+    // Without folders there are no settings either, and somebody else says so.
+    let Ok(folders) = environment.folders() else { return };
+    let mut said = Vec::new();
+    for found in tenon_sandbox::look_after_own(&folders.state) {
+        said.push(Text::LookedAfterOwn.into());
+        said.extend(found.changes.iter().map(Sentence::of_library));
+        let kept = |folder: PathBuf| Text::KeptOfOwn.with(&[("folder", &folder.display())]);
+        said.extend(found.kept.map(kept));
+    }
+    say_notices(&said, environment.language());
 }
 
 /// Returns what the model of a session that goes on is told if calls of it were undone meanwhile.

@@ -92,6 +92,7 @@ pub(crate) async fn walls(
         readable: results.map(Path::to_path_buf).into_iter().chain(config.readable()?).collect(),
         hidden,
         own: vec![folders.config.clone(), folders.config_file()],
+        state: Some(folders.state.clone()),
         shown: config.shown_files(),
         wanted,
         limits: Limits::default(),

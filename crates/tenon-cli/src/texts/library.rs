@@ -233,6 +233,8 @@ texts! {
     "bubblewrap ended: {said}", "bubblewrap 已结束：{said}";
     "{path} is not there", "{path} 不存在";
     "{path} is not there, or behind a link", "{path} 不存在，或在链接之后";
+    "commands could write tenon's own state, {path}", "命令可能改写 tenon 自己的状态文件夹 {path}";
+    "tenon's state folder cannot be written: {error}", "无法写入 tenon 的状态文件夹：{error}";
     "its helper process ended or did not answer", "其辅助进程已结束或没有响应";
     "install the package bubblewrap", "安装软件包 bubblewrap";
     "install the package bubblewrap anew, so that /usr/bin/bwrap belongs to root and nobody else can write it", "重新安装软件包 bubblewrap，使 /usr/bin/bwrap 属于 root，且其他用户不能写入";
@@ -251,6 +253,8 @@ texts! {
     "use a kernel with CONFIG_SECCOMP_FILTER", "使用带 CONFIG_SECCOMP_FILTER 的内核";
     "start in a folder below /", "在 / 之下的某个文件夹中启动";
     "put the folder back where it was", "把该文件夹放回原处";
+    "let XDG_STATE_HOME name a folder outside of the workspace, without links that lie in it", "让 XDG_STATE_HOME 指向工作区之外的文件夹，且路径中没有位于工作区内的链接";
+    "make room there, and see that the folder `own` in it belongs to you and that nobody else can write it", "请在那里腾出空间，并确认其中的文件夹 `own` 属于你，且其他用户不能写入";
     "use tier A or B, or open the whole network for the session", "使用 tier A 或 B，或为本会话开放整个网络";
     "{step} failed: {error}", "{step}失败：{error}";
     "the command asks for walls", "此命令要求沙箱";
@@ -516,6 +520,8 @@ mod tests {
             Missing::Bubblewrap { said: "Unknown option --bind-fd".to_owned() },
             Missing::Bubblewrap { said: "no".to_owned() },
             Missing::Folder { path: "/a".into() },
+            Missing::State { path: "/a".into() },
+            Missing::Note { code: 28 },
             Missing::Helper,
             Missing::NoWalls,
         ];

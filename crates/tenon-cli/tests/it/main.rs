@@ -27,6 +27,7 @@ mod masked_views;
 mod models;
 mod nested;
 mod output;
+mod own_killed;
 mod plain_commands;
 mod presets;
 mod program;

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::{
-    program::{Place, Run},
+    program::{Place, Run, files_beneath},
     program_copy::copy_program,
 };
 
@@ -25,7 +25,13 @@ fn running(place: &Place, command: &str) -> String {
 
 /// The results of tools in the session's log.
 fn results(place: &Place) -> String {
-    let logs = place.logs();
+    results_in(&place.path("home/.local/state/tenon/sessions"))
+}
+
+/// Returns them of a folder of logs.
+fn results_in(folder: &Path) -> String {
+    let logs: String =
+        files_beneath(folder).iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
     let events = logs.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let results = events.filter(|event| event["type"] == "tool_result");
     results.map(|event| event["content"].as_str().unwrap_or_default().to_owned() + "\n").collect()
@@ -71,10 +77,13 @@ fn a_home_that_is_the_workspace_keeps_its_configuration() {
         let script = running(&place, command);
         let home = place.path("home").display().to_string();
         let flags = ["--print", "--model", &script, "--cwd", &home, "--sandbox", tier, "go"];
-        place.run(&flags).ends_with(0);
+        // Without namespaces it may not be where commands can write.
+        let mut command = place.tenon(&flags);
+        let command = command.env("XDG_STATE_HOME", place.path("state"));
+        Run::of(command.output().unwrap()).ends_with(0);
         let config = std::fs::read_to_string(place.path("home/.config/tenon/config.toml"));
         assert_eq!(config.unwrap(), OWN, "tier {tier}");
-        let told = results(&place);
+        let told = results_in(&place.path("state/tenon/sessions"));
         assert!(told.contains("config.toml was changed; put back as it was"), "{told}");
     }
 }

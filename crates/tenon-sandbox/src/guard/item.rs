@@ -10,6 +10,7 @@ use rustix::fs::{FileType, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::folder::{Identity, MakeFolders, open_beneath, open_parent};
+use crate::linux::wire::{Readable, Reader, Sendable, Writer};
 
 /// The longest file whose content is kept.
 pub(super) const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -155,17 +156,68 @@ fn content(top: &OwnedFd, beneath: &Path, kind: FileType, length: i64) -> Conten
 
 pub(super) fn read(top: &OwnedFd, beneath: &Path) -> Result<Vec<u8>, Errno> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = open_beneath(top, beneath, flags)?;
+    read_whole(&open_beneath(top, beneath, flags)?, FILE_BYTES_MAX)
+}
+
+/// Reads a file from where it stands to its end.
+pub(super) fn read_whole(file: &OwnedFd, bytes_max: u64) -> Result<Vec<u8>, Errno> {
     let mut bytes = Vec::new();
     let mut buffer = [0; 16 * 1024];
     loop {
-        let length = rustix::io::retry_on_intr(|| rustix::io::read(&file, &mut buffer))?;
+        let length = rustix::io::retry_on_intr(|| rustix::io::read(file, &mut buffer))?;
         bytes.extend_from_slice(buffer.get(..length).unwrap_or_default());
         if length == 0 {
             return Ok(bytes);
         }
-        if bytes.len() as u64 > FILE_BYTES_MAX {
+        if bytes.len() as u64 > bytes_max {
             return Err(Errno::FBIG);
         }
+    }
+}
+
+impl Sendable for Item {
+    fn write(&self, writer: &mut Writer) {
+        writer.maybe(self.stamp.as_ref(), |writer, stamp| {
+            let Stamp { device, inode, length, changed: (seconds, nanoseconds) } = *stamp;
+            for number in [device, inode, length.cast_unsigned(), seconds.cast_unsigned()] {
+                writer.number(number);
+            }
+            writer.number(nanoseconds);
+        });
+        for number in [self.mode, self.owner.0, self.owner.1] {
+            writer.number(u64::from(number));
+        }
+        writer.number(self.links);
+        let (kind, bytes) = match &self.content {
+            Content::File(Some(bytes)) => (0, OsStr::from_bytes(bytes)),
+            Content::File(None) => (1, OsStr::new("")),
+            Content::Link(target) => (2, target.as_os_str()),
+            Content::Other => (3, OsStr::new("")),
+        };
+        writer.number(kind);
+        writer.field(bytes);
+    }
+}
+
+impl Readable for Item {
+    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        let stamp = reader.maybe(|reader| {
+            let (device, inode) = (reader.number()?, reader.number()?);
+            let length = reader.number()?.cast_signed();
+            let changed = (reader.number()?.cast_signed(), reader.number()?);
+            Some(Stamp { device, inode, length, changed })
+        })?;
+        let mut small = || u32::try_from(reader.number()?).ok();
+        let (mode, owner) = (small()?, (small()?, small()?));
+        let (links, kind, bytes) = (reader.number()?, reader.number()?, reader.field()?);
+        let content = match kind {
+            0 => Content::File(Some(bytes.into_vec())),
+            1 => Content::File(None),
+            2 => Content::Link(bytes),
+            3 => Content::Other,
+            _ => return None,
+        };
+        // How long ago it was written nobody knows any more: what is kept is compared.
+        Some(Self { stamp, is_recent: true, ..Self::told(mode, owner, links, content) })
     }
 }

@@ -14,7 +14,9 @@ mod change;
 mod folder;
 mod item;
 mod killed;
+mod left_own;
 mod listings;
+mod note;
 mod own;
 mod place;
 mod put;
@@ -25,11 +27,16 @@ mod touched;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
+
 pub use self::change::{ProtectedChange, ProtectedChangeKind};
 use self::folder::{Identity, identity_of_folder, open_folder_at};
 use self::item::{Content, Item};
 pub use self::killed::{LookedAfter, look_after_killed};
+pub use self::left_own::{OwnLookedAfter, look_after_own};
 pub(crate) use self::listings::Listings;
+pub(crate) use self::note::FOLDER as NOTES;
+use self::note::{Note, Noted};
 use self::own::Own;
 use self::place::Place;
 use self::put::{remove, write};
@@ -67,6 +74,9 @@ pub(crate) struct Guard {
     /// What settings of git include, also what is not there, and by whose settings.
     included: BTreeMap<Place, PathBuf>,
     own: Own,
+    /// Where what `own` was is noted while commands run: tenon's state folder.
+    state: Option<PathBuf>,
+    note: Option<Note>,
     listings: Listings,
     /// Folders that are read-only for commands, with their identity: what changes there, a person
     /// changed. One that was exchanged meanwhile lost that, and counts like any other.
@@ -91,9 +101,11 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// Returns a guard that looks through so many folders, and whatever is at the paths `own`.
-    pub(crate) fn new(folders_max: usize, own: Vec<PathBuf>) -> Self {
-        Self { most: Limits::before(folders_max), own: Own::new(own), ..Self::default() }
+    /// Returns a guard that looks through so many folders, and whatever is at the paths `own`. What that
+    /// was is noted in `state`.
+    pub(crate) fn new(folders_max: usize, own: Vec<PathBuf>, state: Option<PathBuf>) -> Self {
+        let (most, own) = (Limits::before(folders_max), Own::new(own));
+        Self { most, own, state, ..Self::default() }
     }
 
     /// Takes in what folders were found to have in them, so that no look reads them for that.
@@ -104,12 +116,15 @@ impl Guard {
     /// Notes what is there, before a command. What a person changed since is the new state.
     /// `frozen` names are read-only for the command, if they are folders. `journaled` says
     /// where it is recorded what the command touches.
+    ///
+    /// # Errors
+    /// If what the command could change of `own` cannot be noted. Then it must not run.
     pub(crate) fn begin(
         &mut self,
         roots: &[PathBuf],
         frozen: &[PathBuf],
         journaled: Journaled<'_>,
-    ) {
+    ) -> Result<(), Errno> {
         if self.running == 0 {
             if self.unchecked {
                 let changes = self.check(&[]);
@@ -128,6 +143,7 @@ impl Guard {
             self.is_whole = left.are_left();
             let identity = |path: &PathBuf| Some((path.clone(), identity_of_folder(path)?));
             self.frozen = frozen.iter().filter_map(identity).collect();
+            self.note()?;
         }
         self.running += 1;
         self.unchecked = true;
@@ -135,6 +151,28 @@ impl Guard {
             Journaled::By(checkpoint) => self.checkpoints.push(checkpoint.clone()),
             Journaled::Nowhere => self.is_unrecorded = true,
             Journaled::Needless => {}
+        }
+        Ok(())
+    }
+
+    /// Has the note on disk say what `own` should be, for whoever starts if this program is killed.
+    fn note(&mut self) -> Result<(), Errno> {
+        let old = self.note.take();
+        let noted = Noted::of(&self.roots, &self.own, self.before.iter(), &self.frozen);
+        match (&self.state, noted) {
+            (Some(state), Some(noted)) => self.note = Some(Note::write(state, &noted, old)?),
+            _ => old.into_iter().for_each(Note::remove),
+        }
+        Ok(())
+    }
+
+    /// Takes in what own settings should be by now, or that nothing runs that could change them.
+    fn renew_note(&mut self) {
+        if self.running == 0 {
+            self.note.take().into_iter().for_each(Note::remove);
+        } else if self.note.is_some() {
+            // Without it a kill leaves them as they are, and nothing else.
+            let _ = self.note();
         }
     }
 
@@ -152,6 +190,7 @@ impl Guard {
         self.running = self.running.saturating_sub(1);
         let mut changes = std::mem::take(&mut self.pending);
         changes.extend(self.check(lifted));
+        self.renew_note();
         self.unchecked = self.running > 0;
         let own = checkpoint
             .and_then(|own| self.checkpoints.iter().position(|checkpoint| checkpoint.is(own)));
@@ -201,6 +240,7 @@ impl Guard {
         let mut own = self.own.after(&self.roots, &self.before);
         own.retain(|place, _| place.path().starts_with(path));
         self.before.extend(own);
+        self.renew_note();
     }
 
     /// Takes in what the settings of git that were found include. What is as in `known` is not read
@@ -299,6 +339,14 @@ impl Guard {
         let mut changes: Vec<ProtectedChange> = told.into_iter().collect();
         changes.extend(self.correct(after, lifted));
         changes
+    }
+
+    /// Whether a place was read-only for the commands.
+    fn is_frozen(&self, path: &Path) -> bool {
+        let is_there = |(frozen, identity): &(PathBuf, Identity)| {
+            path.starts_with(frozen) && identity_of_folder(frozen) == Some(*identity)
+        };
+        self.frozen.iter().any(is_there)
     }
 
     /// Puts back what is not as it was.

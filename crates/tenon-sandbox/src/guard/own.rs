@@ -1,5 +1,5 @@
-//! What tenon takes its own settings from, where commands can write it: files that are protected by
-//! where they are, whatever their names.
+//! What tenon takes its own settings from, and a person's programs at every start, where commands can
+//! write it: files that are protected by where they are, whatever their names.
 //!
 //! Each path is followed as whoever reads the settings follows it, so that a link on the way counts
 //! like the file. What a link leads to that a command made is somebody else's: the link alone counts.
@@ -29,8 +29,21 @@ impl Own {
         Self { named, ..Self::default() }
     }
 
+    /// Returns what was noted of paths.
+    pub(super) fn noted(named: Vec<PathBuf>, led_to: Vec<Place>) -> Self {
+        Self { named, led_to, has_more: false }
+    }
+
     pub(super) fn has_more(&self) -> bool {
         self.has_more
+    }
+
+    pub(super) fn named(&self) -> &[PathBuf] {
+        &self.named
+    }
+
+    pub(super) fn led_to(&self) -> &[Place] {
+        &self.led_to
     }
 
     /// Returns what is there before commands. What is as in `known` is not read again.

@@ -30,7 +30,7 @@ pub(super) struct Place {
 enum Because {
     /// Settings of git include it.
     Included,
-    /// Tenon takes its own settings from there.
+    /// Tenon takes its own settings from there, or programs of the person's start with it.
     Own,
 }
 
@@ -45,7 +45,7 @@ impl Place {
         Some(Self { because: Some(Because::Included), ..Self::beneath_one(path, roots)? })
     }
 
-    /// Returns a place from which tenon takes settings; `None` if it is beneath none of the roots.
+    /// Returns a place of [`super::own`]; `None` if it is beneath none of the roots.
     pub(super) fn own(path: &Path, roots: &[PathBuf]) -> Option<Self> {
         Self::beneath_one(path, roots).map(Self::into_own)
     }
@@ -72,7 +72,7 @@ impl Place {
         self.root.join(&self.beneath)
     }
 
-    fn is_own(&self) -> bool {
+    pub(super) fn is_own(&self) -> bool {
         self.because == Some(Because::Own)
     }
 

@@ -33,7 +33,8 @@ pub(super) fn write(place: &Place, item: &Item) -> Result<(), Errno> {
     })
 }
 
-fn make(folder: &OwnedFd, name: &OsStr, item: &Item) -> Result<(), Errno> {
+/// Makes a file or link in an open folder.
+pub(super) fn make(folder: &OwnedFd, name: &OsStr, item: &Item) -> Result<(), Errno> {
     match &item.content {
         Content::Link(target) => rustix::fs::symlinkat(&**target, folder, name),
         Content::File(Some(bytes)) => {

@@ -18,7 +18,7 @@ fn check(setup: &str, attack: &str, lifted: &[&str], expected: &[(&str, &str)]) 
     shell(setup);
     let roots = [root.clone()];
     let mut guard = Guard::default();
-    guard.begin(&roots, &[], Journaled::Nowhere);
+    guard.begin(&roots, &[], Journaled::Nowhere).unwrap();
     shell(attack);
     let lifted: Vec<PathBuf> = lifted.iter().map(|name| root.join(name)).collect();
     let mut changes = guard.end(&lifted, None);
@@ -191,11 +191,15 @@ fn what_a_person_changes_in_a_frozen_folder_stays() {
     };
     save("before");
     let mut guard = Guard::default();
-    guard.begin(std::slice::from_ref(&root), std::slice::from_ref(&idea), Journaled::Nowhere);
+    guard
+        .begin(std::slice::from_ref(&root), std::slice::from_ref(&idea), Journaled::Nowhere)
+        .unwrap();
     save("after");
     assert_eq!(guard.end(&[], None), []);
     // Without the folder that was read-only, nobody knows who it was.
-    guard.begin(std::slice::from_ref(&root), std::slice::from_ref(&idea), Journaled::Nowhere);
+    guard
+        .begin(std::slice::from_ref(&root), std::slice::from_ref(&idea), Journaled::Nowhere)
+        .unwrap();
     #[expect(clippy::disallowed_methods, reason = "plays the command")]
     std::fs::rename(&idea, root.join("moved")).unwrap();
     save("evil");
@@ -232,8 +236,8 @@ fn what_a_command_hides_behind_folders_of_its_own_is_found() {
             (from..to).for_each(|n| std::fs::create_dir_all(root.join(format!("a/{n}"))).unwrap());
         };
         make(0, before);
-        let mut guard = Guard::new(most, Vec::new());
-        guard.begin(std::slice::from_ref(&root), &[], Journaled::Nowhere);
+        let mut guard = Guard::new(most, Vec::new(), None);
+        guard.begin(std::slice::from_ref(&root), &[], Journaled::Nowhere).unwrap();
         make(before, 2_100);
         #[expect(clippy::disallowed_methods, reason = "plays the command")]
         std::fs::create_dir_all(root.join("z/z/z"))
@@ -280,7 +284,7 @@ fn a_repository_outside_is_looked_at_however_full_the_workspace_is() {
         write(&format!("{repository}/{name}"), "");
     }
     let mut guard = Guard::default();
-    guard.begin(&roots, &[], Journaled::Nowhere);
+    guard.begin(&roots, &[], Journaled::Nowhere).unwrap();
     write(&format!("{repository}/config"), "[core]\n\tpager = evil\n");
     let found = guard.end(&[], None);
     assert!(found.iter().any(|change| change.path.ends_with("config")), "{found:?}");

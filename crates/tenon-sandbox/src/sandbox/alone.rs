@@ -42,6 +42,7 @@ impl Alone {
         repositories: &[PathBuf],
         scratch: Option<&Path>,
     ) -> Result<Self, SandboxError> {
+        settings.check_state(Tier::C)?;
         let kernel = probe();
         if !kernel.confines_alone() {
             let version = kernel.landlock_abi;

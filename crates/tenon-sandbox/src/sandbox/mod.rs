@@ -10,6 +10,7 @@ mod homes;
 mod plan;
 mod scratch;
 mod secrets;
+mod settings;
 mod sockets;
 mod variables;
 mod watched;
@@ -27,6 +28,7 @@ pub use self::describe::Description;
 use self::plan::{Plan, plan, repositories, walls_inside};
 use self::scratch::Scratch;
 use self::secrets::Secrets;
+pub use self::settings::Settings;
 use self::variables::{put_behind_walls, set};
 use self::watched::Watched;
 use crate::command::{Command, CommandError, CommandLimits, Launch, Output, Printed, Via};
@@ -40,36 +42,11 @@ use crate::linux::request::{Confinement, Walls};
 use crate::missing::{Missing, SandboxError};
 use crate::network::Proxy;
 use crate::output::Stream;
-use crate::profile::{Limits, Network, Profile};
+use crate::profile::{Network, Profile};
 use crate::tier::{Tier, Wanted};
 
 /// Plans that are kept with their helpers, one for each grant of a call's own; the oldest goes.
 const PLANS_MAX: usize = 4;
-
-/// What a session's walls are built from: plain data.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
-    /// The workspace's roots ([`crate::Workspace::roots`]).
-    pub roots: Vec<PathBuf>,
-    /// The user's home folder, of which a command sees toolchains only.
-    pub home: Option<PathBuf>,
-    /// What a command may read besides, where it would see nothing: beneath HOME, /run, /mnt.
-    pub readable: Vec<PathBuf>,
-    /// Files and folders that no command sees: tenon's own state, the user's secrets.
-    pub hidden: Vec<PathBuf>,
-    /// What tenon takes its own settings from: what commands change there beneath a root is put back.
-    pub own: Vec<PathBuf>,
-    /// What commands see instead of files beneath HOME, path and content: nothing where that cannot be.
-    pub shown: Vec<(PathBuf, Vec<u8>)>,
-    /// The tier.
-    pub wanted: Wanted,
-    /// What each command may use.
-    pub limits: Limits,
-    /// How many folders beneath the roots, the upper ones first, are looked through before and after
-    /// each command for names that other programs take commands from ([`crate::GUARDED_FOLDERS_MAX`]
-    /// unless there is a reason). Beyond them only what commands are recorded to touch is looked at.
-    pub guarded_folders_max: usize,
-}
 
 /// The walls of one session. Cheap to clone; clones share everything.
 #[derive(Clone)]
@@ -338,7 +315,8 @@ impl Sandbox {
 
 impl Shared {
     fn new(settings: Settings, proxy: Option<Proxy>) -> Self {
-        let guard = Guard::new(settings.guarded_folders_max, settings.own.clone());
+        let (own, noted) = (settings.own.clone(), settings.state.clone());
+        let guard = Guard::new(settings.guarded_folders_max, own, noted);
         let state = Mutex::new(State { guard, ..State::default() });
         Self { settings, proxy, state, listing: Mutex::default() }
     }
@@ -448,7 +426,10 @@ impl Shared {
             None if profile.writable.is_empty() => Journaled::Needless,
             None => Journaled::Nowhere,
         };
-        state.guard.begin(&roots, &frozen, journaled);
+        if let Err(errno) = state.guard.begin(&roots, &frozen, journaled) {
+            let (tier, code) = (state.tier.unwrap_or(Tier::D), errno.raw_os_error());
+            return Err(SandboxError::new(tier, Missing::Note { code }));
+        }
         drop(state);
         Ok((prepared, Watched::begun(self)))
     }

@@ -142,6 +142,8 @@ pub(super) fn plan(
     profile: &Profile,
     repositories: &[PathBuf],
 ) -> Result<Plan, SandboxError> {
+    // Tier B is held as well as tier A.
+    settings.check_state(Tier::A)?;
     let own_roots = in_place(&settings.roots);
     let mut roots = own_roots.clone();
     roots.extend(in_place(&profile.writable));
@@ -152,8 +154,7 @@ pub(super) fn plan(
         return Err(SandboxError::new(Tier::A, Missing::WholeFileSystem));
     }
     let home = settings.home.as_deref().and_then(home_folder);
-    let covered = canonical(COVERED.iter().map(Path::new));
-    let mut parts: BTreeMap<_, _> = covered.into_iter().map(|path| (path, Part::Cover)).collect();
+    let mut parts = covers();
     let private = PRIVATE.iter().flat_map(|(path, mode)| {
         canonical([Path::new(path)]).into_iter().map(|path| (path, Part::Private { mode: *mode }))
     });
@@ -166,6 +167,7 @@ pub(super) fn plan(
         scratch.push(home.clone());
         parts.insert(home.clone(), Part::Private { mode: 0o700 });
     }
+    parts.extend(settings.state_in_root().map(|state| (state, Part::Cover)));
     let covered: Vec<PathBuf> = parts.keys().cloned().collect();
     for (path, source) in kept_paths(settings, profile, home.as_deref()) {
         if covered.iter().any(|covered| path.starts_with(covered) && path != *covered) {
@@ -202,8 +204,13 @@ pub(super) fn plan(
         repositories: repositories.to_vec(),
         concealed,
         scratch,
-        roots: roots.into_iter().map(|root| (root.clone(), identity_of(&root))).collect(),
+        roots: roots.into_iter().map(with_identity).collect(),
     })
+}
+
+fn covers() -> BTreeMap<PathBuf, Part> {
+    let covered = canonical(COVERED.iter().map(Path::new));
+    covered.into_iter().map(|path| (path, Part::Cover)).collect()
 }
 
 /// Puts what commands see instead of files in HOME into the private folders, and returns what is
@@ -442,6 +449,11 @@ impl Stamp {
 /// root that lies in another one may have got one by a command, which nobody follows.
 fn in_place(paths: &[PathBuf]) -> Vec<PathBuf> {
     paths.iter().filter(|path| open_plain(path).is_ok()).cloned().collect()
+}
+
+fn with_identity(path: PathBuf) -> (PathBuf, Option<(u64, u64)>) {
+    let identity = identity_of(&path);
+    (path, identity)
 }
 
 fn identity_of(path: &Path) -> Option<(u64, u64)> {

@@ -103,6 +103,7 @@ impl Scene {
             readable: Vec::new(),
             hidden: journal.folders(),
             own: Vec::new(),
+            state: None,
             shown: Vec::new(),
             wanted: Wanted::Exactly(match walls {
                 Walls::B => Tier::B,

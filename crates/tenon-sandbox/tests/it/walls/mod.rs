@@ -70,6 +70,7 @@ impl Place {
             readable: vec![path.clone()],
             hidden: Vec::new(),
             own: Vec::new(),
+            state: None,
             shown: Vec::new(),
             wanted: Wanted::Exactly(tier()),
             limits: Limits::default(),

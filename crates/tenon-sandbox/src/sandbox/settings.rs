@@ -1,0 +1,68 @@
+//! What walls are built from, and whether they can hold tenon's own.
+
+use std::path::{Path, PathBuf};
+
+use crate::guard::NOTES;
+use crate::links::resolved;
+use crate::missing::{Missing, SandboxError};
+use crate::profile::Limits;
+use crate::tier::{Tier, Wanted};
+use crate::workspace::canonical_or_lexical;
+
+/// What a session's walls are built from: plain data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// The workspace's roots ([`crate::Workspace::roots`]).
+    pub roots: Vec<PathBuf>,
+    /// The user's home folder, of which a command sees toolchains only.
+    pub home: Option<PathBuf>,
+    /// What a command may read besides, where it would see nothing: beneath HOME, /run, /mnt.
+    pub readable: Vec<PathBuf>,
+    /// Files and folders that no command sees: tenon's own state, the user's secrets.
+    pub hidden: Vec<PathBuf>,
+    /// What tenon takes its own settings from, and the user's programs at their start: what commands
+    /// change there beneath a root is put back.
+    pub own: Vec<PathBuf>,
+    /// Tenon's state folder. Of it commands see what is `readable`, and nothing else. While commands run,
+    /// it is noted there what [`Settings::own`] was, if there is any beneath a root: a program that
+    /// starts after a kill puts that back with [`crate::look_after_own`]. Without one nobody does.
+    pub state: Option<PathBuf>,
+    /// What commands see instead of files beneath HOME, path and content: nothing where that cannot be.
+    pub shown: Vec<(PathBuf, Vec<u8>)>,
+    /// The tier.
+    pub wanted: Wanted,
+    /// What each command may use.
+    pub limits: Limits,
+    /// How many folders beneath the roots, the upper ones first, are looked through before and after
+    /// each command for names that other programs take commands from ([`crate::GUARDED_FOLDERS_MAX`]
+    /// unless there is a reason). Beyond them only what commands are recorded to touch is looked at.
+    pub guarded_folders_max: usize,
+}
+
+impl Settings {
+    /// Returns tenon's state folder if it lies in a root.
+    pub(super) fn state_in_root(&self) -> Option<PathBuf> {
+        let state = canonical_or_lexical(self.state.as_deref()?);
+        (self.is_in_root(&state) && state.is_dir()).then_some(state)
+    }
+
+    /// Refuses walls within which a command could put another folder in the place of tenon's state, or
+    /// write there: a note that it forged would be put back.
+    pub(super) fn check_state(&self, tier: Tier) -> Result<(), SandboxError> {
+        let Some(state) = &self.state else { return Ok(()) };
+        let is_open = resolved(state).is_none_or(|(end, links)| {
+            let notes = end.join(NOTES);
+            links.iter().any(|link| self.is_in_root(link))
+                || tier == Tier::C && self.is_in_root(&end)
+                || self.roots.iter().any(|root| *root == end || root.starts_with(&notes))
+        });
+        if is_open {
+            return Err(SandboxError::new(tier, Missing::State { path: state.clone() }));
+        }
+        Ok(())
+    }
+
+    fn is_in_root(&self, path: &Path) -> bool {
+        self.roots.iter().any(|root| path.starts_with(root))
+    }
+}
