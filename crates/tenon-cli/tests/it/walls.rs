@@ -84,7 +84,45 @@ fn a_home_that_is_the_workspace_keeps_its_configuration() {
         let config = std::fs::read_to_string(place.path("home/.config/tenon/config.toml"));
         assert_eq!(config.unwrap(), OWN, "tier {tier}");
         let told = results_in(&place.path("state/tenon/sessions"));
-        assert!(told.contains("config.toml was changed; put back as it was"), "{told}");
+        let says = ["config.toml was changed; put back as it was", "cannot move '.config'"];
+        assert!(told.contains(says[usize::from(tier == "a")]), "{told}");
+    }
+}
+
+/// What commands must not come to, wherever they move what is above it, and what works all the same.
+#[test]
+fn in_a_home_that_is_the_workspace_nothing_brings_hidden_things_to_light() {
+    const COMMAND: &str = "for d in .local .local/state .local/state/tenon .config; do \
+        mv $d moved && echo MOVED $d; done
+        mkdir -p .local/state/tenon/own && touch .local/state/tenon/own/note-1 && echo FORGED
+        ls -a .local/state/tenon
+        rm -rf .local/state/tenon .config/gh
+        find . -name 'hosts.yml' -o -name '*.jsonl' | xargs cat
+        echo 2 > .local/share/tool/b && mv .local/share/tool/a .local/share/tool/c && \
+        mv .local/share/tool old && mv old/c .config/c && cat .config/c && echo end";
+    for tier in ["a", "b"] {
+        if tier == "b" && !Path::new("/usr/bin/bwrap").exists() {
+            eprintln!("skipped: no bubblewrap");
+            continue;
+        }
+        let place = Place::new();
+        place.write("home/.config/gh/hosts.yml", "oauth_token: abc\n");
+        place.write("home/.local/share/tool/a", "1\n");
+        let script = running(&place, COMMAND);
+        let home = place.path("home").display().to_string();
+        let flags = ["--print", "--model", &script, "--cwd", &home, "--sandbox", tier, "go"];
+        place.run(&flags).ends_with(0);
+        let told = results_in(&place.path("home/.local/state/tenon/sessions"));
+        for word in ["MOVED", "FORGED", "sessions", "abc", "user_message"] {
+            assert!(!told.contains(word), "{tier} {word}: {told}");
+        }
+        assert!(told.contains("1\nend\n"), "{tier}: {told}");
+        assert!(place.path("home/.config/gh/hosts.yml").exists());
+        let mut undo = place.tenon(&["undo"]);
+        Run::of(undo.current_dir(&home).output().unwrap()).ends_with(0);
+        let tool = place.path("home/.local/share/tool/a");
+        assert_eq!(std::fs::read_to_string(tool).unwrap(), "1\n", "{tier}");
+        assert!(!place.path("home/old").exists() && !place.path("home/.config/c").exists());
     }
 }
 

@@ -211,7 +211,7 @@ fn steps(arguments: &mut Arguments, enclosure: &Enclosure) -> Result<(), Errno> 
                 arguments.bind(own(), path, Access::Write);
             }
             Part::Kept { source, writable } => {
-                let is_written = *writable && !inside.read_only.contains(path);
+                let is_written = *writable && !is_only_read(inside, path);
                 let access = if is_written { Access::Write } else { Access::Read };
                 arguments.bind_open(open_plain(source)?, path, access)?;
                 if is_written {
@@ -224,6 +224,14 @@ fn steps(arguments: &mut Arguments, enclosure: &Enclosure) -> Result<(), Errno> 
         }
     }
     Ok(())
+}
+
+/// Whether the root that a path lies in is only read by this call.
+fn is_only_read(inside: &Inside, path: &Path) -> bool {
+    let above = inside.roots.iter().chain(&inside.repositories);
+    let above = above.filter(|root| path.starts_with(root));
+    let nearest = above.max_by_key(|root| root.as_os_str().len());
+    nearest.is_some_and(|root| inside.read_only.contains(root))
 }
 
 /// Puts something empty on what is at `path`, and outside at `source`, if something is.

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::secrets::Secrets;
-use super::{Settings, homes, sockets};
+use super::{Settings, homes, secrets, sockets};
 use crate::git_config;
 use crate::linux::layout::{Instead, Layout, Part, Step, open_plain};
 use crate::linux::request::{Inside, Owner, Walls};
@@ -70,7 +70,7 @@ pub(super) struct Plan {
     /// Files that commands would have been given something else for, where that cannot be.
     concealed: Vec<PathBuf>,
     scratch: Vec<PathBuf>,
-    /// The folders that are mounted writable, as they were found.
+    /// The folders that are mounted writable, and those that cannot be renamed, as they were found.
     roots: Vec<(PathBuf, Option<(u64, u64)>)>,
 }
 
@@ -179,9 +179,7 @@ pub(super) fn plan(
     parts.retain(|path, part| {
         !matches!(part, Part::File { .. }) || !roots.iter().any(|root| path.starts_with(root))
     });
-    for root in &roots {
-        parts.insert(root.clone(), Part::Kept { source: root.clone(), writable: true });
-    }
+    let pinned = put_roots(settings, home.as_deref(), &roots, &mut parts);
     scratch.retain(|path| !roots.contains(path));
     scratch.extend(["/dev/shm", "/dev/pts", "/dev/tty"].map(PathBuf::from));
     let writable = in_order(roots.iter().chain(&scratch));
@@ -204,13 +202,56 @@ pub(super) fn plan(
         repositories: repositories.to_vec(),
         concealed,
         scratch,
-        roots: roots.into_iter().map(with_identity).collect(),
+        roots: roots.into_iter().chain(pinned).map(with_identity).collect(),
     })
 }
 
 fn covers() -> BTreeMap<PathBuf, Part> {
     let covered = canonical(COVERED.iter().map(Path::new));
     covered.into_iter().map(|path| (path, Part::Cover)).collect()
+}
+
+/// Puts the roots where they are, and returns the folders in them that cannot be renamed.
+fn put_roots(
+    settings: &Settings,
+    home: Option<&Path>,
+    roots: &[PathBuf],
+    parts: &mut BTreeMap<PathBuf, Part>,
+) -> BTreeSet<PathBuf> {
+    let kept = |path: &PathBuf| {
+        let source = path.clone();
+        (path.clone(), Part::Kept { source, writable: true })
+    };
+    parts.extend(roots.iter().map(kept));
+    let pinned = pinned(settings, home, roots, parts);
+    parts.extend(pinned.iter().map(kept));
+    pinned
+}
+
+/// Returns the folders between a root and what is hidden or covered in it. Bound on themselves they
+/// cannot be renamed, which would bring what is in them to light.
+fn pinned(
+    settings: &Settings,
+    home: Option<&Path>,
+    roots: &[PathBuf],
+    parts: &BTreeMap<PathBuf, Part>,
+) -> BTreeSet<PathBuf> {
+    // What is only read, or a part of its own, stays where it is.
+    let is_writable = |path: &&Path| {
+        let nearest = path.ancestors().find_map(|above| parts.get_key_value(above));
+        nearest.is_some_and(|(above, part)| {
+            above != path && matches!(part, Part::Kept { writable: true, .. })
+        })
+    };
+    let is_below_root = |path: &&Path| !roots.iter().any(|root| root == path);
+    let closed = secrets::named(settings, home, roots).into_iter().chain(settings.state_in_root());
+    let mut pinned = BTreeSet::new();
+    for path in closed {
+        let above = path.ancestors().skip(1).take_while(is_below_root).filter(is_writable);
+        let folders = above.filter(|above| open_plain(above).is_ok());
+        pinned.extend(folders.map(Path::to_path_buf));
+    }
+    pinned
 }
 
 /// Puts what commands see instead of files in HOME into the private folders, and returns what is

@@ -116,6 +116,15 @@ impl Secrets {
     }
 }
 
+/// Returns what of HOME and of tenon's own no command may read, as far as it lies in one of `roots`.
+pub(super) fn named(settings: &Settings, home: Option<&Path>, roots: &[PathBuf]) -> Vec<PathBuf> {
+    let home = home.filter(|home| roots.iter().any(|root| home.starts_with(root)));
+    let of_home = home.into_iter().flat_map(|home| HOME_SECRETS.map(|name| home.join(name)));
+    let named = of_home.chain(settings.hidden.iter().cloned());
+    let found = named.map(|path| canonical_or_lexical(&path));
+    found.filter(|path| roots.iter().any(|root| path.starts_with(root))).collect()
+}
+
 /// Returns what no command may read, as it is found or will be: a person may log in somewhere while
 /// the session lasts. Also returns what is worth looking at for more.
 fn hidden(
