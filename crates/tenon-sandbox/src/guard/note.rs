@@ -80,19 +80,19 @@ impl Note {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
             let mode = Mode::RUSR | Mode::WUSR;
             let file = rustix::fs::openat(&handle, &half, flags, mode)?;
-            // Before it is locked, somebody who starts may take it away.
-            let locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
-            if locked.is_err() || fstat(&file)?.st_nlink == 0 {
-                continue;
-            }
-            // Under its name it is whole.
-            let written = write_all(&file, &bytes)
+            let written = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)
+                .and_then(|()| write_all(&file, &bytes))
+                // Under its name it is whole.
                 .and_then(|()| rustix::fs::renameat(&handle, &half, &handle, &whole));
-            if let Err(errno) = written {
-                let _ = rustix::fs::unlinkat(&handle, &half, AtFlags::empty());
-                return Err(errno);
+            match written {
+                Ok(()) => return Ok(Self { path: folder.join(whole), bytes, _lock: file }),
+                // Before it was locked, somebody who starts took it away.
+                Err(Errno::WOULDBLOCK | Errno::NOENT) => {}
+                Err(errno) => {
+                    let _ = rustix::fs::unlinkat(&handle, &half, AtFlags::empty());
+                    return Err(errno);
+                }
             }
-            return Ok(Self { path: folder.join(whole), bytes, _lock: file });
         }
         Err(Errno::BUSY)
     }
@@ -117,7 +117,8 @@ impl Notes {
         if names(&folder)?.is_empty() {
             return None;
         }
-        rustix::fs::flock(&folder, FlockOperation::LockExclusive).ok()?;
+        let lock = || rustix::fs::flock(&folder, FlockOperation::LockExclusive);
+        rustix::io::retry_on_intr(lock).ok()?;
         let names = names(&folder)?;
         Some(Self { folder, names })
     }
@@ -183,7 +184,8 @@ pub(super) fn unique() -> String {
 }
 
 impl Noted {
-    /// Returns what must be known of `own`; nothing where no command can change it.
+    /// Returns what must be known of `own`; nothing where no command can change it, or where there is
+    /// more than a look goes through: then what is found later need not be new.
     pub(super) fn of<'a>(
         roots: &[PathBuf],
         own: &Own,
@@ -192,7 +194,7 @@ impl Noted {
     ) -> Option<Self> {
         let led_to: Vec<PathBuf> = own.led_to().iter().map(Place::path).collect();
         let items = items.filter(|(place, _)| place.is_own());
-        (!led_to.is_empty()).then(|| Self {
+        (!led_to.is_empty() && !own.has_more()).then(|| Self {
             roots: roots.to_vec(),
             named: own.named().to_vec(),
             led_to,

@@ -388,3 +388,25 @@ fn files_that_settings_include_get_no_programs() {
     let after = [("w.cfg", "[core] "), ("m.cfg", "[core] ")];
     assert_eq!(check(&setup(others), attack, &[], &after), ["m.cfg", "w.cfg"]);
 }
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "plays the command")]
+fn what_a_command_did_that_nobody_waited_for_is_put_back_by_the_next_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path().canonicalize().unwrap();
+    let (root, state) = (top.join("home"), top.join("state"));
+    for path in [&root, &state] {
+        std::fs::create_dir(path).unwrap();
+    }
+    let own = root.join(".profile");
+    let mut guard = Guard::new(100, vec![own.clone()], Some(state.clone()));
+    guard.begin(std::slice::from_ref(&root), &[], Journaled::Nowhere).unwrap();
+    std::fs::write(&own, "evil").unwrap();
+    assert_eq!(look_after_own(&state), [], "its program lives");
+    guard.abandon();
+    drop(guard);
+    let found = look_after_own(&state);
+    assert!(found.len() == 1 && !own.exists(), "{found:?}");
+    let kept = found[0].kept.as_ref().unwrap().join(own.strip_prefix("/").unwrap());
+    assert_eq!(std::fs::read(kept).unwrap(), b"evil");
+}
