@@ -298,7 +298,9 @@ pub(crate) fn workspace(config: &Config, args: &SessionArgs) -> Result<Workspace
     }
     let (folders, file) = (&config.folders, config.folders.config_file());
     let own: [&Path; 4] = [&folders.config, &file, &folders.state, &folders.cache];
-    Ok(own.iter().fold(workspace, |workspace, folder| workspace.with_own_folder(folder)))
+    let workspace =
+        own.iter().fold(workspace, |workspace, folder| workspace.with_own_folder(folder));
+    Ok(workspace.with_protected(&config.own_files()))
 }
 
 fn no_folder(error: FileError) -> CliError {

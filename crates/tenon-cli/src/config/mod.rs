@@ -10,6 +10,7 @@ mod instructions;
 mod known_values;
 mod named_files;
 mod network;
+mod own_files;
 pub(crate) mod private_file;
 mod providers;
 mod rule_book;

@@ -91,7 +91,7 @@ pub(crate) async fn walls(
         home: Some(folders.home.clone()),
         readable: results.map(Path::to_path_buf).into_iter().chain(config.readable()?).collect(),
         hidden,
-        own: vec![folders.config.clone(), folders.config_file()],
+        own: config.own_files(),
         state: Some(folders.state.clone()),
         shown: config.shown_files(),
         wanted,

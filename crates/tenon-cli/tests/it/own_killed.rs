@@ -93,6 +93,15 @@ fn what_a_killed_command_wrote_to_the_configuration_is_put_back_by_any_start() {
         if tier == "c" {
             assert_eq!(kept(&run.says(&["config.toml was changed; put back"]), &config), EVIL);
         }
+        // Likewise for what shells start with.
+        let place = Place::new();
+        let profile = place.write("home/.profile", "mine\n");
+        kill(start(&place, tier, "home", "echo evil > .profile; echo evil > .zshrc"));
+        let run =
+            next(&place).says(&[".profile was changed; put back", ".zshrc was made; put back"]);
+        assert_eq!(kept(&run, &profile), "evil\n");
+        assert_eq!(fs::read_to_string(&profile).unwrap(), "mine\n", "{tier}");
+        assert!(!place.path("home/.zshrc").exists());
         // It is a link into the workspace.
         let place = Place::new();
         let config = place.write("work/dots/config.toml", OWN);

@@ -89,6 +89,41 @@ fn a_home_that_is_the_workspace_keeps_its_configuration() {
     }
 }
 
+/// Files that login, shells, git and ssh start with stay as they are where the workspace is the home.
+#[test]
+fn in_a_home_that_is_the_workspace_startup_files_stay_as_they_are() {
+    const COMMAND: &str = "echo evil >> .bashrc; echo evil > new; mv new .zshenv
+        mkdir -p .config/autostart .config/fish && echo evil | tee .config/autostart/a .config/fish/config.fish
+        git config --global alias.st '!evil'; git config --global user.name Ada; echo mine > .note";
+    for tier in ["a", "c"] {
+        let place = Place::new();
+        place.write("home/.bashrc", "mine\n");
+        place.write("home/.gitconfig", "[user]\n\tname = Eve\n");
+        let write = json!({ "path": ".profile", "content": "evil" });
+        let script = place.script(json!([
+            { "calls": [{ "name": "bash", "arguments": { "command": COMMAND } }] },
+            { "calls": [{ "name": "write_file", "arguments": write }] },
+            { "text": "done" },
+        ]));
+        let home = place.path("home").display().to_string();
+        let flags = ["--print", "--model", &script, "--cwd", &home, "--sandbox", tier, "go"];
+        let mut command = place.tenon(&flags);
+        Run::of(command.env("XDG_STATE_HOME", place.path("state")).output().unwrap());
+        let read = |name: &str| std::fs::read_to_string(place.path("home").join(name)).ok();
+        assert_eq!(read(".bashrc").unwrap(), "mine\n", "{tier}");
+        assert_eq!(read(".gitconfig").unwrap(), "[user]\n\tname = Eve\n", "{tier}");
+        assert_eq!(read(".note").unwrap(), "mine\n");
+        for name in [".zshenv", ".profile", ".config/autostart/a", ".config/fish/config.fish"] {
+            assert_eq!(read(name), None, "{tier}");
+        }
+        let told = results_in(&place.path("state/tenon/sessions"));
+        for name in [".bashrc was changed", ".gitconfig was changed", ".zshenv was made"] {
+            assert!(told.contains(&format!("{name}; put back as it was")), "{tier}: {told}");
+        }
+        assert!(told.contains("`.profile` can make other programs run code later"), "{told}");
+    }
+}
+
 /// What commands must not come to, wherever they move what is above it, and what works all the same.
 #[test]
 fn in_a_home_that_is_the_workspace_nothing_brings_hidden_things_to_light() {

@@ -63,6 +63,8 @@ struct Shared {
     /// Folders and files of tenon's own, and links that lead to them, as absolute paths: those that lie
     /// inside a root are protected there.
     own_folders: Vec<PathBuf>,
+    /// Files and folders inside a root that are protected by where they are.
+    protected: Vec<PathBuf>,
     /// Protected places that may be written all the same: somebody said yes to each by its name.
     lifted: Vec<PathBuf>,
     /// Files outside of every root that somebody said yes to.
@@ -113,6 +115,7 @@ impl Workspace {
         let shared = Shared {
             roots: vec![Arc::new(Root::open(root)?)],
             own_folders: Vec::new(),
+            protected: Vec::new(),
             lifted: Vec::new(),
             files: Vec::new(),
             seen: Arc::default(),
@@ -178,6 +181,30 @@ impl Workspace {
         let named = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
         let (end, links) = resolved(&named).unwrap_or((named, Vec::new()));
         shared.own_folders.extend(links.into_iter().chain([end]));
+        Self { shared: Arc::new(shared), recording: self.recording }
+    }
+
+    /// Protects files and folders against writing where they, what they lead to or a link on the way
+    /// lie inside a root: what the user's programs start with, whatever its name.
+    ///
+    /// ```
+    /// use tenon_sandbox::Workspace;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// let home = folder.path().canonicalize()?;
+    /// let workspace = Workspace::open(&home)?.with_protected(&[home.join(".bashrc")]);
+    /// assert!(workspace.locate(".bashrc")?.protected && !workspace.locate("notes")?.protected);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_protected(self, paths: &[PathBuf]) -> Self {
+        let roots = self.roots();
+        let found = paths.iter().filter_map(|path| resolved(path));
+        let found = found.flat_map(|(end, links)| links.into_iter().chain([end]));
+        let found = found.filter(|path| roots.iter().any(|root| path.starts_with(root)));
+        let found: Vec<PathBuf> = found.collect();
+        let mut shared = Arc::unwrap_or_clone(self.shared);
+        shared.protected.extend(found);
         Self { shared: Arc::new(shared), recording: self.recording }
     }
 

@@ -64,6 +64,7 @@ impl Workspace {
         let absolute = self.absolute(found.root, &found.beneath);
         is_protected_name(&found.beneath)
             || self.shared.own_folders.iter().any(|own| absolute.starts_with(own))
+            || self.shared.protected.iter().any(|own| absolute.starts_with(own))
             || self.is_in_bare_repository(found)
             || self.is_included(found)
     }

@@ -5,6 +5,14 @@ use super::row::{Call, Row, attack, row, runs};
 /// Exchanges names of new files between the question about them and their making.
 const PATHS_EXCHANGED: &str = "python3 - <<'E'\nimport ctypes, threading\nlibc = ctypes.CDLL(None)\nevil = int.from_bytes(b'.envrc\\0\\0', 'little')\nfor n in range(400):\n    buffer = ctypes.create_string_buffer(b'z/z/z/%09d/harmles\\0' % n, 24)\n    last = ctypes.c_uint64.from_buffer(buffer, 16)\n    thread = threading.Thread(target=lambda: libc.open(buffer, 0o101, 0o644))\n    thread.start()\n    for _ in range(n * 10): pass\n    last.value = evil\n    thread.join()\nE\necho end";
 
+/// Has files that shells and git start with be links into the workspace, one of them to nothing yet.
+const DOTFILES: &str = "mkdir -p $WORK/dots/fish $USERHOME/.config; \
+    for f in bashrc gitconfig zshrc; do echo mine > $WORK/dots/$f; ln -sfn $WORK/dots/$f $USERHOME/.$f; done; \
+    ln -sfn $WORK/dots/profile $USERHOME/.profile; ln -sfn $WORK/dots/fish $USERHOME/.config/fish";
+const DOTFILES_HELD: &str = "for f in bashrc gitconfig zshrc; do \
+    test \"$(cat $USERHOME/.$f)\" = mine -a ! -x $USERHOME/.$f || exit 1; done; test ! -e $USERHOME/.profile && \
+    ! find -L $USERHOME/.config/fish -type f 2> /dev/null | grep .";
+
 pub(super) const ROWS: &[Row] = &[
     attack!("redirection", "echo x > $TOP/outside"),
     attack!("append", "echo x >> $TOP/outside"),
@@ -99,6 +107,29 @@ pub(super) const ROWS: &[Row] = &[
     )])
     .prints(&["end", "put back as it was"])
     .after("for d in $WORK $PWD; do for f in .envrc .mcp.json .vscode/tasks.json .idea/workspace.xml .tenon/config.toml; do test ! -e $d/$f || exit 1; done; done; test ! -f .VSCODE"),
+    row("startup files behind links, written", &[Call::Script(
+        "cd $WORK/dots; echo evil >> bashrc; echo evil > profile; sed -i s/mine/evil/ gitconfig; chmod +x zshrc; mkdir -p fish/conf.d; echo evil | tee fish/config.fish fish/conf.d/a.fish; echo end",
+    )])
+    .prepare(DOTFILES)
+    .alone()
+    .prints(&["end", "bashrc was changed; put back as it was", "profile was made; put back as it was"])
+    .after(DOTFILES_HELD),
+    row("startup files behind links, exchanged", &[
+        Call::Script("cd $WORK; mv dots d; mkdir dots; cp -r d/. dots; echo evil | tee dots/bashrc dots/gitconfig; echo evil > e; ln -s ../e dots/profile; echo first"),
+        Call::Script("cd $WORK/dots; ln -sfn ../e zshrc; rm -f gitconfig; mkdir gitconfig; rmdir fish; ln -s ../d fish; echo end"),
+    ])
+    .prepare(DOTFILES)
+    .alone()
+    .prints(&["first", "end"])
+    .after(DOTFILES_HELD),
+    row("startup files behind links, by file tools", &[
+        Call::Tool("write_file", r#"{"path":"@WORK@/dots/profile","content":"evil"}"#),
+        Call::Tool("edit_file", r#"{"path":"@WORK@/dots/bashrc","old_text":"mine","new_text":"evil"}"#),
+        Call::Tool("write_file", r#"{"path":"@WORK@/dots/fish/config.fish","content":"evil"}"#),
+    ])
+    .prepare(DOTFILES)
+    .alone()
+    .after(DOTFILES_HELD),
     row("protected names changed", &[Call::Script(
         "echo evil > .envrc; echo evil > .vscode/tasks.json; sed -i s/good/evil/ .mcp.json; chmod +x .envrc; echo end",
     )])

@@ -90,6 +90,13 @@ pub(super) const ROWS: &[Row] = &[
     works!("a named pipe", "mkfifo p; (echo through > p &); cat p", &["through"]),
     works!("locks", "exec 9> lock; flock 9; flock -n lock true || echo locked", &["locked"]),
     works!("files of the home for the session", "echo x > $HOME/.cache-of-a-tool; mkdir -p $HOME/.config/tool; cat $HOME/.cache-of-a-tool", &["x"]),
+    row("the user's own settings of git, where the workspace holds them", &[Call::Script(
+        "HOME=$PWD/../../home git config --global user.name Ada; echo end",
+    )])
+    .prepare("mkdir -p $WORK/home; echo '[user]' > $WORK/home/gitconfig; ln -s $WORK/home/gitconfig $USERHOME/.gitconfig; ln -s gitconfig $WORK/home/.gitconfig")
+    .alone()
+    .needs(&["git"])
+    .prints(&["end", "gitconfig was changed; put back as it was"]),
     works!("a virtual terminal", "script -qc 'echo seen' /dev/null", &["seen"])
         .needs(&["script"])
         .not_in_c("the machine's terminals are not for commands there", "lacks"),

@@ -1,0 +1,56 @@
+//! What of a home nobody may write unasked, because the user's programs start with it.
+//!
+//! Login, shells, git and ssh run commands from these files whenever they are started, in any folder.
+//! They matter where the workspace is the home, or holds what one of them is a link to.
+
+use std::path::PathBuf;
+
+use super::Config;
+
+/// Beneath HOME.
+const IN_HOME: [&str; 19] = [
+    // bash, and other shells that log in.
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    // Debian's .bashrc reads it.
+    ".bash_aliases",
+    ".profile",
+    ".zshenv",
+    ".zprofile",
+    ".zshrc",
+    ".zlogin",
+    ".zlogout",
+    // `ProxyCommand` and the like, and who may log in.
+    ".ssh",
+    // Aliases, hooks, pagers, editors.
+    ".gitconfig",
+    // Set PATH or LD_PRELOAD of a session.
+    ".pam_environment",
+    // What a graphical session begins with.
+    ".xprofile",
+    ".xsession",
+    ".xsessionrc",
+    ".xinitrc",
+    ".local/share/systemd/user",
+];
+
+/// Beside tenon's own folder of settings.
+const IN_CONFIG: [&str; 5] = ["fish", "git", "autostart", "systemd/user", "environment.d"];
+
+impl Config {
+    /// Returns what is protected by where it is: tenon's own settings, and files that the user's
+    /// programs start with.
+    pub(crate) fn own_files(&self) -> Vec<PathBuf> {
+        let folders = &self.folders;
+        let beside = folders.config.parent().unwrap_or(&folders.config);
+        let of_home = IN_HOME.iter().map(|name| folders.home.join(name));
+        let of_config = IN_CONFIG.iter().map(|name| beside.join(name));
+        [folders.config.clone(), folders.config_file()]
+            .into_iter()
+            .chain(of_home)
+            .chain(of_config)
+            .collect()
+    }
+}
