@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use super::Config;
 
 /// Beneath HOME.
-const IN_HOME: [&str; 19] = [
+const IN_HOME: [&str; 24] = [
     // bash, and other shells that log in.
     ".bashrc",
     ".bash_profile",
@@ -22,8 +22,13 @@ const IN_HOME: [&str; 19] = [
     ".zshrc",
     ".zlogin",
     ".zlogout",
-    // `ProxyCommand` and the like, and who may log in.
-    ".ssh",
+    // `ProxyCommand` and the like, and who may log in. The keys beside them are nobody's commands.
+    ".ssh/config",
+    ".ssh/config.d",
+    ".ssh/rc",
+    ".ssh/environment",
+    ".ssh/authorized_keys",
+    ".ssh/authorized_keys2",
     // Aliases, hooks, pagers, editors.
     ".gitconfig",
     // Set PATH or LD_PRELOAD of a session.

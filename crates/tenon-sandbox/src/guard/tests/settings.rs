@@ -95,7 +95,7 @@ fn check(before: &str, forbidden: &[&str], allowed: &[&str]) -> Result<(), TestC
     prop_assume!(is_read == "0\n");
     let (programs_before, _) = settings(&root);
     let mut guard = Guard::default();
-    guard.begin(std::slice::from_ref(&root), &[], Journaled::Nowhere);
+    guard.begin(std::slice::from_ref(&root), &[], Journaled::Nowhere).unwrap();
     // What is set and taken away again leaves nothing to put back, and git's own line ends.
     let (unset, set): (Vec<&str>, Vec<&str>) = forbidden
         .iter()
