@@ -6,6 +6,7 @@
 use serde_json::{Value, json};
 
 use crate::program::{Place, Run};
+use crate::skipped::skipped;
 
 /// Makes what is at `$1` a disk of 256 KiB and leaves 16 KiB of it, runs `$2…` and copies what is
 /// there then to `$AFTER`.
@@ -31,7 +32,7 @@ fn run_on_small_disk(place: &Place, disk: &str, turns: &Value, flags: &[&str]) -
     let probe = [flags_of_unshare, &["sh", "-c", "mount -t tmpfs none /mnt"]].concat();
     let can_mount = place.program("unshare", &probe).output().is_ok_and(|run| run.status.success());
     if !can_mount {
-        println!("skipped: no mount namespace can be had here");
+        skipped("no mount namespace can be had here");
         return None;
     }
     let (disk, model) = (place.path(disk).display().to_string(), place.script(turns.clone()));
@@ -212,7 +213,7 @@ fn a_session_that_can_only_be_read_is_not_gone_on_with_and_json_says_so() {
         [&[namespace, "sh", "-c", ON_READ_ONLY_DISK, "sh", &state], &tenon[..]].concat();
     let run = Run::of(place.program("unshare", &arguments).output().unwrap());
     let Some(out) = run.out.strip_prefix("mounted\n") else {
-        return println!("skipped: no mount namespace can be had here: {run:?}");
+        return skipped(format_args!("no mount namespace can be had here: {run:?}"));
     };
     assert_eq!(run.status, 1, "{run:?}");
     assert!(run.error.starts_with("error: the session cannot be kept: "), "{}", run.error);
@@ -272,7 +273,7 @@ fn an_undo_without_room_is_done_as_a_whole_or_not_at_all() {
     let run = Run::of(unshare.output().unwrap());
     let said = std::fs::read_to_string(place.path("said")).unwrap_or_default();
     if said.is_empty() {
-        return println!("skipped: no mount namespace can be had here: {run:?}");
+        return skipped(format_args!("no mount namespace can be had here: {run:?}"));
     }
     assert!(!run.out.contains("half"), "{run:?}\n{said}");
     assert!(run.out.contains("refused 0\nafter\n"), "{run:?}\n{said}");

@@ -11,6 +11,8 @@ mod attacks;
 mod budgets;
 #[path = "../../../../tests/support/program_copy.rs"]
 mod program_copy;
+#[path = "../../../../tests/support/skipped.rs"]
+mod skipped;
 
 mod command_line;
 mod configuration;

@@ -8,6 +8,7 @@ use serde_json::json;
 use crate::{
     program::{Place, Run},
     program_copy::copy_program,
+    skipped::skipped,
 };
 
 /// What the inner tenon's command does. `KEY` is the inner tenon's own.
@@ -60,7 +61,7 @@ fn check(outer: &str, flags: &str, as_user: bool, judge: impl Fn(&Place, &str)) 
 /// Checks it as each user that the tests can be.
 fn check_all(outer: &str, flags: &str, judge: impl Fn(&Place, &str)) {
     if outer == "b" && !Path::new("/usr/bin/bwrap").exists() {
-        return println!("skipped: bubblewrap is not installed");
+        return skipped("bubblewrap is not installed");
     }
     check(outer, flags, false, &judge);
     if rustix::process::geteuid().is_root() {

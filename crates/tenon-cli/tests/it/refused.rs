@@ -7,6 +7,7 @@ use std::net::TcpListener;
 use serde_json::{Value, json};
 
 use crate::program::{Place, Run};
+use crate::skipped::skipped;
 
 /// Makes one call and returns the JSON's entries and what the model was told.
 fn refused(flags: &[&str], tool: &str, arguments: Value) -> (Vec<Value>, String) {
@@ -125,7 +126,7 @@ fn the_blocked_host_of_a_toolchain_is_named_with_its_preset() {
         [("npm", npm, std::path::Path::new("/usr/bin/npm").exists()), ("pip", pip, has_pip())]
     {
         if !is_there {
-            println!("skipped: {preset} is not installed");
+            skipped(format_args!("{preset} is not installed"));
             continue;
         }
         let alone = [("PIP_NO_INDEX", "1")];
@@ -155,7 +156,7 @@ fn system_calls_that_the_walls_refuse_are_named_in_the_result_and_in_the_list() 
     ] {
         let folders = ["/usr/bin", "/bin", "/usr/sbin", "/sbin"];
         if !folders.iter().any(|folder| std::path::Path::new(folder).join(program).exists()) {
-            println!("skipped: {program} is not installed");
+            skipped(format_args!("{program} is not installed"));
             continue;
         }
         let (refused, told) = refused(&[], "bash", json!({ "command": command }));
@@ -194,7 +195,7 @@ fn served(page: impl Fn(&str) -> String + Send + 'static) -> std::net::SocketAdd
 fn the_preset_of_cargo_has_the_hosts_that_an_index_leads_to_which_it_never_read() {
     let cargo = std::path::Path::new(env!("CARGO"));
     if !cargo.exists() {
-        return println!("skipped: the cargo that built the tests is gone");
+        return skipped("the cargo that built the tests is gone");
     }
     let place = Place::new();
     let index = served(|path| match path {
@@ -221,10 +222,10 @@ fn the_preset_of_pip_has_the_hosts_that_its_index_leads_to() {
     let Ok(python) =
         std::process::Command::new("python3").args(["-m", "pip", "--version"]).output()
     else {
-        return println!("skipped: python3 is not installed");
+        return skipped("python3 is not installed");
     };
     if !python.status.success() {
-        return println!("skipped: pip is not installed");
+        return skipped("pip is not installed");
     }
     let address = served(|_| {
         "<a href=\"http://files.example:8088/pip-1.0.tar.gz\">pip-1.0.tar.gz</a>".to_owned()

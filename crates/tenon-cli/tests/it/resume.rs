@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::{
     fake_server::{FakeServer, Turn},
     program::{Place, Run},
+    skipped::skipped,
     terminal::{Home, Terminal},
 };
 
@@ -325,7 +326,7 @@ fn a_full_disk_ends_the_turn_and_the_session_goes_on_when_there_is_room() {
     // A limit on the length of files, which gives EFBIG behind a part of the line.
     check(turns("trap '' XFSZ; ulimit -f 16;", ""), "env", &[], "File too large");
     if !can_mount() {
-        println!("skipped: no file system can be mounted here");
+        skipped("no file system can be mounted here");
         return;
     }
     let state = place.path("home/.local/state").display().to_string();

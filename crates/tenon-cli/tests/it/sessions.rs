@@ -10,6 +10,7 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::program::{Place, Run};
+use crate::skipped::skipped;
 
 fn place_with_a_session() -> Place {
     let place = Place::new();
@@ -139,7 +140,7 @@ fn ignores_hangup() -> bool {
 fn one_signal_ends_the_turn_with_everything_answered() {
     for signal in ["-INT", "-TERM", "-HUP"] {
         if signal == "-HUP" && ignores_hangup() {
-            println!("skipped: the tests were started by nohup, so the program goes on at SIGHUP");
+            skipped("the tests were started by nohup, so the program goes on at SIGHUP");
             continue;
         }
         let place = Place::new();

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::{
     program::{Place, Run},
     program_copy::copy_program,
+    skipped::skipped,
     terminal::{Home, Terminal},
 };
 
@@ -123,12 +124,12 @@ fn a_session_is_undone_and_redone_byte_for_byte_in_every_tier() {
 #[test]
 fn an_ordinary_user_undoes_and_redoes_too() {
     if std::fs::metadata("/proc/self").unwrap().uid() != 0 {
-        println!("skipped: every other test runs as an ordinary user already");
+        skipped("every other test runs as an ordinary user already");
         return;
     }
     let has_bubblewrap = Path::new("/usr/bin/bwrap").exists();
     if !has_bubblewrap {
-        println!("tier B skipped: bubblewrap is not installed");
+        skipped("bubblewrap is not installed");
     }
     for walls in WALLS.into_iter().chain(has_bubblewrap.then_some("b")) {
         check_everything(walls, |place, arguments| {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::{
     program::{Place, Run, files_beneath},
     program_copy::copy_program,
+    skipped::skipped,
 };
 
 /// Takes user namespaces away, as an administrator or a container does, and starts the program
@@ -50,7 +51,7 @@ fn run_without_namespaces(place: &Place, arguments: &[&str]) -> Option<Run> {
         .output()
         .is_ok_and(|output| output.status.success());
     if !able {
-        println!("skipped: user namespaces cannot be taken away by unshare here");
+        skipped("user namespaces cannot be taken away by unshare here");
         return None;
     }
     let output = place.tenon_by(TAKER, WITHOUT_NAMESPACES, arguments).output().unwrap();
@@ -137,7 +138,7 @@ fn in_a_home_that_is_the_workspace_nothing_brings_hidden_things_to_light() {
         mv .local/share/tool old && mv old/c .config/c && cat .config/c && echo end";
     for tier in ["a", "b"] {
         if tier == "b" && !Path::new("/usr/bin/bwrap").exists() {
-            eprintln!("skipped: no bubblewrap");
+            skipped("no bubblewrap");
             continue;
         }
         let place = Place::new();
@@ -208,7 +209,7 @@ fn settings_of_toolchains_are_seen_without_what_proves_who_somebody_is() {
     let script = running(&place, command);
     for tier in ["a", "b", "c"] {
         if tier == "b" && !Path::new("/usr/bin/bwrap").exists() {
-            println!("skipped: bubblewrap is not installed");
+            skipped("bubblewrap is not installed");
             continue;
         }
         let run = place.run(&["--print", "--model", &script, "--sandbox", tier, "go"]);
@@ -237,7 +238,7 @@ fn settings_of_toolchains_are_seen_without_what_proves_who_somebody_is() {
 fn files_of_credentials_that_a_variable_names_are_not_there() {
     for (tier, given) in [("a", ""), ("b", ""), ("c", ""), ("a", "environment = ['KUBECONFIG']")] {
         if tier == "b" && !Path::new("/usr/bin/bwrap").exists() {
-            println!("skipped: bubblewrap is not installed");
+            skipped("bubblewrap is not installed");
             continue;
         }
         let place = Place::new();
@@ -304,7 +305,7 @@ fn single_hosts_in_tier_c_are_refused_before_the_turn_begins() {
     let run =
         |flags: &[&str]| place.run(&[&["--print", "--model", &script], flags, &["go"]].concat());
     if run(&["--sandbox", "c"]).status != 0 {
-        return eprintln!("skipped: there is no tier C here");
+        return skipped("there is no tier C here");
     }
     std::fs::remove_file(place.path("work/ran")).unwrap();
     let said = ["tier C", "single hosts cannot be let through", "hint: use tier A or B"];
@@ -394,7 +395,7 @@ fn doctor_names_what_is_mounted_within_the_workspace() {
     };
     let found = doctor(&[]);
     if !found.starts_with("mounted\n") {
-        return println!("skipped: no mount namespace can be had here: {found}");
+        return skipped(format_args!("no mount namespace can be had here: {found}"));
     }
     let work = place.path("work").display().to_string();
     let line = |found: &str, start: &str| {

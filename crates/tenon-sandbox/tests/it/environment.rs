@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use crate::skipped::skipped;
 use crate::support;
 
 #[test]
@@ -25,7 +26,7 @@ fn spec_24_an_editor_ends_quickly_with_a_reason() {
         && touch f && git add f && git commit";
     let (exit, _, error) = support::shown(&support::run(support::command(folder.path(), script)));
     if Command::new("git").arg("--version").output().is_err() {
-        println!("skipped: git is not installed");
+        skipped("git is not installed");
         return;
     }
     assert_ne!(exit, tenon_sandbox::Exit::Code(0));

@@ -13,6 +13,8 @@ use tenon_sandbox::{
     ContentHash, EntryKind, Expected, FileError, ProtectedNames, Workspace, WriteOptions,
 };
 
+use crate::skipped::skipped;
+
 /// A project, and beside it what must not be reached.
 pub(crate) struct Fixture {
     _outer: TempDir,
@@ -236,7 +238,7 @@ fn spec_28_each_obstacle_has_its_own_error() {
     fs::write(&closed, "x").unwrap();
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o0)).unwrap();
     if rustix::process::geteuid().is_root() {
-        println!("one row skipped for root: file permissions do not bind it");
+        skipped("one row, for root: file permissions do not bind it");
     } else {
         check_read(&fixture, "closed", Err("Permission denied: closed"));
     }
@@ -450,7 +452,7 @@ fn spec_31_a_write_keeps_mode_owner_list_and_attributes() {
     let set =
         |name: &str, value: &[u8]| rustix::fs::fsetxattr(&file, name, value, XattrFlags::empty());
     if set("user.origin", b"here").is_err() {
-        println!("skipped in part: this file system has no extended attributes");
+        skipped("in part: this file system has no extended attributes");
     }
     // Version 2; the owner rwx, user 77 rw, the group rx, the mask rwx, others nothing.
     let entries: [(u16, u16, u32); 5] =
@@ -462,7 +464,7 @@ fn spec_31_a_write_keeps_mode_owner_list_and_attributes() {
         list.extend(id.to_le_bytes());
     }
     if set("system.posix_acl_access", &list).is_err() {
-        println!("skipped in part: this file system has no access control lists");
+        skipped("in part: this file system has no access control lists");
     }
     let look = |path: &Path| {
         let data = fs::metadata(path).unwrap();
@@ -536,7 +538,7 @@ fn spec_32_a_file_that_is_not_as_expected_is_not_replaced() {
 #[test]
 fn spec_31_where_a_rename_is_impossible_the_file_is_written_in_place() {
     if rustix::process::geteuid().is_root() {
-        println!("skipped for root: every folder is writable; runs as another user elsewhere");
+        skipped("for root every folder is writable; runs as another user elsewhere");
         return;
     }
     let fixture = fixture();

@@ -6,6 +6,8 @@
 
 #[path = "../../../../tests/support/program_copy.rs"]
 mod program_copy;
+#[path = "../../../../tests/support/skipped.rs"]
+mod skipped;
 
 mod command;
 mod environment;

@@ -11,6 +11,7 @@ use rustix::fs::{CWD, Mode, OFlags, RenameFlags};
 use tenon_sandbox::{Access, Expected, WalkOptions, Workspace};
 
 use crate::files::fixture;
+use crate::skipped::skipped;
 
 /// How often the names are exchanged at least.
 const SWAPS: usize = 5_000;
@@ -133,7 +134,7 @@ fn spec_17_what_is_granted_is_what_was_shown_whatever_is_exchanged() {
 #[test]
 fn everything_holds_for_an_ordinary_user_too() {
     if !rustix::process::geteuid().is_root() {
-        println!("skipped: this is an ordinary user already");
+        skipped("this is an ordinary user already");
         return;
     }
     // The build's folder may be closed to others.
@@ -190,7 +191,7 @@ fn a_new_file_has_no_other_name_while_it_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let flags = OFlags::WRONLY | OFlags::TMPFILE;
     if rustix::fs::open(folder.path(), flags, Mode::RUSR).is_err() {
-        return println!("skipped: the file system knows only files that have names");
+        return skipped("the file system knows only files that have names");
     }
     let workspace = Workspace::open(folder.path()).unwrap();
     let is_over = AtomicBool::new(false);

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use tenon_sandbox::{EntryKind, WalkOptions, Workspace};
 
+use crate::skipped::skipped;
+
 fn make(files: &[(&str, &str)]) -> (tempfile::TempDir, Workspace) {
     let folder = tempfile::tempdir().unwrap();
     for (path, text) in files {
@@ -119,7 +121,7 @@ fn a_walk_ends_at_its_bound_and_says_so() {
 fn a_folder_that_cannot_be_read_does_not_end_the_walk() {
     use std::os::unix::fs::PermissionsExt;
     if rustix::process::geteuid().is_root() {
-        println!("skipped for root: every folder is readable; runs as another user elsewhere");
+        skipped("for root every folder is readable; runs as another user elsewhere");
         return;
     }
     let (folder, workspace) = make(&[("a/x", ""), ("b", "")]);

@@ -30,6 +30,8 @@ use std::path::Path;
 use row::{Exception, Row};
 use session::{Program, Way};
 
+use crate::skipped::skipped;
+
 /// Sessions are long enough to share the cost of a start, short enough to look at.
 const ROWS_PER_SESSION: usize = 40;
 
@@ -109,7 +111,7 @@ bubblewrap!(bash, git, kernel, orphans, network, secrets, resources, benign);
 fn check(class: &str, way: Way) {
     let program = match Program::new(way) {
         Ok(program) => program,
-        Err(reason) => return println!("skipped: {class}, {way:?}: {reason}"),
+        Err(reason) => return skipped(format_args!("{class}, {way:?}: {reason}")),
     };
     let tier = program.tier();
     assert!(tier.starts_with(way.tier()), "{way:?} has other walls: {tier}");
@@ -141,7 +143,7 @@ fn can_run(row: &Row, only: Option<&str>) -> bool {
     };
     match row.needs.iter().find(|name| !is_there(name)) {
         Some(name) => {
-            println!("skipped: {}: {name} is not installed", row.name);
+            skipped(format_args!("{}: {name} is not installed", row.name));
             false
         }
         None => true,

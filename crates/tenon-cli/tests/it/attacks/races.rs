@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::scene::Scene;
 use super::session::{Program, Way};
 use super::whole;
+use crate::skipped::skipped;
 
 /// Exchanges in each race, in every run and in a whole one.
 const SWAPS: usize = 4_000;
@@ -173,7 +174,7 @@ impl Place {
 fn run_race(way: Way, Race { name, place, tool, arguments }: Race) {
     let program = match Program::new(way) {
         Ok(program) => program,
-        Err(reason) => return println!("skipped: {name}, {way:?}: {reason}"),
+        Err(reason) => return skipped(format_args!("{name}, {way:?}: {reason}")),
     };
     let wanted = if whole() { SWAPS_WHOLE } else { SWAPS };
     let (mut swaps, mut calls, mut served) = (0, 0, 0);

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::row::{Call, Ending, Row};
 use super::scene::Scene;
+use crate::skipped::skipped;
 
 /// Nothing of the table takes longer; the long rows have a minute of their own each.
 const SESSION_TIMEOUT: Duration = Duration::from_secs(300);
@@ -267,8 +268,8 @@ impl Played {
             all.push_str(said);
             all.push('\n');
         }
-        if let Some(skipped) = all.lines().find(|line| line.starts_with("SKIPPED")) {
-            println!("skipped: {}: {skipped}", row.name);
+        if let Some(lacking) = all.lines().find(|line| line.starts_with("SKIPPED")) {
+            skipped(format_args!("{}: {lacking}", row.name));
             return Vec::new();
         }
         for never in row.never.iter().chain(&["BROKEN"]) {

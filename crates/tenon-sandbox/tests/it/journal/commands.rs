@@ -4,6 +4,7 @@ use tenon_sandbox::{Exit, Trouble};
 
 use super::tree::{Tree, difference};
 use super::{Scene, Walls, as_ordinary_user};
+use crate::skipped::skipped;
 use crate::support::runtime;
 use crate::walls::printed;
 
@@ -316,7 +317,7 @@ fn every_command_is_undone_in_tier_a() {
 fn every_command_is_undone_in_tier_b() {
     let scene = Scene::new(Walls::B);
     if let Err(error) = runtime().block_on(scene.sandbox.tier()) {
-        return println!("skipped: {error}");
+        return skipped(format_args!("{error}"));
     }
     torture(Walls::B);
 }

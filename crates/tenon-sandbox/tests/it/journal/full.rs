@@ -7,6 +7,7 @@ use tenon_sandbox::{Conflicts, Undone, runs_as_root};
 use super::layers::{Mounts, mount};
 use super::tree::difference;
 use super::{Scene, Walls};
+use crate::skipped::skipped;
 
 /// A scene on a disk of its own, of which little is free when `fill` was run.
 struct Small {
@@ -18,7 +19,7 @@ struct Small {
 impl Small {
     fn new(prepare: &str) -> Option<Self> {
         if !runs_as_root() {
-            println!("skipped: only root mounts file systems");
+            skipped("only root mounts file systems");
             return None;
         }
         let above = tempfile::Builder::new().prefix("full").tempdir().unwrap();

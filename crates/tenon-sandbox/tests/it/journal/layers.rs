@@ -9,6 +9,7 @@ use super::commands::{BEFORE, COMMANDS, check_as};
 use super::protected::looked_after;
 use super::tree::{Tree, difference, parted};
 use super::{Scene, Walls};
+use crate::skipped::skipped;
 
 /// What is undone, in a lower layer with `f`, `g`, `h`, `d/e/f`, a link and a name of two files.
 const CHANGES: &[&str] = &[
@@ -90,7 +91,7 @@ pub(super) fn mount(arguments: &[&str], at: &Path) {
 #[track_caller]
 fn check(same: bool, options: &str, coverage: Coverage) {
     if !runs_as_root() {
-        println!("skipped: only root mounts layers");
+        skipped("only root mounts layers");
         return;
     }
     for walls in [Walls::A, Walls::C] {
@@ -128,7 +129,7 @@ fn what_changes_on_layers_of_two_file_systems_is_undone() {
 #[test]
 fn every_command_is_undone_on_layers() {
     if !runs_as_root() {
-        println!("skipped: only root mounts layers");
+        skipped("only root mounts layers");
         return;
     }
     let lower = Scene::new(Walls::None);
@@ -149,7 +150,7 @@ fn every_command_is_undone_on_layers() {
 #[test]
 fn a_store_in_the_workspace_stays_and_serves_in_each_tier() {
     if !runs_as_root() {
-        println!("skipped: only root mounts file systems");
+        skipped("only root mounts file systems");
         return;
     }
     for (walls, by_comparison) in
@@ -198,7 +199,7 @@ fn a_store_in_the_workspace_stays_and_serves_in_each_tier() {
 #[test]
 fn an_undo_on_a_mount_in_the_workspace_is_done_or_touches_nothing() {
     if !runs_as_root() {
-        println!("skipped: only root mounts file systems");
+        skipped("only root mounts file systems");
         return;
     }
     let scene = Scene::new(Walls::None);

@@ -4,6 +4,7 @@ use tenon_sandbox::{Exit, Trouble};
 
 use super::tree::difference;
 use super::{Scene, Walls};
+use crate::skipped::skipped;
 use crate::walls::printed;
 
 /// Undoes and redoes what `script` changed, which is told as `listed`.
@@ -138,7 +139,7 @@ fn attributes_of_a_link_itself_are_undone() {
     let link = scene.root().join("link");
     let flags = rustix::fs::XattrFlags::empty();
     if let Err(error) = rustix::fs::lsetxattr(&link, "trusted.tenon", b"one", flags) {
-        return println!("skipped: links have no attributes here: {error}");
+        return skipped(format_args!("links have no attributes here: {error}"));
     }
     let python = |code: &str| format!("python3 -c \"import os; {code}\"");
     let set = "os.setxattr('link', 'trusted.tenon', b'two', follow_symlinks=False)";
@@ -156,7 +157,7 @@ fn access_control_lists_are_undone() {
     scene.prepare("echo one > text; echo one > other; mkdir folder");
     let (output, _) = scene.run(&python("os.setxattr('other', 'system.posix_acl_access', l)"));
     if output.exit != Exit::Code(0) {
-        return println!("skipped: no lists here: {}", printed(&output));
+        return skipped(format_args!("no lists here: {}", printed(&output)));
     }
     check(&scene, &python("os.setxattr('text', 'system.posix_acl_access', l)"), "mode text");
     check(&scene, &python("os.removexattr('other', 'system.posix_acl_access')"), "mode other");

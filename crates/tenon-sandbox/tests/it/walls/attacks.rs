@@ -1,6 +1,7 @@
 //! What a hostile command tries, and that nothing came of it.
 
 use super::{Place, Row, as_ordinary_user, check_rows, refused, rustix_is_root};
+use crate::skipped::skipped;
 
 /// Prints `refused` when the command in front fails, `BROKEN` when it succeeds.
 macro_rules! attack {
@@ -236,7 +237,7 @@ E
     if cfg!(target_arch = "x86_64") {
         check_rows(&place, &[refused("int 0x80", script)]);
     } else {
-        println!("skipped: only x86-64 has such a mode");
+        skipped("only x86-64 has such a mode");
     }
 }
 
@@ -265,7 +266,7 @@ fn keys_of_a_toolchain_that_lies_elsewhere_are_hidden() {
 #[test]
 fn root_writes_a_workspace_of_somebody_else_as_that_user() {
     if !rustix_is_root() {
-        println!("skipped: only root can be somebody else");
+        skipped("only root can be somebody else");
         return;
     }
     let top = tempfile::Builder::new().prefix("walls").tempdir_in("/var/tmp").unwrap();

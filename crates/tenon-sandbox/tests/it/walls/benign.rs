@@ -7,6 +7,7 @@ use std::path::Path;
 use tenon_sandbox::{Exit, Tier, Workspace};
 
 use super::{Place, Row, as_ordinary_user, check_rows, printed, rustix_is_root, tier, works};
+use crate::skipped::skipped;
 
 /// Git asks for a name; the settings of this machine are not there.
 macro_rules! git {
@@ -304,7 +305,7 @@ fn agent_with_a_mount_in_its_workspace() {
 #[test]
 fn a_mount_inside_the_workspace_or_a_toolchain_is_read_only() {
     if !rustix_is_root() {
-        println!("skipped: only root mounts");
+        skipped("only root mounts");
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -325,7 +326,7 @@ fn a_mount_inside_the_workspace_or_a_toolchain_is_read_only() {
 fn a_toolchain_in_the_home_builds_a_program() {
     let Some(home) = std::env::home_dir().filter(|home| home.join(".cargo/bin/cargo").exists())
     else {
-        return println!("skipped: no cargo in the home");
+        return skipped("no cargo in the home");
     };
     let place = Place::with(|settings| settings.home = Some(home.clone()));
     let script = "cargo init -q --vcs none --name built . && cargo build -q --offline && \
@@ -349,7 +350,7 @@ fn a_toolchain_in_the_home_builds_a_program() {
 #[test]
 fn what_a_toolchain_fetches_is_there_for_the_session_and_nowhere_else() {
     if tier() == Tier::B {
-        return println!("skipped: toolchains are read-only in tier B");
+        return skipped("toolchains are read-only in tier B");
     }
     let place = Place::new();
     let script = "cd $HOME/.cargo && mkdir registry && echo crate > registry/new && rm config.toml \

@@ -6,6 +6,7 @@
 use tenon_sandbox::{CommandError, Missing, Settings, Tier, Wanted};
 
 use super::{Place, ordinary_user, rustix_is_root};
+use crate::skipped::skipped;
 use crate::support::runtime;
 
 /// What is about tier A alone, with the reason.
@@ -31,7 +32,7 @@ const NOT_HERE: &[&str] = &[
 /// Walls by bubblewrap; nothing where it is not installed.
 fn enclosed(change: impl FnOnce(&mut Settings)) -> Option<Place> {
     if !std::path::Path::new("/usr/bin/bwrap").exists() {
-        println!("skipped: bubblewrap is not installed");
+        skipped("bubblewrap is not installed");
         return None;
     }
     Some(Place::with(|settings| {
@@ -47,7 +48,7 @@ fn what_holds_in_tier_a_holds_with_bubblewrap() {
     }
     if !rustix_is_root() {
         // Another user is not at hand; the rest of the tests is this one's.
-        println!("skipped: only root can be another user");
+        skipped("only root can be another user");
         return;
     }
     let mut arguments = vec!["walls::"];
@@ -57,7 +58,7 @@ fn what_holds_in_tier_a_holds_with_bubblewrap() {
         Ok(said) => {
             assert!(said.contains("names_that_run_programs_stay_as_they_are ... ok"), "{said}")
         }
-        Err(reason) => println!("skipped: {reason}"),
+        Err(reason) => skipped(format_args!("{reason}")),
     }
 }
 
@@ -94,7 +95,7 @@ fn bubblewrap_is_used_where_tier_a_cannot_be_had_and_the_reason_is_told() {
         .args(["--exact", "walls::bubblewrap::agent_without_tier_a", "--nocapture"])
         .env("TENON_TEST_WITHOUT_TIER_A", "1")
         .output();
-    let Ok(output) = output else { return println!("skipped: python3 is not installed") };
+    let Ok(output) = output else { return skipped("python3 is not installed") };
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && said.contains("1 passed"), "{output:?}");
 }
@@ -126,7 +127,7 @@ fn a_bubblewrap_that_others_can_change_is_not_taken() {
     let other = folder.path().join("bwrap");
     std::fs::write(&other, "#!/bin/sh\necho no walls >&2\n").unwrap();
     if !rustix_is_root() {
-        return println!("skipped: only root can put another program in its place");
+        return skipped("only root can put another program in its place");
     }
     for (mode, expected) in
         [("644", "NoBubblewrap"), ("777", "ForeignBubblewrap"), ("755", "bubblewrap ended")]

@@ -7,6 +7,7 @@ use tenon_sandbox::{CommandError, Exit, LimitReached, Limits};
 use tokio_util::sync::CancellationToken;
 
 use super::{Place, as_ordinary_user, printed};
+use crate::skipped::skipped;
 use crate::support::runtime;
 
 const SHORT: Duration = Duration::from_secs(1);
@@ -253,7 +254,7 @@ fn limited(change: impl FnOnce(&mut Limits)) -> Place {
 fn a_fork_bomb_is_contained() {
     let place = limited(|limits| limits.processes_max = 100);
     if !tenon_sandbox::probe().pid_max_in_namespace {
-        println!("skipped: this kernel has no pid_max for each namespace (Linux 6.14)");
+        skipped("this kernel has no pid_max for each namespace (Linux 6.14)");
         return;
     }
     let mark = mark();

@@ -21,6 +21,7 @@ use tenon_sandbox::{
 };
 use tokio_util::sync::CancellationToken;
 
+use crate::skipped::skipped;
 use crate::support::{TIMEOUT, runtime, text};
 
 /// The tier with namespaces that the tests are about: B in the run that `bubblewrap.rs` starts.
@@ -170,7 +171,7 @@ pub(crate) fn check_rows<'a>(place: &Place, rows: impl IntoIterator<Item = &'a R
             Err(error) => (Exit::Code(-1), error.to_string()),
         };
         if said.contains("SKIPPED") {
-            println!("skipped: {}: {}", row.name, said.trim());
+            skipped(format_args!("{}: {}", row.name, said.trim()));
             continue;
         }
         let holds = row.prints.iter().all(|wanted| said.contains(wanted))
@@ -190,12 +191,12 @@ pub(crate) fn as_ordinary_user(test: &str) {
 /// The same for a test of another module.
 pub(crate) fn as_ordinary_user_in(module: &str, test: &str) {
     if !rustix_is_root() {
-        println!("skipped: the tests run as an ordinary user already");
+        skipped("the tests run as an ordinary user already");
         return;
     }
     match ordinary_user(&["--exact", &format!("{module}::{test}"), "--nocapture"], &[]) {
         Ok(said) => assert!(said.contains("1 passed"), "{said}"),
-        Err(reason) => println!("skipped: {reason}"),
+        Err(reason) => skipped(format_args!("{reason}")),
     }
 }
 

@@ -8,6 +8,7 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use tenon_sandbox::{Exit, Network, Proxy, ProxyOptions};
 
 use super::{Place, as_ordinary_user, printed};
+use crate::skipped::skipped;
 
 const PYTHON: &str = "command -v python3 >/dev/null || { echo SKIPPED no python; exit; }\n";
 
@@ -96,7 +97,7 @@ E";
 fn a_server_and_a_client_of_one_command_talk() {
     let (exit, said) = Place::new().run(&format!("{PYTHON}{LOOPBACK}"));
     if said.contains("SKIPPED") {
-        return println!("skipped: {said}");
+        return skipped(format_args!("{said}"));
     }
     assert_eq!((exit, said.as_str()), (Exit::Code(0), "hello 127.0.0.1\nhello ::1\n"));
 }
