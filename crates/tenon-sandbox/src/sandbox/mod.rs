@@ -7,6 +7,7 @@
 mod alone;
 mod describe;
 mod homes;
+mod own_folders;
 mod plan;
 mod scratch;
 mod secrets;
@@ -25,11 +26,12 @@ use tokio_util::sync::CancellationToken;
 
 use self::alone::{AllAlone, Alone};
 pub use self::describe::Description;
+use self::own_folders::OwnFolders;
 use self::plan::{Plan, plan, repositories, walls_inside};
 use self::scratch::Scratch;
 use self::secrets::Secrets;
 pub use self::settings::Settings;
-use self::variables::{put_behind_walls, set};
+use self::variables::put_behind_walls;
 use self::watched::Watched;
 use crate::command::{Command, CommandError, CommandLimits, Launch, Output, Printed, Via};
 use crate::guard::{Guard, Journaled, Listings, ProtectedChange, list};
@@ -77,8 +79,8 @@ struct State {
     /// The newest last.
     plans: Vec<Planned>,
     guard: Guard,
-    scratch: Option<Scratch>,
     /// In tier C.
+    folders: Option<OwnFolders>,
     alone: AllAlone,
 }
 
@@ -194,12 +196,12 @@ impl Sandbox {
             launch.checkpoint = self.checkpoint.clone();
             let mut attempt = command.clone();
             put_behind_walls(&mut attempt, self.shared.proxy.as_ref(), port);
-            match (&launch.via, self.shared.scratch()) {
-                (Via::Fresh, Some(folder)) => set(&mut attempt, "TMPDIR", folder.as_os_str()),
-                (Via::Warm(helper), _) if port.is_some() => {
-                    helper.serve(self.shared.proxy.as_ref());
+            match &launch.via {
+                Via::Fresh => {
+                    self.shared.lock().folders.iter().for_each(|own| own.give_to(&mut attempt));
                 }
-                _ => {}
+                Via::Warm(helper) if port.is_some() => helper.serve(self.shared.proxy.as_ref()),
+                Via::Warm(_) => {}
             }
             let is_warm = matches!(launch.via, Via::Warm(_));
             let result = attempt.launch(launch, printed, cancel, on_output).await;
@@ -376,10 +378,6 @@ impl Shared {
         }
     }
 
-    fn scratch(&self) -> Option<PathBuf> {
-        self.lock().scratch.as_ref().map(|scratch| scratch.path().to_path_buf())
-    }
-
     fn prepare(
         self: &Arc<Self>,
         profile: &Profile,
@@ -505,13 +503,14 @@ impl Shared {
         if profile.network == Network::Proxied && is_open {
             return Err(SandboxError::new(Tier::C, Missing::Proxy));
         }
-        if state.scratch.is_none() {
-            state.scratch = Scratch::new().ok();
-        }
-        let scratch = state.scratch.as_ref().map(|scratch| scratch.path().to_path_buf());
         let repositories =
             state.repositories.get_or_insert_with(|| repositories(&self.settings)).clone();
-        let (settings, scratch) = (&self.settings, scratch.as_deref());
+        let settings = &self.settings;
+        if state.folders.is_none() {
+            let plan = plan(settings, &self.session_profile(Network::Off), &repositories).ok();
+            state.folders = OwnFolders::new(settings, plan.as_ref()).ok();
+        }
+        let scratch = state.folders.as_ref().map(OwnFolders::path);
         let (walls, rules) = state
             .alone
             .of_a_call(profile, || Alone::new(settings, profile, &repositories, scratch))?;

@@ -89,7 +89,7 @@ pub(super) const ROWS: &[Row] = &[
     works!("tar and gzip", "mkdir t; echo a > t/f; tar czf t.tgz t; rm -r t; tar xzf t.tgz; cat t/f", &["a\n"]),
     works!("a named pipe", "mkfifo p; (echo through > p &); cat p", &["through"]),
     works!("locks", "exec 9> lock; flock 9; flock -n lock true || echo locked", &["locked"]),
-    works!("files of the home for the session", "echo x > $HOME/.cache-of-a-tool; mkdir -p $HOME/.config/tool; cat $HOME/.cache-of-a-tool", &["x"]),
+    works!("files of the home for the session", "echo x > $HOME/.cache-of-a-tool; mkdir -p $HOME/.config/tool; cat $HOME/.cache-of-a-tool; echo kept", &["x\nkept"]),
     row("the user's own settings of git, where the workspace holds them", &[Call::Script(
         "HOME=$PWD/../../home git config --global user.name Ada; echo end",
     )])
@@ -97,6 +97,11 @@ pub(super) const ROWS: &[Row] = &[
     .alone()
     .needs(&["git"])
     .prints(&["end", "gitconfig was changed; put back as it was"]),
+    works!("settings of the home", "git init -q .; echo a > a; git add .; git commit -qm first; git log --format=%an; git status --short; git branch b; bash -lc true; echo found", &["Ada Real", "found"])
+        .needs(&["git"])
+        .never(&["[walls]", "denied", "fatal"]),
+    works!("programs in a home with settings", "for p in 'npm --version' 'pip --version' 'python3 -c pass' 'node -e 0' 'make --version' 'curl --version' 'wget --version'; do command -v ${p%% *} > /dev/null || continue; $p > out 2>&1 || { echo $p; cat out; exit 1; }; done; cat out; echo all", &["all"])
+        .never(&["[walls]", "denied"]),
     works!("a virtual terminal", "script -qc 'echo seen' /dev/null", &["seen"])
         .needs(&["script"])
         .not_in_c("the machine's terminals are not for commands there", "lacks"),

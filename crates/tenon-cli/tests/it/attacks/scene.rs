@@ -40,6 +40,20 @@ const DECOYS: &[&str] = &[
     ".local/state/tenon/history",
 ];
 
+/// Settings in a home as programs find them there: some may be read by their owner only.
+const SETTINGS: &[(&str, &str, u32)] = &[
+    (".gitconfig", "[user]\n\tname = Ada Real\n\temail = ada@example.com\n", 0o600),
+    (".config/git/config", "[core]\n\tabbrev = 9\n", 0o644),
+    (".config/git/ignore", "*.orig\n", 0o600),
+    (".config/git/attributes", "*.c diff=cpp\n", 0o644),
+    (".config/pip/pip.conf", "[global]\nno-index = true\n", 0o600),
+    (".cargo/config.toml", "[build]\njobs = 2\n", 0o600),
+    (".curlrc", "silent\n", 0o600),
+    (".wgetrc", "quiet = on\n", 0o644),
+    (".bash_profile", "echo profile\n", 0o644),
+    (".bashrc", "echo settings\n", 0o600),
+];
+
 /// Where a stray file would turn up.
 const STRAY_FOLDERS: &[&str] = &[
     "/",
@@ -122,6 +136,10 @@ impl Scene {
         };
         for name in DECOYS {
             write(home.join(name), &format!("{decoy}\n"));
+        }
+        for (name, text, mode) in SETTINGS {
+            write(home.join(name), text);
+            fs::set_permissions(home.join(name), fs::Permissions::from_mode(*mode)).unwrap();
         }
         // What the walls hold must be seen, so nothing is masked but where a row says so.
         let settings = format!("mask_secrets = false\n# {decoy}\n");

@@ -2,7 +2,7 @@
 
 use tenon_sandbox::{CommandError, Exit, Missing, Network, Profile, Tier, Wanted, probe};
 
-use super::{Place, as_ordinary_user, attacks, check_rows, printed};
+use super::{Place, Row, as_ordinary_user, attacks, check_rows, printed, refused, works};
 use crate::support::runtime;
 
 fn alone() -> Place {
@@ -151,6 +151,122 @@ fn a_private_folder_for_temporary_files_is_there_without_namespaces() {
     let folder = said.lines().next().unwrap().to_owned();
     drop(place);
     assert!(!std::path::Path::new(&folder).exists());
+}
+
+/// Programs look for settings in HOME, and many give up on those that they may not open.
+const HOME: &[Row] = &[
+    works(
+        "git",
+        "cat $HOME/.gitconfig; cd ~ && cd - && git init -q r && cd r && echo a > a && git add a && \
+         git commit -qm first && git log --format=%an && git status --short && git branch b && \
+         git config --global core.abbrev 9 && git config --global user.name && echo done",
+        &["Ada Real", "done"],
+    ),
+    works(
+        "places in the home that variables name",
+        "export XDG_CONFIG_HOME; echo $XDG_CONFIG_HOME; git config user.name && echo done",
+        &["Ada Real", "done"],
+    ),
+    works(
+        "files that are shown, toolchains and folders of links",
+        "cat ~/.npmrc ~/.cargo/config.toml ~/.rustup/settings && ls ~/.cargo ~/.cargo/bin && \
+         test ! -e ~/.cargo/credentials.toml && test ! -e ~/.ssh && echo done",
+        &["registry=shown", "[shown]", "settings", "tool", "done"],
+    ),
+    works(
+        "what is written there is there in the next command",
+        "echo kept > ~/.cache-of-a-tool && mkdir -p ~/.config/tool && echo done",
+        &["done"],
+    ),
+    works("the next command", "cat ~/.cache-of-a-tool; ls $TMPDIR | wc -l", &["kept\n0\n"]),
+    works("a shell's own settings", "bash -lic true 2>&1 | grep -i denied || echo none", &["none"]),
+    works(
+        "other programs",
+        "set -e; for p in 'npm --version' 'pip --version' 'python3 -c pass' 'node -e 0' \
+         'make --version' 'curl --version' 'wget --version'; do command -v ${p%% *} > /dev/null || continue; \
+         $p > out 2>&1 || { echo $p; cat out; exit 1; }; ! grep -i denied out; done; echo done",
+        &["done"],
+    ),
+    refused(
+        "the user's own",
+        "cat $TOP/home/.gitconfig $TOP/home/.curlrc && echo BROKEN; echo x > $TOP/home/new && echo BROKEN; \
+         echo x > ~/.cargo/bin/tool && echo BROKEN; echo refused",
+    ),
+];
+
+#[test]
+fn programs_find_a_home_without_namespaces() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::with(|settings| {
+        settings.wanted = Wanted::Exactly(Tier::C);
+        settings.readable = Vec::new();
+        let home = settings.home.clone().unwrap();
+        for (number, name) in [
+            ".gitconfig",
+            ".config/git/config",
+            ".config/git/ignore",
+            ".config/git/attributes",
+            ".npmrc",
+            ".config/pip/pip.conf",
+            ".curlrc",
+            ".wgetrc",
+            ".bashrc",
+            ".bash_profile",
+            ".profile",
+            ".inputrc",
+            ".cargo/config.toml",
+            ".cargo/bin/tool",
+            ".rustup/settings",
+        ]
+        .iter()
+        .enumerate()
+        {
+            let path = home.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let text =
+                if number == 0 { "[user]\nname = Ada Real\nemail = a@b\n" } else { "settings\n" };
+            std::fs::write(&path, text).unwrap();
+            let mode = if number % 2 == 0 { 0o600 } else { 0o644 };
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+        }
+        settings.shown = vec![
+            (home.join(".npmrc"), b"registry=shown\n".to_vec()),
+            (home.join(".cargo/config.toml"), b"[shown]\n".to_vec()),
+        ];
+    });
+    for row in HOME {
+        let mut command = place.command(row.script);
+        let config = place.home().join(".config");
+        command.environment.push(("XDG_CONFIG_HOME".into(), config.into()));
+        let said = printed(&place.try_command(command).unwrap());
+        let holds = row.prints.iter().all(|wanted| said.contains(wanted));
+        assert!(
+            holds && !row.never.iter().any(|never| said.contains(never)),
+            "{}: {said}",
+            row.name
+        );
+    }
+    let written = std::fs::read_to_string(place.home().join(".gitconfig")).unwrap();
+    assert!(written.contains("Ada") && !written.contains("abbrev"), "{written}");
+}
+
+#[test]
+fn programs_find_a_home_without_namespaces_for_an_ordinary_user() {
+    as_ordinary_user("tiers::programs_find_a_home_without_namespaces");
+}
+
+#[test]
+fn a_home_that_is_the_workspace_stays_the_home_without_namespaces() {
+    let place = Place::with(|settings| {
+        settings.wanted = Wanted::Exactly(Tier::C);
+        settings.home = settings.roots.first().cloned();
+    });
+    let mut command = place.command("echo $HOME; echo x > ~/file");
+    command.environment.retain(|(name, _)| name != "HOME");
+    command.environment.push(("HOME".into(), place.root().into()));
+    let said = printed(&place.try_command(command).unwrap());
+    assert_eq!(said, format!("{}\n", place.root().display()));
+    assert!(place.root().join("file").exists());
 }
 
 #[test]

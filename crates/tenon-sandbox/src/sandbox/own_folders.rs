@@ -1,0 +1,150 @@
+//! What commands without namespaces have instead of private folders: a place for temporary files,
+//! and a home that is not the user's.
+//!
+//! Nothing can be put on top of the user's home there, and programs give up on settings that they
+//! may not open: git on `.gitconfig`, all of them. So HOME is a new folder, with what the home
+//! would show in the other tiers: files that are given, and links to the rest. It has no rights of
+//! its own; what a link leads to is held by the kernel's rules like everything else.
+
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use super::Settings;
+use super::plan::Plan;
+use super::scratch::Scratch;
+use super::variables::set;
+use crate::command::Command;
+use crate::linux::layout::Part;
+
+/// Variables that name a place in HOME which programs take settings from, or write to.
+const PLACES: [&str; 5] =
+    ["XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "CARGO_HOME"];
+
+/// The folders of a session, gone when it ends.
+pub(super) struct OwnFolders {
+    scratch: Scratch,
+    temporary: PathBuf,
+    home: Option<Home>,
+}
+
+/// A home, and whose it stands for.
+struct Home {
+    path: PathBuf,
+    /// The user's: as it is named, and where that leads.
+    instead_of: [PathBuf; 2],
+}
+
+impl OwnFolders {
+    /// Makes them. A home there is only where the user's is not part of the work.
+    #[expect(clippy::disallowed_methods, reason = "folders within one that was just made")]
+    pub(super) fn new(settings: &Settings, plan: Option<&Plan>) -> io::Result<Self> {
+        let scratch = Scratch::new()?;
+        let [temporary, home] = ["tmp", "home"].map(|name| scratch.path().join(name));
+        std::fs::create_dir(&temporary)?;
+        let home = match (plan, &settings.home) {
+            (Some(plan), Some(named)) => make_home(plan, settings, named, home)?,
+            _ => None,
+        };
+        Ok(Self { scratch, temporary, home })
+    }
+
+    /// What commands may write of the machine besides their work.
+    pub(super) fn path(&self) -> &Path {
+        self.scratch.path()
+    }
+
+    /// Lets a command use them.
+    pub(super) fn give_to(&self, command: &mut Command) {
+        set(command, "TMPDIR", self.temporary.as_os_str());
+        let Some(home) = &self.home else { return };
+        for (name, value) in &mut command.environment {
+            if PLACES.iter().any(|place| name == place)
+                && let Some(place) = home.place_of(Path::new(value))
+            {
+                *value = place.into();
+            }
+        }
+        set(command, "HOME", home.path.as_os_str());
+    }
+}
+
+impl Home {
+    /// Returns where a path of the user's home is found in this one.
+    fn place_of(&self, path: &Path) -> Option<PathBuf> {
+        let beneath = self.instead_of.iter().find_map(|home| path.strip_prefix(home).ok())?;
+        Some(self.path.join(beneath))
+    }
+}
+
+/// Fills a new home with what the plan shows of the user's.
+#[expect(clippy::disallowed_methods, reason = "files in a folder that was just made")]
+fn make_home(
+    plan: &Plan,
+    settings: &Settings,
+    named: &Path,
+    path: PathBuf,
+) -> io::Result<Option<Home>> {
+    let layout = &plan.layout;
+    let Ok(real) = named.canonicalize() else { return Ok(None) };
+    let is_private = |part: &Part| matches!(part, Part::Private { .. });
+    if !layout.steps.iter().any(|step| step.path == real && is_private(&step.part)) {
+        return Ok(None);
+    }
+    std::fs::create_dir(&path)?;
+    let mut left_out = plan.secrets(settings).all;
+    left_out.extend(layout.instead.iter().map(|file| file.path.clone()));
+    left_out.retain(|path| std::fs::symlink_metadata(path).is_ok());
+    let home = Home { path, instead_of: [named.to_path_buf(), real] };
+    let mut linked: Vec<&Path> = Vec::new();
+    for step in &layout.steps {
+        let Some(place) = home.place_of(&step.path).filter(|place| *place != home.path) else {
+            continue;
+        };
+        if linked.iter().any(|linked| step.path.starts_with(linked)) {
+            continue;
+        }
+        match &step.part {
+            Part::Kept { source, writable } => {
+                make_above(&place)?;
+                let left_out = if *writable { &[] } else { &*left_out };
+                link(source, &place, left_out)?;
+                linked.push(&step.path);
+            }
+            Part::File { bytes } => {
+                make_above(&place)?;
+                std::fs::write(&place, bytes)?;
+            }
+            Part::Cover | Part::Private { .. } => {}
+        }
+    }
+    for file in &layout.instead {
+        if let Some(place) = home.place_of(&file.path) {
+            std::fs::write(&place, &file.bytes)?;
+        }
+    }
+    Ok(Some(home))
+}
+
+#[expect(clippy::disallowed_methods, reason = "folders within one that was just made")]
+fn make_above(place: &Path) -> io::Result<()> {
+    place.parent().map_or(Ok(()), std::fs::create_dir_all)
+}
+
+/// Puts a link to `source` at `place`: a folder of links where something within is left out, since a
+/// program that finds a file which it may not open gives up.
+#[expect(clippy::disallowed_methods, reason = "a folder within one that was just made")]
+fn link(source: &Path, place: &Path, left_out: &[PathBuf]) -> io::Result<()> {
+    if left_out.iter().any(|path| path == source) {
+        return Ok(());
+    }
+    if !left_out.iter().any(|path| path.starts_with(source)) {
+        return symlink(source, place);
+    }
+    std::fs::create_dir(place)?;
+    for entry in std::fs::read_dir(source)? {
+        let entry = entry?;
+        link(&entry.path(), &place.join(entry.file_name()), left_out)?;
+    }
+    Ok(())
+}
