@@ -83,6 +83,7 @@ fn kinds(walls: &Walls) -> (Sockets, Around) {
     };
     let around = match walls.inside {
         Some(_) => Around::Namespaces,
+        None if walls.only_reads => Around::LandlockToRead,
         None => Around::Landlock,
     };
     (sockets, around)

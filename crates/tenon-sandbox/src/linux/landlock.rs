@@ -60,8 +60,8 @@ impl Rules {
     /// If the kernel cannot hold a process to that.
     pub(super) fn of_a_tree(writable: &[PathBuf]) -> io::Result<Self> {
         let (readable, writable) = (vec![PathBuf::from("/")], writable.to_vec());
-        let (has_rules, internet, inside) = (false, true, None);
-        Self::of(&Walls { readable, writable, has_rules, internet, inside })
+        let (has_rules, internet, only_reads, inside) = (false, true, false, None);
+        Self::of(&Walls { readable, writable, has_rules, internet, only_reads, inside })
     }
 
     /// Returns rules by which a process reads and writes only what the walls say, connects to no

@@ -53,6 +53,8 @@ pub(crate) struct Walls {
     pub(crate) has_rules: bool,
     /// Whether there are sockets that reach other machines, as far as the namespace goes.
     pub(crate) internet: bool,
+    /// Whether nothing is written that stays: then no mode, owner or time is changed either.
+    pub(crate) only_reads: bool,
     pub(crate) inside: Option<Inside>,
 }
 
@@ -307,6 +309,7 @@ impl Walls {
         writer.list(&self.writable);
         writer.flag(self.has_rules);
         writer.flag(self.internet);
+        writer.flag(self.only_reads);
         writer.maybe(self.inside.as_ref(), |writer, inside| inside.write(writer));
     }
 
@@ -316,6 +319,7 @@ impl Walls {
             writable: reader.paths()?,
             has_rules: reader.flag()?,
             internet: reader.flag()?,
+            only_reads: reader.flag()?,
             inside: reader.maybe(Inside::read)?,
         })
     }
@@ -381,6 +385,7 @@ mod tests {
                 writable: Vec::new(),
                 has_rules: !internet,
                 internet,
+                only_reads: !internet,
                 inside: internet.then(|| inside("/w", user)),
             };
             let request = Request {

@@ -11,6 +11,7 @@ use libc::{c_long, sock_filter};
 use rustix::io::Errno;
 
 use super::filter::{ANY_BIT, Calls, EQUAL, and, argument_offset, call, jump, load, refuse, short};
+use super::notify::{FCHMODAT2, FILE_SETATTR, REMOVEXATTRAT, SETXATTRAT};
 use super::told;
 
 /// Every flag with which clone, unshare and setns make a namespace, but CLONE_NEWTIME, which
@@ -45,6 +46,8 @@ pub(super) enum Around {
     Namespaces,
     /// Landlock alone, which does not speak of these calls.
     Landlock,
+    /// The same, and nothing is to be changed.
+    LandlockToRead,
 }
 
 /// When a call is refused.
@@ -182,8 +185,36 @@ fn without_namespaces() -> Vec<(c_long, When, Errno)> {
     ]
 }
 
-/// Not in the library yet; the same on every architecture.
-const FILE_SETATTR: c_long = 469;
+/// What changes a file without its content, which Landlock does not hold. Programs go on after
+/// this error number where they only tried, as they do for files of others.
+const ATTRIBUTES: &[c_long] = &[
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    FCHMODAT2,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_utimensat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    SETXATTRAT,
+    REMOVEXATTRAT,
+];
+
+#[cfg(target_arch = "x86_64")]
+const ATTRIBUTES_HERE: &[c_long] = &[
+    libc::SYS_chmod,
+    libc::SYS_chown,
+    libc::SYS_lchown,
+    libc::SYS_utime,
+    libc::SYS_utimes,
+    libc::SYS_futimesat,
+];
+#[cfg(target_arch = "aarch64")]
+const ATTRIBUTES_HERE: &[c_long] = &[];
 
 const PRIORITY_OF_USER: u32 = 2;
 const IO_PRIORITY_OF_USER: u32 = 3;
@@ -273,9 +304,14 @@ pub(super) fn refusals(sockets: Sockets, around: Around) -> Calls {
         calls.insert(call(*number), vec![refuse(Errno::PERM)]);
     }
     let alone = match around {
-        Around::Landlock => without_namespaces(),
+        Around::Landlock | Around::LandlockToRead => without_namespaces(),
         Around::Namespaces => Vec::new(),
     };
+    if around == Around::LandlockToRead {
+        for number in ATTRIBUTES.iter().chain(ATTRIBUTES_HERE) {
+            calls.insert(call(*number), vec![refuse(Errno::PERM)]);
+        }
+    }
     for (number, when, errno) in conditional(sockets).into_iter().chain(alone) {
         calls.entry(call(number)).or_default().extend(body(&when, errno));
     }
@@ -357,7 +393,7 @@ mod tests {
     #[test]
     fn every_jump_fits() {
         for sockets in [Sockets::Internet, Sockets::Local, Sockets::Pairs] {
-            let mut calls = refusals(sockets, Around::Landlock);
+            let mut calls = refusals(sockets, Around::LandlockToRead);
             add_questions(&mut calls);
             let longest = Filter::of(&calls).0.iter().map(|code| code.jt.max(code.jf)).max();
             assert!(longest < Some(u8::MAX), "{longest:?}");
@@ -413,6 +449,22 @@ mod tests {
         alone(libc::SYS_ioctl, [3, 0x4008_6602], true);
         alone(libc::SYS_ioctl, [3, 0x8008_6601], false);
         alone(FILE_SETATTR, [0, 0], true);
+    }
+
+    #[test]
+    fn what_only_reads_changes_no_attributes_without_namespaces() {
+        for number in ATTRIBUTES.iter().chain(ATTRIBUTES_HERE) {
+            let answer = |around| {
+                let mut calls = refusals(Sockets::Pairs, around);
+                if around == Around::LandlockToRead {
+                    // Refused before anybody is asked.
+                    add_questions(&mut calls);
+                }
+                run(&Filter::of(&calls), ARCHITECTURE, *number as u32, [0; 6])
+            };
+            assert_eq!(answer(Around::LandlockToRead), refused(Errno::PERM), "{number}");
+            assert_eq!(answer(Around::Landlock), ALLOWED, "{number}");
+        }
     }
 
     #[test]

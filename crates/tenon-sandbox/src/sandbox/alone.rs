@@ -27,6 +27,7 @@ pub(super) struct Alone {
     profile: Profile,
     writable: Vec<PathBuf>,
     internet: bool,
+    only_reads: bool,
     rules: Arc<Rules>,
     looked_at: Vec<(PathBuf, Option<Stamp>)>,
 }
@@ -60,8 +61,8 @@ impl Alone {
             SandboxError::refused(Tier::C, Wall::Landlock.refused(errno))
         })?;
         let (profile, rules) = (profile.clone(), Arc::new(rules));
-        let Walls { writable, internet, .. } = walls;
-        Ok(Self { profile, writable, internet, rules, looked_at })
+        let Walls { writable, internet, only_reads, .. } = walls;
+        Ok(Self { profile, writable, internet, only_reads, rules, looked_at })
     }
 
     /// Whether everything is as it was looked at.
@@ -75,8 +76,8 @@ impl Alone {
     /// Returns the walls of a call, and the rules that hold it to them.
     fn of_a_call(&self) -> (Walls, Arc<Rules>) {
         let (readable, writable) = (Vec::new(), self.writable.clone());
-        let (internet, inside) = (self.internet, None);
-        let walls = Walls { readable, writable, has_rules: true, internet, inside };
+        let (internet, only_reads, inside) = (self.internet, self.only_reads, None);
+        let walls = Walls { readable, writable, has_rules: true, internet, only_reads, inside };
         (walls, Arc::clone(&self.rules))
     }
 }

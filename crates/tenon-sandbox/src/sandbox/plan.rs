@@ -369,6 +369,7 @@ pub(super) fn walls_inside(
         has_rules: in_order(&writable) == plan.layout.writable,
         writable,
         internet: true,
+        only_reads: profile.writable.is_empty(),
         inside: Some(Inside {
             is_enclosed: false,
             folder: folder.to_path_buf(),
@@ -408,6 +409,7 @@ pub(super) fn walls_alone(
     let Listing { mut readable, mut looked_at } = listing;
     readable.extend(DEVICES.map(PathBuf::from));
     readable.extend(in_place(&settings.roots));
+    let only_reads = profile.writable.is_empty();
     let mut writable = in_place(&profile.writable);
     if !writable.is_empty() {
         writable.extend_from_slice(repositories);
@@ -416,7 +418,7 @@ pub(super) fn walls_alone(
     let tops = settings.roots.iter().chain(&writable);
     looked_at.extend(tops.map(|path| (path.clone(), Stamp::of(path, Names::Any))));
     let internet = profile.network == Network::On;
-    (Walls { readable, writable, has_rules: false, internet, inside: None }, looked_at)
+    (Walls { readable, writable, has_rules: false, internet, only_reads, inside: None }, looked_at)
 }
 
 /// Names that may be read, and what was looked at to find them.

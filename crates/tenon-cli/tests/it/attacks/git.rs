@@ -67,6 +67,15 @@ pub(super) const ROWS: &[Row] = &[
         .after("test ! -e $TOP/new"),
     left!("git: a link in the index", "ln -s $TOP d; git add d; rm d; mkdir d; echo x > d/new; git add d; git commit -qm a; git checkout -f HEAD~0; ln -sfn $TOP d; git checkout -f .")
         .after("test ! -e $TOP/new"),
+    row("git: modes and times, by a program that a reading command starts", &[
+        Call::Typed("cd @ROW@ && git status"),
+        Call::Typed("cd @ROW@ && git log -1"),
+    ])
+    .prepare("git init -q .; printf '#!/bin/sh\necho it ran >&2\nchmod 777 %s; touch -d 2001-01-01 %s; chmod 777 a; touch -d 2001-01-01 a\n' $TOP/outside $TOP/outside > evil; echo a > a; chmod 755 evil; chmod 644 a; git config core.fsmonitor $PWD/evil")
+    .flags(&["--mode", "read-only"])
+    .prints(&["it ran"])
+    .after("test $(stat -c %a a) = 644 -a $(date -r a +%Y) != 2001")
+    .needs(&["git"]),
     row("git: files by the tools", &[
         Call::Tool("write_file", r#"{"path":"@ROW@/.git/hooks/pre-commit","content":"evil"}"#),
         Call::Tool("write_file", r#"{"path":"@ROW@/.git/config","content":"evil"}"#),

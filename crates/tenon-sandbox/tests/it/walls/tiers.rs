@@ -269,6 +269,59 @@ fn a_home_that_is_the_workspace_stays_the_home_without_namespaces() {
     assert!(place.root().join("file").exists());
 }
 
+/// Landlock holds none of it, and nobody is asked about a command that only reads.
+const ATTRIBUTES: &[Row] = &[
+    refused("mode", "chmod 777 $F && echo BROKEN; echo refused"),
+    refused("owner", "chown $(id -u) $F && echo BROKEN; echo refused"),
+    refused("times", "touch -d 2001-01-01 $F && echo BROKEN; echo refused"),
+    refused(
+        "by descriptor, and attributes",
+        "python3 -c \"import os, sys
+f = os.environ['F']; d = os.open(f, os.O_RDONLY)
+for call in (lambda: os.fchmod(d, 0o777), lambda: os.fchown(d, os.getuid(), -1), lambda: os.utime(d, (1, 1)),
+             lambda: os.utime(f, (1, 1)), lambda: os.setxattr(f, 'user.x', b'y'), lambda: os.setxattr(d, 'user.x', b'y')):
+    try: call(); print('BROKEN')
+    except OSError as error: print(error.errno)\"; echo refused",
+    ),
+    works(
+        "ordinary reading",
+        "set -e; cd r; git status --short; git log --format=%s; git diff; git grep a; ls -l; grep -r a .; \
+         python3 -c 'import tempfile as t; f = t.NamedTemporaryFile(); d = t.TemporaryDirectory(); print(6*7)'; \
+         f=$(mktemp); cat a > $f; sort $f; cat $f <<E\nE\nfind . -newer a | wc -l; echo done",
+        &["first", "42", "done"],
+    ),
+];
+
+#[test]
+fn commands_that_only_read_change_no_attributes_without_namespaces() {
+    use std::os::unix::fs::MetadataExt;
+    let mut place = alone();
+    let git = "git init -q r && cd r && echo a > a && git add a && \
+               git -c user.name=n -c user.email=e commit -qm first && echo ready; touch ../inside";
+    assert!(place.run(git).1.contains("ready"));
+    place.profile = place.profile.clone().read_only();
+    for file in [place.top.path().join("outside"), place.root().join("inside")] {
+        let facts = || {
+            let found = std::fs::metadata(&file).unwrap();
+            (found.mode(), found.mtime(), found.ctime(), found.ctime_nsec())
+        };
+        let before = facts();
+        for row in ATTRIBUTES {
+            let mut command = place.command(row.script);
+            command.environment.push(("F".into(), file.clone().into()));
+            let said = printed(&place.try_command(command).unwrap());
+            let holds = row.prints.iter().all(|wanted| said.contains(wanted));
+            assert!(holds && !said.contains("BROKEN"), "{}: {said}", row.name);
+        }
+        assert_eq!(facts(), before);
+    }
+}
+
+#[test]
+fn commands_that_only_read_change_no_attributes_without_namespaces_for_an_ordinary_user() {
+    as_ordinary_user("tiers::commands_that_only_read_change_no_attributes_without_namespaces");
+}
+
 #[test]
 fn this_kernel_has_what_the_tests_need() {
     let kernel = probe();
