@@ -43,7 +43,8 @@ pub(crate) struct Enclosure {
     pub(crate) layout: Layout,
     pub(crate) inside: Inside,
     /// Holds what lasts as long as the session: a folder or file for each step that is private or
-    /// a file, named by the step's number, and the two empty ones.
+    /// a file, named by the step's number, and the two empty ones. Files right within what is private
+    /// are in its folder.
     pub(crate) private: PathBuf,
 }
 
@@ -190,7 +191,7 @@ fn arguments(enclosure: &Enclosure) -> Result<Arguments, Errno> {
 
 fn steps(arguments: &mut Arguments, enclosure: &Enclosure) -> Result<(), Errno> {
     let Enclosure { layout, inside, private } = enclosure;
-    let mut between: Option<PathBuf> = None;
+    let mut between: Vec<PathBuf> = Vec::new();
     for (number, step) in layout.steps.iter().enumerate() {
         let Step { path, part } = step;
         let above = above(&layout.steps, path);
@@ -199,14 +200,16 @@ fn steps(arguments: &mut Arguments, enclosure: &Enclosure) -> Result<(), Errno> 
             open_plain(path)?;
         }
         if let Some(folder) = first_below_private(above, path)
-            && between.as_ref() != Some(&folder)
+            // A second one would hide what is bound in the first.
+            && !between.contains(&folder)
         {
             arguments.fresh(&folder, 0o755, layout.temporary_bytes_max);
-            between = Some(folder);
+            between.push(folder);
         }
         let own = || private.join(number.to_string());
         match part {
             Part::Cover => arguments.fresh(path, 0o555, 1 << 20),
+            Part::File { .. } if directly_in(&layout.steps, path).is_some() => {}
             Part::Private { .. } | Part::File { .. } => {
                 arguments.bind(own(), path, Access::Write);
             }
@@ -259,6 +262,13 @@ fn hide(
 fn above<'a>(steps: &'a [Step], path: &Path) -> Option<&'a Step> {
     let holds = |step: &&Step| path.starts_with(&step.path) && path != step.path;
     steps.iter().filter(holds).max_by_key(|step| step.path.as_os_str().len())
+}
+
+/// Returns the number of the private folder that `path` lies in without another between them. A file
+/// is put there as it is: what is bound cannot be exchanged, as programs do with their settings.
+pub(crate) fn directly_in(steps: &[Step], path: &Path) -> Option<usize> {
+    let is_private = |step: &Step| matches!(step.part, Part::Private { .. });
+    steps.iter().position(|step| path.parent() == Some(&step.path) && is_private(step))
 }
 
 /// Returns where outside what is at `path` inside comes from.
@@ -339,6 +349,18 @@ mod tests {
         check("/home/u/work/a", Some("/home/u/work"));
         check("/home/u/.cargo/bin", None);
         check("/srv/a", None);
+    }
+
+    #[test]
+    fn what_lies_in_a_private_folder_itself_is_put_there() {
+        let steps = steps();
+        let check = |path: &str, expected| {
+            assert_eq!(directly_in(&steps, Path::new(path)), expected, "{path}");
+        };
+        check("/home/u/.gitconfig", Some(1));
+        check("/home/u/.pip/pip.conf", None);
+        check("/home/u/.cargo/config.toml", None);
+        check("/home/other", None);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::linux::bubblewrap::{EMPTY_FILE, EMPTY_FOLDER};
+use crate::linux::bubblewrap::{EMPTY_FILE, EMPTY_FOLDER, directly_in};
 use crate::linux::layout::{Layout, Part};
 use crate::missing::{Missing, SandboxError};
 use crate::tier::Tier;
@@ -95,7 +95,7 @@ impl Scratch {
     }
 
     /// Returns a folder with what bubblewrap binds of a layout: what is private or given, by its
-    /// number, and what is put on what nobody may see.
+    /// number, or by its name in what is private, and what is put on what nobody may see.
     pub(super) fn for_bubblewrap(layout: &Layout) -> Result<Self, SandboxError> {
         Self::filled(layout).map_err(|error| {
             let code = error.raw_os_error().unwrap_or_default();
@@ -113,13 +113,17 @@ impl Scratch {
             std::os::unix::fs::chown(path, Some(owner.user), Some(owner.group))
         };
         for (number, step) in layout.steps.iter().enumerate() {
-            let path = scratch.path().join(number.to_string());
+            let mut path = scratch.path().join(number.to_string());
             match &step.part {
                 Part::Private { mode, .. } => {
                     std::fs::create_dir(&path)?;
                     owned(&path, *mode)?;
                 }
                 Part::File { bytes } => {
+                    if let Some(folder) = directly_in(&layout.steps, &step.path) {
+                        path = scratch.path().join(folder.to_string());
+                        path.extend(step.path.file_name());
+                    }
                     std::fs::write(&path, bytes)?;
                     owned(&path, 0o644)?;
                 }

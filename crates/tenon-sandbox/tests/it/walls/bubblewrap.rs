@@ -72,6 +72,26 @@ fn the_tier_is_what_it_says() {
     assert!(told.scratch.contains(&"/tmp".into()) && told.loopback);
 }
 
+#[test]
+fn a_home_beneath_a_private_folder_is_there_and_its_settings_can_be_changed() {
+    let Some(place) = enclosed(|settings| {
+        let home = settings.home.clone().unwrap();
+        std::fs::write(home.join(".gitconfig"), "[user]\n\tname = Ada\n").unwrap();
+        // Each in a folder between: what comes last must not hide the first.
+        std::fs::create_dir_all(home.join(".local/bin")).unwrap();
+        settings.readable = vec![home.join(".local/bin")];
+        settings.shown = vec![(home.join(".npmrc"), b"shown".to_vec())];
+    }) else {
+        return;
+    };
+    let script = "ls ~ && echo x > ~/x && cat ~/x ~/.npmrc && git config --global user.email a@b && \
+                  git config --global user.name && cd ~ && echo done; ls -d ~/.local/bin";
+    let (_, said) = place.run(script);
+    assert!(said.contains("x\nshown") && said.contains("Ada\n") && said.contains("done"), "{said}");
+    assert_eq!(place.run("cat ~/x; git config --global user.email").1, "x\na@b\n");
+    assert!(!place.outside("home/.gitconfig").contains("a@b"));
+}
+
 /// Refuses mount_setattr (442) with ENOSYS, as Linux 5.11 would: tier A needs it, bubblewrap does
 /// not. It stands for AppArmor, which lets only bubblewrap have namespaces.
 const WITHOUT_TIER_A: &str = "
