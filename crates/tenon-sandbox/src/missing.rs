@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use crate::linux::bubblewrap::BUBBLEWRAP;
 use crate::linux::landlock::LANDLOCK_VERSION_MIN;
-use crate::linux::probe::{Kernel, probe};
+use crate::linux::probe::{Kernel, is_program_readable, probe};
 use crate::linux::request::{Refused, Wall};
 use crate::tier::Tier;
 
@@ -28,6 +28,8 @@ pub enum Missing {
     NamespaceCount,
     /// Ubuntu's AppArmor takes the rights inside user namespaces from unknown programs.
     AppArmor,
+    /// This program's file can be executed and not read, and so nobody maps ids for what it starts.
+    Unreadable,
     /// A setting of Debian's kernel forbids user namespaces to ordinary users.
     NamespacesSwitchedOff,
     /// The kernel or a container forbids namespaces.
@@ -111,6 +113,9 @@ impl SandboxError {
                 "install the package bubblewrap for tier B, give tenon an AppArmor profile with \
                  `userns,`, or set `sysctl kernel.apparmor_restrict_unprivileged_userns=0` as root"
             }
+            Missing::Unreadable => {
+                "let everybody read the file of the program that runs: `chmod a+r` for tenon"
+            }
             Missing::NamespacesSwitchedOff => {
                 "set `sysctl kernel.unprivileged_userns_clone=1` as root"
             }
@@ -187,6 +192,9 @@ impl fmt::Display for SandboxError {
             Missing::AppArmor => {
                 formatter.write_str("AppArmor takes the rights in user namespaces away")
             }
+            Missing::Unreadable => {
+                formatter.write_str("the file of this program may be executed and not read")
+            }
             Missing::NamespacesSwitchedOff => {
                 formatter.write_str("user namespaces are switched off for ordinary users")
             }
@@ -245,6 +253,8 @@ impl std::error::Error for SandboxError {}
 fn missing(Refused { wall, errno }: Refused, kernel: &Kernel) -> Missing {
     let denied = matches!(errno, Errno::PERM | Errno::ACCESS);
     match wall {
+        // The kernel makes its processes root's for all who look at them.
+        Wall::IdMap if denied && !is_program_readable() => Missing::Unreadable,
         Wall::Namespaces | Wall::Mounts | Wall::IdMap if denied && kernel.apparmor_restricts => {
             Missing::AppArmor
         }

@@ -219,6 +219,7 @@ texts! {
     "no more user namespaces are allowed", "不允许再创建用户命名空间";
     "AppArmor takes the rights in user namespaces away", "AppArmor 收回了用户命名空间中的权限";
     "user namespaces are switched off for ordinary users", "普通用户的用户命名空间已被关闭";
+    "the file of this program may be executed and not read", "此程序的文件只能执行，不能读取";
     "this kernel or container refuses namespaces", "此内核或容器拒绝创建命名空间";
     "the walls of another tenon refuse namespaces", "外层 tenon 的沙箱拒绝创建命名空间";
     "the walls of another tenon let nobody list what may be read", "外层 tenon 的沙箱不允许列出可读取的内容";
@@ -243,6 +244,7 @@ texts! {
     "see that `bwrap --unshare-all --ro-bind / / true` works: on Ubuntu, load the AppArmor profile bwrap-userns-restrict of the package apparmor-profiles", "确认 `bwrap --unshare-all --ro-bind / / true` 能够运行：在 Ubuntu 上，请加载软件包 apparmor-profiles 中的 AppArmor 配置 bwrap-userns-restrict";
     "set `sysctl user.max_user_namespaces=15000` as root, and in /etc/sysctl.d to keep it", "以 root 设置 `sysctl user.max_user_namespaces=15000`，并写入 /etc/sysctl.d 以长期生效";
     "install the package bubblewrap for tier B, give tenon an AppArmor profile with `userns,`, or set `sysctl kernel.apparmor_restrict_unprivileged_userns=0` as root", "安装软件包 bubblewrap 以使用 tier B，或给 tenon 一份含 `userns,` 的 AppArmor 配置，或以 root 设置 `sysctl kernel.apparmor_restrict_unprivileged_userns=0`";
+    "let everybody read the file of the program that runs: `chmod a+r` for tenon", "让所有人都能读取正在运行的程序文件：对 tenon 执行 `chmod a+r`";
     "set `sysctl kernel.unprivileged_userns_clone=1` as root", "以 root 设置 `sysctl kernel.unprivileged_userns_clone=1`";
     "in a container, allow user namespaces and mounts (docker: `--security-opt seccomp=unconfined --security-opt apparmor=unconfined`, or podman)", "在容器中，请允许用户命名空间和挂载（docker：`--security-opt seccomp=unconfined --security-opt apparmor=unconfined`，或使用 podman）";
     "use tier C within them; whatever the inner tenon starts, the outer walls hold too", "在其中使用 tier C；内层 tenon 启动的一切同样受外层沙箱限制";
@@ -506,6 +508,7 @@ mod tests {
             Missing::AppArmor,
             Missing::NamespacesSwitchedOff,
             Missing::Namespaces,
+            Missing::Unreadable,
             Missing::WithinWalls,
             Missing::Unlisted,
             Missing::Proc,

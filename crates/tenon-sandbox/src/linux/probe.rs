@@ -89,6 +89,11 @@ pub fn probe() -> Kernel {
     }
 }
 
+/// Whether this user may read the file of this program.
+pub(crate) fn is_program_readable() -> bool {
+    rustix::fs::access("/proc/self/exe", rustix::fs::Access::READ_OK).is_ok()
+}
+
 /// Returns whether this process runs within the walls of another tenon, which hold it and all that it
 /// starts. Asked once.
 ///

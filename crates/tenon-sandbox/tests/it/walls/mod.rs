@@ -206,6 +206,15 @@ pub(crate) fn ordinary_user(
     arguments: &[&str],
     variables: &[(&str, &str)],
 ) -> Result<String, String> {
+    ordinary_user_with(0o755, arguments, variables)
+}
+
+/// The same with a mode for the program's file, which is root's.
+pub(crate) fn ordinary_user_with(
+    mode: u32,
+    arguments: &[&str],
+    variables: &[(&str, &str)],
+) -> Result<String, String> {
     // The program's own folder may be closed to others.
     let folder = tempfile::Builder::new().prefix("walls-user").tempdir_in("/var/tmp").unwrap();
     let program = folder.path().join("program");
@@ -215,7 +224,7 @@ pub(crate) fn ordinary_user(
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
     };
     open(folder.path(), 0o777);
-    open(&program, 0o755);
+    open(&program, mode);
     let output = std::process::Command::new("setpriv")
         .args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "--"])
         .arg(&program)

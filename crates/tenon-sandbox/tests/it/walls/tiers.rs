@@ -2,7 +2,10 @@
 
 use tenon_sandbox::{CommandError, Exit, Missing, Network, Profile, Tier, Wanted, probe};
 
-use super::{Place, Row, as_ordinary_user, attacks, check_rows, printed, refused, works};
+use super::{
+    Place, Row, as_ordinary_user, attacks, check_rows, ordinary_user_with, printed, refused,
+    rustix_is_root, works,
+};
 use crate::support::runtime;
 
 fn alone() -> Place {
@@ -69,6 +72,31 @@ fn without_user_namespaces_the_next_tier_is_taken_and_told() {
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
+/// The other half of the test below.
+#[test]
+fn agent_that_nobody_may_read() {
+    if std::env::var_os("TENON_TEST_UNREADABLE").is_none() {
+        println!("skipped: this is the other half of a test, which runs it");
+        return;
+    }
+    let Err(CommandError::Walls(error)) = Place::new().try_run("true") else { panic!("it ran") };
+    assert_eq!((error.tier, &error.missing), (Tier::A, &Missing::Unreadable));
+    assert!(error.hint().is_some_and(|hint| hint.contains("chmod a+r")));
+}
+
+#[test]
+fn a_program_that_may_be_executed_and_not_read_says_so() {
+    if !rustix_is_root() {
+        println!("skipped: only root makes a file that is not one's own");
+        return;
+    }
+    let arguments = ["--exact", "walls::tiers::agent_that_nobody_may_read", "--nocapture"];
+    match ordinary_user_with(0o711, &arguments, &[("TENON_TEST_UNREADABLE", "1")]) {
+        Ok(said) => assert!(said.contains("1 passed"), "{said}"),
+        Err(reason) => println!("skipped: {reason}"),
+    }
 }
 
 #[test]
