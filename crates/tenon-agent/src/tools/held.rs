@@ -12,6 +12,9 @@ const FILES: [&str; 2] = ["read-only file system", "erofs"];
 /// The same where Landlock alone holds files; other refusals have the same words.
 const FILES_IN_C: [&str; 3] = ["permission denied", NOT_PERMITTED, "eacces"];
 
+/// What is said of a file that is not to be opened.
+const DENIED: [&str; 2] = ["permission denied", "eacces"];
+
 /// What is said of files, and of everything else that takes rights.
 const NOT_PERMITTED: &str = "operation not permitted";
 
@@ -44,6 +47,11 @@ const FOREIGN: [&str; 2] = ["value too large for defined data type", "eoverflow"
 
 const FILES_HELD: &str = "files: outside of the workspace commands write only in private temporary \
                           folders; --add-dir FOLDER would add a folder";
+const FILES_HELD_IN_C: &str = "files: outside of the workspace commands in tier C write only in private temporary \
+                               folders, and read nothing of homes but toolchains, nor of /run, /tmp and other \
+                               disks; --add-dir FOLDER would open a folder";
+const READING_HELD: &str = "files: this command counts as one that only reads, so it changes nothing but what is \
+                            in private temporary folders";
 const PROTECTED_HELD: &str = "files: protected names in the workspace (.git/hooks, .envrc and the like) are \
                               closed to commands; write_file and edit_file write them with the user's yes";
 const NETWORK_HELD: &str =
@@ -99,9 +107,9 @@ pub(super) fn sentences(
     let says = |words: &[&str]| words.iter().any(|words| complaints.contains(words));
     let mut sentences = Vec::new();
     if says(&FILES) {
-        sentences.extend(files(&printed, &FILES, workspace));
+        sentences.extend(files(&printed, &FILES, output, workspace));
     } else if !output.has_sockets && says(&FILES_IN_C) {
-        sentences.extend(files(&printed, &FILES_IN_C, workspace));
+        sentences.extend(files(&printed, &FILES_IN_C, output, workspace));
     }
     if is_error && !output.has_sockets && says(&SOCKETS) {
         sentences.push(SOCKETS_HELD);
@@ -117,7 +125,9 @@ pub(super) fn sentences(
         sentences
             .extend(found.iter().filter(|(_, is_said)| *is_said).map(|(sentence, _)| *sentence));
         let is_untold = output.refused.is_empty() && sentences.is_empty();
-        if as_root && is_untold && says(&RIGHTS) {
+        if output.only_reads && !output.has_sockets && is_untold && says(&[NOT_PERMITTED]) {
+            sentences.push(READING_HELD);
+        } else if as_root && is_untold && says(&RIGHTS) {
             sentences.push(RIGHTS_HELD);
         } else if !output.has_sockets && is_untold && says(&[NOT_PERMITTED]) {
             sentences.push(RIGHTS_HELD_IN_C);
@@ -126,28 +136,38 @@ pub(super) fn sentences(
     sentences.into_iter().map(str::to_owned).chain(calls(&output.refused)).collect()
 }
 
-/// Returns what to say of files that commands may not write: of protected names, of those elsewhere,
-/// or of both where lines with `words` tell of both or of neither.
+/// Returns what to say of files that commands may not write: that this one writes none, or of
+/// protected names, of those elsewhere, or of both where lines with `words` tell of both or of neither.
 fn files(
     printed: &str,
     words: &[&str],
+    output: &Output,
     workspace: &Workspace,
 ) -> impl Iterator<Item = &'static str> {
-    let refuses = |line: &&str| {
+    let says = |line: &str, words: &[&str]| {
         let line = line.to_lowercase();
         words.iter().any(|words| line.contains(words))
     };
+    let refuses = |line: &&str| says(line, words);
     let lines = printed.lines().filter(refuses).take(LINES_MAX);
-    let (mut of_protected, mut of_others) = (false, false);
+    let (mut of_reading, mut of_protected, mut of_others) = (false, false, false);
     // Such a line that names no file need not be about one.
-    let is_of_file =
-        |line: &str, place| place != Place::Unknown || !line.to_lowercase().contains(NOT_PERMITTED);
+    let is_of_file = |line: &str, place| place != Place::Unknown || !says(line, &[NOT_PERMITTED]);
+    // In tier C what lies elsewhere may be closed to reading, too.
+    let is_of_writing =
+        |line: &str, place| output.has_sockets || place != Place::Elsewhere || !says(line, &DENIED);
     let places = lines.map(|line| (line, place(line, workspace)));
-    for (_, place) in places.filter(|(line, place)| is_of_file(line, *place)) {
+    for (line, place) in places.filter(|(line, place)| is_of_file(line, *place)) {
+        if output.only_reads && is_of_writing(line, place) {
+            of_reading = true;
+            continue;
+        }
         of_protected |= place != Place::Elsewhere;
         of_others |= place != Place::Protected;
     }
-    let sentences = [(of_protected, PROTECTED_HELD), (of_others, FILES_HELD)];
+    let others = if output.has_sockets { FILES_HELD } else { FILES_HELD_IN_C };
+    let sentences =
+        [(of_reading, READING_HELD), (of_protected, PROTECTED_HELD), (of_others, others)];
     sentences.into_iter().filter_map(|(is_said, sentence)| is_said.then_some(sentence))
 }
 
@@ -197,8 +217,14 @@ mod tests {
         refused: Vec<&'static str>,
         expected: &[&str],
     ) {
+        let only_reads = false;
+        let output = Output { has_sockets, only_reads, refused, ..printed_by(text, code) };
+        check_output(text, &output, as_root, expected);
+    }
+
+    fn printed_by(text: &str, code: i32) -> Output {
         let piece = Piece { stream: Stream::Error, text: text.into(), left_out_bytes_before: 0 };
-        let output = Output {
+        Output {
             exit: Exit::Code(code),
             pieces: vec![piece],
             bytes_total: 0,
@@ -208,12 +234,17 @@ mod tests {
             limit: None,
             protected: Vec::new(),
             blocked: Vec::new(),
-            refused,
-            has_sockets,
-        };
+            refused: Vec::new(),
+            has_sockets: true,
+            only_reads: true,
+        }
+    }
+
+    fn check_output(text: &str, output: &Output, as_root: bool, expected: &[&str]) {
         let bench = Bench::new();
         let workspace = &bench.context.workspace;
-        let said = Said { output: &output, text, is_error: code != 0, workspace, as_root };
+        let is_error = output.exit != Exit::Code(0);
+        let said = Said { output, text, is_error, workspace, as_root };
         assert_eq!(sentences(&said, Network::Proxied), expected, "{text}");
     }
 
@@ -223,7 +254,7 @@ mod tests {
         check(file, 1, true, &[FILES_HELD]);
         check(file, 0, true, &[FILES_HELD]);
         check("bash: /etc/x: Permission denied", 1, true, &[]);
-        check("bash: /etc/x: Permission denied", 1, false, &[FILES_HELD]);
+        check("bash: /etc/x: Permission denied", 1, false, &[FILES_HELD_IN_C]);
         check("OSError: [Errno 101] Network is unreachable", 1, true, &[NETWORK_HELD]);
         check("Could not resolve host: example.com", 6, true, &[NETWORK_HELD]);
         check("Could not resolve host: example.com", 0, true, &[]);
@@ -262,11 +293,27 @@ mod tests {
             "chmod: changing permissions of '/etc/x': Operation not permitted",
             1,
             false,
-            &all[1..],
+            &[FILES_HELD_IN_C],
         );
         let priority = "renice: failed to set priority for 7 (process ID): Operation not permitted";
         check(priority, 1, false, &[RIGHTS_HELD_IN_C]);
         check(priority, 1, true, &[]);
+    }
+
+    #[test]
+    fn a_command_that_only_reads_is_told_so() {
+        for (text, has_sockets, expected) in [
+            ("ls: cannot touch '.': Read-only file system", true, READING_HELD),
+            ("bash: .git/hooks/x: Read-only file system", true, READING_HELD),
+            ("bash: /etc/x: Read-only file system", true, READING_HELD),
+            ("bash: a: Permission denied", false, READING_HELD),
+            ("chmod: changing permissions of 'a': Operation not permitted", false, READING_HELD),
+            ("chmod: changing permissions of '/x': Operation not permitted", false, READING_HELD),
+            ("cat: /home/a/b: Permission denied", false, FILES_HELD_IN_C),
+        ] {
+            let output = Output { has_sockets, ..printed_by(text, 1) };
+            check_output(text, &output, true, &[expected]);
+        }
     }
 
     #[test]

@@ -85,6 +85,8 @@ pub struct Output {
     pub refused: Vec<&'static str>,
     /// Whether there were sockets for it that reach this machine or others.
     pub has_sockets: bool,
+    /// Whether walls let it change nothing that stays.
+    pub only_reads: bool,
 }
 
 impl Output {
@@ -102,6 +104,7 @@ impl Output {
             blocked: Vec::new(),
             refused: Vec::new(),
             has_sockets: false,
+            only_reads: false,
         }
     }
 }
@@ -259,8 +262,10 @@ impl Command {
         on_output: &mut (dyn FnMut(Stream, &str) + Send),
     ) -> Result<Output, CommandError> {
         let started_at = Instant::now();
-        let has_sockets =
-            !matches!(&launch.confinement, Confinement::Walls(walls) if !walls.internet);
+        let (has_sockets, only_reads) = match &launch.confinement {
+            Confinement::Walls(walls) => (walls.internet, walls.only_reads),
+            _ => (true, false),
+        };
         let (running, refused) = loop {
             let comparison = compare(launch.checkpoint.as_ref()).await;
             let started = Running::start(&self, shells.clone(), launch.clone(), started_at).await;
@@ -301,6 +306,7 @@ impl Command {
             blocked: Vec::new(),
             refused,
             has_sockets,
+            only_reads,
         })
     }
 }
