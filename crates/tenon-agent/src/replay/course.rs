@@ -4,13 +4,15 @@
 //! One value in three places, because each sees a part: the provider the requests, the front end
 //! what was logged, the stand-in the calls before they run.
 
+mod front;
+mod stand_in;
+
 use std::{
     collections::{BTreeMap, HashMap},
     path::PathBuf,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use async_trait::async_trait;
 use futures::{StreamExt, stream};
 use tenon_model::{
     Conversation, EventStream, Message, ProviderError, Request, StopReason, ToolCall,
@@ -28,22 +30,11 @@ use super::{
     reply::events,
 };
 use crate::{
-    event::{CallChanges, CallEvent, EndReason, ModelEvent, SessionEvent, Update},
-    input::{Answer, FrontEnd, Question},
-    layers::StandIn,
-    policy::{Leaves, Verdict},
+    event::{CallChanges, EndReason, ModelEvent},
     queue::{Delivery, PromptQueue},
     session::{Fold, PrefixHasher, Session},
-    session_note::SessionNote,
     tools::ToolOutput,
 };
-
-/// The tool that lists files by their times. Two calls that write within one tick of the kernel's clock
-/// (4 ms, as a rule) leave the same time, or not, as it happens.
-const LISTS_BY_TIME: &str = "glob";
-
-/// How the policy says that a flag denies a call.
-const DENIED_BY_FLAG: &str = ": --deny ";
 
 /// A recording and how far it was followed.
 pub(super) struct Course {
@@ -442,128 +433,6 @@ impl Course {
             ReplyEnd::Stopped(_) | ReplyEnd::Open => events.boxed(),
         }
     }
-}
-
-#[async_trait]
-impl FrontEnd for Course {
-    fn update(&self, update: Update) {
-        let Update::Stored(record) = update else { return };
-        match &record.event {
-            SessionEvent::Model(ModelEvent::RequestSent { .. }) => self.state().is_logged = true,
-            SessionEvent::Call(CallEvent::CallChanged(changes)) => {
-                let mut state = self.state();
-                state.files.changed(changes);
-                state.changes.insert(changes.call_id.clone(), changes.clone());
-            }
-            SessionEvent::Call(CallEvent::ToolResult {
-                call_id,
-                content,
-                is_error,
-                images,
-                ..
-            }) => {
-                let (content, images) = (content.clone(), images.clone());
-                let now = RecordedResult { content, is_error: *is_error, images };
-                self.result(call_id, &now);
-            }
-            SessionEvent::Session(SessionNote::FilesSeen { files }) => self.seen(files),
-            // The recorded program ended before the turn did, or before the model was told to go on.
-            SessionEvent::Model(ModelEvent::AssistantMessage { .. }) => {
-                let state = self.state();
-                let is_last = |last: &Recorded| {
-                    last.calls().next().is_none() && last.said.is_empty() && !last.continued
-                };
-                if state.is_killed() && self.current(&state).is_some_and(is_last) {
-                    state.cancel.cancel();
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// What a person allowed is allowed again, if it stays within the walls.
-    async fn ask(&self, question: Question) -> Answer {
-        let state = self.state();
-        let decided =
-            self.current(&state).and_then(|request| request.decided.get(&question.call_id));
-        let stays = match question.decision.leaves {
-            // A copy of the workspace has nothing to protect.
-            None | Some(Leaves::ProtectedFile) => !question.decision.unconfined,
-            Some(_) => false,
-        };
-        match decided {
-            Some((Verdict::Deny, _)) => Answer::Nobody,
-            _ if stays => Answer::Allow,
-            _ => Answer::Nobody,
-        }
-    }
-}
-
-impl StandIn for Course {
-    fn answer(&self, call: &ToolCall) -> Option<ToolOutput> {
-        let mut state = self.state();
-        if self.answers.is_some() {
-            return self.taken(&state, &call.id);
-        }
-        let recorded = self.current(&state)?;
-        let result = recorded.results.get(&call.id);
-        // The turn that its program ended in was left before it went on.
-        let is_lost = result.is_none() && state.is_killed();
-        if recorded.cut_short.contains(&call.id) || is_lost {
-            state.not_run(&call.id);
-            let nothing = || ToolOutput::error("interrupted");
-            return Some(result.map_or_else(nothing, output));
-        }
-        match recorded.decided.get(&call.id) {
-            Some((Verdict::Deny, true)) => result.map(output),
-            // That was said on the command line, which the log does not have.
-            Some((Verdict::Deny, false)) => {
-                result.filter(|result| result.content.contains(DENIED_BY_FLAG)).map(output)
-            }
-            _ => None,
-        }
-    }
-
-    fn answer_outside(&self, call: &ToolCall) -> Option<ToolOutput> {
-        let mut state = self.state();
-        let recorded = self.current(&state)?;
-        if matches!(recorded.decided.get(&call.id), Some((Verdict::Deny, _))) {
-            return None;
-        }
-        let taken = recorded.results.get(&call.id).map(output)?;
-        state.not_run(&call.id);
-        Some(taken)
-    }
-
-    fn here(&self, call: &ToolCall) -> ToolCall {
-        let arguments = self.state().places.here_in(&call.arguments);
-        ToolCall { arguments, ..call.clone() }
-    }
-
-    fn there(&self, call: &ToolCall, content: String) -> String {
-        let mut state = self.state();
-        self.make_changes(&mut state, &call.id);
-        let content = state.places.there(&content);
-        let recorded = self.current(&state).and_then(|request| request.results.get(&call.id));
-        if let Some(recorded) = recorded.map(|result| result.content.clone()) {
-            state.places.learn_results(&recorded, &content);
-            let content = state.places.there(&content);
-            let is_other_order = call.name == LISTS_BY_TIME && has_same_lines(&recorded, &content);
-            let is_same = is_other_order || divergence::are_recorded_otherwise(&recorded, &content);
-            return if is_same { recorded } else { content };
-        }
-        content
-    }
-}
-
-/// Whether two texts have the same lines, in any order.
-fn has_same_lines(one: &str, other: &str) -> bool {
-    let [one, other] = [one, other].map(|text| {
-        let mut lines: Vec<&str> = text.lines().collect();
-        lines.sort_unstable();
-        lines
-    });
-    one == other
 }
 
 fn output(result: &RecordedResult) -> ToolOutput {

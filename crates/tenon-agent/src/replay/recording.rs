@@ -109,6 +109,8 @@ pub(super) struct Recorded {
     pub usage: Usage,
     pub end: ReplyEnd,
     pub results: HashMap<String, RecordedResult>,
+    /// How long each call took.
+    pub took_ms: HashMap<String, u64>,
     pub changes: HashMap<String, CallChanges>,
     /// Calls that were decided on, and whether a person did.
     pub decided: HashMap<String, (Verdict, bool)>,
@@ -382,7 +384,16 @@ impl Reader {
             CallEvent::CallChanged(changes) => {
                 request.changes.insert(changes.call_id.clone(), changes.clone());
             }
-            CallEvent::ToolResult { call_id, content, is_error, images, cut_short, .. } => {
+            CallEvent::ToolResult {
+                call_id,
+                content,
+                is_error,
+                images,
+                cut_short,
+                duration_ms,
+                ..
+            } => {
+                request.took_ms.insert(call_id.clone(), *duration_ms);
                 if *cut_short || is_killed {
                     request.cut_short.insert(call_id.clone());
                 }

@@ -133,6 +133,60 @@ async fn what_was_said_in_the_middle_of_a_turn_comes_again() {
     assert_eq!(found.steps, 5);
 }
 
+/// Answers what a command that reached its time limit is asked about, or lets the question stand.
+struct AtLimit(Option<Answer>);
+
+#[async_trait]
+impl FrontEnd for AtLimit {
+    fn update(&self, _: Update) {}
+
+    async fn ask(&self, question: Question) -> Answer {
+        match self.0.clone().filter(|_| question.tool == "time") {
+            Some(answer) => answer,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_time_limit_is_answered_as_it_was() {
+    for (answer, command, told) in [
+        (Some(Answer::Nobody), "echo a; sleep 60", "Error: command timed out after 1 s\na"),
+        (
+            Some(Answer::Deny(Some("use\nless".into()))),
+            "echo a; sleep 60",
+            "Error: command timed out after 1 s\na\nthe user ended it and said: use\nless",
+        ),
+        (
+            Some(Answer::Allow),
+            "echo a; sleep 60",
+            "not done after 1 s; the user let it go on as job 1\na",
+        ),
+        (None, "echo a; sleep 1.3", "a"),
+    ] {
+        let (folder, work) = (tempfile::tempdir().unwrap(), workspace());
+        let arguments = json!({"command": command, "timeout": 1});
+        let turns = json!([{"calls": [{"name": "bash", "arguments": arguments}]}, {"text": "So."}]);
+        let with_jobs =
+            || core_tools(CoreToolOptions { has_jobs: true, ..CoreToolOptions::default() });
+        let mut options = options(work.path(), turns);
+        let log = SessionLog::create(folder.path()).unwrap();
+        let id = log.id().to_owned();
+        options.tools = with_jobs();
+        (options.log, options.front) = (Some(log), Arc::new(AtLimit(answer)));
+        let mut agent = Agent::new(options).unwrap();
+        agent.prompt("go", &CancellationToken::new()).await.unwrap();
+        drop(agent);
+        let session = read_session(folder.path(), &id).unwrap();
+        let is_told = |record: &crate::event::Record| matches!(&record.event, SessionEvent::Call(CallEvent::ToolResult { content, .. }) if content.starts_with(told));
+        assert!(session.records.iter().any(is_told), "{told}: {:?}", session.records);
+        let tools_for: super::ToolLists = Box::new(move |_| vec![with_jobs()]);
+        let how = ReplayOptions { tools_for: Some(tools_for), ..ReplayOptions::default() };
+        let found = replayed(&session, how).await;
+        assert_eq!((found.divergence, found.steps), (None, 2), "{told}");
+    }
+}
+
 #[tokio::test]
 async fn limits_failures_and_cuts_come_again() {
     let turns = json!([

@@ -17,8 +17,8 @@ use serde::Deserialize;
 use tenon_sandbox::{Attended, Command, CommandError, Exit, JobId, Output, Workspace};
 
 use super::{
-    bash::{Bash, BashArgs, CONFINED_WITH_JOBS, Endless, UNCONFINED_WITH_JOBS, refusal},
-    jobs,
+    bash::{Bash, BashArgs, CONFINED_WITH_JOBS, Endless, TIMED_OUT, UNCONFINED_WITH_JOBS, refusal},
+    jobs::{self, NOT_DONE, WENT_ON},
     tool::{Effect, Overtime, Tool, ToolContext, ToolOutput},
 };
 use crate::policy::Action;
@@ -33,6 +33,9 @@ const FIRST_OUTPUT: Duration = Duration::from_millis(300);
 /// The most bytes of a job's output that are kept in a file. A job prints for hours, and nobody may
 /// ever look.
 const JOB_SPILL_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// What stands in front of the words with which a person ended a command.
+const ENDED_WITH: &str = "\nthe user ended it and said: ";
 
 /// Runs command lines, in the background too.
 #[derive(Debug, Clone, Copy)]
@@ -153,7 +156,7 @@ impl BackgroundBash {
             output.exit = Exit::TimedOut { after: timeout };
         }
         let mut result = self.result(output, context);
-        result.content.extend(words.map(|words| format!("\nthe user ended it and said: {words}")));
+        result.content.extend(words.map(|words| format!("{ENDED_WITH}{words}")));
         Ok(result)
     }
 
@@ -179,6 +182,18 @@ impl BackgroundBash {
 fn keep(attended: Attended, context: &ToolContext) -> Result<JobId, String> {
     let jobs = context.sandbox.jobs();
     jobs.keep(attended).ok_or_else(|| jobs::full(jobs))
+}
+
+/// Returns what became of a command at its time limit, as its result tells; `None` if it ended by itself.
+pub(crate) fn overtime_in(result: &str) -> Option<Overtime> {
+    if result.starts_with(NOT_DONE) && result.contains(WENT_ON) {
+        return Some(Overtime::GoOn);
+    }
+    // What is put behind a result by others begins like this.
+    let words = |(_, behind): (&str, &str)| behind.split("\n[").next().map(str::to_owned);
+    result
+        .starts_with(TIMED_OUT)
+        .then(|| Overtime::End(result.rsplit_once(ENDED_WITH).and_then(words)))
 }
 
 #[cfg(test)]

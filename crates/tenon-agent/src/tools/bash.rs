@@ -31,6 +31,9 @@ pub(super) const TIMEOUT_MAX_S: u64 = 600;
 /// The most characters of a command's output in a result.
 pub(super) const OUTPUT_CHARS_MAX: usize = 10_000;
 
+/// How the result of a command begins that was ended at its time limit; the seconds follow.
+pub(super) const TIMED_OUT: &str = "Error: command timed out after ";
+
 /// Changes of protected names that a result tells one by one, those that stay first.
 const PROTECTED_TOLD_MAX: usize = 20;
 
@@ -258,9 +261,7 @@ impl Bash {
         let (first_line, is_error) = match output.exit {
             Exit::Code(0) => (None, false),
             exit @ (Exit::Code(_) | Exit::Signal(_)) => (Some(ending(exit)), true),
-            Exit::TimedOut { after } => {
-                (Some(format!("Error: command timed out after {} s", after.as_secs())), true)
-            }
+            Exit::TimedOut { after } => (Some(format!("{TIMED_OUT}{} s", after.as_secs())), true),
             Exit::Cancelled => (Some("Error: cancelled while it ran".into()), true),
         };
         let printed = Printed {

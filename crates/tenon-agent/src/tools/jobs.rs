@@ -24,6 +24,11 @@ const WAIT_DEFAULT_S: u64 = 60;
 /// The most characters of a job's command that a line about it repeats.
 const SCRIPT_CHARS_MAX: usize = 80;
 
+/// The result of a command that a person let go on: between these stand its seconds, behind them the
+/// number of its job.
+pub(super) const NOT_DONE: &str = "not done after ";
+pub(super) const WENT_ON: &str = " s; the user let it go on as job ";
+
 /// Looks after jobs. Shows output as the tool that starts them does.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct JobsTool(pub Bash);
@@ -173,7 +178,7 @@ fn first_line(
         (None, Why::Started) => (format!("job {id} runs in the background{all}"), false),
         (None, Why::WentOn(after)) => {
             let after = after.as_secs();
-            (format!("not done after {after} s; the user let it go on as job {id}{all}"), false)
+            (format!("{NOT_DONE}{after}{WENT_ON}{id}{all}"), false)
         }
         (None, Why::Asked) => (format!("job {id} is running"), false),
         (None, Why::Waited) => {

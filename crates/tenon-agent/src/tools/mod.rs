@@ -25,6 +25,7 @@ use std::sync::Arc;
 use tenon_model::ToolSpec;
 
 pub use arguments::ArgumentError;
+pub(crate) use background::overtime_in;
 pub(crate) use bash::BASH;
 pub use bash::why_not_started;
 pub use diff::hunks;
