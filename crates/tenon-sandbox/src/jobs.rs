@@ -305,6 +305,21 @@ impl Jobs {
         running.iter().map(|(id, job)| job.status(*id)).collect()
     }
 
+    /// Ends all jobs and forgets them, as the end of a session does: the next one is the first again.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let jobs = tenon_sandbox::Jobs::default();
+    /// jobs.forget_all().await;
+    /// assert!(jobs.list().is_empty());
+    /// # }
+    /// ```
+    pub async fn forget_all(&self) {
+        self.stop_all().await;
+        *self.lock() = Table::default();
+    }
+
     fn told(&self, id: JobId) {
         for (known, kept) in &mut self.lock().jobs {
             kept.is_news &= *known != id;

@@ -15,6 +15,18 @@ impl Agent {
         self.dispatch.set_seen(&Restored { seen, ..Restored::default() });
     }
 
+    /// Goes on as another process does with the session: with nothing but what the log has. A session that
+    /// is not kept goes on as it is.
+    pub(crate) fn resume(&mut self) -> Result<(), LogError> {
+        let Some(session) = self.recorder.session()? else { return Ok(()) };
+        let provider = &self.exchange.provider;
+        let sees_images = provider.abilities().sees_images == Some(true);
+        let restored = Restored::of(&session, provider.model(), sees_images);
+        self.meter = self.exchange.meter(self.window);
+        self.take_up(restored);
+        Ok(())
+    }
+
     /// Leaves the last `turns` turns of the conversation, or as many as there are, and returns how
     /// many those were. They stay in the log as an abandoned branch. Files are not touched.
     ///

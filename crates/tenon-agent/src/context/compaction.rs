@@ -49,10 +49,11 @@ const REQUEST: &str = "(The conversation is getting too long. Write the summary 
     and is needed later: names, places, error messages, as they are; 5. open todos, word for word. \
     Write in the user's language.";
 
-/// Returns the summary in a message that took the place of old ones.
+/// Returns the summary in a message that took the place of old ones; empty if there was none.
 pub(crate) fn summary_in(message: &Message) -> Option<&str> {
     let text = text::texts(message).last()?.strip_prefix(SUMMARY)?.trim_start();
-    Some(text.split_once(RECALLABLE).map_or(text, |(summary, _)| summary))
+    let summary = text.split_once(RECALLABLE).map_or(text, |(summary, _)| summary);
+    Some(if summary.starts_with(results::NO_SUMMARY) { "" } else { summary })
 }
 
 /// A conversation that is to be made shorter.

@@ -193,11 +193,14 @@ pub async fn replay(
                 agent.prompt(prompt, &cancel).await?;
                 course.end_turn();
                 if let Some(killed) = killed {
-                    // What ran in the background ended with the program, and what the model had seen
-                    // of files in its last step was forgotten.
-                    jobs.stop_all().await;
+                    // What the model had seen of files in its last step was forgotten.
                     agent.set_seen(course.seen_at(killed.line));
                 }
+            }
+            Input::Resume => {
+                // What ran in the background had ended with the program.
+                jobs.forget_all().await;
+                agent.resume()?;
             }
             Input::Rewind(turns) => drop(agent.rewind(turns)?),
             Input::UndoCompaction => drop(agent.undo_compaction()?),

@@ -64,6 +64,8 @@ pub(super) enum Input {
     UndoCompaction,
     /// Make the conversation shorter, and what to keep to.
     Compact(Option<String>),
+    /// Go on in another process.
+    Resume,
     /// Go on with another model.
     Model {
         model: String,
@@ -263,6 +265,9 @@ impl Reader {
             }
             SessionNote::SessionResumed { model, abilities, .. }
             | SessionNote::ModelChanged { model, abilities, .. } => {
+                if matches!(note, SessionNote::SessionResumed { .. }) {
+                    self.recording.inputs.push(Input::Resume);
+                }
                 // Older versions do not say what another model can do.
                 let abilities = abilities.clone().unwrap_or_else(|| self.abilities.clone());
                 self.goes_on_with(model, abilities);

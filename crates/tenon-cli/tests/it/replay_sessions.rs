@@ -32,3 +32,33 @@ fn a_command_that_reached_its_time_limit_reaches_it_again() {
     assert!(place.logs().contains("Error: command timed out after 1 s\\na"), "{}", place.logs());
     nothing_differs(&place);
 }
+
+#[test]
+fn a_session_of_several_processes_is_made_shorter_where_it_was() {
+    // With 700 the summary is just not too long, with 720 it is cut.
+    for words in [700, 720] {
+        let place = Place::new();
+        place.config("context_window = 14000\n");
+        let text = "blah word ".repeat(words);
+        // The later ones are not believed: the conversation has three times as many.
+        let turn = json!({"text": text, "usage": {"input": 3000, "output": 1750}});
+        for _ in 0..12 {
+            process(&place, json!([turn, turn, turn]), &[]);
+        }
+        assert!(place.logs().matches("\"type\":\"compacted\"").count() > 1);
+        nothing_differs(&place);
+    }
+}
+
+#[test]
+fn jobs_of_another_process_are_counted_anew() {
+    let place = Place::new();
+    let serve = json!({"calls": [{"name": "bash", "arguments":
+        {"command": "echo up; sleep 60", "background": true}}]});
+    let list = json!({"calls": [{"name": "jobs", "arguments": {"action": "list"}}]});
+    for _ in 0..2 {
+        process(&place, json!([list, serve, {"text": "Up."}]), &[]);
+    }
+    assert_eq!(place.logs().matches("job 1 runs in the background").count(), 2 * 2);
+    nothing_differs(&place);
+}

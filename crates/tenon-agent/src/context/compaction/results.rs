@@ -22,6 +22,10 @@ const ARGUMENTS_CHARS_MAX: usize = 100;
 /// How many calls are listed in the place of a summary.
 const CALLS_LISTED_MAX: usize = 60;
 
+/// Stands in front of these.
+pub(super) const NO_SUMMARY: &str =
+    "No summary could be had from the model. The calls that were made, oldest first:";
+
 /// With what the line in the place of a result begins.
 const LEFT_OUT: &str = "(Left out to save room: ";
 
@@ -45,9 +49,7 @@ impl<'a> Calls<'a> {
     pub(super) fn list(&self, messages: &[Arc<Message>]) -> String {
         let calls: Vec<&ToolCall> = messages.iter().flat_map(|m| m.tool_calls()).collect();
         let left_out = calls.len().saturating_sub(CALLS_LISTED_MAX);
-        let mut list = "No summary could be had from the model. The calls that were made, oldest \
-                        first:"
-            .to_owned();
+        let mut list = NO_SUMMARY.to_owned();
         if left_out > 0 {
             list.push_str(&format!("\n({left_out} earlier ones are left out)"));
         }

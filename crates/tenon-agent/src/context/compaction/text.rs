@@ -34,19 +34,31 @@ pub(super) fn texts(message: &Message) -> impl Iterator<Item = &str> {
 const LEFT_OUT: (&str, &str) = ("\n(… ", " characters left out …)\n");
 
 /// Returns `text`, its middle left out if it has more than `tokens`. What was cut before is cut at the
-/// same place, and the number is that of all that is gone.
+/// same place, and the number is that of all that is gone; what was cut to as many stays as it is.
 pub(super) fn cut(text: &str, tokens: u64) -> Cow<'_, str> {
-    let weight = weight_of_text(text);
-    if weight <= tokens {
+    if weight_of_text(text) <= tokens {
         return Cow::Borrowed(text);
     }
     let (head, gone, tail) = parts(text).unwrap_or((text, 0, ""));
     let chars: Vec<char> = head.chars().chain(tail.chars()).collect();
-    let kept = (chars.len() as u64 * tokens / weight) as usize;
-    let (head, tail) = (kept - kept / 3, kept / 3);
+    let around = |kept: usize| -> (String, String) {
+        let (head, tail) = (kept - kept / 3, kept / 3);
+        (chars.iter().take(head).collect(), chars.iter().skip(chars.len() - tail).collect())
+    };
+    let mut kept = chars.len();
+    let (head, tail) = loop {
+        let (head, tail) = around(kept);
+        let weight = weight_of_text(&format!("{head}{tail}"));
+        if weight <= tokens {
+            break (head, tail);
+        }
+        // Ends may weigh more than the middle; less is kept each time.
+        kept = (kept as u64 * tokens / weight) as usize;
+    };
+    if kept == chars.len() {
+        return Cow::Borrowed(text);
+    }
     let left_out = gone + chars.len() - kept;
-    let head: String = chars.iter().take(head).collect();
-    let tail: String = chars.iter().skip(chars.len() - tail).collect();
     let (before, behind) = LEFT_OUT;
     Cow::Owned(format!("{head}{before}{left_out}{behind}{tail}"))
 }
@@ -61,6 +73,18 @@ fn parts(text: &str) -> Option<(&str, usize, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_cut_stays_as_it_is_where_no_more_is_to_go() {
+        let mixed = format!("{}{}{}", "汉字".repeat(500), "a word ".repeat(900), "末".repeat(800));
+        for text in ["blah word ".repeat(700), mixed] {
+            for tokens in [1_000, 999, 200, 1] {
+                let once = cut(&text, tokens).into_owned();
+                assert!(once.contains(" characters left out …)"), "{tokens}");
+                assert_eq!(cut(&once, tokens), once, "{tokens}");
+            }
+        }
+    }
 
     #[test]
     fn what_is_cut_again_tells_all_that_is_gone() {
