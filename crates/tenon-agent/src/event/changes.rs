@@ -71,6 +71,13 @@ pub struct FileChange {
     /// The SHA-256 of its content now; of files, up to a bound on all files of one call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new_hash: Option<String>,
+    /// Of the index of a git repository, the SHA-256 of what it says now: all but the times and numbers
+    /// of files that it holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index_hash: Option<String>,
+    /// It is an index that says what it said before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub refreshed: bool,
     /// How many files and folders are in a folder that was made.
     #[serde(default, skip_serializing_if = "is_none_inside")]
     pub inside: u64,
@@ -174,7 +181,19 @@ impl From<&tenon_sandbox::Change> for FileChange {
         let new_hash = change.new_hash.map(|hash| hash.to_string());
         let (path, inside) = (shown(&change.path), change.inside);
         let edited = matches!(change.kind, ChangeKind::Renamed { is_edited: true, .. });
-        Self { path, kind, from, edited, old_bytes, new_bytes, new_hash, inside }
+        let (index_hash, refreshed) = (None, false);
+        Self {
+            path,
+            kind,
+            from,
+            edited,
+            old_bytes,
+            new_bytes,
+            new_hash,
+            index_hash,
+            refreshed,
+            inside,
+        }
     }
 }
 

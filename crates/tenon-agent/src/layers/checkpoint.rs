@@ -4,12 +4,18 @@
 //! The outermost layer, so that a call that panics or is dropped is ended like any other. A command
 //! that goes on in the background keeps its checkpoint; what it changed is told when it has ended.
 
-use std::sync::{Mutex, PoisonError};
+use std::{
+    path::Path,
+    sync::{Mutex, PoisonError},
+};
 
 use async_trait::async_trait;
-use tenon_sandbox::{Changes, Checkpoint, JobId, Jobs, Journal};
+use tenon_sandbox::{ChangeKind, Changes, Checkpoint, JobId, Jobs, Journal};
 
-use super::layer::{Layer, Rest};
+use super::{
+    git_index,
+    layer::{Layer, Rest},
+};
 use crate::{
     event::{CallChanges, View},
     masking::Masking,
@@ -19,6 +25,9 @@ use crate::{
 
 /// Characters of a call's main argument that its checkpoint is remembered by.
 const SUBJECT_CHARS_MAX: usize = 200;
+
+/// The longest index that is read, twice after a call that wrote it: that of a million files has 100 MB.
+const INDEX_BYTES_MAX: u64 = 128 << 20;
 
 /// Saves what calls change.
 pub(super) struct Checkpoints {
@@ -61,7 +70,8 @@ impl Checkpoints {
         if runs && !summary.is_empty() {
             self.say(output, &summary);
         }
-        output.changed.push(CallChanges::new(call_id, &changes));
+        let told = CallChanges::new(call_id, &changes);
+        output.changed.push(with_indexes(told, &changes, &self.journal));
     }
 
     /// Adds a line for the model. People see it on the edge of the box, not inside.
@@ -132,6 +142,28 @@ impl Layer for Checkpoints {
         self.list_ended_jobs(jobs, &mut output);
         output
     }
+}
+
+/// Adds what the indexes of repositories say that a call wrote: git writes them also where it only looked.
+fn with_indexes(mut told: CallChanges, changes: &Changes, journal: &Journal) -> CallChanges {
+    let Some(id) = changes.id else { return told };
+    for (change, file) in changes.files.iter().zip(&mut told.files) {
+        if !is_index(&change.path) {
+            continue;
+        }
+        let said = |content: Result<Option<Vec<u8>>, _>| git_index::said(&content.ok()??);
+        let now = said(journal.content_after(id, &change.path, INDEX_BYTES_MAX));
+        let before = || said(journal.content_before(id, &change.path, INDEX_BYTES_MAX));
+        file.refreshed = change.kind == ChangeKind::Edited && now.is_some() && now == before();
+        file.index_hash = now.map(|hash| hash.to_string());
+    }
+    told
+}
+
+/// Whether git keeps an index under this name, also that of a submodule or a linked worktree.
+fn is_index(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == "index")
+        && path.components().any(|folder| folder.as_os_str() == ".git")
 }
 
 fn last_job(jobs: &Jobs) -> Option<JobId> {

@@ -5,6 +5,7 @@ mod approve;
 mod checkpoint;
 mod checks;
 mod dispatch;
+mod git_index;
 mod grant;
 mod hollow;
 mod layer;

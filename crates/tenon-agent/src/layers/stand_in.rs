@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use tenon_model::ToolCall;
 
-use crate::tools::ToolOutput;
+use crate::{event::CallChanges, tools::ToolOutput};
 
 /// Whoever replays a conversation.
 pub(crate) trait StandIn: Send + Sync {
@@ -19,8 +19,9 @@ pub(crate) trait StandIn: Send + Sync {
     /// Returns `call` with the places as they are called here.
     fn here(&self, call: &ToolCall) -> ToolCall;
 
-    /// Returns what the model reads of a result with the places as they were called there.
-    fn there(&self, call: &ToolCall, content: String) -> String;
+    /// Returns what the model reads of a result with the places as they were called there; the call
+    /// `changed` this.
+    fn there(&self, call: &ToolCall, content: String, changed: &[CallChanges]) -> String;
 }
 
 /// Returns `call` as it is run.
@@ -35,5 +36,5 @@ pub(super) fn there(
     output: ToolOutput,
 ) -> ToolOutput {
     let Some(stand_in) = stand_in else { return output };
-    ToolOutput { content: stand_in.there(call, output.content), ..output }
+    ToolOutput { content: stand_in.there(call, output.content, &output.changed), ..output }
 }

@@ -280,9 +280,7 @@ impl Course {
             let (expected, found) = (divergence::of_result(result), divergence::of_result(now));
             differs = Some((Diverged::Result, expected, found));
         } else if self.answers.is_none() && !is_outside(&state, call_id) {
-            let changes = state.changes.get(call_id);
-            let (expected, found) = divergence::of_changes(recorded.changes.get(call_id), changes);
-            let found = state.places.there(&found);
+            let (expected, found) = changed(recorded, &state, call_id, state.changes.get(call_id));
             differs = (expected != found).then_some((Diverged::Files, expected, found));
         }
         if let Some((what, expected, found)) = differs {
@@ -299,6 +297,19 @@ impl Course {
                 (divergence.call_id, divergence.call) = (Some(call_id.to_owned()), call);
             }
         }
+    }
+
+    /// Whether a call changed the same files in the same way.
+    fn is_changed_as_recorded(
+        &self,
+        state: &State,
+        call_id: &str,
+        now: Option<&CallChanges>,
+    ) -> bool {
+        self.current(state).is_some_and(|recorded| {
+            let (expected, found) = changed(recorded, state, call_id, now);
+            expected == found
+        })
     }
 
     fn seen(&self, files: &BTreeMap<String, String>) {
@@ -397,6 +408,17 @@ impl State {
         self.is_over = true;
         self.cancel.cancel();
     }
+}
+
+/// Returns what a call changed as recorded and as it did `now`, in lines.
+fn changed(
+    recorded: &Recorded,
+    state: &State,
+    call_id: &str,
+    now: Option<&CallChanges>,
+) -> (String, String) {
+    let (expected, found) = divergence::of_changes(recorded.changes.get(call_id), now);
+    (expected, state.places.there(&found))
 }
 
 fn is_outside(state: &State, call_id: &str) -> bool {

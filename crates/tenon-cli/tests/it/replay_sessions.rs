@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::program::Place;
+use crate::program::{Place, files_beneath};
 
 fn bash(command: &str) -> Value {
     json!({"calls": [{"name": "bash", "arguments": {"command": command}}]})
@@ -61,4 +61,58 @@ fn jobs_of_another_process_are_counted_anew() {
     }
     assert_eq!(place.logs().matches("job 1 runs in the background").count(), 2 * 2);
     nothing_differs(&place);
+}
+
+/// Makes a repository with a commit, whose index knows the times of its files.
+fn repository(place: &Place) {
+    let prepare = "printf '[user]\\n name = n\\n email = a@b\\n' > ../home/.gitconfig; git init -q; \
+                   echo 1 > f; echo 2 > g; touch -d 2020-01-01 f g; git add .; git commit -qm one; git status";
+    let output = place.program("sh", &["-ec", prepare]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+#[test]
+fn what_git_keeps_of_the_times_of_files_is_no_difference() {
+    let place = Place::new();
+    repository(&place);
+    let dates =
+        "export GIT_AUTHOR_DATE=2020-01-01T00:00:00Z GIT_COMMITTER_DATE=2020-01-01T00:00:00Z";
+    process(
+        &place,
+        json!([
+            bash("git status --short; git diff"),
+            bash("echo 3 >> f; git status --short"),
+            bash("git add f; git status --short"),
+            bash(&format!("{dates}; git commit -qm two; git log --oneline")),
+            bash(&format!("{dates}; git reset -q --hard HEAD~; git status --short; git checkout -q -b b")),
+            {"text": "Done."},
+        ]),
+        &[],
+    );
+    nothing_differs(&place);
+    place.run(&["export", "last", "--bundle", "out.tar.gz"]).ends_with(0);
+    let other = Place::new();
+    std::fs::rename(place.path("home/.gitconfig"), other.path("home/.gitconfig")).unwrap();
+    std::fs::rename(place.path("work/out.tar.gz"), other.path("work/in.tar.gz")).unwrap();
+    let run = other.run(&["replay", "in.tar.gz"]).ends_with(0);
+    assert!(run.out.contains("nothing differs"), "{run:?}");
+}
+
+#[test]
+fn what_is_staged_otherwise_is_a_difference() {
+    let place = Place::new();
+    repository(&place);
+    process(&place, json!([bash("echo 3 > f; git add f"), {"text": "Done."}]), &[]);
+    let log = files_beneath(&place.path("home/.local/state/tenon/sessions"))
+        .into_iter()
+        .find(|path| path.extension().is_some_and(|end| end == "jsonl"))
+        .unwrap();
+    let mut text = std::fs::read_to_string(&log).unwrap();
+    let at = text.find("\"index_hash\":\"").unwrap() + 14;
+    text.replace_range(at..at + 4, "beef");
+    std::fs::write(&log, text).unwrap();
+    let run = place.run(&["replay", "last"]).ends_with(1);
+    for line in ["-edited .git/index says sha256:beef", "+edited .git/index says sha256:"] {
+        assert!(run.out.contains(line), "{run:?}");
+    }
 }

@@ -4,7 +4,9 @@
 use tenon_model::ToolCall;
 
 use super::{Course, output};
-use crate::{layers::StandIn, policy::Verdict, replay::divergence, tools::ToolOutput};
+use crate::{
+    event::CallChanges, layers::StandIn, policy::Verdict, replay::divergence, tools::ToolOutput,
+};
 
 /// The tool that lists files by their times. Two calls that write within one tick of the kernel's clock
 /// (4 ms, as a rule) leave the same time, or not, as it happens.
@@ -54,7 +56,7 @@ impl StandIn for Course {
         ToolCall { arguments, ..call.clone() }
     }
 
-    fn there(&self, call: &ToolCall, content: String) -> String {
+    fn there(&self, call: &ToolCall, content: String, changed: &[CallChanges]) -> String {
         let mut state = self.state();
         self.make_changes(&mut state, &call.id);
         let content = state.places.there(&content);
@@ -63,7 +65,11 @@ impl StandIn for Course {
             state.places.learn_results(&recorded, &content);
             let content = state.places.there(&content);
             let is_other_order = call.name == LISTS_BY_TIME && has_same_lines(&recorded, &content);
-            let is_same = is_other_order || divergence::are_recorded_otherwise(&recorded, &content);
+            let now = changed.iter().find(|changes| changes.call_id == call.id);
+            let is_same = is_other_order
+                || divergence::are_recorded_otherwise(&recorded, &content)
+                || divergence::are_told_otherwise(&recorded, &content)
+                    && self.is_changed_as_recorded(&state, &call.id, now);
             return if is_same { recorded } else { content };
         }
         content
