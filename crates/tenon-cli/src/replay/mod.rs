@@ -11,7 +11,7 @@ mod tar;
 
 use std::path::{Component, Path, PathBuf};
 
-use tenon_agent::{ChangesOfCall, Session};
+use tenon_agent::{ChangesOfCall, Session, SessionEvent, SessionNote};
 use tenon_sandbox::Journal;
 
 pub(crate) use self::bundle::{is_bundle, pack, unpack};
@@ -47,7 +47,7 @@ impl Rebuilt {
     /// Copies the workspace of `session` and takes back, in the copy, what was changed since the
     /// session began.
     pub(crate) fn of(session: &Session, config: &Config) -> Result<Self, CliError> {
-        let folders = recorded_roots(session);
+        let (folders, gone) = recorded_roots(session);
         if folders.is_empty() {
             return Err(CliError::failed(Text::NoFolderRecorded));
         }
@@ -56,7 +56,10 @@ impl Rebuilt {
         let own = journal.as_ref().map(Journal::folders).unwrap_or_default();
         let (roots, made) = (Vec::new(), Made::default());
         let mut rebuilt = Self { scratch, roots, notes: Vec::new(), made, log_is_masked: false };
-        let mut notes = Vec::new();
+        let not_there = |folder: &PathBuf| {
+            format!("{}, a folder of the session, is not there any more", folder.display())
+        };
+        let mut notes: Vec<String> = gone.iter().map(not_there).collect();
         let mut copying = copy::Copying::new(&own, rebuilt.scratch.path());
         for (number, folder) in folders.iter().enumerate() {
             let to = rebuilt.scratch.root(number);
@@ -83,7 +86,7 @@ impl Rebuilt {
     pub(crate) fn nothing(session: &Session, config: &Config) -> Result<Self, CliError> {
         let scratch = Scratch::new(config)?;
         let mut roots = Vec::new();
-        for (number, recorded) in recorded_roots(session).into_iter().enumerate().take(1) {
+        for (number, recorded) in recorded_roots(session).0.into_iter().enumerate().take(1) {
             let copy = scratch.root(number);
             copy::make_folder(&copy)?;
             roots.push(Root { recorded, copy });
@@ -142,9 +145,27 @@ fn place(roots: &[Root], path: &Path) -> Option<PathBuf> {
     Some(place)
 }
 
-/// The folders that the session began in.
-fn recorded_roots(session: &Session) -> Vec<PathBuf> {
-    session.worked_with().map(|(folders, _)| folders.to_vec()).unwrap_or_default()
+/// Returns the folders that the session worked in: those of its last process, and those that only
+/// others had, as far as they are there; and those that are not.
+fn recorded_roots(session: &Session) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let Some((last, _)) = session.worked_with() else { return Default::default() };
+    let (mut folders, mut gone) = (last.to_vec(), Vec::new());
+    for record in &session.records {
+        let SessionEvent::Session(
+            SessionNote::SessionStarted { workspace, .. }
+            | SessionNote::SessionResumed { workspace, .. },
+        ) = &record.event
+        else {
+            continue;
+        };
+        for folder in workspace {
+            let known = if folder.is_dir() { &mut folders } else { &mut gone };
+            if !known.contains(folder) && !last.contains(folder) {
+                known.push(folder.clone());
+            }
+        }
+    }
+    (folders, gone)
 }
 
 fn bounded(mut notes: Vec<String>) -> Vec<String> {

@@ -356,6 +356,7 @@ texts! {
     "there is no folder", "没有文件夹";
     "{path} was not copied: {error}", "没有复制 {path}：{error}";
     "{path} was left out (a cache)", "省略了 {path}（缓存）";
+    "{path}, a folder of the session, is not there any more", "会话的文件夹 {path} 已不存在";
     "what {n} calls changed is not kept any more: files may not be as they were when the session began", "有 {n} 个调用的改动已不再保存：文件可能与会话开始时不同";
     "a call is still running: what it changed stays", "有一个调用仍在运行：它的改动保留";
     "{error}: what that call changed stays", "{error}：该调用的改动保留";

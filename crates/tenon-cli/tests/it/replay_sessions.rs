@@ -116,3 +116,25 @@ fn what_is_staged_otherwise_is_a_difference() {
         assert!(run.out.contains(line), "{run:?}");
     }
 }
+
+#[test]
+fn a_folder_that_only_some_processes_had_is_in_the_copy() {
+    let place = Place::new();
+    place.write("extra/a", "one\n");
+    place.write("work/b", "two\n");
+    let extra = place.path("extra");
+    let extra = extra.to_str().unwrap();
+    let change = format!("cat {extra}/a; echo more >> {extra}/a; mkdir {extra}/new; cat b");
+    let read =
+        json!({"calls": [{"name": "read_file", "arguments": {"path": format!("{extra}/a")}}]});
+    let look = json!([bash(&change), read, {"text": "Seen."}]);
+    process(&place, look, &["--add-dir", extra]);
+    nothing_differs(&place);
+    process(&place, json!([bash("echo three > b"), {"text": "Done."}]), &[]);
+    nothing_differs(&place);
+    place.run(&["export", "last", "--bundle", "out.tar.gz"]).ends_with(0);
+    let other = Place::new();
+    std::fs::rename(place.path("work/out.tar.gz"), other.path("work/in.tar.gz")).unwrap();
+    let run = other.run(&["replay", "in.tar.gz"]).ends_with(0);
+    assert!(run.out.contains("nothing differs") && run.error.is_empty(), "{run:?}");
+}
