@@ -15,7 +15,7 @@ mod reply;
 use std::{mem, path::PathBuf, sync::Arc};
 
 use tenon_model::{Abilities, ContentBlock, Message};
-use tenon_sandbox::Journal;
+use tenon_sandbox::{Jobs, Journal};
 use tokio_util::sync::CancellationToken;
 
 pub use self::divergence::{Diverged, Divergence};
@@ -197,11 +197,7 @@ pub async fn replay(
                     agent.set_seen(course.seen_at(killed.line));
                 }
             }
-            Input::Resume => {
-                // What ran in the background had ended with the program.
-                jobs.forget_all().await;
-                agent.resume()?;
-            }
+            Input::Resume => resume(&mut agent, &jobs).await?,
             Input::Rewind(turns) => drop(agent.rewind(turns)?),
             Input::UndoCompaction => drop(agent.undo_compaction()?),
             Input::Compact(focus) => {
@@ -218,6 +214,12 @@ pub async fn replay(
     }
     jobs.stop_all().await;
     Ok(course.outcome())
+}
+
+/// Goes on as another process does: what ran in the background had ended with the one before.
+async fn resume(agent: &mut Agent, jobs: &Jobs) -> Result<(), LogError> {
+    jobs.forget_all().await;
+    agent.resume()
 }
 
 /// Undoes where blocking is allowed. One that cannot be done ends the replay.
