@@ -189,3 +189,18 @@ fn what_a_person_wrote_and_an_undo_took_away_is_not_written_over_by_the_rest_of_
     overwrite(true);
     overwrite(false);
 }
+
+#[test]
+fn what_a_later_call_took_away_comes_back_as_it_was_after_any_number_of_redos() {
+    let scene = Scene::new(Walls::None);
+    scene.prepare("echo 1 > new");
+    let first = scene.change("mkdir c; echo 25 > new; mv new c/c");
+    let between = scene.tree();
+    let second = scene.change("rm -r c; mkdir b");
+    let both = scene.undo_all(&[first, second]);
+    let redone = scene.undo(both);
+    let undone = scene.undo(redone);
+    scene.undo(undone);
+    scene.undo(second);
+    assert_eq!(difference(&between, &scene.tree()), "");
+}
