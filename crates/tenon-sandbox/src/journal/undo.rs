@@ -75,6 +75,8 @@ pub(crate) struct Undoing<'a> {
     opened: Vec<(OwnedFd, u32)>,
     /// What stays as it is, because somebody else changed it.
     kept: &'a [Place],
+    /// What has a name there, of which nothing is changed by whatever name.
+    untouched: HashSet<NodeId>,
     /// What was there before the call, and where it stays, because its own place is kept.
     staying: Vec<Place>,
     /// Nodes for which something else stands by now, which was told to be undone all the same.
@@ -102,6 +104,8 @@ pub(crate) fn undo(
     to: &mut Recorder,
     kept: &[Place],
 ) -> Result<Vec<Place>, Failure> {
+    let at_kept = |place| Some(node_at(&to.store, place).ok()??.id);
+    let untouched = kept.iter().filter_map(at_kept).collect();
     let mut undoing = Undoing {
         store: Arc::clone(&to.store),
         of,
@@ -116,6 +120,7 @@ pub(crate) fn undo(
         origins: HashMap::new(),
         opened: Vec::new(),
         kept,
+        untouched,
         staying: Vec::new(),
         others: HashSet::new(),
         spared: HashMap::new(),
@@ -255,6 +260,9 @@ impl Undoing<'_> {
         }
         let (folder, name) = self.open_around(spot)?;
         let Some(now) = look(&folder, &name)? else { return Ok(()) };
+        if self.untouched.contains(&now.id) {
+            return Ok(());
+        }
         let source = match old.content.filter(|_| old.node.is_file()) {
             Some(content) => Some((content, self.open_content(old, content)?)),
             None => None,
@@ -514,13 +522,17 @@ impl Undoing<'_> {
         folders.sort_by_cached_key(|old| std::cmp::Reverse(depth(old)));
         for old in folders {
             let fail = |errno| Failure { place: old.place.clone(), errno };
-            let is_kept = self.kept.contains(&old.place);
-            let Some(folder) = self.folder(old.node.id).map_err(fail)?.filter(|_| !is_kept) else {
-                continue;
-            };
+            let folder = self.folder(old.node.id).map_err(fail)?;
+            let folder = folder.filter(|folder| !self.is_kept_folder(old, folder.id));
+            let Some(folder) = folder else { continue };
             self.restore_folder(old, &folder).map_err(fail)?;
         }
         Ok(())
+    }
+
+    /// Whether the permissions of a folder, or of what is in its place, stay.
+    fn is_kept_folder(&self, old: &Old, actual: NodeId) -> bool {
+        self.kept.contains(&old.place) || self.untouched.contains(&actual)
     }
 
     fn restore_folder(&mut self, old: &Old, folder: &Folder) -> Result<(), Errno> {

@@ -35,7 +35,7 @@ impl Undoing<'_> {
         let (handle, empty) = (self.open_spot(spot)?, OsStr::new(""));
         let Some(mode) = closed_mode(&handle) else { return Ok(()) };
         let id = look(&handle, empty)?.ok_or(Errno::NOENT)?.id;
-        let known = self.image.nodes.get(&id).filter(|old| !self.kept.contains(&old.place));
+        let known = self.image.nodes.get(&id).filter(|old| !self.is_kept_folder(old, id));
         let hold = || rustix::io::fcntl_dupfd_cloexec(&handle, 0);
         let held = known.is_none().then(hold).transpose()?;
         if let Spot::Tree(place) = spot {

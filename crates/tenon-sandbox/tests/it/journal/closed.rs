@@ -53,10 +53,9 @@ const CASES: &[(&str, &str)] = &[
 pub(super) fn whole(scene: &Scene) -> Tree {
     let mut closed = Vec::new();
     open_all(&scene.root(), &mut closed);
-    let modes = closed.iter().map(|(path, mode)| (path.clone(), mode & 0o7777));
     let mut tree = scene.tree();
-    for (path, mode) in modes {
-        std::fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+    for (path, mode) in closed {
+        std::fs::set_permissions(&path, Permissions::from_mode(mode & 0o7777)).unwrap();
         let path = path.strip_prefix(scene.root()).unwrap();
         tree.get_mut(path).unwrap().mode = mode;
     }

@@ -4,8 +4,9 @@
 //! `TENON_FUZZ_PERSONS` and `TENON_FUZZ_SEED` say how many random chains there are, and from which seed.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
-use tenon_sandbox::{CheckpointId, Conflicts, JournalError, JournalOptions, Undone};
+use tenon_sandbox::{CheckpointId, Conflict, Conflicts, JournalError, JournalOptions, Undone};
 
 use super::closed::whole;
 use super::fuzz::{Numbers, operation, setting};
@@ -21,10 +22,12 @@ const MINE: &str = "mine-";
 fn edits(numbers: &mut Numbers, seed: u64, call: usize) -> String {
     let edit = acts(numbers, 2);
     let (one, other) = (numbers.name(), numbers.name());
-    match numbers.next(4) {
+    match numbers.next(5) {
         0 => format!("{edit}\nmkdir -p {one}; echo {MINE}{seed}-{call} > {one}/m; true"),
         1 => format!("{edit}\necho {MINE}{seed}-{call} > new; mv new {one}; true"),
         2 => format!("{edit}\nmv {one} {other}; echo {MINE}{seed}-{call} > {one}; true"),
+        // In place, where there is such a file.
+        3 => format!("{edit}\necho {MINE}{seed}-{call} > {one}; echo > {other}; true"),
         _ => edit,
     }
 }
@@ -106,6 +109,49 @@ fn check(scene: &Scene, story: &Story, seed: u64) {
             Err(error) => panic!("{error:?}\n{}", say("error")),
         }
     }
+    one_by_one(scene, &wanted, &say);
+}
+
+/// Undoes calls one after the other, but for what was changed since, which stays exactly as it is.
+fn one_by_one(scene: &Scene, wanted: &[CheckpointId], story: &dyn Fn(&str) -> String) {
+    let mut redone: Vec<(CheckpointId, Tree)> = Vec::new();
+    for id in wanted.iter().rev() {
+        let (before, theirs) = (whole(scene), words(scene));
+        let Ok(Undone::Done { id, kept, .. }) =
+            scene.journal.undo(&[*id], "session", &Conflicts::Keep)
+        else {
+            continue;
+        };
+        let after = whole(scene);
+        for Conflict { path, reason } in &kept {
+            let (one, other) = (before.get(path), after.get(path));
+            let say = || format!("{path:?} {reason:?} {one:?}\n   is now {other:?}");
+            assert!(is_left(path, &before, &after), "{}\n{}", say(), story("left as it is"));
+        }
+        let lost: Vec<String> = theirs.difference(&words(scene)).cloned().collect();
+        assert!(lost.is_empty(), "{lost:?}\n{}", story("lost one by one"));
+        redone.push((id, before));
+    }
+    for (id, before) in redone.into_iter().rev() {
+        let outcome = scene.journal.undo(&[id], "session", &Conflicts::Refuse);
+        assert!(matches!(outcome, Ok(Undone::Done { .. })), "{outcome:?}\n{}", story("redo one"));
+        let rest = difference(&before, &whole(scene));
+        assert!(rest.is_empty(), "{rest}\n{}", story("redo one by one"));
+    }
+}
+
+/// Whether what an undo says it left as it is, is: of a folder, which the rest may come to, but for its
+/// time.
+fn is_left(path: &Path, before: &Tree, after: &Tree) -> bool {
+    match (before.get(path), after.get(path)) {
+        (Some(one), Some(other)) => {
+            let is_folder = one.mode & 0o170_000 == 0o040_000;
+            one.has_same_bytes(other)
+                && one.has_same_rights(other)
+                && (is_folder || one.has_same_time(other))
+        }
+        (one, other) => one == other,
+    }
 }
 
 /// What persons wrote and is there.
@@ -146,6 +192,21 @@ const STORIES: &[(&str, &[(&str, &str)])] = &[
     // A folder that is not empty is not removed.
     ("mkdir -p d/d/a", &[("rmdir d; echo 7 > a; rm a", "mv -T d a; mkdir a/c")]),
     ("echo 24 > new", &[("echo 41 > new", "echo 1 > new; mv new e"), ("echo 691 > e", "")]),
+    // What cannot go back to its place is somebody's own where it is.
+    ("echo 1 > a", &[("mv a z; echo 2 >> z", "echo mine-3 > z; echo 4 > a")]),
+    ("echo 1 > a", &[("mv a z", "echo mine-3 > z; chmod 600 z; echo 4 > a")]),
+    // It is by another name that the call takes away.
+    (
+        "mkdir d e; echo 1 > d/a; ln d/a e/b",
+        &[("echo 2 > d/a; rm d/a; cp e/b d/a", "echo mine-3 > e/b")],
+    ),
+    (
+        "mkdir c; echo 1 > c/a; ln c/a c/x; echo 2 > y",
+        &[
+            ("mv c/a z; rm c/x; rmdir c; mv y e; echo 3 >> e", ""),
+            ("echo 4 >> z; mv e z; echo 5 >> z", "echo mine-6 > z; mkdir c; echo 7 > y"),
+        ],
+    ),
 ];
 
 #[test]

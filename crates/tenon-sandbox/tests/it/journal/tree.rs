@@ -33,6 +33,10 @@ impl Entry {
             == (other.mode & 0o7777, other.owner, &other.attributes)
     }
 
+    pub(super) fn has_same_time(&self, other: &Self) -> bool {
+        self.modified == other.modified
+    }
+
     /// Whether both, of one tree, are names of one file.
     pub(super) fn is_same_file(&self, other: &Self) -> bool {
         self.same_as == other.same_as
