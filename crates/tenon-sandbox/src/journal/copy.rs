@@ -4,11 +4,14 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{FallocateFlags, Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
 
 use super::node::{NodeId, hold, kernel_path, look, set_mode};
 use crate::linux::openat::open_beneath;
+
+/// What the kernel counts the room of a file in.
+const BLOCK_BYTES: u64 = 512;
 
 /// A folder with this file, and this text at its beginning, can be made again
 /// (<https://bford.info/cachedir/>).
@@ -25,32 +28,56 @@ pub(crate) struct CopyJob {
 }
 
 impl CopyJob {
-    /// Copies; where the file system can, without moving a byte.
+    /// Copies; where the file system can, without moving a byte. What does not come to its end gives its
+    /// room back.
     pub(crate) fn run(&self) -> Result<(), Errno> {
-        copy(&self.source, &self.target, self.length)
+        let outcome = self.copy();
+        if outcome.is_err() {
+            // To make a file shorter takes no room.
+            let _ = rustix::fs::ftruncate(&self.target, 0);
+        }
+        outcome
+    }
+
+    fn copy(&self) -> Result<(), Errno> {
+        if clone(&self.source, &self.target, self.length)? {
+            return Ok(());
+        }
+        check_room(&self.source, &self.target, self.length)?;
+        copy_part(&self.source, &self.target, 0, self.length, 0)
     }
 }
 
 /// Copies the first `length` bytes of one file to the beginning of another.
 pub(crate) fn copy(source: &File, target: &File, length: u64) -> Result<(), Errno> {
-    if rustix::fs::ioctl_ficlone(target, source).is_ok() {
-        return rustix::fs::ftruncate(target, length);
+    match clone(source, target, length)? {
+        true => Ok(()),
+        false => copy_part(source, target, 0, length, 0),
     }
-    let (mut from, mut to) = (0_u64, 0_u64);
-    while from < length {
-        let wanted = usize::try_from(length - from).unwrap_or(usize::MAX).min(1 << 30);
-        let copied =
-            rustix::fs::copy_file_range(source, Some(&mut from), target, Some(&mut to), wanted);
-        match copied {
-            Ok(0) => return Err(Errno::IO),
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(_) => return copy_part(source, target, from, length, from),
-        }
-    }
-    Ok(())
 }
 
-/// Copies the bytes from `from` up to `end` to another place in another file.
+/// Shares the bytes of one file with another; whether the file system can.
+fn clone(source: &File, target: &File, length: u64) -> Result<bool, Errno> {
+    match rustix::fs::ioctl_ficlone(target, source) {
+        Ok(()) => rustix::fs::ftruncate(target, length).map(|()| true),
+        Err(_) => Ok(false),
+    }
+}
+
+/// Fails where there is no room for a copy, before others find the disk full.
+fn check_room(source: &File, target: &File, length: u64) -> Result<(), Errno> {
+    let (found, room) = (rustix::fs::fstat(source)?, rustix::fs::fstatvfs(target)?);
+    let taken = u64::try_from(found.st_blocks).unwrap_or(0).saturating_mul(BLOCK_BYTES);
+    // A file system without bounds says that it has no blocks.
+    let is_bounded = room.f_blocks > 0;
+    match is_bounded && taken.min(length) > room.f_bfree.saturating_mul(room.f_frsize) {
+        true => Err(Errno::NOSPC),
+        false => Ok(()),
+    }
+}
+
+/// Copies the bytes from `from` up to `end` to another place in another file, which is then at least so
+/// long. What is a hole in the one is one in the other.
 pub(crate) fn copy_part(
     source: &File,
     target: &File,
@@ -58,6 +85,73 @@ pub(crate) fn copy_part(
     end: u64,
     to: u64,
 ) -> Result<(), Errno> {
+    let found = rustix::fs::fstat(source)?;
+    let bytes = u64::try_from(found.st_size).unwrap_or(0);
+    if bytes < end {
+        return Err(Errno::IO);
+    }
+    let taken = u64::try_from(found.st_blocks).unwrap_or(0).saturating_mul(BLOCK_BYTES);
+    if taken >= bytes {
+        return copy_bytes(source, target, from, end, to);
+    }
+    let mut at = from;
+    while at < end {
+        let data = next(source, SeekFrom::Data(at), end);
+        if !make_hole(target, at - from + to, data - at)? {
+            copy_bytes(source, target, at, data, at - from + to)?;
+        }
+        let hole = next(source, SeekFrom::Hole(data), end);
+        copy_bytes(source, target, data, hole, data - from + to)?;
+        at = hole;
+    }
+    Ok(())
+}
+
+/// Returns where the next bytes or the next hole begins; where nobody can say, all are bytes.
+fn next(source: &File, wanted: SeekFrom, end: u64) -> u64 {
+    let (at, otherwise) = match wanted {
+        SeekFrom::Data(at) => (at, at),
+        SeekFrom::Hole(at) => (at, end),
+        _ => return end,
+    };
+    match rustix::fs::seek(source, wanted) {
+        Ok(found) => found.clamp(at, end),
+        // No more bytes come.
+        Err(Errno::NXIO) => end,
+        Err(_) => otherwise,
+    }
+}
+
+/// Has a file no bytes of its own in a part, up to which it grows; `false` where it cannot.
+fn make_hole(target: &File, at: u64, length: u64) -> Result<bool, Errno> {
+    let bytes = u64::try_from(rustix::fs::fstat(target)?.st_size).unwrap_or(0);
+    let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    if length > 0 && at < bytes && rustix::fs::fallocate(target, flags, at, length).is_err() {
+        return Ok(false);
+    }
+    if bytes < at + length {
+        rustix::fs::ftruncate(target, at + length)?;
+    }
+    Ok(true)
+}
+
+/// As [`copy_part`], whatever the bytes are.
+fn copy_bytes(source: &File, target: &File, from: u64, end: u64, to: u64) -> Result<(), Errno> {
+    let (mut at, mut place) = (from, to);
+    while at < end {
+        let wanted = usize::try_from(end - at).unwrap_or(usize::MAX).min(1 << 30);
+        let copied =
+            rustix::fs::copy_file_range(source, Some(&mut at), target, Some(&mut place), wanted);
+        match copied {
+            Ok(0) => return Err(Errno::IO),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(_) => return read_and_write(source, target, at, end, place),
+        }
+    }
+    Ok(())
+}
+
+fn read_and_write(source: &File, target: &File, from: u64, end: u64, to: u64) -> Result<(), Errno> {
     let mut buffer = vec![0; 1 << 16];
     let mut at = from;
     while at < end {

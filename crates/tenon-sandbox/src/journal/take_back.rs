@@ -1,17 +1,20 @@
 //! Takes back undos that did not come to their end: those that failed, and those that the end of their
 //! process cut short.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
+use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
 use super::compare::compare_image;
 use super::find::node_at;
 use super::history::name_of;
 use super::left_behind::LOOKED_AT_MAX;
-use super::node::{Moment, NodeId};
+use super::node::{Moment, NodeId, look};
 use super::record::{Image, Place};
+use super::scan::entries;
+use super::store::object_name;
 use super::undo::{TAKE_BACK, undo};
 use super::{CheckpointId, CheckpointInfo, CheckpointState, Journal, JournalError};
 
@@ -85,11 +88,36 @@ impl Journal {
         let image = self.image(id)?;
         let outcome = undo(id, &image, &mut recorder, kept);
         self.finish_undo(recorder, own)?;
-        outcome.map(drop).map_err(|failure| JournalError::NotRestored {
+        outcome.map_err(|failure| JournalError::NotRestored {
             id: own,
             path: self.store.shown(&failure.place),
             code: failure.errno.raw_os_error(),
-        })
+        })?;
+        if kept.is_empty() {
+            self.remove_saved(id, &image);
+        }
+        Ok(())
+    }
+
+    /// Gives back the room of the bytes that an undo saved, or had begun to save: taken back, it has no
+    /// redo that needs them.
+    fn remove_saved(&self, id: CheckpointId, image: &Image) {
+        let Ok(again) = self.store.again() else { return };
+        let kept: HashSet<String> =
+            image.nodes.values().filter_map(|old| old.kept).map(object_name).collect();
+        for root in 0..self.store.roots.len() {
+            let Ok(folder) = self.store.open_kept(id, root) else { continue };
+            for name in entries(&folder).unwrap_or_default() {
+                let Ok(Some(node)) = look(&folder, &name) else { continue };
+                // What it made again and had not put back yet may be all there is of a file.
+                let is_needed = name.to_str().is_none_or(|name| kept.contains(name))
+                    || again.iter().any(|(_, new)| *new == node.id);
+                if node.is_file() && node.links == 1 && !is_needed {
+                    // What stays goes with its checkpoint.
+                    let _ = rustix::fs::unlinkat(&folder, &*name, AtFlags::empty());
+                }
+            }
+        }
     }
 
     /// An undo that was cut short by the end of its process is taken back, as if it had not begun. What

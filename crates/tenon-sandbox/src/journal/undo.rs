@@ -141,7 +141,7 @@ pub(crate) fn undo(
 impl Undoing<'_> {
     fn put_back(&mut self) -> Result<(), Failure> {
         // What is taken back is so as far as it can be.
-        if !self.to.image.header.name.starts_with(TAKE_BACK) {
+        if !self.takes_back() {
             self.check_mounts()?;
             if let Some((place, errno)) = self.blocked.pop() {
                 return Err(Failure { place, errno });
@@ -153,6 +153,10 @@ impl Undoing<'_> {
         self.make_again()?;
         self.attach()?;
         self.restore_folders()
+    }
+
+    fn takes_back(&self) -> bool {
+        self.to.image.header.name.starts_with(TAKE_BACK)
     }
 
     fn actual(&self, id: NodeId) -> NodeId {
@@ -302,7 +306,7 @@ impl Undoing<'_> {
                 };
                 self.to.write(Record::Node { node: complete, place })?;
             }
-            if content_differs {
+            if content_differs && !self.takes_back() {
                 let step = self.to.save_content(now.id, (&folder, &name), old.place.root)?;
                 self.finish_step(step)?;
             }
@@ -316,7 +320,7 @@ impl Undoing<'_> {
     fn before_content(&mut self, above: &Folder, name: &OsStr, old: &Old) -> Result<Step, Errno> {
         match old.content {
             // What is half done is not wanted again: if this is cut short, it is done once more.
-            _ if self.to.image.header.name.starts_with(TAKE_BACK) => Ok(Step::Done),
+            _ if self.takes_back() => Ok(Step::Done),
             // What was appended is all that redo needs.
             Some(content) if content.from > 0 && self.to.image.header.undoes.len() == 1 => {
                 self.to.before_cut(above, name, content.from)

@@ -1,8 +1,9 @@
 //! The disk is full while a call is recorded, and has room again later.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-use tenon_sandbox::{Conflicts, Undone, runs_as_root};
+use tenon_sandbox::{Conflicts, JournalError, Undone, runs_as_root};
 
 use super::layers::{Mounts, mount};
 use super::tree::difference;
@@ -12,6 +13,7 @@ use crate::skipped::skipped;
 /// A scene on a disk of its own, of which little is free when `fill` was run.
 struct Small {
     scene: Scene,
+    path: PathBuf,
     _mounts: Mounts,
     _above: tempfile::TempDir,
 }
@@ -28,8 +30,13 @@ impl Small {
         let mounts = Mounts(vec![path.clone()]);
         let scene = Scene::at(&path, Walls::None, |_| {});
         scene.prepare(prepare);
-        Some(Self { scene, _mounts: mounts, _above: above })
+        Some(Self { scene, path, _mounts: mounts, _above: above })
     }
+}
+
+fn free(scene: &Scene) -> u64 {
+    let room = rustix::fs::statvfs(scene.root()).unwrap();
+    room.f_bfree * room.f_frsize
 }
 
 /// Takes what is free on the disk, and gives it back.
@@ -92,4 +99,63 @@ fn an_undo_without_room_for_its_end_leaves_everything_as_it_is_or_is_done() {
     assert_eq!(difference(&before, &scene.tree()), "");
     scene.undo(done);
     assert_eq!(difference(&after, &scene.tree()), "");
+}
+
+#[test]
+fn an_undo_without_room_for_what_it_saves_gives_back_what_it_took() {
+    let Some(small) = Small::new("head -c 300K /dev/urandom > f; head -c 1500K /dev/urandom > g")
+    else {
+        return;
+    };
+    let scene = &small.scene;
+    let before = scene.tree();
+    let id =
+        scene.change("for i in f g; do echo x | dd of=$i seek=1 conv=notrunc status=none; done");
+    let (after, free) = (scene.tree(), free(scene));
+    for _ in 0..2 {
+        let outcome = scene.journal.undo(&[id], "session", &Conflicts::Refuse);
+        assert!(matches!(outcome, Err(JournalError::NotRestored { .. })), "{outcome:?}");
+        assert_eq!(difference(&after, &scene.tree()), "");
+        assert!(free.abs_diff(self::free(scene)) < 100 << 10, "{free} {}", self::free(scene));
+        let shown = scene.journal.content_after(id, "g".as_ref(), 2 << 20).unwrap();
+        assert_eq!(shown, Some(std::fs::read(scene.root().join("g")).unwrap()));
+    }
+    mount(&["-o", "remount,size=8m"], &small.path);
+    scene.undo(id);
+    assert_eq!(difference(&before, &scene.tree()), "");
+}
+
+/// What an undo had begun to save when it was killed has no record yet.
+#[test]
+fn what_a_killed_undo_had_begun_to_save_goes_with_the_next() {
+    let scene = Scene::new(Walls::None);
+    scene.prepare("echo 1 > f");
+    let before = scene.tree();
+    let id = scene.change("echo 2 > f");
+    scene.undo(id);
+    let kept = "$(ls -d ../state/undo/*/kept/* | tail -1)";
+    scene.prepare(&format!("rm $(ls ../state/undo/*/ends/* | tail -1); echo x > {kept}/o77"));
+    scene.undo(id);
+    assert_eq!(difference(&before, &scene.tree()), "");
+    scene.prepare("! ls ../state/undo/*/kept/*/o77");
+}
+
+#[test]
+fn holes_are_saved_and_put_back_as_holes() {
+    let scene = Scene::new(Walls::None);
+    scene.prepare("truncate -s 100M s; echo x | dd of=s bs=1 seek=50M conv=notrunc status=none");
+    let taken = || scene.root().join("s").metadata().unwrap().blocks() * 512;
+    let (before, first) = (scene.tree(), taken());
+    let id = scene.change(
+        "truncate -s 200M s; head -c 3M /dev/urandom | dd of=s bs=1M seek=10 conv=notrunc status=none",
+    );
+    let (after, second) = (scene.tree(), taken());
+    let undone = scene.undo(id);
+    assert_eq!(difference(&before, &scene.tree()), "");
+    assert!(taken() <= first + (64 << 10), "{first} {}", taken());
+    scene.undo(undone);
+    assert_eq!(difference(&after, &scene.tree()), "");
+    assert!(taken() <= second + (64 << 10), "{second} {}", taken());
+    let usage = scene.journal.usage().unwrap();
+    assert!(usage.bytes < 8 << 20, "{usage:?}");
 }
