@@ -16,7 +16,7 @@ use super::find::{Finder, node_at, split};
 use super::node::{Node, NodeId, look};
 use super::record::{End, Image, Known, Old, Place, State};
 use super::recorder::Recorder;
-use super::state::{complete, open_place, state_of};
+use super::state::{complete, open_place, rights_of, state_of};
 use super::store::{Store, object_name};
 use super::walk::{Deeper, walk};
 use crate::linux::closed::through;
@@ -450,7 +450,14 @@ impl Comparison<'_> {
             self.budget.files -= 1;
             self.budget.bytes -= now.bytes;
         }
-        state_of(self.store, place, now, may_hash)
+        let mut state = state_of(self.store, place, now, may_hash);
+        // Undo gives what was there before its owner and attributes back.
+        if let State::Present { rights, .. } = &mut state
+            && self.image.nodes.contains_key(&now.id)
+        {
+            *rights = rights_of(self.store, place, now);
+        }
+        state
     }
 
     /// Remembers what is in a folder that the call made; returns what was there before.

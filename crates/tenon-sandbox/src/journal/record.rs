@@ -14,10 +14,13 @@ use crate::linux::wire::{Readable, Reader, Sendable, Writer};
 use crate::workspace::ContentHash;
 
 /// The first record. Its number changes when older programs cannot read the rest.
-const FORMAT: u64 = 2;
+const FORMAT: u64 = 3;
 
 /// Logs of this one do not say which commands were guarded.
 const FIRST_FORMAT: u64 = 1;
+
+/// What is added to the kind of content that is known, where rights are: earlier ends have none.
+const WITH_RIGHTS: u64 = 3;
 
 /// The most names and nodes that one call may have recorded: each takes about 1 KiB of memory until
 /// the call is over. What a call makes in folders of its own is none of these.
@@ -111,7 +114,15 @@ pub(crate) struct End {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum State {
     Absent,
-    Present { mode: u32, bytes: u64, modified: Moment, changed: Moment, content: Known },
+    Present {
+        mode: u32,
+        bytes: u64,
+        modified: Moment,
+        changed: Moment,
+        content: Known,
+        /// Owner and attributes of what was there before the call, as far as they are known.
+        rights: Option<ContentHash>,
+    },
 }
 
 /// What is known of a content.
@@ -426,7 +437,7 @@ impl End {
 
 impl State {
     fn write(&self, writer: &mut Writer) {
-        let Self::Present { mode, bytes, modified, changed, content } = self else {
+        let Self::Present { mode, bytes, modified, changed, content, rights } = self else {
             return writer.flag(false);
         };
         writer.flag(true);
@@ -436,16 +447,20 @@ impl State {
             writer.number(moment.seconds.cast_unsigned());
             writer.number(u64::from(moment.nanoseconds));
         }
+        let with = |kind: u64| if rights.is_some() { kind + WITH_RIGHTS } else { kind };
         match content {
-            Known::Nothing => writer.number(0),
+            Known::Nothing => writer.number(with(0)),
             Known::Hash(hash) => {
-                writer.number(1);
+                writer.number(with(1));
                 writer.field(hash.to_string().as_ref());
             }
             Known::Target(target) => {
-                writer.number(2);
+                writer.number(with(2));
                 writer.field(target);
             }
+        }
+        if let Some(rights) = rights {
+            writer.field(rights.to_string().as_ref());
         }
     }
 
@@ -461,13 +476,18 @@ impl State {
             })
         };
         let (modified, changed) = (moment()?, moment()?);
-        let content = match reader.number()? {
+        let kind = reader.number()?;
+        let content = match kind % WITH_RIGHTS {
             0 => Known::Nothing,
             1 => Known::Hash(reader.text()?.parse().ok()?),
-            2 => Known::Target(reader.field()?),
+            _ => Known::Target(reader.field()?),
+        };
+        let rights = match kind / WITH_RIGHTS {
+            0 => None,
+            1 => Some(reader.text()?.parse().ok()?),
             _ => return None,
         };
-        Some(Self::Present { mode, bytes, modified, changed, content })
+        Some(Self::Present { mode, bytes, modified, changed, content, rights })
     }
 }
 

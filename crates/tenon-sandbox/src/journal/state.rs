@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
@@ -32,23 +33,45 @@ pub(crate) fn state_of(store: &Store, place: &Place, now: &Node, hashed: bool) -
         modified: now.modified,
         changed: now.changed,
         content,
+        rights: None,
     }
+}
+
+/// Returns owner and attributes, as one hash; `None` where this user may not read them.
+pub(crate) fn rights_of(store: &Store, place: &Place, now: &Node) -> Option<ContentHash> {
+    let complete = complete(store, place, now).ok()?;
+    let mut bytes = [complete.user.to_le_bytes(), complete.group.to_le_bytes()].concat();
+    for (name, value) in complete.attributes? {
+        for part in [name, value] {
+            bytes.extend((part.len() as u64).to_le_bytes());
+            bytes.extend(part.as_bytes());
+        }
+    }
+    Some(ContentHash::of(&bytes))
 }
 
 /// Whether something is as it was. What is past all doubt is not read.
 pub(crate) fn is_same(store: &Store, place: &Place, was: &State, now: Option<&Node>) -> bool {
-    let (mode, bytes, modified, changed, content) = match (was, now) {
+    let (mode, bytes, modified, changed, content, rights) = match (was, now) {
         (State::Absent, None) => return true,
         (State::Absent, Some(_)) | (State::Present { .. }, None) => return false,
-        (State::Present { mode, bytes, modified, changed, content }, Some(_)) => {
-            (mode, bytes, modified, changed, content)
+        (State::Present { mode, bytes, modified, changed, content, rights }, Some(_)) => {
+            (mode, bytes, modified, changed, content, rights)
         }
     };
     let Some(now) = now else { return false };
     if *mode != now.mode {
         return false;
     }
-    if now.is_folder() || *changed == now.changed && *modified == now.modified {
+    if *changed == now.changed && *modified == now.modified {
+        return true;
+    }
+    let other_rights =
+        |was: &ContentHash| rights_of(store, place, now).is_some_and(|now| now != *was);
+    if rights.as_ref().is_some_and(other_rights) {
+        return false;
+    }
+    if now.is_folder() {
         return true;
     }
     match content {
@@ -71,7 +94,8 @@ impl State {
     pub(crate) fn unknown() -> Self {
         let never = Moment { seconds: i64::MIN, nanoseconds: 0 };
         let content = Known::Nothing;
-        Self::Present { mode: 0, bytes: 0, modified: never, changed: never, content }
+        let (modified, changed) = (never, never);
+        Self::Present { mode: 0, bytes: 0, modified, changed, content, rights: None }
     }
 
     pub(crate) fn changed(&self) -> Option<Moment> {

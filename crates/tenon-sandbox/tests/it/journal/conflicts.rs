@@ -20,6 +20,17 @@ const CASES: &[Case] = &[
     ("echo c > made", "chmod 600 made", &[("made", ConflictReason::Changed)]),
     ("rm -r dir", "mkdir dir", &[("dir", ConflictReason::Created)]),
     ("mv text moved", "echo p >> moved", &[("moved", ConflictReason::Changed)]),
+    // Also what is no content: an undo would take it away, and with its redo nothing would bring it back.
+    (
+        "python3 -c \"import os; os.setxattr('text', 'user.call', b'1')\"",
+        "python3 -c \"import os; os.setxattr('text', 'user.mine', b'1')\"",
+        &[("text", ConflictReason::Changed)],
+    ),
+    (
+        "chmod 700 dir",
+        "python3 -c \"import os; os.setxattr('dir', 'user.mine', b'1')\"",
+        &[("dir", ConflictReason::Changed)],
+    ),
     // Written again with the same bytes, or somewhere else, is no conflict.
     ("echo c > text", "echo c > text", &[]),
     ("echo c > text", "echo p > other; touch dir", &[]),
@@ -422,5 +433,30 @@ fn what_was_moved_on_since_stays_in_the_workspace() {
         assert_eq!(files(), theirs, "{what}");
         scene.undo(id);
         assert_eq!(difference(&now, &scene.tree()), "", "redo of {what}");
+    }
+}
+
+/// A person's attribute after an undo, which the redo would take away for good.
+#[test]
+fn a_redo_does_not_take_away_what_a_person_set_since() {
+    for name in ["f", "d"] {
+        let scene = Scene::new(Walls::None);
+        scene.prepare("echo 1 > f; mkdir d");
+        let set =
+            |what: &str| format!("python3 -c \"import os; os.setxattr('{name}', '{what}', b'1')\"");
+        let id = scene.change(&set("user.call"));
+        let after = scene.tree();
+        let undone = scene.undo(id);
+        person(&scene, &format!("sleep 0.02; {}", set("user.mine")));
+        let theirs = scene.tree();
+        let outcome = scene.journal.redo(undone, "session", &Conflicts::Refuse).unwrap();
+        let Undone::Conflicts(found) = outcome else { panic!("{outcome:?}") };
+        let expected = Conflict { path: name.into(), reason: ConflictReason::Changed };
+        assert_eq!(found, [expected]);
+        assert_eq!(difference(&theirs, &scene.tree()), "");
+        let outcome = scene.journal.redo(undone, "session", &Conflicts::Keep).unwrap();
+        assert!(matches!(outcome, Undone::Done { .. }), "{outcome:?}");
+        assert_eq!(difference(&theirs, &scene.tree()), "");
+        assert_ne!(difference(&after, &scene.tree()), "");
     }
 }
