@@ -37,7 +37,6 @@ struct Home {
 
 impl OwnFolders {
     /// Makes them. A home there is only where the user's is not part of the work.
-    #[expect(clippy::disallowed_methods, reason = "folders within one that was just made")]
     pub(super) fn new(settings: &Settings, plan: Option<&Plan>) -> io::Result<Self> {
         let scratch = Scratch::new()?;
         let [temporary, home] = ["tmp", "home"].map(|name| scratch.path().join(name));
