@@ -5,6 +5,7 @@
 //! a person changed since is shown and asked about, and nothing of it is touched without a yes.
 
 mod diff;
+mod gone;
 mod restore;
 mod steps;
 mod wish;
@@ -31,6 +32,7 @@ use crate::{
     which_session::find,
 };
 
+pub(crate) use gone::Gone;
 pub(crate) use restore::Restoring;
 use steps::Steps;
 pub(crate) use wish::{Plan, Wish};

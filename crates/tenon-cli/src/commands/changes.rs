@@ -8,7 +8,7 @@ use tenon_sandbox::CheckpointState;
 use crate::{
     config::Config,
     error::{CliError, ExitStatus},
-    past::{self, Call, Past},
+    past::{self, Call, Gone, Past},
     print::print,
     screen::Sink,
     texts::Text,
@@ -66,7 +66,10 @@ impl Changes {
         }
         let calls = past.calls()?;
         if self.json {
-            let listed: Vec<Listed<'_>> = calls.iter().map(|call| listed(call, &past)).collect();
+            let gone = past.gone()?;
+            let gone = gone.iter().map(|call| listed_gone(call, &past));
+            let listed: Vec<Listed<'_>> =
+                gone.chain(calls.iter().map(|call| listed(call, &past))).collect();
             let json = serde_json::to_string_pretty(&listed)
                 .map_err(|error| CliError::failed(Text::NotJson).with_source(error))?;
             print(&(json + "\n"))?;
@@ -75,6 +78,7 @@ impl Changes {
         let language = config.look().language;
         let session = Text::Session.say(language, &[("id", &past.session)]);
         print(&format!("{session} · {}\n", past::shown(&past.root.to_string_lossy())))?;
+        print(&past.gone_line(language)?)?;
         for call in &calls {
             print(&past::line(call, language))?;
             print(&past::files(&call.changes, language))?;
@@ -103,5 +107,18 @@ fn listed<'a>(call: &'a Call, past: &'a Past) -> Listed<'a> {
             checkpoint: call.id.to_string().parse().ok(),
             ..CallChanges::new(&call.call_id, &call.changes)
         },
+    }
+}
+
+/// Returns a call whose changes are not kept any more, as the log has it.
+fn listed_gone<'a>(call: &'a Gone, past: &'a Past) -> Listed<'a> {
+    let started = i64::try_from(call.started_ms).map(Timestamp::from_millisecond);
+    Listed {
+        session: &past.session,
+        step: Some(call.step),
+        call: &call.label,
+        started: started.ok().and_then(Result::ok).unwrap_or_default().to_string(),
+        state: "gone",
+        changes: call.changes.clone(),
     }
 }

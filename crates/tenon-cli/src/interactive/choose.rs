@@ -18,6 +18,13 @@ use crate::{
 /// Items that are listed; a name or an id behind the command reaches the others.
 const LISTED_MAX: usize = 30;
 
+/// What can go back; the conversation alone stands in the middle.
+const PARTS: [(Text, Text); 3] = [
+    (Text::BackBoth, Text::BackBothAbout),
+    (Text::BackConversation, Text::BackConversationAbout),
+    (Text::BackFiles, Text::BackFilesAbout),
+];
+
 impl Session<'_> {
     pub(super) async fn choose_model(&mut self) -> Result<(), LogError> {
         let (models, now) = setup::known_models_with(self.place.config, &self.asked);
@@ -130,34 +137,41 @@ impl Session<'_> {
         let Some(place) = self.choose(Text::PickPrompt, &named).await else { return Ok(()) };
         let Some(prompt) = prompts.get(place) else { return Ok(()) };
         let turns = u32::try_from(place + 1).unwrap_or(u32::MAX);
-        let changed = self.place.past.as_ref();
-        if !changed.is_some_and(|past| past.changed_since(prompt.step)) {
-            return self.go_back(prompt, turns);
-        }
-        let language = self.look.language;
-        let parts = [
-            (Text::BackBoth, Text::BackBothAbout),
-            (Text::BackConversation, Text::BackConversationAbout),
-            (Text::BackFiles, Text::BackFilesAbout),
-        ];
-        let said = |(name, about): (Text, Text)| {
-            format!("{}: {}", name.template(language), about.template(language))
+        let past = self.place.past.as_ref();
+        let parts = match past.map_or(Ok(false), |past| past.changed_since(prompt.step)) {
+            Ok(false) => return self.go_back(prompt, turns),
+            Ok(true) => &PARTS[..],
+            Err(error) => {
+                self.say_error(&error);
+                &PARTS[1..2]
+            }
         };
-        match self.choose(Text::PickBack, &parts.map(said)).await {
-            Some(0) if self.take_back(Wish::Before(prompt.step), false).await => {
+        match self.choose_part(parts).await {
+            Some(Text::BackBoth) if self.take_back(Wish::Before(prompt.step), false).await => {
                 self.go_back(prompt, turns)
             }
-            Some(1) => {
+            Some(Text::BackConversation) => {
                 self.go_back(prompt, turns)?;
                 self.say(Text::FilesStay);
                 Ok(())
             }
-            Some(2) => {
+            Some(Text::BackFiles) => {
                 self.take_back(Wish::Before(prompt.step), true).await;
                 Ok(())
             }
             _ => Ok(()),
         }
+    }
+
+    /// Has one of `parts` chosen that go back.
+    async fn choose_part(&mut self, parts: &[(Text, Text)]) -> Option<Text> {
+        let language = self.look.language;
+        let said = |(name, about): &(Text, Text)| {
+            format!("{}: {}", name.template(language), about.template(language))
+        };
+        let said: Vec<String> = parts.iter().map(said).collect();
+        let place = self.choose(Text::PickBack, &said).await?;
+        parts.get(place).map(|(name, _)| *name)
     }
 
     fn go_back(&mut self, prompt: &EarlierPrompt, turns: u32) -> Result<(), LogError> {

@@ -83,7 +83,7 @@ impl Past {
 
     /// Returns what each call changed with its changed lines.
     pub(crate) fn all_diffs(&self, style: &Style) -> Result<String, CliError> {
-        let mut said = String::new();
+        let mut said = self.gone_line(style.language)?;
         for call in self.calls()? {
             said.push_str(&super::line(&call, style.language));
             said.push_str(&super::files(&call.changes, style.language));

@@ -1,8 +1,8 @@
 //! Going to an earlier moment of a session: what came since is undone, what was undone since is redone.
 
-use tenon_sandbox::{CheckpointId, JournalError, WayBack};
+use tenon_sandbox::{CheckpointId, CheckpointInfo, CheckpointKind, JournalError, WayBack};
 
-use super::{Call, Past, failed, named, nothing};
+use super::{Call, Past, failed, gone, named, nothing, steps::Steps};
 use crate::{
     error::CliError,
     texts::{Language, Text},
@@ -20,8 +20,13 @@ pub(crate) struct Restoring {
 }
 
 impl Past {
-    /// Returns what leads back to before the step or call `to`.
+    /// Returns what leads back to before the step or call `to`; an error if nothing has to.
     pub(crate) fn back_to(&self, to: &str) -> Result<Restoring, CliError> {
+        self.way_back_to(to)?.ok_or_else(|| nothing(&self.root))
+    }
+
+    /// Returns what leads back to before the step or call `to`; nothing if the files are as then.
+    pub(super) fn way_back_to(&self, to: &str) -> Result<Option<Restoring>, CliError> {
         self.take_back_cut_short()?;
         let (calls, steps) = (self.calls()?, self.steps());
         let first = calls.iter().find(|call| call.is_from(to)).map(|call| call.id);
@@ -30,8 +35,10 @@ impl Past {
             return Err(CliError::usage(Text::NoSuchStep.with(&[("from", &to)]))
                 .with_hint(Text::HintChanges.with(&[("id", &self.session)])));
         }
+        let infos = self.journal.checkpoints().map_err(failed)?;
+        self.refuse_gone(to, &infos, &steps)?;
         let Some(since) = first.into_iter().chain(since).min() else {
-            return Err(nothing(&self.root));
+            return Ok(None);
         };
         let known = |id| calls.iter().find(|call| call.id == id);
         // A call that goes on in the background may have begun before.
@@ -39,7 +46,6 @@ impl Past {
             Some(_) => first.is_some_and(|first| id >= first),
             None => id >= since,
         };
-        let infos = self.journal.checkpoints().map_err(failed)?;
         let way = WayBack::find(&infos, &self.session, is_since).map_err(|error| match error {
             JournalError::Unknown { id } => {
                 CliError::failed(Text::UndoneWithGone.with(&[("to", &to), ("n", &id)]))
@@ -49,17 +55,32 @@ impl Past {
         })?;
         let is_call = |id: &CheckpointId| {
             let info = infos.iter().find(|info| info.id == *id);
-            info.is_some_and(|info| info.kind == tenon_sandbox::CheckpointKind::Call)
+            info.is_some_and(|info| info.kind == CheckpointKind::Call)
         };
         let of = |ids: &[CheckpointId]| ids.iter().filter_map(|id| known(*id)).cloned().collect();
         let (undone, redone) = (of(&way.undone), of(&way.redone));
         // A call that changed nothing needs no undo.
         let ids: Vec<CheckpointId> =
             way.ids.into_iter().filter(|id| known(*id).is_some() || !is_call(id)).collect();
-        match ids.is_empty() {
-            true => Err(nothing(&self.root)),
-            false => Ok(Restoring { ids, undone, redone }),
-        }
+        Ok((!ids.is_empty()).then_some(Restoring { ids, undone, redone }))
+    }
+
+    /// Refuses to go back behind calls that stand and whose changes are not kept any more: files would be
+    /// neither as they were then nor as they are.
+    fn refuse_gone(
+        &self,
+        to: &str,
+        infos: &[CheckpointInfo],
+        steps: &Steps,
+    ) -> Result<(), CliError> {
+        let mut gone = gone::not_in(infos, steps.told_since(to));
+        gone.retain(|call| !call.is_undone(infos));
+        let Some(why) = gone::said_of(&gone) else { return Ok(()) };
+        let refused = Text::NotBackTo.with(&[("to", &to)]).with_more(why);
+        let hint = steps
+            .first_after(&gone)
+            .map(|step| Text::HintBackTo.with(&[("id", &self.session), ("step", &step)]));
+        Err(hint.into_iter().fold(CliError::failed(refused), CliError::with_hint))
     }
 }
 

@@ -1,9 +1,15 @@
-//! In which steps the calls of a session ran, and what there was before each, as its log has it.
+//! In which steps the calls of a session ran, what they changed, and what there was before each, as its log
+//! has it.
 
-use std::collections::HashMap;
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::PathBuf,
+};
 
-use tenon_agent::{CallEvent, ModelEvent, Record, SessionEvent, SessionNote};
+use tenon_agent::{CallChanges, CallEvent, ModelEvent, Record, SessionEvent, SessionNote};
 use tenon_sandbox::CheckpointId;
+
+use super::gone::Gone;
 
 /// In which steps calls ran.
 #[derive(Debug, Default)]
@@ -13,41 +19,78 @@ pub(super) struct Steps {
     /// The newest checkpoint that the log had before each step, from the first on, and after the last.
     before_steps: Vec<u64>,
     before_calls: HashMap<String, u64>,
+    /// The calls that changed something, by checkpoint: of the session itself, where it works now.
+    told: BTreeMap<u64, Gone>,
+}
+
+/// What is known of the place in a log that is read.
+#[derive(Debug, Default)]
+struct Reading {
+    step: u32,
+    newest: u64,
+    /// What was undone since the last step is not of it.
+    after_step: u64,
+    root: Option<PathBuf>,
+    /// What is older is of the session that a fork left.
+    own_from_ms: u64,
+    /// When calls began, and their labels.
+    labels: HashMap<String, (u64, String)>,
 }
 
 impl Steps {
     pub(super) fn read(records: &[Record]) -> Self {
-        let mut steps = Self::default();
-        let (mut step, mut newest) = (0, 0);
-        // What was undone since the last step is not of it.
-        let mut after_step = 0;
+        let (mut steps, mut reading) = (Self::default(), Reading::default());
         for record in records {
-            match &record.event {
-                SessionEvent::Model(ModelEvent::AssistantMessage { .. }) => {
-                    step += 1;
-                    steps.before_steps.push(newest);
-                    after_step = newest;
-                }
-                SessionEvent::Call(CallEvent::CallStarted { call, .. }) => {
-                    steps.of_calls.insert(call.id.clone(), step);
-                    steps.before_calls.insert(call.id.clone(), newest);
-                }
-                SessionEvent::Call(CallEvent::CallChanged(changes)) => {
-                    let ran = steps.of_calls.get(&changes.call_id).copied().unwrap_or(step);
-                    if let Some(checkpoint) = changes.checkpoint {
-                        steps.of_checkpoints.entry(checkpoint).or_insert(ran);
-                        newest = newest.max(checkpoint);
-                        after_step = newest;
+            steps.take_in(record, &mut reading);
+        }
+        steps.before_steps.push(reading.after_step);
+        steps
+    }
+
+    fn take_in(&mut self, record: &Record, reading: &mut Reading) {
+        match &record.event {
+            SessionEvent::Model(ModelEvent::AssistantMessage { .. }) => {
+                reading.step += 1;
+                self.before_steps.push(reading.newest);
+                reading.after_step = reading.newest;
+            }
+            SessionEvent::Call(CallEvent::CallStarted { call, subject }) => {
+                let label = format!("{} {subject}", call.name).trim_end().to_owned();
+                reading.labels.insert(call.id.clone(), (record.time_ms, label));
+                self.of_calls.insert(call.id.clone(), reading.step);
+                self.before_calls.insert(call.id.clone(), reading.newest);
+            }
+            SessionEvent::Call(CallEvent::CallChanged(changes)) => {
+                let ran = self.of_calls.get(&changes.call_id).copied().unwrap_or(reading.step);
+                if let Some(checkpoint) = changes.checkpoint {
+                    self.of_checkpoints.entry(checkpoint).or_insert(ran);
+                    reading.newest = reading.newest.max(checkpoint);
+                    reading.after_step = reading.newest;
+                    if record.time_ms >= reading.own_from_ms {
+                        let told = reading.told(checkpoint, ran, changes);
+                        self.told.entry(checkpoint).or_insert(told);
                     }
                 }
-                SessionEvent::Session(SessionNote::FilesUndone { by, .. }) => {
-                    newest = newest.max(*by);
-                }
-                _ => {}
             }
+            SessionEvent::Session(SessionNote::FilesUndone { by, .. }) => {
+                reading.newest = reading.newest.max(*by);
+            }
+            SessionEvent::Session(SessionNote::SessionStarted {
+                workspace, forked_from, ..
+            }) => {
+                reading.root = workspace.first().cloned();
+                reading.own_from_ms = forked_from.as_ref().map_or(0, |_| record.time_ms);
+            }
+            SessionEvent::Session(SessionNote::SessionResumed { workspace, .. }) => {
+                let root = workspace.first().cloned();
+                // In another folder checkpoints are counted anew.
+                if reading.root != root {
+                    self.told.clear();
+                }
+                reading.root = root;
+            }
+            _ => {}
         }
-        steps.before_steps.push(after_step);
-        steps
     }
 
     pub(super) fn of(&self, id: CheckpointId, call_id: &str) -> Option<u32> {
@@ -63,5 +106,34 @@ impl Steps {
             Err(_) => self.before_calls.get(from),
         };
         newest.map(|newest| CheckpointId::new(newest + 1))
+    }
+
+    /// Returns the first step after all of these calls, the number after the last one included.
+    pub(super) fn first_after(&self, calls: &[Gone]) -> Option<usize> {
+        let newest = calls.iter().map(|call| call.checkpoint).max()?;
+        self.before_steps.iter().position(|before| *before >= newest).map(|place| place + 1)
+    }
+
+    /// Returns the calls that changed something, the oldest first.
+    pub(super) fn into_told(self) -> Vec<Gone> {
+        self.told.into_values().collect()
+    }
+
+    /// Returns the calls that changed something in the step `from` or later, or from the call of that id
+    /// on, the oldest first.
+    pub(super) fn told_since(&self, from: &str) -> Vec<Gone> {
+        let first = self.first_since(from).map(CheckpointId::number);
+        let is_since = |call: &&Gone| match from.parse::<u32>() {
+            Ok(step) => call.step >= step,
+            Err(_) => first.is_some_and(|first| call.checkpoint >= first),
+        };
+        self.told.values().filter(is_since).cloned().collect()
+    }
+}
+
+impl Reading {
+    fn told(&self, checkpoint: u64, step: u32, changes: &CallChanges) -> Gone {
+        let (started_ms, label) = self.labels.get(&changes.call_id).cloned().unwrap_or_default();
+        Gone { step, started_ms, label, checkpoint, changes: changes.clone() }
     }
 }

@@ -48,19 +48,21 @@ impl Past {
         Ok(Plan { ids, done: Text::UndoDone, news: news_of_undone(&calls) })
     }
 
-    /// Returns whether the files are others than before the step `from`, by calls or by undo.
-    pub(crate) fn changed_since(&self, from: u32) -> bool {
-        self.back_to(&from.to_string()).is_ok()
+    /// Returns whether the files are others than before the step `from`, by calls or by undo; why they
+    /// cannot be put back as they were then, if that is so.
+    pub(crate) fn changed_since(&self, from: u32) -> Result<bool, CliError> {
+        Ok(self.way_back_to(&from.to_string())?.is_some())
     }
 
     /// Returns what each call changed, for people.
     pub(crate) fn list(&self, language: Language) -> Result<String, CliError> {
-        let calls = self.calls()?;
-        if calls.is_empty() {
+        let (calls, mut said) = (self.calls()?, self.gone_line(language)?);
+        if calls.is_empty() && said.is_empty() {
             return Ok(format!("{}\n", Text::NoChanges.template(language)));
         }
         let told = |call: &Call| line(call, language) + &files(&call.changes, language);
-        Ok(calls.iter().map(told).collect())
+        said.extend(calls.iter().map(told));
+        Ok(said)
     }
 }
 

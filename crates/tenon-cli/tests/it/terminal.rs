@@ -60,6 +60,13 @@ impl Home {
         self.folder.path().join("work")
     }
 
+    /// Writes the configuration file.
+    pub(crate) fn config(&self, text: &str) {
+        let folder = self.folder.path().join(".config/tenon");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("config.toml"), text).unwrap();
+    }
+
     /// Returns the arguments that choose the script and the workspace, and `more`.
     pub(crate) fn arguments(&self, more: &[&str]) -> Vec<String> {
         let scripted = || format!("scripted:{}", self.script().display());

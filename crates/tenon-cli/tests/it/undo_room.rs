@@ -1,13 +1,23 @@
 //! What is kept for undo takes as much room as it may, however the room is used up.
 
 use std::{
+    io::Read,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
+    thread::sleep,
+    time::Duration,
 };
 
 use serde_json::{Value, json};
 
-use crate::program::Place;
+use crate::{
+    program::Place,
+    terminal::{Home, Terminal},
+    undo::{bash, session_of},
+};
+
+/// Longer than the pause that an answer needs before it.
+const PAUSE: Duration = Duration::from_millis(500);
 
 const BYTES_MAX: u64 = 2_000_000;
 
@@ -59,4 +69,95 @@ fn what_is_kept_for_undo_is_bounded_in_long_sessions_in_short_ones_and_by_undo()
     }
     place.run(&["undo"]).ends_with(0);
     assert_eq!(std::fs::read_to_string(place.path("work/n")).unwrap(), "58\n");
+}
+
+/// Room for two of the files that calls delete.
+const TWO_FILES: &str = "undo_bytes_max = 3000000\n";
+
+fn deletions() -> Vec<String> {
+    (1..=8).map(|number| format!("rm f{number}")).collect()
+}
+
+fn write_files(folder: &Path) {
+    let mut random = std::fs::File::open("/dev/urandom").unwrap();
+    let mut bytes = vec![0; 900_000];
+    for number in 1..=8 {
+        random.read_exact(&mut bytes).unwrap();
+        std::fs::write(folder.join(format!("f{number}")), &bytes).unwrap();
+    }
+}
+
+#[test]
+fn what_is_not_kept_any_more_is_named_and_nothing_is_restored_to_before_it() {
+    let place = Place::new();
+    place.config(TWO_FILES);
+    write_files(&place.path("work"));
+    let commands = deletions();
+    let id = session_of(&place, &commands.iter().map(String::as_str).collect::<Vec<_>>());
+    let listed = place.run(&["changes"]).ends_with(0).out;
+    let said =
+        "what steps 1-6 changed is not kept any more, to make room (undo_bytes_max)\nstep 7 ·";
+    assert!(listed.contains(said), "{listed}");
+    let listed = place.run(&["changes", "--json"]).ends_with(0).out;
+    let listed: Vec<Value> = serde_json::from_str(&listed).unwrap();
+    let of = |key: &str| listed.iter().map(|call| call[key].clone()).collect::<Vec<_>>();
+    assert_eq!(of("step"), (1..=8).map(Value::from).collect::<Vec<_>>());
+    assert_eq!(of("state")[..7], [vec![json!("gone"); 6], vec![json!("done")]].concat());
+    assert_eq!(
+        (&listed[0]["call"], &listed[0]["files"][0]["path"]),
+        (&json!("bash rm f1"), &json!("f1"))
+    );
+    let there = || std::fs::read_dir(place.path("work")).unwrap().count();
+    for to in ["1", "6", listed[5]["call_id"].as_str().unwrap()] {
+        let refused = place.run(&["restore", &id, "--to", to]).ends_with(1);
+        let steps = if to == "1" { "what steps 1-6 changed" } else { "what step 6 changed" };
+        refused.says(&[steps, &format!("`tenon restore {id} --to 7` goes back as far as can be")]);
+        assert_eq!(there(), 0, "{to}");
+    }
+    place.run(&["restore", &id, "--to", "7"]).ends_with(0);
+    assert_eq!(there(), 2);
+    // A fork changed none of it.
+    let script = place.script(json!([bash("echo x > made"), {"text": "."}]));
+    place.run(&["--print", "--model", &script, "--resume", &id, "--fork", "x"]).ends_with(0);
+    let listed = place.run(&["changes"]).ends_with(0).out;
+    assert!(listed.contains("echo x > made") && !listed.contains("not kept"), "{listed}");
+    place.run(&["restore", "last", "--to", "1"]).ends_with(0);
+    assert_eq!(there(), 2);
+}
+
+#[test]
+fn a_rewind_to_before_what_is_not_kept_any_more_says_so_and_goes_back_in_the_conversation_alone() {
+    let turns = deletions().iter().map(|command| bash(command)).collect::<Vec<_>>();
+    for flags in [&["--plain"][..], &[]] {
+        let home = Home::new(Value::from([turns.clone(), vec![json!({"text": "Done."})]].concat()));
+        home.config(TWO_FILES);
+        write_files(&home.work());
+        let mut terminal =
+            Terminal::start(&home, &[flags, &["--allow", "bash"]].concat(), 120, &[]);
+        let wait = |terminal: &mut Terminal| match flags {
+            [] => terminal.wait_for("Enter sends", 1),
+            _ => terminal.wait_for_prompt(),
+        };
+        wait(&mut terminal);
+        terminal.press("delete them\r");
+        terminal.wait_for("Done.", 1);
+        wait(&mut terminal);
+        terminal.press("/changes\r");
+        terminal.wait_for("what steps 1-6 changed is not kept", 1);
+        wait(&mut terminal);
+        terminal.press("/rewind\r");
+        terminal.wait_for("Back to before", 1);
+        sleep(PAUSE);
+        terminal.press(if flags.is_empty() { "\r" } else { "1\r" });
+        terminal.wait_for("cannot be put back as they were before 1", 1);
+        terminal.wait_for("What goes back", 1);
+        assert!(!terminal.screen().contains("files and conversation"), "{}", terminal.screen());
+        sleep(PAUSE);
+        terminal.press(if flags.is_empty() { "\r" } else { "1\r" });
+        terminal.wait_for("Files stay as they are", 1);
+        terminal.wait_for("> delete them", 2);
+        terminal.press("\x15\x04");
+        assert_eq!(terminal.exit_code(), 0, "{}", terminal.screen());
+        assert_eq!(std::fs::read_dir(home.work()).unwrap().count(), 0);
+    }
 }

@@ -165,10 +165,15 @@ impl<'a> Session<'a> {
 
     /// Asks what goes back, if there is anything but the conversation.
     fn pick_what_goes_back(&mut self, earlier: Earlier) {
-        let changed = self.past.as_ref().is_some_and(|past| past.changed_since(earlier.step));
-        if !changed {
-            return self.rewind(&earlier);
-        }
+        let changed = self.past.as_ref().map_or(Ok(false), |past| past.changed_since(earlier.step));
+        let has_way_back = match changed {
+            Ok(false) => return self.rewind(&earlier),
+            Ok(true) => true,
+            Err(error) => {
+                self.say_error(&error);
+                false
+            }
+        };
         let language = self.app.language;
         let item = |back, name: Text, about: Text| Item {
             name: name.template(language).to_owned(),
@@ -176,11 +181,12 @@ impl<'a> Session<'a> {
             preview: Some(vec![about.template(language).to_owned()]),
             pick: Pick::Back(back, earlier.clone()),
         };
-        let items = vec![
+        let mut items = vec![
             item(Back::Both, Text::BackBoth, Text::BackBothAbout),
             item(Back::Conversation, Text::BackConversation, Text::BackConversationAbout),
             item(Back::Files, Text::BackFiles, Text::BackFilesAbout),
         ];
+        items.retain(|item| has_way_back || matches!(item.pick, Pick::Back(Back::Conversation, _)));
         self.open_picker(Text::PickBack, items, 0);
     }
 
