@@ -33,7 +33,6 @@ use crate::{
 };
 
 pub(crate) use gone::Gone;
-pub(crate) use restore::Restoring;
 use steps::Steps;
 pub(crate) use wish::{Plan, Wish};
 

@@ -101,7 +101,6 @@ pub(crate) async fn ready(
     let kept = LogRecall { folder: config.folders.sessions(), session: log.id().to_owned() };
     options.recall = Some(Arc::new(kept));
     options.log = Some(log);
-    options.news.extend(undo::news(journal.as_ref(), session.as_ref()));
     options.resumed = session;
     options.journal = journal;
     Ok(options)

@@ -110,6 +110,9 @@ impl Agent {
             self.recorder.record(note(&**provider, self.window))?;
         }
         self.opening.set_first(restored.conversation.is_empty());
+        if let Some(undone) = &mut self.undone {
+            undone.set_branch_changed();
+        }
         self.dispatch.set_seen(&restored);
         self.take_up(restored);
         Ok(())

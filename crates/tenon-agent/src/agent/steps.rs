@@ -64,8 +64,8 @@ impl Agent {
 
     /// Takes in a prompt.
     pub(super) fn open(&mut self, prompt: Prompt, said: Said) -> Result<(), LogError> {
-        if let Some(undone) = self.undone.as_mut().filter(|_| said == Said::First) {
-            undone.take().into_iter().try_for_each(|note| self.recorder.record(note))?;
+        if said == Said::First {
+            self.tell_of_undone()?;
         }
         let prompt = self.recorder.masked(prompt);
         let opening = self.opening.take_for(&prompt, &self.dispatch.workspace);
@@ -80,6 +80,18 @@ impl Agent {
             .notices
             .into_iter()
             .try_for_each(|text| self.recorder.record(TurnEvent::Notice { text }))
+    }
+
+    /// Has the log told what was undone since, and the model what it then does not know of the files.
+    fn tell_of_undone(&mut self) -> Result<(), LogError> {
+        let Some(undone) = &mut self.undone else { return Ok(()) };
+        let notes = undone.take();
+        let is_due = undone.is_news_due(!notes.is_empty());
+        notes.into_iter().try_for_each(|note| self.recorder.record(note))?;
+        if is_due && let Some(session) = self.recorder.session()? {
+            session.undo_news().into_iter().for_each(|news| self.opening.tell(news));
+        }
+        Ok(())
     }
 
     pub(super) async fn call_model(

@@ -18,6 +18,10 @@ pub(super) struct UndoneSince {
     session: String,
     /// The last checkpoint that was looked at.
     known: CheckpointId,
+    /// Whether the conversation is another than the one that was told last.
+    branch_changed: bool,
+    /// A replay tells what was told.
+    is_replay: bool,
 }
 
 impl UndoneSince {
@@ -36,7 +40,18 @@ impl UndoneSince {
             Some(known) => known,
             None => journal.newest().ok()?.unwrap_or(CheckpointId::new(0)),
         };
-        Some(Self { journal, session, known })
+        let (branch_changed, is_replay) = (options.resumed.is_some(), options.stand_in.is_some());
+        Some(Self { journal, session, known, branch_changed, is_replay })
+    }
+
+    /// Notes that the conversation went back.
+    pub(super) fn set_branch_changed(&mut self) {
+        self.branch_changed = true;
+    }
+
+    /// Returns whether the model may have to be told something; `something_undone` since the last prompt.
+    pub(super) fn is_news_due(&mut self, something_undone: bool) -> bool {
+        (std::mem::take(&mut self.branch_changed) || something_undone) && !self.is_replay
     }
 
     /// Returns what was undone since the last time, in order.

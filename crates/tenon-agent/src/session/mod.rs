@@ -19,6 +19,7 @@ mod remove;
 mod search;
 mod seen;
 mod tree;
+mod undo_news;
 
 pub(crate) use fold::{Fold, Restored, results_message};
 pub use ledger::{Prefix, RequestCost, ledger};

@@ -147,7 +147,7 @@ impl Session<'_> {
             }
         };
         match self.choose_part(parts).await {
-            Some(Text::BackBoth) if self.take_back(Wish::Before(prompt.step), false).await => {
+            Some(Text::BackBoth) if self.take_back(Wish::Before(prompt.step)).await => {
                 self.go_back(prompt, turns)
             }
             Some(Text::BackConversation) => {
@@ -156,7 +156,7 @@ impl Session<'_> {
                 Ok(())
             }
             Some(Text::BackFiles) => {
-                self.take_back(Wish::Before(prompt.step), true).await;
+                self.take_back(Wish::Before(prompt.step)).await;
                 Ok(())
             }
             _ => Ok(()),

@@ -28,7 +28,7 @@ impl Session<'_> {
         let Some(past) = &self.place.past else { return self.say(Text::UndoOff) };
         let listed = match asked {
             Asked::Wish(wish) => {
-                self.take_back(wish, true).await;
+                self.take_back(wish).await;
                 return;
             }
             Asked::List => past.list(self.look.language),
@@ -41,21 +41,14 @@ impl Session<'_> {
         }
     }
 
-    /// Takes back what was wished for and returns whether it was done. The model `is_told`, unless
-    /// what it did is not spoken of any more.
-    pub(super) async fn take_back(&mut self, wish: Wish, is_told: bool) -> bool {
+    /// Takes back what was wished for and returns whether it was done.
+    pub(super) async fn take_back(&mut self, wish: Wish) -> bool {
         let Some(past) = &self.place.past else {
             self.say(Text::UndoOff);
             return false;
         };
         match self.try_take_back(past, wish).await {
-            Ok(Some(news)) => {
-                if is_told {
-                    self.agent.tell(news);
-                }
-                true
-            }
-            Ok(None) => false,
+            Ok(is_done) => is_done,
             Err(error) => {
                 self.say_error(&error);
                 false
@@ -63,8 +56,8 @@ impl Session<'_> {
         }
     }
 
-    /// Returns what the model is to be told, if anything was taken back.
-    async fn try_take_back(&self, past: &Past, wish: Wish) -> Result<Option<String>, CliError> {
+    /// Returns whether anything was taken back.
+    async fn try_take_back(&self, past: &Past, wish: Wish) -> Result<bool, CliError> {
         let plan = past.plan(wish)?;
         let (screen, language) = (&self.front.screen, self.look.language);
         let asks = self.front.asks;
@@ -75,12 +68,12 @@ impl Session<'_> {
         match past.take_back(&plan.ids, Conflicts::Refuse, ask).await? {
             Outcome::Done { changes, kept } => {
                 screen.say(&past::told(plan.done, &changes, &kept, language));
-                Ok(Some(plan.news))
+                Ok(true)
             }
             Outcome::Refused(found) => {
                 let said = Text::UndoRefused.template(language);
                 screen.say(&format!("{said}\n{}", past::listed(&found, language)));
-                Ok(None)
+                Ok(false)
             }
         }
     }

@@ -1,10 +1,9 @@
 //! What a person in a session asks of its past, the same for every front end: which calls are taken
-//! back, what is said of it, and what the model is told with the next prompt, so that it does not
-//! rely on work that is gone.
+//! back, and what is said of it. The agent tells the model with the next prompt.
 
 use tenon_sandbox::CheckpointId;
 
-use super::{Call, Past, Restoring, files, line, shown};
+use super::{Call, Past, files, line};
 use crate::{
     error::CliError,
     texts::{Language, Text},
@@ -27,8 +26,6 @@ pub(crate) struct Plan {
     pub(crate) ids: Vec<CheckpointId>,
     /// What is said when it is done.
     pub(crate) done: Text,
-    /// What the model is told then.
-    pub(crate) news: String,
 }
 
 impl Past {
@@ -36,16 +33,15 @@ impl Past {
     pub(crate) fn plan(&self, wish: Wish) -> Result<Plan, CliError> {
         let calls = match wish {
             Wish::Undo(count) => self.last(count)?,
-            Wish::Before(step) => return Ok(plan_of(self.back_to(&step.to_string())?)),
-            Wish::Redo => {
-                let news = "[undo] The user took the last undo back: what it had undone is as you \
-                            left it again.";
-                let ids = vec![self.last_undo()?];
-                return Ok(Plan { ids, done: Text::RedoDone, news: news.to_owned() });
+            Wish::Before(step) => {
+                let restoring = self.back_to(&step.to_string())?;
+                let done = restoring.done();
+                return Ok(Plan { ids: restoring.ids, done });
             }
+            Wish::Redo => return Ok(Plan { ids: vec![self.last_undo()?], done: Text::RedoDone }),
         };
         let ids = calls.iter().map(|call| call.id).collect();
-        Ok(Plan { ids, done: Text::UndoDone, news: news_of_undone(&calls) })
+        Ok(Plan { ids, done: Text::UndoDone })
     }
 
     /// Returns whether the files are others than before the step `from`, by calls or by undo; why they
@@ -64,36 +60,4 @@ impl Past {
         said.extend(calls.iter().map(told));
         Ok(said)
     }
-}
-
-fn plan_of(restoring: Restoring) -> Plan {
-    let done = restoring.done();
-    let Restoring { ids, undone, redone } = restoring;
-    let news = match redone.is_empty() {
-        true => news_of_undone(&undone),
-        false => format!(
-            "[undo] The user put the files back as they were earlier. What these calls changed is \
-             undone, newest first: {}. What these changed is there again: {}. Read again what you \
-             rely on.",
-            labels(&undone),
-            labels(&redone)
-        ),
-    };
-    Plan { ids, done, news }
-}
-
-fn news_of_undone(calls: &[Call]) -> String {
-    let labels = labels(calls);
-    format!(
-        "[undo] The user undid what these calls changed, newest first: {labels}. The files are \
-         as before them; read again what you rely on."
-    )
-}
-
-fn labels(calls: &[Call]) -> String {
-    if calls.is_empty() {
-        return "none".to_owned();
-    }
-    let labels: Vec<&str> = calls.iter().map(|call| call.label.as_str()).collect();
-    shown(&labels.join("; "))
 }

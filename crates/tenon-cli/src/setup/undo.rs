@@ -1,12 +1,8 @@
 //! Where a session's changes are kept for undo.
 
-use std::{
-    path::PathBuf,
-    time::{Duration, UNIX_EPOCH},
-};
+use std::path::PathBuf;
 
-use tenon_agent::Session;
-use tenon_sandbox::{CheckpointKind, Coverage, Journal, JournalOptions, Workspace};
+use tenon_sandbox::{Coverage, Journal, JournalOptions, Workspace};
 
 use crate::{
     config::{Config, Environment},
@@ -87,22 +83,4 @@ pub(crate) fn look_after_own(environment: &Environment) {
         said.extend(found.kept.map(kept));
     }
     say_notices(&said, environment.language());
-}
-
-/// Returns what the model of a session that goes on is told if calls of it were undone meanwhile.
-pub(super) fn news(journal: Option<&Journal>, session: Option<&Session>) -> Option<String> {
-    let session = session?;
-    // Checkpoints know the second.
-    let last = UNIX_EPOCH + Duration::from_secs(session.records.last()?.time_ms / 1_000);
-    let infos = journal?.checkpoints().ok()?;
-    let is_later = infos.iter().any(|info| {
-        info.session == session.id
-            && info.started >= last
-            && matches!(info.kind, CheckpointKind::Undo { .. })
-    });
-    is_later.then(|| {
-        "[undo] Since your last step the user undid or redid what calls of this session changed: \
-         files may not be as you left them. Read again what you rely on."
-            .to_owned()
-    })
 }

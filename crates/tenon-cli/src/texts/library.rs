@@ -118,8 +118,8 @@ texts! {
     "bash may not accept a part of it", "bash 可能不接受其中的一部分";
     "bash may not accept a test in it", "bash 可能不接受其中的一个测试";
     // What a session notes.
-    "[undo] Since your last step the user undid or redid what calls of this session changed: files may not be as you left them. Read again what you rely on.", "[undo] 已告诉模型：此后撤销或重做过本会话调用的改动，文件可能与它上次所见不同。";
-    "[undo] The user took the last undo back: what it had undone is as you left it again.", "[undo] 已告诉模型：上一次撤销已重做。";
+    "[undo] What these calls changed was undone, and is there again: {calls}. Read again what you rely on.", "[undo] 已告诉模型：以下调用的改动曾被撤销，现已恢复：{calls}。";
+    "[undo] The user went back in the conversation, and what these calls changed since is there still: {calls}. Read again what you rely on.", "[undo] 已告诉模型：对话已回退，但以下调用此后的改动仍在：{calls}。";
     "[undo] The user undid what these calls changed, newest first: {calls}. The files are as before them; read again what you rely on.", "[undo] 已告诉模型：以下调用的改动已撤销（从最新的开始）：{calls}。";
     "The same calls gave the same results several times in a row. Try something else, or say what is in the way.", "已提醒模型：相同的调用接连几次得到相同的结果。";
     "there is nothing to make shorter yet", "目前没有可以缩短的内容";

@@ -83,7 +83,7 @@ fn calls_are_undone_and_redone_and_the_model_is_told() {
     leave(terminal);
     let told = home.logged("user_message", "message")[1].to_string();
     assert!(told.contains("[undo] The user undid") && told.contains("b.txt"), "{told}");
-    assert!(told.contains("took the last undo back"), "{told}");
+    assert!(!told.contains("write_file a.txt") && !told.contains("there again"), "{told}");
 }
 
 #[test]
@@ -175,6 +175,42 @@ fn a_rewind_takes_files_conversation_or_both_back_and_gives_the_prompt_back() {
     terminal.press("\x15/rewind\r");
     terminal.wait_for("There is no turn to go back", 1);
     leave(terminal);
+}
+
+#[test]
+fn after_a_rewind_the_model_is_told_of_what_differs_from_what_it_then_knows() {
+    for (down, is_there, told) in
+        [(0, true, None), (1, false, Some("what these calls changed since"))]
+    {
+        let home = Home::new(
+            json!([{"calls": [bash("rm f.txt")]}, {"text": "Gone."}, {"text": "Again."}]),
+        );
+        std::fs::write(home.work().join("f.txt"), "one\n").unwrap();
+        let mut terminal = session_with(&home, (40, 60), &[]);
+        ask(&mut terminal, "delete it", 1);
+        for (command, done) in [("/undo\r", "Undone:"), ("/redo\r", "Redone:")] {
+            terminal.press(command);
+            terminal.wait_for(done, 1);
+        }
+        terminal.press("/rewind\r");
+        terminal.wait_for("Back to before 1/1", 1);
+        answer(&mut terminal, "\r");
+        terminal.wait_for("What goes back 3/3", 1);
+        terminal.press(&DOWN.repeat(down));
+        answer(&mut terminal, "\r");
+        terminal.wait_for("went back 1 turn", 1);
+        assert_eq!(read(&home, "f.txt").is_some(), is_there);
+        terminal.press("\x15");
+        ask(&mut terminal, "and now?", 2);
+        leave(terminal);
+        let message = home.logged("user_message", "message")[1].to_string();
+        match told {
+            None => assert!(!message.contains("[undo]"), "{message}"),
+            Some(told) => {
+                assert!(message.contains(told) && message.contains("rm f.txt"), "{message}")
+            }
+        }
+    }
 }
 
 #[test]

@@ -375,7 +375,7 @@ fn a_session_that_goes_on_is_told_of_an_undo_and_one_that_is_deleted_is_forgotte
     place.run(&["undo"]).ends_with(0);
     let script = place.script(json!([{"text": "."}]));
     place.run(&["--print", "--model", &script, "--continue", "go on"]).ends_with(0);
-    let told = "[undo] Since your last step the user undid or redid";
+    let told = "[undo] The user undid what these calls changed, newest first: write_file a.";
     assert!(place.logs().contains(told), "{}", place.logs());
     let usage = || place.run(&["changes", "--usage"]);
     assert!(usage().out.starts_with("undo: 2 checkpoints"));

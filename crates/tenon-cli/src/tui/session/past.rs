@@ -70,11 +70,8 @@ impl Session<'_> {
         then: Option<Earlier>,
     ) {
         self.app.say(past::told(plan.done, changes, kept, self.app.language).trim_end());
-        match (then, &mut self.agent) {
-            // The calls are not spoken of any more.
-            (Some(earlier), _) => self.rewind(&earlier),
-            (None, Some(agent)) => agent.tell(plan.news),
-            (None, None) => {}
+        if let Some(earlier) = then {
+            self.rewind(&earlier);
         }
     }
 

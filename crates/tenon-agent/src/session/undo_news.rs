@@ -1,0 +1,237 @@
+//! What of the files the model does not know: worked out from the log against the branch that is current,
+//! since undo moves files and a rewind the conversation, each without the other.
+//!
+//! Each prompt tells what is due, so that the model knows how everything was at the last prompt of its
+//! branch, and what its calls did since.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use tenon_model::visible;
+
+use super::read::Session;
+use crate::{
+    event::{CallEvent, SessionEvent, TurnEvent},
+    session_note::SessionNote,
+};
+
+/// More calls of one sentence are counted.
+const CALLS_NAMED_MAX: usize = 30;
+
+/// What calls left in the files, by checkpoint.
+#[derive(Default)]
+struct Files {
+    /// Whether what it changed stands.
+    stands: BTreeMap<u64, bool>,
+    undos: HashMap<u64, Vec<u64>>,
+}
+
+/// A call that changed something.
+struct Changed {
+    line: u64,
+    label: String,
+}
+
+impl Session {
+    /// Returns what the model is to be told with the next prompt, a sentence each; nothing if the files are
+    /// as it knows them.
+    pub(crate) fn undo_news(&self) -> Vec<String> {
+        let branch = self.branch_until(u64::MAX);
+        let is_prompt = |event: &SessionEvent| {
+            matches!(event, SessionEvent::Turn(TurnEvent::UserMessage { at_step: false, .. }))
+        };
+        let told = branch.iter().rev().find(|(_, record)| is_prompt(&record.event));
+        let told = told.map_or(0, |(line, _)| *line);
+        let spoken_of: HashSet<u64> = branch.iter().map(|(line, _)| *line).collect();
+        let (changed, before, now) = (self.changed(), self.files(told), self.files(u64::MAX));
+        let (mut undone, mut redone, mut left) = (Vec::new(), Vec::new(), Vec::new());
+        for (checkpoint, stands) in &now.stands {
+            let call = changed.get(checkpoint);
+            // A call that was cut short may not be in the log.
+            let is_spoken_of = call.is_none_or(|call| spoken_of.contains(&call.line));
+            let is_since = call.is_none_or(|call| call.line > told);
+            let known = match before.stands.get(checkpoint) {
+                Some(stood) if !is_since => *stood,
+                _ => is_spoken_of,
+            };
+            let label = call.map_or("a call that was cut short", |call| call.label.as_str());
+            match (known, stands) {
+                (true, false) => undone.insert(0, label),
+                (false, true) if is_spoken_of => redone.push(label),
+                (false, true) => left.push(label),
+                _ => {}
+            }
+        }
+        let news = [
+            (
+                undone,
+                "[undo] The user undid what these calls changed, newest first: ",
+                ". The files are as before them; read again what you rely on.",
+            ),
+            (
+                redone,
+                "[undo] What these calls changed was undone, and is there again: ",
+                ". Read again what you rely on.",
+            ),
+            (
+                left,
+                "[undo] The user went back in the conversation, and what these calls changed since is there still: ",
+                ". Read again what you rely on.",
+            ),
+        ];
+        let due = news.into_iter().filter(|(calls, ..)| !calls.is_empty());
+        due.map(|(calls, said, then)| format!("{said}{}{then}", named(&calls))).collect()
+    }
+
+    /// Returns the calls that changed something, by checkpoint.
+    fn changed(&self) -> HashMap<u64, Changed> {
+        let mut labels: HashMap<&str, String> = HashMap::new();
+        let mut changed = HashMap::new();
+        for (line, record) in self.lines.iter().zip(&self.records) {
+            match &record.event {
+                SessionEvent::Call(CallEvent::CallStarted { call, subject }) => {
+                    let label = format!("{} {subject}", call.name);
+                    let label = visible(&label.trim_end().replace('\n', "␊")).into_owned();
+                    labels.insert(&call.id, label);
+                }
+                SessionEvent::Call(CallEvent::CallChanged(changes)) => {
+                    let label = labels.get(changes.call_id.as_str());
+                    let label = label.unwrap_or(&changes.call_id).clone();
+                    let call = Changed { line: *line, label };
+                    changes.checkpoint.map(|checkpoint| changed.entry(checkpoint).or_insert(call));
+                }
+                _ => {}
+            }
+        }
+        changed
+    }
+
+    /// Returns what calls had left in the files when line `last` was written.
+    fn files(&self, last: u64) -> Files {
+        let mut files = Files::default();
+        let lines = self.lines.iter().zip(&self.records);
+        for (_, record) in lines.take_while(|(line, _)| **line <= last) {
+            match &record.event {
+                SessionEvent::Call(CallEvent::CallChanged(changes)) => {
+                    if let Some(checkpoint) = changes.checkpoint {
+                        files.stands.entry(checkpoint).or_insert(true);
+                    }
+                }
+                SessionEvent::Session(SessionNote::FilesUndone { by, of }) => {
+                    files.set(of, false);
+                    files.undos.insert(*by, of.clone());
+                }
+                _ => {}
+            }
+        }
+        files
+    }
+}
+
+impl Files {
+    /// Sets whether what calls did stands, and the opposite for what undos did: the newest first.
+    fn set(&mut self, checkpoints: &[u64], stands: bool) {
+        let mut newest_first = checkpoints.to_vec();
+        newest_first.sort_unstable_by(|one, other| other.cmp(one));
+        for checkpoint in newest_first {
+            match self.undos.get(&checkpoint).cloned() {
+                // An undo has only older ones, so this ends.
+                Some(of) if of.iter().all(|older| *older < checkpoint) => self.set(&of, !stands),
+                Some(_) => {}
+                None => drop(self.stands.insert(checkpoint, stands)),
+            }
+        }
+    }
+}
+
+fn named(calls: &[&str]) -> String {
+    let more = calls.len().saturating_sub(CALLS_NAMED_MAX);
+    let shown = calls.iter().take(CALLS_NAMED_MAX).copied().collect::<Vec<_>>().join("; ");
+    if more > 0 { format!("{shown}; and {more} more") } else { shown }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::event::Record;
+
+    /// Builds a session of prompts (`p`), calls (`3` is the one with checkpoint 3), undos (`5-3,2` undoes
+    /// these as checkpoint 5) and rewinds (`<1`), and returns which calls the model is told of.
+    fn told(script: &str) -> String {
+        let mut session = Session::default();
+        for word in script.split_whitespace() {
+            let events: Vec<Value> = if word == "p" {
+                vec![
+                    json!({"type": "user_message", "prompt": "", "message": {"role": "user", "content": []}}),
+                ]
+            } else if let Some(turns) = word.strip_prefix('<') {
+                let rewound = session.rewind(turns.parse().unwrap()).unwrap();
+                vec![serde_json::to_value(rewound).unwrap()]
+            } else if let Some((by, of)) = word.split_once('-') {
+                let of: Vec<u64> = of.split(',').map(|id| id.parse().unwrap()).collect();
+                vec![json!({"type": "files_undone", "by": by.parse::<u64>().unwrap(), "of": of})]
+            } else {
+                let call = json!({"id": word, "name": word, "arguments": {}});
+                let checkpoint: u64 = word.parse().unwrap();
+                vec![
+                    json!({"type": "call_started", "call": call, "subject": ""}),
+                    json!({"type": "call_changed", "call_id": word, "checkpoint": checkpoint,
+                        "summary": "", "files": []}),
+                ]
+            };
+            for mut event in events {
+                event["time_ms"] = json!(1);
+                let record: Record = serde_json::from_value(event).unwrap();
+                session.lines.push(session.lines.len() as u64 + 1);
+                session.records.push(record);
+            }
+        }
+        let said = |news: &String| {
+            let kind = match news {
+                news if news.contains("undid") => "undone",
+                news if news.contains("there again") => "redone",
+                _ => "left",
+            };
+            let (_, calls) = news.split_once(": ").unwrap();
+            format!("{kind} {}", calls.split('.').next().unwrap())
+        };
+        session.undo_news().iter().map(said).collect::<Vec<_>>().join(", ")
+    }
+
+    #[test]
+    fn the_model_is_told_what_differs_from_what_its_branch_knows() {
+        let cases = [
+            ("p 1 2", ""),
+            ("p 1 2 3-2", "undone 2"),
+            ("p 1 2 3-2,1", "undone 2; 1"),
+            ("p 1 2-1 3-2", ""),
+            ("p 1 2-1 p", ""),
+            ("p 1 2-1 p 3-2", "redone 1"),
+            // Undone, redone, undone again by a rewind of files and conversation.
+            ("p 1 2-1 3-2 4-1 <1", ""),
+            ("p 1 p 2 3-2 4-1 5-4 <1", ""),
+            // The conversation alone goes back.
+            ("p 1 p 2 <1", "left 2"),
+            ("p 1 p 2 <1 p", ""),
+            ("p 1 p 2 <1 p 3-2", "undone 2"),
+            // The prompt that told it is left.
+            ("p 1 2-1 p <1", "undone 1"),
+            ("p 1 2-1 p 3-2 <1", ""),
+            // An undo and a redo in one.
+            ("p 1 2 3-1 p 2 4-3,2", "undone 2, redone 1"),
+            // Of a call that the log does not have.
+            ("p 2-1", "undone a call that was cut short"),
+        ];
+        for (script, expected) in cases {
+            assert_eq!(told(script), expected, "{script}");
+        }
+    }
+
+    #[test]
+    fn of_many_calls_the_first_are_named() {
+        let calls: Vec<String> = (0..40).map(|number| number.to_string()).collect();
+        let calls: Vec<&str> = calls.iter().map(String::as_str).collect();
+        assert!(named(&calls).ends_with("; 29; and 10 more"), "{}", named(&calls));
+    }
+}
