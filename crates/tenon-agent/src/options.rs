@@ -252,6 +252,8 @@ fn begin(
     }
     recorder.record(SessionNote::SessionResumed {
         version,
+        session: recorder.session_id().to_owned(),
+        forked_from: session.forked_from().map(str::to_owned),
         workspace: folders,
         model,
         tenon,

@@ -54,6 +54,12 @@ pub enum SessionNote {
     SessionResumed {
         /// [`LOG_VERSION`](crate::LOG_VERSION) of the writer.
         version: u32,
+        /// The session's id; empty in logs of older versions.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        session: String,
+        /// The session that this one left, if it is a fork.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        forked_from: Option<String>,
         /// The folders that the session may work in from here on; the first is the root.
         #[serde(with = "crate::stored_paths")]
         workspace: Vec<PathBuf>,

@@ -12,7 +12,7 @@ use std::{
 use async_trait::async_trait;
 use tenon_agent::{
     Agent, AgentOptions, Answer, EndReason, FrontEnd, LogError, ModelEvent, Prompt, Question,
-    SessionEvent, TurnOutcome, Update,
+    Session, SessionEvent, TurnOutcome, Update,
 };
 use tenon_model::visible;
 
@@ -21,7 +21,7 @@ use crate::{
     config::RuleBook,
     error::{CliError, ExitStatus},
     jobs,
-    json::{self, Failure, FailureKind, RefusedCalls},
+    json::{self, Failure, FailureKind, Of, RefusedCalls},
     question,
     screen::{Look, Screen, Sink, print_error},
     signals::Interrupts,
@@ -60,14 +60,17 @@ pub(crate) async fn run(
     book: RuleBook,
     interrupts: &Interrupts,
 ) -> Result<ExitStatus, LogError> {
-    let session_id = options.log.as_ref().map(|log| log.id().to_owned()).unwrap_or_default();
+    let of = Of {
+        session_id: options.log.as_ref().map(|log| log.id().to_owned()).unwrap_or_default(),
+        forked_from: options.resumed.as_ref().and_then(Session::forked_from).map(str::to_owned),
+    };
     let front = Arc::new(Headless::new(shown, book));
     options.front = Arc::clone(&front) as Arc<dyn FrontEnd>;
     if !options.sandbox.is_confined() && front.shows {
         front.screen.say_unconfined();
     }
     let jobs = options.sandbox.jobs().clone();
-    let not_kept = |error: &LogError| front.print_not_kept(error, &session_id);
+    let not_kept = |error: &LogError| front.print_not_kept(error, &of);
     let mut agent = Agent::new(options).inspect_err(not_kept)?;
     let ended = carry_out(&mut agent, prompt, &front.screen, interrupts).await;
     match (&ended, shown.format) {
@@ -78,7 +81,7 @@ pub(crate) async fn run(
         (Ok(outcome), OutputFormat::Json) => {
             let failure = front.failure.lock().unwrap_or_else(PoisonError::into_inner);
             let refused = front.refused.lock().unwrap_or_else(PoisonError::into_inner);
-            let object = json::result(outcome, &session_id, refused.list(), failure.as_ref());
+            let object = json::result(outcome, &of, refused.list(), failure.as_ref());
             front.print_line(object);
         }
         (Ok(_), OutputFormat::Text | OutputFormat::StreamJson) => {}
@@ -98,7 +101,7 @@ pub(crate) fn print_not_begun(error: &CliError, format: OutputFormat) {
     let Some(error) = error.log_unwritable() else { return };
     let line = match format {
         OutputFormat::Text => return,
-        OutputFormat::Json => json::not_kept(error, "", &[]),
+        OutputFormat::Json => json::not_kept(error, &Of::default(), &[]),
         OutputFormat::StreamJson => json::end_not_kept(error),
     };
     // Whoever does not read it gets the exit code.
@@ -151,12 +154,12 @@ impl Headless {
 
     /// Prints how a turn ended whose session cannot be kept, where a program reads it: the error
     /// itself is for people.
-    fn print_not_kept(&self, error: &LogError, session_id: &str) {
+    fn print_not_kept(&self, error: &LogError, of: &Of) {
         let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         match self.format {
             OutputFormat::Text => {}
             OutputFormat::Json => {
-                self.print_line(json::not_kept(error, session_id, refused.list()));
+                self.print_line(json::not_kept(error, of, refused.list()));
             }
             OutputFormat::StreamJson => self.print_line(json::end_not_kept(error)),
         }

@@ -27,6 +27,8 @@ pub(crate) struct ResultObject<'a> {
     cost: Option<f64>,
     steps: u32,
     session_id: &'a str,
+    /// The session that this one left; null if it is no fork.
+    forked_from: Option<&'a str>,
     duration_ms: u64,
     /// Whether what was changed was checked; null if nothing was.
     receipt: Option<&'a Receipt>,
@@ -42,6 +44,15 @@ pub(crate) struct Failure {
     pub kind: FailureKind,
     pub message: String,
     pub hint: Option<String>,
+}
+
+/// Which session a result is of.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Of {
+    /// Empty if none could begin.
+    pub session_id: String,
+    /// The session that it left, if it is a fork.
+    pub forked_from: Option<String>,
 }
 
 /// What failed.
@@ -143,7 +154,7 @@ impl RefusedCalls {
 /// Returns the object for `outcome` as one line.
 pub(crate) fn result(
     outcome: &TurnOutcome,
-    session_id: &str,
+    of: &Of,
     refused: &[Refused],
     error: Option<&Failure>,
 ) -> Result<String, serde_json::Error> {
@@ -153,7 +164,8 @@ pub(crate) fn result(
         usage: outcome.usage,
         cost: outcome.cost,
         steps: outcome.steps,
-        session_id,
+        session_id: &of.session_id,
+        forked_from: of.forked_from.as_deref(),
         duration_ms: outcome.duration_ms,
         receipt: outcome.receipt.as_ref(),
         refused,
@@ -164,10 +176,10 @@ pub(crate) fn result(
 /// Returns the object for a turn that ended because its session could not be kept, as one line.
 pub(crate) fn not_kept(
     error: &LogError,
-    session_id: &str,
+    of: &Of,
     refused: &[Refused],
 ) -> Result<String, serde_json::Error> {
-    result(&outcome_of(error), session_id, refused, Some(&Failure::of_log(error)))
+    result(&outcome_of(error), of, refused, Some(&Failure::of_log(error)))
 }
 
 /// Returns the same as an event, which no log has.
@@ -249,13 +261,14 @@ mod tests {
             duration_ms: 5,
             receipt: None,
         };
+        let of = Of { session_id: "id".into(), forked_from: Some("other".into()) };
         assert_eq!(
-            result(&outcome, "id", &[], None).unwrap(),
+            result(&outcome, &of, &[], None).unwrap(),
             concat!(
                 r#"{"type":"result","result":"done","stop_reason":"finished","#,
                 r#""usage":{"input":1,"output":2,"cache_read":3,"cache_write":4},"cost":null,"#,
-                r#""steps":1,"session_id":"id","duration_ms":5,"receipt":null,"refused":[],"#,
-                r#""error":null}"#,
+                r#""steps":1,"session_id":"id","forked_from":"other","duration_ms":5,"#,
+                r#""receipt":null,"refused":[],"error":null}"#,
                 "\n"
             )
         );

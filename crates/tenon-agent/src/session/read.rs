@@ -119,6 +119,29 @@ impl Session {
         None
     }
 
+    /// Returns the session that this one left, if it is a fork.
+    ///
+    /// ```
+    /// use tenon_agent::{SessionLog, read_session};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let log = r#"{"time_ms":1,"type":"session_started","version":1,"session":"one",
+    ///     "workspace":["/work"],"model":"m","tenon":"0.1.0"}"#;
+    /// std::fs::write(folder.path().join("one.jsonl"), log.replace('\n', "") + "\n")?;
+    /// let (log, fork) = SessionLog::fork(folder.path(), "one")?;
+    /// assert_eq!(fork.forked_from(), Some("one"));
+    /// assert_eq!(read_session(folder.path(), "one")?.forked_from(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn forked_from(&self) -> Option<&str> {
+        match &self.records.first()?.event {
+            SessionEvent::Session(SessionNote::SessionStarted { forked_from, .. }) => {
+                forked_from.as_deref()
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the first line of session `id` that leaves this one.
     pub(super) fn fork_note(&self, id: &str) -> Record {
         let (workspace, model) = self.worked_with().unwrap_or_default();

@@ -79,6 +79,7 @@ fn json_is_one_object() {
             "cost": null,
             "steps": 2,
             "session_id": session,
+            "forked_from": null,
             "refused": [],
             "receipt": null,
             "error": null,

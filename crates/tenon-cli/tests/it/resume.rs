@@ -289,6 +289,29 @@ fn a_session_goes_on_at_the_prompt_and_can_go_back_there() {
     assert_eq!(terminal.exit_code(), 0);
 }
 
+#[test]
+fn a_program_learns_which_session_goes_on_and_what_a_fork_left() {
+    let place = Place::new();
+    let script = place.script(json!([text("One.")]));
+    let first = |flags: &[&str]| {
+        let run = place.run(&[flags, &["--model", &script, "x"]].concat()).ends_with(0);
+        serde_json::from_str::<Value>(run.out.lines().next().unwrap()).unwrap()
+    };
+    let id = first(&["--output-format", "json"])["session_id"].clone();
+    let wanted = id.as_str().unwrap();
+    let stream = |flags: &[&str]| {
+        let event = first(&[flags, &["--output-format", "stream-json"]].concat());
+        assert_eq!(event["type"], "session_resumed");
+        (event["session"].clone(), event["forked_from"].clone())
+    };
+    assert_eq!(stream(&["--resume", wanted]), (id.clone(), Value::Null));
+    let (fork, left) = stream(&["--resume", wanted, "--fork"]);
+    assert_eq!(left, id);
+    assert!(fork != id && place.run(&["show", fork.as_str().unwrap()]).status == 0, "{fork}");
+    let object = first(&["--resume", wanted, "--fork", "--output-format", "json"]);
+    assert_eq!(object["forked_from"], id);
+}
+
 /// Returns whether a file system in memory can be mounted here.
 fn can_mount() -> bool {
     let mut command = Command::new("unshare");

@@ -210,6 +210,8 @@ fn a_change_of_model_counts_like_a_session_that_goes_on_with_another() {
     };
     let started = SessionNote::SessionResumed {
         version: 1,
+        session: String::new(),
+        forked_from: None,
         workspace: vec!["/w".into()],
         model: "x/a".into(),
         tenon: "0".into(),
@@ -248,6 +250,8 @@ fn another_models_thoughts_and_images_it_cannot_see_do_not_go_along() {
     let resumed = |model: &str| -> SessionEvent {
         SessionNote::SessionResumed {
             version: 1,
+            session: String::new(),
+            forked_from: None,
             workspace: Vec::new(),
             model: model.into(),
             tenon: "0".into(),
