@@ -6,6 +6,7 @@
 //! Sources are open descriptors, so that nobody can exchange them; targets are names. A name that
 //! bubblewrap would have to make never lies where a command can have put a link before.
 
+use std::collections::HashSet;
 use std::ffi::{CStr, OsStr, OsString};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -191,20 +192,16 @@ fn arguments(enclosure: &Enclosure) -> Result<Arguments, Errno> {
 
 fn steps(arguments: &mut Arguments, enclosure: &Enclosure) -> Result<(), Errno> {
     let Enclosure { layout, inside, private } = enclosure;
-    let mut between: Vec<PathBuf> = Vec::new();
-    for (number, step) in layout.steps.iter().enumerate() {
+    let with_fresh = layout.steps.iter().zip(fresh_folders(&layout.steps));
+    for (number, (step, fresh)) in with_fresh.enumerate() {
         let Step { path, part } = step;
         let above = above(&layout.steps, path);
         if let Some(Step { part: Part::Kept { writable: true, .. }, .. }) = above {
             // A command may have put links here; what is not plainly there is not bound.
             open_plain(path)?;
         }
-        if let Some(folder) = first_below_private(above, path)
-            // A second one would hide what is bound in the first.
-            && !between.contains(&folder)
-        {
+        if let Some(folder) = fresh {
             arguments.fresh(&folder, 0o755, layout.temporary_bytes_max);
-            between.push(folder);
         }
         let own = || private.join(number.to_string());
         match part {
@@ -291,6 +288,17 @@ pub(crate) fn shows(steps: &[Step], path: &Path) -> bool {
     }
 }
 
+/// Returns the fresh folder that is mounted before each step, if one is: each once, or it would cover what
+/// was bound beneath it before.
+fn fresh_folders(steps: &[Step]) -> Vec<Option<PathBuf>> {
+    let mut mounted = HashSet::new();
+    let fresh = steps.iter().map(|Step { path, .. }| {
+        let folder = first_below_private(above(steps, path), path);
+        folder.filter(|folder| mounted.insert(folder.clone()))
+    });
+    fresh.collect()
+}
+
 /// A private folder lasts from command to command, and what a command puts there may be links. So
 /// in the place of a folder that something is bound beneath, a fresh one is mounted: what is in it
 /// nobody made, and it cannot be moved away, being mounted in every command of the session.
@@ -361,6 +369,22 @@ mod tests {
         check("/home/u/.pip/pip.conf", None);
         check("/home/u/.cargo/config.toml", None);
         check("/home/other", None);
+    }
+
+    #[test]
+    fn a_fresh_folder_is_mounted_once_whatever_comes_between_what_is_beneath_it() {
+        let private = Part::Private { mode: 0o1777 };
+        let kept = Part::Kept { source: "/var/tmp".into(), writable: true };
+        let parts = [
+            ("/var/tmp", private.clone(), None),
+            ("/var/tmp/u/added", kept.clone(), Some("/var/tmp/u")),
+            ("/var/tmp/u/home", private, None),
+            ("/var/tmp/u/home/.local/bin", kept.clone(), Some("/var/tmp/u/home/.local")),
+            ("/var/tmp/u/work", kept, None),
+        ];
+        let expected = parts.each_ref().map(|(.., fresh)| fresh.map(PathBuf::from));
+        let steps = parts.map(|(path, part, _)| Step { path: path.into(), part });
+        assert_eq!(fresh_folders(&steps), expected);
     }
 
     #[test]
