@@ -1,17 +1,11 @@
-//! Which commands are checks: tests, builds, linters. Pure, but for the project's files, which are
-//! read to find the check that the project has.
+//! Which commands are checks: tests, builds, linters. Pure. Which one a project has is in `project`.
 //!
 //! A run counts only if its exit code is the check's own: behind a pipe, `;` or `||` it is not. It says
 //! something of the files behind it only if no command after the check changed any. What keeps it
 //! from running at all is in `hollow`.
 
-use tenon_sandbox::Workspace;
-
 use super::hollow;
 use crate::policy::shell::{self, Parsed, SimpleCommand};
-
-/// The most bytes of a project's file that is looked into.
-const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// Scripts of `package.json`, targets of a Makefile and words of build tools that check something.
 const CHECKING_WORDS: [&str; 11] = [
@@ -164,6 +158,12 @@ fn checks(command: &SimpleCommand) -> bool {
             Some("run" | "task") => named.next().is_some_and(is_checking),
             first => first.is_some_and(is_checking),
         },
+        "composer" => match named.next() {
+            Some("run" | "run-script") => named.next().is_some_and(is_checking),
+            // It looks at the machine.
+            Some("check-platform-reqs") => false,
+            first => first.is_some_and(is_checking),
+        },
         _ if TARGET_RUNNERS.contains(&program) => named.any(is_checking),
         _ => false,
     }
@@ -188,66 +188,9 @@ fn is_its_own(name: &str, command: &SimpleCommand) -> bool {
         || PROJECT_FOLDERS.iter().any(|end| is_projects(end))
 }
 
-/// Returns the checks that a person configured, or else the one that the project has.
-pub(super) fn known(workspace: &Workspace, configured: &[String]) -> Vec<String> {
-    if !configured.is_empty() {
-        return configured.to_vec();
-    }
-    let read = |path: &str| {
-        let bytes = workspace.read(path, FILE_BYTES_MAX).ok()?;
-        Some(String::from_utf8_lossy(&bytes).into_owned())
-    };
-    let is_there = |path: &str| workspace.locate(path).is_ok_and(|at| at.kind.is_some());
-    if is_there("Cargo.toml") {
-        return vec!["cargo test".into()];
-    }
-    if let Some(check) = read("package.json").and_then(|text| script(&text)) {
-        let runner = match () {
-            () if is_there("pnpm-lock.yaml") => "pnpm",
-            () if is_there("yarn.lock") => "yarn",
-            () => "npm",
-        };
-        return vec![format!("{runner} run {check}")];
-    }
-    if let Some(target) = read("Makefile").and_then(|text| target(&text)) {
-        return vec![format!("make {target}")];
-    }
-    if is_there("go.mod") {
-        return vec!["go test ./...".into()];
-    }
-    let is_python = is_there("pytest.ini")
-        || is_there("conftest.py")
-        || ["pyproject.toml", "setup.cfg", "tox.ini"]
-            .into_iter()
-            .any(|path| read(path).is_some_and(|text| text.contains("pytest")));
-    if is_python { vec!["pytest".into()] } else { Vec::new() }
-}
-
-/// Returns the script of a `package.json` that checks the most.
-fn script(package: &str) -> Option<&'static str> {
-    let package: serde_json::Value = serde_json::from_str(package).ok()?;
-    let scripts = package.get("scripts")?;
-    ["test", "check", "build", "lint"].into_iter().find(|name| {
-        // `npm init` writes a test that says that there is none.
-        let script = scripts.get(*name).and_then(|script| script.as_str());
-        script.is_some_and(|script| !script.contains("no test specified"))
-    })
-}
-
-/// Returns the target of a Makefile that checks the most.
-fn target(makefile: &str) -> Option<&'static str> {
-    ["test", "check"].into_iter().find(|name| {
-        let is_target = |line: &str| {
-            line.strip_prefix(name).is_some_and(|rest| rest.trim_start().starts_with(':'))
-        };
-        makefile.lines().any(is_target)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::testing::Bench;
 
     #[test]
     fn a_check_counts_only_where_its_exit_code_is_the_lines() {
@@ -389,27 +332,5 @@ mod tests {
         );
         check("make test; rm x|make test & rm x|rm x", Says::Nothing);
         assert_eq!(says("make test 2>&1 | tail", &[]), Says::Nothing);
-    }
-
-    fn check_known(files: &[(&str, &str)], expected: &[&str]) {
-        let bench = Bench::new();
-        files.iter().for_each(|(path, text)| drop(bench.put(path, text)));
-        assert_eq!(known(&bench.context.workspace, &[]), expected, "{files:?}");
-    }
-
-    #[test]
-    fn the_check_of_a_project_is_found_in_its_files() {
-        check_known(&[], &[]);
-        check_known(&[("Cargo.toml", "")], &["cargo test"]);
-        check_known(&[("package.json", r#"{"scripts":{"test":"jest"}}"#)], &["npm run test"]);
-        let no_test = r#"{"scripts":{"test":"echo \"Error: no test specified\"","lint":"x"}}"#;
-        check_known(&[("package.json", no_test), ("yarn.lock", "")], &["yarn run lint"]);
-        check_known(&[("package.json", "{}")], &[]);
-        check_known(&[("Makefile", "all:\n\tcc x.c\ncheck: all\n\t./t\n")], &["make check"]);
-        check_known(&[("go.mod", "module x")], &["go test ./..."]);
-        check_known(&[("pyproject.toml", "[tool.pytest.ini_options]")], &["pytest"]);
-        check_known(&[("pyproject.toml", "[project]")], &[]);
-        let bench = Bench::new();
-        assert_eq!(known(&bench.context.workspace, &["./ci.sh".into()]), ["./ci.sh"]);
     }
 }

@@ -12,6 +12,7 @@ mod layer;
 mod limit;
 mod mask;
 mod overtime;
+mod project;
 mod reach;
 mod receipt;
 mod run;

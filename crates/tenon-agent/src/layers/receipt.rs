@@ -12,7 +12,10 @@ use std::{
 
 use tenon_sandbox::{EntryKind, WalkOptions, Workspace};
 
-use super::checks::{self, Says};
+use super::{
+    checks::{self, Says},
+    project,
+};
 use crate::{
     event::CheckRun,
     policy::Action,
@@ -163,7 +166,7 @@ impl Receipts {
         let mut state = self.state();
         // A project that has none may get one at any call.
         if state.known.as_ref().is_none_or(Vec::is_empty) {
-            state.known = Some(checks::known(workspace, &self.configured));
+            state.known = Some(project::known(workspace, &self.configured));
         }
         state.known.clone().unwrap_or_default()
     }
@@ -176,7 +179,7 @@ impl Receipts {
 /// Returns the checks that a session was set to that asked for `asked` and ran `ran`; none if they
 /// are what its project shows by itself.
 pub(crate) fn set_checks(workspace: &Workspace, asked: &[String], ran: &[String]) -> Vec<String> {
-    let shown = checks::known(workspace, &[]);
+    let shown = project::known(workspace, &[]);
     let is_shown = |check: &String| shown.is_empty() || shown.contains(check);
     let all = asked.iter().chain(ran);
     if asked.iter().all(is_shown) && all.clone().all(|check| checks::is_check(check, &[])) {
