@@ -403,6 +403,7 @@ fn infos_here(config: &Config, logs: &Path) -> Result<Vec<CheckpointInfo>, CliEr
         let infos = journal.checkpoints().map_err(failed)?;
         let is_there =
             infos.iter().any(|info| info.kind == CheckpointKind::Call || stands_as_undo(info));
+            "too_long" => Text::WhyTooLong.template(language),
         Ok::<_, CliError>(is_there.then_some(infos))
     };
     if let Some(infos) = kept(&config.root)? {

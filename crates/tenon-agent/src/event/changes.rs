@@ -122,7 +122,7 @@ pub struct NotSaved {
     /// As [`FileChange::path`].
     pub path: String,
     /// `cache`, `too_large` or `outside` (of the workspace); by comparison also `too_many` (this
-    /// folder and others were not looked into) and `not_copied`.
+    /// folder and others were not looked into), `not_copied` and `too_long` (beneath this folder paths are).
     pub reason: String,
 }
 
@@ -143,6 +143,7 @@ impl CallChanges {
             LeftOutReason::Outside => "outside",
             LeftOutReason::TooMany => "too_many",
             LeftOutReason::NotCopied => "not_copied",
+            LeftOutReason::TooLong => "too_long",
         };
         let left_out = changes.left_out.iter().map(|left_out| NotSaved {
             path: shown(&left_out.path),

@@ -21,6 +21,7 @@ texts! {
     "{path} not recorded (no copy of it)", "{path} 未记录（没有副本）";
     "{path} not recorded ({size})", "{path} 未记录（{size}）";
     "{path} and more not compared (too many files)", "{path} 等未比较（文件太多）";
+    "{path} not compared where paths are too long", "{path} 中路径过长之处未比较";
     "a change of {path} was refused: it could not be saved", "拒绝了对 {path} 的改动：无法保存它";
     "a change was refused: it could not be saved", "拒绝了一处改动：无法保存它";
     "the list may be incomplete", "列表可能不完整";
@@ -64,6 +65,7 @@ mod tests {
             LeftOutReason::Outside,
             LeftOutReason::TooMany,
             LeftOutReason::NotCopied,
+            LeftOutReason::TooLong,
         ]
         .map(|reason| LeftOut { path: PathBuf::from("x"), reason });
         for left_out in left_out {

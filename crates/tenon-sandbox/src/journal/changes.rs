@@ -87,8 +87,10 @@ pub enum LeftOutReason {
     /// too much in the workspace to compare all.
     TooMany,
     /// A file that could not be copied before a command that could not be watched: unreadable, or
-    /// past what all copies may take.
+    /// past what all copies may take; or a device that is gone.
     NotCopied,
+    /// A folder in which paths become too long to be looked at before a command that could not be watched.
+    TooLong,
 }
 
 /// Why there may be more changes than a list says, or why a call failed.
@@ -179,6 +181,9 @@ impl Changes {
                     format!("{name}/ and more not compared (too many files)")
                 }
                 LeftOutReason::NotCopied => format!("{name} not recorded (no copy of it)"),
+                LeftOutReason::TooLong => {
+                    format!("{name}/ not compared where paths are too long")
+                }
             });
         }
         parts.extend(self.troubles.iter().find_map(Trouble::refusal));
@@ -333,6 +338,7 @@ impl LeftOut {
             LeftOutReason::Outside => writer.number(2),
             LeftOutReason::TooMany => writer.number(3),
             LeftOutReason::NotCopied => writer.number(4),
+            LeftOutReason::TooLong => writer.number(5),
         }
     }
 
@@ -344,6 +350,7 @@ impl LeftOut {
             2 => LeftOutReason::Outside,
             3 => LeftOutReason::TooMany,
             4 => LeftOutReason::NotCopied,
+            5 => LeftOutReason::TooLong,
             _ => return None,
         };
         Some(Self { path, reason })

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use std::fs::File;
+use std::path::Path;
 use std::sync::Arc;
 
 use rustix::fs::{AtFlags, Mode, OFlags};
@@ -26,6 +27,9 @@ use super::recorder::Recorder;
 use super::scan::{Copied, Copies, Scan, Seen, all_copies, scan_again, scan_and_copy};
 use super::store::{Store, object_name};
 use crate::linux::openat::open_beneath;
+
+/// Of a path that is too long so much is named, in bytes.
+const SHOWN_BYTES_MAX: usize = 200;
 
 /// A look before a command, for the one after it.
 pub(crate) struct Comparison {
@@ -109,7 +113,14 @@ impl Comparison {
             .unseen
             .iter()
             .map(|place| LeftOut { path: self.store.shown(place), reason: LeftOutReason::TooMany });
-        caches.chain(unseen).collect()
+        let too_long = self.before.too_long.iter().chain(&after.too_long).take(1);
+        let too_long = too_long.map(|place| {
+            let path = self.store.shown(place);
+            let fits = |path: &&Path| path.as_os_str().len() <= SHOWN_BYTES_MAX;
+            let path = path.ancestors().find(fits).unwrap_or(&path).to_path_buf();
+            LeftOut { path, reason: LeftOutReason::TooLong }
+        });
+        caches.chain(unseen).chain(too_long).collect()
     }
 
     fn is_same(&self, was: &Seen, now: &Seen) -> bool {
@@ -268,6 +279,7 @@ impl Difference<'_> {
             return Ok(());
         }
         if let Copied::Not(reason) = was.copy
+            && was.node.is_file()
             && (was.node.modified, was.node.bytes) != (now.node.modified, now.node.bytes)
         {
             self.left_out.insert(self.comparison.store.shown(&was.place), reason);

@@ -146,6 +146,11 @@ impl Node {
         self.kind() == FileType::RegularFile
     }
 
+    /// What only the system's own root can make again.
+    pub(crate) fn is_device(&self) -> bool {
+        matches!(self.kind(), FileType::CharacterDevice | FileType::BlockDevice)
+    }
+
     /// Adds where a link leads, and extended attributes.
     pub(crate) fn complete(&mut self, folder: impl AsFd, name: &OsStr) -> Result<(), Errno> {
         if self.kind() == FileType::Symlink {

@@ -51,6 +51,8 @@ pub(super) struct Scan {
     pub(super) caches: HashMap<NodeId, u64>,
     /// A folder that was not looked into, because there is too much.
     pub(super) unseen: Option<Place>,
+    /// A folder that was not looked into, because its path is too long.
+    pub(super) too_long: Option<Place>,
     /// A file that was changed from then on, in seconds since 1970, is compared byte by byte.
     pub(super) unsettled_since: i64,
 }
@@ -144,6 +146,7 @@ impl Scan {
     ) {
         // Each place is remembered by its path, of which there can be many and long ones.
         if at.path.as_os_str().len() >= PATH_BYTES_MAX {
+            self.too_long.get_or_insert_with(|| at.clone());
             return;
         }
         let Ok(folder) = open_folder(store, at) else { return };
@@ -246,6 +249,9 @@ impl Copies {
         node: &mut Node,
         file_bytes_max: u64,
     ) -> Copied {
+        if node.is_device() {
+            return Copied::Not(LeftOutReason::NotCopied);
+        }
         if !node.is_file() || node.bytes == 0 {
             return Copied::Nothing;
         }

@@ -128,3 +128,39 @@ fn changes_are_undone_inside_a_watched_command() {
     assert_eq!(difference(&before, &scene.tree()), "");
     println!("compared inside");
 }
+
+#[test]
+fn what_lies_deeper_than_paths_lead_is_named() {
+    let scene = scene();
+    scene.prepare(&format!("mkdir top; {}", super::depth::wrap(1500)));
+    let (_, changes) = scene.run("echo a > a");
+    let [LeftOut { path, reason: LeftOutReason::TooLong }] = &changes.left_out[..] else {
+        panic!("{changes:?}");
+    };
+    assert!(path.starts_with("top/top") && path.as_os_str().len() <= 200, "{path:?}");
+    assert!(changes.summary().ends_with("/ not compared where paths are too long, by comparison"));
+    scene.undo(changes.id.unwrap());
+    assert!(!scene.root().join("a").exists());
+    // What the test leaves is deeper than who cleans up goes.
+    let mut command = std::process::Command::new("rm");
+    assert!(command.arg("-rf").arg(scene.top.path()).status().unwrap().success());
+}
+
+#[test]
+fn a_device_that_is_gone_is_left_out_and_the_rest_is_undone() {
+    let scene = scene();
+    scene.prepare(
+        "mkfifo pipe; echo a > a; mknod null c 1 3 2>/dev/null; mknod zero c 1 5 2>/dev/null; true",
+    );
+    if !scene.root().join("zero").exists() {
+        println!("skipped: devices cannot be made here");
+        return;
+    }
+    let mut expected = scene.tree();
+    let (_, changes) = scene.run("rm null pipe; echo b > a; chmod 600 zero; echo x > zero");
+    let left_out = LeftOut { path: "null".into(), reason: LeftOutReason::NotCopied };
+    assert_eq!(changes.left_out, [left_out]);
+    scene.undo(changes.id.unwrap());
+    expected.remove(std::path::Path::new("null"));
+    assert_eq!(difference(&expected, &scene.tree()), "");
+}

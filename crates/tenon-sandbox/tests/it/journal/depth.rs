@@ -8,7 +8,7 @@ use super::tree::difference;
 use super::{Scene, Walls};
 
 /// A call that puts a folder into as many new ones, then into that and so on.
-fn wrap(levels: usize) -> String {
+pub(super) fn wrap(levels: usize) -> String {
     format!(
         "python3 -c \"
 import os
