@@ -1,17 +1,17 @@
-//! Words looked for in the text of all sessions: prompts, answers, calls and results.
+//! Words looked for in the text of all sessions: their names, prompts, answers, calls and results.
 //!
 //! A log is searched as bytes for the rarest-looking word first, and only a line that holds it is
 //! read as an event; so hundreds of logs take about as long as reading their files.
 
 #![expect(clippy::disallowed_methods, reason = "the session log is opened outside tenon-sandbox")]
 
-use std::path::Path;
+use std::{path::Path, time::UNIX_EPOCH};
 
 use grep_matcher::Matcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use memchr::{memchr, memrchr};
 
-use super::{list::logs, log_error::LogError};
+use super::{list::logs, log_error::LogError, names};
 use crate::{
     event::{CallEvent, ModelEvent, Record, SessionEvent, TurnEvent},
     masking::Masking,
@@ -22,7 +22,7 @@ const CONTEXT_CHARS: usize = 40;
 /// Events of one session that are told: more do not help to know it again.
 const FOUND_PER_SESSION_MAX: usize = 20;
 
-/// An event in which words were found.
+/// An event, or the name of a session, in which words were found.
 ///
 /// ```
 /// use tenon_agent::Found;
@@ -39,16 +39,16 @@ const FOUND_PER_SESSION_MAX: usize = 20;
 pub struct Found {
     /// The session's id.
     pub session: String,
-    /// When it was said, in milliseconds since 1970 in UTC.
+    /// When it was said, in milliseconds since 1970 in UTC; of a name, when the session was used last.
     pub time_ms: u64,
-    /// `prompt`, `answer`, `call` or `result`.
+    /// `name`, `prompt`, `answer`, `call` or `result`.
     pub kind: &'static str,
     /// The words with what stands around them, on one line.
     pub text: String,
 }
 
 /// Looks for events in the sessions of `folder` whose text has all of `words`, in any case of
-/// letters; newest session first, at most 20 events of each. What is told of an event is masked by
+/// letters, and for sessions whose name has; newest session first, at most 20 events of each. What is told of an event is masked by
 /// `masking`, also a value that is there in part.
 ///
 /// ```
@@ -79,12 +79,23 @@ pub fn search(folder: &Path, words: &str, masking: &Masking) -> Result<Vec<Found
     ) else {
         return Ok(Vec::new());
     };
-    let mut found = Vec::new();
+    let (mut found, names) = (Vec::new(), names::read(folder));
     for (id, path) in logs {
+        let named = names.get(&id).and_then(|name| excerpt(name, &in_text, masking));
+        if let Some(text) = named {
+            found.push(Found { session: id.clone(), time_ms: used_ms(&path), kind: "name", text });
+        }
         let Ok(log) = std::fs::read(path) else { continue };
         found.extend(of_log(&id, &log, &in_json, &in_text, masking));
     }
     Ok(found)
+}
+
+/// Returns when the session of a log was used last.
+fn used_ms(log: &Path) -> u64 {
+    let modified = log.metadata().and_then(|log| log.modified()).ok();
+    let since = modified.and_then(|modified| modified.duration_since(UNIX_EPOCH).ok());
+    since.map_or(0, |since| since.as_millis() as u64)
 }
 
 fn matcher(literals: &[&str]) -> Option<RegexMatcher> {
@@ -222,6 +233,20 @@ mod tests {
             .unwrap();
         let found = search(folder.path(), words, &Masking::off()).unwrap();
         found.into_iter().map(|found| (found.kind, found.text)).collect()
+    }
+
+    #[test]
+    fn a_session_is_found_by_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        for id in ["one", "two"] {
+            std::fs::write(folder.path().join(format!("{id}.jsonl")), "").unwrap();
+        }
+        names::rename(folder.path(), "one", "Flaky test").unwrap();
+        let found = search(folder.path(), "TEST flaky", &Masking::off()).unwrap();
+        let found: Vec<_> =
+            found.iter().map(|found| (&*found.session, found.kind, &*found.text)).collect();
+        assert_eq!(found, [("one", "name", "Flaky test")]);
+        assert_eq!(search(folder.path(), "flaky prompt", &Masking::off()).unwrap(), []);
     }
 
     #[test]

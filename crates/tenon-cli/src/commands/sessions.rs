@@ -126,6 +126,7 @@ fn search(config: &Config, words: &str, json: bool) -> Result<(), CliError> {
             print(&session.map_or_else(|| format!("{}\n", visible(&found.session)), line))?;
         }
         let kind = match found.kind {
+            "name" => Text::FoundName.template(language),
             "prompt" => Text::FoundPrompt.template(language),
             "answer" => Text::FoundAnswer.template(language),
             "call" => Text::FoundCall.template(language),

@@ -34,6 +34,7 @@ texts! {
     RemoveAsk: "Remove them for good? [y/N] ", "永久删除它们吗？[y/N] ";
     NotRemoved: "nothing is removed without --yes", "没有 --yes 不会删除任何内容";
     SessionNotRemoved: "the session {id} is not removed", "未删除会话 {id}";
+    FoundName: "name", "名称";
     FoundPrompt: "prompt", "提示";
     FoundAnswer: "answer", "回答";
     FoundCall: "call", "调用";
