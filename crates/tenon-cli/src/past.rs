@@ -28,7 +28,7 @@ use crate::{
     error::CliError,
     masked::{self, masked},
     resume, setup,
-    texts::{Language, Text, summary},
+    texts::{Language, Sentence, Text, summary},
     which_session::find,
 };
 
@@ -187,17 +187,27 @@ impl Past {
         let mut calls = self.calls()?;
         calls.retain(Call::stands);
         calls.reverse();
-        // What was put back after one is taken back with it.
-        let is_with =
-            |back: &Call, call: &Call| back.label == PUT_BACK && back.call_id == call.call_id;
-        let is_next = |pair: &[Call]| matches!(pair, [back, call] if !is_with(back, call));
-        let ends = calls.windows(2).enumerate().filter(|(_, pair)| is_next(pair));
-        let end = ends.map(|(index, _)| index + 1).nth(count.saturating_sub(1));
+        let end = ends(&calls).nth(count.saturating_sub(1));
         calls.truncate(if count == 0 { 0 } else { end.unwrap_or(calls.len()) });
-        match calls.is_empty() {
-            true => Err(nothing(&self.root)),
-            false => Ok(calls),
+        if !calls.is_empty() {
+            return Ok(calls);
         }
+        let hint = self.other_with_changes()?.map(|id| Text::HintUndoOther.with(&[("id", &id)]));
+        Err(hint.into_iter().fold(nothing(&self.root), CliError::with_hint))
+    }
+
+    /// Returns the last other session of which something can be undone.
+    fn other_with_changes(&self) -> Result<Option<String>, CliError> {
+        let infos = self.journal.checkpoints().map_err(failed)?;
+        let is_other = |info: &&CheckpointInfo| {
+            info.kind == CheckpointKind::Call && info.session != self.session && stands(info.state)
+        };
+        // What cannot be read is not to be undone.
+        let has_files = |info: &&CheckpointInfo| {
+            self.journal.changes(info.id).is_ok_and(|changes| !changes.files.is_empty())
+        };
+        let found = infos.iter().rev().filter(is_other).find(has_files);
+        Ok(found.map(|info| info.session.clone()))
     }
 
     /// Returns the undo that a redo takes back: the last one that stands. What it undid may be gone
@@ -287,7 +297,7 @@ impl Call {
 
     /// Whether it is over and what it did was not undone.
     pub(crate) fn stands(&self) -> bool {
-        matches!(self.state, CheckpointState::Done | CheckpointState::Interrupted)
+        stands(self.state)
     }
 
     /// Returns what it did in one line.
@@ -298,6 +308,25 @@ impl Call {
             _ => Text::OnlyTimes.template(language).to_owned(),
         }
     }
+}
+
+fn stands(state: CheckpointState) -> bool {
+    matches!(state, CheckpointState::Done | CheckpointState::Interrupted)
+}
+
+/// Returns how many of `calls`, the newest first, are taken back with the first, the first two and so on;
+/// all of them not. What was put back after a call is taken back with it.
+fn ends(calls: &[Call]) -> impl Iterator<Item = usize> {
+    let is_with = |back: &Call, call: &Call| back.label == PUT_BACK && back.call_id == call.call_id;
+    let is_next = move |pair: &[Call]| matches!(pair, [back, call] if !is_with(back, call));
+    calls.windows(2).enumerate().filter(move |(_, pair)| is_next(pair)).map(|(index, _)| index + 1)
+}
+
+/// Says how many calls there are to undo if it is fewer than were asked for.
+pub(crate) fn fewer(calls: &[Call], wanted: usize) -> Option<Sentence> {
+    let there_are = ends(calls).count() + 1;
+    let text = if there_are == 1 { Text::OnlyOneToUndo } else { Text::OnlySoManyToUndo };
+    (there_are < wanted).then(|| text.with(&[("n", &there_are)]))
 }
 
 /// Returns what a list of calls is called in a line each.
@@ -374,6 +403,7 @@ pub(crate) fn files(changes: &Changes, language: Language) -> String {
             "outside" => Text::WhyOutside.template(language),
             "too_many" => Text::WhyTooMany.template(language),
             "not_copied" => Text::WhyNotCopied.template(language),
+            "too_long" => Text::WhyTooLong.template(language),
             other => other,
         };
         let said_so = Text::FileNotSaved.say(language, &[("path", &path), ("why", &why)]);
@@ -403,7 +433,6 @@ fn infos_here(config: &Config, logs: &Path) -> Result<Vec<CheckpointInfo>, CliEr
         let infos = journal.checkpoints().map_err(failed)?;
         let is_there =
             infos.iter().any(|info| info.kind == CheckpointKind::Call || stands_as_undo(info));
-            "too_long" => Text::WhyTooLong.template(language),
         Ok::<_, CliError>(is_there.then_some(infos))
     };
     if let Some(infos) = kept(&config.root)? {

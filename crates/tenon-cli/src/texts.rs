@@ -363,6 +363,7 @@ texts! {
     NothingToUndo: "there is nothing to undo in {folder}", "{folder} 中没有可以撤销的改动";
     HintNothingToUndo: "`tenon changes` lists what calls changed; `tenon sessions` lists the sessions", "`tenon changes` 列出各个调用的改动；`tenon sessions` 列出会话";
     UndoneWithGone: "the files cannot be put back as they were before {to}: call {n} was undone together with earlier calls that are to be redone, and what it changed is not kept any more", "无法将文件恢复到 {to} 之前的状态：调用 {n} 曾与需要重做的更早调用一起撤销，而它的改动已不再保留";
+    HintUndoOther: "another session has changes left: tenon undo --session {id}", "另一个会话还有可撤销的改动：tenon undo --session {id}";
     NotBackTo: "the files cannot be put back as they were before {to}", "无法将文件恢复到 {to} 之前的状态";
     HintBackTo: "`tenon restore {id} --to {step}` goes back as far as can be", "`tenon restore {id} --to {step}` 可恢复到最早还能恢复的状态";
     NothingToRedo: "there is nothing to redo", "没有可以重做的撤销";

@@ -58,6 +58,9 @@ impl Undo {
             Text::UndoOf.say(language, &[("session", &past.session)]),
             past::named(&calls, language)
         ))?;
+        if let Some(fewer) = past::fewer(&calls, self.count as usize) {
+            print(&format!("{}\n", fewer.say(language)))?;
+        }
         let ids: Vec<CheckpointId> = calls.iter().map(|call| call.id).collect();
         take_back(&past, &ids, &self.consent, config.look(), Text::UndoDone).await
     }

@@ -67,7 +67,7 @@ impl Session<'_> {
         };
         match past.take_back(&plan.ids, Conflicts::Refuse, ask).await? {
             Outcome::Done { changes, kept } => {
-                screen.say(&past::told(plan.done, &changes, &kept, language));
+                screen.say(&plan.told(&changes, &kept, language));
                 Ok(true)
             }
             Outcome::Refused(found) => {

@@ -1,12 +1,12 @@
 //! What a person in a session asks of its past, the same for every front end: which calls are taken
 //! back, and what is said of it. The agent tells the model with the next prompt.
 
-use tenon_sandbox::CheckpointId;
+use tenon_sandbox::{Changes, CheckpointId, Conflict};
 
-use super::{Call, Past, files, line};
+use super::{Call, Past, files, line, told};
 use crate::{
     error::CliError,
-    texts::{Language, Text},
+    texts::{Language, Sentence, Text},
 };
 
 /// What is asked of the past.
@@ -26,22 +26,39 @@ pub(crate) struct Plan {
     pub(crate) ids: Vec<CheckpointId>,
     /// What is said when it is done.
     pub(crate) done: Text,
+    /// Says that fewer calls are undone than was asked for.
+    pub(crate) fewer: Option<Sentence>,
+}
+
+impl Plan {
+    /// Returns what is said when it is done, for people.
+    pub(crate) fn told(&self, changes: &Changes, kept: &[Conflict], language: Language) -> String {
+        let fewer = self.fewer.iter().map(|fewer| format!("{}\n", fewer.say(language)));
+        fewer.chain([told(self.done, changes, kept, language)]).collect()
+    }
 }
 
 impl Past {
     /// Returns what is to be taken back.
     pub(crate) fn plan(&self, wish: Wish) -> Result<Plan, CliError> {
-        let calls = match wish {
-            Wish::Undo(count) => self.last(count)?,
+        let (calls, fewer) = match wish {
+            Wish::Undo(count) => {
+                let calls = self.last(count)?;
+                let fewer = super::fewer(&calls, count);
+                (calls, fewer)
+            }
             Wish::Before(step) => {
                 let restoring = self.back_to(&step.to_string())?;
                 let done = restoring.done();
-                return Ok(Plan { ids: restoring.ids, done });
+                return Ok(Plan { ids: restoring.ids, done, fewer: None });
             }
-            Wish::Redo => return Ok(Plan { ids: vec![self.last_undo()?], done: Text::RedoDone }),
+            Wish::Redo => {
+                let ids = vec![self.last_undo()?];
+                return Ok(Plan { ids, done: Text::RedoDone, fewer: None });
+            }
         };
         let ids = calls.iter().map(|call| call.id).collect();
-        Ok(Plan { ids, done: Text::UndoDone })
+        Ok(Plan { ids, done: Text::UndoDone, fewer })
     }
 
     /// Returns whether the files are others than before the step `from`, by calls or by undo; why they
@@ -56,8 +73,8 @@ impl Past {
         if calls.is_empty() && said.is_empty() {
             return Ok(format!("{}\n", Text::NoChanges.template(language)));
         }
-        let told = |call: &Call| line(call, language) + &files(&call.changes, language);
-        said.extend(calls.iter().map(told));
+        let listed = |call: &Call| line(call, language) + &files(&call.changes, language);
+        said.extend(calls.iter().map(listed));
         Ok(said)
     }
 }

@@ -48,8 +48,10 @@ texts! {
     WhyOutside: "outside the workspace", "在工作区之外";
     WhyTooMany: "too many files", "文件太多";
     WhyNotCopied: "no copy of it", "没有副本";
-    GoneStep: "what step {steps} changed is not kept any more, to make room (undo_bytes_max)", "为腾出空间（undo_bytes_max），第 {steps} 步的改动已不再保留";
     WhyTooLong: "paths beneath it are too long", "其中的路径过长";
+    OnlyOneToUndo: "Only 1 call can be undone.", "只有 1 个调用可以撤销。";
+    OnlySoManyToUndo: "Only {n} calls can be undone.", "只有 {n} 个调用可以撤销。";
+    GoneStep: "what step {steps} changed is not kept any more, to make room (undo_bytes_max)", "为腾出空间（undo_bytes_max），第 {steps} 步的改动已不再保留";
     GoneSteps: "what steps {steps} changed is not kept any more, to make room (undo_bytes_max)", "为腾出空间（undo_bytes_max），第 {steps} 步的改动已不再保留";
     // replay
     NotRun: "not run, because it left the walls or was cut short, and answered as recorded: {calls}", "以下调用离开了沙箱或被中断，因此没有运行，按记录作答：{calls}";

@@ -66,7 +66,8 @@ fn calls_are_undone_and_redone_and_the_model_is_told() {
     terminal.wait_for("+three", 1);
     terminal.press("q");
     terminal.wait_for("Enter sends", 1);
-    terminal.press("/undo 2\r");
+    terminal.press("/undo 3\r");
+    terminal.wait_for("Only 2 calls can be undone.", 1);
     terminal.wait_for("Undone:", 1);
     assert_eq!((read(&home, "a.txt"), read(&home, "sub/c.txt")), (None, None));
     terminal.press("/diff\r");

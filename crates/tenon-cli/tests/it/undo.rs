@@ -510,3 +510,17 @@ fn a_list_of_no_changes_is_a_document_all_the_same() {
     list(&[]);
     list(&[&id]);
 }
+
+#[test]
+fn where_there_is_less_to_undo_than_was_asked_for_it_is_said() {
+    let place = Place::new();
+    let old = session_of(&place, &["echo 0 > old"]);
+    session_of(&place, &["echo 1 > a", "echo 2 > b"]);
+    let undone = place.run(&["undo", "8"]).ends_with(0);
+    assert!(undone.out.contains("\nOnly 2 calls can be undone.\nUndone:\n"), "{undone:?}");
+    place.run(&["undo"]).ends_with(1).says(&[&format!("tenon undo --session {old}")]);
+    let undone = place.run(&["undo", "1", "--session", &old]).ends_with(0);
+    assert!(!undone.out.contains("Only"), "{undone:?}");
+    let none = place.run(&["undo"]).ends_with(1);
+    assert!(!none.error.contains("--session"), "{none:?}");
+}

@@ -6,7 +6,7 @@ use tenon_sandbox::{Changes, Conflict, Conflicts};
 
 use super::Session;
 use crate::{
-    past::{self, Outcome, Past, Plan, Wish},
+    past::{Outcome, Past, Plan, Wish},
     texts::Text,
     tui::{conflict::ConflictQuestion, pager::Pager, picker::Earlier},
 };
@@ -69,7 +69,7 @@ impl Session<'_> {
         kept: &[Conflict],
         then: Option<Earlier>,
     ) {
-        self.app.say(past::told(plan.done, changes, kept, self.app.language).trim_end());
+        self.app.say(plan.told(changes, kept, self.app.language).trim_end());
         if let Some(earlier) = then {
             self.rewind(&earlier);
         }
