@@ -191,7 +191,7 @@ fn content(found: Result<Option<Vec<u8>>, JournalError>) -> Option<Vec<u8>> {
 /// Returns changed lines as they are shown. Masked before they are painted: colours and line breaks
 /// would go through a value.
 fn painted(name: &str, hunks: &str, style: &Style) -> String {
-    render::diff(&masked(name), &masked(hunks), style)
+    render::diff(&shown(name), &masked(hunks), style)
 }
 
 fn difference(name: &str, before: &Before, now: &Before, style: &Style) -> String {

@@ -524,3 +524,11 @@ fn where_there_is_less_to_undo_than_was_asked_for_it_is_said() {
     let none = place.run(&["undo"]).ends_with(1);
     assert!(!none.error.contains("--session"), "{none:?}");
 }
+
+#[test]
+fn a_name_with_a_line_end_is_one_line_above_its_changed_lines() {
+    let place = Place::new();
+    session_of(&place, &["printf 'x\\n' > \"$(printf 'a\\nb')\""]);
+    let listed = place.run(&["changes", "--diff"]).ends_with(0).out;
+    assert!(listed.contains("a␊b") && !listed.contains("a\nb"), "{listed}");
+}
