@@ -4,6 +4,7 @@ mod benign;
 mod denials;
 mod downloads;
 mod files;
+mod forms;
 mod hostile;
 mod launchers;
 mod made;

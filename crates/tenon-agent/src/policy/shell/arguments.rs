@@ -39,6 +39,16 @@ pub(super) enum Launched {
     Unknown,
 }
 
+/// Returns the option of a row of letters that has a value, and where in the word that begins:
+/// `-I` and 3 of `-0I{}`. At the end of the word it is the next one.
+pub(super) fn row_value<'a>(word: &Word, valued: &[&'a str]) -> Option<(&'a str, usize)> {
+    let row = word.prefix().strip_prefix('-').filter(|row| !row.starts_with('-'))?;
+    row.char_indices().find_map(|(at, letter)| {
+        let is_it = |option: &&&str| option.chars().eq(['-', letter]);
+        Some((*valued.iter().find(is_it)?, 1 + at + letter.len_utf8()))
+    })
+}
+
 /// Skips options and the values of those that have one; stops behind `--`.
 pub(super) fn skip_options<'a>(words: &'a [Word], valued: &[&str]) -> &'a [Word] {
     let mut rest = words;
@@ -51,14 +61,19 @@ pub(super) fn skip_options<'a>(words: &'a [Word], valued: &[&str]) -> &'a [Word]
             break;
         }
         rest = after;
-        if word.literal().is_some_and(|text| valued.contains(&text)) {
+        let is_valued = |text: &str| {
+            let ends = |(_, at): (&str, usize)| at == text.len();
+            valued.contains(&text) || row_value(word, valued).is_some_and(ends)
+        };
+        if word.literal().is_some_and(is_valued) {
             rest = rest.get(1..).unwrap_or_default();
         }
     }
     rest
 }
 
-/// Returns the value of an option: the next word, or what follows it in the same one.
+/// Returns the value of an option: the next word, or what follows it in the same one. A short one may
+/// stand in a row of letters.
 pub(super) fn valued(words: &[Word], options: &[&str]) -> Option<Word> {
     for (index, word) in words.iter().enumerate() {
         for option in options {
@@ -71,6 +86,11 @@ pub(super) fn valued(words: &[Word], options: &[&str]) -> Option<Word> {
             {
                 return Some(value);
             }
+        }
+        if let Some((_, at)) = row_value(word, options) {
+            let value = word.strip_prefix(word.prefix().get(..at)?)?;
+            let is_next = value.literal() == Some("");
+            return if is_next { words.get(index + 1).cloned() } else { Some(value) };
         }
     }
     None

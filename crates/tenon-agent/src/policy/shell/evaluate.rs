@@ -12,6 +12,7 @@ use super::launch;
 use super::made::{self, Made, Signs};
 use super::reader;
 use super::reads;
+use super::shells;
 use super::syntax::Part;
 use super::walk::Walker;
 use super::word::{self, Piece, UNKNOWN, Word};
@@ -160,7 +161,7 @@ impl Walker {
         let target = self.state.text.clone()?;
         let reads = match command.program()? {
             "." | "source" => true,
-            name => launch::SHELLS.contains(&name) && launch::reads_program(command),
+            name => launch::SHELLS.contains(&name) && shells::reads_program(command),
         };
         if !reads || command.piped_from.is_some() || command.redirects.iter().any(is_input) {
             return None;

@@ -5,9 +5,11 @@
 
 use std::ops::Range;
 
-use super::arguments::{Launched, join, skip_options};
+use super::arguments::{self, Launched, join, skip_options, valued};
 use super::hidden;
-use super::launch::{SHELLS, reads_program};
+use super::launch::SHELLS;
+use super::made::Signs;
+use super::shells;
 use super::walk::{self, Walker};
 use super::word::{Piece, Word};
 use super::{RedirectKind, SimpleCommand};
@@ -17,57 +19,164 @@ const FILE_BYTES_MAX: usize = 64 * 1024;
 /// Files and names that are kept of one line.
 const FILES_MAX: usize = 64;
 
+/// Commands that are looked at for what one of them writes.
+const FEED_MAX: usize = 256;
+
 /// These make a file of another one.
 const COPIERS: &[&str] = &["cp", "install", "ln", "mv"];
+
+/// These write what they read, or lines of it.
+const PASSERS: &[&str] = &[
+    "cat", "cp", "dd", "egrep", "fgrep", "grep", "head", "install", "pv", "sort", "sponge", "tail",
+    "tee", "uniq",
+];
+
+/// These write to files that their arguments name.
+const WRITERS: &[&str] = &["dd", "sed", "sort", "sponge", "tee"];
+
+/// What the line says of what a command writes.
+enum Content {
+    /// A script; what is not known of it stays a variable.
+    Text(String),
+    /// Something that a program makes of a text in the line.
+    Changed,
+}
+
+impl Content {
+    fn of(texts: Vec<Content>) -> Option<Content> {
+        let mut whole = String::new();
+        for text in &texts {
+            match text {
+                Content::Text(text) => whole.push_str(text),
+                Content::Changed => return Some(Content::Changed),
+            }
+        }
+        (!texts.is_empty()).then_some(Content::Text(whole))
+    }
+}
 
 /// Returns the name of a file without its folder.
 fn name(word: &Word) -> Option<String> {
     word.program().filter(|name| !name.is_empty()).map(str::to_owned)
 }
 
-/// Returns what a command writes to its output, as a script; what is not known of it stays a variable.
-fn printed(command: &SimpleCommand) -> Option<String> {
+/// Returns what an `echo`, a `printf` or a `cat` of a text writes.
+fn printed(command: &SimpleCommand) -> Option<Content> {
     if let Some(text) = hidden::written(command) {
-        return Some(text);
+        return Some(Content::Text(text));
     }
     let text = command.redirects.iter().find(|one| one.kind == RedirectKind::Text);
+    let escapes = || arguments::made_printed(command.arguments()).signs == Signs::Substitution;
+    let is_escaped = |word: &Word| word.prefix().starts_with('-') && word.prefix().contains('e');
     match command.program()? {
-        "cat" => text.map(|one| one.target.source()),
-        "echo" => Some(join(command.arguments()).source()),
+        "cat" => text.map(|one| Content::Text(one.target.source())),
+        "echo" if command.arguments().first().is_some_and(is_escaped) && escapes() => {
+            Some(Content::Changed)
+        }
+        "echo" => Some(Content::Text(join(command.arguments()).source())),
+        "printf" if escapes() => Some(Content::Changed),
         _ => None,
     }
 }
 
+/// Returns the files that a command writes to because its arguments name them.
+fn named(command: &SimpleCommand) -> Vec<Word> {
+    let arguments = command.arguments();
+    match command.program() {
+        Some("dd") => arguments.iter().filter_map(|word| word.strip_prefix("of=")).collect(),
+        Some("sed") => arguments.iter().flat_map(of_sed).collect(),
+        Some("sort") => {
+            let written = valued(arguments, &["-o"]).into_iter();
+            written.chain(valued(arguments, &["--output"])).collect()
+        }
+        Some("sponge" | "tee") => skip_options(arguments, &[]).to_vec(),
+        Some("cp" | "install") => match operands(command) {
+            [.., source, target] if hidden::is_descriptor(source) => vec![target.clone()],
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
+/// Returns what may be the file of a `w` in a script of `sed`.
+fn of_sed(script: &Word) -> Vec<Word> {
+    let text = script.prefix();
+    let behind = text.match_indices('w').filter_map(|(at, _)| text.get(at + 1..));
+    let file = |rest: &str| Word::text(rest.lines().next().unwrap_or_default().trim());
+    behind.take(FILES_MAX).map(file).collect()
+}
+
+fn operands(command: &SimpleCommand) -> &[Word] {
+    skip_options(command.arguments(), &["-m", "-o", "-g"])
+}
+
 impl Walker {
+    /// Returns what a command writes to its output and its files; looks at so many others at most.
+    fn content(&self, command: &SimpleCommand, left: &mut usize) -> Option<Content> {
+        let program = command.program()?;
+        let text = command.redirects.iter().find(|one| one.kind == RedirectKind::Text);
+        if let Some(content) = printed(command) {
+            return Some(content);
+        }
+        let read = match text {
+            Some(text) => Some(Content::Text(text.target.source())),
+            None => self.fed(command, left),
+        };
+        match program {
+            name if PASSERS.contains(&name) => read,
+            "sed" if command.arguments().iter().any(|word| word.prefix().starts_with('w')) => read,
+            name if hidden::CHANGERS.contains(&name) => read.map(|_| Content::Changed),
+            _ => None,
+        }
+    }
+
+    /// Returns what a command reads from others.
+    fn fed(&self, command: &SimpleCommand, left: &mut usize) -> Option<Content> {
+        let mut texts = Vec::new();
+        for one in self.commands.get(command.piped_from.clone()?)? {
+            let Some(rest) = left.checked_sub(1) else { return Some(Content::Changed) };
+            *left = rest;
+            texts.extend(self.content(one, left));
+        }
+        Content::of(texts)
+    }
+
     /// Takes in what a command writes, and what it copies.
     fn keep_files(&mut self, command: &SimpleCommand) {
-        let operands = || skip_options(command.arguments(), &["-m", "-o", "-g"]);
-        let (text, mut targets) = match command.program() {
-            Some("tee") => {
-                let feed = command.piped_from.clone().and_then(|from| self.commands.get(from));
-                let texts: Option<Vec<_>> = feed.unwrap_or_default().iter().map(printed).collect();
-                (texts.map(|texts| texts.concat()), operands().to_vec())
-            }
-            _ => (printed(command), Vec::new()),
+        let content = match command.words.is_empty() {
+            // Around a group.
+            true => self.fed(command, &mut FEED_MAX.clone()),
+            false => self.content(command, &mut FEED_MAX.clone()),
         };
         let written = command.redirects.iter().filter(|one| one.kind == RedirectKind::Write);
-        targets.extend(written.map(|one| one.target.clone()));
-        for target in targets.iter().filter_map(name) {
-            if let Some(text) = &text {
-                self.keep_file(target, text);
+        let written = written.map(|one| one.target.clone()).chain(named(command));
+        for target in written.collect::<Vec<_>>().iter().filter_map(name) {
+            match &content {
+                Some(Content::Text(text)) => self.keep_file(target, text),
+                Some(Content::Changed) => self.keep_changed(target),
+                None => {}
             }
         }
         if command.program().is_some_and(|name| COPIERS.contains(&name))
-            && let Some((target, sources)) = operands().split_last()
+            && let Some((target, sources)) = operands(command).split_last()
             && let [.., source] = sources
             && let (Some(to), Some(from)) = (name(target), self.program_of(source))
         {
             if let Some(text) = self.written.get(&from).cloned() {
                 self.keep_file(to.clone(), &text);
             }
+            if self.changed.contains(&from) {
+                self.keep_changed(to.clone());
+            }
             if !self.is_same(&from, &to) && self.renamed.len() < FILES_MAX {
                 self.renamed.insert(to, from);
             }
+        }
+    }
+
+    fn keep_changed(&mut self, name: String) {
+        if self.changed.len() < FILES_MAX {
+            self.changed.insert(name);
         }
     }
 
@@ -112,29 +221,30 @@ impl Walker {
     /// Returns the files that a command reads as a script.
     fn scripts(&self, command: &SimpleCommand) -> Vec<Word> {
         let arguments = command.arguments();
-        let reads = || {
+        let reads = || -> Vec<Word> {
             let own = command.redirects.iter().filter(|one| one.kind == RedirectKind::Read);
             let piped = command.piped_from.clone().and_then(|from| self.commands.get(from));
             let cats = piped.unwrap_or_default().iter().filter(|one| one.program() == Some("cat"));
             let files = own.map(|one| one.target.clone()).chain(command.reads_from.clone());
             files.chain(cats.flat_map(|cat| cat.arguments().to_vec())).collect()
         };
+        let startup = command.assignments.iter().filter(|(name, _)| hidden::is_startup(name));
+        let mut files: Vec<_> = startup.map(|(_, file)| file.clone()).collect();
         match command.program() {
-            Some("." | "source") => arguments.iter().take(1).cloned().collect(),
-            Some(shell) if SHELLS.contains(&shell) => match reads_program(command) {
-                true => reads(),
-                false => skip_options(arguments, &["-o", "+o", "-O", "+O"])
-                    .iter()
-                    .take(1)
-                    .cloned()
-                    .collect(),
-            },
+            Some("." | "source") => files.extend(arguments.first().cloned()),
+            Some(shell) if SHELLS.contains(&shell) => {
+                files.extend(shells::startup(command).into_iter().cloned());
+                match shells::reads_program(command) {
+                    true => files.extend(reads()),
+                    false => files.extend(shells::operands(command).first().cloned()),
+                }
+            }
             _ => {
-                let first = command.words.first();
                 let is_path = |word: &&Word| word.literal().is_some_and(|text| text.contains('/'));
-                first.filter(is_path).into_iter().cloned().collect()
+                files.extend(command.words.first().filter(is_path).cloned());
             }
         }
+        files
     }
 
     /// Reads the scripts that a command runs and the line has written, each once.
@@ -142,15 +252,19 @@ impl Walker {
         let makes = |command: &&SimpleCommand| {
             let name = command.program().unwrap_or_default();
             let writes = command.redirects.iter().any(|one| one.kind == RedirectKind::Write);
-            writes || name == "tee" || COPIERS.contains(&name)
+            writes || WRITERS.contains(&name) || COPIERS.contains(&name)
         };
         let command = self.commands.get(index);
-        let command = command.filter(|it| makes(it) || !self.written.is_empty());
+        let keeps = !self.written.is_empty() || !self.changed.is_empty();
+        let command = command.filter(|it| makes(it) || keeps);
         let Some(command) = command.cloned() else { return };
         if makes(&&command) {
             self.keep_files(&command);
         }
         for file in self.scripts(&command).iter().filter_map(name) {
+            if self.changed.contains(&file) {
+                self.starts(index, &[Launched::Unknown]);
+            }
             let Some(text) = self.written.remove(&file) else { continue };
             let interpreter = text.lines().next().and_then(|line| line.strip_prefix("#!"));
             if interpreter.is_some_and(|program| !program.contains("sh")) || self.rehearses {

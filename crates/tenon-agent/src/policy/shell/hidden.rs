@@ -10,9 +10,10 @@ use super::runners;
 use super::settings;
 use super::word::Word;
 use super::{RedirectKind, SimpleCommand};
+use crate::policy::quoted;
 
 /// Programs whose output is a text that nobody can see in the command line.
-const CHANGERS: &[&str] = &[
+pub(super) const CHANGERS: &[&str] = &[
     "awk", "basename", "cut", "date", "dirname", "echo", "expr", "fold", "gawk", "jq", "mawk",
     "numfmt", "paste", "perl", "printf", "python", "python3", "rev", "ruby", "sed", "shuf", "stat",
     "tac", "tr",
@@ -142,26 +143,53 @@ pub(super) fn may_run(text: &str) -> bool {
     bare.contains("$(") || bare.contains('`')
 }
 
-/// `env -S 'command'`, also in a row as in `-iS`.
-pub(super) fn split_string(arguments: &[Word]) -> Option<Word> {
-    for (index, word) in arguments.iter().enumerate() {
+/// Returns what `env -S 'words' word` starts, if that is among its options: `env` goes on with the
+/// words of the text and those behind it.
+pub(super) fn split_string(arguments: &[Word], valued: &[&str]) -> Option<Vec<Launched>> {
+    const LONG: &str = "--split-string";
+    let mut rest = arguments;
+    while let Some((word, after)) = rest.split_first() {
         let text = word.prefix();
-        let Some(letters) = text.strip_prefix('-').filter(|rest| !rest.starts_with('-')) else {
-            if text.starts_with("--") {
+        if !text.starts_with('-') || word.literal() == Some("--") {
+            return None;
+        }
+        rest = after;
+        let (name, _) = text.split_once('=').unwrap_or((text, ""));
+        let is_long = name.len() > 2 && LONG.starts_with(name);
+        let at = match arguments::row_value(word, valued) {
+            _ if is_long && name.len() < text.len() => name.len() + 1,
+            _ if is_long => name.len(),
+            Some(("-S", at)) => at,
+            Some((_, at)) if at < text.len() => continue,
+            None if !valued.contains(&text) => continue,
+            _ => {
+                rest = after.get(1..).unwrap_or_default();
                 continue;
             }
-            return None;
         };
-        if let Some((before, value)) = letters.split_once('S')
-            && before.chars().all(|letter| matches!(letter, '0' | 'i' | 'v'))
-        {
-            return match value {
-                "" if word.literal().is_some() => arguments.get(index + 1).cloned(),
-                _ => word.strip_prefix(&format!("-{before}S")),
-            };
-        }
+        let value = word.strip_prefix(text.get(..at)?)?;
+        return Some(match value.literal() {
+            Some("") => after.split_first().map_or_else(Vec::new, |(text, rest)| split(text, rest)),
+            _ => split(&value, after),
+        });
     }
     None
+}
+
+/// Returns what `env` starts by a text that it makes words of, and by those behind it.
+fn split(text: &Word, rest: &[Word]) -> Vec<Launched> {
+    let env = Word::text("env");
+    if let Some(plain) = text.literal().filter(|text| !text.contains(['\\', '\'', '"', '$', '#'])) {
+        let words = plain.split_whitespace().map(Word::text);
+        let words = [env].into_iter().chain(words).chain(rest.iter().cloned()).collect();
+        return vec![Launched::Command(SimpleCommand { words, ..Default::default() })];
+    }
+    if text.script().is_none() {
+        return vec![Launched::Unknown];
+    }
+    let whole = |word: &Word| word.literal().map_or(word.clone(), |it| Word::text(quoted(it)));
+    let words = [env, text.clone()].into_iter().chain(rest.iter().map(whole)).collect::<Vec<_>>();
+    script(arguments::join(&words), false)
 }
 
 /// Returns what a shell runs that reads its program from where `command` reads.
@@ -201,8 +229,9 @@ pub(super) fn fed(
 
 /// Returns what a command writes, if the command line says it.
 pub(super) fn written(command: &SimpleCommand) -> Option<String> {
-    let is_cat = command.program() == Some("cat")
-        && command.arguments().iter().all(|word| word.literal() == Some("-"));
+    let is_cat = command.program() == Some("tee")
+        || command.program() == Some("cat")
+            && command.arguments().iter().all(|word| word.literal() == Some("-"));
     match command.redirects.iter().find(|one| one.kind == RedirectKind::Text) {
         Some(text) if is_cat => text.target.literal().map(str::to_owned),
         _ => arguments::printed(command),

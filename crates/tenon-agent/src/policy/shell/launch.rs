@@ -3,11 +3,12 @@
 //! Those that take options and then a command line stand in a table; the rest (`find -exec`,
 //! `xargs`, `sh -c`, `eval`) each by hand. What is started is judged like anything else.
 
-use super::arguments::{Launched, is_output, join, script, skip_options, valued};
+use super::arguments::{Launched, is_output, join, row_value, script, skip_options, valued};
 use super::hidden;
 use super::launchers::{Launcher, launcher};
 use super::made::{self, Made};
 use super::runners;
+use super::shells;
 use super::word::{self, Extent, Piece, Word};
 use super::{Redirect, RedirectKind, SimpleCommand};
 
@@ -19,8 +20,6 @@ pub(crate) const SHELLS: &[&str] = &[
 
 /// These start commands with words that they read.
 pub(super) const READERS: &[&str] = &["parallel", "xargs"];
-
-const SHELL_VALUED: &[&str] = &["-o", "+o", "-O", "+O", "--rcfile", "--init-file"];
 
 /// Leaves out the `--` that ends a builtin's options.
 fn without_end_of_options(arguments: &[Word]) -> &[Word] {
@@ -40,6 +39,9 @@ pub(super) fn launched(
         return vec![Launched::Command(SimpleCommand { words, ..Default::default() })];
     }
     let mut launched = hidden::of_variables(command);
+    if command.words.first().is_some_and(shells::is_open_program) {
+        launched.extend(shells::of_open_program(command));
+    }
     if let Some(name) = command.program() {
         launched.extend(by_name(name, command, feed, read));
         launched.extend(runners::launched(name, command.arguments()));
@@ -81,7 +83,7 @@ fn by_name(
             None if name == "su" => Vec::new(),
             None => by_table(name, command),
         },
-        shell if SHELLS.contains(&shell) => of_shell(command, feed),
+        shell if SHELLS.contains(&shell) => shells::launched(shell, command, feed),
         "command"
             if arguments
                 .first()
@@ -161,27 +163,25 @@ pub(crate) fn is_transparent(name: &str) -> bool {
 
 fn through(launcher: &Launcher, command: &SimpleCommand) -> Vec<Launched> {
     let arguments = command.arguments();
-    if launcher.name == "env" || launcher.name == "flock" {
-        let word = match launcher.name {
-            "env" => {
-                valued(arguments, &["--split-string"]).or_else(|| hidden::split_string(arguments))
-            }
-            _ => valued(arguments, &["-c"]),
-        };
-        if let Some(word) = word {
-            return script(word, false);
-        }
+    let given = match launcher.name {
+        "env" => hidden::split_string(arguments, launcher.valued),
+        "flock" => valued(arguments, &["-c", "--command"]).map(|text| script(text, false)),
+        _ => None,
+    };
+    if let Some(launched) = given {
+        return launched;
     }
     let mut rest = skip_options(arguments, launcher.valued);
     // It may be told for which architecture before the command.
     if launcher.name == "setarch" && rest.first().is_some_and(is_architecture) {
         rest = skip_options(rest.get(1..).unwrap_or_default(), launcher.valued);
     }
+    let options = arguments.get(..arguments.len() - rest.len()).unwrap_or_default();
     rest = rest.get(launcher.operands..).unwrap_or_default();
     // What it reads is read by what it starts; what it writes was judged with it.
     let reads = |one: &&Redirect| matches!(one.kind, RedirectKind::Text | RedirectKind::Read);
     let mut inner = SimpleCommand {
-        folder: folder(launcher, arguments, command),
+        folder: folder(launcher, options, command),
         redirects: command.redirects.iter().filter(reads).cloned().collect(),
         ..Default::default()
     };
@@ -216,79 +216,6 @@ fn folder(launcher: &Launcher, arguments: &[Word], command: &SimpleCommand) -> O
     let mut folder = command.folder.clone().unwrap_or_default();
     folder.push(target);
     Some(folder)
-}
-
-fn of_shell(command: &SimpleCommand, feed: &[SimpleCommand]) -> Vec<Launched> {
-    let arguments = command.arguments();
-    let mut rest = arguments;
-    while let Some((word, after)) = rest.split_first() {
-        let text = word.prefix();
-        if text.starts_with('-') && !text.starts_with("--") && text.contains('c') {
-            let after = skip_options(after, SHELL_VALUED);
-            let Some((text, parameters)) = after.split_first() else { return Vec::new() };
-            let mut launched = with_parameters(script(text.clone(), false), parameters);
-            if hidden::has_aliases(arguments, text) {
-                launched.push(Launched::Unknown);
-            }
-            return launched;
-        }
-        if !text.starts_with(['-', '+']) {
-            break;
-        }
-        let valued = word.literal().is_some_and(|text| SHELL_VALUED.contains(&text));
-        rest = after.get(usize::from(valued)..).unwrap_or_default();
-    }
-    let hides = |file: &Word| is_output(file) || hidden::is_descriptor(file);
-    let startup = valued(arguments, &["--rcfile", "--init-file"]);
-    if rest.first().is_some_and(hides) || startup.is_some_and(|file| hides(&file)) {
-        return vec![Launched::Unknown];
-    }
-    if !reads_program(command) {
-        return Vec::new();
-    }
-    let name = command.words.first().cloned().into_iter();
-    let parameters: Vec<_> = name.chain(rest.iter().cloned()).collect();
-    with_parameters(hidden::fed(command, feed, false), &parameters)
-}
-
-fn with_parameters(launched: Vec<Launched>, parameters: &[Word]) -> Vec<Launched> {
-    let with = |one| match one {
-        Launched::Script { text, same_shell: false, made } => {
-            Launched::Shell { text, made, parameters: parameters.to_vec() }
-        }
-        other => other,
-    };
-    launched.into_iter().map(with).collect()
-}
-
-/// Says whether an interpreter takes its program from standard input: it has no script to run.
-pub(crate) fn reads_program(command: &SimpleCommand) -> bool {
-    let rest = skip_options(command.arguments(), &["-o", "+o", "-O", "+O", "-W", "-X"]);
-    let shell = command.program().is_some_and(|name| SHELLS.contains(&name));
-    let takes_text = |word: &Word| {
-        let text = word.prefix();
-        let one = text.starts_with('-') && !text.starts_with("--");
-        if shell {
-            one && text.contains('c')
-        } else {
-            ["-c", "-m", "-e", "-E", "-n", "-p", "-r"].iter().any(|option| text.starts_with(option))
-                || matches!(
-                    text,
-                    "--eval" | "--print" | "--version" | "--help" | "-V" | "-v" | "-h"
-                )
-        }
-    };
-    let options = command.arguments().iter().take_while(|word| !word.is_no_option());
-    let forced = shell
-        && command.arguments().iter().any(|word| {
-            word.literal().is_some_and(|text| {
-                text.starts_with('-') && !text.starts_with("--") && text.contains('s')
-            })
-        });
-    let mut options = options;
-    !options.any(takes_text)
-        && (forced
-            || rest.first().is_none_or(|word| matches!(word.literal(), Some("-" | "/dev/stdin"))))
 }
 
 /// Returns the folders that a `find` walks; `.` if it names none.
@@ -397,6 +324,25 @@ pub(super) fn behind_options<'a>(name: &str, arguments: &'a [Word]) -> Option<&'
     rest.iter().find(|word| !word.prefix().contains('='))
 }
 
+/// Returns what `xargs` puts the words that it reads in the place of, if an option says it.
+fn mark(word: &Word, next: Option<&Word>) -> Option<String> {
+    let text = word.literal()?;
+    if let Some(mark) = text.strip_prefix("--replace") {
+        return Some(mark.strip_prefix('=').unwrap_or("{}").to_owned());
+    }
+    let mark = match row_value(word, XARGS_VALUED) {
+        Some(("-I", at)) => text.get(at..)?,
+        Some(_) => return None,
+        // The value of `-i` stands in the same word.
+        None => text.strip_prefix('-').filter(|row| !row.starts_with('-'))?.split_once('i')?.1,
+    };
+    match (mark, text.ends_with('I')) {
+        ("", true) => next?.literal().map(str::to_owned),
+        ("", false) => Some("{}".to_owned()),
+        (mark, _) => Some(mark.to_owned()),
+    }
+}
+
 fn xargs(arguments: &[Word], feed: &[SimpleCommand], read: &Made) -> Vec<Launched> {
     let line = skip_options(arguments, XARGS_VALUED);
     if line.is_empty() {
@@ -416,13 +362,8 @@ fn xargs(arguments: &[Word], feed: &[SimpleCommand], read: &Made) -> Vec<Launche
         _ => vec![Word { pieces: word::spread(word::made_of(read.clone()), Extent::Told) }],
     };
     let options = arguments.get(..arguments.len() - line.len()).unwrap_or_default();
-    let mark = options.iter().enumerate().find_map(|(index, word)| match word.literal()? {
-        "-I" => options.get(index + 1)?.literal().map(str::to_owned),
-        "-i" | "--replace" => Some("{}".to_owned()),
-        text => {
-            text.strip_prefix("--replace=").or_else(|| text.strip_prefix("-I")).map(str::to_owned)
-        }
-    });
+    let mark =
+        options.iter().enumerate().find_map(|(index, word)| mark(word, options.get(index + 1)));
     found
         .iter()
         .map(|found| {

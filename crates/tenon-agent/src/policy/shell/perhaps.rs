@@ -9,6 +9,7 @@ use super::arguments::{git_subcommand, skip_options, valued};
 use super::launch;
 use super::made::{Made, Signs, Values};
 use super::settings;
+use super::shells;
 use super::word::{self, Extent, Piece, Word};
 
 /// A command of which it is not sure that it runs.
@@ -44,7 +45,8 @@ pub(super) fn perhaps(command: &SimpleCommand) -> Vec<Perhaps> {
         Some("git") => of_git(arguments),
         Some(name) if BY_OPTION.contains(&name) => of_options(name, arguments),
         Some(name) if launch::SHELLS.contains(&name) || matches!(name, "." | "source") => {
-            of_script(arguments)
+            let is_shell = !matches!(command.program(), Some("." | "source"));
+            of_script(if is_shell { shells::operands(command) } else { arguments })
         }
         Some(name) => {
             let word = launch::behind_options(name, arguments).filter(|word| may_be_option(word));
@@ -92,8 +94,7 @@ pub(super) fn of_text(text: &Word, is_given: bool) -> Perhaps {
 }
 
 /// A shell runs a file as if it were a program: a rule may forbid the one of that name.
-fn of_script(arguments: &[Word]) -> Vec<Perhaps> {
-    let words = skip_options(arguments, &["-o", "+o", "-O", "+O"]);
+fn of_script(words: &[Word]) -> Vec<Perhaps> {
     let is_named = words.first().is_some_and(|word| word.literal().is_some());
     let perhaps = Perhaps {
         words: words.iter().take(WORDS_MAX).cloned().collect(),

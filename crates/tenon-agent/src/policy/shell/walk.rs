@@ -8,11 +8,10 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::arguments::{Launched, positions};
 use super::hidden::{self, TWICE};
 use super::launch;
 use super::made::{self, Made, Values};
-use super::perhaps::{self, PERHAPS_MAX, Perhaps};
+use super::perhaps::{self, Perhaps};
 use super::plain;
 use super::reader;
 use super::syntax::{
@@ -21,7 +20,7 @@ use super::syntax::{
 };
 use super::word::{self, Piece, Word};
 use super::words::variable_of;
-use super::{Launches, NESTING_MAX, Parsed, Redirect, RedirectKind, SimpleCommand};
+use super::{NESTING_MAX, Parsed, Redirect, RedirectKind, SimpleCommand};
 
 /// Bytes of known values put into words, so that `x=$x$x` cannot grow without end.
 const VALUE_BYTES_MAX: usize = 1 << 20;
@@ -66,7 +65,7 @@ const FILLED: &[&str] = &[
     "SRANDOM",
 ];
 
-const TOO_MANY: &str = "it is nested too deeply or has too many commands";
+pub(super) const TOO_MANY: &str = "it is nested too deeply or has too many commands";
 
 /// The variable in which bash keeps where it found programs.
 const HASHED: &str = "BASH_CMDS";
@@ -174,6 +173,8 @@ pub(super) struct Walker {
     pub(super) perhaps: Vec<Perhaps>,
     /// Files that the line has written, and programs that it has given another name.
     pub(super) written: HashMap<String, String>,
+    /// Those of which the line gives the text, but for what a program made of it.
+    pub(super) changed: HashSet<String>,
     pub(super) renamed: HashMap<String, String>,
 }
 
@@ -268,6 +269,7 @@ impl Walker {
             Kind::Simple(simple) => self.simple(simple, &command.redirects),
             kind => {
                 let redirects = self.redirects(&command.redirects);
+                let sinks = std::mem::take(&mut self.sinks);
                 let start = self.commands.len();
                 let input = self.state.input.clone();
                 // `{ sh; } < <(…)` reads what the commands write.
@@ -288,6 +290,7 @@ impl Walker {
                 if redirects.iter().any(|one| one.kind == RedirectKind::Write) {
                     self.state.input = Some(start..self.commands.len());
                 }
+                self.sinks = sinks;
                 if !redirects.is_empty() {
                     self.finish(SimpleCommand { redirects, ..Default::default() });
                 }
@@ -408,8 +411,9 @@ impl Walker {
         command.is_aside = self.state.is_aside;
         self.may_mean(perhaps::perhaps(&command));
         let index = self.commands.len();
-        for sink in std::mem::take(&mut self.sinks) {
-            for reader in self.commands.get_mut(sink).into_iter().flatten() {
+        let sinks = std::mem::take(&mut self.sinks);
+        for sink in &sinks {
+            for reader in self.commands.get_mut(sink.clone()).into_iter().flatten() {
                 reader.piped_from.get_or_insert(index..index + 1);
             }
         }
@@ -424,12 +428,7 @@ impl Walker {
         }
         launched.extend(self.under_first_name(&command));
         self.commands.push(command);
-        if !launched.is_empty()
-            && let Some(command) = self.commands.get_mut(index)
-        {
-            let unknown = launched.iter().any(|one| matches!(one, Launched::Unknown));
-            command.launches = if unknown { Launches::Unknown } else { Launches::Known };
-        }
+        self.starts(index, &launched);
         self.run_written(index);
         self.change_shell(index, &read);
         let input = self.enter_input(index);
@@ -438,41 +437,7 @@ impl Walker {
         if !self.keeps_input(index) {
             (self.state.input, self.state.text) = input;
         }
-    }
-
-    /// Takes in what may run by words that are not known.
-    fn may_mean(&mut self, perhaps: Vec<Perhaps>) {
-        if self.rehearses {
-            return;
-        }
-        if self.perhaps.len() + perhaps.len() > PERHAPS_MAX {
-            return self.doubt(TOO_MANY);
-        }
-        self.perhaps.extend(perhaps);
-    }
-
-    fn launch_all(&mut self, index: usize, launched: Vec<Launched>) {
-        if launched.is_empty() {
-            return;
-        }
-        let by = self.state.launched_by.replace(index);
-        let expands_aliases = self.state.expands_aliases;
-        if self.commands.get(index).is_some_and(launch::expands_aliases) {
-            self.expands_aliases();
-        }
-        let assignments = self.commands.get(index).map(|one| one.assignments.clone());
-        let assignments = assignments.unwrap_or_default();
-        for (name, value) in &assignments {
-            self.flow_value(name, value);
-        }
-        let shadowed =
-            self.shadow(assignments.into_iter().map(|(name, value)| (name, value.pieces)));
-        for one in launched {
-            self.launch(one);
-        }
-        self.unshadow(shadowed);
-        self.state.expands_aliases = expands_aliases;
-        self.state.launched_by = by;
+        sinks.into_iter().flatten().for_each(|reader| self.launch_fed(reader, index));
     }
 
     /// Gives a variable a value, or takes it away.
@@ -499,47 +464,6 @@ impl Walker {
         match value {
             Some(value) => self.variables.insert(name.to_owned(), value),
             None => self.variables.remove(name),
-        }
-    }
-
-    pub(super) fn launch(&mut self, launched: Launched) {
-        match launched {
-            Launched::Unknown => {}
-            Launched::Aside(launched) => {
-                let before = std::mem::replace(&mut self.state.is_aside, true);
-                self.launch(*launched);
-                self.state.is_aside = before;
-            }
-            Launched::Perhaps { text, is_given } => {
-                self.may_mean(vec![perhaps::of_text(&text, is_given)]);
-            }
-            Launched::Command(command) if self.nesting < NESTING_MAX => {
-                self.nesting += 1;
-                self.finish(command);
-                self.nesting -= 1;
-            }
-            Launched::Command(_) => self.doubt("it is nested too deeply"),
-            Launched::Shell { text, made, parameters } => self.isolated(|walker| {
-                walker.flow_script(&made);
-                let (own, rest) = parameters.split_at(parameters.len().min(1));
-                let own = own.first().map(|word| ("0".to_owned(), word.pieces.clone()));
-                // Without any they are as little known as those of this shell.
-                let given = if rest.is_empty() { Vec::new() } else { positions(rest) };
-                walker.shadow(own.into_iter().chain(given));
-                walker.script(&text);
-            }),
-            Launched::Text(text) => self.later_text(&text),
-            Launched::Trap { text, made, at_exit } => {
-                self.flow_script(&made);
-                self.trap(text, at_exit);
-            }
-            Launched::Script { text, same_shell, made } => {
-                self.flow_script(&made);
-                match same_shell {
-                    true => self.script(&text),
-                    false => self.isolated(|walker| walker.script(&text)),
-                }
-            }
         }
     }
 

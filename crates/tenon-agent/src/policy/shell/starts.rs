@@ -1,0 +1,122 @@
+//! What a command starts is read on: as a command, a script, a trap, or what may be meant.
+
+use super::arguments::{Launched, positions};
+use super::launch;
+use super::perhaps::{self, PERHAPS_MAX, Perhaps};
+use super::shells;
+use super::walk::{TOO_MANY, Walker};
+use super::{Launches, NESTING_MAX};
+
+impl Walker {
+    /// Takes in what may run by words that are not known.
+    pub(super) fn may_mean(&mut self, perhaps: Vec<Perhaps>) {
+        if self.rehearses {
+            return;
+        }
+        if self.perhaps.len() + perhaps.len() > PERHAPS_MAX {
+            return self.doubt(TOO_MANY);
+        }
+        self.perhaps.extend(perhaps);
+    }
+
+    pub(super) fn launch_all(&mut self, index: usize, launched: Vec<Launched>) {
+        if launched.is_empty() {
+            return;
+        }
+        let by = self.state.launched_by.replace(index);
+        let expands_aliases = self.state.expands_aliases;
+        if self.commands.get(index).is_some_and(launch::expands_aliases) {
+            self.expands_aliases();
+        }
+        let assignments = self.commands.get(index).map(|one| one.assignments.clone());
+        let assignments = assignments.unwrap_or_default();
+        for (name, value) in &assignments {
+            self.flow_value(name, value);
+        }
+        let shadowed =
+            self.shadow(assignments.into_iter().map(|(name, value)| (name, value.pieces)));
+        for one in launched {
+            self.launch(one);
+        }
+        self.unshadow(shadowed);
+        self.state.expands_aliases = expands_aliases;
+        self.state.launched_by = by;
+    }
+
+    /// Takes in what a command within `>(…)` starts by what the command `from` writes there.
+    pub(super) fn launch_fed(&mut self, index: usize, from: usize) {
+        let Some(reader) = self.commands.get(index).cloned() else { return };
+        if !shells::runs_input(&reader) {
+            return;
+        }
+        let writer = self.commands.get(from);
+        // All that follows is written there, or what a group around it writes.
+        let is_exec =
+            writer.is_some_and(|one| one.words.len() == 1 && one.program() == Some("exec"));
+        let group =
+            writer.filter(|one| one.words.is_empty()).and_then(|one| one.piped_from.clone());
+        let read = self.evaluate_read(&reader);
+        let mut feed = reader.piped_from.clone().unwrap_or_default();
+        if feed == (from..from + 1) {
+            feed = group.unwrap_or(feed);
+        }
+        let feed = self.commands.get(feed).unwrap_or_default();
+        let mut launched = launch::launched(&reader, feed, &read);
+        if is_exec {
+            launched.push(Launched::Unknown);
+        }
+        self.starts(index, &launched);
+        self.launch_all(index, launched);
+    }
+
+    /// Notes at a command what it starts.
+    pub(super) fn starts(&mut self, index: usize, launched: &[Launched]) {
+        if !launched.is_empty()
+            && let Some(command) = self.commands.get_mut(index)
+        {
+            let unknown = launched.iter().any(|one| matches!(one, Launched::Unknown));
+            command.launches = if unknown { Launches::Unknown } else { Launches::Known };
+        }
+    }
+
+    pub(super) fn launch(&mut self, launched: Launched) {
+        match launched {
+            Launched::Unknown => {}
+            Launched::Aside(launched) => {
+                let before = std::mem::replace(&mut self.state.is_aside, true);
+                self.launch(*launched);
+                self.state.is_aside = before;
+            }
+            Launched::Perhaps { text, is_given } => {
+                self.may_mean(vec![perhaps::of_text(&text, is_given)]);
+            }
+            Launched::Command(command) if self.nesting < NESTING_MAX => {
+                self.nesting += 1;
+                self.finish(command);
+                self.nesting -= 1;
+            }
+            Launched::Command(_) => self.doubt("it is nested too deeply"),
+            Launched::Shell { text, made, parameters } => self.isolated(|walker| {
+                walker.flow_script(&made);
+                let (own, rest) = parameters.split_at(parameters.len().min(1));
+                let own = own.first().map(|word| ("0".to_owned(), word.pieces.clone()));
+                // Without any they are as little known as those of this shell.
+                let given = if rest.is_empty() { Vec::new() } else { positions(rest) };
+                walker.shadow(own.into_iter().chain(given));
+                walker.script(&text);
+            }),
+            Launched::Text(text) => self.later_text(&text),
+            Launched::Trap { text, made, at_exit } => {
+                self.flow_script(&made);
+                self.trap(text, at_exit);
+            }
+            Launched::Script { text, same_shell, made } => {
+                self.flow_script(&made);
+                match same_shell {
+                    true => self.script(&text),
+                    false => self.isolated(|walker| walker.script(&text)),
+                }
+            }
+        }
+    }
+}
