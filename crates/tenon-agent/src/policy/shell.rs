@@ -29,6 +29,7 @@ mod starts;
 mod state;
 mod syntax;
 mod terminal;
+mod variables;
 mod walk;
 mod word;
 mod words;
@@ -36,8 +37,9 @@ mod words;
 use std::ops::Range;
 
 pub(crate) use made::FILES as FOUND;
-pub(crate) use reads::{assigns_plainly, reads};
+pub(crate) use reads::reads;
 pub(crate) use terminal::NeedsTerminal;
+pub(crate) use variables::assigns_plainly;
 pub(crate) use word::Word;
 pub(crate) use word::{Piece, Unknown};
 

@@ -11,9 +11,9 @@ use super::hidden::{self, TWICE};
 use super::launch;
 use super::made::{self, Made, Signs};
 use super::reader;
-use super::reads;
 use super::shells;
 use super::syntax::Part;
+use super::variables;
 use super::walk::Walker;
 use super::word::{self, Piece, UNKNOWN, Word};
 use super::words::is_name;
@@ -188,7 +188,7 @@ impl Walker {
 
     /// Takes in that a value sets variables if arithmetic takes it.
     pub(super) fn note_value(&mut self, value: &Word) {
-        if assigned(&value.source()).any(|name| !reads::is_plain_variable(name)) {
+        if assigned(&value.source()).any(|name| !variables::is_plain_variable(name)) {
             self.chooses_programs = true;
         }
     }

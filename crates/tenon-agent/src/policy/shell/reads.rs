@@ -6,6 +6,7 @@
 
 use super::arguments::{git_subcommand, skip_options};
 use super::launch::SHELLS;
+use super::variables::assigns_plainly;
 use super::{Launches, RedirectKind, SimpleCommand, Word};
 
 /// These read whatever their arguments are.
@@ -152,38 +153,6 @@ pub(crate) fn reads(command: &SimpleCommand) -> bool {
 /// `time -o FILE` writes.
 fn writes_time(command: &SimpleCommand) -> bool {
     command.program() == Some("time") && !no_option(command.arguments(), &["-o", "--o"])
-}
-
-/// Says whether a command means what its words say: the variables that it sets choose no program.
-pub(crate) fn assigns_plainly(command: &SimpleCommand) -> bool {
-    command.assignments.iter().all(|(name, _)| is_plain_variable(name))
-}
-
-/// Variables that choose programs or libraries are not plain.
-pub(super) fn is_plain_variable(name: &str) -> bool {
-    let chooses = ["LD_", "BASH", "GIT_", "RIPGREP", "LESS", "PYTHON", "NODE_", "PERL", "RUBY"];
-    !chooses.iter().any(|start| name.starts_with(start))
-        && !matches!(
-            name,
-            "BROWSER"
-                | "CARGO"
-                | "CDPATH"
-                | "EDITOR"
-                | "ENV"
-                | "HOME"
-                | "IFS"
-                | "MAKEFLAGS"
-                | "MANPAGER"
-                | "PAGER"
-                | "PATH"
-                | "RUSTC"
-                | "RUSTC_WRAPPER"
-                | "RUSTDOC"
-                | "SHELL"
-                | "SSH_ASKPASS"
-                | "VISUAL"
-                | "XDG_CONFIG_HOME"
-        )
 }
 
 /// Says that no argument is or could become one of these options.

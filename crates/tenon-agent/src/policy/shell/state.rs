@@ -9,7 +9,7 @@ use super::SimpleCommand;
 use super::arguments::{self, POSITIONS, positions};
 use super::hidden::{self, TWICE};
 use super::made::{self, Made, Signs};
-use super::reads;
+use super::variables;
 use super::walk::Walker;
 use super::word::{self, Piece, Word};
 use super::words::is_name;
@@ -69,7 +69,7 @@ const DECLARATIONS: &[&str] = &["declare", "export", "local", "readonly", "types
 impl Walker {
     /// Takes in that a variable gets a value that the line does not say.
     pub(super) fn given(&mut self, name: &str) {
-        if !reads::is_plain_variable(name) {
+        if !variables::is_plain_variable(name) {
             self.chooses_programs = true;
         }
         if hidden::is_prompt(name) {

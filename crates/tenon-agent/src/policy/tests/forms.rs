@@ -203,3 +203,86 @@ fn ordinary_lines_of_these_forms_are_no_question() {
     assert_eq!(asked.verdict, ASK);
     assert_eq!(asked.reason, "what `sh` runs is only known when it runs");
 }
+
+#[test]
+fn a_rule_does_not_cover_a_command_whose_variables_load_code() {
+    let allowed = rules(&[("bash(git log:*)", ALLOW), ("bash(cargo test:*)", ALLOW)]);
+    for name in [
+        "GCONV_PATH",
+        "LOCPATH",
+        "NLSPATH",
+        "GETCONF_DIR",
+        "HOSTALIASES",
+        "RES_OPTIONS",
+        "OPENSSL_CONF",
+        "OPENSSL_MODULES",
+        "OPENSSL_ENGINES",
+        "MALLOC_TRACE",
+        "GLIBC_TUNABLES",
+        "LD_PRELOAD",
+        "LD_AUDIT",
+        "DYLD_INSERT_LIBRARIES",
+        "PYTHONSTARTUP",
+        "PYTHONPATH",
+        "NODE_OPTIONS",
+        "NODE_PATH",
+        "RUBYOPT",
+        "RUBYLIB",
+        "PERL5LIB",
+        "PERL5OPT",
+        "JAVA_TOOL_OPTIONS",
+        "_JAVA_OPTIONS",
+        "JDK_JAVA_OPTIONS",
+        "MAVEN_OPTS",
+        "GRADLE_OPTS",
+        "LUA_INIT",
+        "LUA_PATH",
+        "PHP_INI_SCAN_DIR",
+        "PHPRC",
+        "R_PROFILE_USER",
+        "TERMINFO",
+        "TERMINFO_DIRS",
+        "MAGIC",
+        "XDG_CONFIG_HOME",
+        "HOME",
+        "GIT_CONFIG_GLOBAL",
+        "EDITOR",
+        "PAGER",
+        "LESSOPEN",
+        "SSH_ASKPASS",
+        "RUSTC_WRAPPER",
+        "CARGO_BUILD_RUSTC",
+        "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER",
+        "CC",
+        "MAKEFLAGS",
+        "npm_config_script_shell",
+        "PIP_INDEX_URL",
+        "RUSTFLAGS",
+        "GOFLAGS",
+        "TMPDIR",
+        "SOME_PLUGIN",
+    ] {
+        for line in [
+            format!("{name}=. git log -1"),
+            format!("env {name}=./x git log -1"),
+            format!("{name}=x cargo test"),
+        ] {
+            assert_eq!(run(&line, &allowed, Mode::Ask).verdict, ASK, "{line}");
+            assert_eq!(run(&line, &rules(&[]), Mode::ReadOnly).verdict, DENY, "{line}");
+        }
+    }
+    for line in [
+        "LC_ALL=C git log -1",
+        "TZ=UTC LANG=C.UTF-8 git log",
+        "env NO_COLOR=1 TERM=dumb COLUMNS=80 git log",
+        "RUST_BACKTRACE=full RUST_LOG=debug cargo test",
+        "CI=true DEBUG='*' cargo test",
+        "NODE_ENV=test PYTHONUNBUFFERED=1 cargo test",
+        "UPDATE_SNAPSHOTS=1 SLOW_TESTS=true cargo test",
+        "CARGO_TERM_COLOR=never CARGO_INCREMENTAL=0 cargo test",
+        "DIR=src; git log $DIR",
+        "x=a.b; git log -- \"$x\"",
+    ] {
+        assert_eq!(run(line, &allowed, Mode::Ask).verdict, ALLOW, "{line}");
+    }
+}
