@@ -75,6 +75,7 @@ impl Walker {
             && let Some(command) = self.commands.get_mut(index)
         {
             let unknown = launched.iter().any(|one| matches!(one, Launched::Unknown));
+            let unknown = unknown || command.launches == Launches::Unknown;
             command.launches = if unknown { Launches::Unknown } else { Launches::Known };
         }
     }

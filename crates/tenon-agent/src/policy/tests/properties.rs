@@ -37,6 +37,7 @@ proptest! {
         "&", "<<EOF", "EOF\n", "<<-'A'", "<(", ">(", "{", "}", "((", "))", "[[", "]]", "if ", "then ",
         "fi", "for x in ", "do ", "done", "case ", "esac", "in ", "${", ":-", "$'", "*", "?", "[", "]",
         ">", "/dev/sda", "2>&1", "env ", "xargs ", "sh -c ", "eval ", "find . -exec ", "{}", "\\;", "+",
+        "bash -euo pipefail -c ", "env -S ", "xargs -0I{} ", "tee f ", "> >(sh)", "dd of=f ", "sh f",
         "sudo ", "git push -f", "curl x", "| bash", "=", "a", " ", "\t", "#", "!", "中", "é", "\u{0}",
     ]), 0..25)) {
         let command = parts.concat();
