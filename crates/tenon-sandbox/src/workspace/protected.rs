@@ -17,7 +17,7 @@ use crate::linux::openat::look_at;
 
 /// Protected wherever they stand in a path, with everything beneath them. Of two names both must be
 /// there, one in the other.
-pub(crate) const NAMES: [&str; 26] = [
+pub(crate) const NAMES: [&str; 38] = [
     ".tenon",
     // direnv runs it in whoever's shell comes by.
     ".envrc",
@@ -29,6 +29,8 @@ pub(crate) const NAMES: [&str; 26] = [
     ".zed/tasks.json",
     ".zed/debug.json",
     ".zed/settings.json",
+    ".helix/config.toml",
+    ".helix/languages.toml",
     // `initializeCommand` runs on the machine, before there is a container.
     ".devcontainer",
     ".devcontainer.json",
@@ -48,9 +50,19 @@ pub(crate) const NAMES: [&str; 26] = [
     "opencode.jsonc",
     ".opencode/plugin",
     ".opencode/plugins",
+    ".opencode/tool",
+    ".opencode/tools",
     // Linters and tests that run after each edit.
     ".aider.conf.yml",
     ".roo/mcp.json",
+    ".kilocode/mcp.json",
+    ".amazonq/mcp.json",
+    ".junie/mcp",
+    ".kiro/hooks",
+    ".kiro/settings",
+    ".qwen/settings.json",
+    "crush.json",
+    ".crush.json",
 ];
 
 /// What a directory that is a git repository's own has in it.
@@ -201,6 +213,14 @@ mod tests {
             ".devcontainer/devcontainer.json",
             ".opencode/plugins/a.ts",
             "opencode.json",
+            ".opencode/tool/a.ts",
+            ".helix/languages.toml",
+            ".kiro/settings/mcp.json",
+            "part/.crush.json",
+            "crush.json",
+            ".qwen/settings.json",
+            ".amazonq/mcp.json",
+            ".junie/mcp/mcp.json",
         ];
         let ordinary = [
             "",
@@ -221,6 +241,8 @@ mod tests {
             "part/settings.json/.claude",
             ".zed/themes/dark.json",
             ".opencode/command/a.md",
+            ".kiro/steering/a.md",
+            ".helix/themes/a.toml",
             ".github/workflows/hooks",
         ];
         for (list, expected) in [(&protected[..], true), (&ordinary[..], false)] {
