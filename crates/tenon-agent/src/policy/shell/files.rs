@@ -143,10 +143,11 @@ impl Walker {
 
     /// Takes in what a command writes, and what it copies.
     fn keep_files(&mut self, command: &SimpleCommand) {
+        let mut left = FEED_MAX;
         let content = match command.words.is_empty() {
             // Around a group.
-            true => self.fed(command, &mut FEED_MAX.clone()),
-            false => self.content(command, &mut FEED_MAX.clone()),
+            true => self.fed(command, &mut left),
+            false => self.content(command, &mut left),
         };
         let written = command.redirects.iter().filter(|one| one.kind == RedirectKind::Write);
         let written = written.map(|one| one.target.clone()).chain(named(command));
