@@ -7,7 +7,8 @@ use super::shell::{Parsed, Redirect, RedirectKind, SimpleCommand, Word};
 use super::written::open_writes;
 use super::{Mode, Places, quoted};
 
-/// Parts that are kept of one line; nobody reads more.
+/// Parts that are kept of one line, of those that the question is about and of others each; nobody
+/// reads more.
 const PARTS_MAX: usize = 100;
 /// Levels of launchers (`sudo env sh -c …`) that are told apart.
 const LEVEL_MAX: usize = 8;
@@ -68,6 +69,13 @@ pub(super) fn parts(
     let reason = reasons
         .into_iter()
         .find(|reason| commands().any(|(place, command)| reason(place, command)));
+    let (mut asked_about, mut others) = (PARTS_MAX, PARTS_MAX);
+    let has_room = |part: &CommandPart| {
+        let left = if part.is_asked_about { &mut asked_about } else { &mut others };
+        let has_room = *left > 0;
+        *left = left.saturating_sub(1);
+        has_room
+    };
     commands()
         .map(|(place, command)| CommandPart {
             text: text(command),
@@ -75,7 +83,7 @@ pub(super) fn parts(
             is_asked_about: reason.is_some_and(|reason| reason(place, command)),
         })
         .filter(|part| !part.text.is_empty())
-        .take(PARTS_MAX)
+        .filter(has_room)
         .collect()
 }
 

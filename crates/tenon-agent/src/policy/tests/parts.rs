@@ -42,3 +42,11 @@ fn a_line_is_shown_in_parts_and_what_the_question_is_about_is_marked() {
     check("ls; ls > a", &allowed, Mode::Ask, &["ls", "!ls > a"]);
     assert_eq!(run(&"a;".repeat(5_000), &none, Mode::Ask).parts.len(), 100);
 }
+
+#[test]
+fn what_the_question_is_about_is_a_part_behind_however_many_others() {
+    let line = format!("{}git reset --hard", "echo word; ".repeat(2_000));
+    let parts = run(&line, &rules(&[]), Mode::Auto).parts;
+    assert_eq!(parts.len(), 101);
+    assert!(parts.last().is_some_and(|part| part.is_asked_about));
+}
