@@ -32,6 +32,10 @@ const LINES_SHOWN_MAX: usize = 20;
 const PARTS_SHOWN_MAX: usize = 8;
 /// Characters of such a line.
 const LINE_CHARS_MAX: usize = 300;
+/// Blanks in a row that are shown as they are: indentation has fewer.
+const BLANKS_MAX: usize = 24;
+/// Empty lines in a row that are shown as they are.
+const EMPTY_LINES_MAX: usize = 2;
 /// How often it is looked whether there is an answer: a person does not notice the wait.
 const LOOK_EVERY: Duration = Duration::from_millis(30);
 
@@ -198,7 +202,8 @@ fn is_pasted(line: &str) -> bool {
 fn wording(question: &Question, language: Language, book: &RuleBook) -> String {
     let decision = &question.decision;
     let mut lines = vec![what(question, language)];
-    lines.extend(visible(&question.subject).lines().map(|line| format!("    {line}")));
+    let subject = folded(&question.subject);
+    lines.extend(visible(&subject).lines().map(|line| format!("    {line}")));
     let parts = parts(question, language);
     if !parts.is_empty() {
         lines.push(Text::AskParts.template(language).to_owned());
@@ -256,7 +261,7 @@ pub(crate) fn parts(question: &Question, language: Language) -> Vec<(bool, Strin
         let sign = if part.is_asked_about { "! " } else { "  " };
         (
             part.is_asked_about,
-            format!("{sign}{}{}", "  ".repeat(part.level), self::shown(&part.text)),
+            format!("{sign}{}{}", "  ".repeat(part.level), self::shown(&folded(&part.text))),
         )
     };
     let kept = parts.iter().zip(&shown).filter(|(_, is_shown)| **is_shown);
@@ -317,6 +322,44 @@ fn prompt(question: &Question) -> Text {
         _ if question.tool == "time" => Text::AskKeepPrompt,
         _ => Text::AskPrompt,
     }
+}
+
+/// Returns a text in which runs of blanks and of empty lines are counted (`␣×2500`), so that they push
+/// nothing off the screen.
+pub(crate) fn folded(text: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let mut empty = 0;
+    for line in text.split('\n').chain(["."]) {
+        if line.trim().is_empty() {
+            empty += 1;
+            continue;
+        }
+        match empty {
+            0..=EMPTY_LINES_MAX => lines.extend(vec![String::new(); empty]),
+            _ => lines.push(format!("␊×{empty}")),
+        }
+        empty = 0;
+        lines.push(with_blanks_counted(line));
+    }
+    lines.pop();
+    lines.join("\n")
+}
+
+fn with_blanks_counted(line: &str) -> String {
+    let mut counted = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.find(char::is_whitespace) {
+        let (before, behind) = rest.split_at(at);
+        let after = behind.trim_start();
+        let (run, _) = behind.split_at(behind.len() - after.len());
+        counted.push_str(before);
+        match run.chars().count() {
+            0..=BLANKS_MAX => counted.push_str(run),
+            blanks => counted.push_str(&format!(" ␣×{blanks} ")),
+        }
+        rest = after;
+    }
+    counted + rest
 }
 
 /// Returns a text of the model's as it can stand within a line of ours.
@@ -403,6 +446,22 @@ mod tests {
         ];
         for (line, expected) in cases {
             assert_eq!(parse(line), expected, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn runs_of_blanks_and_of_empty_lines_are_counted() {
+        for (text, expected) in [
+            ("ls -l", "ls -l".to_owned()),
+            ("if x; then\n        y\n\nfi\n", "if x; then\n        y\n\nfi\n".to_owned()),
+            (&format!("sudo ls{}; rm x", " ".repeat(2_500)), "sudo ls ␣×2500 ; rm x".to_owned()),
+            (&format!("a{}b", "\t".repeat(30)), "a ␣×30 b".to_owned()),
+            (&format!("a{}b", "\u{3000}".repeat(30)), "a ␣×30 b".to_owned()),
+            (&format!("a{}b", "\n".repeat(36)), "a\n␊×35\nb".to_owned()),
+            (&format!("a\n{}b", "  \n".repeat(40)), "a\n␊×40\nb".to_owned()),
+            (&"\n".repeat(9), "␊×10".to_owned()),
+        ] {
+            assert_eq!(folded(text), expected, "{text:?}");
         }
     }
 

@@ -246,6 +246,7 @@ texts! {
     StatusUnconfined: "no walls", "无沙箱";
     AskMoreRows: "… {n} more rows (Ctrl-O shows everything)", "… 还有 {n} 行（Ctrl-O 显示全部）";
     ChoicesShort: "y yes, n no, w no and tell the model why", "y 是，n 否，w 否并告诉模型原因";
+    ChoicesUnseen: "Ctrl-O shows all of it; only then it can be allowed. n no, w no and tell the model why", "Ctrl-O 显示全部；看过之后才能允许。n 否，w 否并告诉模型原因";
     ChoiceOnce: "yes, this once", "是，仅这一次";
     ChoiceReach: "yes, for the next command", "是，仅下一个命令";
     ChoiceKeep: "yes, it goes on in the background", "是，在后台继续运行";

@@ -15,15 +15,16 @@ use super::{
 };
 use crate::{
     masked::masked,
-    question::{is_offered, parts, reason, what},
+    question::{folded, is_offered, parts, reason, what},
     render::Meaning,
     texts::{Language, Text},
 };
 
 /// Rows that what is asked keeps beside the keys and their rules.
 const KEPT_ROWS: usize = 4;
-/// The sections that are left out first where there is no room, each with the rows that it keeps.
-const LEFT_OUT: [(usize, usize); 5] = [(3, 0), (2, 0), (1, 1), (4, 0), (0, 0)];
+/// The sections that are left out first where there is no room, each with the rows that it keeps: what
+/// is written, parts that nothing is asked about, what would be run, why, the head, the other parts.
+const LEFT_OUT: [(usize, usize); 6] = [(4, 0), (3, 0), (2, 1), (5, 0), (0, 0), (1, 0)];
 /// Rows of what would be run; the pager shows all of it.
 const SUBJECT_ROWS_MAX: usize = 12;
 
@@ -38,6 +39,63 @@ pub(crate) struct Approval {
     words: Option<String>,
     /// Whether the rules that a yes for longer would make were on the screen when it was drawn last.
     shows_rules: Cell<bool>,
+    /// Whether all that would be done was on the screen when it was drawn last, or all was shown.
+    shows_all: Cell<bool>,
+    was_shown: bool,
+}
+
+/// What is asked, in rows.
+#[derive(Clone)]
+struct Sections {
+    head: Vec<Line>,
+    subject: Vec<Line>,
+    /// Rows of the subject are missing already.
+    is_cut: bool,
+    /// The parts of a command line, each with whether the question is about it.
+    parts: Vec<(bool, Vec<Line>)>,
+    preview: Vec<Line>,
+    why: Vec<Line>,
+}
+
+impl Sections {
+    fn rows(&self) -> usize {
+        let parts: usize = self.parts.iter().map(|(_, rows)| rows.len()).sum();
+        let others = [&self.head, &self.subject, &self.preview, &self.why];
+        parts + others.into_iter().map(Vec::len).sum::<usize>()
+    }
+
+    /// Returns the rows in their order if there is room for all, and whether they show what would be
+    /// done. Else the parts that the question is about come first.
+    fn within(self, room: usize, columns: usize, language: Language) -> (Vec<Line>, bool) {
+        let asked = self.rows();
+        let (mut marked, mut parts) = (Vec::new(), Vec::new());
+        for (is_asked_about, rows) in self.parts {
+            let is_first = is_asked_about && asked > room;
+            if is_first { marked.extend(rows) } else { parts.extend(rows) }
+        }
+        let told = marked.len() + self.subject.len();
+        let mut sections = [self.head, marked, self.subject, parts, self.preview, self.why];
+        if asked <= room {
+            return (sections.concat(), !self.is_cut);
+        }
+        // A row says how many are left out, where there is one to spare.
+        let says = usize::from(room > 1);
+        let mut excess = asked + says - room;
+        for (place, rows_min) in LEFT_OUT {
+            let Some(rows) = sections.get_mut(place) else { continue };
+            let taken = excess.min(rows.len().saturating_sub(rows_min));
+            rows.truncate(rows.len() - taken);
+            excess -= taken;
+        }
+        let [_, marked, subject, ..] = &sections;
+        let shows_all = !self.is_cut && marked.len() + subject.len() == told;
+        let left: usize = sections.iter().map(Vec::len).sum();
+        let said = Text::AskMoreRows.say(language, &[("n", &(asked - left))]);
+        let said = Line::of(Meaning::Warning, &said).cut(columns);
+        let mut rows = sections.concat();
+        rows.extend(vec![said; says]);
+        (rows, shows_all)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +119,25 @@ pub(crate) enum Outcome {
 impl Approval {
     /// Returns the question as it is first seen at `now`: a key counts no sooner than that allows.
     pub(crate) fn new(question: Question, file: String, now: Instant) -> Self {
-        Self { question, file, guard: Guard::new(now), words: None, shows_rules: Cell::new(true) }
+        Self {
+            question,
+            file,
+            guard: Guard::new(now),
+            words: None,
+            shows_rules: Cell::new(true),
+            shows_all: Cell::new(true),
+            was_shown: false,
+        }
+    }
+
+    /// Takes in that all of it is shown elsewhere.
+    pub(crate) fn show(&mut self) {
+        self.was_shown = true;
+    }
+
+    /// Returns all of what is asked about, for the screen on which everything is shown.
+    pub(crate) fn whole(&self, columns: usize, language: Language) -> Vec<Line> {
+        self.sections(columns, usize::MAX, language).within(usize::MAX, columns, language).0
     }
 
     /// Takes in a key.
@@ -107,76 +183,75 @@ impl Approval {
     }
 
     /// Draws the question for a screen of `columns`, in at most `rows_max` rows: what would be done
-    /// and the keys stay longest. A rule that is not shown cannot be chosen.
+    /// and the keys stay longest. A rule that is not shown cannot be chosen, and while what would be
+    /// done is not shown, nothing is allowed.
     pub(crate) fn draw(&self, columns: usize, rows_max: usize, language: Language) -> Vec<Line> {
-        let mut sections = self.sections(columns, language);
-        let asked: usize = sections.iter().map(Vec::len).sum();
-        let mut keys = match self.words {
+        let sections = self.sections(columns, SUBJECT_ROWS_MAX, language);
+        let keys = match self.words {
             Some(_) => Vec::new(),
             None => self.choices(columns, language),
         };
+        let asked = sections.rows();
         let are_whole = keys.len() + KEPT_ROWS <= rows_max || asked + keys.len() <= rows_max;
         self.shows_rules.set(are_whole);
-        if !are_whole && self.words.is_none() {
-            let said = Line::of(Meaning::Hint, Text::ChoicesShort.template(language));
-            keys = vec![said.cut(columns)];
-        }
+        let short =
+            |text: Text| vec![Line::of(Meaning::Hint, text.template(language)).cut(columns)];
+        let keys = if are_whole || self.words.is_some() { keys } else { short(Text::ChoicesShort) };
         let room = rows_max.saturating_sub(keys.len());
-        if asked > room {
-            // A row says how many are left out, where there is one to spare.
-            let says = usize::from(room > 1);
-            let mut excess = asked + says - room;
-            for (place, rows_min) in LEFT_OUT {
-                let Some(rows) = sections.get_mut(place) else { continue };
-                let taken = excess.min(rows.len().saturating_sub(rows_min));
-                rows.truncate(rows.len() - taken);
-                excess -= taken;
-            }
-            let left: usize = sections.iter().map(Vec::len).sum();
-            let said = Text::AskMoreRows.say(language, &[("n", &(asked - left))]);
-            let said = Line::of(Meaning::Warning, &said).cut(columns);
-            sections.push(vec![said; says]);
+        let (rows, shows_all) = sections.clone().within(room, columns, language);
+        self.shows_all.set(shows_all || self.was_shown);
+        if self.shows_all.get() || self.words.is_some() {
+            return [rows, keys].concat();
         }
-        sections.push(keys);
-        sections.concat()
+        let said = Line::of(Meaning::Hint, Text::ChoicesUnseen.template(language));
+        let none = Line::default();
+        let mut keys = said.wrapped(columns, Wrap::Words, &none, &none);
+        keys.truncate(rows_max.saturating_sub(KEPT_ROWS).max(1));
+        let (rows, _) = sections.within(rows_max.saturating_sub(keys.len()), columns, language);
+        [rows, keys].concat()
     }
 
-    /// Returns what is asked in rows: the head, what would be done, its parts, what would be
-    /// written, why it is asked.
-    fn sections(&self, columns: usize, language: Language) -> Vec<Vec<Line>> {
+    fn sections(&self, columns: usize, rows_max: usize, language: Language) -> Sections {
         let question = &self.question;
         let none = Line::default();
         let paragraph = |meaning, text: &str| {
             Line::of(meaning, text).wrapped(columns, Wrap::Words, &none, &none)
         };
-        let head = paragraph(Meaning::Warning, &what(question, language));
         let lead = Line::of(Meaning::Warning, "  ▌ ");
-        let lines = question.subject.lines().map(|line| Line::of(Meaning::Name, line));
+        let subject = folded(&question.subject);
+        let lines = subject.lines().map(|line| Line::of(Meaning::Name, line));
         let mut subject: Vec<Line> =
             lines.flat_map(|line| line.wrapped(columns, Wrap::Anywhere, &lead, &lead)).collect();
-        let more = subject.len().saturating_sub(SUBJECT_ROWS_MAX);
-        subject.truncate(SUBJECT_ROWS_MAX);
+        let more = subject.len().saturating_sub(rows_max);
+        subject.truncate(rows_max);
         if more > 0 {
             let said = Text::AskMoreRows.say(language, &[("n", &more)]);
             subject.extend(paragraph(Meaning::Warning, &said));
         }
-        let preview = preview::draw(&question.arguments, &question.subject, columns, language);
-        vec![head, subject, self.parts(columns, language), preview, self.why(columns, language)]
+        Sections {
+            head: paragraph(Meaning::Warning, &what(question, language)),
+            subject,
+            is_cut: more > 0,
+            parts: self.parts(columns, language),
+            preview: preview::draw(&question.arguments, &question.subject, columns, language),
+            why: self.why(columns, language),
+        }
     }
 
-    fn parts(&self, columns: usize, language: Language) -> Vec<Line> {
-        let parts = parts(&self.question, language);
-        let mut rows = Vec::new();
-        if !parts.is_empty() {
-            let said = Line::of(Meaning::Aside, Text::AskParts.template(language));
-            rows.extend(said.wrapped(columns, Wrap::Words, &Line::default(), &Line::default()));
-        }
-        for (is_asked_about, part) in parts {
+    fn parts(&self, columns: usize, language: Language) -> Vec<(bool, Vec<Line>)> {
+        let wrapped = |(is_asked_about, part): (bool, String)| {
             let meaning = if is_asked_about { Meaning::Warning } else { Meaning::Plain };
             let (lead, rest) = (Line::plain("  "), Line::plain("      "));
-            rows.extend(Line::of(meaning, &part).wrapped(columns, Wrap::Anywhere, &lead, &rest));
-        }
-        rows
+            let line = Line::of(meaning, &part);
+            (is_asked_about, line.wrapped(columns, Wrap::Anywhere, &lead, &rest))
+        };
+        let parts = parts(&self.question, language);
+        let said = Line::of(Meaning::Aside, Text::AskParts.template(language));
+        let none = Line::default();
+        // It says what the mark means, and stays with what is marked.
+        let head =
+            (!parts.is_empty()).then(|| (true, said.wrapped(columns, Wrap::Words, &none, &none)));
+        head.into_iter().chain(parts.into_iter().map(wrapped)).collect()
     }
 
     fn why(&self, columns: usize, language: Language) -> Vec<Line> {
@@ -236,9 +311,11 @@ impl Approval {
         let KeyCode::Char(letter) = code else {
             return (code == KeyCode::Esc).then_some(Choice::Deny);
         };
-        let offered = |answer| self.shows_rules.get() && is_offered(&answer, &self.question);
+        let may_allow = self.shows_all.get() || self.was_shown;
+        let offered =
+            |answer| may_allow && self.shows_rules.get() && is_offered(&answer, &self.question);
         match letter.to_ascii_lowercase() {
-            'y' => Some(Choice::Once),
+            'y' if may_allow => Some(Choice::Once),
             's' if offered(Answer::AllowForSession) => Some(Choice::Session),
             'a' if offered(Answer::AllowAlways) => Some(Choice::Always),
             'n' => Some(Choice::Deny),
@@ -383,18 +460,54 @@ mod tests {
     #[test]
     fn on_a_low_screen_what_would_be_done_stays_and_no_rule_is_taken_unseen() {
         let start = Instant::now();
-        let command = format!("git reset --hard && {}", "echo words; ".repeat(40));
         for rows_max in 2..40 {
-            let mut approval = Approval::new(question_about(&command), "c".into(), start);
+            let mut approval = Approval::new(question(), "c".into(), start);
             let text = drawn(&approval, 40, rows_max);
             assert!(text.contains("▌ git reset --hard"), "{rows_max}: {text}");
             let shows_rules = text.contains("  a  yes, always");
             assert!(shows_rules || text.contains("y yes, n no"), "{rows_max}: {text}");
-            assert!(rows_max < 3 || text.contains("more rows"), "{rows_max}: {text}");
             let later = |ms| start + Duration::from_millis(ms);
             approval.press(KeyCode::Char('a').into(), later(400));
             let always = shows_rules.then_some(Answer::AllowAlways);
             assert_eq!(approval.settle(later(2_000)), always, "{rows_max}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_shown_is_not_allowed() {
+        let start = Instant::now();
+        let later = |ms| start + Duration::from_millis(ms);
+        let command = format!("sudo echo a; {} sudo id", "echo words; ".repeat(40));
+        for rows_max in 2..40 {
+            for key in ['y', 's', 'a'] {
+                let mut approval = Approval::new(question_about(&command), "c".into(), start);
+                let text = drawn(&approval, 40, rows_max);
+                assert!(text.contains("▌ sudo echo a"), "{rows_max}: {text}");
+                assert!(text.contains("Ctrl-O shows"), "{rows_max}: {text}");
+                assert!(!text.contains("y yes") && !text.contains("  y  "), "{rows_max}: {text}");
+                assert!(rows_max < 10 || text.contains("! sudo id"), "{rows_max}: {text}");
+                approval.press(KeyCode::Char(key).into(), later(400));
+                assert_eq!(approval.settle(later(2_000)), None, "{rows_max} {key}");
+            }
+            let mut approval = Approval::new(question_about(&command), "c".into(), start);
+            drawn(&approval, 40, rows_max);
+            approval.show();
+            assert!(drawn(&approval, 40, rows_max).contains('y'));
+            approval.press(KeyCode::Char('y').into(), later(400));
+            assert_eq!(approval.settle(later(2_000)), Some(Answer::Allow), "{rows_max}");
+        }
+    }
+
+    #[test]
+    fn blanks_push_nothing_off_the_screen() {
+        for filler in [" ".repeat(2_500), "\n".repeat(35)] {
+            let end = if filler.contains('\n') { "" } else { "; " };
+            let command = format!("sudo ls{filler}{end}sudo id #");
+            let approval = Approval::new(question_about(&command), "c".into(), Instant::now());
+            let text = drawn(&approval, 80, 23);
+            for part in ["▌ sudo ls", "×", "sudo id #", "! sudo ls", "! sudo id"] {
+                assert!(text.contains(part), "{part}: {text}");
+            }
         }
     }
 }

@@ -177,6 +177,56 @@ fn a_question_is_answered_for_the_session_or_with_a_word_to_the_model() {
 }
 
 #[test]
+fn blanks_and_empty_lines_hide_nothing_of_what_would_run() {
+    for (filler, counted) in [(" ".repeat(2_500) + "; ", "␣×2500"), ("\n".repeat(36), "␊×35")]
+    {
+        let command = format!("git reset --hard HEAD~1{filler}git clean -fdx #");
+        let calls = json!([{"name": "bash", "arguments": {"command": command}}]);
+        for size in [(80, 24), (40, 14)] {
+            let home = Home::new(json!([{"calls": calls}, {"text": "All asked."}]));
+            let mut terminal = session_with(&home, size, &[]);
+            terminal.press("go\r");
+            terminal.wait_for("! git clean -fdx", 1);
+            let screen = terminal.screen();
+            assert!(screen.contains("! git reset --hard"), "{size:?}\n{screen}");
+            let are_shown = screen.contains(counted) && screen.contains("git clean -fdx #");
+            assert!(are_shown || screen.contains("Ctrl-O shows"), "{size:?}\n{screen}");
+            assert!(are_shown || size.0 == 40, "{size:?}\n{screen}");
+            sleep(PAUSE);
+            terminal.press("n");
+            terminal.wait_for("All asked.", 1);
+            terminal.press(CTRL_D);
+            assert_eq!(terminal.exit_code(), 0);
+        }
+    }
+}
+
+#[test]
+fn what_is_not_on_the_screen_is_allowed_only_once_it_was_shown() {
+    let command = format!("git reset --hard HEAD~1; {}git clean -fdx", "echo word; ".repeat(100));
+    let calls = json!([{"name": "bash", "arguments": {"command": command}}]);
+    for size in [(80, 24), (40, 14)] {
+        let home = Home::new(json!([{"calls": calls}, {"text": "All asked."}]));
+        let mut terminal = session_with(&home, size, &[]);
+        terminal.press("go\r");
+        terminal.wait_for("! git clean -fdx", 1);
+        sleep(PAUSE);
+        terminal.press("y");
+        sleep(PAUSE);
+        assert!(terminal.screen().contains("Ctrl-O shows"), "{}", terminal.screen());
+        assert_eq!(home.logged("call_decided", "verdict").len(), 0);
+        terminal.press(CTRL_O);
+        terminal.wait_for("git clean -fdx", 1);
+        sleep(PAUSE);
+        terminal.press(CTRL_O);
+        sleep(PAUSE);
+        terminal.press("y");
+        terminal.wait_for("All asked.", 1);
+        assert_eq!(home.logged("call_decided", "verdict"), ["allow"]);
+    }
+}
+
+#[test]
 fn a_message_waits_for_the_next_step_while_the_model_works_and_can_be_taken_back() {
     let home = Home::new(json!([
         {"text": "First answer.", "delay_ms": 1500}, {"text": "Second answer."},

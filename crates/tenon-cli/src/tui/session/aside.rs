@@ -81,10 +81,14 @@ impl Session<'_> {
     pub(super) fn show_transcript(&mut self) {
         let style = Style { width: size().columns, ..*self.app.transcript.style() };
         let read = read_session(&self.place.sessions, &self.session_id);
-        let painted = match read {
+        let mut painted = match read {
             Ok(session) => whole_transcript(&masked::records(session.branch()), &style),
             Err(error) => visible(&translated(&error.to_string(), self.app.language)).into_owned(),
         };
+        if let Some((approval, _)) = &self.app.approval {
+            let rows = approval.whole(size().columns, self.app.language);
+            painted.extend(rows.iter().map(|row| row.paint(&style) + "\n"));
+        }
         match &mut self.pager {
             Some(pager) => pager.set(painted),
             None => self.open_pager(Pager::at_end(painted)),
