@@ -49,6 +49,7 @@ mod tui_keys;
 mod tui_outside;
 mod tui_panic;
 mod tui_queue;
+mod two_sessions;
 mod undo;
 mod undo_killed;
 mod undo_restore;

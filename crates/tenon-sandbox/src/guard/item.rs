@@ -91,6 +91,12 @@ impl Item {
         self.stamp.is_none_or(|stamp| stamp.changed.0 > until)
     }
 
+    /// The same, of which no more is known than that it is there.
+    pub(super) fn without_content(&self) -> Self {
+        let Self { stamp, mode, owner, links, is_recent, .. } = *self;
+        Self { stamp, mode, owner, links, is_recent, content: Content::File(None) }
+    }
+
     pub(super) fn with(&self, bytes: Vec<u8>) -> Self {
         Self { content: Content::File(Some(bytes)), ..self.clone() }
     }

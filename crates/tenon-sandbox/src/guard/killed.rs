@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::item::Item;
 use super::listings::Listings;
+use super::others::Others;
 use super::place::Place;
 use super::recorded::{LIMITS, left, told};
 use super::scan::{Limits, look, scan};
@@ -100,7 +101,7 @@ fn as_it_was(left_behind: &LeftBehind) -> (Guard, BTreeMap<Place, Item>) {
     now.retain(|place, _| !recorded.after.contains_key(place));
     now.extend(recorded.before.iter().cloned());
     let mut guard = Guard { roots: roots.clone(), before: now, ..Guard::default() };
-    guard.follow_includes(&BTreeMap::new());
+    guard.follow_includes(&BTreeMap::new(), &Others::default());
     let included = |root: &Path, beneath: &Path| {
         let place = Place::included(&root.join(beneath), &roots);
         place.filter(|place| guard.included.contains_key(place))

@@ -17,6 +17,7 @@ mod killed;
 mod left_own;
 mod listings;
 mod note;
+mod others;
 mod own;
 mod place;
 mod put;
@@ -37,6 +38,7 @@ pub use self::left_own::{OwnLookedAfter, look_after_own};
 pub(crate) use self::listings::Listings;
 pub(crate) use self::note::FOLDER as NOTES;
 use self::note::{Note, Noted};
+use self::others::{Others, Saying, Seat, Turn};
 use self::own::Own;
 use self::place::Place;
 use self::put::{remove, write};
@@ -74,9 +76,11 @@ pub(crate) struct Guard {
     /// What settings of git include, also what is not there, and by whose settings.
     included: BTreeMap<Place, PathBuf>,
     own: Own,
-    /// Where what `own` was is noted while commands run: tenon's state folder.
+    /// Where what `own` was is noted while commands run, and what guards of other sessions go by is
+    /// found: tenon's state folder.
     state: Option<PathBuf>,
     note: Option<Note>,
+    seat: Option<Seat>,
     listings: Listings,
     /// Folders that are read-only for commands, with their identity: what changes there, a person
     /// changed. One that was exchanged meanwhile lost that, and counts like any other.
@@ -87,6 +91,8 @@ pub(crate) struct Guard {
     limits: Limits,
     /// Whether the look before came to everything.
     is_whole: bool,
+    /// How many levels of folders it came to the end of.
+    levels: usize,
     running: usize,
     /// Of the commands that run, and of those that nobody waited for.
     checkpoints: Vec<Checkpoint>,
@@ -102,7 +108,7 @@ pub(crate) struct Guard {
 
 impl Guard {
     /// Returns a guard that looks through so many folders, and whatever is at the paths `own`. What that
-    /// was is noted in `state`.
+    /// was is noted in `state`, where guards of other sessions find what this one goes by.
     pub(crate) fn new(folders_max: usize, own: Vec<PathBuf>, state: Option<PathBuf>) -> Self {
         let (most, own) = (Limits::before(folders_max), Own::new(own));
         Self { most, own, state, ..Self::default() }
@@ -113,12 +119,14 @@ impl Guard {
         self.listings = listings;
     }
 
-    /// Notes what is there, before a command. What a person changed since is the new state.
+    /// Notes what is there, before a command. What a person changed since is the new state; what a command
+    /// of another session may have written that runs now is not.
     /// `frozen` names are read-only for the command, if they are folders. `journaled` says
     /// where it is recorded what the command touches.
     ///
     /// # Errors
-    /// If what the command could change of `own` cannot be noted. Then it must not run.
+    /// If what the command could change cannot be noted where others find it, or what others noted
+    /// cannot be read. Then it must not run.
     pub(crate) fn begin(
         &mut self,
         roots: &[PathBuf],
@@ -126,6 +134,7 @@ impl Guard {
         journaled: Journaled<'_>,
     ) -> Result<(), Errno> {
         if self.running == 0 {
+            let mut turn = self.sit_down()?;
             if self.unchecked {
                 let changes = self.check(&[]);
                 self.pending.extend(changes);
@@ -133,17 +142,23 @@ impl Guard {
             self.checkpoints.clear();
             self.is_unrecorded = false;
             self.roots = roots.to_vec();
+            let others = match (&self.seat, &mut turn) {
+                (Some(seat), Some(turn)) => seat.others(turn)?,
+                _ => Others::default(),
+            };
             let (found, left) = scan(&self.roots, &self.before, &mut self.listings, self.most);
             let mut before = self.own.before(&self.roots, &self.before);
             before.extend(found);
+            others.correct(&mut before, &self.roots);
             let known = std::mem::replace(&mut self.before, before);
-            self.follow_includes(&known);
+            self.follow_includes(&known, &others);
             self.folders = Some(self.most.folders - left.folders);
             self.limits = self.most.after(left);
-            self.is_whole = left.are_left();
+            (self.is_whole, self.levels) = (left.are_left(), left.whole_levels());
             let identity = |path: &PathBuf| Some((path.clone(), identity_of_folder(path)?));
             self.frozen = frozen.iter().filter_map(identity).collect();
             self.note()?;
+            self.say(turn.as_ref())?;
         }
         self.running += 1;
         self.unchecked = true;
@@ -164,6 +179,46 @@ impl Guard {
             _ => old.into_iter().for_each(Note::remove),
         }
         Ok(())
+    }
+
+    /// Takes a seat among the guards of other sessions, and a turn.
+    fn sit_down(&mut self) -> Result<Option<Turn>, Errno> {
+        if let (None, Some(state)) = (&self.seat, &self.state) {
+            self.seat = Some(Seat::new(state)?);
+        }
+        self.seat.as_ref().map(Seat::turn).transpose()
+    }
+
+    /// Waits for a turn. Without one, what others put back at the same time may fail, and is told.
+    fn turn(&self) -> Option<Turn> {
+        self.seat.as_ref().and_then(|seat| seat.turn().ok())
+    }
+
+    /// Tells guards of other sessions what this one goes by.
+    fn say(&mut self, turn: Option<&Turn>) -> Result<(), Errno> {
+        let (Some(seat), Some(turn)) = (&mut self.seat, turn) else { return Ok(()) };
+        let own = if self.own.has_more() { &[] } else { self.own.led_to() };
+        let saying = Saying {
+            roots: &self.roots,
+            levels: self.levels,
+            frozen: &self.frozen,
+            own: own.iter().map(Place::path).collect(),
+            included: self.included.keys().map(Place::path).collect(),
+            items: &self.before,
+        };
+        seat.say(turn, &saying)
+    }
+
+    /// Tells them what it goes by now, or that nothing runs.
+    fn renew(&mut self, turn: Option<&Turn>) {
+        self.renew_note();
+        match (&self.seat, turn) {
+            (Some(seat), Some(turn)) if self.running == 0 => seat.rest(turn),
+            // What they cannot read, no command of theirs begins with.
+            _ => {
+                let _ = self.say(turn);
+            }
+        }
     }
 
     /// Takes in what own settings should be by now, or that nothing runs that could change them.
@@ -187,10 +242,11 @@ impl Guard {
         lifted: &[PathBuf],
         checkpoint: Option<&Checkpoint>,
     ) -> Vec<ProtectedChange> {
+        let turn = self.turn();
         self.running = self.running.saturating_sub(1);
         let mut changes = std::mem::take(&mut self.pending);
         changes.extend(self.check(lifted));
-        self.renew_note();
+        self.renew(turn.as_ref());
         self.unchecked = self.running > 0;
         let own = checkpoint
             .and_then(|own| self.checkpoints.iter().position(|checkpoint| checkpoint.is(own)));
@@ -202,8 +258,12 @@ impl Guard {
 
     /// Does what [`Guard::end`] does while the commands go on.
     pub(crate) fn look(&mut self) -> Vec<ProtectedChange> {
+        let turn = self.turn();
         let mut changes = std::mem::take(&mut self.pending);
         changes.extend(self.check(&[]));
+        if self.running > 0 {
+            self.renew(turn.as_ref());
+        }
         changes
     }
 
@@ -223,6 +283,7 @@ impl Guard {
         if self.running == 0 {
             return;
         }
+        let turn = self.turn();
         self.before.retain(|place, _| !place.path().starts_with(path));
         for root in &self.roots {
             let Ok(beneath) = path.strip_prefix(root) else { continue };
@@ -240,12 +301,16 @@ impl Guard {
         let mut own = self.own.after(&self.roots, &self.before);
         own.retain(|place, _| place.path().starts_with(path));
         self.before.extend(own);
-        self.renew_note();
+        self.renew(turn.as_ref());
     }
 
     /// Takes in what the settings of git that were found include. What is as in `known` is not read
     /// again.
-    fn follow_includes(&mut self, known: &BTreeMap<Place, Item>) {
+    fn follow_includes(&mut self, known: &BTreeMap<Place, Item>, others: &Others) {
+        let look_before = |place: &Place| match others.before(place) {
+            Some(before) => before.cloned(),
+            None => look(place, known.get(place)),
+        };
         self.included.clear();
         let mut found: BTreeMap<Place, Item> = BTreeMap::new();
         for (config, item) in self.before.iter().filter(|(place, _)| place.is_git_config()) {
@@ -255,11 +320,11 @@ impl Guard {
             includes.follow(&config.path(), bytes, &mut |path| {
                 let place = Place::included(path, &self.roots);
                 let place = place.or_else(|| Place::included(path, &outside))?;
-                look(&place, known.get(&place))?.bytes().map(<[u8]>::to_vec)
+                look_before(&place)?.bytes().map(<[u8]>::to_vec)
             });
             for path in includes.found {
                 let Some(place) = Place::included(&path, &self.roots) else { continue };
-                if let Some(item) = look(&place, known.get(&place)) {
+                if let Some(item) = look_before(&place) {
                     found.insert(place.clone(), item);
                 }
                 self.included.entry(place).or_insert_with(|| config.path());

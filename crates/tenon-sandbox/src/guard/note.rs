@@ -142,7 +142,7 @@ impl Notes {
 }
 
 /// Opens the folder of notes, if nobody else can have written there.
-fn open_private(folder: &Path) -> Result<OwnedFd, Errno> {
+pub(super) fn open_private(folder: &Path) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let handle = rustix::fs::openat(CWD, folder, flags, Mode::empty())?;
     if is_private(&handle) { Ok(handle) } else { Err(Errno::PERM) }

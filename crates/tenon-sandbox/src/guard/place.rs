@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::item::{Content, Item};
+use crate::linux::wire::{Readable, Reader, Sendable, Writer};
 use crate::workspace::above_listed;
 
 /// What may come to be in a repository's `info`: none of it runs anything.
@@ -60,6 +61,18 @@ impl Place {
         Some(Self::new(root, path.strip_prefix(root).ok()?, 0))
     }
 
+    /// Returns the same place beneath another root; `None` if it is not beneath that.
+    pub(super) fn seen_from(&self, root: &Path) -> Option<Self> {
+        let path = self.path();
+        let beneath = path.strip_prefix(root).ok()?;
+        let names: PathBuf = self.beneath.iter().take(self.repository).collect();
+        let repository = match self.root.join(names).strip_prefix(root) {
+            Ok(repository) if self.is_in_repository() => repository.iter().count(),
+            _ => 0,
+        };
+        Some(Self { because: self.because, ..Self::new(root, beneath, repository) })
+    }
+
     pub(super) fn root(&self) -> &Path {
         &self.root
     }
@@ -74,6 +87,10 @@ impl Place {
 
     pub(super) fn is_own(&self) -> bool {
         self.because == Some(Because::Own)
+    }
+
+    pub(super) fn is_included(&self) -> bool {
+        self.because == Some(Because::Included)
     }
 
     pub(super) fn is_in_repository(&self) -> bool {
@@ -124,7 +141,7 @@ impl Place {
 
     pub(super) fn is_git_config(&self) -> bool {
         let is_config = |name: &OsStr| name.as_bytes().starts_with(b"config");
-        self.because == Some(Because::Included)
+        self.is_included()
             || self.beneath.file_name().is_some_and(is_config)
                 && self.in_repository().is_some_and(|names| !names.is_empty())
     }
@@ -214,6 +231,33 @@ impl PartialEq for Place {
 }
 
 impl Eq for Place {}
+
+impl Sendable for Place {
+    fn write(&self, writer: &mut Writer) {
+        writer.field(self.root.as_os_str());
+        writer.field(self.beneath.as_os_str());
+        writer.number(self.repository as u64);
+        writer.number(match self.because {
+            None => 0,
+            Some(Because::Included) => 1,
+            Some(Because::Own) => 2,
+        });
+    }
+}
+
+impl Readable for Place {
+    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        let (root, beneath) = (reader.path()?, reader.path()?);
+        let repository = usize::try_from(reader.number()?).ok()?;
+        let because = match reader.number()? {
+            0 => None,
+            1 => Some(Because::Included),
+            2 => Some(Because::Own),
+            _ => return None,
+        };
+        Some(Self { root, beneath, repository, because })
+    }
+}
 
 /// What a look takes a folder for, by the names on its way down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -45,6 +45,8 @@ pub(super) struct Limits {
     protected_folders: usize,
     /// With protected names.
     files: usize,
+    /// Of folders beneath each root, the levels that a look came to the end of.
+    levels: usize,
 }
 
 impl Default for Limits {
@@ -56,7 +58,8 @@ impl Default for Limits {
 impl Limits {
     /// Returns the limits before a command, of so many folders.
     pub(super) const fn before(folders: usize) -> Self {
-        Self { folders, unkept_folders: MOST, protected_folders: MOST, files: MOST }
+        let levels = usize::MAX;
+        Self { folders, unkept_folders: MOST, protected_folders: MOST, files: MOST, levels }
     }
 
     /// Of what a command touched.
@@ -65,6 +68,7 @@ impl Limits {
         unkept_folders: MOST_GROWN,
         protected_folders: MOST_GROWN,
         files: MOST_GROWN,
+        levels: usize::MAX,
     };
 
     /// Returns the limits after a command, if the look before it, which had these, `left` so much.
@@ -77,12 +81,18 @@ impl Limits {
             unkept_folders: most(left.unkept_folders, self.unkept_folders),
             protected_folders: most(left.protected_folders, self.protected_folders),
             files: most(left.files, self.files),
+            levels: self.levels,
         }
+    }
+
+    /// Returns how many levels of folders a look that left so much came to the end of.
+    pub(super) fn whole_levels(self) -> usize {
+        if self.files > 0 && self.protected_folders > 0 { self.levels } else { 0 }
     }
 
     /// Whether a look that left so much came to the end of everything.
     pub(super) fn are_left(self) -> bool {
-        let Self { folders, unkept_folders, protected_folders, files } = self;
+        let Self { folders, unkept_folders, protected_folders, files, levels: _ } = self;
         [folders, unkept_folders, protected_folders, files].iter().all(|left| *left > 0)
     }
 }
@@ -143,13 +153,17 @@ impl<'a> Scan<'a> {
 
     /// Looks through a folder, the upper ones first.
     pub(super) fn tree(&mut self, root: &Path, top: &OwnedFd, from: &Path) {
-        let mut level = vec![from.to_path_buf()];
+        let (mut level, mut levels) = (vec![from.to_path_buf()], 0);
         while !level.is_empty() {
-            level.truncate(self.left.folders);
+            if level.len() > self.left.folders {
+                self.left.levels = self.left.levels.min(levels);
+                level.truncate(self.left.folders);
+            }
             let known = self.listings.unchanged(root, top, &level);
             let mut next = Vec::new();
             for (place, known) in level.iter().zip(known) {
                 if self.left.unkept_folders == 0 {
+                    self.left.levels = self.left.levels.min(levels);
                     return;
                 }
                 let names = known.map(|entries| Names { entries, is_kept: true });
@@ -159,6 +173,7 @@ impl<'a> Scan<'a> {
                 self.entries(root, top, place, &names.entries, &mut next);
             }
             level = next;
+            levels += 1;
         }
     }
 

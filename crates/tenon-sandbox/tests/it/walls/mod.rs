@@ -11,6 +11,7 @@ mod lifetime;
 mod memory;
 mod network;
 mod protected;
+mod sessions;
 mod tiers;
 
 use std::path::{Path, PathBuf};
