@@ -93,7 +93,7 @@ pub(super) const ROWS: &[Row] = &[
     row("the user's own settings of git, where the workspace holds them", &[Call::Script(
         "HOME=$PWD/../../home git config --global user.name Ada; echo end",
     )])
-    .prepare("mkdir -p $WORK/home; echo '[user]' > $WORK/home/gitconfig; ln -s $WORK/home/gitconfig $USERHOME/.gitconfig; ln -s gitconfig $WORK/home/.gitconfig")
+    .prepare("mkdir -p $WORK/home; echo '[user]' > $WORK/home/gitconfig; ln -sfn $WORK/home/gitconfig $USERHOME/.gitconfig; ln -s gitconfig $WORK/home/.gitconfig")
     .alone()
     .needs(&["git"])
     .prints(&["end", "gitconfig was changed; put back as it was"]),
