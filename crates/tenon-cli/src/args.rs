@@ -66,6 +66,14 @@ pub(crate) struct SessionArgs {
     pub(crate) no_project_instructions: bool,
 }
 
+/// Which folder a command is about that looks at what sessions did there.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+pub(crate) struct PlaceArgs {
+    /// Of this folder instead of the current one
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub(crate) cwd: Option<PathBuf>,
+}
+
 /// How one prompt is answered.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 pub(crate) struct OutputArgs {

@@ -6,6 +6,7 @@ use tenon_agent::CallChanges;
 use tenon_sandbox::CheckpointState;
 
 use crate::{
+    args::PlaceArgs,
     config::Config,
     error::{CliError, ExitStatus},
     past::{self, Call, Gone, Past},
@@ -33,6 +34,9 @@ pub(crate) struct Changes {
     /// Say instead how much room everything takes that can be undone in this folder
     #[arg(long, conflicts_with_all = ["diff", "json"])]
     usage: bool,
+
+    #[command(flatten)]
+    pub(super) place: PlaceArgs,
 }
 
 #[derive(Serialize)]

@@ -17,7 +17,7 @@ mod tools;
 mod undo;
 
 use crate::{
-    args::{OutputArgs, SessionArgs},
+    args::{OutputArgs, PlaceArgs, SessionArgs},
     config::{Config, Environment},
     error::{CliError, ExitStatus},
     resume::ResumeArgs,
@@ -57,7 +57,7 @@ impl Subcommand {
         self,
         environment: Environment,
         prompt: Option<String>,
-        session: SessionArgs,
+        mut session: SessionArgs,
         resume: ResumeArgs,
         output: OutputArgs,
         whole: fn() -> clap::Command,
@@ -74,9 +74,11 @@ impl Subcommand {
         if let Self::Permissions(permissions) = self {
             return permissions.execute(environment, session).await;
         }
+        let cwd = self.place().and_then(|place| place.cwd.clone().or_else(|| session.cwd.take()));
         if session != SessionArgs::default() {
             return Err(out_of_place());
         }
+        session.cwd = cwd;
         if let Self::Completions(completions) = self {
             return completions.execute(whole());
         }
@@ -97,6 +99,17 @@ impl Subcommand {
             Self::Run(_) | Self::Doctor(_) | Self::Permissions(_) | Self::Completions(_) => {
                 Ok(ExitStatus::Finished)
             }
+        }
+    }
+
+    /// Returns which folder it is about, if it is about one and has no other flags of a session.
+    fn place(&self) -> Option<&PlaceArgs> {
+        match self {
+            Self::Changes(changes) => Some(&changes.place),
+            Self::Undo(undo) => Some(&undo.place),
+            Self::Redo(redo) => Some(&redo.place),
+            Self::Restore(restore) => Some(&restore.place),
+            _ => None,
         }
     }
 }

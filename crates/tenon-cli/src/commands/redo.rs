@@ -2,6 +2,7 @@
 
 use super::undo::{Consent, take_back};
 use crate::{
+    args::PlaceArgs,
     config::Config,
     error::{CliError, ExitStatus},
     past::Past,
@@ -19,6 +20,9 @@ pub(crate) struct Redo {
 
     #[command(flatten)]
     consent: Consent,
+
+    #[command(flatten)]
+    pub(super) place: PlaceArgs,
 }
 
 impl Redo {

@@ -2,6 +2,7 @@
 
 use super::undo::{Consent, take_back};
 use crate::{
+    args::PlaceArgs,
     config::Config,
     error::{CliError, ExitStatus},
     past::Past,
@@ -22,6 +23,9 @@ pub(crate) struct Restore {
 
     #[command(flatten)]
     consent: Consent,
+
+    #[command(flatten)]
+    pub(super) place: PlaceArgs,
 }
 
 impl Restore {

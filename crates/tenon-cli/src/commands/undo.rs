@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use tenon_sandbox::{CheckpointId, Conflict, Conflicts};
 
 use crate::{
+    args::PlaceArgs,
     config::Config,
     error::{CliError, ExitStatus},
     past::{self, Outcome, Past},
@@ -26,6 +27,9 @@ pub(crate) struct Undo {
 
     #[command(flatten)]
     consent: Consent,
+
+    #[command(flatten)]
+    pub(super) place: PlaceArgs,
 }
 
 /// Whose past.

@@ -218,6 +218,33 @@ fn commands_in_a_subfolder_mean_the_workspace_around_it() {
 }
 
 #[test]
+fn another_folder_is_named_before_the_command_or_behind_it() {
+    let place = Place::new();
+    session_of(&place, &["echo a > a"]);
+    let from_elsewhere = |arguments: &[&str]| {
+        let mut tenon = place.tenon(arguments);
+        Run::of(tenon.current_dir(place.path("")).output().unwrap())
+    };
+    from_elsewhere(&["undo"]).ends_with(1);
+    let changes = from_elsewhere(&["changes", "--cwd", "work"]).ends_with(0);
+    assert!(changes.out.contains("created  a"), "{}", changes.out);
+    from_elsewhere(&["--cwd", "work", "undo"]).ends_with(0);
+    assert!(!place.path("work/a").exists());
+    from_elsewhere(&["redo", "--cwd", "work"]).ends_with(0);
+    assert!(place.path("work/a").exists());
+    from_elsewhere(&["restore", "last", "--to", "1", "--cwd", "work"]).ends_with(0);
+    assert!(!place.path("work/a").exists());
+    let out_of_place: [&[&str]; 3] = [
+        &["--cwd", "work", "undo", "--cwd", "work"],
+        &["--cwd", "work", "--mode", "ask", "undo"],
+        &["--cwd", "work", "sessions"],
+    ];
+    for arguments in out_of_place {
+        from_elsewhere(arguments).ends_with(2).says(&["what stands before this command"]);
+    }
+}
+
+#[test]
 fn where_commands_are_compared_the_list_says_so_and_undo_works() {
     let place = Place::new();
     place.config("undo_by_comparison = true\n");
