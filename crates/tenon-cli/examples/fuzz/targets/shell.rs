@@ -116,7 +116,8 @@ pub(crate) const TARGET: Target = Target {
             for behind in [format!("{DENIED}; {text}"), format!("{DENIED}\n{text}")] {
                 assert!(judged(behind).verdict != Verdict::Allow, "what follows saves a command");
             }
-            for launcher in ["bash -c --", "env A=1 sh -c --", "eval --"] {
+            // A variable that the text does not use: of one that it uses more would be known.
+            for launcher in ["bash -c --", "env OF_NOBODY=1 sh -c --", "eval --"] {
                 let launched = judged(format!("{launcher} {quoted}"));
                 assert!(
                     plain.verdict == Verdict::Allow || launched.verdict != Verdict::Allow,
