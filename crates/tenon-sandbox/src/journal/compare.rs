@@ -41,6 +41,7 @@ pub(crate) struct Comparison<'a> {
     finder: Finder<'a>,
     changes: BTreeMap<PathBuf, Change>,
     after: BTreeMap<Place, State>,
+    left_at: Vec<(NodeId, Place)>,
     new_folders: Vec<Place>,
     /// From where what was there before came to where it is, as far as that is told.
     renamed: BTreeMap<Place, (Place, Node)>,
@@ -86,6 +87,7 @@ pub(crate) fn compare_image(store: &Store, image: &Image, id: CheckpointId) -> E
         finder: Finder::new(store, image, id),
         changes: BTreeMap::new(),
         after: BTreeMap::new(),
+        left_at: Vec::new(),
         new_folders: Vec::new(),
         renamed: BTreeMap::new(),
         left: HashSet::new(),
@@ -105,6 +107,7 @@ pub(crate) fn compare_image(store: &Store, image: &Image, id: CheckpointId) -> E
     End {
         changes,
         after: comparison.after.into_iter().collect(),
+        left_at: comparison.left_at,
         new_folders: comparison.new_folders,
         interrupted: false,
         log_bytes: 0,
@@ -259,6 +262,7 @@ impl Comparison<'_> {
             let Some(place) = self.finder.find(old) else { continue };
             let Ok(Some(now)) = node_at(self.store, &place) else { continue };
             self.remember(&place, Some(&now));
+            self.left_at.push((old.node.id, place.clone()));
             let Some((was, place)) = self.known_name(old, place) else { continue };
             self.remember(&place, Some(&now));
             let path = self.store.shown(&place);

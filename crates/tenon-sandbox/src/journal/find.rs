@@ -3,7 +3,7 @@
 //! Nearly always where the log says. A node that somebody moved meanwhile is looked for in the whole
 //! tree, once.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -142,19 +142,6 @@ impl<'a> Finder<'a> {
     fn is_at(&self, old: &Old, place: &Place) -> bool {
         let now = node_at(self.store, place).ok().flatten();
         now.is_some_and(|now| now.id == old.node.id)
-    }
-
-    /// Returns where the call left a node, and how, as far as its end says so.
-    pub(crate) fn left_at<'e>(
-        &self,
-        old: &Old,
-        after: &BTreeMap<&'e Place, &'e State>,
-    ) -> Option<(&'e Place, &'e State)> {
-        let last = old.moved.last().unwrap_or(&old.place);
-        let known =
-            |place: &Place| after.get_key_value(place).map(|(place, state)| (*place, *state));
-        let mut known = self.paths_of(last).into_iter().rev().filter_map(|place| known(&place));
-        known.find(|(_, state)| **state != State::Absent)
     }
 
     fn kept(&self, old: &Old) -> Option<Node> {

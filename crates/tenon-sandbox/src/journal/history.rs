@@ -1,6 +1,6 @@
 //! Undo and redo of checkpoints, and what they find changed meanwhile.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
@@ -9,16 +9,15 @@ use rustix::io::Errno;
 
 use super::changes::{Changes, Trouble};
 use super::compare::{compare, compare_image};
-use super::find::{Finder, node_at};
+use super::conflicts::{Left, Theirs, find_conflicts, is_of_undo, open_conflicts};
+use super::find::node_at;
 use super::left_over;
-use super::node::{Moment, Node};
+use super::node::Moment;
 use super::put::cut_meanwhile;
-use super::record::{End, Image, Old, Place, State};
+use super::record::{End, Image, Place, State};
 use super::recorder::Recorder;
-use super::state::is_same;
 use super::store::Store;
 use super::undo::undo;
-use super::walk::{Deeper, walk};
 use super::{CheckpointId, CheckpointInfo, CheckpointKind, CheckpointState, Journal, JournalError};
 
 /// After the last record of a call that was cut short, whatever came from it has ended within this
@@ -36,9 +35,15 @@ struct Work {
     recorder: Recorder,
     /// What is left as it is, for whoever asked.
     kept: Vec<Conflict>,
-    left: Vec<Place>,
+    left: Vec<Left>,
     /// What the calls so far had touched.
     undone: BTreeSet<Place>,
+}
+
+impl Work {
+    fn places_left(&self) -> HashSet<&Place> {
+        self.left.iter().map(|left| &left.place).collect()
+    }
 }
 
 impl CheckpointInfo {
@@ -167,28 +172,33 @@ impl Journal {
         let image = self.image(id)?;
         let mut found = find_conflicts(&self.store, &image, id);
         for place in cut_meanwhile(&self.store, &image, id) {
-            found.entry(place).or_insert(ConflictReason::Changed);
+            found.entry(place).or_insert(ConflictReason::Changed.into());
         }
-        found.retain(|place, reason| !is_of_undo(&image, &work.undone, place, *reason));
+        found.retain(|place, theirs| !is_of_undo(&image, &work.undone, place, theirs.reason));
         let open = open_conflicts(&self.store, &found, conflicts);
         if !open.is_empty() {
             return Ok(open.iter().map(|(place, why)| self.conflict(place, *why)).collect());
         }
         if *conflicts == Conflicts::Keep {
-            let known: HashSet<&Place> = work.left.iter().collect();
+            let known = work.places_left();
             let new = found.iter().filter(|(place, _)| !known.contains(place));
-            work.kept.extend(new.map(|(place, why)| self.conflict(place, *why)));
+            let new: Vec<Conflict> =
+                new.map(|(place, theirs)| self.conflict(place, theirs.reason)).collect();
+            work.kept.extend(new);
             // For earlier calls, too: what is theirs by now stays where it is.
-            work.left.extend(found.into_keys());
+            let left = found.into_iter();
+            work.left.extend(left.map(|(place, Theirs { is_whole, .. })| Left { place, is_whole }));
         }
         // Also where nothing is to be done: without a log nothing would say that it is undone.
         work.recorder.begin().map_err(failed)?;
         match undo(id, &image, &mut work.recorder, &work.left) {
             Ok(nowhere) => {
-                let known: HashSet<&Place> = work.left.iter().collect();
+                let known = work.places_left();
                 let nowhere = nowhere.iter().filter(|place| !known.contains(place));
                 let reason = ConflictReason::Deleted;
-                work.kept.extend(nowhere.map(|place| self.conflict(place, reason)));
+                let nowhere: Vec<Conflict> =
+                    nowhere.map(|place| self.conflict(place, reason)).collect();
+                work.kept.extend(nowhere);
             }
             Err(failure) => {
                 let path = self.store.shown(&failure.place);
@@ -382,85 +392,4 @@ fn is_past(changed: Moment, last: Moment) -> bool {
 pub(super) fn name_of(what: &str, ids: &[CheckpointId]) -> String {
     let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
     format!("{what} {}", ids.join(" "))
-}
-
-/// Finds what is not as a call left it.
-fn find_conflicts(
-    store: &Store,
-    image: &Image,
-    id: CheckpointId,
-) -> BTreeMap<Place, ConflictReason> {
-    let mut found = BTreeMap::new();
-    let Some(end) = &image.end else { return found };
-    let known: BTreeMap<&Place, &State> =
-        end.after.iter().map(|(place, state)| (place, state)).collect();
-    let folders = image.nodes.values().filter(|old| old.node.is_folder() && !old.gone);
-    let moved: HashMap<&Place, &Old> =
-        folders.filter_map(|old| Some((old.moved.last()?, old))).collect();
-    let mut finder = Finder::new(store, image, id);
-    // The call had moved another folder there, which somebody moved on. A rename that failed is in the
-    // log, too.
-    let mut is_other = |place: &Place, now: &Node| {
-        let left = moved.get(place).filter(|old| now.is_folder() && old.node.id != now.id);
-        left.is_some_and(|old| finder.at_its_place(old).is_none() && finder.find(old).is_some())
-    };
-    for (place, state) in &known {
-        let now = node_at(store, place).ok().flatten();
-        let is_other = now.as_ref().is_some_and(|now| is_other(place, now));
-        if !is_other && is_same(store, place, state, now.as_ref()) {
-            continue;
-        }
-        let reason = match (state, now) {
-            (State::Absent, _) => ConflictReason::Created,
-            (_, None) => ConflictReason::Deleted,
-            _ => ConflictReason::Changed,
-        };
-        found.insert((*place).clone(), reason);
-    }
-    for folder in &end.new_folders {
-        // A folder that is gone was found above.
-        let _ = walk(store, folder, &mut |place, _| {
-            if known.contains_key(place) {
-                return Deeper::Yes;
-            }
-            found.insert(place.clone(), ConflictReason::Created);
-            Deeper::No
-        });
-    }
-    found
-}
-
-/// Whether something is gone from a folder that goes as a whole because this undo took it away: what
-/// another call made in it.
-fn is_of_undo(
-    image: &Image,
-    undone: &BTreeSet<Place>,
-    place: &Place,
-    reason: ConflictReason,
-) -> bool {
-    let folders = image.end.iter().flat_map(|end| &end.new_folders);
-    let mut folders = folders.filter(|folder| folder.root == place.root);
-    reason == ConflictReason::Deleted
-        && undone.contains(place)
-        && folders.any(|folder| place.path.starts_with(&folder.path))
-}
-
-/// What of the conflicts forbids the undo.
-fn open_conflicts(
-    store: &Store,
-    found: &BTreeMap<Place, ConflictReason>,
-    conflicts: &Conflicts,
-) -> Vec<(Place, ConflictReason)> {
-    let is_open = |place: &Place| match conflicts {
-        Conflicts::Refuse => true,
-        Conflicts::Keep => false,
-        Conflicts::Overwrite(paths) => {
-            let named = paths.iter().filter_map(|path| store.place_of(path));
-            !named
-                .into_iter()
-                .any(|named| named.root == place.root && place.path.starts_with(&named.path))
-        }
-    };
-    let open = found.iter().filter(|(place, _)| is_open(place));
-    open.map(|(place, reason)| (place.clone(), *reason)).collect()
 }

@@ -11,6 +11,7 @@ mod checkpoint;
 mod closed;
 mod compare;
 mod comparison;
+mod conflicts;
 mod content;
 mod copy;
 mod cut_short;

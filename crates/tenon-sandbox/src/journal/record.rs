@@ -102,6 +102,8 @@ pub(crate) struct End {
     pub(crate) changes: Changes,
     /// How everything that was touched was then.
     pub(crate) after: Vec<(Place, State)>,
+    /// Where everything was then that was there before, one name of each.
+    pub(crate) left_at: Vec<(NodeId, Place)>,
     /// Folders that the call made, with everything in them.
     pub(crate) new_folders: Vec<Place>,
     /// The call was cut short, and this was found out later.
@@ -238,6 +240,7 @@ impl Image {
         }
         if let Some(end) = &mut self.end {
             end.after.iter_mut().for_each(|(place, _)| set(place));
+            end.left_at.iter_mut().for_each(|(_, place)| set(place));
             end.new_folders.iter_mut().for_each(set);
         }
     }
@@ -263,6 +266,9 @@ impl Image {
                 (newest(folder), names.collect())
             })
             .collect();
+        if let Some(end) = &mut self.end {
+            end.left_at.iter_mut().for_each(|(id, _)| *id = newest(*id));
+        }
     }
 }
 
@@ -422,6 +428,10 @@ impl End {
         writer.each(&self.new_folders, |writer, place| place.write(writer));
         writer.flag(self.interrupted);
         writer.number(self.log_bytes);
+        writer.each(&self.left_at, |writer, (id, place)| {
+            id.write(writer);
+            place.write(writer);
+        });
     }
 
     fn read(reader: &mut Reader<'_>) -> Option<Self> {
@@ -431,6 +441,9 @@ impl End {
             new_folders: reader.each(Place::read)?,
             interrupted: reader.flag()?,
             log_bytes: reader.number().unwrap_or(0),
+            left_at: reader
+                .each(|reader| Some((NodeId::read(reader)?, Place::read(reader)?)))
+                .unwrap_or_default(),
         })
     }
 }

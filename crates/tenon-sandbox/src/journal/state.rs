@@ -5,6 +5,7 @@ use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 
+use rustix::fs::FileType;
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
@@ -22,7 +23,7 @@ pub(crate) fn state_of(store: &Store, place: &Place, now: &Node, hashed: bool) -
     let mut content = Known::Nothing;
     if now.is_file() && hashed {
         content = hash_of(store, place, now).map_or(Known::Nothing, Known::Hash);
-    } else if now.kind() == rustix::fs::FileType::Symlink
+    } else if now.kind() == FileType::Symlink
         && let Ok(complete) = complete(store, place, now)
     {
         content = Known::Target(complete.target);
@@ -96,6 +97,25 @@ impl State {
         let content = Known::Nothing;
         let (modified, changed) = (never, never);
         Self::Present { mode: 0, bytes: 0, modified, changed, content, rights: None }
+    }
+
+    /// Whether both can be the same thing by two names.
+    pub(crate) fn may_be(&self, other: &Self) -> bool {
+        self.moments() == other.moments()
+    }
+
+    fn moments(&self) -> Option<(u32, u64, Moment, Moment)> {
+        match self {
+            Self::Absent => None,
+            Self::Present { mode, bytes, modified, changed, .. } => {
+                Some((*mode, *bytes, *modified, *changed))
+            }
+        }
+    }
+
+    pub(crate) fn is_folder(&self) -> bool {
+        matches!(self, Self::Present { mode, .. }
+            if FileType::from_raw_mode(*mode) == FileType::Directory)
     }
 
     pub(crate) fn changed(&self) -> Option<Moment> {

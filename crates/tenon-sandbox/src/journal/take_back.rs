@@ -8,6 +8,7 @@ use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
 use super::compare::compare_image;
+use super::conflicts::Left;
 use super::find::node_at;
 use super::history::name_of;
 use super::left_behind::LOOKED_AT_MAX;
@@ -78,7 +79,7 @@ impl Journal {
         &self,
         ids: &[CheckpointId],
         session: &str,
-        kept: &[Place],
+        kept: &[Left],
     ) -> Result<(), JournalError> {
         let Some(&id) = ids.first() else { return Ok(()) };
         let failed = |errno| JournalError::io(errno, "the undo store");
@@ -141,7 +142,7 @@ impl Journal {
 
     /// Returns what of the work of these, an undo that was cut short and tries to take it back, changed
     /// after them.
-    fn changed_since(&self, ids: &[CheckpointId]) -> Result<Vec<Place>, JournalError> {
+    fn changed_since(&self, ids: &[CheckpointId]) -> Result<Vec<Left>, JournalError> {
         // When what they changed was changed last, and when that may have been by them.
         let mut all: BTreeMap<Place, (Moment, Moment)> = BTreeMap::new();
         for id in ids {
@@ -160,7 +161,7 @@ impl Journal {
             }
         }
         let later = all.into_iter().filter(|(_, (changed, own))| changed > own);
-        Ok(later.map(|(place, _)| place).collect())
+        Ok(later.map(|(place, _)| Left { place, is_whole: false }).collect())
     }
 }
 

@@ -24,6 +24,7 @@ use rustix::io::Errno;
 
 use super::CheckpointId;
 use super::checkpoint::touch;
+use super::conflicts::Left;
 use super::find::{node_at, split};
 use super::node::{Node, NodeId, look};
 use super::put::{differs, rename, write_content};
@@ -74,7 +75,7 @@ pub(crate) struct Undoing<'a> {
     /// Folders that were opened up and that the log knows no permissions of, and theirs.
     opened: Vec<(OwnedFd, u32)>,
     /// What stays as it is, because somebody else changed it.
-    kept: &'a [Place],
+    kept: &'a [Left],
     /// What has a name there, of which nothing is changed by whatever name.
     untouched: HashSet<NodeId>,
     /// What was there before the call, and where it stays, because its own place is kept.
@@ -102,9 +103,9 @@ pub(crate) fn undo(
     of: CheckpointId,
     image: &Image,
     to: &mut Recorder,
-    kept: &[Place],
+    kept: &[Left],
 ) -> Result<Vec<Place>, Failure> {
-    let at_kept = |place| Some(node_at(&to.store, place).ok()??.id);
+    let at_kept = |left: &Left| Some(node_at(&to.store, &left.place).ok()??.id);
     let untouched = kept.iter().filter_map(at_kept).collect();
     let mut undoing = Undoing {
         store: Arc::clone(&to.store),
@@ -163,9 +164,21 @@ impl Undoing<'_> {
         self.again.get(&id).copied().unwrap_or(id)
     }
 
+    /// Whether something at a place, or in it, stays as it is.
     fn is_kept(&self, place: &Place) -> bool {
-        let mut kept = self.kept.iter().chain(&self.staying);
-        kept.any(|kept| kept.root == place.root && kept.path.starts_with(&place.path))
+        let mut staying = self.staying.iter();
+        self.is_left(place)
+            || staying.any(|at| at.root == place.root && at.path.starts_with(&place.path))
+    }
+
+    /// Whether something at a place, or in it, is left to whoever changed it.
+    fn is_left(&self, place: &Place) -> bool {
+        self.kept.iter().any(|left| left.is_at(place))
+    }
+
+    /// Whether something is in a folder that is left with everything in it.
+    fn is_in_left(&self, spot: &Spot) -> bool {
+        matches!(spot, Spot::Tree(place) if self.kept.iter().any(|left| left.is_around(place)))
     }
 
     /// Opens the folder that a spot is in; the name of the spot in it.
@@ -246,9 +259,8 @@ impl Undoing<'_> {
             let id = old.node.id;
             let Some(spot) = self.spots.get(&id).cloned() else { continue };
             // What stays elsewhere than it was gets its content back there.
-            let is_kept = |place| self.is_kept(place) && !self.staying.contains(place);
-            if matches!(&spot, Spot::Tree(place) if is_kept(place)) || self.spared.contains_key(&id)
-            {
+            let is_left = matches!(&spot, Spot::Tree(place) if self.is_left(place));
+            if is_left || self.spared.contains_key(&id) {
                 continue;
             }
             let fail = |errno| Failure { place: old.place.clone(), errno };
@@ -536,7 +548,9 @@ impl Undoing<'_> {
 
     /// Whether the permissions of a folder, or of what is in its place, stay.
     fn is_kept_folder(&self, old: &Old, actual: NodeId) -> bool {
-        self.kept.contains(&old.place) || self.untouched.contains(&actual)
+        self.kept.iter().any(|left| left.place == old.place)
+            || self.untouched.contains(&actual)
+            || self.spots.get(&old.node.id).is_some_and(|spot| self.is_in_left(spot))
     }
 
     fn restore_folder(&mut self, old: &Old, folder: &Folder) -> Result<(), Errno> {

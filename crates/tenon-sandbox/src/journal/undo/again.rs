@@ -33,7 +33,8 @@ impl Undoing<'_> {
         for id in folders {
             let Some(old) = self.image.nodes.get(&id) else { continue };
             let was_in_store = old.place.path.starts_with(IN_STORE);
-            if !self.spots.contains_key(&id) && !self.is_kept(&old.place) && !was_in_store {
+            let is_somewhere = self.spots.contains_key(&id) || self.is_theirs(id);
+            if !is_somewhere && !self.is_kept(&old.place) && !was_in_store {
                 // Somebody removed it since, and undo was told to go on.
                 let fail = |errno| Failure { place: old.place.clone(), errno };
                 self.make_in_tree(&old.place).map_err(fail)?;

@@ -21,13 +21,23 @@ use crate::journal::store::{kept_name, object_name};
 use crate::journal::walk::walk_folder;
 use crate::linux::openat::open_beneath;
 
+/// How the call left things.
+struct AsLeft<'a> {
+    after: HashMap<&'a Place, &'a State>,
+    /// Where it left what was there before, and how.
+    left_at: HashMap<NodeId, (&'a Place, &'a State)>,
+}
+
 impl Undoing<'_> {
     /// Finds out where everything is.
     pub(super) fn locate(&mut self) {
         let store = Arc::clone(&self.store);
         let mut finder = Finder::new(&store, self.image, self.of);
         let after = self.image.end.iter().flat_map(|end| &end.after);
-        let after: BTreeMap<&Place, &State> = after.map(|(place, state)| (place, state)).collect();
+        let after: HashMap<&Place, &State> = after.map(|(place, state)| (place, state)).collect();
+        let left_at = self.image.end.iter().flat_map(|end| &end.left_at);
+        let left_at = left_at.filter_map(|(id, at)| Some((*id, (at, *after.get(at)?)))).collect();
+        let left = AsLeft { after, left_at };
         let mut missing = HashSet::new();
         let mut nodes: Vec<(&NodeId, &Old)> = self.image.nodes.iter().collect();
         // What is in closed folders is found by way of those above.
@@ -37,7 +47,7 @@ impl Undoing<'_> {
             let at_its_place = finder.at_its_place(old).map(Spot::Tree);
             if let Some(spot) = at_its_place.or_else(|| self.kept_here(old)) {
                 self.spots.insert(*id, spot);
-            } else if !self.locate_replaced(&mut finder, old, &after) {
+            } else if !self.locate_replaced(&mut finder, old, &left) {
                 missing.insert(*id);
             }
         }
@@ -137,21 +147,16 @@ impl Undoing<'_> {
     /// Finds a node that is not where the log says. What stands at the place where the call left it
     /// stands for it: editors and git save by another file under the same name. Says whether there
     /// is one.
-    pub(super) fn locate_replaced(
-        &mut self,
-        finder: &mut Finder<'_>,
-        old: &Old,
-        after: &BTreeMap<&Place, &State>,
-    ) -> bool {
+    fn locate_replaced(&mut self, finder: &mut Finder<'_>, old: &Old, left: &AsLeft<'_>) -> bool {
         let (id, image) = (old.node.id, self.image);
-        // Where the call took its name, something else may be by now. An undo takes names to give
-        // others.
-        let is_returned = !image.header.undoes.is_empty() && !old.moved.is_empty();
-        let has_its_name = !old.gone && (old.kept.is_none() || is_returned);
-        let left = finder.left_at(old, after).filter(|_| has_its_name);
+        let AsLeft { after, left_at } = left;
+        let left = left_at.get(&id).copied();
         let found = finder.find(old);
-        // Where the call itself left it, or nobody says where that was.
-        let is_left = |place: &Place| left.is_none() || after.contains_key(place);
+        // Where the call itself left it, by another name too; or nobody says where that was.
+        let is_left = |place: &Place| {
+            let there = after.get(place);
+            left.is_none_or(|(_, state)| there.is_some_and(|there| there.may_be(state)))
+        };
         if let Some(place) = found.clone().filter(is_left) {
             self.spots.insert(id, Spot::Tree(place));
             return true;
@@ -222,9 +227,10 @@ impl Undoing<'_> {
     pub(super) fn is_theirs(&self, id: NodeId) -> bool {
         match self.spots.get(&id) {
             None => self.spared.contains_key(&id),
-            Some(Spot::Tree(place)) => {
+            Some(spot @ Spot::Tree(place)) => {
                 let old = self.image.nodes.get(&id);
-                self.is_kept(place) && old.is_some_and(|old| old.moved.contains(place))
+                let is_moved = || old.is_some_and(|old| old.moved.contains(place));
+                self.is_in_left(spot) || self.is_kept(place) && is_moved()
             }
             Some(Spot::Store { .. }) => false,
         }

@@ -31,6 +31,16 @@ const CASES: &[Case] = &[
         "python3 -c \"import os; os.setxattr('dir', 'user.mine', b'1')\"",
         &[("dir", ConflictReason::Changed)],
     ),
+    // A folder that was moved is one where it was and where it is.
+    (
+        "mkdir dir/n",
+        "mv dir z",
+        &[
+            ("dir", ConflictReason::Deleted),
+            ("dir/n", ConflictReason::Deleted),
+            ("z", ConflictReason::Created),
+        ],
+    ),
     // Written again with the same bytes, or somewhere else, is no conflict.
     ("echo c > text", "echo c > text", &[]),
     ("echo c > text", "echo p > other; touch dir", &[]),
@@ -350,9 +360,41 @@ const TAKEN: &[Taken] = &[
     ),
 ];
 
+/// Folders that a person moved, with something of theirs in them.
+const CARRIED: &[Taken] = &[
+    // Back to where it was before the call.
+    ("mkdir d", "mkdir d/b; mv d z", "echo mine > z/b/m; mv z d", &[("d/b/m", "mine")]),
+    (
+        "mkdir d; echo f > d/f",
+        "echo c > d/f; mv d z",
+        "echo mine > z/f; mv z d",
+        &[("d/f", "mine")],
+    ),
+    (
+        "mkdir d; echo f > d/f",
+        "echo c >> d/f; mv d z",
+        "mkdir d; echo mine > z/f; mv z/f d",
+        &[("d/f", "mine")],
+    ),
+    // To where the call had made something else.
+    ("mkdir d", "echo c > e; mkdir d/b", "echo mine > d/b/m; rm e; mv d e", &[("e/b/m", "mine")]),
+    // Along with what the call had put in it.
+    ("mkdir a d", "mkdir d/b; mv d a/d", "mv a q; echo mine > q/d/b/m", &[("q/d/b/m", "mine")]),
+];
+
 #[test]
 fn what_was_there_before_stays_in_the_workspace_when_its_place_is_kept() {
-    for (before, script, edit, expected) in TAKEN {
+    files_after_keep(TAKEN);
+}
+
+#[test]
+fn a_folder_that_a_person_moved_stays_with_everything_in_it() {
+    files_after_keep(CARRIED);
+}
+
+/// Undoes the call but for what the person changed, and finds these files.
+fn files_after_keep(cases: &[Taken]) {
+    for (before, script, edit, expected) in cases {
         let scene = Scene::new(Walls::None);
         scene.prepare(before);
         let id = scene.change(script);
@@ -434,6 +476,27 @@ fn what_was_moved_on_since_stays_in_the_workspace() {
         scene.undo(id);
         assert_eq!(difference(&now, &scene.tree()), "", "redo of {what}");
     }
+}
+
+/// Else other calls would mean the new one when they speak of the folder.
+#[test]
+fn a_folder_that_stays_where_a_person_took_it_is_not_made_again() {
+    let scene = Scene::new(Walls::None);
+    scene.prepare("mkdir a d");
+    let id = scene.change("mkdir d/b; mv d a/d");
+    person(&scene, "sleep 0.02; mv a q");
+    let theirs = scene.tree();
+    let names = || scene.tree().into_keys().collect::<Vec<PathBuf>>();
+    let outcome = scene.journal.undo(&[id], "session", &Conflicts::Keep).unwrap();
+    let Undone::Done { id: undone, .. } = outcome else { panic!("{outcome:?}") };
+    assert_eq!(names(), ["", "q", "q/d", "q/d/b"].map(PathBuf::from));
+    scene.undo(undone);
+    let everything = Conflicts::Overwrite(vec![".".into()]);
+    let outcome = scene.journal.undo(&[id], "session", &everything).unwrap();
+    let Undone::Done { id: undone, .. } = outcome else { panic!("{outcome:?}") };
+    assert_eq!(names(), ["", "d", "q"].map(PathBuf::from));
+    scene.undo(undone);
+    assert_eq!(difference(&theirs, &scene.tree()), "");
 }
 
 /// A person's attribute after an undo, which the redo would take away for good.

@@ -192,6 +192,11 @@ const STORIES: &[(&str, &[(&str, &str)])] = &[
     // A folder that is not empty is not removed.
     ("mkdir -p d/d/a", &[("rmdir d; echo 7 > a; rm a", "mv -T d a; mkdir a/c")]),
     ("echo 24 > new", &[("echo 41 > new", "echo 1 > new; mv new e"), ("echo 691 > e", "")]),
+    // A folder takes what a person put in it to where a call had made something else.
+    (
+        "mkdir d",
+        &[("echo 1 > e; mkdir -p d/b/e", "echo mine-1 > d/b/b"), ("rm -rf e", "mv -T d e")],
+    ),
     // What cannot go back to its place is somebody's own where it is.
     ("echo 1 > a", &[("mv a z; echo 2 >> z", "echo mine-3 > z; echo 4 > a")]),
     ("echo 1 > a", &[("mv a z", "echo mine-3 > z; chmod 600 z; echo 4 > a")]),

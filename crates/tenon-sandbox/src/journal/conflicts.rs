@@ -1,0 +1,164 @@
+//! What is not as a call left it, because somebody else changed it since. Undo looks for it both where the
+//! call left things and where they are now, for it works where they are.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::CheckpointId;
+use super::find::{Finder, node_at};
+use super::history::{ConflictReason, Conflicts};
+use super::node::{Node, NodeId};
+use super::record::{End, Image, Place, State};
+use super::state::is_same;
+use super::store::Store;
+use super::walk::{Deeper, walk};
+
+/// What is not as a call left it.
+pub(super) type Found = BTreeMap<Place, Theirs>;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Theirs {
+    pub(super) reason: ConflictReason,
+    /// Somebody put it there: all that is in it is theirs as well.
+    pub(super) is_whole: bool,
+}
+
+/// Something that an undo leaves as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Left {
+    pub(crate) place: Place,
+    /// With everything in it.
+    pub(crate) is_whole: bool,
+}
+
+/// The folders of a log that were there before the call.
+#[derive(Default)]
+struct Folders<'a> {
+    /// By where the call left them.
+    left: HashMap<&'a Place, NodeId>,
+    /// Where those are that are elsewhere by now.
+    moved: HashMap<NodeId, Place>,
+}
+
+/// Finds what is not as a call left it.
+pub(super) fn find_conflicts(store: &Store, image: &Image, id: CheckpointId) -> Found {
+    let mut found = BTreeMap::new();
+    let Some(end) = &image.end else { return found };
+    let known: BTreeMap<&Place, &State> =
+        end.after.iter().map(|(place, state)| (place, state)).collect();
+    let folders = Folders::find(store, image, (id, end));
+    for (place, state) in &known {
+        let now = node_at(store, place).ok().flatten();
+        let is_other = now.as_ref().is_some_and(|now| folders.is_other(place, now));
+        if !is_other && is_same(store, place, state, now.as_ref()) {
+            continue;
+        }
+        let reason = match (state, &now) {
+            (State::Absent, _) => ConflictReason::Created,
+            (_, None) => ConflictReason::Deleted,
+            _ => ConflictReason::Changed,
+        };
+        let is_new = now.is_some_and(|now| now.is_folder() && (is_other || !state.is_folder()));
+        found.insert((*place).clone(), Theirs { reason, is_whole: is_new });
+    }
+    let created = Theirs { reason: ConflictReason::Created, is_whole: true };
+    for folder in &end.new_folders {
+        // A folder that is gone was found above.
+        let _ = walk(store, folder, &mut |place, _| {
+            if known.contains_key(place) {
+                return Deeper::Yes;
+            }
+            found.insert(place.clone(), created);
+            Deeper::No
+        });
+    }
+    for place in folders.moved.into_values().collect::<BTreeSet<Place>>() {
+        let mut above = place.path.ancestors().skip(1);
+        let is_known = above.any(|path| {
+            let above = Place { root: place.root, path: path.to_path_buf() };
+            found.get(&above).is_some_and(|theirs| theirs.is_whole)
+        });
+        if !is_known {
+            found.entry(place).or_insert(created);
+        }
+    }
+    found
+}
+
+impl<'a> Folders<'a> {
+    fn find(store: &Store, image: &'a Image, (id, end): (CheckpointId, &'a End)) -> Self {
+        let mut folders = Self::default();
+        let mut finder = Finder::new(store, image, id);
+        for (id, left) in &end.left_at {
+            let Some(old) = image.nodes.get(id).filter(|old| old.node.is_folder()) else {
+                continue;
+            };
+            folders.left.insert(left, *id);
+            if let Some(now) = finder.find(old).filter(|now| now != left) {
+                folders.moved.insert(*id, now);
+            }
+        }
+        folders
+    }
+
+    /// Whether a folder came to the place of another that the call left there, or another that the call left
+    /// elsewhere is there.
+    fn is_other(&self, place: &Place, now: &Node) -> bool {
+        let left = self.left.get(place).filter(|id| now.is_folder() && **id != now.id);
+        left.is_some_and(|id| self.moved.contains_key(id))
+            || self.moved.get(&now.id).is_some_and(|moved| moved == place)
+    }
+}
+
+/// Whether something is gone from a folder that goes as a whole because this undo took it away: what
+/// another call made in it.
+pub(super) fn is_of_undo(
+    image: &Image,
+    undone: &BTreeSet<Place>,
+    place: &Place,
+    reason: ConflictReason,
+) -> bool {
+    let folders = image.end.iter().flat_map(|end| &end.new_folders);
+    let mut folders = folders.filter(|folder| folder.root == place.root);
+    reason == ConflictReason::Deleted
+        && undone.contains(place)
+        && folders.any(|folder| place.path.starts_with(&folder.path))
+}
+
+/// What of the conflicts forbids the undo.
+pub(super) fn open_conflicts(
+    store: &Store,
+    found: &Found,
+    conflicts: &Conflicts,
+) -> Vec<(Place, ConflictReason)> {
+    let is_open = |place: &Place| match conflicts {
+        Conflicts::Refuse => true,
+        Conflicts::Keep => false,
+        Conflicts::Overwrite(paths) => {
+            let named = paths.iter().filter_map(|path| store.place_of(path));
+            !named
+                .into_iter()
+                .any(|named| named.root == place.root && place.path.starts_with(&named.path))
+        }
+    };
+    let open = found.iter().filter(|(place, _)| is_open(place));
+    open.map(|(place, theirs)| (place.clone(), theirs.reason)).collect()
+}
+
+impl From<ConflictReason> for Theirs {
+    fn from(reason: ConflictReason) -> Self {
+        Self { reason, is_whole: false }
+    }
+}
+
+impl Left {
+    /// Whether something is left that is at `place`, or in it.
+    pub(crate) fn is_at(&self, place: &Place) -> bool {
+        let is_in_it = self.place.root == place.root && self.place.path.starts_with(&place.path);
+        is_in_it || self.is_around(place)
+    }
+
+    /// Whether it is left with everything in it, and `place` is that or in it.
+    pub(crate) fn is_around(&self, place: &Place) -> bool {
+        self.is_whole && self.place.root == place.root && place.path.starts_with(&self.place.path)
+    }
+}
