@@ -175,7 +175,7 @@ impl<'a> Finder<'a> {
 }
 
 /// The places of a node that the log says, the last one first.
-fn own_places(old: &Old) -> impl Iterator<Item = &Place> {
+pub(super) fn own_places(old: &Old) -> impl Iterator<Item = &Place> {
     old.moved.iter().rev().chain(std::iter::once(&old.place))
 }
 

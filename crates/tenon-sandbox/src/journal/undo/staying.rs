@@ -2,10 +2,11 @@
 //! there, which is kept: it stays where the call left it. Else it would go to the store with what the call
 //! made, and there would be none of it in the workspace.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsString;
 
 use super::Undoing;
+use crate::journal::find::{node_at, own_places};
 use crate::journal::record::Place;
 use crate::journal::{node::NodeId, spot::Spot};
 
@@ -16,12 +17,13 @@ impl Undoing<'_> {
     pub(super) fn find_staying(&mut self) {
         // Whatever else is undone.
         let spared = self.spared.values().flatten().chain(&self.nowhere);
-        let spared: Vec<Place> = spared.cloned().collect();
+        let mut spared: Vec<Place> = spared.cloned().collect();
         self.staying.clone_from(&spared);
         if self.kept.is_empty() {
             return;
         }
         let names = self.names();
+        spared.extend(self.with_given_names_alone(&names));
         let in_store: BTreeMap<Spot, NodeId> = self
             .spots
             .iter()
@@ -47,6 +49,42 @@ impl Undoing<'_> {
             }
             self.staying = staying;
         }
+    }
+
+    /// Where files are that were there before, and have only names by now that the call gave them.
+    fn with_given_names_alone(&self, names: &Names) -> Vec<Place> {
+        let touched = names.iter().flat_map(|(folder, names)| {
+            names.iter().map(|(name, before)| (self.place_of(*folder, name), *before))
+        });
+        let touched: HashMap<Place, Option<NodeId>> = touched.collect();
+        let named: HashSet<NodeId> = touched.values().copied().flatten().collect();
+        let files = self.image.nodes.values().filter(|old| !old.node.is_folder());
+        let files = files.filter(|old| !named.contains(&old.node.id)).filter_map(|old| {
+            let Some(Spot::Tree(at)) = self.spots.get(&old.node.id) else { return None };
+            let is_there = |place: &&Place| {
+                let now = node_at(&self.store, place).ok().flatten();
+                now.is_some_and(|now| now.id == old.node.id)
+            };
+            let mut names = own_places(old).filter(is_there).chain([at]);
+            names.all(|place| self.is_given(place, &touched)).then(|| at.clone())
+        });
+        files.collect()
+    }
+
+    /// Whether the call made a name, or a folder that it is in.
+    fn is_given(&self, place: &Place, touched: &HashMap<Place, Option<NodeId>>) -> bool {
+        for path in place.path.ancestors() {
+            let at = Place { root: place.root, path: path.to_path_buf() };
+            let node = node_at(&self.store, &at).ok().flatten();
+            // The names in a folder that was there before are known one by one.
+            if at != *place && node.is_some_and(|node| self.image.nodes.contains_key(&node.id)) {
+                return false;
+            }
+            if touched.contains_key(&at) {
+                return true;
+            }
+        }
+        false
     }
 
     /// What gets a name that it had before.

@@ -351,6 +351,9 @@ const TAKEN: &[Taken] = &[
         "echo new > d",
         &[("d", "new"), ("n/d/x", "mine")],
     ),
+    // It had a name that the call did not touch.
+    ("echo mine > a", "ln a z", "echo new > n; mv n a", &[("a", "new"), ("z", "mine")]),
+    ("echo mine > a", "mkdir n; ln a n/z", "rm a", &[("n/z", "mine")]),
     // What has its place is put back all the same.
     (
         "echo mine > a; echo other > b",
