@@ -4,7 +4,11 @@
 //! `TENON_FUZZ_PERSONS` and `TENON_FUZZ_SEED` say how many random chains there are, and from which seed.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::SystemTime;
 
 use tenon_sandbox::{CheckpointId, Conflict, Conflicts, JournalError, JournalOptions, Undone};
 
@@ -22,12 +26,14 @@ const MINE: &str = "mine-";
 fn edits(numbers: &mut Numbers, seed: u64, call: usize) -> String {
     let edit = acts(numbers, 2);
     let (one, other) = (numbers.name(), numbers.name());
-    match numbers.next(5) {
+    match numbers.next(6) {
         0 => format!("{edit}\nmkdir -p {one}; echo {MINE}{seed}-{call} > {one}/m; true"),
         1 => format!("{edit}\necho {MINE}{seed}-{call} > new; mv new {one}; true"),
         2 => format!("{edit}\nmv {one} {other}; echo {MINE}{seed}-{call} > {one}; true"),
         // In place, where there is such a file.
         3 => format!("{edit}\necho {MINE}{seed}-{call} > {one}; echo > {other}; true"),
+        // Along with its folder.
+        4 => format!("echo {MINE}{seed}-{call} > {one}/m; mv -T {one} {other}\n{edit}"),
         _ => edit,
     }
 }
@@ -69,10 +75,14 @@ fn check(scene: &Scene, story: &Story, seed: u64) {
     let mut said = vec![story.prepared.clone()];
     scene.prepare(&story.prepared);
     let mut wanted: Vec<CheckpointId> = Vec::new();
+    let (mut written, mut known) = (Written::new(), BTreeSet::new());
     for (number, (call, edit)) in story.calls.iter().enumerate() {
         let id = scene.run(call).1.id;
         wanted.extend(id.filter(|_| story.undone.contains(&number)));
         scene.prepare(edit);
+        let new = written_now(scene).into_iter().filter(|(word, ..)| !known.contains(word));
+        written.extend(new.collect::<Written>());
+        known.extend(words(scene));
         said.extend([call.clone(), edit.clone()]);
     }
     if wanted.is_empty() {
@@ -86,7 +96,7 @@ fn check(scene: &Scene, story: &Story, seed: u64) {
     let everything = Conflicts::Overwrite(vec![".".into()]);
     let some = Conflicts::Overwrite(["a", "b/c", "d", "new"].map(Into::into).to_vec());
     for conflicts in [Conflicts::Refuse, some, Conflicts::Keep, everything] {
-        let (before, theirs) = (whole(scene), words(scene));
+        let (before, theirs) = (whole(scene), theirs(scene, &written));
         match scene.journal.undo(&wanted, "session", &conflicts) {
             Ok(Undone::Done { id, .. }) => {
                 if conflicts == Conflicts::Keep {
@@ -109,14 +119,19 @@ fn check(scene: &Scene, story: &Story, seed: u64) {
             Err(error) => panic!("{error:?}\n{}", say("error")),
         }
     }
-    one_by_one(scene, &wanted, &say);
+    one_by_one(scene, &wanted, &written, &say);
 }
 
 /// Undoes calls one after the other, but for what was changed since, which stays exactly as it is.
-fn one_by_one(scene: &Scene, wanted: &[CheckpointId], story: &dyn Fn(&str) -> String) {
+fn one_by_one(
+    scene: &Scene,
+    wanted: &[CheckpointId],
+    written: &Written,
+    story: &dyn Fn(&str) -> String,
+) {
     let mut redone: Vec<(CheckpointId, Tree)> = Vec::new();
     for id in wanted.iter().rev() {
-        let (before, theirs) = (whole(scene), words(scene));
+        let (before, theirs) = (whole(scene), theirs(scene, written));
         let Ok(Undone::Done { id, kept, .. }) =
             scene.journal.undo(&[*id], "session", &Conflicts::Keep)
         else {
@@ -154,12 +169,32 @@ fn is_left(path: &Path, before: &Tree, after: &Tree) -> bool {
     }
 }
 
+/// What a person wrote, and the file that it was written to.
+type Written = BTreeSet<(String, u64, Option<SystemTime>)>;
+
 /// What persons wrote and is there.
 fn words(scene: &Scene) -> BTreeSet<String> {
+    written_now(scene).into_iter().map(|(word, ..)| word).collect()
+}
+
+/// What is there in the files that persons wrote it to: a copy that a call made goes with the call, also
+/// where a person then removed what was copied.
+fn theirs(scene: &Scene, written: &Written) -> BTreeSet<String> {
+    written_now(scene).intersection(written).map(|(word, ..)| word.clone()).collect()
+}
+
+fn written_now(scene: &Scene) -> Written {
     let mut grep = std::process::Command::new("grep");
-    grep.args(["-rhaoE", &format!("{MINE}[0-9-]+"), "."]);
-    let out = grep.current_dir(scene.root()).output().unwrap();
-    String::from_utf8(out.stdout).unwrap().lines().map(str::to_owned).collect()
+    grep.args(["-raoHZE", &format!("{MINE}[0-9-]+"), "."]);
+    let out = grep.current_dir(scene.root()).output().unwrap().stdout;
+    let found = out.split(|byte| *byte == b'\n').filter_map(|line| {
+        let mut parts = line.splitn(2, |byte| *byte == 0);
+        let path = scene.root().join(OsStr::from_bytes(parts.next()?));
+        let word = String::from_utf8(parts.next()?.to_vec()).ok()?;
+        let file = path.symlink_metadata().ok()?;
+        Some((word, file.ino(), file.created().ok()))
+    });
+    found.collect()
 }
 
 fn random(count: u64, seed: u64, by_comparison: bool) {
