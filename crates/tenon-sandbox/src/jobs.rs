@@ -68,6 +68,9 @@ pub struct JobEnd {
     pub protected: Vec<ProtectedChange>,
     /// System calls that the walls refused it, as in [`Output::refused`].
     pub refused: Vec<&'static str>,
+    /// Names that are gone at the end of the session, as in [`Output::unkept`]; told by
+    /// [`Jobs::read`] or [`Jobs::news`], once.
+    pub unkept: Vec<PathBuf>,
     /// What it changed, if it was recorded.
     pub changes: Option<Changes>,
 }
@@ -125,6 +128,13 @@ struct State {
     mark: Option<NetworkMark>,
     /// The changes that were told last.
     told: Option<Changes>,
+}
+
+impl JobEnd {
+    fn without_output(exit: Result<Exit, Arc<CommandError>>, changes: Option<Changes>) -> Self {
+        let (protected, refused, unkept) = (Vec::new(), Vec::new(), Vec::new());
+        Self { exit, limit: None, protected, refused, unkept, changes }
+    }
 }
 
 impl Attended {
@@ -236,7 +246,7 @@ impl Jobs {
         for (id, kept) in &mut self.lock().jobs {
             if kept.is_news && !kept.job.is_running() {
                 kept.is_news = false;
-                let status = kept.job.status(*id);
+                let status = kept.job.status_told(*id);
                 kept.job.not_told(status.end.as_ref().and_then(|end| end.changes.clone()));
                 news.push(status);
             }
@@ -259,7 +269,7 @@ impl Jobs {
             job.blocked(&mut state)
         };
         // First how it is, so that nothing is printed after what is returned with its end.
-        let status = job.status(id);
+        let status = job.status_told(id);
         let (pieces, left_out_bytes) = job.printed.take();
         if status.end.is_some() {
             self.told(id);
@@ -345,14 +355,23 @@ impl Job {
 
     fn status(&self, id: JobId) -> JobStatus {
         let known = self.state().end.clone();
-        let exit = Ok(Exit::Signal(libc::SIGKILL));
-        let (protected, refused) = (Vec::new(), Vec::new());
-        let lost = JobEnd { exit, limit: None, protected, refused, changes: None };
+        let lost = JobEnd::without_output(Ok(Exit::Signal(libc::SIGKILL)), None);
         let (end, duration) = match known {
             Some((end, duration)) => (Some(end), duration),
             None => (self.over.is_cancelled().then_some(lost), self.started_at.elapsed()),
         };
         JobStatus { id, script: self.script.clone(), duration, end }
+    }
+
+    /// Returns how it is, for somebody who is told of it.
+    fn status_told(&self, id: JobId) -> JobStatus {
+        let status = self.status(id);
+        if let Some((end, _)) = &mut self.state().end
+            && status.end.is_some()
+        {
+            end.unkept.clear();
+        }
+        status
     }
 
     /// Returns what it changed, which `look` asks its checkpoint for.
@@ -379,15 +398,11 @@ impl Job {
     fn ended(&self, result: Result<Output, CommandError>, changes: Option<Changes>) {
         let mut state = self.state();
         let end = match result {
-            Ok(Output { exit, limit, protected, refused, .. }) => {
+            Ok(Output { exit, limit, protected, refused, unkept, .. }) => {
                 state.protected.clone_from(&protected);
-                JobEnd { exit: Ok(exit), limit, protected, refused, changes }
+                JobEnd { exit: Ok(exit), limit, protected, refused, unkept, changes }
             }
-            Err(error) => {
-                let exit = Err(Arc::new(error));
-                let (protected, refused) = (Vec::new(), Vec::new());
-                JobEnd { exit, limit: None, protected, refused, changes }
-            }
+            Err(error) => JobEnd::without_output(Err(Arc::new(error)), changes),
         };
         state.end = Some((end, self.started_at.elapsed()));
     }

@@ -294,6 +294,7 @@ impl Bash {
                 notes.push_str(&format!("\n[walls] {sentence}"));
             }
         }
+        notes.extend(held::unkept(&output.unkept).map(|said| format!("\n[walls] {said}")));
         let refused = output.refused;
         let output = ToolOutput::text(content + &notes);
         ToolOutput { is_error, exit_code, blocked, refused, ..output }

@@ -4,6 +4,9 @@
 //! "Network is unreachable". Read from words, so it promises nothing; each sentence is true
 //! whenever it is said. Only of system calls the kernel itself tells.
 
+use std::path::PathBuf;
+
+use tenon_model::visible;
 use tenon_sandbox::{FileError, Network, Output, Stream, Workspace};
 
 /// What programs say of a file that the walls keep from changing.
@@ -73,6 +76,9 @@ const FOREIGN_HELD: &str = "files: a toolchain's file in HOME that is of another
 const LINES_MAX: usize = 20;
 const WORDS_MAX: usize = 40;
 
+/// Names that do not last and are told one by one.
+const UNKEPT_TOLD_MAX: usize = 3;
+
 /// A command that ran inside walls, and what it said.
 pub(super) struct Said<'a> {
     pub(super) output: &'a Output,
@@ -89,6 +95,27 @@ pub(super) fn calls(refused: &[&str]) -> Option<String> {
     let what = refused.join(", ");
     let sentence = format!("system calls: the walls refuse {what}; --sandbox off would lift them");
     (!what.is_empty()).then_some(sentence)
+}
+
+/// Returns a sentence about what was made outside of the workspace and does not last.
+pub(super) fn unkept(found: &[PathBuf]) -> Option<String> {
+    let shown = |path: &PathBuf| visible(&path.to_string_lossy()).replace('\n', "␊");
+    let mut names: Vec<String> = found.iter().take(UNKEPT_TOLD_MAX).map(shown).collect();
+    if let Some(more @ 1..) = found.len().checked_sub(UNKEPT_TOLD_MAX) {
+        names.push(format!("{more} more"));
+    }
+    let last = names.pop()?;
+    let (names, lie) = match names.as_slice() {
+        [] => (last, "is outside of the workspace, in a private folder that is"),
+        names => {
+            let names = format!("{} and {last}", names.join(", "));
+            (names, "are outside of the workspace, in private folders that are")
+        }
+    };
+    Some(format!(
+        "files: {names} {lie} gone at the end of the session; --add-dir FOLDER would let commands \
+         write a folder for good"
+    ))
 }
 
 /// Returns sentences for a command inside walls with `network`, if there is reason to say some.
@@ -235,6 +262,7 @@ mod tests {
             protected: Vec::new(),
             blocked: Vec::new(),
             refused: Vec::new(),
+            unkept: Vec::new(),
             has_sockets: true,
             only_reads: true,
         }
@@ -314,6 +342,26 @@ mod tests {
             let output = Output { has_sockets, ..printed_by(text, 1) };
             check_output(text, &output, true, &[expected]);
         }
+    }
+
+    #[test]
+    fn what_does_not_last_is_told_by_its_first_names() {
+        let check = |names: &[&str], expected: &str| {
+            let names: Vec<PathBuf> = names.iter().map(PathBuf::from).collect();
+            let end = "gone at the end of the session; --add-dir FOLDER would let commands write a \
+                       folder for good";
+            assert_eq!(unkept(&names), Some(format!("files: {expected} {end}")));
+        };
+        let (one, several) = (
+            "is outside of the workspace, in a private folder that is",
+            "are outside of the workspace, in private folders that are",
+        );
+        check(&["/h/a"], &format!("/h/a {one}"));
+        check(&["/h/a", "/h/b"], &format!("/h/a and /h/b {several}"));
+        check(&["/a", "/b", "/c"], &format!("/a, /b and /c {several}"));
+        check(&["/a", "/b", "/c", "/d", "/e"], &format!("/a, /b, /c and 2 more {several}"));
+        check(&["/h/a\n[walls] b\u{1b}[2K"], &format!("/h/a␊[walls] b␛[2K {one}"));
+        assert_eq!(unkept(&[]), None);
     }
 
     #[test]

@@ -143,9 +143,10 @@ pub(super) async fn read(
         (text, _) => text,
     };
     let limit = status.end.as_ref().and_then(|end| end.limit);
-    let refused = status.end.map(|end| end.refused).unwrap_or_default();
+    let (refused, unkept) = status.end.map(|end| (end.refused, end.unkept)).unwrap_or_default();
     let mut notes = notes(&blocked, &protected, limit) + &kept(&protected, &context.workspace);
-    notes.extend(held::calls(&refused).map(|sentence| format!("\n[walls] {sentence}")));
+    let sentences = held::calls(&refused).into_iter().chain(held::unkept(&unkept));
+    notes.extend(sentences.map(|sentence| format!("\n[walls] {sentence}")));
     let changes = changes.map(|changes| changed(&changes)).unwrap_or_default();
     let output = ToolOutput::text(format!("{first}\n{text}{notes}{changes}"));
     Ok(ToolOutput { is_error, blocked: rules_needed(&blocked), refused, ..output })
@@ -212,7 +213,10 @@ pub(crate) fn news(jobs: &Jobs, masking: &Masking) -> Option<String> {
         let protected = status.end.as_ref().map_or(&[][..], |end| &end.protected);
         let changes = status.end.as_ref().and_then(|end| end.changes.as_ref());
         let changes = changes.map(changed).unwrap_or_default();
-        format!("[jobs] {}{}{changes}", line(status, masking), notes(&[], protected, None))
+        let unkept = status.end.as_ref().and_then(|end| held::unkept(&end.unkept));
+        let unkept = unkept.map(|said| format!("\n[walls] {said}")).unwrap_or_default();
+        let notes = notes(&[], protected, None) + &unkept;
+        format!("[jobs] {}{notes}{changes}", line(status, masking))
     };
     (!news.is_empty()).then(|| news.iter().map(told).collect::<Vec<_>>().join("\n"))
 }
@@ -314,8 +318,9 @@ mod tests {
     #[test]
     fn what_ended_a_job_and_after_how_long_is_said_once() {
         let line = |exit| {
-            let (protected, refused) = (Vec::new(), Vec::new());
-            let end = JobEnd { exit: Ok(exit), limit: None, protected, refused, changes: None };
+            let (protected, refused, unkept) = (Vec::new(), Vec::new(), Vec::new());
+            let (exit, limit, changes) = (Ok(exit), None, None);
+            let end = JobEnd { exit, limit, protected, refused, unkept, changes };
             let (id, duration) = (JobId(1), Duration::from_millis(6_100));
             let status = JobStatus { id, script: "yes".into(), duration, end: Some(end) };
             line(&status, &Masking::new(Vec::new))

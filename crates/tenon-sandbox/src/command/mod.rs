@@ -83,6 +83,11 @@ pub struct Output {
     /// System calls that the walls refused and ordinary programs ask for, in words for people. Only
     /// where it was watched.
     pub refused: Vec<&'static str>,
+    /// New names outside of the workspace, in private folders that are gone at the end of the session,
+    /// where a person would take them for their own: right in HOME, but for settings and caches, and in
+    /// folders above those of the session. Each is told once in a session, by the command after whose
+    /// end it was found; those in subfolders are not told. At most 1,000 in a session.
+    pub unkept: Vec<PathBuf>,
     /// Whether there were sockets for it that reach this machine or others.
     pub has_sockets: bool,
     /// Whether walls let it change nothing that stays.
@@ -103,6 +108,7 @@ impl Output {
             protected: Vec::new(),
             blocked: Vec::new(),
             refused: Vec::new(),
+            unkept: Vec::new(),
             has_sockets: false,
             only_reads: false,
         }
@@ -305,6 +311,7 @@ impl Command {
             protected: Vec::new(),
             blocked: Vec::new(),
             refused,
+            unkept: Vec::new(),
             has_sockets,
             only_reads,
         })

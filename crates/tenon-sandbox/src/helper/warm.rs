@@ -81,22 +81,30 @@ impl Begun {
             SandboxError::refused(Tier::A, refused)
         })?;
         (&helper.socket).write_all(b"G").map_err(|_| gone())?;
-        Ok(Making(helper))
+        Ok(Making { helper, listed: layout.listed.len() })
     }
 }
 
 /// A helper that carries a layout out.
-pub(crate) struct Making(WarmHelper);
+pub(crate) struct Making {
+    helper: WarmHelper,
+    /// How many folders of the layout are listed.
+    listed: usize,
+}
 
 impl Making {
-    /// Has it hide what no call may see, and waits until it takes calls.
-    pub(crate) fn hold(self, hidden: &Vec<PathBuf>) -> Result<WarmHelper, SandboxError> {
-        let Self(helper) = self;
+    /// Has it hide what no call may see, and waits until it takes calls. Also returns the folders of
+    /// the layout that are listed, open.
+    pub(crate) fn hold(
+        self,
+        hidden: &Vec<PathBuf>,
+    ) -> Result<(WarmHelper, Vec<OwnedFd>), SandboxError> {
+        let Self { helper, listed } = self;
         let gone = || SandboxError::new(helper.tier, Missing::Helper);
         let hidden = hidden.to_bytes().ok_or_else(gone)?;
         // One that could not make the layout does not read it, and has said so.
         let _ = (&helper.socket).write_all(&hidden);
-        helper.ready()
+        helper.ready(listed)
     }
 }
 
@@ -106,8 +114,8 @@ impl WarmHelper {
         let gone = || SandboxError::new(Tier::B, Missing::Helper);
         let (process, socket, mut said) = spawn_outside().map_err(|_| gone())?;
         said.set_read_timeout(Some(ANSWER)).map_err(|_| gone())?;
-        let made = Self::tell(Tier::B, process, socket, enclosure)?.ready();
-        made.map_err(|error| {
+        let made = Self::tell(Tier::B, process, socket, enclosure)?.ready(0);
+        made.map(|(helper, _)| helper).map_err(|error| {
             if error.missing != Missing::Helper {
                 return error;
             }
@@ -139,13 +147,14 @@ impl WarmHelper {
         Ok(Self { socket, listener, is_new, served, tier, _process: process })
     }
 
-    /// Waits until it takes calls.
-    fn ready(mut self) -> Result<Self, SandboxError> {
-        let handles = self.expect(Report::Ready)?;
-        self.listener = handles.into_iter().next().map(TcpListener::from);
+    /// Waits until it takes calls, and returns the first handles that came with that.
+    fn ready(mut self, first: usize) -> Result<(Self, Vec<OwnedFd>), SandboxError> {
+        let mut handles = self.expect(Report::Ready)?;
+        let listener = handles.split_off(first.min(handles.len()));
+        self.listener = listener.into_iter().next().map(TcpListener::from);
         let nonblocking = self.socket.set_nonblocking(true);
         nonblocking.map_err(|_| SandboxError::new(self.tier, Missing::Helper))?;
-        Ok(self)
+        Ok((self, handles))
     }
 
     /// Returns the socket inside, to which commands connect for the proxy.

@@ -32,6 +32,9 @@ const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 /// Files in private folders; each costs the kernel about 1 KiB.
 const INODES_MAX: u32 = 400_000;
 
+/// Folders that the agent looks into. A descriptor each, and all go in one message.
+pub(crate) const LISTED_MAX: usize = 32;
+
 /// What the warm helper is told when it starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Layout {
@@ -52,6 +55,8 @@ pub(crate) struct Layout {
     pub(crate) listen: bool,
     /// What most calls may write, in order: the rules for that are made once.
     pub(crate) writable: Vec<PathBuf>,
+    /// Private folders that the agent looks into, at most [`LISTED_MAX`].
+    pub(crate) listed: Vec<PathBuf>,
 }
 
 /// A file, and its content.
@@ -83,6 +88,14 @@ pub(crate) enum Part {
 /// Carries the layout out.
 pub(super) fn build(layout: &Layout) -> Result<(), Refused> {
     carry_out(layout).map_err(|errno| Wall::Mounts.refused(errno))
+}
+
+/// Opens the folders that the agent looks into, which are made.
+pub(super) fn open_listed(layout: &Layout) -> Result<Vec<OwnedFd>, Refused> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let open = |path| openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
+    let opened = layout.listed.iter().map(open).collect::<Result<_, Errno>>();
+    opened.map_err(|errno| Wall::Mounts.refused(errno))
 }
 
 fn carry_out(layout: &Layout) -> Result<(), Errno> {
@@ -333,6 +346,7 @@ impl Sendable for Layout {
         writer.flag(self.own_network);
         writer.flag(self.listen);
         writer.list(&self.writable);
+        writer.list(&self.listed);
     }
 }
 
@@ -361,6 +375,7 @@ impl Readable for Layout {
             own_network: reader.flag()?,
             listen: reader.flag()?,
             writable: reader.paths()?,
+            listed: reader.paths()?,
         })
     }
 }
@@ -388,6 +403,7 @@ mod tests {
             own_network: true,
             listen: false,
             writable: vec!["/work".into()],
+            listed: vec!["/home/u".into()],
         };
         let bytes = layout.to_bytes().unwrap();
         assert_eq!(Layout::from_bytes(&bytes[4..]), Some(layout));

@@ -10,8 +10,10 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 
-/// The most descriptors in one message: control socket and two pipes.
-const DESCRIPTORS_MAX: usize = 3;
+use super::layout::LISTED_MAX;
+
+/// The most descriptors in one message: folders, and the proxy's socket.
+const DESCRIPTORS_MAX: usize = LISTED_MAX + 1;
 
 /// Sends `bytes` and the descriptors as one message. Short enough to go in one piece.
 pub(crate) fn send_with(

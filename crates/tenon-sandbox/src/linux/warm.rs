@@ -59,11 +59,12 @@ pub(super) fn serve() -> ! {
         .map_err(|errno| Wall::Namespaces.refused(errno))
         .and_then(|()| make_walls(&control, &layout));
     match made {
-        Ok((listener, ahead)) => {
-            let handles: Vec<_> = listener.iter().map(AsFd::as_fd).collect();
+        Ok(Made { ahead, listed, listener }) => {
+            let handles: Vec<_> = listed.iter().chain(&listener).map(AsFd::as_fd).collect();
             if send_with(&control.0, &Report::Ready.to_bytes(), &handles).is_err() {
                 exit(1);
             }
+            drop(listed);
             let shared = Shared { ahead, processes_max: layout.processes_max };
             take_calls(&control, &signals, &shared)
         }
@@ -74,8 +75,17 @@ pub(super) fn serve() -> ! {
     }
 }
 
-/// Returns the proxy's socket, if one is wanted, and what most calls have.
-fn make_walls(control: &Control, layout: &Layout) -> Result<(Option<OwnedFd>, Ahead), Refused> {
+/// What was made before any call.
+struct Made {
+    /// What most calls have.
+    ahead: Ahead,
+    /// Folders for the agent to look into.
+    listed: Vec<OwnedFd>,
+    /// The proxy's socket, if one is wanted.
+    listener: Option<OwnedFd>,
+}
+
+fn make_walls(control: &Control, layout: &Layout) -> Result<Made, Refused> {
     // While the agent writes the id map.
     if layout.own_network {
         leave_network().map_err(|errno| Wall::Namespaces.refused(errno))?;
@@ -87,6 +97,7 @@ fn make_walls(control: &Control, layout: &Layout) -> Result<(Option<OwnedFd>, Ah
         _ => return Err(Wall::IdMap.refused(Errno::PERM)),
     }
     layout::build(layout)?;
+    let listed = layout::open_listed(layout)?;
     // What no call sees: the agent looked for it meanwhile. Each call looks whether it is hidden still.
     let hidden: Vec<PathBuf> = control.read().map_err(|errno| Wall::Protected.refused(errno))?;
     inside::hide_all(&hidden).map_err(|errno| Wall::Protected.refused(errno))?;
@@ -97,7 +108,7 @@ fn make_walls(control: &Control, layout: &Layout) -> Result<(Option<OwnedFd>, Ah
         loopback_up().map_err(refused)?;
         listener = layout.listen.then(listen).transpose().map_err(refused)?;
     }
-    Ok((listener, confine_holder(&layout.writable)?))
+    Ok(Made { ahead: confine_holder(&layout.writable)?, listed, listener })
 }
 
 fn take_calls(control: &Control, signals: &Signals, shared: &Shared) -> ! {

@@ -13,6 +13,7 @@ mod scratch;
 mod secrets;
 mod settings;
 mod sockets;
+mod unkept;
 mod variables;
 mod watched;
 
@@ -31,6 +32,7 @@ use self::plan::{Plan, plan, repositories, walls_inside};
 use self::scratch::Scratch;
 use self::secrets::Secrets;
 pub use self::settings::Settings;
+use self::unkept::{PrivateFolders, Told};
 use self::variables::put_behind_walls;
 use self::watched::Watched;
 use crate::command::{Command, CommandError, CommandLimits, Launch, Output, Printed, Via};
@@ -79,6 +81,7 @@ struct State {
     /// The newest last.
     plans: Vec<Planned>,
     guard: Guard,
+    told: Told,
     /// In tier C.
     folders: Option<OwnFolders>,
     alone: AllAlone,
@@ -98,6 +101,7 @@ struct Planned {
     plan: Plan,
     secrets: Secrets,
     tree: Tree,
+    private: Arc<PrivateFolders>,
 }
 
 /// Who makes the file tree.
@@ -114,6 +118,8 @@ struct Prepared {
     launch: Launch,
     /// Where the proxy listens, inside.
     port: Option<u16>,
+    /// Looked into when it has ended.
+    private: Arc<PrivateFolders>,
     /// Private folders that must be there until it ends.
     _scratch: Option<Arc<Scratch>>,
 }
@@ -192,7 +198,7 @@ impl Sandbox {
                 // The look through a large workspace takes a while.
                 () = cancel.cancelled() => return Ok(Output::cancelled()),
             };
-            let (Prepared { mut launch, port, _scratch }, watched) = prepared;
+            let (Prepared { mut launch, port, private, _scratch }, watched) = prepared;
             launch.checkpoint = self.checkpoint.clone();
             let mut attempt = command.clone();
             put_behind_walls(&mut attempt, self.shared.proxy.as_ref(), port);
@@ -223,7 +229,9 @@ impl Sandbox {
                 continue;
             }
             return result.map(|mut output| {
-                self.shared.lock().proven = true;
+                let mut state = self.shared.lock();
+                state.proven = true;
+                output.unkept = state.told.look(&private);
                 output.protected.append(&mut changes);
                 if let (Some(proxy), Some(mark)) = (&self.shared.proxy, mark) {
                     output.blocked = proxy.blocked_since(mark);
@@ -471,7 +479,7 @@ impl Shared {
         profile: &Profile,
         folder: &Path,
     ) -> Result<(Prepared, Vec<PathBuf>), SandboxError> {
-        let Planned { plan, secrets, tree, .. } = self.planned(state, tier, profile)?;
+        let Planned { plan, secrets, tree, private, .. } = self.planned(state, tier, profile)?;
         let mut walls = walls_inside((&plan, &secrets), &self.settings, profile, folder);
         let (helper, _scratch) = match (tree, &mut walls.inside) {
             (Tree::Enclosed(scratch), Some(inside)) => {
@@ -480,8 +488,8 @@ impl Shared {
                 let mut layout = plan.layout.clone();
                 // Nothing is stacked there.
                 inside.hidden.extend(layout.instead.drain(..).map(|file| file.path));
-                let private = scratch.path().to_path_buf();
-                let enclosure = Enclosure { layout, inside: inside.clone(), private };
+                let (inside, private) = (inside.clone(), scratch.path().to_path_buf());
+                let enclosure = Enclosure { layout, inside, private };
                 (Arc::new(WarmHelper::enclose(&enclosure)?), Some(scratch))
             }
             (Tree::Held(helper), _) => (helper, None),
@@ -494,7 +502,7 @@ impl Shared {
             _ => None,
         };
         let launch = self.launch(walls, Via::Warm(helper), tier);
-        Ok((Prepared { launch, port, _scratch }, plan.frozen(&self.settings, &secrets)))
+        Ok((Prepared { launch, port, private, _scratch }, plan.frozen(&self.settings, &secrets)))
     }
 
     fn alone(&self, state: &mut State, profile: &Profile) -> Result<Prepared, SandboxError> {
@@ -515,7 +523,9 @@ impl Shared {
             .alone
             .of_a_call(profile, || Alone::new(settings, profile, &repositories, scratch))?;
         let launch = Launch { rules: Some(rules), ..self.launch(walls, Via::Fresh, Tier::C) };
-        Ok(Prepared { launch, port: None, _scratch: None })
+        let private = state.folders.as_ref().map(|own| Arc::clone(own.private()));
+        let private = private.unwrap_or_default();
+        Ok(Prepared { launch, port: None, private, _scratch: None })
     }
 
     /// Returns what calls with a profile share, made if need be.
@@ -544,18 +554,26 @@ impl Shared {
         let making = begun.map(|begun| begun.make(&plan.layout)).transpose()?;
         // While it makes it.
         let secrets = plan.secrets(&self.settings);
-        let tree = match making {
-            Some(making) => Tree::Held(Arc::new(making.hold(&secrets.in_sight)?)),
+        let (tree, private) = match making {
+            Some(making) => {
+                let (helper, handles) = making.hold(&secrets.in_sight)?;
+                let handles = handles.into_iter().map(Some);
+                (Tree::Held(Arc::new(helper)), PrivateFolders::new(&plan.private, handles))
+            }
             None => {
                 bubblewrap()?;
-                Tree::Enclosed(Arc::new(Scratch::for_bubblewrap(&plan.layout)?))
+                let scratch = Scratch::for_bubblewrap(&plan.layout)?;
+                let listed = plan.layout.listed.iter();
+                let handles = listed.map(|path| scratch.open(&plan.layout, path));
+                let private = PrivateFolders::new(&plan.private, handles);
+                (Tree::Enclosed(Arc::new(scratch)), private)
             }
         };
         if state.plans.len() >= PLANS_MAX {
             // Calls that run in it hold it until they end.
             state.plans.remove(0);
         }
-        let planned = Planned { key, plan, secrets, tree };
+        let planned = Planned { key, plan, secrets, tree, private: Arc::new(private) };
         state.plans.push(planned.clone());
         Ok(planned)
     }

@@ -9,10 +9,12 @@
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::Settings;
 use super::plan::Plan;
 use super::scratch::Scratch;
+use super::unkept::PrivateFolders;
 use super::variables::set;
 use crate::command::Command;
 use crate::linux::layout::Part;
@@ -26,6 +28,7 @@ pub(super) struct OwnFolders {
     scratch: Scratch,
     temporary: PathBuf,
     home: Option<Home>,
+    private: Arc<PrivateFolders>,
 }
 
 /// A home, and whose it stands for.
@@ -45,7 +48,14 @@ impl OwnFolders {
             (Some(plan), Some(named)) => make_home(plan, settings, named, home)?,
             _ => None,
         };
-        Ok(Self { scratch, temporary, home })
+        let private = home.as_ref().map(|home| PrivateFolders::of_home(&home.path));
+        let private = Arc::new(private.unwrap_or_default());
+        Ok(Self { scratch, temporary, home, private })
+    }
+
+    /// Returns those in which new names are told.
+    pub(super) fn private(&self) -> &Arc<PrivateFolders> {
+        &self.private
     }
 
     /// What commands may write of the machine besides their work.

@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::secrets::Secrets;
+use super::unkept::{PrivateFolder, private_folders};
 use super::{Settings, homes, secrets, sockets};
 use crate::git_config;
 use crate::linux::layout::{Instead, Layout, Part, Step, open_plain};
@@ -26,7 +27,7 @@ const RUN_KEPT: [&str; 2] = ["/run/current-system", "/run/opengl-driver"];
 
 /// Toolchains beneath HOME that a command may read, and, where folders can be stacked, write for
 /// the time of the session: they fetch what is missing to where they are.
-const TOOLCHAINS: [&str; 28] = [
+pub(super) const TOOLCHAINS: [&str; 28] = [
     ".cargo",
     ".rustup",
     ".pyenv",
@@ -64,6 +65,8 @@ const DEVICES: [&str; 3] = ["/dev/random", "/dev/urandom", "/dev/tty"];
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Plan {
     pub(super) layout: Layout,
+    /// Those that the layout has listed.
+    pub(super) private: Vec<PrivateFolder>,
     /// The session's, where their names lead.
     own_roots: Vec<PathBuf>,
     repositories: Vec<PathBuf>,
@@ -182,10 +185,10 @@ pub(super) fn plan(
     let pinned = put_roots(settings, home.as_deref(), &roots, &mut parts);
     scratch.retain(|path| !roots.contains(path));
     scratch.extend(["/dev/shm", "/dev/pts", "/dev/tty"].map(PathBuf::from));
-    let writable = in_order(roots.iter().chain(&scratch));
     let layered = layered(&parts, &roots, home.as_deref());
     let steps: Vec<_> = parts.into_iter().map(|(path, part)| Step { path, part }).collect();
     let (instead, concealed) = stacked(within, &layered);
+    let private = private_folders(&steps, home.as_deref());
     Ok(Plan {
         layout: Layout {
             steps,
@@ -196,8 +199,10 @@ pub(super) fn plan(
             processes_max: settings.limits.processes_max,
             own_network: profile.network != Network::On,
             listen: profile.network == Network::Proxied,
-            writable,
+            writable: in_order(roots.iter().chain(&scratch)),
+            listed: private.iter().map(|folder| folder.path.clone()).collect(),
         },
+        private,
         own_roots,
         repositories: repositories.to_vec(),
         concealed,

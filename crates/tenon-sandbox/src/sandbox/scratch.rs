@@ -11,6 +11,7 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
+use super::unkept;
 use crate::linux::bubblewrap::{EMPTY_FILE, EMPTY_FOLDER, directly_in};
 use crate::linux::layout::{Layout, Part};
 use crate::missing::{Missing, SandboxError};
@@ -101,6 +102,12 @@ impl Scratch {
             let code = error.raw_os_error().unwrap_or_default();
             SandboxError::new(Tier::B, Missing::Step { step: "making private folders", code })
         })
+    }
+
+    /// Opens what is behind a private folder of the layout, if it lasts from command to command.
+    pub(super) fn open(&self, layout: &Layout, path: &Path) -> Option<OwnedFd> {
+        let number = layout.steps.iter().position(|step| step.path == path)?;
+        unkept::open(&self.path.join(number.to_string()))
     }
 
     #[expect(clippy::disallowed_methods, reason = "files in a folder that was just made")]

@@ -13,6 +13,7 @@ mod network;
 mod protected;
 mod sessions;
 mod tiers;
+mod unkept;
 
 use std::path::{Path, PathBuf};
 
