@@ -89,7 +89,15 @@ pub(super) const ROWS: &[Row] = &[
     works!("tar and gzip", "mkdir t; echo a > t/f; tar czf t.tgz t; rm -r t; tar xzf t.tgz; cat t/f", &["a\n"]),
     works!("a named pipe", "mkfifo p; (echo through > p &); cat p", &["through"]),
     works!("locks", "exec 9> lock; flock 9; flock -n lock true || echo locked", &["locked"]),
-    works!("files of the home for the session", "echo x > $HOME/.cache-of-a-tool; mkdir -p $HOME/.config/tool; cat $HOME/.cache-of-a-tool; echo kept", &["x\nkept"]),
+    works!("files of the home for the session", "echo x > $HOME/.cache-of-a-tool; mkdir -p $HOME/.config/tool; cat $HOME/.cache-of-a-tool; echo kept", &["x\nkept"])
+        .never(&["[walls]"]),
+    row("git: a worktree in the home, which goes with the session", &[
+        Call::Script("set -e; exec 2>&1; git init -qb main; git -c user.name=n -c user.email=e commit -q --allow-empty -m m; git worktree add -q ~/tree-of-a-row; echo made"),
+        Call::Script("git -C ~/tree-of-a-row log --format=%s"),
+    ])
+    .prints(&["made", "tree-of-a-row is outside of the workspace, in a private folder that is gone at the end of the session", "\nm"])
+    .never(&["fatal"])
+    .needs(&["git"]),
     row("the user's own settings of git, where the workspace holds them", &[Call::Script(
         "HOME=$PWD/../../home git config --global user.name Ada; echo end",
     )])
