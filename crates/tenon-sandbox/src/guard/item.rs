@@ -160,7 +160,7 @@ fn content(top: &OwnedFd, beneath: &Path, kind: FileType, length: i64) -> Conten
     }
 }
 
-pub(super) fn read(top: &OwnedFd, beneath: &Path) -> Result<Vec<u8>, Errno> {
+fn read(top: &OwnedFd, beneath: &Path) -> Result<Vec<u8>, Errno> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     read_whole(&open_beneath(top, beneath, flags)?, FILE_BYTES_MAX)
 }

@@ -155,6 +155,9 @@ impl Place {
         if self.beneath.file_name() == Some(OsStr::new(".git")) {
             return self.is_pointer_to_own(item);
         }
+        if self.is_pointer_of_worktree(item) {
+            return true;
+        }
         let Some(names) = self.in_repository() else { return false };
         if self.is_git_config() {
             // Judged by its settings; here it could not be read.
@@ -186,6 +189,14 @@ impl Place {
                 let beneath = target.strip_prefix(&self.root);
                 beneath.is_ok_and(|beneath| !beneath.iter().any(in_git))
             })
+    }
+
+    /// Whether it is what git makes for a worktree: it leads to where the worktree was found.
+    fn is_pointer_of_worktree(&self, item: &Item) -> bool {
+        let mut above = self.beneath.ancestors().skip(2);
+        self.beneath.file_name() == Some(OsStr::new("commondir"))
+            && above.next().is_some_and(|above| above.ends_with("worktrees"))
+            && item.bytes() == Some(b"../..\n")
     }
 
     /// Whether a `.git` file leads to a repository that looks come to, or to what it has for a

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FileType;
 
 use super::folder::{look_at, named, names, open_folder_at};
-use super::item::{Content, Item, item, leads_into_git, read};
+use super::item::{Content, Item, item, leads_into_git};
 use super::listings::{Entries, Listings, Names};
 use super::place::{Place, is_repository_root};
 use crate::workspace::{is_above_protected, names_in};
@@ -226,18 +226,10 @@ impl<'a> Scan<'a> {
         if is_common && !place.as_os_str().is_empty() {
             self.repository(root, top, place, place.iter().count());
         }
+        // Which may point to one that does not look like a repository.
         if has("HEAD") && has("commondir") {
-            self.common_folder(root, top, place, 0);
-        }
-    }
-
-    /// Notes a pointer to a repository that need not look like one, unless it is what git makes for
-    /// a worktree: that leads to where the worktree was found.
-    pub(super) fn common_folder(&mut self, root: &Path, top: &OwnedFd, place: &Path, depth: usize) {
-        let pointer = place.join("commondir");
-        let is_worktree = place.parent().is_some_and(|above| above.ends_with("worktrees"));
-        if !is_worktree || read(top, &pointer).as_deref() != Ok(b"../..\n") {
-            self.all(root, top, &pointer, depth, DEPTH_MAX);
+            let pointer = place.join("commondir");
+            self.all(root, top, &pointer, place.iter().count(), DEPTH_MAX);
         }
     }
 
@@ -246,13 +238,12 @@ impl<'a> Scan<'a> {
         for (name, kind) in names(top, place) {
             let beneath = place.join(&name);
             let is_config = name.as_bytes().starts_with(b"config");
+            let is_known = ["hooks", "info", "commondir"].iter().any(|known| name == *known);
             let has_others = name == "modules" || name == "worktrees";
-            if is_config || name == "hooks" || name == "info" || has_others && kind.is_symlink() {
+            if is_config || is_known || has_others && kind.is_symlink() {
                 self.all(root, top, &beneath, depth, DEPTH_MAX);
             } else if has_others && kind.is_dir() {
                 self.repositories(root, top, &beneath, DEPTH_MAX);
-            } else if name == "commondir" {
-                self.common_folder(root, top, place, depth);
             }
         }
     }

@@ -309,6 +309,60 @@ fn worktrees_and_submodules_of_a_repository_below_may_come() {
 }
 
 #[test]
+fn worktrees_may_come_and_go_and_lead_where_they_led() {
+    let commit = "git -c user.name=n -c user.email=e commit -q --allow-empty -m m";
+    let bare = format!("git init -q r && git -C r {} && git clone -q --bare r b", &commit[4..]);
+    let setup = format!(
+        "git init -q . && {commit} && git worktree add -q w && git worktree add -q x && {bare} && \
+         git -C b worktree add -q ../y"
+    );
+    let there = [(".git/worktrees/w/commondir", "../..\n"), ("b/worktrees/y/commondir", "../..\n")];
+    let check = |work: &str, expected: &[&str], there: &[(&str, &str)]| {
+        assert_eq!(check(&setup, work, &[], there), expected, "{work}");
+    };
+    for work in [
+        "git worktree add -q z && git -C b worktree add -q ../u",
+        "git worktree move x m && git worktree repair",
+        "git worktree remove x && rm -r m 2> /dev/null || git worktree prune",
+        "mv .git g && mv g .git",
+    ] {
+        check(work, &[], &there);
+    }
+    let gone = [(".git/worktrees/x/commondir", "-"), ("b/worktrees/y/commondir", "-")];
+    let work = "git worktree remove x && rm -r y && git -C b worktree prune --expire now";
+    check(work, &[], &gone);
+    check("mv b c && mv .git g", &[], &[("c/worktrees/y/commondir", "../..\n")]);
+    let changed = [".git/worktrees/w/commondir", "b/worktrees/y/commondir"];
+    for work in [
+        "echo /x | tee .git/worktrees/w/commondir > b/worktrees/y/commondir",
+        "rm .git/worktrees/w/commondir b/worktrees/y/commondir",
+        "cd .git/worktrees/w && ln -sf ../../config commondir && cd - > /dev/null && \
+         mv b/worktrees/y/commondir b/worktrees/y/c",
+    ] {
+        check(work, &changed, &there);
+    }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "plays the person and the command")]
+fn a_worktree_whose_repository_is_elsewhere_leads_where_it_led() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path().canonicalize().unwrap();
+    let script = "git init -q m && git -C m -c user.name=n -c user.email=e commit -q --allow-empty \
+                  -m m && git -C m worktree add -q ../w";
+    let made = std::process::Command::new("bash").args(["-ec", script]).current_dir(&top).status();
+    assert!(made.unwrap().success());
+    let pointer = top.join("m/.git/worktrees/w/commondir");
+    let mut guard = Guard::default();
+    guard.begin(&[top.join("w"), top.join("m/.git")], &[], Journaled::Nowhere).unwrap();
+    std::fs::write(&pointer, "/x\n").unwrap();
+    let changes = guard.end(&[], None);
+    assert_eq!(changes.len(), 1, "{changes:?}");
+    assert_eq!((&changes[0].path, &changes[0].kind), (&pointer, &ProtectedChangeKind::Changed));
+    assert_eq!(std::fs::read(&pointer).unwrap(), b"../..\n");
+}
+
+#[test]
 fn no_way_leads_to_a_repository_that_nobody_looks_at() {
     let commit = "git -c user.name=n -c user.email=e commit -q --allow-empty -m m";
     let setup =
@@ -316,8 +370,15 @@ fn no_way_leads_to_a_repository_that_nobody_looks_at() {
     // A folder that git takes for a repository only by what leads to it.
     let folder = "mkdir -p s/objects s/refs && printf '[core]\nfsmonitor = evil\n' > s/config";
     let pointer = format!("{folder} && echo ../../../s > .git/worktrees/w/commondir");
-    let own = [(".git/worktrees/w/commondir", "-")];
+    let own = [(".git/worktrees/w/commondir", "../..\n")];
     assert_eq!(check(&setup, &pointer, &[], &own), [".git/worktrees/w/commondir"]);
+    let made = format!(
+        "{folder} && git worktree add -q v && echo ../../../s > .git/worktrees/v/commondir"
+    );
+    assert_eq!(
+        check(&setup, &made, &[], &[(".git/worktrees/v/commondir", "-")]),
+        [".git/worktrees/v/commondir"]
+    );
     let pointer = format!("{folder} && echo ../s > .git/commondir");
     assert_eq!(check(&setup, &pointer, &[], &[(".git/commondir", "-")]), [".git/commondir"]);
     for link in ["l", ".git/worktrees/l", ".git/modules"] {

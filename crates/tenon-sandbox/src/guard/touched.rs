@@ -120,11 +120,8 @@ impl Scan<'_> {
         depth: usize,
         kind: FileType,
     ) {
-        let repository: PathBuf = beneath.iter().take(depth).collect();
         let name = beneath.iter().nth(depth).unwrap_or_default();
-        if name == "commondir" {
-            self.common_folder(root, top, &repository, depth);
-        } else if !has_others(name) {
+        if !has_others(name) {
             self.all(root, top, beneath, depth, DEPTH_MAX);
         } else if kind.is_symlink() {
             // Git would follow it to where nobody looks.
