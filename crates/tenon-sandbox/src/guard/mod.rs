@@ -11,6 +11,7 @@
 //! what the journal says that the command touched is looked at, wherever it is.
 
 mod change;
+mod copies;
 mod folder;
 mod item;
 mod killed;
@@ -25,12 +26,14 @@ mod recorded;
 mod scan;
 mod touched;
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
 pub use self::change::{ProtectedChange, ProtectedChangeKind};
+use self::copies::Copies;
 use self::folder::{Identity, identity_of_folder, open_folder_at};
 use self::item::{Content, Item};
 pub use self::killed::{LookedAfter, look_after_killed};
@@ -431,10 +434,14 @@ impl Guard {
                 || self.frozen.iter().any(|(frozen, _)| path.starts_with(frozen))
         };
         let moved = self.moved(&after);
+        let copies = LazyCell::new(|| Copies::of(&self.before));
         // What is too much comes first: a link may stand where a folder was.
         for (place, item) in &after {
             let before = self.before.get(moved.get(place).unwrap_or(place));
             if may(place) || before.is_some_and(|before| before.is_same(item)) {
+                continue;
+            }
+            if !has_new_name(before, item) && copies.has(place, item) {
                 continue;
             }
             if let Some((change, should_be)) = self.judge(place, before, item) {
@@ -507,8 +514,7 @@ impl Guard {
             let found = found.clone();
             Some((ProtectedChange { path: place.path(), kind, found, put_back }, should_be))
         };
-        // By its other name it would be written where nobody looks.
-        let has_new_name = after.links > before.map_or(1, |before| before.links);
+        let has_new_name = has_new_name(before, after);
         if place.is_git_config() {
             let old = before.and_then(|before| before.bytes());
             if let Some((text, names)) = after.bytes().and_then(|new| {
@@ -538,6 +544,11 @@ impl Guard {
             }
         }
     }
+}
+
+/// Whether a file has more names than before: by another one it would be written where nobody looks.
+fn has_new_name(before: Option<&Item>, after: &Item) -> bool {
+    after.links > before.map_or(1, |before| before.links)
 }
 
 /// Returns the link that stands where a place has a folder: git would follow it.

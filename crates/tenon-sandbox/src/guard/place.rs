@@ -131,6 +131,18 @@ impl Place {
         Some((folder, rest))
     }
 
+    /// Returns a protected name of the list and what comes behind it, with how many folders beneath the
+    /// root it is; none for what is protected by where it is, or in a repository's own directory.
+    pub(super) fn listed(&self) -> Option<(usize, &Path)> {
+        if self.because.is_some() || self.is_in_repository() {
+            return None;
+        }
+        let depth = above_listed(&self.beneath)?;
+        let mut names = self.beneath.components();
+        names.by_ref().take(depth).for_each(drop);
+        Some((depth, names.as_path()))
+    }
+
     /// Whether the folder that a protected name was in is gone.
     pub(super) fn has_no_owner(&self) -> bool {
         self.owner().is_some_and(|(folder, _)| {

@@ -226,6 +226,60 @@ fn a_submodule_may_come_and_says_where_it_is() {
 }
 
 #[test]
+fn copies_of_what_was_there_stay_where_they_can_do_no_more() {
+    let setup = "git init -q . && mkdir -p .vscode .claude/hooks pkg/deep/.zed && echo s > .vscode/settings.json && \
+                 echo own > pkg/.envrc && echo ok > .claude/hooks/x.sh && chmod 755 .claude/hooks/x.sh && \
+                 echo t > pkg/deep/.zed/tasks.json && git add . && \
+                 git -c user.name=n -c user.email=e commit -qm m";
+    let check = |work: &str, expected: &[&str], there: &[(&str, &str)]| {
+        assert_eq!(check(setup, work, &[], there), expected, "{work}");
+    };
+    for work in [
+        "git worktree add -q -b w wt",
+        "git clone -q . wt",
+        "mkdir wt && cp -rp .vscode pkg .claude wt",
+        "mkdir -p wt/.claude && git worktree add -q -f -b w wt/u && mv wt/u u && rm -r wt && cp -rp u wt",
+    ] {
+        let there = [
+            ("wt/.vscode/settings.json", "s\n"),
+            ("wt/pkg/.envrc", "own\n"),
+            ("wt/.claude/hooks/x.sh", "ok\n"),
+            ("wt/pkg/deep/.zed/tasks.json", "t\n"),
+        ];
+        check(work, &[], &there);
+    }
+    check("mkdir q && cp pkg/.envrc q", &[], &[("q/.envrc", "own\n")]);
+    // Other content, at another name, further up, or with more rights.
+    check("mkdir q && echo evil > q/.envrc", &["q/.envrc"], &[("q/.envrc", "-")]);
+    check("echo own > .envrc", &[".envrc"], &[(".envrc", "-")]);
+    check("cp -r pkg/deep/.zed .", &[".zed/tasks.json"], &[(".zed/tasks.json", "-")]);
+    let work =
+        "mkdir q && cp .vscode/settings.json .vscode/tasks.json && cp pkg/.envrc q/.mcp.json";
+    check(work, &[".vscode/tasks.json", "q/.mcp.json"], &[("q/.mcp.json", "-")]);
+    let work = "mkdir q && cp pkg/.envrc q && chmod u+x q/.envrc";
+    check(work, &["q/.envrc"], &[("q/.envrc", "-")]);
+    let work = "chmod u+x pkg/.envrc && mkdir q && cp -p pkg/.envrc q";
+    check(work, &["pkg/.envrc", "q/.envrc"], &[("q/.envrc", "-"), ("pkg/.envrc", "own\n")]);
+    // By another name, or a link, it would be written where nobody looks.
+    let work = "mkdir q && cp pkg/.envrc e && ln e q/.envrc";
+    check(work, &["q/.envrc"], &[("q/.envrc", "-")]);
+    let work = "mkdir q && ln -s ../pkg/.envrc q/.envrc";
+    check(work, &["q/.envrc"], &[("q/.envrc", "-")]);
+    // What a command wrote is none that was there.
+    let work = "echo evil > pkg/.envrc && cp -r pkg q";
+    check(work, &["pkg/.envrc", "q/.envrc"], &[("q/.envrc", "-"), ("pkg/.envrc", "own\n")]);
+}
+
+#[test]
+fn what_is_protected_by_where_it_is_has_no_copies() {
+    let setup = "mkdir -p a b && git init -q a/r && git init -q b/r && echo ok > a/r/.git/hooks/pre-push && \
+                 git -C a/r config core.fsmonitor own";
+    let work = "cp a/r/.git/hooks/pre-push b/r/.git/hooks && cp a/r/.git/config b/r/.git && cp a/r/.git/config .";
+    let gone = [("b/r/.git/hooks/pre-push", "-")];
+    assert_eq!(check(setup, work, &[], &gone), ["b/r/.git/config", "b/r/.git/hooks/pre-push"]);
+}
+
+#[test]
 fn what_a_command_hides_behind_folders_of_its_own_is_found() {
     let check = |most: usize, expected: ProtectedChangeKind| {
         let before = 2_050;

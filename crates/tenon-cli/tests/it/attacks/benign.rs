@@ -8,6 +8,9 @@ const SERVERS: (&str, &str) =
 /// The toolchain that builds the tests, as the user's own.
 const TOOLCHAIN: &str = "ln -sfn $TOOLCHAIN $USERHOME/.rustup";
 
+/// What a repository may have at protected names.
+const TRACKED: &str = "mkdir .vscode pkg; echo mine > .vscode/settings.json; echo own > pkg/.envrc";
+
 macro_rules! toolchain {
     () => {
         "PATH=$USERHOME/.rustup/bin:$PATH; cargo -V > /dev/null || { echo SKIPPED: the toolchain is closed to this user; exit 0; }\n"
@@ -34,7 +37,7 @@ macro_rules! git {
             $name,
             concat!(
                 "export GIT_AUTHOR_NAME=n GIT_AUTHOR_EMAIL=e GIT_COMMITTER_NAME=n GIT_COMMITTER_EMAIL=e
-git init -qb main; echo a > a; git add a; git commit -qm first\n",
+git init -qb main; echo a > a; git add .; git commit -qm first\n",
                 $script
             ),
             $prints
@@ -124,6 +127,10 @@ pub(super) const ROWS: &[Row] = &[
     .never(&["[walls]", "fatal"])
     .needs(&["git"]),
     git!("git: worktree", "git worktree add -q w -b w; cd w; echo c > c; git add c; git commit -qm c; git log --oneline | wc -l; cd ..; git worktree remove w; git worktree prune", &["2\n"]),
+    git!("git: worktree where protected names are tracked", "git worktree add -q w -b w; git -C w status --short; cat w/.vscode/settings.json w/pkg/.envrc; git worktree remove w; echo clean", &["mine\nown\nclean"])
+        .prepare(TRACKED),
+    git!("git: clone and copy where protected names are tracked", "git clone -q . c; git -C c status --short; cp -r pkg other; cat c/.vscode/settings.json c/pkg/.envrc other/.envrc; echo clean", &["mine\nown\nown\nclean"])
+        .prepare(TRACKED),
     git!("git: stash and tag", "echo z > a; git stash -q; git stash pop -q; git tag t; git reset -q --hard t; cat a", &["a\n"]),
     git!("git: settings and remotes", "git config user.name x; git remote add o https://example.com/a; git branch -M trunk; git remote; git config user.name", &["o\nx"]),
     git!("git: clone and push", "git clone -q --bare . b.git; git clone -q b.git c; cd c; echo d > d; git add d; git commit -qm d; git push -q; git -C ../b.git log --oneline | wc -l", &["2\n"]),

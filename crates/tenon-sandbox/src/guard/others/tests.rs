@@ -166,6 +166,11 @@ fn ordinary_work_beside_one_another_stays() {
     for steps in [["A+", work, "B+", "A-", "B-"], ["A+", work, "B+", "B-", "A-"]] {
         check(setup, &["", ""], &steps, &kept);
     }
+    let copies = [("b/.envrc", "own"), ("c/.envrc", "-")];
+    let work = "cp -r a b; mkdir c; echo evil > c/.envrc";
+    for steps in [["A+", work, "B+", "A-", "B-"], ["A+", work, "B+", "B-", "A-"]] {
+        check("mkdir a; echo own > a/.envrc", &["", ""], &steps, &copies);
+    }
     let moved = [("b/.git/hooks/own", "own"), ("gone/.git/hooks/own", "-")];
     check(setup, &["", ""], &["A+", "mv gone b", "B+", "A-", "B-"], &moved);
 }

@@ -1,0 +1,41 @@
+//! Copies of what was at protected names before a command: `git worktree add` and `git clone` make them
+//! where a repository tracks such names, and what is taken out there the next commit would delete.
+//!
+//! A copy counts only as deep as its original, or deeper: what a dependency or an example has for
+//! itself does nothing where it lies, and would at the top.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+
+use super::item::Item;
+use super::place::Place;
+
+/// Bits that let a file be run, or be more than its content.
+const POWERS: u32 = 0o7111;
+
+/// What may be copied: by protected name and content, each with its depth and its powers.
+pub(super) struct Copies<'a>(HashMap<(&'a Path, &'a [u8]), BTreeSet<(usize, u32)>>);
+
+impl<'a> Copies<'a> {
+    pub(super) fn of(before: &'a BTreeMap<Place, Item>) -> Self {
+        let mut originals: HashMap<_, BTreeSet<_>> = HashMap::new();
+        for (place, item) in before {
+            let (Some((depth, name)), Some(bytes)) = (place.listed(), item.bytes()) else {
+                continue;
+            };
+            originals.entry((name, bytes)).or_default().insert((depth, item.mode & POWERS));
+        }
+        Self(originals)
+    }
+
+    /// Whether a file is one of them that can do no more than its original.
+    pub(super) fn has(&self, place: &Place, item: &Item) -> bool {
+        let (Some((depth, name)), Some(bytes)) = (place.listed(), item.bytes()) else {
+            return false;
+        };
+        self.0.get(&(name, bytes)).is_some_and(|originals| {
+            let mut above = originals.iter().take_while(|(original, _)| *original <= depth);
+            above.any(|(_, powers)| item.mode & POWERS & !powers == 0)
+        })
+    }
+}
