@@ -4,7 +4,6 @@
 #![expect(clippy::disallowed_methods, reason = "copies the workspace into a folder of tenon's own")]
 
 use std::{
-    collections::HashMap,
     fs::{self, DirBuilder, File, Permissions},
     io::{self, Read},
     os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt, symlink},
@@ -14,6 +13,7 @@ use std::{
 
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
 
+use super::names::{Names, id_of};
 use crate::{config::Config, error::CliError, texts::Text};
 
 /// What a workspace may have to be copied: a repository with its history, not a disk.
@@ -37,12 +37,9 @@ pub(super) struct Copying {
     bytes: u64,
     entries: u64,
     notes: Vec<String>,
-    /// Where the files with several names are in the copy, by what they are where they are copied from.
-    linked: Linked,
+    /// The names of files that have several.
+    names: Names,
 }
-
-/// Names in the copy of files that had several, each with its number there, by device and number.
-pub(super) type Linked = HashMap<(u64, u64), Vec<(PathBuf, u64)>>;
 
 impl Scratch {
     /// Makes a folder that only this user can look into.
@@ -101,11 +98,11 @@ impl Copying {
     pub(super) fn new(own: &[PathBuf], scratch: &Path) -> Self {
         let mut skipped = own.to_vec();
         skipped.extend(scratch.parent().map(Path::to_path_buf));
-        Self { skipped, bytes: 0, entries: 0, notes: Vec::new(), linked: Linked::new() }
+        Self { skipped, bytes: 0, entries: 0, notes: Vec::new(), names: Names::default() }
     }
 
-    pub(super) fn into_notes(self) -> (Vec<String>, Linked) {
-        (self.notes, self.linked)
+    pub(super) fn into_notes(self) -> (Vec<String>, Names) {
+        (self.notes, self.names)
     }
 
     /// Copies the folder `from` to `to`, which is made.
@@ -189,22 +186,20 @@ impl Copying {
         if !metadata.is_file() {
             return Ok(Ok(false));
         }
-        let (major, minor) = (rustix::fs::major(metadata.dev()), rustix::fs::minor(metadata.dev()));
-        let inode = (u64::from(major) << 32 | u64::from(minor), metadata.ino());
-        let first = self.linked.get(&inode).and_then(|names| names.first()).cloned();
-        if let Some((first, number)) = first
+        let id = id_of(&metadata);
+        let has_several = metadata.nlink() > 1;
+        let first = self.names.of(id).next().filter(|_| has_several).map(Path::to_path_buf);
+        if let Some(first) = first
             && fs::hard_link(first, to).is_ok()
         {
-            self.linked.entry(inode).or_default().push((to.to_path_buf(), number));
+            self.names.add(id, to);
             return Ok(Ok(false));
         }
         self.count(metadata.len())?;
         let copied = fs::copy(from, to);
         set_modified(to, metadata.modified().unwrap_or(UNIX_EPOCH));
-        if metadata.nlink() > 1
-            && let Ok(copy) = fs::symlink_metadata(to)
-        {
-            self.linked.entry(inode).or_default().push((to.to_path_buf(), copy.ino()));
+        if has_several {
+            self.names.add(id, to);
         }
         Ok(copied.map(|_| false))
     }

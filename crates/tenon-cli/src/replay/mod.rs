@@ -6,6 +6,7 @@
 mod bundle;
 mod copy;
 mod made;
+mod names;
 mod rebuild;
 mod tar;
 
@@ -66,11 +67,11 @@ impl Rebuilt {
             copying.tree(folder, &to)?;
             rebuilt.roots.push(Root { recorded: folder.clone(), copy: to });
         }
-        let (not_copied, linked) = copying.into_notes();
+        let (not_copied, names) = copying.into_notes();
         notes.extend(not_copied);
         match journal {
             Ok(journal) => {
-                let (taken, made) = rebuild::take_back(&journal, session, (&rebuilt, linked))?;
+                let (taken, made) = rebuild::take_back(&journal, session, (&rebuilt, names))?;
                 notes.extend(taken);
                 rebuilt.made = made;
             }

@@ -24,8 +24,9 @@ use tenon_sandbox::{
 
 use super::{
     Rebuilt,
-    copy::{Linked, make_pipe, make_room, remove, set_modified},
+    copy::{make_pipe, make_room, remove, set_modified},
     made::Made,
+    names::{FileId, Names},
 };
 use crate::{config::Config, error::CliError, past, setup, texts::Text};
 
@@ -48,7 +49,7 @@ pub(super) fn journal(config: &Config, roots: &[PathBuf]) -> Result<Journal, Str
 pub(super) fn take_back(
     journal: &Journal,
     session: &Session,
-    (copy, mut linked): (&Rebuilt, Linked),
+    (copy, mut names): (&Rebuilt, Names),
 ) -> Result<(Vec<String>, Made), CliError> {
     let mut made = Made::of(session);
     let infos = journal.checkpoints().map_err(past::failed)?;
@@ -85,8 +86,8 @@ pub(super) fn take_back(
             made.keep(call_id, (info, &changes), copy)?;
         }
         let past = journal.past(id).map_err(past::failed)?;
-        let mut taking =
-            Taking { journal, past, id, copy, linked: &mut linked, made: HashMap::new() };
+        let restored = HashMap::new();
+        let mut taking = Taking { journal, past, id, copy, names: &mut names, restored };
         taking
             .back(&changes.files, &mut notes)
             .map_err(|error| CliError::failed(Text::NotPutBack).with_source(error))?;
@@ -157,10 +158,9 @@ struct Taking<'a> {
     past: Past,
     id: CheckpointId,
     copy: &'a Rebuilt,
-    /// Names of files in the copy, as it was made.
-    linked: &'a mut Linked,
-    /// Names of files that have the content of before.
-    made: HashMap<(u64, u64), Vec<PathBuf>>,
+    names: &'a mut Names,
+    /// Names of files that are as before, and whether their content is.
+    restored: HashMap<FileId, (Vec<PathBuf>, bool)>,
 }
 
 impl Taking<'_> {
@@ -219,8 +219,9 @@ impl Taking<'_> {
         }
         // A further name of a file has what that was given by another.
         let number = |at: &Path| fs::symlink_metadata(at).ok().map(|now| now.ino());
+        let restored = self.restored.values().filter(|(_, is_known)| *is_known);
         let restored: HashSet<u64> =
-            self.made.values().flatten().filter_map(|at| number(at)).collect();
+            restored.flat_map(|(names, _)| names).filter_map(|at| number(at)).collect();
         unknown.retain(|path| {
             let number = self.copy.place(path).and_then(|at| number(&at));
             number.is_none_or(|number| !restored.contains(&number))
@@ -252,11 +253,7 @@ impl Taking<'_> {
     /// Renames in the copy, where further names of files are known by their paths.
     fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
         fs::rename(from, to)?;
-        for (name, _) in self.linked.values_mut().flatten() {
-            if let Ok(rest) = name.strip_prefix(from) {
-                *name = if rest.as_os_str().is_empty() { to.to_owned() } else { to.join(rest) };
-            }
-        }
+        self.names.moved(from, to);
         Ok(())
     }
 
@@ -336,12 +333,7 @@ impl Taking<'_> {
                 set_modified(&at, entry.modified);
                 Ok(true)
             }
-            EntryKind::File => {
-                self.find_file(&at, &entry)?;
-                let is_known = self.restore_file(&at, saved, &entry)?;
-                self.made.entry(entry.inode).or_default().push(at);
-                Ok(is_known)
-            }
+            EntryKind::File => self.restore_file(at, saved, &entry),
             EntryKind::Other if is_pipe(&entry) => {
                 make_room(&at)?;
                 make_pipe(&at, entry.mode, entry.modified)?;
@@ -351,43 +343,54 @@ impl Taking<'_> {
         }
     }
 
-    /// Has the file be at `at` that had this name, if it is in the copy by another; else one of its own.
-    fn find_file(&mut self, at: &Path, entry: &PastEntry) -> io::Result<()> {
-        let now = fs::symlink_metadata(at).ok().filter(fs::Metadata::is_file);
-        let made = self.made.get(&entry.inode).cloned().unwrap_or_default();
-        // One that was made again since has the name of another.
-        let is_copied = |(name, number): &&(PathBuf, u64)| {
-            fs::symlink_metadata(name).is_ok_and(|now| now.ino() == *number)
-        };
-        let linked = self.linked.get(&entry.inode).into_iter().flatten().filter(is_copied);
-        let linked = linked.map(|(name, _)| name.clone());
-        let names: Vec<PathBuf> = made.iter().cloned().chain(linked).collect();
-        let is_at = |name: &PathBuf| name == at;
-        if now.is_some() && made.is_empty() && names.iter().any(is_at) {
-            return Ok(());
-        }
+    fn restore_file(&mut self, at: PathBuf, saved: &Path, entry: &PastEntry) -> io::Result<bool> {
+        let id = (entry.inode, entry.born);
         let is_file = |name: &&PathBuf| fs::symlink_metadata(name).is_ok_and(|it| it.is_file());
-        let Some(other) = names.iter().filter(|name| !is_at(name)).find(is_file) else {
-            return match now {
-                // Its other names are another file's.
-                Some(now) if now.nlink() > 1 => {
-                    let own = at.with_extension("of-its-own");
-                    fs::copy(at, &own)?;
-                    fs::rename(own, at)
-                }
-                Some(_) => Ok(()),
-                None => make_room(at),
-            };
-        };
-        make_room(at)?;
-        fs::hard_link(other, at)?;
-        if let Some(linked) = self.linked.get_mut(&entry.inode) {
-            linked.push((at.to_owned(), fs::symlink_metadata(at)?.ino()));
+        if let Some((names, is_known)) = self.restored.get_mut(&id)
+            && let Some(other) = names.iter().find(is_file)
+        {
+            // Its content is there by that name.
+            if *other != at {
+                make_room(&at)?;
+                fs::hard_link(other, &at)?;
+                names.push(at);
+            }
+            return Ok(*is_known);
         }
-        Ok(())
+        self.find_file(&at, id)?;
+        let is_known = self.restore_content(&at, saved, entry)?;
+        // Without its birth another file may be taken for it.
+        if entry.born != 0 {
+            self.names.add(id, &at);
+        }
+        self.restored.insert(id, (vec![at], is_known));
+        Ok(is_known)
     }
 
-    fn restore_file(&self, at: &Path, saved: &Path, entry: &PastEntry) -> io::Result<bool> {
+    /// Has the file be at `at` that had this name, if it is in the copy by another; else one of its own.
+    fn find_file(&mut self, at: &Path, id: FileId) -> io::Result<()> {
+        let names: Vec<PathBuf> = self.names.of(id).map(Path::to_path_buf).collect();
+        if names.iter().any(|name| name == at) {
+            return Ok(());
+        }
+        let now = fs::symlink_metadata(at).ok().filter(fs::Metadata::is_file);
+        match (names.first(), now) {
+            (Some(other), _) => {
+                make_room(at)?;
+                fs::hard_link(other, at)
+            }
+            // Its other names are another file's.
+            (None, Some(now)) if now.nlink() > 1 => {
+                let own = at.with_extension("of-its-own");
+                fs::copy(at, &own)?;
+                fs::rename(own, at)
+            }
+            (None, Some(_)) => Ok(()),
+            (None, None) => make_room(at),
+        }
+    }
+
+    fn restore_content(&self, at: &Path, saved: &Path, entry: &PastEntry) -> io::Result<bool> {
         let is_there = at.is_file();
         if is_there {
             fs::set_permissions(at, Permissions::from_mode(0o600))?;

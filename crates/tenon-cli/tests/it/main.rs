@@ -37,6 +37,7 @@ mod prompts;
 mod refused;
 mod replay;
 mod replay_files;
+mod replay_random;
 mod replay_sessions;
 mod requests;
 mod resume;

@@ -7,6 +7,25 @@ use crate::program::Place;
 
 /// Makes files by `prepare`, records `calls` and replays them.
 fn check(prepare: &str, calls: &[&str]) {
+    check_place(&recorded(prepare, calls), &format!("{prepare} / {calls:?}"));
+}
+
+/// Makes files by `prepare`, records `calls`, undoes and redoes the last of them, and replays them.
+fn check_redone(prepare: &str, calls: &[&str]) {
+    let place = recorded(prepare, calls);
+    place.run(&["undo"]).ends_with(0);
+    check_place(&place, &format!("{prepare} / {calls:?}, undone"));
+    place.run(&["redo"]).ends_with(0);
+    check_place(&place, &format!("{prepare} / {calls:?}, redone"));
+}
+
+fn check_place(place: &Place, said: &str) {
+    let run = place.run(&["replay", "last"]);
+    let is_same = run.out.contains("nothing differs") && run.error.is_empty();
+    assert!(is_same, "{said}: {run:?}");
+}
+
+fn recorded(prepare: &str, calls: &[&str]) -> Place {
     let place = Place::new();
     let made = std::process::Command::new("sh")
         .args(["-ec", prepare])
@@ -19,9 +38,7 @@ fn check(prepare: &str, calls: &[&str]) {
     turns.push(json!({"text": "Done."}));
     let script = place.script(turns.into());
     place.run(&["-p", "--model", &script, "--allow", "bash", "go"]).ends_with(0);
-    let run = place.run(&["replay", "last"]);
-    let said = format!("{prepare} / {calls:?}: {run:?}");
-    assert!(run.out.contains("nothing differs") && run.error.is_empty(), "{said}");
+    place
 }
 
 #[test]
@@ -82,6 +99,18 @@ fn names_of_one_file_are_names_of_one_file() {
         "echo 1 > a; ln a b; ln a c",
         &["cat c; echo 2 >> a; rm a", "cat b; echo 3 | dd conv=notrunc of=c status=none"],
     );
+}
+
+#[test]
+fn what_was_undone_and_redone_is_as_before_the_call() {
+    check_redone("echo 1 > a", &["cat a; sed -i s/1/2/ a"]);
+    check_redone("echo 1 > a", &["cat a", "echo 2 >> a; mv a b; echo 3 > a"]);
+    let prepare = "mkdir d; echo 1 > d/1; ln d/1 d/h";
+    check_redone(prepare, &["cat d/1 d/h; rm -rf d"]);
+    check_redone(prepare, &["cat d/1 d/h; echo x >> d/1", "rm -rf d"]);
+    check_redone(prepare, &["cat d/1 d/h; echo x >> d/1; rm -rf d"]);
+    check_redone(prepare, &["cat d/1 d/h; sed -i s/1/2/ d/1", "mv d/h h; rm -rf d"]);
+    check_redone("echo 1 > a; ln a b", &["cat a b; echo 3 >> a; rm a b; echo 4 > a; ln a b"]);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 
 use super::find::{node_at, split};
 use super::node::{Node, NodeId, look};
-use super::record::{Image, Place};
+use super::record::{Image, Old, Place};
 use super::store::{Store, object_name};
 use super::walk::walk_folder;
 use super::whole::errno_of;
@@ -29,7 +29,7 @@ pub(super) fn content_before(
     let image = store.read_log(id).map_err(Journal::unknown(id))?;
     let image = image.ok_or(JournalError::Damaged { id })?;
     let Some(place) = store.place_of(path) else { return Ok(None) };
-    let old = image.nodes.values().find(|old| old.place == place && old.node.is_file());
+    let old = file_at(&image, &place);
     let Some(node) = old.map(|old| old.node.clone()) else { return Ok(None) };
     let length = old.and_then(|old| old.content).map_or(node.bytes, |content| content.length);
     if length > bytes_max {
@@ -40,6 +40,17 @@ pub(super) fn content_before(
         return Ok(Some(Vec::new()));
     }
     content_of(store, id, image, (&node, length)).map_err(failed)
+}
+
+/// Returns the file that had a name before a call; it may have been met first by another of its names.
+fn file_at<'a>(image: &'a Image, place: &Place) -> Option<&'a Old> {
+    let mut files = image.nodes.values().filter(|old| old.node.is_file());
+    files.find(|old| old.place == *place).or_else(|| {
+        let (above, name) = split(place);
+        let folder = image.nodes.values().find(|old| old.node.is_folder() && old.place == above)?;
+        let id = (*image.entries.get(&folder.node.id)?.get(name)?)?;
+        image.nodes.get(&id).filter(|old| old.node.is_file())
+    })
 }
 
 /// Returns a file's content after a call, as far as it is known.

@@ -97,6 +97,11 @@ impl NodeId {
         (self.device, self.number)
     }
 
+    /// Returns when it was made, in nanoseconds since 1970; 0 where that is not known.
+    pub(crate) fn born(self) -> u64 {
+        self.born
+    }
+
     pub(crate) fn is_beside(self, other: Self) -> bool {
         self.device == other.device
     }

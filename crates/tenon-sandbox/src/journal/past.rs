@@ -36,9 +36,12 @@ pub struct PastEntry {
     pub modified: SystemTime,
     /// Where it led, if it was a symbolic link.
     pub target: OsString,
-    /// Which one it was: device (its major number in the upper half) and number. Names of one file
-    /// have the same.
+    /// Which one it was: device (its major number in the upper half) and number, or those of what an
+    /// undo made in its place. Names of one file have the same.
     pub inode: (u64, u64),
+    /// When that was made, in nanoseconds since 1970, for numbers are used again; 0 where the file
+    /// system does not tell.
+    pub born: u64,
     /// What kind of file it was, and its permissions, as `st_mode` has them.
     pub raw_mode: u32,
 }
@@ -50,7 +53,8 @@ impl Journal {
     /// [`JournalError::Unknown`] and the like.
     pub fn past(&self, id: CheckpointId) -> Result<Past, JournalError> {
         let image = self.store.read_log(id).map_err(Self::unknown(id))?;
-        let image = image.ok_or(JournalError::Damaged { id })?;
+        let mut image = image.ok_or(JournalError::Damaged { id })?;
+        image.rename_nodes(&self.store.again().map_err(Self::unknown(id))?);
         let path = |(node, old): (&NodeId, &Old)| (self.store.shown(&old.place), *node);
         let mut by_path: HashMap<PathBuf, NodeId> = image.nodes.iter().map(path).collect();
         // A file may have had more names than the one that it was first met by.
@@ -90,6 +94,7 @@ impl Past {
             modified: modified.unwrap_or(UNIX_EPOCH) + nanoseconds,
             target: node.target.clone(),
             inode: node.id.inode(),
+            born: node.id.born(),
             raw_mode: node.mode,
         })
     }
@@ -156,6 +161,8 @@ impl Past {
             // By a name that it still has it may have been written since.
             return Ok(false);
         }
+        // What was kept and is not there any more was moved by an undo: at its path is another file.
+        let holds_after = holds_after && old.kept.is_none();
         let Some(content) = old.content else {
             return match kept {
                 Some(kept) => copy_whole(&kept, file).map(|()| true),

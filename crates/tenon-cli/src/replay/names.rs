@@ -1,0 +1,72 @@
+//! Which names in a copy are names of one file, as files were told apart where they were copied from.
+
+#![expect(clippy::disallowed_methods, reason = "looks at a copy of the workspace, tenon's own")]
+
+use std::{
+    collections::HashMap,
+    fs::{self, Metadata},
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+/// A file elsewhere: its device, its number there, and when it was made, in nanoseconds since 1970; 0
+/// where that is not known.
+pub(super) type FileId = ((u64, u64), u64);
+
+/// The names in a copy of each file that has several or may get them.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    by_number: HashMap<(u64, u64), Vec<Name>>,
+}
+
+#[derive(Debug)]
+struct Name {
+    path: PathBuf,
+    /// What has it, which may be something else by now.
+    is: Option<(u64, Option<SystemTime>)>,
+    born: u64,
+}
+
+impl Names {
+    /// Takes in that a file has a name in the copy.
+    pub(super) fn add(&mut self, (number, born): FileId, path: &Path) {
+        let name = Name { path: path.to_path_buf(), is: file_at(path), born };
+        self.by_number.entry(number).or_default().push(name);
+    }
+
+    /// Returns the names that a file has in the copy.
+    pub(super) fn of(&self, (number, born): FileId) -> impl Iterator<Item = &Path> {
+        let is_it = move |name: &&Name| {
+            (name.born == 0 || born == 0 || name.born == born)
+                && name.is.is_some()
+                && name.is == file_at(&name.path)
+        };
+        let names = self.by_number.get(&number).into_iter().flatten();
+        names.filter(is_it).map(|name| name.path.as_path())
+    }
+
+    /// Takes in that something in the copy was renamed.
+    pub(super) fn moved(&mut self, from: &Path, to: &Path) {
+        for name in self.by_number.values_mut().flatten() {
+            if let Ok(rest) = name.path.strip_prefix(from) {
+                let is_itself = rest.as_os_str().is_empty();
+                name.path = if is_itself { to.to_owned() } else { to.join(rest) };
+            }
+        }
+    }
+}
+
+/// Returns which file is at a path of the copy.
+fn file_at(path: &Path) -> Option<(u64, Option<SystemTime>)> {
+    let now = fs::symlink_metadata(path).ok().filter(Metadata::is_file)?;
+    Some((now.ino(), now.created().ok()))
+}
+
+/// Returns which file it is that is copied.
+pub(super) fn id_of(metadata: &Metadata) -> FileId {
+    let (major, minor) = (rustix::fs::major(metadata.dev()), rustix::fs::minor(metadata.dev()));
+    let born = metadata.created().ok().and_then(|born| born.duration_since(UNIX_EPOCH).ok());
+    let born = born.and_then(|born| u64::try_from(born.as_nanos()).ok());
+    ((u64::from(major) << 32 | u64::from(minor), metadata.ino()), born.unwrap_or_default())
+}
