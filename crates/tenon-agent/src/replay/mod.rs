@@ -33,7 +33,7 @@ use crate::{
     masking::Masking,
     options::AgentOptions,
     policy::Mode,
-    session::{LogError, PrefixHasher, Session},
+    session::{LogError, PrefixHasher, Session, SessionLog},
     tools::{Recall, RecallTool, Tools, job_news},
 };
 
@@ -171,6 +171,7 @@ pub async fn replay(
     options.instructions.clear();
     options.news.clear();
     options.limits = crate::TurnLimits { steps_max: None, ..crate::TurnLimits::default() };
+    options.log = options.log.map(SessionLog::with_images_by_name);
     options.provider = Arc::new(Played::new(&course, model, abilities));
     options.front = Arc::clone(&course) as Arc<dyn FrontEnd>;
     options.queue = course.queue().clone();

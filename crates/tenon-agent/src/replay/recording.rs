@@ -146,6 +146,15 @@ pub(super) struct RecordedResult {
     pub images: Vec<Image>,
 }
 
+impl RecordedResult {
+    /// Returns a result whose images are what their digests say: a log has no bytes of them.
+    pub(super) fn new(content: &str, is_error: bool, images: &[Image]) -> Self {
+        let by_digest = |image: &Image| Image { data: "".into(), ..image.clone() };
+        let images = images.iter().map(by_digest).collect();
+        Self { content: content.to_owned(), is_error, images }
+    }
+}
+
 impl Recording {
     /// Reads `session`. With `without_receipts` the model is asked for a check as if a person did.
     pub(super) fn of(session: &Session, without_receipts: bool) -> Self {
@@ -402,8 +411,7 @@ impl Reader {
                 if *cut_short || is_killed {
                     request.cut_short.insert(call_id.clone());
                 }
-                let (content, images) = (content.clone(), images.clone());
-                let result = RecordedResult { content, is_error: *is_error, images };
+                let result = RecordedResult::new(content, *is_error, images);
                 request.results.insert(call_id.clone(), result);
             }
             CallEvent::CallStarted { call, .. } => drop(request.started.insert(call.id.clone())),

@@ -1,7 +1,8 @@
 //! The pictures of a session: files beside its log, named by their digest, mode 0600.
 //!
 //! The log names them and never holds their bytes. They are on the disk before the event that
-//! names them is in the log; a file that is gone or was changed leaves a sentence in its place.
+//! names them is in the log; a file that is gone or was changed leaves a sentence in its place. A
+//! replay has no files of them: nobody looks at its pictures, and their digests say which they are.
 
 #![expect(clippy::disallowed_methods, reason = "what belongs to the log lies beside it")]
 
@@ -16,22 +17,32 @@ use tenon_model::{Image, base64};
 
 use super::{log_error::LogError, read::Session};
 
+/// What the bytes of a picture are where it is there by its digest alone.
+const BY_NAME: &str = "AAAA";
+
 /// Where the pictures of one session are.
 #[derive(Debug)]
 pub(super) struct KeptImages {
     folder: PathBuf,
+    /// None is kept and none is missing.
+    by_name: bool,
 }
 
 impl KeptImages {
     /// Returns the pictures beside the log at `path`.
     pub(super) fn beside(path: &Path) -> Self {
-        Self { folder: path.with_extension("images") }
+        Self { folder: path.with_extension("images"), by_name: false }
+    }
+
+    /// Has pictures be there by their digests, without files.
+    pub(super) fn stand_by_name(&mut self) {
+        self.by_name = true;
     }
 
     /// Keeps `image`, unless it is kept already.
     pub(super) fn keep(&self, image: &Image) -> Result<(), LogError> {
         let Some(path) = self.path_of(image) else { return Ok(()) };
-        if image.data.is_empty() || path.exists() {
+        if self.by_name || image.data.is_empty() || path.exists() {
             return Ok(());
         }
         let failed = |source| LogError::writing(&path, source);
@@ -56,6 +67,10 @@ impl KeptImages {
     pub(super) fn fill(&self, session: &mut Session) {
         let images = session.records.iter_mut().flat_map(|record| record.event.images_mut());
         for image in images.filter(|image| image.data.is_empty()) {
+            if self.by_name {
+                image.data = BY_NAME.into();
+                continue;
+            }
             let Some(path) = self.path_of(image) else { continue };
             let read = std::fs::read(path).ok().and_then(|bytes| Image::new(&bytes).ok());
             if let Some(read) = read.filter(|read| read.sha256 == image.sha256) {

@@ -14,7 +14,7 @@ const GIF: &[u8] = b"GIF89a\x20\x03\x58\x02\0\0\0";
 const GIF_BASE64: &str = "R0lGODlhIANYAgAAAA==";
 const CTRL_D: &str = "\x04";
 
-fn png(path: &Path) {
+pub(crate) fn png(path: &Path) {
     let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
     bytes.extend([0, 0, 0, 4, 0, 0, 0, 3, 8, 2, 0, 0, 0]);
     std::fs::write(path, bytes).unwrap();

@@ -63,6 +63,23 @@ fn jobs_of_another_process_are_counted_anew() {
     nothing_differs(&place);
 }
 
+#[test]
+fn a_session_with_images_that_went_on_is_replayed_also_without_their_files() {
+    let place = Place::new();
+    crate::images::png(&place.path("work/a.png"));
+    process(&place, json!([bash("ls"), {"text": "Seen."}]), &["--image", "a.png"]);
+    process(&place, json!([{"text": "More."}]), &[]);
+    process(&place, json!([{"text": "Forked."}]), &["--fork"]);
+    assert!(place.logs().contains("image/png"));
+    nothing_differs(&place);
+    place.run(&["replay", "last", "--with-tools-from", "last"]).ends_with(0);
+    place.run(&["export", "last", "--bundle", "out.tar.gz"]).ends_with(0);
+    let other = Place::new();
+    std::fs::rename(place.path("work/out.tar.gz"), other.path("work/in.tar.gz")).unwrap();
+    other.run(&["replay", "in.tar.gz"]).ends_with(0);
+    other.run(&["replay", "in.tar.gz", "--with-tools-from", "in.tar.gz"]).ends_with(0);
+}
+
 /// Makes a repository with a commit, whose index knows the times of its files.
 fn repository(place: &Place) {
     let prepare = "printf '[user]\\n name = n\\n email = a@b\\n' > ../home/.gitconfig; git init -q; \

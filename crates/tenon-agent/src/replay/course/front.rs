@@ -35,8 +35,7 @@ impl FrontEnd for Course {
                 images,
                 ..
             }) => {
-                let (content, images) = (content.clone(), images.clone());
-                let now = RecordedResult { content, is_error: *is_error, images };
+                let now = RecordedResult::new(content, *is_error, images);
                 self.result(call_id, &now);
             }
             SessionEvent::Session(SessionNote::FilesSeen { files }) => self.seen(files),
