@@ -106,17 +106,25 @@ impl Course {
         })
     }
 
-    /// Ends the replay, and says why.
+    /// Ends the replay between two turns, and says why unless no more was asked for.
     pub(super) fn end_early(&self, reason: &str) {
-        self.state().end_early(reason);
+        let mut state = self.state();
+        match self.has_all_wanted(&state) {
+            true => state.stop(),
+            false => state.end_early(reason),
+        }
+    }
+
+    fn has_all_wanted(&self, state: &State) -> bool {
+        self.until.is_some_and(|until| state.outcome.steps >= until)
     }
 
     /// Undoes in `journal`, that of the replay, what was undone in the recording. Looks at files.
     pub(super) fn undo(&self, undo: (u64, &[u64]), journal: &Journal, everywhere: &[PathBuf]) {
-        let mut state = self.state();
         let recorded = &self.recording.checkpoints;
-        if let Err(reason) = state.files.undo(undo, recorded, journal, everywhere) {
-            state.end_early(reason);
+        let undone = self.state().files.undo(undo, recorded, journal, everywhere);
+        if let Err(reason) = undone {
+            self.end_early(reason);
         }
     }
 
@@ -150,7 +158,8 @@ impl Course {
     pub(super) fn outcome(&self) -> Replayed {
         let state = self.state();
         let mut outcome = state.outcome.clone();
-        if outcome.divergence.is_none() && !state.is_over && outcome.ended_early.is_none() {
+        let is_whole = state.is_over || self.has_all_wanted(&state);
+        if outcome.divergence.is_none() && !is_whole && outcome.ended_early.is_none() {
             outcome.ended_early.clone_from(&self.recording.cut_short);
         }
         outcome

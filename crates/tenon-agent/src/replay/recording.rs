@@ -18,7 +18,7 @@ use crate::{
     },
     masking::Masking,
     policy::Verdict,
-    session::Session,
+    session::{Session, WENT_BACK},
     session_note::SessionNote,
 };
 
@@ -329,7 +329,12 @@ impl Reader {
                 return Err("a turn began in the middle of another");
             }
             TurnEvent::UserMessage { message, .. } => {
-                let is_undo = |block: &ContentBlock| matches!(block, ContentBlock::Text { text } if text.starts_with(UNDO_NEWS));
+                let is_undo = |block: &ContentBlock| match block {
+                    ContentBlock::Text { text } => {
+                        text.starts_with(UNDO_NEWS) && !text.starts_with(WENT_BACK)
+                    }
+                    _ => false,
+                };
                 let before = message.content.len().saturating_sub(1);
                 if !self.names_undone && message.content.iter().take(before).any(is_undo) {
                     return Err("calls were undone in between, and the log does not say which");

@@ -34,3 +34,4 @@ pub(crate) use recorder::Recorder;
 pub use remove::{Removable, removable, remove};
 pub use search::{Found, search};
 pub(crate) use seen::SeenNews;
+pub(crate) use undo_news::WENT_BACK;

@@ -14,6 +14,9 @@ use crate::{
     session_note::SessionNote,
 };
 
+/// How it begins where only the conversation went back.
+pub(crate) const WENT_BACK: &str = "[undo] The user went back in the conversation, and what these calls changed since is there still: ";
+
 /// More calls of one sentence are counted.
 const CALLS_NAMED_MAX: usize = 30;
 
@@ -72,11 +75,7 @@ impl Session {
                 "[undo] What these calls changed was undone, and is there again: ",
                 ". Read again what you rely on.",
             ),
-            (
-                left,
-                "[undo] The user went back in the conversation, and what these calls changed since is there still: ",
-                ". Read again what you rely on.",
-            ),
+            (left, WENT_BACK, ". Read again what you rely on."),
         ];
         let due = news.into_iter().filter(|(calls, ..)| !calls.is_empty());
         due.map(|(calls, said, then)| format!("{said}{}{then}", named(&calls))).collect()

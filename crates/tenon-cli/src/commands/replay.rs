@@ -115,10 +115,9 @@ impl Replay {
             _ = tokio::signal::ctrl_c() => return Ok(ExitStatus::Interrupted),
         };
         self.report(&session, &replayed, &files.notes, &config.look())?;
-        Ok(match replayed.divergence {
-            Some(_) => ExitStatus::Failed,
-            None => ExitStatus::Finished,
-        })
+        // Of what was not replayed nobody can say that nothing differs.
+        let is_same = replayed.divergence.is_none() && replayed.ended_early.is_none();
+        Ok(if is_same { ExitStatus::Finished } else { ExitStatus::Failed })
     }
 
     /// Refuses to stop behind a step that the session does not have.

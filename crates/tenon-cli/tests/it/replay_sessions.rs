@@ -64,6 +64,21 @@ fn jobs_of_another_process_are_counted_anew() {
 }
 
 #[test]
+fn a_conversation_that_went_back_over_changed_files_is_replayed_to_its_end() {
+    let place = Place::new();
+    place.write("work/f", "0\n");
+    process(&place, json!([bash("echo 1 >> f"), {"text": "Done."}]), &[]);
+    let look = || json!([bash("cat f; echo 2 >> f"), {"text": "Seen."}]);
+    process(&place, look(), &["--rewind", "1"]);
+    process(&place, look(), &[]);
+    let went_back = "what these calls changed since is there still";
+    assert!(place.logs().contains(went_back), "{}", place.logs());
+    let run = place.run(&["replay", "last"]).ends_with(0);
+    let whole = "replayed 6 steps and 3 calls: nothing differs from the recording\n";
+    assert_eq!((run.out.as_str(), run.error.as_str()), (whole, ""));
+}
+
+#[test]
 fn a_session_with_images_that_went_on_is_replayed_also_without_their_files() {
     let place = Place::new();
     crate::images::png(&place.path("work/a.png"));
