@@ -27,6 +27,7 @@ use super::{
     Rebuilt, Root, bounded,
     copy::{Scratch, make_folder, set_modified},
     made::Made,
+    names::OPEN,
     tar::{self, Entry, EntryKind},
 };
 use crate::{config::Config, error::CliError, masked::masked, texts::Text};
@@ -50,6 +51,10 @@ const ABOUT_BYTES_MAX: u64 = 1 << 20;
 const ROOTS_MAX: usize = 16;
 /// The most folders above a file.
 const DEPTH_MAX: usize = 128;
+
+/// What a program gets by its file beyond what its user has (setuid, setgid): a bundle may be unpacked by
+/// the system's own root, and gives nobody that.
+const POWERS: u32 = 0o6000;
 
 /// Names of files that hold secrets by their nature.
 const SECRET_NAMES: [&str; 5] = [".netrc", ".git-credentials", ".npmrc", ".pypirc", ".htpasswd"];
@@ -195,6 +200,7 @@ impl Packing {
     fn tree(&mut self, top: &Path, name: &Path) -> io::Result<()> {
         let mut folders = vec![PathBuf::new()];
         while let Some(folder) = folders.pop() {
+            open_to_user(&top.join(&folder), OPEN)?;
             let mut entries = fs::read_dir(top.join(&folder))?.collect::<io::Result<Vec<_>>>()?;
             entries.sort_by_key(fs::DirEntry::file_name);
             for entry in entries {
@@ -224,13 +230,17 @@ impl Packing {
                     continue;
                 } else {
                     let bytes = metadata.len();
+                    if mode & POWERS != 0 {
+                        let name = beneath.display();
+                        self.left_out.push(format!("{name} as setuid or setgid: it is neither"));
+                    }
                     if metadata.nlink() > 1 && !self.linked.insert(metadata.ino()) {
                         let name = beneath.display();
                         self.left_out
                             .push(format!("{name} as a name of another file: it is one itself"));
                     }
                     let mut file = File::open(&path)?.take(bytes);
-                    self.file(&name, mode, modified, bytes, &mut file)?
+                    self.file(&name, mode & !POWERS, modified, bytes, &mut file)?
                 };
                 if !is_written {
                     self.left_out.push(format!("{} (its name is too long)", beneath.display()));
@@ -248,6 +258,7 @@ impl Packing {
         if bytes > FILE_BYTES_MAX || self.bytes + bytes > BYTES_MAX {
             return Ok(Some("it is too large"));
         }
+        open_to_user(path, 0o400)?;
         let text = fs::read(path)?;
         let text = String::from_utf8_lossy(&text);
         let is_git_config = path.ends_with(".git/config");
@@ -304,6 +315,15 @@ fn is_secret_name(name: &OsStr) -> bool {
     (is_env && !SAMPLE_ENDINGS.contains(&ending))
         || SECRET_NAMES.contains(&&*name)
         || SECRET_ENDINGS.contains(&ending)
+}
+
+/// Gives this user rights to something in the copy, which goes once it is packed.
+fn open_to_user(path: &Path, rights: u32) -> io::Result<()> {
+    let mode = fs::symlink_metadata(path)?.permissions().mode();
+    match mode & rights == rights {
+        true => Ok(()),
+        false => fs::set_permissions(path, Permissions::from_mode(mode | rights)),
+    }
 }
 
 fn is_small_file(path: &Path) -> bool {
@@ -384,8 +404,8 @@ impl Unpacking<'_> {
             set_modified(link, *modified);
         }
         for (folder, entry) in self.folders.iter().rev() {
-            fs::set_permissions(folder, Permissions::from_mode(entry.mode | 0o700))?;
             set_modified(folder, entry.modified);
+            fs::set_permissions(folder, Permissions::from_mode(entry.mode))?;
         }
         about.ok_or_else(|| tar::wrong("it does not say what it is"))
     }
@@ -414,7 +434,7 @@ impl Unpacking<'_> {
                 }
                 tar::skip_padding(from, *bytes)?;
                 file.set_modified(entry.modified)?;
-                file.set_permissions(Permissions::from_mode(entry.mode))?;
+                file.set_permissions(Permissions::from_mode(entry.mode & !POWERS))?;
             }
         }
         Ok(())

@@ -139,7 +139,7 @@ impl Copying {
             }
         }
         for (folder, metadata) in closing.iter().rev() {
-            let _ = fs::set_permissions(folder, metadata.permissions());
+            let _ = self.names.set_rights(folder, metadata.permissions().mode() & 0o7777);
             set_modified(folder, metadata.modified().unwrap_or(UNIX_EPOCH));
         }
         Ok(())

@@ -110,6 +110,7 @@ impl Made {
                 pieces.push(Piece::Content(path, kept, Some(info.started)));
             }
         }
+        copying.into_notes().1.close();
         // A call may have two checkpoints; this is the earlier one.
         self.pieces.entry(call_id.to_owned()).or_default().splice(0..0, pieces);
         Ok(())

@@ -67,11 +67,11 @@ impl Rebuilt {
             copying.tree(folder, &to)?;
             rebuilt.roots.push(Root { recorded: folder.clone(), copy: to });
         }
-        let (not_copied, names) = copying.into_notes();
+        let (not_copied, mut names) = copying.into_notes();
         notes.extend(not_copied);
         match journal {
             Ok(journal) => {
-                let (taken, made) = rebuild::take_back(&journal, session, (&rebuilt, names))?;
+                let (taken, made) = rebuild::take_back(&journal, session, (&rebuilt, &mut names))?;
                 notes.extend(taken);
                 rebuilt.made = made;
             }
@@ -79,6 +79,7 @@ impl Rebuilt {
                 notes.push(format!("the files are as they are now, for there is no undo: {error}"));
             }
         }
+        names.close();
         rebuilt.notes = bounded(notes);
         Ok(rebuilt)
     }

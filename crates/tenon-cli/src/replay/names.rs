@@ -1,11 +1,13 @@
-//! Which names in a copy are names of one file, as files were told apart where they were copied from.
+//! What a copy does not show while work on it goes on: which names are names of one file, as files were
+//! told apart where they were copied from, and which folders are to be closed to this user.
 
 #![expect(clippy::disallowed_methods, reason = "looks at a copy of the workspace, tenon's own")]
 
 use std::{
-    collections::HashMap,
-    fs::{self, Metadata},
-    os::unix::fs::MetadataExt,
+    collections::{BTreeMap, HashMap},
+    fs::{self, Metadata, Permissions},
+    io,
+    os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -14,10 +16,16 @@ use std::{
 /// where that is not known.
 pub(super) type FileId = ((u64, u64), u64);
 
-/// The names in a copy of each file that has several or may get them.
+/// What this user may do in a folder to work in it.
+pub(super) const OPEN: u32 = 0o700;
+
+/// The names in a copy of each file that has several or may get them, and of closed folders.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     by_number: HashMap<(u64, u64), Vec<Name>>,
+    /// Folders that are open to this user as long as there is work in them, and the permissions that they
+    /// get.
+    closed: BTreeMap<PathBuf, u32>,
 }
 
 #[derive(Debug)]
@@ -52,6 +60,31 @@ impl Names {
             if let Ok(rest) = name.path.strip_prefix(from) {
                 let is_itself = rest.as_os_str().is_empty();
                 name.path = if is_itself { to.to_owned() } else { to.join(rest) };
+            }
+        }
+        let is_moved = |path: &PathBuf, _: &mut u32| path.starts_with(from);
+        let moved: Vec<_> = self.closed.extract_if(.., is_moved).collect();
+        for (path, mode) in moved {
+            let rest = path.strip_prefix(from).unwrap_or(&path);
+            self.closed.insert(to.components().chain(rest.components()).collect(), mode);
+        }
+    }
+
+    /// Gives a folder permissions; those that this user needs stay until [`Self::close`].
+    pub(super) fn set_rights(&mut self, folder: &Path, mode: u32) -> io::Result<()> {
+        self.closed.insert(folder.to_path_buf(), mode);
+        fs::set_permissions(folder, Permissions::from_mode(mode | OPEN))
+    }
+
+    /// Closes the folders that are still there.
+    pub(super) fn close(self) {
+        // What is deep goes first, as long as this user gets there.
+        for (folder, mode) in self.closed.into_iter().rev().filter(|(_, mode)| mode & OPEN != OPEN)
+        {
+            let now = fs::symlink_metadata(&folder).ok().filter(Metadata::is_dir);
+            if now.is_some_and(|now| now.mode() & 0o7777 == mode | OPEN) {
+                // This user made it.
+                let _ = fs::set_permissions(&folder, Permissions::from_mode(mode));
             }
         }
     }

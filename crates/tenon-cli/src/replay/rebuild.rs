@@ -49,7 +49,7 @@ pub(super) fn journal(config: &Config, roots: &[PathBuf]) -> Result<Journal, Str
 pub(super) fn take_back(
     journal: &Journal,
     session: &Session,
-    (copy, mut names): (&Rebuilt, Names),
+    (copy, names): (&Rebuilt, &mut Names),
 ) -> Result<(Vec<String>, Made), CliError> {
     let mut made = Made::of(session);
     let infos = journal.checkpoints().map_err(past::failed)?;
@@ -87,7 +87,7 @@ pub(super) fn take_back(
         }
         let past = journal.past(id).map_err(past::failed)?;
         let restored = HashMap::new();
-        let mut taking = Taking { journal, past, id, copy, names: &mut names, restored };
+        let mut taking = Taking { journal, past, id, copy, names, restored };
         taking
             .back(&changes.files, &mut notes)
             .map_err(|error| CliError::failed(Text::NotPutBack).with_source(error))?;
@@ -323,8 +323,7 @@ impl Taking<'_> {
                     make_room(&at)?;
                     fs::create_dir(&at)?;
                 }
-                // This user must get in.
-                fs::set_permissions(&at, Permissions::from_mode(entry.mode | 0o700))?;
+                self.names.set_rights(&at, entry.mode)?;
                 Ok(true)
             }
             EntryKind::Link => {

@@ -70,7 +70,7 @@ pub(super) fn write_header(out: &mut impl Write, entry: &Entry) -> io::Result<bo
     };
     put(NAME, name);
     put(PREFIX, prefix);
-    put(MODE, format!("{:07o}", entry.mode & 0o777).as_bytes());
+    put(MODE, format!("{:07o}", entry.mode & 0o7777).as_bytes());
     put(SIZE, format!("{size:011o}").as_bytes());
     put(MODIFIED, format!("{seconds:011o}").as_bytes());
     put(NANOSECONDS, format!("{nanoseconds:09}").as_bytes());
@@ -124,7 +124,7 @@ pub(super) fn read_header(from: &mut impl Read) -> io::Result<Option<Entry>> {
         Some(b'2') => EntryKind::Link(OsString::from_vec(field(TARGET).to_vec())),
         _ => return Err(wrong("it holds something else than files, folders and links")),
     };
-    let mode = number(MODE).and_then(|mode| u32::try_from(mode).ok()).ok_or_else(missing)? & 0o777;
+    let mode = number(MODE).and_then(|mode| u32::try_from(mode).ok()).ok_or_else(missing)? & 0o7777;
     // What other programs write has none.
     let nanoseconds =
         std::str::from_utf8(field(NANOSECONDS)).ok().and_then(|text| text.parse().ok());
@@ -191,6 +191,7 @@ mod tests {
         let entries = [
             entry("a.txt", EntryKind::File(3)),
             entry("folder", EntryKind::Folder),
+            Entry { mode: 0o1777, ..entry("sticky", EntryKind::Folder) },
             Entry {
                 modified: UNIX_EPOCH - Duration::new(315_619_200, 20_000_001),
                 ..entry("old", EntryKind::Folder)

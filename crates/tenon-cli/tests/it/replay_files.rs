@@ -134,6 +134,40 @@ fn a_bundle_says_what_it_has_of_pipes_and_of_further_names() {
     place.run(&["replay", "out.tar.gz"]).ends_with(0);
 }
 
+/// Replays the last session from a bundle in another home.
+fn check_bundle(place: &Place) {
+    place.run(&["export", "last", "--bundle", "out.tar.gz"]).ends_with(0);
+    let other = Place::new();
+    std::fs::rename(place.path("work/out.tar.gz"), other.path("work/in.tar.gz")).unwrap();
+    let run = other.run(&["replay", "in.tar.gz"]);
+    assert!(run.out.contains("nothing differs") && run.error.is_empty(), "{run:?}");
+}
+
+#[test]
+fn permissions_are_as_they_were_also_in_a_bundle() {
+    let prepare = "mkdir ro st none sg; echo 1 > ro/f; echo 2 > st/f; echo 3 > none/f; \
+                   chmod 400 ro/f; chmod 1777 st; chmod 2755 sg; chmod 555 ro; chmod 0 none";
+    let look = "stat -c '%a %n' *";
+    for change in ["true", "chmod 755 *; rm -rf *"] {
+        let place = recorded(prepare, &[look, change]);
+        check_place(&place, change);
+        check_bundle(&place);
+    }
+    check_redone(prepare, &[look, "chmod 700 ro none; mv ro none/; chmod 500 none; rmdir st"]);
+}
+
+#[test]
+fn a_bundle_gives_no_program_the_rights_of_its_owner() {
+    let place =
+        recorded("echo 1 > s; chmod 4755 s; mkdir d; chmod 2755 d", &["cat s; stat -c %a d"]);
+    let run = place.run(&["export", "last", "--bundle", "out.tar.gz"]).ends_with(0);
+    run.says(&["left out: s as setuid or setgid: it is neither"]);
+    let listed = place.program("tar", &["tvzf", "out.tar.gz"]).output().unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    assert!(listed.contains("-rwxr-xr-x") && listed.contains("drwxr-sr-x"), "{listed}");
+    place.run(&["replay", "out.tar.gz"]).ends_with(0);
+}
+
 #[test]
 fn times_before_1970_are_kept() {
     check(
