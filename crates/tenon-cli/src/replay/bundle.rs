@@ -24,7 +24,9 @@ use tenon_agent::{Record, Session, SessionEvent, read_session};
 use tenon_model::{CredentialShape, KnownValue, Masks, credential_values};
 
 use super::{
-    Rebuilt, Root, bounded,
+    Rebuilt, Root,
+    attributes::{self, Attributes},
+    bounded,
     copy::{Scratch, make_folder, set_modified},
     made::Made,
     names::OPEN,
@@ -162,13 +164,20 @@ impl Packing {
             log_is_masked,
         };
         let about = serde_json::to_vec_pretty(&about)?;
-        self.file(Path::new(ABOUT), 0o600, UNIX_EPOCH, about.len() as u64, &mut about.as_slice())?;
-        self.file(Path::new(LOG), 0o600, UNIX_EPOCH, log.len() as u64, &mut log.as_slice())?;
+        self.own(ABOUT, &about)?;
+        self.own(LOG, &log)?;
         for (number, root) in files.roots.iter().enumerate() {
             let name = Path::new(ROOTS).join(number.to_string());
             self.tree(&root.copy, &name)?;
         }
         tar::write_end(&mut self.out)
+    }
+
+    /// Writes what a bundle holds besides the workspace.
+    fn own(&mut self, name: &str, mut bytes: &[u8]) -> io::Result<bool> {
+        let kind = EntryKind::File(bytes.len() as u64);
+        let (mode, modified, attributes) = (0o600, UNIX_EPOCH, Attributes::new());
+        self.file(Entry { path: name.into(), mode, modified, kind, attributes }, &mut bytes)
     }
 
     /// Returns a log with known secrets by name, and whether there was any in it: what was none when
@@ -215,10 +224,12 @@ impl Packing {
                     return Ok(());
                 } else if metadata.is_symlink() {
                     let kind = EntryKind::Link(fs::read_link(&path)?.into_os_string());
-                    tar::write_header(&mut self.out, &Entry { path: name, mode, modified, kind })?
+                    let attributes = Attributes::new();
+                    let entry = Entry { path: name, mode, modified, kind, attributes };
+                    tar::write_header(&mut self.out, &entry)?
                 } else if metadata.is_dir() {
-                    let kind = EntryKind::Folder;
-                    let entry = Entry { path: name, mode, modified, kind };
+                    let (kind, attributes) = (EntryKind::Folder, self.attributes(&path, &beneath));
+                    let entry = Entry { path: name, mode, modified, kind, attributes };
                     let is_written = tar::write_header(&mut self.out, &entry)?;
                     folders.extend(is_written.then(|| beneath.clone()));
                     is_written
@@ -240,10 +251,16 @@ impl Packing {
                             .push(format!("{name} as a name of another file: it is one itself"));
                     }
                     let mut file = File::open(&path)?.take(bytes);
-                    self.file(&name, mode & !POWERS, modified, bytes, &mut file)?
+                    let (mode, kind) = (mode & !POWERS, EntryKind::File(bytes));
+                    let attributes = self.attributes(&path, &beneath);
+                    let entry = Entry { path: name, mode, modified, kind, attributes };
+                    self.file(entry, &mut file)?
                 };
                 if !is_written {
-                    self.left_out.push(format!("{} (its name is too long)", beneath.display()));
+                    self.left_out.push(format!(
+                        "{} (its name or its extended attributes are too long)",
+                        beneath.display()
+                    ));
                 }
             }
         }
@@ -269,16 +286,25 @@ impl Packing {
         Ok(holds_secret.then_some("it holds a known secret"))
     }
 
-    fn file(
-        &mut self,
-        path: &Path,
-        mode: u32,
-        modified: SystemTime,
-        bytes: u64,
-        from: &mut impl Read,
-    ) -> io::Result<bool> {
-        let kind = EntryKind::File(bytes);
-        let entry = Entry { path: path.to_path_buf(), mode, modified, kind };
+    /// Returns the extended attributes of something, but for those that hold a known secret.
+    fn attributes(&mut self, path: &Path, beneath: &Path) -> Attributes {
+        let mut attributes = attributes::of(path);
+        attributes.retain(|(name, value)| {
+            let text = String::from_utf8_lossy(value);
+            let holds_secret = matches!(self.masks.mask(&text), Cow::Owned(_));
+            if holds_secret {
+                let (name, beneath) = (name.display(), beneath.display());
+                self.left_out.push(format!("{name} of {beneath} (it holds a known secret)"));
+            }
+            !holds_secret
+        });
+        self.bytes += attributes.iter().map(|(_, value)| value.len() as u64).sum::<u64>();
+        attributes
+    }
+
+    /// Writes a file, whose bytes are those of `from`.
+    fn file(&mut self, entry: Entry, from: &mut impl Read) -> io::Result<bool> {
+        let EntryKind::File(bytes) = entry.kind else { return Ok(false) };
         if !tar::write_header(&mut self.out, &entry)? {
             return Ok(false);
         }
@@ -390,6 +416,7 @@ impl Unpacking<'_> {
             if let EntryKind::File(length) = entry.kind {
                 bytes = bytes.saturating_add(length);
             }
+            bytes += entry.attributes.iter().map(|(_, value)| value.len() as u64).sum::<u64>();
             if entries > ENTRIES_MAX || bytes > BYTES_MAX {
                 return Err(tar::wrong("it unpacks to more than a bundle may hold"));
             }
@@ -404,6 +431,7 @@ impl Unpacking<'_> {
             set_modified(link, *modified);
         }
         for (folder, entry) in self.folders.iter().rev() {
+            attributes::set(folder, &entry.attributes);
             set_modified(folder, entry.modified);
             fs::set_permissions(folder, Permissions::from_mode(entry.mode))?;
         }
@@ -433,6 +461,7 @@ impl Unpacking<'_> {
                     return Err(tar::wrong("it ends in the middle of a file"));
                 }
                 tar::skip_padding(from, *bytes)?;
+                attributes::set(&place, &entry.attributes);
                 file.set_modified(entry.modified)?;
                 file.set_permissions(Permissions::from_mode(entry.mode & !POWERS))?;
             }

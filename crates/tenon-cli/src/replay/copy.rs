@@ -13,7 +13,10 @@ use std::{
 
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
 
-use super::names::{Names, id_of};
+use super::{
+    attributes,
+    names::{Names, id_of},
+};
 use crate::{config::Config, error::CliError, texts::Text};
 
 /// What a workspace may have to be copied: a repository with its history, not a disk.
@@ -125,7 +128,7 @@ impl Copying {
                 }
             };
             let metadata = fs::symlink_metadata(&from).ok();
-            closing.extend(metadata.map(|metadata| (to.clone(), metadata)));
+            closing.extend(metadata.map(|metadata| (from.clone(), to.clone(), metadata)));
             for entry in entries.flatten() {
                 let (from, to) = (entry.path(), to.join(entry.file_name()));
                 self.count(0)?;
@@ -138,7 +141,8 @@ impl Copying {
                 }
             }
         }
-        for (folder, metadata) in closing.iter().rev() {
+        for (from, folder, metadata) in closing.iter().rev() {
+            self.copy_attributes(from, folder);
             let _ = self.names.set_rights(folder, metadata.permissions().mode() & 0o7777);
             set_modified(folder, metadata.modified().unwrap_or(UNIX_EPOCH));
         }
@@ -197,11 +201,29 @@ impl Copying {
         }
         self.count(metadata.len())?;
         let copied = fs::copy(from, to);
+        self.copy_attributes(from, to);
         set_modified(to, metadata.modified().unwrap_or(UNIX_EPOCH));
         if has_several {
             self.names.add(id, to);
         }
         Ok(copied.map(|_| false))
+    }
+
+    fn copy_attributes(&mut self, from: &Path, to: &Path) {
+        let attributes = attributes::of(from);
+        if attributes.is_empty() || attributes::set(to, &attributes) {
+            return;
+        }
+        if let Ok(metadata) = fs::symlink_metadata(to) {
+            // A read-only file takes none.
+            let mode = metadata.permissions().mode();
+            let _ = fs::set_permissions(to, Permissions::from_mode(mode | 0o600));
+            if !attributes::set(to, &attributes) {
+                let from = from.display();
+                self.notes.push(format!("{from} was copied without its extended attributes"));
+            }
+            let _ = fs::set_permissions(to, Permissions::from_mode(mode));
+        }
     }
 
     fn count(&mut self, bytes: u64) -> Result<(), CliError> {

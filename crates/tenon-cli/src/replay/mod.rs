@@ -3,6 +3,7 @@
 //!
 //! The user's own files are read and never touched.
 
+mod attributes;
 mod bundle;
 mod copy;
 mod made;

@@ -1,8 +1,6 @@
 //! What a copy does not show while work on it goes on: which names are names of one file, as files were
 //! told apart where they were copied from, and which folders are to be closed to this user.
 
-#![expect(clippy::disallowed_methods, reason = "looks at a copy of the workspace, tenon's own")]
-
 use std::{
     collections::{BTreeMap, HashMap},
     fs::{self, Metadata, Permissions},

@@ -23,7 +23,7 @@ use tenon_sandbox::{
 };
 
 use super::{
-    Rebuilt,
+    Rebuilt, attributes,
     copy::{make_pipe, make_room, remove, set_modified},
     made::Made,
     names::{FileId, Names},
@@ -324,6 +324,7 @@ impl Taking<'_> {
                     fs::create_dir(&at)?;
                 }
                 self.names.set_rights(&at, entry.mode)?;
+                set_attributes(&at, &entry);
                 Ok(true)
             }
             EntryKind::Link => {
@@ -405,9 +406,17 @@ impl Taking<'_> {
             fs::write(at, bytes)?;
             is_known = true;
         }
+        set_attributes(at, entry);
         set_modified(at, entry.modified);
         fs::set_permissions(at, Permissions::from_mode(entry.mode))?;
         Ok(is_known)
+    }
+}
+
+fn set_attributes(at: &Path, entry: &PastEntry) {
+    if let Some(all) = &entry.attributes {
+        // The copy has those that its file system takes.
+        attributes::set(at, &attributes::copied(all));
     }
 }
 

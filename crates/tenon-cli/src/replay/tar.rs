@@ -1,5 +1,6 @@
 //! The part of the tar format (POSIX ustar) that bundles need: files, folders and links with short
-//! names. Nothing of the extensions, with which headers have no bound. Works on bytes alone.
+//! names. Of the extensions only extended attributes, as other programs write them, within a bound.
+//! Works on bytes alone.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -8,6 +9,8 @@ use std::{
     path::{Path, PathBuf},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
+
+use super::attributes::{Attributes, is_copied};
 
 /// Bytes of a header, and what contents are filled up to.
 const BLOCK: usize = 512;
@@ -27,6 +30,14 @@ const NANOSECONDS: std::ops::Range<usize> = 500..509;
 /// Where POSIX has nothing: `-` if the time is so long before 1970.
 const SIGN: usize = 509;
 
+/// How the names of extended attributes begin in an extended header.
+const ATTRIBUTE: &[u8] = b"SCHILY.xattr.";
+/// The most bytes of an extended header: four times what ext4 has room for.
+const EXTENDED_BYTES_MAX: usize = 256 << 10;
+
+/// Why an archive is refused that has more than bundles have.
+const OTHER: &str = "it holds something else than files, folders and links";
+
 /// What an archive has one after another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
@@ -34,6 +45,8 @@ pub(super) struct Entry {
     pub(super) mode: u32,
     pub(super) modified: SystemTime,
     pub(super) kind: EntryKind,
+    /// Extended attributes (`user.*`).
+    pub(super) attributes: Attributes,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,17 +59,35 @@ pub(super) enum EntryKind {
 }
 
 /// Writes the header of `entry`; a file's bytes are to follow, and then [`pad`]. Returns whether its
-/// names fit; if not, nothing is written.
+/// names and attributes fit; if not, nothing is written.
 pub(super) fn write_header(out: &mut impl Write, entry: &Entry) -> io::Result<bool> {
+    let Some(header) = header(entry, None) else { return Ok(false) };
+    if !entry.attributes.is_empty() {
+        let extended = extended(&entry.attributes);
+        let bytes = extended.len() as u64;
+        let Some(above) = self::header(entry, Some(bytes)) else { return Ok(false) };
+        if extended.len() > EXTENDED_BYTES_MAX {
+            return Ok(false);
+        }
+        out.write_all(&above)?;
+        out.write_all(&extended)?;
+        pad(out, bytes)?;
+    }
+    out.write_all(&header).map(|()| true)
+}
+
+/// Returns the header of `entry`, or that of its extended header of so many bytes.
+fn header(entry: &Entry, extended: Option<u64>) -> Option<[u8; BLOCK]> {
     let mut header = [0_u8; BLOCK];
-    let Some((prefix, name)) = split(entry.path.as_os_str()) else { return Ok(false) };
-    let (kind, size, target) = match &entry.kind {
-        EntryKind::File(bytes) => (b'0', *bytes, OsStr::new("")),
-        EntryKind::Folder => (b'5', 0, OsStr::new("")),
-        EntryKind::Link(target) => (b'2', 0, target.as_os_str()),
+    let (prefix, name) = split(entry.path.as_os_str())?;
+    let (kind, size, target) = match (&entry.kind, extended) {
+        (_, Some(bytes)) => (b'x', bytes, OsStr::new("")),
+        (EntryKind::File(bytes), _) => (b'0', *bytes, OsStr::new("")),
+        (EntryKind::Folder, _) => (b'5', 0, OsStr::new("")),
+        (EntryKind::Link(target), _) => (b'2', 0, target.as_os_str()),
     };
     if target.len() > TARGET.len() || size >= 1 << 33 {
-        return Ok(false);
+        return None;
     }
     let (modified, is_before) = match entry.modified.duration_since(UNIX_EPOCH) {
         Ok(modified) => (modified, false),
@@ -83,7 +114,77 @@ pub(super) fn write_header(out: &mut impl Write, entry: &Entry) -> io::Result<bo
         .get_mut(CHECKSUM)
         .unwrap_or_default()
         .copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
-    out.write_all(&header).map(|()| true)
+    Some(header)
+}
+
+/// Returns the records of an extended header, each `LENGTH NAME=VALUE` and a line's end.
+fn extended(attributes: &Attributes) -> Vec<u8> {
+    let mut records = Vec::new();
+    for (name, value) in attributes {
+        let rest = [b" ", ATTRIBUTE, &*escaped(name.as_bytes()), b"=", value, b"\n"].concat();
+        // The length counts its own digits.
+        let digits = (1..).find(|digits| (rest.len() + digits).to_string().len() == *digits);
+        let length = rest.len() + digits.unwrap_or_default();
+        records.extend_from_slice(length.to_string().as_bytes());
+        records.extend_from_slice(&rest);
+    }
+    records
+}
+
+/// Returns a name without `=`, at which its value begins.
+fn escaped(name: &[u8]) -> Vec<u8> {
+    let byte = |byte: &u8| match byte {
+        b'%' => b"%25".to_vec(),
+        b'=' => b"%3D".to_vec(),
+        byte => vec![*byte],
+    };
+    name.iter().flat_map(byte).collect()
+}
+
+fn unescaped(name: &[u8]) -> Vec<u8> {
+    let (mut whole, mut rest) = (Vec::new(), name);
+    while let Some((byte, after)) = rest.split_first() {
+        let (byte, after) = match rest.get(..3) {
+            Some(b"%25") => (b'%', rest.get(3..).unwrap_or_default()),
+            Some(b"%3D") => (b'=', rest.get(3..).unwrap_or_default()),
+            _ => (*byte, after),
+        };
+        whole.push(byte);
+        rest = after;
+    }
+    whole
+}
+
+/// Reads an extended header of so many bytes, which may have nothing but attributes that are copied:
+/// others would say of what follows that it is something else.
+fn read_extended(from: &mut impl Read, bytes: u64) -> io::Result<Attributes> {
+    let other = || wrong(OTHER);
+    let length = usize::try_from(bytes).ok().filter(|length| *length <= EXTENDED_BYTES_MAX);
+    let mut records = vec![0; length.ok_or_else(other)?];
+    from.read_exact(&mut records)?;
+    skip_padding(from, bytes)?;
+    let (mut attributes, mut rest) = (Attributes::new(), records.as_slice());
+    while !rest.is_empty() {
+        let (record, after) = split_record(rest).ok_or_else(other)?;
+        let equals = record.iter().position(|byte| *byte == b'=').ok_or_else(other)?;
+        let (name, value) = record.split_at(equals);
+        let name = unescaped(name.strip_prefix(ATTRIBUTE).ok_or_else(other)?);
+        if !is_copied(&name) || name.contains(&0) {
+            return Err(other());
+        }
+        let value = value.get(1..).unwrap_or_default().to_vec();
+        attributes.push((OsString::from_vec(name), value));
+        rest = after;
+    }
+    Ok(attributes)
+}
+
+/// Splits a record without its length and its end from those behind it.
+fn split_record(records: &[u8]) -> Option<(&[u8], &[u8])> {
+    let space = records.iter().position(|byte| *byte == b' ')?;
+    let length = std::str::from_utf8(records.get(..space)?).ok()?.parse().ok()?;
+    let (record, after) = records.split_at_checked(length)?;
+    Some((record.get(space + 1..)?.strip_suffix(b"\n")?, after))
 }
 
 /// Fills up behind a content of `bytes`.
@@ -103,6 +204,26 @@ pub(super) fn read_header(from: &mut impl Read) -> io::Result<Option<Entry>> {
     if header == [0; BLOCK] {
         return Ok(None);
     }
+    let bytes = match header_in(&header)? {
+        Header::Entry(entry) => return Ok(Some(entry)),
+        Header::Extended(bytes) => bytes,
+    };
+    let attributes = read_extended(from, bytes)?;
+    from.read_exact(&mut header)?;
+    match header_in(&header)? {
+        Header::Entry(entry) => Ok(Some(Entry { attributes, ..entry })),
+        Header::Extended(_) => Err(wrong(OTHER)),
+    }
+}
+
+/// What a header is of.
+enum Header {
+    Entry(Entry),
+    /// Of so many bytes that tell of the entry behind them.
+    Extended(u64),
+}
+
+fn header_in(header: &[u8; BLOCK]) -> io::Result<Header> {
     let field = |at: std::ops::Range<usize>| {
         let field = header.get(at).unwrap_or_default();
         field.split(|byte| *byte == 0).next().unwrap_or_default()
@@ -112,7 +233,7 @@ pub(super) fn read_header(from: &mut impl Read) -> io::Result<Option<Entry>> {
         u64::from_str_radix(text, 8).ok()
     };
     let is_ustar = field(MAGIC.start..MAGIC.start + 5) == b"ustar";
-    if !is_ustar || number(CHECKSUM) != Some(u64::from(checksum(&header))) {
+    if !is_ustar || number(CHECKSUM) != Some(u64::from(checksum(header))) {
         return Err(wrong("it is no archive of the kind that bundles are"));
     }
     let missing = || wrong("a number of it cannot be read");
@@ -122,7 +243,8 @@ pub(super) fn read_header(from: &mut impl Read) -> io::Result<Option<Entry>> {
         Some(b'0' | 0) => EntryKind::File(number(SIZE).ok_or_else(missing)?),
         Some(b'5') => EntryKind::Folder,
         Some(b'2') => EntryKind::Link(OsString::from_vec(field(TARGET).to_vec())),
-        _ => return Err(wrong("it holds something else than files, folders and links")),
+        Some(b'x') => return number(SIZE).map(Header::Extended).ok_or_else(missing),
+        _ => return Err(wrong(OTHER)),
     };
     let mode = number(MODE).and_then(|mode| u32::try_from(mode).ok()).ok_or_else(missing)? & 0o7777;
     // What other programs write has none.
@@ -135,7 +257,7 @@ pub(super) fn read_header(from: &mut impl Read) -> io::Result<Option<Entry>> {
         _ => UNIX_EPOCH.checked_add(from_1970),
     };
     let modified = modified.ok_or_else(missing)?;
-    Ok(Some(Entry { path, mode, modified, kind }))
+    Ok(Header::Entry(Entry { path, mode, modified, kind, attributes: Attributes::new() }))
 }
 
 /// Goes on behind a content of `bytes`.
@@ -182,6 +304,7 @@ mod tests {
             mode: 0o751,
             modified: UNIX_EPOCH + Duration::new(1_767_225_600, 20_000_001),
             kind,
+            attributes: Attributes::new(),
         }
     }
 
@@ -197,6 +320,14 @@ mod tests {
                 ..entry("old", EntryKind::Folder)
             },
             entry("link", EntryKind::Link("../x".into())),
+            Entry {
+                attributes: vec![
+                    ("user.a=%b".into(), b"\0=\n".to_vec()),
+                    ("user.empty".into(), Vec::new()),
+                    ("user.long".into(), vec![b'l'; 990]),
+                ],
+                ..entry("attributes", EntryKind::File(5))
+            },
             entry(&long.replace("//", "/"), EntryKind::File(0)),
         ];
         let mut bytes = Vec::new();
@@ -221,6 +352,37 @@ mod tests {
         assert!(!write_header(&mut out, &entry(&"a".repeat(101), EntryKind::Folder)).unwrap());
         assert!(!write_header(&mut out, &entry("a", EntryKind::File(1 << 33))).unwrap());
         assert!(out.is_empty());
+    }
+
+    #[test]
+    fn an_extended_header_of_anything_but_attributes_is_refused() {
+        let read = |records: &[u8]| {
+            read_extended(&mut [records, &[0; BLOCK]].concat().as_slice(), records.len() as u64)
+        };
+        assert_eq!(
+            read(b"26 SCHILY.xattr.user.k=vw\n").unwrap(),
+            [("user.k".into(), b"vw".to_vec())]
+        );
+        for records in [
+            &b"10 path=a\n"[..],
+            b"29 SCHILY.xattr.trusted.k=vw\n",
+            b"26 SCHILY.xattr.user.k=vw ",
+            b"27 SCHILY.xattr.user.k=vw\n",
+            b"99999999999999999999 SCHILY.xattr.user.k=vw\n",
+            b"1 SCHILY.xattr.user.k=vw\n",
+            b"x",
+        ] {
+            assert!(read(records).is_err(), "{:?}", String::from_utf8_lossy(records));
+        }
+        let mut twice = Vec::new();
+        let with = Entry {
+            attributes: vec![("user.k".into(), b"v".to_vec())],
+            ..entry("a", EntryKind::Folder)
+        };
+        assert!(write_header(&mut twice, &with).unwrap());
+        let above = twice[..2 * BLOCK].to_vec();
+        assert!(read_header(&mut [&*above, &*twice].concat().as_slice()).is_err());
+        assert!(read_extended(&mut io::repeat(b'1'), 1 << 40).is_err());
     }
 
     #[test]

@@ -331,7 +331,9 @@ texts! {
     // Files that a bundle or a replay cannot have.
     "how {path} was before is not kept any more", "{path} 以前的内容已不再保存";
     "{path} and what follows", "{path} 及其后的内容";
-    "{path} (its name is too long)", "{path}（名称太长）";
+    "{path} (its name or its extended attributes are too long)", "{path}（名称或扩展属性太长）";
+    "{path} as setuid or setgid: it is neither", "{path} 的 setuid 或 setgid 权限";
+    "{path} was copied without its extended attributes", "复制 {path} 时未带扩展属性";
     "{path} (it holds secrets)", "{path}（含有密钥）";
     "{path} (it is too large)", "{path}（太大）";
     "{path} (it holds a known secret)", "{path}（含有已知的密钥）";

@@ -157,6 +157,24 @@ fn permissions_are_as_they_were_also_in_a_bundle() {
 }
 
 #[test]
+fn extended_attributes_are_as_they_were_also_in_a_bundle() {
+    const GET: &str = "python3 -c \"import os; [print(n, [(a, os.getxattr(n, a)) for a in os.listxattr(n)]) \
+                       for n in ('f', 'd', 'ro')]\"";
+    let set = |name: &str, value: &str| {
+        format!("python3 -c \"import os; os.setxattr('{name}', 'user.k', b'{value}')\"")
+    };
+    let made = [set("f", "one"), set("d", "two"), set("ro", "three")].join("; ");
+    let prepare = format!("echo 1 > f; echo 2 > ro; mkdir d; {made}; chmod 400 ro");
+    for change in ["true", "rm -rf f d; chmod 600 ro", &set("f", "other")] {
+        let place = recorded(&prepare, &[GET, change, GET]);
+        assert!(place.logs().contains("b'three'"), "{}", place.logs());
+        check_place(&place, change);
+        check_bundle(&place);
+    }
+    check_redone(&prepare, &[GET, "rm -rf f d"]);
+}
+
+#[test]
 fn a_bundle_gives_no_program_the_rights_of_its_owner() {
     let place =
         recorded("echo 1 > s; chmod 4755 s; mkdir d; chmod 2755 d", &["cat s; stat -c %a d"]);

@@ -44,6 +44,8 @@ pub struct PastEntry {
     pub born: u64,
     /// What kind of file it was, and its permissions, as `st_mode` has them.
     pub raw_mode: u32,
+    /// Names and values of its extended attributes; `None` where this user could not read them.
+    pub attributes: Option<Vec<(OsString, OsString)>>,
 }
 
 impl Journal {
@@ -96,6 +98,7 @@ impl Past {
             inode: node.id.inode(),
             born: node.id.born(),
             raw_mode: node.mode,
+            attributes: node.attributes.clone(),
         })
     }
 
