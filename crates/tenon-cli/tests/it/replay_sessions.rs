@@ -79,6 +79,31 @@ fn a_conversation_that_went_back_over_changed_files_is_replayed_to_its_end() {
 }
 
 #[test]
+fn edits_that_were_refused_and_rewinds_between_undos_are_replayed() {
+    let place = Place::new();
+    place.write("work/e", "one\ntwo\n");
+    let edit = |path: &str, old: &str| {
+        json!({"calls": [{"name": "edit_file",
+            "arguments": {"path": path, "old_text": old, "new_text": "zwei"}}]})
+    };
+    let read = json!({"calls": [{"name": "read_file", "arguments": {"path": "e"}}]});
+    let refused = [edit("e", "nine"), edit("/etc/passwd", "root"), edit("../e", "two")];
+    let [lost, outside, above] = refused;
+    let changed = [bash("echo 3 >> e"), edit("e", "two"), json!({"text": "Refused."})];
+    let [append, stale, end] = changed;
+    process(&place, json!([read, lost, outside, above, append, stale, end]), &[]);
+    assert!(place.logs().contains("changed on disk since it was last read"), "{}", place.logs());
+    let look = || json!([bash("cat e; echo 4 >> e"), {"text": "Seen."}]);
+    process(&place, look(), &[]);
+    process(&place, look(), &["--rewind", "1"]);
+    place.run(&["undo"]).ends_with(0);
+    process(&place, json!([bash("cat e"), {"text": "Seen."}]), &["--rewind", "2"]);
+    place.run(&["redo"]).ends_with(0);
+    process(&place, look(), &[]);
+    nothing_differs(&place);
+}
+
+#[test]
 fn a_session_with_images_that_went_on_is_replayed_also_without_their_files() {
     let place = Place::new();
     crate::images::png(&place.path("work/a.png"));
