@@ -9,13 +9,18 @@ pub trait TextFilter: Send + Sync + fmt::Debug {
     fn begin(&self) -> Box<dyn FilteredText>;
 }
 
-/// A text that is being changed.
+/// A text that is being changed. What is returned of it says to which of its pieces it belongs,
+/// because another text may stand between two of them.
 pub trait FilteredText: Send {
-    /// Takes the next piece and returns what became certain.
-    fn push(&mut self, text: &str) -> String;
+    /// Takes the next piece and returns what became certain of each that was not certain as a whole,
+    /// the oldest first, this one last; fewer if of the newest nothing did.
+    fn push(&mut self, text: &str) -> Vec<String>;
 
-    /// Returns what was held back.
-    fn finish(&mut self) -> String;
+    /// Returns what was held back of each piece, the oldest first.
+    fn finish(&mut self) -> Vec<String>;
+
+    /// Returns what is held back of each piece, unchanged, the oldest first; of none it is empty.
+    fn held(&self) -> Vec<&str>;
 }
 
 /// A filter that is shared; equal only to itself.
@@ -34,9 +39,7 @@ impl SharedFilter {
     /// Changes a whole text.
     pub(crate) fn whole(&self, text: &str) -> String {
         let mut filtered = self.0.begin();
-        let mut whole = filtered.push(text);
-        whole.push_str(&filtered.finish());
-        whole
+        filtered.push(text).concat() + &filtered.finish().concat()
     }
 }
 

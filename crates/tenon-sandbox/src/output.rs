@@ -47,6 +47,11 @@ impl CleanText {
         Self { stream, text, ends }
     }
 
+    /// Returns where it was printed.
+    pub(crate) fn stream(&self) -> Stream {
+        self.stream
+    }
+
     /// Returns the text.
     #[must_use]
     pub fn as_str(&self) -> &str {

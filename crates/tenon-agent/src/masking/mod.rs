@@ -349,12 +349,16 @@ impl TextFilter for Masking {
 struct Filtered(MaskStream);
 
 impl FilteredText for Filtered {
-    fn push(&mut self, text: &str) -> String {
-        self.0.push(text)
+    fn push(&mut self, text: &str) -> Vec<String> {
+        self.0.push_piece(text)
     }
 
-    fn finish(&mut self) -> String {
-        self.0.finish()
+    fn finish(&mut self) -> Vec<String> {
+        self.0.finish_pieces()
+    }
+
+    fn held(&self) -> Vec<&str> {
+        self.0.held_pieces()
     }
 }
 

@@ -554,6 +554,16 @@ mod tests {
     }
 
     #[test]
+    fn what_may_begin_a_secret_stays_in_its_place() {
+        let bench = Bench::new().knowing("sk-0123456789");
+        let command = "echo '3 files' >&2; sleep 0.2; echo out; sleep 0.2; echo sk-0123 >&2; \
+                       sleep 0.2; echo more; sleep 0.2; echo 456789s >&2";
+        let expected = "[stderr]\n3 files\n[stdout]\nout\n[stderr]\n[masked: value of KEY from here]\n\
+                        [stdout]\nmore\n[stderr]\ns";
+        assert_eq!(bench.call(&BASH, json!({"command": command})).content, expected);
+    }
+
+    #[test]
     fn spec_05_a_cancelled_command_says_so_with_what_it_printed() {
         let mut bench = Bench::new();
         let cancel = bench.context.cancel.clone();

@@ -266,7 +266,10 @@ mod tests {
 
     /// Starts jobs (a text) and makes calls of `jobs` in one session.
     fn results(calls: &[Value]) -> Vec<String> {
-        let bench = Bench::new();
+        results_of(&Bench::new(), calls)
+    }
+
+    fn results_of(bench: &Bench, calls: &[Value]) -> Vec<String> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let mut results = Vec::new();
@@ -313,6 +316,26 @@ mod tests {
         assert_eq!(results[3], "job 1 has ended: exit code 4\n(no new output)");
         let line = "job 1: exit code 4 after 0 s: echo one; sleep 0.6; echo two; exit 4";
         assert_eq!(results[4], line);
+    }
+
+    #[test]
+    fn a_job_that_is_read_keeps_back_what_may_be_a_part_of_a_secret_and_no_letter() {
+        let bench = Bench::new().knowing("sk-0123456789");
+        let results = results_of(
+            &bench,
+            &[
+                "echo '3 files'; sleep 0.6; echo sk-0123; echo b >&2; sleep 1; echo 456789; echo 4"
+                    .into(),
+                json!({"action": "wait", "timeout": 1}),
+                json!({"action": "wait"}),
+            ],
+        );
+        assert!(results[0].ends_with("\n3 files"), "{results:?}");
+        assert!(results[1].ends_with("\nb"), "{results:?}");
+        assert_eq!(
+            results[2],
+            "job 1 has ended: exit code 0\n[masked: value of KEY from here]\n\n4"
+        );
     }
 
     #[test]

@@ -40,6 +40,8 @@ impl Bench {
     pub(crate) fn knowing(mut self, value: &'static str) -> Self {
         self.context.masking = Masking::new(|| vec![KnownValue::new(value, "KEY", "here")]);
         self.context.masking.open(&self.context.workspace);
+        let filter = std::sync::Arc::new(self.context.masking.clone());
+        self.context.workspace = self.context.workspace.with_filter(filter);
         self
     }
 

@@ -10,6 +10,7 @@ mod forms;
 mod found;
 mod placeholder;
 mod stream;
+mod written;
 
 use std::{borrow::Cow, collections::HashMap, fmt, ops::Range};
 
@@ -21,6 +22,7 @@ pub use stream::MaskStream;
 use self::{
     finder::{Finder, START_BYTES},
     flat::{Flat, LineNumbers},
+    written::Written,
 };
 use crate::text::Secret;
 
@@ -137,9 +139,9 @@ impl Masks {
         if finder.find(flat.bytes(), 0).is_none() {
             return Cow::Borrowed(text);
         }
-        let mut masked = String::with_capacity(text.len());
-        self.run(text, &flat, Until::End, &mut None, &mut masked);
-        Cow::Owned(masked)
+        let mut written = Written::new(text, &[]);
+        self.run(&flat, Until::End, &mut None, &mut written);
+        Cow::Owned(written.masked)
     }
 
     /// Returns what `part` of `text` shows, with a label for each value in it and for each that an
@@ -205,19 +207,18 @@ impl Masks {
         self.labels.iter().map(String::as_str).find(|label| text.contains(label))
     }
 
-    /// Writes the masked `text` to `out`, up to where it is certain, and returns how many bytes of
-    /// `text` that is. `last` is the label that `out` ends with, if it does.
+    /// Writes the text, masked, up to where it is certain, and returns how many bytes of it that is.
+    /// `flat` is the text without its line ends, `last` the label that was written last, if nothing
+    /// is behind it.
     fn run(
         &self,
-        text: &str,
         flat: &Flat<'_>,
         until: Until,
         last: &mut Option<usize>,
-        out: &mut String,
+        written: &mut Written<'_>,
     ) -> usize {
         let Some(finder) = &self.finder else {
-            out.push_str(text);
-            return text.len();
+            return written.copy_to_end(0);
         };
         let open = match until {
             Until::Certain => finder.open_ends(flat.bytes()),
@@ -234,24 +235,25 @@ impl Masks {
             let label = self.labels_of.get(pattern).copied();
             let stop = start + finder.length(pattern);
             let range = flat.range(start, stop);
-            out.push_str(text.get(end..range.start).unwrap_or_default());
+            written.copy(end..range.start);
             // Parts of one long value that follow each other are one value.
             if start > flat_end || *last != label {
                 let label = label.and_then(|label| self.labels.get(label));
-                out.push_str(label.map_or(MASK_START, String::as_str));
+                written.put(range.start, label.map_or(MASK_START, String::as_str));
             }
-            flat.breaks_within(start, stop, |gap| {
-                out.push_str(text.get(gap).unwrap_or_default());
-            });
+            flat.breaks_within(start, stop, |gap| written.copy(gap));
             *last = label;
             (flat_end, end) = (stop, range.end);
         }
         let limit = open_from(flat_end);
-        let stop = if limit == flat.bytes().len() { text.len() } else { flat.position(limit) };
         if limit > flat_end {
             *last = None;
         }
-        out.push_str(text.get(end..stop).unwrap_or_default());
+        if limit == flat.bytes().len() {
+            return written.copy_to_end(end);
+        }
+        let stop = flat.position(limit);
+        written.copy(end..stop);
         stop
     }
 }
@@ -297,6 +299,29 @@ mod tests {
         check("YSBzay1wcm9qLWExQjJjM0Q0ZTVGNmc3SDggYg==", &format!("YSB{k}ggYg=="));
         check("YWIgc2stcHJvai1hMUIyYzNENGU1RjZnN0g4", &format!("YWIg{k}"));
         check("c2stcHJvai1hMUIyYzNENGU1RjZnN0g4", k);
+    }
+
+    #[test]
+    fn what_is_held_back_stays_in_its_piece() {
+        let masks = std::sync::Arc::new(masks(&[(KEY, "K")]));
+        let mut stream = MaskStream::new(masks);
+        let (one, other) = KEY.split_at(9);
+        assert_eq!(stream.push_piece("3 files\n"), ["3 file"]);
+        assert_eq!(stream.held_pieces(), ["s\n"]);
+        assert_eq!(stream.push_piece("other\n"), ["s\n", "other\n"]);
+        assert_eq!(stream.push_piece(&format!("a {one}\n")), ["a "]);
+        assert_eq!(stream.push_piece("\n"), [""]);
+        assert_eq!(stream.held_pieces(), [format!("{one}\n"), "\n".into()]);
+        let k = "[masked: value of K from .env]";
+        let rest = stream.push_piece(&format!("{other} b sk-\n"));
+        assert_eq!(rest, [format!("{k}\n"), "\n".into(), " b ".into()]);
+        assert_eq!(stream.finish_pieces(), ["sk-\n"]);
+        assert_eq!(stream.finish_pieces(), [""; 0]);
+        assert_eq!(stream.push_piece("s"), [""]);
+        let (held, given) = (stream.push_piece(&"\n".repeat(60_000)), "\n".repeat(60_000));
+        assert_eq!((held, stream.held_pieces().len()), (vec![String::new()], 2));
+        assert_eq!(stream.push_piece(&given), ["s", &given, &given]);
+        assert_eq!(stream.held_pieces(), [""; 0]);
     }
 
     #[test]
@@ -401,6 +426,24 @@ mod tests {
             whole.push_str(&stream.push(&text));
             whole.push_str(&stream.finish());
             prop_assert_eq!(&pieces, &whole);
+            let texts = cuts.windows(2).map(|pair| &text[pair[0]..pair[1]]);
+            let texts: Vec<&str> = texts.filter(|text| !text.is_empty()).collect();
+            let mut stream = MaskStream::new(std::sync::Arc::clone(&masks));
+            let (mut parts, mut open) = (vec![String::new(); texts.len()], 0);
+            let mut put = |open: usize, new: Vec<String>| {
+                parts[open..].iter_mut().zip(new).for_each(|(part, new)| part.push_str(&new));
+            };
+            for (index, text) in texts.iter().enumerate() {
+                put(open, stream.push_piece(text));
+                open = index + 1 - stream.held_pieces().len();
+            }
+            put(open, stream.finish_pieces());
+            prop_assert_eq!(parts.concat(), whole.as_str());
+            for (part, text) in parts.iter().zip(&texts) {
+                prop_assert_eq!(part.matches('\n').count(), text.matches('\n').count());
+                let is_in_value = part.contains("[masked") || !whole.contains(text);
+                prop_assert!(part == text || is_in_value || part.len() < text.len());
+            }
             // No tabs, so no numbers of lines either.
             prop_assert_eq!(masks.mask(&text), whole.as_str());
             prop_assert_eq!(whole.matches('\n').count(), text.matches('\n').count());

@@ -4,6 +4,7 @@
 //! what it left behind. A command is finished when its shell ends, not when the last holder of a
 //! pipe lets go. Time and output have limits that must be given.
 
+mod in_order;
 mod printed;
 mod running;
 mod start;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::in_order::{InOrder, Past};
 use crate::filter::FilteredText;
 use crate::output::{CleanText, OutputBuffer, Piece, Stream};
 use crate::spill::{SpillFile, SpillTarget};
@@ -14,19 +15,25 @@ pub(crate) struct Printed(Arc<Mutex<Kept>>);
 
 struct Kept {
     buffer: OutputBuffer,
-    /// Those of standard output and standard error.
-    filters: Option<[Box<dyn FilteredText>; 2]>,
+    filters: Option<Filters>,
     target: Option<SpillTarget>,
     file: Option<SpillFile>,
+}
+
+/// What both streams pass before they are kept or shown.
+struct Filters {
+    out: Box<dyn FilteredText>,
+    error: Box<dyn FilteredText>,
+    kept: InOrder,
+    /// Nobody who looks on waits for the end of a line to become certain.
+    shown: InOrder,
 }
 
 impl Printed {
     /// Keeps at most `bytes_max` bytes of each stream, and the whole text in a file of `target` when
     /// more is printed.
     pub(crate) fn new(bytes_max: usize, target: Option<SpillTarget>) -> Self {
-        let filters = target
-            .as_ref()
-            .and_then(|target| Some([target.begin_filter()?, target.begin_filter()?]));
+        let filters = target.as_ref().and_then(Filters::begin);
         let buffer = OutputBuffer::new(bytes_max);
         Self(Arc::new(Mutex::new(Kept { buffer, filters, target, file: None })))
     }
@@ -42,9 +49,13 @@ impl Printed {
         self.lock().begin_spill();
     }
 
-    /// Takes out what was kept, with how many bytes were left out of it.
+    /// Takes out what was kept, with how many bytes were left out of it. What may be the beginning of
+    /// a secret comes with a later one; a few bytes of it tell nothing.
     pub(crate) fn take(&self) -> (Vec<Piece>, u64) {
-        self.lock().buffer.take()
+        let mut kept = self.lock();
+        let passed = kept.filters.as_mut().map(|filters| filters.kept.next(Past::Everything));
+        passed.iter().flatten().for_each(|text| kept.keep(text));
+        kept.buffer.take()
     }
 
     pub(super) fn pieces(&self) -> Vec<Piece> {
@@ -63,27 +74,14 @@ impl Printed {
         bytes: &[u8],
         on_output: &mut (dyn FnMut(Stream, &str) + Send),
     ) {
-        let text = self.lock().text(stream, bytes);
-        self.keep(stream, &text, on_output);
+        let shown = self.lock().push(stream, bytes);
+        show(&shown, on_output);
     }
 
     pub(super) fn finish(&self, on_output: &mut (dyn FnMut(Stream, &str) + Send)) {
         for stream in [Stream::Out, Stream::Error] {
-            let text = self.lock().rest(stream);
-            self.keep(stream, &text, on_output);
-        }
-    }
-
-    /// Shows and keeps a text; not under the lock while it is shown.
-    fn keep(
-        &self,
-        stream: Stream,
-        text: &CleanText,
-        on_output: &mut (dyn FnMut(Stream, &str) + Send),
-    ) {
-        if !text.as_str().is_empty() {
-            on_output(stream, text.as_str());
-            self.lock().keep(text);
+            let shown = self.lock().finish(stream);
+            show(&shown, on_output);
         }
     }
 
@@ -93,35 +91,84 @@ impl Printed {
     }
 }
 
+/// Not under the lock: whoever is shown something may take as long as they like.
+fn show(texts: &[CleanText], on_output: &mut (dyn FnMut(Stream, &str) + Send)) {
+    texts.iter().for_each(|text| on_output(text.stream(), text.as_str()));
+}
+
+impl Filters {
+    fn begin(target: &SpillTarget) -> Option<Self> {
+        let (out, error) = (target.begin_filter()?, target.begin_filter()?);
+        Some(Self { out, error, kept: InOrder::default(), shown: InOrder::default() })
+    }
+
+    fn push(&mut self, stream: Stream, text: &str) {
+        if !text.is_empty() {
+            self.kept.begin(stream);
+            self.shown.begin(stream);
+            let filter = match stream {
+                Stream::Out => &mut self.out,
+                Stream::Error => &mut self.error,
+            };
+            let parts = filter.push(text);
+            self.put(stream, &parts);
+        }
+    }
+
+    fn finish(&mut self, stream: Stream) {
+        let filter = match stream {
+            Stream::Out => &mut self.out,
+            Stream::Error => &mut self.error,
+        };
+        let parts = filter.finish();
+        self.put(stream, &parts);
+    }
+
+    fn put(&mut self, stream: Stream, parts: &[String]) {
+        let held = match stream {
+            Stream::Out => self.out.held(),
+            Stream::Error => self.error.held(),
+        };
+        self.kept.put(stream, parts, &held);
+        self.shown.put(stream, parts, &held);
+    }
+}
+
 impl Kept {
-    /// Returns what became certain of a stream's text.
-    fn text(&mut self, stream: Stream, bytes: &[u8]) -> CleanText {
+    /// Keeps what became certain, and returns what can be shown.
+    fn push(&mut self, stream: Stream, bytes: &[u8]) -> Vec<CleanText> {
         let text = self.buffer.clean(stream, bytes);
-        match self.filter(stream).map(|filter| filter.push(text.as_str())) {
-            Some(filtered) => CleanText::new(stream, filtered),
-            None => text,
+        if let Some(filters) = &mut self.filters {
+            filters.push(stream, text.as_str());
         }
+        self.keep_certain(text)
     }
 
-    /// Returns what was held back of a stream's text.
-    fn rest(&mut self, stream: Stream) -> CleanText {
+    /// The same with what was held back of a stream.
+    fn finish(&mut self, stream: Stream) -> Vec<CleanText> {
         let text = self.buffer.clean_rest(stream);
-        let filtered = self.filter(stream).map(|filter| {
-            let certain = filter.push(text.as_str());
-            certain + &filter.finish()
-        });
-        match filtered {
-            Some(filtered) => CleanText::new(stream, filtered),
-            None => text,
+        if let Some(filters) = &mut self.filters {
+            filters.push(stream, text.as_str());
+            filters.finish(stream);
         }
+        self.keep_certain(text)
     }
 
-    fn filter(&mut self, stream: Stream) -> Option<&mut Box<dyn FilteredText>> {
-        let [out, error] = self.filters.as_mut()?;
-        Some(match stream {
-            Stream::Out => out,
-            Stream::Error => error,
-        })
+    /// Keeps what came out of the filters, or `text` if there are none.
+    fn keep_certain(&mut self, text: CleanText) -> Vec<CleanText> {
+        match self.filters.as_mut() {
+            Some(filters) => {
+                let kept = filters.kept.next(Past::Nothing);
+                let shown = filters.shown.next(Past::Short);
+                kept.iter().for_each(|text| self.keep(text));
+                shown
+            }
+            None if text.as_str().is_empty() => Vec::new(),
+            None => {
+                self.keep(&text);
+                vec![text]
+            }
+        }
     }
 
     fn keep(&mut self, text: &CleanText) {
