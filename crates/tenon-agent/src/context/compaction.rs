@@ -6,6 +6,7 @@
 //! keeps its call.
 
 mod prompts;
+mod recallable;
 mod results;
 mod text;
 
@@ -13,6 +14,7 @@ use tenon_model::{ContentBlock, Conversation, Message, Role, Usage};
 
 use self::{
     prompts::Prompts,
+    recallable::{RECALLABLE, Recallable},
     results::{Calls, shorter_results},
     text::{cut, is_own_words, is_prompt},
 };
@@ -31,14 +33,8 @@ const SUMMARY_TOKENS_MAX: u64 = 4_000;
 /// limit.
 const SUMMARY_REPLY_FACTOR: u64 = 4;
 
-/// How many results that are gone are listed with a line each behind a summary.
-const LISTED_MAX: usize = 20;
-
 /// What stands in front of a summary.
 const SUMMARY: &str = "(What was done since, summed up:)";
-
-/// What stands behind a summary, in front of what is gone.
-const RECALLABLE: &str = "\n\n(Results that the tool recall gives back:";
 
 /// The request for a summary.
 const REQUEST: &str = "(The conversation is getting too long. Write the summary that takes the place \
@@ -52,7 +48,7 @@ const REQUEST: &str = "(The conversation is getting too long. Write the summary 
 /// Returns the summary in a message that took the place of old ones; empty if there was none.
 pub(crate) fn summary_in(message: &Message) -> Option<&str> {
     let text = text::texts(message).last()?.strip_prefix(SUMMARY)?.trim_start();
-    let summary = text.split_once(RECALLABLE).map_or(text, |(summary, _)| summary);
+    let summary = text.rsplit_once(RECALLABLE).map_or(text, |(summary, _)| summary);
     Some(if summary.starts_with(results::NO_SUMMARY) { "" } else { summary })
 }
 
@@ -115,14 +111,7 @@ impl Shortening<'_> {
             Some(text) => cut(text, summary_tokens_max(&space)).into_owned(),
             None => calls.list(old),
         };
-        let mut text = format!("{SUMMARY}\n\n{text}");
-        if !gone.is_empty() {
-            text.push_str(RECALLABLE);
-            for result in gone.iter().rev().take(LISTED_MAX).rev() {
-                text.push_str(&format!("\n{}: {}", result.handle, calls.line(&result.call_id)));
-            }
-            text.push(')');
-        }
+        let text = format!("{SUMMARY}\n\n{text}{}", Recallable::of(old, &calls, &gone));
         message.content.push(ContentBlock::Text { text });
         let gone: Vec<ShorterResult> =
             gone.into_iter().map(|result| ShorterResult { text: None, ..result }).collect();

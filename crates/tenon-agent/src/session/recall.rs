@@ -1,7 +1,12 @@
 //! Finds in a log what was left out of the conversation.
 
+use std::collections::{HashMap, HashSet};
+
 use super::read::Session;
 use crate::event::{CallEvent, ContextEvent, SessionEvent};
+
+/// How much of a call's main argument stands in the list.
+const SUBJECT_CHARS_MAX: usize = 100;
 
 impl Session {
     /// Returns the whole text of the result that a compaction left out under `handle`.
@@ -38,4 +43,48 @@ impl Session {
             _ => None,
         })
     }
+
+    /// Returns the handles of all results that compactions left out, the newest first, a line each with
+    /// its call.
+    ///
+    /// ```
+    /// use tenon_agent::Session;
+    ///
+    /// assert_eq!(Session::default().recallable(), "nothing was left out");
+    /// ```
+    pub fn recallable(&self) -> String {
+        let (mut calls, mut handles) = (HashMap::new(), HashSet::new());
+        let mut lines = Vec::new();
+        for record in &self.records {
+            match &record.event {
+                SessionEvent::Call(CallEvent::CallStarted { call, subject }) => {
+                    calls.insert(call.id.as_str(), (call.name.as_str(), subject.as_str()));
+                }
+                SessionEvent::Context(ContextEvent::Compacted(compaction)) => {
+                    for result in &compaction.results {
+                        if handles.insert(result.handle.as_str()) {
+                            let call = calls.get(result.call_id.as_str());
+                            lines.push(line(&result.handle, call.copied()));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        if lines.is_empty() {
+            return "nothing was left out".into();
+        }
+        lines.reverse();
+        lines.join("\n")
+    }
+}
+
+fn line(handle: &str, call: Option<(&str, &str)>) -> String {
+    let (name, subject) = call.unwrap_or(("a call", ""));
+    let subject = subject.replace('\n', "␊");
+    let shown = match subject.char_indices().nth(SUBJECT_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", subject.get(..end).unwrap_or_default()),
+        None => subject,
+    };
+    format!("{handle}: {name} {shown}").trim_end().to_owned()
 }

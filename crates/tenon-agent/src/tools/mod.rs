@@ -32,7 +32,7 @@ pub use diff::hunks;
 pub use function::tool;
 pub(crate) use jobs::news as job_news;
 pub use recall::Recall;
-pub(crate) use recall::RecallTool;
+pub(crate) use recall::{RECALL_LIST, RecallTool};
 pub use sandbox::Sandbox;
 pub use tool::{AnyTool, Effect, PreparedCall, Progress, Tool, ToolContext, ToolOutput};
 pub(crate) use tool::{AskOvertime, Overtime};

@@ -15,6 +15,9 @@ use crate::{masking::Masking, policy::Action};
 /// The most characters of one part: about 2,000 tokens, a quarter of the smallest usual window.
 const PART_CHARS_MAX: usize = 8_000;
 
+/// What is given in the place of a handle to have all handles named.
+pub(crate) const RECALL_LIST: &str = "list";
+
 /// Where results are kept that were left out of a conversation.
 ///
 /// ```
@@ -36,6 +39,26 @@ pub trait Recall: Send + Sync {
     /// Returns the whole text of the result that was left out under `handle`, or what is wrong, for
     /// the model.
     fn recall(&self, handle: &str) -> Result<String, String>;
+
+    /// Returns the handles of all results that were left out, the newest first, a line each, or what is
+    /// wrong, for the model.
+    ///
+    /// ```
+    /// use tenon_agent::Recall;
+    ///
+    /// struct Nothing;
+    ///
+    /// impl Recall for Nothing {
+    ///     fn recall(&self, handle: &str) -> Result<String, String> {
+    ///         Err(format!("there is no {handle}"))
+    ///     }
+    /// }
+    ///
+    /// assert_eq!(Nothing.list(), Err("the results cannot be listed".into()));
+    /// ```
+    fn list(&self) -> Result<String, String> {
+        Err("the results cannot be listed".into())
+    }
 }
 
 /// Gives back results that were left out.
@@ -83,7 +106,11 @@ impl Tool for RecallTool {
 
     async fn run(&self, args: RecallArgs, context: &ToolContext) -> Result<ToolOutput, String> {
         let (source, handle) = (Arc::clone(&self.source), args.handle);
-        let found = tokio::task::spawn_blocking(move || source.recall(&handle)).await;
+        let found = tokio::task::spawn_blocking(move || match handle.as_str() {
+            RECALL_LIST => source.list(),
+            handle => source.recall(handle),
+        });
+        let found = found.await;
         let text = found.map_err(|error| error.to_string())??;
         part(&text, args.offset.unwrap_or(0), &context.masking).map(ToolOutput::text)
     }
@@ -123,6 +150,10 @@ mod tests {
                 other => Err(format!("there is no result {other}")),
             }
         }
+
+        fn list(&self) -> Result<String, String> {
+            Ok("long: yes".into())
+        }
     }
 
     #[test]
@@ -131,6 +162,7 @@ mod tests {
         let bench = Bench::new();
         let call = |arguments| bench.call(&tool, arguments);
         assert_eq!(call(json!({"handle": "short"})).content, "汉字");
+        assert_eq!(call(json!({"handle": "list"})).content, "long: yes");
         let first = call(json!({"handle": "long"})).content;
         assert!(first.ends_with("\n... (12000 more characters; offset 8000 goes on)"), "{first}");
         let last = call(json!({"handle": "long", "offset": 16_000})).content;

@@ -1,5 +1,7 @@
 //! Long conversations: what is kept, what gives way, and that nothing is lost.
 
+mod recalled;
+
 use std::sync::{
     Arc, Mutex,
     atomic::{AtomicU64, Ordering},
@@ -315,40 +317,6 @@ async fn between_compactions_each_request_begins_with_the_one_before_it() {
         broken += usize::from(!holds);
     }
     assert_eq!(broken, compactions.len(), "nothing else rewrites what was sent");
-}
-
-#[tokio::test]
-async fn old_results_give_way_first_and_recall_gives_them_back() {
-    let mut bench = bench(8_000, |request| {
-        let words = all_text(&request.conversation);
-        let left_out = words.split_once("recall {\\\"handle\\\":\\\"").map(|(_, rest)| &rest[..9]);
-        match (left_out, results_in(request)) {
-            (Some(handle), _) if !words.contains("\"name\":\"recall\"") => {
-                calls(&[("recall", json!({ "handle": handle }))])
-            }
-            (Some(_), _) => text("found"),
-            (None, _) => print(request.conversation.len() as u64),
-        }
-    });
-    assert_eq!(bench.prompt("go").await.answer, "found");
-    let compactions = bench.compactions();
-    assert_eq!(compactions.len(), 1);
-    let made = &compactions[0];
-    assert_eq!((made.cause, made.replaced), (CompactionCause::Window, 0));
-    assert!(made.messages.is_empty() && !made.results.is_empty());
-    let requests = bench.model.requests.lock().unwrap();
-    assert!(!requests.iter().any(asks_for_summary), "no summary was needed");
-    let has_recall = |request: &Request| request.tools.iter().any(|tool| tool.name == "recall");
-    let steps: Vec<bool> = requests.iter().map(has_recall).collect();
-    let first = steps.iter().position(|has| *has).unwrap();
-    assert_eq!(first, steps.len() - 2, "the list changes with the compaction and not before");
-    let ContentBlock::ToolResult(back) =
-        &requests.last().unwrap().conversation.last().unwrap().content[0]
-    else {
-        panic!()
-    };
-    let whole: String = (0..60).map(|i| format!("line {i} of output 1 输出\n")).collect();
-    assert_eq!(back.content, whole, "the first result, whole");
 }
 
 fn too_long(words: &str) -> Reply {

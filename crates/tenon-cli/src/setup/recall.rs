@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tenon_agent::{Recall, read_session};
+use tenon_agent::{Recall, Session, read_session};
 
 /// A session's log.
 pub(super) struct LogRecall {
@@ -14,9 +14,18 @@ pub(super) struct LogRecall {
 
 impl Recall for LogRecall {
     fn recall(&self, handle: &str) -> Result<String, String> {
-        // Read as a whole: it is asked for seldom, and nothing is kept in memory for it meanwhile.
-        let log = read_session(&self.folder, &self.session).map_err(|error| error.to_string())?;
-        let text = log.recalled(handle).map(str::to_owned);
+        let text = self.log()?.recalled(handle).map(str::to_owned);
         text.ok_or_else(|| format!("no result was left out under {handle}"))
+    }
+
+    fn list(&self) -> Result<String, String> {
+        Ok(self.log()?.recallable())
+    }
+}
+
+impl LogRecall {
+    /// Reads the log as a whole: it is asked for seldom, and nothing is kept in memory for it meanwhile.
+    fn log(&self) -> Result<Session, String> {
+        read_session(&self.folder, &self.session).map_err(|error| error.to_string())
     }
 }

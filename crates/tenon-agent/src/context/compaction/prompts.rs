@@ -64,6 +64,12 @@ impl<'a> Prompts<'a> {
         said
     }
 
+    /// Returns what stands behind the person's words in a message that an earlier compaction made.
+    pub(super) fn behind(message: &Message) -> Option<&str> {
+        let is_made = is_prompt(message) && texts(message).any(|text| text == SAID);
+        texts(message).last().filter(|_| is_made)
+    }
+
     pub(super) fn count(&self) -> usize {
         self.prompts.len()
     }

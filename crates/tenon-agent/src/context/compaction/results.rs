@@ -29,6 +29,14 @@ pub(super) const NO_SUMMARY: &str =
 /// With what the line in the place of a result begins.
 const LEFT_OUT: &str = "(Left out to save room: ";
 
+/// What stands around a handle.
+const RECALL: &str = "recall {\"handle\":\"";
+const GIVES_BACK: &str = "\"} gives them back.)";
+const GIVES_ALL: &str = "\"} gives all of it, in parts.)";
+
+/// The digits of a handle.
+const HANDLE_DIGITS: usize = 8;
+
 /// The calls of a conversation by their ids.
 pub(super) struct Calls<'a> {
     calls: HashMap<&'a str, &'a ToolCall>,
@@ -76,8 +84,7 @@ pub(super) fn shorter_results(
         let image =
             if result.images.is_empty() { "" } else { " with its image, which can be read again" };
         let text = format!(
-            "{LEFT_OUT}{} characters of {}{image}, beginning `{beginning}`. recall {{\"handle\":\"{handle}\"}} \
-             gives them back.)",
+            "{LEFT_OUT}{} characters of {}{image}, beginning `{beginning}`. {RECALL}{handle}{GIVES_BACK}",
             result.content.chars().count(),
             calls.name(&result.call_id),
         );
@@ -103,8 +110,7 @@ pub(super) fn excerpts(
         .map(|result| {
             let handle = handle(result);
             let text = format!(
-                "{}\n{LEFT_OUT}the middle of {}. recall {{\"handle\":\"{handle}\"}} gives all of it, in \
-                 parts.)",
+                "{}\n{LEFT_OUT}the middle of {}. {RECALL}{handle}{GIVES_ALL}",
                 cut(&result.content, each),
                 calls.name(&result.call_id),
             );
@@ -126,9 +132,22 @@ fn long_results(messages: &[Arc<Message>]) -> impl Iterator<Item = &ToolResult> 
     })
 }
 
+/// Returns the handle that stands in the place of a result or behind an excerpt of it.
+pub(super) fn handle_in(content: &str) -> Option<&str> {
+    let before = content.strip_suffix(GIVES_BACK).or_else(|| content.strip_suffix(GIVES_ALL))?;
+    let (_, handle) = before.rsplit_once(RECALL)?;
+    Some(handle).filter(|handle| is_handle(handle))
+}
+
+/// Whether `text` has the form of a handle.
+pub(super) fn is_handle(text: &str) -> bool {
+    let digits = text.strip_prefix('r').unwrap_or_default();
+    digits.len() == HANDLE_DIGITS && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+}
+
 /// Returns the name of a result: FNV-1a of its call and content, so that it is the same whenever
 /// and wherever it is made, and no count has to be kept.
-fn handle(result: &ToolResult) -> String {
+pub(super) fn handle(result: &ToolResult) -> String {
     let bytes = result.call_id.bytes().chain([0]).chain(result.content.bytes());
     let hash = bytes
         .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));

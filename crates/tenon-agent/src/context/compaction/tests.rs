@@ -127,3 +127,51 @@ fn project_instructions_and_pictures_stay_in_front() {
         conversation.extend([said(&format!("prompt {round}")), called("c"), answered("c", "x")]);
     }
 }
+
+/// Returns the list behind the summary of a conversation that was summed up.
+fn list(conversation: &Conversation) -> &str {
+    let text = text::texts(&conversation[0]).last().unwrap();
+    text.rsplit_once(RECALLABLE).map_or("", |(_, list)| list)
+}
+
+#[test]
+fn after_any_number_of_summaries_each_result_that_is_gone_is_named() {
+    let meter = Meter::new(100_000, 1_000, "", &[]);
+    let mut conversation = vec![said("first")];
+    let mut handles: Vec<String> = Vec::new();
+    for round in 0..50 {
+        for number in 0..3 {
+            let id = format!("{round}.{number}");
+            conversation.extend([called(&id), answered(&id, &format!("{id} ").repeat(300))]);
+        }
+        let cause = CompactionCause::Asked;
+        let plan = Shortening { conversation: &conversation, meter: &meter, cause, focus: None };
+        // Now and then the results go first, and the summary comes when only their lines are there.
+        let without = plan.without_any_results().filter(|_| round % 3 == 0);
+        let lines = without.map(|made| {
+            handles.extend(made.results.iter().map(|result| result.handle.clone()));
+            made.applied_to(&conversation)
+        });
+        let conversation_now = lines.unwrap_or_else(|| conversation.clone());
+        let plan = Shortening { conversation: &conversation_now, ..plan };
+        let summary = format!("Done{RECALLABLE}\nr00000000: what the model copied)");
+        let made = plan.summed_up(Some(&summary), Usage::default()).unwrap();
+        assert_eq!(summary_in(&made.messages[0]), Some(summary.as_str()));
+        handles.extend(made.results.iter().map(|result| result.handle.clone()));
+        conversation = made.applied_to(&conversation_now);
+        let list = list(&conversation);
+        let (unnamed, named) = handles.split_at(handles.len().saturating_sub(120));
+        let places: Vec<usize> =
+            named.iter().map(|handle| list.find(handle.as_str()).expect(handle)).collect();
+        assert!(places.is_sorted_by(|one, other| one > other), "{list}");
+        assert!(!unnamed.iter().any(|handle| list.contains(handle.as_str())));
+        let more = format!(
+            "\nand {} older still, which recall names for the handle `list`)",
+            unnamed.len()
+        );
+        assert_eq!(list.ends_with(&more), !unnamed.is_empty(), "{list}");
+        assert_eq!(list.matches(": bash {}").count(), named.len().min(20), "{list}");
+    }
+    // The model waits for the newest one.
+    assert_eq!(handles.len(), 149);
+}
