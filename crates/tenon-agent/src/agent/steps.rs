@@ -85,7 +85,7 @@ impl Agent {
     /// Has the log told what was undone since, and the model what it then does not know of the files.
     fn tell_of_undone(&mut self) -> Result<(), LogError> {
         let Some(undone) = &mut self.undone else { return Ok(()) };
-        let notes = undone.take();
+        let notes = undone.take(|| self.recorder.session())?;
         let is_due = undone.is_news_due(!notes.is_empty());
         notes.into_iter().try_for_each(|note| self.recorder.record(note))?;
         if is_due && let Some(session) = self.recorder.session()? {

@@ -1,14 +1,14 @@
 //! What was undone since the last prompt, by whatever way and from wherever: the journal knows it,
 //! and the log is told before the prompt, so that the log alone says what the files were.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, path::PathBuf};
 
-use tenon_sandbox::{CheckpointId, CheckpointKind, CheckpointState, Journal};
+use tenon_sandbox::{CheckpointId, CheckpointInfo, CheckpointKind, CheckpointState, Journal};
 
 use crate::{
     event::{CallEvent, SessionEvent},
     options::AgentOptions,
-    session::Session,
+    session::{LogError, Session},
     session_note::SessionNote,
 };
 
@@ -16,6 +16,7 @@ use crate::{
 pub(super) struct UndoneSince {
     journal: Journal,
     session: String,
+    roots: Vec<PathBuf>,
     /// The last checkpoint that was looked at.
     known: CheckpointId,
     /// Whether the conversation is another than the one that was told last.
@@ -41,7 +42,7 @@ impl UndoneSince {
             None => journal.newest().ok()?.unwrap_or(CheckpointId::new(0)),
         };
         let (branch_changed, is_replay) = (options.resumed.is_some(), options.stand_in.is_some());
-        Some(Self { journal, session, known, branch_changed, is_replay })
+        Some(Self { journal, session, roots, known, branch_changed, is_replay })
     }
 
     /// Notes that the conversation went back.
@@ -54,25 +55,60 @@ impl UndoneSince {
         (std::mem::take(&mut self.branch_changed) || something_undone) && !self.is_replay
     }
 
-    /// Returns what was undone since the last time, in order.
-    pub(super) fn take(&mut self) -> Vec<SessionNote> {
+    /// Returns what was undone since the last time, in order: by this session, and by others of what the
+    /// log that `read` gives knows, as a fork knows calls of the session that it left.
+    pub(super) fn take(
+        &mut self,
+        read: impl FnOnce() -> Result<Option<Session>, LogError>,
+    ) -> Result<Vec<SessionNote>, LogError> {
         // What cannot be read now is asked for again.
-        let Ok(infos) = self.journal.checkpoints_after(self.known) else { return Vec::new() };
+        let Ok(infos) = self.journal.checkpoints_after(self.known) else { return Ok(Vec::new()) };
+        let is_of_other = |info: &CheckpointInfo| {
+            info.session != self.session && matches!(info.kind, CheckpointKind::Undo { .. })
+        };
+        let mut of_log = match infos.iter().any(is_of_other) {
+            true => read()?.map_or_else(HashSet::new, |session| in_log(&session, &self.roots)),
+            false => HashSet::new(),
+        };
         let mut notes = Vec::new();
         for info in infos {
             if let CheckpointKind::Undo { of } = info.kind {
                 if info.state == CheckpointState::Running {
                     break;
                 }
-                if info.session == self.session {
-                    let of = of.into_iter().map(CheckpointId::number).collect();
+                let is_own = info.session == self.session;
+                let of = of.into_iter().map(CheckpointId::number);
+                let of: Vec<u64> = of.filter(|id| is_own || of_log.contains(id)).collect();
+                if is_own || !of.is_empty() {
+                    of_log.insert(info.id.number());
                     notes.push(SessionNote::FilesUndone { by: info.id.number(), of });
                 }
             }
             self.known = info.id;
         }
-        notes
+        Ok(notes)
     }
+}
+
+/// Returns the checkpoints that the log of `session` knows. In other folders they are counted anew.
+fn in_log(session: &Session, roots: &[PathBuf]) -> HashSet<u64> {
+    let (mut known, mut is_here) = (HashSet::new(), false);
+    for record in &session.records {
+        match &record.event {
+            SessionEvent::Session(
+                SessionNote::SessionStarted { workspace, .. }
+                | SessionNote::SessionResumed { workspace, .. },
+            ) => is_here = *workspace == *roots,
+            SessionEvent::Session(SessionNote::FilesUndone { by, .. }) if is_here => {
+                known.insert(*by);
+            }
+            SessionEvent::Call(CallEvent::CallChanged(changes)) if is_here => {
+                known.extend(changes.checkpoint);
+            }
+            _ => {}
+        }
+    }
+    known
 }
 
 /// Returns up to where the log of `session` has what was undone; `None` if nothing of it can have

@@ -34,6 +34,33 @@ fn a_command_that_reached_its_time_limit_reaches_it_again() {
 }
 
 #[test]
+fn a_fork_is_told_of_an_undo_in_the_session_that_it_left_and_replayed_with_it() {
+    let told = "[undo] The user undid what these calls changed, newest first: bash echo 1 >> f.";
+    for is_forked_first in [false, true] {
+        let place = Place::new();
+        place.write("work/f", "0\n");
+        let end = json!({"text": "."});
+        process(&place, json!([bash("echo 1 >> f"), end]), &[]);
+        let log = files_beneath(&place.path("home/.local/state/tenon/sessions")).remove(0);
+        let left = log.file_stem().unwrap().to_str().unwrap();
+        if is_forked_first {
+            process(&place, json!([end]), &["--fork"]);
+        }
+        place.run(&["undo", "--session", left]).ends_with(0);
+        let more: &[&str] = if is_forked_first { &[] } else { &["--fork"] };
+        process(&place, json!([bash("cat f"), end]), more);
+        let logs = place.logs();
+        let prompts = logs.lines().filter(|line| line.contains("\"type\":\"user_message\""));
+        assert_eq!(prompts.filter(|line| line.contains(told)).count(), 1, "{logs}");
+        nothing_differs(&place);
+        // Once is enough.
+        process(&place, json!([end]), &[]);
+        assert_eq!(place.logs().matches("\"type\":\"files_undone\"").count(), 1);
+        nothing_differs(&place);
+    }
+}
+
+#[test]
 fn a_session_of_several_processes_is_made_shorter_where_it_was() {
     // With 700 the summary is just not too long, with 720 it is cut.
     for words in [700, 720] {
