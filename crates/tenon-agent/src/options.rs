@@ -1,13 +1,17 @@
 //! What an agent is made of, and what it says before its first prompt.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use tenon_model::{Abilities, Provider};
 use tenon_sandbox::{CheckpointKind, Jobs, Journal, Workspace};
 
 use crate::{
     context::{Exchange, Instruction, SYSTEM_PROMPT, attach, render_instructions},
-    event::{CallChanges, CallEvent, LOG_VERSION},
+    event::{CallChanges, CallEvent, LOG_VERSION, SessionEvent},
     host_presets::HostPresets,
     input::{FrontEnd, Prompt, Silent},
     layers::{self, Dispatch, Reach, Receipts, StandIn},
@@ -265,22 +269,42 @@ fn begin(
     Ok(restored)
 }
 
-/// Returns what calls of `session` had changed that the end of its process cut short.
+/// Returns what calls of `session` had changed that the end of its process cut short. An id may come
+/// again once the call that had it is no longer in the conversation: what is looked for began with the
+/// call and is not in the log.
 fn changed_by_cut(journal: &Journal, session: &Session, restored: &Restored) -> Vec<CallChanges> {
+    let (mut started, mut logged) = (HashMap::new(), HashSet::new());
+    for record in &session.records {
+        match &record.event {
+            SessionEvent::Call(CallEvent::CallStarted { call, .. }) => {
+                started.insert(call.id.as_str(), record.time_ms);
+            }
+            SessionEvent::Call(CallEvent::CallChanged(changes)) => {
+                logged.extend(changes.checkpoint);
+            }
+            _ => {}
+        }
+    }
     let cut = restored.cut_short.iter().filter_map(|event| match event {
-        CallEvent::ToolResult { call_id, .. } => Some(call_id.as_str()),
+        CallEvent::ToolResult { call_id, .. } => {
+            // Checkpoints know the second.
+            let started_ms = *started.get(call_id.as_str())?;
+            Some((call_id.as_str(), UNIX_EPOCH + Duration::from_secs(started_ms / 1_000)))
+        }
         _ => None,
     });
-    let cut: HashSet<&str> = cut.collect();
+    let cut: HashMap<&str, SystemTime> = cut.collect();
     // What cannot be read is not known.
     let infos = journal.checkpoints().unwrap_or_default().into_iter();
     let own = infos.filter(|info| info.session == session.id && info.kind == CheckpointKind::Call);
-    own.filter_map(|info| {
-        let call_id = info.name.split('\t').next().filter(|id| cut.contains(id))?;
-        let changes = journal.changes(info.id).ok()?;
-        Some(CallChanges::new(call_id, &changes))
-    })
-    .collect()
+    own.filter(|info| !logged.contains(&info.id.number()))
+        .filter_map(|info| {
+            let call_id = info.name.split('\t').next()?;
+            cut.get(call_id).filter(|started| **started <= info.started)?;
+            let changes = journal.changes(info.id).ok()?;
+            Some(CallChanges::new(call_id, &changes))
+        })
+        .collect()
 }
 
 impl Opening {

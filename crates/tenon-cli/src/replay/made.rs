@@ -10,7 +10,7 @@ use std::{
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
-    time::SystemTime,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use rustix::fs::OFlags;
@@ -30,8 +30,8 @@ const INTERRUPTED: &str = "interrupted before it ended";
 /// What such calls had changed, kept beside the copy.
 #[derive(Debug, Default)]
 pub(super) struct Made {
-    /// Calls of the session that were cut short.
-    cut: HashSet<String>,
+    /// Calls of the session that were cut short, with when each began: the ids of others come again.
+    cut: HashMap<String, SystemTime>,
     /// Of these, those that the log says changed something.
     told: HashSet<String>,
     /// What each changed; nothing is what no checkpoint tells of.
@@ -56,7 +56,10 @@ impl Made {
         for record in &session.records {
             match &record.event {
                 SessionEvent::Call(CallEvent::CallStarted { call, .. }) => {
-                    made.cut.insert(call.id.clone());
+                    // Checkpoints know the second.
+                    let began = UNIX_EPOCH + Duration::from_secs(record.time_ms / 1_000);
+                    made.cut.insert(call.id.clone(), began);
+                    made.told.remove(&call.id);
                 }
                 SessionEvent::Call(CallEvent::CallChanged(changes)) => {
                     made.told.insert(changes.call_id.clone());
@@ -76,7 +79,8 @@ impl Made {
     pub(super) fn call<'a>(&self, info: &'a CheckpointInfo, session: &Session) -> Option<&'a str> {
         let call_id = info.name.split('\t').next()?;
         let is_own = info.session == session.id || self.told.contains(call_id);
-        (is_own && self.cut.contains(call_id)).then_some(call_id)
+        let is_cut = self.cut.get(call_id).is_some_and(|began| *began <= info.started);
+        (is_own && is_cut).then_some(call_id)
     }
 
     /// Keeps what a call had changed, which is in `copy` as the call left it.

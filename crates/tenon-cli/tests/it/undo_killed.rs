@@ -68,6 +68,53 @@ fn undo_right_after_a_kill_takes_the_killed_call_back() {
     assert!(!place.path("work/started").exists());
 }
 
+/// Some providers count their calls anew, and what was summed up has no ids any more.
+#[test]
+fn a_killed_call_is_answered_by_its_own_changes_and_not_by_those_of_an_older_call_with_its_id() {
+    let place = Place::new();
+    place.write("work/f", "0\n");
+    let call = |command: &str| {
+        let arguments = json!({"command": command});
+        json!({"calls": [{"id": "X1", "name": "bash", "arguments": arguments}]})
+    };
+    let end = json!({"text": "."});
+    let go = ["--print", "--allow", "bash", "--model"];
+    place.config("context_window = 14000\n");
+    let long = json!({"text": "blah word ".repeat(700), "usage": {"input": 3000, "output": 1750}});
+    let script = place.script(json!([call("echo 1 >> f"), long]));
+    place.run(&[&go[..], &[&script, "go"]].concat()).ends_with(0);
+    let script = place.script(json!([long, long, long]));
+    while !place.logs().contains("\"type\":\"compacted\"") {
+        place.run(&[&go[..], &[&script, "--continue", "on"]].concat()).ends_with(0);
+    }
+    let killed_and_told = |command: &str, calls: usize| {
+        let script = place.script(json!([call(command)]));
+        let arguments = [&go[..], &[&script, "--continue", "on"]].concat();
+        let mut child = place.tenon(&arguments).stdout(Stdio::null()).spawn().unwrap();
+        let has_begun = || place.logs().matches("\"type\":\"call_started\"").count() == calls;
+        while !has_begun() || (command.contains("made") && !place.path("work/made").exists()) {
+            assert_eq!(child.try_wait().unwrap(), None, "it ended before it began");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let script = place.script(json!([end]));
+        place.run(&[&go[..], &[&script, "--continue", "on"]].concat()).ends_with(0);
+        let logs = place.logs();
+        let mut results = logs.lines().filter(|line| line.contains("\"type\":\"tool_result\""));
+        let changes = logs.matches("\"type\":\"call_changed\"").count();
+        (results.next_back().unwrap().to_owned(), changes)
+    };
+    let (result, changes) = killed_and_told("sleep 60", 2);
+    assert!(result.contains("\"call_id\":\"X1\""), "{result}");
+    assert!(result.contains("interrupted before it ended") && changes == 1, "{result} {changes}");
+    assert!(!result.contains("changes"), "{result}");
+    let (result, changes) = killed_and_told("echo k > made; sleep 60", 3);
+    assert!(result.contains("[changes] 1 new") && changes == 2, "{result} {changes}");
+    let run = place.run(&["replay", "last"]).ends_with(0);
+    assert!(run.out.contains("nothing differs"), "{run:?}");
+}
+
 #[test]
 fn a_session_with_other_folders_puts_back_what_was_left_too() {
     let place = Place::new();
