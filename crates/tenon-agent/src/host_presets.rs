@@ -49,8 +49,15 @@ pub struct HostPreset {
 /// ```
 #[async_trait]
 pub trait HostPresets: Send + Sync {
-    /// Returns the preset that `host` is one of. May take a second: a toolchain may be asked.
+    /// Returns the preset that `host` is one of. May take a second: a toolchain may be asked. Nobody
+    /// has allowed anything yet, so no host may be reached for it.
     async fn preset_of(&self, host: &HostRule) -> Option<HostPreset>;
+
+    /// Returns what the preset opens now that a person said yes to it: the same, unless its hosts lead
+    /// to others, which may be asked.
+    async fn opened(&self, preset: HostPreset) -> HostPreset {
+        preset
+    }
 }
 
 impl std::fmt::Display for HostPreset {

@@ -65,7 +65,8 @@ impl Reach {
             }
             asked += 1;
             let preset = self.preset_of(&host).await;
-            let hosts = preset.as_ref().map_or_else(|| vec![host.clone()], |one| one.hosts.clone());
+            let mut hosts =
+                preset.as_ref().map_or_else(|| vec![host.clone()], |one| one.hosts.clone());
             let name = preset.as_ref().map_or_else(|| host.to_string(), |one| one.name.clone());
             let decision = Decision::on_host(&host, preset.as_ref().map(|one| one.name.as_str()));
             let _one_at_a_time = asking.lock().await;
@@ -77,21 +78,29 @@ impl Reach {
                 arguments: serde_json::Value::Null,
                 decision,
             };
+            let answer = recorder.front().ask(question).await;
+            let mut allowed = name.clone();
+            if matches!(answer, Answer::Allow | Answer::AllowForSession | Answer::AllowAlways)
+                && let Some(opened) = self.opened(preset.clone(), &hosts).await
+            {
+                allowed = opened.to_string();
+                hosts = opened.hosts;
+            }
             settled.extend_from_slice(&hosts);
-            let said = match recorder.front().ask(question).await {
+            let said = match answer {
                 Answer::Allow => {
                     let grant = sandbox.allow_hosts_once(hosts);
                     self.once.lock().unwrap_or_else(PoisonError::into_inner).extend(grant);
-                    format!("the user allows {name} for the next command; run it again")
+                    format!("the user allows {allowed} for the next command; run it again")
                 }
                 answer @ (Answer::AllowForSession | Answer::AllowAlways) => {
                     let text = match answer {
-                        Answer::AllowAlways => format!("allowed always: --net {name}"),
-                        _ => format!("allowed for this session: --net {name}"),
+                        Answer::AllowAlways => format!("allowed always: --net {allowed}"),
+                        _ => format!("allowed for this session: --net {allowed}"),
                     };
                     recorder.record(TurnEvent::Notice { text })?;
                     sandbox.allow_hosts(hosts);
-                    format!("the user allows {name} from now on; run the command again")
+                    format!("the user allows {allowed} from now on; run the command again")
                 }
                 Answer::Deny(words) => {
                     let words = words.map(|words| format!(" and said: {words}"));
@@ -115,6 +124,12 @@ impl Reach {
 
     async fn preset_of(&self, host: &HostRule) -> Option<HostPreset> {
         self.presets.as_ref()?.preset_of(host).await
+    }
+
+    /// Returns what an allowed preset opens, if that is more than the hosts that were asked about.
+    async fn opened(&self, preset: Option<HostPreset>, asked: &[HostRule]) -> Option<HostPreset> {
+        let opened = self.presets.as_ref()?.opened(preset?).await;
+        (opened.hosts != asked).then_some(opened)
     }
 
     fn is_refused(&self, host: &str) -> bool {

@@ -90,7 +90,7 @@ impl Toolchains {
     }
 
     /// Returns the hosts of the preset `name`, if it is one. pip's index is asked where files are,
-    /// and Cargo's, if it was never read.
+    /// and Cargo's, if it was never read, so a person must have allowed the preset.
     pub(super) async fn hosts(&self, name: &str) -> Option<&PresetHosts> {
         let (preset, known) = self.known(name).await?;
         let links = match preset {
@@ -235,10 +235,17 @@ impl HostPresets for Toolchains {
         for (name, _) in PRESETS {
             let Some((_, known)) = self.known(name).await else { continue };
             if known.hosts.rules.contains(host) {
-                let hosts = self.hosts(name).await?.rules.clone();
-                return Some(HostPreset { name: name.to_owned(), hosts });
+                let (name, hosts) = (name.to_owned(), known.hosts.rules.clone());
+                return Some(HostPreset { name, hosts });
             }
         }
         None
+    }
+
+    async fn opened(&self, preset: HostPreset) -> HostPreset {
+        match self.hosts(&preset.name).await {
+            Some(all) => HostPreset { hosts: all.rules.clone(), ..preset },
+            None => preset,
+        }
     }
 }

@@ -1,12 +1,21 @@
 //! What leaves the walls is asked about by name: the answers on a terminal, what "always" writes,
 //! and what is said where nobody can be asked.
 
-use std::{os::unix::fs::PermissionsExt, path::PathBuf};
+use std::{
+    os::unix::fs::PermissionsExt,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use serde_json::{Value, json};
 
 use crate::{
     program::Place,
+    refused::served,
+    skipped::skipped,
     terminal::{Home, Terminal},
 };
 
@@ -47,6 +56,15 @@ fn turns(calls: &[(&str, Value)]) -> Value {
 
 fn read(path: &str) -> (&'static str, Value) {
     ("read_file", json!({ "path": path }))
+}
+
+/// A command that asks the proxy for `host`.
+fn connect(host: &str) -> (&'static str, Value) {
+    let command = format!(
+        "exec 3<>/dev/tcp/127.0.0.1/${{http_proxy##*:}}
+        printf 'CONNECT {host} HTTP/1.1\\r\\nHost: {host}\\r\\n\\r\\n' >&3; head -1 <&3"
+    );
+    ("bash", json!({ "command": command }))
 }
 
 #[test]
@@ -331,14 +349,7 @@ fn permissions_explain_paths_and_what_always_would_write() {
 fn one_answer_opens_all_hosts_that_a_toolchain_is_configured_with() {
     let servers = [0, 1].map(|_| std::net::TcpListener::bind("127.0.0.1:0").unwrap());
     let hosts = servers.each_ref().map(|server| server.local_addr().unwrap().to_string());
-    let call = |host: &String| {
-        let command = format!(
-            "exec 3<>/dev/tcp/127.0.0.1/${{http_proxy##*:}}
-            printf 'CONNECT {host} HTTP/1.1\\r\\nHost: {host}\\r\\n\\r\\n' >&3; head -1 <&3"
-        );
-        ("bash", json!({ "command": command }))
-    };
-    let calls = [call(&hosts[0]), call(&hosts[0]), call(&hosts[1])];
+    let calls = [connect(&hosts[0]), connect(&hosts[0]), connect(&hosts[1])];
     let (home, top) = home(turns(&calls));
     let registries = format!(
         "[registries.a]\nindex = \"sparse+http://{}/\"\n[registries.b]\nindex = \"sparse+http://{}/\"\n",
@@ -359,4 +370,38 @@ fn one_answer_opens_all_hosts_that_a_toolchain_is_configured_with() {
     let codes: Vec<&str> = results.iter().map(|result| &result[..12]).collect();
     assert_eq!(codes, ["HTTP/1.1 403", "HTTP/1.1 200", "HTTP/1.1 200"]);
     assert!(results[0].contains("the user allows cargo from now on"), "{}", results[0]);
+}
+
+#[test]
+fn an_index_is_asked_where_its_files_are_only_after_the_yes() {
+    let mut pip = std::process::Command::new("/usr/bin/python3");
+    let pip = pip.args(["-m", "pip", "--version"]).output();
+    if !pip.is_ok_and(|output| output.status.success()) {
+        return skipped("pip is not installed");
+    }
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&asked);
+    let index = served(move |_| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        "<a href=\"http://files.example:8088/pip-1.0.tar.gz\">pip-1.0.tar.gz</a>".to_owned()
+    });
+    let settings = format!("[global]\nindex-url = http://{index}/simple\n");
+    let calls = [connect(&index.to_string())];
+    let place = Place::new();
+    place.write("home/.config/pip/pip.conf", &settings);
+    let script = place.script(turns(&calls));
+    let run = place.run(&["--model", &script, "--output-format", "stream-json", "go"]);
+    assert!(run.out.contains(&format!("--net pip would open pip ({index})")), "{run:?}");
+    assert_eq!(asked.load(Ordering::Relaxed), 0);
+    let (home, top) = home(turns(&calls));
+    std::fs::create_dir_all(top.join(".config/pip")).unwrap();
+    std::fs::write(top.join(".config/pip/pip.conf"), &settings).unwrap();
+    let mut terminal = start(&home, &[]);
+    terminal.wait_for("Let the next command reach it?", 1);
+    assert!(terminal.screen().contains(&format!("    pip ({index})\n")), "{}", terminal.screen());
+    assert_eq!(asked.load(Ordering::Relaxed), 0);
+    terminal.press("s\r");
+    let results = end(terminal, &home);
+    let told = format!("the user allows pip ({index}, files.example:8088) from now on");
+    assert!(results[0].contains(&told), "{}", results[0]);
 }
