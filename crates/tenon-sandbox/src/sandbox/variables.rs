@@ -24,10 +24,14 @@ fn without_tracing(command: &mut Command) {
     }
 }
 
-/// npm and other programs of Node's look for newer versions of themselves: hosts that nobody asked for
-/// would be refused, and the person asked about them.
+/// npm and other programs of Node's, and pip, look for newer versions of themselves: hosts that nobody
+/// asked for would be refused, and the person asked about them.
 fn without_looks_for_updates(command: &mut Command) {
-    for (name, value) in [("npm_config_update_notifier", "false"), ("NO_UPDATE_NOTIFIER", "1")] {
+    for (name, value) in [
+        ("npm_config_update_notifier", "false"),
+        ("NO_UPDATE_NOTIFIER", "1"),
+        ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
+    ] {
         // npm takes its own in any case.
         if !command.environment.iter().any(|(known, _)| known.eq_ignore_ascii_case(name)) {
             set(command, name, value.as_ref());
@@ -83,16 +87,19 @@ mod tests {
 
     #[test]
     fn programs_do_not_look_for_updates_unless_the_user_says_so() {
-        let [leaks, notifier, npm] = [
+        let [leaks, notifier, pip, npm] = [
             ("LSAN_OPTIONS", "detect_leaks=0"),
             ("NO_UPDATE_NOTIFIER", "1"),
+            ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
             ("npm_config_update_notifier", "false"),
         ];
-        check(&[("TMPDIR", "/home/ada/tmp")], &[leaks, notifier, npm]);
+        check(&[("TMPDIR", "/home/ada/tmp")], &[leaks, notifier, pip, npm]);
         let own = ("npm_config_update_notifier", "true");
-        check(&[own], &[leaks, notifier, own]);
+        check(&[own], &[leaks, notifier, pip, own]);
         let own = ("NPM_CONFIG_UPDATE_NOTIFIER", "true");
-        check(&[own], &[leaks, notifier, own]);
-        check(&[("NO_UPDATE_NOTIFIER", "")], &[leaks, ("NO_UPDATE_NOTIFIER", ""), npm]);
+        check(&[own], &[leaks, notifier, own, pip]);
+        check(&[("NO_UPDATE_NOTIFIER", "")], &[leaks, ("NO_UPDATE_NOTIFIER", ""), pip, npm]);
+        let own = ("PIP_DISABLE_PIP_VERSION_CHECK", "0");
+        check(&[own], &[leaks, notifier, own, npm]);
     }
 }
