@@ -44,6 +44,7 @@ pub use journal::{
     WayBack,
 };
 pub use linux::probe::{Kernel, confines_writes, probe, runs_as_root, within_walls};
+pub use linux::told::INTERNET_SOCKETS;
 pub use missing::{Missing, SandboxError};
 pub use mounts::{Mounted, mounts_beneath};
 pub use network::{
@@ -53,7 +54,7 @@ pub use network::{
 };
 pub use output::{CleanText, OutputBuffer, Piece, Stream};
 pub use profile::{Limits, Network, Profile};
-pub use sandbox::{Description, Sandbox, Settings};
+pub use sandbox::{Description, OutOfSight, Sandbox, Settings};
 pub use spill::{SPILL_BYTES_MAX, SpillFile, SpillTarget};
 pub use tier::{Tier, Wanted};
 pub use workspace::{

@@ -10,7 +10,7 @@ use std::{
 
 use futures::{StreamExt, TryStreamExt, stream};
 use tenon_model::{ToolCall, ToolCallFault, ToolResult};
-use tenon_sandbox::Workspace;
+use tenon_sandbox::{INTERNET_SOCKETS, Workspace};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -34,6 +34,9 @@ use crate::{
 
 /// What takes the walls away, on the command line.
 const WITHOUT_WALLS: &str = "--sandbox off";
+
+/// Allows sockets where there are none else.
+const WITH_NETWORK: &str = "--net on";
 
 /// How many calls that only read run at the same time.
 const READS_AT_ONCE_MAX: usize = 8;
@@ -322,7 +325,8 @@ impl Dispatch {
         }
         for what in std::mem::take(&mut output.refused) {
             let (call_id, what) = (call_id.to_owned(), what.to_owned());
-            let flag = WITHOUT_WALLS.to_owned();
+            let flag = if what == INTERNET_SOCKETS { WITH_NETWORK } else { WITHOUT_WALLS };
+            let flag = flag.to_owned();
             recorder.record(CallEvent::WallsRefused { call_id, what, flag })?;
         }
         let offer = self.reach.offer(&mut output, call_id, &self.sandbox, recorder, &self.asking);

@@ -114,6 +114,7 @@ impl BackgroundBash {
         timeout: Duration,
         context: &ToolContext,
     ) -> Result<ToolOutput, String> {
+        let script = command.script.clone();
         let is_shown = Arc::new(AtomicBool::new(true));
         let (progress, shown) = (context.progress.clone(), Arc::clone(&is_shown));
         let mut attended = context.sandbox.attend(command, move |_, text| {
@@ -123,7 +124,7 @@ impl BackgroundBash {
         });
         let said = tokio::select! {
             biased;
-            output = attended.end() => return self.ended(output, context),
+            output = attended.end() => return self.ended(&script, output, context),
             () = context.cancel.cancelled() => None,
             () = tokio::time::sleep(timeout) => {
                 // What it prints would stand in the middle of the question.
@@ -136,7 +137,7 @@ impl BackgroundBash {
                 };
                 tokio::select! {
                     biased;
-                    output = attended.end() => return self.ended(output, context),
+                    output = attended.end() => return self.ended(&script, output, context),
                     () = context.cancel.cancelled() => None,
                     said = overtime => Some(said),
                 }
@@ -155,25 +156,26 @@ impl BackgroundBash {
         if output.exit == Exit::Cancelled && !context.cancel.is_cancelled() {
             output.exit = Exit::TimedOut { after: timeout };
         }
-        let mut result = self.result(output, context);
+        let mut result = self.result(&script, output, context);
         result.content.extend(words.map(|words| format!("{ENDED_WITH}{words}")));
         Ok(result)
     }
 
     fn ended(
         &self,
+        script: &str,
         output: Result<Output, CommandError>,
         context: &ToolContext,
     ) -> Result<ToolOutput, String> {
         let output = output.map_err(|error| refusal(&error))?;
-        Ok(self.result(output, context))
+        Ok(self.result(script, output, context))
     }
 
-    fn result(&self, output: Output, context: &ToolContext) -> ToolOutput {
+    fn result(&self, script: &str, output: Output, context: &ToolContext) -> ToolOutput {
         let workspace = &context.workspace;
         let has_jobs = !context.sandbox.jobs().running().is_empty();
         let kept = has_jobs.then(|| jobs::kept(&output.protected, workspace));
-        let mut result = self.0.result(output, context);
+        let mut result = self.0.result(script, output, context);
         result.content.extend(kept);
         result
     }

@@ -16,6 +16,7 @@ use tenon_sandbox::{
 use super::{
     held::{self, Said},
     tool::{Effect, Tool, ToolContext, ToolOutput},
+    unseen::{self, Looked},
 };
 use crate::policy::{Action, shell};
 
@@ -123,11 +124,11 @@ impl Tool for Bash {
 
     async fn run(&self, args: BashArgs, context: &ToolContext) -> Result<ToolOutput, String> {
         let timeout = self.timeout(args.timeout);
-        let command = self.command(args.command, timeout, Endless::Refused, context)?;
+        let command = self.command(args.command.clone(), timeout, Endless::Refused, context)?;
         let mut show = |_: Stream, text: &str| context.progress.show(text);
         let output = context.sandbox.run(command, &context.cancel, &mut show).await;
         let output = output.map_err(|error| refusal(&error))?;
-        Ok(self.result(output, context))
+        Ok(self.result(&args.command, output, context))
     }
 }
 
@@ -257,7 +258,12 @@ impl Bash {
         Ok(command)
     }
 
-    pub(super) fn result(&self, output: Output, context: &ToolContext) -> ToolOutput {
+    pub(super) fn result(
+        &self,
+        script: &str,
+        mut output: Output,
+        context: &ToolContext,
+    ) -> ToolOutput {
         let (first_line, is_error) = match output.exit {
             Exit::Code(0) => (None, false),
             exit @ (Exit::Code(_) | Exit::Signal(_)) => (Some(ending(exit)), true),
@@ -281,6 +287,7 @@ impl Bash {
             Exit::Code(code) => Some(code),
             _ => None,
         };
+        output.refused = held::worth_telling(output.refused, is_error);
         let mut notes = notes(&output.blocked, &output.protected, output.limit);
         if let Some(network) = context.sandbox.network_within_walls() {
             let said = Said {
@@ -290,7 +297,14 @@ impl Bash {
                 workspace: &context.workspace,
                 as_root: runs_as_root(),
             };
-            for sentence in held::sentences(&said, network) {
+            let mut sentences = held::sentences(&said, network);
+            if sentences.is_empty() && output.blocked.is_empty() {
+                let (output, text) = (&output, text.as_str());
+                let ToolContext { workspace, sandbox, .. } = context;
+                let looked = Looked { script, output, text, is_error, workspace, sandbox };
+                sentences.extend(unseen::sentence(&looked));
+            }
+            for sentence in sentences {
                 notes.push_str(&format!("\n[walls] {sentence}"));
             }
         }

@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use tenon_model::visible;
-use tenon_sandbox::{FileError, Network, Output, Stream, Workspace};
+use tenon_sandbox::{FileError, INTERNET_SOCKETS, Network, Output, Stream, Workspace};
 
 /// What programs say of a file that the walls keep from changing.
 const FILES: [&str; 2] = ["read-only file system", "erofs"];
@@ -34,7 +34,7 @@ const NETWORK: [&str; 8] = [
 ];
 
 /// What programs say that got no socket.
-const SOCKETS: [&str; 4] = ["socket", "resolv", "resolution", "connect"];
+const SOCKETS: [&str; 5] = ["socket", "resolv", "resolution", "connect", "listen eacces"];
 
 /// What the usual clients say of a service that they find by a socket in /run.
 const SERVICES: [&str; 3] = ["connect to the docker daemon", "connect to bus", "connect to /run/"];
@@ -59,7 +59,8 @@ const PROTECTED_HELD: &str = "files: protected names in the workspace (.git/hook
                               closed to commands; write_file and edit_file write them with the user's yes";
 const NETWORK_HELD: &str =
     "network: commands reach named hosts only, through http_proxy; --net HOST would open one";
-const SOCKETS_HELD: &str = "commands reach no network in tier C; --net on would open it";
+const SOCKETS_HELD: &str = "network: commands in tier C have no sockets to this machine or others; --net on would \
+                            open the network";
 const SERVICES_HELD: &str = "sockets: /run is the session's own, so services of this machine are out of \
                              reach; --sandbox off would open them";
 const LIMITS_HELD: &str = "limits: a command lowers its limits and never raises them; --sandbox off would \
@@ -90,11 +91,21 @@ pub(super) struct Said<'a> {
     pub(super) as_root: bool,
 }
 
-/// Returns a sentence about system calls that were refused.
-pub(super) fn calls(refused: &[&str]) -> Option<String> {
-    let what = refused.join(", ");
+/// Returns those of the system calls that were refused that are worth telling.
+pub(super) fn worth_telling(mut refused: Vec<&'static str>, is_error: bool) -> Vec<&'static str> {
+    refused.retain(|what| is_error || *what != INTERNET_SOCKETS);
+    refused
+}
+
+/// Returns sentences about system calls that were refused.
+pub(super) fn calls(refused: &[&str]) -> Vec<String> {
+    let (sockets, others): (Vec<&str>, Vec<&str>) =
+        refused.iter().partition(|what| **what == INTERNET_SOCKETS);
+    let what = others.join(", ");
     let sentence = format!("system calls: the walls refuse {what}; --sandbox off would lift them");
-    (!what.is_empty()).then_some(sentence)
+    let others = (!others.is_empty()).then_some(sentence);
+    let sockets = sockets.first().map(|_| SOCKETS_HELD.to_owned());
+    others.into_iter().chain(sockets).collect()
 }
 
 /// Returns a sentence about what was made outside of the workspace and does not last.
@@ -133,13 +144,20 @@ pub(super) fn sentences(
     let complaints = printed.to_lowercase();
     let says = |words: &[&str]| words.iter().any(|words| complaints.contains(words));
     let mut sentences = Vec::new();
+    let is_told = output.refused.contains(&INTERNET_SOCKETS);
+    let is_of_sockets = is_error && !output.has_sockets && (is_told || says(&SOCKETS));
     if says(&FILES) {
         sentences.extend(files(&printed, &FILES, output, workspace));
     } else if !output.has_sockets && says(&FILES_IN_C) {
+        let lines = printed.lines().filter(|line| {
+            // What was refused may have been the socket.
+            !is_of_sockets || place(line, workspace) != Place::Unknown
+        });
+        let printed: String = lines.flat_map(|line| [line, "\n"]).collect();
         sentences.extend(files(&printed, &FILES_IN_C, output, workspace));
     }
-    if is_error && !output.has_sockets && says(&SOCKETS) {
-        sentences.push(SOCKETS_HELD);
+    if is_of_sockets {
+        sentences.extend((!is_told).then_some(SOCKETS_HELD));
     } else if is_error && network != Network::On && output.blocked.is_empty() && says(&NETWORK) {
         sentences.push(NETWORK_HELD);
     }
@@ -287,6 +305,7 @@ mod tests {
         check("Could not resolve host: example.com", 6, true, &[NETWORK_HELD]);
         check("Could not resolve host: example.com", 0, true, &[]);
         check("socket: Operation not supported", 1, false, &[SOCKETS_HELD]);
+        check("Error: listen EACCES: permission denied 0.0.0.0:80", 1, false, &[SOCKETS_HELD]);
         check("error: test failed", 101, true, &[]);
         let docker = "Cannot connect to the Docker daemon at unix:///var/run/docker.sock.";
         check(docker, 1, true, &[SERVICES_HELD]);
@@ -299,6 +318,20 @@ mod tests {
         check(owner, 1, true, &[]);
         check_with(owner, (1, true, true), Vec::new(), &[RIGHTS_HELD]);
         check_with(owner, (0, true, true), Vec::new(), &[]);
+    }
+
+    #[test]
+    fn sockets_that_the_kernel_refused_are_told_where_the_command_failed() {
+        let check = |text: &str, code: i32, expected: &[&str]| {
+            let refused = worth_telling(vec![INTERNET_SOCKETS], code != 0);
+            check_with(text, (code, false, false), refused, expected);
+        };
+        check("", 6, &[SOCKETS_HELD]);
+        check("", 0, &[]);
+        check("PermissionError: [Errno 13] Permission denied", 1, &[SOCKETS_HELD]);
+        check("socket: Permission denied", 1, &[SOCKETS_HELD]);
+        check("cat: /home/a/b: Permission denied", 1, &[FILES_HELD_IN_C, SOCKETS_HELD]);
+        check("bash: /home/a/b: Permission denied", 0, &[FILES_HELD_IN_C]);
     }
 
     #[test]

@@ -143,7 +143,12 @@ pub(super) async fn read(
         (text, _) => text,
     };
     let limit = status.end.as_ref().and_then(|end| end.limit);
+    let has_failed = status
+        .end
+        .as_ref()
+        .is_some_and(|end| !matches!(end.exit, Ok(Exit::Code(0) | Exit::Cancelled)));
     let (refused, unkept) = status.end.map(|end| (end.refused, end.unkept)).unwrap_or_default();
+    let refused = held::worth_telling(refused, has_failed);
     let mut notes = notes(&blocked, &protected, limit) + &kept(&protected, &context.workspace);
     let sentences = held::calls(&refused).into_iter().chain(held::unkept(&unkept));
     notes.extend(sentences.map(|sentence| format!("\n[walls] {sentence}")));

@@ -18,6 +18,7 @@ mod sandbox;
 pub(crate) mod testing;
 pub(crate) mod text_file;
 mod tool;
+mod unseen;
 mod write_file;
 
 use std::sync::Arc;

@@ -3,12 +3,12 @@
 //! The walls themselves are the kernel's and tenon-sandbox's; this joins them with an environment
 //! and a profile, so that a tool has nothing to choose but the script.
 
-use std::{ffi::OsString, sync::Arc};
+use std::{ffi::OsString, path::Path, sync::Arc};
 
 use tenon_sandbox::{
     Attended, Checkpoint, Command, CommandError, CommandLimits, GUARDED_FOLDERS_MAX, HostRule,
-    Jobs, Limits, Network, NetworkGrant, Output, Profile, Sandbox as Walls, Settings, Stream,
-    Wanted, Workspace,
+    Jobs, Limits, Network, NetworkGrant, OutOfSight, Output, Profile, Sandbox as Walls, Settings,
+    Stream, Wanted, Workspace,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -249,6 +249,16 @@ impl Sandbox {
     /// Returns what commands reach over the network; `None` without walls.
     pub(crate) fn network_within_walls(&self) -> Option<Network> {
         self.walls.as_ref().map(|_| self.profile.network)
+    }
+
+    /// Returns why commands do not see what the machine has at `path`, which is absolute.
+    pub(crate) fn out_of_sight(&self, path: &Path) -> Option<OutOfSight> {
+        self.walls.as_ref()?.out_of_sight(&self.profile, path)
+    }
+
+    /// Returns the user's home folder; `None` without walls.
+    pub(crate) fn home(&self) -> Option<&Path> {
+        self.walls.as_ref()?.settings().home.as_deref()
     }
 
     /// Returns whether a person let it out of the walls.

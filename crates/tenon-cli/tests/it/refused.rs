@@ -11,24 +11,12 @@ use crate::skipped::skipped;
 
 /// Makes one call and returns the JSON's entries and what the model was told.
 fn refused(flags: &[&str], tool: &str, arguments: Value) -> (Vec<Value>, String) {
-    refused_with(&[], flags, tool, arguments)
-}
-
-fn refused_with(
-    environment: &[(&str, &str)],
-    flags: &[&str],
-    tool: &str,
-    arguments: Value,
-) -> (Vec<Value>, String) {
     let place = Place::new();
     let call = json!({ "calls": [{ "name": tool, "arguments": arguments }] });
     let script = place.script(json!([call, { "text": "done" }]));
     let arguments =
         |format| [&["--model", &script, "--output-format", format], flags, &["go"]].concat();
-    let run = |format| {
-        let mut tenon = place.tenon(&arguments(format));
-        Run::of(tenon.envs(environment.iter().copied()).output().unwrap()).ends_with(0)
-    };
+    let run = |format| place.run(&arguments(format)).ends_with(0);
     let object: Value = serde_json::from_str(&run("json").out).unwrap();
     let events = run("stream-json");
     let results = events.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -113,7 +101,7 @@ fn each_flag_that_is_named_allows_what_was_refused() {
 }
 
 /// The answer to the question about it is in `grants.rs`; what a preset opens is read from the
-/// toolchains' own settings, and pip is kept from asking its index, so nothing is reached here.
+/// toolchains' own settings, so nothing is reached here.
 #[test]
 fn the_blocked_host_of_a_toolchain_is_named_with_its_preset() {
     let npm = "npm view nothing-here --fetch-retries=0";
@@ -129,8 +117,7 @@ fn the_blocked_host_of_a_toolchain_is_named_with_its_preset() {
             skipped(format_args!("{preset} is not installed"));
             continue;
         }
-        let alone = [("PIP_NO_INDEX", "1")];
-        let (refused, told) = refused_with(&alone, &[], "bash", json!({ "command": command }));
+        let (refused, told) = refused(&[], "bash", json!({ "command": command }));
         let [entry] = refused.as_slice() else { panic!("{preset}: {refused:?}, {told}") };
         assert_eq!((&entry["tool"], &entry["rule"]), (&json!("host"), &json!("walls: network")));
         assert_eq!(entry["flag"], format!("--net {preset}"), "{told}");
@@ -174,8 +161,98 @@ fn system_calls_that_the_walls_refuse_are_named_in_the_result_and_in_the_list() 
     assert!(refused.is_empty() && !told.contains("[walls]"), "{told}");
 }
 
+/// Runs commands one after another in one session and returns what the model is told of each.
+fn told_of(place: &Place, tier: &str, commands: &[&str]) -> Vec<String> {
+    let call = |command: &&str| json!({ "calls": [{ "name": "bash", "arguments": { "command": command } }] });
+    let turns: Vec<Value> = commands.iter().map(call).chain([json!({ "text": "done" })]).collect();
+    let script = place.script(json!(turns));
+    let flags = ["--model", &script, "--sandbox", tier, "--output-format", "stream-json", "go"];
+    let run = place.run(&flags).ends_with(0);
+    let events = run.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let results = events.filter(|event| event["type"] == "tool_result");
+    results.map(|event| event["content"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Said by where a path lies: nothing of what is named is there, but for one note.
+#[test]
+fn what_is_out_of_sight_of_commands_is_told_where_one_looks_for_it() {
+    const OTHERS: &str = "[walls] files: commands see nothing of what the machine has in /";
+    const HOME: &str = "[walls] files: of the user's home commands see only toolchains";
+    const PRIVATE: &str = "[walls] files: commands have a /tmp of the session's own";
+    const KEYS: &str = "home/.ssh is closed to commands, so it looks empty or as if it were not \
+                        there; read_file asks";
+    const OWN: &str = "home/.config/tenon is closed to commands, so it looks empty or as if it were \
+                       not there; --sandbox off";
+    const ROWS: &[(&str, Option<&str>)] = &[
+        ("cat /home/nobody-here/data.csv", Some(OTHERS)),
+        ("test -d /home/nobody-here/disk", Some(OTHERS)),
+        ("cat ~/notes.txt", Some(HOME)),
+        ("cat ~/notes.txt | head -1; true", Some(HOME)),
+        ("ls ~", Some(HOME)),
+        ("test -e \"$HOME/none\"", Some(HOME)),
+        ("cat ~/.ssh/id_rsa", Some(KEYS)),
+        ("cat ~/.config/tenon/config.toml", Some(OWN)),
+        ("wc -l < /tmp/out-of-another-program", Some(PRIVATE)),
+        ("echo a > /tmp/a; cat /tmp/a; mkdir -p ~/.config/d; rm -f /tmp/none", None),
+        ("mkdir ~/.e", None),
+        ("false > /tmp/log 2>&1", None),
+        ("ls /tmp/none || echo went on", None),
+        ("cat none /usr/none", None),
+        ("grep -rq /home/nobody .", None),
+        ("echo cat ~/notes.txt; false", None),
+        ("ls . /usr > /dev/null", None),
+    ];
+    for tier in ["a", "b"] {
+        if tier == "b" && !std::path::Path::new("/usr/bin/bwrap").exists() {
+            skipped("bubblewrap is not installed");
+            continue;
+        }
+        let place = Place::new();
+        place.write("home/notes.txt", "of the home\n");
+        let commands: Vec<&str> = ROWS.iter().map(|(command, _)| *command).collect();
+        let told = told_of(&place, tier, &commands);
+        assert_eq!(told.len(), ROWS.len());
+        for ((command, expected), told) in ROWS.iter().zip(told) {
+            let said = told.matches("[walls]").count();
+            assert_eq!(said, usize::from(expected.is_some()), "{tier} {command}: {told}");
+            assert!(expected.is_none_or(|words| told.contains(words)), "{tier} {command}: {told}");
+        }
+    }
+}
+
+#[test]
+fn without_sockets_a_command_that_failed_is_told_so_whatever_it_prints() {
+    const SOCKETS: &str = "[walls] network: commands in tier C have no sockets to this machine or others; --net on \
+                           would open the network";
+    let rows = [
+        ("curl", "curl -s https://example.com", true),
+        ("wget", "wget -q https://example.com", true),
+        ("python3", "python3 -m http.server 18475", true),
+        ("python3", "python3 -c 'import socket; socket.getaddrinfo(\"a.example\", 80)'", true),
+        ("node", "node -e 'require(\"http\").createServer().listen(18476)'", true),
+        ("python3", "python3 -c 'import socket; socket.socket()' 2> /dev/null || echo none", false),
+        ("bash", "exit 3", false),
+    ];
+    let is_there = |program: &str| {
+        let folders = ["/usr/local/bin", "/usr/bin", "/bin"];
+        folders.iter().any(|folder| std::path::Path::new(folder).join(program).exists())
+    };
+    let (rows, missing): (Vec<(&str, &str, bool)>, Vec<_>) =
+        rows.into_iter().partition(|(program, ..)| is_there(program));
+    for (program, ..) in missing {
+        skipped(format_args!("{program} is not installed"));
+    }
+    let commands: Vec<&str> = rows.iter().map(|(_, command, _)| *command).collect();
+    let told = told_of(&Place::new(), "c", &commands);
+    for ((_, command, is_said), told) in rows.iter().zip(told) {
+        let said: Vec<&str> = told.lines().filter(|line| line.starts_with("[walls]")).collect();
+        let expected: &[&str] = if *is_said { &[SOCKETS] } else { &[] };
+        assert_eq!(said, expected, "{command}: {told}");
+    }
+}
+
 /// Answers every request on a port of loopback with what `page` returns for its path.
-fn served(page: impl Fn(&str) -> String + Send + 'static) -> std::net::SocketAddr {
+pub(crate) fn served(page: impl Fn(&str) -> String + Send + 'static) -> std::net::SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {

@@ -256,7 +256,7 @@ fn hide(
 }
 
 /// Returns the step in whose tree `path` lies.
-fn above<'a>(steps: &'a [Step], path: &Path) -> Option<&'a Step> {
+pub(crate) fn above<'a>(steps: &'a [Step], path: &Path) -> Option<&'a Step> {
     let holds = |step: &&Step| path.starts_with(&step.path) && path != step.path;
     steps.iter().filter(holds).max_by_key(|step| step.path.as_os_str().len())
 }

@@ -22,6 +22,6 @@ pub(crate) mod request;
 mod seccomp;
 mod shell;
 pub(crate) mod task;
-mod told;
+pub(crate) mod told;
 mod warm;
 pub(crate) mod wire;

@@ -215,8 +215,8 @@ impl Listener {
                 unsafe { libc::ioctl(self.handle.as_raw_fd(), RECEIVE, &raw mut question) };
             if answer != 0 {
                 // Whoever asked was ended meanwhile.
-            } else if self.told.takes(question.number) {
-                self.answer(&question, Err(Errno::PERM));
+            } else if let Some(errno) = self.told.takes(question.number, question.arguments) {
+                self.answer(&question, Err(errno));
             } else {
                 return Some(question);
             }

@@ -9,7 +9,23 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use libc::{c_long, sock_filter};
 use rustix::io::Errno;
 
-use super::filter::{Calls, answer, call, refuse};
+use super::filter::{Calls, EQUAL, and, answer, argument_offset, call, jump, load, refuse};
+
+/// What [`crate::Output::refused`] says of sockets to this machine and others where there are none.
+/// Programs also try for one and go on without: it explains only why a command failed.
+///
+/// ```
+/// # use tenon_sandbox::{INTERNET_SOCKETS, Output};
+/// fn wants_network(output: &Output) -> bool {
+///     output.refused.contains(&INTERNET_SOCKETS)
+/// }
+/// ```
+pub const INTERNET_SOCKETS: &str = "internet sockets";
+
+/// The kind of a socket, without its flags.
+const KIND: u32 = 0xf;
+
+const RAW_SOCKETS: &str = "raw sockets";
 
 /// What people call them. What there is a question about besides, by its arguments, is not here:
 /// no number may be in both lists.
@@ -24,7 +40,7 @@ const TOLD: [(&str, &[c_long]); 10] = [
     ("performance counters (perf)", &[libc::SYS_perf_event_open]),
     ("programs in the kernel (bpf)", &[libc::SYS_bpf]),
     ("the kernel's keys (keyctl)", &[libc::SYS_keyctl, libc::SYS_add_key, libc::SYS_request_key]),
-    ("raw sockets", &[libc::SYS_socket]),
+    (RAW_SOCKETS, &[libc::SYS_socket]),
     ("the kernel's messages (dmesg)", &[libc::SYS_syslog]),
     (
         "setting the clock or the name of the machine",
@@ -46,6 +62,26 @@ pub(super) fn ask(calls: &mut Calls) {
         let is_refusal = |code: &&mut sock_filter| code.code == ask.code && code.k == refused;
         body.iter_mut().filter(is_refusal).for_each(|code| code.k = ask.k);
     }
+    if let Some(body) = calls.get_mut(&call(libc::SYS_socket)) {
+        let refused = refuse(Errno::ACCESS);
+        if body.iter().any(|code| code.code == refused.code && code.k == refused.k) {
+            body.splice(..0, ask_about_sockets());
+        }
+    }
+}
+
+/// Asks about internet sockets but raw ones, which have a question of their own elsewhere: what is
+/// asked about does not say where it was.
+fn ask_about_sockets() -> [sock_filter; 7] {
+    [
+        load(argument_offset(0)),
+        jump(EQUAL, libc::AF_INET.cast_unsigned(), 1, 0),
+        jump(EQUAL, libc::AF_INET6.cast_unsigned(), 0, 4),
+        load(argument_offset(1)),
+        and(KIND),
+        jump(EQUAL, libc::SOCK_RAW.cast_unsigned(), 1, 0),
+        answer(libc::SECCOMP_RET_USER_NOTIF),
+    ]
 }
 
 /// What one command was refused.
@@ -53,21 +89,26 @@ pub(super) fn ask(calls: &mut Calls) {
 pub(super) struct Told(AtomicU32);
 
 impl Told {
-    /// Takes in that a call was asked about; says whether it is one of these, which never goes on.
-    pub(super) fn takes(&self, number: i32) -> bool {
+    /// Takes in that a call was asked about; returns what is answered if it is one of these, which
+    /// never goes on: what the filter itself would answer.
+    pub(super) fn takes(&self, number: i32, arguments: [u64; 6]) -> Option<Errno> {
         let is_it = |(_, numbers): &(_, &[c_long])| numbers.contains(&c_long::from(number));
-        let found = TOLD.iter().position(is_it);
-        if let Some(found) = found {
-            self.0.fetch_or(1 << found, Ordering::Relaxed);
-        }
-        found.is_some()
+        let found = TOLD.iter().position(is_it)?;
+        let [_, kind, ..] = arguments;
+        let is_raw = kind & u64::from(KIND) == u64::from(libc::SOCK_RAW.cast_unsigned());
+        let is_of_internet = c_long::from(number) == libc::SYS_socket && !is_raw;
+        let (bit, errno) =
+            if is_of_internet { (TOLD.len(), Errno::ACCESS) } else { (found, Errno::PERM) };
+        self.0.fetch_or(1 << bit, Ordering::Relaxed);
+        Some(errno)
     }
 
     /// Returns what was refused, in words for people.
     pub(super) fn words(&self) -> Vec<&'static str> {
         let bits = self.0.load(Ordering::Relaxed);
-        let told = TOLD.iter().enumerate().filter(|(number, _)| bits & (1 << number) != 0);
-        told.map(|(_, (words, _))| *words).collect()
+        let words = TOLD.iter().map(|(words, _)| *words).chain([INTERNET_SOCKETS]);
+        let told = words.enumerate().filter(|(number, _)| bits & (1 << number) != 0);
+        told.map(|(_, words)| words).collect()
     }
 }
 
@@ -105,15 +146,51 @@ mod tests {
     }
 
     #[test]
+    fn internet_sockets_are_a_question_where_there_are_none() {
+        let (asked, allowed) = (libc::SECCOMP_RET_USER_NOTIF, libc::SECCOMP_RET_ALLOW);
+        let refused = refuse(Errno::ACCESS).k;
+        let check = |sockets, [family, kind]: [i32; 2], is_watched: bool, expected: u32| {
+            let mut calls = refusals(sockets, Around::Landlock);
+            if is_watched {
+                add_questions(&mut calls);
+            }
+            let arguments = [family as u64, kind as u64, 0, 0, 0, 0];
+            let answer = Filter::of(&calls).run(ARCHITECTURE, libc::SYS_socket as u32, arguments);
+            let answer = answer.map(|(answer, _)| answer);
+            assert_eq!(answer, Some(expected), "{sockets:?} {family} {kind}");
+        };
+        let stream = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
+        for sockets in [Sockets::Local, Sockets::Pairs] {
+            for family in [libc::AF_INET, libc::AF_INET6] {
+                check(sockets, [family, stream], true, asked);
+                check(sockets, [family, libc::SOCK_DGRAM], true, asked);
+                check(sockets, [family, stream], false, refused);
+                check(sockets, [family, libc::SOCK_RAW], true, refused);
+            }
+            check(sockets, [libc::AF_PACKET, libc::SOCK_RAW], true, refused);
+            check(sockets, [libc::AF_NETLINK, libc::SOCK_RAW], true, allowed);
+        }
+        check(Sockets::Local, [libc::AF_UNIX, stream], true, allowed);
+        check(Sockets::Pairs, [libc::AF_UNIX, stream], true, refused);
+        check(Sockets::Internet, [libc::AF_INET, stream], true, allowed);
+    }
+
+    #[test]
     fn only_these_are_taken_and_each_is_said_once() {
         let told = Told::default();
-        assert!(!told.takes(libc::SYS_openat as i32) && told.words().is_empty());
+        assert_eq!(told.takes(libc::SYS_openat as i32, [0; 6]), None);
+        assert!(told.words().is_empty());
         for number in [libc::SYS_chroot, libc::SYS_ptrace, libc::SYS_ptrace] {
-            assert!(told.takes(number as i32));
+            assert_eq!(told.takes(number as i32, [0; 6]), Some(Errno::PERM));
         }
-        assert_eq!(
-            told.words(),
-            ["tracing a process (ptrace)", "changing the root folder (chroot)"]
-        );
+        let of_kind = |kind: i32| [libc::AF_INET as u64, kind as u64, 0, 0, 0, 0];
+        let raw = of_kind(libc::SOCK_RAW | libc::SOCK_CLOEXEC);
+        let stream = of_kind(libc::SOCK_STREAM | libc::SOCK_NONBLOCK);
+        let words = ["tracing a process (ptrace)", "changing the root folder (chroot)"];
+        assert_eq!(told.words(), words);
+        assert_eq!(told.takes(libc::SYS_socket as i32, stream), Some(Errno::ACCESS));
+        assert_eq!(told.words(), [words[0], words[1], INTERNET_SOCKETS]);
+        assert_eq!(told.takes(libc::SYS_socket as i32, raw), Some(Errno::PERM));
+        assert_eq!(told.words(), [words[0], words[1], RAW_SOCKETS, INTERNET_SOCKETS]);
     }
 }

@@ -1,15 +1,17 @@
 //! What the walls let a command do, in words for people and for the model.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use super::plan::{Plan, plan, repositories, walls_alone, walls_inside};
-use super::{Sandbox, Shared};
+use super::plan::{COVERED, PRIVATE, Plan, plan, repositories, walls_alone, walls_inside};
+use super::{Sandbox, Settings, Shared, secrets};
 use crate::helper::bubblewrap;
-use crate::linux::layout::Part;
+use crate::linux::bubblewrap::above;
+use crate::linux::layout::{Part, Step};
 use crate::linux::probe::probe;
 use crate::missing::SandboxError;
 use crate::profile::{Limits, Network, Profile};
 use crate::tier::{Tier, Wanted};
+use crate::workspace::canonical_or_lexical;
 
 /// What a command can do, for `tenon doctor` and for the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +41,58 @@ pub struct Description {
     pub limits: Limits,
 }
 
+/// Why what the machine has somewhere looks to a command as if it were not there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OutOfSight {
+    /// It lies in this folder, of other people or disks, which is empty but for what is opened.
+    Covered(PathBuf),
+    /// It lies in the user's home, of which there are toolchains and what is opened.
+    Home,
+    /// It lies in this folder, in whose place the session has one of its own.
+    Private(PathBuf),
+    /// It is, or lies in, this secret of the user's or the system's, which no folder shows that is opened.
+    Secret(PathBuf),
+    /// It is, or lies in, this one of [`Settings::hidden`].
+    Hidden(PathBuf),
+}
+
 impl Sandbox {
+    /// Returns why a command with `profile` does not see what the machine has at `path`, by where that
+    /// lies and whatever is there. `None` where it does see it, in tiers without a file tree of their
+    /// own (what is closed there is refused), and before the first command.
+    ///
+    /// ```
+    /// # use std::path::Path;
+    /// # use tenon_sandbox::{OutOfSight, Profile, Sandbox};
+    /// fn explain(sandbox: &Sandbox, profile: &Profile) -> Option<String> {
+    ///     match sandbox.out_of_sight(profile, Path::new("/mnt/disk/data.csv"))? {
+    ///         OutOfSight::Covered(folder) => Some(format!("{} is covered", folder.display())),
+    ///         _ => None,
+    ///     }
+    /// }
+    /// # let sandbox = Sandbox::new(tenon_sandbox::Settings {
+    /// #     roots: Vec::new(),
+    /// #     home: None,
+    /// #     readable: Vec::new(),
+    /// #     hidden: Vec::new(),
+    /// #     own: Vec::new(),
+    /// #     state: None,
+    /// #     shown: Vec::new(),
+    /// #     wanted: tenon_sandbox::Wanted::Best,
+    /// #     limits: tenon_sandbox::Limits::default(),
+    /// #     guarded_folders_max: 0,
+    /// # });
+    /// assert_eq!(explain(&sandbox, &Profile::unconfined()), None);
+    /// ```
+    #[must_use]
+    pub fn out_of_sight(&self, profile: &Profile, path: &Path) -> Option<OutOfSight> {
+        let shared = &self.shared;
+        let key = shared.plan_key(profile);
+        let state = shared.lock();
+        let planned = state.plans.iter().find(|planned| planned.key == key)?;
+        out_of_sight(&shared.settings, &planned.plan.layout.steps, &planned.secrets.all, path)
+    }
+
     /// Returns what a command with `profile` can do, in the tier that was decided, or in the one
     /// that the kernel's answers promise.
     #[must_use]
@@ -98,6 +151,59 @@ fn within_readable(plan: &Plan) -> (Vec<PathBuf>, Vec<PathBuf>) {
     (emptied, kept)
 }
 
+/// Looks at nothing but the names of what the walls are made of.
+fn out_of_sight(
+    settings: &Settings,
+    steps: &[Step],
+    secret: &[PathBuf],
+    path: &Path,
+) -> Option<OutOfSight> {
+    let named = without_dots(path);
+    let path = in_place(&named, settings);
+    let exactly = steps.iter().find(|step| step.path == path);
+    if exactly.is_some_and(|step| matches!(step.part, Part::File { .. })) {
+        return None;
+    }
+    let is_in = |folder: &&PathBuf| named.starts_with(folder) || path.starts_with(folder);
+    if let Some(hidden) = settings.hidden.iter().find(is_in) {
+        return Some(OutOfSight::Hidden(hidden.clone()));
+    }
+    let of_home = settings.home.iter().flat_map(|home| secrets::of_home(home));
+    if let Some(secret) = of_home.chain(secret.iter().cloned()).find(|secret| is_in(&secret)) {
+        return Some(OutOfSight::Secret(secret));
+    }
+    let step = exactly.or_else(|| above(steps, &path))?;
+    let is_home = || settings.home.as_deref().map(canonical_or_lexical) == Some(step.path.clone());
+    match step.part {
+        Part::Cover => Some(OutOfSight::Covered(step.path.clone())),
+        Part::Private { .. } if is_home() => Some(OutOfSight::Home),
+        Part::Private { .. } => Some(OutOfSight::Private(step.path.clone())),
+        Part::Kept { .. } | Part::File { .. } => None,
+    }
+}
+
+/// Resolves `.` and `..` by name.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+/// Returns where a path lies if the folder in which it is known to lie has another name. Other links
+/// are not followed: whether they are there would be told by it.
+fn in_place(path: &Path, settings: &Settings) -> PathBuf {
+    let known = PRIVATE.iter().map(|(name, _)| *name).chain(COVERED).map(Path::new);
+    let mut known = settings.home.as_deref().into_iter().chain(known);
+    let found = known.find_map(|known| Some((known, path.strip_prefix(known).ok()?)));
+    found.map_or_else(|| path.to_path_buf(), |(known, rest)| canonical_or_lexical(known).join(rest))
+}
+
 impl Shared {
     fn expected_tier(&self) -> Tier {
         let kernel = probe();
@@ -107,6 +213,61 @@ impl Shared {
             Wanted::Best if kernel.confines_alone() && bubblewrap().is_ok() => Tier::B,
             Wanted::Best if kernel.confines_alone() => Tier::C,
             Wanted::Best => Tier::D,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_out_of_sight_is_told_by_where_it_lies() {
+        let step = |path: &str, part| Step { path: path.into(), part };
+        let kept = |path: &str| step(path, Part::Kept { source: path.into(), writable: false });
+        let private = |path: &str| step(path, Part::Private { mode: 0o700 });
+        let steps = [
+            step("/home", Part::Cover),
+            private("/home/nobody-has-this"),
+            kept("/home/nobody-has-this/.cargo"),
+            step("/home/nobody-has-this/.npmrc", Part::File { bytes: Vec::new() }),
+            private("/tmp"),
+            kept("/tmp/work"),
+        ];
+        let settings = Settings {
+            roots: vec!["/tmp/work".into()],
+            home: Some("/home/nobody-has-this".into()),
+            readable: Vec::new(),
+            hidden: vec!["/tmp/work/keys".into()],
+            own: Vec::new(),
+            state: None,
+            shown: Vec::new(),
+            wanted: Wanted::Best,
+            limits: Limits::default(),
+            guarded_folders_max: 0,
+        };
+        let covered = || Some(OutOfSight::Covered("/home".into()));
+        let secret = |path: &str| Some(OutOfSight::Secret(path.into()));
+        for (path, expected) in [
+            ("/home", covered()),
+            ("/home/other/x", covered()),
+            ("/usr/../home/other/./x", covered()),
+            ("/home/nobody-has-this", Some(OutOfSight::Home)),
+            ("/home/nobody-has-this/notes", Some(OutOfSight::Home)),
+            ("/home/nobody-has-this/.cargo/bin", None),
+            ("/home/nobody-has-this/.npmrc", None),
+            ("/home/nobody-has-this/.ssh/id_rsa", secret("/home/nobody-has-this/.ssh")),
+            ("/tmp/x", Some(OutOfSight::Private("/tmp".into()))),
+            ("/tmp/work/../x", Some(OutOfSight::Private("/tmp".into()))),
+            ("/tmp/work/x", None),
+            ("/tmp/work/keys/a", Some(OutOfSight::Hidden("/tmp/work/keys".into()))),
+            ("/etc/shadow", secret("/etc/shadow")),
+            ("/etc/hosts", None),
+            ("/homes", None),
+            ("/", None),
+        ] {
+            let found = out_of_sight(&settings, &steps, &["/etc/shadow".into()], Path::new(path));
+            assert_eq!(found, expected, "{path}");
         }
     }
 }

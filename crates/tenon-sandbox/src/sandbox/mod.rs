@@ -26,7 +26,7 @@ use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
 
 use self::alone::{AllAlone, Alone};
-pub use self::describe::Description;
+pub use self::describe::{Description, OutOfSight};
 use self::own_folders::OwnFolders;
 use self::plan::{Plan, plan, repositories, walls_inside};
 use self::scratch::Scratch;

@@ -17,10 +17,11 @@ use crate::tier::Tier;
 use crate::workspace::{PROTECTED_NAMES, canonical, canonical_or_lexical};
 
 /// Where other people's files and other disks are.
-const COVERED: [&str; 4] = ["/home", "/root", "/mnt", "/media"];
+pub(super) const COVERED: [&str; 4] = ["/home", "/root", "/mnt", "/media"];
 
 /// Private for the session, with their modes.
-const PRIVATE: [(&str, u32); 3] = [("/tmp", 0o1777), ("/var/tmp", 0o1777), ("/run", 0o755)];
+pub(super) const PRIVATE: [(&str, u32); 3] =
+    [("/tmp", 0o1777), ("/var/tmp", 0o1777), ("/run", 0o755)];
 
 /// What of /run programs are found through on some systems.
 const RUN_KEPT: [&str; 2] = ["/run/current-system", "/run/opengl-driver"];

@@ -116,10 +116,15 @@ impl Secrets {
     }
 }
 
+/// Returns what HOME holds of secrets, by name.
+pub(super) fn of_home(home: &Path) -> impl Iterator<Item = PathBuf> {
+    HOME_SECRETS.iter().map(|name| home.join(name))
+}
+
 /// Returns what of HOME and of tenon's own no command may read, as far as it lies in one of `roots`.
 pub(super) fn named(settings: &Settings, home: Option<&Path>, roots: &[PathBuf]) -> Vec<PathBuf> {
     let home = home.filter(|home| roots.iter().any(|root| home.starts_with(root)));
-    let of_home = home.into_iter().flat_map(|home| HOME_SECRETS.map(|name| home.join(name)));
+    let of_home = home.into_iter().flat_map(of_home);
     let named = of_home.chain(settings.hidden.iter().cloned());
     let found = named.map(|path| canonical_or_lexical(&path));
     found.filter(|path| roots.iter().any(|root| path.starts_with(root))).collect()
@@ -131,7 +136,7 @@ fn hidden(
     settings: &Settings,
     home: Option<&Path>,
 ) -> (Vec<PathBuf>, Vec<(PathBuf, Option<Stamp>)>) {
-    let of_home = home.into_iter().flat_map(|home| HOME_SECRETS.map(|name| home.join(name)));
+    let of_home = home.into_iter().flat_map(of_home);
     let named: Vec<_> = of_home.chain(settings.hidden.iter().cloned()).collect();
     let mut hidden: Vec<_> = named.iter().map(|path| canonical_or_lexical(path)).collect();
     let mut looked_at = Vec::new();

@@ -1,0 +1,234 @@
+//! What a command is told that looked for files which the walls keep out of its sight.
+//!
+//! There they look as if they were not there, so the program says nothing of walls, and the model
+//! would say that there is no such file. Said is where a path lies that the command names, never
+//! whether something is there; each sentence is true whenever it is said. Sometimes it is not what
+//! went wrong.
+
+use std::path::Path;
+
+use tenon_model::visible;
+use tenon_sandbox::{OutOfSight, Output, Stream, Workspace};
+
+use super::Sandbox;
+use crate::policy::shell::{self, Piece, RedirectKind, SimpleCommand, Word};
+
+/// What programs say of a file that is not there.
+const MISSING: [&str; 8] = [
+    "no such file",
+    "not found",
+    "does not exist",
+    "doesn't exist",
+    "cannot access",
+    "cannot find",
+    "enoent",
+    "没有那个文件",
+];
+
+/// Their arguments are texts, or what they miss they say.
+const OF_TEXTS: [&str; 3] = ["echo", "printf", "git"];
+
+/// Their first argument is what they look for, or what they do.
+const OF_PATTERNS: [&str; 9] = ["grep", "egrep", "fgrep", "rg", "sed", "awk", "gawk", "mawk", "jq"];
+
+/// Lines of output, and paths of all, that are looked at.
+const LINES_MAX: usize = 20;
+const PATHS_MAX: usize = 40;
+
+/// What a person can do about most of it.
+const OPENS: &str = "--add-dir FOLDER would open a folder, read_file asks the user for a file";
+
+/// A command that ran inside walls, what it ran and what it said.
+pub(super) struct Looked<'a> {
+    pub(super) script: &'a str,
+    pub(super) output: &'a Output,
+    /// What is shown of its output.
+    pub(super) text: &'a str,
+    pub(super) is_error: bool,
+    pub(super) workspace: &'a Workspace,
+    pub(super) sandbox: &'a Sandbox,
+}
+
+/// How sure it is that a path is what the command looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Named {
+    /// A program of a command that failed says that it is not there.
+    Missed,
+    /// The same, and the command went on.
+    MissedInPassing,
+    /// It stands in the script of a command that failed without a word.
+    Silently,
+    /// It stands in the script of a command that found nothing.
+    InVain,
+    /// It stands in the script of a command that failed, and said why.
+    Somewhere,
+}
+
+/// Returns a sentence for a command that may have looked for what is out of its sight.
+pub(super) fn sentence(looked: &Looked<'_>) -> Option<String> {
+    let Looked { script, output, text, is_error, .. } = looked;
+    let in_script = || shell::parse(script).commands.iter().flat_map(named).collect();
+    if text.trim().is_empty() {
+        let how = if *is_error { Named::Silently } else { Named::InVain };
+        return looked.told(how, in_script());
+    }
+    if !is_error {
+        let errors = output.pieces.iter().filter(|piece| piece.stream == Stream::Error);
+        let errors: String = errors.map(|piece| piece.text.as_str()).collect();
+        return looked.told(Named::MissedInPassing, missed(&errors));
+    }
+    let missed = looked.told(Named::Missed, missed(text));
+    missed.or_else(|| looked.told(Named::Somewhere, in_script()))
+}
+
+impl Looked<'_> {
+    /// Returns what is said of the first of these paths of which something is to be said.
+    fn told(&self, how: Named, paths: Vec<String>) -> Option<String> {
+        let root = self.workspace.root();
+        let place = |path: String| match Path::new(&path).strip_prefix("~") {
+            Ok(rest) => self.sandbox.home().map(|home| home.join(rest)),
+            Err(_) => Some(root.join(path)),
+        };
+        let places = paths.into_iter().take(PATHS_MAX).filter_map(place);
+        let mut why = places.filter_map(|place| self.sandbox.out_of_sight(&place));
+        why.find(|why| is_said(why, how, self.output.only_reads)).map(|why| words(&why))
+    }
+}
+
+/// Whether it is worth a sentence: commands have files of their own in private folders, and look there
+/// for what need not be there.
+fn is_said(why: &OutOfSight, how: Named, only_reads: bool) -> bool {
+    match (why, how) {
+        (OutOfSight::Private(_), how) => matches!(how, Named::Missed | Named::Silently),
+        (OutOfSight::Home, Named::InVain) => only_reads,
+        (OutOfSight::Home, how) => how != Named::Somewhere,
+        (OutOfSight::Covered(_) | OutOfSight::Secret(_) | OutOfSight::Hidden(_), _) => true,
+    }
+}
+
+fn words(why: &OutOfSight) -> String {
+    let shown = |path: &Path| visible(&path.to_string_lossy()).replace('\n', "␊");
+    match why {
+        OutOfSight::Covered(path) => format!(
+            "files: commands see nothing of what the machine has in {} unless it is opened to \
+             them, so it looks as if it were not there; {OPENS}",
+            shown(path)
+        ),
+        OutOfSight::Home => format!(
+            "files: of the user's home commands see only toolchains and what is opened to them, so \
+             the rest looks as if it were not there; {OPENS}"
+        ),
+        OutOfSight::Private(path) => format!(
+            "files: commands have a {} of the session's own, so what the machine has there looks \
+             as if it were not there unless it is opened to them; {OPENS}",
+            shown(path)
+        ),
+        OutOfSight::Secret(path) => format!(
+            "files: {} is closed to commands, so it looks empty or as if it were not there; \
+             read_file asks the user for a file",
+            shown(path)
+        ),
+        OutOfSight::Hidden(path) => format!(
+            "files: {} is closed to commands, so it looks empty or as if it were not there; \
+             --sandbox off would open it",
+            shown(path)
+        ),
+    }
+}
+
+/// Returns the paths that are named where something is said not to be there.
+fn missed(printed: &str) -> Vec<String> {
+    let misses = |line: &&str| {
+        let line = line.to_lowercase();
+        MISSING.iter().any(|words| line.contains(words))
+    };
+    let is_between = |c: char| c.is_whitespace() || "'\"`‘’“”".contains(c);
+    let lines = printed.lines().filter(misses).take(LINES_MAX);
+    let words = lines.flat_map(|line| line.split(is_between));
+    let words = words.map(|word| word.trim_matches([':', ',', ';', '(', ')']).to_owned());
+    words.filter(|word| leads_out(word)).collect()
+}
+
+/// Returns the paths that a command names and does not only write.
+fn named(command: &SimpleCommand) -> Vec<String> {
+    let program = command.program().unwrap_or_default();
+    let mut arguments = command.arguments();
+    if OF_TEXTS.contains(&program) {
+        arguments = &[];
+    } else if OF_PATTERNS.contains(&program) {
+        let first = arguments.iter().position(Word::is_no_option).unwrap_or(arguments.len());
+        arguments = arguments.get(first + 1..).unwrap_or_default();
+    }
+    let read = command.redirects.iter().filter(|redirect| redirect.kind == RedirectKind::Read);
+    let words = arguments.iter().chain(read.map(|redirect| &redirect.target));
+    words.map(known).filter(|word| leads_out(word)).collect()
+}
+
+/// Returns what is known of the beginning of a word.
+fn known(word: &Word) -> String {
+    let known = word.pieces.iter().map_while(|piece| match piece {
+        Piece::Text(text) | Piece::Glob(text) => Some(text.as_str()),
+        Piece::Home(user) if user.is_empty() => Some("~"),
+        Piece::Folder => Some("."),
+        _ => None,
+    });
+    known.collect()
+}
+
+/// Whether a word is a path that may lead out of the workspace.
+fn leads_out(word: &str) -> bool {
+    word.starts_with(['/', '~']) || word.starts_with("../") || word == ".."
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_command_looks_for_is_found_in_its_script() {
+        let check = |script: &str, expected: &[&str]| {
+            let found: Vec<_> = shell::parse(script).commands.iter().flat_map(named).collect();
+            assert_eq!(found, expected, "{script}");
+        };
+        check("cat /home/other/x ~/y ../z > /tmp/out", &["/home/other/x", "~/y", "../z"]);
+        check("test -e \"$HOME/a b\" && ls ~", &["~/a b", "~"]);
+        check("bash -c 'wc -l < /etc/shadow' | grep -c /root", &["/etc/shadow"]);
+        check("sed -n '/root/p' /etc/passwd; echo /root; git log /x", &["/etc/passwd"]);
+        check("ls /home/*/x \"/mnt/$disk/x\"", &["/home/*/x", "/mnt/"]);
+        check("make -C sub ./..a a/b", &[]);
+    }
+
+    #[test]
+    fn what_is_not_there_is_found_in_what_is_printed() {
+        for (line, expected) in [
+            ("cat: /home/other/x: No such file or directory", &["/home/other/x"][..]),
+            ("ls: cannot access '../x y': No such file or directory", &["../x"]),
+            ("FileNotFoundError: [Errno 2] No such file or directory: '/mnt/d'", &["/mnt/d"]),
+            ("Error: ENOENT: no such file or directory, open '/root/a'", &["/root/a"]),
+            ("fatal: repository '/home/u/r' does not exist", &["/home/u/r"]),
+            ("cat: /root/a: 没有那个文件或目录", &["/root/a"]),
+            ("/tmp/build.c:3: error: expected ';'", &[]),
+            ("error: test failed", &[]),
+        ] {
+            assert_eq!(missed(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn private_folders_are_spoken_of_only_where_something_was_missed() {
+        let check = |why: &OutOfSight, expected: [bool; 5]| {
+            let ways = [
+                Named::Missed,
+                Named::MissedInPassing,
+                Named::Silently,
+                Named::InVain,
+                Named::Somewhere,
+            ];
+            assert_eq!(ways.map(|how| is_said(why, how, true)), expected, "{why:?}");
+        };
+        check(&OutOfSight::Covered("/mnt".into()), [true; 5]);
+        check(&OutOfSight::Home, [true, true, true, true, false]);
+        check(&OutOfSight::Private("/tmp".into()), [true, false, true, false, false]);
+        assert!(!is_said(&OutOfSight::Home, Named::InVain, false));
+    }
+}
