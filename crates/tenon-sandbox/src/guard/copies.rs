@@ -13,12 +13,15 @@ use super::place::Place;
 /// Bits that let a file be run, or be more than its content.
 const POWERS: u32 = 0o7111;
 
-/// What may be copied: by protected name and content, each with its depth and its powers.
-pub(super) struct Copies<'a>(HashMap<(&'a Path, &'a [u8]), BTreeSet<(usize, u32)>>);
+/// What may be copied, by protected name and content.
+pub(super) struct Copies<'a>(HashMap<(&'a Path, &'a [u8]), Originals>);
+
+/// Files of one content, each by its depth and its powers.
+type Originals = BTreeSet<(usize, u32)>;
 
 impl<'a> Copies<'a> {
     pub(super) fn of(before: &'a BTreeMap<Place, Item>) -> Self {
-        let mut originals: HashMap<_, BTreeSet<_>> = HashMap::new();
+        let mut originals: HashMap<_, Originals> = HashMap::new();
         for (place, item) in before {
             let (Some((depth, name)), Some(bytes)) = (place.listed(), item.bytes()) else {
                 continue;
