@@ -55,6 +55,34 @@ pub trait HostPresets: Send + Sync {
 
     /// Returns what the preset opens now that a person said yes to it: the same, unless its hosts lead
     /// to others, which may be asked.
+    ///
+    /// ```
+    /// use tenon_agent::{HostPreset, HostPresets};
+    /// use tenon_sandbox::HostRule;
+    ///
+    /// struct WithFiles;
+    ///
+    /// #[async_trait::async_trait]
+    /// impl HostPresets for WithFiles {
+    ///     async fn preset_of(&self, index: &HostRule) -> Option<HostPreset> {
+    ///         Some(HostPreset { name: "pip".into(), hosts: vec![index.clone()] })
+    ///     }
+    ///
+    ///     async fn opened(&self, mut preset: HostPreset) -> HostPreset {
+    ///         preset.hosts.extend("files.example".parse());
+    ///         preset
+    ///     }
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tenon_sandbox::HostError> {
+    /// let asked_about = WithFiles.preset_of(&"index.example".parse()?).await.unwrap();
+    /// assert_eq!(asked_about.to_string(), "pip (index.example)");
+    /// let opened = WithFiles.opened(asked_about).await;
+    /// assert_eq!(opened.to_string(), "pip (index.example, files.example)");
+    /// # Ok(())
+    /// # }
+    /// ```
     async fn opened(&self, preset: HostPreset) -> HostPreset {
         preset
     }

@@ -88,19 +88,8 @@ impl Reach {
             }
             settled.extend_from_slice(&hosts);
             let said = match answer {
-                Answer::Allow => {
-                    let grant = sandbox.allow_hosts_once(hosts);
-                    self.once.lock().unwrap_or_else(PoisonError::into_inner).extend(grant);
-                    format!("the user allows {allowed} for the next command; run it again")
-                }
-                answer @ (Answer::AllowForSession | Answer::AllowAlways) => {
-                    let text = match answer {
-                        Answer::AllowAlways => format!("allowed always: --net {allowed}"),
-                        _ => format!("allowed for this session: --net {allowed}"),
-                    };
-                    recorder.record(TurnEvent::Notice { text })?;
-                    sandbox.allow_hosts(hosts);
-                    format!("the user allows {allowed} from now on; run the command again")
+                Answer::Allow | Answer::AllowForSession | Answer::AllowAlways => {
+                    self.allow(&answer, (&allowed, hosts), sandbox, recorder)?
                 }
                 Answer::Deny(words) => {
                     let words = words.map(|words| format!(" and said: {words}"));
@@ -120,6 +109,28 @@ impl Reach {
             output.content.push_str(&format!("\n[walls] {said}"));
         }
         Ok(())
+    }
+
+    /// Allows hosts as long as a person said, and returns what is said of that.
+    fn allow(
+        &self,
+        answer: &Answer,
+        (name, hosts): (&str, Vec<HostRule>),
+        sandbox: &Sandbox,
+        recorder: &Recorder,
+    ) -> Result<String, LogError> {
+        let text = match answer {
+            Answer::AllowAlways => format!("allowed always: --net {name}"),
+            Answer::AllowForSession => format!("allowed for this session: --net {name}"),
+            _ => {
+                let grant = sandbox.allow_hosts_once(hosts);
+                self.once.lock().unwrap_or_else(PoisonError::into_inner).extend(grant);
+                return Ok(format!("the user allows {name} for the next command; run it again"));
+            }
+        };
+        recorder.record(TurnEvent::Notice { text })?;
+        sandbox.allow_hosts(hosts);
+        Ok(format!("the user allows {name} from now on; run the command again"))
     }
 
     async fn preset_of(&self, host: &HostRule) -> Option<HostPreset> {

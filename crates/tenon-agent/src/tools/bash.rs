@@ -14,7 +14,7 @@ use tenon_sandbox::{
 };
 
 use super::{
-    held::{self, Said},
+    held,
     tool::{Effect, Tool, ToolContext, ToolOutput},
     unseen::{self, Looked},
 };
@@ -290,21 +290,10 @@ impl Bash {
         output.refused = held::worth_telling(output.refused, is_error);
         let mut notes = notes(&output.blocked, &output.protected, output.limit);
         if let Some(network) = context.sandbox.network_within_walls() {
-            let said = Said {
-                output: &output,
-                text: &text,
-                is_error,
-                workspace: &context.workspace,
-                as_root: runs_as_root(),
-            };
-            let mut sentences = held::sentences(&said, network);
-            if sentences.is_empty() && output.blocked.is_empty() {
-                let (output, text) = (&output, text.as_str());
-                let ToolContext { workspace, sandbox, .. } = context;
-                let looked = Looked { script, output, text, is_error, workspace, sandbox };
-                sentences.extend(unseen::sentence(&looked));
-            }
-            for sentence in sentences {
+            let (output, text) = (&output, text.as_str());
+            let ToolContext { workspace, sandbox, .. } = context;
+            let looked = Looked { script, output, text, is_error, workspace, sandbox };
+            for sentence in unseen::sentences(&looked, network, runs_as_root()) {
                 notes.push_str(&format!("\n[walls] {sentence}"));
             }
         }

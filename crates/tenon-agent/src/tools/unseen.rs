@@ -8,9 +8,12 @@
 use std::path::Path;
 
 use tenon_model::visible;
-use tenon_sandbox::{OutOfSight, Output, Stream, Workspace};
+use tenon_sandbox::{Network, OutOfSight, Output, Stream, Workspace};
 
-use super::Sandbox;
+use super::{
+    Sandbox,
+    held::{self, Said},
+};
 use crate::policy::shell::{self, Piece, RedirectKind, SimpleCommand, Word};
 
 /// What programs say of a file that is not there.
@@ -64,8 +67,20 @@ enum Named {
     Somewhere,
 }
 
+/// Returns what a command inside walls with `network` is told of them, if there is reason to say
+/// something.
+pub(super) fn sentences(looked: &Looked<'_>, network: Network, as_root: bool) -> Vec<String> {
+    let &Looked { output, text, is_error, workspace, .. } = looked;
+    let mut sentences =
+        held::sentences(&Said { output, text, is_error, workspace, as_root }, network);
+    if sentences.is_empty() && output.blocked.is_empty() {
+        sentences.extend(sentence(looked));
+    }
+    sentences
+}
+
 /// Returns a sentence for a command that may have looked for what is out of its sight.
-pub(super) fn sentence(looked: &Looked<'_>) -> Option<String> {
+fn sentence(looked: &Looked<'_>) -> Option<String> {
     let Looked { script, output, text, is_error, .. } = looked;
     let in_script = || shell::parse(script).commands.iter().flat_map(named).collect();
     if text.trim().is_empty() {

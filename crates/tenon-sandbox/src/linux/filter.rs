@@ -37,6 +37,7 @@ const AND: u16 = (libc::BPF_ALU | libc::BPF_AND | libc::BPF_K) as u16;
 pub(super) const EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
 const AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
 pub(super) const ANY_BIT: u16 = (libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K) as u16;
+const LEAD: u16 = (libc::BPF_JMP | libc::BPF_JA) as u16;
 const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
 
 /// What runs for each call that has rules, by its number. What comes to its end allows the call.
@@ -105,7 +106,11 @@ fn search(parts: &[Part]) -> Vec<sock_filter> {
         return body.clone();
     }
     let low = search(low);
-    let mut code = vec![jump(AT_LEAST, *first, short(low.len()), 0)];
+    let mut code = match u8::try_from(low.len()) {
+        Ok(length) => vec![jump(AT_LEAST, *first, length, 0)],
+        // A comparison leads no further.
+        Err(_) => vec![jump(AT_LEAST, *first, 0, 1), lead(low.len())],
+    };
     code.extend(low);
     code.extend(search(high));
     code
@@ -116,7 +121,7 @@ fn only_answer(body: &[sock_filter]) -> Option<u32> {
     body.first().filter(|first| first.code == RETURN).map(|first| first.k)
 }
 
-/// Half of all is less than 255 instructions, which a test holds it to.
+/// What a call is tested for is less than 255 instructions, which a test holds it to.
 pub(super) fn short(length: usize) -> u8 {
     u8::try_from(length).unwrap_or(u8::MAX)
 }
@@ -136,6 +141,11 @@ pub(super) fn and(mask: u32) -> sock_filter {
 
 pub(super) fn jump(code: u16, value: u32, if_true: u8, if_false: u8) -> sock_filter {
     sock_filter { code, jt: if_true, jf: if_false, k: value }
+}
+
+/// Goes on behind so many instructions, which are few enough where the kernel takes the filter.
+fn lead(length: usize) -> sock_filter {
+    sock_filter { code: LEAD, jt: 0, jf: 0, k: u32::try_from(length).unwrap_or(u32::MAX) }
 }
 
 pub(super) fn answer(value: u32) -> sock_filter {
@@ -177,10 +187,37 @@ impl Filter {
                 EQUAL => at += branch(register == instruction.k),
                 AT_LEAST => at += branch(register >= instruction.k),
                 ANY_BIT => at += branch(register & instruction.k != 0),
+                LEAD => at += instruction.k as usize,
                 RETURN => return Some((instruction.k, steps)),
                 _ => return None,
             }
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_may_be_longer_than_a_comparison_leads() {
+        let body = |number: u32| {
+            let test = [load(argument_offset(0)), jump(EQUAL, number, 0, 1), answer(number)];
+            test.into_iter().chain([load(argument_offset(1)); 4]).collect()
+        };
+        let calls: Calls =
+            (0..NUMBER_MAX).step_by(3).map(|number| (number, body(number))).collect();
+        let filter = Filter::of(&calls);
+        for number in 0..NUMBER_MAX {
+            for argument in [number, NUMBER_MAX] {
+                let is_known = number % 3 == 0 && argument == number;
+                let expected = if is_known { number } else { libc::SECCOMP_RET_ALLOW };
+                let arguments = [u64::from(argument), 0, 0, 0, 0, 0];
+                let answer = filter.run(ARCHITECTURE, number, arguments);
+                assert_eq!(answer.map(|(answer, _)| answer), Some(expected), "{number} {argument}");
+            }
+        }
+        assert!(filter.0.len() > 1_000);
     }
 }
