@@ -28,7 +28,8 @@ use crate::{
     policy::{Action, ApprovedCall, Decision, Mode, Places, ProposedCall, Rules, Verdict, decide},
     session::{LogError, Recorder, Restored, SeenNews},
     tools::{
-        AnyTool, Effect, PreparedCall, Progress, Sandbox, ToolContext, ToolOutput, Tools, job_news,
+        AnyTool, Effect, PreparedCall, Progress, Sandbox, ToolContext, ToolOutput, Tools,
+        WRITE_FILE, job_news,
     },
 };
 
@@ -354,6 +355,9 @@ impl Dispatch {
     ) -> ToolContext {
         let (front, call_id) = (recorder.front_shared(), call_id.to_owned());
         let overtime = overtime::ask(&front, &call_id, subject, &self.asking);
+        let rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (mode, places) = (self.mode, self.places.clone());
+        let judge = move |write: &Action| decide(WRITE_FILE, write, &rules, mode, &places);
         ToolContext {
             workspace: self.workspace.clone(),
             sandbox: self.sandbox.clone(),
@@ -364,7 +368,8 @@ impl Dispatch {
                     text: text.to_owned(),
                 }));
             })
-            .with_overtime(overtime),
+            .with_overtime(overtime)
+            .with_judge(Arc::new(judge)),
             masking: self.masking.clone(),
         }
     }

@@ -156,7 +156,7 @@ impl BackgroundBash {
         if output.exit == Exit::Cancelled && !context.cancel.is_cancelled() {
             output.exit = Exit::TimedOut { after: timeout };
         }
-        let mut result = self.result(&script, output, context);
+        let mut result = self.0.result(&script, output, context);
         result.content.extend(words.map(|words| format!("{ENDED_WITH}{words}")));
         Ok(result)
     }
@@ -168,16 +168,7 @@ impl BackgroundBash {
         context: &ToolContext,
     ) -> Result<ToolOutput, String> {
         let output = output.map_err(|error| refusal(&error))?;
-        Ok(self.result(script, output, context))
-    }
-
-    fn result(&self, script: &str, output: Output, context: &ToolContext) -> ToolOutput {
-        let workspace = &context.workspace;
-        let has_jobs = !context.sandbox.jobs().running().is_empty();
-        let kept = has_jobs.then(|| jobs::kept(&output.protected, workspace));
-        let mut result = self.0.result(script, output, context);
-        result.content.extend(kept);
-        result
+        Ok(self.0.result(script, output, context))
     }
 }
 

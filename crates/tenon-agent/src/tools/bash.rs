@@ -10,11 +10,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tenon_sandbox::{
     Command, CommandError, CommandLimits, Exit, HostRule, LimitReached, Missing, NetworkEvent,
-    Output, Piece, ProtectedChange, Stream, Workspace, confines_writes, runs_as_root, signal_name,
+    Output, Piece, Stream, Workspace, confines_writes, runs_as_root, signal_name,
 };
 
 use super::{
-    held,
+    held, jobs, protected,
     tool::{Effect, Tool, ToolContext, ToolOutput},
     unseen::{self, Looked},
 };
@@ -34,13 +34,6 @@ pub(super) const OUTPUT_CHARS_MAX: usize = 10_000;
 
 /// How the result of a command begins that was ended at its time limit; the seconds follow.
 pub(super) const TIMED_OUT: &str = "Error: command timed out after ";
-
-/// Changes of protected names that a result tells one by one, those that stay first.
-const PROTECTED_TOLD_MAX: usize = 20;
-
-/// What would allow a change that was put back.
-const PROTECTED_FOR_TOOLS: &str = "protected: what is put back is not for commands to write; write_file \
-                                   and edit_file can, with the user's yes";
 
 macro_rules! description {
     ($endless:literal, $processes:literal) => {
@@ -184,19 +177,11 @@ pub(super) fn refusal(error: &CommandError) -> String {
 /// What the walls did to a command, a line each, for the model and for people.
 pub(super) fn notes(
     blocked: &[NetworkEvent],
-    protected: &[ProtectedChange],
+    protected: Vec<String>,
     limit: Option<LimitReached>,
 ) -> String {
     let mut lines: Vec<String> = blocked.iter().map(ToString::to_string).collect();
-    let (done, not_done): (Vec<_>, Vec<_>) = protected.iter().partition(|change| change.put_back);
-    let changes = not_done.into_iter().chain(done);
-    lines.extend(changes.take(PROTECTED_TOLD_MAX).map(ToString::to_string));
-    if let Some(more @ 1..) = protected.len().checked_sub(PROTECTED_TOLD_MAX) {
-        lines.push(format!("protected: {more} more names like these"));
-    }
-    if protected.iter().any(|change| change.put_back) {
-        lines.push(PROTECTED_FOR_TOOLS.into());
-    }
+    lines.extend(protected);
     lines.extend(limit.map(|limit| match limit {
         LimitReached::Memory => "ended: its processes together used too much memory".into(),
         LimitReached::FileSize => "ended: a file became too large".into(),
@@ -288,7 +273,9 @@ impl Bash {
             _ => None,
         };
         output.refused = held::worth_telling(output.refused, is_error);
-        let mut notes = notes(&output.blocked, &output.protected, output.limit);
+        let kept = protected::keep(&mut output.protected, context);
+        let told = protected::lines(&output.protected, &kept);
+        let mut notes = notes(&output.blocked, told, output.limit);
         if let Some(network) = context.sandbox.network_within_walls() {
             let (output, text) = (&output, text.as_str());
             let ToolContext { workspace, sandbox, .. } = context;
@@ -298,6 +285,9 @@ impl Bash {
             }
         }
         notes.extend(held::unkept(&output.unkept).map(|said| format!("\n[walls] {said}")));
+        if !context.sandbox.jobs().running().is_empty() {
+            notes.push_str(&jobs::kept(&output.protected, &context.workspace));
+        }
         let refused = output.refused;
         let output = ToolOutput::text(content + &notes);
         ToolOutput { is_error, exit_code, blocked, refused, ..output }
@@ -402,7 +392,6 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use serde_json::{Value, json};
-    use tenon_sandbox::ProtectedChangeKind;
 
     use super::*;
     use crate::tools::{
@@ -456,24 +445,6 @@ mod tests {
         let arguments = json!({"command": "sleep 60", "timeout": 5_000});
         let output = Bench::new().call(&bash, arguments);
         assert_eq!(output.content, "Error: command timed out after 1 s\n(no output)");
-    }
-
-    #[test]
-    fn of_many_protected_names_the_first_are_told_and_what_stays_before_all() {
-        let change = |number: usize| ProtectedChange {
-            path: format!("/w/.vscode/{number}").into(),
-            kind: ProtectedChangeKind::Created,
-            found: None,
-            put_back: number != 2_000,
-        };
-        let changes: Vec<_> = (1..=2_000).map(change).collect();
-        let told = notes(&[], &changes, None);
-        assert!(told.starts_with("\n[walls] protected: /w/.vscode/2000 was made; it could NOT"));
-        let end = format!("1980 more names like these\n[walls] {PROTECTED_FOR_TOOLS}");
-        assert!(told.ends_with(&end), "{told}");
-        assert_eq!(told.lines().count(), 23);
-        assert_eq!(notes(&[], &changes[..20], None).lines().count(), 22);
-        assert!(!notes(&[], &changes[1_999..], None).contains(PROTECTED_FOR_TOOLS));
     }
 
     #[test]

@@ -14,6 +14,7 @@ use tenon_sandbox::{
 use super::{
     bash::{Bash, Printed, ending, notes, refusal, rules_needed},
     held,
+    protected::{Kept, lines},
     tool::{Effect, Tool, ToolContext, ToolOutput},
 };
 use crate::{masking::Masking, policy::Action};
@@ -149,7 +150,8 @@ pub(super) async fn read(
         .is_some_and(|end| !matches!(end.exit, Ok(Exit::Code(0) | Exit::Cancelled)));
     let (refused, unkept) = status.end.map(|end| (end.refused, end.unkept)).unwrap_or_default();
     let refused = held::worth_telling(refused, has_failed);
-    let mut notes = notes(&blocked, &protected, limit) + &kept(&protected, &context.workspace);
+    let told = lines(&protected, &Kept::default());
+    let mut notes = notes(&blocked, told, limit) + &kept(&protected, &context.workspace);
     let sentences = held::calls(&refused).into_iter().chain(held::unkept(&unkept));
     notes.extend(sentences.map(|sentence| format!("\n[walls] {sentence}")));
     let changes = changes.map(|changes| changed(&changes)).unwrap_or_default();
@@ -220,7 +222,8 @@ pub(crate) fn news(jobs: &Jobs, masking: &Masking) -> Option<String> {
         let changes = changes.map(changed).unwrap_or_default();
         let unkept = status.end.as_ref().and_then(|end| held::unkept(&end.unkept));
         let unkept = unkept.map(|said| format!("\n[walls] {said}")).unwrap_or_default();
-        let notes = notes(&[], protected, None) + &unkept;
+        let told = lines(protected, &Kept::default());
+        let notes = notes(&[], told, None) + &unkept;
         format!("[jobs] {}{notes}{changes}", line(status, masking))
     };
     (!news.is_empty()).then(|| news.iter().map(told).collect::<Vec<_>>().join("\n"))

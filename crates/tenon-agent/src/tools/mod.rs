@@ -11,6 +11,7 @@ mod grep;
 mod held;
 mod jobs;
 mod path_pattern;
+mod protected;
 mod read_file;
 mod recall;
 mod sandbox;
@@ -37,6 +38,7 @@ pub(crate) use recall::{RECALL_LIST, RecallTool};
 pub use sandbox::Sandbox;
 pub use tool::{AnyTool, Effect, PreparedCall, Progress, Tool, ToolContext, ToolOutput};
 pub(crate) use tool::{AskOvertime, Overtime};
+pub(crate) use write_file::WRITE_FILE;
 
 /// The most characters of a result that the model is shown, unless configured otherwise.
 pub(crate) const RESULT_CHARS_MAX: usize = 50_000;

@@ -17,12 +17,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     arguments::{self, ArgumentError},
+    protected::JudgeWrite,
     sandbox::Sandbox,
 };
 use crate::{
     event::{CallChanges, View},
     masking::Masking,
-    policy::Action,
+    policy::{Action, Decision},
 };
 
 /// A tool with typed arguments. Implement this; the map, dispatch, argument checks, approvals and
@@ -244,6 +245,7 @@ pub struct ToolContext {
 pub struct Progress {
     show: Arc<dyn Fn(&str) + Send + Sync>,
     overtime: Option<Arc<AskOvertime>>,
+    judge: Option<Arc<JudgeWrite>>,
 }
 
 /// Asks a person whether a command that reached its time limit may go on.
@@ -416,7 +418,7 @@ impl Progress {
     /// progress.show("half of it is done\n");
     /// ```
     pub fn new(show: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Self { show: Arc::new(show), overtime: None }
+        Self { show: Arc::new(show), overtime: None, judge: None }
     }
 
     /// Returns a progress that shows nothing.
@@ -458,6 +460,16 @@ impl Progress {
             Some(ask) => ask(after).await,
             None => Overtime::End(None),
         }
+    }
+
+    /// Adds who judges what commands wrote to protected names.
+    pub(crate) fn with_judge(self, judge: Arc<JudgeWrite>) -> Self {
+        Self { judge: Some(judge), ..self }
+    }
+
+    /// Has `action` judged as a write of `write_file`, if there is somebody who judges.
+    pub(crate) fn judge(&self, action: &Action) -> Option<Decision> {
+        self.judge.as_ref().map(|judge| judge(action))
     }
 }
 

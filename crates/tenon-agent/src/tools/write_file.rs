@@ -17,6 +17,9 @@ use super::{
 };
 use crate::{event::View, policy::Action};
 
+/// The tool's name.
+pub(crate) const WRITE_FILE: &str = "write_file";
+
 /// Creates or overwrites a file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WriteFile;
@@ -38,7 +41,7 @@ impl Tool for WriteFile {
     type Args = WriteFileArgs;
 
     fn name(&self) -> &str {
-        "write_file"
+        WRITE_FILE
     }
 
     fn description(&self) -> &str {

@@ -496,7 +496,8 @@ mod tests {
             ProtectedChangeKind::GitSettings(vec!["core.pager".into()]),
         ];
         for (kind, put_back) in kinds.into_iter().zip([true, false, true, false]) {
-            let change = ProtectedChange { path: "a".into(), kind, found: None, put_back };
+            let (path, by_name) = ("a".into(), true);
+            let change = ProtectedChange { path, kind, found: None, by_name, put_back };
             check_chinese(&change.to_string());
         }
         let missing = std::path::Path::new("/nonexistent");

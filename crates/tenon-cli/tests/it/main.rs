@@ -34,6 +34,7 @@ mod plain_commands;
 mod presets;
 mod program;
 mod prompts;
+mod protected;
 mod refused;
 mod replay;
 mod replay_files;

@@ -12,6 +12,8 @@ pub struct ProtectedChange {
     pub kind: ProtectedChangeKind,
     /// What it had written there, at most 1 MiB, so that a person can be offered it.
     pub found: Option<Vec<u8>>,
+    /// Whether its name alone protects it: it is nobody's own setting, and none of git.
+    pub by_name: bool,
     /// Whether it is as before now. If not, the person must look.
     pub put_back: bool,
 }

@@ -72,9 +72,13 @@ impl OwnLookedAfter {
         for place in differ {
             if self.keep(state, &place, after.get(&place)).is_err() {
                 // Nothing of a person's is lost: it stays where it is.
-                let (path, found) = (place.path(), None);
-                let kind = ProtectedChangeKind::Changed;
-                self.changes.push(ProtectedChange { path, kind, found, put_back: false });
+                self.changes.push(ProtectedChange {
+                    path: place.path(),
+                    kind: ProtectedChangeKind::Changed,
+                    found: None,
+                    by_name: false,
+                    put_back: false,
+                });
                 guard.before.remove(&place);
                 after.remove(&place);
             }

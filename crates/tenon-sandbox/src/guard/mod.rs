@@ -384,7 +384,7 @@ impl Guard {
             (false, _) => return (after, None),
         };
         let path = self.roots.first().cloned().unwrap_or_default();
-        (after, Some(ProtectedChange { path, kind, found: None, put_back: false }))
+        (after, Some(ProtectedChange { path, kind, found: None, by_name: false, put_back: false }))
     }
 
     /// Makes a place as it should be. What is there is saved for undo first: it need not be the
@@ -464,6 +464,7 @@ impl Guard {
                 path: place.path(),
                 kind: ProtectedChangeKind::Removed,
                 found: None,
+                by_name: place.listed().is_some(),
                 put_back: before.is_kept() && self.put(place, Some(before)),
             });
         }
@@ -511,8 +512,9 @@ impl Guard {
             Content::Link(_) | Content::Other => None,
         };
         let change = |kind, put_back, should_be| {
-            let found = found.clone();
-            Some((ProtectedChange { path: place.path(), kind, found, put_back }, should_be))
+            let (path, found) = (place.path(), found.clone());
+            let by_name = place.listed().is_some();
+            Some((ProtectedChange { path, kind, found, by_name, put_back }, should_be))
         };
         let has_new_name = has_new_name(before, after);
         if place.is_git_config() {
