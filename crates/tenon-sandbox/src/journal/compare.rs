@@ -13,10 +13,11 @@ use super::changes::{Change, ChangeKind, Changes, Trouble};
 use super::closed;
 use super::copy::open_object;
 use super::find::{Finder, node_at, split};
+use super::left_files::{LeftFile, kept_state};
 use super::node::{Node, NodeId, look};
 use super::record::{End, Image, Known, Old, Place, State};
 use super::recorder::Recorder;
-use super::state::{complete, open_place, rights_of, state_of};
+use super::state::{At, complete, hash_of, open_place, rights_of, state_of};
 use super::store::{Store, object_name};
 use super::walk::{Deeper, walk};
 use crate::linux::closed::through;
@@ -42,6 +43,7 @@ pub(crate) struct Comparison<'a> {
     changes: BTreeMap<PathBuf, Change>,
     after: BTreeMap<Place, State>,
     left_at: Vec<(NodeId, Place)>,
+    left_files: Vec<(NodeId, LeftFile)>,
     new_folders: Vec<Place>,
     /// From where what was there before came to where it is, as far as that is told.
     renamed: BTreeMap<Place, (Place, Node)>,
@@ -88,6 +90,7 @@ pub(crate) fn compare_image(store: &Store, image: &Image, id: CheckpointId) -> E
         changes: BTreeMap::new(),
         after: BTreeMap::new(),
         left_at: Vec::new(),
+        left_files: Vec::new(),
         new_folders: Vec::new(),
         renamed: BTreeMap::new(),
         left: HashSet::new(),
@@ -111,6 +114,7 @@ pub(crate) fn compare_image(store: &Store, image: &Image, id: CheckpointId) -> E
         new_folders: comparison.new_folders,
         interrupted: false,
         log_bytes: 0,
+        left_files: comparison.left_files,
     }
 }
 
@@ -259,10 +263,14 @@ impl Comparison<'_> {
         let mut nodes: Vec<&Old> = self.image.nodes.values().collect();
         nodes.sort_by_key(|old| &old.place);
         for old in nodes {
-            let Some(place) = self.finder.find(old) else { continue };
+            let Some(place) = self.finder.find(old) else {
+                self.left_files.extend(self.left_outside(old));
+                continue;
+            };
             let Ok(Some(now)) = node_at(self.store, &place) else { continue };
             self.remember(&place, Some(&now));
             self.left_at.push((old.node.id, place.clone()));
+            self.left_files.extend(self.left_in(old, &place));
             let Some((was, place)) = self.known_name(old, place) else { continue };
             self.remember(&place, Some(&now));
             let path = self.store.shown(&place);
@@ -447,6 +455,21 @@ impl Comparison<'_> {
         self.after.insert(place.clone(), state);
     }
 
+    /// Returns how a file is left of which its place alone does not tell.
+    fn left_in(&self, old: &Old, place: &Place) -> Option<(NodeId, LeftFile)> {
+        if old.node.is_folder() || old.kept.is_none() {
+            return None;
+        }
+        let (id, state) = (old.node.id, self.after.get(place)?.clone());
+        Some((id, LeftFile { place: Some(place.clone()), state }))
+    }
+
+    /// The same of one that has no name in the workspace.
+    fn left_outside(&self, old: &Old) -> Option<(NodeId, LeftFile)> {
+        let state = kept_state(self.store, self.id, old)?;
+        Some((old.node.id, LeftFile { place: None, state }))
+    }
+
     fn state(&mut self, place: &Place, now: Option<&Node>) -> State {
         let Some(now) = now else { return State::Absent };
         let may_hash = self.budget.files > 0 && now.bytes <= self.budget.bytes && now.is_file();
@@ -454,12 +477,14 @@ impl Comparison<'_> {
             self.budget.files -= 1;
             self.budget.bytes -= now.bytes;
         }
-        let mut state = state_of(self.store, place, now, may_hash);
+        let (at, mut state) = (At::Tree(self.store, place), state_of(self.store, place, now));
+        let State::Present { content, rights, .. } = &mut state else { return state };
+        if may_hash && let Ok(hash) = hash_of(at, now) {
+            *content = Known::Hash(hash);
+        }
         // Undo gives what was there before its owner and attributes back.
-        if let State::Present { rights, .. } = &mut state
-            && self.image.nodes.contains_key(&now.id)
-        {
-            *rights = rights_of(self.store, place, now);
+        if self.image.nodes.contains_key(&now.id) {
+            *rights = rights_of(at, now);
         }
         state
     }
@@ -486,7 +511,7 @@ impl Comparison<'_> {
             self.new_folders.push(place.clone());
         }
         for (place, node) in found {
-            let state = state_of(self.store, &place, &node, false);
+            let state = state_of(self.store, &place, &node);
             self.after.entry(place).or_insert(state);
         }
         arrived

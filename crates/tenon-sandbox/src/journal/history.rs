@@ -363,6 +363,11 @@ impl Journal {
                 *state = State::unknown();
             }
         }
+        for (_, left) in &mut end.left_files {
+            if left.state.changed().is_some_and(|changed| is_past(changed, last)) {
+                left.state = State::unknown();
+            }
+        }
         Ok(Some(end))
     }
 }

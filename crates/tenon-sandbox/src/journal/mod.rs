@@ -20,6 +20,7 @@ mod find;
 mod history;
 mod layers;
 mod left_behind;
+mod left_files;
 mod left_out;
 mod left_over;
 mod manifest;

@@ -9,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::CheckpointId;
 use super::changes::{Changes, LeftOut, Trouble};
+use super::left_files::LeftFile;
 use super::node::{Moment, Node, NodeId};
 use crate::linux::wire::{Readable, Reader, Sendable, Writer};
 use crate::workspace::ContentHash;
@@ -110,6 +111,8 @@ pub(crate) struct End {
     pub(crate) interrupted: bool,
     /// How long the log was. A power loss can leave less of it on the disk; 0 in older ends.
     pub(crate) log_bytes: u64,
+    /// How files were of which their places alone do not tell; none in older ends.
+    pub(crate) left_files: Vec<(NodeId, LeftFile)>,
 }
 
 /// How something looked when a call was over.
@@ -242,6 +245,7 @@ impl Image {
             end.after.iter_mut().for_each(|(place, _)| set(place));
             end.left_at.iter_mut().for_each(|(_, place)| set(place));
             end.new_folders.iter_mut().for_each(set);
+            end.left_files.iter_mut().filter_map(|(_, left)| left.place.as_mut()).for_each(set);
         }
     }
 
@@ -268,6 +272,7 @@ impl Image {
             .collect();
         if let Some(end) = &mut self.end {
             end.left_at.iter_mut().for_each(|(id, _)| *id = newest(*id));
+            end.left_files.iter_mut().for_each(|(id, _)| *id = newest(*id));
         }
     }
 }
@@ -432,6 +437,10 @@ impl End {
             id.write(writer);
             place.write(writer);
         });
+        writer.each(&self.left_files, |writer, (id, left)| {
+            id.write(writer);
+            left.write(writer);
+        });
     }
 
     fn read(reader: &mut Reader<'_>) -> Option<Self> {
@@ -444,12 +453,15 @@ impl End {
             left_at: reader
                 .each(|reader| Some((NodeId::read(reader)?, Place::read(reader)?)))
                 .unwrap_or_default(),
+            left_files: reader
+                .each(|reader| Some((NodeId::read(reader)?, LeftFile::read(reader)?)))
+                .unwrap_or_default(),
         })
     }
 }
 
 impl State {
-    fn write(&self, writer: &mut Writer) {
+    pub(super) fn write(&self, writer: &mut Writer) {
         let Self::Present { mode, bytes, modified, changed, content, rights } = self else {
             return writer.flag(false);
         };
@@ -477,7 +489,7 @@ impl State {
         }
     }
 
-    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+    pub(super) fn read(reader: &mut Reader<'_>) -> Option<Self> {
         if !reader.flag()? {
             return Some(Self::Absent);
         }

@@ -1,5 +1,6 @@
 //! How something is at the end of a call, and whether it still is so.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
@@ -18,29 +19,56 @@ use super::store::Store;
 use super::whole::errno_of;
 use crate::workspace::ContentHash;
 
-/// Returns how something is; its content by hash only where that is wanted.
-pub(crate) fn state_of(store: &Store, place: &Place, now: &Node, hashed: bool) -> State {
+/// By which name something is looked at.
+#[derive(Clone, Copy)]
+pub(crate) enum At<'a> {
+    Tree(&'a Store, &'a Place),
+    Folder(&'a OwnedFd, &'a OsStr),
+}
+
+impl At<'_> {
+    fn open(self, now: &Node) -> Result<File, Errno> {
+        match self {
+            Self::Tree(store, place) => open_place(store, place, now),
+            Self::Folder(folder, name) => open_any(folder, name, now.id),
+        }
+        .map(File::from)
+    }
+
+    /// Adds where a link leads, and extended attributes.
+    fn complete(self, now: &Node) -> Result<Node, Errno> {
+        let mut node = now.clone();
+        match self {
+            Self::Tree(store, place) => complete(store, place, now),
+            Self::Folder(folder, name) => node.complete(folder, name).map(|()| node),
+        }
+    }
+}
+
+/// Returns how something is, without the content and the rights of a file.
+pub(crate) fn state_of(store: &Store, place: &Place, now: &Node) -> State {
     let mut content = Known::Nothing;
-    if now.is_file() && hashed {
-        content = hash_of(store, place, now).map_or(Known::Nothing, Known::Hash);
-    } else if now.kind() == FileType::Symlink
+    if now.kind() == FileType::Symlink
         && let Ok(complete) = complete(store, place, now)
     {
         content = Known::Target(complete.target);
     }
-    State::Present {
-        mode: now.mode,
-        bytes: now.bytes,
-        modified: now.modified,
-        changed: now.changed,
-        content,
-        rights: None,
-    }
+    present(now, content, None)
+}
+
+/// Returns how a file in an open folder is, without its content.
+pub(super) fn held_state(folder: &OwnedFd, name: &OsStr, now: &Node) -> State {
+    present(now, Known::Nothing, rights_of(At::Folder(folder, name), now))
+}
+
+fn present(now: &Node, content: Known, rights: Option<ContentHash>) -> State {
+    let Node { mode, bytes, modified, changed, .. } = *now;
+    State::Present { mode, bytes, modified, changed, content, rights }
 }
 
 /// Returns owner and attributes, as one hash; `None` where this user may not read them.
-pub(crate) fn rights_of(store: &Store, place: &Place, now: &Node) -> Option<ContentHash> {
-    let complete = complete(store, place, now).ok()?;
+pub(crate) fn rights_of(at: At<'_>, now: &Node) -> Option<ContentHash> {
+    let complete = at.complete(now).ok()?;
     let mut bytes = [complete.user.to_le_bytes(), complete.group.to_le_bytes()].concat();
     for (name, value) in complete.attributes? {
         for part in [name, value] {
@@ -53,44 +81,41 @@ pub(crate) fn rights_of(store: &Store, place: &Place, now: &Node) -> Option<Cont
 
 /// Whether something is as it was. What is past all doubt is not read.
 pub(crate) fn is_same(store: &Store, place: &Place, was: &State, now: Option<&Node>) -> bool {
-    let (mode, bytes, modified, changed, content, rights) = match (was, now) {
-        (State::Absent, None) => return true,
-        (State::Absent, Some(_)) | (State::Present { .. }, None) => return false,
-        (State::Present { mode, bytes, modified, changed, content, rights }, Some(_)) => {
-            (mode, bytes, modified, changed, content, rights)
-        }
-    };
-    let Some(now) = now else { return false };
+    match now {
+        None => *was == State::Absent,
+        Some(now) => is_same_at(At::Tree(store, place), was, now),
+    }
+}
+
+/// As [`is_same`], of something that is there.
+pub(crate) fn is_same_at(at: At<'_>, was: &State, now: &Node) -> bool {
+    let State::Present { mode, modified, changed, rights, .. } = was else { return false };
     if *mode != now.mode {
         return false;
     }
     if *changed == now.changed && *modified == now.modified {
         return true;
     }
-    let other_rights =
-        |was: &ContentHash| rights_of(store, place, now).is_some_and(|now| now != *was);
+    let other_rights = |was: &ContentHash| rights_of(at, now).is_some_and(|now| now != *was);
     if rights.as_ref().is_some_and(other_rights) {
         return false;
     }
-    if now.is_folder() {
-        return true;
-    }
+    now.is_folder() || has_same_content(at, was, now)
+}
+
+/// Whether something that is no folder has the content that it had.
+fn has_same_content(at: At<'_>, was: &State, now: &Node) -> bool {
+    let State::Present { bytes, modified, changed, content, .. } = was else { return false };
     match content {
         _ if *bytes != now.bytes => false,
-        Known::Hash(hash) => hash_of(store, place, now).is_ok_and(|now| now == *hash),
-        Known::Target(_) => state_of(store, place, now, false).content() == Some(content),
+        _ if *changed == now.changed && *modified == now.modified => true,
+        Known::Hash(hash) => hash_of(at, now).is_ok_and(|now| now == *hash),
+        Known::Target(target) => at.complete(now).is_ok_and(|now| now.target == *target),
         Known::Nothing => *modified == now.modified,
     }
 }
 
 impl State {
-    fn content(&self) -> Option<&Known> {
-        match self {
-            Self::Absent => None,
-            Self::Present { content, .. } => Some(content),
-        }
-    }
-
     /// Stands for a state that nothing is the same as.
     pub(crate) fn unknown() -> Self {
         let never = Moment { seconds: i64::MIN, nanoseconds: 0 };
@@ -141,8 +166,8 @@ pub(super) fn complete(store: &Store, place: &Place, node: &Node) -> Result<Node
     })
 }
 
-fn hash_of(store: &Store, place: &Place, now: &Node) -> Result<ContentHash, Errno> {
-    let mut file = File::from(open_place(store, place, now)?);
+pub(super) fn hash_of(at: At<'_>, now: &Node) -> Result<ContentHash, Errno> {
+    let mut file = at.open(now)?;
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 64 * 1024];
     loop {

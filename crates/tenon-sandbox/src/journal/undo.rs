@@ -26,6 +26,7 @@ use super::CheckpointId;
 use super::checkpoint::touch;
 use super::conflicts::Left;
 use super::find::{node_at, split};
+use super::left_files::LeftFile;
 use super::node::{Node, NodeId, look};
 use super::put::{differs, rename, write_content};
 use super::record::{Content, Image, Old, Place, Record};
@@ -60,6 +61,8 @@ pub(crate) struct Undoing<'a> {
     image: &'a Image,
     to: &'a mut Recorder,
     spots: HashMap<NodeId, Spot>,
+    /// How the call left files of which their places alone do not tell.
+    left_files: HashMap<NodeId, &'a LeftFile>,
     /// Nodes that were made again by this work.
     again: HashMap<NodeId, NodeId>,
     /// What the undo that this undoes took to its store, with all that is in it; looked at once.
@@ -113,6 +116,7 @@ pub(crate) fn undo(
         image,
         to,
         spots: HashMap::new(),
+        left_files: image.left_files(),
         again: HashMap::new(),
         taken: None,
         placed: HashSet::new(),

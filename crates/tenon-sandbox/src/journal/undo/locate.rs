@@ -13,10 +13,11 @@ use rustix::io::Errno;
 use super::{Failure, IN_STORE, Undoing};
 use crate::journal::CheckpointId;
 use crate::journal::find::{Finder, node_at, split};
-use crate::journal::node::{NodeId, look};
+use crate::journal::left_files::LeftFile;
+use crate::journal::node::{Node, NodeId, look};
 use crate::journal::record::{Content, Old, Place, State};
 use crate::journal::spot::Spot;
-use crate::journal::state::is_same;
+use crate::journal::state::{At, is_same, is_same_at};
 use crate::journal::store::{kept_name, object_name};
 use crate::journal::walk::walk_folder;
 use crate::linux::openat::open_beneath;
@@ -45,9 +46,11 @@ impl Undoing<'_> {
         for (id, old) in nodes {
             // One that is kept may be in the tree all the same, if the call failed.
             let at_its_place = finder.at_its_place(old).map(Spot::Tree);
-            if let Some(spot) = at_its_place.or_else(|| self.kept_here(old)) {
+            let kept = || self.kept_here(old).filter(|(_, is_same)| *is_same);
+            if let Some(spot) = at_its_place.or_else(|| Some(kept()?.0)) {
                 self.spots.insert(*id, spot);
-            } else if !self.locate_replaced(&mut finder, old, &left) {
+            } else if !self.locate_replaced(&mut finder, old, &left) && !self.elsewhere.contains(id)
+            {
                 missing.insert(*id);
             }
         }
@@ -88,13 +91,17 @@ impl Undoing<'_> {
         self.blocked.extend(lost.next().map(|old| (old.place.clone(), errno)));
     }
 
-    fn kept_here(&self, old: &Old) -> Option<Spot> {
-        let root = old.place.root;
+    /// Where a file is kept, and whether it is as the call left it: by a further name somebody else may
+    /// have changed it.
+    fn kept_here(&self, old: &Old) -> Option<(Spot, bool)> {
+        let (id, root) = (old.node.id, old.place.root);
         let folder = self.store.open_kept(self.of, root).ok()?;
         let name = object_name(old.kept?);
-        let node = look(&folder, name.as_ref()).ok()??;
-        let spot = Spot::Store { id: self.of, root, path: name.into() };
-        (node.id == old.node.id).then_some(spot)
+        let node = look(&folder, name.as_ref()).ok()?.filter(|node| node.id == id)?;
+        let left = self.left_files.get(&id).filter(|_| node.links > 1);
+        let at = At::Folder(&folder, name.as_ref());
+        let is_same = left.is_none_or(|left| is_same_at(at, &left.state, &node));
+        Some((Spot::Store { id: self.of, root, path: name.into() }, is_same))
     }
 
     /// What an undo put back and a redo took away again is in the store of that one. What this log gives
@@ -150,6 +157,12 @@ impl Undoing<'_> {
     fn locate_replaced(&mut self, finder: &mut Finder<'_>, old: &Old, left: &AsLeft<'_>) -> bool {
         let (id, image) = (old.node.id, self.image);
         let AsLeft { after, left_at } = left;
+        // An undo takes names to give others.
+        let is_returned = !image.header.undoes.is_empty() && !old.moved.is_empty();
+        let lost_a_name = old.gone || old.kept.is_some() && !is_returned;
+        if let Some(left) = self.left_files.get(&id).copied().filter(|_| lost_a_name) {
+            return self.locate_linked(finder, old, (left, after));
+        }
         let left = left_at.get(&id).copied();
         let found = finder.find(old);
         // Where the call itself left it, by another name too; or nobody says where that was.
@@ -201,6 +214,47 @@ impl Undoing<'_> {
         false
     }
 
+    /// As [`Self::locate_replaced`], of a file that lost a name by the call and has further ones. What
+    /// somebody made of it by those is theirs: if nothing stands for it, another is made.
+    fn locate_linked(
+        &mut self,
+        finder: &mut Finder<'_>,
+        old: &Old,
+        (left, after): (&LeftFile, &HashMap<&Place, &State>),
+    ) -> bool {
+        let id = old.node.id;
+        let same = |place: &Place| {
+            let now = node_at(&self.store, place).ok().flatten();
+            is_same(&self.store, place, &left.state, now.as_ref())
+        };
+        let is_asked = |place: &Place| after.contains_key(place) && !self.is_kept(place);
+        if let Some(place) = finder.find(old).filter(|place| is_asked(place) || same(place)) {
+            self.spots.insert(id, Spot::Tree(place));
+            return true;
+        }
+        let at = left.place.as_ref().filter(|at| !self.is_kept(at));
+        let now = at.and_then(|at| node_at(&self.store, at).ok().flatten());
+        let is_new = |now: &&Node| now.is_file() && !self.image.nodes.contains_key(&now.id);
+        if let Some((at, now)) = at.zip(now.as_ref().filter(is_new)) {
+            if !same(at) {
+                self.others.insert(id);
+            }
+            self.again.insert(id, now.id);
+            self.spots.insert(id, Spot::Tree(at.clone()));
+            return true;
+        }
+        if old.content.is_none_or(|content| content.from > 0) {
+            // Nobody else has what was in it: it gets its name, and is left as it is.
+            let Some((spot, _)) = self.kept_here(old) else { return false };
+            self.untouched.insert(id);
+            self.spots.insert(id, spot);
+            return true;
+        }
+        self.elsewhere.insert(id);
+        self.lost.extend(at.filter(|_| now.is_none()).map(|at| (id, at.clone())));
+        false
+    }
+
     /// Where a node is that came to the store of the undo that this undoes, by itself or in a folder.
     fn taken(&mut self, id: NodeId) -> Option<Spot> {
         if self.image.header.undoes.is_empty() {
@@ -247,6 +301,10 @@ impl Undoing<'_> {
             let (above, name) = split(&place);
             self.make_in_tree(&above).map_err(fail)?;
             let folder = self.to.folder(&above).map_err(fail)?.id;
+            let touched = self.image.entries.get(&self.called(folder));
+            if touched.is_some_and(|names| names.contains_key(name)) {
+                continue;
+            }
             self.spots.entry(folder).or_insert(Spot::Tree(above));
             let names = self.lost_names.entry(folder).or_default();
             names.insert(name.to_owned(), Some(id));

@@ -19,6 +19,7 @@ mod person;
 mod protected;
 mod several;
 mod single;
+mod theirs;
 mod tree;
 mod way_back;
 

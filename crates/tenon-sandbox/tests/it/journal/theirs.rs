@@ -1,0 +1,102 @@
+//! What a person made of a file since is not written over, by whatever name or for whatever reason undo would
+//! come to it.
+
+use std::os::unix::fs::MetadataExt;
+
+use tenon_sandbox::{CheckpointId, Conflict, ConflictReason, Conflicts, JournalError, Undone};
+
+use super::tree::difference;
+use super::{Scene, Walls};
+
+fn person(scene: &Scene, script: &str) {
+    let mut command = std::process::Command::new("bash");
+    let script = format!("umask 022; sleep 0.02; {script}");
+    assert!(command.arg("-c").arg(script).current_dir(scene.root()).status().unwrap().success());
+}
+
+fn content(scene: &Scene, name: &str) -> String {
+    let text = std::fs::read_to_string(scene.root().join(name));
+    text.map_or_else(|error| error.to_string(), |text| text.trim().to_owned())
+}
+
+fn done(undone: Result<Undone, JournalError>, what: &str) -> CheckpointId {
+    match undone {
+        Ok(Undone::Done { id, .. }) => id,
+        other => panic!("{what}: {other:?}"),
+    }
+}
+
+/// A file with two names, x and z, after it or before it.
+const LINKED: &[(&str, &str)] = &[
+    ("echo before > x", "ln x z; echo call > x"),
+    ("echo before > x; ln x z", "echo call > x; rm z"),
+    ("echo before > x; ln x z", "rm z; echo call > x"),
+    ("echo before > x; ln x z", "echo call > x; echo new > n; mv n z"),
+];
+
+/// Every way to and from what the call did, over and over, before a person comes.
+fn turned(scene: &Scene, id: CheckpointId, turns: usize) -> CheckpointId {
+    (0..turns).fold(id, |id, _| scene.undo(id))
+}
+
+fn parted(linked: &(&str, &str), turns: usize, theirs: &str, saves_anew: bool) {
+    let what = format!("{linked:?} {turns} {theirs} {saves_anew}");
+    let scene = Scene::new(Walls::None);
+    scene.prepare(linked.0);
+    let id = scene.change(linked.1);
+    let after = [content(&scene, "x"), content(&scene, "z")];
+    let last = turned(&scene, id, turns);
+    let number = |name: &str| std::fs::metadata(scene.root().join(name)).map(|found| found.ino());
+    if number("x").ok() == number("z").ok() {
+        // What is written by one name changes the other, which is a conflict.
+        return;
+    }
+    let wanted = match turns % 2 {
+        0 => ["before".to_owned(), content_of(linked.0)],
+        _ => after,
+    };
+    let x = if saves_anew { "cp -p x t; mv x THEIRS; mv t x" } else { "mv x THEIRS" };
+    let edit = format!("{x}; echo mine > THEIRS");
+    person(&scene, &edit.replace("THEIRS", theirs));
+    let now = scene.tree();
+    let found = || [content(&scene, "x"), content(&scene, "z")];
+    let undo = |conflicts: &Conflicts| scene.journal.undo(&[last], "session", conflicts);
+    if saves_anew {
+        let undone = done(undo(&Conflicts::Refuse), &what);
+        assert_eq!((found(), &*content(&scene, theirs)), (wanted, "mine"), "{what}");
+        scene.undo(undone);
+        return assert_eq!(difference(&now, &scene.tree()), "", "{what}");
+    }
+    let refused = undo(&Conflicts::Refuse).unwrap();
+    let gone = Conflict { path: "x".into(), reason: ConflictReason::Deleted };
+    assert_eq!(refused, Undone::Conflicts(vec![gone]), "{what}");
+    for (conflicts, x) in [
+        (Conflicts::Keep, "No such file or directory (os error 2)"),
+        (Conflicts::Overwrite(vec!["x".into()]), &wanted[0]),
+    ] {
+        let undone = done(undo(&conflicts), &what);
+        let wanted = [x.to_owned(), wanted[1].clone()];
+        assert_eq!((found(), &*content(&scene, theirs)), (wanted, "mine"), "{what} {conflicts:?}");
+        scene.undo(undone);
+        assert_eq!(difference(&now, &scene.tree()), "", "{what} {conflicts:?}");
+    }
+}
+
+/// What z is once a script ran.
+fn content_of(script: &str) -> String {
+    let scene = Scene::new(Walls::None);
+    scene.prepare(script);
+    content(&scene, "z")
+}
+
+#[test]
+fn a_file_with_two_names_that_a_person_moved_and_wrote_is_theirs() {
+    for linked in LINKED {
+        for turns in 0..5 {
+            for theirs in ["d", "../d"] {
+                parted(linked, turns, theirs, true);
+                parted(linked, turns, theirs, false);
+            }
+        }
+    }
+}
