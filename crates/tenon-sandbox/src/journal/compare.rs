@@ -479,14 +479,20 @@ impl Comparison<'_> {
         }
         let (at, mut state) = (At::Tree(self.store, place), state_of(self.store, place, now));
         let State::Present { content, rights, .. } = &mut state else { return state };
+        let old = self.image.nodes.get(&now.id);
         if may_hash && let Ok(hash) = hash_of(at, now) {
             *content = Known::Hash(hash);
         }
-        // Undo gives what was there before its owner and attributes back.
-        if self.image.nodes.contains_key(&now.id) {
+        if old.is_some() || self.puts_back() {
             *rights = rights_of(at, now);
         }
         state
+    }
+
+    /// Whether what comes here was there before some call, like what a log speaks of: undo gives that its
+    /// owner and attributes back, so another is a conflict.
+    fn puts_back(&self) -> bool {
+        !self.image.header.undoes.is_empty()
     }
 
     /// Remembers what is in a folder that the call made; returns what was there before.
@@ -511,7 +517,12 @@ impl Comparison<'_> {
             self.new_folders.push(place.clone());
         }
         for (place, node) in found {
-            let state = state_of(self.store, &place, &node);
+            let mut state = state_of(self.store, &place, &node);
+            if let State::Present { rights, .. } = &mut state
+                && self.puts_back()
+            {
+                *rights = rights_of(At::Tree(self.store, &place), &node);
+            }
             self.after.entry(place).or_insert(state);
         }
         arrived

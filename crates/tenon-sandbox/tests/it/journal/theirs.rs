@@ -2,6 +2,7 @@
 //! come to it.
 
 use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 
 use tenon_sandbox::{CheckpointId, Conflict, ConflictReason, Conflicts, JournalError, Undone};
 
@@ -98,5 +99,35 @@ fn a_file_with_two_names_that_a_person_moved_and_wrote_is_theirs() {
                 parted(linked, turns, theirs, false);
             }
         }
+    }
+}
+
+/// What was there before, a call, and what a person's name of it is after the undo.
+const PUT_BACK: &[(&str, &str, &str)] = &[
+    ("echo a > f", "rm f", "f"),
+    ("echo a > f; echo b > t", "mv t f", "f"),
+    ("echo a > f", "rm f; echo > f", "f"),
+    ("echo a > f", "echo b > t; mv t f", "f"),
+    ("mkdir d; echo a > d/f", "rm -rf d", "d/f"),
+    ("mkdir d; echo a > d/f", "rm -rf d", "d"),
+];
+
+#[test]
+fn what_a_person_set_on_a_file_that_is_there_again_is_a_conflict_of_the_redo() {
+    for (before, script, name) in PUT_BACK {
+        let scene = Scene::new(Walls::None);
+        scene.prepare(before);
+        let id = scene.change(script);
+        let undone = scene.undo(id);
+        let set = format!("python3 -c \"import os; os.setxattr('{name}', 'user.mine', b'1')\"");
+        person(&scene, &set);
+        let theirs = scene.tree();
+        let outcome = scene.journal.redo(undone, "session", &Conflicts::Refuse).unwrap();
+        let conflict = Conflict { path: name.into(), reason: ConflictReason::Changed };
+        assert_eq!(outcome, Undone::Conflicts(vec![conflict]), "{script}");
+        let yes = Conflicts::Overwrite(vec![PathBuf::from(name)]);
+        let redone = done(scene.journal.redo(undone, "session", &yes), script);
+        scene.undo(redone);
+        assert_eq!(difference(&theirs, &scene.tree()), "", "{script}");
     }
 }
