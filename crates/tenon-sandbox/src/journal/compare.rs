@@ -17,11 +17,11 @@ use super::left_files::{LeftFile, kept_state};
 use super::node::{Node, NodeId, look};
 use super::record::{End, Image, Known, Old, Place, State};
 use super::recorder::Recorder;
-use super::state::{At, complete, hash_of, open_place, rights_of, state_of};
+use super::state::{At, complete, hashes_of, open_place, rights_of, state_of};
 use super::store::{Store, object_name};
 use super::walk::{Deeper, walk};
 use crate::linux::closed::through;
-use crate::workspace::EntryKind;
+use crate::workspace::{ContentHash, EntryKind};
 
 /// How many files are hashed at the end of a call, and how many bytes of them: 32 MiB take about
 /// 30 ms. What is past this is known again by length and time.
@@ -44,6 +44,8 @@ pub(crate) struct Comparison<'a> {
     after: BTreeMap<Place, State>,
     left_at: Vec<(NodeId, Place)>,
     left_files: Vec<(NodeId, LeftFile)>,
+    /// Hashes of what was in files before they were appended to.
+    heads: HashMap<NodeId, ContentHash>,
     new_folders: Vec<Place>,
     /// From where what was there before came to where it is, as far as that is told.
     renamed: BTreeMap<Place, (Place, Node)>,
@@ -91,6 +93,7 @@ pub(crate) fn compare_image(store: &Store, image: &Image, id: CheckpointId) -> E
         after: BTreeMap::new(),
         left_at: Vec::new(),
         left_files: Vec::new(),
+        heads: HashMap::new(),
         new_folders: Vec::new(),
         renamed: BTreeMap::new(),
         left: HashSet::new(),
@@ -457,17 +460,18 @@ impl Comparison<'_> {
 
     /// Returns how a file is left of which its place alone does not tell.
     fn left_in(&self, old: &Old, place: &Place) -> Option<(NodeId, LeftFile)> {
-        if old.node.is_folder() || old.kept.is_none() {
+        if old.node.is_folder() || old.kept.is_none() && old.appended_from().is_none() {
             return None;
         }
         let (id, state) = (old.node.id, self.after.get(place)?.clone());
-        Some((id, LeftFile { place: Some(place.clone()), state }))
+        let head = self.heads.get(&id).copied();
+        Some((id, LeftFile { place: Some(place.clone()), state, head }))
     }
 
     /// The same of one that has no name in the workspace.
     fn left_outside(&self, old: &Old) -> Option<(NodeId, LeftFile)> {
         let state = kept_state(self.store, self.id, old)?;
-        Some((old.node.id, LeftFile { place: None, state }))
+        Some((old.node.id, LeftFile { place: None, state, head: None }))
     }
 
     fn state(&mut self, place: &Place, now: Option<&Node>) -> State {
@@ -480,8 +484,10 @@ impl Comparison<'_> {
         let (at, mut state) = (At::Tree(self.store, place), state_of(self.store, place, now));
         let State::Present { content, rights, .. } = &mut state else { return state };
         let old = self.image.nodes.get(&now.id);
-        if may_hash && let Ok(hash) = hash_of(at, now) {
-            *content = Known::Hash(hash);
+        let head_bytes = old.and_then(Old::appended_from);
+        if may_hash && let Ok((head, whole)) = hashes_of(at, now, head_bytes.unwrap_or(0)) {
+            *content = Known::Hash(whole);
+            self.heads.extend(head_bytes.map(|_| (now.id, head)));
         }
         if old.is_some() || self.puts_back() {
             *rights = rights_of(at, now);

@@ -365,7 +365,7 @@ impl Journal {
         }
         for (_, left) in &mut end.left_files {
             if left.state.changed().is_some_and(|changed| is_past(changed, last)) {
-                left.state = State::unknown();
+                (left.state, left.head) = (State::unknown(), None);
             }
         }
         Ok(Some(end))

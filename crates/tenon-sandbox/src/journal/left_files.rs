@@ -1,5 +1,6 @@
 //! How a call left a file of which its places alone do not tell: one that is kept and has further names,
-//! which somebody may move, also out of the workspace.
+//! which somebody may move, also out of the workspace; and one that was only appended to, for nobody
+//! has what was in it before.
 
 use std::collections::HashMap;
 
@@ -9,6 +10,7 @@ use super::record::{Image, Old, Place, State};
 use super::state::held_state;
 use super::store::{Store, object_name};
 use crate::linux::wire::{Reader, Writer};
+use crate::workspace::ContentHash;
 
 /// How a file was when the call was over.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,16 +18,23 @@ pub(crate) struct LeftFile {
     /// `None` where all its names are outside of the workspace.
     pub(super) place: Option<Place>,
     pub(super) state: State,
+    /// Of what was in it before it was appended to, as far as it was read.
+    pub(super) head: Option<ContentHash>,
 }
 
 impl LeftFile {
     pub(super) fn write(&self, writer: &mut Writer) {
         writer.maybe(self.place.as_ref(), |writer, place| place.write(writer));
         self.state.write(writer);
+        writer.maybe(self.head.as_ref(), |writer, head| writer.field(head.to_string().as_ref()));
     }
 
     pub(super) fn read(reader: &mut Reader<'_>) -> Option<Self> {
-        Some(Self { place: reader.maybe(Place::read)?, state: State::read(reader)? })
+        Some(Self {
+            place: reader.maybe(Place::read)?,
+            state: State::read(reader)?,
+            head: reader.maybe(|reader| reader.text()?.parse().ok())?,
+        })
     }
 }
 
@@ -34,6 +43,13 @@ impl Image {
     pub(super) fn left_files(&self) -> HashMap<NodeId, &LeftFile> {
         let left = self.end.iter().flat_map(|end| &end.left_files);
         left.map(|(id, left)| (*id, left)).collect()
+    }
+}
+
+impl Old {
+    /// From where on something was appended to it, if nothing else was done to what was in it.
+    pub(super) fn appended_from(&self) -> Option<u64> {
+        self.content.map(|content| content.from).filter(|from| *from > 0)
     }
 }
 

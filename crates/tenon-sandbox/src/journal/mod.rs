@@ -228,7 +228,7 @@ pub enum JournalError {
         bytes: u64,
     },
     /// Undo broke off. What it did until then is in the checkpoint `id` and can be undone.
-    #[error("{} could not be put back: {}", path.display(), io::Error::from_raw_os_error(*code))]
+    #[error("{} could not be put back: {}", path.display(), why_not_restored(*code))]
     NotRestored {
         /// The checkpoint of the undo.
         id: CheckpointId,
@@ -251,6 +251,18 @@ pub enum JournalError {
         /// What the operating system said.
         source: io::Error,
     },
+}
+
+/// Says why something could not be put back.
+fn why_not_restored(code: i32) -> String {
+    match Errno::from_raw_os_error(code) {
+        Errno::NODATA => {
+            "the call only added to it, what was before that is not kept, and somebody \
+                          wrote to it since"
+                .to_owned()
+        }
+        _ => io::Error::from_raw_os_error(code).to_string(),
+    }
 }
 
 impl JournalError {

@@ -104,12 +104,12 @@ pub(crate) fn is_same_at(at: At<'_>, was: &State, now: &Node) -> bool {
 }
 
 /// Whether something that is no folder has the content that it had.
-fn has_same_content(at: At<'_>, was: &State, now: &Node) -> bool {
+pub(super) fn has_same_content(at: At<'_>, was: &State, now: &Node) -> bool {
     let State::Present { bytes, modified, changed, content, .. } = was else { return false };
     match content {
         _ if *bytes != now.bytes => false,
         _ if *changed == now.changed && *modified == now.modified => true,
-        Known::Hash(hash) => hash_of(at, now).is_ok_and(|now| now == *hash),
+        Known::Hash(hash) => hashes_of(at, now, 0).is_ok_and(|(_, now)| now == *hash),
         Known::Target(target) => at.complete(now).is_ok_and(|now| now.target == *target),
         Known::Nothing => *modified == now.modified,
     }
@@ -166,13 +166,31 @@ pub(super) fn complete(store: &Store, place: &Place, node: &Node) -> Result<Node
     })
 }
 
-pub(super) fn hash_of(at: At<'_>, now: &Node) -> Result<ContentHash, Errno> {
-    let mut file = at.open(now)?;
+/// Returns the hashes of a file's first bytes, so many, and of all of them.
+pub(super) fn hashes_of(
+    at: At<'_>,
+    now: &Node,
+    head_bytes: u64,
+) -> Result<(ContentHash, ContentHash), Errno> {
+    let (mut file, mut hasher) = (at.open(now)?, Sha256::new());
+    read_into(&mut hasher, (&mut file).take(head_bytes))?;
+    let head = ContentHash::of_digest(hasher.clone());
+    read_into(&mut hasher, file)?;
+    Ok((head, ContentHash::of_digest(hasher)))
+}
+
+/// Whether a file's first bytes, so many, have this hash.
+pub(super) fn has_head(at: At<'_>, now: &Node, head_bytes: u64, hash: &ContentHash) -> bool {
     let mut hasher = Sha256::new();
+    let read = at.open(now).and_then(|file| read_into(&mut hasher, file.take(head_bytes)));
+    read.is_ok() && ContentHash::of_digest(hasher) == *hash
+}
+
+fn read_into(hasher: &mut Sha256, mut file: impl Read) -> Result<(), Errno> {
     let mut buffer = vec![0; 64 * 1024];
     loop {
         match file.read(&mut buffer).map_err(|error| errno_of(&error))? {
-            0 => return Ok(ContentHash::of_digest(hasher)),
+            0 => return Ok(()),
             length => hasher.update(buffer.get(..length).unwrap_or_default()),
         }
     }

@@ -32,8 +32,10 @@ use super::put::{differs, rename, write_content};
 use super::record::{Content, Image, Old, Place, Record};
 use super::recorder::{Fate, Folder, Recorder, Step, Writing};
 use super::spot::Spot;
+use super::state::{At, has_head, has_same_content};
 use super::store::{Store, kept_name, object_name};
 use crate::linux::openat::{open_beneath, open_folder_beneath};
+use crate::workspace::ContentHash;
 
 /// What taking back an undo that failed is called.
 pub(crate) const TAKE_BACK: &str = "take back";
@@ -287,9 +289,8 @@ impl Undoing<'_> {
             Some(content) => Some((content, self.open_content(old, content)?)),
             None => None,
         };
-        let is_appended = old.content.is_some_and(|content| content.from > 0);
-        if is_appended && self.others.contains(&old.node.id) {
-            // What was before the part that was saved went with the file.
+        if !self.has_its_head(old, &now, At::Folder(&folder, &name)) {
+            // Nobody has what was before the part that was saved.
             return Err(Errno::NODATA);
         }
         let content_differs = match &source {
@@ -331,6 +332,18 @@ impl Undoing<'_> {
             write_content(&folder, &name, &now, content, object.as_ref())?;
         }
         old.node.apply(&folder, &name)
+    }
+
+    /// Whether what was in a file before it was appended to is in it still, or in what stands for it.
+    fn has_its_head(&self, old: &Old, now: &Node, at: At<'_>) -> bool {
+        let (Some(from), id) = (old.appended_from(), old.node.id) else { return true };
+        match self.left_files.get(&id) {
+            Some(left) => {
+                let has_head = |head: ContentHash| has_head(at, now, from, &head);
+                has_same_content(at, &left.state, now) || left.head.is_some_and(has_head)
+            }
+            None => !self.others.contains(&id),
+        }
     }
 
     fn before_content(&mut self, above: &Folder, name: &OsStr, old: &Old) -> Result<Step, Errno> {

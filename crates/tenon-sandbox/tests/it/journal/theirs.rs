@@ -131,3 +131,45 @@ fn what_a_person_set_on_a_file_that_is_there_again_is_a_conflict_of_the_redo() {
         assert_eq!(difference(&theirs, &scene.tree()), "", "{script}");
     }
 }
+
+/// What a person does with a file of two lines of which a call appended the second, and what an undo that is
+/// told to go on makes of it; `None` where nobody knows.
+const APPENDED: &[(&str, Option<&str>)] = &[
+    ("echo PERSONAL rewrite > f", None),
+    ("echo PERSONAL rewrite > n; mv n f", None),
+    ("echo x > f", None),
+    ("echo more >> f", Some("original")),
+    ("(cat f; echo more) > n; mv n f", Some("original")),
+    ("echo original > f", Some("original")),
+    ("chmod 600 f", Some("original")),
+];
+
+#[test]
+fn a_file_that_was_appended_to_is_cut_only_where_its_first_part_is_in_it_still() {
+    for (edit, expected) in APPENDED {
+        for turns in [0, 1] {
+            let scene = Scene::new(Walls::None);
+            scene.prepare("umask 022; echo original > f");
+            let id = scene.change("echo 2 >> f");
+            let last = turned(&scene, id, turns);
+            person(&scene, edit);
+            let (theirs, what) = (scene.tree(), format!("{edit}, {turns}"));
+            let yes = Conflicts::Overwrite(vec!["f".into()]);
+            let outcome = scene.journal.undo(&[last], "session", &yes);
+            let expected = match (turns, expected) {
+                (0, expected) => *expected,
+                (_, Some(_)) => Some("original\n2"),
+                (_, None) => None,
+            };
+            if let Some(expected) = expected {
+                let undone = done(outcome, &what);
+                assert_eq!(content(&scene, "f"), expected, "{what}");
+                scene.undo(undone);
+            } else {
+                let said = outcome.unwrap_err().to_string();
+                assert!(said.ends_with("somebody wrote to it since"), "{said}");
+            }
+            assert_eq!(difference(&theirs, &scene.tree()), "", "{what}");
+        }
+    }
+}
