@@ -150,13 +150,13 @@ pub(super) const ROWS: &[Row] = &[
     row("protected names copied with more in them, or from further down", &[Call::Script(
         "cp -r p q; echo evil >> q/.envrc; cp -r p/n r; cp -r p/n/.vscode .; mkdir t; cp p/.envrc t/.mcp.json; echo evil > p/.envrc; cp p/.envrc t; echo end",
     )])
-    .prepare("mkdir -p p/n/.vscode; echo good > p/.envrc; echo mine > p/n/.vscode/tasks.json")
+    .prepare("mkdir -p p/n/.vscode; echo only here > p/.envrc; echo mine > p/n/.vscode/tasks.json")
     .prints(&["end"])
-    .after("test ! -e q/.envrc -a ! -e r/.vscode/tasks.json -a ! -e .vscode/tasks.json -a ! -e t/.mcp.json -a ! -e t/.envrc -a \"$(cat p/.envrc)\" = good"),
+    .after("test ! -e q/.envrc -a ! -e r/.vscode/tasks.json -a ! -e .vscode/tasks.json -a ! -e t/.mcp.json -a ! -e t/.envrc -a \"$(cat p/.envrc)\" = 'only here'"),
     row("protected names copied to be run", &[Call::Script(
         "cp -rp p q; chmod +x q/.claude/hooks/x.sh; chmod u+s q/.envrc; mkdir r; ln -s ../p/.envrc r/.envrc; cp p/.envrc e; mkdir t; ln e t/.envrc; chmod +x p/.envrc; cp -rp p u; echo end",
     )])
-    .prepare("mkdir -p p/.claude/hooks; echo good > p/.envrc; echo good > p/.claude/hooks/x.sh; chmod 644 p/.envrc p/.claude/hooks/x.sh")
+    .prepare("mkdir -p p/.claude/hooks; echo plain > p/.envrc; echo plain > p/.claude/hooks/x.sh; chmod 644 p/.envrc p/.claude/hooks/x.sh")
     .prints(&["end"])
     .after("test ! -e q/.claude/hooks/x.sh -a ! -e q/.envrc -a ! -L r/.envrc -a ! -e t/.envrc -a ! -e u/.envrc -a ! -x p/.envrc"),
     row("protected names in the last moment of a call", &[Call::Script(
