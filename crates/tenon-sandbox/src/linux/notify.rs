@@ -84,20 +84,6 @@ const ALWAYS: &[c_long] = &[
     libc::SYS_symlinkat,
     libc::SYS_mkdirat,
     libc::SYS_mknodat,
-    libc::SYS_fchmod,
-    libc::SYS_fchmodat,
-    FCHMODAT2,
-    libc::SYS_fchown,
-    libc::SYS_fchownat,
-    libc::SYS_utimensat,
-    libc::SYS_setxattr,
-    libc::SYS_lsetxattr,
-    libc::SYS_fsetxattr,
-    libc::SYS_removexattr,
-    libc::SYS_lremovexattr,
-    libc::SYS_fremovexattr,
-    SETXATTRAT,
-    REMOVEXATTRAT,
     FILE_SETATTR,
     libc::SYS_bind,
 ];
@@ -113,6 +99,30 @@ const ALWAYS_HERE: &[c_long] = &[
     libc::SYS_symlink,
     libc::SYS_mkdir,
     libc::SYS_mknod,
+];
+#[cfg(target_arch = "aarch64")]
+const ALWAYS_HERE: &[c_long] = &[libc::SYS_renameat];
+
+/// The same: what changes a file without its content.
+pub(super) const ATTRIBUTES: &[c_long] = &[
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    FCHMODAT2,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_utimensat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    SETXATTRAT,
+    REMOVEXATTRAT,
+];
+
+#[cfg(target_arch = "x86_64")]
+pub(super) const ATTRIBUTES_HERE: &[c_long] = &[
     libc::SYS_chmod,
     libc::SYS_chown,
     libc::SYS_lchown,
@@ -121,7 +131,7 @@ const ALWAYS_HERE: &[c_long] = &[
     libc::SYS_futimesat,
 ];
 #[cfg(target_arch = "aarch64")]
-const ALWAYS_HERE: &[c_long] = &[libc::SYS_renameat];
+pub(super) const ATTRIBUTES_HERE: &[c_long] = &[];
 
 /// Work that no filter sees.
 const REFUSED: &[c_long] = &[
@@ -162,8 +172,8 @@ pub(super) fn add_questions(calls: &mut Calls) {
     let mut add = |number: c_long, body: &[sock_filter]| {
         calls.entry(call(number)).or_default().extend_from_slice(body);
     };
-    for number in ALWAYS.iter().chain(ALWAYS_HERE) {
-        add(*number, &[ask]);
+    for number in [ALWAYS, ALWAYS_HERE, ATTRIBUTES, ATTRIBUTES_HERE].concat() {
+        add(number, &[ask]);
     }
     for number in REFUSED {
         add(*number, &[refuse(Errno::NOSYS)]);

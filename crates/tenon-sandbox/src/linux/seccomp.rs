@@ -11,7 +11,7 @@ use libc::{c_long, sock_filter};
 use rustix::io::Errno;
 
 use super::filter::{ANY_BIT, Calls, EQUAL, and, argument_offset, call, jump, load, refuse, short};
-use super::notify::{FCHMODAT2, FILE_SETATTR, REMOVEXATTRAT, SETXATTRAT};
+use super::notify::{ATTRIBUTES, ATTRIBUTES_HERE, FILE_SETATTR};
 use super::told;
 
 /// Every flag with which clone, unshare and setns make a namespace, but CLONE_NEWTIME, which
@@ -185,37 +185,6 @@ fn without_namespaces() -> Vec<(c_long, When, Errno)> {
     ]
 }
 
-/// What changes a file without its content, which Landlock does not hold. Programs go on after
-/// this error number where they only tried, as they do for files of others.
-const ATTRIBUTES: &[c_long] = &[
-    libc::SYS_fchmod,
-    libc::SYS_fchmodat,
-    FCHMODAT2,
-    libc::SYS_fchown,
-    libc::SYS_fchownat,
-    libc::SYS_utimensat,
-    libc::SYS_setxattr,
-    libc::SYS_lsetxattr,
-    libc::SYS_fsetxattr,
-    libc::SYS_removexattr,
-    libc::SYS_lremovexattr,
-    libc::SYS_fremovexattr,
-    SETXATTRAT,
-    REMOVEXATTRAT,
-];
-
-#[cfg(target_arch = "x86_64")]
-const ATTRIBUTES_HERE: &[c_long] = &[
-    libc::SYS_chmod,
-    libc::SYS_chown,
-    libc::SYS_lchown,
-    libc::SYS_utime,
-    libc::SYS_utimes,
-    libc::SYS_futimesat,
-];
-#[cfg(target_arch = "aarch64")]
-const ATTRIBUTES_HERE: &[c_long] = &[];
-
 const PRIORITY_OF_USER: u32 = 2;
 const IO_PRIORITY_OF_USER: u32 = 3;
 
@@ -308,6 +277,8 @@ pub(super) fn refusals(sockets: Sockets, around: Around) -> Calls {
         Around::Namespaces => Vec::new(),
     };
     if around == Around::LandlockToRead {
+        // Landlock does not hold these. Programs go on after this error number where they only tried, as
+        // they do for files of others.
         for number in ATTRIBUTES.iter().chain(ATTRIBUTES_HERE) {
             calls.insert(call(*number), vec![refuse(Errno::PERM)]);
         }
