@@ -279,6 +279,16 @@ pub enum CallEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         flag: Option<String>,
     },
+    /// A command wrote a protected file, which was put back, and nobody could be asked about it.
+    WriteRefused {
+        /// The call.
+        call_id: String,
+        /// The file.
+        path: String,
+        /// What to give on the command line so that it stays as the command wrote it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        flag: Option<String>,
+    },
     /// The walls refused a command system calls, which nobody is asked about.
     WallsRefused {
         /// The call.

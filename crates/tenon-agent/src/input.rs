@@ -35,8 +35,11 @@ pub(crate) const HOST: &str = "host";
 /// What [`Question::tool`] says where a command reached its time limit and may go on.
 pub(crate) const OVERTIME: &str = "time";
 
-/// A call that needs a person's yes, a host that a command could not reach, or a command that
-/// reached its time limit and may go on in the background.
+/// What [`Question::tool`] says where a command wrote a protected file, which was put back.
+pub(crate) const WRITTEN: &str = "written";
+
+/// A call that needs a person's yes, a host that a command could not reach, a protected file that a
+/// command wrote, or a command that reached its time limit and may go on in the background.
 ///
 /// ```
 /// use tenon_agent::{Action, Mode, Places, Question, Rules, decide};
@@ -59,7 +62,8 @@ pub(crate) const OVERTIME: &str = "time";
 pub struct Question {
     /// The call.
     pub call_id: String,
-    /// The tool's name; `host` if a host is asked about, `time` for a time limit.
+    /// The tool's name; `host` if a host is asked about, `time` for a time limit, `written` for what a
+    /// command wrote.
     pub tool: String,
     /// What it would touch: the command, the path, the host. What leaves the walls stands here as it
     /// would be opened: a path with every link resolved.

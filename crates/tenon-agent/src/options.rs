@@ -206,6 +206,7 @@ impl AgentOptions {
             sandbox: self.sandbox,
             asking: Arc::default(),
             reach: Reach::new(self.host_presets),
+            refused_writes: Arc::default(),
             masking: self.masking,
             receipts: Receipts::new(self.receipts, self.verify),
             seen: SeenNews::after(&restored.seen),

@@ -76,11 +76,13 @@ impl Failure {
     }
 }
 
-/// A call, or a host or system calls that it did not get, that was refused without asking anybody.
+/// A call that was refused without asking anybody, or what it did not get: a host, system calls, a
+/// protected file as it wrote it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Refused {
     call_id: String,
-    /// The tool's name; `host` for a host, `system call` for what a command asked the kernel for.
+    /// The tool's name; `host` for a host, `system call` for what a command asked the kernel for,
+    /// `protected file` for one that a command wrote.
     tool: String,
     /// What it would have touched.
     subject: String,
@@ -126,6 +128,13 @@ impl RefusedCalls {
                 tool: "host".into(),
                 subject: host.clone(),
                 rule: "walls: network".into(),
+                flag: flag.clone(),
+            }),
+            CallEvent::WriteRefused { call_id, path, flag } => self.add(Refused {
+                call_id: call_id.clone(),
+                tool: "protected file".into(),
+                subject: path.clone(),
+                rule: "built-in: protected file".into(),
                 flag: flag.clone(),
             }),
             CallEvent::WallsRefused { call_id, what, flag } => self.add(Refused {

@@ -308,6 +308,7 @@ pub(crate) fn what(question: &Question, language: Language) -> String {
         Some(Leaves::Path { is_folder: true, .. }) => Text::AskOutsideSearch,
         Some(Leaves::Path { access: Access::Read, .. }) => Text::AskOutsideRead,
         Some(Leaves::Path { access: Access::Write, .. }) => Text::AskOutsideWrite,
+        _ if question.tool == "written" => Text::AskWritten,
         Some(Leaves::ProtectedFile) => Text::AskProtected,
         _ if question.tool == "bash" => Text::AskRun,
         _ if question.tool == "time" => Text::AskKeep,

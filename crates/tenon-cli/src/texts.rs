@@ -166,6 +166,7 @@ texts! {
     AskProtected: "The model wants to write this file, from which other programs take commands:", "模型想要写入此文件，其他程序会从中读取命令：";
     AskReach: "A command wanted to reach this host:", "一个命令想要访问此主机：";
     AskReachPrompt: "Let the next command reach it? [y = yes, n = no, n WORDS = no, and tell the model] ", "允许下一个命令访问它吗？[y = 是，n = 否，n 文字 = 否，并告诉模型] ";
+    AskWritten: "A command wrote this file, from which other programs take commands, and it was put back. Keep what was written?", "一条命令写入了此文件，其他程序会从中读取命令；该文件已恢复原状。保留所写内容吗？";
     AskKeep: "This is still running:", "以下命令仍在运行：";
     AskKeepPrompt: "Keep it running in the background? [y = yes, n = end it, n WORDS = end it, and tell the model] ", "让它在后台继续运行吗？[y = 是，n = 结束它，n 文字 = 结束它，并告诉模型] ";
     // Background jobs.

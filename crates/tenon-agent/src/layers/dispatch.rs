@@ -21,15 +21,18 @@ use super::{
     reach::Reach,
     receipt::Receipts,
     stand_in::{self, StandIn},
+    written::{Outcome, Refused, Written},
 };
 use crate::{
     event::{CallEvent, Live, TurnEvent, Update, View},
     masking::Masking,
-    policy::{Action, ApprovedCall, Decision, Mode, Places, ProposedCall, Rules, Verdict, decide},
+    policy::{
+        Action, ApprovedCall, Decision, Kept, Mode, Places, ProposedCall, Rule, Rules, Verdict,
+        decide,
+    },
     session::{LogError, Recorder, Restored, SeenNews},
     tools::{
-        AnyTool, Effect, PreparedCall, Progress, Sandbox, ToolContext, ToolOutput, Tools,
-        WRITE_FILE, job_news,
+        AnyTool, Effect, PreparedCall, Progress, Sandbox, ToolContext, ToolOutput, Tools, job_news,
     },
 };
 
@@ -54,6 +57,8 @@ pub(crate) struct Dispatch {
     pub sandbox: Sandbox,
     pub asking: Arc<tokio::sync::Mutex<()>>,
     pub reach: Reach,
+    /// Protected files that stay as they were whatever commands write.
+    pub refused_writes: Refused,
     pub masking: Masking,
     pub receipts: Receipts,
     pub seen: SeenNews,
@@ -76,6 +81,7 @@ struct Permitted<'a> {
     effect: Effect,
     action: Action,
     context: ToolContext,
+    written: Arc<Written>,
 }
 
 impl Ready<'_> {
@@ -261,20 +267,15 @@ impl Dispatch {
                 flag: flag.filter(|_| !approval.asked && approval.verdict == Verdict::Deny),
             })?;
         }
-        for rule in approval.lasting {
-            let text = match &approval.kept {
-                Some(kept) => format!("allowed always: {kept}"),
-                None => format!("allowed for this session: {rule}"),
-            };
-            recorder.record(TurnEvent::Notice { text })?;
-            self.rules.lock().unwrap_or_else(PoisonError::into_inner).add(rule);
-        }
+        self.allow(approval.lasting, approval.kept.as_ref(), recorder)?;
         let approved = match approval.outcome {
             Ok(approved) => approved,
             Err(reason) => return Ok(ToolOutput::error(grant.refused(reason))),
         };
         let shown = approval.asked.then_some(&action);
+        let written = self.written(&call.id, recorder);
         let mut context = self.context(&call.id, &subject, recorder, cancel);
+        context.progress = context.progress.with_judge(Arc::clone(&written) as _);
         context.workspace = match self.narrowed(tool, &approved, (&subject, shown), &grant) {
             Ok(workspace) => workspace,
             Err(error) => return Ok(ToolOutput::error(error)),
@@ -285,7 +286,7 @@ impl Dispatch {
         let (call_id, effect) = (call.id.as_str(), prepared.effect);
         let call = &approved;
         let permitted =
-            Permitted { tool, call_id, subject: &subject, call, effect, action, context };
+            Permitted { tool, call_id, subject: &subject, call, effect, action, context, written };
         self.carried_out(permitted, recorder).await
     }
 
@@ -310,7 +311,8 @@ impl Dispatch {
         permitted: Permitted<'_>,
         recorder: &Recorder,
     ) -> Result<ToolOutput, LogError> {
-        let Permitted { tool, call_id, subject, call, effect, action, context } = permitted;
+        let Permitted { tool, call_id, subject, call, effect, action, context, written } =
+            permitted;
         let layers = Rest { layers: &self.layers, tool, effect, subject };
         self.receipts.before(effect, &action, &self.workspace).await;
         let started = Instant::now();
@@ -323,6 +325,15 @@ impl Dispatch {
             }
             Action::Run { .. } => self.reach.end_once(),
             _ => {}
+        }
+        for outcome in written.take_outcomes() {
+            match outcome {
+                Outcome::Nobody { path, flag } => {
+                    let call_id = call_id.to_owned();
+                    recorder.record(CallEvent::WriteRefused { call_id, path, flag })?;
+                }
+                Outcome::Lasting(rules, kept) => self.allow(rules, kept.as_ref(), recorder)?,
+            }
         }
         for what in std::mem::take(&mut output.refused) {
             let (call_id, what) = (call_id.to_owned(), what.to_owned());
@@ -346,6 +357,38 @@ impl Dispatch {
         decide(tool, action, &rules, self.mode, &self.places)
     }
 
+    /// Takes in what is allowed from now on.
+    fn allow(
+        &self,
+        lasting: Vec<Rule>,
+        kept: Option<&Kept>,
+        recorder: &Recorder,
+    ) -> Result<(), LogError> {
+        for rule in lasting {
+            let text = match kept {
+                Some(kept) => format!("allowed always: {kept}"),
+                None => format!("allowed for this session: {rule}"),
+            };
+            recorder.record(TurnEvent::Notice { text })?;
+            self.rules.lock().unwrap_or_else(PoisonError::into_inner).add(rule);
+        }
+        Ok(())
+    }
+
+    fn written(&self, call_id: &str, recorder: &Recorder) -> Arc<Written> {
+        let rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Arc::new(Written {
+            front: recorder.front_shared(),
+            call_id: call_id.to_owned(),
+            asking: Arc::clone(&self.asking),
+            rules: Mutex::new(rules),
+            mode: self.mode,
+            places: self.places.clone(),
+            refused: Arc::clone(&self.refused_writes),
+            outcomes: Mutex::default(),
+        })
+    }
+
     fn context(
         &self,
         call_id: &str,
@@ -355,9 +398,6 @@ impl Dispatch {
     ) -> ToolContext {
         let (front, call_id) = (recorder.front_shared(), call_id.to_owned());
         let overtime = overtime::ask(&front, &call_id, subject, &self.asking);
-        let rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let (mode, places) = (self.mode, self.places.clone());
-        let judge = move |write: &Action| decide(WRITE_FILE, write, &rules, mode, &places);
         ToolContext {
             workspace: self.workspace.clone(),
             sandbox: self.sandbox.clone(),
@@ -368,8 +408,7 @@ impl Dispatch {
                     text: text.to_owned(),
                 }));
             })
-            .with_overtime(overtime)
-            .with_judge(Arc::new(judge)),
+            .with_overtime(overtime),
             masking: self.masking.clone(),
         }
     }

@@ -17,6 +17,7 @@ mod reach;
 mod receipt;
 mod run;
 mod stand_in;
+mod written;
 
 use std::sync::Arc;
 

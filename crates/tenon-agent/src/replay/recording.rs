@@ -420,7 +420,9 @@ impl Reader {
                 request.results.insert(call_id.clone(), result);
             }
             CallEvent::CallStarted { call, .. } => drop(request.started.insert(call.id.clone())),
-            CallEvent::HostRefused { .. } | CallEvent::WallsRefused { .. } => {}
+            CallEvent::HostRefused { .. }
+            | CallEvent::WriteRefused { .. }
+            | CallEvent::WallsRefused { .. } => {}
         }
     }
 

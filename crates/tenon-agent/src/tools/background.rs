@@ -124,7 +124,7 @@ impl BackgroundBash {
         });
         let said = tokio::select! {
             biased;
-            output = attended.end() => return self.ended(&script, output, context),
+            output = attended.end() => return self.ended(&script, output, context).await,
             () = context.cancel.cancelled() => None,
             () = tokio::time::sleep(timeout) => {
                 // What it prints would stand in the middle of the question.
@@ -137,7 +137,7 @@ impl BackgroundBash {
                 };
                 tokio::select! {
                     biased;
-                    output = attended.end() => return self.ended(&script, output, context),
+                    output = attended.end() => return self.ended(&script, output, context).await,
                     () = context.cancel.cancelled() => None,
                     said = overtime => Some(said),
                 }
@@ -156,19 +156,19 @@ impl BackgroundBash {
         if output.exit == Exit::Cancelled && !context.cancel.is_cancelled() {
             output.exit = Exit::TimedOut { after: timeout };
         }
-        let mut result = self.0.result(&script, output, context);
+        let mut result = self.0.result(&script, output, context).await;
         result.content.extend(words.map(|words| format!("{ENDED_WITH}{words}")));
         Ok(result)
     }
 
-    fn ended(
+    async fn ended(
         &self,
         script: &str,
         output: Result<Output, CommandError>,
         context: &ToolContext,
     ) -> Result<ToolOutput, String> {
         let output = output.map_err(|error| refusal(&error))?;
-        Ok(self.0.result(script, output, context))
+        Ok(self.0.result(script, output, context).await)
     }
 }
 

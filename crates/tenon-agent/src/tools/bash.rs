@@ -121,7 +121,7 @@ impl Tool for Bash {
         let mut show = |_: Stream, text: &str| context.progress.show(text);
         let output = context.sandbox.run(command, &context.cancel, &mut show).await;
         let output = output.map_err(|error| refusal(&error))?;
-        Ok(self.result(&args.command, output, context))
+        Ok(self.result(&args.command, output, context).await)
     }
 }
 
@@ -243,7 +243,7 @@ impl Bash {
         Ok(command)
     }
 
-    pub(super) fn result(
+    pub(super) async fn result(
         &self,
         script: &str,
         mut output: Output,
@@ -273,7 +273,7 @@ impl Bash {
             _ => None,
         };
         output.refused = held::worth_telling(output.refused, is_error);
-        let kept = protected::keep(&mut output.protected, context);
+        let kept = protected::keep(&mut output.protected, context).await;
         let told = protected::lines(&output.protected, &kept);
         let mut notes = notes(&output.blocked, told, output.limit);
         if let Some(network) = context.sandbox.network_within_walls() {

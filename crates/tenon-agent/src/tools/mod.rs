@@ -33,6 +33,7 @@ pub use bash::why_not_started;
 pub use diff::hunks;
 pub use function::tool;
 pub(crate) use jobs::news as job_news;
+pub(crate) use protected::{Judge, answer_in};
 pub use recall::Recall;
 pub(crate) use recall::{RECALL_LIST, RecallTool};
 pub use sandbox::Sandbox;

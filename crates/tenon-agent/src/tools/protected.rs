@@ -1,19 +1,37 @@
 //! What a command did to protected names, as its result tells it: what was put back, and what stays
-//! after all because a rule of the user's lets `write_file` write it without a question.
+//! after all because a rule of the user's lets `write_file` write it, or a person says so.
 //!
-//! Nobody is asked here. What stays is a file as `write_file` makes it: never a link, nor with the
-//! right to be run where it did not have it before.
+//! What stays is a file as `write_file` makes it: never a link, nor with the right to be run where it
+//! did not have it before.
 
-use tenon_sandbox::{Expected, ProtectedChange, ProtectedChangeKind};
+use std::{fmt::Display, path::Path};
+
+use async_trait::async_trait;
+use tenon_sandbox::{ContentHash, Expected, ProtectedChange, ProtectedChangeKind};
 
 use super::{text_file::write_action, tool::ToolContext};
-use crate::policy::{Action, Decision, Verdict};
+use crate::{
+    input::Answer,
+    policy::{Action, Decision, Verdict},
+};
 
 /// Changes that a result tells one by one, those that stay first.
 const TOLD_MAX: usize = 20;
 
 /// Flags that a result names. More would be a list of files, and a rule can name them all.
 const FLAGS_MAX: usize = 3;
+
+/// Stands before what let a file stay.
+const KEPT: &str = "; kept: ";
+
+/// Stands before a rule that lets files stay from now on.
+const RULE: &str = "rule ";
+
+/// Files that a person is asked about after one command. One that writes more is told the flags.
+const ASKED_MAX: usize = 3;
+
+/// The most of a file that is kept and looked at, as much as a change holds.
+const BYTES_MAX: u64 = 1 << 20;
 
 /// What would allow a change that was put back.
 const FOR_TOOLS: &str = "protected: what is put back is not for commands to write; write_file and \
@@ -26,10 +44,17 @@ const FOR_GIT: &str =
 /// The folder of tenon's own settings, which no rule opens to commands.
 const OWN: &str = ".tenon";
 
-/// Judges a write to a protected name as if `write_file` were to do it.
-pub(crate) type JudgeWrite = dyn Fn(&Action) -> Decision + Send + Sync;
+/// Says what becomes of what a command wrote to protected names.
+#[async_trait]
+pub(crate) trait Judge: Send + Sync {
+    /// Judges `write` as if `write_file` were to do it.
+    fn judge(&self, write: &Action) -> Decision;
 
-/// What rules say of what a command wrote.
+    /// Asks a person whether `content` stays at `path`; nobody there means no.
+    async fn ask(&self, path: &Path, content: &[u8], decision: Decision) -> Answer;
+}
+
+/// What rules, and a person, say of what a command wrote.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     /// What is there again, a line each.
@@ -40,22 +65,39 @@ pub(super) struct Kept {
     is_in_repository: bool,
 }
 
-/// Writes again what rules let be written, and takes it out of `changes`.
-pub(super) fn keep(changes: &mut Vec<ProtectedChange>, context: &ToolContext) -> Kept {
-    let mut kept = Kept::default();
-    changes.retain(|change| {
-        let decision = decision(change, context);
-        let rule = decision.as_ref().filter(|decision| decision.verdict == Verdict::Allow);
-        if let Some(decision) = rule.filter(|_| write(change, context)) {
-            let done = if is_made(change) { "made" } else { "changed" };
-            let (path, rule) = (change.path.display(), &decision.rule);
-            kept.lines.push(format!("protected: {path} was {done}; kept: rule {rule}"));
-            return false;
+/// Whether what a command wrote stays.
+enum Said {
+    /// With what allows it, and what is to be there until then.
+    Yes(String, Expected),
+    /// With what would have allowed it, and what a person said.
+    No { flag: Option<String>, words: Option<String> },
+}
+
+/// Writes again what rules or a person let be written, and takes it out of `changes`.
+pub(super) async fn keep(changes: &mut Vec<ProtectedChange>, context: &ToolContext) -> Kept {
+    let (mut kept, mut asked) = (Kept::default(), 0);
+    for change in std::mem::take(changes) {
+        let said = match decision(&change, context) {
+            Some(decision) => said(&change, decision, &mut asked, context).await,
+            None => Said::No { flag: None, words: None },
+        };
+        match said {
+            Said::Yes(why, expected) if write(&change, expected, context) => {
+                let done = if is_made(&change) { "made" } else { "changed" };
+                let path = change.path.display();
+                kept.lines.push(format!("protected: {path} was {done}{KEPT}{why}"));
+                continue;
+            }
+            Said::Yes(..) => {}
+            Said::No { flag, words } => {
+                kept.flags.extend(flag);
+                let path = change.path.display();
+                kept.lines.extend(words.map(|words| kept_out(path) + &words));
+            }
         }
-        kept.flags.extend(decision.and_then(|decision| decision.flag));
-        kept.is_in_repository |= change.by_name && change.put_back && is_in_repository(change);
-        true
-    });
+        kept.is_in_repository |= change.by_name && change.put_back && is_in_repository(&change);
+        changes.push(change);
+    }
     kept
 }
 
@@ -74,6 +116,27 @@ pub(super) fn lines(changes: &[ProtectedChange], kept: &Kept) -> Vec<String> {
         lines.push(format!("{FOR_TOOLS}{}{git}", kept.how_to_keep()));
     }
     lines
+}
+
+/// Returns what a person answered about `path`, as a command's `result` tells; `flag` is named where
+/// there was nobody.
+pub(crate) fn answer_in(result: &str, path: &str, flag: Option<&str>) -> Answer {
+    let kept = format!("[walls] protected: {path} was ");
+    let refused = format!("[walls] {}", kept_out(path));
+    let mut kept = result.lines().filter(|line| line.starts_with(&kept));
+    if let Some((_, why)) = kept.find_map(|line| line.split_once(KEPT)) {
+        if why.starts_with(RULE) { Answer::AllowForSession } else { Answer::Allow }
+    } else if let Some(words) = result.lines().find_map(|line| line.strip_prefix(&refused)) {
+        Answer::Deny(Some(words.to_owned()))
+    } else if flag.is_none_or(|flag| result.contains(flag)) {
+        Answer::Nobody
+    } else {
+        Answer::Deny(None)
+    }
+}
+
+fn kept_out(path: impl Display) -> String {
+    format!("the user keeps {path} out and said: ")
 }
 
 impl Kept {
@@ -100,13 +163,57 @@ fn decision(change: &ProtectedChange, context: &ToolContext) -> Option<Decision>
     let action = write_action(change.path.to_str()?, &context.workspace);
     // By links it would be another file than the one that was put back.
     let is_this = matches!(action, Action::Write { written: None, protected: true, .. });
-    is_this.then(|| context.progress.judge(&action)).flatten()
+    is_this.then(|| context.progress.judge().map(|judge| judge.judge(&action))).flatten()
+}
+
+/// Returns what becomes of `change` by a `decision` on it; `asked` counts the questions of a call.
+async fn said(
+    change: &ProtectedChange,
+    decision: Decision,
+    asked: &mut usize,
+    context: &ToolContext,
+) -> Said {
+    let no = Said::No { flag: decision.flag.clone(), words: None };
+    let lasting = decision.lifted_by.first().map(ToString::to_string);
+    let (Some(expected), Some(judge)) = (expected(change, context), context.progress.judge())
+    else {
+        return no;
+    };
+    match (decision.verdict, &change.found) {
+        (Verdict::Allow, _) => Said::Yes(RULE.to_owned() + &decision.rule, expected),
+        (Verdict::Ask, Some(found)) if *asked < ASKED_MAX => {
+            let answer = tokio::select! {
+                answer = judge.ask(&change.path, found, decision) => answer,
+                () = context.cancel.cancelled() => return no,
+            };
+            *asked += usize::from(answer != Answer::Nobody);
+            match answer {
+                Answer::AllowForSession | Answer::AllowAlways if let Some(rule) = lasting => {
+                    Said::Yes(RULE.to_owned() + &rule, expected)
+                }
+                Answer::Allow | Answer::AllowForSession | Answer::AllowAlways => {
+                    Said::Yes("the user's yes".into(), expected)
+                }
+                Answer::Deny(words) => Said::No { flag: None, words },
+                Answer::Nobody => no,
+            }
+        }
+        _ => no,
+    }
+}
+
+/// Returns what is at the place of `change` now, which the person who is asked goes by.
+fn expected(change: &ProtectedChange, context: &ToolContext) -> Option<Expected> {
+    if is_made(change) {
+        return Some(Expected::Absent);
+    }
+    let bytes = context.workspace.read(change.path.to_str()?, BYTES_MAX).ok()?;
+    Some(Expected::Hash(ContentHash::of(&bytes)))
 }
 
 /// Writes what the command wrote. The model has not seen it: that is left as it is.
-fn write(change: &ProtectedChange, context: &ToolContext) -> bool {
+fn write(change: &ProtectedChange, expected: Expected, context: &ToolContext) -> bool {
     let (Some(path), Some(found)) = (change.path.to_str(), &change.found) else { return false };
-    let expected = if is_made(change) { Expected::Absent } else { Expected::Any };
     let workspace = context.workspace.clone().with_lifted(&change.path);
     let is_written = workspace.write(path, found, expected).is_ok();
     if is_written {

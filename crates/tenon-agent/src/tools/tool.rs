@@ -17,13 +17,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     arguments::{self, ArgumentError},
-    protected::JudgeWrite,
+    protected::Judge,
     sandbox::Sandbox,
 };
 use crate::{
     event::{CallChanges, View},
     masking::Masking,
-    policy::{Action, Decision},
+    policy::Action,
 };
 
 /// A tool with typed arguments. Implement this; the map, dispatch, argument checks, approvals and
@@ -245,7 +245,7 @@ pub struct ToolContext {
 pub struct Progress {
     show: Arc<dyn Fn(&str) + Send + Sync>,
     overtime: Option<Arc<AskOvertime>>,
-    judge: Option<Arc<JudgeWrite>>,
+    judge: Option<Arc<dyn Judge>>,
 }
 
 /// Asks a person whether a command that reached its time limit may go on.
@@ -463,13 +463,13 @@ impl Progress {
     }
 
     /// Adds who judges what commands wrote to protected names.
-    pub(crate) fn with_judge(self, judge: Arc<JudgeWrite>) -> Self {
+    pub(crate) fn with_judge(self, judge: Arc<dyn Judge>) -> Self {
         Self { judge: Some(judge), ..self }
     }
 
-    /// Has `action` judged as a write of `write_file`, if there is somebody who judges.
-    pub(crate) fn judge(&self, action: &Action) -> Option<Decision> {
-        self.judge.as_ref().map(|judge| judge(action))
+    /// Returns who judges what commands wrote to protected names, if there is somebody.
+    pub(crate) fn judge(&self) -> Option<&dyn Judge> {
+        self.judge.as_deref()
     }
 }
 

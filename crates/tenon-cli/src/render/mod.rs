@@ -324,7 +324,9 @@ impl Renderer {
                 }
             }
             // The result of the call says so, too.
-            CallEvent::HostRefused { .. } | CallEvent::WallsRefused { .. } => {}
+            CallEvent::HostRefused { .. }
+            | CallEvent::WriteRefused { .. }
+            | CallEvent::WallsRefused { .. } => {}
             CallEvent::CallChanged(changes) => self.changed(changes),
             CallEvent::ToolResult { call_id, content, is_error, view, duration_ms, .. } => {
                 let place = self.open.iter().position(|open| open.call.id == *call_id);

@@ -256,6 +256,7 @@ impl Transcript {
                 }
             }
             CallEvent::HostRefused { .. }
+            | CallEvent::WriteRefused { .. }
             | CallEvent::WallsRefused { .. }
             | CallEvent::CallChanged(_) => {}
             CallEvent::ToolResult { call_id, view, is_error, .. } => {

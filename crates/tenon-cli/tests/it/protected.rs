@@ -1,9 +1,14 @@
-//! Protected names that a command wrote: a rule for `write_file` keeps them, and without one the
-//! result says which would.
+//! Protected names that a command wrote: a rule for `write_file` keeps them, a person is asked, and
+//! without both the result says which rule would.
 
-use serde_json::json;
+use std::process::Command;
+
+use serde_json::{Value, json};
 
 use crate::program::Place;
+use crate::terminal::{Home, Terminal};
+
+const ONCE: &str = "Allow it this once?";
 
 const WRITES: &str = "mkdir -p pkg && echo 'export A=1' > pkg/.envrc";
 
@@ -80,4 +85,95 @@ fn no_rule_keeps_settings_of_git_and_of_tenon_or_links() {
     assert!(!place.path("work/.tenon/config.toml").exists());
     assert!(place.path("work/pkg/.envrc").symlink_metadata().is_err());
     assert!(!place.logs().contains("kept: rule"), "{}", place.logs());
+}
+
+/// A home with a session in which each of `commands` ran, and each question got its answer.
+fn answered(commands: &[&str], answers: &[&str]) -> Home {
+    let call = |command| json!({ "name": "bash", "arguments": { "command": command } });
+    let calls: Vec<Value> = commands.iter().map(call).collect();
+    let home = Home::new(json!([{ "calls": calls }, { "text": "All done." }]));
+    let mut terminal = Terminal::start(&home, &["--plain"], 80, &[]);
+    terminal.wait_for_prompt();
+    terminal.press("go\r");
+    for (number, answer) in answers.iter().enumerate() {
+        terminal.wait_for("A command wrote this file", number + 1);
+        terminal.wait_for(ONCE, number + 1);
+        terminal.press(answer);
+    }
+    terminal.wait_for("All done.", 1);
+    terminal.wait_for_prompt();
+    terminal.press("\x04");
+    assert_eq!(terminal.exit_code(), 0);
+    home
+}
+
+#[test]
+fn a_person_is_asked_whether_what_a_command_wrote_stays() {
+    let write = |value: &str, folder: &str| {
+        format!("mkdir -p {folder}; echo {value} > {folder}/.envrc; cat {folder}/.envrc")
+    };
+    let commands = [("A", "yes"), ("B", "no"), ("C", "no"), ("D", "all"), ("E", "all")];
+    let commands = commands.map(|(value, folder)| write(value, folder));
+    let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+    // What was refused, or allowed for the session, is not asked about again.
+    let home = answered(&commands, &["y\r", "n not there\r", "s\r"]);
+    let read = |folder| std::fs::read_to_string(home.work().join(folder).join(".envrc")).ok();
+    assert_eq!(read("yes").as_deref(), Some("A\n"));
+    assert_eq!(read("no"), None);
+    assert_eq!(read("all").as_deref(), Some("E\n"));
+    let results = home.logged("tool_result", "content");
+    let told = |number: usize, words: &str| {
+        let result = results[number].as_str().unwrap();
+        assert!(result.contains(words), "{words}: {result}");
+    };
+    told(0, "yes/.envrc was made; kept: the user's yes");
+    told(1, "no/.envrc was made; put back");
+    told(1, "no/.envrc out and said: not there");
+    told(2, "no/.envrc was made; put back");
+    let rule =
+        format!("write({})", home.work().canonicalize().unwrap().join("all/.envrc").display());
+    told(3, &format!("all/.envrc was made; kept: rule {rule}"));
+    told(4, &format!("all/.envrc was changed; kept: rule {rule}"));
+    assert_eq!(home.logged("notice", "text"), [format!("allowed for this session: {rule}")]);
+    // A replay gives the same answers, and an undo takes back what was kept.
+    let tenon = |arguments: &[&str]| {
+        let mut tenon = Command::new(env!("CARGO_BIN_EXE_tenon"));
+        tenon.args(arguments).current_dir(home.work()).env_clear().envs(home.environment());
+        let output = tenon.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    };
+    tenon(&["replay", "last"]);
+    tenon(&["undo", "5"]);
+    assert_eq!([read("yes"), read("all")], [None, None]);
+}
+
+#[test]
+fn a_file_that_changed_while_a_person_was_asked_is_left_as_it_is() {
+    let home = Home::new(json!([
+        { "calls": [{ "name": "bash", "arguments": { "command": WRITES } }] },
+        { "text": "All done." },
+    ]));
+    let mut terminal = Terminal::start(&home, &["--plain"], 80, &[]);
+    terminal.wait_for_prompt();
+    terminal.press("go\r");
+    terminal.wait_for(ONCE, 1);
+    std::fs::create_dir_all(home.work().join("pkg")).unwrap();
+    std::fs::write(home.work().join("pkg/.envrc"), "mine\n").unwrap();
+    terminal.press("y\r");
+    terminal.wait_for("All done.", 1);
+    assert_eq!(std::fs::read(home.work().join("pkg/.envrc")).unwrap(), b"mine\n");
+}
+
+#[test]
+fn what_nobody_could_be_asked_about_is_in_the_list_of_what_was_refused() {
+    let place = Place::new();
+    let call = json!({ "name": "bash", "arguments": { "command": WRITES } });
+    let script = place.script(json!([{ "calls": [call] }, { "text": "done" }]));
+    let run = place.run(&["--model", &script, "--output-format", "json", "go"]).ends_with(0);
+    let object: Value = serde_json::from_str(&run.out).unwrap();
+    let [entry] = object["refused"].as_array().unwrap().as_slice() else { panic!("{object}") };
+    assert_eq!(entry["tool"], "protected file");
+    assert!(entry["subject"].as_str().unwrap().ends_with("work/pkg/.envrc"), "{entry}");
+    assert_eq!(entry["rule"], "built-in: protected file");
+    assert_eq!(entry["flag"], "--allow 'write_file(pkg/.envrc)'");
 }

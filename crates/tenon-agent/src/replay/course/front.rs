@@ -7,11 +7,11 @@ use async_trait::async_trait;
 use super::{Course, Recorded};
 use crate::{
     event::{CallEvent, ModelEvent, SessionEvent, Update},
-    input::{Answer, FrontEnd, OVERTIME, Question},
+    input::{Answer, FrontEnd, OVERTIME, Question, WRITTEN},
     policy::{Leaves, Verdict},
     replay::recording::RecordedResult,
     session_note::SessionNote,
-    tools::{Overtime, overtime_in},
+    tools::{Overtime, answer_in, overtime_in},
 };
 
 /// How much longer than recorded a command may take: the longest time limit that a call can ask for.
@@ -58,6 +58,9 @@ impl FrontEnd for Course {
         if question.tool == OVERTIME {
             return self.at_time_limit(&question.call_id).await;
         }
+        if question.tool == WRITTEN {
+            return self.on_written(&question);
+        }
         let state = self.state();
         let decided =
             self.current(&state).and_then(|request| request.decided.get(&question.call_id));
@@ -75,6 +78,14 @@ impl FrontEnd for Course {
 }
 
 impl Course {
+    /// Answers for a protected file that a command wrote as its result tells that it was answered.
+    fn on_written(&self, question: &Question) -> Answer {
+        let state = self.state();
+        let recorded = self.current(&state).and_then(|now| now.results.get(&question.call_id));
+        let (path, flag) = (state.places.there(&question.subject), &question.decision.flag);
+        recorded.map_or(Answer::Nobody, |it| answer_in(&it.content, &path, flag.as_deref()))
+    }
+
     /// Answers for a command that reached its time limit as its result tells that it was answered.
     async fn at_time_limit(&self, call_id: &str) -> Answer {
         let (answered, took) = {
