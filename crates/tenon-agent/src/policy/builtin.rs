@@ -45,7 +45,7 @@ pub(crate) fn findings(parsed: &Parsed, places: &Places) -> Vec<Finding> {
     let held = held::held(parsed, places);
     for (index, command) in parsed.commands.iter().enumerate() {
         let found = [
-            machine::judge(command),
+            machine::judge(command, places),
             device::judge(command, places),
             removal::judge(command, places)
                 .filter(|finding| !command.is_written || finding.verdict == Verdict::Deny),

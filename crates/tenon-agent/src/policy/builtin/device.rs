@@ -45,7 +45,7 @@ pub(super) fn judge(command: &SimpleCommand, places: &Places) -> Option<Finding>
     ))
 }
 
-fn is_device(word: &Word, command: &SimpleCommand, places: &Places) -> bool {
+pub(super) fn is_device(word: &Word, command: &SimpleCommand, places: &Places) -> bool {
     match places.target(word, command.folder.as_deref()) {
         Target::Exact(path) => {
             let rest = path.strip_prefix("/dev/");

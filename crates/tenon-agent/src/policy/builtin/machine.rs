@@ -1,9 +1,10 @@
 //! Stopping the machine, formatting its disks, flooding it with processes.
 
-use super::{Finding, operands};
+use super::{Finding, device::is_device, operands};
+use crate::policy::places::{Places, Target};
 use crate::policy::shell::{Parsed, SimpleCommand, Word};
 
-pub(super) fn judge(command: &SimpleCommand) -> Option<Finding> {
+pub(super) fn judge(command: &SimpleCommand, places: &Places) -> Option<Finding> {
     let name = command.program()?;
     let arguments = command.arguments();
     let asks =
@@ -31,12 +32,14 @@ pub(super) fn judge(command: &SimpleCommand) -> Option<Finding> {
         ));
     }
     let formats = name == "mkfs" || name.starts_with("mkfs.") || matches!(name, "mke2fs" | "newfs");
-    // A file system in an ordinary file harms nothing.
-    let image = operands(arguments)
-        .last()
-        .and_then(|word| Word::literal(word))
-        .is_some_and(|path| !path.starts_with("/dev/") && path.contains(['.', '/']));
-    (formats && !image).then(|| {
+    // A file system in an ordinary file harms nothing. Behind it may stand its size.
+    let may_be_disk = |word: &Word| {
+        let folder = command.folder.as_deref();
+        is_device(word, command, places) || places.target(word, folder) == Target::Unknown
+    };
+    let operands = operands(arguments);
+    let erases = operands.is_empty() || operands.into_iter().any(may_be_disk);
+    (formats && erases).then(|| {
         Finding::deny("making a file system", format!("{name} would erase what is on the disk"))
     })
 }

@@ -106,6 +106,8 @@ pub(super) const ORDINARY: &[&str] = &[
     "cat < /dev/zero | head -c 10",
     "exec 2>&1",
     "mkfs.ext4 ./disk.img",
+    "mke2fs -q image 4096",
+    "mkfs.ext4 -q -F \"$PWD/disk.img\"",
     "systemctl status x",
     "init",
     "fib() { if [ $1 -lt 2 ]; then echo 1; else echo $(( $(fib $(($1-1))) + $(fib $(($1-2))) )); fi; }; fib 5",

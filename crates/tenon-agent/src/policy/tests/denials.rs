@@ -295,6 +295,10 @@ fn spec_25_what_destroys_the_machine_is_denied() {
             "sudo mkfs.xfs -f /dev/sdb",
             "/sbin/mkfs -t ext4 /dev/sda",
             "mke2fs /dev/sda",
+            "mke2fs -q /dev/sda 1000",
+            "mkfs.ext4 \"$DISK\"",
+            "cd /dev && mke2fs sda",
+            "mkfs.ext4",
         ],
     );
     deny(
