@@ -36,9 +36,6 @@ pub(crate) use gone::Gone;
 use steps::Steps;
 pub(crate) use wish::{Plan, Wish};
 
-/// What a call is called that puts back protected names.
-const PUT_BACK: &str = "put back after a kill";
-
 /// Files of one call that are named; more are counted.
 const FILES_SHOWN_MAX: usize = 20;
 
@@ -271,12 +268,6 @@ impl Past {
     }
 }
 
-/// Returns what the checkpoint is called that puts back protected names after a call that was killed.
-pub(crate) fn put_back_name(call: &str) -> String {
-    let id = call.split('\t').next().unwrap_or_default();
-    format!("{id}\t{PUT_BACK}")
-}
-
 impl Call {
     fn new(info: CheckpointInfo, changes: Changes, steps: &Steps) -> Self {
         let mut parts = info.name.splitn(3, '\t');
@@ -317,7 +308,8 @@ fn stands(state: CheckpointState) -> bool {
 /// Returns how many of `calls`, the newest first, are taken back with the first, the first two and so on;
 /// all of them not. What was put back after a call is taken back with it.
 fn ends(calls: &[Call]) -> impl Iterator<Item = usize> {
-    let is_with = |back: &Call, call: &Call| back.label == PUT_BACK && back.call_id == call.call_id;
+    let is_with =
+        |back: &Call, call: &Call| back.label == setup::PUT_BACK && back.call_id == call.call_id;
     let is_next = move |pair: &[Call]| matches!(pair, [back, call] if !is_with(back, call));
     calls.windows(2).enumerate().filter(move |(_, pair)| is_next(pair)).map(|(index, _)| index + 1)
 }

@@ -28,7 +28,9 @@ pub(crate) use other_model::{
 };
 pub(crate) use providers::pull;
 pub(crate) use replay::replaying;
-pub(crate) use undo::{journal_options, look_after_killed, look_after_own, tell_half_undone};
+pub(crate) use undo::{
+    PUT_BACK, journal_options, look_after_killed, look_after_own, tell_half_undone,
+};
 pub(crate) use walls::{proxy, walls};
 
 use self::recall::LogRecall;

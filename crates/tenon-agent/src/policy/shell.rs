@@ -13,6 +13,7 @@ mod evaluate;
 mod expand;
 mod files;
 mod flow;
+mod given;
 mod hidden;
 pub(crate) mod launch;
 mod launchers;

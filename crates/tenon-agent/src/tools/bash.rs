@@ -14,7 +14,7 @@ use tenon_sandbox::{
 };
 
 use super::{
-    held, jobs, protected,
+    held, protected,
     tool::{Effect, Tool, ToolContext, ToolOutput},
     unseen::{self, Looked},
 };
@@ -286,7 +286,7 @@ impl Bash {
         }
         notes.extend(held::unkept(&output.unkept).map(|said| format!("\n[walls] {said}")));
         if !context.sandbox.jobs().running().is_empty() {
-            notes.push_str(&jobs::kept(&output.protected, &context.workspace));
+            notes.push_str(&protected::where_kept(&output.protected, &context.workspace));
         }
         let refused = output.refused;
         let output = ToolOutput::text(content + &notes);

@@ -7,14 +7,12 @@ use std::{path::Path, time::Duration};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tenon_sandbox::{
-    Changes, Exit, JobEnd, JobId, JobReading, JobStatus, Jobs, ProtectedChange, Workspace,
-};
+use tenon_sandbox::{Changes, Exit, JobEnd, JobId, JobReading, JobStatus, Jobs, Workspace};
 
 use super::{
     bash::{Bash, Printed, ending, notes, refusal, rules_needed},
     held,
-    protected::{Kept, lines},
+    protected::{Kept, lines, where_kept},
     tool::{Effect, Tool, ToolContext, ToolOutput},
 };
 use crate::{masking::Masking, policy::Action};
@@ -151,7 +149,7 @@ pub(super) async fn read(
     let (refused, unkept) = status.end.map(|end| (end.refused, end.unkept)).unwrap_or_default();
     let refused = held::worth_telling(refused, has_failed);
     let told = lines(&protected, &Kept::default());
-    let mut notes = notes(&blocked, told, limit) + &kept(&protected, &context.workspace);
+    let mut notes = notes(&blocked, told, limit) + &where_kept(&protected, &context.workspace);
     let sentences = held::calls(&refused).into_iter().chain(held::unkept(&unkept));
     notes.extend(sentences.map(|sentence| format!("\n[walls] {sentence}")));
     let changes = changes.map(|changes| changed(&changes)).unwrap_or_default();
@@ -193,17 +191,6 @@ fn first_line(
             (format!("job {id} is running ({} s)", status.duration.as_secs()), false)
         }
     })
-}
-
-/// Returns where what was taken out of protected names is kept: while a job runs it may have been a
-/// person who wrote it.
-pub(super) fn kept(protected: &[ProtectedChange], workspace: &Workspace) -> String {
-    let kept = protected.iter().filter_map(|change| {
-        let found = change.found.as_ref().filter(|_| change.put_back)?;
-        let path = workspace.spill_target()?.write(&String::from_utf8_lossy(found)).ok()?;
-        Some(format!("\n[walls] what was in {} is in {}", change.path.display(), path.display()))
-    });
-    kept.collect()
 }
 
 /// Returns why no more can be started.

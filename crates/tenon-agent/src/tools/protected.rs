@@ -4,10 +4,9 @@
 //! What stays is a file as `write_file` makes it: never a link, nor with the right to be run where it
 //! did not have it before.
 
-use std::{fmt::Display, path::Path};
+use std::fmt::Display;
 
-use async_trait::async_trait;
-use tenon_sandbox::{ContentHash, Expected, ProtectedChange, ProtectedChangeKind};
+use tenon_sandbox::{ContentHash, Expected, ProtectedChange, ProtectedChangeKind, Workspace};
 
 use super::{text_file::write_action, tool::ToolContext};
 use crate::{
@@ -43,16 +42,6 @@ const FOR_GIT: &str =
 
 /// The folder of tenon's own settings, which no rule opens to commands.
 const OWN: &str = ".tenon";
-
-/// Says what becomes of what a command wrote to protected names.
-#[async_trait]
-pub(crate) trait Judge: Send + Sync {
-    /// Judges `write` as if `write_file` were to do it.
-    fn judge(&self, write: &Action) -> Decision;
-
-    /// Asks a person whether `content` stays at `path`; nobody there means no.
-    async fn ask(&self, path: &Path, content: &[u8], decision: Decision) -> Answer;
-}
 
 /// What rules, and a person, say of what a command wrote.
 #[derive(Debug, Default)]
@@ -133,6 +122,17 @@ pub(crate) fn answer_in(result: &str, path: &str, flag: Option<&str>) -> Answer 
     } else {
         Answer::Deny(None)
     }
+}
+
+/// Returns where what was taken out of protected names is kept: while a job runs it may have been a
+/// person who wrote it.
+pub(super) fn where_kept(protected: &[ProtectedChange], workspace: &Workspace) -> String {
+    let kept = protected.iter().filter_map(|change| {
+        let found = change.found.as_ref().filter(|_| change.put_back)?;
+        let path = workspace.spill_target()?.write(&String::from_utf8_lossy(found)).ok()?;
+        Some(format!("\n[walls] what was in {} is in {}", change.path.display(), path.display()))
+    });
+    kept.collect()
 }
 
 fn kept_out(path: impl Display) -> String {

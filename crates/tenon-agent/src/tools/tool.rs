@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     arguments::{self, ArgumentError},
-    protected::Judge,
+    judge::Judge,
     sandbox::Sandbox,
 };
 use crate::{

@@ -6,10 +6,12 @@ use tenon_sandbox::{Coverage, Journal, JournalOptions, Workspace};
 
 use crate::{
     config::{Config, Environment},
-    past,
     print::say_notices,
     texts::{Sentence, Text},
 };
+
+/// What a call is called that puts back protected names.
+pub(crate) const PUT_BACK: &str = "put back after a kill";
 
 /// Returns how much is kept, and where.
 pub(crate) fn journal_options(config: &Config) -> JournalOptions {
@@ -57,7 +59,7 @@ pub(crate) fn tell_half_undone(config: &Config, journal: &Journal) {
 
 /// Puts back what commands did to protected names whose tenon was killed, and says so.
 pub(crate) fn look_after_killed(config: &Config, journal: &Journal) {
-    let found = tenon_sandbox::look_after_killed(journal, &past::put_back_name);
+    let found = tenon_sandbox::look_after_killed(journal, &put_back_name);
     let mut said = Vec::new();
     if !found.changes.is_empty() {
         said.push(Text::LookedAfterKilled.into());
@@ -68,6 +70,12 @@ pub(crate) fn look_after_killed(config: &Config, journal: &Journal) {
     let unsure = |path: &PathBuf| Text::UnsureKilled.with(&[("path", &path.display())]);
     said.extend(found.unsure.iter().map(unsure));
     say_notices(&said, config.look().language);
+}
+
+/// Returns what the checkpoint is called that puts back protected names after a call that was killed.
+fn put_back_name(call: &str) -> String {
+    let id = call.split('\t').next().unwrap_or_default();
+    format!("{id}\t{PUT_BACK}")
 }
 
 /// Puts the configuration and what else is own back as it was before commands whose tenon was killed, and

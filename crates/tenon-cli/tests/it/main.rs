@@ -21,6 +21,7 @@ mod export;
 mod full_disk;
 mod grants;
 mod images;
+mod imports;
 mod interactive;
 mod jobs;
 mod killed;

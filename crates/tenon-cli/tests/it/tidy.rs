@@ -15,7 +15,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_path_buf()
 }
 
-fn rust_files() -> Vec<(PathBuf, String)> {
+pub(crate) fn rust_files() -> Vec<(PathBuf, String)> {
     let mut folders = vec![root().join("crates"), root().join("tests")];
     let mut files = Vec::new();
     while let Some(folder) = folders.pop() {
@@ -52,7 +52,7 @@ fn function_lines(lines: &[&str]) -> usize {
     lines.iter().position(|line| *line == end).map_or(0, |last| last + 1)
 }
 
-fn none(found: Vec<String>, rule: &str) {
+pub(crate) fn none(found: Vec<String>, rule: &str) {
     assert!(found.is_empty(), "{rule}:\n{}", found.join("\n"));
 }
 

@@ -2,15 +2,47 @@
 //! call left things and where they are now, for it works where they are.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
 
 use super::CheckpointId;
 use super::find::{Finder, node_at};
-use super::history::{ConflictReason, Conflicts};
 use super::node::{Node, NodeId};
 use super::record::{End, Image, Place, State};
 use super::state::is_same;
 use super::store::Store;
 use super::walk::{Deeper, walk};
+
+/// What undo does about what somebody else changed since.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Conflicts {
+    /// Nothing is undone.
+    Refuse,
+    /// It is left as it is, and the rest is undone.
+    Keep,
+    /// These are undone all the same, with everything in them; how they are now is kept in the
+    /// undo's checkpoint. Others refuse.
+    Overwrite(Vec<PathBuf>),
+}
+
+/// Something that is not as the call left it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    /// As [`super::Change::path`].
+    pub path: PathBuf,
+    /// What happened to it.
+    pub reason: ConflictReason,
+}
+
+/// What happened to something since a call left it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConflictReason {
+    /// It is another.
+    Changed,
+    /// It is gone.
+    Deleted,
+    /// It was not there.
+    Created,
+}
 
 /// What is not as a call left it.
 pub(super) type Found = BTreeMap<Place, Theirs>;

@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
 
 use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::changes::{Changes, Trouble};
 use super::compare::{compare, compare_image};
-use super::conflicts::{Left, Theirs, find_conflicts, is_of_undo, open_conflicts};
+use super::conflicts::{
+    Conflict, ConflictReason, Conflicts, Left, Theirs, find_conflicts, is_of_undo, open_conflicts,
+};
 use super::find::node_at;
 use super::left_over;
 use super::node::Moment;
@@ -65,18 +66,6 @@ impl CheckpointKind {
     }
 }
 
-/// What undo does about what somebody else changed since.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Conflicts {
-    /// Nothing is undone.
-    Refuse,
-    /// It is left as it is, and the rest is undone.
-    Keep,
-    /// These are undone all the same, with everything in them; how they are now is kept in the
-    /// undo's checkpoint. Others refuse.
-    Overwrite(Vec<PathBuf>),
-}
-
 /// What undo did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Undone {
@@ -91,26 +80,6 @@ pub enum Undone {
     },
     /// Others changed this since. Everything is as it was.
     Conflicts(Vec<Conflict>),
-}
-
-/// Something that is not as the call left it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conflict {
-    /// As [`super::Change::path`].
-    pub path: PathBuf,
-    /// What happened to it.
-    pub reason: ConflictReason,
-}
-
-/// What happened to something since a call left it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ConflictReason {
-    /// It is another.
-    Changed,
-    /// It is gone.
-    Deleted,
-    /// It was not there.
-    Created,
 }
 
 impl Journal {

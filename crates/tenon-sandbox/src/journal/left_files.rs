@@ -6,37 +6,9 @@ use std::collections::HashMap;
 
 use super::CheckpointId;
 use super::node::{NodeId, look};
-use super::record::{Image, Old, Place, State};
+use super::record::{Image, LeftFile, Old, State};
 use super::state::held_state;
 use super::store::{Store, object_name};
-use crate::linux::wire::{Reader, Writer};
-use crate::workspace::ContentHash;
-
-/// How a file was when the call was over.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct LeftFile {
-    /// `None` where all its names are outside of the workspace.
-    pub(super) place: Option<Place>,
-    pub(super) state: State,
-    /// Of what was in it before it was appended to, as far as it was read.
-    pub(super) head: Option<ContentHash>,
-}
-
-impl LeftFile {
-    pub(super) fn write(&self, writer: &mut Writer) {
-        writer.maybe(self.place.as_ref(), |writer, place| place.write(writer));
-        self.state.write(writer);
-        writer.maybe(self.head.as_ref(), |writer, head| writer.field(head.to_string().as_ref()));
-    }
-
-    pub(super) fn read(reader: &mut Reader<'_>) -> Option<Self> {
-        Some(Self {
-            place: reader.maybe(Place::read)?,
-            state: State::read(reader)?,
-            head: reader.maybe(|reader| reader.text()?.parse().ok())?,
-        })
-    }
-}
 
 impl Image {
     /// Returns how the call left files; of one that is not among these its place tells.

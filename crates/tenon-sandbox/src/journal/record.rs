@@ -9,7 +9,6 @@ use std::path::{Component, Path, PathBuf};
 
 use super::CheckpointId;
 use super::changes::{Changes, LeftOut, Trouble};
-use super::left_files::LeftFile;
 use super::node::{Moment, Node, NodeId};
 use crate::linux::wire::{Readable, Reader, Sendable, Writer};
 use crate::workspace::ContentHash;
@@ -95,6 +94,16 @@ pub(crate) struct Header {
     pub(crate) roots: Vec<PathBuf>,
     /// Of a command after which protected names are put back, those that it may change.
     pub(crate) guarded: Option<Vec<PathBuf>>,
+}
+
+/// How a file was when the call was over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LeftFile {
+    /// `None` where all its names are outside of the workspace.
+    pub(crate) place: Option<Place>,
+    pub(crate) state: State,
+    /// Of what was in it before it was appended to, as far as it was read.
+    pub(crate) head: Option<ContentHash>,
 }
 
 /// How things were when the call was over.
@@ -419,6 +428,22 @@ impl Header {
                 FIRST_FORMAT => None,
                 _ => reader.maybe(Reader::paths)?,
             },
+        })
+    }
+}
+
+impl LeftFile {
+    fn write(&self, writer: &mut Writer) {
+        writer.maybe(self.place.as_ref(), |writer, place| place.write(writer));
+        self.state.write(writer);
+        writer.maybe(self.head.as_ref(), |writer, head| writer.field(head.to_string().as_ref()));
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        Some(Self {
+            place: reader.maybe(Place::read)?,
+            state: State::read(reader)?,
+            head: reader.maybe(|reader| reader.text()?.parse().ok())?,
         })
     }
 }

@@ -19,7 +19,6 @@ use super::copy::{CopyJob, open_any};
 use super::layers::look_parted;
 use super::node::{Node, NodeId, look};
 use super::record::{Content, Header, Image, Place, Record};
-use super::status::Status;
 use super::store::{Log, Store, object_name};
 use super::whole::append;
 use crate::linux::openat::open_beneath;
@@ -55,6 +54,17 @@ pub(crate) enum Fate {
     Gone,
     /// Something comes there, whatever is there.
     Replaced,
+}
+
+/// Whether a folder was there before the call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Status {
+    /// It was there before.
+    Old,
+    /// The call made it.
+    New,
+    /// It is not recorded.
+    LeftOut,
 }
 
 /// How a file is about to be written.

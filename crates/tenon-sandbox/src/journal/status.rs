@@ -3,18 +3,8 @@
 use super::copy::is_cache;
 use super::node::NodeId;
 use super::record::Place;
-use super::recorder::{Folder, Recorder};
+use super::recorder::{Folder, Recorder, Status};
 use rustix::io::Errno;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Status {
-    /// It was there before.
-    Old,
-    /// The call made it.
-    New,
-    /// It is not recorded.
-    LeftOut,
-}
 
 impl Recorder {
     pub(super) fn status(&mut self, folder: &Folder) -> Result<Status, Errno> {

@@ -17,8 +17,8 @@ use std::sync::{Mutex, PoisonError};
 use rustix::fs::{Access, AtFlags, CWD, Dir, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
+use super::kept_since::KeptSince;
 use super::node::{Moment, Node, NodeId, look};
-use super::prune::KeptSince;
 use super::record::{Header, Image, Place, Record};
 use super::ways::Ways;
 use super::whole::{append, errno_of, read_all};

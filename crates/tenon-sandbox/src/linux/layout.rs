@@ -32,9 +32,6 @@ const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 /// Files in private folders; each costs the kernel about 1 KiB.
 const INODES_MAX: u32 = 400_000;
 
-/// Folders that the agent looks into. A descriptor each, and all go in one message.
-pub(crate) const LISTED_MAX: usize = 32;
-
 /// What the warm helper is told when it starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Layout {
@@ -55,7 +52,7 @@ pub(crate) struct Layout {
     pub(crate) listen: bool,
     /// What most calls may write, in order: the rules for that are made once.
     pub(crate) writable: Vec<PathBuf>,
-    /// Private folders that the agent looks into, at most [`LISTED_MAX`].
+    /// Private folders that the agent looks into, at most [`super::pass::LISTED_MAX`].
     pub(crate) listed: Vec<PathBuf>,
 }
 

@@ -10,7 +10,8 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 
-use super::layout::LISTED_MAX;
+/// Folders that the agent looks into. A descriptor each, and all go in one message.
+pub(crate) const LISTED_MAX: usize = 32;
 
 /// The most descriptors in one message: folders, and the proxy's socket.
 const DESCRIPTORS_MAX: usize = LISTED_MAX + 1;

@@ -11,7 +11,8 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::Settings;
-use super::plan::{Stamp, walls_alone};
+use super::plan::walls_alone;
+use super::stamp::Stamp;
 use crate::linux::landlock::Rules;
 use crate::linux::probe::{probe, within_walls};
 use crate::linux::request::{Wall, Walls};

@@ -13,6 +13,8 @@ mod scratch;
 mod secrets;
 mod settings;
 mod sockets;
+mod stamp;
+mod toolchains;
 mod unkept;
 mod variables;
 mod watched;

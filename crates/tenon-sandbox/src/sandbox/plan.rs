@@ -6,6 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::secrets::Secrets;
+use super::stamp::{Names, Stamp};
+use super::toolchains::TOOLCHAINS;
 use super::unkept::{PrivateFolder, private_folders};
 use super::{Settings, homes, secrets, sockets};
 use crate::git_config;
@@ -25,39 +27,6 @@ pub(super) const PRIVATE: [(&str, u32); 3] =
 
 /// What of /run programs are found through on some systems.
 const RUN_KEPT: [&str; 2] = ["/run/current-system", "/run/opengl-driver"];
-
-/// Toolchains beneath HOME that a command may read, and, where folders can be stacked, write for
-/// the time of the session: they fetch what is missing to where they are.
-pub(super) const TOOLCHAINS: [&str; 28] = [
-    ".cargo",
-    ".rustup",
-    ".pyenv",
-    ".nvm",
-    ".bun/bin",
-    ".deno/bin",
-    ".volta",
-    ".fnm",
-    ".local/bin",
-    ".local/lib",
-    ".local/share/uv",
-    ".local/share/mise",
-    ".local/share/fnm",
-    ".local/share/pnpm",
-    ".local/pipx",
-    ".asdf",
-    ".rbenv",
-    ".rvm",
-    ".sdkman",
-    ".jenv",
-    ".ghcup",
-    ".opam",
-    ".juliaup",
-    ".dotnet",
-    ".m2/repository",
-    ".gradle/wrapper",
-    "go/pkg",
-    "go/bin",
-];
 
 /// What of /dev is read where it is the machine's.
 const DEVICES: [&str; 3] = ["/dev/random", "/dev/urandom", "/dev/tty"];
@@ -458,39 +427,6 @@ impl Listing {
                 self.add_without(&entry.path(), left_out);
             }
         }
-    }
-}
-
-/// Which folder was at a path, and with the same names in it if that matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stamp {
-    identity: (u64, u64),
-    changed: Option<(i64, i64)>,
-}
-
-/// Whether names in a folder matter.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Names {
-    Any,
-    Same,
-}
-
-impl Stamp {
-    /// Returns that of a folder whose names matter.
-    pub(super) fn of_names(path: &Path) -> Option<Self> {
-        Self::of(path, Names::Same)
-    }
-
-    fn of(path: &Path, names: Names) -> Option<Self> {
-        let found = std::fs::symlink_metadata(path).ok()?;
-        let changed = (names == Names::Same).then(|| (found.ctime(), found.ctime_nsec()));
-        Some(Self { identity: (found.dev(), found.ino()), changed })
-    }
-
-    /// Whether what is at `path` now has this stamp.
-    pub(super) fn holds(&self, path: &Path) -> bool {
-        let names = if self.changed.is_some() { Names::Same } else { Names::Any };
-        Self::of(path, names) == Some(*self)
     }
 }
 

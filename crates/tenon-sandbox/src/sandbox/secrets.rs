@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir};
 
 use super::Settings;
-use super::plan::Stamp;
+use super::stamp::Stamp;
 use crate::linux::bubblewrap::shows;
 use crate::linux::layout::{Part, Step};
 use crate::workspace::{canonical, canonical_or_lexical};

@@ -13,8 +13,9 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::{Mode, OFlags, RawDir, SeekFrom, fstat};
 
-use super::plan::TOOLCHAINS;
-use crate::linux::layout::{LISTED_MAX, Part, Step};
+use super::toolchains::TOOLCHAINS;
+use crate::linux::layout::{Part, Step};
+use crate::linux::pass::LISTED_MAX;
 
 /// Names that are read of a folder at a time. A command can make hundreds of thousands.
 const NAMES_READ_MAX: usize = 4_096;

@@ -3,7 +3,7 @@
 use super::Finding;
 use super::held::{Folder, Held, Kind, Source};
 use crate::policy::places::Places;
-use crate::policy::shell::{Parsed, SimpleCommand, Word, launch, shells};
+use crate::policy::shell::{Parsed, SimpleCommand, Word, shells};
 
 pub(super) const RULE: &str = "download and run";
 
@@ -48,7 +48,7 @@ fn run(command: &SimpleCommand, held: &Held, places: &Places) -> Option<Source> 
     let mut folder = Folder::default();
     folder.enter(command, places);
     let name = command.program();
-    let shell = name.is_some_and(|name| launch::SHELLS.contains(&name));
+    let shell = name.is_some_and(|name| shells::SHELLS.contains(&name));
     let interpreter = shell || name.is_some_and(is_interpreter);
     let sources = matches!(name, Some("source" | "."));
     let mut found = None;

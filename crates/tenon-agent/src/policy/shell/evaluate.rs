@@ -161,7 +161,7 @@ impl Walker {
         let target = self.state.text.clone()?;
         let reads = match command.program()? {
             "." | "source" => true,
-            name => launch::SHELLS.contains(&name) && shells::reads_program(command),
+            name => shells::SHELLS.contains(&name) && shells::reads_program(command),
         };
         if !reads || command.piped_from.is_some() || command.redirects.iter().any(is_input) {
             return None;

@@ -7,9 +7,9 @@ use std::ops::Range;
 
 use super::arguments::{self, Launched, join, skip_options, valued};
 use super::hidden;
-use super::launch::SHELLS;
 use super::made::Signs;
 use super::shells;
+use super::shells::SHELLS;
 use super::walk::{self, Walker};
 use super::word::{Piece, Word};
 use super::{RedirectKind, SimpleCommand};

@@ -4,19 +4,14 @@
 //! `xargs`, `sh -c`, `eval`) each by hand. What is started is judged like anything else.
 
 use super::arguments::{Launched, is_output, join, row_value, script, skip_options, valued};
+use super::given::aside;
 use super::hidden;
 use super::launchers::{Launcher, launcher};
 use super::made::{self, Made};
 use super::runners;
-use super::shells;
+use super::shells::{self, SHELLS};
 use super::word::{self, Extent, Piece, Word};
 use super::{Redirect, RedirectKind, SimpleCommand};
-
-/// Shells that take `-c SCRIPT`.
-pub(crate) const SHELLS: &[&str] = &[
-    "sh", "bash", "dash", "zsh", "ksh", "ash", "rbash", "fish", "csh", "lksh", "mksh", "posh",
-    "tcsh", "yash",
-];
 
 /// These start commands with words that they read.
 pub(super) const READERS: &[&str] = &["parallel", "xargs"];
@@ -75,7 +70,7 @@ fn by_name(
             _ => Vec::new(),
         },
         "at" | "batch" | "crontab" => {
-            hidden::fed(command, feed, false).into_iter().map(runners::aside).collect()
+            hidden::fed(command, feed, false).into_iter().map(aside).collect()
         }
         "xargs" => xargs(arguments, feed, read),
         "su" | "runuser" => match valued(arguments, &["-c", "--command"]) {

@@ -5,7 +5,7 @@
 //! `git log --output` write. What is not listed does not read.
 
 use super::arguments::{git_subcommand, skip_options};
-use super::launch::SHELLS;
+use super::shells::SHELLS;
 use super::variables::assigns_plainly;
 use super::{Launches, RedirectKind, SimpleCommand, Word};
 

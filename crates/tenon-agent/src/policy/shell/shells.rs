@@ -6,8 +6,13 @@
 use super::SimpleCommand;
 use super::arguments::{Launched, is_output, script, skip_options, valued};
 use super::hidden;
-use super::launch::SHELLS;
 use super::word::Word;
+
+/// Shells that take `-c SCRIPT`.
+pub(crate) const SHELLS: &[&str] = &[
+    "sh", "bash", "dash", "zsh", "ksh", "ash", "rbash", "fish", "csh", "lksh", "mksh", "posh",
+    "tcsh", "yash",
+];
 
 /// Shells in which the value of `-o` and `-O` is always a word of its own.
 const BY_WORDS: &[&str] = &["ash", "bash", "dash", "rbash", "sh"];

@@ -3,7 +3,7 @@
 
 use super::SimpleCommand;
 use super::arguments::{Launched, script, skip_options};
-use super::runners::{behind, line, run, values};
+use super::given::{behind, line, run, values};
 use super::word::Word;
 
 /// Programs, some with a subcommand, that start what stands behind `--`.
