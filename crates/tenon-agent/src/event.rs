@@ -279,7 +279,8 @@ pub enum CallEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         flag: Option<String>,
     },
-    /// A command wrote a protected file, which was put back, and nobody could be asked about it.
+    /// A command could not write a protected file, or wrote it, so that it was put back, and nobody could
+    /// be asked about it.
     WriteRefused {
         /// The call.
         call_id: String,

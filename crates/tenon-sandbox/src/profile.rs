@@ -3,7 +3,7 @@
 //! Nothing here enforces anything: the helper that starts a command does, and refuses where the
 //! kernel gives too little.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::workspace::Workspace;
 
@@ -16,7 +16,9 @@ pub struct Profile {
     /// Folders that may be written, with everything beneath them: the workspace's roots, and what
     /// was granted for this call.
     pub writable: Vec<PathBuf>,
-    /// Protected names (`.git/hooks`, `.vscode`) that this call may write, as absolute paths.
+    /// Protected files (`.vscode/settings.json`), as absolute paths, whose protected names are not
+    /// read-only for this call. They are compared after it like those that cannot be read-only: who
+    /// runs it says then what stays. Those of repositories and tenon's own are read-only all the same.
     pub lifted: Vec<PathBuf>,
     /// What may be reached over the network.
     pub network: Network,
@@ -120,6 +122,11 @@ impl Profile {
             lifted: Vec::new(),
             network: Network::Off,
         }
+    }
+
+    /// Whether this protected name is not read-only for the call.
+    pub(crate) fn lifts(&self, protected: &Path) -> bool {
+        self.lifted.iter().any(|lifted| lifted.starts_with(protected))
     }
 
     /// Returns the same profile with nothing writable but what is thrown away.

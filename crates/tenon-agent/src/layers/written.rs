@@ -35,7 +35,7 @@ pub(super) struct Written {
 
 /// What is to be recorded of an answer.
 pub(super) enum Outcome {
-    /// There was nobody to ask about this file.
+    /// There was nobody to ask about this file, or it was read-only.
     Nobody { path: String, flag: Option<String> },
     /// These are allowed from now on.
     Lasting(Vec<Rule>, Option<Kept>),
@@ -63,6 +63,15 @@ impl Judge for Written {
     fn judge(&self, write: &Action) -> Decision {
         let rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
         decide(WRITE_FILE, write, &rules, self.mode, &self.places)
+    }
+
+    fn named(&self) -> Vec<PathBuf> {
+        let rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
+        rules.named_files(WRITE_FILE, &self.places)
+    }
+
+    fn note_refused(&self, path: &str, flag: &str) {
+        self.note(Outcome::Nobody { path: path.to_owned(), flag: Some(flag.to_owned()) });
     }
 
     async fn ask(&self, path: &Path, content: &[u8], decision: Decision) -> Answer {

@@ -237,6 +237,7 @@ impl Bash {
             spill: context.workspace.spill_target(),
         };
         let mut command = context.sandbox.command(&context.workspace, script, limits);
+        command.profile.lifted = protected::lifted(context);
         if only_reads(&parsed) {
             command.profile = context.sandbox.reading_profile();
         }
@@ -280,7 +281,10 @@ impl Bash {
             let (output, text) = (&output, text.as_str());
             let ToolContext { workspace, sandbox, .. } = context;
             let looked = Looked { script, output, text, is_error, workspace, sandbox };
-            for sentence in unseen::sentences(&looked, network, runs_as_root()) {
+            for mut sentence in unseen::sentences(&looked, network, runs_as_root()) {
+                if sentence == held::PROTECTED_HELD {
+                    sentence = protected::unwritten(text, context).unwrap_or(sentence);
+                }
                 notes.push_str(&format!("\n[walls] {sentence}"));
             }
         }

@@ -55,7 +55,7 @@ const FILES_HELD_IN_C: &str = "files: outside of the workspace commands in tier 
                                disks; --add-dir FOLDER would open a folder";
 const READING_HELD: &str = "files: this command counts as one that only reads, so it changes nothing but what is \
                             in private temporary folders";
-const PROTECTED_HELD: &str = "files: protected names in the workspace (.git/hooks, .envrc and the like) are \
+pub(super) const PROTECTED_HELD: &str = "files: protected names in the workspace (.git/hooks, .envrc and the like) are \
                               closed to commands; write_file and edit_file write them with the user's yes";
 const NETWORK_HELD: &str =
     "network: commands reach named hosts only, through http_proxy; --net HOST would open one";
@@ -181,6 +181,20 @@ pub(super) fn sentences(
     sentences.into_iter().map(str::to_owned).chain(calls(&output.refused)).collect()
 }
 
+/// Returns the protected files that `text` says a command could not write, once each, as they are written
+/// there.
+pub(super) fn protected_files(text: &str, workspace: &Workspace) -> Vec<String> {
+    let refuses = |line: &&str| FILES.iter().any(|words| line.to_lowercase().contains(words));
+    let mut files: Vec<String> = Vec::new();
+    for line in text.lines().filter(refuses).take(LINES_MAX) {
+        let is_protected = |word: &&str| workspace.locate(word).is_ok_and(|it| it.protected);
+        let found =
+            words(line).find(is_protected).filter(|word| !files.iter().any(|it| it == word));
+        files.extend(found.map(str::to_owned));
+    }
+    files
+}
+
 /// Returns what to say of files that commands may not write: that this one writes none, or of
 /// protected names, of those elsewhere, or of both where lines with `words` tell of both or of neither.
 fn files(
@@ -227,10 +241,8 @@ enum Place {
 /// Returns the place of the file that a line names. Programs put it before their complaint or behind
 /// it, within quotes or not.
 fn place(line: &str, workspace: &Workspace) -> Place {
-    let is_between = |c: char| c.is_whitespace() || "'\"`‘’“”".contains(c);
     let mut found = Place::Unknown;
-    for word in line.split(is_between).filter(|word| !word.is_empty()).take(WORDS_MAX) {
-        let word = word.trim_matches([':', ',', ';', '(', ')']);
+    for word in words(line) {
         match workspace.locate(word) {
             Ok(location) if location.protected => return Place::Protected,
             Err(FileError::Escapes { .. }) if word.starts_with(['/', '.']) => {
@@ -240,6 +252,13 @@ fn place(line: &str, workspace: &Workspace) -> Place {
         }
     }
     found
+}
+
+/// Returns what may be names of files in a line.
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    let is_between = |c: char| c.is_whitespace() || "'\"`‘’“”".contains(c);
+    let words = line.split(is_between).filter(|word| !word.is_empty()).take(WORDS_MAX);
+    words.map(|word| word.trim_matches([':', ',', ';', '(', ')']))
 }
 
 #[cfg(test)]

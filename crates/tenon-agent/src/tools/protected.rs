@@ -4,11 +4,14 @@
 //! What stays is a file as `write_file` makes it: never a link, nor with the right to be run where it
 //! did not have it before.
 
-use std::fmt::Display;
+use std::{
+    fmt::Display,
+    path::{Path, PathBuf},
+};
 
 use tenon_sandbox::{ContentHash, Expected, ProtectedChange, ProtectedChangeKind, Workspace};
 
-use super::{text_file::write_action, tool::ToolContext};
+use super::{held::protected_files, text_file::write_action, tool::ToolContext};
 use crate::{
     input::Answer,
     policy::{Action, Decision, Verdict},
@@ -60,6 +63,47 @@ enum Said {
     Yes(String, Expected),
     /// With what would have allowed it, and what a person said.
     No { flag: Option<String>, words: Option<String> },
+}
+
+/// Returns the protected files that rules let be written by their name: a command may write them, too,
+/// and what it wrote is judged when it is over.
+pub(super) fn lifted(context: &ToolContext) -> Vec<PathBuf> {
+    let Some(judge) = context.progress.judge() else { return Vec::new() };
+    let is_allowed = |path: &PathBuf| {
+        let action = path.to_str().map(|path| write_action(path, &context.workspace));
+        action.filter(is_protected).is_some_and(|it| judge.judge(&it).verdict == Verdict::Allow)
+    };
+    judge.named().into_iter().filter(is_allowed).collect()
+}
+
+/// Returns a sentence about protected files that a command could not write, as its `text` says; it names
+/// what would let it. `None` where no rule would.
+pub(super) fn unwritten(text: &str, context: &ToolContext) -> Option<String> {
+    let judge = context.progress.judge()?;
+    let mut flags = Vec::new();
+    let mut paths = Vec::new();
+    for path in protected_files(text, &context.workspace) {
+        let is_another = |name: &std::ffi::OsStr| name == ".git" || name.eq_ignore_ascii_case(OWN);
+        let action = write_action(&path, &context.workspace);
+        if Path::new(&path).iter().any(is_another) || !is_protected(&action) {
+            continue;
+        }
+        let decision = judge.judge(&action);
+        if let (Verdict::Ask, Some(flag)) = (decision.verdict, decision.flag) {
+            judge.note_refused(&path, &flag);
+            flags.push(flag);
+            paths.push(path);
+        }
+    }
+    flags.truncate(FLAGS_MAX);
+    (!flags.is_empty()).then(|| {
+        format!(
+            "files: {} protected: write_file and edit_file write it with the user's yes, and \
+             commands with {}",
+            paths.join(", ") + if paths.len() == 1 { " is" } else { " are" },
+            flags.join(" ")
+        )
+    })
 }
 
 /// Writes again what rules or a person let be written, and takes it out of `changes`.
@@ -161,9 +205,15 @@ fn decision(change: &ProtectedChange, context: &ToolContext) -> Option<Decision>
         return None;
     }
     let action = write_action(change.path.to_str()?, &context.workspace);
-    // By links it would be another file than the one that was put back.
-    let is_this = matches!(action, Action::Write { written: None, protected: true, .. });
-    is_this.then(|| context.progress.judge().map(|judge| judge.judge(&action))).flatten()
+    is_protected(&action)
+        .then(|| context.progress.judge().map(|judge| judge.judge(&action)))
+        .flatten()
+}
+
+/// Whether it is a write to a protected file. By links it would be another file than the one that is
+/// put back.
+fn is_protected(action: &Action) -> bool {
+    matches!(action, Action::Write { written: None, protected: true, .. })
 }
 
 /// Returns what becomes of `change` by a `decision` on it; `asked` counts the questions of a call.

@@ -55,6 +55,31 @@ fn a_rule_keeps_what_a_command_made_and_changed_and_undo_takes_it_back() {
 }
 
 #[test]
+fn a_rule_opens_a_protected_file_at_the_top_to_commands() {
+    let place = Place::new();
+    let file = "work/.vscode/settings.json";
+    let change = |flags: &[&str]| {
+        place.write(file, "old\n");
+        let command = "echo new > .vscode/settings.json; echo task > .vscode/tasks.json";
+        run(&place, flags, command);
+        std::fs::read_to_string(place.path(file)).unwrap()
+    };
+    assert_eq!(change(&[]), "old\n");
+    let flag = "--allow 'write_file(.vscode/settings.json)'";
+    let logs = place.logs();
+    let told = format!("with the user's yes, and commands with {flag}");
+    assert!(logs.contains(&told) && logs.contains("write_refused"), "{logs}");
+    assert_eq!(change(&["--allow", "write_file(.vscode/settings.json)"]), "new\n");
+    assert_eq!(change(&["--allow", "write(**/.vscode/settings.json)"]), "new\n");
+    let logs = place.logs();
+    let kept = ".vscode/settings.json was changed; kept: rule write_file(.vscode/settings.json)";
+    assert!(logs.contains(kept) && logs.contains("tasks.json was made; put back"), "{logs}");
+    assert!(!place.path("work/.vscode/tasks.json").exists());
+    place.run(&["undo"]).ends_with(0);
+    assert_eq!(std::fs::read_to_string(place.path(file)).unwrap(), "old\n");
+}
+
+#[test]
 fn a_denial_comes_before_the_rule_that_keeps() {
     let rule = ["--allow", "write(**/.envrc)"];
     check_put_back(&[&rule[..], &["--deny", "write(pkg/**)"]].concat(), &[]);

@@ -87,7 +87,7 @@ impl LookedAfter {
         let (session, call) = left.call();
         let own = left.journal.begin(session, &name(call));
         guard.checkpoints = vec![own.clone()];
-        self.changes.extend(guard.correct(after, left.lifted()));
+        self.changes.extend(guard.correct(after));
         // It never fails; what does not reach the disk is worked out when somebody asks.
         let _ = own.finish();
     }

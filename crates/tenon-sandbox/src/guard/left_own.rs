@@ -83,7 +83,7 @@ impl OwnLookedAfter {
                 after.remove(&place);
             }
         }
-        self.changes.extend(guard.correct(after, &[]));
+        self.changes.extend(guard.correct(after));
     }
 
     /// Keeps what is at a place before it is taken away.

@@ -139,7 +139,7 @@ impl Guard {
         if self.running == 0 {
             let mut turn = self.sit_down()?;
             if self.unchecked {
-                let changes = self.check(&[]);
+                let changes = self.check();
                 self.pending.extend(changes);
             }
             self.checkpoints.clear();
@@ -160,6 +160,12 @@ impl Guard {
             (self.is_whole, self.levels) = (left.are_left(), left.whole_levels());
             let identity = |path: &PathBuf| Some((path.clone(), identity_of_folder(path)?));
             self.frozen = frozen.iter().filter_map(identity).collect();
+            self.note()?;
+            self.say(turn.as_ref())?;
+        } else if self.frozen.iter().any(|(path, _)| !frozen.contains(path)) {
+            // What one of those that run may write has to be looked at.
+            let turn = self.sit_down()?;
+            self.frozen.retain(|(path, _)| frozen.contains(path));
             self.note()?;
             self.say(turn.as_ref())?;
         }
@@ -234,21 +240,22 @@ impl Guard {
         }
     }
 
+    /// Whether nothing runs that it knows of, nor ran and was not looked after.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.running == 0 && !self.unchecked
+    }
+
     /// Whether a look takes well below a millisecond.
     pub(crate) fn is_small(&self) -> bool {
         self.folders.is_some_and(|folders| folders + self.before.len() <= SMALL)
     }
 
-    /// Looks what changed, puts it back and tells. `lifted` names may have changed.
-    pub(crate) fn end(
-        &mut self,
-        lifted: &[PathBuf],
-        checkpoint: Option<&Checkpoint>,
-    ) -> Vec<ProtectedChange> {
+    /// Looks what changed, puts it back and tells.
+    pub(crate) fn end(&mut self, checkpoint: Option<&Checkpoint>) -> Vec<ProtectedChange> {
         let turn = self.turn();
         self.running = self.running.saturating_sub(1);
         let mut changes = std::mem::take(&mut self.pending);
-        changes.extend(self.check(lifted));
+        changes.extend(self.check());
         self.renew(turn.as_ref());
         self.unchecked = self.running > 0;
         let own = checkpoint
@@ -263,7 +270,7 @@ impl Guard {
     pub(crate) fn look(&mut self) -> Vec<ProtectedChange> {
         let turn = self.turn();
         let mut changes = std::mem::take(&mut self.pending);
-        changes.extend(self.check(&[]));
+        changes.extend(self.check());
         if self.running > 0 {
             self.renew(turn.as_ref());
         }
@@ -402,10 +409,10 @@ impl Guard {
         should_be.map_or(removed, |item| write(place, item)).is_ok()
     }
 
-    fn check(&mut self, lifted: &[PathBuf]) -> Vec<ProtectedChange> {
+    fn check(&mut self) -> Vec<ProtectedChange> {
         let (after, told) = self.look_after();
         let mut changes: Vec<ProtectedChange> = told.into_iter().collect();
-        changes.extend(self.correct(after, lifted));
+        changes.extend(self.correct(after));
         changes
     }
 
@@ -418,11 +425,7 @@ impl Guard {
     }
 
     /// Puts back what is not as it was.
-    fn correct(
-        &mut self,
-        after: BTreeMap<Place, Item>,
-        lifted: &[PathBuf],
-    ) -> Vec<ProtectedChange> {
+    fn correct(&mut self, after: BTreeMap<Place, Item>) -> Vec<ProtectedChange> {
         let mut changes = Vec::new();
         // How the changed ones should be. A second scan would take what a job wrote meanwhile for
         // that.
@@ -430,8 +433,7 @@ impl Guard {
         self.frozen.retain(|(path, identity)| identity_of_folder(path) == Some(*identity));
         let may = |place: &Place| {
             let path = place.path();
-            lifted.iter().any(|lifted| path.starts_with(lifted))
-                || self.frozen.iter().any(|(frozen, _)| path.starts_with(frozen))
+            self.frozen.iter().any(|(frozen, _)| path.starts_with(frozen))
         };
         let moved = self.moved(&after);
         let copies = LazyCell::new(|| Copies::of(&self.before));

@@ -3,7 +3,7 @@ mod settings;
 use super::*;
 
 /// What a command does to a folder with a repository in it, and what is there afterwards.
-fn check(setup: &str, attack: &str, lifted: &[&str], expected: &[(&str, &str)]) -> Vec<String> {
+fn check(setup: &str, attack: &str, expected: &[(&str, &str)]) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
     let shell = |script: &str| {
@@ -20,8 +20,7 @@ fn check(setup: &str, attack: &str, lifted: &[&str], expected: &[(&str, &str)]) 
     let mut guard = Guard::default();
     guard.begin(&roots, &[], Journaled::Nowhere).unwrap();
     shell(attack);
-    let lifted: Vec<PathBuf> = lifted.iter().map(|name| root.join(name)).collect();
-    let mut changes = guard.end(&lifted, None);
+    let mut changes = guard.end(None);
     changes.retain(|change| change.kind != ProtectedChangeKind::NotRecorded);
     for (name, text) in expected {
         #[expect(clippy::disallowed_methods, reason = "looks from outside")]
@@ -42,20 +41,17 @@ fn hooks_are_put_back_and_new_ones_taken_out() {
     let hook = "#!/bin/sh\nok\n";
     let kept = [(".git/hooks/pre-commit", hook)];
     assert_eq!(
-        check(REPOSITORY, "echo evil > .git/hooks/pre-commit", &[], &kept),
+        check(REPOSITORY, "echo evil > .git/hooks/pre-commit", &kept),
         [".git/hooks/pre-commit"]
     );
-    assert_eq!(
-        check(REPOSITORY, "rm .git/hooks/pre-commit", &[], &kept),
-        [".git/hooks/pre-commit"]
-    );
+    assert_eq!(check(REPOSITORY, "rm .git/hooks/pre-commit", &kept), [".git/hooks/pre-commit"]);
     let gone = [(".git/hooks/post-merge", "-")];
     assert_eq!(
-        check(REPOSITORY, "echo evil > .git/hooks/post-merge", &[], &gone),
+        check(REPOSITORY, "echo evil > .git/hooks/post-merge", &gone),
         [".git/hooks/post-merge"]
     );
     let attack = "mv .git/hooks h && mkdir .git/hooks && ln -s /bin/sh .git/hooks/post-merge";
-    let found = check(REPOSITORY, attack, &[], &kept);
+    let found = check(REPOSITORY, attack, &kept);
     assert!(found.contains(&".git/hooks/post-merge".to_owned()), "{found:?}");
 }
 
@@ -63,7 +59,7 @@ fn hooks_are_put_back_and_new_ones_taken_out() {
 fn a_link_in_place_of_hooks_is_replaced_by_them() {
     let attack = "mv .git/hooks h && mkdir evil && touch evil/pre-push && ln -s ../evil .git/hooks";
     let kept = [(".git/hooks/pre-commit", "#!/bin/sh\nok\n"), ("evil/pre-push", "")];
-    assert!(check(REPOSITORY, attack, &[], &kept).contains(&".git/hooks".to_owned()));
+    assert!(check(REPOSITORY, attack, &kept).contains(&".git/hooks".to_owned()));
 }
 
 #[test]
@@ -71,23 +67,23 @@ fn a_repository_under_another_name_is_looked_at_too() {
     let attack = "git init -q --bare b && git -C b config core.fsmonitor ./evil && \
                   git -C b config user.name n && echo evil > b/hooks/post-merge";
     let gone = [("b/hooks/post-merge", "-")];
-    assert_eq!(check("true", attack, &[], &gone), ["b/config", "b/hooks/post-merge"]);
+    assert_eq!(check("true", attack, &gone), ["b/config", "b/hooks/post-merge"]);
     let attack = "mkdir -p s/objects s/refs x && touch s/config x/HEAD && echo ../s > x/commondir";
-    assert_eq!(check("true", attack, &[], &[("x/commondir", "-")]), ["x/commondir"]);
+    assert_eq!(check("true", attack, &[("x/commondir", "-")]), ["x/commondir"]);
 }
 
 #[test]
 fn worktrees_of_a_repository_under_another_name_are_left_alone() {
     let attack = "git clone -q --bare . b.git && git -C b.git worktree add -q ../tree";
     let setup = "git init -q . && git -c user.name=n -c user.email=e commit -q --allow-empty -m m";
-    let found = check(setup, attack, &[], &[]);
+    let found = check(setup, attack, &[]);
     assert!(!found.iter().any(|path| path.starts_with("b.git")), "{found:?}");
 }
 
 #[test]
 fn a_folder_in_place_of_a_file_makes_way_for_it() {
     let attack = "rm .envrc && mkdir -p .envrc/a/b";
-    assert_eq!(check("echo own > .envrc", attack, &[], &[(".envrc", "own\n")]), [".envrc"]);
+    assert_eq!(check("echo own > .envrc", attack, &[(".envrc", "own\n")]), [".envrc"]);
 }
 
 #[test]
@@ -103,14 +99,14 @@ fn settings_of_other_agents_and_editors_do_not_appear() {
         "deep/.zed/tasks.json",
         "opencode.json",
     ];
-    assert_eq!(check("true", attack, &[], &gone), expected);
+    assert_eq!(check("true", attack, &gone), expected);
     // What is only read to a model is nobody's command.
     let work = "mkdir -p .claude/commands .github/workflows && echo x > CLAUDE.md && \
                 echo x > .claude/commands/a.md && echo x > .github/workflows/hooks";
-    assert_eq!(check("true", work, &[], &[(".claude/commands/a.md", "x\n")]), Vec::<String>::new());
+    assert_eq!(check("true", work, &[(".claude/commands/a.md", "x\n")]), Vec::<String>::new());
     // A name that leads to another.
     let attack = "mkdir x && echo x > x/settings.json && ln -s x .claude";
-    assert_eq!(check("true", attack, &[], &[("x/settings.json", "x\n")]), [".claude"]);
+    assert_eq!(check("true", attack, &[("x/settings.json", "x\n")]), [".claude"]);
 }
 
 #[test]
@@ -118,23 +114,16 @@ fn no_other_name_of_a_protected_file_stays() {
     let setup = "git init -q . && echo own > .envrc";
     let attack = "ln .envrc a && ln .git/config b && git config user.name n";
     let kept = [(".envrc", "own\n"), ("a", "own\n")];
-    assert_eq!(check(setup, attack, &[], &kept), [".envrc"]);
+    assert_eq!(check(setup, attack, &kept), [".envrc"]);
     let attack = "ln .git/config b";
-    assert_eq!(check(setup, attack, &[], &[]), [".git/config"]);
+    assert_eq!(check(setup, attack, &[]), [".git/config"]);
 }
 
 #[test]
 fn what_a_command_closed_is_found_and_taken_out() {
     let attack = "mkdir -p a/b && echo evil > a/b/.envrc && chmod 111 a/b && chmod 555 a";
-    let found = check("true", &format!("{attack}; true"), &[], &[("a/b/.envrc", "-")]);
+    let found = check("true", &format!("{attack}; true"), &[("a/b/.envrc", "-")]);
     assert_eq!(found, ["a/b/.envrc"]);
-}
-
-#[test]
-fn what_a_person_lifted_may_change() {
-    let changed = [(".git/hooks/pre-commit", "new\n")];
-    let attack = "echo new > .git/hooks/pre-commit";
-    assert!(check(REPOSITORY, attack, &[".git/hooks"], &changed).is_empty());
 }
 
 #[test]
@@ -143,16 +132,16 @@ fn ordinary_work_with_git_is_left_alone() {
                   git config user.name n && git config user.email e@f && touch a && git add a && \
                   git -c core.hooksPath=/nonexistent commit -qm m && git worktree add -q tree && \
                   git init -q other";
-    assert!(check(REPOSITORY, attack, &[], &[]).is_empty());
+    assert!(check(REPOSITORY, attack, &[]).is_empty());
 }
 
 #[test]
 fn settings_that_run_programs_are_taken_out_and_others_stay() {
     let attack = "git config core.fsmonitor ./evil && git config core.abbrev 12 && \
                   git config --get core.abbrev > /dev/null";
-    let found = check(REPOSITORY, attack, &[], &[]);
+    let found = check(REPOSITORY, attack, &[]);
     assert_eq!(found, [".git/config"]);
-    let found = check(REPOSITORY, "printf '[core' > .git/config", &[], &[]);
+    let found = check(REPOSITORY, "printf '[core' > .git/config", &[]);
     assert_eq!(found, [".git/config"]);
 }
 
@@ -160,23 +149,23 @@ fn settings_that_run_programs_are_taken_out_and_others_stay() {
 fn repositories_that_appear_bring_no_hooks() {
     let attack = "git init -q sub && echo evil > sub/.git/hooks/pre-commit && \
                   git -C sub config alias.st '!evil'";
-    let found = check("true", attack, &[], &[("sub/.git/hooks/pre-commit", "-")]);
+    let found = check("true", attack, &[("sub/.git/hooks/pre-commit", "-")]);
     assert_eq!(found, ["sub/.git/config", "sub/.git/hooks/pre-commit"]);
     let attack = "mkdir -p sub evil/hooks && echo 'gitdir: ../evil' > sub/.git";
-    assert_eq!(check("true", attack, &[], &[("sub/.git", "-")]), ["sub/.git"]);
+    assert_eq!(check("true", attack, &[("sub/.git", "-")]), ["sub/.git"]);
 }
 
 #[test]
 fn names_that_programs_take_commands_from_do_not_appear() {
     let attack = "mkdir -p .vscode deep/.idea && echo x > .vscode/tasks.json && \
                   echo x > deep/.idea/w.xml && echo x > .envrc && echo x > .mcp.json";
-    let found = check("true", attack, &[], &[(".envrc", "-"), (".vscode/tasks.json", "-")]);
+    let found = check("true", attack, &[(".envrc", "-"), (".vscode/tasks.json", "-")]);
     assert_eq!(found, [".envrc", ".mcp.json", ".vscode/tasks.json", "deep/.idea/w.xml"]);
 }
 
 #[test]
 fn a_repository_may_be_removed() {
-    assert!(check(REPOSITORY, "rm -rf .git", &[], &[]).is_empty());
+    assert!(check(REPOSITORY, "rm -rf .git", &[]).is_empty());
 }
 
 #[test]
@@ -195,7 +184,7 @@ fn what_a_person_changes_in_a_frozen_folder_stays() {
         .begin(std::slice::from_ref(&root), std::slice::from_ref(&idea), Journaled::Nowhere)
         .unwrap();
     save("after");
-    assert_eq!(guard.end(&[], None), []);
+    assert_eq!(guard.end(None), []);
     // Without the folder that was read-only, nobody knows who it was.
     guard
         .begin(std::slice::from_ref(&root), std::slice::from_ref(&idea), Journaled::Nowhere)
@@ -203,14 +192,14 @@ fn what_a_person_changes_in_a_frozen_folder_stays() {
     #[expect(clippy::disallowed_methods, reason = "plays the command")]
     std::fs::rename(&idea, root.join("moved")).unwrap();
     save("evil");
-    assert_eq!(guard.end(&[], None).len(), 1);
+    assert_eq!(guard.end(None).len(), 1);
 }
 
 #[test]
 fn a_root_that_looks_like_a_repository_hides_nothing() {
     let attack = "mkdir objects refs hooks && touch HEAD && echo x > .envrc && \
                   echo evil > hooks/pre-commit && printf '[alias]\n\ta = !evil\n' > config";
-    let found = check("true", attack, &[], &[(".envrc", "-"), ("hooks/pre-commit", "-")]);
+    let found = check("true", attack, &[(".envrc", "-"), ("hooks/pre-commit", "-")]);
     assert_eq!(found, [".envrc", "config", "hooks/pre-commit"]);
 }
 
@@ -220,9 +209,9 @@ fn a_submodule_may_come_and_says_where_it_is() {
                  git -C other -c user.name=n -c user.email=e commit -q --allow-empty -m m && \
                  git init -q .";
     let attack = "git -c protocol.file.allow=always submodule --quiet add ./other sub";
-    assert_eq!(check(setup, attack, &[], &[]), Vec::<String>::new());
+    assert_eq!(check(setup, attack, &[]), Vec::<String>::new());
     let evil = format!("{attack} && git -C .git/modules/sub config core.worktree /");
-    assert_eq!(check(setup, &evil, &[], &[]), [".git/modules/sub/config"]);
+    assert_eq!(check(setup, &evil, &[]), [".git/modules/sub/config"]);
 }
 
 #[test]
@@ -232,7 +221,7 @@ fn copies_of_what_was_there_stay_where_they_can_do_no_more() {
                  echo t > pkg/deep/.zed/tasks.json && git add . && \
                  git -c user.name=n -c user.email=e commit -qm m";
     let check = |work: &str, expected: &[&str], there: &[(&str, &str)]| {
-        assert_eq!(check(setup, work, &[], there), expected, "{work}");
+        assert_eq!(check(setup, work, there), expected, "{work}");
     };
     for work in [
         "git worktree add -q -b w wt",
@@ -276,7 +265,7 @@ fn what_is_protected_by_where_it_is_has_no_copies() {
                  git -C a/r config core.fsmonitor own";
     let work = "cp a/r/.git/hooks/pre-push b/r/.git/hooks && cp a/r/.git/config b/r/.git && cp a/r/.git/config .";
     let gone = [("b/r/.git/hooks/pre-push", "-")];
-    assert_eq!(check(setup, work, &[], &gone), ["b/r/.git/config", "b/r/.git/hooks/pre-push"]);
+    assert_eq!(check(setup, work, &gone), ["b/r/.git/config", "b/r/.git/hooks/pre-push"]);
 }
 
 #[test]
@@ -297,7 +286,7 @@ fn what_a_command_hides_behind_folders_of_its_own_is_found() {
         std::fs::create_dir_all(root.join("z/z/z"))
             .and_then(|()| std::fs::write(root.join("z/z/z/.envrc"), "evil"))
             .unwrap();
-        let found = guard.end(&[], None);
+        let found = guard.end(None);
         assert_eq!(found.len(), 1, "{most}");
         assert_eq!(found[0].kind, expected, "{most}");
     };
@@ -312,13 +301,13 @@ fn many_protected_files_hide_nothing() {
     let evil = "git config core.fsmonitor evil && echo evil > .envrc && git init -q n && \
                 git -C n config core.pager evil && echo evil > n/.git/hooks/pre-commit";
     let gone = [(".envrc", "-"), ("n/.git/hooks/pre-commit", "-"), (".idea/2100", "-")];
-    let found = check(REPOSITORY, &format!("{many} && {evil}"), &[], &gone);
+    let found = check(REPOSITORY, &format!("{many} && {evil}"), &gone);
     for name in [".git/config", "n/.git/config"] {
         assert!(found.contains(&name.to_owned()), "{name}");
     }
     // Git's settings are looked at however many were there.
     let setup = format!("{REPOSITORY} && {many}");
-    let found = check(&setup, "git config core.fsmonitor evil", &[], &[]);
+    let found = check(&setup, "git config core.fsmonitor evil", &[]);
     assert_eq!(found, [".git/config"]);
 }
 
@@ -340,7 +329,7 @@ fn a_repository_outside_is_looked_at_however_full_the_workspace_is() {
     let mut guard = Guard::default();
     guard.begin(&roots, &[], Journaled::Nowhere).unwrap();
     write(&format!("{repository}/config"), "[core]\n\tpager = evil\n");
-    let found = guard.end(&[], None);
+    let found = guard.end(None);
     assert!(found.iter().any(|change| change.path.ends_with("config")), "{found:?}");
 }
 
@@ -351,14 +340,14 @@ fn worktrees_and_submodules_of_a_repository_below_may_come() {
         format!("git init -q a/r && cd a/r && {commit} && git init -q x && cd x && {commit}");
     let attack = "cd a/r && git worktree add -q ../../tree && \
                   git -c protocol.file.allow=always submodule --quiet add ./x sub";
-    assert_eq!(check(&setup, attack, &[], &[]), Vec::<String>::new());
+    assert_eq!(check(&setup, attack, &[]), Vec::<String>::new());
     let gone = [("t/.git", "-")];
     for place in ["y", "modules/m/y", "y/.git/modules/z"] {
         let evil = format!(
             "cp -r a/r/.git y && mkdir -p t a/r/.git/modules/m a/r/.git/{place} && touch a/r/.git/modules/m/HEAD; \
              mv y a/r/.git/{place}/r && echo 'gitdir: ../a/r/.git/{place}/r' > t/.git"
         );
-        assert_eq!(check(&setup, &evil, &[], &gone), ["t/.git"], "{place}");
+        assert_eq!(check(&setup, &evil, &gone), ["t/.git"], "{place}");
     }
 }
 
@@ -372,7 +361,7 @@ fn worktrees_may_come_and_go_and_lead_where_they_led() {
     );
     let there = [(".git/worktrees/w/commondir", "../..\n"), ("b/worktrees/y/commondir", "../..\n")];
     let check = |work: &str, expected: &[&str], there: &[(&str, &str)]| {
-        assert_eq!(check(&setup, work, &[], there), expected, "{work}");
+        assert_eq!(check(&setup, work, there), expected, "{work}");
     };
     for work in [
         "git worktree add -q z && git -C b worktree add -q ../u",
@@ -410,7 +399,7 @@ fn a_worktree_whose_repository_is_elsewhere_leads_where_it_led() {
     let mut guard = Guard::default();
     guard.begin(&[top.join("w"), top.join("m/.git")], &[], Journaled::Nowhere).unwrap();
     std::fs::write(&pointer, "/x\n").unwrap();
-    let changes = guard.end(&[], None);
+    let changes = guard.end(None);
     assert_eq!(changes.len(), 1, "{changes:?}");
     assert_eq!((&changes[0].path, &changes[0].kind), (&pointer, &ProtectedChangeKind::Changed));
     assert_eq!(std::fs::read(&pointer).unwrap(), b"../..\n");
@@ -425,22 +414,22 @@ fn no_way_leads_to_a_repository_that_nobody_looks_at() {
     let folder = "mkdir -p s/objects s/refs && printf '[core]\nfsmonitor = evil\n' > s/config";
     let pointer = format!("{folder} && echo ../../../s > .git/worktrees/w/commondir");
     let own = [(".git/worktrees/w/commondir", "../..\n")];
-    assert_eq!(check(&setup, &pointer, &[], &own), [".git/worktrees/w/commondir"]);
+    assert_eq!(check(&setup, &pointer, &own), [".git/worktrees/w/commondir"]);
     let made = format!(
         "{folder} && git worktree add -q v && echo ../../../s > .git/worktrees/v/commondir"
     );
     assert_eq!(
-        check(&setup, &made, &[], &[(".git/worktrees/v/commondir", "-")]),
+        check(&setup, &made, &[(".git/worktrees/v/commondir", "-")]),
         [".git/worktrees/v/commondir"]
     );
     let pointer = format!("{folder} && echo ../s > .git/commondir");
-    assert_eq!(check(&setup, &pointer, &[], &[(".git/commondir", "-")]), [".git/commondir"]);
+    assert_eq!(check(&setup, &pointer, &[(".git/commondir", "-")]), [".git/commondir"]);
     for link in ["l", ".git/worktrees/l", ".git/modules"] {
         let attack = format!("ln -s $PWD/.git/y {link}");
-        assert_eq!(check(&setup, &attack, &[], &[]), [link]);
+        assert_eq!(check(&setup, &attack, &[]), [link]);
     }
     let attack = "rm -r .git/worktrees/w && ln -s ../y .git/worktrees/w";
-    assert_eq!(check(&setup, attack, &[], &[]), [".git/worktrees/w"]);
+    assert_eq!(check(&setup, attack, &[]), [".git/worktrees/w"]);
 }
 
 #[test]
@@ -473,27 +462,25 @@ fn files_that_settings_include_get_no_programs() {
     for (more, left) in [(made, harmless), ("true", "[user]\n\tname = n\n[core]\n\t")] {
         let attack = "printf '[user]\\n\\tname = n\\n[core]\\n\\tfsmonitor = evil\\n' > team.cfg";
         let after = [("team.cfg", left)];
-        assert_eq!(check(&setup(more), attack, &[], &after), ["team.cfg"]);
+        assert_eq!(check(&setup(more), attack, &after), ["team.cfg"]);
         let attack = "printf '[user]\\n\\tname = n\\n' > team.cfg";
-        assert_eq!(check(&setup(more), attack, &[], &[("team.cfg", harmless)]), [""; 0]);
+        assert_eq!(check(&setup(more), attack, &[("team.cfg", harmless)]), [""; 0]);
         let attack = "mkdir conf && echo '[alias] x = !evil' > conf/more.cfg";
         let after = [("conf/more.cfg", "[alias] ")];
-        assert_eq!(check(&setup(more), attack, &[], &after), ["conf/more.cfg"]);
+        assert_eq!(check(&setup(more), attack, &after), ["conf/more.cfg"]);
         let attack = "mkdir evil && echo '[alias] x = !evil' > evil/more.cfg && ln -s evil conf";
-        assert!(
-            check(&setup(more), attack, &[], &[("conf/more.cfg", "-")]).contains(&"conf".into())
-        );
+        assert!(check(&setup(more), attack, &[("conf/more.cfg", "-")]).contains(&"conf".into()));
         let attack = "echo '[alias] x = !evil' > e && ln -sf e team.cfg";
-        assert!(check(&setup(more), attack, &[], &[]).contains(&"team.cfg".into()));
+        assert!(check(&setup(more), attack, &[]).contains(&"team.cfg".into()));
     }
-    assert_eq!(check(&setup(made), "rm team.cfg", &[], &[("team.cfg", harmless)]), ["team.cfg"]);
-    assert_eq!(check(&setup(made), "rm -r .git team.cfg", &[], &[("team.cfg", "-")]), [""; 0]);
+    assert_eq!(check(&setup(made), "rm team.cfg", &[("team.cfg", harmless)]), ["team.cfg"]);
+    assert_eq!(check(&setup(made), "rm -r .git team.cfg", &[("team.cfg", "-")]), [""; 0]);
     // Included by what is included, through a link.
     let deep = "printf '[include]\\n\\tpath = l\\n' > team.cfg && touch a b && ln -s a l";
     let attack = "echo '[core] pager = evil' > a";
-    assert_eq!(check(&setup(deep), attack, &[], &[("a", "")]), ["a"]);
+    assert_eq!(check(&setup(deep), attack, &[("a", "")]), ["a"]);
     let attack = "echo '[core] pager = evil' > b && ln -sf b l";
-    assert_eq!(check(&setup(deep), attack, &[], &[]), ["l"]);
+    assert_eq!(check(&setup(deep), attack, &[]), ["l"]);
     // Of a worktree and of a submodule.
     let others = "git config extensions.worktreeConfig true && \
                   git config --worktree include.path ../w.cfg && mkdir -p .git/modules/m && \
@@ -501,7 +488,7 @@ fn files_that_settings_include_get_no_programs() {
                   git -C m config include.path $PWD/m.cfg";
     let attack = "echo '[core] pager = evil' > w.cfg && echo '[core] pager = evil' > m.cfg";
     let after = [("w.cfg", "[core] "), ("m.cfg", "[core] ")];
-    assert_eq!(check(&setup(others), attack, &[], &after), ["m.cfg", "w.cfg"]);
+    assert_eq!(check(&setup(others), attack, &after), ["m.cfg", "w.cfg"]);
 }
 
 #[test]

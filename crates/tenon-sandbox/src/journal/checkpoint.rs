@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fmt;
 use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::{Timespec, Timestamps};
@@ -112,9 +112,9 @@ impl Checkpoint {
         }
     }
 
-    /// Takes in that protected names are put back after the command of it, but for `lifted` ones.
-    pub(crate) fn note_guarded(&self, lifted: &[PathBuf]) {
-        self.lock().image.header.guarded = Some(lifted.to_vec());
+    /// Takes in that protected names are put back after the command of it.
+    pub(crate) fn note_guarded(&self) {
+        self.lock().image.header.is_guarded = true;
     }
 
     /// The kernel refused to ask about a command of it.

@@ -60,7 +60,7 @@ impl Journal {
             comparison.end();
         }
         let id = end_log(&checkpoint, last);
-        let is_guarded = checkpoint.lock().image.header.guarded.is_some();
+        let is_guarded = checkpoint.lock().image.header.is_guarded;
         drop(checkpoint);
         // Else it is done when somebody looked after it, or asks what changed.
         let _ = id.filter(|_| !is_guarded).map(|id| self.finish_interrupted(id));

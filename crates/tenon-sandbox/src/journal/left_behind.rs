@@ -34,7 +34,7 @@ impl Journal {
         if self.store.has_ended(id) {
             return None;
         }
-        let header = self.store.read_header(id).ok().filter(|header| header.guarded.is_some())?;
+        let header = self.store.read_header(id).ok().filter(|header| header.is_guarded)?;
         // Whoever runs it holds it.
         self.store.lock_log(id).ok()??;
         let journal = match header.roots.iter().all(|root| self.roots().contains(root)) {
@@ -83,11 +83,6 @@ impl LeftBehind {
             // Else it is done once more.
             let _ = self.journal.keep_end(self.id, end);
         }
-    }
-
-    /// The protected names that the command had leave to change.
-    pub(crate) fn lifted(&self) -> &[PathBuf] {
-        self.image.header.guarded.as_deref().unwrap_or_default()
     }
 
     /// The session that it was of, and what its call is called.

@@ -321,7 +321,7 @@ impl Journal {
             started: since.as_secs(),
             undoes,
             roots: self.roots(),
-            guarded: None,
+            is_guarded: false,
         };
         Recorder::new(Arc::clone(&self.store), header)
     }

@@ -92,8 +92,8 @@ pub(crate) struct Header {
     pub(crate) undoes: Vec<CheckpointId>,
     /// The roots that places count from.
     pub(crate) roots: Vec<PathBuf>,
-    /// Of a command after which protected names are put back, those that it may change.
-    pub(crate) guarded: Option<Vec<PathBuf>>,
+    /// Whether protected names are put back after it.
+    pub(crate) is_guarded: bool,
 }
 
 /// How a file was when the call was over.
@@ -319,7 +319,10 @@ impl Sendable for Record {
                 writer.number(header.started);
                 writer.each(&header.undoes, |writer, id| writer.number(id.0));
                 writer.list(&header.roots);
-                writer.maybe(header.guarded.as_ref(), |writer, lifted| writer.list(lifted));
+                // Once this said which names the command might change.
+                writer.maybe(header.is_guarded.then_some(&()), |writer, ()| {
+                    writer.list::<PathBuf>(&[])
+                });
             }
             Self::Node { node, place } => {
                 writer.number(1);
@@ -424,10 +427,7 @@ impl Header {
             started: reader.number()?,
             undoes: reader.each(|reader| reader.number().map(CheckpointId))?,
             roots: reader.paths()?,
-            guarded: match format {
-                FIRST_FORMAT => None,
-                _ => reader.maybe(Reader::paths)?,
-            },
+            is_guarded: format != FIRST_FORMAT && reader.maybe(Reader::paths)?.is_some(),
         })
     }
 }

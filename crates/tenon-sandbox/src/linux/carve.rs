@@ -17,6 +17,9 @@ use super::openat::{look_at, open_beneath};
 use super::request::Inside;
 use crate::workspace::PROTECTED_NAMES;
 
+/// What is tenon's own, which nobody has leave to write.
+const OWN_FOLDER: &str = ".tenon";
+
 /// How far folders of submodules are looked through (`modules/a/modules/b`, `modules/a/b/c`).
 const MODULES_DEPTH_MAX: usize = 5;
 
@@ -55,7 +58,8 @@ pub(super) fn carve_outs(inside: &Inside) -> Result<Vec<CarveOut>, Errno> {
             {
                 above = (first, look(&folder, Path::new(first))?.is_some());
             }
-            if above.1 || !name.contains('/') {
+            let is_lifted = name != OWN_FOLDER && found.is_lifted(&root.join(name));
+            if (above.1 || !name.contains('/')) && !is_lifted {
                 found.freeze(&folder, root, Path::new(name))?;
             }
         }
@@ -112,13 +116,13 @@ impl Found<'_> {
         Ok(())
     }
 
-    /// Adds what is at `name`, unless this call may write it.
+    /// Whether this call has leave to write a file at this protected name or beneath it.
+    fn is_lifted(&self, protected: &Path) -> bool {
+        self.inside.lifted.iter().any(|lifted| lifted.starts_with(protected))
+    }
+
+    /// Adds what is at `name`.
     fn freeze(&mut self, folder: &OwnedFd, above: &Path, name: &Path) -> Result<(), Errno> {
-        let path = above.join(name);
-        let lifted = &mut self.inside.lifted.iter();
-        if lifted.any(|lifted| path.starts_with(lifted) || lifted.starts_with(&path)) {
-            return Ok(());
-        }
         if look(folder, name)?.is_some() {
             let (above, name) = (above.to_path_buf(), name.to_path_buf());
             self.carve_outs.push(CarveOut { above, name, read_only: true });

@@ -73,7 +73,7 @@ pub(crate) struct Inside {
     pub(crate) repositories: Vec<PathBuf>,
     /// Roots that this call only reads.
     pub(crate) read_only: Vec<PathBuf>,
-    /// Protected names that this call may write.
+    /// Protected files whose names are not read-only for this call.
     pub(crate) lifted: Vec<PathBuf>,
     /// Files and folders that no command sees.
     pub(crate) hidden: Vec<PathBuf>,

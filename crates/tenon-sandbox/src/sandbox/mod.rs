@@ -14,6 +14,7 @@ mod secrets;
 mod settings;
 mod sockets;
 mod stamp;
+mod step_down;
 mod toolchains;
 mod unkept;
 mod variables;
@@ -43,7 +44,6 @@ use crate::helper::{Begun, WarmHelper, bubblewrap};
 use crate::journal::Checkpoint;
 use crate::linux::bubblewrap::Enclosure;
 use crate::linux::layout::open_plain;
-use crate::linux::probe::probe;
 use crate::linux::request::{Confinement, Walls};
 use crate::missing::{Missing, SandboxError};
 use crate::network::Proxy;
@@ -213,7 +213,7 @@ impl Sandbox {
             }
             let is_warm = matches!(launch.via, Via::Warm(_));
             let result = attempt.launch(launch, printed, cancel, on_output).await;
-            watched.ends_with_a_look();
+            let is_watched = watched.ends_with_a_look();
             let retry = match &result {
                 // The helper died since the last call: a new one has the same walls.
                 Err(CommandError::Helper { .. }) if is_warm && tries == 0 => {
@@ -226,7 +226,10 @@ impl Sandbox {
                 _ => false,
             };
             tries += 1;
-            let mut changes = self.finish(&command).await;
+            let mut changes = match is_watched {
+                true => self.finish(&command).await,
+                false => Vec::new(),
+            };
             if retry && tries < 3 {
                 continue;
             }
@@ -315,12 +318,11 @@ impl Sandbox {
 
     async fn finish(&self, command: &Command) -> Vec<ProtectedChange> {
         let shared = Arc::clone(&self.shared);
-        let lifted = command.profile.lifted.clone();
         let checkpoint = self.checkpoint.clone();
         if shared.is_quick(&command.profile) {
-            return shared.lock().guard.end(&lifted, checkpoint.as_ref());
+            return shared.lock().guard.end(checkpoint.as_ref());
         }
-        let task = move || shared.lock().guard.end(&lifted, checkpoint.as_ref());
+        let task = move || shared.lock().guard.end(checkpoint.as_ref());
         tokio::task::spawn_blocking(task).await.unwrap_or_default()
     }
 }
@@ -423,12 +425,16 @@ impl Shared {
                 Err(error) => return Err(error),
             }
         };
+        // It changes nothing, so what changes meanwhile a person changed.
+        if profile.writable.is_empty() && state.guard.is_idle() {
+            return Ok((prepared, Watched::needless()));
+        }
         let roots = self.watched_roots(&mut state);
         // What is written there meanwhile, the journal writes.
         frozen.extend(checkpoint.map(Checkpoint::own_folders).into_iter().flatten());
         let journaled = match checkpoint {
             Some(checkpoint) => {
-                checkpoint.note_guarded(&profile.lifted);
+                checkpoint.note_guarded();
                 Journaled::By(checkpoint)
             }
             None if profile.writable.is_empty() => Journaled::Needless,
@@ -440,31 +446,6 @@ impl Shared {
         }
         drop(state);
         Ok((prepared, Watched::begun(self)))
-    }
-
-    /// Takes the next tier, if the best was wanted, no command ran yet, and it is the machine's
-    /// fault. Says whether the command should be tried again.
-    fn step_down(&self, state: &mut State, error: &SandboxError) -> bool {
-        let may = self.settings.wanted == Wanted::Best
-            && !state.proven
-            && state.tier == Some(error.tier)
-            && matches!(error.tier, Tier::A | Tier::B)
-            && error.is_of_machine();
-        if !may {
-            return false;
-        }
-        state.missing.push(error.clone());
-        state.plans.clear();
-        let alone = if probe().confines_alone() { Tier::C } else { Tier::D };
-        state.tier = Some(match (error.tier, bubblewrap()) {
-            (Tier::A, Ok(())) if alone == Tier::C => Tier::B,
-            (Tier::A, Err(error)) => {
-                state.missing.push(error);
-                alone
-            }
-            _ => alone,
-        });
-        true
     }
 
     fn launch(&self, walls: Walls, via: Via, tier: Tier) -> Launch {
@@ -504,7 +485,8 @@ impl Shared {
             _ => None,
         };
         let launch = self.launch(walls, Via::Warm(helper), tier);
-        Ok((Prepared { launch, port, private, _scratch }, plan.frozen(&self.settings, &secrets)))
+        let frozen = plan.frozen(&self.settings, &secrets, profile);
+        Ok((Prepared { launch, port, private, _scratch }, frozen))
     }
 
     fn alone(&self, state: &mut State, profile: &Profile) -> Result<Prepared, SandboxError> {

@@ -58,12 +58,18 @@ impl Plan {
     }
 
     /// Returns the names that are read-only for a call that may write the roots.
-    pub(super) fn frozen(&self, settings: &Settings, secrets: &Secrets) -> Vec<PathBuf> {
+    pub(super) fn frozen(
+        &self,
+        settings: &Settings,
+        secrets: &Secrets,
+        profile: &Profile,
+    ) -> Vec<PathBuf> {
         let of_roots = self.own_roots.iter().flat_map(|root| {
             let names = PROTECTED_NAMES.into_iter().chain([".git/hooks", ".git/info"]);
             // Folders alone count.
             let names = names.filter(|name| Path::new(name).extension().is_none());
-            names.map(|name| root.join(name)).collect::<Vec<_>>()
+            let paths = names.map(|name| root.join(name));
+            paths.filter(|path| !profile.lifts(path)).collect::<Vec<_>>()
         });
         let of_repositories = self.repositories.iter();
         let of_repositories =

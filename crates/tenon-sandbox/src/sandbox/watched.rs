@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Shared;
 
-/// A command that the guard knows of. If its caller goes away, the guard must hear of it.
+/// A command that the guard may know of. If its caller goes away, the guard must hear of it.
 pub(super) struct Watched(Option<Arc<Shared>>);
 
 impl Watched {
@@ -13,8 +13,14 @@ impl Watched {
         Self(Some(Arc::clone(shared)))
     }
 
-    pub(super) fn ends_with_a_look(mut self) {
-        self.0 = None;
+    /// The guard need not know of it.
+    pub(super) fn needless() -> Self {
+        Self(None)
+    }
+
+    /// Returns whether the guard has to look.
+    pub(super) fn ends_with_a_look(mut self) -> bool {
+        self.0.take().is_some()
     }
 }
 

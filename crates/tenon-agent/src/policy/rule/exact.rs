@@ -1,10 +1,12 @@
 //! Rules that speak of one thing and nothing else: what a person's "always" is written as, and what
 //! lets a file tool leave the workspace.
 
+use std::path::PathBuf;
+
 use tenon_sandbox::Access;
 
-use super::{COMMAND_TOOL, Pattern, Rule, Wild};
-use crate::policy::places::{Places, is_plain};
+use super::{COMMAND_TOOL, Pattern, Rule, Rules, Verdict, Wild};
+use crate::policy::places::{Places, clean, is_plain};
 
 /// What stands for others in a glob.
 const WILD: [char; 2] = ['*', '?'];
@@ -68,6 +70,29 @@ impl Rule {
         let is_fixed = glob.starts_with('/') || glob.starts_with("~/");
         let is_deep = !is_folder || glob.ends_with("/**");
         is_for && is_fixed && is_deep && self.matches_path(path, places)
+    }
+}
+
+impl Rules {
+    /// Returns the files, as absolute paths, that permissions to write by `tool` name, also those of
+    /// any folder (`**/.envrc`) as far as they are in a root itself. Whether they may be written is for
+    /// `decide` to say.
+    pub(crate) fn named_files(&self, tool: &str, places: &Places) -> Vec<PathBuf> {
+        let mut files = Vec::new();
+        for rule in self.with(Verdict::Allow) {
+            let Some(Pattern::Glob(glob)) = &rule.pattern else { continue };
+            let name = glob.trim_start_matches("**/");
+            if !(rule.is_for(tool) || rule.is_for_access(Access::Write)) || name.contains(WILD) {
+                continue;
+            }
+            let absolute = |root: &String| match name.strip_prefix("~/") {
+                Some(rest) => clean(&format!("{}/{rest}", places.home)),
+                None if name.starts_with('/') => clean(name),
+                None => clean(&format!("{root}/{name}")),
+            };
+            files.extend(places.roots.iter().map(absolute).map(PathBuf::from));
+        }
+        files
     }
 }
 

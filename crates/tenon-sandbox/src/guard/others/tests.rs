@@ -36,7 +36,7 @@ impl Place {
     }
 
     fn end(&mut self, session: usize) -> Vec<ProtectedChange> {
-        let changes = self.guards[session].end(&[], None);
+        let changes = self.guards[session].end(None);
         assert!(changes.iter().all(|change| change.put_back), "{changes:?}");
         changes
     }
@@ -230,7 +230,7 @@ fn upper_folders_count_where_there_are_too_many() {
     place.begin(1);
     place.end(1);
     assert_eq!([".envrc", "7/.envrc"].map(|name| place.read(name)), ["-", "-"]);
-    place.guards[0].end(&[], None);
+    place.guards[0].end(None);
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn check(before: &str, forbidden: &[&str], allowed: &[&str]) -> Result<(), TestC
         shell(&root, &format!("git config -f .git/config {arguments} || [ $? = 5 ]"));
     }
     let (_, rest_wanted) = settings(&root);
-    guard.end(&[], None);
+    guard.end(None);
     prop_assert_eq!(settings(&root), (programs_before, rest_wanted));
     if allowed.is_empty() {
         prop_assert_eq!(std::fs::read_to_string(&config).unwrap(), before);

@@ -216,18 +216,45 @@ fn what_was_put_back_is_told_with_what_was_found() {
 }
 
 #[test]
-fn one_call_may_be_granted_a_protected_name() {
+fn a_name_that_a_call_has_leave_for_is_not_read_only_and_put_back_afterwards() {
     let place = repository(tier());
-    let script = "echo new > .git/hooks/pre-commit; echo x > .envrc; echo y > .vscode/tasks.json";
+    place.run("mkdir .tenon");
+    std::fs::create_dir_all(place.root().join(".tenon")).unwrap();
+    let script = "echo x > .git/hooks/pre-commit; echo x > .tenon/a; echo x > .mcp.json; \
+                  echo new > .vscode/tasks.json; echo in; cat .vscode/tasks.json";
     let mut granted = place.command(script);
-    granted.profile.lifted = vec![place.root().join(".git/hooks"), place.root().join(".envrc")];
+    let files = [".git/hooks/pre-commit", ".tenon/a", ".vscode/tasks.json"];
+    granted.profile.lifted = files.iter().map(|name| place.root().join(name)).collect();
     let output = place.try_command(granted).unwrap();
-    assert_eq!(output.protected, []);
-    let read = |name: &str| std::fs::read_to_string(place.root().join(name)).unwrap();
-    assert_eq!(read(".git/hooks/pre-commit"), "new\n", "{}", printed(&output));
-    assert_eq!((read(".envrc"), read(".vscode/tasks.json")), ("x\n".into(), "ordinary".into()));
-    place.run("echo evil > .git/hooks/pre-commit");
-    assert_eq!(read(".git/hooks/pre-commit"), "new\n");
+    assert!(printed(&output).contains("in\nnew\n"), "{}", printed(&output));
+    let told: Vec<_> = output.protected.iter().map(|it| (it.path.clone(), it.put_back)).collect();
+    let expected = [".mcp.json", ".vscode/tasks.json"].map(|name| (place.root().join(name), true));
+    assert_eq!(told, expected);
+    let read = |name: &str| std::fs::read_to_string(place.root().join(name)).unwrap_or_default();
+    assert_eq!((read(".vscode/tasks.json"), read(".mcp.json")), ("ordinary".into(), "".into()));
+    assert_eq!(read(".tenon/a"), "");
+    assert_ne!(read(".git/hooks/pre-commit"), "x\n");
+}
+
+#[test]
+fn what_a_person_changes_while_a_command_only_reads_stays() {
+    for wanted in [tier(), Tier::C] {
+        let place = repository(wanted);
+        let script = "until [ -e sub/.envrc ] && [ -e .mcp.json ]; do sleep 0.02; done";
+        let mut command = place.command(script);
+        command.profile = command.profile.read_only();
+        let root = place.root().to_path_buf();
+        let person = std::thread::spawn(move || {
+            std::fs::create_dir(root.join("sub")).unwrap();
+            std::fs::write(root.join("sub/.envrc"), "mine").unwrap();
+            std::fs::write(root.join(".mcp.json"), "mine").unwrap();
+        });
+        let output = place.try_command(command).unwrap();
+        person.join().unwrap();
+        assert_eq!((output.exit, output.protected.as_slice()), (Exit::Code(0), &[][..]));
+        let read = |name: &str| std::fs::read_to_string(place.root().join(name)).unwrap();
+        assert_eq!([read("sub/.envrc"), read(".mcp.json")], ["mine", "mine"]);
+    }
 }
 
 #[test]
