@@ -188,8 +188,32 @@ fn without_namespaces() -> Vec<(c_long, When, Errno)> {
 const PRIORITY_OF_USER: u32 = 2;
 const IO_PRIORITY_OF_USER: u32 = 3;
 
-/// FS_IOC_SETFLAGS for both sizes of a word, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION for both.
-const FILE_FLAGS: [u32; 5] = [0x4008_6602, 0x4004_6602, 0x401c_5820, 0x4008_7602, 0x4004_7602];
+/// What changes a file or folder that is open for reading.
+const FILE_FLAGS: [u32; 16] = [
+    // FS_IOC_SETFLAGS for both sizes of a word, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION for both.
+    0x4008_6602,
+    0x4004_6602,
+    0x401c_5820,
+    0x4008_7602,
+    0x4004_7602,
+    // FS_IOC_SET_ENCRYPTION_POLICY, FS_IOC_ADD_ENCRYPTION_KEY, FS_IOC_ENABLE_VERITY.
+    0x800c_6613,
+    0xc050_6617,
+    0x4080_6685,
+    // BTRFS_IOC_SNAP_CREATE, _SUBVOL_CREATE, _SNAP_DESTROY, the same with version 2, _SUBVOL_SETFLAGS,
+    // _SET_RECEIVED_SUBVOL.
+    0x5000_9401,
+    0x5000_940e,
+    0x5000_940f,
+    0x5000_9417,
+    0x5000_9418,
+    0x5000_943f,
+    0x4008_941a,
+    0xc0c8_9425,
+];
+
+/// The first process of a command's namespaces, as the command numbers it.
+const FIRST: &[u32] = &[1];
 
 /// Which calls are refused for some arguments, and with which error.
 fn conditional(sockets: Sockets) -> Vec<(c_long, When, Errno)> {
@@ -237,6 +261,11 @@ fn conditional(sockets: Sockets) -> Vec<(c_long, When, Errno)> {
         (libc::SYS_socket, other_protocol(libc::AF_INET), Errno::PROTONOSUPPORT),
         (libc::SYS_socket, other_protocol(libc::AF_INET6), Errno::PROTONOSUPPORT),
         (libc::SYS_ioctl, When::OneOf(1, u32::MAX, &TERMINAL_INPUT), Errno::PERM),
+        // It counts the command's memory, for which it needs descriptors and time.
+        (libc::SYS_prlimit64, When::OneOf(0, u32::MAX, FIRST), Errno::PERM),
+        (libc::SYS_sched_setscheduler, When::OneOf(0, u32::MAX, FIRST), Errno::PERM),
+        (libc::SYS_sched_setparam, When::OneOf(0, u32::MAX, FIRST), Errno::PERM),
+        (libc::SYS_sched_setattr, When::OneOf(0, u32::MAX, FIRST), Errno::PERM),
         (libc::SYS_seccomp, When::Bits(1, NEW_LISTENER), Errno::BUSY),
         (libc::SYS_mknodat, When::OneOf(2, libc::S_IFMT, CHARACTER_AND_BLOCK), Errno::PERM),
         #[cfg(target_arch = "x86_64")]
@@ -404,20 +433,23 @@ mod tests {
         };
         alone(libc::SYS_shmget, [0, 4096], true);
         alone(libc::SYS_mq_open, [0, 0], true);
-        alone(libc::SYS_prlimit64, [1, 0], true);
+        alone(libc::SYS_prlimit64, [2, 0], true);
         alone(libc::SYS_prlimit64, [0, 7], false);
         for scheduling in
             [libc::SYS_sched_setscheduler, libc::SYS_sched_setparam, libc::SYS_sched_setattr]
         {
-            alone(scheduling, [1, 0], true);
+            alone(scheduling, [2, 0], true);
             alone(scheduling, [0, 0], false);
+            check(Sockets::Internet, scheduling, &[1, 0], refused(Errno::PERM));
         }
+        check(Sockets::Internet, libc::SYS_prlimit64, &[1, 0], refused(Errno::PERM));
         alone(libc::SYS_setpriority, [0, 1], true);
         alone(libc::SYS_setpriority, [2, 0], true);
         alone(libc::SYS_setpriority, [0, 0], false);
         alone(libc::SYS_ioprio_set, [1, 1], true);
         alone(libc::SYS_ioprio_set, [1, 0], false);
         alone(libc::SYS_ioctl, [3, 0x4008_6602], true);
+        alone(libc::SYS_ioctl, [3, 0x800c_6613], true);
         alone(libc::SYS_ioctl, [3, 0x8008_6601], false);
         alone(FILE_SETATTR, [0, 0], true);
     }
