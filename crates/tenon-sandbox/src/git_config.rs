@@ -122,7 +122,17 @@ impl Entry {
         let is_secret = SECRETS.iter().any(|part| self.name.contains(part))
             || whole.contains("://") && whole.contains('@');
         let is_trust = self.section == "http" && TRUST.contains(&self.name.as_str());
-        (!self.runs_a_program() || is_trust) && !is_secret
+        (!self.runs_a_program() || is_trust) && !is_secret && !self.is_of_signing()
+    }
+
+    /// Whether it wants a key.
+    fn is_of_signing(&self) -> bool {
+        self.section == "gpg" || matches!(self.name.as_str(), "gpgsign" | "signingkey")
+    }
+
+    /// Whether it names a file with more settings.
+    fn includes(&self) -> bool {
+        matches!(self.section.as_str(), "include" | "includeif") && self.name == "path"
     }
 
     /// What it says, in `text`.
@@ -150,38 +160,44 @@ impl Entry {
     }
 }
 
-/// Returns what commands may have of the user's own settings: no program, no other file, no secret,
-/// and no line of comment, which may be any of these. `None` for what cannot be read for sure.
-pub(crate) fn shared(bytes: &[u8]) -> Option<Vec<u8>> {
-    let text = std::str::from_utf8(bytes).ok()?;
+/// Returns what commands may have of the user's own settings: no program, no secret, nothing of signing,
+/// and no line of comment, which may be any of these. What stands for a file that they include says
+/// `included`, given the condition and the path. `None` for what cannot be read for sure.
+pub(crate) fn shared(
+    text: &str,
+    included: &mut dyn FnMut(Option<&str>, &str) -> String,
+) -> Option<String> {
     let mut shared = String::new();
     for entry in entries(text)? {
         let said = text.get(entry.place.clone())?;
-        if entry.may_be_shared(said) {
+        if entry.includes() {
+            let path = plain_value(said.split_once('=').map_or("", |(_, path)| path));
+            shared.push_str(&included(entry.subsection.as_deref(), &path));
+        } else if entry.may_be_shared(said) {
             shared.push_str(&format!("{}{}\n", entry.header(), said.trim_end()));
         }
     }
-    Some(shared.into_bytes())
+    Some(shared)
 }
 
-/// Returns where a repository's own settings say that its files are, as they say it.
-pub(crate) fn worktree(text: &str) -> Option<&str> {
-    let of_files =
-        |entry: &Entry| (entry.section.as_str(), entry.name.as_str()) == ("core", "worktree");
-    let entry = entries(text)?.into_iter().rfind(of_files)?;
+/// Returns what a setting without a subsection is in the end; its names in lower case.
+pub(crate) fn last(text: &str, section: &str, name: &str) -> Option<String> {
+    let is_it = |entry: &Entry| {
+        (entry.section.as_str(), entry.name.as_str()) == (section, name)
+            && entry.subsection.is_none()
+    };
+    let entry = entries(text)?.into_iter().rfind(is_it)?;
     let (_, value) = text.get(entry.place)?.split_once('=')?;
-    Some(value.trim().trim_matches('"'))
+    Some(plain_value(value))
 }
 
 /// Returns the files that the settings include, as they name them, whatever the condition; none for
 /// what cannot be read for sure.
 pub(crate) fn included(bytes: &[u8]) -> Vec<String> {
     let Ok(text) = std::str::from_utf8(bytes) else { return Vec::new() };
-    let includes = |entry: &Entry| {
-        matches!(entry.section.as_str(), "include" | "includeif") && entry.name == "path"
-    };
     let entries = entries(text).unwrap_or_default();
-    let paths = entries.into_iter().filter(includes).filter_map(|entry| text.get(entry.place));
+    let paths =
+        entries.into_iter().filter(Entry::includes).filter_map(|entry| text.get(entry.place));
     paths.filter_map(|setting| Some(plain_value(setting.split_once('=')?.1))).collect()
 }
 
@@ -526,7 +542,7 @@ mod tests {
                     [http \"https://h\"]\n\textraHeader = A: b\n\tsslCAInfo = /ca\n[github]\n\
                     \ttoken = t\n[core]\n\teditor = vi\n\tautocrlf = a \\\n b\n[imap]\npass=p\n\
                     [remote \"o\"]\nurl = https://u:tok@h/a\n";
-        let shared = String::from_utf8(shared(text.as_bytes()).unwrap()).unwrap();
+        let shared = shared(text, &mut |_, _| String::new()).unwrap();
         let expected = "[user]\n\tname = n ; or m\n[http \"https://h\"]\n\tsslCAInfo = /ca\n\
                         [core]\n\tautocrlf = a \\\n b\n";
         assert_eq!(shared, expected);

@@ -6,6 +6,7 @@
 
 mod alone;
 mod describe;
+mod git_settings;
 mod homes;
 mod own_folders;
 mod plan;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use super::git_settings::git_settings;
 use super::secrets::Secrets;
 use super::stamp::{Names, Stamp};
 use super::toolchains::TOOLCHAINS;
@@ -104,7 +105,8 @@ fn linked_repository(root: &Path) -> Option<PathBuf> {
     let own = root.join(text.trim_end().strip_prefix("gitdir: ")?).canonicalize().ok()?;
     let is_repository =
         |folder: &Path| ["HEAD", "objects", "refs"].iter().all(|name| folder.join(name).exists());
-    if let Some(tree) = read(own.join("config")).as_deref().and_then(git_config::worktree) {
+    let tree = read(own.join("config"));
+    if let Some(tree) = tree.and_then(|text| git_config::last(&text, "core", "worktree")) {
         // A submodule's repository says where its files are.
         let fits = own.join(tree).canonicalize().ok()? == root.canonicalize().ok()?;
         return (fits && is_repository(&own)).then_some(own);
@@ -243,8 +245,8 @@ fn show(
     parts: &mut BTreeMap<PathBuf, Part>,
 ) -> Vec<Instead> {
     let (Some(home), Some(named)) = (home, &settings.home) else { return Vec::new() };
-    if let Some(bytes) = git_settings(home) {
-        parts.insert(home.join(".gitconfig"), Part::File { bytes });
+    for (name, bytes) in git_settings(home, &settings.roots) {
+        parts.insert(home.join(name), Part::File { bytes });
     }
     let mut within = Vec::new();
     for (path, bytes) in &settings.shown {
@@ -450,16 +452,6 @@ fn with_identity(path: PathBuf) -> (PathBuf, Option<(u64, u64)>) {
 fn identity_of(path: &Path) -> Option<(u64, u64)> {
     let found = std::fs::symlink_metadata(path).ok()?;
     Some((found.dev(), found.ino()))
-}
-
-/// What commands get of the user's settings for git.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the user's own file, of which a command gets a part"
-)]
-fn git_settings(home: &Path) -> Option<Vec<u8>> {
-    let bytes = std::fs::read(home.join(".gitconfig")).ok()?;
-    git_config::shared(&bytes)
 }
 
 /// Root writes a workspace of somebody else's as that user.
