@@ -114,6 +114,7 @@ impl Agent {
             steps: turn.steps(),
             duration_ms: started.elapsed().as_millis() as u64,
             receipt,
+            sandbox: self.dispatch.sandbox.tier().map(str::to_owned),
         };
         match ended.and_then(|_| self.recorder.record(outcome.event())) {
             Ok(()) => Ok(outcome),

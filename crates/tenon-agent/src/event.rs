@@ -173,6 +173,9 @@ pub enum TurnEvent {
         /// the project has no check that is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         receipt: Option<Receipt>,
+        /// The walls that its commands had, as `--sandbox` names them, once a first one ran.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sandbox: Option<String>,
     },
 }
 

@@ -40,6 +40,8 @@ pub struct TurnOutcome {
     pub duration_ms: u64,
     /// Whether what was changed was checked.
     pub receipt: Option<Receipt>,
+    /// The walls that commands have, as `--sandbox` names them, once a first one ran.
+    pub sandbox: Option<String>,
 }
 
 impl TurnOutcome {
@@ -53,6 +55,7 @@ impl TurnOutcome {
             steps: self.steps,
             duration_ms: self.duration_ms,
             receipt: self.receipt.clone(),
+            sandbox: self.sandbox.clone(),
         }
     }
 }

@@ -32,6 +32,8 @@ pub(crate) struct ResultObject<'a> {
     duration_ms: u64,
     /// Whether what was changed was checked; null if nothing was.
     receipt: Option<&'a Receipt>,
+    /// The walls of commands; null if none ran.
+    sandbox: Option<&'a str>,
     /// What was refused without asking anybody.
     refused: &'a [Refused],
     /// Why no reply could be had or the session not be kept; null if both could.
@@ -177,6 +179,7 @@ pub(crate) fn result(
         forked_from: of.forked_from.as_deref(),
         duration_ms: outcome.duration_ms,
         receipt: outcome.receipt.as_ref(),
+        sandbox: outcome.sandbox.as_deref(),
         refused,
         error,
     })
@@ -193,9 +196,10 @@ pub(crate) fn not_kept(
 
 /// Returns the same as an event, which no log has.
 pub(crate) fn end_not_kept(error: &LogError) -> Result<String, serde_json::Error> {
-    let TurnOutcome { reason, answer, usage, cost, steps, duration_ms, receipt } =
+    let TurnOutcome { reason, answer, usage, cost, steps, duration_ms, receipt, sandbox } =
         outcome_of(error);
-    let event = TurnEvent::TurnEnded { reason, answer, usage, cost, steps, duration_ms, receipt };
+    let event =
+        TurnEvent::TurnEnded { reason, answer, usage, cost, steps, duration_ms, receipt, sandbox };
     let time_ms = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or_default();
     record(&Record { time_ms, event: event.into() })
 }
@@ -210,6 +214,7 @@ fn outcome_of(error: &LogError) -> TurnOutcome {
         steps: 0,
         duration_ms: 0,
         receipt: None,
+        sandbox: None,
     })
 }
 
@@ -269,6 +274,7 @@ mod tests {
             steps: 1,
             duration_ms: 5,
             receipt: None,
+            sandbox: Some("a".into()),
         };
         let of = Of { session_id: "id".into(), forked_from: Some("other".into()) };
         assert_eq!(
@@ -277,7 +283,7 @@ mod tests {
                 r#"{"type":"result","result":"done","stop_reason":"finished","#,
                 r#""usage":{"input":1,"output":2,"cache_read":3,"cache_write":4},"cost":null,"#,
                 r#""steps":1,"session_id":"id","forked_from":"other","duration_ms":5,"#,
-                r#""receipt":null,"refused":[],"error":null}"#,
+                r#""receipt":null,"sandbox":"a","refused":[],"error":null}"#,
                 "\n"
             )
         );

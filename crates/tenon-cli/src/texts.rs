@@ -244,6 +244,7 @@ texts! {
     StatusTokens: "↑{input} ↓{output}", "↑{input} ↓{output}";
     StatusTokensCached: "↑{input} ({cached} cached) ↓{output}", "↑{input}（缓存 {cached}）↓{output}";
     StatusConfined: "confined", "有沙箱";
+    StatusTier: "tier {tier}", "沙箱 {tier} 级";
     StatusUnconfined: "no walls", "无沙箱";
     AskMoreRows: "… {n} more rows (Ctrl-O shows everything)", "… 还有 {n} 行（Ctrl-O 显示全部）";
     ChoicesShort: "y yes, n no, w no and tell the model why", "y 是，n 否，w 否并告诉模型原因";

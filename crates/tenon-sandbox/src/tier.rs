@@ -27,6 +27,23 @@ pub enum Wanted {
     Exactly(Tier),
 }
 
+impl Tier {
+    /// Returns what a person types for it.
+    ///
+    /// ```
+    /// assert_eq!(tenon_sandbox::Tier::A.name(), "a");
+    /// ```
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::A => "a",
+            Self::B => "b",
+            Self::C => "c",
+            Self::D => "off",
+        }
+    }
+}
+
 impl fmt::Display for Tier {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {

@@ -8,7 +8,7 @@ use std::{ffi::OsString, path::Path, sync::Arc};
 use tenon_sandbox::{
     Attended, Checkpoint, Command, CommandError, CommandLimits, GUARDED_FOLDERS_MAX, HostRule,
     Jobs, Limits, Network, NetworkGrant, OutOfSight, Output, Profile, Sandbox as Walls, Settings,
-    Stream, Wanted, Workspace,
+    Stream, Tier, Wanted, Workspace,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -107,6 +107,14 @@ impl Sandbox {
     /// ```
     pub fn is_confined(&self) -> bool {
         self.walls.is_some()
+    }
+
+    /// Returns the walls as `--sandbox` names them: those that the last command had, where there are some.
+    pub(crate) fn tier(&self) -> Option<&'static str> {
+        match &self.walls {
+            Some(walls) => walls.known_tier().map(Tier::name),
+            None => Some(Tier::D.name()),
+        }
     }
 
     /// Returns a command that runs `script` with bash in the workspace's root.

@@ -77,6 +77,7 @@ fn ended(reason: EndReason) -> Record {
         steps: 4,
         duration_ms: 65_000,
         receipt: None,
+        sandbox: None,
     })
 }
 

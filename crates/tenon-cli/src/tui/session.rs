@@ -290,6 +290,8 @@ fn facts(options: &AgentOptions) -> Facts {
     for record in options.resumed.iter().flat_map(|session| session.branch()) {
         facts.take_in(&record.event);
     }
+    // The walls are this process's own.
+    facts.tier = None;
     facts
 }
 

@@ -24,6 +24,8 @@ pub(crate) struct Facts {
     pub window_tokens: u32,
     pub branch: Option<String>,
     pub is_confined: bool,
+    /// The walls that they had, once a first one ran.
+    pub tier: Option<String>,
     /// Tokens of the last request and its reply: what the window holds.
     pub context_tokens: u64,
     pub usage: Usage,
@@ -62,7 +64,10 @@ impl Facts {
             SessionEvent::Model(ModelEvent::AssistantMessage { usage, .. }) => {
                 self.context_tokens = usage.input_all() + usage.output;
             }
-            SessionEvent::Turn(TurnEvent::TurnEnded { usage, cost, .. }) => {
+            SessionEvent::Turn(TurnEvent::TurnEnded { usage, cost, sandbox, .. }) => {
+                if sandbox.is_some() {
+                    self.tier.clone_from(sandbox);
+                }
                 self.usage += *usage;
                 if let Some(cost) = cost {
                     *self.cost.get_or_insert(0.0) += cost;
@@ -118,7 +123,11 @@ impl Facts {
             facts.push((4, Meaning::Aside, format!("⎇ {branch}")));
         }
         if self.is_confined {
-            facts.push((6, Meaning::Aside, Text::StatusConfined.template(language).into()));
+            let said = match &self.tier {
+                Some(tier) => Text::StatusTier.say(language, &[("tier", &tier.to_uppercase())]),
+                None => Text::StatusConfined.template(language).into(),
+            };
+            facts.push((6, Meaning::Aside, said));
         }
         fit(facts, columns)
     }
@@ -214,6 +223,7 @@ mod tests {
             context_tokens: 50_000,
             usage: Usage { input: 1_000, output: 20, ..Usage::default() },
             cost: Some(0.5),
+            tier: None,
         }
     }
 
@@ -233,6 +243,8 @@ mod tests {
         );
         assert_eq!(drawn(&facts(), &calls, 40), "Running bash cargo test … · 1 min 15 s");
         assert_eq!(drawn(&facts(), &Waiting::Nothing, 40), "anthropic/claude · context 50k (25 %)");
+        let known = Facts { tier: Some("a".into()), ..facts() };
+        assert!(drawn(&known, &calls, 130).ends_with(" · ⎇ main · tier A"));
         let off = Facts { is_confined: false, ..facts() };
         assert!(drawn(&off, &Waiting::Nothing, 40).starts_with("no walls"));
         assert_eq!(drawn(&off, &Waiting::Answer, 10), "waiting f…");

@@ -46,6 +46,7 @@ mod resume;
 mod sessions;
 mod terminal;
 mod tidy;
+mod tiers;
 mod tui;
 mod tui_commands;
 mod tui_keys;

@@ -45,7 +45,7 @@ fn run(flags: &[&str], command: &str) -> (Place, Run) {
     (place, run)
 }
 
-fn run_without_namespaces(place: &Place, arguments: &[&str]) -> Option<Run> {
+pub(crate) fn run_without_namespaces(place: &Place, arguments: &[&str]) -> Option<Run> {
     let able = std::process::Command::new(TAKER)
         .args([WITHOUT_NAMESPACES, &["true"]].concat())
         .output()

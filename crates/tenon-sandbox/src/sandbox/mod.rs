@@ -288,6 +288,13 @@ impl Sandbox {
         }
     }
 
+    /// Returns the tier, once a command ran in it.
+    #[must_use]
+    pub fn known_tier(&self) -> Option<Tier> {
+        let state = self.shared.lock();
+        state.tier.filter(|_| state.proven)
+    }
+
     async fn prepare(&self, command: &Command) -> Result<(Prepared, Watched), CommandError> {
         let shared = Arc::clone(&self.shared);
         let (profile, folder) = (command.profile.clone(), command.folder.clone());
@@ -491,9 +498,11 @@ impl Shared {
     }
 
     fn alone(&self, state: &mut State, profile: &Profile) -> Result<Prepared, SandboxError> {
-        // Without rules the proxy lets nothing through, and so does this tier.
+        // Without rules the proxy lets nothing through, and so does this tier. Where the machine gives no
+        // other, nothing is let through either.
         let is_open = self.proxy.as_ref().is_none_or(|proxy| !proxy.allowed().is_empty());
-        if profile.network == Network::Proxied && is_open {
+        let is_chosen = self.settings.wanted != Wanted::Best;
+        if profile.network == Network::Proxied && is_open && is_chosen {
             return Err(SandboxError::new(Tier::C, Missing::Proxy));
         }
         let repositories =
