@@ -17,12 +17,13 @@ use super::{
 use crate::policy::shell::{self, Piece, RedirectKind, SimpleCommand, Word};
 
 /// What programs say of a file that is not there.
-const MISSING: [&str; 8] = [
+const MISSING: [&str; 9] = [
     "no such file",
     "not found",
     "does not exist",
     "doesn't exist",
     "cannot access",
+    "does not appear to be a git repository",
     "cannot find",
     "enoent",
     "没有那个文件",
@@ -221,6 +222,7 @@ mod tests {
             ("FileNotFoundError: [Errno 2] No such file or directory: '/mnt/d'", &["/mnt/d"]),
             ("Error: ENOENT: no such file or directory, open '/root/a'", &["/root/a"]),
             ("fatal: repository '/home/u/r' does not exist", &["/home/u/r"]),
+            ("fatal: '../bare.git' does not appear to be a git repository", &["../bare.git"]),
             ("cat: /root/a: 没有那个文件或目录", &["/root/a"]),
             ("/tmp/build.c:3: error: expected ';'", &[]),
             ("error: test failed", &[]),
