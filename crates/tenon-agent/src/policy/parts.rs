@@ -4,7 +4,7 @@
 use super::builtin::Finding;
 use super::rule::{Rule, Rules, Verdict};
 use super::shell::{Parsed, Redirect, RedirectKind, SimpleCommand, Word};
-use super::written::open_writes;
+use super::written::{open_writes, touches_writes};
 use super::{Mode, Places, quoted};
 
 /// Parts that are kept of one line, of those that the question is about and of others each; nobody
@@ -56,8 +56,9 @@ pub(super) fn parts(
         findings.iter().any(|finding| finding.command == place) && !allows(command)
     };
     let ruled = |_: usize, command: &SimpleCommand| {
-        let mut asks = rules.with(Verdict::Ask).filter(|rule| rule.is_for(tool));
-        asks.any(|rule| rule.touches_command(command))
+        let touches = |rule: &Rule| rule.is_for(tool) && rule.touches_command(command);
+        let mut asks = rules.with(Verdict::Ask);
+        asks.any(|rule| touches(rule) || touches_writes(rule, command, places))
     };
     let writes = |command: &SimpleCommand| !open_writes(command, rules, places).is_empty();
     let uncovered = |_: usize, command: &SimpleCommand| {

@@ -314,14 +314,17 @@ impl Rule {
     pub(crate) fn matches_path(&self, path: &str, places: &Places) -> bool {
         let Some(Pattern::Glob(glob)) = &self.pattern else { return self.pattern.is_none() };
         let path = places.absolute(path);
-        if let Some(rest) = glob.strip_prefix("~/") {
-            return glob_matches(&clean(&format!("{}/{rest}", places.home)), &path);
-        }
-        if glob.starts_with('/') {
-            return glob_matches(&clean(glob), &path);
-        }
-        let glob = glob.strip_prefix("./").unwrap_or(glob);
-        places.roots.iter().any(|root| glob_matches(&clean(&format!("{root}/{glob}")), &path))
+        absolute_globs(glob, places).any(|glob| glob_matches(&glob, &path))
+    }
+
+    /// Says whether a rule for paths may match one beneath this folder, by what the rule begins with.
+    pub(crate) fn may_match_beneath(&self, folder: &str, places: &Places) -> bool {
+        let Some(Pattern::Glob(glob)) = &self.pattern else { return self.pattern.is_none() };
+        let folder = format!("{}/", folder.trim_end_matches('/'));
+        absolute_globs(glob, places).any(|glob| {
+            let known = glob.split(['*', '?']).next().unwrap_or_default();
+            known.starts_with(&folder) || folder.starts_with(known)
+        })
     }
 
     /// Says whether a rule matches the main argument of a tool of one's own.
@@ -402,6 +405,17 @@ impl fmt::Display for Wild {
         }
         Ok(())
     }
+}
+
+/// Returns a glob from `/` on: one that is relative speaks of each root.
+fn absolute_globs<'a>(glob: &'a str, places: &'a Places) -> impl Iterator<Item = String> + 'a {
+    let fixed = match glob.strip_prefix("~/") {
+        Some(rest) => Some(clean(&format!("{}/{rest}", places.home))),
+        None => glob.starts_with('/').then(|| clean(glob)),
+    };
+    let relative = glob.strip_prefix("./").unwrap_or(glob);
+    let roots = places.roots.iter().filter(move |_| !glob.starts_with(['/', '~']));
+    fixed.into_iter().chain(roots.map(move |root| clean(&format!("{root}/{relative}"))))
 }
 
 fn matches_words(pattern: &[Wild], open: bool, words: &[Word]) -> bool {

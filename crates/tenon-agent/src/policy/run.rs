@@ -7,7 +7,7 @@ use super::builtin::{self, Finding};
 use super::places::{Places, Target, is_plain};
 use super::rule::{Rule, Rules, Verdict};
 use super::shell::{self, Launches, Parsed, Redirect, RedirectKind, SimpleCommand, launch};
-use super::written::{open_writes, written};
+use super::written::{may_touch_writes, open_writes, touches_writes, written};
 use super::{Decision, Kept, Leaves, Mode, by_rule, parts};
 
 pub(super) fn decide(
@@ -41,6 +41,7 @@ fn judged(
     let touches = |rule: &&Rule| {
         rule.is_for(tool)
             && (rule.is_sweeping() || parsed.commands.iter().any(|one| rule.touches_command(one)))
+            || parsed.commands.iter().any(|one| touches_writes(rule, one, places))
     };
     if let Some(rule) = rules.with(Verdict::Deny).find(touches) {
         return by_rule(rule);
@@ -54,6 +55,7 @@ fn judged(
         rule.is_for(tool)
             && (parsed.commands.iter().any(|one| rule.may_touch_command(one))
                 || parsed.perhaps.iter().any(|words| rule.may_be_meant(words)))
+            || parsed.commands.iter().any(|one| may_touch_writes(rule, one, places))
     };
     if let Some(rule) = rules.with(Verdict::Deny).find(may_be) {
         let reason = format!("the rule {rule} may forbid it: not all of its words are known");

@@ -1,14 +1,16 @@
-//! Files that the redirects of a command write.
+//! Files that the redirects of a command write, and what rules for writing say of them.
 
 use tenon_sandbox::Access;
 
 use super::places::{Places, Target};
-use super::rule::{Rules, Verdict};
+use super::rule::{Rule, Rules, Verdict};
 use super::shell::{RedirectKind, SimpleCommand};
 
 /// What is no file of its own: nothing, and what is open already.
 const STREAMS: [&str; 4] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
 const OPEN_ALREADY: &str = "/dev/fd/";
+/// Rules for this tool speak of files that are written whole.
+const WRITING_TOOL: &str = "write_file";
 
 /// Returns where the redirects of a command write, but for streams.
 pub(super) fn written<'a>(
@@ -39,4 +41,29 @@ pub(super) fn open_writes(command: &SimpleCommand, rules: &Rules, places: &Place
         writing.any(|rule| rule.matches_path(path, places))
     };
     in_workspace.filter(|path| !is_named(path)).collect()
+}
+
+/// Says whether a rule for writing speaks of a file that the command's redirects write. One without a path
+/// speaks of those in the workspace.
+pub(super) fn touches_writes(rule: &Rule, command: &SimpleCommand, places: &Places) -> bool {
+    is_for_writing(rule)
+        && written(command, places).any(|target| match target {
+            Target::Exact(path) if rule.is_sweeping() => places.is_inside(&path),
+            Target::Exact(path) => rule.matches_path(&path, places),
+            Target::Beneath { .. } | Target::Unknown => false,
+        })
+}
+
+/// Says whether a rule for writing speaks of such a file if what is not known of its name is such.
+pub(super) fn may_touch_writes(rule: &Rule, command: &SimpleCommand, places: &Places) -> bool {
+    is_for_writing(rule)
+        && written(command, places).any(|target| match target {
+            Target::Exact(_) => false,
+            Target::Beneath { folder, .. } => rule.may_match_beneath(&folder, places),
+            Target::Unknown => true,
+        })
+}
+
+fn is_for_writing(rule: &Rule) -> bool {
+    rule.is_for(WRITING_TOOL) || rule.is_for_access(Access::Write)
 }

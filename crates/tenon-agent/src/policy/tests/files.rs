@@ -88,3 +88,51 @@ fn a_shell_reads_the_text_that_is_given_around_it() {
     }
     assert_eq!(run("{ ls | sh; } <<< 'git push'", &denied, Mode::Auto).verdict, ALLOW);
 }
+
+#[test]
+fn what_rules_for_writing_deny_or_ask_about_holds_for_redirects() {
+    for rule in
+        ["write(src/**)", "write_file(src/**)", "write(/home/user/project/src/**)", "*(src/*)"]
+    {
+        for (line, want) in [
+            ("echo x > src/a", DENY),
+            ("echo x >> ./src/../src/a", DENY),
+            ("cd src; echo x > a", DENY),
+            ("echo x &> src/a", DENY),
+            ("echo x > $PWD/src/a", DENY),
+            ("> src/a", DENY),
+            ("{ ls; make; } > src/a", DENY),
+            ("for f in a b; do echo; done > src/a", DENY),
+            ("if ls 2> src/a; then :; fi", DENY),
+            ("(ls) 2> src/a", DENY),
+            ("bash -c 'echo > src/a'", DENY),
+            ("echo $(make 2> src/a)", DENY),
+            ("exec > src/a", DENY),
+            ("for f in a b; do echo > src/$f; done", DENY),
+            ("echo x > src/$1", ASK),
+            ("echo x > $1", ASK),
+            ("echo x > *", ASK),
+            ("echo x > out/$1", ALLOW),
+            ("echo x > out/a", ALLOW),
+            ("echo x > srca; cat < src/a > /dev/null", ALLOW),
+            ("echo x > /tmp/src/a", ALLOW),
+        ] {
+            let decision = run(line, &rules(&[(rule, DENY)]), Mode::Auto);
+            assert_eq!(decision.verdict, want, "{rule} {line}");
+            let asked = run(line, &rules(&[(rule, ASK)]), Mode::Auto).verdict;
+            assert_eq!(asked == ALLOW, want == ALLOW, "{rule} {line}");
+        }
+    }
+    for rule in ["write", "write_file"] {
+        let bare = rules(&[(rule, DENY)]);
+        assert_eq!(run("echo x > a", &bare, Mode::Auto).verdict, DENY);
+        assert_eq!(run("echo x > /tmp/a 2> /dev/null", &bare, Mode::Auto).verdict, ALLOW);
+    }
+    let lines = [("bash(echo:*)", ALLOW), ("write(**)", ALLOW), ("write(src/**)", DENY)];
+    let decision = run("echo x > src/a", &rules(&lines), Mode::Ask);
+    assert_eq!((decision.verdict, decision.rule.as_str()), (DENY, "write(src/**)"));
+    assert_eq!(run("echo x > a", &rules(&lines), Mode::Ask).verdict, ALLOW);
+    let asked = run("ls; ls > src/a", &rules(&[("write(src/**)", ASK)]), Mode::Auto);
+    let marked: Vec<_> = asked.parts.iter().map(|part| part.is_asked_about).collect();
+    assert_eq!(marked, [false, true]);
+}
