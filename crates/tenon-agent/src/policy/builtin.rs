@@ -51,15 +51,11 @@ pub(crate) fn findings(parsed: &Parsed, places: &Places) -> Vec<Finding> {
                 .filter(|finding| !command.is_written || finding.verdict == Verdict::Deny),
             git::judge(command),
             privilege(command),
-            download::judge(parsed, index, &held, places),
-            hidden(command),
         ];
-        findings.extend(found.into_iter().flatten().map(|mut finding| {
-            if finding.rule != download::RULE {
-                finding.command = index;
-            }
-            finding
-        }));
+        let here = |finding| Finding { command: index, ..finding };
+        findings.extend(found.into_iter().flatten().map(here));
+        findings.extend(download::judge(parsed, index, &held, places));
+        findings.extend(hidden(command).map(here));
     }
     findings.extend(machine::fork_bomb(parsed));
     findings

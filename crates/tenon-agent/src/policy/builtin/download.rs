@@ -25,22 +25,29 @@ const INTERPRETERS: &[&str] = &[
     "pwsh",
 ];
 
-/// Judges the command at `index`; the finding speaks of the download.
+/// Judges the command at `index`; a finding speaks of the download, and one of the command that runs it:
+/// leave for the one is none for the other.
 pub(super) fn judge(
     parsed: &Parsed,
     index: usize,
     held: &Held,
     places: &Places,
-) -> Option<Finding> {
-    let command = parsed.commands.get(index)?;
-    let (kind, download) = run(command, held, places)?;
-    let runner = command.program().unwrap_or("a shell");
-    let reason = match kind {
-        Kind::Downloaded => format!("{runner} would run what comes from the network, unseen"),
-        Kind::Decoded => format!("{runner} would run what is decoded on the way, unseen"),
-    };
-    let words = parsed.commands.get(download).map_or(0, |command| command.words.len());
-    Some(Finding { command: download, ..Finding::ask(RULE, words, reason) })
+) -> impl Iterator<Item = Finding> {
+    let found = parsed.commands.get(index).and_then(|command| {
+        let (kind, download) = run(command, held, places)?;
+        let runner = command.program().unwrap_or("a shell");
+        let reason = match kind {
+            Kind::Downloaded => format!("{runner} would run what comes from the network, unseen"),
+            Kind::Decoded => format!("{runner} would run what is decoded on the way, unseen"),
+        };
+        Some(std::iter::once(download).chain((download != index).then_some(index)).map(
+            move |place| {
+                let words = parsed.commands.get(place).map_or(0, |command| command.words.len());
+                Finding { command: place, ..Finding::ask(RULE, words, reason.clone()) }
+            },
+        ))
+    });
+    found.into_iter().flatten()
 }
 
 /// Returns where that comes from which a command runs.
