@@ -8,7 +8,7 @@ use super::arguments::{self, Launched, script, valued};
 use super::made::Made;
 use super::runners;
 use super::settings;
-use super::word::Word;
+use super::word::{Piece, Word};
 use super::{RedirectKind, SimpleCommand};
 use crate::policy::quoted;
 
@@ -179,17 +179,68 @@ pub(super) fn split_string(arguments: &[Word], valued: &[&str]) -> Option<Vec<La
 /// Returns what `env` starts by a text that it makes words of, and by those behind it.
 fn split(text: &Word, rest: &[Word]) -> Vec<Launched> {
     let env = Word::text("env");
-    if let Some(plain) = text.literal().filter(|text| !text.contains(['\\', '\'', '"', '$', '#'])) {
-        let words = plain.split_whitespace().map(Word::text);
+    if let Some(text) = text.literal() {
+        let Some(words) = env_words(text) else { return vec![Launched::Unknown] };
+        let words = words.into_iter().map(Word::text);
         let words = [env].into_iter().chain(words).chain(rest.iter().cloned()).collect();
         return vec![Launched::Command(SimpleCommand { words, ..Default::default() })];
     }
-    if text.script().is_none() {
+    // What of it is known is read as a shell reads it, which has other escapes.
+    let has_escapes =
+        |piece: &Piece| matches!(piece, Piece::Text(text) if text.contains(['\\', '$']));
+    if text.script().is_none() || text.pieces.iter().any(has_escapes) {
         return vec![Launched::Unknown];
     }
     let whole = |word: &Word| word.literal().map_or(word.clone(), |it| Word::text(quoted(it)));
     let words = [env, text.clone()].into_iter().chain(rest.iter().map(whole)).collect::<Vec<_>>();
     script(arguments::join(&words), false)
+}
+
+/// Returns the words that `env` of the GNU coreutils makes of a text; `None` if a variable is in it, whose
+/// value is that of the environment, or if it takes the text for wrong.
+fn env_words(text: &str) -> Option<Vec<String>> {
+    let mut words: Vec<String> = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut signs = text.chars().peekable();
+    while let Some(sign) = signs.next() {
+        match (sign, quote) {
+            ('\'' | '"', None) => {
+                quote = Some(sign);
+                word.get_or_insert_default();
+            }
+            (sign, Some(open)) if sign == open => quote = None,
+            (' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c', None) => words.extend(word.take()),
+            ('#', None) if word.is_none() => break,
+            ('$', None | Some('"')) => return None,
+            ('\\', Some('\'')) => {
+                let escaped = signs.next_if(|next| matches!(next, '\\' | '\''));
+                word.get_or_insert_default().push(escaped.unwrap_or(sign));
+            }
+            ('\\', _) => match (signs.next()?, quote) {
+                ('_', None) => words.extend(word.take()),
+                ('c', None) => break,
+                (escaped, _) => word.get_or_insert_default().push(env_escape(escaped)?),
+            },
+            (sign, _) => word.get_or_insert_default().push(sign),
+        }
+    }
+    words.extend(word);
+    quote.is_none().then_some(words)
+}
+
+/// Returns what `env` puts for a backslash and this sign.
+fn env_escape(sign: char) -> Option<char> {
+    Some(match sign {
+        '"' | '#' | '$' | '\'' | '\\' => sign,
+        '_' => ' ',
+        'f' => '\x0c',
+        'n' => '\n',
+        'r' => '\r',
+        't' => '\t',
+        'v' => '\x0b',
+        _ => return None,
+    })
 }
 
 /// Returns what a shell runs that reads its program from where `command` reads.

@@ -270,3 +270,38 @@ fn ordinary_lines_of_launchers_are_no_question() {
         assert!(wrong.is_empty(), "{wrong:#?}");
     }
 }
+
+#[test]
+fn env_reads_words_of_a_text_by_its_own_escapes() {
+    let denied = rules(&[("bash(git push:*)", DENY)]);
+    for (text, want) in [
+        (r"git\_push", DENY),
+        (r"\_git\_\_push\_", DENY),
+        (r"-u\_A git push", DENY),
+        (r"A=b\_git push", DENY),
+        (r"git push\c; rest", DENY),
+        ("git push # rest", DENY),
+        ("git\tpush", DENY),
+        (r#""git" 'pu'sh"#, DENY),
+        (r"-S\_git\_push", DENY),
+        (r"\$x", ALLOW),
+        (r#""git\_push""#, ALLOW),
+        (r"'git\_push'", ALLOW),
+        (r"git\tpush", ALLOW),
+        (r"echo git\_push", ALLOW),
+        (r"echo \# git push", ALLOW),
+        ("echo # git push", ALLOW),
+        ("${GIT} push", ASK),
+        (r#"git "${PUSH}""#, ASK),
+        (r"git\ push", ASK),
+        ("git 'push", ASK),
+    ] {
+        let text = format!("'{}'", text.replace('\'', r"'\''"));
+        for option in ["-S ", "-S", "-vS ", "-vS", "-uA -S", "--split-string=", "--split-string "] {
+            let line = format!("env {option}{text}");
+            assert_eq!(run(&line, &denied, Mode::Auto).verdict, want, "{line}");
+        }
+    }
+    assert_eq!(run(r#"env -S "git\\_$x""#, &denied, Mode::Auto).verdict, ASK);
+    assert_eq!(run(r"env -S 'git\_-C\_x' push", &denied, Mode::Auto).verdict, DENY);
+}
