@@ -5,7 +5,7 @@
 //! itself does nothing where it lies, and would at the top.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::item::Item;
 use super::place::Place;
@@ -14,29 +14,30 @@ use super::place::Place;
 const POWERS: u32 = 0o7111;
 
 /// What may be copied, by protected name and content.
-pub(super) struct Copies<'a>(HashMap<(&'a Path, &'a [u8]), Originals>);
+pub(super) struct Copies<'a> {
+    roots: &'a [PathBuf],
+    originals: HashMap<(&'a Path, &'a [u8]), Originals>,
+}
 
 /// Files of one content, each by its depth and its powers.
 type Originals = BTreeSet<(usize, u32)>;
 
 impl<'a> Copies<'a> {
-    pub(super) fn of(before: &'a BTreeMap<Place, Item>) -> Self {
+    pub(super) fn of(before: &'a BTreeMap<Place, Item>, roots: &'a [PathBuf]) -> Self {
         let mut originals: HashMap<_, Originals> = HashMap::new();
         for (place, item) in before {
-            let (Some((depth, name)), Some(bytes)) = (place.listed(), item.bytes()) else {
-                continue;
-            };
+            let Some((name, bytes)) = place.listed().zip(item.bytes()) else { continue };
+            let Some(depth) = place.folders_above(roots) else { continue };
             originals.entry((name, bytes)).or_default().insert((depth, item.mode & POWERS));
         }
-        Self(originals)
+        Self { roots, originals }
     }
 
     /// Whether a file is one of them that can do no more than its original.
     pub(super) fn has(&self, place: &Place, item: &Item) -> bool {
-        let (Some((depth, name)), Some(bytes)) = (place.listed(), item.bytes()) else {
-            return false;
-        };
-        self.0.get(&(name, bytes)).is_some_and(|originals| {
+        let Some((name, bytes)) = place.listed().zip(item.bytes()) else { return false };
+        let Some(depth) = place.folders_above(self.roots) else { return false };
+        self.originals.get(&(name, bytes)).is_some_and(|originals| {
             let mut above = originals.iter().take_while(|(original, _)| *original <= depth);
             above.any(|(_, powers)| item.mode & POWERS & !powers == 0)
         })

@@ -17,6 +17,7 @@ mod item;
 mod killed;
 mod left_own;
 mod listings;
+mod moves;
 mod note;
 mod others;
 mod own;
@@ -57,9 +58,6 @@ use crate::workspace::Recording;
 /// Folders and files that are looked at in well below a millisecond.
 const SMALL: usize = 100;
 
-/// Stands in settings of git that read others.
-const INCLUDE: &[u8] = b"include";
-
 /// Where it is recorded what a command touches.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Journaled<'a> {
@@ -76,6 +74,8 @@ pub(crate) struct Guard {
     most: Limits,
     roots: Vec<PathBuf>,
     before: BTreeMap<Place, Item>,
+    /// Which folders protected names are in that may go elsewhere with them.
+    folders_of_names: HashMap<PathBuf, Identity>,
     /// What settings of git include, also what is not there, and by whose settings.
     included: BTreeMap<Place, PathBuf>,
     own: Own,
@@ -155,6 +155,7 @@ impl Guard {
             others.correct(&mut before, &self.roots);
             let known = std::mem::replace(&mut self.before, before);
             self.follow_includes(&known, &others);
+            self.note_folders();
             self.folders = Some(self.most.folders - left.folders);
             self.limits = self.most.after(left);
             (self.is_whole, self.levels) = (left.are_left(), left.whole_levels());
@@ -436,7 +437,7 @@ impl Guard {
             self.frozen.iter().any(|(frozen, _)| path.starts_with(frozen))
         };
         let moved = self.moved(&after);
-        let copies = LazyCell::new(|| Copies::of(&self.before));
+        let copies = LazyCell::new(|| Copies::of(&self.before, &self.roots));
         // What is too much comes first: a link may stand where a folder was.
         for (place, item) in &after {
             let before = self.before.get(moved.get(place).unwrap_or(place));
@@ -477,29 +478,10 @@ impl Guard {
                 None => self.before.remove(&place),
             };
         }
+        if self.running > 0 {
+            self.note_folders();
+        }
         changes
-    }
-
-    /// Returns the places of files that went elsewhere with the folder that their protected names are
-    /// in, each with where it was: a person's own hooks in a repository that was renamed.
-    fn moved(&self, after: &BTreeMap<Place, Item>) -> BTreeMap<Place, Place> {
-        let gone = self.before.iter().filter(|(place, _)| !after.contains_key(place));
-        let gone = gone.filter(|(place, _)| place.has_no_owner());
-        let gone: HashMap<Identity, &Place> =
-            gone.filter_map(|(place, item)| Some((item.identity()?, place))).collect();
-        let rest = |place: &Place| place.owner().map(|(_, rest)| rest.to_path_buf());
-        let new = after.iter().filter(|(place, _)| !self.before.contains_key(place));
-        // Elsewhere a relative way leads elsewhere.
-        let includes = |item: &Item| {
-            let bytes = item.bytes().unwrap_or_default().to_ascii_lowercase();
-            bytes.windows(INCLUDE.len()).any(|part| part == INCLUDE)
-        };
-        let new = new.filter(|(place, item)| !(place.is_git_config() && includes(item)));
-        let moved = new.filter_map(|(place, item)| {
-            let old = *gone.get(&item.identity()?)?;
-            (rest(old)? == rest(place)?).then(|| (place.clone(), old.clone()))
-        });
-        moved.collect()
     }
 
     /// Puts one name back that is not as it was, unless it may be so. Returns also how it should be.

@@ -131,24 +131,35 @@ impl Place {
         Some((folder, rest))
     }
 
-    /// Returns a protected name of the list and what comes behind it, with how many folders beneath the
-    /// root it is; none for what is protected by where it is, or in a repository's own directory.
-    pub(super) fn listed(&self) -> Option<(usize, &Path)> {
+    /// Returns a protected name of the list and what comes behind it; none for what is protected by where it
+    /// is, or in a repository's own directory.
+    pub(super) fn listed(&self) -> Option<&Path> {
         if self.because.is_some() || self.is_in_repository() {
             return None;
         }
         let depth = above_listed(&self.beneath)?;
         let mut names = self.beneath.components();
         names.by_ref().take(depth).for_each(drop);
-        Some((depth, names.as_path()))
+        Some(names.as_path())
+    }
+
+    /// Returns how many folders are above the one that a protected name is in, and it, beneath the outermost
+    /// root: one root can lie in another.
+    pub(super) fn folders_above(&self, roots: &[PathBuf]) -> Option<usize> {
+        let folder = self.root.join(self.owner()?.0);
+        let beneath = roots.iter().filter_map(|root| folder.strip_prefix(root).ok());
+        beneath.map(|beneath| beneath.iter().count()).max()
+    }
+
+    /// Returns the folder that a protected name is in, unless it is a root: that cannot go.
+    pub(super) fn folder_that_may_go(&self) -> Option<PathBuf> {
+        let (folder, _) = self.owner()?;
+        (!folder.as_os_str().is_empty()).then(|| self.root.join(folder))
     }
 
     /// Whether the folder that a protected name was in is gone.
     pub(super) fn has_no_owner(&self) -> bool {
-        self.owner().is_some_and(|(folder, _)| {
-            let is_root = folder.as_os_str().is_empty();
-            !is_root && rustix::fs::lstat(self.root.join(folder)).is_err()
-        })
+        self.folder_that_may_go().is_some_and(|folder| rustix::fs::lstat(folder).is_err())
     }
 
     pub(super) fn is_git_config(&self) -> bool {

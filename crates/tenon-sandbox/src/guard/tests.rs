@@ -1,3 +1,4 @@
+mod moves;
 mod settings;
 
 use super::*;

@@ -153,6 +153,13 @@ pub(super) const ROWS: &[Row] = &[
     .prepare("mkdir -p p/n/.vscode; echo only here > p/.envrc; echo mine > p/n/.vscode/tasks.json")
     .prints(&["end"])
     .after("test ! -e q/.envrc -a ! -e r/.vscode/tasks.json -a ! -e .vscode/tasks.json -a ! -e t/.mcp.json -a ! -e t/.envrc -a \"$(cat p/.envrc)\" = 'only here'"),
+    row("files of a dependency moved to the top", &[Call::Script(
+        "cd $WORK; mv dependency/in/.envrc dependency/in/.vscode .; rm -r dependency; echo end",
+    )])
+    .prepare("mkdir -p $WORK/dependency/in/.vscode; cd $WORK/dependency/in; echo own > .envrc; echo own > .vscode/tasks.json")
+    .alone()
+    .prints(&[".envrc was made; put back", ".vscode/tasks.json was made; put back"])
+    .after("cd $WORK; test ! -e .envrc -a ! -e .vscode/tasks.json"),
     row("protected names copied to be run", &[Call::Script(
         "cp -rp p q; chmod +x q/.claude/hooks/x.sh; chmod u+s q/.envrc; mkdir r; ln -s ../p/.envrc r/.envrc; cp p/.envrc e; mkdir t; ln e t/.envrc; chmod +x p/.envrc; cp -rp p u; echo end",
     )])
