@@ -33,6 +33,7 @@ use crate::{
     session::{LogError, Recorder, Restored, SeenNews},
     tools::{
         AnyTool, Effect, PreparedCall, Progress, Sandbox, ToolContext, ToolOutput, Tools, job_news,
+        text_file::length_if_large,
     },
 };
 
@@ -123,7 +124,9 @@ impl Dispatch {
     /// # Errors
     /// Only if the log cannot be written.
     pub(crate) fn note_seen(&self, recorder: &Recorder) -> Result<(), LogError> {
-        self.seen.take(&self.workspace).map_or(Ok(()), |news| recorder.record(news))
+        let length = |path: &str, state| length_if_large(&self.workspace, path, state);
+        let news = self.seen.take(&self.workspace, length);
+        news.map_or(Ok(()), |news| recorder.record(news))
     }
 
     /// Takes what a conversation had seen of files in the place of what is known.

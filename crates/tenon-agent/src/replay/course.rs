@@ -26,7 +26,7 @@ use super::{
     files::Files,
     given,
     places::PlaceNames,
-    recording::{Killed, Recorded, RecordedResult, RecordedTurn, Recording, ReplyEnd},
+    recording::{Killed, Recorded, RecordedResult, RecordedTurn, Recording, ReplyEnd, SeenFiles},
     reply::events,
 };
 use crate::{
@@ -66,6 +66,8 @@ struct State {
     /// Calls of this step that were answered.
     answered: usize,
     files: Files,
+    /// What stands here for the content of large files, by their paths here: their times are others.
+    large: BTreeMap<String, String>,
     outcome: Replayed,
     is_over: bool,
 }
@@ -262,7 +264,11 @@ impl Course {
         let branch = self.session.branch_until(line);
         branch.into_iter().for_each(|(_, record)| fold.take(record));
         let state = self.state();
-        let here = |(path, hash): (String, String)| (state.places.here(&path), hash);
+        let here = |(path, hash): (String, String)| {
+            let path = state.places.here(&path);
+            let large = state.large.get(&path).cloned();
+            (path, large.unwrap_or(hash))
+        };
         fold.into_seen().into_iter().map(here).collect()
     }
 
@@ -321,20 +327,28 @@ impl Course {
         })
     }
 
-    fn seen(&self, files: &BTreeMap<String, String>) {
+    fn seen(&self, files: &BTreeMap<String, String>, bytes: &BTreeMap<String, u64>) {
         let mut state = self.state();
-        if state.is_over || self.answers.is_some() || !state.outcome.not_run.is_empty() {
+        if state.is_over || self.answers.is_some() {
             return;
         }
-        let Some(recorded) = self.current(&state).filter(|recorded| !recorded.seen.is_empty())
-        else {
+        let Some(recorded) = self.current(&state).map(|recorded| &recorded.seen) else { return };
+        if recorded.hashes.is_empty() {
             return;
+        }
+        state.large.retain(|path, _| !files.contains_key(path));
+        let large = files.iter().filter(|(path, _)| bytes.contains_key(*path));
+        state.large.extend(large.map(|(path, hash)| (path.clone(), hash.clone())));
+        if !state.outcome.not_run.is_empty() {
+            return;
+        }
+        let places = &state.places;
+        let now = SeenFiles {
+            hashes: files.iter().map(|(path, hash)| (places.there(path), hash.clone())).collect(),
+            bytes: bytes.iter().map(|(path, bytes)| (places.there(path), *bytes)).collect(),
         };
-        let files: BTreeMap<String, String> =
-            files.iter().map(|(path, hash)| (state.places.there(path), hash.clone())).collect();
-        if files != recorded.seen {
-            let (expected, found) =
-                (divergence::of_seen(&recorded.seen), divergence::of_seen(&files));
+        let (expected, found) = divergence::of_seen(recorded, &now);
+        if expected != found {
             let step = state.outcome.steps;
             state.diverge(step, Diverged::Files, expected, found);
         }

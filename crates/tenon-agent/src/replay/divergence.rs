@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde::Serialize;
 use tenon_model::{Conversation, Message};
 
-use super::recording::RecordedResult;
+use super::recording::{RecordedResult, SeenFiles};
 use crate::event::{CallChanges, FileChange, FileChangeKind, ModelEvent};
 
 /// The first thing in a replay that was not as recorded.
@@ -210,9 +210,22 @@ fn without_recording(result: &str) -> (&str, Vec<&str>) {
     (rest, line.split(", ").filter(|part| !is_of_recording(part)).collect())
 }
 
-/// Returns hashes of files by path, in lines.
-pub(super) fn of_seen(files: &BTreeMap<String, String>) -> String {
-    files.iter().map(|(path, hash)| format!("{path} sha256:{hash}\n")).collect()
+/// Returns what the model came to know of files as recorded and now, in lines: by content, large ones
+/// by length. Of those whose length is not in the recording, as an older version wrote it, the path alone counts.
+pub(super) fn of_seen(recorded: &SeenFiles, now: &SeenFiles) -> (String, String) {
+    let is_unsaid = |path: &String| {
+        let is_recorded = recorded.hashes.contains_key(path);
+        is_recorded && !recorded.bytes.contains_key(path) && now.bytes.contains_key(path)
+    };
+    let lines = |files: &SeenFiles| -> String {
+        let line = |(path, hash): (&String, &String)| match files.bytes.get(path) {
+            _ if is_unsaid(path) => format!("{path}\n"),
+            Some(bytes) => format!("{path} {bytes} bytes\n"),
+            None => format!("{path} sha256:{hash}\n"),
+        };
+        files.hashes.iter().map(line).collect()
+    };
+    (lines(recorded), lines(now))
 }
 
 #[cfg(test)]

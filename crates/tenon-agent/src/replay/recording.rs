@@ -116,14 +116,30 @@ pub(super) struct Recorded {
     pub changes: HashMap<String, CallChanges>,
     /// Calls that were decided on, and whether a person did.
     pub decided: HashMap<String, (Verdict, bool)>,
-    /// Hashes of the files that the model came to know.
-    pub seen: BTreeMap<String, String>,
+    /// The files that the model came to know.
+    pub seen: SeenFiles,
     /// Calls that were answered when the turn was being cancelled, or after its program had ended.
     pub cut_short: HashSet<String>,
     /// Calls that had begun.
     pub started: HashSet<String>,
     /// The model was told to go on behind it.
     pub continued: bool,
+}
+
+/// Files that the model came to know, by path.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct SeenFiles {
+    pub hashes: BTreeMap<String, String>,
+    /// Of large files, whose hashes are of their times, too.
+    pub bytes: BTreeMap<String, u64>,
+}
+
+impl SeenFiles {
+    fn take(&mut self, hashes: &BTreeMap<String, String>, bytes: &BTreeMap<String, u64>) {
+        self.bytes.retain(|path, _| !hashes.contains_key(path));
+        self.hashes.extend(hashes.clone());
+        self.bytes.extend(bytes.clone());
+    }
 }
 
 /// How a reply ended.
@@ -292,9 +308,9 @@ impl Reader {
             SessionNote::CompactionUndone { .. } => {
                 self.recording.inputs.push(Input::UndoCompaction);
             }
-            SessionNote::FilesSeen { files } => {
+            SessionNote::FilesSeen { files, bytes } => {
                 if let Some(request) = self.request() {
-                    request.seen.extend(files.clone());
+                    request.seen.take(files, bytes);
                 }
             }
         }

@@ -190,7 +190,7 @@ impl Fold {
             SessionEvent::Session(SessionNote::ModelChanged { model, .. }) => {
                 self.model = model.as_str().into();
             }
-            SessionEvent::Session(SessionNote::FilesSeen { files }) => {
+            SessionEvent::Session(SessionNote::FilesSeen { files, .. }) => {
                 self.seen.extend(files.clone());
             }
             SessionEvent::Context(ContextEvent::Continued(continuation)) => {

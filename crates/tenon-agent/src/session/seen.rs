@@ -6,7 +6,7 @@
 
 use std::{collections::BTreeMap, sync::Mutex, sync::PoisonError};
 
-use tenon_sandbox::{Seen, Workspace};
+use tenon_sandbox::{ContentHash, Seen, Workspace};
 
 use crate::session_note::SessionNote;
 
@@ -22,15 +22,24 @@ impl SeenNews {
         Self { logged: Mutex::new(seen.clone()) }
     }
 
-    /// Returns the event that says what `workspace` knows and the log does not.
-    pub(crate) fn take(&self, workspace: &Workspace) -> Option<SessionNote> {
+    /// Returns the event that says what `workspace` knows and the log does not. `length` returns that
+    /// of a file which is not known by its content.
+    pub(crate) fn take(
+        &self,
+        workspace: &Workspace,
+        length: impl Fn(&str, ContentHash) -> Option<u64>,
+    ) -> Option<SessionNote> {
         let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
-        let news = workspace.take_seen_news();
-        let now = news.into_iter().map(|(path, hash)| (path, hash.to_string()));
-        let files: BTreeMap<String, String> =
-            now.filter(|(path, hash)| logged.get(path) != Some(hash)).collect();
+        let (mut files, mut bytes) = (BTreeMap::new(), BTreeMap::new());
+        for (path, hash) in workspace.take_seen_news() {
+            let digits = hash.to_string();
+            if logged.get(&path) != Some(&digits) {
+                bytes.extend(length(&path, hash).map(|length| (path.clone(), length)));
+                files.insert(path, digits);
+            }
+        }
         logged.extend(files.clone());
-        (!files.is_empty()).then_some(SessionNote::FilesSeen { files })
+        (!files.is_empty()).then_some(SessionNote::FilesSeen { files, bytes })
     }
 }
 

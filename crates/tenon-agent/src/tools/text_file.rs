@@ -88,6 +88,18 @@ pub(super) fn state_of_large(file: &OpenFile) -> ContentHash {
     ContentHash::of(format!("{} bytes, {:?}", file.len(), file.modified()).as_bytes())
 }
 
+/// Returns the length of the file at `path` if it is as it is known by `state`, and known by that and by
+/// the time of its change alone.
+pub(crate) fn length_if_large(
+    workspace: &Workspace,
+    path: &str,
+    state: ContentHash,
+) -> Option<u64> {
+    let file = workspace.open_file(path).ok()?;
+    let is_it = file.len() > WHOLE_BYTES_MAX && state_of_large(&file) == state;
+    is_it.then(|| file.len())
+}
+
 /// Notes that the model knows what was written.
 pub(super) fn note_written(workspace: &Workspace, path: &str, written: &Written) {
     if written.bytes <= WHOLE_BYTES_MAX {

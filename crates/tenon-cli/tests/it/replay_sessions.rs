@@ -222,3 +222,41 @@ fn a_folder_that_only_some_processes_had_is_in_the_copy() {
     let run = other.run(&["replay", "in.tar.gz"]).ends_with(0);
     assert!(run.out.contains("nothing differs") && run.error.is_empty(), "{run:?}");
 }
+
+#[test]
+fn times_of_a_large_file_that_a_call_wrote_are_no_difference_also_in_an_older_log() {
+    let place = Place::new();
+    let large = "zine\n".to_owned() + &"line\n".repeat(700_000);
+    place.write("work/large", &large);
+    let read = |path: &str| {
+        let arguments = json!({"path": path, "limit": 1});
+        json!({"calls": [{"name": "read_file", "arguments": arguments}]})
+    };
+    let edit = |old: &str, new: &str| {
+        let arguments = json!({"path": "large", "old_text": old, "new_text": new});
+        json!({"calls": [{"name": "edit_file", "arguments": arguments}]})
+    };
+    let end = json!({"text": "Done."});
+    let turns = json!([bash("seq 500000 > made"), read("made"), edit("zine", "one"), end]);
+    process(&place, turns, &[]);
+    process(&place, json!([edit("one", "three"), end]), &[]);
+    nothing_differs(&place);
+    let log = files_beneath(&place.path("home/.local/state/tenon/sessions")).remove(0);
+    let text = std::fs::read_to_string(&log).unwrap();
+    let bytes = large.len();
+    let lengths = [
+        ",\"bytes\":{\"made\":3388895}".to_owned(),
+        format!(",\"bytes\":{{\"large\":{}}}", bytes - 1),
+        format!(",\"bytes\":{{\"large\":{}}}", bytes + 1),
+    ];
+    let older = lengths.iter().fold(text.clone(), |text, length| {
+        assert!(text.contains(length), "{length}: {text}");
+        text.replace(length, "")
+    });
+    std::fs::write(&log, older).unwrap();
+    nothing_differs(&place);
+    // Another length is a difference.
+    std::fs::write(&log, text.replace("{\"made\":3388895}", "{\"made\":3388894}")).unwrap();
+    let run = place.run(&["replay", "last"]).ends_with(1);
+    assert!(run.out.contains("-made 3388894 bytes\n+made 3388895 bytes"), "{run:?}");
+}

@@ -38,7 +38,9 @@ impl FrontEnd for Course {
                 let now = RecordedResult::new(content, *is_error, images);
                 self.result(call_id, &now);
             }
-            SessionEvent::Session(SessionNote::FilesSeen { files }) => self.seen(files),
+            SessionEvent::Session(SessionNote::FilesSeen { files, bytes }) => {
+                self.seen(files, bytes);
+            }
             // The recorded program ended before the turn did, or before the model was told to go on.
             SessionEvent::Model(ModelEvent::AssistantMessage { .. }) => {
                 let state = self.state();
