@@ -56,13 +56,23 @@ impl Agent {
         self.conversation = conversation;
         self.opening.set_attach(abilities.wants_attached_context);
         self.exchange.provider = provider;
+        self.set_tools(tools);
+        self.meter = self.exchange.meter(self.window);
+        Ok(())
+    }
+
+    /// Has the model call `tools` from now on, and what gives results back if it has that.
+    pub(super) fn set_tools(&mut self, tools: Tools) {
         self.dispatch.tools = tools;
         self.exchange.tools = self.dispatch.tools.specs().into();
         if std::mem::take(&mut self.offers_recall) {
             self.offer_recall(true);
         }
-        self.meter = self.exchange.meter(self.window);
-        Ok(())
+    }
+
+    /// Returns what the model that is asked can do.
+    pub(crate) fn abilities(&self) -> &Abilities {
+        self.exchange.provider.abilities()
     }
 
     /// Returns what fills the model's window, by what it is.

@@ -7,6 +7,7 @@ use super::{Agent, model::note};
 use crate::{
     session::{LogError, Restored},
     session_note::SessionNote,
+    tools::Tools,
 };
 
 impl Agent {
@@ -15,13 +16,14 @@ impl Agent {
         self.dispatch.set_seen(&Restored { seen, ..Restored::default() });
     }
 
-    /// Goes on as another process does with the session: with nothing but what the log has. A session that
-    /// is not kept goes on as it is.
-    pub(crate) fn resume(&mut self) -> Result<(), LogError> {
+    /// Goes on as another process does with the session: with nothing but what the log has, and tools of
+    /// its own. A session that is not kept goes on as it is.
+    pub(crate) fn resume(&mut self, tools: Tools) -> Result<(), LogError> {
         let Some(session) = self.recorder.session()? else { return Ok(()) };
         let provider = &self.exchange.provider;
         let sees_images = provider.abilities().sees_images == Some(true);
         let restored = Restored::of(&session, provider.model(), sees_images);
+        self.set_tools(tools);
         self.meter = self.exchange.meter(self.window);
         self.take_up(restored);
         Ok(())

@@ -15,7 +15,7 @@ mod reply;
 use std::{mem, path::PathBuf, sync::Arc};
 
 use tenon_model::{Abilities, ContentBlock, Message};
-use tenon_sandbox::{Jobs, Journal};
+use tenon_sandbox::Journal;
 use tokio_util::sync::CancellationToken;
 
 pub use self::divergence::{Diverged, Divergence};
@@ -23,7 +23,7 @@ use self::{
     course::Course,
     places::PlaceNames,
     played::Played,
-    recording::{Input, Recording},
+    recording::{Input, RecordedTurn, Recording},
 };
 use crate::{
     agent::Agent,
@@ -176,7 +176,7 @@ pub async fn replay(
     options.front = Arc::clone(&course) as Arc<dyn FrontEnd>;
     options.queue = course.queue().clone();
     options.stand_in = Some(Arc::clone(&course) as Arc<dyn StandIn>);
-    let jobs = options.sandbox.jobs().clone();
+    let sandbox = options.sandbox.clone();
     let (journal, roots) = (options.journal.clone(), options.workspace.roots());
     let mut agent = Agent::new(options)?;
     for input in inputs {
@@ -185,20 +185,14 @@ pub async fn replay(
         }
         match input {
             Input::Prompt { message, turn } => {
-                let cancel = CancellationToken::new();
-                let killed = turn.killed;
-                course.begin(turn, &cancel);
                 // What the recording told of jobs stands in front of its prompt.
-                drop(job_news(&jobs, &Masking::off()));
-                let prompt = given(&message);
-                agent.prompt(prompt, &cancel).await?;
-                course.end_turn();
-                if let Some(killed) = killed {
-                    // What the model had seen of files in its last step was forgotten.
-                    agent.set_seen(course.seen_at(killed.line));
-                }
+                drop(job_news(sandbox.jobs(), &Masking::off()));
+                take_turn(&mut agent, &course, (&message, turn)).await?;
             }
-            Input::Resume => resume(&mut agent, &jobs).await?,
+            Input::Resume => {
+                sandbox.renew().await;
+                agent.resume(lists.choose(&course, agent.abilities()))?;
+            }
             Input::Rewind(turns) => drop(agent.rewind(turns)?),
             Input::UndoCompaction => drop(agent.undo_compaction()?),
             Input::Compact(focus) => {
@@ -213,14 +207,24 @@ pub async fn replay(
             }
         }
     }
-    jobs.stop_all().await;
+    sandbox.jobs().stop_all().await;
     Ok(course.outcome())
 }
 
-/// Goes on as another process does: what ran in the background had ended with the one before.
-async fn resume(agent: &mut Agent, jobs: &Jobs) -> Result<(), LogError> {
-    jobs.forget_all().await;
-    agent.resume()
+async fn take_turn(
+    agent: &mut Agent,
+    course: &Course,
+    (message, turn): (&Message, RecordedTurn),
+) -> Result<(), LogError> {
+    let (cancel, killed) = (CancellationToken::new(), turn.killed);
+    course.begin(turn, &cancel);
+    agent.prompt(given(message), &cancel).await?;
+    course.end_turn();
+    if let Some(killed) = killed {
+        // What the model had seen of files in its last step was forgotten.
+        agent.set_seen(course.seen_at(killed.line));
+    }
+    Ok(())
 }
 
 /// Undoes where blocking is allowed. One that cannot be done ends the replay.

@@ -207,6 +207,15 @@ impl Sandbox {
         &self.jobs
     }
 
+    /// Begins anew with what commands share, as another process does: jobs end, and private folders are
+    /// empty again.
+    pub(crate) async fn renew(&self) {
+        self.jobs.forget_all().await;
+        if let Some(walls) = &self.walls {
+            walls.renew();
+        }
+    }
+
     /// Returns a command that can go on in the background once it is running.
     pub(crate) fn attend(
         &self,

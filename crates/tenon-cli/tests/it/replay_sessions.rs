@@ -260,3 +260,26 @@ fn times_of_a_large_file_that_a_call_wrote_are_no_difference_also_in_an_older_lo
     let run = place.run(&["replay", "last"]).ends_with(1);
     assert!(run.out.contains("-made 3388894 bytes\n+made 3388895 bytes"), "{run:?}");
 }
+
+#[test]
+fn another_process_knows_neither_earlier_edits_nor_what_commands_left_in_private_folders() {
+    let edit = |old: &str, new: &str| {
+        let arguments = json!({"path": "f", "old_text": old, "new_text": new});
+        json!({"calls": [{"name": "edit_file", "arguments": arguments}]})
+    };
+    let end = json!({"text": "Done."});
+    let leave = bash("echo 1 > ${TMPDIR:-/tmp}/left; echo 2 > ~/.left");
+    let look = bash("cat ${TMPDIR:-/tmp}/left ~/.left 2> /dev/null; echo seen");
+    for walls in ["auto", "c"] {
+        let place = Place::new();
+        place.config(&format!("sandbox = \"{walls}\"\n"));
+        place.write("work/f", "one\n");
+        process(&place, json!([edit("one", "two"), leave, look, end]), &[]);
+        process(&place, json!([edit("one", "three"), look, end]), &[]);
+        let logs = place.logs();
+        assert!(!logs.contains("earlier in this session"), "{logs}");
+        assert!(logs.contains("\"content\":\"1\\n2\\nseen"), "{logs}");
+        assert!(logs.contains("\"content\":\"seen"), "{logs}");
+        nothing_differs(&place);
+    }
+}

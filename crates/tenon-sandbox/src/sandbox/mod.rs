@@ -15,6 +15,7 @@ mod secrets;
 mod settings;
 mod sockets;
 mod stamp;
+mod state;
 mod step_down;
 mod toolchains;
 mod unkept;
@@ -29,14 +30,14 @@ use std::thread::{self, JoinHandle};
 use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
 
-use self::alone::{AllAlone, Alone};
+use self::alone::Alone;
 pub use self::describe::{Description, OutOfSight};
 use self::own_folders::OwnFolders;
-use self::plan::{Plan, plan, repositories, walls_inside};
+use self::plan::{plan, repositories, walls_inside};
 use self::scratch::Scratch;
-use self::secrets::Secrets;
 pub use self::settings::Settings;
-use self::unkept::{PrivateFolders, Told};
+use self::state::{Planned, State, Tree};
+use self::unkept::PrivateFolders;
 use self::variables::put_behind_walls;
 use self::watched::Watched;
 use crate::command::{Command, CommandError, CommandLimits, Launch, Output, Printed, Via};
@@ -70,50 +71,6 @@ struct Shared {
     state: Mutex<State>,
     /// Goes through the workspace's folders ahead. Held by a command that waits for it.
     listing: Mutex<Option<JoinHandle<Listings>>>,
-}
-
-#[derive(Default)]
-struct State {
-    /// Decided at the first confined command.
-    tier: Option<Tier>,
-    /// Why the tier is not a stronger one, the strongest first.
-    missing: Vec<SandboxError>,
-    /// A command ran in this tier, so it is the one.
-    proven: bool,
-    repositories: Option<Vec<PathBuf>>,
-    /// The newest last.
-    plans: Vec<Planned>,
-    guard: Guard,
-    told: Told,
-    /// In tier C.
-    folders: Option<OwnFolders>,
-    alone: AllAlone,
-}
-
-impl State {
-    /// Whether nothing was made yet.
-    fn is_new(&self) -> bool {
-        self.tier.is_none() && self.plans.is_empty()
-    }
-}
-
-/// What calls of one kind share.
-#[derive(Clone)]
-struct Planned {
-    key: Profile,
-    plan: Plan,
-    secrets: Secrets,
-    tree: Tree,
-    private: Arc<PrivateFolders>,
-}
-
-/// Who makes the file tree.
-#[derive(Clone)]
-enum Tree {
-    /// This helper made it, for all calls.
-    Held(Arc<WarmHelper>),
-    /// Bubblewrap makes it for each call; here is what lasts longer.
-    Enclosed(Arc<Scratch>),
 }
 
 /// What a call is started with.
@@ -256,6 +213,12 @@ impl Sandbox {
             let (shared, profile) = (Arc::clone(&self.shared), profile.clone());
             drop(tokio::task::spawn_blocking(move || shared.warm_up(&profile)));
         }
+    }
+
+    /// Begins anew with private folders, as another process of the session does: what commands left in
+    /// them (`/tmp`, HOME) is gone for those that come. None may be running.
+    pub fn renew(&self) {
+        self.shared.lock().renew();
     }
 
     /// Decides the tier by running a command that does nothing.
@@ -581,12 +544,5 @@ impl Shared {
             lifted: Vec::new(),
             network: profile.network,
         }
-    }
-}
-
-impl Planned {
-    /// Whether a helper is there that takes calls.
-    fn is_held(&self) -> bool {
-        matches!(self.tree, Tree::Held(_))
     }
 }
