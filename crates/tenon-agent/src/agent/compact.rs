@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Agent;
 use crate::{
-    context::{Reply, Shortening, summary_request},
+    context::{NOT_SHORTER, Reply, Shortening, summary_request},
     event::{Compaction, CompactionCause, ContextEvent, EndReason, Live, ModelEvent, TurnEvent},
     session::LogError,
     tools::{AnyTool, RecallTool},
@@ -56,7 +56,7 @@ impl Agent {
             }
             // What is near the window may still fit, and the provider says so if it does not.
             Err(Some(error)) if cause == CompactionCause::Window => {
-                let text = format!("the conversation could not be made shorter: {error}");
+                let text = format!("{NOT_SHORTER}{error}");
                 self.recorder.record(TurnEvent::Notice { text })?;
                 turn.not_compacted();
             }

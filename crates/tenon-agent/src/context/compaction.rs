@@ -36,6 +36,9 @@ const SUMMARY_REPLY_FACTOR: u64 = 4;
 /// What stands in front of a summary.
 const SUMMARY: &str = "(What was done since, summed up:)";
 
+/// What stands in front of why there is no summary, where the work goes on without.
+pub(crate) const NOT_SHORTER: &str = "the conversation could not be made shorter: ";
+
 /// The request for a summary.
 const REQUEST: &str = "(The conversation is getting too long. Write the summary that takes the place \
     of everything above, so that the work can go on from it alone. Call no tools. What the user said \

@@ -12,7 +12,7 @@ mod words;
 use tenon_model::{ContentBlock, Message, Role};
 
 pub(crate) use attach::attach;
-pub(crate) use compaction::{Shortening, summary_in, summary_request};
+pub(crate) use compaction::{NOT_SHORTER, Shortening, summary_in, summary_request};
 pub(crate) use exchange::{Exchange, Reply};
 pub(crate) use instructions::render as render_instructions;
 pub use instructions::{INSTRUCTIONS_BYTES_MAX, Instruction};

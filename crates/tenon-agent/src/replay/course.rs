@@ -15,7 +15,8 @@ use std::{
 
 use futures::{StreamExt, stream};
 use tenon_model::{
-    Conversation, EventStream, Message, ProviderError, Request, StopReason, ToolCall,
+    Conversation, EventStream, Message, ProviderError, ProviderErrorKind, Request, StopReason,
+    ToolCall,
 };
 use tenon_sandbox::Journal;
 use tokio_util::sync::CancellationToken;
@@ -279,10 +280,8 @@ impl Course {
         }
         let Some(recorded) = self.current(&state) else { return };
         state.answered += 1;
-        let is_last = state.next >= state.turn.requests.end
-            && state.answered >= recorded.calls().count()
-            && (matches!(state.turn.ended, Some(EndReason::Cancelled | EndReason::TimeLimit))
-                || state.is_killed() && recorded.said.is_empty());
+        let is_last = state.answered >= recorded.calls().count()
+            && (state.is_cancelled() || state.is_killed() && recorded.said.is_empty());
         if is_last {
             state.cancel.cancel();
         }
@@ -356,16 +355,24 @@ impl Course {
 
     fn summary(&self) -> EventStream<'_> {
         let mut state = self.state();
-        let found = self.recording.summaries.get(state.summaries);
-        let was_last = |killed: Killed| state.summaries >= killed.summaries;
-        if state.is_killed() && state.turn.killed.is_some_and(was_last) {
+        let summaries = self.recording.summaries.iter().enumerate().skip(state.summaries);
+        // One that was not asked for, because nothing would have come of it, has none.
+        let found = summaries.clone().find(|(_, summary)| summary.behind == state.next);
+        let was_last = |killed: Killed| found.is_none_or(|(at, _)| at >= killed.summaries);
+        let is_killed = state.is_killed() && state.turn.killed.is_some_and(was_last);
+        if is_killed || found.is_none() && state.is_cancelled() {
             // It was asked for and not answered.
             state.cancel.cancel();
             return stream::pending().boxed();
         }
-        state.summaries += 1;
-        match found {
-            Some((text, usage)) => {
+        state.summaries = found.map_or(state.summaries, |(at, _)| at + 1);
+        match found.map(|(_, summary)| &summary.answer) {
+            Some(Err(why)) => {
+                // Of a kind for which nobody tries again.
+                let error = ProviderError::new(ProviderErrorKind::Protocol, why.clone());
+                stream::iter([Err(error)]).boxed()
+            }
+            Some(Ok((text, usage))) => {
                 let message = Message::user(text.clone());
                 let events = events(&message, *usage, Some(StopReason::EndOfTurn));
                 stream::iter(events.into_iter().map(Ok)).boxed()
@@ -417,6 +424,12 @@ impl State {
     /// Whether the recorded program ended here, in the middle of the turn.
     fn is_killed(&self) -> bool {
         self.turn.killed.is_some() && self.next >= self.turn.requests.end
+    }
+
+    /// Whether the recorded turn was cancelled here.
+    fn is_cancelled(&self) -> bool {
+        let is_cut = matches!(self.turn.ended, Some(EndReason::Cancelled | EndReason::TimeLimit));
+        is_cut && self.next >= self.turn.requests.end
     }
 
     /// Takes in that what a call has in the recording stands for it.

@@ -11,7 +11,7 @@ use tenon_model::{
 };
 
 use crate::{
-    context::summary_in,
+    context::{NOT_SHORTER, summary_in},
     event::{
         CallChanges, CallEvent, Compaction, CompactionCause, ContextEvent, Continuation,
         ContinuationCause, EndReason, ModelEvent, Record, SessionEvent, TurnEvent,
@@ -33,8 +33,8 @@ pub(super) type Changed = (String, usize);
 pub(super) struct Recording {
     pub inputs: Vec<Input>,
     pub requests: Vec<Recorded>,
-    /// Summaries that the model wrote when the conversation got too long, in order.
-    pub summaries: Vec<(String, Usage)>,
+    /// What came of each request for a summary when the conversation got too long, in order.
+    pub summaries: Vec<RecordedSummary>,
     /// Of the model that was asked first.
     pub model: String,
     pub abilities: Abilities,
@@ -96,6 +96,14 @@ pub(super) struct Killed {
     pub line: u64,
     /// How many summaries the session had.
     pub summaries: usize,
+}
+
+/// A summary that the model wrote, or why there was none.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct RecordedSummary {
+    /// How many requests of other kinds were made before.
+    pub behind: usize,
+    pub answer: Result<(String, Usage), String>,
 }
 
 /// A request and what came of it.
@@ -373,7 +381,12 @@ impl Reader {
                 }
                 self.close(Some(*reason));
             }
-            TurnEvent::Notice { .. } | TurnEvent::NoteToModel { .. } => {}
+            TurnEvent::Notice { text } => {
+                if let Some(why) = text.strip_prefix(NOT_SHORTER) {
+                    self.summary(Err(why.to_owned()));
+                }
+            }
+            TurnEvent::NoteToModel { .. } => {}
         }
         Ok(())
     }
@@ -451,7 +464,14 @@ impl Reader {
             self.recording.inputs.push(Input::Compact(made.focus.clone()));
         }
         let summary = made.messages.first().and_then(summary_in);
-        self.recording.summaries.extend(summary.map(|text| (text.to_owned(), made.usage)));
+        if let Some(text) = summary {
+            self.summary(Ok((text.to_owned(), made.usage)));
+        }
+    }
+
+    fn summary(&mut self, answer: Result<(String, Usage), String>) {
+        let behind = self.recording.requests.len();
+        self.recording.summaries.push(RecordedSummary { behind, answer });
     }
 
     /// Takes in that the program ended in the middle of the turn.

@@ -1,6 +1,7 @@
 //! Long conversations: what is kept, what gives way, and that nothing is lost.
 
 mod recalled;
+mod replayed;
 
 use std::sync::{
     Arc, Mutex,
