@@ -27,7 +27,9 @@ use super::{
     files::Files,
     given,
     places::PlaceNames,
-    recording::{Killed, Recorded, RecordedResult, RecordedTurn, Recording, ReplyEnd, SeenFiles},
+    recording::{
+        Killed, Recorded, RecordedResult, RecordedTurn, Recording, ReplyEnd, SeenFiles, UNREADABLE,
+    },
     reply::events,
 };
 use crate::{
@@ -161,7 +163,7 @@ impl Course {
     pub(super) fn outcome(&self) -> Replayed {
         let state = self.state();
         let mut outcome = state.outcome.clone();
-        let is_whole = state.is_over || self.has_all_wanted(&state);
+        let is_whole = self.has_all_wanted(&state);
         if outcome.divergence.is_none() && !is_whole && outcome.ended_early.is_none() {
             outcome.ended_early.clone_from(&self.recording.cut_short);
         }
@@ -232,9 +234,10 @@ impl Course {
                 return None;
             }
         }
-        if recorded.end == ReplyEnd::Open {
-            state.outcome.ended_early.clone_from(&self.recording.cut_short);
-            state.stop();
+        if recorded.is_unanswered() {
+            let is_last = state.next + 1 == self.recording.requests.len();
+            let reason = self.recording.cut_short.as_deref().filter(|_| is_last);
+            state.end_early(reason.unwrap_or(UNREADABLE));
             return None;
         }
         self.say(&recorded.said);

@@ -25,6 +25,9 @@ use crate::{
 /// How what the model is told of an undo begins.
 const UNDO_NEWS: &str = "[undo]";
 
+/// Why a replay ends where the log is damaged.
+pub(super) const UNREADABLE: &str = "the next prompt or reply cannot be read in the log";
+
 /// What changed something: a call, and which of the changes that it told of.
 pub(super) type Changed = (String, usize);
 
@@ -211,6 +214,11 @@ impl Recorded {
         self.message.iter().flat_map(Message::tool_calls)
     }
 
+    /// Whether its reply, or how it failed, is missing in the log.
+    pub(super) fn is_unanswered(&self) -> bool {
+        self.end == ReplyEnd::Open || self.message.is_none() && !self.results.is_empty()
+    }
+
     /// Whether a call was cut short and it is not known which: older versions did not log it.
     fn hides_what_was_cut(&self) -> bool {
         let is_cut =
@@ -250,7 +258,7 @@ impl Reader {
         match &record.event {
             SessionEvent::Session(note) => self.note(line, note)?,
             SessionEvent::Turn(event) => self.turn_event(event)?,
-            SessionEvent::Model(event) => self.model(line, event),
+            SessionEvent::Model(event) => self.model(line, event)?,
             SessionEvent::Call(event) => self.call(event),
             SessionEvent::Context(ContextEvent::Continued(continued)) => {
                 if let Some(request) = self.request() {
@@ -391,7 +399,11 @@ impl Reader {
         Ok(())
     }
 
-    fn model(&mut self, line: u64, event: &ModelEvent) {
+    fn model(&mut self, line: u64, event: &ModelEvent) -> Result<(), &'static str> {
+        let is_of_turn = !matches!(event, ModelEvent::RequestFailed { .. });
+        if is_of_turn && self.turn.is_none() {
+            return Err(UNREADABLE);
+        }
         match event {
             ModelEvent::RequestSent { .. } => {
                 let sent = Some(event.clone());
@@ -401,7 +413,7 @@ impl Reader {
                 if self.request().is_none_or(|request| request.message.is_some()) {
                     self.recording.requests.push(Recorded::default());
                 }
-                let Some(request) = self.request() else { return };
+                let Some(request) = self.request() else { return Ok(()) };
                 (request.message, request.usage) = (Some(message.clone()), *usage);
                 if let Some(stop) = stop {
                     request.end = ReplyEnd::Stopped(*stop);
@@ -409,6 +421,7 @@ impl Reader {
             }
             ModelEvent::RequestFailed { kind, message, .. } => self.failed(*kind, message.clone()),
         }
+        Ok(())
     }
 
     fn call(&mut self, event: &CallEvent) {

@@ -464,3 +464,39 @@ async fn a_turn_that_was_killed_and_left_runs_none_of_what_it_was_at() {
     assert_eq!((found.divergence, found.ended_early), (None, None));
     assert_eq!((found.steps, found.not_run.len()), (4, 1));
 }
+
+#[tokio::test]
+async fn a_damaged_event_ends_a_replay_early_where_it_takes_something_away() {
+    let session = recorded(&["go", "again", "/compact", "later"], calls(), None).await;
+    let lines: Vec<String> =
+        session.records.iter().map(|record| serde_json::to_string(record).unwrap()).collect();
+    let whole = replayed(&session, ReplayOptions::default()).await;
+    assert_eq!((whole.steps, &whole.ended_early), (6, &None));
+    let mut early = 0;
+    for (at, line) in lines.iter().enumerate() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut damaged = lines.clone();
+        damaged[at] = "\0".repeat(30);
+        std::fs::write(folder.path().join("x.jsonl"), damaged.join("\n") + "\n").unwrap();
+        let damaged = read_session(folder.path(), "x").unwrap();
+        for takes_results in [false, true] {
+            let results_of = takes_results.then(|| session.clone());
+            let how = ReplayOptions { results_of, ..ReplayOptions::default() };
+            let found = replayed(&damaged, how).await;
+            let is_whole = found.steps == whole.steps;
+            assert!(
+                is_whole || found.divergence.is_some() || found.ended_early.is_some(),
+                "{at} {line}: {found:?}"
+            );
+            early += usize::from(found.ended_early.is_some());
+            // What was asked for is there all the same.
+            let until = (found.steps > 0).then_some(found.steps);
+            if let Some(until) = until.filter(|_| found.ended_early.is_some()) {
+                let results_of = takes_results.then(|| session.clone());
+                let how = ReplayOptions { until: Some(until), results_of, ..Default::default() };
+                assert_eq!(replayed(&damaged, how).await.ended_early, None, "{at} {line}");
+            }
+        }
+    }
+    assert!(early >= 2 * 8, "{early}");
+}
