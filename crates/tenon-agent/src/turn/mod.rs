@@ -297,7 +297,8 @@ impl Turn {
             _ if self.cut_replies >= CUT_REPLIES_MAX => Next::Stop(EndReason::OutputLimit),
             _ => Next::CallModel,
         };
-        (repetition == Repetition::Nudge).then(|| guard::NUDGE.to_owned())
+        let is_told = repetition == Repetition::Nudge && self.next == Next::CallModel;
+        is_told.then(|| guard::NUDGE.to_owned())
     }
 
     /// Ends the turn for a reason that lies outside: cancelled, the provider failed.
@@ -474,6 +475,17 @@ mod tests {
         assert!(matches!(turn.next(&SPACE), Next::RunCalls(_)));
         turn.on_results(&[call("a")], &[result("a")]);
         assert_eq!(turn.next(&SPACE), Next::Stop(EndReason::StepLimit));
+    }
+
+    #[test]
+    fn what_is_not_sent_is_not_told() {
+        let cut = ToolCall { fault: Some(ToolCallFault::CutOff), ..call("a") };
+        let mut turn = Turn::new(TurnLimits::default(), &Abilities::default());
+        for _ in 1..=3 {
+            turn.on_reply(vec![cut.clone()], "", StopReason::OutputLimit, &Usage::default());
+            assert_eq!(turn.on_results(&[call("a")], &[result("a")]), None);
+        }
+        assert_eq!(turn.next(&SPACE), Next::Stop(EndReason::OutputLimit));
     }
 
     #[test]
