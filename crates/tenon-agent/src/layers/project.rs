@@ -85,7 +85,7 @@ impl Project<'_> {
             || self.has("conftest.py")
             || ["pyproject.toml", "setup.cfg", "tox.ini"].iter().any(names_pytest);
         if is_configured {
-            return Some("pytest".into());
+            return Some(self.own_pytest().unwrap_or("pytest").into());
         }
         let is_test = |name: &str| name.starts_with("test_") && name.ends_with(".py");
         let (folder, tests) = ["tests", "."]
@@ -98,12 +98,17 @@ impl Project<'_> {
                 .is_some_and(|text| text.contains("unittest") && !text.contains("import pytest"))
         };
         let check = match tests.iter().take(TEST_FILES_MAX).all(is_of_unittest) {
-            false => "python3 -m pytest",
+            false => self.own_pytest().unwrap_or("python3 -m pytest"),
             true if folder == "." => "python3 -m unittest",
             true if self.has("tests/__init__.py") => "python3 -m unittest discover -s tests -t .",
             true => "python3 -m unittest discover -s tests",
         };
         Some(check.into())
+    }
+
+    /// Returns the project's own pytest: it has what the tests import, and may be the only one there is.
+    fn own_pytest(&self) -> Option<&'static str> {
+        [".venv/bin/pytest", "venv/bin/pytest"].into_iter().find(|path| self.has(path))
     }
 
     fn has(&self, path: &str) -> bool {
@@ -215,6 +220,9 @@ mod tests {
     #[test]
     fn tests_in_python_are_run_by_what_they_are_written_for() {
         check(&[("pyproject.toml", "[tool.pytest.ini_options]")], &["pytest"]);
+        check(&[("pytest.ini", ""), (".venv/bin/pytest", "")], &[".venv/bin/pytest"]);
+        check(&[("conftest.py", ""), ("venv/bin/pytest", "")], &["venv/bin/pytest"]);
+        check(&[("test_a.py", ""), (".venv/bin/pytest", "")], &[".venv/bin/pytest"]);
         check(&[("pyproject.toml", "[project]")], &[]);
         let (unit, plain) = ("import unittest\n", "def test_a():\n    assert True\n");
         check(&[("test_a.py", plain)], &["python3 -m pytest"]);

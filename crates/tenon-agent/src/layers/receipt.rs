@@ -30,6 +30,9 @@ const ENTRIES_MAX: usize = 50_000;
 const CACHES: [&str; 6] =
     ["target", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"];
 
+/// With these bash says that a command cannot be run, or is not there.
+const NOT_STARTED: [i32; 2] = [126, 127];
+
 /// What a session knows of changes and checks.
 pub(crate) struct Receipts {
     is_on: bool,
@@ -47,6 +50,8 @@ struct State {
     acted: bool,
     /// A check ran in this turn.
     checked: bool,
+    /// A check could not start in this turn.
+    not_started: bool,
     /// The files before the call that runs, where that says whether a check in it counts.
     before_call: Option<String>,
     checks: Vec<CheckRun>,
@@ -61,6 +66,8 @@ pub(crate) struct Stock {
     pub checks: Vec<CheckRun>,
     /// The checks that the project has.
     pub known: Vec<String>,
+    /// A check could not start: to ask for it again would help nobody.
+    pub not_started: bool,
     /// The state of the files.
     pub tree: String,
 }
@@ -74,6 +81,7 @@ impl Receipts {
     pub(crate) fn begin(&self) {
         let mut state = self.state();
         (state.before, state.acted, state.checked) = (None, false, false);
+        state.not_started = false;
     }
 
     /// Takes in that a call with `effect` is about to do `action`.
@@ -117,6 +125,10 @@ impl Receipts {
         if !self.state().acted || says == Says::Nothing {
             return;
         }
+        if NOT_STARTED.contains(&exit_code) {
+            self.state().not_started = true;
+            return;
+        }
         let Some(tree) = tree(workspace).await else { return };
         let before = {
             let mut state = self.state();
@@ -158,6 +170,7 @@ impl Receipts {
             changed: before != tree || is_stale,
             checks: state.checks.clone(),
             known: state.known.clone().unwrap_or_default(),
+            not_started: state.not_started,
             tree,
         })
     }

@@ -23,7 +23,7 @@ impl Checks {
         let is_unverified =
             self.receipt.as_ref().is_some_and(|made| made.state == Verification::Unverified);
         let command = stock.and_then(|stock| stock.known.first())?;
-        if !is_unverified || self.asked {
+        if !is_unverified || self.asked || stock.is_some_and(|stock| stock.not_started) {
             return None;
         }
         self.asked = true;
@@ -70,7 +70,8 @@ mod tests {
             tree: "t".into(),
         };
         let checks = exit_codes.iter().map(run).collect();
-        Stock { changed, checks, known: vec!["cargo test".into()], tree: "t".into() }
+        let (known, tree) = (vec!["cargo test".into()], "t".into());
+        Stock { changed, checks, known, not_started: false, tree }
     }
 
     #[test]

@@ -62,6 +62,16 @@ async fn a_check_that_failed_is_said_and_not_asked_for_again() {
 }
 
 #[tokio::test]
+async fn a_check_that_could_not_start_did_not_run_and_is_not_asked_for_again() {
+    for exit_code in [126, 127] {
+        let mut bench = project(exit_code, vec![write("a"), run(CHECK), text("done")]);
+        let outcome = go(&mut bench).await;
+        assert_eq!((state(&outcome), requests(&bench)), (Some(Verification::Unverified), 3));
+        assert!(outcome.receipt.unwrap().checks.is_empty());
+    }
+}
+
+#[tokio::test]
 async fn a_change_after_the_last_check_is_asked_about_once() {
     let replies = vec![run(CHECK), write("a"), text("I made it."), run(CHECK), text("It passes.")];
     let mut bench = project(0, replies);
