@@ -241,9 +241,7 @@ pub(super) fn read_lines(id: &str, log: impl Read) -> io::Result<(Session, u64)>
     let (mut number, mut whole_bytes, mut bytes) = (1, 0, 0);
     let mut line = Vec::new();
     loop {
-        line.clear();
-        let mut limited = Read::take(&mut reader, LINE_BYTES_MAX as u64);
-        let read = limited.read_until(b'\n', &mut line)?;
+        let read = next_line(&mut reader, &mut line)?;
         if read == 0 {
             return Ok((session, whole_bytes));
         }
@@ -262,4 +260,10 @@ pub(super) fn read_lines(id: &str, log: impl Read) -> io::Result<(Session, u64)>
             whole_bytes = bytes;
         }
     }
+}
+
+/// Reads the next line of a log, and returns its bytes: 0 at the end. A line that is too long comes in parts.
+pub(super) fn next_line(log: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
+    line.clear();
+    log.take(LINE_BYTES_MAX as u64).read_until(b'\n', line)
 }

@@ -1,17 +1,24 @@
 //! Words looked for in the text of all sessions: their names, prompts, answers, calls and results.
 //!
-//! A log is searched as bytes for the rarest-looking word first, and only a line that holds it is
-//! read as an event; so hundreds of logs take about as long as reading their files.
+//! A log is read line by line, first only until each word was seen, as bytes. Where all were, it is read
+//! again, and the lines that hold one are read as events; so hundreds of logs take about as long
+//! as reading their files, however long they are.
 
 #![expect(clippy::disallowed_methods, reason = "the session log is opened outside tenon-sandbox")]
 
-use std::{path::Path, time::UNIX_EPOCH};
+use std::{
+    collections::BTreeSet,
+    fs::File,
+    io::{self, BufReader},
+    path::Path,
+    time::UNIX_EPOCH,
+};
 
 use grep_matcher::Matcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use memchr::{memchr, memrchr};
+use tenon_model::ContentBlock;
 
-use super::{list::logs, log_error::LogError, names};
+use super::{list::logs, log_error::LogError, names, read::next_line};
 use crate::{
     event::{CallEvent, ModelEvent, Record, SessionEvent, TurnEvent},
     masking::Masking,
@@ -41,15 +48,16 @@ pub struct Found {
     pub session: String,
     /// When it was said, in milliseconds since 1970 in UTC; of a name, when the session was used last.
     pub time_ms: u64,
-    /// `name`, `prompt`, `answer`, `call` or `result`.
+    /// `name`, `prompt`, `answer`, `thinking`, `call` or `result`.
     pub kind: &'static str,
     /// The words with what stands around them, on one line.
     pub text: String,
 }
 
-/// Looks for events in the sessions of `folder` whose text has all of `words`, in any case of
-/// letters, and for sessions whose name has; newest session first, at most 20 events of each. What is told of an event is masked by
-/// `masking`, also a value that is there in part.
+/// Looks for sessions in `folder` whose text has all of `words`, in any case of letters, wherever
+/// each is; newest session first. Told are the events (and the name) that have most of the words, and more of
+/// them only for words that the others lack; those that have all, at most 20 of each session. What is told of an event is
+/// masked by `masking`, also a value that is there in part.
 ///
 /// ```
 /// use tenon_agent::{Masking, search_sessions};
@@ -67,26 +75,16 @@ pub struct Found {
 /// # Errors
 /// If the folder cannot be listed. Logs that cannot be read are left out.
 pub fn search(folder: &Path, words: &str, masking: &Masking) -> Result<Vec<Found>, LogError> {
-    let mut words: Vec<&str> = words.split_whitespace().collect();
-    // The longest is the rarest, as far as one can tell.
-    words.sort_by_key(|word| std::cmp::Reverse(word.len()));
     let mut logs = logs(folder)?;
     logs.sort_by(|left, right| right.0.cmp(&left.0));
-    let Some(first) = words.first() else { return Ok(Vec::new()) };
-    let (Some(in_json), Some(in_text)) = (
-        matcher(&[json_of(first).as_str()]),
-        words.iter().map(|word| matcher(&[word])).collect::<Option<Vec<_>>>(),
-    ) else {
-        return Ok(Vec::new());
-    };
+    let Some(words) = Words::new(words) else { return Ok(Vec::new()) };
     let (mut found, names) = (Vec::new(), names::read(folder));
     for (id, path) in logs {
-        let named = names.get(&id).and_then(|name| excerpt(name, &in_text, masking));
-        if let Some(text) = named {
-            found.push(Found { session: id.clone(), time_ms: used_ms(&path), kind: "name", text });
+        // Logs that cannot be read are left out.
+        let best = of_session(&path, names.get(&id).map(String::as_str), &words, masking);
+        for (kind, time_ms, text) in best.unwrap_or_default() {
+            found.push(Found { session: id.clone(), time_ms, kind, text });
         }
-        let Ok(log) = std::fs::read(path) else { continue };
-        found.extend(of_log(&id, &log, &in_json, &in_text, masking));
     }
     Ok(found)
 }
@@ -98,8 +96,39 @@ fn used_ms(log: &Path) -> u64 {
     since.map_or(0, |since| since.as_millis() as u64)
 }
 
-fn matcher(literals: &[&str]) -> Option<RegexMatcher> {
-    RegexMatcherBuilder::new().case_insensitive(true).fixed_strings(true).build_many(literals).ok()
+/// The words that are looked for.
+struct Words {
+    /// Each as it stands inside a string of JSON.
+    in_json: Vec<RegexMatcher>,
+    /// Each as it reads, in the same order.
+    in_text: Vec<RegexMatcher>,
+}
+
+impl Words {
+    /// Returns `None` if there is no word.
+    fn new(words: &str) -> Option<Self> {
+        let words: Vec<&str> = words.split_whitespace().collect();
+        let each = |word: fn(&str) -> String| {
+            words.iter().map(|text| matcher(&word(text))).collect::<Option<Vec<_>>>()
+        };
+        let (in_json, in_text) = (each(json_of)?, each(str::to_owned)?);
+        (!words.is_empty()).then_some(Self { in_json, in_text })
+    }
+
+    /// Returns which words are in a text, by their places in the list, and where the first of them is.
+    fn in_text(&self, text: &str) -> (BTreeSet<usize>, Option<(usize, usize)>) {
+        let hits = self.in_text.iter().enumerate().filter_map(|(place, word)| {
+            let hit = word.find(text.as_bytes()).ok().flatten()?;
+            Some((place, (hit.start(), hit.end())))
+        });
+        let hits: Vec<_> = hits.collect();
+        (hits.iter().map(|hit| hit.0).collect(), hits.iter().map(|hit| hit.1).min())
+    }
+}
+
+fn matcher(word: &str) -> Option<RegexMatcher> {
+    let mut builder = RegexMatcherBuilder::new();
+    builder.case_insensitive(true).fixed_strings(true).build_many(&[word]).ok()
 }
 
 /// Returns a word as it stands inside a string of JSON.
@@ -108,54 +137,103 @@ fn json_of(word: &str) -> String {
     json.get(1..json.len().saturating_sub(1)).unwrap_or_default().to_owned()
 }
 
-fn of_log(
-    id: &str,
-    log: &[u8],
-    in_json: &RegexMatcher,
-    in_text: &[RegexMatcher],
-    masking: &Masking,
-) -> Vec<Found> {
-    let mut found = Vec::new();
-    let mut from = 0;
-    while found.len() < FOUND_PER_SESSION_MAX {
-        let Ok(Some(hit)) = in_json.find_at(log, from) else { break };
-        let start =
-            log.get(..hit.start()).and_then(|log| memrchr(b'\n', log)).map_or(0, |at| at + 1);
-        let rest = log.get(hit.end()..).unwrap_or_default();
-        let end = hit.end() + memchr(b'\n', rest).unwrap_or(rest.len());
-        from = (end + 1).min(log.len());
-        let line = log.get(start..end).unwrap_or_default();
-        if let Ok(record) = serde_json::from_slice::<Record>(line)
-            && let Some((kind, text)) = said(&record.event)
-            && let Some(text) = excerpt(&text, in_text, masking)
-        {
-            found.push(Found { session: id.to_owned(), time_ms: record.time_ms, kind, text });
+/// The kind of something said, when, and the words with what stands around them.
+type Told = (&'static str, u64, String);
+
+/// What is told of one session: each with the words that it has.
+#[derive(Default)]
+struct Best {
+    told: Vec<(BTreeSet<usize>, Told)>,
+}
+
+impl Best {
+    /// Takes in what was said, if it has words that no other has, or all.
+    fn take(&mut self, words: &Words, masking: &Masking, said: (&'static str, u64, &str)) {
+        let (kind, time_ms, text) = said;
+        let (has, Some(first)) = words.in_text(text) else { return };
+        let has_all = has.len() == words.in_text.len();
+        if !has_all && self.told.iter().any(|(other, _)| has.is_subset(other)) {
+            return;
         }
-        if from == log.len() {
-            break;
+        let Some(excerpt) = excerpt(text, first, masking) else { return };
+        self.told.retain(|(other, _)| (has_all && *other == has) || !other.is_subset(&has));
+        self.told.push((has, (kind, time_ms, excerpt)));
+    }
+
+    /// Returns what is told if the session has all the words.
+    fn told(self, words: &Words) -> Vec<Told> {
+        let has: BTreeSet<usize> = self.told.iter().flat_map(|(has, _)| has).copied().collect();
+        let count = if has.len() == words.in_text.len() { FOUND_PER_SESSION_MAX } else { 0 };
+        self.told.into_iter().map(|(_, told)| told).take(count).collect()
+    }
+
+    /// Whether nothing that is said later would be told.
+    fn is_full(&self, words: &Words) -> bool {
+        let full = |(has, _): &&(BTreeSet<usize>, Told)| has.len() == words.in_text.len();
+        self.told.iter().filter(full).count() >= FOUND_PER_SESSION_MAX
+    }
+}
+
+fn of_session(
+    log: &Path,
+    name: Option<&str>,
+    words: &Words,
+    masking: &Masking,
+) -> io::Result<Vec<Told>> {
+    if !may_have_all(log, name, words)? {
+        return Ok(Vec::new());
+    }
+    let mut best = Best::default();
+    if let Some(name) = name {
+        best.take(words, masking, ("name", used_ms(log), name));
+    }
+    let (mut log, mut line) = (BufReader::new(File::open(log)?), Vec::new());
+    while !best.is_full(words) && next_line(&mut log, &mut line)? > 0 {
+        if !words.in_json.iter().any(|word| word.is_match(&line).unwrap_or(false)) {
+            continue;
+        }
+        let Ok(record) = serde_json::from_slice::<Record>(&line) else { continue };
+        for (kind, text) in said(&record.event) {
+            best.take(words, masking, (kind, record.time_ms, &text));
         }
     }
-    found
+    Ok(best.told(words))
+}
+
+/// Whether each word is somewhere in the name or in the bytes of the log.
+fn may_have_all(log: &Path, name: Option<&str>, words: &Words) -> io::Result<bool> {
+    let in_name = name.map(|name| words.in_text(name).0).unwrap_or_default();
+    let missing = words.in_json.iter().enumerate().filter(|(place, _)| !in_name.contains(place));
+    let mut missing: Vec<_> = missing.map(|(_, word)| word).collect();
+    let (mut log, mut line) = (BufReader::new(File::open(log)?), Vec::new());
+    while !missing.is_empty() && next_line(&mut log, &mut line)? > 0 {
+        missing.retain(|word| !word.is_match(&line).unwrap_or(false));
+    }
+    Ok(missing.is_empty())
 }
 
 /// Returns what an event says, for people to look for.
-fn said(event: &SessionEvent) -> Option<(&'static str, String)> {
+fn said(event: &SessionEvent) -> Vec<(&'static str, String)> {
     match event {
         SessionEvent::Turn(TurnEvent::UserMessage { prompt, .. }) => {
-            Some(("prompt", prompt.clone()))
+            vec![("prompt", prompt.clone())]
         }
         SessionEvent::Model(ModelEvent::AssistantMessage { message, .. }) => {
-            Some(("answer", message.text()))
+            let thoughts = message.content.iter().filter_map(|block| match block {
+                ContentBlock::Thinking(thinking) => Some(("thinking", thinking.text.clone())),
+                _ => None,
+            });
+            thoughts.chain([("answer", message.text())]).collect()
         }
         SessionEvent::Call(CallEvent::CallStarted { call, .. }) => {
             let mut text = call.name.clone();
             strings(&call.arguments, &mut text);
-            Some(("call", text))
+            vec![("call", text)]
         }
         SessionEvent::Call(CallEvent::ToolResult { content, .. }) => {
-            Some(("result", content.clone()))
+            vec![("result", content.clone())]
         }
-        _ => None,
+        _ => Vec::new(),
     }
 }
 
@@ -171,16 +249,8 @@ fn strings(value: &serde_json::Value, text: &mut String) {
     }
 }
 
-/// Returns what stands around the first place of a word, if all words are there.
-fn excerpt(text: &str, words: &[RegexMatcher], masking: &Masking) -> Option<String> {
-    let mut first: Option<(usize, usize)> = None;
-    for word in words {
-        let hit = word.find(text.as_bytes()).ok().flatten()?;
-        if first.is_none_or(|(start, _)| hit.start() < start) {
-            first = Some((hit.start(), hit.end()));
-        }
-    }
-    let (start, end) = first?;
+/// Returns what stands around the first place of a word.
+fn excerpt(text: &str, (start, end): (usize, usize), masking: &Masking) -> Option<String> {
     let (before, after) = (text.get(..start)?, text.get(end..)?);
     let from = before.char_indices().nth_back(CONTEXT_CHARS - 1).map_or(0, |(at, _)| at);
     let to = after.char_indices().nth(CONTEXT_CHARS).map_or(text.len(), |(at, _)| end + at);
@@ -193,7 +263,7 @@ fn excerpt(text: &str, words: &[RegexMatcher], masking: &Masking) -> Option<Stri
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use tenon_model::{Message, ToolCall};
+    use tenon_model::{Message, ToolCall, Usage};
 
     use super::*;
     use crate::event::View;
@@ -247,6 +317,39 @@ mod tests {
             found.iter().map(|found| (&*found.session, found.kind, &*found.text)).collect();
         assert_eq!(found, [("one", "name", "Flaky test")]);
         assert_eq!(search(folder.path(), "flaky prompt", &Masking::off()).unwrap(), []);
+    }
+
+    #[test]
+    fn a_session_is_found_by_words_in_different_places_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let prompt = |prompt: &str| {
+            let message = json!({ "role": "user", "content": [] });
+            let event = json!({ "time_ms": 1, "type": "user_message", "prompt": prompt, "message": message });
+            event.to_string()
+        };
+        let answer = json!([
+            { "type": "thinking", "text": "hidden thought" },
+            { "type": "text", "text": "cherry" },
+        ]);
+        let answer = json!({
+            "time_ms": 1, "type": "assistant_message", "usage": Usage::default(), "duration_ms": 1,
+            "message": { "role": "assistant", "content": answer },
+        });
+        let lines = [prompt("apple"), prompt("apple pie"), prompt("pie"), answer.to_string()];
+        std::fs::write(folder.path().join("one.jsonl"), lines.join("\n")).unwrap();
+        std::fs::write(folder.path().join("two.jsonl"), &lines[0]).unwrap();
+        names::rename(folder.path(), "one", "Flaky").unwrap();
+        let check = |words: &str, expected: &[(&str, &str)]| {
+            let found = search(folder.path(), words, &Masking::off()).unwrap();
+            let found: Vec<_> = found.iter().map(|found| (found.kind, &*found.text)).collect();
+            assert_eq!(found, expected, "{words}");
+        };
+        check("flaky cherry", &[("name", "Flaky"), ("answer", "cherry")]);
+        check("pie cherry APPLE", &[("prompt", "apple pie"), ("answer", "cherry")]);
+        check("thought apple", &[("prompt", "apple"), ("thinking", "hidden thought")]);
+        check("pie", &[("prompt", "apple pie"), ("prompt", "pie")]);
+        check("flaky cherry nowhere", &[]);
+        check("user_message pie", &[]);
     }
 
     #[test]

@@ -23,7 +23,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Sessions {
-    /// Look for these words in prompts, answers, calls and results
+    /// Look for sessions with all these words: in names, prompts, answers, thinking, calls, results
     #[arg(long, value_name = "WORDS", num_args = 1..)]
     search: Option<Vec<String>>,
 
@@ -129,6 +129,7 @@ fn search(config: &Config, words: &str, json: bool) -> Result<(), CliError> {
             "name" => Text::FoundName.template(language),
             "prompt" => Text::FoundPrompt.template(language),
             "answer" => Text::FoundAnswer.template(language),
+            "thinking" => Text::FoundThinking.template(language),
             "call" => Text::FoundCall.template(language),
             "result" => Text::FoundResult.template(language),
             other => other,

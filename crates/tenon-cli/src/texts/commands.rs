@@ -37,6 +37,7 @@ texts! {
     FoundName: "name", "名称";
     FoundPrompt: "prompt", "提示";
     FoundAnswer: "answer", "回答";
+    FoundThinking: "thinking", "思考";
     FoundCall: "call", "调用";
     FoundResult: "result", "结果";
     EventsNotShown: "{n} events are not shown: damaged, or of another version of tenon", "有 {n} 个事件未显示：已损坏，或来自其他版本的 tenon";
