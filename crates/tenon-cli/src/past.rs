@@ -122,6 +122,15 @@ impl Past {
         Ok((past, undo))
     }
 
+    /// Returns how much room everything takes that can be undone or redone in this folder.
+    pub(crate) fn usage(config: &Config, session: Option<&str>) -> Result<Usage, CliError> {
+        let journal = match Self::open_if_any(config, session)? {
+            Some(past) => past.journal,
+            None => journal(config, std::slice::from_ref(&config.root))?.0,
+        };
+        journal.usage().map_err(failed)
+    }
+
     fn of_session(config: &Config, session: String, logs: PathBuf) -> Result<Self, CliError> {
         // The log may be gone; what is kept of the session is not.
         let read = read_session(&logs, &session).unwrap_or_default();
@@ -189,8 +198,9 @@ impl Past {
         if !calls.is_empty() {
             return Ok(calls);
         }
-        let hint = self.other_with_changes()?.map(|id| Text::HintUndoOther.with(&[("id", &id)]));
-        Err(hint.into_iter().fold(nothing(&self.root), CliError::with_hint))
+        let gone = gone::said_of(&self.gone()?);
+        let other = self.other_with_changes()?.map(|id| Text::HintUndoOther.with(&[("id", &id)]));
+        Err(gone.into_iter().chain(other).fold(nothing(&self.root), CliError::with_hint))
     }
 
     /// Returns the last other session of which something can be undone.
@@ -413,19 +423,18 @@ pub(crate) fn shown(text: &str) -> String {
 /// workspace that this folder is in.
 fn last_here(config: &Config, logs: &Path) -> Result<Option<String>, CliError> {
     let infos = infos_here(config, logs)?;
-    let last = infos.into_iter().rfind(|info| info.kind == CheckpointKind::Call);
-    Ok(last.map(|info| info.session))
+    // What calls changed may be gone to make room, and an undo of it still be there.
+    let last = infos.iter().rfind(|info| info.kind == CheckpointKind::Call);
+    Ok(last.or(infos.last()).map(|info| info.session.clone()))
 }
 
-/// Returns the checkpoints of this folder; if no call changed anything there, those of the nearest
-/// workspace that this folder is in.
+/// Returns the checkpoints of this folder; if there are none, those of the nearest workspace that this
+/// folder is in.
 fn infos_here(config: &Config, logs: &Path) -> Result<Vec<CheckpointInfo>, CliError> {
     let kept = |root: &Path| {
         let (journal, _) = journal(config, &[root.to_path_buf()])?;
         let infos = journal.checkpoints().map_err(failed)?;
-        let is_there =
-            infos.iter().any(|info| info.kind == CheckpointKind::Call || stands_as_undo(info));
-        Ok::<_, CliError>(is_there.then_some(infos))
+        Ok::<_, CliError>((!infos.is_empty()).then_some(infos))
     };
     if let Some(infos) = kept(&config.root)? {
         return Ok(infos);

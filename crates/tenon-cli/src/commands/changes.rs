@@ -53,6 +53,11 @@ struct Listed<'a> {
 impl Changes {
     pub(super) fn execute(self, config: &Config) -> Result<ExitStatus, CliError> {
         let session = self.session.as_deref();
+        if self.usage {
+            let usage = Past::usage(config, session)?;
+            print(&past::usage(&usage, config.look().language))?;
+            return Ok(ExitStatus::Finished);
+        }
         let past = match self.json {
             true => match Past::open_if_any(config, session)? {
                 Some(past) => past,
@@ -63,11 +68,6 @@ impl Changes {
             },
             false => Past::open(config, session)?,
         };
-        if self.usage {
-            let usage = past.journal.usage().map_err(past::failed)?;
-            print(&past::usage(&usage, config.look().language))?;
-            return Ok(ExitStatus::Finished);
-        }
         let calls = past.calls()?;
         if self.json {
             let gone = past.gone()?;

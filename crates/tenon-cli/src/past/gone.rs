@@ -30,10 +30,15 @@ impl Past {
         Ok(not_in(&infos, self.steps().into_told()))
     }
 
-    /// Returns the line that names their steps; empty if there are none.
+    /// Returns the lines that name their steps and say whether an undo of them can be taken back;
+    /// empty if there are none.
     pub(crate) fn gone_line(&self, language: Language) -> Result<String, CliError> {
-        let said = said_of(&self.gone()?);
-        Ok(said.map(|said| format!("{}\n", said.say(language))).unwrap_or_default())
+        let infos = self.journal.checkpoints().map_err(failed)?;
+        let gone = not_in(&infos, self.steps().into_told());
+        let is_undone = gone.iter().any(|call| call.is_undone(&infos));
+        let undone = is_undone.then(|| Text::GoneUndone.into());
+        let lines = said_of(&gone).into_iter().chain(undone);
+        Ok(lines.map(|said: Sentence| format!("{}\n", said.say(language))).collect())
     }
 }
 

@@ -126,6 +126,32 @@ fn what_is_not_kept_any_more_is_named_and_nothing_is_restored_to_before_it() {
 }
 
 #[test]
+fn what_can_be_redone_is_listed_when_all_calls_are_gone() {
+    let place = Place::new();
+    place.config(TWO_FILES);
+    let usage = place.run(&["changes", "--usage"]).ends_with(0).out;
+    assert!(usage.starts_with("undo: 0 checkpoints hold 0.0 MiB"), "{usage}");
+    let command = |number: u32| {
+        bash(&format!("head -c 1000000 /dev/urandom > r{number}; head -c 1000000 /dev/urandom > r"))
+    };
+    session(&place, (1..=8).map(command).collect());
+    place.run(&["undo", "20"]).ends_with(0);
+    let gone = "what steps 1-8 changed is not kept any more, to make room (undo_bytes_max)\n";
+    let listed = place.run(&["changes"]).ends_with(0).out;
+    let stands = format!("{gone}an undo of it stands: `tenon redo` takes it back\n");
+    assert!(listed.ends_with(&stands), "{listed}");
+    place.run(&["undo"]).ends_with(1).says(&["nothing to undo", gone.trim_end()]);
+    let usage = place.run(&["changes", "--usage"]).ends_with(0).out;
+    assert!(usage.starts_with("undo: 1 checkpoints hold 2."), "{usage}");
+    place.run(&["redo"]).ends_with(0);
+    let listed = place.run(&["changes"]).ends_with(0).out;
+    assert!(listed.ends_with(gone), "{listed}");
+    place.run(&["changes", "--usage"]).ends_with(0);
+    place.run(&["undo"]).ends_with(1).says(&["nothing to undo", gone.trim_end()]);
+    place.run(&["redo"]).ends_with(1);
+}
+
+#[test]
 fn a_rewind_to_before_what_is_not_kept_any_more_says_so_and_goes_back_in_the_conversation_alone() {
     let turns = deletions().iter().map(|command| bash(command)).collect::<Vec<_>>();
     for flags in [&["--plain"][..], &[]] {
