@@ -5,6 +5,7 @@
 //! a person changed since is shown and asked about, and nothing of it is touched without a yes.
 
 mod diff;
+mod files;
 mod gone;
 mod restore;
 mod steps;
@@ -32,12 +33,10 @@ use crate::{
     which_session::find,
 };
 
+pub(crate) use files::files;
 pub(crate) use gone::Gone;
 use steps::Steps;
 pub(crate) use wish::{Plan, Wish};
-
-/// Files of one call that are named; more are counted.
-const FILES_SHOWN_MAX: usize = 20;
 
 /// The calls of one session that changed something.
 pub(crate) struct Past {
@@ -365,53 +364,6 @@ pub(crate) fn listed(conflicts: &[Conflict], language: Language) -> String {
         format!("  {path} ({})\n", reason.template(language))
     };
     conflicts.iter().map(line).collect()
-}
-
-/// Returns the files of a change list, a line each; the first of many.
-pub(crate) fn files(changes: &Changes, language: Language) -> String {
-    let all = tenon_agent::CallChanges::new("", changes);
-    let mut said = String::new();
-    for file in all.files.iter().take(FILES_SHOWN_MAX) {
-        use tenon_agent::FileChangeKind::{Created, Deleted, Edited, Mode, Renamed, Times};
-        let (kind, path) = (file.kind, shown(&file.path));
-        let word = match kind {
-            Created => Text::FileCreated,
-            Edited => Text::FileEdited,
-            Deleted => Text::FileDeleted,
-            Renamed => Text::FileRenamed,
-            Mode => Text::FileMode,
-            Times => Text::FileTimes,
-        };
-        let more = match (kind, &file.from, file.old_bytes, file.new_bytes) {
-            (Renamed, Some(from), Some(old), Some(new)) if file.edited => {
-                format!(" (← {}, {old} → {new} B)", shown(from))
-            }
-            (Renamed, Some(from), ..) => format!(" (← {})", shown(from)),
-            (Edited, _, Some(old), Some(new)) => format!(" ({old} → {new} B)"),
-            (Created, ..) if file.inside > 0 => format!("/ ({})", file.inside),
-            _ => String::new(),
-        };
-        said.push_str(&format!("  {} {path}{more}\n", word.template(language)));
-    }
-    let more = changes.files.len().saturating_sub(FILES_SHOWN_MAX);
-    if more > 0 {
-        said.push_str(&format!("  {}\n", Text::MoreFiles.say(language, &[("n", &more)])));
-    }
-    for left_out in &all.left_out {
-        let path = shown(&left_out.path);
-        let why = match left_out.reason.as_str() {
-            "cache" => Text::WhyCache.template(language),
-            "too_large" => Text::WhyTooLarge.template(language),
-            "outside" => Text::WhyOutside.template(language),
-            "too_many" => Text::WhyTooMany.template(language),
-            "not_copied" => Text::WhyNotCopied.template(language),
-            "too_long" => Text::WhyTooLong.template(language),
-            other => other,
-        };
-        let said_so = Text::FileNotSaved.say(language, &[("path", &path), ("why", &why)]);
-        said.push_str(&format!("  {said_so}\n"));
-    }
-    said
 }
 
 /// Returns `text` on one line, without known secrets and what a terminal would obey.

@@ -204,6 +204,7 @@ texts! {
     FileDeleted: "deleted ", "删除";
     FileRenamed: "renamed ", "改名";
     FileMode: "mode    ", "权限";
+    FileReplaced: "replaced", "替换";
     FileTimes: "times   ", "时间";
     MoreFiles: "… and {n} more", "… 另有 {n} 项";
     FileNotSaved: "not saved, cannot be undone: {path} ({why})", "未保存，无法撤销：{path}（{why}）";

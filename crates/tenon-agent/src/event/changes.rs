@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use tenon_sandbox::{ChangeKind, Changes, LeftOutReason, Trouble};
+use tenon_sandbox::{Change, ChangeKind, Changes, EntryKind, LeftOutReason, Rights, Trouble};
 
 /// More files of one call are counted and not listed: the journal has them all.
 const FILES_MAX: usize = 200;
@@ -78,6 +78,24 @@ pub struct FileChange {
     /// It is an index that says what it said before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refreshed: bool,
+    /// What it was, where something of another kind is in its place: `file`, `folder`, `link` or `other`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old_entry: Option<String>,
+    /// What is there now, in the same case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new_entry: Option<String>,
+    /// Its permissions before, such as `0644`, if they are others now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old_mode: Option<String>,
+    /// Its permissions now, in the same case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new_mode: Option<String>,
+    /// The numbers of its user and group before, such as `1000:1000`, if they are others now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old_owner: Option<String>,
+    /// Those of now, in the same case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new_owner: Option<String>,
     /// How many files and folders are in a folder that was made.
     #[serde(default, skip_serializing_if = "is_none_inside")]
     pub inside: u64,
@@ -168,8 +186,8 @@ impl CallChanges {
     }
 }
 
-impl From<&tenon_sandbox::Change> for FileChange {
-    fn from(change: &tenon_sandbox::Change) -> Self {
+impl From<&Change> for FileChange {
+    fn from(change: &Change) -> Self {
         let (kind, from) = match &change.kind {
             ChangeKind::Created => (FileChangeKind::Created, None),
             ChangeKind::Edited => (FileChangeKind::Edited, None),
@@ -183,6 +201,11 @@ impl From<&tenon_sandbox::Change> for FileChange {
         let (path, inside) = (shown(&change.path), change.inside);
         let edited = matches!(change.kind, ChangeKind::Renamed { is_edited: true, .. });
         let (index_hash, refreshed) = (None, false);
+        let (old_entry, new_entry) =
+            change.was.map(|was| (entry(was), entry(change.entry))).unzip();
+        let (old_mode, new_mode) = others(change, |rights| format!("{:04o}", rights.mode));
+        let (old_owner, new_owner) =
+            others(change, |rights| format!("{}:{}", rights.user, rights.group));
         Self {
             path,
             kind,
@@ -193,9 +216,31 @@ impl From<&tenon_sandbox::Change> for FileChange {
             new_hash,
             index_hash,
             refreshed,
+            old_entry,
+            new_entry,
+            old_mode,
+            new_mode,
+            old_owner,
+            new_owner,
             inside,
         }
     }
+}
+
+fn entry(entry: EntryKind) -> String {
+    match entry {
+        EntryKind::File => "file",
+        EntryKind::Directory => "folder",
+        EntryKind::Link => "link",
+        EntryKind::Other => "other",
+    }
+    .to_owned()
+}
+
+/// Returns what `part` says of the rights before and now, if that is not the same.
+fn others(change: &Change, part: fn(&Rights) -> String) -> (Option<String>, Option<String>) {
+    let both = change.rights.as_ref().map(|(old, new)| (part(old), part(new)));
+    both.filter(|(old, new)| old != new).unzip()
 }
 
 fn trouble(trouble: &Trouble) -> String {

@@ -43,6 +43,13 @@ texts! {
     EventsNotShown: "{n} events are not shown: damaged, or of another version of tenon", "有 {n} 个事件未显示：已损坏，或来自其他版本的 tenon";
     LeftOut: "left out", "已省略";
     // changes and undo
+    OldToNew: "{old} → {new}", "{old} → {new}";
+    ModeToNew: "mode {old} → {new}", "权限 {old} → {new}";
+    OwnerToNew: "owner {old} → {new}", "所有者 {old} → {new}";
+    EntryFile: "file", "文件";
+    EntryFolder: "folder", "文件夹";
+    EntryLink: "link", "链接";
+    EntryOther: "other", "其他";
     OnlyTimes: "only times", "仅时间";
     WhyCache: "a cache", "缓存";
     WhyTooLarge: "too large", "太大";

@@ -411,6 +411,42 @@ fn a_session_that_goes_on_is_told_of_an_undo_and_one_that_is_deleted_is_forgotte
 }
 
 #[test]
+fn changed_permissions_and_what_was_replaced_are_told_of_whatever_else_changed() {
+    let place = Place::new();
+    for name in ["work/a", "work/b", "work/c", "work/d"] {
+        place.write(name, "x");
+    }
+    let command = "echo y >> a; chmod 777 a; mv b e; chmod 755 e; chmod 4700 c; \
+        rm d; mkdir d; echo q > d/q";
+    for name in ["a", "b", "c"] {
+        let mode = std::fs::Permissions::from_mode(0o644);
+        std::fs::set_permissions(place.path("work").join(name), mode).unwrap();
+    }
+    session_of(&place, &[command]);
+    let list = place.run(&["changes"]).ends_with(0).out;
+    for line in [
+        "edited   a (1 → 3 B, mode 0644 → 0777)",
+        "renamed  e (← b, mode 0644 → 0755)",
+        "mode     c (mode 0644 → 4700)",
+        "replaced d (file → folder)",
+    ] {
+        assert!(list.contains(&format!("  {line}\n")), "{line}: {list}");
+    }
+    let json = place.run(&["changes", "--json"]).ends_with(0).out;
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let file = |path: &str| {
+        let files = json[0]["files"].as_array().unwrap();
+        files.iter().find(|file| file["path"] == path).cloned().unwrap()
+    };
+    let (a, d) = (file("a"), file("d"));
+    assert_eq!((&a["old_mode"], &a["new_mode"]), (&json!("0644"), &json!("0777")));
+    assert_eq!((&d["old_entry"], &d["new_entry"]), (&json!("file"), &json!("folder")));
+    assert!(place.logs().contains(r#""old_mode":"0644","new_mode":"4700""#));
+    let undone = place.run(&["undo"]).ends_with(0).out;
+    assert!(undone.contains("  replaced d (folder → file)\n"), "{undone}");
+}
+
+#[test]
 fn undo_can_be_switched_off() {
     let place = Place::new();
     place.config("undo = false\n");

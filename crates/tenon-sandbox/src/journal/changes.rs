@@ -38,6 +38,21 @@ pub struct Change {
     /// How many files and folders are in a folder that was created, which are not listed one by one:
     /// without those that came there from elsewhere.
     pub inside: u64,
+    /// What it was, if something of another kind is in its place.
+    pub was: Option<EntryKind>,
+    /// Its permissions and owner before and now, if those are others.
+    pub rights: Option<(Rights, Rights)>,
+}
+
+/// Who may do what with a file or folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rights {
+    /// Permissions, such as 0o644.
+    pub mode: u32,
+    /// The owner's number.
+    pub user: u32,
+    /// The group's number.
+    pub group: u32,
 }
 
 /// What happened to a file or folder.
@@ -257,6 +272,10 @@ impl Changes {
     }
 }
 
+/// Stand in the number of a change's kind for what follows: what older versions kept has neither.
+const HAS_WAS: u64 = 16;
+const HAS_RIGHTS: u64 = 32;
+
 fn files(number: u64) -> &'static str {
     if number == 1 { "file" } else { "files" }
 }
@@ -277,14 +296,11 @@ impl Change {
             ChangeKind::Times => (5, None),
             ChangeKind::Renamed { from, is_edited: true } => (6, Some(from)),
         };
-        writer.number(tag);
+        let with = |is_there, flag| if is_there { flag } else { 0 };
+        let more = with(self.was.is_some(), HAS_WAS) | with(self.rights.is_some(), HAS_RIGHTS);
+        writer.number(tag | more);
         writer.maybe(from, |writer, from| writer.field(from.as_os_str()));
-        writer.number(match self.entry {
-            EntryKind::File => 0,
-            EntryKind::Directory => 1,
-            EntryKind::Link => 2,
-            EntryKind::Other => 3,
-        });
+        writer.number(number_of(self.entry));
         for bytes in [self.old_bytes, self.new_bytes] {
             writer.maybe(bytes.as_ref(), |writer, bytes| writer.number(*bytes));
         }
@@ -292,12 +308,18 @@ impl Change {
             writer.field(hash.to_string().as_ref());
         });
         writer.number(self.inside);
+        self.was.iter().for_each(|was| writer.number(number_of(*was)));
+        for Rights { mode, user, group } in self.rights.iter().flat_map(|(old, new)| [old, new]) {
+            for number in [mode, user, group] {
+                writer.number(u64::from(*number));
+            }
+        }
     }
 
     fn read(reader: &mut Reader<'_>) -> Option<Self> {
         let path = reader.path()?;
         let (tag, from) = (reader.number()?, reader.maybe(Reader::path)?);
-        let kind = match (tag, from) {
+        let kind = match (tag & !(HAS_WAS | HAS_RIGHTS), from) {
             (0, _) => ChangeKind::Created,
             (1, _) => ChangeKind::Edited,
             (2, _) => ChangeKind::Deleted,
@@ -307,22 +329,46 @@ impl Change {
             (6, Some(from)) => ChangeKind::Renamed { from, is_edited: true },
             _ => return None,
         };
-        let entry = match reader.number()? {
-            0 => EntryKind::File,
-            1 => EntryKind::Directory,
-            2 => EntryKind::Link,
-            3 => EntryKind::Other,
-            _ => return None,
-        };
         Some(Self {
             path,
             kind,
-            entry,
+            entry: read_entry(reader)?,
             old_bytes: reader.maybe(Reader::number)?,
             new_bytes: reader.maybe(Reader::number)?,
             new_hash: reader.maybe(|reader| reader.text()?.parse().ok())?,
             inside: reader.number()?,
+            was: if tag & HAS_WAS == 0 { None } else { Some(read_entry(reader)?) },
+            rights: match tag & HAS_RIGHTS {
+                0 => None,
+                _ => Some((Rights::read(reader)?, Rights::read(reader)?)),
+            },
         })
+    }
+}
+
+fn number_of(entry: EntryKind) -> u64 {
+    match entry {
+        EntryKind::File => 0,
+        EntryKind::Directory => 1,
+        EntryKind::Link => 2,
+        EntryKind::Other => 3,
+    }
+}
+
+fn read_entry(reader: &mut Reader<'_>) -> Option<EntryKind> {
+    Some(match reader.number()? {
+        0 => EntryKind::File,
+        1 => EntryKind::Directory,
+        2 => EntryKind::Link,
+        3 => EntryKind::Other,
+        _ => return None,
+    })
+}
+
+impl Rights {
+    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        let mut number = || u32::try_from(reader.number()?).ok();
+        Some(Self { mode: number()?, user: number()?, group: number()? })
     }
 }
 
@@ -391,7 +437,17 @@ mod tests {
 
     fn change(path: &str, kind: ChangeKind, entry: EntryKind, inside: u64) -> Change {
         let path = PathBuf::from(path);
-        Change { path, kind, entry, old_bytes: None, new_bytes: Some(1), new_hash: None, inside }
+        Change {
+            path,
+            kind,
+            entry,
+            old_bytes: None,
+            new_bytes: Some(1),
+            new_hash: None,
+            inside,
+            was: None,
+            rights: None,
+        }
     }
 
     fn check(files: Vec<Change>, expected: &str) {
@@ -423,5 +479,12 @@ mod tests {
             "1 renamed, 1 new",
         );
         check(vec![change("t", ChangeKind::Times, file, 0)], "");
+        let rights = |mode| Rights { mode, user: 1, group: u32::MAX };
+        let with = Change {
+            was: Some(folder),
+            rights: Some((rights(0o644), rights(0o4755))),
+            ..change("a", ChangeKind::Edited, file, 0)
+        };
+        check(vec![with.clone(), Change { was: None, ..with }], "2 files changed");
     }
 }

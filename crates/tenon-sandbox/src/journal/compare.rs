@@ -178,8 +178,8 @@ impl Comparison<'_> {
         let now = at.as_ref().zip(now.as_ref()).filter(|(at, _)| !self.renamed.contains_key(at));
         let Some(old) = before.and_then(|id| self.image.nodes.get(&id)) else {
             if let Some((at, now)) = now {
-                let (inside, bytes) = (self.inside(at, now), (None, Some(now.bytes)));
-                self.add(at, ChangeKind::Created, now, bytes, inside);
+                let inside = self.inside(at, now);
+                self.add(at, ChangeKind::Created, (None, Some(now)), inside);
             }
             return;
         };
@@ -191,8 +191,8 @@ impl Comparison<'_> {
             return;
         }
         if let Some((at, now)) = now {
-            let (inside, bytes) = (self.inside(at, now), (None, Some(now.bytes)));
-            self.add(at, ChangeKind::Created, now, bytes, inside);
+            let inside = self.inside(at, now);
+            self.add(at, ChangeKind::Created, (None, Some(now)), inside);
         }
         // What became of it is told where it went.
         if self.left.contains(was) || self.renamed.contains_key(was) {
@@ -200,10 +200,7 @@ impl Comparison<'_> {
         }
         // Its folder may be elsewhere, and another in the place of that.
         match node_at(self.store, was).ok().flatten() {
-            None => {
-                let bytes = (Some(old.node.bytes), None);
-                self.add(was, ChangeKind::Deleted, &old.node, bytes, 0);
-            }
+            None => self.add(was, ChangeKind::Deleted, (Some(&old.node), None), 0),
             Some(now) if now.id == old.node.id => drop(self.compared.insert(was.clone())),
             Some(now) => self.replaced((was, was), old, &now),
         }
@@ -212,13 +209,12 @@ impl Comparison<'_> {
     /// Another node is at the name of one that was there before, at `at` now.
     fn replaced(&mut self, (was, at): (&Place, &Place), old: &Old, now: &Node) {
         self.compared.insert(at.clone());
-        let bytes = (Some(old.node.bytes), Some(now.bytes));
         let mut inside = 0;
         let kind = if old.node.kind() != now.kind() {
             inside = self.inside(at, now);
             if was != at {
-                self.add(was, ChangeKind::Deleted, &old.node, (bytes.0, None), 0);
-                return self.add(at, ChangeKind::Created, now, (None, bytes.1), inside);
+                self.add(was, ChangeKind::Deleted, (Some(&old.node), None), 0);
+                return self.add(at, ChangeKind::Created, (None, Some(now)), inside);
             }
             ChangeKind::Edited
         } else if now.is_folder() {
@@ -237,7 +233,7 @@ impl Comparison<'_> {
             ChangeKind::Times
         };
         match was == at {
-            true => self.add(at, kind, now, bytes, inside),
+            true => self.add(at, kind, (Some(&old.node), Some(now)), inside),
             false => self.add_renamed(at, was, (old, now), kind == ChangeKind::Edited),
         }
     }
@@ -254,8 +250,8 @@ impl Comparison<'_> {
             });
             for (place, now) in inside {
                 if !self.compared.contains(&place) && !self.renamed.contains_key(&place) {
-                    let (inside, bytes) = (self.inside(&place, &now), (None, Some(now.bytes)));
-                    self.add(&place, ChangeKind::Created, &now, bytes, inside);
+                    let inside = self.inside(&place, &now);
+                    self.add(&place, ChangeKind::Created, (None, Some(&now)), inside);
                 }
             }
         }
@@ -294,7 +290,7 @@ impl Comparison<'_> {
                 continue;
             };
             match was == place {
-                true => self.add(&place, kind, &now, (Some(old.node.bytes), Some(now.bytes)), 0),
+                true => self.add(&place, kind, (Some(&old.node), Some(&now)), 0),
                 false => self.add_renamed(&place, &was, (old, &now), kind == ChangeKind::Edited),
             }
         }
@@ -420,31 +416,37 @@ impl Comparison<'_> {
         is_edited: bool,
     ) {
         let kind = ChangeKind::Renamed { from: self.store.shown(from), is_edited };
-        self.add(to, kind, now, (Some(old.node.bytes), Some(now.bytes)), 0);
+        self.add(to, kind, (Some(&old.node), Some(now)), 0);
     }
 
     fn add(
         &mut self,
         place: &Place,
         kind: ChangeKind,
-        node: &Node,
-        (old_bytes, new_bytes): (Option<u64>, Option<u64>),
+        (before, now): (Option<&Node>, Option<&Node>),
         inside: u64,
     ) {
+        let Some(node) = now.or(before) else { return };
         let path = self.store.shown(place);
         let new_hash = match self.after.get(place) {
             Some(State::Present { content: Known::Hash(hash), .. }) => Some(*hash),
             _ => None,
         };
-        let is_file = node.is_file();
+        let bytes = |node: Option<&Node>| Some(node.filter(|node| node.is_file())?.bytes);
+        let both = before.zip(now);
+        let was = both.filter(|(before, now)| before.kind() != now.kind());
+        let rights = both.filter(|_| was.is_none());
+        let rights = rights.map(|(before, now)| (before.rights(), now.rights()));
         let change = Change {
             path: path.clone(),
             kind,
             entry: EntryKind::from(node.kind()),
-            old_bytes: old_bytes.filter(|_| is_file),
-            new_bytes: new_bytes.filter(|_| is_file),
+            old_bytes: bytes(before),
+            new_bytes: bytes(now),
             new_hash,
             inside,
+            was: was.map(|(before, _)| EntryKind::from(before.kind())),
+            rights: rights.filter(|(before, now)| before != now),
         };
         self.changes.insert(path, change);
     }

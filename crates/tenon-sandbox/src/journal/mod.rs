@@ -56,7 +56,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::io::Errno;
 
-pub use self::changes::{Change, ChangeKind, Changes, LeftOut, LeftOutReason, Trouble};
+pub use self::changes::{Change, ChangeKind, Changes, LeftOut, LeftOutReason, Rights, Trouble};
 pub use self::checkpoint::Checkpoint;
 pub(crate) use self::comparison::Comparison;
 pub use self::conflicts::{Conflict, ConflictReason, Conflicts};

@@ -14,6 +14,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use super::changes::Rights;
 use crate::file_system::{FileSystem, OVERLAYFS, device_of, file_system};
 use crate::linux::closed::{lasting_mode, through};
 use crate::linux::openat::look_at;
@@ -108,6 +109,11 @@ impl NodeId {
 }
 
 impl Node {
+    /// Returns its permissions and owner.
+    pub(crate) fn rights(&self) -> Rights {
+        Rights { mode: self.mode & 0o7777, user: self.user, group: self.group }
+    }
+
     /// Returns what was found in `folder`, without target and attributes.
     pub(crate) fn of(found: &Statx, folder: impl AsFd) -> Self {
         let moment = |time: &rustix::fs::StatxTimestamp| Moment {

@@ -1,0 +1,88 @@
+//! The files of a change list as people read it.
+
+use tenon_agent::{CallChanges, FileChange, FileChangeKind};
+use tenon_sandbox::Changes;
+
+use super::shown;
+use crate::texts::{Language, Text};
+
+/// Files of one call that are named; more are counted.
+const FILES_SHOWN_MAX: usize = 20;
+
+/// Returns the files of a change list, a line each; the first of many.
+pub(crate) fn files(changes: &Changes, language: Language) -> String {
+    let all = CallChanges::new("", changes);
+    let mut said = String::new();
+    for file in all.files.iter().take(FILES_SHOWN_MAX) {
+        let path = shown(&file.path);
+        let folder = if file.kind == FileChangeKind::Created && file.inside > 0 { "/" } else { "" };
+        let more = more(file, language).join(", ");
+        let more = if more.is_empty() { more } else { format!(" ({more})") };
+        said.push_str(&format!("  {} {path}{folder}{more}\n", word(file).template(language)));
+    }
+    let more = changes.files.len().saturating_sub(FILES_SHOWN_MAX);
+    if more > 0 {
+        said.push_str(&format!("  {}\n", Text::MoreFiles.say(language, &[("n", &more)])));
+    }
+    for left_out in &all.left_out {
+        let path = shown(&left_out.path);
+        let why = match left_out.reason.as_str() {
+            "cache" => Text::WhyCache.template(language),
+            "too_large" => Text::WhyTooLarge.template(language),
+            "outside" => Text::WhyOutside.template(language),
+            "too_many" => Text::WhyTooMany.template(language),
+            "not_copied" => Text::WhyNotCopied.template(language),
+            "too_long" => Text::WhyTooLong.template(language),
+            other => other,
+        };
+        let said_so = Text::FileNotSaved.say(language, &[("path", &path), ("why", &why)]);
+        said.push_str(&format!("  {said_so}\n"));
+    }
+    said
+}
+
+fn word(file: &FileChange) -> Text {
+    match file.kind {
+        _ if file.old_entry.is_some() => Text::FileReplaced,
+        FileChangeKind::Created => Text::FileCreated,
+        FileChangeKind::Edited => Text::FileEdited,
+        FileChangeKind::Deleted => Text::FileDeleted,
+        FileChangeKind::Renamed => Text::FileRenamed,
+        FileChangeKind::Mode => Text::FileMode,
+        FileChangeKind::Times => Text::FileTimes,
+    }
+}
+
+/// Returns what is said behind the name.
+fn more(file: &FileChange, language: Language) -> Vec<String> {
+    let mut more: Vec<String> = file.from.iter().map(|from| format!("← {}", shown(from))).collect();
+    if file.kind == FileChangeKind::Created && file.inside > 0 {
+        more.push(file.inside.to_string());
+    }
+    let mut say = |text: Text, old: &str, new: &str| {
+        more.push(text.say(language, &[("old", &old), ("new", &new)]));
+    };
+    if let (Some(old), Some(new)) = (&file.old_entry, &file.new_entry) {
+        say(Text::OldToNew, entry(old, language), entry(new, language));
+    } else if let (Some(old), Some(new)) = (file.old_bytes, file.new_bytes)
+        && (file.kind == FileChangeKind::Edited || file.edited)
+    {
+        say(Text::OldToNew, &old.to_string(), &format!("{new} B"));
+    }
+    if let (Some(old), Some(new)) = (&file.old_mode, &file.new_mode) {
+        say(Text::ModeToNew, old, new);
+    }
+    if let (Some(old), Some(new)) = (&file.old_owner, &file.new_owner) {
+        say(Text::OwnerToNew, old, new);
+    }
+    more
+}
+
+fn entry(entry: &str, language: Language) -> &str {
+    match entry {
+        "file" => Text::EntryFile.template(language),
+        "folder" => Text::EntryFolder.template(language),
+        "link" => Text::EntryLink.template(language),
+        _ => Text::EntryOther.template(language),
+    }
+}
