@@ -46,7 +46,7 @@ pub use queue::{Delivery, PromptQueue, QueuedPrompt};
 pub use replay::{ChangesOfCall, Diverged, Divergence, ReplayOptions, Replayed, ToolLists, replay};
 pub use session::{
     EarlierPrompt, Found, LogError, Prefix, Removable, RequestCost, SESSION_NAME_CHARS_MAX,
-    Session, SessionLog, SessionSummary, ledger as request_costs, list as list_sessions,
+    Session, SessionLog, SessionSummary, Spending, ledger as request_costs, list as list_sessions,
     prompts as session_prompts, read as read_session, removable as removable_sessions,
     remove as remove_session, rename as rename_session, search as search_sessions,
 };

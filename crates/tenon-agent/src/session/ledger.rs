@@ -7,9 +7,9 @@
 
 use std::sync::Arc;
 
-use tenon_model::{Conversation, Price, Usage};
+use tenon_model::{Conversation, Usage};
 
-use super::{fold::Fold, prefix::PrefixHasher, read::Session};
+use super::{fold::Fold, prefix::PrefixHasher, read::Session, spending::Spending};
 use crate::{
     event::{ContextEvent, ModelEvent, Record, SessionEvent},
     session_note::SessionNote,
@@ -42,6 +42,24 @@ pub struct RequestCost {
     pub cost: Option<f64>,
     /// What became of the part that the request before had sent already.
     pub prefix: Prefix,
+}
+
+impl Spending {
+    /// Returns what these requests used and cost together.
+    ///
+    /// ```
+    /// assert_eq!(tenon_agent::Spending::of(&[]).cost(), None);
+    /// ```
+    pub fn of(requests: &[RequestCost]) -> Self {
+        let mut spending = Self::default();
+        for request in requests {
+            spending.begin();
+            if let Some(usage) = request.usage {
+                spending.add(usage, request.cost);
+            }
+        }
+        spending
+    }
 }
 
 /// What became of the part of a request that the one before had sent already.
@@ -115,7 +133,7 @@ struct Ledger {
     hasher: PrefixHasher,
     model: String,
     tenon: String,
-    price: Option<Price>,
+    spending: Spending,
     last: Option<Sent>,
     /// The messages of the last request, as the log tells of them.
     sent: Conversation,
@@ -130,17 +148,16 @@ struct Ledger {
 impl Ledger {
     fn take(&mut self, session: &Session, line: u64, record: &Record) {
         self.fold.take(record);
+        let used = self.spending.take(&record.event);
         match &record.event {
             SessionEvent::Session(
-                SessionNote::SessionStarted { model, tenon, price, .. }
-                | SessionNote::SessionResumed { model, tenon, price, .. },
+                SessionNote::SessionStarted { model, tenon, .. }
+                | SessionNote::SessionResumed { model, tenon, .. },
             ) => {
                 (self.model, self.tenon) = (model.clone(), tenon.clone());
-                self.price = *price;
             }
-            SessionEvent::Session(SessionNote::ModelChanged { model, price, .. }) => {
+            SessionEvent::Session(SessionNote::ModelChanged { model, .. }) => {
                 self.model = model.clone();
-                self.price = *price;
             }
             SessionEvent::Session(SessionNote::Rewound { .. }) => {
                 self.rewind(session, line);
@@ -150,9 +167,7 @@ impl Ledger {
                 self.rewind(session, line);
                 (self.compaction_undone, self.compacted) = (true, false);
             }
-            SessionEvent::Context(ContextEvent::Compacted(compaction)) => {
-                self.compact(record.time_ms, &compaction.usage);
-            }
+            SessionEvent::Context(ContextEvent::Compacted(_)) => self.compact(record.time_ms, used),
             SessionEvent::Model(ModelEvent::RequestSent { system, tools, messages, hash }) => {
                 let sent = Sent {
                     time_ms: record.time_ms,
@@ -166,7 +181,9 @@ impl Ledger {
                 };
                 self.request(sent, hash);
             }
-            SessionEvent::Model(ModelEvent::AssistantMessage { usage, .. }) => self.reply(usage),
+            SessionEvent::Model(ModelEvent::AssistantMessage { .. }) => {
+                used.into_iter().for_each(|(usage, cost)| self.reply(usage, cost));
+            }
             _ => {}
         }
     }
@@ -178,14 +195,14 @@ impl Ledger {
     }
 
     /// Takes in that old messages were replaced, by a request of its own if it used something.
-    fn compact(&mut self, time_ms: u64, usage: &Usage) {
+    fn compact(&mut self, time_ms: u64, used: Option<(Usage, Option<f64>)>) {
         self.compacted = true;
-        if *usage != Usage::default() {
+        if let Some((usage, cost)) = used {
             self.requests.push(RequestCost {
                 time_ms,
                 model: self.model.clone(),
-                usage: Some(*usage),
-                cost: self.price.map(|price| usage.cost(&price)),
+                usage: Some(usage),
+                cost,
                 prefix: Prefix::Kept,
             });
         }
@@ -255,15 +272,14 @@ impl Ledger {
         changed_meanwhile.then(|| format!("the conversation was sent otherwise{version}"))
     }
 
-    fn reply(&mut self, usage: &Usage) {
+    fn reply(&mut self, usage: Usage, cost: Option<f64>) {
         let (Some(last), Some(request)) = (&mut self.last, self.requests.last_mut()) else {
             return;
         };
         if request.usage.is_some() {
             return;
         }
-        request.usage = Some(*usage);
-        request.cost = self.price.map(|price| usage.cost(&price));
+        (request.usage, request.cost) = (Some(usage), cost);
         let missed = last.cached.saturating_sub(usage.cache_read);
         if request.prefix == Prefix::Kept && missed > 0 {
             request.prefix = Prefix::Missed { tokens: missed, after_ms: last.after_ms };

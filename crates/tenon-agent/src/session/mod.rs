@@ -18,6 +18,7 @@ mod recorder;
 mod remove;
 mod search;
 mod seen;
+mod spending;
 mod tree;
 mod undo_news;
 
@@ -34,4 +35,5 @@ pub(crate) use recorder::Recorder;
 pub use remove::{Removable, removable, remove};
 pub use search::{Found, search};
 pub(crate) use seen::SeenNews;
+pub use spending::Spending;
 pub(crate) use undo_news::WENT_BACK;

@@ -2,7 +2,7 @@
 
 use jiff::tz::TimeZone;
 use serde::Serialize;
-use tenon_agent::{Prefix, RequestCost, list_sessions, read_session, request_costs};
+use tenon_agent::{Prefix, RequestCost, Spending, list_sessions, read_session, request_costs};
 use tenon_model::{Usage, visible};
 
 use crate::{
@@ -57,9 +57,8 @@ impl Cost {
         let sessions = list_sessions(&folder).map_err(unreadable)?;
         let id = &find(&self.id, &sessions)?.id;
         let requests = request_costs(&read_session(&folder, id).map_err(unreadable)?);
-        let mut usage = Usage::default();
-        requests.iter().filter_map(|request| request.usage).for_each(|used| usage += used);
-        let cost = total(&requests).filter(|_| !requests.is_empty());
+        let spending = Spending::of(&requests);
+        let (usage, cost) = (spending.usage(), spending.cost());
         if self.json {
             let requests = requests.iter().map(row).collect();
             let json = serde_json::to_string_pretty(&Ledger { session: id, requests, usage, cost })
@@ -70,13 +69,6 @@ impl Cost {
         }
         Ok(ExitStatus::Finished)
     }
-}
-
-/// Returns what all answered requests cost; `None` where the price of one is unknown. The sum of none
-/// by `sum` is -0.
-fn total(requests: &[RequestCost]) -> Option<f64> {
-    let mut answered = requests.iter().filter(|request| request.usage.is_some());
-    answered.try_fold(0.0, |sum, request| Some(sum + request.cost?))
 }
 
 fn table(requests: &[RequestCost], usage: &Usage, cost: Option<f64>, language: Language) -> String {
@@ -184,8 +176,8 @@ mod tests {
         let edges: Vec<_> =
             [&text, &chinese].map(|text| text.lines().next().and_then(right)).into();
         assert_eq!(edges[0], edges[1], "{chinese}");
-        let unanswered = total(&requests[2..3]);
+        let unanswered = Spending::of(&requests[2..3]).cost();
         let text = table(&requests[2..3], &Usage::default(), unanswered, Language::English);
-        assert!(text.ends_with(" 0.0000\n") && total(&requests).is_none(), "{text}");
+        assert!(text.ends_with(" 0.0000\n") && Spending::of(&requests).cost().is_none(), "{text}");
     }
 }

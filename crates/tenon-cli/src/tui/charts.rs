@@ -1,7 +1,6 @@
 //! What fills the model's window, and what a session cost, as rows. Pure.
 
-use tenon_agent::{Prefix, RequestCost, WindowUse};
-use tenon_model::Usage;
+use tenon_agent::{Prefix, RequestCost, Spending, WindowUse};
 
 use super::line::{Line, Wrap};
 use crate::{
@@ -62,15 +61,13 @@ fn bar_length(tokens: u64, window: u64, columns: usize) -> usize {
 
 /// Draws what the requests of a session cost, and what became of the provider's cache.
 pub(crate) fn costs(requests: &[RequestCost], columns: usize, language: Language) -> Vec<Line> {
-    let mut usage = Usage::default();
-    requests.iter().filter_map(|request| request.usage).for_each(|used| usage += used);
-    let mut answered = requests.iter().filter(|request| request.usage.is_some());
-    let cost = answered.try_fold(0.0, |sum, request| Some(sum + request.cost?));
+    let spending = Spending::of(requests);
     if requests.is_empty() {
         return vec![Line::plain(Text::NoRequests.template(language))];
     }
-    let cost = cost.map_or_else(|| Text::NoPrice.template(language).to_owned(), money);
+    let cost = spending.cost().map_or_else(|| Text::NoPrice.template(language).to_owned(), money);
     let head = Text::CostHead.say(language, &[("n", &requests.len()), ("cost", &cost)]);
+    let usage = spending.usage();
     let counts = [usage.input, usage.cache_read, usage.cache_write, usage.output].map(grouped);
     let [new, cached, written, out] = &counts;
     let tokens = Text::CostTokens
@@ -106,6 +103,8 @@ fn loss(number: usize, request: &RequestCost, language: Language) -> Option<Line
 
 #[cfg(test)]
 mod tests {
+    use tenon_model::Usage;
+
     use super::*;
 
     fn text(rows: &[Line]) -> String {

@@ -286,9 +286,12 @@ fn facts(options: &AgentOptions) -> Facts {
         is_confined: options.sandbox.is_confined(),
         ..Facts::default()
     };
-    // What a session that goes on used before is a part of what it costs.
-    for record in options.resumed.iter().flat_map(|session| session.branch()) {
-        facts.take_in(&record.event);
+    // What a session that goes on used before is a part of what it costs, whatever became of it.
+    if let Some(session) = &options.resumed {
+        for record in &session.records {
+            facts.spending.take(&record.event);
+        }
+        session.branch().for_each(|record| facts.take_in_context(&record.event));
     }
     // The walls are this process's own.
     facts.tier = None;

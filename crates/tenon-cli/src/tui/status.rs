@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use tenon_agent::{ModelEvent, SessionEvent, TurnEvent};
+use tenon_agent::{ModelEvent, SessionEvent, Spending, TurnEvent};
 use tenon_model::{Usage, visible};
 
 use super::line::Line;
@@ -28,9 +28,8 @@ pub(crate) struct Facts {
     pub tier: Option<String>,
     /// Tokens of the last request and its reply: what the window holds.
     pub context_tokens: u64,
-    pub usage: Usage,
-    /// US dollars, where the price is known.
-    pub cost: Option<f64>,
+    /// Of the whole session.
+    pub spending: Spending,
 }
 
 /// What is waited for.
@@ -60,20 +59,17 @@ pub(crate) enum Waiting {
 impl Facts {
     /// Takes in what an event says of the session as a whole.
     pub(crate) fn take_in(&mut self, event: &SessionEvent) {
-        match event {
-            SessionEvent::Model(ModelEvent::AssistantMessage { usage, .. }) => {
-                self.context_tokens = usage.input_all() + usage.output;
-            }
-            SessionEvent::Turn(TurnEvent::TurnEnded { usage, cost, sandbox, .. }) => {
-                if sandbox.is_some() {
-                    self.tier.clone_from(sandbox);
-                }
-                self.usage += *usage;
-                if let Some(cost) = cost {
-                    *self.cost.get_or_insert(0.0) += cost;
-                }
-            }
-            _ => {}
+        self.spending.take(event);
+        if let SessionEvent::Turn(TurnEvent::TurnEnded { sandbox: Some(tier), .. }) = event {
+            self.tier = Some(tier.clone());
+        }
+        self.take_in_context(event);
+    }
+
+    /// Takes in how full the window is.
+    pub(crate) fn take_in_context(&mut self, event: &SessionEvent) {
+        if let SessionEvent::Model(ModelEvent::AssistantMessage { usage, .. }) = event {
+            self.context_tokens = usage.input_all() + usage.output;
         }
     }
 
@@ -113,11 +109,12 @@ impl Facts {
             let said = Text::StatusContext.say(language, &[("used", &used), ("n", &percent)]);
             facts.push((2, meaning, said));
         }
-        if let Some(cost) = self.cost {
+        let usage = self.spending.usage();
+        if let Some(cost) = self.spending.cost().filter(|_| usage.input_all() > 0) {
             facts.push((3, Meaning::Aside, money(cost)));
         }
-        if self.usage.input_all() > 0 {
-            facts.push((5, Meaning::Aside, tokens(&self.usage, language)));
+        if usage.input_all() > 0 {
+            facts.push((5, Meaning::Aside, tokens(&usage, language)));
         }
         if let Some(branch) = &self.branch {
             facts.push((4, Meaning::Aside, format!("⎇ {branch}")));
@@ -221,10 +218,15 @@ mod tests {
             branch: Some("main".into()),
             is_confined: true,
             context_tokens: 50_000,
-            usage: Usage { input: 1_000, output: 20, ..Usage::default() },
-            cost: Some(0.5),
+            spending: spent(Usage { input: 1_000, output: 20, ..Usage::default() }),
             tier: None,
         }
+    }
+
+    fn spent(usage: Usage) -> Spending {
+        let mut spending = Spending::default();
+        spending.add(usage, Some(0.5));
+        spending
     }
 
     fn drawn(facts: &Facts, waiting: &Waiting, columns: usize) -> String {
@@ -253,7 +255,7 @@ mod tests {
     #[test]
     fn what_came_from_the_cache_is_told_apart_and_tokens_take_few_columns() {
         let usage = Usage { input: 1_000, cache_read: 80_000, output: 20, ..Usage::default() };
-        let cached = Facts { usage, context_tokens: 81_020, ..facts() };
+        let cached = Facts { spending: spent(usage), context_tokens: 81_020, ..facts() };
         let line = drawn(&cached, &Waiting::Nothing, 120);
         assert!(line.contains("context 81k (40 %)"), "{line}");
         assert!(line.contains("↑81,000 (80,000 cached) ↓20"), "{line}");

@@ -48,6 +48,48 @@ fn reply(cache_read: u64, cache_write: u64) -> Value {
     json!({"type": "assistant_message", "message": message, "usage": usage, "duration_ms": 1})
 }
 
+#[test]
+fn the_sum_is_the_same_event_by_event_and_has_what_was_gone_back_from_and_summed_up() {
+    let mut resumed = resumed("x/a", "1");
+    resumed["price"] = json!({"input": 2.0, "output": 4.0, "cache_read": 0.5, "cache_write": 1.0});
+    let compacted = json!({
+        "type": "compacted", "cause": "asked", "replaced": 1, "messages": [], "results": [], "prompts_kept": 0, "tokens_before": 9,
+        "tokens_after": 5, "window_tokens": 100, "usage": {"input": 1000, "output": 50},
+    });
+    let events = [
+        resumed,
+        prompt("p"),
+        sent("s", "t", &["p"]),
+        reply(0, 100),
+        json!({"type": "rewound", "after_line": 1, "turns": 1}),
+        prompt("q"),
+        sent("s", "t", &["q"]),
+        reply(20, 0),
+        compacted,
+        sent("s", "t", &["q"]),
+    ];
+    let mut text = String::new();
+    for mut event in events {
+        event["time_ms"] = json!(1);
+        text.push_str(&format!("{event}\n"));
+    }
+    let (session, _) = super::super::read::read_lines("a", text.as_bytes()).unwrap();
+    assert_eq!(session.skipped, 0, "{text}");
+    let mut spending = Spending::default();
+    session.records.iter().for_each(|record| {
+        spending.take(&record.event);
+    });
+    let sum = Spending::of(&ledger(&session));
+    assert_eq!((spending.usage(), spending.cost()), (sum.usage(), sum.cost()));
+    let usage = Usage { input: 1_020, output: 50, cache_read: 20, cache_write: 100 };
+    assert_eq!(sum.usage(), usage);
+    let cost = usage.cost(
+        &serde_json::from_str(r#"{"input":2.0,"output":4.0,"cache_read":0.5,"cache_write":1.0}"#)
+            .unwrap(),
+    );
+    assert!((sum.cost().unwrap() - cost).abs() < 1e-9);
+}
+
 fn check(second: &[Value], expected: &Prefix) {
     let first = [resumed("x/a", "1"), prompt("p"), sent("s", "t", &["p"]), reply(0, 100)];
     let found = prefixes(&[&first, second].concat());
