@@ -75,7 +75,8 @@ texts! {
     Waiting: "Waiting for the model …", "正在等待模型 …";
     ThinkingNow: "The model is thinking …", "模型正在思考 …";
     Running: "Running {call} …", "正在运行 {call} …";
-    CallWaits: "waits", "等待";
+    CallRuns: "runs", "运行中";
+    CallQueued: "waits for its turn to ask", "等待轮到它提问";
     RunningMany: "Running {n} calls …", "正在运行 {n} 个调用 …";
     Retrying: "retrying in {wait} (attempt {n}): {reason}", "{wait} 后重试（第 {n} 次）：{reason}";
     // What happens to the conversation.

@@ -183,6 +183,17 @@ impl App {
         self.next_question(now);
     }
 
+    /// Returns what a call waits for, if there is a question of it.
+    pub(crate) fn waits(&self, call_id: &str) -> Option<Text> {
+        let asks =
+            self.approval.as_ref().is_some_and(|(shown, _)| shown.question.call_id == call_id);
+        let mut queued = self.questions.iter().map(|(question, _)| &question.call_id);
+        match asks {
+            true => Some(Text::WaitsForYou),
+            false => queued.any(|id| id == call_id).then_some(Text::CallQueued),
+        }
+    }
+
     /// Drops questions that were taken back, and shows the next.
     pub(crate) fn next_question(&mut self, now: Instant) {
         if self.approval.as_ref().is_some_and(|(_, answer)| answer.is_closed()) {

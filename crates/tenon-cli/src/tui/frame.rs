@@ -45,7 +45,7 @@ pub(crate) fn frame(app: &App, size: Size, now: Instant) -> Frame {
     let (waiting, since) = app.waiting();
     below.push(app.transcript.facts.draw(&waiting, since, now, columns, app.language));
     let fixed = composer.len() + below.len();
-    let mut above = app.transcript.live(columns);
+    let mut above = app.transcript.live(columns, |call| app.waits(call));
     if let Some((command, tail)) = &app.own {
         above.push(Line::default());
         above.push(Line::of(Meaning::Name, &format!("! {command}")).cut(columns));

@@ -47,8 +47,6 @@ pub(crate) struct Transcript {
 struct RunningCall {
     id: String,
     label: String,
-    /// Whether it was decided: until then it waits.
-    runs: bool,
     tail: Tail,
 }
 
@@ -165,11 +163,12 @@ impl Transcript {
     }
 
     /// Draws what is being written and run, on a screen of `columns`.
-    pub(crate) fn live(&self, columns: usize) -> Vec<Line> {
+    /// `waits` says what a call waits for, by its id, if it does not run.
+    pub(crate) fn live(&self, columns: usize, waits: impl Fn(&str) -> Option<Text>) -> Vec<Line> {
         let mut rows = self.markdown.live(columns);
         for call in &self.calls {
             rows.push(Line::default());
-            rows.push(call.head(columns, self.style.language));
+            rows.push(call.head(columns, waits(&call.id), self.style.language));
             rows.extend(call.tail.draw("│ ", columns));
         }
         rows
@@ -246,16 +245,11 @@ impl Transcript {
                 self.calls.push(RunningCall {
                     label: label.trim_end().to_owned(),
                     id: call.id.clone(),
-                    runs: false,
                     tail: Tail::default(),
                 });
             }
-            CallEvent::CallDecided { call_id, .. } => {
-                if let Some(call) = self.calls.iter_mut().find(|call| call.id == *call_id) {
-                    call.runs = true;
-                }
-            }
-            CallEvent::HostRefused { .. }
+            CallEvent::CallDecided { .. }
+            | CallEvent::HostRefused { .. }
             | CallEvent::WriteRefused { .. }
             | CallEvent::WallsRefused { .. }
             | CallEvent::CallChanged(_) => {}
@@ -368,17 +362,13 @@ impl Transcript {
 }
 
 impl RunningCall {
-    fn head(&self, columns: usize, language: Language) -> Line {
+    fn head(&self, columns: usize, waits: Option<Text>, language: Language) -> Line {
         let mut head = Line::of(Meaning::Aside, "┌─ ");
-        if self.runs {
-            head.push(Meaning::Name, &self.label);
-            return head.cut(columns);
-        }
-        head.push(Meaning::Aside, &self.label);
-        let waits = format!(" · {}", Text::CallWaits.template(language));
-        let waits = Line::of(Meaning::Aside, &waits);
-        head = head.cut(columns.saturating_sub(waits.width()));
-        head.append(&waits);
+        head.push(if waits.is_none() { Meaning::Name } else { Meaning::Aside }, &self.label);
+        let state = format!(" · {}", waits.unwrap_or(Text::CallRuns).template(language));
+        let state = Line::of(Meaning::Aside, &state);
+        head = head.cut(columns.saturating_sub(state.width()));
+        head.append(&state);
         head
     }
 }
@@ -455,7 +445,7 @@ mod tests {
     }
 
     fn live(transcript: &Transcript) -> Vec<String> {
-        transcript.live(60).iter().map(Line::text).collect()
+        transcript.live(60, |_| None).iter().map(Line::text).collect()
     }
 
     #[test]
@@ -493,14 +483,16 @@ mod tests {
             &Update::Live(Live::CallOutput { call_id: "1".into(), text: "10%\r20%\nx".into() }),
             now,
         );
-        assert_eq!(live(&transcript), ["", "┌─ bash make · waits", "│ 20%", "│ x"]);
+        assert_eq!(live(&transcript), ["", "┌─ bash make · runs", "│ 20%", "│ x"]);
+        let asked = transcript.live(60, |id| (id == "1").then_some(Text::WaitsForYou));
+        assert_eq!(asked[1].text(), "┌─ bash make · waiting for your answer");
         transcript.update(
             &stored(
                 json!({"type": "call_decided", "call_id": "1", "verdict": "allow", "rule": ""}),
             ),
             now,
         );
-        assert_eq!(live(&transcript), ["", "┌─ bash make", "│ 20%", "│ x"]);
+        assert_eq!(live(&transcript), ["", "┌─ bash make · runs", "│ 20%", "│ x"]);
         transcript.update(
             &stored(
                 json!({"type": "tool_result", "call_id": "1", "content": "ok", "duration_ms": 5,
