@@ -213,6 +213,7 @@ texts! {
     StateRunning: "(running)", "（运行中）";
     StateInterrupted: "(interrupted)", "（已中断）";
     StateUndone: "(undone)", "（已撤销）";
+    CutShortChanged: "a call that was cut short changed: {changes}", "被中断的调用改动了：{changes}";
     JobChanged: "a job changed: {changes}", "后台任务改动了：{changes}";
     UndoCommand: "puts back what the last call changed; /undo N the last N", "撤销上一个调用的改动；/undo N 撤销最近 N 个";
     RedoCommand: "takes the last undo back", "重做上一次撤销";

@@ -132,6 +132,7 @@ impl Restored {
         if self.is_turn_open {
             notices.push(match self.cut_short.len() {
                 0 => "the last turn was cut short".to_owned(),
+                1 => "the last turn was cut short; the model is told of 1 call of it".to_owned(),
                 n => format!("the last turn was cut short; the model is told of {n} calls of it"),
             });
         }

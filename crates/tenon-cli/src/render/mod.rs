@@ -13,6 +13,8 @@ pub(crate) mod measure;
 mod style;
 mod summary;
 
+use std::collections::HashSet;
+
 use tenon_agent::{
     CallChanges, CallEvent, CompactionCause, ContextEvent, ContinuationCause, Live, ModelEvent,
     Record, SessionEvent, SessionNote, TurnEvent, Update, Verdict, View,
@@ -61,6 +63,8 @@ pub(crate) struct Renderer {
     /// Whether boxes have no right edge.
     pub open_boxes: bool,
     open: Vec<OpenCall>,
+    /// The ids of all calls that were begun.
+    begun: HashSet<String>,
     drawn: Drawn,
     above: Above,
     /// Line ends of the prose that are printed once more prose follows.
@@ -157,6 +161,7 @@ impl Renderer {
             formatted: false,
             open_boxes: false,
             open: Vec::new(),
+            begun: HashSet::new(),
             drawn: Drawn::default(),
             above: Above::Nothing,
             held: 0,
@@ -315,6 +320,7 @@ impl Renderer {
                 self.end_prose();
                 self.streamed = false;
                 let (call, subject) = (call.clone(), subject.clone());
+                self.begun.insert(call.id.clone());
                 self.open.push(OpenCall { call, subject, decided: None, changed: String::new() });
                 self.wait_for_calls();
             }
@@ -359,10 +365,12 @@ impl Renderer {
         if let Some(open) = self.open.iter_mut().find(|open| open.call.id == changes.call_id) {
             open.changed = texts::summary(&changes.summary, self.style.language).into_owned();
         } else if !changes.summary.is_empty() {
-            // A command in the background, whose box is drawn.
+            // A command in the background, whose box is drawn, or one of a tenon that was killed.
+            let is_job = self.begun.contains(&changes.call_id);
+            let text = if is_job { Text::JobChanged } else { Text::CutShortChanged };
             let language = self.style.language;
             let changes = texts::summary(&changes.summary, language);
-            let said = Text::JobChanged.say(language, &[("changes", &changes)]);
+            let said = text.say(language, &[("changes", &changes)]);
             self.labelled(Text::Note, &said);
         }
     }

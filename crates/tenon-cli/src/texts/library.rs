@@ -128,6 +128,7 @@ texts! {
     "Loading the built-in model", "正在加载内置模型";
     "allowed always: {rule}", "始终允许：{rule}";
     "allowed for this session: {rule}", "本会话允许：{rule}";
+    "the last turn was cut short; the model is told of 1 call of it", "上一轮被中断；已把其中的 1 个调用告诉模型";
     "the last turn was cut short; the model is told of {n} calls of it", "上一轮被中断；已把其中的 {n} 个调用告诉模型";
     "the last turn was cut short", "上一轮被中断";
     "the model ended its turn without a word", "模型没有说任何话就结束了本轮";
