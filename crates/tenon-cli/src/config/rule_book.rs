@@ -112,9 +112,11 @@ fn with_rule(text: &str, rule: &Kept) -> Result<Option<String>, Sentence> {
         return Ok(None);
     }
     let mut value = Value::from(rule.as_str());
-    match own_line(list) {
+    let comment = take_comment(list);
+    let own_line = own_line(list).or_else(|| comment.is_some().then(|| "\n".to_owned()));
+    match own_line {
         Some(start) => {
-            value.decor_mut().set_prefix(start);
+            value.decor_mut().set_prefix(comment.unwrap_or_default() + &start);
             list.push_formatted(value);
         }
         None => list.push(value),
@@ -171,6 +173,24 @@ fn written(text: &str, document: &DocumentMut, first: &str) -> String {
 
 fn add_line(setting: &str, rule: &str) -> String {
     format!("{setting} = [{}]\n", Value::from(rule))
+}
+
+/// Takes the comments behind the last entry of a list away, without the end of their line: they belong
+/// to that entry.
+fn take_comment(list: &mut Array) -> Option<String> {
+    let last = list.len().checked_sub(1)?;
+    let behind = match list.trailing_comma() {
+        true => list.trailing().as_str(),
+        false => list.get(last)?.decor().suffix().and_then(|suffix| suffix.as_str()),
+    };
+    let (comment, end) = behind?.rsplit_once('\n').filter(|(text, _)| text.contains('#'))?;
+    let (comment, end) = (comment.to_owned(), format!("\n{end}"));
+    if !list.trailing_comma() {
+        list.get_mut(last)?.decor_mut().set_suffix("");
+        list.set_trailing_comma(true);
+    }
+    list.set_trailing(end);
+    Some(comment)
 }
 
 /// Returns what stands in front of an entry, in a list whose entries have a line each.
@@ -251,6 +271,21 @@ mod tests {
             "allow = [\n  # first\n  'grep', # one\n  # second\n  'glob',\n]\n",
             &hosts,
             "allow = [\n  # first\n  'grep', # one\n  # second\n  'glob',\n  \"read(/etc/hosts)\",\n]\n",
+        );
+        check(
+            "allow = [\n  'bash(make:*)',  # B: build only\n]\n",
+            &hosts,
+            "allow = [\n  'bash(make:*)',  # B: build only\n  \"read(/etc/hosts)\",\n]\n",
+        );
+        check(
+            "allow = [\n  'glob',\n  'grep' # one\n  # two\n]\n",
+            &hosts,
+            "allow = [\n  'glob',\n  'grep', # one\n  # two\n  \"read(/etc/hosts)\",\n]\n",
+        );
+        check(
+            "allow = [ 'grep',  # one\n]\n",
+            &hosts,
+            "allow = [ 'grep',  # one\n\"read(/etc/hosts)\",\n]\n",
         );
         check(
             "net = ['a.example']",
