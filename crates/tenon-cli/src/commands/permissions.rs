@@ -1,13 +1,13 @@
 //! `tenon permissions`.
 
-use std::fmt::Display;
+use std::{fmt::Display, str::FromStr};
 
 use serde_json::{Map, Value};
 use tenon_agent::{
     Action, Decision, Kept, Leaves, Places, Tools, Verdict, decide, why_not_started,
 };
 use tenon_model::{Abilities, visible};
-use tenon_sandbox::{Access, Network, NetworkOutcome, Refusal, Workspace};
+use tenon_sandbox::{Access, HostRule, Network, NetworkOutcome, Preset, Refusal, Workspace};
 
 use crate::{
     args::SessionArgs,
@@ -127,11 +127,16 @@ async fn check_host(
     setup::rules(config, session)?;
     let workspace = setup::workspace(config, session)?;
     let (proxy, network) = setup::proxy(config, &workspace).await?;
-    let event = proxy.judge(host).map_err(|error| {
-        CliError::usage(Text::NoHost.with(&[("name", &host)])).with_source(error)
+    let event = proxy.judge(host).map_err(|error| match HostRule::from_str(host) {
+        Ok(_) => CliError::usage(Text::ManyHosts.with(&[("name", &host)])),
+        Err(_) => CliError::usage(Text::NoHost.with(&[("name", &host)])).with_source(error),
     })?;
+    let is_preset = Preset::from_str(host).is_ok();
     let (verdict, rule) = match &event.outcome {
         _ if network == Network::On => (Verdict::Allow, "--net on".to_owned()),
+        _ if is_preset && config.settings.net.iter().any(|name| name == host) => {
+            (Verdict::Allow, format!("--net {host}"))
+        }
         NetworkOutcome::Allowed { by } => (Verdict::Allow, format!("--net {by}")),
         NetworkOutcome::Refused(Refusal::Denied { by }) => (Verdict::Deny, format!("net({by})")),
         NetworkOutcome::Refused(_) | NetworkOutcome::Failed { .. } => {
@@ -143,14 +148,20 @@ async fn check_host(
         Verdict::Deny => format!("the rule {rule} forbids it"),
         Verdict::Ask => Refusal::NoRule.to_string(),
     };
-    let needed = event.rule_needed().filter(|_| verdict == Verdict::Ask);
+    let needed = event.rule_needed().map(|rule| rule.to_string());
+    // A preset is meant by its name, not a host that is called so.
+    let needed = if is_preset { Some(host.to_owned()) } else { needed };
+    let needed = needed.filter(|_| verdict == Verdict::Ask);
     let decision = Decision {
         verdict,
         reason,
         rule,
-        flag: needed.as_ref().map(|rule| format!("--net '{rule}'")),
+        flag: needed.as_ref().map(|rule| match is_preset {
+            true => format!("--net {rule}"),
+            false => format!("--net '{rule}'"),
+        }),
         lifted_by: Vec::new(),
-        always: needed.map(|rule| Kept::Net(rule.to_string())),
+        always: needed.map(Kept::Net),
         leaves: None,
         unconfined: false,
         parts: Vec::new(),

@@ -75,6 +75,7 @@ texts! {
     BookTooLong: "it is too long", "它太长";
     // Walls and hosts.
     NoHost: "`{name}` is no host for --net", "`{name}` 不是 --net 可用的主机";
+    ManyHosts: "`{name}` stands for many hosts: name one of them", "`{name}` 表示多个主机：请写出其中一个";
     HintNoHost: "a name (example.com), *.example.com, HOST:PORT, cargo, npm, pip, go, or `on` for everything", "名称（example.com）、*.example.com、主机:端口、cargo、npm、pip、go，或用 `on` 表示整个网络";
     NetOpens: "--net {name} opens {hosts}", "--net {name} 开放 {hosts}";
     ProxyUnusable: "commands cannot use the configured proxy", "命令无法使用所配置的代理";

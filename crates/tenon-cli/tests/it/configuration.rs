@@ -231,6 +231,10 @@ fn a_denied_host_is_listed_and_needs_the_proxy() {
     check("b.example.org", 0, &["allow: ", "rule: --net b.example.org"]);
     check("b.example.org:22", 1, &["ask: ", "hint: --net 'b.example.org:22' would allow it"]);
     place.run(&["permissions", "check", "--tool", "net", "a b"]).ends_with(2);
+    let many = place.run(&["permissions", "check", "--tool", "net", "*.example.com"]).ends_with(2);
+    many.says(&["`*.example.com` stands for many hosts: name one of them"]);
+    let preset = place.run(&["permissions", "check", "--tool", "net", "cargo"]).ends_with(1);
+    assert!(preset.out.contains("--net cargo") && !preset.out.contains(":443"), "{preset:?}");
     for flags in [["--net", "on"], ["--sandbox", "off"]] {
         let run = place.run(&[&["--model", &script, "go"], &flags[..]].concat()).ends_with(2);
         run.says(&["the denial of *.example.com cannot be held", &flags.join(" ")]);
