@@ -296,7 +296,11 @@ impl Findings {
         let (walls, profile) = match made {
             Ok(Some(made)) => made,
             Ok(None) => {
-                self.lacks(Text::NotConfined, Text::MendNotConfined);
+                let (said, mend) = match session.sandbox {
+                    Some(_) => (Text::NotConfined, Text::MendNotConfined),
+                    None => (Text::NotConfinedSetting, Text::MendNotConfinedSetting),
+                };
+                self.lacks(said, mend);
                 return self.mounted(config, &roots, Tier::D);
             }
             Err(error) => {
