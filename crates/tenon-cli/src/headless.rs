@@ -22,9 +22,11 @@ use crate::{
     error::{CliError, ExitStatus},
     jobs,
     json::{self, Failure, FailureKind, Of, RefusedCalls},
+    print::say_notices,
     question,
     screen::{Look, Screen, Sink, print_error},
     signals::Interrupts,
+    texts::Text,
 };
 
 /// How a run is shown.
@@ -66,8 +68,13 @@ pub(crate) async fn run(
     };
     let front = Arc::new(Headless::new(shown, book));
     options.front = Arc::clone(&front) as Arc<dyn FrontEnd>;
-    if !options.sandbox.is_confined() && front.shows {
+    if !options.sandbox.is_confined() {
         front.screen.say_unconfined();
+    }
+    let skipped = options.resumed.as_ref().map_or(0, |session| session.skipped);
+    // Else the event that says so is shown or printed.
+    if skipped > 0 && !front.shows && shown.format != OutputFormat::StreamJson {
+        say_notices(&[Text::LinesLeftOut.with(&[("n", &skipped)])], shown.look.language);
     }
     let jobs = options.sandbox.jobs().clone();
     let not_kept = |error: &LogError| front.print_not_kept(error, &of);

@@ -220,6 +220,7 @@ texts! {
     // The interactive prompt.
     Welcome: "tenon {version} · {model} · {folder}", "tenon {version} · {model} · {folder}";
     WelcomeHelp: "Type what you want done. /help says more, Ctrl-D ends.", "输入你要做的事。/help 查看帮助，Ctrl-D 结束。";
+    LinesLeftOut: "{n} lines of the log are left out: damaged, or of another version of tenon", "日志中有 {n} 行已略去：已损坏，或来自其他版本的 tenon";
     Unconfined: "Commands run without walls (--sandbox off).", "命令在没有沙箱的情况下运行（--sandbox off）。";
     LeaveHint: "Ctrl-C again leaves, Ctrl-D too.", "再按一次 Ctrl-C 退出，Ctrl-D 亦可。";
     UnknownCommand: "There is no command {name}. /help lists them.", "没有命令 {name}。/help 列出所有命令。";

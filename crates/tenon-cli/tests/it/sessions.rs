@@ -109,6 +109,29 @@ fn a_reader_that_goes_away_is_no_crash() {
     }
 }
 
+#[test]
+fn what_a_person_should_know_stands_on_standard_error_where_the_answer_goes_to_a_program() {
+    let place = place_with_a_session();
+    let folder = place.path("home/.local/state/tenon/sessions");
+    let log = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let log = log.filter(|path| path.extension().is_some_and(|end| end == "jsonl")).next().unwrap();
+    let text = std::fs::read_to_string(&log).unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.insert(2, "damaged");
+    std::fs::write(&log, lines.join("\n") + "\n").unwrap();
+    let script = place.script(json!([{ "text": "Done." }]));
+    let unconfined = "Commands run without walls (--sandbox off).\n";
+    for format in [&["-p"][..], &["--output-format", "json"]] {
+        let flags = ["--model", &script, "-c", "--sandbox", "off", "go on"];
+        let run = place.run(&[format, &flags].concat()).ends_with(0);
+        assert!(run.error.contains(unconfined), "{format:?}: {run:?}");
+        assert!(run.error.contains("note: 1 lines of the log are left out: damaged"), "{run:?}");
+    }
+    place.config("sandbox = \"off\"\n");
+    let doctor = place.run(&["doctor"]).out;
+    assert!(doctor.contains("leave `sandbox = \"off\"` out of the configuration"), "{doctor}");
+}
+
 /// Starts a turn with a command that runs for a minute, and waits until it runs.
 fn started(place: &Place, trap: &str) -> std::process::Child {
     let command = format!("{trap} echo running > started; sleep 60; touch slept");
