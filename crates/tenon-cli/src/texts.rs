@@ -93,8 +93,8 @@ texts! {
     Read: "read:", "已读：";
     Session: "session {id}", "会话 {id}";
     WentOn: "went on with {model}", "由 {model} 继续";
-    WentBackOne: "went back 1 turn; what it said is left", "已回退 1 轮；其内容不再计入";
-    WentBack: "went back {n} turns; what they said is left", "已回退 {n} 轮；其内容不再计入";
+    WentBackOne: "the conversation went back 1 turn; the part that was left stays in the log", "对话已回退 1 轮；被放弃的部分仍保留在日志中";
+    WentBack: "the conversation went back {n} turns; the part that was left stays in the log", "对话已回退 {n} 轮；被放弃的部分仍保留在日志中";
     FilesStay: "Files stay as they are; /undo puts them back.", "文件保持不变；用 /undo 可撤销改动。";
     ModelChanged: "from here on {model} is asked; what the cache held is lost", "此后由 {model} 回答；缓存中的内容不再可用";
     NothingToRewind: "There is no turn to go back behind.", "没有可以回退的轮次。";
