@@ -11,9 +11,13 @@ use rustix::io::Errno;
 
 use super::folder::{Identity, MakeFolders, open_beneath, open_parent};
 use crate::linux::wire::{Readable, Reader, Sendable, Writer};
+use crate::workspace::ContentHash;
 
 /// The longest file whose content is kept.
 pub(super) const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// How much is read at a look of files that are longer, only to see whether they changed: about 10 ms.
+pub(super) const HASHED_BYTES_MAX: u64 = 16 << 20;
 
 /// What is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +31,8 @@ pub(super) struct Item {
     /// Whether it had changed just before: then another change may have left the stamp as it is.
     is_recent: bool,
     pub(super) content: Content,
+    /// Of a file whose content is not kept, where it was read.
+    hash: Option<ContentHash>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +43,8 @@ pub(super) enum Content {
     Other,
 }
 
-/// Changes with every change of a file or folder, whatever a program does to its times.
+/// Changes with every change of a file or folder, whatever a program does to its times; but for what is
+/// written through a mapping that was written through before: the kernel sets the time once for that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     device: u64,
@@ -60,16 +67,41 @@ impl Stamp {
 impl Item {
     /// Returns what was there, as the journal tells it.
     pub(super) fn told(mode: u32, owner: (u32, u32), links: u64, content: Content) -> Self {
-        Self { stamp: None, mode, owner, links, is_recent: false, content }
+        Self { stamp: None, mode, owner, links, is_recent: false, content, hash: None }
     }
 
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        let has_same_stamp = self.stamp.is_some() && self.stamp == other.stamp;
-        has_same_stamp && !(self.is_recent && self.is_kept())
-            || self.content == other.content
-                && self.mode == other.mode
-                && self.is_kept()
-                && other.links <= self.links
+        match self.has_same_content(other) {
+            Some(is_same) => is_same && self.mode == other.mode && other.links <= self.links,
+            // Nobody read it: what is neither file nor link, or longer than is read.
+            None => {
+                self.stamp.is_some() && self.stamp == other.stamp && self.content == other.content
+            }
+        }
+    }
+
+    /// None where nobody knows.
+    fn has_same_content(&self, other: &Self) -> Option<bool> {
+        match (&self.content, &other.content) {
+            (Content::File(Some(one)), Content::File(Some(other))) => Some(one == other),
+            (Content::File(_), Content::File(_)) => Some(self.hash()? == other.hash()?),
+            (Content::Other, Content::Other) => None,
+            (one, other) => Some(one == other),
+        }
+    }
+
+    fn hash(&self) -> Option<ContentHash> {
+        self.bytes().map(ContentHash::of).or(self.hash)
+    }
+
+    /// Whether it can be seen whether it changed, though its stamp is the same and it is not kept.
+    pub(super) fn has_hash(&self) -> bool {
+        self.hash.is_some()
+    }
+
+    #[cfg(test)]
+    pub(super) fn take_stamp_of(&mut self, other: &Self) {
+        (self.stamp, self.is_recent) = (other.stamp, false);
     }
 
     pub(super) fn is_link(&self) -> bool {
@@ -93,8 +125,7 @@ impl Item {
 
     /// The same, of which no more is known than that it is there.
     pub(super) fn without_content(&self) -> Self {
-        let Self { stamp, mode, owner, links, is_recent, .. } = *self;
-        Self { stamp, mode, owner, links, is_recent, content: Content::File(None) }
+        Self { content: Content::File(None), hash: self.hash(), ..*self }
     }
 
     pub(super) fn with(&self, bytes: Vec<u8>) -> Self {
@@ -109,19 +140,38 @@ impl Item {
     }
 }
 
-/// Returns what is at `beneath`, as it is `known` if it has not changed.
-pub(super) fn item(top: &OwnedFd, beneath: &Path, stat: &Stat, known: Option<&Item>) -> Item {
+/// Returns what is at `beneath`, as it is `known` if its stamp is the same. Of a file that is too long to
+/// keep at most `hashed_left` bytes are read.
+pub(super) fn item(
+    top: &OwnedFd,
+    beneath: &Path,
+    stat: &Stat,
+    known: Option<&Item>,
+    hashed_left: &mut u64,
+) -> Item {
     let stamp = Stamp::of(stat);
     match known {
         Some(known) if known.stamp == Some(stamp) && !known.is_recent => known.clone(),
-        _ => Item {
-            stamp: Some(stamp),
-            mode: stat.st_mode & 0o7777,
-            owner: (stat.st_uid, stat.st_gid),
-            links: stat.st_nlink,
-            is_recent: is_recent(stat),
-            content: content(top, beneath, FileType::from_raw_mode(stat.st_mode), stat.st_size),
-        },
+        _ => {
+            let content =
+                content(top, beneath, FileType::from_raw_mode(stat.st_mode), stat.st_size);
+            let length = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
+            let is_left = content == Content::File(None) && length > FILE_BYTES_MAX;
+            let left = hashed_left.checked_sub(length).filter(|_| is_left);
+            let bytes = left.and_then(|left| {
+                *hashed_left = left;
+                read(top, beneath, length).ok()
+            });
+            Item {
+                stamp: Some(stamp),
+                mode: stat.st_mode & 0o7777,
+                owner: (stat.st_uid, stat.st_gid),
+                links: stat.st_nlink,
+                is_recent: is_recent(stat),
+                content,
+                hash: bytes.as_deref().map(ContentHash::of),
+            }
+        }
     }
 }
 
@@ -146,7 +196,7 @@ pub(super) fn leads_into_git(folder: impl AsFd, name: &Path) -> bool {
 fn content(top: &OwnedFd, beneath: &Path, kind: FileType, length: i64) -> Content {
     match kind {
         FileType::RegularFile if u64::try_from(length).is_ok_and(|l| l <= FILE_BYTES_MAX) => {
-            Content::File(read(top, beneath).ok())
+            Content::File(read(top, beneath, FILE_BYTES_MAX).ok())
         }
         FileType::RegularFile => Content::File(None),
         FileType::Symlink => {
@@ -160,9 +210,9 @@ fn content(top: &OwnedFd, beneath: &Path, kind: FileType, length: i64) -> Conten
     }
 }
 
-fn read(top: &OwnedFd, beneath: &Path) -> Result<Vec<u8>, Errno> {
+fn read(top: &OwnedFd, beneath: &Path, bytes_max: u64) -> Result<Vec<u8>, Errno> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    read_whole(&open_beneath(top, beneath, flags)?, FILE_BYTES_MAX)
+    read_whole(&open_beneath(top, beneath, flags)?, bytes_max)
 }
 
 /// Reads a file from where it stands to its end.

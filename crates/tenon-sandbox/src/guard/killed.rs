@@ -8,7 +8,7 @@ use super::listings::Listings;
 use super::others::Others;
 use super::place::Place;
 use super::recorded::{LIMITS, left, told};
-use super::scan::{Limits, look, scan};
+use super::scan::{Limits, Stamps, look, scan};
 use super::{Guard, ProtectedChange};
 use crate::journal::{Journal, LeftBehind};
 
@@ -97,7 +97,7 @@ impl LookedAfter {
 fn as_it_was(left_behind: &LeftBehind) -> (Guard, BTreeMap<Place, Item>) {
     let roots = left_behind.journal.roots();
     let (mut recorded, most) = (left(left_behind, roots.clone()), Limits::default());
-    let (mut now, _) = scan(&roots, &BTreeMap::new(), &mut Listings::default(), most);
+    let (mut now, _) = scan(&roots, &BTreeMap::new(), Stamps::Hold, &mut Listings::default(), most);
     now.retain(|place, _| !recorded.after.contains_key(place));
     now.extend(recorded.before.iter().cloned());
     let mut guard = Guard { roots: roots.clone(), before: now, ..Guard::default() };

@@ -12,6 +12,7 @@ use super::note::{FOLDER, Noted, Notes, unique};
 use super::own::Own;
 use super::place::Place;
 use super::put::make;
+use super::scan::Stamps;
 use super::{Guard, ProtectedChange, ProtectedChangeKind};
 use crate::linux::closed::through;
 
@@ -60,7 +61,7 @@ impl OwnLookedAfter {
         let before: BTreeMap<Place, Item> = before.collect();
         let own = Own::noted(named, led_to);
         let mut guard = Guard { before, own, frozen, roots, ..Guard::default() };
-        let mut after = guard.own.after(&guard.roots, &guard.before);
+        let mut after = guard.own.after(&guard.roots, &guard.before, Stamps::HoldIn(&[]));
         let differs = |place: &Place, item: &Item| {
             guard.before.get(place).is_none_or(|before| !before.is_same(item))
         };

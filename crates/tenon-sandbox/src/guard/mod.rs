@@ -49,7 +49,7 @@ use self::put::{remove, write};
 use self::recorded::recorded;
 pub use self::scan::GUARDED_FOLDERS_MAX;
 pub(crate) use self::scan::list;
-use self::scan::{Limits, Scan, look, scan};
+use self::scan::{Limits, Scan, Stamps, look, scan};
 use crate::git_config;
 use crate::git_includes::Includes;
 use crate::journal::{Came, Checkpoint};
@@ -149,7 +149,8 @@ impl Guard {
                 (Some(seat), Some(turn)) => seat.others(turn)?,
                 _ => Others::default(),
             };
-            let (found, left) = scan(&self.roots, &self.before, &mut self.listings, self.most);
+            let (stamps, most) = (Stamps::Hold, self.most);
+            let (found, left) = scan(&self.roots, &self.before, stamps, &mut self.listings, most);
             let mut before = self.own.before(&self.roots, &self.before);
             before.extend(found);
             others.correct(&mut before, &self.roots);
@@ -299,7 +300,7 @@ impl Guard {
         for root in &self.roots {
             let Ok(beneath) = path.strip_prefix(root) else { continue };
             let Ok(top) = open_folder_at(root) else { continue };
-            let mut scan = Scan::new(&self.before, Limits::TOUCHED);
+            let mut scan = Scan::new(&self.before, Stamps::HoldIn(&[]), Limits::TOUCHED);
             scan.place(root, &top, beneath, Came::Replaced);
             let found = scan.found;
             self.before.extend(found);
@@ -309,7 +310,7 @@ impl Guard {
                 self.before.insert(place.clone(), item);
             }
         }
-        let mut own = self.own.after(&self.roots, &self.before);
+        let mut own = self.own.after(&self.roots, &self.before, Stamps::HoldIn(&[]));
         own.retain(|place, _| place.path().starts_with(path));
         self.before.extend(own);
         self.renew(turn.as_ref());
@@ -354,13 +355,19 @@ impl Guard {
     /// Returns what is there, and that not everything could be looked at if that is so. What was
     /// there before, and nobody knew of, is known now.
     fn look_after(&mut self) -> (BTreeMap<Place, Item>, Option<ProtectedChange>) {
-        let (found, left) = scan(&self.roots, &self.before, &mut self.listings, self.limits);
-        let mut after = self.own.after(&self.roots, &self.before);
+        let is_as_before =
+            |(path, identity): &&(PathBuf, Identity)| identity_of_folder(path) == Some(*identity);
+        let frozen = self.frozen.iter().filter(is_as_before).map(|(path, _)| path.clone());
+        let frozen: Vec<PathBuf> = frozen.collect();
+        let stamps = Stamps::HoldIn(&frozen);
+        let (roots, limits) = (&self.roots, self.limits);
+        let (found, left) = scan(roots, &self.before, stamps, &mut self.listings, limits);
+        let mut after = self.own.after(roots, &self.before, stamps);
         after.extend(found);
         self.folders = Some(self.limits.folders - left.folders);
         for (place, before) in &self.before {
             if !after.contains_key(place)
-                && let Some(item) = look(place, Some(before))
+                && let Some(item) = look(place, Some(before).filter(|_| stamps.hold_at(place)))
             {
                 after.insert(place.clone(), item);
             }
@@ -369,7 +376,7 @@ impl Guard {
             if after.contains_key(place) {
                 continue;
             }
-            match look(place, self.before.get(place)) {
+            match look(place, self.before.get(place).filter(|_| stamps.hold_at(place))) {
                 Some(item) => drop(after.insert(place.clone(), item)),
                 None => after.extend(link_above(place)),
             }

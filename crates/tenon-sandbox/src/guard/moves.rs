@@ -4,7 +4,8 @@
 //! Without that folder a file may come as deep as it was, or deeper, like a copy: what a dependency has
 //! for itself does nothing where it lies, and would at the top.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
 
 use super::Guard;
 use super::folder::{Identity, identity_of_folder};
@@ -17,14 +18,12 @@ const INCLUDE: &[u8] = b"include";
 impl Guard {
     /// Notes which folders protected names are in.
     pub(super) fn note_folders(&mut self) {
-        let mut noted = HashMap::new();
-        for folder in self.before.keys().filter_map(Place::folder_that_may_go) {
-            if !noted.contains_key(&folder) {
-                let identity = identity_of_folder(&folder);
-                noted.insert(folder, identity);
-            }
-        }
-        let noted = noted.into_iter().filter_map(|(folder, identity)| Some((folder, identity?)));
+        let folders = self.before.keys().filter_map(Place::folder_that_may_go);
+        let folders: BTreeSet<PathBuf> = folders.collect();
+        let noted = folders.into_iter().filter_map(|folder| {
+            let identity = identity_of_folder(&folder)?;
+            Some((folder, identity))
+        });
         self.folders_of_names = noted.collect();
     }
 

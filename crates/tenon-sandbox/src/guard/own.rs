@@ -11,7 +11,7 @@ use super::folder::open_folder_at;
 use super::item::Item;
 use super::link_above;
 use super::place::Place;
-use super::scan::{DEPTH_MAX, Limits, Scan, look};
+use super::scan::{DEPTH_MAX, Limits, Scan, Stamps, look};
 use crate::links::resolved;
 
 #[derive(Default)]
@@ -59,7 +59,7 @@ impl Own {
                 links.iter().any(|at| Place::own(at, roots).is_some())
             })
         });
-        let mut look = Look::new(known);
+        let mut look = Look::new(known, Stamps::Hold);
         self.led_to = look.follow(&self.named, roots, &|_, _| true);
         self.has_more = !look.scan.left.are_left();
         look.end()
@@ -70,11 +70,12 @@ impl Own {
         &self,
         roots: &[PathBuf],
         before: &BTreeMap<Place, Item>,
+        stamps: Stamps<'_>,
     ) -> BTreeMap<Place, Item> {
         if self.has_more {
             return BTreeMap::new();
         }
-        let mut look = Look::new(before);
+        let mut look = Look::new(before, stamps);
         for place in &self.led_to {
             look.links.extend(link_above(place).map(|(link, item)| (link.into_own(), item)));
             // In the place of a link there may be a folder of somebody else's.
@@ -92,13 +93,15 @@ impl Own {
 
 struct Look<'a> {
     known: &'a BTreeMap<Place, Item>,
+    stamps: Stamps<'a>,
     scan: Scan<'a>,
     links: BTreeMap<Place, Item>,
 }
 
 impl<'a> Look<'a> {
-    fn new(known: &'a BTreeMap<Place, Item>) -> Self {
-        Self { known, scan: Scan::new(known, Limits::TOUCHED), links: BTreeMap::new() }
+    fn new(known: &'a BTreeMap<Place, Item>, stamps: Stamps<'a>) -> Self {
+        let scan = Scan::new(known, stamps, Limits::TOUCHED);
+        Self { known, stamps, scan, links: BTreeMap::new() }
     }
 
     /// Looks at links and ends of paths beneath the roots, as far as links may be followed, and returns
@@ -110,10 +113,12 @@ impl<'a> Look<'a> {
         may_follow: &dyn Fn(&Place, &Item) -> bool,
     ) -> Vec<Place> {
         let mut led_to = Vec::new();
+        let (stamps, known) = (self.stamps, self.known);
+        let known = |place: &Place| known.get(place).filter(|_| stamps.hold_at(place));
         for (end, links) in named.iter().filter_map(|path| resolved(path)) {
             let mut links = links.iter().filter_map(|link| Place::own(link, roots));
             let leads_on = links.all(|place| {
-                let Some(link) = look(&place, self.known.get(&place)) else { return false };
+                let Some(link) = look(&place, known(&place)) else { return false };
                 let may_follow = may_follow(&place, &link);
                 led_to.push(place.clone());
                 self.links.insert(place, link);

@@ -10,7 +10,7 @@ use rustix::fs::{FileType, Stat};
 use super::folder::{look_at, open_folder_at};
 use super::item::{Content, FILE_BYTES_MAX, Item};
 use super::place::Place;
-use super::scan::{BYTES_MAX, Limits, Scan};
+use super::scan::{BYTES_MAX, Limits, Scan, Stamps};
 use super::touched::{Role, has_others};
 use crate::journal::{AllTouched, Before, Checkpoint, Kept, LeftBehind, ReadLimits, Touched};
 use crate::workspace::above_listed;
@@ -27,9 +27,9 @@ pub(super) struct Recorded {
     pub(super) has_gaps: bool,
 }
 
-/// Looks at what these commands touched. What is as in `known` is not read again.
+/// Looks at what these commands touched.
 pub(super) fn recorded(checkpoints: &[Checkpoint], known: &BTreeMap<Place, Item>) -> Recorded {
-    let mut scan = Scan::new(known, Limits::TOUCHED);
+    let mut scan = Scan::new(known, Stamps::HoldIn(&[]), Limits::TOUCHED);
     let mut all = Recorded::default();
     for checkpoint in checkpoints {
         let tops = Tops::open(checkpoint.roots());
@@ -43,7 +43,7 @@ pub(super) fn recorded(checkpoints: &[Checkpoint], known: &BTreeMap<Place, Item>
 /// Looks at what a command touched that nobody looked after.
 pub(super) fn left(left: &LeftBehind, roots: Vec<PathBuf>) -> Recorded {
     let (known, tops) = (BTreeMap::new(), Tops::open(roots));
-    let mut scan = Scan::new(&known, Limits::TOUCHED);
+    let mut scan = Scan::new(&known, Stamps::HoldIn(&[]), Limits::TOUCHED);
     let mut all = Recorded::default();
     let touched = left.touched(&|root, beneath| tops.matters(root, beneath), LIMITS);
     all.look(&mut scan, &tops, touched);

@@ -9,10 +9,10 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::FileType;
+use rustix::fs::{FileType, Stat};
 
 use super::folder::{look_at, named, names, open_folder_at};
-use super::item::{Content, Item, item, leads_into_git};
+use super::item::{HASHED_BYTES_MAX, Item, item, leads_into_git};
 use super::listings::{Entries, Listings, Names};
 use super::place::{Place, is_repository_root};
 use crate::workspace::{is_above_protected, names_in};
@@ -97,15 +97,43 @@ impl Limits {
     }
 }
 
+/// Which files are as they were if their stamps are.
+///
+/// A command that wrote through a shared mapping before a look can write there later without another
+/// change of the file's time. So a look while commands run, or after them, reads all files that they
+/// could write: 2,000 small ones take 15 ms more, the few of most workspaces microseconds.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Stamps<'a> {
+    /// All: no command of this session had one open since it was read.
+    Hold,
+    /// Those in these folders, which are read-only for commands.
+    HoldIn(&'a [PathBuf]),
+}
+
+impl Stamps<'_> {
+    pub(super) fn hold_at(self, place: &Place) -> bool {
+        match self {
+            Self::Hold => true,
+            Self::HoldIn([]) => false,
+            Self::HoldIn(folders) => {
+                let path = place.path();
+                folders.iter().any(|folder| path.starts_with(folder))
+            }
+        }
+    }
+}
+
 /// Returns every protected file beneath the roots within the limits, and what is left of these. What
-/// is as in `known` or `listings` is not read again.
+/// is as in `listings`, or in `known` where its stamp holds, is not read again.
 pub(super) fn scan(
     roots: &[PathBuf],
     known: &BTreeMap<Place, Item>,
+    stamps: Stamps<'_>,
     listings: &mut Listings,
     limits: Limits,
 ) -> (BTreeMap<Place, Item>, Limits) {
-    let mut scan = Scan { listings: mem::take(listings), ..Scan::new(known, limits) };
+    let new = Scan::new(known, stamps, limits);
+    let mut scan = Scan { listings: mem::take(listings), ..new };
     let tops = roots.iter().filter_map(|root| Some((root, open_folder_at(root).ok()?)));
     let tops: Vec<(&PathBuf, OwnedFd)> = tops.collect();
     // However much there is in the others.
@@ -125,7 +153,8 @@ pub(super) fn scan(
 /// Goes through the folders beneath the roots as the first look does, which then need not read them.
 pub(crate) fn list(roots: &[PathBuf], folders_max: usize) -> Listings {
     let mut listings = Listings::default();
-    scan(roots, &BTreeMap::new(), &mut listings, Limits::before(folders_max));
+    let limits = Limits::before(folders_max);
+    scan(roots, &BTreeMap::new(), Stamps::Hold, &mut listings, limits);
     listings
 }
 
@@ -134,21 +163,28 @@ pub(super) fn look(place: &Place, known: Option<&Item>) -> Option<Item> {
     let top = open_folder_at(place.root()).ok()?;
     let stat = rustix::fs::fstat(&look_at(&top, place.beneath()).ok()?).ok()?;
     let is_folder = FileType::from_raw_mode(stat.st_mode).is_dir();
-    (!is_folder).then(|| item(&top, place.beneath(), &stat, known))
+    (!is_folder).then(|| item(&top, place.beneath(), &stat, known, &mut { HASHED_BYTES_MAX }))
 }
 
 pub(super) struct Scan<'a> {
     pub(super) found: BTreeMap<Place, Item>,
     known: &'a BTreeMap<Place, Item>,
+    stamps: Stamps<'a>,
     listings: Listings,
     pub(super) left: Limits,
     bytes_left: usize,
+    hashed_left: u64,
 }
 
 impl<'a> Scan<'a> {
-    pub(super) fn new(known: &'a BTreeMap<Place, Item>, limits: Limits) -> Self {
+    pub(super) fn new(
+        known: &'a BTreeMap<Place, Item>,
+        stamps: Stamps<'a>,
+        limits: Limits,
+    ) -> Self {
         let (found, listings) = (BTreeMap::new(), Listings::default());
-        Self { found, known, listings, left: limits, bytes_left: BYTES_MAX }
+        let (bytes_left, hashed_left) = (BYTES_MAX, HASHED_BYTES_MAX);
+        Self { found, known, stamps, listings, left: limits, bytes_left, hashed_left }
     }
 
     /// Looks through a folder, the upper ones first.
@@ -276,6 +312,15 @@ impl<'a> Scan<'a> {
         }
     }
 
+    fn item(&mut self, top: &OwnedFd, place: &Place, stat: &Stat) -> Item {
+        let known = self.known.get(place);
+        let does_hold = self.stamps.hold_at(place);
+        // What a command made cannot take the time for what was there.
+        let is_hashed = matches!(self.stamps, Stamps::Hold) || known.is_some_and(Item::has_hash);
+        let hashed_left = if is_hashed { &mut self.hashed_left } else { &mut 0 };
+        item(top, place.beneath(), stat, known.filter(|_| does_hold), hashed_left)
+    }
+
     pub(super) fn all(
         &mut self,
         root: &Path,
@@ -300,11 +345,11 @@ impl<'a> Scan<'a> {
             return;
         }
         let place = Place::new(root, beneath, repository);
-        let mut item = item(top, beneath, &stat, self.known.get(&place));
+        let mut item = self.item(top, &place, &stat);
         let bytes = item.bytes().map_or(0, <[u8]>::len);
         match self.bytes_left.checked_sub(bytes) {
             Some(left) => self.bytes_left = left,
-            None => item.content = Content::File(None),
+            None => item = item.without_content(),
         }
         self.left.files -= 1;
         self.found.insert(place, item);

@@ -1,3 +1,4 @@
+mod mapped;
 mod moves;
 mod settings;
 
@@ -440,12 +441,15 @@ fn what_changed_just_now_is_read_again_though_its_times_are_the_same() {
     #[expect(clippy::disallowed_methods, reason = "plays the command")]
     std::fs::write(roots[0].join(".envrc"), "evil").unwrap();
     let (mut known, _) =
-        scan(&roots, &BTreeMap::new(), &mut Listings::default(), Limits::default());
+        scan(&roots, &BTreeMap::new(), Stamps::Hold, &mut Listings::default(), Limits::default());
     let found = known.clone();
     for item in known.values_mut() {
         item.content = Content::File(Some(b"good".to_vec()));
     }
-    assert_eq!(scan(&roots, &known, &mut Listings::default(), Limits::default()).0, found);
+    assert_eq!(
+        scan(&roots, &known, Stamps::Hold, &mut Listings::default(), Limits::default()).0,
+        found
+    );
     assert!(known.values().zip(found.values()).all(|(one, other)| !other.is_same(one)));
 }
 

@@ -153,6 +153,20 @@ pub(super) const ROWS: &[Row] = &[
     .prepare("mkdir -p p/n/.vscode; echo only here > p/.envrc; echo mine > p/n/.vscode/tasks.json")
     .prints(&["end"])
     .after("test ! -e q/.envrc -a ! -e r/.vscode/tasks.json -a ! -e .vscode/tasks.json -a ! -e t/.mcp.json -a ! -e t/.envrc -a \"$(cat p/.envrc)\" = 'only here'"),
+    row("a protected file written late through a mapping", &[
+        Call::Job(
+            "python3 - <<'E'\nimport mmap, os, time\nf = open('.envrc', 'r+b')\nm = mmap.mmap(f.fileno(), 5)\nm[:1] = b'g'\nopen('mapped', 'w')\nwhile not os.path.exists('go'): time.sleep(0.02)\nm[:4] = b'evil'\nopen('written', 'w')\nE",
+        ),
+        // Its change time is no longer a recent one.
+        Call::Script("until test -e mapped; do sleep 0.02; done; sleep 3.1"),
+        Call::Script("touch go; until test -e written; do sleep 0.02; done"),
+        Call::Script("echo end"),
+    ])
+    .prepare("echo good > .envrc")
+    .alone()
+    .needs(&["python3"])
+    .prints(&[".envrc was changed; put back", "end"])
+    .after("test \"$(cat .envrc)\" = good"),
     row("files of a dependency moved to the top", &[Call::Script(
         "cd $WORK; mv dependency/in/.envrc dependency/in/.vscode .; rm -r dependency; echo end",
     )])
