@@ -20,6 +20,9 @@ use crate::workspace::{is_above_protected, names_in};
 /// How deep protected folders are looked through.
 pub(super) const DEPTH_MAX: usize = 64;
 
+/// Folders of a repository's own directory that are looked at anyway.
+const GIT_OWN: [&str; 4] = ["hooks", "info", "modules", "worktrees"];
+
 /// How much is kept of all of them, the upper ones first: a command can make many.
 pub(super) const BYTES_MAX: usize = 64 << 20;
 
@@ -136,14 +139,25 @@ pub(super) fn scan(
     let mut scan = Scan { listings: mem::take(listings), ..new };
     let tops = roots.iter().filter_map(|root| Some((root, open_folder_at(root).ok()?)));
     let tops: Vec<(&PathBuf, OwnedFd)> = tops.collect();
+    let mut found: Vec<(&PathBuf, &OwnedFd, Vec<PathBuf>)> = Vec::new();
     // However much there is in the others.
     for (root, top) in tops.iter().filter(|(root, _)| is_repository_root(root)) {
         scan.repository(root, top, Path::new(""), 0);
+        if root.file_name() == Some(OsStr::new(".git")) {
+            scan.repositories.push(PathBuf::new());
+        }
+        found.push((root, top, mem::take(&mut scan.repositories)));
     }
     // Whether it is one, a command can decide by making three names.
     for (root, top) in tops.iter().filter(|(root, _)| root.file_name() != Some(OsStr::new(".git")))
     {
         scan.tree(root, top, Path::new(""));
+        found.push((root, top, mem::take(&mut scan.repositories)));
+    }
+    // What is in the tree comes first.
+    for (root, top, repositories) in found {
+        scan.repositories = repositories;
+        scan.within(root, top);
     }
     scan.listings.end_look();
     *listings = scan.listings;
@@ -174,6 +188,8 @@ pub(super) struct Scan<'a> {
     pub(super) left: Limits,
     bytes_left: usize,
     hashed_left: u64,
+    /// Repositories' own directories in which others may be.
+    pub(super) repositories: Vec<PathBuf>,
 }
 
 impl<'a> Scan<'a> {
@@ -184,7 +200,8 @@ impl<'a> Scan<'a> {
     ) -> Self {
         let (found, listings) = (BTreeMap::new(), Listings::default());
         let (bytes_left, hashed_left) = (BYTES_MAX, HASHED_BYTES_MAX);
-        Self { found, known, stamps, listings, left: limits, bytes_left, hashed_left }
+        let (left, repositories) = (limits, Vec::new());
+        Self { found, known, stamps, listings, left, bytes_left, hashed_left, repositories }
     }
 
     /// Looks through a folder, the upper ones first.
@@ -202,15 +219,65 @@ impl<'a> Scan<'a> {
                     self.left.levels = self.left.levels.min(levels);
                     return;
                 }
-                let names = known.map(|entries| Names { entries, is_kept: true });
-                let names = names.unwrap_or_else(|| self.listings.read(root, top, place));
-                self.left.folders -= 1;
-                self.left.unkept_folders -= usize::from(!names.is_kept);
-                self.entries(root, top, place, &names.entries, &mut next);
+                let names = self.names(root, top, place, known);
+                self.entries(root, top, place, &names, &mut next);
             }
             level = next;
             levels += 1;
         }
+    }
+
+    /// Looks for repositories in the own directories of others, where git itself keeps none: it takes one
+    /// there for what it is all the same. Folders that did not change are not read again, of which
+    /// there are about 260 in a directory with loose objects: a third of a millisecond.
+    pub(super) fn within(&mut self, root: &Path, top: &OwnedFd) {
+        while !self.repositories.is_empty() {
+            let (mut level, mut is_top) = (mem::take(&mut self.repositories), true);
+            while !level.is_empty() {
+                let depth = level.iter().map(|place| place.iter().count()).min().unwrap_or(0);
+                if level.len() > self.left.folders {
+                    self.left.levels = self.left.levels.min(depth);
+                    level.truncate(self.left.folders);
+                }
+                let known = self.listings.unchanged(root, top, &level);
+                let mut next = Vec::new();
+                for (place, known) in level.iter().zip(known) {
+                    if self.left.unkept_folders == 0 {
+                        self.left.levels = self.left.levels.min(depth);
+                        return;
+                    }
+                    let names = self.names(root, top, place, known);
+                    if !is_top {
+                        self.unnamed_repository(root, top, place, &names);
+                    }
+                    for (name, kind) in names.iter() {
+                        let beneath = place.join(name);
+                        let is_looked_at = is_top && GIT_OWN.iter().any(|own| name == *own);
+                        if kind.is_dir() && !is_looked_at {
+                            next.push(beneath);
+                        } else if name == ".git" {
+                            self.all(root, top, &beneath, 0, DEPTH_MAX);
+                        }
+                    }
+                }
+                (level, is_top) = (next, false);
+            }
+        }
+    }
+
+    /// Returns the names that matter in a folder, and counts it.
+    fn names(
+        &mut self,
+        root: &Path,
+        top: &OwnedFd,
+        place: &Path,
+        known: Option<Entries>,
+    ) -> Entries {
+        let names = known.map(|entries| Names { entries, is_kept: true });
+        let names = names.unwrap_or_else(|| self.listings.read(root, top, place));
+        self.left.folders -= 1;
+        self.left.unkept_folders -= usize::from(!names.is_kept);
+        names.entries
     }
 
     /// Looks at what is in a folder; folders in it come next.
@@ -229,6 +296,7 @@ impl<'a> Scan<'a> {
             if name == ".git" && kind.is_dir() {
                 let depth = beneath.iter().count();
                 self.repository(root, top, &beneath, depth);
+                self.repositories.push(beneath);
             } else if name == ".git"
                 || protected.clone().any(|known| name.eq_ignore_ascii_case(known))
             {
@@ -279,7 +347,7 @@ impl<'a> Scan<'a> {
             if is_config || is_known || has_others && kind.is_symlink() {
                 self.all(root, top, &beneath, depth, DEPTH_MAX);
             } else if has_others && kind.is_dir() {
-                self.repositories(root, top, &beneath, DEPTH_MAX);
+                self.others(root, top, &beneath, DEPTH_MAX);
             }
         }
     }
@@ -291,7 +359,7 @@ impl<'a> Scan<'a> {
         has_room
     }
 
-    pub(super) fn repositories(&mut self, root: &Path, top: &OwnedFd, place: &Path, deeper: usize) {
+    pub(super) fn others(&mut self, root: &Path, top: &OwnedFd, place: &Path, deeper: usize) {
         if deeper == 0 || !self.has_room() {
             return;
         }
@@ -306,8 +374,9 @@ impl<'a> Scan<'a> {
             }
             if names(top, &beneath).iter().any(|(name, _)| name == "HEAD") {
                 self.repository(root, top, &beneath, beneath.iter().count());
+                self.repositories.push(beneath);
             } else {
-                self.repositories(root, top, &beneath, deeper - 1);
+                self.others(root, top, &beneath, deeper - 1);
             }
         }
     }

@@ -1,6 +1,7 @@
 mod mapped;
 mod moves;
 mod settings;
+mod within;
 
 use super::*;
 

@@ -81,6 +81,7 @@ impl Scan<'_> {
         if came == Came::Made {
             self.completed(root, top, beneath);
         }
+        self.within(root, top);
     }
 
     fn folder(&mut self, root: &Path, top: &OwnedFd, beneath: &Path) {
@@ -92,9 +93,10 @@ impl Scan<'_> {
             _ if !is_in_git(beneath) => self.tree(root, top, beneath),
             _ if is_repository(root, top, beneath) => {
                 self.repository(root, top, beneath, beneath.iter().count());
+                self.repositories.push(beneath.to_path_buf());
             }
             _ => match way(root, beneath) {
-                Some(Way::Others) => self.repositories(root, top, beneath, DEPTH_MAX),
+                Some(Way::Others) => self.others(root, top, beneath, DEPTH_MAX),
                 _ => self.hidden(root, top, beneath, DEPTH_MAX),
             },
         }

@@ -53,6 +53,8 @@ pub(super) const ROWS: &[Row] = &[
         .after("! find . -path '*.git/hooks/*' ! -name '*.sample' | grep ."),
     left!("git: a new repository below", "git init -q n; mkdir -p n/.git/hooks; echo evil > n/.git/hooks/pre-commit; git -C n config core.fsmonitor evil")
         .after("! find n -path '*hooks/*' ! -name '*.sample' | grep . || exit 1; ! grep -q evil n/.git/config"),
+    left!("git: a repository in the directory of another", "for d in .git/n .git/refs/heads/n; do mkdir -p $d/objects $d/refs $d/hooks; echo 'ref: refs/heads/m' > $d/HEAD; printf '[core]\\n\\tfsmonitor = evil\\n' > $d/config; echo evil > $d/hooks/post-checkout; done")
+        .after("! cat .git/n/config .git/refs/heads/n/config | grep evil && test ! -e .git/n/hooks/post-checkout -a ! -e .git/refs/heads/n/hooks/post-checkout"),
     left!("git: a pointer to a repository elsewhere", "git init -q n; git -C n config core.fsmonitor evil; mkdir p; mv n/.git p/store; echo 'gitdir: ../p/store' > n/.git")
         .after("test ! -e n/.git || ! grep -rqs evil p/store/config"),
     left!("git: a bare repository that looks like a folder", "mkdir b; cd b; git init -q --bare x; git -C x config core.fsmonitor evil; mkdir -p x/hooks; echo evil > x/hooks/pre-commit")

@@ -1,0 +1,56 @@
+//! Repositories in the own directory of another one.
+
+use super::*;
+
+#[test]
+fn repositories_where_git_keeps_none_bring_nothing_that_runs() {
+    let make = |place: &str| {
+        format!(
+            "mkdir -p {place}/objects {place}/refs {place}/hooks && echo 'ref: refs/heads/m' > {place}/HEAD && \
+             printf '[core]\n\tfsmonitor = evil\n' > {place}/config && echo evil > {place}/hooks/pre-push"
+        )
+    };
+    let setup = "git init -q . && git init -q sub && mkdir -p .git/modules/m && \
+                 git init -q --separate-git-dir .git/modules/m m";
+    for place in [
+        ".git/n",
+        ".git/refs/heads/n",
+        ".git/objects/ab/n/.git",
+        "sub/.git/logs/n",
+        ".git/modules/m/n",
+        ".git/modules/m/n/modules/o",
+    ] {
+        let hook = format!("{place}/hooks/pre-push");
+        let found = check(setup, &make(place), &[(&hook, "-")]);
+        assert_eq!(found, [format!("{place}/config"), hook.clone()]);
+    }
+    let pointer = ".git/n/.git";
+    let work = "mkdir -p .git/n e/hooks && echo 'gitdir: ../../e' > .git/n/.git";
+    assert_eq!(check(setup, work, &[(pointer, "-")]), [pointer]);
+    // What was there stays, and git's own work is left alone.
+    let setup = format!("{setup} && {}", make(".git/n"));
+    let work =
+        "git -c user.name=n -c user.email=e commit -q --allow-empty -m m && git branch a/b/c";
+    assert_eq!(check(&setup, work, &[(".git/n/hooks/pre-push", "evil\n")]), [""; 0]);
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "plays the person and the command")]
+fn the_repository_of_a_linked_worktree_gets_no_other_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path().canonicalize().unwrap();
+    let (root, git) = (top.join("w"), top.join("m/.git"));
+    for place in [&root, &git.join("objects"), &git.join("refs")] {
+        std::fs::create_dir_all(place).unwrap();
+    }
+    std::fs::write(git.join("HEAD"), "x").unwrap();
+    let mut guard = Guard::default();
+    guard.begin(&[root, git.clone()], &[], Journaled::Nowhere).unwrap();
+    for place in ["objects", "refs"] {
+        std::fs::create_dir_all(git.join("n").join(place)).unwrap();
+    }
+    std::fs::write(git.join("n/HEAD"), "x").unwrap();
+    std::fs::write(git.join("n/config"), "[core]\n\tfsmonitor = evil\n").unwrap();
+    let told: Vec<_> = guard.end(None).into_iter().map(|change| change.path).collect();
+    assert_eq!(told, [git.join("n/config")]);
+}
