@@ -236,7 +236,6 @@ impl Config {
 
     /// Returns the environment of Python or conda that is active, where it lies in the home, with its
     /// links resolved: commands get its name and its programs' folder, and can read it.
-    #[expect(clippy::disallowed_methods, reason = "looks what the user's own variable names")]
     pub(crate) fn active_environment(&self) -> Option<PathBuf> {
         let home = self.folders.home.canonicalize().ok()?;
         let named = |(variable, mark): (&str, &str)| {
