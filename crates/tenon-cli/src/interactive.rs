@@ -63,6 +63,7 @@ struct Session<'a> {
     is_confined: bool,
     /// The model that is asked.
     asked: KnownModel,
+    began_with: KnownModel,
     choices: Choices,
     /// What the model is told in front of the next prompt.
     notes: Vec<String>,
@@ -106,6 +107,7 @@ pub(crate) async fn run(
             return Ok(Ended::With(ExitStatus::Failed));
         }
     };
+    let asked = KnownModel::of(&*options.provider, options.context_window_tokens);
     let mut session = Session {
         front,
         lines,
@@ -117,7 +119,8 @@ pub(crate) async fn run(
         jobs: options.sandbox.jobs().clone(),
         pictures: Pictures::of(&options, language),
         is_confined: options.sandbox.is_confined(),
-        asked: KnownModel::of(&*options.provider, options.context_window_tokens),
+        asked: asked.clone(),
+        began_with: asked,
         choices: Choices::default(),
         notes: Vec::new(),
         answer: String::new(),

@@ -27,7 +27,8 @@ const PARTS: [(Text, Text); 3] = [
 
 impl Session<'_> {
     pub(super) async fn choose_model(&mut self) -> Result<(), LogError> {
-        let (models, now) = setup::known_models_with(self.place.config, &self.asked);
+        let (models, now) =
+            setup::known_models_with(self.place.config, &self.began_with, &self.asked);
         let language = self.look.language;
         let named = models.iter().enumerate().map(|(place, model)| {
             format!("{}  {}", visible(&model.name), model_about(model, place == now, language))

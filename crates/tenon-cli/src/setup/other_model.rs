@@ -45,10 +45,32 @@ impl KnownModel {
     }
 }
 
-/// Returns the models of [`known`] with the one that is asked `now` among them, and its place. One
-/// that is not configured, such as a file or a script, stands first.
-pub(crate) fn known_with(config: &Config, now: &KnownModel) -> (Vec<KnownModel>, usize) {
-    with_current(known(config), now)
+/// Returns the models of [`known`] with the one that is asked `now` among them, and its place, and the
+/// one that the session `began` with. One that is not configured, such as a file or a script, stands
+/// first.
+pub(crate) fn known_with(
+    config: &Config,
+    began: &KnownModel,
+    now: &KnownModel,
+) -> (Vec<KnownModel>, usize) {
+    // The name of a script does not say where it is.
+    let can_be_asked = model_choice::parse(&began.name, &config.providers).is_ok();
+    let began = can_be_asked.then_some(began);
+    with_current(with_first(known(config), began, now), now)
+}
+
+fn with_first(
+    mut models: Vec<KnownModel>,
+    began: Option<&KnownModel>,
+    now: &KnownModel,
+) -> Vec<KnownModel> {
+    if let Some(began) = began
+        && began.name != now.name
+        && !models.iter().any(|model| model.is_of(&began.name))
+    {
+        models.insert(0, began.clone());
+    }
+    models
 }
 
 fn with_current(mut models: Vec<KnownModel>, now: &KnownModel) -> (Vec<KnownModel>, usize) {
@@ -170,6 +192,15 @@ mod tests {
             assert_eq!((models.len(), found), (count, place), "{now}");
             assert!(models[found].is_of(now));
         };
+        let began = model("a/begun", "");
+        let with_first = |now: &str, began: &KnownModel| {
+            let models = with_first(known(), Some(began), &model(now, ""));
+            with_current(models, &model(now, "")).0.len()
+        };
+        assert_eq!(with_first("a/two", &began), 4);
+        assert_eq!(with_first("a/begun", &began), 4);
+        assert_eq!(with_first("a/two", &model("a/one", "")), 3);
+        assert_eq!(with_first("scripted", &began), 5);
         check("a/two", 3, 1);
         check("local/small-q4", 3, 2);
         check("local/other.gguf", 4, 0);

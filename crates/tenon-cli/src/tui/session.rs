@@ -161,6 +161,7 @@ struct Session<'a> {
     taking_back: Option<TakingBack>,
     /// The model that is asked.
     asked: KnownModel,
+    began_with: KnownModel,
     choices: Choices,
     /// The session whose prompts were asked for last.
     previewing: Option<String>,
@@ -219,6 +220,7 @@ pub(crate) async fn run<'a>(
         errand: None,
         changes_files: false,
         taking_back: None,
+        began_with: asked.clone(),
         asked,
         choices: Choices::default(),
         previewing: None,

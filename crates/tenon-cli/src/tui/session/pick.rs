@@ -41,7 +41,8 @@ impl<'a> Session<'a> {
     }
 
     pub(super) fn pick_model(&mut self) {
-        let (models, now) = setup::known_models_with(self.place.config, &self.asked);
+        let (models, now) =
+            setup::known_models_with(self.place.config, &self.began_with, &self.asked);
         let item = |(place, model)| self.model_item(model, place == now);
         let items = models.iter().enumerate().map(item).collect();
         self.open_picker(Text::PickModel, items, now);
