@@ -76,6 +76,7 @@ texts! {
     ThinkingNow: "The model is thinking …", "模型正在思考 …";
     Running: "Running {call} …", "正在运行 {call} …";
     CallRuns: "runs", "运行中";
+    CallAsks: "waits for you", "等待你";
     CallQueued: "waits for its turn to ask", "等待轮到它提问";
     RunningMany: "Running {n} calls …", "正在运行 {n} 个调用 …";
     Retrying: "retrying in {wait} (attempt {n}): {reason}", "{wait} 后重试（第 {n} 次）：{reason}";

@@ -189,7 +189,7 @@ impl App {
             self.approval.as_ref().is_some_and(|(shown, _)| shown.question.call_id == call_id);
         let mut queued = self.questions.iter().map(|(question, _)| &question.call_id);
         match asks {
-            true => Some(Text::WaitsForYou),
+            true => Some(Text::CallAsks),
             false => queued.any(|id| id == call_id).then_some(Text::CallQueued),
         }
     }

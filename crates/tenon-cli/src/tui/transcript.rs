@@ -484,8 +484,8 @@ mod tests {
             now,
         );
         assert_eq!(live(&transcript), ["", "┌─ bash make · runs", "│ 20%", "│ x"]);
-        let asked = transcript.live(60, |id| (id == "1").then_some(Text::WaitsForYou));
-        assert_eq!(asked[1].text(), "┌─ bash make · waiting for your answer");
+        let asked = transcript.live(60, |id| (id == "1").then_some(Text::CallAsks));
+        assert_eq!(asked[1].text(), "┌─ bash make · waits for you");
         transcript.update(
             &stored(
                 json!({"type": "call_decided", "call_id": "1", "verdict": "allow", "rule": ""}),

@@ -113,8 +113,8 @@ fn a_reader_that_goes_away_is_no_crash() {
 fn what_a_person_should_know_stands_on_standard_error_where_the_answer_goes_to_a_program() {
     let place = place_with_a_session();
     let folder = place.path("home/.local/state/tenon/sessions");
-    let log = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
-    let log = log.filter(|path| path.extension().is_some_and(|end| end == "jsonl")).next().unwrap();
+    let mut logs = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let log = logs.find(|path| path.extension().is_some_and(|end| end == "jsonl")).unwrap();
     let text = std::fs::read_to_string(&log).unwrap();
     let mut lines: Vec<&str> = text.lines().collect();
     lines.insert(2, "damaged");
