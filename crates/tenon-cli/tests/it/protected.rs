@@ -82,10 +82,22 @@ fn a_rule_opens_a_protected_file_at_the_top_to_commands() {
 #[test]
 fn a_denial_comes_before_the_rule_that_keeps() {
     let rule = ["--allow", "write(**/.envrc)"];
-    check_put_back(&[&rule[..], &["--deny", "write(pkg/**)"]].concat(), &[]);
+    let unseen = "mkdir -p pkg && echo 'export A=1' | tee pkg/.envrc";
+    let check = |place: &Place, flags: &[&str]| {
+        assert_eq!(run(place, &[&rule[..], flags].concat(), unseen), None);
+        assert!(
+            place.logs().contains("pkg/.envrc was made; put back as it was"),
+            "{}",
+            place.logs()
+        );
+    };
+    check(&Place::new(), &["--deny", "write(pkg/**)"]);
     let place = Place::new();
     place.config("deny = [\"write_file(pkg/.envrc)\"]\n");
-    assert_eq!(run(&place, &rule, WRITES), None, "{}", place.logs());
+    check(&place, &[]);
+    // A redirect is seen before it runs.
+    assert_eq!(run(&place, &rule, WRITES), None);
+    assert!(place.logs().contains("forbids it"), "{}", place.logs());
 }
 
 #[test]
