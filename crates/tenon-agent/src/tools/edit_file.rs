@@ -217,6 +217,10 @@ impl Edit<'_> {
                 "old_text stands in {places} places of {path} or more; nothing was replaced, use bash \
                  (sed, python3)"
             ),
+            Obstacle::TooLong(bytes) => format!(
+                "{path} would become longer than {} MiB; nothing was replaced, use bash (sed, python3)",
+                bytes >> 20
+            ),
         }
     }
 
@@ -431,5 +435,17 @@ mod tests {
         assert_eq!(output.content, "Error: No such file or directory: missing");
         let output = bench.call(&EditFile::new(false), edit("../x", "", "b"));
         assert_eq!(output.content, "Error: Path escapes workspace: ../x");
+    }
+
+    #[test]
+    fn an_edit_that_would_make_a_huge_file_is_refused_before_it_is_made() {
+        let bench = Bench::new();
+        bench.put("a.txt", "a".repeat(90_000));
+        let new = "b".repeat(10_000);
+        let all = json!({"path": "a.txt", "old_text": "a", "new_text": new, "replace_all": true});
+        let output = bench.call(&EditFile::new(false), all);
+        let refused = "Error: a.txt would become longer than 32 MiB; nothing was replaced";
+        assert!(output.content.starts_with(refused), "{}", output.content);
+        assert_eq!(bench.get("a.txt").len(), 90_000);
     }
 }

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use tenon_sandbox::{EntryKind, WalkEntry, WalkOptions, Workspace};
 use tokio_util::sync::CancellationToken;
 
-use self::search::{FileHits, Search};
+use self::search::{FileHits, HELD_BYTES_MAX, Search};
 use super::{
     path_pattern::{self, Start},
     text_file::{blocking, failed, search_action, unnamed_action},
@@ -23,6 +23,9 @@ use crate::policy::Action;
 
 /// Matching lines (or files) shown unless the model asks for another number. The schema names it.
 const LIMIT_DEFAULT: u64 = 200;
+
+/// More matches (100,000) nobody reads.
+const LIMIT_MAX: u64 = 100_000;
 
 /// More lines around a match are a case for `read_file`.
 const CONTEXT_LINES_MAX: u64 = 50;
@@ -103,7 +106,7 @@ impl Tool for Grep {
 
 fn grep(args: &GrepArgs, context: &ToolContext) -> Result<ToolOutput, String> {
     let ToolContext { workspace, cancel, masking, .. } = context;
-    let limit = usize::try_from(args.limit.unwrap_or(LIMIT_DEFAULT)).unwrap_or(usize::MAX).max(1);
+    let limit = args.limit.unwrap_or(LIMIT_DEFAULT).clamp(1, LIMIT_MAX) as usize;
     let search = Search {
         matcher: search::matcher(&args.pattern, args.ignore_case)?,
         context_lines: args.context.unwrap_or(0).min(CONTEXT_LINES_MAX) as usize,
@@ -199,6 +202,7 @@ struct Answer {
     lines: Vec<String>,
     matches: usize,
     limit: usize,
+    held: usize,
     has_more: bool,
     failures: Vec<String>,
 }
@@ -217,13 +221,15 @@ impl Answer {
             self.lines.push("--".into());
         }
         for line in hits.lines {
-            if line.is_match && self.matches == self.limit {
+            if line.is_match && self.matches == self.limit || self.held > HELD_BYTES_MAX {
                 self.has_more = true;
                 return;
             }
+            self.held += line.held();
             self.matches += usize::from(line.is_match);
             self.lines.push(line.text);
         }
+        self.has_more = self.held > HELD_BYTES_MAX;
     }
 
     fn text(mut self, is_cut: bool) -> String {
@@ -231,9 +237,12 @@ impl Answer {
             self.lines.push("(no matches)".into());
         }
         if self.has_more {
-            let limit = self.limit;
-            self.lines
-                .push(format!("... (more matches than the limit of {limit}; narrow it down)"));
+            let limit = match self.held > HELD_BYTES_MAX {
+                true => format!("{} MiB", HELD_BYTES_MAX >> 20),
+                false => self.limit.to_string(),
+            };
+            let more = format!("... (more matches than the limit of {limit}; narrow it down)");
+            self.lines.push(more);
         }
         if let Some(first) = self.failures.first() {
             let count = self.failures.len();
@@ -341,5 +350,20 @@ mod tests {
         }
         let output = bench.call(&Grep, json!({"pattern": "needle", "limit": 1000}));
         assert_eq!(output.content, expected.join("\n"));
+    }
+
+    #[test]
+    fn what_is_held_is_bounded_whatever_the_limit() {
+        let bench = Bench::new();
+        bench.put("a", "\n".repeat(200_000));
+        let all = json!({"pattern": "", "limit": u64::MAX});
+        let content = bench.call(&Grep, all.clone()).content;
+        let note = "\n... (more matches than the limit of 100000; narrow it down)";
+        assert!(content.ends_with(note), "{}", &content[content.len() - 100..]);
+        bench.put("a", format!("{}\n", "x".repeat(290)).repeat(80_000));
+        let content = bench.call(&Grep, all).content;
+        let note = "\n... (more matches than the limit of 16 MiB; narrow it down)";
+        assert!(content.ends_with(note), "{}", &content[content.len() - 100..]);
+        assert!(content.len() < 17 << 20);
     }
 }

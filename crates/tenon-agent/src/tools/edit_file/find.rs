@@ -13,6 +13,10 @@ use crate::tools::text_file::Encoding;
 /// No error lists more places than this, and nobody means to replace more.
 const PLACES_MAX: usize = 100_000;
 
+/// A file that an edit makes is no longer (32 MiB): twice what can be edited. Many places of a long text
+/// would use up the memory of the agent.
+const RESULT_BYTES_MAX: usize = 32 * 1024 * 1024;
+
 /// A file as the model sees it, and the way back to its bytes.
 pub(super) struct FileText<'a> {
     pub bytes: &'a [u8],
@@ -46,6 +50,8 @@ pub(super) enum Obstacle {
     InsideCharacter(usize),
     /// It stands in so many places, or more, and all are to be replaced.
     TooMany(usize),
+    /// The file would be longer than this (bytes).
+    TooLong(usize),
 }
 
 impl<'a> FileText<'a> {
@@ -94,6 +100,9 @@ impl<'a> FileText<'a> {
         {
             return Err(Obstacle::InsideCharacter(line_of(hay, *start)));
         }
+        if self.bytes.len().saturating_add(self.put_in(starts.len(), new)) > RESULT_BYTES_MAX {
+            return Err(Obstacle::TooLong(RESULT_BYTES_MAX));
+        }
         let mut places = Places {
             ranges: Vec::with_capacity(starts.len()),
             lines: lines_of(hay, &starts),
@@ -118,6 +127,14 @@ impl<'a> FileText<'a> {
             places.ranges.push(self.original(range.start)..self.original(range.end));
         }
         Ok(places)
+    }
+
+    /// Returns how many bytes `new` takes in so many places, at most: each of its line ends may get
+    /// another byte, and UTF-16 has two for each.
+    fn put_in(&self, places: usize, new: &str) -> usize {
+        let one = new.len() + memchr::memchr_iter(b'\n', new.as_bytes()).count();
+        let width = if self.encoding == Encoding::Bytes { 1 } else { 2 };
+        one.saturating_mul(width).saturating_mul(places)
     }
 
     /// Returns where the byte `at` of the text stands in the file.

@@ -21,6 +21,9 @@ const BEFORE_MATCH_CHARS: usize = 60;
 /// A file with a longer line (8 MiB) is not searched: the line has to be held in memory.
 const LINE_BYTES_MAX: usize = 8 * 1024 * 1024;
 
+/// What is found is held until it is told: no more than this (16 MiB), whatever the limit of matches.
+pub(super) const HELD_BYTES_MAX: usize = 16 * 1024 * 1024;
+
 /// What to look for and what to tell of it.
 pub(super) struct Search {
     pub matcher: RegexMatcher,
@@ -44,6 +47,13 @@ pub(super) struct Line {
     pub text: String,
     /// It counts for the limit; lines around a match do not.
     pub is_match: bool,
+}
+
+impl Line {
+    /// Returns how much memory it takes.
+    pub(super) fn held(&self) -> usize {
+        self.text.len() + size_of::<Line>()
+    }
 }
 
 /// Returns what finds `pattern` in a line.
@@ -76,13 +86,15 @@ impl Search {
             .heap_limit(Some(LINE_BYTES_MAX))
             .build();
         let mut found = Vec::new();
-        let mut matches = 0;
+        let (mut matches, mut held) = (0, 0);
         for file in files {
             // Enough for the whole answer.
-            if matches >= self.matches_max || cancel.is_cancelled() {
+            let is_enough = matches >= self.matches_max || held > HELD_BYTES_MAX;
+            if is_enough || cancel.is_cancelled() {
                 break;
             }
             let hits = self.file(workspace, file, &mut searcher);
+            held += hits.lines.iter().map(Line::held).sum::<usize>();
             matches += hits.lines.iter().filter(|line| line.is_match).count();
             if !hits.lines.is_empty() || hits.failure.is_some() {
                 found.push(hits);
@@ -98,6 +110,7 @@ impl Search {
             path: &path,
             found: FileHits::default(),
             matches: 0,
+            held: 0,
             is_binary: false,
         };
         sink.found.has_context = self.context_lines > 0 && !self.files_only;
@@ -121,11 +134,13 @@ struct Hits<'a> {
     path: &'a str,
     found: FileHits,
     matches: usize,
+    held: usize,
     is_binary: bool,
 }
 
 impl Hits<'_> {
-    fn add(&mut self, mark: char, number: Option<u64>, bytes: &[u8]) {
+    /// Takes a line; returns whether there is room for more.
+    fn add(&mut self, mark: char, number: Option<u64>, bytes: &[u8]) -> bool {
         let number = number.unwrap_or_default();
         let end = bytes.trim_ascii_end().len();
         let line = bytes.get(..end).unwrap_or(bytes);
@@ -134,7 +149,10 @@ impl Hits<'_> {
             _ => 0,
         };
         let text = format!("{}{mark}{number}{mark}{}", self.path, self.search.shortened(line, at));
-        self.found.lines.push(Line { text, is_match: mark == ':' });
+        let line = Line { text, is_match: mark == ':' };
+        self.held += line.held();
+        self.found.lines.push(line);
+        self.held <= HELD_BYTES_MAX
     }
 }
 
@@ -148,13 +166,12 @@ impl Sink for Hits<'_> {
             self.found.lines.push(Line { text, is_match: true });
             return Ok(false);
         }
-        self.add(':', found.line_number(), found.bytes());
-        Ok(self.matches < self.search.matches_max)
+        let has_room = self.add(':', found.line_number(), found.bytes());
+        Ok(has_room && self.matches < self.search.matches_max)
     }
 
     fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> io::Result<bool> {
-        self.add('-', context.line_number(), context.bytes());
-        Ok(true)
+        Ok(self.add('-', context.line_number(), context.bytes()))
     }
 
     fn context_break(&mut self, _: &Searcher) -> io::Result<bool> {
