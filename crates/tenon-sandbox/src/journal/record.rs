@@ -26,6 +26,9 @@ const WITH_RIGHTS: u64 = 3;
 /// the call is over. What a call makes in folders of its own is none of these.
 const RECORDED_MAX: usize = 1 << 20;
 
+/// The most bytes of their paths (256 MiB): a million of usual ones have a quarter of that.
+const PATH_BYTES_MAX: usize = 256 << 20;
+
 /// The most troubles that are told of one call; who reads a hundred knows.
 const TROUBLES_MAX: usize = 100;
 
@@ -160,6 +163,8 @@ pub(crate) struct Image {
     pub(crate) end: Option<Box<End>>,
     /// Nodes, names and moves so far.
     pub(crate) recorded: usize,
+    /// Bytes of their paths.
+    pub(crate) path_bytes: usize,
 }
 
 /// A node that was there before the call.
@@ -184,7 +189,8 @@ impl Image {
     /// Whether this may be recorded: a call that touches ever more must not use up the memory of the
     /// agent. An undo has as much to record as what it undoes.
     pub(crate) fn has_room_for(&self, record: &Record) -> bool {
-        !record.counts() || self.recorded < RECORDED_MAX || !self.header.undoes.is_empty()
+        let has_room = self.recorded < RECORDED_MAX && self.path_bytes < PATH_BYTES_MAX;
+        has_room || record.path_bytes().is_none() || !self.header.undoes.is_empty()
     }
 
     /// Whether a trouble is told already, or enough of them are.
@@ -193,7 +199,10 @@ impl Image {
     }
 
     pub(crate) fn apply(&mut self, record: Record) {
-        self.recorded += usize::from(record.counts());
+        if let Some(bytes) = record.path_bytes() {
+            self.recorded += 1;
+            self.path_bytes = self.path_bytes.saturating_add(bytes);
+        }
         match record {
             Record::Header(header) => self.header = header,
             Record::Node { node, place } => {
@@ -287,8 +296,15 @@ impl Image {
 }
 
 impl Record {
-    fn counts(&self) -> bool {
-        matches!(self, Self::Node { .. } | Self::Entry { .. } | Self::Moved { .. })
+    /// Returns how long the path is that it keeps; `None` for what counts for no limit.
+    fn path_bytes(&self) -> Option<usize> {
+        match self {
+            Self::Node { place, .. } | Self::Moved { place, .. } => {
+                Some(place.path.as_os_str().len())
+            }
+            Self::Entry { name, .. } => Some(name.len()),
+            _ => None,
+        }
     }
 }
 
@@ -575,7 +591,12 @@ mod tests {
         assert!(full.has_room_for(&Record::Gone { id: folder }));
         let mut image = Image::default();
         image.apply(entry());
-        assert_eq!(image.recorded, 1);
+        assert_eq!((image.recorded, image.path_bytes), (1, 1));
+        let place = Place { root: 0, path: "d/new".into() };
+        image.apply(Record::Moved { id: folder, place });
+        assert_eq!((image.recorded, image.path_bytes), (2, 6));
+        let long = Image { path_bytes: PATH_BYTES_MAX, ..Image::default() };
+        assert!(!long.has_room_for(&entry()));
         let header = Header { undoes: vec![CheckpointId(1)], ..Header::default() };
         assert!(Image { header, ..full }.has_room_for(&entry()));
     }
