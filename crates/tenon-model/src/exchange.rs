@@ -20,6 +20,13 @@ use crate::{
 /// The most bytes of a reply that comes as one JSON document instead of a stream.
 const WHOLE_BODY_BYTES_MAX: usize = 32 * 1024 * 1024;
 
+/// The most that a streamed reply may hold (64 MiB), of text, thinking and arguments together: a hundred
+/// times what any model says at once.
+const REPLY_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// What a new block or call takes besides its text.
+const BLOCK_BYTES: usize = 128;
+
 /// How long usage and the end mark may follow the stop word. Servers exist that send neither and
 /// keep the connection open.
 const AFTER_STOP_TIMEOUT: Duration = Duration::from_secs(5);
@@ -83,6 +90,7 @@ impl<'a> Exchange<'a> {
             decoder,
             body: Body::Unknown,
             events: Events::new(),
+            held: 0,
             end: None,
         };
         futures::stream::unfold(reading, |mut reading| async move {
@@ -119,6 +127,8 @@ struct Reading<'a, D> {
     decoder: D,
     body: Body,
     events: Events,
+    /// What the stream gave so far, in bytes.
+    held: usize,
     /// Set when nothing more is read; holds the error to report behind the events.
     end: Option<Result<(), ProviderError>>,
 }
@@ -191,7 +201,15 @@ impl<D: Decoder> Reading<'_, D> {
                 let parsed = parser.push(bytes, &mut events);
                 for event in &events {
                     if self.decoder.stage() != Stage::Ended {
+                        let before = self.events.len();
                         self.decoder.event(event, &mut self.events)?;
+                        let made = self.events.iter().skip(before).map(held);
+                        // What tells nothing yet may be held back.
+                        let is_silent = self.events.len() == before;
+                        self.held += if is_silent { event.data.len() } else { made.sum() };
+                    }
+                    if self.held > REPLY_BYTES_MAX {
+                        return Err(server.not_understood("a reply larger than 64 MiB"));
                     }
                 }
                 parsed.map_err(|error| server.not_understood(&error.to_string()))?;
@@ -228,5 +246,21 @@ impl<D: Decoder> Reading<'_, D> {
             error.message = key.hidden_in(&error.message).into_owned();
         }
         error
+    }
+}
+
+/// Returns how much an event adds to the reply.
+fn held(event: &StreamEvent) -> usize {
+    match event {
+        StreamEvent::TextDelta { text } | StreamEvent::ThinkingDelta { text } => text.len(),
+        StreamEvent::ThinkingSignature { signature } => signature.len(),
+        StreamEvent::RedactedThinking { data } => BLOCK_BYTES + data.len(),
+        StreamEvent::ToolCallStarted { id, name, .. } => BLOCK_BYTES + id.len() + name.len(),
+        StreamEvent::ToolCallDelta { arguments, .. } => arguments.len(),
+        StreamEvent::ToolCallEnded { .. }
+        | StreamEvent::Usage(_)
+        | StreamEvent::Progress { .. }
+        | StreamEvent::Retrying { .. }
+        | StreamEvent::Stopped { .. } => 0,
     }
 }

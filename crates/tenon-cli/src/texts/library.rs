@@ -280,6 +280,7 @@ texts! {
     "{host} sent a broken event in the middle of the reply", "{host} 在回复中途发来了损坏的事件";
     "{host} ended the stream without a reply", "{host} 没有回复就结束了数据流";
     "{host} sent a reply larger than 32 MiB", "{host} 的回复超过 32 MiB";
+    "{host} sent a reply larger than 64 MiB", "{host} 的回复超过 64 MiB";
     "{host} sent a web page instead of a reply", "{host} 返回的是网页，而不是回复";
     "{host} sent a document that is no reply", "{host} 返回的文档不是回复";
     "{host} sent nothing for {s} s (the {name} limit)", "{host} 在 {s} 秒内没有发送任何内容（{name} 时限）";

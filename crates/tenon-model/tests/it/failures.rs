@@ -279,3 +279,21 @@ async fn a_large_error_is_read_only_in_part() {
     let error = run(&openai(&server.url()), request("hi")).await.error();
     assert!(error.message.chars().count() < 600);
 }
+
+#[tokio::test]
+async fn a_stream_without_end_is_given_up_once_the_reply_is_too_large() {
+    let part = "x".repeat(4 << 20);
+    let text = json!({"choices": [{"index": 0, "delta": {"content": part}}]});
+    let call = json!({"index": 0, "id": "a", "function": {"name": "bash", "arguments": part}});
+    let arguments = json!({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]});
+    for chunk in [text, arguments] {
+        let stream = format!("data: {chunk}\n\n").repeat(17);
+        let server = FakeServer::start(vec![Reply::sse().piece(stream)]);
+        let run = run(&openai(&server.url()), request("hi")).await;
+        assert_eq!(run.retries(), 0);
+        let error = run.error();
+        assert_eq!(error.kind, Kind::Protocol, "{error}");
+        assert!(error.message.ends_with("sent a reply larger than 64 MiB"), "{error}");
+        assert_eq!(server.requests().len(), 1);
+    }
+}
