@@ -41,4 +41,4 @@ pub use providers::{
 };
 pub use retry::RetryPolicy;
 pub use sse::{EventTooLarge, SseEvent, SseParser};
-pub use text::{Secret, Untrusted, visible};
+pub use text::{Secret, Untrusted, decoded, visible};

@@ -9,6 +9,26 @@ use std::{borrow::Cow, fmt, sync::Arc};
 /// Keys shorter than this are not searched for in other text: hiding every `a` helps nobody.
 const HIDDEN_BYTES_MIN: usize = 4;
 
+/// Returns the text of a file: UTF-16 if it begins with such a byte order mark, else UTF-8. What is neither
+/// is replaced; the mark is not in the text.
+///
+/// ```
+/// assert_eq!(tenon_model::decoded(b"\xFF\xFEa\0"), "a");
+/// assert_eq!(tenon_model::decoded(b"\xEF\xBB\xBFa\xFF"), "a\u{fffd}");
+/// ```
+pub fn decoded(bytes: &[u8]) -> String {
+    let utf16 = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
+        let units = bytes.as_chunks::<2>().0.iter().map(|pair| unit(*pair));
+        char::decode_utf16(units).map(|sign| sign.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+    };
+    match bytes {
+        [0xFF, 0xFE, rest @ ..] => utf16(rest, u16::from_le_bytes),
+        [0xFE, 0xFF, rest @ ..] => utf16(rest, u16::from_be_bytes),
+        [0xEF, 0xBB, 0xBF, rest @ ..] => String::from_utf8_lossy(rest).into_owned(),
+        bytes => String::from_utf8_lossy(bytes).into_owned(),
+    }
+}
+
 /// A key or token. Prints as `***`, clones without copying, is not serialisable.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Arc<str>);

@@ -12,7 +12,7 @@ use std::{
 };
 
 use serde_json::Value;
-use tenon_model::{KNOWN_VALUES_MAX, KnownValue, variable_values};
+use tenon_model::{KNOWN_VALUES_MAX, KnownValue, decoded, variable_values};
 use tenon_sandbox::{EntryKind, WalkOptions, Workspace};
 
 /// Folders that are walked through, once in a session: some tens of milliseconds.
@@ -127,7 +127,7 @@ impl EnvFiles {
             }
             file.note(open.len(), open.modified());
             let Ok(bytes) = workspace.read(&file.path, FILE_BYTES_MAX) else { continue };
-            found.extend(variable_values(&String::from_utf8_lossy(&bytes), &file.path));
+            found.extend(variable_values(&decoded(&bytes), &file.path));
         }
         self.add(found)
     }
@@ -286,5 +286,21 @@ mod tests {
         assert_eq!(files.folders.len(), FOLDERS_MAX);
         bench.put(".env", "A_KEY=k-0123456789a\n");
         assert!(files.look(workspace, &[]));
+    }
+
+    #[test]
+    fn a_file_is_read_in_the_encoding_of_its_byte_order_mark() {
+        let text = "\u{feff}A_KEY=k-0123456789a\nB_KEY=k-0123456789b\n";
+        let utf16 = |bytes: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(bytes).collect();
+        for bytes in [text.as_bytes().to_vec(), utf16(u16::to_le_bytes), utf16(u16::to_be_bytes)] {
+            let bench = Bench::new();
+            bench.put(".env", bytes);
+            let mut files = EnvFiles::default();
+            assert!(files.look(&bench.context.workspace, &[]));
+            assert_eq!(
+                labels(&files),
+                ["[masked: value of A_KEY from .env]", "[masked: value of B_KEY from .env]"]
+            );
+        }
     }
 }

@@ -63,7 +63,7 @@ pub enum CredentialShape {
 /// ```
 pub fn variable_values(text: &str, place: &str) -> Vec<KnownValue> {
     let mut found = Vec::new();
-    let mut rest = text;
+    let mut rest = text.trim_start_matches('\u{feff}');
     while !rest.is_empty() {
         let (line, later) = rest.split_once('\n').unwrap_or((rest, ""));
         rest = later;
