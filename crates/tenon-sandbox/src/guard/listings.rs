@@ -6,7 +6,7 @@
 //! can set it.
 
 use std::collections::{BTreeMap, HashMap};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::num::NonZero;
 use std::os::fd::OwnedFd;
@@ -21,7 +21,7 @@ use super::folder::{Listed, listed, named};
 use super::item::{Stamp, is_recent, leads_into_git};
 use super::place::makes_repository;
 use crate::file_system::{OVERLAYFS, file_system};
-use crate::workspace::{is_above_protected, names_in};
+use crate::workspace::{is_above_protected, name_of, names_in};
 
 /// Names that matter, with their kinds.
 pub(super) type Entries = Arc<[(OsString, FileType)]>;
@@ -123,7 +123,7 @@ impl Listings {
             // Nothing is read there the next time, either.
             return Names { entries: Arc::new([]), is_kept: true };
         };
-        let entries = what_matters(place, &listed);
+        let entries = what_matters(name_of(root, place), &listed);
         let is_kept = listed.is_whole && keeps_times(&listed);
         // One that changed just now may change again within the same tick of the clock.
         let has_room = self.bytes + place.as_os_str().len() <= BYTES_MAX;
@@ -154,8 +154,8 @@ fn keeps_times(listed: &Listed) -> bool {
 }
 
 /// Leaves out files that nothing takes commands from, and links that lead to none.
-fn what_matters(place: &Path, listed: &Listed) -> Entries {
-    let protected = names_in(place.file_name());
+fn what_matters(folder: Option<&OsStr>, listed: &Listed) -> Entries {
+    let protected = names_in(folder);
     let matters = |(name, kind): &&(OsString, FileType)| {
         kind.is_dir()
             || name == ".git"

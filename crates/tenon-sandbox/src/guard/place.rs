@@ -124,7 +124,7 @@ impl Place {
             // A repository under another name is what it is by what is in it.
             Some(above) => above + usize::from(!is_git(above)),
             None if is_git(names.len() - 1) => names.len() - 1,
-            None => above_listed(&self.beneath)?,
+            None => above_listed(&self.root, &self.beneath)?,
         };
         let folder: PathBuf = names.iter().take(depth).collect();
         let rest = self.beneath.strip_prefix(&folder).ok()?;
@@ -137,7 +137,7 @@ impl Place {
         if self.because.is_some() || self.is_in_repository() {
             return None;
         }
-        let depth = above_listed(&self.beneath)?;
+        let depth = above_listed(&self.root, &self.beneath)?;
         let mut names = self.beneath.components();
         names.by_ref().take(depth).for_each(drop);
         Some(names.as_path())

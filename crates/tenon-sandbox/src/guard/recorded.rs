@@ -122,7 +122,7 @@ fn before(scan: &Scan<'_>, top: &OwnedFd, name: Touched) -> Option<(Place, Item)
             depth
         }
         Role::Listed => {
-            let above: PathBuf = beneath.iter().take(above_listed(&beneath)?).collect();
+            let above: PathBuf = beneath.iter().take(above_listed(&root, &beneath)?).collect();
             let is_root = above.as_os_str().is_empty();
             // It may go with the folder that it was in.
             if !is_there && !is_root && look_at(top, &above).is_err() {

@@ -15,7 +15,7 @@ use super::folder::{look_at, named, names, open_folder_at};
 use super::item::{HASHED_BYTES_MAX, Item, item, leads_into_git};
 use super::listings::{Entries, Listings, Names};
 use super::place::{Place, is_repository_root};
-use crate::workspace::{is_above_protected, names_in};
+use crate::workspace::{is_above_protected, name_of, names_in};
 
 /// How deep protected folders are looked through.
 pub(super) const DEPTH_MAX: usize = 64;
@@ -290,7 +290,7 @@ impl<'a> Scan<'a> {
         next: &mut Vec<PathBuf>,
     ) {
         self.unnamed_repository(root, top, place, entries);
-        let protected = names_in(place.file_name());
+        let protected = names_in(name_of(root, place));
         for (name, kind) in entries.iter() {
             let beneath = place.join(name);
             if name == ".git" && kind.is_dir() {

@@ -34,10 +34,10 @@ pub(super) enum Role {
 impl Role {
     /// Returns what a place beneath `top` is.
     pub(super) fn of(root: &Path, top: &OwnedFd, beneath: &Path) -> Self {
-        if !can_matter(beneath) {
+        if !can_matter(root, beneath) {
             return Self::Other;
         }
-        if above_listed(beneath).is_some() {
+        if above_listed(root, beneath).is_some() {
             return Self::Listed;
         }
         if beneath.file_name() == Some(OsStr::new(".git")) {

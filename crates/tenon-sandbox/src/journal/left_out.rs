@@ -21,7 +21,8 @@ const ASIDE_MAX: usize = 100_000;
 impl Recorder {
     /// Before something in a folder that is left out changes.
     pub(super) fn note_left_out(&mut self, folder: &Folder, name: &OsStr) -> Result<(), Errno> {
-        if can_matter(&folder.place.join(name).path) {
+        let root = Place { root: folder.place.root, path: PathBuf::new() };
+        if can_matter(&self.store.absolute(&root), &folder.place.join(name).path) {
             self.note_aside(folder, name)?;
         }
         // The outermost that says so stands for all in it.

@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use super::layout::open_plain;
 use super::openat::{look_at, open_beneath};
 use super::request::Inside;
-use crate::workspace::PROTECTED_NAMES;
+use crate::workspace::names_beneath;
 
 /// What is tenon's own, which nobody has leave to write.
 const OWN_FOLDER: &str = ".tenon";
@@ -52,7 +52,7 @@ pub(super) fn carve_outs(inside: &Inside) -> Result<Vec<CarveOut>, Errno> {
     for root in &inside.roots {
         let folder = open_plain(root)?;
         let mut above = ("", true);
-        for name in PROTECTED_NAMES {
+        for name in names_beneath(root) {
             if let Some((first, _)) = name.split_once('/')
                 && first != above.0
             {

@@ -17,7 +17,7 @@ use crate::linux::request::{Inside, Owner, Walls};
 use crate::missing::{Missing, SandboxError};
 use crate::profile::{Network, Profile};
 use crate::tier::Tier;
-use crate::workspace::{PROTECTED_NAMES, canonical, canonical_or_lexical};
+use crate::workspace::{canonical, canonical_or_lexical, names_beneath};
 
 /// Where other people's files and other disks are.
 pub(super) const COVERED: [&str; 4] = ["/home", "/root", "/mnt", "/media"];
@@ -66,7 +66,7 @@ impl Plan {
         profile: &Profile,
     ) -> Vec<PathBuf> {
         let of_roots = self.own_roots.iter().flat_map(|root| {
-            let names = PROTECTED_NAMES.into_iter().chain([".git/hooks", ".git/info"]);
+            let names = names_beneath(root).chain([".git/hooks", ".git/info"]);
             // Folders alone count.
             let names = names.filter(|name| Path::new(name).extension().is_none());
             let paths = names.map(|name| root.join(name));

@@ -33,7 +33,7 @@ pub use self::error::FileError;
 pub use self::hash::ContentHash;
 pub use self::outside::{Access, Outside};
 pub(crate) use self::protected::{
-    NAMES as PROTECTED_NAMES, above_listed, can_matter, is_above_protected, names_in,
+    above_listed, can_matter, is_above_protected, name_of, names_beneath, names_in,
 };
 pub use self::read::OpenFile;
 pub(crate) use self::recording::Recording;

@@ -17,7 +17,7 @@ use crate::linux::openat::look_at;
 
 /// Protected wherever they stand in a path, with everything beneath them. Of two names both must be
 /// there, one in the other.
-pub(crate) const NAMES: [&str; 38] = [
+const NAMES: [&str; 38] = [
     ".tenon",
     // direnv runs it in whoever's shell comes by.
     ".envrc",
@@ -74,7 +74,7 @@ const POINTER_ENTRIES: [&str; 2] = ["HEAD", "commondir"];
 impl Workspace {
     pub(super) fn is_protected(&self, found: &Resolved) -> bool {
         let absolute = self.absolute(found.root, &found.beneath);
-        is_protected_name(&found.beneath)
+        is_protected_name(&self.absolute(found.root, Path::new("")), &found.beneath)
             || self.shared.own_folders.iter().any(|own| absolute.starts_with(own))
             || self.shared.protected.iter().any(|own| absolute.starts_with(own))
             || self.is_in_bare_repository(found)
@@ -103,12 +103,23 @@ impl Workspace {
     }
 }
 
+/// Returns the name of a folder beneath `root`, or that root's own.
+pub(crate) fn name_of<'a>(root: &'a Path, folder: &'a Path) -> Option<&'a OsStr> {
+    folder.file_name().or_else(|| root.file_name())
+}
+
 /// Returns the names that are protected in a folder with this name, and everywhere.
 pub(crate) fn names_in(folder: Option<&OsStr>) -> impl Iterator<Item = &'static str> + Clone {
     NAMES.into_iter().filter_map(move |known| match known.split_once('/') {
         None => Some(known),
         Some((above, name)) => folder?.eq_ignore_ascii_case(above).then_some(name),
     })
+}
+
+/// Returns the names that are protected in a root, beneath it: of two the first can be its own.
+pub(crate) fn names_beneath(root: &Path) -> impl Iterator<Item = &'static str> {
+    let own = names_in(root.file_name()).filter(|name| !NAMES.contains(name));
+    NAMES.into_iter().chain(own)
 }
 
 /// Whether something by this name can hold a protected name: a link there leads to another one.
@@ -122,16 +133,16 @@ fn is_listed(above: Option<&OsStr>, name: &OsStr) -> bool {
     names_in(above).any(|known| name.eq_ignore_ascii_case(known))
 }
 
-/// Returns how many names of a path come before its protected one, outside of repositories' own
-/// directories: of two names both are it.
-pub(crate) fn above_listed(beneath: &Path) -> Option<usize> {
-    let mut above = None;
+/// Returns how many names of a path beneath `root` come before its protected one, outside of repositories'
+/// own directories: of two names both are it, and the first can be the root's own.
+pub(crate) fn above_listed(root: &Path, beneath: &Path) -> Option<usize> {
+    let mut above = root.file_name();
     for (index, name) in beneath.iter().take_while(|name| *name != ".git").enumerate() {
         if is_listed(None, name) {
             return Some(index);
         }
         if is_listed(above, name) {
-            return Some(index - 1);
+            return Some(index.saturating_sub(1));
         }
         above = Some(name);
     }
@@ -140,7 +151,7 @@ pub(crate) fn above_listed(beneath: &Path) -> Option<usize> {
 
 /// Whether a path can matter by its names alone: those that are protected, and those that do
 /// something in a repository's own directory, or make a folder one.
-pub(crate) fn can_matter(beneath: &Path) -> bool {
+pub(crate) fn can_matter(root: &Path, beneath: &Path) -> bool {
     let in_repository = |name: &OsStr| {
         is_repository_setting(name) || ["modules", "worktrees"].iter().any(|known| name == *known)
     };
@@ -150,12 +161,12 @@ pub(crate) fn can_matter(beneath: &Path) -> bool {
             || REPOSITORY_ENTRIES.iter().any(|known| name == *known)
     };
     beneath.file_name().is_some_and(makes)
-        || above_listed(beneath).is_some()
+        || above_listed(root, beneath).is_some()
         || beneath.iter().any(in_repository)
 }
 
-fn is_protected_name(beneath: &Path) -> bool {
-    let (mut in_repository, mut above) = (false, None);
+fn is_protected_name(root: &Path, beneath: &Path) -> bool {
+    let (mut in_repository, mut above) = (false, root.file_name());
     let mut names = beneath.iter().peekable();
     while let Some(name) = names.next() {
         if is_listed(above, name) || in_repository && is_repository_setting(name) {
@@ -247,8 +258,19 @@ mod tests {
         ];
         for (list, expected) in [(&protected[..], true), (&ordinary[..], false)] {
             for path in list {
-                assert_eq!(is_protected_name(Path::new(path)), expected, "{path}");
+                let root = Path::new("/home/ada/work");
+                assert_eq!(is_protected_name(root, Path::new(path)), expected, "{path}");
             }
         }
+        let check = |root: &str, beneath: &str, expected: Option<usize>| {
+            let (root, beneath) = (Path::new(root), Path::new(beneath));
+            assert_eq!(is_protected_name(root, beneath), expected.is_some(), "{root:?}");
+            assert_eq!(above_listed(root, beneath), expected, "{root:?} {beneath:?}");
+        };
+        check("/p/.claude", "settings.json", Some(0));
+        check("/p/.Claude", "hooks/x.sh", Some(0));
+        check("/p/.claude", "commands/a.md", None);
+        check("/p/.claude", "a/settings.json", None);
+        check("/p/.claude", ".claude/settings.json", Some(0));
     }
 }

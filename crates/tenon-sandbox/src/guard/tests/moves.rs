@@ -54,3 +54,23 @@ fn a_root_in_another_one_is_as_deep_as_it_lies() {
     assert_eq!(told, [top.join(".envrc")]);
     assert!(inner.join("q/.envrc").exists() && !top.join(".envrc").exists());
 }
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "plays the person and the command")]
+fn the_first_of_two_names_can_be_that_of_the_root() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path().canonicalize().unwrap();
+    let root = top.join(".claude");
+    std::fs::create_dir(&root).unwrap();
+    std::fs::write(root.join("settings.json"), "own").unwrap();
+    let mut guard = Guard::default();
+    guard.begin(std::slice::from_ref(&root), &[], Journaled::Nowhere).unwrap();
+    std::fs::write(root.join("settings.json"), "evil").unwrap();
+    std::fs::create_dir_all(root.join("hooks")).unwrap();
+    for name in ["hooks/x.sh", "agents.json"] {
+        std::fs::write(root.join(name), "evil").unwrap();
+    }
+    let told: Vec<_> = guard.end(None).into_iter().map(|change| change.path).collect();
+    assert_eq!(told, ["hooks/x.sh", "settings.json"].map(|name| root.join(name)));
+    assert_eq!(std::fs::read(root.join("settings.json")).unwrap(), b"own");
+}
