@@ -33,6 +33,8 @@ pub(super) struct Item {
     pub(super) content: Content,
     /// Of a file whose content is not kept, where it was read.
     hash: Option<ContentHash>,
+    /// Whether a command of this session made it, and it may stay: it need not be put back.
+    pub(super) is_made: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,16 +69,23 @@ impl Stamp {
 impl Item {
     /// Returns what was there, as the journal tells it.
     pub(super) fn told(mode: u32, owner: (u32, u32), links: u64, content: Content) -> Self {
-        Self { stamp: None, mode, owner, links, is_recent: false, content, hash: None }
+        Self {
+            stamp: None,
+            mode,
+            owner,
+            links,
+            is_recent: false,
+            content,
+            hash: None,
+            is_made: false,
+        }
     }
 
     pub(super) fn is_same(&self, other: &Self) -> bool {
         match self.has_same_content(other) {
             Some(is_same) => is_same && self.mode == other.mode && other.links <= self.links,
             // Nobody read it: what is neither file nor link, or longer than is read.
-            None => {
-                self.stamp.is_some() && self.stamp == other.stamp && self.content == other.content
-            }
+            None => self.stamp.is_some() && self.stamp == other.stamp,
         }
     }
 
@@ -116,6 +125,22 @@ impl Item {
     /// Device and inode of what somebody looked at.
     pub(super) fn identity(&self) -> Option<Identity> {
         self.stamp.map(|stamp| (stamp.device, stamp.inode))
+    }
+
+    /// Whether a person did not touch it since `known` was looked at.
+    pub(super) fn has_stamp_of(&self, known: &Self) -> bool {
+        self.stamp == known.stamp
+    }
+
+    /// The same, without its content where there is no room for that.
+    pub(super) fn within(self, left: &mut usize) -> Self {
+        match left.checked_sub(self.bytes().map_or(0, <[u8]>::len)) {
+            Some(less) => {
+                *left = less;
+                self
+            }
+            None => self.without_content(),
+        }
     }
 
     /// Whether it changed after the second `until`, since 1970.
@@ -170,6 +195,7 @@ pub(super) fn item(
                 is_recent: is_recent(stat),
                 content,
                 hash: bytes.as_deref().map(ContentHash::of),
+                is_made: false,
             }
         }
     }

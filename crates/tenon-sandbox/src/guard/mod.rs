@@ -49,7 +49,7 @@ use self::put::{remove, write};
 use self::recorded::recorded;
 pub use self::scan::GUARDED_FOLDERS_MAX;
 pub(crate) use self::scan::list;
-use self::scan::{Limits, Scan, Stamps, look, scan};
+use self::scan::{Limits, MINOR_BYTES_MAX, Scan, Stamps, look, scan};
 use crate::git_config;
 use crate::git_includes::Includes;
 use crate::journal::{Came, Checkpoint};
@@ -451,6 +451,8 @@ impl Guard {
             if may(place) || before.is_some_and(|before| before.is_same(item)) {
                 continue;
             }
+            // What cannot be made again is judged as if it had come now.
+            let before = before.filter(|before| !before.is_made || before.is_kept());
             if !has_new_name(before, item) && copies.has(place, item) {
                 continue;
             }
@@ -466,6 +468,7 @@ impl Guard {
                 || place.is_in_repository() && !place.repository_is_there()
                 || place.has_no_owner()
                 || self.is_included_no_more(place)
+                || before.is_made && (place.may_go() || !before.is_kept())
             {
                 continue;
             }
@@ -478,12 +481,19 @@ impl Guard {
                 put_back: before.is_kept() && self.put(place, Some(before)),
             });
         }
-        self.before = after;
+        let before = std::mem::replace(&mut self.before, after);
         for (place, should_be) in corrected {
             match should_be {
                 Some(item) => self.before.insert(place, item),
                 None => self.before.remove(&place),
             };
+        }
+        let mut left = MINOR_BYTES_MAX;
+        for (place, mut item) in std::mem::take(&mut self.before) {
+            let known = before.get(moved.get(&place).unwrap_or(&place));
+            item.is_made = known.is_none_or(|known| known.is_made);
+            let item = if item.is_made { item.within(&mut left) } else { item };
+            self.before.insert(place, item);
         }
         if self.running > 0 {
             self.note_folders();

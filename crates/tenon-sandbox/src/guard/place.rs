@@ -194,6 +194,22 @@ impl Place {
                 || is("info") && INFO_ALLOWED.iter().any(|known| is(known)))
     }
 
+    /// Whether nothing runs what is there, unless it is named elsewhere: samples of hooks, and files beside the
+    /// settings.
+    pub(super) fn is_minor(&self) -> bool {
+        let name = self.beneath.file_name().unwrap_or_default().as_bytes();
+        let is_setting = [&b"config"[..], b"config.worktree"].contains(&name);
+        self.is_in_repository()
+            && !self.is_included()
+            && (name.ends_with(b".sample") || name.starts_with(b"config") && !is_setting)
+    }
+
+    /// Whether a command that made it may take it away again: not what says where a repository is.
+    pub(super) fn may_go(&self) -> bool {
+        let name = self.beneath.file_name();
+        self.is_in_repository() && name != Some(OsStr::new("commondir"))
+    }
+
     /// Whether a setting is one that git makes itself: a submodule's repository says where the
     /// submodule is, which must be beneath the root.
     pub(super) fn may_set(&self, name: &str, text: &str) -> bool {

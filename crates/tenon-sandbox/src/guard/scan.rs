@@ -23,8 +23,13 @@ pub(super) const DEPTH_MAX: usize = 64;
 /// Folders of a repository's own directory that are looked at anyway.
 const GIT_OWN: [&str; 4] = ["hooks", "info", "modules", "worktrees"];
 
-/// How much is kept of all of them, the upper ones first: a command can make many.
+/// How much is kept of all of them, the upper ones first. What is known has its place, and may grow by as
+/// much once more.
 pub(super) const BYTES_MAX: usize = 64 << 20;
+
+/// How much is kept of what commands made, and of what nothing runs: of more the hash, so that it takes
+/// nobody's place.
+pub(super) const MINOR_BYTES_MAX: usize = 8 << 20;
 
 /// What a look goes through of each kind in less than 10 ms.
 const MOST: usize = 2_000;
@@ -186,7 +191,8 @@ pub(super) struct Scan<'a> {
     stamps: Stamps<'a>,
     listings: Listings,
     pub(super) left: Limits,
-    bytes_left: usize,
+    bytes_used: usize,
+    minor_left: usize,
     hashed_left: u64,
     /// Repositories' own directories in which others may be.
     pub(super) repositories: Vec<PathBuf>,
@@ -199,9 +205,18 @@ impl<'a> Scan<'a> {
         limits: Limits,
     ) -> Self {
         let (found, listings) = (BTreeMap::new(), Listings::default());
-        let (bytes_left, hashed_left) = (BYTES_MAX, HASHED_BYTES_MAX);
-        let (left, repositories) = (limits, Vec::new());
-        Self { found, known, stamps, listings, left, bytes_left, hashed_left, repositories }
+        let kept = known.values().filter(|item| !item.is_made);
+        Self {
+            found,
+            known,
+            stamps,
+            listings,
+            left: limits,
+            bytes_used: kept.filter_map(Item::bytes).map(<[u8]>::len).sum(),
+            minor_left: MINOR_BYTES_MAX,
+            hashed_left: HASHED_BYTES_MAX,
+            repositories: Vec::new(),
+        }
     }
 
     /// Looks through a folder, the upper ones first.
@@ -390,6 +405,24 @@ impl<'a> Scan<'a> {
         item(top, place.beneath(), stat, known.filter(|_| does_hold), hashed_left)
     }
 
+    /// Leaves the content out where there is no room for it.
+    fn with_room(&mut self, place: &Place, mut item: Item) -> Item {
+        let known = self.known.get(place);
+        let is_before = matches!(self.stamps, Stamps::Hold);
+        item.is_made =
+            known.is_some_and(|known| known.is_made && (!is_before || item.has_stamp_of(known)));
+        let known = known.filter(|known| !known.is_made).and_then(Item::bytes).map(<[u8]>::len);
+        if is_before && (item.is_made || known.is_none() && place.is_minor()) {
+            return item.within(&mut self.minor_left);
+        }
+        let most = if known.is_some() { 2 * BYTES_MAX } else { BYTES_MAX };
+        let used = self.bytes_used.saturating_sub(known.unwrap_or(0));
+        let mut left = most.saturating_sub(used);
+        let item = item.within(&mut left);
+        self.bytes_used = used + item.bytes().map_or(0, <[u8]>::len);
+        item
+    }
+
     pub(super) fn all(
         &mut self,
         root: &Path,
@@ -414,12 +447,8 @@ impl<'a> Scan<'a> {
             return;
         }
         let place = Place::new(root, beneath, repository);
-        let mut item = self.item(top, &place, &stat);
-        let bytes = item.bytes().map_or(0, <[u8]>::len);
-        match self.bytes_left.checked_sub(bytes) {
-            Some(left) => self.bytes_left = left,
-            None => item = item.without_content(),
-        }
+        let item = self.item(top, &place, &stat);
+        let item = self.with_room(&place, item);
         self.left.files -= 1;
         self.found.insert(place, item);
     }

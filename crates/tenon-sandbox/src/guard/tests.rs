@@ -1,5 +1,6 @@
 mod mapped;
 mod moves;
+mod room;
 mod settings;
 mod within;
 

@@ -153,6 +153,16 @@ pub(super) const ROWS: &[Row] = &[
     .prepare("mkdir -p p/n/.vscode; echo only here > p/.envrc; echo mine > p/n/.vscode/tasks.json")
     .prints(&["end"])
     .after("test ! -e q/.envrc -a ! -e r/.vscode/tasks.json -a ! -e .vscode/tasks.json -a ! -e t/.mcp.json -a ! -e t/.envrc -a \"$(cat p/.envrc)\" = 'only here'"),
+    row("no room left for what protected files were", &[
+        Call::Script("cd $WORK; git init -q n; mkdir -p n/.git/hooks; cd n/.git/hooks; for n in {0..66}; do head -c 1000000 /dev/zero > $n.sample; done; cd $WORK/.git; for n in {0..60}; do head -c 1000000 /dev/zero | tr '\\0' '#' > config.$n; done; echo end"),
+        Call::Script("cd $WORK; git config core.fsmonitor evil; echo evil > z/.envrc; rm .git/config.*; echo end"),
+    ])
+    .prepare("cd $WORK; git init -q .; mkdir z; echo own > z/.envrc")
+    .alone()
+    .needs(&["git"])
+    .prints(&[".envrc was changed; put back"])
+    .never(&["could NOT be put back"])
+    .after("cd $WORK; ! grep evil .git/config && test $(cat z/.envrc) = own"),
     row("a protected file written late through a mapping", &[
         Call::Job(
             "python3 - <<'E'\nimport mmap, os, time\nf = open('.envrc', 'r+b')\nm = mmap.mmap(f.fileno(), 5)\nm[:1] = b'g'\nopen('mapped', 'w')\nwhile not os.path.exists('go'): time.sleep(0.02)\nm[:4] = b'evil'\nopen('written', 'w')\nE",

@@ -1,0 +1,73 @@
+//! Commands that make more than is kept.
+
+use super::*;
+
+struct Work {
+    root: PathBuf,
+    guard: Guard,
+    _folder: tempfile::TempDir,
+}
+
+impl Work {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let work = Self { root, guard: Guard::default(), _folder: folder };
+        work.shell("git init -q . && mkdir -p z/.git/hooks && git init -q z && echo own > z/.envrc && echo own > z/.git/hooks/pre-push");
+        work
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "plays the person and the command")]
+    fn shell(&self, script: &str) {
+        let mut shell = std::process::Command::new("bash");
+        let shell = shell.args(["-ec", script]).current_dir(&self.root).env("HOME", "/nonexistent");
+        assert!(shell.status().unwrap().success(), "{script}");
+    }
+
+    /// Runs a command, and returns what was told.
+    fn run(&mut self, script: &str) -> Vec<(String, bool)> {
+        let roots = [self.root.clone()];
+        self.guard.begin(&roots, &[], Journaled::Nowhere).unwrap();
+        self.shell(script);
+        let told = self.guard.end(None).into_iter();
+        let name = |path: &Path| path.strip_prefix(&self.root).unwrap().display().to_string();
+        told.map(|change| (name(&change.path), change.put_back)).collect()
+    }
+}
+
+const EVIL: &str =
+    "git config core.fsmonitor evil && echo evil > z/.envrc && rm z/.git/hooks/pre-push";
+
+fn check(fill: &str, rest: &str) {
+    let mut work = Work::new();
+    assert_eq!(work.run(fill), [], "{fill}");
+    // Nobody touched anything.
+    assert_eq!(work.run("true"), [], "{fill}");
+    let expected = [".git/config", "z/.envrc", "z/.git/hooks/pre-push"];
+    assert_eq!(work.run(EVIL), expected.map(|name| (name.to_owned(), true)), "{fill}");
+    assert_eq!(work.run(rest), [], "{rest}");
+    work.shell("test $(cat z/.envrc z/.git/hooks/pre-push | grep -c own) = 2");
+    // What a person adds then has its place, too.
+    work.shell("mkdir -p y && echo own > y/.mcp.json");
+    assert_eq!(work.run("echo evil > y/.mcp.json"), [("y/.mcp.json".to_owned(), true)]);
+}
+
+#[test]
+fn what_a_command_makes_takes_nobodys_place() {
+    let samples = "git init -q n && mkdir -p n/.git/hooks && cd n/.git/hooks && \
+                   for n in {0..70}; do head -c 1000000 /dev/zero > $n.sample; done";
+    check(samples, "echo other > n/.git/hooks/7.sample && rm -r n");
+    let settings = "cd .git && for n in {0..65}; do head -c 1000000 /dev/zero | tr '\\0' '#' > config.$n; done";
+    check(settings, "rm .git/config.*");
+}
+
+#[test]
+fn what_a_command_made_gets_no_programs_later() {
+    let mut work = Work::new();
+    let fill = "git init -q n && cd n/.git && for n in {0..12} ''; do head -c 1000000 /dev/zero | tr '\\0' '#' >> config$n; done";
+    assert_eq!(work.run(fill), []);
+    let evil = "for n in n/.git/config{,3,9}; do git config -f $n core.fsmonitor evil; done";
+    let told: Vec<_> = work.run(evil).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(told, ["n/.git/config", "n/.git/config3", "n/.git/config9"]);
+    work.shell("! grep -l evil n/.git/config*");
+}
