@@ -359,6 +359,7 @@ pub(crate) fn listed(conflicts: &[Conflict], language: Language) -> String {
             ConflictReason::Changed => Text::ConflictChanged,
             ConflictReason::Deleted => Text::ConflictDeleted,
             ConflictReason::Created => Text::ConflictCreated,
+            ConflictReason::Needed => Text::ConflictNeeded,
         };
         let path = shown(&conflict.path.to_string_lossy());
         format!("  {path} ({})\n", reason.template(language))

@@ -201,6 +201,7 @@ texts! {
     ConflictChanged: "changed since", "此后有改动";
     ConflictDeleted: "deleted since", "此后被删除";
     ConflictCreated: "made since", "此后新建";
+    ConflictNeeded: "what was made there stays: branches or the index of this repository were changed since", "其中新建的保留：此仓库的分支或索引此后有改动";
     FileCreated: "created ", "新建";
     FileEdited: "edited  ", "修改";
     FileDeleted: "deleted ", "删除";

@@ -42,6 +42,9 @@ pub enum ConflictReason {
     Deleted,
     /// It was not there.
     Created,
+    /// These are objects of a git repository of which somebody changed branches or the index, which may
+    /// need them. They stay, whatever is done about conflicts.
+    Needed,
 }
 
 /// What is not as a call left it.

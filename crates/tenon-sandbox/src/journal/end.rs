@@ -4,7 +4,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::CheckpointId;
-use super::node::look;
+use super::node::{Moment, look};
 use super::record::{End, Record};
 use super::store::{NEW, Store, name_of};
 use super::whole::{read_all, write_all};
@@ -59,6 +59,12 @@ impl Store {
     pub(crate) fn has_ended(&self, id: CheckpointId) -> bool {
         let end = self.ends().and_then(|folder| look(folder, name_of(id).as_ref()));
         end.is_ok_and(|end| end.is_some_and(|end| end.bytes > 0))
+    }
+
+    /// Returns when that became known; `None` if it is not.
+    pub(crate) fn ended(&self, id: CheckpointId) -> Result<Option<Moment>, Errno> {
+        let end = look(self.ends()?, name_of(id).as_ref())?;
+        Ok(end.filter(|end| end.bytes > 0).map(|end| end.changed))
     }
 
     /// Whether a checkpoint's log is as long as it was when the call was over.

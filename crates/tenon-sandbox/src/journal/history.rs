@@ -1,6 +1,7 @@
 //! Undo and redo of checkpoints, and what they find changed meanwhile.
 
 use std::collections::{BTreeSet, HashSet};
+use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 
 use rustix::fs::{FallocateFlags, Mode, OFlags};
@@ -9,14 +10,17 @@ use rustix::io::Errno;
 use super::changes::{Changes, Trouble};
 use super::compare::{compare, compare_image};
 use super::conflicts::{
-    Conflict, ConflictReason, Conflicts, Left, Theirs, find_conflicts, is_of_undo, open_conflicts,
+    Conflict, ConflictReason, Conflicts, Found, Left, Theirs, find_conflicts, is_of_undo,
+    open_conflicts,
 };
 use super::find::node_at;
 use super::left_over;
+use super::needed_objects::repository_around;
 use super::node::Moment;
 use super::put::cut_meanwhile;
 use super::record::{End, Image, Place, State};
 use super::recorder::Recorder;
+use super::since::Undoing;
 use super::store::Store;
 use super::undo::undo;
 use super::{CheckpointId, CheckpointInfo, CheckpointKind, CheckpointState, Journal, JournalError};
@@ -39,6 +43,8 @@ struct Work {
     left: Vec<Left>,
     /// What the calls so far had touched.
     undone: BTreeSet<Place>,
+    /// Git repositories whose objects stay.
+    needed: BTreeSet<Place>,
 }
 
 impl Work {
@@ -100,8 +106,13 @@ impl Journal {
         let (ids, name) = self.what_to_undo(ids)?;
         let reserve = self.reserve().map_err(failed)?;
         let recorder = self.recorder(session, &name, ids.clone());
-        let mut work =
-            Work { recorder, kept: Vec::new(), left: Vec::new(), undone: BTreeSet::new() };
+        let mut work = Work {
+            recorder,
+            kept: Vec::new(),
+            left: Vec::new(),
+            undone: BTreeSet::new(),
+            needed: BTreeSet::new(),
+        };
         for id in ids {
             let open = match self.undo_one(id, conflicts, &mut work) {
                 Err(error @ JournalError::NotRestored { id: own, .. }) => {
@@ -138,12 +149,13 @@ impl Journal {
         work: &mut Work,
     ) -> Result<Vec<Conflict>, JournalError> {
         let failed = |errno| JournalError::io(errno, "the undo store");
-        let image = self.image(id)?;
+        let mut image = self.image(id)?;
         let mut found = find_conflicts(&self.store, &image, id);
         for place in cut_meanwhile(&self.store, &image, id) {
             found.entry(place).or_insert(ConflictReason::Changed.into());
         }
         found.retain(|place, theirs| !is_of_undo(&image, &work.undone, place, theirs.reason));
+        self.leave_needed(id, &mut image, (&mut found, conflicts), work)?;
         let open = open_conflicts(&self.store, &found, conflicts);
         if !open.is_empty() {
             return Ok(open.iter().map(|(place, why)| self.conflict(place, *why)).collect());
@@ -155,8 +167,7 @@ impl Journal {
                 new.map(|(place, theirs)| self.conflict(place, theirs.reason)).collect();
             work.kept.extend(new);
             // For earlier calls, too: what is theirs by now stays where it is.
-            let left = found.into_iter();
-            work.left.extend(left.map(|(place, Theirs { is_whole, .. })| Left { place, is_whole }));
+            work.left.extend(left_of(&found));
         }
         // Also where nothing is to be done: without a log nothing would say that it is undone.
         work.recorder.begin().map_err(failed)?;
@@ -179,6 +190,29 @@ impl Journal {
         }
         work.undone.extend(image.end.iter().flat_map(|end| &end.after).map(|(at, _)| at.clone()));
         Ok(Vec::new())
+    }
+
+    /// Leaves the objects of git repositories that somebody's branches may need.
+    fn leave_needed(
+        &self,
+        id: CheckpointId,
+        image: &mut Image,
+        (found, conflicts): (&mut Found, &Conflicts),
+        work: &mut Work,
+    ) -> Result<(), JournalError> {
+        let mut left = work.left.clone();
+        if *conflicts == Conflicts::Keep {
+            left_whole_repositories(&self.store, image, found);
+            left.extend(left_of(found));
+        }
+        let undoing = Undoing { id, left: &left, own: &work.recorder.image, known: &work.needed };
+        for repository in self.leave_needed_objects(image, found, &undoing)? {
+            let objects = repository.join(OsStr::new("objects"));
+            if work.needed.insert(repository) {
+                work.kept.push(self.conflict(&objects, ConflictReason::Needed));
+            }
+        }
+        Ok(())
     }
 
     /// Undoes an undo. The same as [`Journal::undo`] of it.
@@ -338,6 +372,27 @@ impl Journal {
             }
         }
         Ok(Some(end))
+    }
+}
+
+fn left_of(found: &Found) -> impl Iterator<Item = Left> {
+    let left = found.iter();
+    left.map(|(place, Theirs { is_whole, .. })| Left { place: place.clone(), is_whole: *is_whole })
+}
+
+/// A git repository that the call made, and that somebody worked in, is left with everything in it.
+fn left_whole_repositories(store: &Store, image: &Image, found: &mut Found) {
+    let folders: Vec<&Place> = image.end.iter().flat_map(|end| &end.new_folders).collect();
+    let around = |place: &Place| {
+        let mut made = folders
+            .iter()
+            .filter(|folder| folder.root == place.root && place.path.starts_with(&folder.path));
+        made.find_map(|folder| repository_around(store, place, folder))
+    };
+    let whole: BTreeSet<Place> = found.keys().filter_map(around).collect();
+    for repository in whole {
+        let theirs = Theirs { reason: ConflictReason::Changed, is_whole: true };
+        found.insert(repository, theirs);
     }
 }
 

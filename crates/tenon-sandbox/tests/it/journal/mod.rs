@@ -13,6 +13,7 @@ mod depth;
 mod direct;
 mod full;
 mod fuzz;
+mod git;
 mod layers;
 mod limits;
 mod lists;
