@@ -1,13 +1,13 @@
 //! What is not as a call left it, because somebody else changed it since. Undo looks for it both where the
 //! call left things and where they are now, for it works where they are.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 
 use super::CheckpointId;
 use super::find::{Finder, node_at};
 use super::node::{Node, NodeId};
-use super::record::{End, Image, Place, State};
+use super::record::{End, Image, Old, Place, State};
 use super::state::is_same;
 use super::store::Store;
 use super::walk::{Deeper, walk};
@@ -72,6 +72,9 @@ struct Folders<'a> {
     left: HashMap<&'a Place, NodeId>,
     /// Where those are that are elsewhere by now.
     moved: HashMap<NodeId, Place>,
+    /// Where those were that it removed.
+    removed: HashSet<&'a Place>,
+    nodes: Option<&'a HashMap<NodeId, Old>>,
 }
 
 /// Finds what is not as a call left it.
@@ -92,6 +95,10 @@ pub(super) fn find_conflicts(store: &Store, image: &Image, id: CheckpointId) -> 
             (_, None) => ConflictReason::Deleted,
             _ => ConflictReason::Changed,
         };
+        if !is_other && now.as_ref().is_some_and(|now| folders.is_in_place_of_removed(place, now)) {
+            found_beside(store, place, &folders, &mut found);
+            continue;
+        }
         let is_new = now.is_some_and(|now| now.is_folder() && (is_other || !state.is_folder()));
         found.insert((*place).clone(), Theirs { reason, is_whole: is_new });
     }
@@ -119,9 +126,26 @@ pub(super) fn find_conflicts(store: &Store, image: &Image, id: CheckpointId) -> 
     found
 }
 
+/// Notes a folder that somebody made where the call had removed one, and all that is in it: what the call
+/// removed has its place beside that.
+fn found_beside(store: &Store, top: &Place, folders: &Folders<'_>, found: &mut Found) {
+    let shared = ConflictReason::Created.into();
+    found.insert(top.clone(), shared);
+    let _ = walk(store, top, &mut |place, node| {
+        if folders.is_in_place_of_removed(place, node) {
+            found.insert(place.clone(), shared);
+            return Deeper::Yes;
+        }
+        found.insert(place.clone(), Theirs { reason: ConflictReason::Created, is_whole: true });
+        Deeper::No
+    });
+}
+
 impl<'a> Folders<'a> {
     fn find(store: &Store, image: &'a Image, (id, end): (CheckpointId, &'a End)) -> Self {
-        let mut folders = Self::default();
+        let removed = image.nodes.values().filter(|old| old.gone && old.node.is_folder());
+        let removed = removed.map(|old| &old.place).collect();
+        let mut folders = Self { removed, nodes: Some(&image.nodes), ..Self::default() };
         let mut finder = Finder::new(store, image, id);
         for (id, left) in &end.left_at {
             let Some(old) = image.nodes.get(id).filter(|old| old.node.is_folder()) else {
@@ -133,6 +157,12 @@ impl<'a> Folders<'a> {
             }
         }
         folders
+    }
+
+    /// Whether somebody made a folder where the call had removed one.
+    fn is_in_place_of_removed(&self, place: &Place, now: &Node) -> bool {
+        let is_known = || self.nodes.is_some_and(|nodes| nodes.contains_key(&now.id));
+        now.is_folder() && self.removed.contains(place) && !is_known()
     }
 
     /// Whether a folder came to the place of another that the call left there, or another that the call left

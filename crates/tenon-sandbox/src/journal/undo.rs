@@ -8,6 +8,7 @@
 
 mod again;
 mod closed;
+mod inside;
 mod locate;
 mod mounts;
 mod staying;
@@ -424,14 +425,32 @@ impl Undoing<'_> {
         before: Option<NodeId>,
     ) -> Result<(), Errno> {
         let Some(folder) = self.folder(id)? else { return Ok(()) };
-        if self.is_kept(&folder.place.join(name)) {
-            return Ok(());
+        let place = folder.place.join(name);
+        let from = match self.spots.get(&id) {
+            Some(Spot::Store { id, root, path }) => {
+                Spot::Store { id: *id, root: *root, path: path.join(name) }
+            }
+            _ => Spot::Tree(place.clone()),
+        };
+        if self.is_kept(&place) {
+            return self.detach_inside(&from);
         }
         let Some(now) = look(&folder.handle, name)? else { return Ok(()) };
         if Some(now.id) == before {
             return Ok(());
         }
-        let step = self.to.before_entry(&folder, name, Fate::Moves)?;
+        self.take_away(&folder, name, &now, from)
+    }
+
+    /// Moves what is at a name to the store.
+    fn take_away(
+        &mut self,
+        folder: &Folder,
+        name: &OsStr,
+        now: &Node,
+        from: Spot,
+    ) -> Result<(), Errno> {
+        let step = self.to.before_entry(folder, name, Fate::Moves)?;
         self.finish_step(step)?;
         let root = folder.place.root;
         let (objects, object) = self.to.object(root)?;
@@ -439,17 +458,11 @@ impl Undoing<'_> {
             self.to.write(Record::Kept { id: now.id, object })?;
         }
         let kept = object_name(object);
-        rename((&folder.handle, name), (&objects, kept.as_ref()), &now)?;
-        let from = match self.spots.get(&id) {
-            Some(Spot::Store { id, root, path }) => {
-                Spot::Store { id: *id, root: *root, path: path.join(name) }
-            }
-            _ => Spot::Tree(folder.place.join(name)),
-        };
+        rename((&folder.handle, name), (&objects, kept.as_ref()), now)?;
         let own = self.to.id().ok_or(Errno::NOENT)?;
         self.origins.insert(OsString::from(&kept), folder.place.join(name));
         let to = Spot::Store { id: own, root, path: kept.into() };
-        self.note_moved(&now, self.called(now.id), (&from, &to));
+        self.note_moved(now, self.called(now.id), (&from, &to));
         Ok(())
     }
 

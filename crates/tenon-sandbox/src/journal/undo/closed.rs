@@ -31,7 +31,11 @@ impl Undoing<'_> {
         }
     }
 
-    fn open_closed(&mut self, spot: &Spot) -> Result<(), Errno> {
+    /// Lets this user into a folder.
+    pub(super) fn open_closed(&mut self, spot: &Spot) -> Result<(), Errno> {
+        if rustix::process::geteuid().is_root() {
+            return Ok(());
+        }
         let (handle, empty) = (self.open_spot(spot)?, OsStr::new(""));
         let Some(mode) = closed_mode(&handle) else { return Ok(()) };
         let id = look(&handle, empty)?.ok_or(Errno::NOENT)?.id;

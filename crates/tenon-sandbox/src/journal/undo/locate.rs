@@ -48,6 +48,9 @@ impl Undoing<'_> {
             let kept = || self.kept_here(old).filter(|(_, is_same)| *is_same);
             if let Some(spot) = at_its_place.or_else(|| Some(kept()?.0)) {
                 self.spots.insert(*id, spot);
+            } else if let Some(shared) = self.shared(old) {
+                self.again.insert(*id, shared);
+                self.spots.insert(*id, Spot::Tree(old.place.clone()));
             } else if !self.locate_replaced(&mut finder, old, &left) && !self.elsewhere.contains(id)
             {
                 missing.insert(*id);
@@ -61,6 +64,16 @@ impl Undoing<'_> {
             Some(errno) => self.refuse_unseen(errno, &missing),
             None => self.find_nowhere(),
         }
+    }
+
+    /// Returns the folder that somebody made where the call had removed one, and that stays: what was in
+    /// that one comes into it.
+    fn shared(&self, old: &Old) -> Option<NodeId> {
+        let mut kept = self.kept.iter();
+        let is_shared = old.gone && kept.any(|left| !left.is_whole && left.place == old.place);
+        let now = node_at(&self.store, &old.place).ok().flatten().filter(|_| is_shared)?;
+        let is_new = now.is_folder() && !self.image.nodes.contains_key(&now.id);
+        (old.node.is_folder() && is_new).then_some(now.id)
     }
 
     /// Finds files that had a name and are gone for good: an undo had brought them back and was cut short,

@@ -321,7 +321,7 @@ const TAKEN: &[Taken] = &[
         "mkdir d; echo mine > d/x; echo y > d/y",
         "mv d/x x; rm -rf d",
         "mkdir d; echo new > d/new",
-        &[("d/new", "new"), ("x", "mine")],
+        &[("d/new", "new"), ("d/x", "mine"), ("d/y", "y")],
     ),
     // What was written there is undone there.
     (
@@ -384,6 +384,64 @@ const CARRIED: &[Taken] = &[
     // Along with what the call had put in it.
     ("mkdir a d", "mkdir d/b; mv d a/d", "mv a q; echo mine > q/d/b/m", &[("q/d/b/m", "mine")]),
 ];
+
+/// Folders that a person made where the call had removed some.
+const MADE_AGAIN: &[Taken] = &[
+    (
+        "mkdir -p d/e d/k; echo x > d/x; echo y > d/e/y",
+        "rm -rf d",
+        "mkdir d; echo mine > d/m",
+        &[("d/e/y", "y"), ("d/m", "mine"), ("d/x", "x")],
+    ),
+    (
+        "mkdir -p d/e; echo x > d/x; echo y > d/e/y",
+        "rm -rf d",
+        "mkdir -p d/e; echo mine > d/x; echo mine > d/e/m",
+        &[("d/e/m", "mine"), ("d/e/y", "y"), ("d/x", "mine")],
+    ),
+    // A file where a folder was, and a folder where a file was.
+    (
+        "mkdir -p d/e; echo x > d/x; echo y > d/e/y",
+        "rm -rf d",
+        "mkdir -p d/x; echo mine > d/e; echo mine > d/x/m",
+        &[("d/e", "mine"), ("d/x/m", "mine")],
+    ),
+];
+
+#[test]
+fn what_a_call_removed_comes_back_beside_what_a_person_put_there() {
+    files_after_keep(MADE_AGAIN);
+}
+
+/// Folders of the call's own in which a person put something, or changed it.
+const SHARED: &[Taken] = &[
+    ("", "mkdir d; echo q > d/q; mkdir d/s; echo t > d/s/t", "echo mine > d/m", &[("d/m", "mine")]),
+    (
+        "",
+        "mkdir -p d/s/u d/v; echo q > d/q; echo t > d/s/t; echo v > d/v/v; ln -s q d/l",
+        "echo mine > d/s/m",
+        &[("d/s/m", "mine")],
+    ),
+    ("", "mkdir -p d/s; echo q > d/q; echo t > d/s/t", "echo mine > d/s/t", &[("d/s/t", "mine")]),
+    (
+        "",
+        "mkdir d; echo q > d/q",
+        "mkdir -p d/own/deep; echo mine > d/own/deep/m",
+        &[("d/own/deep/m", "mine")],
+    ),
+    // What the call put there goes back.
+    (
+        "echo a > a; mkdir b; echo b > b/b",
+        "mkdir d; mv a b d; echo q > d/q; echo q > d/b/q",
+        "echo mine > d/m",
+        &[("a", "a"), ("b/b", "b"), ("d/m", "mine")],
+    ),
+];
+
+#[test]
+fn what_a_call_made_goes_from_around_what_a_person_put_there() {
+    files_after_keep(SHARED);
+}
 
 #[test]
 fn what_was_there_before_stays_in_the_workspace_when_its_place_is_kept() {
