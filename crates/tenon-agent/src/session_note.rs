@@ -106,6 +106,10 @@ pub enum SessionNote {
         /// The checkpoints that were undone: of calls, as
         /// [`CallChanges::checkpoint`](crate::CallChanges::checkpoint), or of an undo.
         of: Vec<u64>,
+        /// The first 100 paths that it left as they were, because others had changed them since, or
+        /// needed them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        kept: Vec<String>,
     },
     /// The model has seen or written these files since the last such event.
     FilesSeen {

@@ -63,16 +63,25 @@ pub(crate) struct Call {
     pub(crate) step: Option<u32>,
     pub(crate) state: CheckpointState,
     pub(crate) changes: Changes,
+    /// It is undone, but for what was not saved or others had changed since.
+    in_part: bool,
 }
 
 /// What became of an undo or a redo.
 pub(crate) enum Outcome {
-    Done {
-        changes: Changes,
-        kept: Vec<Conflict>,
-    },
+    Done(Done),
     /// Nothing was touched.
     Refused(Vec<Conflict>),
+}
+
+/// What an undo or a redo did.
+#[derive(Debug)]
+pub(crate) struct Done {
+    changes: Changes,
+    kept: Vec<Conflict>,
+    overwritten: Vec<Conflict>,
+    /// What went along with folders that were moved back.
+    moved: Vec<PathBuf>,
 }
 
 impl Past {
@@ -179,7 +188,12 @@ impl Past {
             };
             let is_running = info.state == CheckpointState::Running;
             if is_running || !changes.files.is_empty() || !changes.left_out.is_empty() {
-                calls.push(Call::new(info, changes, &steps));
+                let mut call = Call::new(info, changes, &steps);
+                if let CheckpointState::Undone { by } = call.state {
+                    // What cannot be read is not known to have stayed.
+                    call.take_in_kept(&self.journal.kept_by(by).unwrap_or_default());
+                }
+                calls.push(call);
             }
         }
         self.learn_values(&calls);
@@ -190,7 +204,7 @@ impl Past {
     pub(crate) fn last(&self, count: usize) -> Result<Vec<Call>, CliError> {
         self.take_back_cut_short()?;
         let mut calls = self.calls()?;
-        calls.retain(Call::stands);
+        calls.retain(|call| call.stands() && call.can_be_undone());
         calls.reverse();
         let end = ends(&calls).nth(count.saturating_sub(1));
         calls.truncate(if count == 0 { 0 } else { end.unwrap_or(calls.len()) });
@@ -251,10 +265,10 @@ impl Past {
         loop {
             let found = match self.attempt(ids, &conflicts)? {
                 Outcome::Refused(found) => found,
-                done => return Ok(done),
+                done @ Outcome::Done(_) => return Ok(done),
             };
             match ask(&found).await {
-                Some(answer) => conflicts = answer,
+                Some(answer) => conflicts = conflicts.and(answer),
                 None => return Ok(Outcome::Refused(found)),
             }
         }
@@ -267,10 +281,10 @@ impl Past {
         conflicts: &Conflicts,
     ) -> Result<Outcome, CliError> {
         Ok(match self.journal.undo(ids, &self.session, conflicts).map_err(failed)? {
-            Undone::Done { changes, kept, .. } => {
+            Undone::Done { changes, kept, overwritten, moved, .. } => {
                 // It keeps what it took away. What cannot be removed now is by the next session.
                 let _ = self.journal.prune();
-                Outcome::Done { changes, kept }
+                Outcome::Done(Done { changes, kept, overwritten, moved })
             }
             Undone::Conflicts(found) => Outcome::Refused(found),
         })
@@ -284,7 +298,22 @@ impl Call {
         let label = parts.collect::<Vec<_>>().join(" ");
         let step = steps.of(info.id, &call_id);
         let CheckpointInfo { id, started, state, .. } = info;
-        Self { id, started, call_id, label: label.trim_end().to_owned(), step, state, changes }
+        let label = label.trim_end().to_owned();
+        let in_part = !changes.left_out.is_empty();
+        Self { id, started, call_id, label, step, state, changes, in_part }
+    }
+
+    /// Takes in what an undo of it and of others left as it was.
+    fn take_in_kept(&mut self, kept: &[PathBuf]) {
+        let mut files = self.changes.files.iter();
+        self.in_part |= files.any(|file| {
+            kept.iter().any(|kept| kept.starts_with(&file.path) || file.path.starts_with(kept))
+        });
+    }
+
+    /// Whether anything of it was saved that an undo could put back.
+    fn can_be_undone(&self) -> bool {
+        !self.changes.files.is_empty()
     }
 
     /// Whether it ran in the step `from` or later, or is the call of that id.
@@ -341,13 +370,19 @@ pub(crate) fn named(calls: &[Call], language: Language) -> String {
 }
 
 /// Returns what an undo (or a redo) put back, for people.
-pub(crate) fn told(text: Text, changes: &Changes, kept: &[Conflict], language: Language) -> String {
-    let files = files(changes, language);
+pub(crate) fn told(text: Text, done: &Done, language: Language) -> String {
+    let files = files(&done.changes, language);
     let text = if files.is_empty() { Text::NoFileChanged } else { text };
     let mut said = format!("{}\n{files}", text.template(language));
-    if !kept.is_empty() {
-        said.push_str(&format!("{}\n", Text::UndoKept.template(language)));
-        said.push_str(&listed(kept, language));
+    if !done.moved.is_empty() {
+        said.push_str(&format!("{}\n", Text::UndoMoved.template(language)));
+        let paths = done.moved.iter().map(|path| shown(&path.to_string_lossy()));
+        said.extend(paths.map(|path| format!("  {path}\n")));
+    }
+    let lists = [(Text::UndoOverwrote, &done.overwritten), (Text::UndoKept, &done.kept)];
+    for (title, conflicts) in lists.into_iter().filter(|(_, conflicts)| !conflicts.is_empty()) {
+        said.push_str(&format!("{}\n", title.template(language)));
+        said.push_str(&listed(conflicts, language));
     }
     said
 }
@@ -458,6 +493,9 @@ pub(crate) fn line(call: &Call, language: Language) -> String {
         CheckpointState::Done => "",
         CheckpointState::Running => Text::StateRunning.template(language),
         CheckpointState::Interrupted => Text::StateInterrupted.template(language),
+        CheckpointState::Undone { .. } if call.in_part => {
+            Text::StateUndoneInPart.template(language)
+        }
         CheckpointState::Undone { .. } => Text::StateUndone.template(language),
     };
     let values: [(&str, &dyn std::fmt::Display); 4] =

@@ -194,6 +194,8 @@ texts! {
     RestoreDone: "Undone and redone:", "已撤销并重做：";
     NoFileChanged: "No file was changed.", "没有改动任何文件。";
     UndoKept: "Left as they are, because they were changed since:", "以下内容此后有改动，保持不变：";
+    UndoMoved: "Made or changed since, and moved along with their folder:", "以下内容此后新建或有改动，已随所在文件夹一起移动：";
+    UndoOverwrote: "Put back although it was changed since (redo brings your version back):", "以下内容此后有改动，仍已撤销（redo 可恢复你的版本）：";
     UndoRefused: "Nothing was touched: this was changed since.", "未做任何改动：以下内容此后有改动。";
     UndoAsk: "This was changed since (what is put back all the same is kept: /redo or tenon redo):", "以下内容此后有改动（仍被撤销的会保留：/redo 或 tenon redo）：";
     UndoPrompt: "[k = keep these, put the rest back; o = put these back too; n = nothing] ", "[k = 保留这些，撤销其余；o = 这些也撤销；n = 不做改动] ";
@@ -216,6 +218,7 @@ texts! {
     StateInterrupted: "(interrupted)", "（已中断）";
     StateUndone: "(undone)", "（已撤销）";
     CutShortChanged: "a call that was cut short changed: {changes}", "被中断的调用改动了：{changes}";
+    StateUndoneInPart: "(undone in part)", "（已部分撤销）";
     JobChanged: "a job changed: {changes}", "后台任务改动了：{changes}";
     UndoCommand: "puts back what the last call changed; /undo N the last N", "撤销上一个调用的改动；/undo N 撤销最近 N 个";
     RedoCommand: "takes the last undo back", "重做上一次撤销";

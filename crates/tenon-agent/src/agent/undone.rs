@@ -12,6 +12,9 @@ use crate::{
     session_note::SessionNote,
 };
 
+/// More paths that an undo left as they were are not written down.
+const KEPT_MAX: usize = 100;
+
 /// The undos of one session that its log does not have yet.
 pub(super) struct UndoneSince {
     journal: Journal,
@@ -81,7 +84,11 @@ impl UndoneSince {
                 let of: Vec<u64> = of.filter(|id| is_own || of_log.contains(id)).collect();
                 if is_own || !of.is_empty() {
                     of_log.insert(info.id.number());
-                    notes.push(SessionNote::FilesUndone { by: info.id.number(), of });
+                    // Where it cannot be read, nothing is known to have stayed.
+                    let kept = self.journal.kept_by(info.id).unwrap_or_default();
+                    let kept = kept.iter().take(KEPT_MAX);
+                    let kept = kept.map(|path| path.to_string_lossy().into_owned()).collect();
+                    notes.push(SessionNote::FilesUndone { by: info.id.number(), of, kept });
                 }
             }
             self.known = info.id;

@@ -316,7 +316,7 @@ impl Reader {
             SessionNote::FilesUndone { .. } if self.turn.is_some() => {
                 return Err("files were undone in the middle of a turn");
             }
-            SessionNote::FilesUndone { by, of } => {
+            SessionNote::FilesUndone { by, of, .. } => {
                 self.names_undone = true;
                 self.recording.inputs.push(Input::Undo { by: *by, of: of.clone() });
             }

@@ -4,7 +4,7 @@
 //! Each prompt tells what is due, so that the model knows how everything was at the last prompt of its
 //! branch, and what its calls did since.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use tenon_model::visible;
 
@@ -17,12 +17,16 @@ use crate::{
 /// How it begins where only the conversation went back.
 pub(crate) const WENT_BACK: &str = "[undo] The user went back in the conversation, and what these calls changed since is there still: ";
 
+const READ_AGAIN: &str = ". Read again what you rely on.";
+
 /// More calls of one sentence are counted.
 const CALLS_NAMED_MAX: usize = 30;
 
 /// What calls left in the files, by checkpoint.
 #[derive(Default)]
 struct Files {
+    /// What stayed as it was when a call was undone or redone last.
+    kept: BTreeMap<u64, Vec<String>>,
     /// Whether what it changed stands.
     stands: BTreeMap<u64, bool>,
     undos: HashMap<u64, Vec<u64>>,
@@ -32,6 +36,8 @@ struct Files {
 struct Changed {
     line: u64,
     label: String,
+    /// What was not saved, which no undo puts back.
+    left_out: Vec<String>,
 }
 
 impl Session {
@@ -47,6 +53,7 @@ impl Session {
         let spoken_of: HashSet<u64> = branch.iter().map(|(line, _)| *line).collect();
         let (changed, before, now) = (self.changed(), self.files(told), self.files(u64::MAX));
         let (mut undone, mut redone, mut left) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut kept, mut kept_again) = (BTreeSet::new(), BTreeSet::new());
         for (checkpoint, stands) in &now.stands {
             let call = changed.get(checkpoint);
             // A call that was cut short may not be in the log.
@@ -58,24 +65,45 @@ impl Session {
             };
             let label = call.map_or("a call that was cut short", |call| call.label.as_str());
             match (known, stands) {
-                (true, false) => undone.insert(0, label),
-                (false, true) if is_spoken_of => redone.push(label),
+                (true, false) => {
+                    undone.insert(0, label);
+                    kept.extend(now.kept.get(checkpoint).into_iter().flatten());
+                    kept.extend(call.iter().flat_map(|call| &call.left_out));
+                }
+                (false, true) if is_spoken_of => {
+                    redone.push(label);
+                    kept_again.extend(now.kept.get(checkpoint).into_iter().flatten());
+                }
                 (false, true) => left.push(label),
                 _ => {}
             }
         }
+        let (kept, kept_again) = (listed(&kept), listed(&kept_again));
         let news = [
             (
                 undone,
-                "[undo] The user undid what these calls changed, newest first: ",
-                ". The files are as before them; read again what you rely on.",
+                "[undo] The user undid what these calls changed, newest first: ".to_owned(),
+                match kept.is_empty() {
+                    true => {
+                        ". The files are as before them; read again what you rely on.".to_owned()
+                    }
+                    false => format!(
+                        ". The files are as before them, but for what stayed as it was: {kept}; read again what you rely on."
+                    ),
+                },
             ),
             (
                 redone,
-                "[undo] What these calls changed was undone, and is there again: ",
-                ". Read again what you rely on.",
+                match kept_again.is_empty() {
+                    true => "[undo] What these calls changed was undone, and is there again: "
+                        .to_owned(),
+                    false => format!(
+                        "[undo] What these calls changed was undone, and is there again, but for what stayed as it was ({kept_again}): "
+                    ),
+                },
+                READ_AGAIN.to_owned(),
             ),
-            (left, WENT_BACK, ". Read again what you rely on."),
+            (left, WENT_BACK.to_owned(), READ_AGAIN.to_owned()),
         ];
         let due = news.into_iter().filter(|(calls, ..)| !calls.is_empty());
         due.map(|(calls, said, then)| format!("{said}{}{then}", named(&calls))).collect()
@@ -95,7 +123,8 @@ impl Session {
                 SessionEvent::Call(CallEvent::CallChanged(changes)) => {
                     let label = labels.get(changes.call_id.as_str());
                     let label = label.unwrap_or(&changes.call_id).clone();
-                    let call = Changed { line: *line, label };
+                    let left_out = changes.left_out.iter().map(|left_out| left_out.path.clone());
+                    let call = Changed { line: *line, label, left_out: left_out.collect() };
                     changes.checkpoint.map(|checkpoint| changed.entry(checkpoint).or_insert(call));
                 }
                 _ => {}
@@ -115,8 +144,8 @@ impl Session {
                         files.stands.entry(checkpoint).or_insert(true);
                     }
                 }
-                SessionEvent::Session(SessionNote::FilesUndone { by, of }) => {
-                    files.set(of, false);
+                SessionEvent::Session(SessionNote::FilesUndone { by, of, kept }) => {
+                    files.set(of, false, kept);
                     files.undos.insert(*by, of.clone());
                 }
                 _ => {}
@@ -128,18 +157,30 @@ impl Session {
 
 impl Files {
     /// Sets whether what calls did stands, and the opposite for what undos did: the newest first.
-    fn set(&mut self, checkpoints: &[u64], stands: bool) {
+    fn set(&mut self, checkpoints: &[u64], stands: bool, kept: &[String]) {
         let mut newest_first = checkpoints.to_vec();
         newest_first.sort_unstable_by(|one, other| other.cmp(one));
         for checkpoint in newest_first {
             match self.undos.get(&checkpoint).cloned() {
                 // An undo has only older ones, so this ends.
-                Some(of) if of.iter().all(|older| *older < checkpoint) => self.set(&of, !stands),
+                Some(of) if of.iter().all(|older| *older < checkpoint) => {
+                    self.set(&of, !stands, kept)
+                }
                 Some(_) => {}
-                None => drop(self.stands.insert(checkpoint, stands)),
+                None => {
+                    self.stands.insert(checkpoint, stands);
+                    self.kept.insert(checkpoint, kept.to_vec());
+                }
             }
         }
     }
+}
+
+/// Names paths.
+fn listed(paths: &BTreeSet<&String>) -> String {
+    let paths: Vec<String> =
+        paths.iter().map(|path| visible(&path.replace('\n', "␊")).into_owned()).collect();
+    named(&paths.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 fn named(calls: &[&str]) -> String {
@@ -225,6 +266,17 @@ mod tests {
         for (script, expected) in cases {
             assert_eq!(told(script), expected, "{script}");
         }
+    }
+
+    #[test]
+    fn what_stayed_as_it_was_is_named() {
+        let check = |paths: &[&str], expected: &str| {
+            let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
+            assert_eq!(listed(&paths.iter().collect()), expected);
+        };
+        check(&[], "");
+        check(&["b", "a", "b"], "a; b");
+        check(&["a\nb"], "a␊b");
     }
 
     #[test]

@@ -87,8 +87,8 @@ pub(super) async fn take_back(
         false => None,
     };
     match past.take_back(ids, conflicts, ask).await? {
-        Outcome::Done { changes, kept } => {
-            print(&past::told(done, &changes, &kept, look.language))?;
+        Outcome::Done(did) => {
+            print(&past::told(done, &did, look.language))?;
             Ok(ExitStatus::Finished)
         }
         Outcome::Refused(found) => {

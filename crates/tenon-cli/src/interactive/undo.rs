@@ -66,8 +66,8 @@ impl Session<'_> {
             false => None,
         };
         match past.take_back(&plan.ids, Conflicts::Refuse, ask).await? {
-            Outcome::Done { changes, kept } => {
-                screen.say(&plan.told(&changes, &kept, language));
+            Outcome::Done(done) => {
+                screen.say(&plan.told(&done, language));
                 Ok(true)
             }
             Outcome::Refused(found) => {

@@ -29,6 +29,7 @@ impl Past {
     pub(super) fn way_back_to(&self, to: &str) -> Result<Option<Restoring>, CliError> {
         self.take_back_cut_short()?;
         let (calls, steps) = (self.calls()?, self.steps());
+        steps.refuse_unknown(to)?;
         let first = calls.iter().find(|call| call.is_from(to)).map(|call| call.id);
         let since = steps.first_since(to);
         if first.is_none() && since.is_none() && to.parse::<u32>().is_err() {
@@ -40,7 +41,7 @@ impl Past {
         let Some(since) = first.into_iter().chain(since).min() else {
             return Ok(None);
         };
-        let known = |id| calls.iter().find(|call| call.id == id);
+        let known = |id| calls.iter().find(|call| call.id == id && call.can_be_undone());
         // A call that goes on in the background may have begun before.
         let is_since = |id| match known(id) {
             Some(_) => first.is_some_and(|first| id >= first),
@@ -61,7 +62,7 @@ impl Past {
         let (undone, redone) = (of(&way.undone), of(&way.redone));
         // A call that changed nothing needs no undo.
         let ids: Vec<CheckpointId> =
-            way.ids.into_iter().filter(|id| known(*id).is_some() || !is_call(id)).collect();
+            way.ids.into_iter().filter(|id| !is_call(id) || known(*id).is_some()).collect();
         Ok((!ids.is_empty()).then_some(Restoring { ids, undone, redone }))
     }
 

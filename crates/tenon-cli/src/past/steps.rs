@@ -10,6 +10,7 @@ use tenon_agent::{CallChanges, CallEvent, ModelEvent, Record, SessionEvent, Sess
 use tenon_sandbox::CheckpointId;
 
 use super::gone::Gone;
+use crate::{error::CliError, texts::Text};
 
 /// In which steps calls ran.
 #[derive(Debug, Default)]
@@ -106,6 +107,20 @@ impl Steps {
             Err(_) => self.before_calls.get(from),
         };
         newest.map(|newest| CheckpointId::new(newest + 1))
+    }
+
+    /// Refuses the number of a step that the session does not have.
+    pub(super) fn refuse_unknown(&self, to: &str) -> Result<(), CliError> {
+        let (Ok(step), after) = (to.parse::<usize>(), self.before_steps.len()) else {
+            return Ok(());
+        };
+        // Where the log is gone nobody knows.
+        if after == 0 || (1..=after).contains(&step) {
+            return Ok(());
+        }
+        let steps = after - 1;
+        Err(CliError::usage(Text::NoSuchStep.with(&[("from", &to)]))
+            .with_hint(Text::HintSteps.with(&[("n", &steps), ("after", &after)])))
     }
 
     /// Returns the first step after all of these calls, the number after the last one included.

@@ -1,9 +1,9 @@
 //! What a person in a session asks of its past, the same for every front end: which calls are taken
 //! back, and what is said of it. The agent tells the model with the next prompt.
 
-use tenon_sandbox::{Changes, CheckpointId, Conflict};
+use tenon_sandbox::CheckpointId;
 
-use super::{Call, Past, files, line, told};
+use super::{Call, Done, Past, files, line, told};
 use crate::{
     error::CliError,
     texts::{Language, Sentence, Text},
@@ -32,9 +32,9 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Returns what is said when it is done, for people.
-    pub(crate) fn told(&self, changes: &Changes, kept: &[Conflict], language: Language) -> String {
+    pub(crate) fn told(&self, done: &Done, language: Language) -> String {
         let fewer = self.fewer.iter().map(|fewer| format!("{}\n", fewer.say(language)));
-        fewer.chain([told(self.done, changes, kept, language)]).collect()
+        fewer.chain([told(self.done, done, language)]).collect()
     }
 }
 

@@ -131,6 +131,7 @@ texts! {
     UnsureKilled: "tenon was killed while a command ran that changed {path}: look at it, programs take commands from there (nothing is put back from records on the mount of the workspace, where other commands may have written them)", "tenon 在命令运行时被强行终止，该命令改动了 {path}：请检查，其他程序会从中读取命令（工作区所在挂载点上的记录可能被其他命令改写，因此不会据此恢复）";
     ComparedHere: "this kernel does not say what commands are about to change: for undo the workspace is compared before and after each", "此内核不会告知命令将改动什么：为了撤销，在每个命令前后比较工作区";
     NoSuchStep: "there is no step or call `{from}`", "没有步骤或调用 `{from}`";
+    HintSteps: "the session has {n} steps; {after} is how it left the files", "本会话共有 {n} 步；{after} 表示会话结束时的文件";
     HintChanges: "`tenon changes {id}` lists them", "`tenon changes {id}` 列出它们";
     HintKeepMine: "--keep-mine leaves these as they are and puts the rest back", "--keep-mine 保留这些，撤销其余";
     HintOverwrite: "--overwrite PATH puts that back too; redo brings your version back", "--overwrite 路径 也撤销它；redo 可恢复你的版本";

@@ -1,7 +1,6 @@
 //! What the libraries of tenon say, which have English alone, for whoever uses them: errors, the
 //! reasons of decisions, what became of files. A sentence is found here by its English, with its
 //! values, which may be sentences themselves; one that has no row is said as it is.
-//!
 //! Rows that are found by their end come first: what stands before it is looked up again.
 
 use std::borrow::Cow;
@@ -118,8 +117,10 @@ texts! {
     "bash may not accept a part of it", "bash 可能不接受其中的一部分";
     "bash may not accept a test in it", "bash 可能不接受其中的一个测试";
     // What a session notes.
+    "[undo] What these calls changed was undone, and is there again, but for what stayed as it was ({kept}): {calls}. Read again what you rely on.", "[undo] 已告诉模型：以下调用的改动曾被撤销，现已恢复（保持不变的：{kept}）：{calls}。";
     "[undo] What these calls changed was undone, and is there again: {calls}. Read again what you rely on.", "[undo] 已告诉模型：以下调用的改动曾被撤销，现已恢复：{calls}。";
     "[undo] The user went back in the conversation, and what these calls changed since is there still: {calls}. Read again what you rely on.", "[undo] 已告诉模型：对话已回退，但以下调用此后的改动仍在：{calls}。";
+    "[undo] The user undid what these calls changed, newest first: {calls}. The files are as before them, but for what stayed as it was: {kept}; read again what you rely on.", "[undo] 已告诉模型：以下调用的改动已撤销（从最新的开始）：{calls}。保持不变的：{kept}。";
     "[undo] The user undid what these calls changed, newest first: {calls}. The files are as before them; read again what you rely on.", "[undo] 已告诉模型：以下调用的改动已撤销（从最新的开始）：{calls}。";
     "The same calls gave the same results several times in a row. Try something else, or say what is in the way.", "已提醒模型：相同的调用接连几次得到相同的结果。";
     "there is nothing to make shorter yet", "目前没有可以缩短的内容";

@@ -58,4 +58,5 @@ mod undo;
 mod undo_killed;
 mod undo_restore;
 mod undo_room;
+mod undo_theirs;
 mod walls;

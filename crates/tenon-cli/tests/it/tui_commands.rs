@@ -127,6 +127,24 @@ fn what_a_person_changed_since_is_asked_about_and_typed_keys_are_no_answer() {
 }
 
 #[test]
+fn a_yes_to_put_one_conflict_back_holds_when_the_next_is_asked_about() {
+    let home = Home::new(json!([
+        {"calls": [bash("echo g > g")]}, {"calls": [bash("mv g g3")]}, {"text": "Done."},
+    ]));
+    let mut terminal = session_with(&home, (40, 60), &[]);
+    ask(&mut terminal, "make it", 1);
+    std::fs::write(home.work().join("g3"), "g\nmine\n").unwrap();
+    terminal.press("/undo 2\r");
+    terminal.wait_for("g3 (changed since)", 1);
+    answer(&mut terminal, "o");
+    terminal.wait_for("g (changed since)", 1);
+    answer(&mut terminal, "o");
+    terminal.wait_for("Undone:", 1);
+    assert_eq!((read(&home, "g"), read(&home, "g3")), (None, None));
+    leave(terminal);
+}
+
+#[test]
 fn a_rewind_takes_files_conversation_or_both_back_and_gives_the_prompt_back() {
     let home = Home::new(json!([
         {"text": "Hello."},

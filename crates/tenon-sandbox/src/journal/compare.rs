@@ -118,6 +118,7 @@ pub(crate) fn compare_image(store: &Store, image: &Image, id: CheckpointId) -> E
         interrupted: false,
         log_bytes: 0,
         left_files: comparison.left_files,
+        kept: Vec::new(),
     }
 }
 

@@ -24,6 +24,28 @@ pub enum Conflicts {
     Overwrite(Vec<PathBuf>),
 }
 
+impl Conflicts {
+    /// Adds what is answered about further ones: those that were to be overwritten before still are.
+    ///
+    /// ```
+    /// use tenon_sandbox::Conflicts;
+    ///
+    /// let of = |path: &str| Conflicts::Overwrite(vec![path.into()]);
+    /// assert_eq!(of("a").and(of("b")), Conflicts::Overwrite(vec!["a".into(), "b".into()]));
+    /// assert_eq!(of("a").and(Conflicts::Keep), Conflicts::Keep);
+    /// ```
+    #[must_use]
+    pub fn and(self, answer: Self) -> Self {
+        match (self, answer) {
+            (Self::Overwrite(mut before), Self::Overwrite(further)) => {
+                before.extend(further);
+                Self::Overwrite(before)
+            }
+            (_, answer) => answer,
+        }
+    }
+}
+
 /// Something that is not as the call left it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 
 use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
@@ -23,6 +24,7 @@ use super::recorder::Recorder;
 use super::since::Undoing;
 use super::store::Store;
 use super::undo::undo;
+use super::walk::{Deeper, walk};
 use super::{CheckpointId, CheckpointInfo, CheckpointKind, CheckpointState, Journal, JournalError};
 
 /// After the last record of a call that was cut short, whatever came from it has ended within this
@@ -31,6 +33,9 @@ pub(super) const AFTERMATH_SECONDS: i64 = 2;
 
 /// What an undo is called, but for one that undoes an undo.
 const UNDO: &str = "undo";
+
+/// So many things that are overwritten are named; of what is in folders no more.
+const TAKEN_NAMED_MAX: usize = 100;
 
 /// What is held for taking an undo back, in bytes: records of some thousand files.
 const RESERVE_BYTES: u64 = 256 << 10;
@@ -41,6 +46,10 @@ struct Work {
     /// What is left as it is, for whoever asked.
     kept: Vec<Conflict>,
     left: Vec<Left>,
+    /// What is put back although others changed it.
+    overwritten: Vec<Conflict>,
+    /// What of theirs goes along with folders.
+    moved: Vec<PathBuf>,
     /// What the calls so far had touched.
     undone: BTreeSet<Place>,
     /// Git repositories whose objects stay.
@@ -83,6 +92,11 @@ pub enum Undone {
         changes: Changes,
         /// What was left as it is.
         kept: Vec<Conflict>,
+        /// What others had changed since and is put back all the same: each, and the first files of
+        /// folders that were theirs.
+        overwritten: Vec<Conflict>,
+        /// What others had put or changed in folders that were moved back with it: where the first of it is.
+        moved: Vec<PathBuf>,
     },
     /// Others changed this since. Everything is as it was.
     Conflicts(Vec<Conflict>),
@@ -110,6 +124,8 @@ impl Journal {
             recorder,
             kept: Vec::new(),
             left: Vec::new(),
+            overwritten: Vec::new(),
+            moved: Vec::new(),
             undone: BTreeSet::new(),
             needed: BTreeSet::new(),
         };
@@ -129,16 +145,17 @@ impl Journal {
                 return Ok(Undone::Conflicts(open));
             }
         }
-        let Work { mut recorder, kept, .. } = work;
+        let Work { mut recorder, kept, overwritten, moved, .. } = work;
         recorder.begin().map_err(failed)?;
         let own = recorder.id().ok_or_else(|| failed(Errno::NOENT))?;
         release(&reserve);
-        let changes = self.finish_undo(recorder, own).or_else(|error| {
+        let left = kept.iter().map(|conflict| conflict.path.clone()).collect();
+        let changes = self.finish_undo(recorder, own, left).or_else(|error| {
             // Without its end it would be half done.
             self.take_back(&[own], session, &[])?;
             Err(error)
         })?;
-        Ok(Undone::Done { id: own, changes, kept })
+        Ok(Undone::Done { id: own, changes, kept, overwritten, moved })
     }
 
     /// Undoes one of several. Returns the conflicts that forbid it; then nothing of it was done.
@@ -169,6 +186,14 @@ impl Journal {
             // For earlier calls, too: what is theirs by now stays where it is.
             work.left.extend(left_of(&found));
         }
+        work.overwritten.extend(match conflicts {
+            Conflicts::Overwrite(_) => self.taken_away(&found),
+            Conflicts::Refuse | Conflicts::Keep => Vec::new(),
+        });
+        let left = &work.left;
+        let undoing = Undoing { id, left, own: &work.recorder.image, known: &work.needed };
+        let along = self.moved_along(&image, &undoing)?;
+        work.moved.extend(along.iter().map(|place| self.store.shown(place)));
         // Also where nothing is to be done: without a log nothing would say that it is undone.
         work.recorder.begin().map_err(failed)?;
         match undo(id, &image, &mut work.recorder, &work.left) {
@@ -228,6 +253,49 @@ impl Journal {
         self.undo(&[id], session, conflicts)
     }
 
+    /// Returns the conflicts, and the first files of folders that are theirs.
+    fn taken_away(&self, found: &Found) -> Vec<Conflict> {
+        let mut taken = Vec::new();
+        for (place, theirs) in found {
+            taken.push(self.conflict(place, theirs.reason));
+            if !theirs.is_whole {
+                continue;
+            }
+            // What cannot be read is taken away with the folder all the same.
+            let _ = walk(&self.store, place, &mut |place, node| {
+                if taken.len() >= TAKEN_NAMED_MAX {
+                    return Deeper::No;
+                }
+                if !node.is_folder() {
+                    taken.push(self.conflict(place, ConflictReason::Created));
+                }
+                Deeper::Yes
+            });
+        }
+        taken
+    }
+
+    /// Returns what an undo or a redo left as it was, because others had changed it since, or needed it.
+    ///
+    /// # Errors
+    /// [`JournalError::Unknown`] and the like.
+    ///
+    /// ```
+    /// use tenon_sandbox::{CheckpointId, Journal, JournalOptions, Workspace};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let (root, state) = (folder.path().join("work"), folder.path().join("state"));
+    /// # std::fs::create_dir(&root)?;
+    /// let workspace = Workspace::open(&root)?;
+    /// let journal = Journal::open(&workspace, JournalOptions::new(state))?;
+    /// assert!(journal.kept_by(CheckpointId::new(1)).is_ok_and(|kept| kept.is_empty()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn kept_by(&self, id: CheckpointId) -> Result<Vec<PathBuf>, JournalError> {
+        let end = self.store.read_end(id).map_err(Self::unknown(id))?;
+        Ok(end.map(|end| end.kept).unwrap_or_default())
+    }
+
     fn conflict(&self, place: &Place, reason: ConflictReason) -> Conflict {
         Conflict { path: self.store.shown(place), reason }
     }
@@ -236,8 +304,9 @@ impl Journal {
         &self,
         mut recorder: Recorder,
         id: CheckpointId,
+        kept: Vec<PathBuf>,
     ) -> Result<Changes, JournalError> {
-        let end = compare(&recorder, id);
+        let end = End { kept, ..compare(&recorder, id) };
         let changes = end.changes.clone();
         let written = self.store.write_end(id, end);
         recorder.close();

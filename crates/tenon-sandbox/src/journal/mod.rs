@@ -26,6 +26,7 @@ mod left_files;
 mod left_out;
 mod left_over;
 mod manifest;
+mod moved_along;
 mod needed_objects;
 mod node;
 mod past;

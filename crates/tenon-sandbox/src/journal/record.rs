@@ -125,6 +125,8 @@ pub(crate) struct End {
     pub(crate) log_bytes: u64,
     /// How files were of which their places alone do not tell; none in older ends.
     pub(crate) left_files: Vec<(NodeId, LeftFile)>,
+    /// What an undo left as it was, as people see it; none in older ends.
+    pub(crate) kept: Vec<PathBuf>,
 }
 
 /// How something looked when a call was over.
@@ -482,6 +484,7 @@ impl End {
             id.write(writer);
             left.write(writer);
         });
+        writer.list(&self.kept);
     }
 
     fn read(reader: &mut Reader<'_>) -> Option<Self> {
@@ -497,6 +500,7 @@ impl End {
             left_files: reader
                 .each(|reader| Some((NodeId::read(reader)?, LeftFile::read(reader)?)))
                 .unwrap_or_default(),
+            kept: reader.paths().unwrap_or_default(),
         })
     }
 }

@@ -88,7 +88,7 @@ impl Journal {
         let own = recorder.id().ok_or_else(|| failed(Errno::NOENT))?;
         let image = self.image(id)?;
         let outcome = undo(id, &image, &mut recorder, kept);
-        self.finish_undo(recorder, own)?;
+        self.finish_undo(recorder, own, Vec::new())?;
         outcome.map_err(|failure| JournalError::NotRestored {
             id: own,
             path: self.store.shown(&failure.place),

@@ -2,11 +2,11 @@
 
 use std::{sync::Arc, time::Instant};
 
-use tenon_sandbox::{Changes, Conflict, Conflicts};
+use tenon_sandbox::Conflicts;
 
 use super::Session;
 use crate::{
-    past::{Outcome, Past, Plan, Wish},
+    past::{Done, Outcome, Past, Plan, Wish},
     texts::Text,
     tui::{conflict::ConflictQuestion, pager::Pager, picker::Earlier},
 };
@@ -14,6 +14,8 @@ use crate::{
 /// What is being taken back while a person is asked about it.
 pub(super) struct TakingBack {
     plan: Plan,
+    /// What was answered so far.
+    conflicts: Conflicts,
     /// The prompt before which the conversation goes back, too.
     then: Option<Earlier>,
 }
@@ -32,9 +34,9 @@ impl Session<'_> {
 
     /// Goes on as a person answered.
     pub(super) fn answered(&mut self, answer: Option<Conflicts>) {
-        let Some(TakingBack { plan, then }) = self.taking_back.take() else { return };
+        let Some(TakingBack { plan, conflicts, then }) = self.taking_back.take() else { return };
         match answer {
-            Some(conflicts) => self.attempt(Planned::Plan(plan), conflicts, then),
+            Some(answer) => self.attempt(Planned::Plan(plan), conflicts.and(answer), then),
             None => {
                 self.app.say(Text::NothingTouched.template(self.app.language));
                 self.be_free();
@@ -50,26 +52,24 @@ impl Session<'_> {
                 Planned::Plan(plan) => plan,
             };
             let outcome = past.attempt(&plan.ids, &conflicts)?;
-            Ok((plan, outcome))
+            Ok((plan, conflicts, outcome))
         };
         self.changes_files = true;
-        self.work_for(Text::BusyUndo, work, move |session, (plan, outcome)| match outcome {
-            Outcome::Done { changes, kept } => session.taken_back(plan, &changes, &kept, then),
-            Outcome::Refused(found) => {
-                session.app.conflict = Some(ConflictQuestion::new(found, Instant::now()));
-                session.taking_back = Some(TakingBack { plan, then });
-            }
-        });
+        self.work_for(
+            Text::BusyUndo,
+            work,
+            move |session, (plan, conflicts, outcome)| match outcome {
+                Outcome::Done(done) => session.taken_back(&plan, &done, then),
+                Outcome::Refused(found) => {
+                    session.app.conflict = Some(ConflictQuestion::new(found, Instant::now()));
+                    session.taking_back = Some(TakingBack { plan, conflicts, then });
+                }
+            },
+        );
     }
 
-    fn taken_back(
-        &mut self,
-        plan: Plan,
-        changes: &Changes,
-        kept: &[Conflict],
-        then: Option<Earlier>,
-    ) {
-        self.app.say(plan.told(changes, kept, self.app.language).trim_end());
+    fn taken_back(&mut self, plan: &Plan, done: &Done, then: Option<Earlier>) {
+        self.app.say(plan.told(done, self.app.language).trim_end());
         if let Some(earlier) = then {
             self.rewind(&earlier);
         }

@@ -1,0 +1,191 @@
+//! What stays as it was when calls are undone is told, to the person and to the model, and what is put back
+//! although somebody changed it, too.
+
+use serde_json::{Value, json};
+
+use crate::{
+    program::Place,
+    terminal::{Home, Terminal},
+    undo::{bash, session_of},
+};
+
+fn read(place: &Place, name: &str) -> String {
+    std::fs::read_to_string(place.path("work").join(name)).unwrap_or_default()
+}
+
+/// Writes it as a person, after the call.
+fn person(place: &Place, name: &str, content: &str) {
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    place.write(&format!("work/{name}"), content);
+}
+
+/// Goes on with the session and returns what the model is told of an undo.
+fn told(place: &Place) -> String {
+    let script = place.script(json!([{"text": "."}]));
+    let go_on = ["--continue", "--output-format", "stream-json", "--model", &script, "go on"];
+    let run = place.run(&go_on).ends_with(0);
+    let (_, said) = run.out.split_once("[undo] ").unwrap_or_default();
+    said.split('"').next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn a_yes_to_put_one_conflict_back_holds_when_the_next_is_asked_about() {
+    let home = Home::new(json!([bash("echo g > g"), bash("mv g g3"), {"text": "Made it."}]));
+    let mut terminal = Terminal::start(&home, &["--plain"], 100, &[]);
+    terminal.wait_for_prompt();
+    terminal.press("go\r");
+    terminal.wait_for("Made it.", 1);
+    terminal.wait_for_prompt();
+    std::fs::write(home.work().join("g3"), "g\nmine\n").unwrap();
+    terminal.press("/undo 2\r");
+    terminal.wait_for("o = put these back too; n = nothing]", 1);
+    terminal.press("o\r");
+    terminal.wait_for("o = put these back too; n = nothing]", 2);
+    terminal.press("o\r");
+    terminal.wait_for("Undone:", 1);
+    terminal.wait_for_prompt();
+    assert!(!home.work().join("g").exists() && !home.work().join("g3").exists());
+    terminal.press("\x04");
+    assert_eq!(terminal.exit_code(), 0);
+}
+
+#[test]
+fn a_call_of_which_nothing_was_saved_is_not_the_one_to_undo() {
+    let place = Place::new();
+    place.write("work/a", "1\n");
+    let tag = "Signature: 8a477f597d28d172789f06886806bc55\n";
+    place.write("work/target/CACHEDIR.TAG", tag);
+    let build = "echo built > target/out";
+    let id = session_of(&place, &["echo 2 > b", build, "echo bad >> a", build, build]);
+    let undone = place.run(&["undo"]).ends_with(0);
+    assert!(undone.out.contains("echo bad >> a") && !undone.out.contains("target"), "{undone:?}");
+    assert_eq!(read(&place, "a"), "1\n");
+    place.run(&["redo"]).ends_with(0);
+    let undone = place.run(&["undo", "3"]).ends_with(0);
+    assert!(undone.out.contains("\nOnly 2 calls can be undone.\n"), "{undone:?}");
+    assert!(!place.path("work/b").exists());
+    place.run(&["undo"]).ends_with(1).says(&["there is nothing to undo"]);
+    let listed = place.run(&["changes"]).ends_with(0).out;
+    assert_eq!(listed.matches("(undone)").count(), 2, "{listed}");
+    assert_eq!(listed.matches("target").count(), 6, "{listed}");
+    place.run(&["redo"]).ends_with(0);
+    let restored = place.run(&["restore", &id, "--to", "2"]).ends_with(0);
+    assert!(!restored.out.contains("built"), "{restored:?}");
+    assert!(place.path("work/b").exists() && read(&place, "a") == "1\n");
+    assert!(told(&place).ends_with("The files are as before them; read again what you rely on."));
+}
+
+#[test]
+fn what_stayed_as_it_was_is_told_to_the_model_and_in_the_list() {
+    let place = Place::new();
+    place.write("work/a", "1\n");
+    place.write("work/b", "1\n");
+    session_of(&place, &["echo two >> a; echo two >> b", "echo c > c"]);
+    person(&place, "a", "mine\n");
+    place.run(&["undo", "2", "--keep-mine"]).ends_with(0);
+    assert_eq!((&*read(&place, "a"), &*read(&place, "b")), ("mine\n", "1\n"));
+    let listed = place.run(&["changes"]).ends_with(0).out;
+    assert!(listed.contains("two >> b (undone in part)"), "{listed}");
+    assert!(listed.contains("echo c > c (undone)"), "{listed}");
+    let said = told(&place);
+    assert!(
+        said.ends_with("The files are as before them, but for what stayed as it was: a; read again what you rely on."),
+        "{said}"
+    );
+    let kept = place.logs().lines().find_map(|line| {
+        let record: Value = serde_json::from_str(line).ok()?;
+        (record["type"] == "files_undone").then(|| record["kept"].clone())
+    });
+    assert_eq!(kept, Some(json!(["a"])));
+}
+
+#[test]
+fn what_was_never_saved_is_told_to_the_model_and_in_the_list() {
+    let place = Place::new();
+    let tag = "Signature: 8a477f597d28d172789f06886806bc55\n";
+    place.write("work/target/CACHEDIR.TAG", tag);
+    session_of(&place, &["echo a > a; echo built > target/out"]);
+    place.run(&["undo"]).ends_with(0);
+    let listed = place.run(&["changes"]).ends_with(0).out;
+    assert!(listed.contains("target/out (undone in part)"), "{listed}");
+    let said = told(&place);
+    assert!(said.contains("but for what stayed as it was: target; read again"), "{said}");
+}
+
+#[test]
+fn what_is_put_back_although_it_was_changed_since_is_listed() {
+    let place = Place::new();
+    place.write("work/d/x", "x\n");
+    session_of(&place, &["rm -rf d"]);
+    person(&place, "d/p", "mine\n");
+    let undone = place.run(&["undo", "--overwrite", "d"]).ends_with(0);
+    let listed = "Put back although it was changed since (redo brings your version back):\n  \
+                  d (made since)\n  d/p (made since)\n";
+    assert!(undone.out.contains(listed), "{undone:?}");
+    assert_eq!((&*read(&place, "d/x"), &*read(&place, "d/p")), ("x\n", ""));
+    place.run(&["redo"]).ends_with(0);
+    assert_eq!(read(&place, "d/p"), "mine\n");
+}
+
+#[test]
+fn what_goes_along_with_a_folder_that_is_moved_back_is_listed() {
+    let place = Place::new();
+    place.write("work/old/x", "x\n");
+    place.write("work/old/y", "y\n");
+    session_of(&place, &["mv old new; echo y >> new/y"]);
+    person(&place, "new/notes.md", "mine\n");
+    for (subcommand, at) in [("undo", "old"), ("redo", "new")] {
+        let done = place.run(&[subcommand]).ends_with(0);
+        let listed = "Made or changed since, and moved along with their folder:\n";
+        let expected = (subcommand == "undo").then(|| format!("{listed}  {at}/notes.md\n"));
+        let (_, said) = done.out.split_once(listed).unwrap_or_default();
+        assert_eq!(expected.is_some(), done.out.contains(listed), "{done:?}");
+        assert!(expected.is_none() || said == format!("  {at}/notes.md\n"), "{done:?}");
+        assert_eq!(read(&place, &format!("{at}/notes.md")), "mine\n");
+    }
+    place.run(&["undo"]).ends_with(0);
+    person(&place, "old/more.md", "mine\n");
+    let redone = place.run(&["redo"]).ends_with(0);
+    assert!(redone.out.contains("with their folder:\n  new/more.md\n"), "{redone:?}");
+}
+
+#[test]
+fn a_branch_that_a_person_made_at_the_calls_commit_keeps_its_objects() {
+    let place = Place::new();
+    let git = |arguments: &[&str]| {
+        let author = ["-c", "user.name=a", "-c", "user.email=a@b"];
+        let mut git = place.program("git", &[&author, arguments].concat());
+        let output = git.current_dir(place.path("work")).output().unwrap();
+        assert!(output.status.success(), "{arguments:?} {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    place.write("work/f", "1\n");
+    git(&["init", "-q"]);
+    git(&["add", "f"]);
+    git(&["commit", "-qm", "one"]);
+    let commit = "echo 2 > f; git -c user.name=a -c user.email=a@b commit -qam two";
+    session_of(&place, &[commit]);
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    git(&["branch", "backup"]);
+    let undone = place.run(&["undo"]).ends_with(0);
+    let stays = "  .git/objects (what was made there stays: branches or the index of this repository \
+                 were changed since)\n";
+    assert!(undone.out.contains(stays), "{undone:?}");
+    assert_eq!((read(&place, "f"), git(&["show", "backup:f"])), ("1\n".into(), "2\n".into()));
+    git(&["fsck"]);
+}
+
+#[test]
+fn a_step_that_there_is_not_is_no_place_to_go_back_to() {
+    let place = Place::new();
+    let id = session_of(&place, &["echo 1 > a", "true", "echo 3 > c"]);
+    for step in ["0", "6", "99"] {
+        let refused = place.run(&["restore", &id, "--to", step]).ends_with(2);
+        let said = format!("there is no step or call `{step}`");
+        refused.says(&[&said, "the session has 4 steps; 5 is how it left the files"]);
+    }
+    place.run(&["restore", &id, "--to", "5"]).ends_with(1).says(&["there is nothing to undo"]);
+    place.run(&["restore", &id, "--to", "4"]).ends_with(1).says(&["there is nothing to undo"]);
+    place.run(&["restore", &id, "--to", "3"]).ends_with(0);
+    assert!(place.path("work/a").exists() && !place.path("work/c").exists());
+}
