@@ -26,7 +26,7 @@ const WITH_RIGHTS: u64 = 3;
 /// the call is over. What a call makes in folders of its own is none of these.
 const RECORDED_MAX: usize = 1 << 20;
 
-/// The most bytes of their paths (256 MiB): a million of usual ones have a quarter of that.
+/// The most bytes of their paths (256 MiB), four times what a million of usual ones have.
 const PATH_BYTES_MAX: usize = 256 << 20;
 
 /// The most troubles that are told of one call; who reads a hundred knows.
@@ -300,13 +300,12 @@ impl Image {
 impl Record {
     /// Returns how long the path is that it keeps; `None` for what counts for no limit.
     fn path_bytes(&self) -> Option<usize> {
-        match self {
-            Self::Node { place, .. } | Self::Moved { place, .. } => {
-                Some(place.path.as_os_str().len())
-            }
-            Self::Entry { name, .. } => Some(name.len()),
-            _ => None,
-        }
+        let name = match self {
+            Self::Node { place, .. } | Self::Moved { place, .. } => place.path.as_os_str(),
+            Self::Entry { name, .. } => name,
+            _ => return None,
+        };
+        Some(name.len())
     }
 }
 
@@ -595,9 +594,7 @@ mod tests {
         assert!(full.has_room_for(&Record::Gone { id: folder }));
         let mut image = Image::default();
         image.apply(entry());
-        assert_eq!((image.recorded, image.path_bytes), (1, 1));
-        let place = Place { root: 0, path: "d/new".into() };
-        image.apply(Record::Moved { id: folder, place });
+        image.apply(Record::Moved { id: folder, place: Place { root: 0, path: "d/new".into() } });
         assert_eq!((image.recorded, image.path_bytes), (2, 6));
         let long = Image { path_bytes: PATH_BYTES_MAX, ..Image::default() };
         assert!(!long.has_room_for(&entry()));
