@@ -4,6 +4,8 @@
 //! The format stands in git's `gitformat-index`: versions 2, 3 and 4, with SHA-1 or SHA-256. Of what is
 //! not known here, nothing is said.
 
+use std::{collections::BTreeSet, ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf};
+
 use tenon_sandbox::ContentHash;
 
 /// Times, device, inode, and behind the mode owner and length.
@@ -26,11 +28,23 @@ const ASIDE: [&[u8]; 4] = [b"EOIE", b"IEOT", b"UNTR", b"FSMN"];
 /// Returns the hash of what an index says; `None` if it is none that is known.
 pub(super) fn said(index: &[u8]) -> Option<ContentHash> {
     let id_bytes = [SHA256_BYTES, SHA1_BYTES].into_iter();
-    let mut found = id_bytes.filter_map(|id_bytes| said_with(index, id_bytes));
+    let mut found = id_bytes.filter_map(|id_bytes| said_with(index, id_bytes, &mut |_| ()));
     found.next().map(|said| ContentHash::of(&said))
 }
 
-fn said_with(index: &[u8], id_bytes: usize) -> Option<Vec<u8>> {
+/// Returns the files that an index says git tracks; none if it is none that is known.
+pub(super) fn tracked(index: &[u8]) -> BTreeSet<PathBuf> {
+    for id_bytes in [SHA256_BYTES, SHA1_BYTES] {
+        let mut names = BTreeSet::new();
+        let mut take = |name: &[u8]| drop(names.insert(OsStr::from_bytes(name).into()));
+        if said_with(index, id_bytes, &mut take).is_some() {
+            return names;
+        }
+    }
+    BTreeSet::new()
+}
+
+fn said_with(index: &[u8], id_bytes: usize, on_name: &mut dyn FnMut(&[u8])) -> Option<Vec<u8>> {
     let (body, sum) = index.split_at_checked(index.len().checked_sub(id_bytes)?)?;
     let sum_hex: String = sum.iter().map(|byte| format!("{byte:02x}")).collect();
     // git leaves the sum out where it is told to.
@@ -45,6 +59,7 @@ fn said_with(index: &[u8], id_bytes: usize) -> Option<Vec<u8>> {
     let mut name = Vec::new();
     for _ in 0..rest.number()? {
         rest.entry((version, id_bytes), &mut name, &mut said)?;
+        on_name(&name);
     }
     while !rest.0.is_empty() {
         let kind = rest.take(4)?;

@@ -5,16 +5,18 @@
 //! that it does not matter who changed them and by what. Nothing is looked at where no check is known.
 
 use std::{
+    collections::BTreeSet,
     hash::{DefaultHasher, Hash, Hasher},
+    path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use tenon_sandbox::{EntryKind, WalkOptions, Workspace};
+use tenon_sandbox::{EntryKind, WalkEntry, WalkOptions, Workspace};
 
 use super::{
     checks::{self, Says},
-    project,
+    git_index, project,
 };
 use crate::{
     event::CheckRun,
@@ -29,6 +31,10 @@ const ENTRIES_MAX: usize = 50_000;
 /// Folders that hold what tools make for themselves, also where no ignore file says so.
 const CACHES: [&str; 6] =
     ["target", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"];
+
+/// Where git says what it tracks: about 100 bytes for each file, of which no more than these are looked at.
+const INDEX: &str = ".git/index";
+const INDEX_BYTES_MAX: u64 = 16 << 20;
 
 /// With these bash says that a command cannot be run, or is not there.
 const NOT_STARTED: [i32; 2] = [126, 127];
@@ -210,16 +216,44 @@ async fn tree(workspace: &Workspace) -> Option<String> {
 fn tree_now(workspace: &Workspace) -> Option<String> {
     let options = WalkOptions { entries_max: ENTRIES_MAX, ..WalkOptions::default() };
     let walk = workspace.walk(".", options).ok()?;
-    let is_cache =
-        |path: &std::path::Path| path.iter().any(|part| CACHES.iter().any(|cache| part == *cache));
+    let is_cache = |path: &Path| path.iter().any(|part| CACHES.iter().any(|cache| part == *cache));
     let mut walk = walk.only(move |path| !is_cache(path));
+    let mut tracked = tracked(workspace);
     let mut hasher = DefaultHasher::new();
+    let mut take = |entry: &WalkEntry| (&entry.path, entry.len, entry.changed).hash(&mut hasher);
     for entry in walk.by_ref().flatten() {
         if entry.kind != EntryKind::Directory && !is_cache(&entry.path) {
-            (&entry.path, entry.len, entry.changed).hash(&mut hasher);
+            tracked.remove(&entry.path);
+            take(&entry);
         }
     }
-    (!walk.is_cut()).then(|| format!("{:016x}", hasher.finish()))
+    if walk.is_cut() {
+        return None;
+    }
+    // What git tracks is the project's, though an ignore file names it.
+    if !tracked.is_empty() {
+        let options = WalkOptions { include_ignored: true, ..options };
+        let on_the_way = |path: &Path, tracked: &BTreeSet<PathBuf>| {
+            tracked.range(path.to_path_buf()..).next().is_some_and(|next| next.starts_with(path))
+        };
+        let wanted = tracked.clone();
+        let walk = workspace.walk(".", options).ok()?;
+        let mut walk = walk.only(move |path| on_the_way(path, &wanted));
+        walk.by_ref()
+            .flatten()
+            .filter(|entry| tracked.contains(&entry.path))
+            .for_each(|it| take(&it));
+        if walk.is_cut() {
+            return None;
+        }
+    }
+    Some(format!("{:016x}", hasher.finish()))
+}
+
+/// Returns the files that git tracks, where the workspace is a repository's top.
+fn tracked(workspace: &Workspace) -> BTreeSet<PathBuf> {
+    let index = workspace.read(INDEX, INDEX_BYTES_MAX);
+    index.map(|index| git_index::tracked(&index)).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -185,3 +185,22 @@ impl FrontEnd for CancelsAt {
         Answer::Allow
     }
 }
+
+#[tokio::test]
+async fn a_file_that_git_tracks_counts_though_it_is_ignored() {
+    let hide = "echo src.c >> .gitignore; echo good > src.c";
+    let replies =
+        vec![run(hide), run(CHECK), run("echo broken > src.c"), text("done"), text("done")];
+    let mut bench = project(0, replies);
+    let folder = bench.folder.path().to_path_buf();
+    std::fs::write(folder.join("src.c"), "first").unwrap();
+    std::fs::write(folder.join("notes.txt"), "ignored and not tracked").unwrap();
+    std::fs::write(folder.join(".gitignore"), "notes.txt\n").unwrap();
+    let script = "git init -q . && git add .";
+    let git = std::process::Command::new("sh").args(["-c", script]).current_dir(&folder).status();
+    assert!(git.unwrap().success());
+    assert_eq!(state(&go(&mut bench).await), Some(Verification::Unverified));
+    let mut bench = project(0, vec![run(CHECK), run("echo x > notes.txt"), text("done")]);
+    std::fs::write(bench.folder.path().join(".gitignore"), "notes.txt\n").unwrap();
+    assert_ne!(state(&go(&mut bench).await), Some(Verification::Unverified));
+}
