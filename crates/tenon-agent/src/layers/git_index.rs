@@ -36,7 +36,7 @@ pub(super) fn said(index: &[u8]) -> Option<ContentHash> {
 pub(super) fn tracked(index: &[u8]) -> BTreeSet<PathBuf> {
     for id_bytes in [SHA256_BYTES, SHA1_BYTES] {
         let mut names = BTreeSet::new();
-        let mut take = |name: &[u8]| drop(names.insert(OsStr::from_bytes(name).into()));
+        let mut take = |name: &[u8]| names.extend([PathBuf::from(OsStr::from_bytes(name))]);
         if said_with(index, id_bytes, &mut take).is_some() {
             return names;
         }

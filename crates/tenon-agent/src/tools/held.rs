@@ -57,8 +57,8 @@ const READING_HELD: &str = "files: this command counts as one that only reads, s
                             in private temporary folders";
 pub(super) const PROTECTED_HELD: &str = "files: protected names in the workspace (.git/hooks, .envrc and the like) are \
                               closed to commands; write_file and edit_file write them with the user's yes";
-const NETWORK_HELD: &str =
-    "network: commands reach named hosts only, through http_proxy; --net HOST would open one";
+const NETWORK_HELD: &str = "network: commands reach named hosts only, and only by http_proxy: --net HOST would open one to \
+     programs that use it; ssh and others that do not reach hosts with --net on alone";
 const SOCKETS_HELD: &str = "network: commands in tier C have no sockets to this machine or others; --net on would \
                             open the network";
 const SERVICES_HELD: &str = "sockets: /run is the session's own, so services of this machine are out of \
