@@ -29,17 +29,23 @@ pub(super) fn forms(value: &str) -> Vec<Vec<u8>> {
     forms
 }
 
-/// Returns the value, or its lines: a key in several lines is often seen in part.
+/// Returns the value, or its lines: a key in several lines is often seen in part. Where some are too short
+/// by themselves, the value comes, too.
 fn lines(value: &str) -> Vec<String> {
     let is_frame = |line: &str| line.starts_with("-----");
     // Files of variables write such a key in one line.
     let value = if is_frame(value) { value.replace("\\n", "\n") } else { value.to_owned() };
     let lines = value.split('\n').map(str::trim);
-    let lines: Vec<String> = lines
-        .filter(|line| line.chars().count() >= LINE_CHARS_MIN && !is_frame(line))
-        .map(str::to_owned)
-        .collect();
-    if lines.is_empty() || !value.contains('\n') { vec![value] } else { lines }
+    let lines = lines.filter(|line| !line.is_empty() && !is_frame(line));
+    let (mut lines, short): (Vec<String>, Vec<String>) =
+        lines.map(str::to_owned).partition(|line| line.chars().count() >= LINE_CHARS_MIN);
+    if lines.is_empty() || !value.contains('\n') {
+        return vec![value];
+    }
+    if !short.is_empty() && !value.contains("-----") {
+        lines.push(value);
+    }
+    lines
 }
 
 fn add_parts(forms: &mut Vec<Vec<u8>>, form: &str) {
@@ -113,6 +119,18 @@ pub(super) fn base64_text(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_value_with_short_lines_is_looked_for_as_a_whole_too() {
+        let check = |value: &str, expected: &[&str]| assert_eq!(lines(value), expected, "{value}");
+        check(
+            "line1-9f8e7d6c\nline2-1a2b3c4d5e",
+            &["line2-1a2b3c4d5e", "line1-9f8e7d6c\nline2-1a2b3c4d5e"],
+        );
+        check("line1-9f8e7d6c5b4a\nline2-1a2b3c4d5e", &["line1-9f8e7d6c5b4a", "line2-1a2b3c4d5e"]);
+        check("-----BEGIN\n0123456789abcdef\nshort\n-----END", &["0123456789abcdef"]);
+        check("a\nb", &["a\nb"]);
+    }
 
     #[test]
     fn base64_within_is_what_stands_in_any_longer_text() {
