@@ -10,8 +10,8 @@ use tenon_sandbox::{ContentHash, Expected, FileError, Workspace};
 use super::{
     diff,
     text_file::{
-        WHOLE_BYTES_MAX, blocking, changed, failed, in_place_note, note_written, readable, state,
-        write_action,
+        Encoding, WHOLE_BYTES_MAX, blocking, changed, failed, in_place_note, note_written,
+        readable, state, write_action,
     },
     tool::{Effect, Tool, ToolContext, ToolOutput},
 };
@@ -35,6 +35,8 @@ struct Before {
     expected: Expected,
     /// The text that is lost, where it is short enough to show what changed.
     text: Option<String>,
+    /// What the new content has otherwise, though no line shows it.
+    lost: Vec<&'static str>,
 }
 
 impl Tool for WriteFile {
@@ -77,7 +79,33 @@ fn write(args: &WriteFileArgs, workspace: &Workspace) -> Result<ToolOutput, Stri
         None => View::whole_text(content),
     };
     let note = in_place_note(&written);
-    Ok(ToolOutput::text(format!("Wrote {} bytes to {path}{note}", written.bytes)).with_view(view))
+    let lost = match before.lost.as_slice() {
+        [] => String::new(),
+        lost => format!(" (before, it had {}, which edit_file keeps)", lost.join(" and ")),
+    };
+    let said = format!("Wrote {} bytes to {path}{note}{lost}", written.bytes);
+    Ok(ToolOutput::text(said).with_view(view))
+}
+
+/// Returns what `old` had that no tool shows, and the new content has not.
+fn lost(old: &[u8], content: &str) -> Vec<&'static str> {
+    let has_mark = content.starts_with('\u{feff}');
+    let encoding = Encoding::of(old).filter(|encoding| *encoding != Encoding::Bytes);
+    let text = encoding.and_then(|encoding| encoding.utf16_text(old));
+    let had_line_ends = match &text {
+        Some(text) => text.contains("\r\n"),
+        None => old.windows(2).any(|pair| pair == b"\r\n"),
+    };
+    let mut lost = Vec::new();
+    if had_line_ends && !content.contains("\r\n") && content.contains('\n') {
+        lost.push("CRLF line ends");
+    }
+    if text.is_some() {
+        lost.push("UTF-16 encoding");
+    } else if old.starts_with(b"\xef\xbb\xbf") && !has_mark {
+        lost.push("a byte order mark");
+    }
+    lost
 }
 
 /// Looks at what would be overwritten.
@@ -85,7 +113,7 @@ fn before(path: &str, content: &str, workspace: &Workspace) -> Result<Before, St
     let file = match workspace.open_file(path) {
         Ok(file) => file,
         Err(FileError::NotFound { .. }) => {
-            return Ok(Before { expected: Expected::Absent, text: None });
+            return Ok(Before { expected: Expected::Absent, text: None, lost: Vec::new() });
         }
         Err(error) => return Err(failed(error)),
     };
@@ -108,9 +136,10 @@ fn before(path: &str, content: &str, workspace: &Workspace) -> Result<Before, St
     }
     if is_large {
         // Its bytes are not known; that it is as it was seen has just been looked at.
-        return Ok(Before { expected: Expected::Any, text: None });
+        return Ok(Before { expected: Expected::Any, text: None, lost: Vec::new() });
     }
-    Ok(Before { expected: Expected::Hash(ContentHash::of(&bytes)), text: readable(&bytes) })
+    let (expected, lost) = (Expected::Hash(ContentHash::of(&bytes)), lost(&bytes, content));
+    Ok(Before { expected, text: readable(&bytes), lost })
 }
 
 #[cfg(test)]
@@ -129,6 +158,28 @@ mod tests {
         if !output.is_error {
             assert_eq!(bench.get(path), content.as_bytes());
         }
+    }
+
+    #[test]
+    fn what_no_line_shows_and_is_lost_is_told() {
+        let utf16: Vec<u8> = "\u{feff}a\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        for (old, content, expected) in [
+            (&b"a\r\nb\r\n"[..], "a\n", &["CRLF line ends"][..]),
+            (b"\xef\xbb\xbfa\n", "a\n", &["a byte order mark"]),
+            (b"\xef\xbb\xbfa\r\n", "b\n", &["CRLF line ends", "a byte order mark"]),
+            (&utf16, "a\n", &["CRLF line ends", "UTF-16 encoding"]),
+            (b"a\r\n", "b\r\n", &[]),
+            (b"a\n", "b\n", &[]),
+            (b"a\r\n", "b", &[]),
+        ] {
+            assert_eq!(lost(old, content), expected, "{content:?}");
+        }
+        let bench = Bench::new();
+        bench.put("dos.txt", "a\r\n");
+        bench.call(&READ, json!({"path": "dos.txt"}));
+        let told =
+            "Wrote 2 bytes to dos.txt (before, it had CRLF line ends, which edit_file keeps)";
+        check(&bench, "dos.txt", "b\n", told);
     }
 
     #[test]
