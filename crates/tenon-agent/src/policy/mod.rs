@@ -246,7 +246,12 @@ pub fn decide(tool: &str, action: &Action, rules: &Rules, mode: Mode, places: &P
     }
     if mode == Mode::Ask && !reads {
         let reason = "every change is asked about in ask mode";
-        let decision = Decision::new(Verdict::Ask, mode.rule(), reason).with_flag(&flags());
+        let mut flags = flags();
+        if flags.is_empty() {
+            // No rule can say such a name exactly.
+            flags.push(Rule::for_tool(tool));
+        }
+        let decision = Decision::new(Verdict::Ask, mode.rule(), reason).with_flag(&flags);
         return match action {
             Action::Write { path, .. } => decision.with_path(Access::Write, &places.absolute(path)),
             _ => decision,

@@ -229,6 +229,18 @@ fn modes_decide_what_no_rule_decides() {
 }
 
 #[test]
+fn a_name_that_no_rule_can_say_is_allowed_by_the_tools_rule() {
+    let flag = |path: &str| {
+        let write = Action::Write { path: path.into(), written: None, protected: false };
+        decide("write_file", &write, &Rules::default(), Mode::Ask, &places()).flag
+    };
+    assert_eq!(flag("a.md").as_deref(), Some("--allow 'write_file(a.md)'"));
+    for path in ["docs/What?.md", "a*b.txt", "~/x"] {
+        assert_eq!(flag(path).as_deref(), Some("--allow 'write_file'"), "{path}");
+    }
+}
+
+#[test]
 fn what_may_be_forbidden_is_asked_about() {
     let denied = rules(&[("bash(git push:*)", DENY), ("bash(rm -rf:*)", DENY)]);
     for (command, want) in [
