@@ -83,6 +83,7 @@ fn json_is_one_object() {
             "refused": [],
             "receipt": null,
             "error": null,
+            "sandbox": null,
         })
     );
 }
