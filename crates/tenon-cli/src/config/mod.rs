@@ -234,18 +234,6 @@ impl Config {
         self.settings.read_dir.iter().map(named).collect()
     }
 
-    /// Returns the environment of Python or conda that is active, where it lies in the home, with its
-    /// links resolved: commands get its name and its programs' folder, and can read it.
-    pub(crate) fn active_environment(&self) -> Option<PathBuf> {
-        let home = self.folders.home.canonicalize().ok()?;
-        let named = |(variable, mark): (&str, &str)| {
-            let folder = PathBuf::from(self.environment.text(variable)?).canonicalize().ok()?;
-            let is_one = folder.starts_with(&home) && folder != home && folder.join(mark).exists();
-            is_one.then_some(folder)
-        };
-        [("VIRTUAL_ENV", "pyvenv.cfg"), ("CONDA_PREFIX", "conda-meta")].into_iter().find_map(named)
-    }
-
     /// Returns the environment of commands that the model runs.
     pub(crate) fn child_environment(&self) -> Vec<(OsString, OsString)> {
         tenon_sandbox::child_environment(self.environment.all(), &self.settings.environment)

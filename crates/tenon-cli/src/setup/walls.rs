@@ -89,12 +89,7 @@ pub(crate) async fn walls(
     let settings = WallSettings {
         roots,
         home: Some(folders.home.clone()),
-        readable: results
-            .map(Path::to_path_buf)
-            .into_iter()
-            .chain(config.readable()?)
-            .chain(config.active_environment())
-            .collect(),
+        readable: results.map(Path::to_path_buf).into_iter().chain(config.readable()?).collect(),
         hidden,
         own: config.own_files(),
         state: Some(folders.state.clone()),

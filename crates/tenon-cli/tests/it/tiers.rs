@@ -44,37 +44,6 @@ fn a_turn_says_in_which_walls_its_commands_ran() {
 }
 
 #[test]
-fn the_active_virtual_environment_of_the_home_can_be_read() {
-    for sandbox in ["auto", "c"] {
-        let place = Place::new();
-        place.write("home/.virtualenvs/x/pyvenv.cfg", "home = /usr/bin\n");
-        place.write("home/.virtualenvs/x/bin/tool", "#!/bin/sh\necho from the environment\n");
-        place.write("home/.virtualenvs/y/secret", "SECRET");
-        let tool = place.path("home/.virtualenvs/x/bin/tool");
-        std::fs::set_permissions(tool, std::os::unix::fs::PermissionsExt::from_mode(0o755))
-            .unwrap();
-        let script = running(&place, "tool; cat ~/.virtualenvs/y/secret; echo > $VIRTUAL_ENV/new");
-        let arguments = ["--print", "--sandbox", sandbox, "--model", &script, "go"];
-        let run = |active: &str| {
-            let active = place.path(active);
-            let path = format!("{}/bin:{}", active.display(), std::env::var("PATH").unwrap());
-            let mut tenon = place.tenon(&arguments);
-            let output = tenon.env("VIRTUAL_ENV", active).env("PATH", path).output().unwrap();
-            Run::of(output).status
-        };
-        if run("home/.virtualenvs/x") == 3 {
-            return skipped("there is no tier C here");
-        }
-        let logs = place.logs();
-        assert!(logs.contains("from the environment"), "{sandbox}: {logs}");
-        assert!(!place.path("home/.virtualenvs/x/new").exists());
-        // What is none is not shown for its name's sake.
-        run("home/.virtualenvs/y");
-        assert!(!place.logs().contains("SECRET"), "{sandbox}: {}", place.logs());
-    }
-}
-
-#[test]
 fn commits_need_no_key_and_know_who_commits_and_what_is_ignored() {
     for sandbox in ["auto", "c"] {
         let place = Place::new();

@@ -1,17 +1,19 @@
 //! What commands get of the user's settings for git: who commits, what is ignored, how things look. Files
 //! that they include come in their place, for the files themselves are out of sight.
 //!
-//! Left out are programs, secrets, and signatures, whose keys no command sees. Nothing that lies in a folder
-//! of the session is followed: a command may have written it, and could name a file that it does not see.
+//! Left out are programs, secrets, and signatures, whose keys no command sees. No other file is followed from
+//! what lies in a folder of the session or is come to through one: a command may write it, and could name a
+//! file that it does not see.
 
 #![expect(
     clippy::disallowed_methods,
     reason = "the user's own files, of which a command gets a part"
 )]
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::git_config;
+use crate::links::resolved;
 
 /// As deep as git itself follows includes.
 const DEPTH_MAX: usize = 10;
@@ -27,7 +29,8 @@ const IGNORE: &str = ".config/git/ignore";
 
 /// Returns files beneath `home` as commands see them, by their names in it.
 pub(super) fn git_settings(home: &Path, roots: &[PathBuf]) -> Vec<(&'static str, Vec<u8>)> {
-    let reading = Reading { home, roots };
+    let outside = |name: &&str| is_outside(&home.join(name), roots);
+    let reading = Reading { home, roots, follows: FILES.iter().all(outside) };
     let of_files = FILES.iter().filter_map(|name| reading.shared(&home.join(name), DEPTH_MAX));
     let mut config: String = of_files.collect();
     let ignore = match git_config::last(&config, "core", "excludesfile") {
@@ -35,7 +38,8 @@ pub(super) fn git_settings(home: &Path, roots: &[PathBuf]) -> Vec<(&'static str,
         None => Some(home.join(IGNORE)),
     };
     let mut shown = Vec::new();
-    if let Some(ignore) = ignore.filter(|it| reading.is_outside(it)).and_then(|it| read(&it)) {
+    let ignore = ignore.filter(|path| reading.may_follow(path));
+    if let Some(ignore) = ignore.and_then(|path| read(&path)) {
         config.push_str(&format!("[core]\n\texcludesFile = ~/{IGNORE}\n"));
         shown.push((IGNORE, ignore.into_bytes()));
     }
@@ -48,6 +52,8 @@ pub(super) fn git_settings(home: &Path, roots: &[PathBuf]) -> Vec<(&'static str,
 struct Reading<'a> {
     home: &'a Path,
     roots: &'a [PathBuf],
+    /// Whether no command can write what the settings begin with.
+    follows: bool,
 }
 
 impl Reading<'_> {
@@ -58,15 +64,13 @@ impl Reading<'_> {
         git_config::shared(&text, &mut |condition, included| {
             let holds = condition.is_none_or(|condition| self.holds(condition));
             let included = self.named(folder, included).filter(|_| holds && deeper > 0);
-            let included = included.filter(|path| self.is_outside(path));
+            let included = included.filter(|path| self.may_follow(path));
             included.and_then(|path| self.shared(&path, deeper - 1)).unwrap_or_default()
         })
     }
 
-    /// Whether no link or name leads into a folder of the session.
-    fn is_outside(&self, path: &Path) -> bool {
-        let place = path.canonicalize();
-        place.is_ok_and(|place| !self.roots.iter().any(|root| place.starts_with(root)))
+    fn may_follow(&self, path: &Path) -> bool {
+        self.follows && is_outside(path, self.roots)
     }
 
     /// Returns the path that a setting names in a file in `folder`.
@@ -89,6 +93,16 @@ impl Reading<'_> {
             |path: PathBuf| if is_whole { path.starts_with(&folder) } else { path == folder };
         above.starts_with(['/', '~']) && repositories.into_iter().any(is_one)
     }
+}
+
+/// Whether neither a path nor a link on its way lies in a folder of the session.
+fn is_outside(path: &Path, roots: &[PathBuf]) -> bool {
+    let is_plain = !path.components().any(|part| part == Component::ParentDir);
+    let way = resolved(path).filter(|_| is_plain).map(|(place, mut links)| {
+        links.push(place);
+        links
+    });
+    way.is_some_and(|way| !way.iter().any(|path| roots.iter().any(|root| path.starts_with(root))))
 }
 
 fn read(path: &Path) -> Option<String> {
@@ -159,5 +173,38 @@ mod tests {
         let config = ("home/.gitconfig", "[core]\n\texcludesFile = work/a/secrets\n");
         let left = "[core]\n\texcludesFile = work/a/secrets\n";
         check(&[config, ("home/work/a/secrets", "x\n")], &[(".gitconfig", left)]);
+    }
+
+    #[test]
+    fn nothing_is_followed_through_a_folder_of_the_session() {
+        let check = |links: &[(&str, &str)], files: &[(&str, &str)], shared: Option<&str>| {
+            let top = tempfile::tempdir().unwrap();
+            let top = top.path().canonicalize().unwrap();
+            std::fs::create_dir_all(top.join("home/work/a")).unwrap();
+            for (name, text) in [&[("home/secret", "SECRET\n")], files].concat() {
+                std::fs::write(top.join(name), text).unwrap();
+            }
+            for (name, target) in links {
+                std::os::unix::fs::symlink(target, top.join(name)).unwrap();
+            }
+            let shown = git_settings(&top.join("home"), &[top.join("home/work/a")]);
+            let said: Vec<&[u8]> = shown.iter().map(|(_, bytes)| bytes.as_slice()).collect();
+            assert_eq!(said, shared.map(str::as_bytes).as_slice(), "{links:?} {files:?}");
+        };
+        let named = "[core]\n\texcludesFile = ~/work/a/ignore\n";
+        let left_out = "[core]\n\texcludesFile = ~/work/a/ignore\n";
+        check(
+            &[("home/work/a/ignore", "../../secret")],
+            &[("home/.gitconfig", named)],
+            Some(left_out),
+        );
+        let included = ("home/.gitconfig", "[include]\n\tpath = ~/work/a/inc\n");
+        check(&[("home/work/a/inc", "../../secret")], &[included], None);
+        let up = "[core]\n\texcludesFile = ~/work/a/../../secret\n";
+        check(&[], &[("home/.gitconfig", up)], Some(up));
+        // The settings themselves lie there.
+        let secret = "[user]\n\tname = n\n[core]\n\texcludesFile = ~/secret\n";
+        let own = [("home/.gitconfig", "work/a/gitconfig")];
+        check(&own, &[("home/work/a/gitconfig", secret)], Some(secret));
     }
 }
