@@ -230,7 +230,13 @@ impl<'a> Look<'a> {
             }
             return;
         }
-        let (before, now) = (self.before(&place), self.now(&place));
+        let (mut before, now) = (self.before(&place), self.now(&place));
+        // Somebody put another file there since, as who puts back what the call wrote: the log speaks of
+        // the one that was there.
+        let is_known = |id: &NodeId| self.image.nodes.contains_key(id);
+        if before.is_some_and(|id| !is_known(&id)) && entry.is_some_and(|id| is_known(&id)) {
+            before = entry;
+        }
         let came = came(before, now.as_ref());
         let old = before.and_then(|id| self.image.nodes.get(&id));
         if let Some(old) = old.filter(|old| old.node.is_folder() && came == Came::Replaced)

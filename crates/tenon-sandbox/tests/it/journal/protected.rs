@@ -247,6 +247,11 @@ fn killed(scene: &Scene, script: &str) -> Vec<ProtectedChange> {
 }
 
 pub(super) fn looked_after(scene: &Scene, script: &str) -> LookedAfter {
+    looked_after_others(scene, script, || ())
+}
+
+/// The same, where somebody does `others` before the look.
+fn looked_after_others(scene: &Scene, script: &str, others: impl FnOnce()) -> LookedAfter {
     let checkpoint = scene.begin();
     let sandbox = Sandbox::new(scene.sandbox.settings().clone()).recording(&checkpoint);
     let sign = scene.root().join("sign");
@@ -266,6 +271,7 @@ pub(super) fn looked_after(scene: &Scene, script: &str) -> LookedAfter {
     });
     drop((sandbox, checkpoint));
     std::fs::remove_file(sign).unwrap();
+    others();
     let is_running = |info: &CheckpointInfo| info.state == CheckpointState::Running;
     // Another thread ends a command that is dropped; a child that one starts holds locks for a moment.
     let journal = loop {
@@ -393,6 +399,22 @@ fn a_name_that_a_killed_call_had_leave_for_is_put_back() {
     let told = killed(&scene, "echo x > .envrc");
     assert!(lines(&told).contains(".envrc"), "{}", lines(&told));
     assert_eq!(std::fs::read_to_string(scene.root().join(".envrc")).unwrap(), "own\n");
+}
+
+#[test]
+fn what_somebody_put_back_after_a_killed_call_stays() {
+    let scene = Scene::new(Walls::A);
+    std::fs::create_dir(scene.root().join("sub")).unwrap();
+    let file = scene.root().join("sub/.envrc");
+    std::fs::write(&file, "own\n").unwrap();
+    // As a session does whose command ends after the one that was killed.
+    let put_back = || {
+        std::fs::remove_file(&file).unwrap();
+        std::fs::write(&file, "own\n").unwrap();
+    };
+    let found = looked_after_others(&scene, "echo evil > sub/.envrc", put_back);
+    assert_eq!((found.changes.len(), found.changed_since.len()), (0, 0), "{found:?}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "own\n");
 }
 
 #[test]
