@@ -10,6 +10,7 @@ use rustix::fs::{FileType, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::folder::{Identity, MakeFolders, open_beneath, open_parent};
+use crate::linux::closed::{lasting_mode_of, through};
 use crate::linux::wire::{Readable, Reader, Sendable, Writer};
 use crate::workspace::ContentHash;
 
@@ -42,6 +43,8 @@ pub(super) enum Content {
     /// None where it is too long to keep.
     File(Option<Vec<u8>>),
     Link(OsString),
+    /// What is in it has places of its own: here its permissions count.
+    Folder,
     Other,
 }
 
@@ -81,6 +84,15 @@ impl Item {
         }
     }
 
+    /// Returns a folder that is held.
+    pub(super) fn folder(handle: &OwnedFd, stat: &Stat) -> Self {
+        let mode = lasting_mode_of(handle).unwrap_or(stat.st_mode & 0o7777);
+        let owner = (stat.st_uid, stat.st_gid);
+        // It has a name more for each folder in it.
+        let told = Self::told(mode, owner, 1, Content::Folder);
+        Self { stamp: Some(Stamp::of(stat)), ..told }
+    }
+
     pub(super) fn is_same(&self, other: &Self) -> bool {
         match self.has_same_content(other) {
             Some(is_same) => is_same && self.mode == other.mode && other.links <= self.links,
@@ -115,6 +127,10 @@ impl Item {
 
     pub(super) fn is_link(&self) -> bool {
         matches!(self.content, Content::Link(_))
+    }
+
+    pub(super) fn is_folder(&self) -> bool {
+        self.content == Content::Folder
     }
 
     /// Whether enough is known of it to make it again.
@@ -160,7 +176,7 @@ impl Item {
     pub(super) fn bytes(&self) -> Option<&[u8]> {
         match &self.content {
             Content::File(bytes) => bytes.as_deref(),
-            Content::Link(_) | Content::Other => None,
+            Content::Link(_) | Content::Folder | Content::Other => None,
         }
     }
 }
@@ -238,7 +254,15 @@ fn content(top: &OwnedFd, beneath: &Path, kind: FileType, length: i64) -> Conten
 
 fn read(top: &OwnedFd, beneath: &Path, bytes_max: u64) -> Result<Vec<u8>, Errno> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    read_whole(&open_beneath(top, beneath, flags)?, bytes_max)
+    let file = match open_beneath(top, beneath, flags) {
+        // The folder that it is in may be closed.
+        Err(Errno::ACCESS) => {
+            let (folder, name) = open_parent(top, beneath, MakeFolders::No)?;
+            through(&folder, || open_beneath(&folder, Path::new(name), flags))
+        }
+        file => file,
+    }?;
+    read_whole(&file, bytes_max)
 }
 
 /// Reads a file from where it stands to its end.
@@ -275,6 +299,7 @@ impl Sendable for Item {
             Content::File(None) => (1, OsStr::new("")),
             Content::Link(target) => (2, target.as_os_str()),
             Content::Other => (3, OsStr::new("")),
+            Content::Folder => (4, OsStr::new("")),
         };
         writer.number(kind);
         writer.field(bytes);
@@ -297,6 +322,7 @@ impl Readable for Item {
             1 => Content::File(None),
             2 => Content::Link(bytes),
             3 => Content::Other,
+            4 => Content::Folder,
             _ => return None,
         };
         // How long ago it was written nobody knows any more: what is kept is compared.

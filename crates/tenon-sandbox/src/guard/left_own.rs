@@ -62,8 +62,10 @@ impl OwnLookedAfter {
         let own = Own::noted(named, led_to);
         let mut guard = Guard { before, own, frozen, roots, ..Guard::default() };
         let mut after = guard.own.after(&guard.roots, &guard.before, Stamps::HoldIn(&[]));
+        self.changes.extend(guard.put_back_permissions(&mut after));
         let differs = |place: &Place, item: &Item| {
-            guard.before.get(place).is_none_or(|before| !before.is_same(item))
+            let before = guard.before.get(place);
+            !item.is_folder() && before.is_none_or(|before| !before.is_same(item))
         };
         let differ: Vec<Place> = after
             .iter()

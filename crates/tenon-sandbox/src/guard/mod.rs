@@ -21,6 +21,7 @@ mod moves;
 mod note;
 mod others;
 mod own;
+mod permissions;
 mod place;
 mod put;
 mod recorded;
@@ -49,7 +50,7 @@ use self::put::{remove, write};
 use self::recorded::recorded;
 pub use self::scan::GUARDED_FOLDERS_MAX;
 pub(crate) use self::scan::list;
-use self::scan::{Limits, MINOR_BYTES_MAX, Scan, Stamps, look, scan};
+use self::scan::{Limits, MINOR_BYTES_MAX, Scan, Stamps, look, look_for_folder, scan};
 use crate::git_config;
 use crate::git_includes::Includes;
 use crate::journal::{Came, Checkpoint};
@@ -366,11 +367,14 @@ impl Guard {
         after.extend(found);
         self.folders = Some(self.limits.folders - left.folders);
         for (place, before) in &self.before {
-            if !after.contains_key(place)
-                && let Some(item) = look(place, Some(before).filter(|_| stamps.hold_at(place)))
-            {
-                after.insert(place.clone(), item);
+            if after.contains_key(place) {
+                continue;
             }
+            let found = match before.is_folder() {
+                true => look_for_folder(place),
+                false => look(place, Some(before).filter(|_| stamps.hold_at(place))),
+            };
+            after.extend(found.map(|item| (place.clone(), item)));
         }
         for place in self.included.keys() {
             if after.contains_key(place) {
@@ -418,8 +422,9 @@ impl Guard {
     }
 
     fn check(&mut self) -> Vec<ProtectedChange> {
-        let (after, told) = self.look_after();
+        let (mut after, told) = self.look_after();
         let mut changes: Vec<ProtectedChange> = told.into_iter().collect();
+        changes.extend(self.put_back_permissions(&mut after));
         changes.extend(self.correct(after));
         changes
     }
@@ -448,11 +453,13 @@ impl Guard {
         // What is too much comes first: a link may stand where a folder was.
         for (place, item) in &after {
             let before = self.before.get(moved.get(place).unwrap_or(place));
-            if may(place) || before.is_some_and(|before| before.is_same(item)) {
+            let is_same = before.is_some_and(|before| before.is_same(item));
+            if may(place) || item.is_folder() || is_same {
                 continue;
             }
             // What cannot be made again is judged as if it had come now.
             let before = before.filter(|before| !before.is_made || before.is_kept());
+            let before = before.filter(|before| !before.is_folder());
             if !has_new_name(before, item) && copies.has(place, item) {
                 continue;
             }
@@ -465,6 +472,7 @@ impl Guard {
             // A repository or folder may be removed; what ran programs in it is gone with it.
             if may(place)
                 || after.contains_key(place)
+                || before.is_folder()
                 || place.is_in_repository() && !place.repository_is_there()
                 || place.has_no_owner()
                 || self.is_included_no_more(place)
@@ -510,7 +518,7 @@ impl Guard {
     ) -> Option<(ProtectedChange, Option<Item>)> {
         let found = match &after.content {
             Content::File(bytes) => bytes.clone(),
-            Content::Link(_) | Content::Other => None,
+            Content::Link(_) | Content::Folder | Content::Other => None,
         };
         let change = |kind, put_back, should_be| {
             let (path, found) = (place.path(), found.clone());

@@ -139,7 +139,8 @@ impl<'a> Look<'a> {
     }
 
     fn end(self) -> BTreeMap<Place, Item> {
-        let scanned = self.scan.found.into_iter().map(|(place, item)| (place.into_own(), item));
+        let scanned = self.scan.found.into_iter().chain(self.scan.folders);
+        let scanned = scanned.map(|(place, item)| (place.into_own(), item));
         self.links.into_iter().chain(scanned).collect()
     }
 }

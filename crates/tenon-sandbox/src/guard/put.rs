@@ -48,7 +48,7 @@ pub(super) fn make(folder: &OwnedFd, name: &OsStr, item: &Item) -> Result<(), Er
             rustix::fs::fchmod(&file, Mode::from_raw_mode(item.mode))?;
             write_all(&file, bytes)
         }
-        Content::File(None) | Content::Other => Err(Errno::NOTSUP),
+        Content::File(None) | Content::Folder | Content::Other => Err(Errno::NOTSUP),
     }
 }
 

@@ -131,7 +131,7 @@ impl Stamps<'_> {
     }
 }
 
-/// Returns every protected file beneath the roots within the limits, and what is left of these. What
+/// Returns every protected file and folder beneath the roots within the limits, and what is left of these. What
 /// is as in `listings`, or in `known` where its stamp holds, is not read again.
 pub(super) fn scan(
     roots: &[PathBuf],
@@ -166,6 +166,7 @@ pub(super) fn scan(
     }
     scan.listings.end_look();
     *listings = scan.listings;
+    scan.found.extend(scan.folders);
     (scan.found, scan.left)
 }
 
@@ -185,8 +186,19 @@ pub(super) fn look(place: &Place, known: Option<&Item>) -> Option<Item> {
     (!is_folder).then(|| item(&top, place.beneath(), &stat, known, &mut { HASHED_BYTES_MAX }))
 }
 
+/// Returns the folder that is at a place, if one is.
+pub(super) fn look_for_folder(place: &Place) -> Option<Item> {
+    let top = open_folder_at(place.root()).ok()?;
+    let handle = look_at(&top, named(place.beneath())).ok()?;
+    let stat = rustix::fs::fstat(&handle).ok()?;
+    let is_folder = FileType::from_raw_mode(stat.st_mode).is_dir();
+    is_folder.then(|| Item::folder(&handle, &stat))
+}
+
 pub(super) struct Scan<'a> {
     pub(super) found: BTreeMap<Place, Item>,
+    /// Those that are protected, and those that protected names are in which are none elsewhere.
+    pub(super) folders: BTreeMap<Place, Item>,
     known: &'a BTreeMap<Place, Item>,
     stamps: Stamps<'a>,
     listings: Listings,
@@ -204,10 +216,11 @@ impl<'a> Scan<'a> {
         stamps: Stamps<'a>,
         limits: Limits,
     ) -> Self {
-        let (found, listings) = (BTreeMap::new(), Listings::default());
+        let (found, folders, listings) = Default::default();
         let kept = known.values().filter(|item| !item.is_made);
         Self {
             found,
+            folders,
             known,
             stamps,
             listings,
@@ -315,6 +328,9 @@ impl<'a> Scan<'a> {
             } else if name == ".git"
                 || protected.clone().any(|known| name.eq_ignore_ascii_case(known))
             {
+                if place.file_name().is_some_and(is_above_protected) {
+                    self.folder_of_names(root, top, place);
+                }
                 self.all(root, top, &beneath, 0, DEPTH_MAX);
             } else if kind.is_dir() {
                 next.push(beneath);
@@ -396,6 +412,20 @@ impl<'a> Scan<'a> {
         }
     }
 
+    /// Notes a folder in which names are protected that are not elsewhere.
+    fn folder_of_names(&mut self, root: &Path, top: &OwnedFd, beneath: &Path) {
+        let Ok(handle) = look_at(top, beneath) else { return };
+        let Ok(stat) = rustix::fs::fstat(&handle) else { return };
+        self.note_folder(Place::new(root, beneath, 0), &handle, &stat);
+    }
+
+    fn note_folder(&mut self, place: Place, handle: &OwnedFd, stat: &Stat) {
+        // A root was opened by its name.
+        if !place.beneath().as_os_str().is_empty() {
+            self.folders.insert(place, Item::folder(handle, stat));
+        }
+    }
+
     fn item(&mut self, top: &OwnedFd, place: &Place, stat: &Stat) -> Item {
         let known = self.known.get(place);
         let does_hold = self.stamps.hold_at(place);
@@ -441,6 +471,7 @@ impl<'a> Scan<'a> {
             if !self.has_room() {
                 return;
             }
+            self.note_folder(Place::new(root, beneath, repository), &handle, &stat);
             for (name, _) in names(top, beneath) {
                 self.all(root, top, &beneath.join(name), repository, deeper - 1);
             }

@@ -1,5 +1,6 @@
 mod mapped;
 mod moves;
+mod permissions;
 mod room;
 mod settings;
 mod within;
@@ -27,15 +28,23 @@ fn check(setup: &str, attack: &str, expected: &[(&str, &str)]) -> Vec<String> {
     let mut changes = guard.end(None);
     changes.retain(|change| change.kind != ProtectedChangeKind::NotRecorded);
     for (name, text) in expected {
-        #[expect(clippy::disallowed_methods, reason = "looks from outside")]
-        let found = std::fs::read_to_string(root.join(name)).unwrap_or_else(|_| "-".into());
-        assert_eq!(found, *text, "{name} after {attack}");
+        assert_eq!(found(&root.join(name)), *text, "{name} after {attack}");
     }
     assert!(changes.iter().all(|change| change.put_back), "{changes:?}");
     changes
         .iter()
         .map(|change| change.path.strip_prefix(&root).unwrap().display().to_string())
         .collect()
+}
+
+/// Returns what is in a file, or the permissions of a folder.
+#[expect(clippy::disallowed_methods, reason = "looks from outside")]
+fn found(path: &Path) -> String {
+    use std::os::unix::fs::PermissionsExt;
+    match std::fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => format!("{:o}", found.permissions().mode() & 0o7777),
+        _ => std::fs::read_to_string(path).unwrap_or_else(|_| "-".into()),
+    }
 }
 
 const REPOSITORY: &str = "git init -q . && printf '#!/bin/sh\nok\n' > .git/hooks/pre-commit";

@@ -135,6 +135,27 @@ impl Checkpoint {
         taken
     }
 
+    /// Before the permissions of what is at a name are set, in a folder that may be closed.
+    pub(crate) fn before_rights(&self, folder: &Path, name: &OsStr) -> Result<(), Errno> {
+        self.save_in(folder, |recorder, folder| recorder.before_rights(folder, name))
+    }
+
+    /// Saves what `before` says of a folder, which may be closed; nothing outside of the roots.
+    fn save_in(
+        &self,
+        folder: &Path,
+        mut before: impl FnMut(&mut Recorder, &Folder) -> Result<Step, Errno>,
+    ) -> Result<(), Errno> {
+        self.save(|recorder| {
+            let store = Arc::clone(&recorder.store);
+            let Some(place) = store.place_of(folder) else { return Ok(Step::Done) };
+            through_place(&store, &place, |handle| {
+                let handle = rustix::io::fcntl_dupfd_cloexec(handle, 0)?;
+                before(recorder, &Folder::new(handle, place.clone())?)
+            })
+        })
+    }
+
     /// Saves what `before` says, and waits for copies that this takes.
     pub(crate) fn save(
         &self,
@@ -159,15 +180,7 @@ impl Checkpoint {
 
 impl Recording for Checkpoint {
     fn before_temporary(&self, folder: &Path, name: &OsStr) -> Result<(), Errno> {
-        self.save(|recorder| {
-            let store = Arc::clone(&recorder.store);
-            let Some(place) = store.place_of(folder) else { return Ok(Step::Done) };
-            through_place(&store, &place, |handle| {
-                let handle = rustix::io::fcntl_dupfd_cloexec(handle, 0)?;
-                let folder = Folder::new(handle, place.clone())?;
-                recorder.before_entry(&folder, name, Fate::Replaced)
-            })
-        })
+        self.save_in(folder, |recorder, folder| recorder.before_entry(folder, name, Fate::Replaced))
     }
 
     fn before_replacing(&self, folder: &Path, name: &OsStr) -> Result<(), Errno> {

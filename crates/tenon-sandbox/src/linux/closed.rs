@@ -31,6 +31,17 @@ pub(crate) fn lasting_mode(id: (u64, u64)) -> Option<u32> {
     opened.get(&id).map(|(mode, _)| *mode)
 }
 
+/// Returns the permissions that a folder which is held has but for this moment, if it is open for the moment.
+pub(crate) fn lasting_mode_of(folder: &OwnedFd) -> Option<u32> {
+    lasting_mode(identity(folder)?)
+}
+
+/// Returns the device, as [`device_of`], and the number of what is held.
+fn identity(handle: &OwnedFd) -> Option<(u64, u64)> {
+    let found = rustix::fs::statx(handle, "", AtFlags::EMPTY_PATH, StatxFlags::INO).ok()?;
+    Some((device_of(&found), found.stx_ino))
+}
+
 /// Returns the permissions of a file if its owner may not read it.
 fn unreadable_mode(file: &OwnedFd) -> Option<u32> {
     let stat = rustix::fs::fstat(file).ok()?;
@@ -59,9 +70,7 @@ struct Opened<'a>(&'a OwnedFd, (u64, u64));
 
 impl<'a> Opened<'a> {
     fn new(folder: &'a OwnedFd) -> Option<Self> {
-        let (flags, mask) = (AtFlags::EMPTY_PATH, StatxFlags::INO);
-        let found = rustix::fs::statx(folder, "", flags, mask).ok()?;
-        let id = (device_of(&found), found.stx_ino);
+        let id = identity(folder)?;
         let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
         match opened.get_mut(&id) {
             Some((_, users)) => *users += 1,
@@ -101,7 +110,8 @@ pub(crate) fn open_through(top: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno>
     Ok(folder)
 }
 
-fn set(folder: &OwnedFd, mode: u32) -> Result<(), Errno> {
+/// Sets the permissions of what is held, also for looking at it only.
+pub(crate) fn set(folder: &OwnedFd, mode: u32) -> Result<(), Errno> {
     // The kernel's name for a descriptor works for one that is for looking only.
     let path = format!("/proc/self/fd/{}", folder.as_raw_fd());
     rustix::fs::chmod(path, Mode::from_raw_mode(mode))

@@ -440,6 +440,20 @@ fn names_behind_many_folders_that_a_call_made_are_looked_at_by_the_next() {
 }
 
 #[test]
+fn permissions_of_folders_that_are_put_back_are_no_change_of_the_call() {
+    for walls in [Walls::A, Walls::C] {
+        let scene = Scene::new(walls);
+        scene.run("mkdir -p s/.vscode; chmod 750 s/.vscode");
+        let before = scene.tree();
+        let (output, changes) = scene.run("chmod 777 s/.vscode; touch s/a");
+        assert!(lines(&output.protected).contains("s/.vscode was changed; put back as it was"));
+        assert_eq!(Scene::listed(&changes), ["created s/a"]);
+        scene.undo(changes.id.unwrap());
+        assert_eq!(scene.tree(), before);
+    }
+}
+
+#[test]
 fn without_undo_it_is_told_once_that_not_all_is_looked_at() {
     let scene = scene(Walls::A, false);
     let told = |output: tenon_sandbox::Output| -> Vec<ProtectedChangeKind> {

@@ -1,0 +1,51 @@
+//! Permissions of protected folders.
+
+use super::*;
+
+#[test]
+fn permissions_of_protected_folders_are_put_back() {
+    let setup = format!("{REPOSITORY} && mkdir -p .vscode/a && chmod 755 .git/* .vscode .vscode/a");
+    let attack = "chmod 777 .git/hooks .vscode/a && chmod 500 .git/info && chmod 1755 .vscode";
+    let kept = [".git/hooks", ".git/info", ".vscode", ".vscode/a"];
+    assert_eq!(check(&setup, attack, &kept.map(|name| (name, "755"))), kept);
+    // What is in the repository besides is the work.
+    assert!(check(&setup, "chmod 700 .git .git/objects", &[(".git", "700")]).is_empty());
+}
+
+#[test]
+fn what_a_command_closed_is_opened_and_what_is_in_it_put_back() {
+    let setup = "mkdir -p .idea/a && echo own > .idea/a/t && echo own > .idea/a/u && \
+                 chmod 755 .idea .idea/a";
+    let attack = "echo evil > .idea/a/t && chmod 0 .idea/a && chmod 0 .idea";
+    let kept =
+        [(".idea", "755"), (".idea/a", "755"), (".idea/a/t", "own\n"), (".idea/a/u", "own\n")];
+    assert_eq!(check(setup, attack, &kept), [".idea", ".idea/a", ".idea/a/t"]);
+}
+
+#[test]
+fn a_folder_counts_as_long_as_it_has_protected_names() {
+    let setup =
+        "mkdir .claude .github && echo own > .claude/settings.json && chmod 755 .claude .github";
+    let attack = "chmod 777 .claude .github";
+    assert_eq!(check(setup, attack, &[(".claude", "755"), (".github", "777")]), [".claude"]);
+    let attack = "chmod 777 .claude && rm .claude/settings.json";
+    let kept = [(".claude", "755"), (".claude/settings.json", "own\n")];
+    assert_eq!(check(setup, attack, &kept), [".claude", ".claude/settings.json"]);
+}
+
+#[test]
+fn another_folder_in_its_place_and_it_at_another_place_have_its_permissions() {
+    let setup = "mkdir -p .vscode a/.vscode && echo own > .vscode/t && echo own > a/.vscode/t && \
+                 chmod 755 .vscode a/.vscode";
+    let attack = "mv .vscode v && mkdir -m 777 .vscode && mv v/t .vscode";
+    assert_eq!(check(setup, attack, &[(".vscode", "755")]), [".vscode"]);
+    let attack = "mv a b && chmod 777 b/.vscode";
+    assert_eq!(check(setup, attack, &[("b/.vscode", "755")]), ["b/.vscode"]);
+}
+
+#[test]
+fn folders_come_and_go_with_the_permissions_that_they_have() {
+    let setup = "mkdir -p .idea n/.vscode && chmod 755 .idea n/.vscode";
+    let work = "rm -r .idea n && mkdir -m 700 .vscode";
+    assert!(check(setup, work, &[(".idea", "-"), (".vscode", "700")]).is_empty());
+}
