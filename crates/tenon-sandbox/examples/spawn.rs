@@ -48,6 +48,7 @@ fn main() {
         roots: workspace.roots(),
         home: std::env::var_os("HOME").map(Into::into),
         readable: Vec::new(),
+        virtual_environment: None,
         hidden: Vec::new(),
         own: Vec::new(),
         state: None,
@@ -66,8 +67,7 @@ fn main() {
             profile,
             limits: limits.clone(),
         };
-        let cancel = CancellationToken::new();
-        runtime.block_on(sandbox.run(command, &cancel, &mut |_, _| {})).unwrap();
+        runtime.block_on(sandbox.run(command, &CancellationToken::new(), &mut |_, _| {})).unwrap();
     };
     let sandbox = |tier| Sandbox::new(settings(tier));
     let (inside, enclosed, alone) = (sandbox(Tier::A), sandbox(Tier::B), sandbox(Tier::C));

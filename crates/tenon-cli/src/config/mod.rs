@@ -247,6 +247,11 @@ impl Config {
         named.into_iter().filter(|(.., name)| !is_given(name)).map(|(path, ..)| path).collect()
     }
 
+    /// Returns the virtual environment of Python that is active, as its variable names it.
+    pub(crate) fn virtual_environment(&self) -> Option<PathBuf> {
+        self.environment.text("VIRTUAL_ENV").map(PathBuf::from)
+    }
+
     /// Returns what commands see instead of files in the home folder: the path, and the content.
     pub(crate) fn shown_files(&self) -> Vec<(PathBuf, Vec<u8>)> {
         shown_files::in_home(&self.folders.home)

@@ -184,6 +184,7 @@ impl Toolchains {
             roots: Vec::new(),
             home: None,
             readable: Vec::new(),
+            virtual_environment: None,
             hidden: Vec::new(),
             own: Vec::new(),
             state: None,

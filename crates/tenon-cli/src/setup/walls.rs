@@ -90,6 +90,7 @@ pub(crate) async fn walls(
         roots,
         home: Some(folders.home.clone()),
         readable: results.map(Path::to_path_buf).into_iter().chain(config.readable()?).collect(),
+        virtual_environment: config.virtual_environment(),
         hidden,
         own: config.own_files(),
         state: Some(folders.state.clone()),
@@ -98,6 +99,10 @@ pub(crate) async fn walls(
         limits: Limits::default(),
         guarded_folders_max: GUARDED_FOLDERS_MAX,
     };
+    if let Some(folder) = settings.environment_out_of_sight() {
+        let said = Text::EnvironmentOutOfSight.with(&[("folder", &folder.display())]);
+        say_notices(&[said], config.look().language);
+    }
     let profile = Profile { network, ..Profile::workspace(workspace) };
     Ok(Some((Walls::with_proxy(settings, proxy), profile)))
 }

@@ -67,6 +67,7 @@ texts! {
     RuleOfNoTool: "there is no tool `{name}`; a rule names one of {names}, and in a denial net(HOST)", "没有工具 `{name}`；规则须写出以下之一：{names}，禁止主机则写 net(主机)";
     RuleOfNoHost: "a denial of hosts names one, such as net(example.com) or net(*.example.com)", "禁止主机的规则须写出主机，例如 net(example.com) 或 net(*.example.com)";
     HostOfAllow: "a host is allowed by --net {name}, or by `net` in the user's own file", "允许主机要用 --net {name}，或用户自己的文件中的 `net`";
+    EnvironmentOutOfSight: "commands do not see the virtual environment {folder}: they have the system's programs (`read_dir` in your config file opens it)", "命令看不到虚拟环境 {folder}，使用的是系统的程序（可用配置文件中的 `read_dir` 打开）";
     DeniedUnheld: "the denial of {name} cannot be held: nothing looks at where commands connect to with {flag}", "无法执行对 {name} 的禁止：使用 {flag} 时没有任何机制检查命令连接到哪里";
     HintDeniedUnheld: "name the hosts that commands may reach with --net HOST, or take the denial away", "用 --net 主机 指明命令可以访问的主机，或去掉该禁止规则";
     BookInWorkspace: "it lies in the workspace, where the model writes", "它在工作区内，模型会在那里写入";

@@ -44,6 +44,42 @@ fn a_turn_says_in_which_walls_its_commands_ran() {
 }
 
 #[test]
+fn of_the_virtual_environment_in_the_home_commands_have_the_programs() {
+    for sandbox in ["auto", "c"] {
+        let place = Place::new();
+        place.write("home/.virtualenvs/x/pyvenv.cfg", "home = /usr/bin\n");
+        place.write("home/.virtualenvs/x/notes", "SECRET");
+        for name in ["home/.virtualenvs/x/bin/tool", "home/other/bin/tool"] {
+            place.write(name, "#!/bin/sh\necho from the environment\n");
+            let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            std::fs::set_permissions(place.path(name), open).unwrap();
+        }
+        let script = running(&place, "tool; cat $VIRTUAL_ENV/notes; echo > $VIRTUAL_ENV/bin/new");
+        let arguments = ["--print", "--sandbox", sandbox, "--model", &script, "go"];
+        let run = |active: &str| {
+            let active = place.path(active);
+            let path = format!("{}/bin:{}", active.display(), std::env::var("PATH").unwrap());
+            let mut tenon = place.tenon(&arguments);
+            Run::of(tenon.env("VIRTUAL_ENV", active).env("PATH", path).output().unwrap())
+        };
+        // What is none is not shown for its name's sake, and that is said.
+        let none = run("home/other");
+        if none.status == 3 {
+            return skipped("there is no tier C here");
+        }
+        let said = "note: commands do not see the virtual environment";
+        assert!(none.error.contains(said), "{sandbox}: {}", none.error);
+        assert!(!place.logs().contains("from the environment"), "{sandbox}: {}", place.logs());
+        let found = run("home/.virtualenvs/x");
+        let logs = place.logs();
+        assert!(!found.error.contains(said), "{sandbox}: {}", found.error);
+        assert!(logs.contains("from the environment"), "{sandbox}: {logs}");
+        assert!(!logs.contains("SECRET"), "{sandbox}: {logs}");
+        assert!(!place.path("home/.virtualenvs/x/bin/new").exists());
+    }
+}
+
+#[test]
 fn commits_need_no_key_and_know_who_commits_and_what_is_ignored() {
     for sandbox in ["auto", "c"] {
         let place = Place::new();

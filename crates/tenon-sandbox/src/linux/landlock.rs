@@ -74,8 +74,8 @@ impl Rules {
         let reads = AccessFs::from_read(VERSION_BEST);
         let all = AccessFs::from_all(VERSION_BEST);
         let device = reads | AccessFs::WriteFile | AccessFs::IoctlDev;
-        let readable = walls.readable.iter().map(|path| (open_any(path).ok(), reads));
         // A command that runs may put links where the folder above is its own.
+        let readable = walls.readable.iter().map(|path| (open_plain(path).ok(), reads));
         let writable = walls.writable.iter().map(|path| (open_plain(path).ok(), all));
         let devices = ALWAYS_WRITABLE.iter().map(|path| (open_any(Path::new(path)).ok(), device));
         let rules = readable.chain(writable).chain(devices);

@@ -20,6 +20,7 @@ mod step_down;
 mod toolchains;
 mod unkept;
 mod variables;
+mod virtual_environment;
 mod watched;
 
 use std::io;

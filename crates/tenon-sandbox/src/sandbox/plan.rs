@@ -10,6 +10,7 @@ use super::secrets::Secrets;
 use super::stamp::{Names, Stamp};
 use super::toolchains::TOOLCHAINS;
 use super::unkept::{PrivateFolder, private_folders};
+use super::virtual_environment::virtual_environment;
 use super::{Settings, homes, secrets, sockets};
 use crate::git_config;
 use crate::linux::layout::{Instead, Layout, Part, Step, open_plain};
@@ -310,7 +311,13 @@ fn kept_paths(
         let above = path.parent()?.canonicalize().ok()?;
         Some((above.join(path.file_name()?), source))
     };
-    kept.into_iter().filter_map(with_source).collect()
+    let mut kept: Vec<(PathBuf, PathBuf)> = kept.into_iter().filter_map(with_source).collect();
+    let environment = home.map(|home| virtual_environment(settings, home)).unwrap_or_default();
+    // What is shown as a whole has nothing put into it.
+    let is_shown = |path: &Path| kept.iter().any(|(shown, _)| path.starts_with(shown));
+    let more: Vec<_> = environment.into_iter().filter(|(path, _)| !is_shown(path)).collect();
+    kept.extend(more);
+    kept
 }
 
 /// Returns the walls of one call in tier A.

@@ -18,6 +18,9 @@ pub struct Settings {
     pub home: Option<PathBuf>,
     /// What a command may read besides, where it would see nothing: beneath HOME, /run, /mnt.
     pub readable: Vec<PathBuf>,
+    /// The virtual environment of Python that is active. Where it is one and lies in HOME, a command may
+    /// read its programs and libraries, unless a link leads there or out of it.
+    pub virtual_environment: Option<PathBuf>,
     /// Files and folders that no command sees: tenon's own state, the user's secrets.
     pub hidden: Vec<PathBuf>,
     /// What tenon takes its own settings from, and the user's programs at their start: what commands

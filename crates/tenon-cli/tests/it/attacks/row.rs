@@ -14,6 +14,8 @@ pub(super) struct Row {
     pub(super) after: &'static str,
     /// Flags for tenon. Their row has a session of its own.
     pub(super) flags: &'static [&'static str],
+    /// In tenon's environment.
+    pub(super) variable: Option<(&'static str, &'static str)>,
     pub(super) ending: Ending,
     /// Needs a session of its own.
     pub(super) alone: bool,
@@ -82,6 +84,10 @@ impl Row {
         Self { flags, alone: true, ..self }
     }
 
+    pub(super) const fn given(self, name: &'static str, value: &'static str) -> Self {
+        Self { variable: Some((name, value)), alone: true, ..self }
+    }
+
     pub(super) const fn ended_by(self, signal: i32) -> Self {
         Self { ending: Ending::Signal(signal), alone: true, ..self }
     }
@@ -124,6 +130,7 @@ pub(super) const fn row(name: &'static str, calls: &'static [Call]) -> Row {
         never: &[],
         after: "",
         flags: &[],
+        variable: None,
         ending: Ending::ByItself,
         alone: false,
         whole: false,

@@ -200,6 +200,11 @@ impl Program {
         // Files, because a process that is left would keep a pipe open.
         let file = |name| fs::File::create(scene.desk().join(name)).unwrap();
         let mut command = self.command(scene, arguments);
+        for row in rows {
+            if let Some((name, value)) = row.variable {
+                command.env(name, scene.fill(&slug(row.name), value));
+            }
+        }
         let mut child = command.stdout(file("stdout")).stderr(file("stderr")).spawn().unwrap();
         let signal = rows.iter().find_map(|row| match row.ending {
             Ending::Signal(signal) => Some((signal, slug(row.name))),

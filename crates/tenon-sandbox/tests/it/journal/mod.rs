@@ -104,6 +104,7 @@ impl Scene {
             roots: workspace.roots(),
             home: Some(path.join("home")),
             readable: Vec::new(),
+            virtual_environment: None,
             hidden: journal.folders(),
             own: Vec::new(),
             state: None,

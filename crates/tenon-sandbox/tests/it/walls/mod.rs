@@ -71,6 +71,7 @@ impl Place {
             home: Some(home),
             // Else it would be an empty private folder, and every attack would fail for that.
             readable: vec![path.clone()],
+            virtual_environment: None,
             hidden: Vec::new(),
             own: Vec::new(),
             state: None,
