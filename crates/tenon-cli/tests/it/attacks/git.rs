@@ -170,4 +170,21 @@ pub(super) const ROWS: &[Row] = &[
     .prepare("git init -q . && cp .git/config config-before; ln .git/config l")
     .after("cmp .git/config config-before")
     .needs(&["git"]),
+    row("git: a session in a folder called .git", &[Call::Script("echo evil > hooks/pre-commit; printf '[core]\\n\\tfsmonitor = evil\\n' | tee -a config >> n/config; echo evil > n/hooks/post-checkout; echo evil > n/info/attributes; mkdir -p o/objects o/refs o/hooks; cp HEAD config o; echo evil > o/hooks/post-merge; touch work; echo end")])
+        .within("r/.git")
+        .prepare("git init -q r; git init -q --bare r/.git/n; rm r/.git/hooks/* r/.git/n/hooks/*")
+        .prints(&["end"])
+        .after("cd r/.git; test -e work && ! grep -rqs evil .")
+        .needs(&["git"]),
+    row("git: a session whose repository has others in it", &[
+        Call::Script("cd .git; for d in n modules/m refs/heads/n; do printf '[core]\\n\\tfsmonitor = evil\\n' >> $d/config; echo evil > $d/hooks/post-checkout; echo evil > $d/info/attributes; chmod 777 $d/hooks; done; echo end"),
+        Call::Tool("write_file", r#"{"path":".git/n/hooks/pre-commit","content":"evil"}"#),
+        Call::Tool("write_file", r#"{"path":".git/refs/heads/n/config","content":"[core]\nfsmonitor = evil\n"}"#),
+    ])
+        .within("r")
+        .prepare("git init -q r; for d in n modules/m refs/heads/n; do git init -q --bare r/.git/$d; done; chmod 755 r/.git/*/hooks r/.git/*/*/hooks r/.git/refs/heads/n/hooks")
+        .prints(&["end", "needs the user's yes"])
+        .never(&["Wrote"])
+        .after("cd r/.git; ! grep -rqs evil . && test \"$(stat -c %a n/hooks modules/m/hooks refs/heads/n/hooks | sort -u)\" = 755")
+        .needs(&["git"]),
 ];

@@ -14,6 +14,8 @@ pub(super) struct Row {
     pub(super) after: &'static str,
     /// Flags for tenon. Their row has a session of its own.
     pub(super) flags: &'static [&'static str],
+    /// The folder of the session, beneath the row's own; where there is none, it is that of all rows.
+    pub(super) root: Option<&'static str>,
     /// In tenon's environment.
     pub(super) variable: Option<(&'static str, &'static str)>,
     pub(super) ending: Ending,
@@ -84,6 +86,10 @@ impl Row {
         Self { flags, alone: true, ..self }
     }
 
+    pub(super) const fn within(self, root: &'static str) -> Self {
+        Self { root: Some(root), alone: true, ..self }
+    }
+
     pub(super) const fn given(self, name: &'static str, value: &'static str) -> Self {
         Self { variable: Some((name, value)), alone: true, ..self }
     }
@@ -130,6 +136,7 @@ pub(super) const fn row(name: &'static str, calls: &'static [Call]) -> Row {
         never: &[],
         after: "",
         flags: &[],
+        root: None,
         variable: None,
         ending: Ending::ByItself,
         alone: false,

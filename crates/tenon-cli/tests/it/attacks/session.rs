@@ -201,6 +201,10 @@ impl Program {
         let file = |name| fs::File::create(scene.desk().join(name)).unwrap();
         let mut command = self.command(scene, arguments);
         for row in rows {
+            let folder = scene.work().join("rows").join(slug(row.name));
+            if let Some(root) = row.root {
+                command.current_dir(folder.join(root));
+            }
             if let Some((name, value)) = row.variable {
                 command.env(name, scene.fill(&slug(row.name), value));
             }
@@ -357,7 +361,10 @@ fn arguments(
             let file = format!(".row-{number}.sh");
             let folder = scene.work().join("rows").join(&row_folder);
             fs::write(folder.join(&file), script).unwrap();
-            let command = format!("cd rows/{row_folder} && bash {file}");
+            let command = match row.root {
+                Some(_) => format!("bash {}", folder.join(&file).display()),
+                None => format!("cd rows/{row_folder} && bash {file}"),
+            };
             let timeout = if text.contains("#slow") { 3 } else { 120 };
             let background = matches!(call, Call::Job(_));
             let mut arguments = json!({ "command": command, "background": background });

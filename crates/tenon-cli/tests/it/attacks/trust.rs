@@ -197,6 +197,40 @@ pub(super) const ROWS: &[Row] = &[
     .prepare("sed -i 's/= false/= true/' $USERHOME/.config/tenon/config.toml; cd $WORK; mkdir s t; mkfifo .gitignore .ignore .env Makefile package.json s/.env .mcp.json .envrc; ln -s /dev/zero s/.gitignore; truncate -s 20G s/.ignore t/.gitignore t/.env; ln -s /dev/zero Cargo.toml; mkdir .env.d; ln -s $USERHOME/.ssh .env.local")
     .alone()
     .prints(&["a.x"]),
+    row("a session in a folder called .claude", &[
+        Call::Script("echo evil > settings.json; echo evil > e; mv e hooks/x.sh; rm -r hooks; mkdir -p hooks; echo evil > hooks/y.sh; echo evil > settings.local.json; mkdir .claude; echo evil > .claude/settings.json; echo evil > .envrc; mkdir commands; echo ok > commands/a.md; echo end"),
+        Call::Tool("write_file", r#"{"path":"settings.json","content":"evil"}"#),
+        Call::Tool("write_file", r#"{"path":"hooks/x.sh","content":"evil"}"#),
+    ])
+    .within(".claude")
+    .prepare("mkdir -p .claude/hooks; echo own > .claude/settings.json; echo own > .claude/hooks/x.sh")
+    .prints(&["end", "needs the user's yes"])
+    .never(&["Wrote"])
+    .after("cd .claude && grep -qx own settings.json && grep -qx own hooks/x.sh && grep -qx ok commands/a.md && ! grep -rqs evil settings.local.json .claude .envrc hooks"),
+    row("a session in a folder called .github", &[
+        Call::Script("echo evil > hooks/a.json; echo evil > hooks/b.json; mkdir -p .vscode .github/hooks; echo evil > .vscode/tasks.json; echo evil > .github/hooks/a.json; mkdir workflows; echo ok > workflows/a.yml; echo end"),
+        Call::Tool("write_file", r#"{"path":"hooks/a.json","content":"evil"}"#),
+    ])
+    .within(".github")
+    .prepare("mkdir -p .github/hooks; echo own > .github/hooks/a.json")
+    .prints(&["end", "needs the user's yes"])
+    .never(&["Wrote"])
+    .after("cd .github && grep -qx own hooks/a.json && grep -qx ok workflows/a.yml && ! grep -rqs evil ."),
+    row("a session in a folder called .vscode", &[
+        Call::Script("echo ok > tasks.json; mkdir -p .vscode .claude; echo evil > .vscode/tasks.json; echo evil > .claude/settings.json; echo evil > .envrc; echo evil > ../.envrc; mkdir ../.idea; echo evil > ../.idea/a.xml; echo end"),
+        Call::Tool("write_file", r#"{"path":"../.envrc","content":"evil"}"#),
+    ])
+    .within(".vscode")
+    .prepare("mkdir .vscode; echo own > .vscode/tasks.json")
+    .prints(&["end"])
+    .never(&["Wrote"])
+    .after("grep -qx ok .vscode/tasks.json && ! grep -rqs evil --exclude='.row-*' ."),
+    row("permissions of folders of settings", &[Call::Script(
+        "chmod 777 .vscode .vscode/a .claude .claude/hooks; chmod 0 .idea; chmod 777 .git/hooks; echo end",
+    )])
+    .prepare("mkdir -p .vscode/a .idea .claude/hooks .git/hooks .git/objects .git/refs; echo own > .vscode/tasks.json; echo own > .claude/settings.json; echo 'ref: refs/heads/main' > .git/HEAD; chmod 755 .vscode .vscode/a .idea .claude .claude/hooks .git/hooks")
+    .prints(&["end"])
+    .after("test \"$(stat -c %a .vscode .vscode/a .idea .claude .claude/hooks .git/hooks | sort -u)\" = 755"),
     row("instructions without an end", OUT)
         .prepare("truncate -s 30G $WORK/AGENTS.md")
         .alone()
