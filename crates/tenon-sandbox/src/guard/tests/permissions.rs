@@ -49,3 +49,28 @@ fn folders_come_and_go_with_the_permissions_that_they_have() {
     let work = "rm -r .idea n && mkdir -m 700 .vscode";
     assert!(check(setup, work, &[(".idea", "-"), (".vscode", "700")]).is_empty());
 }
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "plays the command")]
+fn folders_of_own_settings_have_their_permissions_back_after_a_kill() {
+    use std::fs::{Permissions, create_dir_all, set_permissions};
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path().canonicalize().unwrap();
+    let (root, state) = (top.join("home"), top.join("state"));
+    let own = root.join(".config/fish");
+    for path in [&own, &state] {
+        create_dir_all(path).unwrap();
+    }
+    let set = |mode| set_permissions(&own, Permissions::from_mode(mode)).unwrap();
+    set(0o755);
+    let mut guard = Guard::new(100, vec![own.clone()], Some(state.clone()));
+    guard.begin(std::slice::from_ref(&root), &[], Journaled::Nowhere).unwrap();
+    create_dir_all(own.join("new")).unwrap();
+    set(0o777);
+    guard.abandon();
+    drop(guard);
+    let changes = look_after_own(&state).remove(0).changes;
+    assert!(changes.len() == 1 && changes[0].path == own && changes[0].put_back, "{changes:?}");
+    assert_eq!(found(&own), "755");
+}
