@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use tenon_model::{
     CredentialShape::{self, Addresses, Colons, Netrc, Pairs, Whole},
-    KnownValue, credential_values, is_secret,
+    KnownValue, credential_values, decoded, is_secret,
 };
 
 use super::{Config, Credential, named_files::named, private_file};
@@ -99,9 +99,9 @@ impl SecretSources {
             (path, shape, format!("{file} of {variable}"))
         });
         for (path, shape, source) in of_home.into_iter().chain(named) {
-            // One that is not text, or too long, is not what the name says.
-            if let Ok(Some(text)) = private_file::read_if_there(&path, FILE_BYTES_MAX) {
-                values.extend(credential_values(&text, shape, &source));
+            // One that is too long is not what the name says.
+            if let Ok(bytes) = private_file::read(&path, FILE_BYTES_MAX) {
+                values.extend(credential_values(&decoded(&bytes), shape, &source));
             }
         }
         values
@@ -111,6 +111,23 @@ impl SecretSources {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "tests make the files that are read")]
+    fn a_file_is_read_in_the_encoding_of_its_byte_order_mark() {
+        let text = "\u{feff}machine a login b password p4ss-w0rd\r\n";
+        let utf16 = |bytes: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(bytes).collect();
+        let plain = text.as_bytes();
+        for bytes in [plain.to_vec(), utf16(u16::to_le_bytes), utf16(u16::to_be_bytes)] {
+            let home = tempfile::tempdir().unwrap();
+            std::fs::write(home.path().join(".netrc"), bytes).unwrap();
+            let home = home.path().to_path_buf();
+            let sources = SecretSources { home, named: Vec::new(), keys: Vec::new() };
+            let values = sources.read();
+            let secrets: Vec<_> = values.iter().map(|known| known.secret().expose()).collect();
+            assert_eq!(secrets, ["p4ss-w0rd"]);
+        }
+    }
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "tests make the files that are read")]
