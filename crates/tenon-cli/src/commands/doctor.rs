@@ -282,6 +282,20 @@ impl Findings {
         }
     }
 
+    /// Says what switched the walls off.
+    fn not_confined(&mut self, config: &Config, session: &SessionArgs) {
+        match config.settings.sandbox_line.filter(|_| session.sandbox.is_none()) {
+            Some(line) => {
+                let file = config.folders.config_file();
+                let values: [(&str, &dyn Display); 2] =
+                    [("file", &file.display()), ("line", &line)];
+                let said = Text::NotConfinedSetting.say(self.language, &values);
+                self.missing(&said, self.word(Text::MendNotConfinedSetting));
+            }
+            None => self.lacks(Text::NotConfined, Text::MendNotConfined),
+        }
+    }
+
     /// What commands can do, found out by running one that does nothing.
     async fn walls(&mut self, config: &Config, session: &SessionArgs) {
         self.title(self.word(Text::DoctorCommands));
@@ -296,11 +310,7 @@ impl Findings {
         let (walls, profile) = match made {
             Ok(Some(made)) => made,
             Ok(None) => {
-                let (said, mend) = match session.sandbox {
-                    Some(_) => (Text::NotConfined, Text::MendNotConfined),
-                    None => (Text::NotConfinedSetting, Text::MendNotConfinedSetting),
-                };
-                self.lacks(said, mend);
+                self.not_confined(config, session);
                 return self.mounted(config, &roots, Tier::D);
             }
             Err(error) => {

@@ -28,7 +28,7 @@ pub(super) const BYTES_MAX: u64 = 256 * 1024;
 pub(super) struct File {
     pub(super) model: Option<String>,
     pub(super) mode: Option<ModeName>,
-    pub(super) sandbox: Option<SandboxName>,
+    pub(super) sandbox: Option<Spanned<SandboxName>>,
     #[serde(default)]
     pub(super) net: Vec<String>,
     #[serde(default)]
@@ -228,13 +228,15 @@ fn parse(text: &str) -> Result<(File, toml::Table), Sentence> {
 /// Sees that the entries of a list in `text` are rules; the error names the line of one that is none.
 fn check_rules(text: &str, rules: &[Spanned<String>], verdict: Verdict) -> Result<(), Sentence> {
     for rule in rules {
-        read_rule(rule.get_ref(), verdict, Origin::Config).map_err(|why| {
-            let before = text.get(..rule.span().start).unwrap_or_default();
-            let line = before.matches('\n').count() + 1;
-            Text::InLine.with(&[("line", &line)]).with_more(why)
-        })?;
+        read_rule(rule.get_ref(), verdict, Origin::Config)
+            .map_err(|why| Text::InLine.with(&[("line", &line_of(text, rule))]).with_more(why))?;
     }
     Ok(())
+}
+
+/// Returns the line of `text` that a value begins in, from 1 on.
+pub(super) fn line_of<T>(text: &str, value: &Spanned<T>) -> usize {
+    text.get(..value.span().start).unwrap_or_default().matches('\n').count() + 1
 }
 
 /// Returns a notice for each key that is none.

@@ -76,6 +76,8 @@ pub(crate) struct Settings {
     pub(crate) mode: ModeName,
     /// The walls around commands.
     pub(crate) sandbox: SandboxName,
+    /// The line of the user's file that names them.
+    pub(crate) sandbox_line: Option<usize>,
     /// The hosts that commands reach.
     pub(crate) net: Vec<String>,
     /// Further folders of the workspace.
@@ -134,6 +136,7 @@ impl Default for Settings {
         Self {
             mode: ModeName::Auto,
             sandbox: SandboxName::Auto,
+            sandbox_line: None,
             net: Vec::new(),
             add_dir: Vec::new(),
             read_dir: Vec::new(),
@@ -310,7 +313,11 @@ impl Config {
         }
         let settings = &mut self.settings;
         settings.mode = file.mode.unwrap_or(settings.mode);
-        settings.sandbox = file.sandbox.unwrap_or(settings.sandbox);
+        if let Some(sandbox) = file.sandbox {
+            let line = file::line_of(text.as_deref().unwrap_or_default(), &sandbox);
+            settings.sandbox_line = Some(line);
+            settings.sandbox = sandbox.into_inner();
+        }
         settings.net = file.net;
         settings.add_dir = file.add_dir;
         settings.read_dir = file.read_dir;

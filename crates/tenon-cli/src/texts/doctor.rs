@@ -57,9 +57,9 @@ texts! {
     MendWsl2:
         "in Windows: wsl --update; if that is not enough, add kernelCommandLine=lsm=landlock to [wsl2] in .wslconfig and run wsl --shutdown",
         "在 Windows 中运行：wsl --update；如果还不行，在 .wslconfig 的 [wsl2] 中加入 kernelCommandLine=lsm=landlock，然后运行 wsl --shutdown";
-    NotConfined: "not confined: --sandbox off", "没有沙箱：--sandbox off";
-    NotConfinedSetting: "not confined: sandbox = \"off\"", "没有沙箱：sandbox = \"off\"";
-    MendNotConfinedSetting: "leave `sandbox = \"off\"` out of the configuration", "从配置中去掉 `sandbox = \"off\"`";
+    NotConfined: "not confined: --sandbox off on the command line", "没有沙箱：--sandbox off（命令行）";
+    NotConfinedSetting: "not confined: sandbox = \"off\" in {file}, line {line}", "没有沙箱：{file} 第 {line} 行是 sandbox = \"off\"";
+    MendNotConfinedSetting: "leave `sandbox = \"off\"` out of that file", "从该文件中去掉 `sandbox = \"off\"`";
     MendNotConfined: "leave --sandbox off out", "去掉 --sandbox off";
     MendNoTier: "--sandbox off runs commands without walls", "--sandbox off 在没有沙箱的情况下运行命令";
     NoMend: "no way to mend it is known", "没有已知的解决办法";

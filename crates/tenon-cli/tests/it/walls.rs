@@ -344,7 +344,12 @@ fn doctor_shows_what_commands_can_do() {
     let doctor = place.run(&["doctor", "--cwd", &home]);
     assert!(doctor.out.contains(&format!("written: {home}\n")), "{doctor:?}");
     let doctor = place.run(&["doctor", "--sandbox", "off"]);
-    assert!(doctor.out.contains("! not confined: --sandbox off"), "{doctor:?}");
+    assert!(doctor.out.contains("! not confined: --sandbox off on the command line"), "{doctor:?}");
+    place.config("mode = \"auto\"\n\nsandbox = \"off\"\n");
+    let file = place.path("home/.config/tenon/config.toml").display().to_string();
+    let line = format!("! not confined: sandbox = \"off\" in {file}, line 3\n");
+    let doctor = place.run(&["doctor"]);
+    assert!(doctor.out.contains(&line), "{line}: {doctor:?}");
 }
 
 #[test]
