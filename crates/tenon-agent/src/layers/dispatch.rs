@@ -10,7 +10,7 @@ use std::{
 
 use futures::{StreamExt, TryStreamExt, stream};
 use tenon_model::{ToolCall, ToolCallFault, ToolResult};
-use tenon_sandbox::{INTERNET_SOCKETS, Workspace};
+use tenon_sandbox::{INTERNET_SOCKETS, PATH_SOCKETS, Workspace};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -340,8 +340,8 @@ impl Dispatch {
         }
         for what in std::mem::take(&mut output.refused) {
             let (call_id, what) = (call_id.to_owned(), what.to_owned());
-            let flag = if what == INTERNET_SOCKETS { WITH_NETWORK } else { WITHOUT_WALLS };
-            let flag = flag.to_owned();
+            let is_of_sockets = [INTERNET_SOCKETS, PATH_SOCKETS].contains(&what.as_str());
+            let flag = if is_of_sockets { WITH_NETWORK } else { WITHOUT_WALLS }.to_owned();
             recorder.record(CallEvent::WallsRefused { call_id, what, flag })?;
         }
         let offer = self.reach.offer(&mut output, call_id, &self.sandbox, recorder, &self.asking);

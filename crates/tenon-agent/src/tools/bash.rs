@@ -273,7 +273,7 @@ impl Bash {
             Exit::Code(code) => Some(code),
             _ => None,
         };
-        output.refused = held::worth_telling(output.refused, is_error);
+        output.refused = held::worth_telling(output.refused, is_error, &text);
         let kept = protected::keep(&mut output.protected, context).await;
         let told = protected::lines(&output.protected, &kept);
         let mut notes = notes(&output.blocked, told, output.limit);

@@ -7,7 +7,11 @@
 use std::path::PathBuf;
 
 use tenon_model::visible;
-use tenon_sandbox::{FileError, INTERNET_SOCKETS, Network, Output, Stream, Workspace};
+use tenon_sandbox::{
+    FileError, INTERNET_SOCKETS, Network, Output, PATH_SOCKETS, Stream, Tier, Workspace,
+};
+
+use super::{Sandbox, unreached::Unreached};
 
 /// What programs say of a file that the walls keep from changing.
 const FILES: [&str; 2] = ["read-only file system", "erofs"];
@@ -21,20 +25,20 @@ const DENIED: [&str; 2] = ["permission denied", "eacces"];
 /// What is said of files, and of everything else that takes rights.
 const NOT_PERMITTED: &str = "operation not permitted";
 
-/// What programs say that did not ask the proxy.
-const NETWORK: [&str; 8] = [
-    "network is unreachable",
-    "enetunreach",
-    "could not resolve",
-    "name resolution",
-    "name or service not known",
-    "enotfound",
-    "eai_again",
-    "failed to lookup",
-];
-
 /// What programs say that got no socket.
 const SOCKETS: [&str; 5] = ["socket", "resolv", "resolution", "connect", "listen eacces"];
+
+/// What programs say that got no socket with a path.
+const PATH_SOCKETS_TOO: [&str; 4] = ["socket", "connect", "bind", "listen eacces"];
+
+/// What programs say that got no terminal to give to others, or no semaphore.
+const OF_TIER_C: [(&str, &[&str]); 2] = [
+    (
+        TERMINALS_HELD,
+        &["pseudo-terminal", "pseudo terminal", "openpty", "forkpty", "pty devices", "ptmx"],
+    ),
+    (RIGHTS_HELD_IN_C, &["semlock", "sem_open", "shm_open"]),
+];
 
 /// What the usual clients say of a service that they find by a socket in /run.
 const SERVICES: [&str; 3] = ["connect to the docker daemon", "connect to bus", "connect to /run/"];
@@ -57,10 +61,14 @@ const READING_HELD: &str = "files: this command counts as one that only reads, s
                             in private temporary folders";
 pub(super) const PROTECTED_HELD: &str = "files: protected names in the workspace (.git/hooks, .envrc and the like) are \
                               closed to commands; write_file and edit_file write them with the user's yes";
-const NETWORK_HELD: &str = "network: commands reach named hosts only, and only by http_proxy: --net HOST would open one to \
-     programs that use it; ssh and others that do not reach hosts with --net on alone";
 const SOCKETS_HELD: &str = "network: commands in tier C have no sockets to this machine or others; --net on would \
                             open the network";
+const PATH_SOCKETS_HELD: &str = "sockets: commands in tier C have no sockets with a path but pairs that a process \
+                                 makes and hands on; --net on would open them";
+const TERMINALS_HELD: &str = "terminals: commands in tier C make no terminals for other programs; --sandbox off \
+                              would let them";
+const TOOLCHAINS_HELD: &str = "files: the user's toolchains in HOME are read-only to commands here; a place of its own in \
+                               the workspace (CARGO_HOME and the like) can be written";
 const SERVICES_HELD: &str = "sockets: /run is the session's own, so services of this machine are out of \
                              reach; --sandbox off would open them";
 const LIMITS_HELD: &str = "limits: a command lowers its limits and never raises them; --sandbox off would \
@@ -69,8 +77,9 @@ const RIGHTS_HELD: &str = "rights: inside the walls nothing has root's rights, a
                            would leave them";
 const RIGHTS_HELD_IN_C: &str = "rights: commands in tier C change no limits, priorities or scheduling of other \
                                 processes and make no shared memory; --sandbox off would let them";
-const FOREIGN_HELD: &str = "files: a toolchain's file in HOME that is of another user or group can be read and \
-                            not changed; a copy in the workspace (CARGO_HOME and the like) can";
+const FOREIGN_HELD: &str = "files: commands have only the user and the user's first group, so a toolchain's file in HOME \
+                            that is of another can be read and not changed; the user's chgrp to that group \
+                            would allow it, and so would a copy in the workspace (CARGO_HOME and the like)";
 
 /// Lines of output, and words of each, that are looked at for the file that was refused. The first
 /// lines tell; each word is looked up on the disk.
@@ -87,25 +96,47 @@ pub(super) struct Said<'a> {
     pub(super) text: &'a str,
     pub(super) is_error: bool,
     pub(super) workspace: &'a Workspace,
+    pub(super) sandbox: &'a Sandbox,
+    /// The hosts that it did not reach, without the proxy.
+    pub(super) unreached: &'a Unreached,
     /// Whose command it was.
     pub(super) as_root: bool,
 }
 
-/// Returns those of the system calls that were refused that are worth telling.
-pub(super) fn worth_telling(mut refused: Vec<&'static str>, is_error: bool) -> Vec<&'static str> {
-    refused.retain(|what| is_error || *what != INTERNET_SOCKETS);
+/// Returns those of the system calls that were refused that are worth telling of a command that printed
+/// `text`.
+pub(super) fn worth_telling(
+    mut refused: Vec<&'static str>,
+    is_error: bool,
+    text: &str,
+) -> Vec<&'static str> {
+    let is_of_internet = refused.contains(&INTERNET_SOCKETS);
+    // Every look for a user's name tries for a socket with a path.
+    let speaks = || {
+        let text = text.to_lowercase();
+        PATH_SOCKETS_TOO.iter().any(|words| text.contains(words))
+    };
+    refused.retain(|what| match *what {
+        INTERNET_SOCKETS => is_error,
+        PATH_SOCKETS => is_error && !is_of_internet && speaks(),
+        _ => true,
+    });
     refused
 }
 
 /// Returns sentences about system calls that were refused.
 pub(super) fn calls(refused: &[&str]) -> Vec<String> {
-    let (sockets, others): (Vec<&str>, Vec<&str>) =
-        refused.iter().partition(|what| **what == INTERNET_SOCKETS);
+    let (mut others, mut sockets) = (Vec::new(), Vec::new());
+    for what in refused {
+        match *what {
+            INTERNET_SOCKETS => sockets.push(SOCKETS_HELD.to_owned()),
+            PATH_SOCKETS => sockets.push(PATH_SOCKETS_HELD.to_owned()),
+            what => others.push(what),
+        }
+    }
     let what = others.join(", ");
     let sentence = format!("system calls: the walls refuse {what}; --sandbox off would lift them");
-    let others = (!others.is_empty()).then_some(sentence);
-    let sockets = sockets.first().map(|_| SOCKETS_HELD.to_owned());
-    others.into_iter().chain(sockets).collect()
+    (!others.is_empty()).then_some(sentence).into_iter().chain(sockets).collect()
 }
 
 /// Returns a sentence about what was made outside of the workspace and does not last.
@@ -130,10 +161,8 @@ pub(super) fn unkept(found: &[PathBuf]) -> Option<String> {
 }
 
 /// Returns sentences for a command inside walls with `network`, if there is reason to say some.
-pub(super) fn sentences(
-    &Said { output, text, is_error, workspace, as_root }: &Said<'_>,
-    network: Network,
-) -> Vec<String> {
+pub(super) fn sentences(said: &Said<'_>, network: Network) -> Vec<String> {
+    let &Said { output, text, is_error, as_root, .. } = said;
     let mut printed = String::new();
     for piece in output.pieces.iter().filter(|piece| piece.stream == Stream::Error) {
         printed.push_str(&piece.text);
@@ -143,30 +172,38 @@ pub(super) fn sentences(
     }
     let complaints = printed.to_lowercase();
     let says = |words: &[&str]| words.iter().any(|words| complaints.contains(words));
-    let mut sentences = Vec::new();
-    let is_told = output.refused.contains(&INTERNET_SOCKETS);
+    let mut sentences: Vec<&str> = Vec::new();
+    let is_told = [INTERNET_SOCKETS, PATH_SOCKETS].iter().any(|it| output.refused.contains(it));
     let is_of_sockets = is_error && !output.has_sockets && (is_told || says(&SOCKETS));
+    let is_in_c = said.sandbox.tier() == Some(Tier::C.name());
+    let of_c = OF_TIER_C.iter().filter(|(_, words)| is_error && is_in_c && says(words));
+    let of_c: Vec<_> = of_c.collect();
     if says(&FILES) {
-        sentences.extend(files(&printed, &FILES, output, workspace));
+        sentences.extend(files(&printed, &FILES, said));
     } else if !output.has_sockets && says(&FILES_IN_C) {
+        let of_paths: &[&str] =
+            if output.refused.contains(&PATH_SOCKETS) { &PATH_SOCKETS_TOO } else { &[] };
+        let others: Vec<&str> =
+            of_c.iter().flat_map(|(_, words)| *words).chain(of_paths).copied().collect();
         let lines = printed.lines().filter(|line| {
-            // What was refused may have been the socket.
-            !is_of_sockets || place(line, workspace) != Place::Unknown
+            // What was refused may have been the socket, or the terminal.
+            let small = line.to_lowercase();
+            let is_told = others.iter().any(|words| small.contains(words));
+            let may_be = (is_of_sockets || !of_c.is_empty()) && said.place(line) == Place::Unknown;
+            !is_told && !may_be
         });
         let printed: String = lines.flat_map(|line| [line, "\n"]).collect();
-        sentences.extend(files(&printed, &FILES_IN_C, output, workspace));
+        sentences.extend(files(&printed, &FILES_IN_C, said));
     }
+    sentences.extend(of_c.iter().map(|(sentence, _)| *sentence));
     if is_of_sockets {
         sentences.extend((!is_told).then_some(SOCKETS_HELD));
-    } else if is_error && network != Network::On && output.blocked.is_empty() && says(&NETWORK) {
-        sentences.push(NETWORK_HELD);
+    } else if output.has_sockets && network != Network::On {
+        sentences.extend(said.unreached.sentences());
     }
+    sentences.extend(says(&FOREIGN).then_some(FOREIGN_HELD));
     if is_error {
-        let found = [
-            (SERVICES_HELD, says(&SERVICES)),
-            (LIMITS_HELD, says(&LIMITS)),
-            (FOREIGN_HELD, says(&FOREIGN)),
-        ];
+        let found = [(SERVICES_HELD, says(&SERVICES)), (LIMITS_HELD, says(&LIMITS))];
         sentences
             .extend(found.iter().filter(|(_, is_said)| *is_said).map(|(sentence, _)| *sentence));
         let is_untold = output.refused.is_empty() && sentences.is_empty();
@@ -196,37 +233,50 @@ pub(super) fn protected_files(text: &str, workspace: &Workspace) -> Vec<String> 
 }
 
 /// Returns what to say of files that commands may not write: that this one writes none, or of
-/// protected names, of those elsewhere, or of both where lines with `words` tell of both or of neither.
-fn files(
+/// toolchains, of protected names, of those elsewhere, or of the last two where lines with `words` tell of
+/// both or of neither.
+fn files<'a>(
     printed: &str,
     words: &[&str],
-    output: &Output,
-    workspace: &Workspace,
-) -> impl Iterator<Item = &'static str> {
+    said: &Said<'a>,
+) -> impl Iterator<Item = &'a str> + use<'a> {
+    let output = said.output;
     let says = |line: &str, words: &[&str]| {
         let line = line.to_lowercase();
         words.iter().any(|words| line.contains(words))
     };
     let refuses = |line: &&str| says(line, words);
     let lines = printed.lines().filter(refuses).take(LINES_MAX);
-    let (mut of_reading, mut of_protected, mut of_others) = (false, false, false);
+    let (mut of_reading, mut of_toolchains) = (false, false);
+    let (mut of_protected, mut of_others) = (false, false);
     // Such a line that names no file need not be about one.
     let is_of_file = |line: &str, place| place != Place::Unknown || !says(line, &[NOT_PERMITTED]);
     // In tier C what lies elsewhere may be closed to reading, too.
-    let is_of_writing =
-        |line: &str, place| output.has_sockets || place != Place::Elsewhere || !says(line, &DENIED);
-    let places = lines.map(|line| (line, place(line, workspace)));
+    let is_of_writing = |line: &str, place| {
+        let may_be_closed = matches!(place, Place::Elsewhere | Place::Toolchain);
+        output.has_sockets || !may_be_closed || !says(line, &DENIED)
+    };
+    let places = lines.map(|line| (line, said.place(line)));
     for (line, place) in places.filter(|(line, place)| is_of_file(line, *place)) {
         if output.only_reads && is_of_writing(line, place) {
             of_reading = true;
             continue;
         }
-        of_protected |= place != Place::Elsewhere;
-        of_others |= place != Place::Protected;
+        match place {
+            Place::Toolchain => of_toolchains = true,
+            place => {
+                of_protected |= place != Place::Elsewhere;
+                of_others |= place != Place::Protected;
+            }
+        }
     }
     let others = if output.has_sockets { FILES_HELD } else { FILES_HELD_IN_C };
-    let sentences =
-        [(of_reading, READING_HELD), (of_protected, PROTECTED_HELD), (of_others, others)];
+    let sentences = [
+        (of_reading, READING_HELD),
+        (of_toolchains, TOOLCHAINS_HELD),
+        (of_protected, PROTECTED_HELD),
+        (of_others, others),
+    ];
     sentences.into_iter().filter_map(|(is_said, sentence)| is_said.then_some(sentence))
 }
 
@@ -234,24 +284,32 @@ fn files(
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Protected,
+    /// In one of the user's home.
+    Toolchain,
     Elsewhere,
     Unknown,
 }
 
-/// Returns the place of the file that a line names. Programs put it before their complaint or behind
-/// it, within quotes or not.
-fn place(line: &str, workspace: &Workspace) -> Place {
-    let mut found = Place::Unknown;
-    for word in words(line) {
-        match workspace.locate(word) {
-            Ok(location) if location.protected => return Place::Protected,
-            Err(FileError::Escapes { .. }) if word.starts_with(['/', '.']) => {
-                found = Place::Elsewhere;
+impl Said<'_> {
+    /// Returns the place of the file that a line names. Programs put it before their complaint or behind
+    /// it, within quotes or not.
+    fn place(&self, line: &str) -> Place {
+        let mut found = Place::Unknown;
+        for word in words(line) {
+            match self.workspace.locate(word) {
+                Ok(location) if location.protected => return Place::Protected,
+                Err(FileError::Escapes { .. }) if word.starts_with(['/', '.']) => {
+                    let path = self.workspace.root().join(word);
+                    match self.sandbox.is_in_toolchain(&path) {
+                        true => return Place::Toolchain,
+                        false => found = Place::Elsewhere,
+                    }
+                }
+                _ => {}
             }
-            _ => {}
         }
+        found
     }
-    found
 }
 
 /// Returns what may be names of files in a line.
@@ -263,12 +321,13 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use tenon_sandbox::{Exit, Piece};
+    use tenon_sandbox::Exit;
 
     use super::*;
-    use crate::tools::testing::Bench;
+    use crate::tools::{
+        ToolContext,
+        testing::{Bench, printed},
+    };
 
     fn check(text: &str, code: i32, has_sockets: bool, expected: &[&str]) {
         let refused = Vec::new();
@@ -282,34 +341,16 @@ mod tests {
         expected: &[&str],
     ) {
         let only_reads = false;
-        let output = Output { has_sockets, only_reads, refused, ..printed_by(text, code) };
+        let output = Output { has_sockets, only_reads, refused, ..printed(text, code) };
         check_output(text, &output, as_root, expected);
-    }
-
-    fn printed_by(text: &str, code: i32) -> Output {
-        let piece = Piece { stream: Stream::Error, text: text.into(), left_out_bytes_before: 0 };
-        Output {
-            exit: Exit::Code(code),
-            pieces: vec![piece],
-            bytes_total: 0,
-            left_out_bytes: 0,
-            spilled_to: None,
-            duration: Duration::ZERO,
-            limit: None,
-            protected: Vec::new(),
-            blocked: Vec::new(),
-            refused: Vec::new(),
-            unkept: Vec::new(),
-            has_sockets: true,
-            only_reads: true,
-        }
     }
 
     fn check_output(text: &str, output: &Output, as_root: bool, expected: &[&str]) {
         let bench = Bench::new();
-        let workspace = &bench.context.workspace;
+        let ToolContext { workspace, sandbox, .. } = &bench.context;
         let is_error = output.exit != Exit::Code(0);
-        let said = Said { output, text, is_error, workspace, as_root };
+        let unreached = &Unreached::of("", output, is_error, sandbox);
+        let said = Said { output, text, is_error, workspace, sandbox, unreached, as_root };
         assert_eq!(sentences(&said, Network::Proxied), expected, "{text}");
     }
 
@@ -320,8 +361,6 @@ mod tests {
         check(file, 0, true, &[FILES_HELD]);
         check("bash: /etc/x: Permission denied", 1, true, &[]);
         check("bash: /etc/x: Permission denied", 1, false, &[FILES_HELD_IN_C]);
-        check("OSError: [Errno 101] Network is unreachable", 1, true, &[NETWORK_HELD]);
-        check("Could not resolve host: example.com", 6, true, &[NETWORK_HELD]);
         check("Could not resolve host: example.com", 0, true, &[]);
         check("socket: Operation not supported", 1, false, &[SOCKETS_HELD]);
         check("Error: listen EACCES: permission denied 0.0.0.0:80", 1, false, &[SOCKETS_HELD]);
@@ -333,6 +372,7 @@ mod tests {
             "bash: line 1: ulimit: open files: cannot modify limit: Operation not permitted";
         check_with(limit, (1, true, true), Vec::new(), &[LIMITS_HELD]);
         check("x: Value too large for defined data type", 1, true, &[FOREIGN_HELD]);
+        check("warning: x: Value too large for defined data type", 0, true, &[FOREIGN_HELD]);
         let owner = "chown: changing ownership of 'a': Operation not permitted";
         check(owner, 1, true, &[]);
         check_with(owner, (1, true, true), Vec::new(), &[RIGHTS_HELD]);
@@ -342,7 +382,7 @@ mod tests {
     #[test]
     fn sockets_that_the_kernel_refused_are_told_where_the_command_failed() {
         let check = |text: &str, code: i32, expected: &[&str]| {
-            let refused = worth_telling(vec![INTERNET_SOCKETS], code != 0);
+            let refused = worth_telling(vec![INTERNET_SOCKETS, PATH_SOCKETS], code != 0, text);
             check_with(text, (code, false, false), refused, expected);
         };
         check("", 6, &[SOCKETS_HELD]);
@@ -351,6 +391,19 @@ mod tests {
         check("socket: Permission denied", 1, &[SOCKETS_HELD]);
         check("cat: /home/a/b: Permission denied", 1, &[FILES_HELD_IN_C, SOCKETS_HELD]);
         check("bash: /home/a/b: Permission denied", 0, &[FILES_HELD_IN_C]);
+    }
+
+    #[test]
+    fn a_socket_with_a_path_is_told_where_the_command_speaks_of_one() {
+        let check = |text: &str, code: i32, expected: &[&str]| {
+            let refused = worth_telling(vec![PATH_SOCKETS], code != 0, text);
+            check_with(text, (code, false, false), refused, expected);
+        };
+        check("Error: listen EACCES: permission denied ./x.sock", 1, &[PATH_SOCKETS_HELD]);
+        check("unix_listener: socket: Permission denied", 1, &[PATH_SOCKETS_HELD]);
+        check("unix_listener: socket: Permission denied", 0, &[PROTECTED_HELD, FILES_HELD_IN_C]);
+        check("ls: cannot access 'a': No such file or directory", 2, &[]);
+        check("cat: /home/a/b: Permission denied", 1, &[FILES_HELD_IN_C]);
     }
 
     #[test]
@@ -391,7 +444,7 @@ mod tests {
             ("chmod: changing permissions of '/x': Operation not permitted", false, READING_HELD),
             ("cat: /home/a/b: Permission denied", false, FILES_HELD_IN_C),
         ] {
-            let output = Output { has_sockets, ..printed_by(text, 1) };
+            let output = Output { has_sockets, ..printed(text, 1) };
             check_output(text, &output, true, &[expected]);
         }
     }

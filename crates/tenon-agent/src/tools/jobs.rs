@@ -147,7 +147,7 @@ pub(super) async fn read(
         .as_ref()
         .is_some_and(|end| !matches!(end.exit, Ok(Exit::Code(0) | Exit::Cancelled)));
     let (refused, unkept) = status.end.map(|end| (end.refused, end.unkept)).unwrap_or_default();
-    let refused = held::worth_telling(refused, has_failed);
+    let refused = held::worth_telling(refused, has_failed, text);
     let told = lines(&protected, &Kept::default());
     let mut notes = notes(&blocked, told, limit) + &where_kept(&protected, &context.workspace);
     let sentences = held::calls(&refused).into_iter().chain(held::unkept(&unkept));

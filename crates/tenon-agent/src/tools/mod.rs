@@ -20,6 +20,7 @@ mod sandbox;
 pub(crate) mod testing;
 pub(crate) mod text_file;
 mod tool;
+mod unreached;
 mod unseen;
 mod write_file;
 

@@ -7,8 +7,8 @@ use std::{ffi::OsString, path::Path, sync::Arc};
 
 use tenon_sandbox::{
     Attended, Checkpoint, Command, CommandError, CommandLimits, GUARDED_FOLDERS_MAX, HostRule,
-    Jobs, Limits, Network, NetworkGrant, OutOfSight, Output, Profile, Sandbox as Walls, Settings,
-    Stream, Tier, Wanted, Workspace,
+    Jobs, Limits, Network, NetworkEvent, NetworkGrant, OutOfSight, Output, Profile,
+    Sandbox as Walls, Settings, Stream, Tier, Wanted, Workspace,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -272,6 +272,17 @@ impl Sandbox {
     /// Returns why commands do not see what the machine has at `path`, which is absolute.
     pub(crate) fn out_of_sight(&self, path: &Path) -> Option<OutOfSight> {
         self.walls.as_ref()?.out_of_sight(&self.profile, path)
+    }
+
+    /// Returns whether a path lies in a toolchain of the user's home; never without walls.
+    pub(crate) fn is_in_toolchain(&self, path: &Path) -> bool {
+        self.walls.as_ref().is_some_and(|walls| walls.is_in_toolchain(path))
+    }
+
+    /// Returns what the rules say of a host, `HOST` or `HOST:PORT`; `None` if it is none, or there is no
+    /// proxy.
+    pub(crate) fn judge_host(&self, host: &str) -> Option<NetworkEvent> {
+        self.walls.as_ref()?.proxy()?.judge(host).ok()
     }
 
     /// Returns the user's home folder; `None` without walls.

@@ -13,6 +13,7 @@ use tenon_sandbox::{Network, OutOfSight, Output, Stream, Workspace};
 use super::{
     Sandbox,
     held::{self, Said},
+    unreached::Unreached,
 };
 use crate::policy::shell::{self, Piece, RedirectKind, SimpleCommand, Word};
 
@@ -71,9 +72,10 @@ enum Named {
 /// Returns what a command inside walls with `network` is told of them, if there is reason to say
 /// something.
 pub(super) fn sentences(looked: &Looked<'_>, network: Network, as_root: bool) -> Vec<String> {
-    let &Looked { output, text, is_error, workspace, .. } = looked;
-    let mut sentences =
-        held::sentences(&Said { output, text, is_error, workspace, as_root }, network);
+    let &Looked { script, output, text, is_error, workspace, sandbox } = looked;
+    let unreached = &Unreached::of(script, output, is_error, sandbox);
+    let said = Said { output, text, is_error, workspace, sandbox, unreached, as_root };
+    let mut sentences = held::sentences(&said, network);
     if sentences.is_empty() && output.blocked.is_empty() {
         sentences.extend(sentence(looked));
     }

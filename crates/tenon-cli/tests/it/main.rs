@@ -60,3 +60,4 @@ mod undo_restore;
 mod undo_room;
 mod undo_theirs;
 mod walls;
+mod walls_told;

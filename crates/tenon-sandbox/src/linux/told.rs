@@ -22,6 +22,16 @@ use super::filter::{Calls, EQUAL, and, answer, argument_offset, call, jump, load
 /// ```
 pub const INTERNET_SOCKETS: &str = "internet sockets";
 
+/// The same of sockets with a path, which programs try for as well, to look up users most of all.
+///
+/// ```
+/// # use tenon_sandbox::{Output, PATH_SOCKETS};
+/// fn wants_a_socket(output: &Output) -> bool {
+///     output.refused.contains(&PATH_SOCKETS)
+/// }
+/// ```
+pub const PATH_SOCKETS: &str = "sockets with a path";
+
 /// The kind of a socket, without its flags.
 const KIND: u32 = 0xf;
 
@@ -64,10 +74,22 @@ pub(super) fn ask(calls: &mut Calls) {
     }
     if let Some(body) = calls.get_mut(&call(libc::SYS_socket)) {
         let refused = refuse(Errno::ACCESS);
-        if body.iter().any(|code| code.code == refused.code && code.k == refused.k) {
-            body.splice(..0, ask_about_sockets());
+        // What stands before it are the families that there are.
+        let families =
+            body.iter().position(|code| (code.code, code.k) == (refused.code, refused.k));
+        if let Some(families) = families.and_then(|end| body.get(..end)) {
+            let is_paths = |code: &sock_filter| (code.code, code.k) == (EQUAL, PATHS);
+            let paths = if families.iter().any(is_paths) { &[][..] } else { &ask_about_paths() };
+            let questions = [paths, &ask_about_sockets()].concat();
+            body.splice(..0, questions);
         }
     }
+}
+
+const PATHS: u32 = libc::AF_UNIX.cast_unsigned();
+
+fn ask_about_paths() -> [sock_filter; 3] {
+    [load(argument_offset(0)), jump(EQUAL, PATHS, 0, 1), answer(libc::SECCOMP_RET_USER_NOTIF)]
 }
 
 /// Asks about internet sockets but raw ones, which have a question of their own elsewhere: what is
@@ -94,11 +116,14 @@ impl Told {
     pub(super) fn takes(&self, number: i32, arguments: [u64; 6]) -> Option<Errno> {
         let is_it = |(_, numbers): &(_, &[c_long])| numbers.contains(&c_long::from(number));
         let found = TOLD.iter().position(is_it)?;
-        let [_, kind, ..] = arguments;
+        let [family, kind, ..] = arguments;
         let is_raw = kind & u64::from(KIND) == u64::from(libc::SOCK_RAW.cast_unsigned());
-        let is_of_internet = c_long::from(number) == libc::SYS_socket && !is_raw;
-        let (bit, errno) =
-            if is_of_internet { (TOLD.len(), Errno::ACCESS) } else { (found, Errno::PERM) };
+        let is_socket = c_long::from(number) == libc::SYS_socket;
+        let (bit, errno) = match is_socket {
+            true if family == u64::from(PATHS) => (TOLD.len() + 1, Errno::ACCESS),
+            true if !is_raw => (TOLD.len(), Errno::ACCESS),
+            _ => (found, Errno::PERM),
+        };
         self.0.fetch_or(1 << bit, Ordering::Relaxed);
         Some(errno)
     }
@@ -106,7 +131,7 @@ impl Told {
     /// Returns what was refused, in words for people.
     pub(super) fn words(&self) -> Vec<&'static str> {
         let bits = self.0.load(Ordering::Relaxed);
-        let words = TOLD.iter().map(|(words, _)| *words).chain([INTERNET_SOCKETS]);
+        let words = TOLD.iter().map(|(words, _)| *words).chain([INTERNET_SOCKETS, PATH_SOCKETS]);
         let told = words.enumerate().filter(|(number, _)| bits & (1 << number) != 0);
         told.map(|(_, words)| words).collect()
     }
@@ -171,7 +196,9 @@ mod tests {
             check(sockets, [libc::AF_NETLINK, libc::SOCK_RAW], true, allowed);
         }
         check(Sockets::Local, [libc::AF_UNIX, stream], true, allowed);
-        check(Sockets::Pairs, [libc::AF_UNIX, stream], true, refused);
+        check(Sockets::Pairs, [libc::AF_UNIX, stream], true, asked);
+        check(Sockets::Pairs, [libc::AF_UNIX, libc::SOCK_RAW], true, asked);
+        check(Sockets::Pairs, [libc::AF_UNIX, stream], false, refused);
         check(Sockets::Internet, [libc::AF_INET, stream], true, allowed);
     }
 
@@ -192,5 +219,8 @@ mod tests {
         assert_eq!(told.words(), [words[0], words[1], INTERNET_SOCKETS]);
         assert_eq!(told.takes(libc::SYS_socket as i32, raw), Some(Errno::PERM));
         assert_eq!(told.words(), [words[0], words[1], RAW_SOCKETS, INTERNET_SOCKETS]);
+        let path = [libc::AF_UNIX as u64, libc::SOCK_RAW as u64, 0, 0, 0, 0];
+        assert_eq!(told.takes(libc::SYS_socket as i32, path), Some(Errno::ACCESS));
+        assert_eq!(told.words()[3..], [INTERNET_SOCKETS, PATH_SOCKETS]);
     }
 }

@@ -3,6 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::plan::{COVERED, PRIVATE, Plan, plan, repositories, walls_alone, walls_inside};
+use super::toolchains::TOOLCHAINS;
 use super::{Sandbox, Settings, Shared, secrets};
 use crate::helper::bubblewrap;
 use crate::linux::bubblewrap::above;
@@ -92,6 +93,27 @@ impl Sandbox {
         let state = shared.lock();
         let planned = state.plans.iter().find(|planned| planned.key == key)?;
         out_of_sight(&shared.settings, &planned.plan.layout.steps, &planned.secrets.all, path)
+    }
+
+    /// Returns whether a path lies in a toolchain of the user's home and is no secret there, by its name.
+    /// The home that commands have in tier C counts as the user's.
+    ///
+    /// ```
+    /// # use std::path::Path;
+    /// # use tenon_sandbox::Sandbox;
+    /// fn is_shared(sandbox: &Sandbox) -> bool {
+    ///     sandbox.is_in_toolchain(Path::new("/home/ada/.cargo/registry"))
+    /// }
+    /// ```
+    #[must_use]
+    pub fn is_in_toolchain(&self, path: &Path) -> bool {
+        let Some(home) = &self.shared.settings.home else { return false };
+        let named = without_dots(path);
+        let of_user = self.shared.lock().folders.as_ref().and_then(|own| own.of_user(&named));
+        let path = of_user.unwrap_or_else(|| in_place(&named, &self.shared.settings));
+        let home = canonical_or_lexical(home);
+        TOOLCHAINS.iter().any(|name| path.starts_with(home.join(name)))
+            && !secrets::of_home(&home).any(|secret| path.starts_with(secret))
     }
 
     /// Returns what a command with `profile` can do, in the tier that was decided, or in the one

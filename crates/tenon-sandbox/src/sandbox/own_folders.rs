@@ -58,6 +58,12 @@ impl OwnFolders {
         &self.private
     }
 
+    /// Returns what of the user's home a path in the home of commands stands for.
+    pub(super) fn of_user(&self, path: &Path) -> Option<PathBuf> {
+        let Home { path: own, instead_of: [_, real] } = self.home.as_ref()?;
+        Some(real.join(path.strip_prefix(own).ok()?))
+    }
+
     /// What commands may write of the machine besides their work.
     pub(super) fn path(&self) -> &Path {
         self.scratch.path()

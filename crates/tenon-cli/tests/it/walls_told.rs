@@ -1,0 +1,137 @@
+//! What a command that failed on a wall is told: what was refused, by which wall, and what would allow
+//! it; by real programs in each tier.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::{
+    program::{Place, Run},
+    program_copy::copy_program,
+    skipped::skipped,
+    walls::run_without_namespaces,
+};
+
+fn script(place: &Place, commands: &[&str]) -> String {
+    let call = |command: &&str| json!({ "name": "bash", "arguments": { "command": command } });
+    let calls = commands.iter().map(|command| json!({ "calls": [call(command)] }));
+    place.script(calls.chain([json!({ "text": "done" })]).collect())
+}
+
+/// Returns what stands in the result of each command.
+fn told(run: &Run) -> Vec<String> {
+    let events = run.out.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let results = events.filter(|event| event["type"] == "tool_result");
+    results.map(|event| event["content"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Runs each command with `flags`; each must be told its `expected` part and nothing of another wall.
+fn check(place: &Place, run: impl Fn(&[&str]) -> Option<Run>, rows: &[(&str, &str)]) {
+    let commands: Vec<&str> = rows.iter().map(|(command, _)| *command).collect();
+    let script = script(place, &commands);
+    let Some(run) = run(&["--output-format", "stream-json", "--model", &script, "go"]) else {
+        return;
+    };
+    let told = told(&run.ends_with(0));
+    assert_eq!(told.len(), rows.len(), "{told:?}");
+    for ((command, expected), told) in rows.iter().zip(told) {
+        let program = command.split(' ').next().unwrap_or_default();
+        if told.contains(&format!("{program}: command not found")) {
+            skipped(format!("{program} is not installed"));
+            continue;
+        }
+        let walls: Vec<&str> = told.lines().filter(|line| line.starts_with("[walls]")).collect();
+        let [only] = walls.as_slice() else { panic!("{command}: {told}") };
+        assert!(only.contains(expected), "{command}: {told}");
+    }
+}
+
+const PYTHON: &str =
+    "/usr/bin/python3 -c 'import socket; socket.create_connection((\"py.example\", 443))'";
+
+#[test]
+fn a_host_is_named_that_a_program_looked_for_without_the_proxy() {
+    let place = Place::new();
+    let rows = [
+        ("getent hosts getent.example", "getent.example is out of reach"),
+        ("node -e 'fetch(\"https://node.example/\")'", "node.example is out of reach"),
+        (PYTHON, "network: py.example is out of reach"),
+        ("git clone -q git@git.example:a/b.git", "--net git.example would open it to programs"),
+        ("curl -sS --noproxy '*' https://curl.example/", "curl.example is out of reach"),
+        ("exec 3<>/dev/tcp/192.0.2.7/80", "network: 192.0.2.7:80 is out of reach"),
+        ("getent hosts open.example", "open.example is open by http_proxy only"),
+        ("getent hosts a.denied.example", "a.denied.example is closed: the rule *.denied.example"),
+    ];
+    let rules = ["--net", "open.example", "--deny", "net(*.denied.example)"];
+    check(&place, |arguments| Some(place.run(&[&rules[..], arguments].concat())), &rows);
+    // Nobody is asked about it, and no flag alone would allow it.
+    let script = script(&place, &["getent hosts getent.example"]);
+    let run = place.run(&["--output-format", "json", "--model", &script, "go"]).ends_with(0);
+    let object: Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!(object["refused"], json!([]), "{object}");
+}
+
+#[test]
+fn a_host_that_the_proxy_refused_is_told_once() {
+    let place = Place::new();
+    let rows = [("curl -sS https://curl.example/", "blocked: curl.example:443 (no rule")];
+    check(&place, |arguments| Some(place.run(arguments)), &rows);
+}
+
+#[test]
+fn sockets_with_a_path_and_terminals_of_tier_c_are_told_as_such() {
+    let place = Place::new();
+    let rows = [
+        ("/usr/bin/python3 -c 'import socket; socket.socket(socket.AF_UNIX)'", "sockets: commands"),
+        ("node -e 'require(\"net\").createServer().listen(\"./x.sock\")'", "sockets: commands"),
+        ("script -qc true /dev/null", "terminals: commands in tier C"),
+        ("/usr/bin/python3 -c 'import pty; pty.openpty()'", "terminals: commands in tier C"),
+        ("ssh-agent true", "sockets: commands in tier C have no sockets with a path"),
+        ("tmux new -d", "sockets: commands in tier C have no sockets with a path"),
+        ("/usr/bin/python3 -c 'import multiprocessing as m; m.Lock()'", "make no shared memory"),
+        ("curl -sS https://curl.example/", "network: commands in tier C have no sockets"),
+    ];
+    check(&place, |arguments| run_without_namespaces(&place, arguments), &rows);
+}
+
+#[test]
+fn toolchains_that_are_read_only_are_told_as_such() {
+    for tier in ["b", "c"] {
+        let place = Place::new();
+        place.write("home/.cargo/env", "");
+        let rows = [
+            ("echo > ~/.cargo/new", "files: the user's toolchains in HOME are read-only"),
+            ("echo >> ~/.cargo/env", "a place of its own in the workspace (CARGO_HOME"),
+            ("echo > /opt/new", "--add-dir FOLDER would"),
+        ];
+        let run = |arguments: &[&str]| {
+            let run = place.run(&[&["--sandbox", tier], arguments].concat());
+            (run.status != 3).then_some(run)
+        };
+        check(&place, run, &rows);
+    }
+}
+
+#[test]
+fn a_toolchains_file_of_another_group_is_told_with_the_way_to_change_it() {
+    if !rustix::process::geteuid().is_root() {
+        return skipped("only root can give files to another group");
+    }
+    let place = Place::new();
+    let env = place.write("home/.cargo/env", "");
+    let copy = place.path("tenon");
+    copy_program(Path::new(env!("CARGO_BIN_EXE_tenon")), &copy);
+    let own = |who: &str, path: &Path| {
+        let given = std::process::Command::new("chown").args(["-R", who]).arg(path).status();
+        assert!(given.unwrap().success());
+    };
+    let rows = [("echo >> ~/.cargo/env", "the user's chgrp to that group")];
+    let run = |arguments: &[&str]| {
+        own("65534:65534", &place.path(""));
+        own(":100", &env);
+        let copy = copy.display().to_string();
+        let user = ["--reuid", "65534", "--regid", "65534", "--groups", "65534,100", &copy];
+        Some(Run::of(place.program("setpriv", &[&user[..], arguments].concat()).output().unwrap()))
+    };
+    check(&place, run, &rows);
+}
