@@ -10,6 +10,9 @@ use super::shell::{Piece, Word};
 /// Folders whose entries anybody may remove; the folders themselves stay.
 const TEMPORARY: &[&str] = &["/tmp", "/var/tmp"];
 
+/// What stands in a path for a folder of which it is only known where it is.
+pub(super) const SOME_FOLDER: &str = "/…";
+
 /// Folders without which the machine or the account does not work, whatever the workspace is.
 const SYSTEM: &[&str] = &[
     "/",
@@ -108,7 +111,7 @@ impl Places {
                     path = match self.step(step, path.as_deref()) {
                         Target::Exact(path) => Some(path),
                         // One of several folders; where it is does not matter beneath a known one.
-                        Target::Beneath { folder, .. } => Some(format!("{folder}/…")),
+                        Target::Beneath { folder, .. } => Some(format!("{folder}{SOME_FOLDER}")),
                         Target::Unknown => None,
                     };
                 }

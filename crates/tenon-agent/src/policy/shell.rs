@@ -13,6 +13,7 @@ mod evaluate;
 mod expand;
 mod files;
 mod flow;
+mod folders;
 mod given;
 mod hidden;
 pub(crate) mod launch;
@@ -37,6 +38,7 @@ mod words;
 
 use std::ops::Range;
 
+pub(crate) use folders::Folders;
 pub(crate) use made::FILES as FOUND;
 pub(crate) use reads::reads;
 pub(crate) use terminal::NeedsTerminal;
@@ -88,8 +90,11 @@ pub(crate) struct SimpleCommand {
     pub(crate) is_aside: bool,
     /// It stands in a script that the line writes before it runs it.
     pub(crate) is_written: bool,
-    /// The changes of folder before it, in order; `None` if one of them is not known.
+    /// The changes of folder before it, in order, as if each of them were done; `None` if one of them
+    /// is not known.
     pub(crate) folder: Option<Vec<Word>>,
+    /// Where it may run, since any of them may have failed or not have run; set when it is kept.
+    pub(crate) folders: Option<Folders>,
 }
 
 /// What a command starts besides itself.

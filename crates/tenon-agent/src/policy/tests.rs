@@ -4,6 +4,7 @@ mod benign;
 mod denials;
 mod downloads;
 mod files;
+mod folders;
 mod forms;
 mod hostile;
 mod launchers;
@@ -195,7 +196,8 @@ fn modes_decide_what_no_rule_decides() {
         ("cargo test > $x", Verdict::Ask),
         ("cargo test > out/$x", Verdict::Ask),
         ("cargo test; > Cargo.toml", Verdict::Ask),
-        ("cd src; cargo test 2> logs/err.txt", Verdict::Allow),
+        ("cd src && cargo test 2> logs/err.txt", Verdict::Allow),
+        ("cd src; cargo test 2> logs/err.txt", Verdict::Ask),
         ("cargo test > src/logs/../main.rs", Verdict::Ask),
         ("X=1; > src/logs/a", Verdict::Allow),
         ("cargo test > ~/.bashrc", Verdict::Ask),

@@ -2,9 +2,9 @@
 
 use tenon_sandbox::Access;
 
-use super::places::{Places, Target};
+use super::places::{Places, SOME_FOLDER, Target};
 use super::rule::{Rule, Rules, Verdict};
-use super::shell::{RedirectKind, SimpleCommand};
+use super::shell::{Folders, RedirectKind, SimpleCommand};
 
 /// What is no file of its own: nothing, and what is open already.
 const STREAMS: [&str; 4] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
@@ -12,7 +12,8 @@ const OPEN_ALREADY: &str = "/dev/fd/";
 /// Rules for this tool speak of files that are written whole.
 const WRITING_TOOL: &str = "write_file";
 
-/// Returns where the redirects of a command write, but for streams.
+/// Returns where the redirects of a command may write, but for streams: from every folder that it may
+/// run in.
 pub(super) fn written<'a>(
     command: &'a SimpleCommand,
     places: &'a Places,
@@ -25,7 +26,13 @@ pub(super) fn written<'a>(
     let writes = command.redirects.iter().filter(move |redirect| {
         redirect.kind == RedirectKind::Write && !redirect.target.literal().is_some_and(is_stream)
     });
-    writes.map(|redirect| places.target(&redirect.target, command.folder.as_deref()))
+    let folders = || {
+        let done = command.folder.as_deref().map(Some);
+        done.into_iter().chain(command.folders.iter().flat_map(Folders::ways))
+    };
+    writes.flat_map(move |redirect| {
+        folders().map(|folder| places.target(&redirect.target, folder)).collect::<Vec<_>>()
+    })
 }
 
 /// Returns the files of the workspace that a command's redirects write and no rule for writing
@@ -40,7 +47,13 @@ pub(super) fn open_writes(command: &SimpleCommand, rules: &Rules, places: &Place
             rules.with(Verdict::Allow).filter(|rule| rule.is_for_access(Access::Write));
         writing.any(|rule| rule.matches_path(path, places))
     };
-    in_workspace.filter(|path| !is_named(path)).collect()
+    let mut open = Vec::new();
+    for path in in_workspace.filter(|path| !is_named(path)) {
+        if !open.contains(&path) {
+            open.push(path);
+        }
+    }
+    open
 }
 
 /// Says whether a rule for writing speaks of a file that the command's redirects write. One without a path
@@ -58,7 +71,10 @@ pub(super) fn touches_writes(rule: &Rule, command: &SimpleCommand, places: &Plac
 pub(super) fn may_touch_writes(rule: &Rule, command: &SimpleCommand, places: &Places) -> bool {
     is_for_writing(rule)
         && written(command, places).any(|target| match target {
-            Target::Exact(_) => false,
+            Target::Exact(path) => match path.split_once(SOME_FOLDER) {
+                Some((folder, _)) => rule.may_match_beneath(folder, places),
+                None => false,
+            },
             Target::Beneath { folder, .. } => rule.may_match_beneath(&folder, places),
             Target::Unknown => true,
         })

@@ -51,11 +51,11 @@ impl Reader<'_> {
             if self.ends_list() {
                 return Ok(());
             }
-            let (pipelines, chained) = self.pipelines()?;
+            let item = self.and_or()?;
             let follows = self.peek();
             let single = !matches!(self.second(), Some(b';' | b'&'));
             let background = follows == Some(b'&') && single;
-            list.push(AndOr { pipelines, chained, background });
+            list.push(AndOr { background, ..item });
             match follows {
                 Some(b'&' | b';') if single => self.at += 1,
                 Some(b'&') => return Err(UNEXPECTED),
@@ -85,30 +85,37 @@ impl Reader<'_> {
         if self.takes_word(word) { Ok(()) } else { Err(UNEXPECTED) }
     }
 
-    /// Reads pipelines, and says how many of the first are joined by `&&`.
-    fn pipelines(&mut self) -> Read<(Vec<Pipeline>, usize)> {
-        let mut pipelines = vec![self.pipeline()?];
+    /// Reads pipelines that are joined.
+    fn and_or(&mut self) -> Read<AndOr> {
+        let (first, mut inverted) = self.pipeline()?;
+        let mut pipelines = vec![first];
         let mut chained = None;
         loop {
             self.blanks();
             if !self.takes_symbol("&&") {
                 if !self.takes_symbol("||") {
                     let chained = chained.unwrap_or(pipelines.len());
-                    return Ok((pipelines, chained));
+                    return Ok(AndOr { pipelines, chained, inverted, background: false });
                 }
                 chained.get_or_insert(pipelines.len());
             }
             self.newlines()?;
-            pipelines.push(self.pipeline()?);
+            let (pipeline, is_inverted) = self.pipeline()?;
+            pipelines.push(pipeline);
+            inverted |= is_inverted;
         }
     }
 
-    fn pipeline(&mut self) -> Read<Pipeline> {
+    /// Reads a pipeline, and says whether there is a `!` in front of it.
+    fn pipeline(&mut self) -> Read<(Pipeline, bool)> {
+        let mut inverted = false;
         loop {
             if self.takes_word("time") {
                 let _ = self.takes_word("-p");
                 let _ = self.takes_word("--");
-            } else if !self.takes_word("!") {
+            } else if self.takes_word("!") {
+                inverted = true;
+            } else {
                 break;
             }
         }
@@ -116,7 +123,7 @@ impl Reader<'_> {
         loop {
             self.blanks();
             if self.peek() != Some(b'|') || self.second() == Some(b'|') {
-                return Ok(pipeline);
+                return Ok((pipeline, inverted));
             }
             self.at += 1;
             self.takes(b'&');

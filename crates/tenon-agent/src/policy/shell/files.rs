@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use super::arguments::{self, Launched, join, skip_options, valued};
+use super::folders::Folders;
 use super::hidden;
 use super::made::Signs;
 use super::shells;
@@ -275,9 +276,13 @@ impl Walker {
             let parsed = walk::walk(&text, self.scripts + 1, self.nesting);
             let by = self.commands.len();
             for inner in parsed.commands {
-                self.commands.push(moved(inner, by, index, command.folder.as_deref()));
+                let words = |one: &SimpleCommand| one.folders.as_ref().map_or(1, Folders::words);
+                self.count(words(&command) * words(&inner));
+                if self.is_tired() {
+                    return;
+                }
+                self.commands.push(moved(inner, by, index, &command));
             }
-            self.count(self.commands.len() - by);
         }
     }
 }
@@ -287,7 +292,7 @@ fn moved(
     mut command: SimpleCommand,
     by: usize,
     runner: usize,
-    folder: Option<&[Word]>,
+    outer: &SimpleCommand,
 ) -> SimpleCommand {
     let shift = |range: &Range<usize>| range.start + by..range.end + by;
     let redirected = command.redirects.iter_mut().map(|one| &mut one.target);
@@ -303,8 +308,12 @@ fn moved(
     }
     command.piped_from = command.piped_from.as_ref().map(shift);
     command.launched_by = Some(command.launched_by.map_or(runner, |launcher| launcher + by));
-    command.folder = match (folder, command.folder) {
+    command.folder = match (&outer.folder, command.folder) {
         (Some(outer), Some(inner)) => Some(outer.iter().cloned().chain(inner).collect()),
+        _ => None,
+    };
+    command.folders = match (&outer.folders, command.folders) {
+        (Some(outer), Some(inner)) => Some(outer.then(&inner)),
         _ => None,
     };
     (command.is_aside, command.is_written) = (true, true);

@@ -8,13 +8,17 @@ use std::rc::Rc;
 
 use super::SimpleCommand;
 use super::arguments::{POSITIONS, positions};
+use super::folders::Folders;
 use super::made::Made;
-use super::syntax::{AndOr, Command, List, WrittenWord};
+use super::syntax::{AndOr, Command, Kind, List, Pipeline, WrittenWord};
 use super::walk::{CALLS_MAX, Change, PASSES_MAX, Trap, Walker};
 use super::word::{self, Piece, Word};
 
 /// Traps of one shell that are followed; people set one or two.
 const TRAPS_MAX: usize = 16;
+
+/// The builtin that ends a shell.
+const EXIT: &str = "exit";
 
 /// What a part of a line sets.
 #[derive(Default)]
@@ -22,6 +26,8 @@ struct Set {
     names: BTreeSet<String>,
     /// Any variable may be among them.
     untold: bool,
+    /// It may leave the shell in a folder where it was not before.
+    moves: bool,
 }
 
 impl Walker {
@@ -44,10 +50,11 @@ impl Walker {
             self.replace(&name, before);
             names.insert(name);
         }
+        let moves = self.state.folders != state.folders;
         let untold = std::mem::replace(&mut self.state, state).untold;
         self.sinks = sinks;
         self.traps = traps;
-        (result, Set { names, untold })
+        (result, Set { names, untold, moves })
     }
 
     /// Does something that may not happen.
@@ -78,21 +85,50 @@ impl Walker {
     }
 
     pub(super) fn and_or(&mut self, item: &AndOr) {
+        let goes_on = self.goes_on_only_if_all_went_well(item);
         let mut pipelines = item.pipelines.iter().enumerate();
+        let mut folders = self.state.folders.clone();
         if let Some((_, first)) = pipelines.next() {
-            self.pipeline(first);
+            self.link(first, item, &mut folders);
         }
         let start = self.changes.len();
         self.branches += 1;
+        let mut well = self.state.folders.clone();
         for (index, pipeline) in pipelines {
             // Behind `||` it is not known how many of those before ran.
             if index >= item.chained {
                 self.forget_since(start);
+                self.state.folders = folders.clone();
             }
-            self.pipeline(pipeline);
+            self.link(pipeline, item, &mut folders);
+            if index < item.chained {
+                well = self.state.folders.clone();
+            }
         }
         self.branches -= 1;
         self.forget_since(start);
+        self.state.folders = if goes_on { well } else { folders };
+    }
+
+    /// Follows a pipeline of several that are joined, which may be in any of the `folders`: it stays
+    /// where a `cd` leads, since what `&&` joins to it runs only there.
+    fn link(&mut self, pipeline: &Pipeline, item: &AndOr, folders: &mut Folders) {
+        self.arrived = None;
+        self.pipeline(pipeline);
+        folders.join(&self.state.folders);
+        let arrived = self.arrived.take().filter(|_| !item.inverted && is_cd(pipeline));
+        self.state.folders = arrived.unwrap_or_else(|| self.state.folders.clone());
+    }
+
+    /// Says whether the line ends where one of the joined fails: `cd x && make || exit`. Within a loop
+    /// or a function it would not be known what ran before it is left.
+    fn goes_on_only_if_all_went_well(&self, item: &AndOr) -> bool {
+        let is_straight = self.branches == 0 && self.calls == 0 && self.scripts == 1;
+        let ends = match item.pipelines.last().map(Vec::as_slice) {
+            Some([last]) if item.pipelines.len() == item.chained + 1 => always_exits(last),
+            _ => false,
+        };
+        is_straight && ends && !item.inverted && !self.state.callees.contains_key(EXIT)
     }
 
     pub(super) fn branches(&mut self, words: &[WrittenWord], lists: &[List], repeats: bool) {
@@ -108,6 +144,7 @@ impl Walker {
             let start = self.changes.len();
             let set = self.rehearsed(act);
             self.forget(&set);
+            self.may_move_again(&set);
             act(self);
             self.forget_since(start);
         } else {
@@ -121,6 +158,13 @@ impl Walker {
             self.put(name.clone(), Some(None));
         }
         self.state.untold |= set.untold;
+    }
+
+    /// Takes in that what moves the shell happens any number of times.
+    fn may_move_again(&mut self, set: &Set) {
+        if set.moves {
+            self.state.folders.join(&Folders::open());
+        }
     }
 
     /// Returns what something sets, and forgets all else about it.
@@ -163,6 +207,9 @@ impl Walker {
         let start = self.changes.len();
         let set = self.rehearsed(|walker| walker.list(body));
         self.passes += values.len();
+        if values.iter().any(|value| value.literal().is_none()) {
+            self.may_move_again(&set);
+        }
         for value in values {
             if self.is_tired() {
                 break;
@@ -228,6 +275,7 @@ impl Walker {
         if self.calls >= CALLS_MAX || self.passes >= PASSES_MAX {
             self.state.untold = true;
             let words = command.arguments().to_vec();
+            self.state.folders.join(&Folders::open());
             return self.flow_positions(&words);
         }
         let redirects = command.redirects.clone();
@@ -269,6 +317,7 @@ impl Walker {
             return self.doubt("it has too many traps");
         }
         let (start, folder) = (self.commands.len(), self.state.folder.clone());
+        let folders = self.state.folders.clone();
         let (moved, set) = self.isolated_with_names(|walker| {
             walker.script(&text);
             walker.state.folder != folder
@@ -276,19 +325,20 @@ impl Walker {
         let (seen, launched_by) = (start..self.commands.len(), self.state.launched_by);
         if !at_exit {
             self.forget(&set);
+            self.may_move_again(&set);
             self.unsteady.extend(set.names);
             if moved {
                 self.state.folder = None;
             }
         }
         let changed = HashSet::new();
-        self.traps.push(Trap { text, at_exit, launched_by, folder, seen, changed });
+        self.traps.push(Trap { text, at_exit, launched_by, folder, folders, seen, changed });
     }
 
     /// Reads the traps of a shell that ends as they are then.
     pub(super) fn end_traps(&mut self) {
         for trap in std::mem::take(&mut self.traps) {
-            let moved = trap.folder != self.state.folder;
+            let moved = trap.folder != self.state.folder || trap.folders != self.state.folders;
             if trap.changed.is_empty() && !moved {
                 continue;
             }
@@ -301,13 +351,24 @@ impl Walker {
                 if moved && !trap.at_exit {
                     walker.state.folder = None;
                 }
+                if moved {
+                    // `exit` may have been anywhere.
+                    walker.state.folders.join(&Folders::open());
+                }
                 walker.state.launched_by = trap.launched_by;
                 walker.script(&trap.text);
             });
             self.traps = traps;
             let (seen, again) = (self.commands.get(trap.seen), self.commands.get(start..));
             let shown = |commands: Option<&[SimpleCommand]>| -> Vec<_> {
-                let said = |one: &SimpleCommand| (one.words.clone(), one.folder.clone());
+                let said = |one: &SimpleCommand| {
+                    (
+                        one.words.clone(),
+                        one.folder.clone(),
+                        one.folders.clone(),
+                        one.redirects.clone(),
+                    )
+                };
                 commands.unwrap_or_default().iter().map(said).collect()
             };
             if shown(seen) == shown(again) {
@@ -315,5 +376,31 @@ impl Walker {
                 self.functions.truncate(functions);
             }
         }
+    }
+}
+
+/// Says whether a pipeline is one `cd`, which says by its exit code whether it got there.
+fn is_cd(pipeline: &Pipeline) -> bool {
+    matches!(pipeline.as_slice(), [one] if matches!(name(one), Some("cd" | "pushd")))
+}
+
+/// Says whether nothing comes after a command.
+fn always_exits(command: &Command) -> bool {
+    match &command.kind {
+        Kind::Group(list) => list.last().is_some_and(|last| match last.pipelines.as_slice() {
+            [pipeline] if !last.background => {
+                pipeline.len() == 1 && pipeline.iter().all(always_exits)
+            }
+            _ => false,
+        }),
+        _ => name(command) == Some(EXIT),
+    }
+}
+
+/// Returns the name of a command as it is written, if it is a simple one.
+fn name(command: &Command) -> Option<&str> {
+    match &command.kind {
+        Kind::Simple(simple) => simple.words.first().and_then(WrittenWord::plain),
+        _ => None,
     }
 }

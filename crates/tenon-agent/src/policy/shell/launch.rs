@@ -4,6 +4,7 @@
 //! `xargs`, `sh -c`, `eval`) each by hand. What is started is judged like anything else.
 
 use super::arguments::{Launched, is_output, join, row_value, script, skip_options, valued};
+use super::folders::Folders;
 use super::given::aside;
 use super::hidden;
 use super::launchers::{Launcher, launcher};
@@ -175,8 +176,10 @@ fn through(launcher: &Launcher, command: &SimpleCommand) -> Vec<Launched> {
     rest = rest.get(launcher.operands..).unwrap_or_default();
     // What it reads is read by what it starts; what it writes was judged with it.
     let reads = |one: &&Redirect| matches!(one.kind, RedirectKind::Text | RedirectKind::Read);
+    let (folder, folders) = folder(launcher, options, command).unzip();
     let mut inner = SimpleCommand {
-        folder: folder(launcher, options, command),
+        folder: folder.flatten(),
+        folders,
         redirects: command.redirects.iter().filter(reads).cloned().collect(),
         ..Default::default()
     };
@@ -201,16 +204,24 @@ fn is_architecture(word: &Word) -> bool {
     starts.iter().any(|start| word.prefix().starts_with(start))
 }
 
-fn folder(launcher: &Launcher, arguments: &[Word], command: &SimpleCommand) -> Option<Vec<Word>> {
+/// Returns where a launcher goes first, if it goes anywhere.
+fn folder(
+    launcher: &Launcher,
+    arguments: &[Word],
+    command: &SimpleCommand,
+) -> Option<(Option<Vec<Word>>, Folders)> {
     let options: &[&str] = match launcher.name {
         "env" => &["-C", "--chdir"],
         "sudo" | "run0" => &["-D", "--chdir"],
         _ => return None,
     };
     let target = valued(arguments, options)?;
-    let mut folder = command.folder.clone().unwrap_or_default();
-    folder.push(target);
-    Some(folder)
+    let from = command.folders.as_ref()?;
+    let mut folder = command.folder.clone();
+    if let Some(folder) = &mut folder {
+        folder.push(target.clone());
+    }
+    Some((folder, from.entered(&target)))
 }
 
 /// Returns the folders that a `find` walks; `.` if it names none.

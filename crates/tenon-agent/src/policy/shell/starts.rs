@@ -1,10 +1,12 @@
 //! What a command starts is read on: as a command, a script, a trap, or what may be meant.
 
 use super::arguments::{Launched, positions};
+use super::folders::Folders;
 use super::launch;
 use super::perhaps::{self, PERHAPS_MAX, Perhaps};
 use super::shells;
 use super::walk::{TOO_MANY, Walker};
+use super::word::Word;
 use super::{Launches, NESTING_MAX};
 
 impl Walker {
@@ -25,6 +27,7 @@ impl Walker {
         }
         let by = self.state.launched_by.replace(index);
         let expands_aliases = self.state.expands_aliases;
+        let elsewhere = self.enter_folder_of(index);
         if self.commands.get(index).is_some_and(launch::expands_aliases) {
             self.expands_aliases();
         }
@@ -41,6 +44,18 @@ impl Walker {
         self.unshadow(shadowed);
         self.state.expands_aliases = expands_aliases;
         self.state.launched_by = by;
+        if let Some((folder, folders)) = elsewhere {
+            (self.state.folder, self.state.folders) = (folder, folders);
+        }
+    }
+
+    /// Goes where a command runs that another folder was given (`env -C`). Returns where the shell
+    /// is, if it is elsewhere.
+    fn enter_folder_of(&mut self, index: usize) -> Option<(Option<Vec<Word>>, Folders)> {
+        let command = self.commands.get(index)?;
+        let folders = command.folders.clone().filter(|there| *there != self.state.folders)?;
+        let folder = std::mem::replace(&mut self.state.folder, command.folder.clone());
+        Some((folder, std::mem::replace(&mut self.state.folders, folders)))
     }
 
     /// Takes in what a command within `>(…)` starts by what the command `from` writes there.

@@ -7,15 +7,13 @@ use std::rc::Rc;
 
 use super::SimpleCommand;
 use super::arguments::{self, POSITIONS, positions};
+use super::folders::{self, Folders, Named, STEPS_MAX};
 use super::hidden::{self, TWICE};
 use super::made::{self, Made, Signs};
 use super::variables;
 use super::walk::Walker;
 use super::word::{self, Piece, Word};
 use super::words::is_name;
-
-/// Changes of folder that are followed, since every command keeps them.
-const FOLDERS_MAX: usize = 50;
 
 /// A builtin that sets variables which its arguments name.
 struct Setter {
@@ -112,14 +110,15 @@ impl Walker {
             "cd" | "pushd" => {
                 let home = Word { pieces: vec![Piece::Home(String::new())] };
                 let target = places.next().cloned().unwrap_or(home);
-                let is_searched = self.searches_folders(command);
-                let is_function = self.state.callees.contains_key(name);
-                self.change_folder(target, is_searched);
-                if is_function {
-                    self.state.folder = None;
+                let is_known = !self.searches_folders(command) || is_beside(&target);
+                let is_known = is_known && !self.state.callees.contains_key(name);
+                let is_turned = name == "pushd" && turns_the_stack(command.arguments());
+                self.change_folder(Some(target).filter(|_| is_known && !is_turned));
+                if is_turned {
+                    self.arrived = None;
                 }
             }
-            "popd" => self.state.folder = None,
+            "popd" => self.change_folder(None),
             "shift" | "set" => {
                 let command = command.clone();
                 if name == "set" {
@@ -331,22 +330,20 @@ impl Walker {
         true
     }
 
-    fn change_folder(&mut self, target: Word, is_searched: bool) {
-        match target.pieces.first() {
-            Some(Piece::Text(text)) if text.starts_with('/') => {
-                self.state.folder = Some(vec![target]);
-            }
-            Some(Piece::Home(_)) => self.state.folder = Some(vec![target]),
-            Some(Piece::Unknown(_)) => self.state.folder = None,
-            _ if target.literal() == Some("-") => self.state.folder = None,
-            _ if is_searched && !is_beside(&target) => self.state.folder = None,
-            _ => {
-                if let Some(folder) = &mut self.state.folder {
-                    folder.push(target);
-                }
-                self.state.folder = self.state.folder.take().filter(|all| all.len() <= FOLDERS_MAX);
-            }
-        }
+    /// Takes in that the shell goes to a folder, or that it is not known where it goes; and that it
+    /// may not get there.
+    fn change_folder(&mut self, target: Option<Word>) {
+        self.count(self.state.folders.words());
+        let there = target.as_ref().map_or_else(Folders::open, |to| self.state.folders.entered(to));
+        self.state.folders.join(&there);
+        self.arrived = Some(there);
+        let before = self.state.folder.take();
+        self.state.folder = target.and_then(|target| match folders::named(&target) {
+            Named::Fixed => Some(vec![target]),
+            Named::Unknown => None,
+            Named::Beside => before.map(|all| all.into_iter().chain([target]).collect()),
+        });
+        self.state.folder = self.state.folder.take().filter(|all: &Vec<_>| all.len() <= STEPS_MAX);
     }
 }
 
@@ -383,6 +380,11 @@ fn named(setter: &Setter, command: &SimpleCommand) -> Vec<Word> {
 
 fn is_in(letters: &str) -> impl Fn(char) -> bool + '_ {
     move |letter| letters.contains(letter)
+}
+
+/// Says whether `pushd` turns the folders that it knows, or only keeps one for later.
+fn turns_the_stack(arguments: &[Word]) -> bool {
+    arguments.is_empty() || arguments.iter().any(|word| word.prefix().starts_with(['+', '-']))
 }
 
 /// Says whether a folder is named from the one that the shell is in.

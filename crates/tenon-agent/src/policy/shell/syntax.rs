@@ -20,6 +20,8 @@ pub(super) struct AndOr {
     pub(super) pipelines: Vec<Pipeline>,
     /// How many of them, from the first on, are joined by `&&`.
     pub(super) chained: usize,
+    /// One of them is turned around by `!`: what stands behind it runs where it failed.
+    pub(super) inverted: bool,
     pub(super) background: bool,
 }
 

@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 
+use super::folders::Folders;
 use super::hidden::{self, TWICE};
 use super::launch;
 use super::made::{self, Made, Values};
@@ -73,7 +74,7 @@ const HASHED: &str = "BASH_CMDS";
 /// Reads a command line, or a script that so many others and levels are around.
 pub(super) fn walk(command: &str, scripts: usize, nesting: usize) -> Parsed {
     let mut walker = Walker {
-        state: State { folder: Some(Vec::new()), ..State::default() },
+        state: State { folder: Some(Vec::new()), folders: Folders::start(), ..State::default() },
         scripts,
         nesting,
         value_bytes_left: VALUE_BYTES_MAX,
@@ -93,7 +94,11 @@ pub(super) fn walk(command: &str, scripts: usize, nesting: usize) -> Parsed {
 /// What a subshell gets a copy of.
 #[derive(Clone, Default)]
 pub(super) struct State {
+    /// The changes of folder so far, as if each of them were done; `None` if one is not known.
     pub(super) folder: Option<Vec<Word>>,
+    /// Where it may be. Whatever is read, what was there before stays, but behind `&&`: a loop or a
+    /// function may be left in its middle.
+    pub(super) folders: Folders,
     pub(super) input: Option<Range<usize>>,
     /// The file that the shell reads, or the group around (`exec < file`, `while …; done < file`).
     pub(super) reads: Option<Word>,
@@ -126,6 +131,7 @@ pub(super) struct Trap {
     pub(super) at_exit: bool,
     pub(super) launched_by: Option<usize>,
     pub(super) folder: Option<Vec<Word>>,
+    pub(super) folders: Folders,
     /// What was read when it was set.
     pub(super) seen: Range<usize>,
     /// The variables that were set since.
@@ -153,6 +159,8 @@ pub(super) struct Walker {
     /// What the variables that are local to the functions being called were before, one row each.
     pub(super) locals: Vec<Vec<Change>>,
     pub(super) traps: Vec<Trap>,
+    /// Where the shell is if the `cd` just read went well.
+    pub(super) arrived: Option<Folders>,
     pub(super) has_aliases: bool,
     /// The elements of an array are known, or were.
     pub(super) has_arrays: bool,
@@ -272,6 +280,7 @@ impl Walker {
                 let sinks = std::mem::take(&mut self.sinks);
                 let start = self.commands.len();
                 let input = self.state.input.clone();
+                let (folder, folders) = (self.state.folder.clone(), self.state.folders.clone());
                 // `{ sh; } < <(…)` reads what the commands write.
                 let read = redirects.iter().filter(|one| one.kind == RedirectKind::Read);
                 if let Some(source) = read.flat_map(|one| one.target.unknown()).next() {
@@ -292,7 +301,9 @@ impl Walker {
                 }
                 self.sinks = sinks;
                 if !redirects.is_empty() {
-                    self.finish(SimpleCommand { redirects, ..Default::default() });
+                    // They are opened before anything within runs.
+                    let folders = Some(folders);
+                    self.finish(SimpleCommand { redirects, folder, folders, ..Default::default() });
                 }
                 self.state.input = input;
             }
@@ -404,7 +415,10 @@ impl Walker {
         if self.commands.len() >= COMMANDS_MAX || self.words > WORDS_MAX {
             return self.doubt("it has too many commands");
         }
-        command.folder = command.folder.or_else(|| self.state.folder.clone());
+        if command.folders.is_none() {
+            command.folder = self.state.folder.clone();
+            command.folders = Some(self.state.folders.clone());
+        }
         command.reads_from = self.reads_from(&command);
         command.piped_from = self.state.input.clone();
         command.launched_by = self.state.launched_by;

@@ -19,6 +19,7 @@ use proptest::test_runner::RngSeed;
 
 use super::benign::{ORDINARY, TEXT};
 use super::denials::SYSTEM;
+use super::{Action, DENY, Mode, Places, Verdict, decide, rules};
 use crate::policy::shell::parse;
 
 const SEED: u64 = 1;
@@ -238,6 +239,85 @@ fn script() -> BoxedStrategy<String> {
         .boxed()
 }
 
+/// A script that goes from folder to folder and writes files there. No folder that it goes to lies
+/// above the one that it begins in.
+fn wandering() -> BoxedStrategy<String> {
+    let start = select(vec![
+        "cd a",
+        "cd b",
+        "cd ./a/../b",
+        "cd ../b",
+        "cd nowhere",
+        "cd -",
+        "cd \"$PWD/a\"",
+        "pushd a",
+        "pushd",
+        "popd",
+        "echo > w1",
+        "echo > a/w2",
+        "echo > ../b/w3",
+        "echo > \"$PWD\"/w4",
+        "true",
+        "false",
+        "exit",
+        "return",
+        "break",
+        "continue",
+        "eval 'cd a'",
+        "command cd b",
+    ]);
+    let start = start.prop_map(str::to_owned).boxed();
+    start
+        .prop_recursive(4, 24, 3, |list| {
+            let list = list.boxed();
+            let command = prop_oneof![
+                8 => list.clone(),
+                1 => list.clone().prop_map(|a| format!("( {a}\n)")),
+                1 => list.clone().prop_map(|a| format!("{{ {a}\n}}")),
+                1 => list.clone().prop_map(|a| format!("{{ {a}\n}} > w5")),
+                1 => list.clone().prop_map(|a| format!("! {{ {a}\n}}")),
+                1 => list.clone().prop_map(|a| format!("{{ {a}\nexit\n}}")),
+                1 => (list.clone(), list.clone(), list.clone())
+                    .prop_map(|(a, b, c)| format!("if {a}\nthen {b}\nelse {c}\nfi")),
+                1 => list.clone().prop_map(|a| format!("for i in 1 2; do {a}\ndone")),
+                1 => list.clone().prop_map(|a| format!("for ((i=0;i<2;i++)) {{ {a}\n}}")),
+                1 => list.clone().prop_map(|a| format!("f{0}() {{ {a}\n}}\nf{0}", a.len())),
+                1 => list.clone().prop_map(|a| format!("trap '{}' EXIT", a.replace('\'', ""))),
+                1 => list.clone().prop_map(|a| format!("x=$({a}\n)")),
+            ];
+            let joint = select(vec![" && ", " || ", " | ", "; ", "\n", " & "]);
+            (command.clone(), vec((joint, command), 0..4)).prop_map(|(first, more)| {
+                more.into_iter().fold(first, |all, (joint, command)| all + joint + &command)
+            })
+        })
+        .boxed()
+}
+
+/// Runs a script in the folder `top` and returns the files that it wrote, in and beside that.
+fn writes_files(script: &str, home: &Path) -> Vec<String> {
+    let folders = ["", "/a", "/b", "/a/a", "/a/b", "/b/a", "/b/b"];
+    for name in ["top", "a", "b"] {
+        for folder in folders {
+            std::fs::create_dir_all(home.join(format!("{name}{folder}"))).expect("a folder");
+        }
+    }
+    let Some(mut bash) = bash() else { return Vec::new() };
+    bash.args(["-c", "--", &format!("ulimit -t 2 -f 100\n{script}\nwait")]);
+    bash.current_dir(home.join("top")).stdout(Stdio::null());
+    bash.status().expect("bash ends");
+    let mut written = Vec::new();
+    let mut left = vec![home.to_path_buf()];
+    while let Some(folder) = left.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+            match entry.path() {
+                path if path.is_dir() => left.push(path),
+                path => written.push(path.display().to_string()),
+            }
+        }
+    }
+    written
+}
+
 const TOKENS: &[&str] = &[
     "t1",
     "u1",
@@ -388,6 +468,25 @@ proptest! {
     #[test]
     fn a_script_starts_only_what_is_read(script in prop_oneof![script(), damaged()]) {
         starts_only_what_is_read(&script);
+    }
+}
+
+proptest! {
+    #![proptest_config(config(300))]
+
+    #[test]
+    fn what_a_script_writes_is_denied_by_its_name(script in wandering()) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let home = folder.path().canonicalize().expect("a folder");
+        let top = home.join("top").display().to_string();
+        let roots = vec![home.display().to_string()];
+        let places = Places { roots, home: "/home/user".into(), cwd: top };
+        for path in writes_files(&script, &home) {
+            let rule = format!("write({path})");
+            let action = Action::Run { command: script.clone() };
+            let decision = decide("bash", &action, &rules(&[(&rule, DENY)]), Mode::Auto, &places);
+            prop_assert!(decision.verdict != Verdict::Allow, "{}\nwrites {}", script, path);
+        }
     }
 }
 

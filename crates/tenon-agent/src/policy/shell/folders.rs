@@ -1,0 +1,140 @@
+//! The folders that a shell may be in. A `cd` may fail, or not run at all, so behind one there are
+//! two; behind `cd x &&` there is one again.
+//!
+//! What is kept of each is how it is come to from where the line begins: where that is, and what is
+//! there, is not known here.
+
+use std::sync::Arc;
+
+use super::word::{Piece, Word};
+
+/// Folders that are told apart. Three changes in a row make eight of one; behind more of them it is
+/// not known where the shell is.
+const WAYS_MAX: usize = 16;
+/// Changes of folder that are followed on one way, since every command keeps them.
+pub(super) const STEPS_MAX: usize = 50;
+
+/// Where a shell may be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Folders {
+    /// The changes of folder that lead to each of them.
+    ways: Arc<Vec<Vec<Word>>>,
+    /// It may be in any other folder, too.
+    is_open: bool,
+}
+
+/// What is known of a folder by the word that names it.
+pub(super) enum Named {
+    /// It is the same from everywhere.
+    Fixed,
+    /// It depends on where the shell is.
+    Beside,
+    Unknown,
+}
+
+impl Folders {
+    /// Where a line begins.
+    pub(super) fn start() -> Folders {
+        Folders { ways: Arc::new(vec![Vec::new()]), is_open: false }
+    }
+
+    /// Any folder.
+    pub(super) fn open() -> Folders {
+        Folders { ways: Arc::default(), is_open: true }
+    }
+
+    /// Returns the changes of folder that lead to each of the folders, and `None` if it may be in
+    /// any other, too.
+    pub(crate) fn ways(&self) -> impl Iterator<Item = Option<&[Word]>> {
+        let known = self.ways.iter().map(|way| Some(way.as_slice()));
+        known.chain(self.is_open.then_some(None))
+    }
+
+    /// Returns how many words it takes to say where they are.
+    pub(super) fn words(&self) -> usize {
+        self.ways.iter().map(|way| 1 + way.len()).sum()
+    }
+
+    /// Returns where a shell is that went from any of them to `target`.
+    pub(super) fn entered(&self, target: &Word) -> Folders {
+        match named(target) {
+            Named::Fixed => Folders { ways: Arc::new(vec![vec![target.clone()]]), is_open: false },
+            Named::Unknown => Folders::open(),
+            Named::Beside => {
+                let mut all = Folders { ways: Arc::default(), is_open: self.is_open };
+                for way in self.ways.iter() {
+                    all.add(&joined(way, target));
+                }
+                all
+            }
+        }
+    }
+
+    /// Returns where a shell is that went on from any of these as another went from its start.
+    pub(super) fn then(&self, other: &Folders) -> Folders {
+        if *self == Folders::start() {
+            return other.clone();
+        }
+        let mut all = Folders { ways: Arc::default(), is_open: other.is_open };
+        for way in other.ways.iter() {
+            let there = way.iter().fold(self.clone(), |from, step| from.entered(step));
+            all.join(&there);
+        }
+        all
+    }
+
+    /// Takes in that it may be in one of the others instead.
+    pub(super) fn join(&mut self, others: &Folders) {
+        self.is_open |= others.is_open;
+        for way in others.ways.iter() {
+            self.add(way);
+        }
+    }
+
+    fn add(&mut self, way: &[Word]) {
+        if self.ways.iter().any(|known| known == way) {
+            return;
+        }
+        if self.ways.len() >= WAYS_MAX || way.len() > STEPS_MAX {
+            self.is_open = true;
+            return;
+        }
+        Arc::make_mut(&mut self.ways).push(way.to_vec());
+    }
+}
+
+/// Says whether a word names a folder from wherever the shell is.
+pub(super) fn named(target: &Word) -> Named {
+    match target.pieces.first() {
+        Some(Piece::Text(text)) if text.starts_with('/') => Named::Fixed,
+        Some(Piece::Home(_)) => Named::Fixed,
+        Some(Piece::Unknown(_)) => Named::Unknown,
+        _ if target.literal() == Some("-") => Named::Unknown,
+        _ => Named::Beside,
+    }
+}
+
+/// Returns the way with one step more, as short as it can be said: `a` and `..` are none.
+fn joined(way: &[Word], target: &Word) -> Vec<Word> {
+    let mut way = way.to_vec();
+    let Some(next) = target.literal() else {
+        way.push(target.clone());
+        return way;
+    };
+    let last = way.pop_if(|last| last.literal().is_some());
+    let last = last.as_ref().and_then(Word::literal).unwrap_or_default();
+    let mut parts: Vec<&str> = Vec::new();
+    for part in last.split('/').chain(next.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => drop(parts.pop()),
+            ".." if last.starts_with('/') => {}
+            part => parts.push(part),
+        }
+    }
+    let text = format!("{}{}", if last.starts_with('/') { "/" } else { "" }, parts.join("/"));
+    if !text.is_empty() {
+        way.push(Word::text(text));
+    }
+    way
+}

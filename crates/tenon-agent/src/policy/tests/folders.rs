@@ -1,0 +1,152 @@
+//! Where a redirect may write: a `cd` before it may have failed or not have run.
+
+use super::{ALLOW, ASK, DENY, Mode, Rules, Verdict, rules, run};
+
+/// Checks what is decided about lines where writing `secret.txt` at the workspace's top is denied.
+fn check(lines: &[(&str, Verdict)]) {
+    for rule in ["write_file(secret.txt)", "write(secret.txt)"] {
+        for (line, want) in lines {
+            let decision = run(line, &rules(&[(rule, DENY)]), Mode::Auto);
+            assert_eq!(decision.verdict, *want, "{line}: {}", decision.reason);
+            let asked = run(line, &rules(&[(rule, ASK)]), Mode::Auto).verdict;
+            assert_eq!(asked == ALLOW, *want == ALLOW, "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_denial_holds_for_every_folder_that_a_redirect_may_be_in() {
+    check(&[
+        ("cd nowhere; echo x > secret.txt", DENY),
+        ("cd nowhere\necho x > secret.txt", DENY),
+        ("cd nowhere || echo x > secret.txt", DENY),
+        ("cd nowhere & echo x > secret.txt", DENY),
+        ("cd nowhere | cat; echo x > secret.txt", DENY),
+        ("if test -d a; then cd a; fi; echo x > secret.txt", DENY),
+        ("if test -d a; then cd a; else cd b; fi; echo x > secret.txt", DENY),
+        ("case $1 in a) cd a;; b) cd b;; esac; echo x > secret.txt", DENY),
+        ("false && cd a; echo x > secret.txt", DENY),
+        ("false && cd a && make; echo x > secret.txt", DENY),
+        ("[ -d a ] && cd a; echo x > secret.txt", DENY),
+        ("cd a && false || echo x > secret.txt", DENY),
+        ("cd a; cd b; cd c; echo x > secret.txt", DENY),
+        ("cd a; echo x > ../secret.txt", DENY),
+        ("cd a; cd ..; echo x > secret.txt", DENY),
+        ("cd a && cd .. && echo x > secret.txt", DENY),
+        ("cd ..; echo x > secret.txt", DENY),
+        ("cd .. && echo x > project/secret.txt", DENY),
+        ("! cd a && echo x > secret.txt", DENY),
+        ("env cd a && echo x > secret.txt", DENY),
+        ("(cd a); echo x > secret.txt", DENY),
+        ("(cd a) && echo x > secret.txt", DENY),
+        ("(cd a; echo x > secret.txt)", DENY),
+        ("(cd a && echo x > ../secret.txt)", DENY),
+        ("pushd a; echo x > secret.txt", DENY),
+        ("pushd a; popd; echo x > secret.txt", DENY),
+        ("pushd -n a && echo x > secret.txt", DENY),
+        ("pushd a && popd && echo x > secret.txt", ASK),
+        ("cd \"$X\"; echo x > secret.txt", DENY),
+        ("cd \"$X\" && echo x > secret.txt", ASK),
+        ("while read d; do cd \"$d\"; done; echo x > secret.txt", DENY),
+        ("for d in a b; do cd $d; echo x > secret.txt; cd ..; done", DENY),
+        ("until cd a; do echo x > secret.txt; done", DENY),
+        ("f() { cd a; }; f; echo x > secret.txt", DENY),
+        ("f() { test -f b && return; cd a; }; f && echo x > secret.txt", DENY),
+        ("f() { echo x > secret.txt; }; cd a; f", DENY),
+        ("cd() { :; }; cd a && echo x > secret.txt", DENY),
+        ("eval 'cd a'; echo x > secret.txt", DENY),
+        ("eval 'true || cd a' && echo x > secret.txt", DENY),
+        ("bash -c 'cd a; echo x > secret.txt'", DENY),
+        ("cd a; bash -c 'echo x > secret.txt'", DENY),
+        ("cd a; cat > s.sh <<'E'\necho x > secret.txt\nE\nsh s.sh", DENY),
+        ("cd a; echo 'cd b; echo x > secret.txt' > s.sh; sh s.sh", DENY),
+        ("trap 'echo x > secret.txt' EXIT; cd a && make", DENY),
+        ("cd a || exit; trap 'echo x > ../secret.txt' EXIT", DENY),
+        ("trap 'cd a' ERR; echo x > secret.txt", DENY),
+        ("{ cd a; make; } > secret.txt", DENY),
+        ("{ cd a && make; } > secret.txt", DENY),
+        ("x=$(cd a; echo y > secret.txt)", DENY),
+        ("env -C a sh -c 'echo x > ../secret.txt'", DENY),
+        ("env -C a timeout 5 env -C .. sh -c 'echo x > secret.txt'", DENY),
+        ("while cd a; do { true && continue; cd ..; } || exit; done; echo > ../secret.txt", DENY),
+        (
+            "for d in 1 2; do cd a || exit; test -f b && break; cd .. || exit; done; echo x > ../secret.txt",
+            DENY,
+        ),
+        ("cd a || { echo x > secret.txt; exit 1; }", DENY),
+        ("exit() { :; }; cd a || exit; echo x > secret.txt", DENY),
+        ("cd a || return; echo x > secret.txt", DENY),
+    ]);
+}
+
+#[test]
+fn a_denial_leaves_alone_what_is_written_elsewhere_for_sure() {
+    check(&[
+        ("cd a && echo x > secret.txt", ALLOW),
+        ("cd a && cd b && make > secret.txt 2>&1", ALLOW),
+        ("cd a && { make; echo x > secret.txt; }", ALLOW),
+        ("(cd a && echo x > secret.txt)", ALLOW),
+        ("bash -c 'cd a && echo x > secret.txt'", ALLOW),
+        ("pushd a && echo x > secret.txt", ALLOW),
+        ("cd a && make || echo x > a.txt", ALLOW),
+        ("cd a || exit 1; echo x > secret.txt", ALLOW),
+        ("cd a || { echo no >&2; exit 1; }; echo x > secret.txt", ALLOW),
+        ("(cd a || exit; echo x > secret.txt)", ALLOW),
+        ("for d in a b; do (cd $d && echo x > secret.txt); done", ALLOW),
+        ("cd /tmp && echo x > secret.txt", ALLOW),
+        ("env -C a sh -c 'echo x > secret.txt'", ALLOW),
+        ("cd a; echo x > other.txt", ALLOW),
+        ("cd a; cd b; cd c; echo x > other.txt", ALLOW),
+        ("for d in a b; do cd $d; make > log; cd ..; done", ALLOW),
+        ("cd a; echo x > /tmp/secret.txt", ALLOW),
+    ]);
+}
+
+#[test]
+fn behind_many_changes_of_folder_it_is_not_known_where_a_redirect_writes() {
+    let line = |changes: usize| {
+        let all: String = (0..changes).map(|at| format!("cd d{at}; ")).collect();
+        format!("{all}echo x > other.txt")
+    };
+    let denied = rules(&[("write(secret.txt)", DENY)]);
+    assert_eq!(run(&line(4), &denied, Mode::Auto).verdict, ALLOW);
+    assert_eq!(run(&line(5), &denied, Mode::Auto).verdict, ASK);
+    let here = rules(&[("write(other.txt)", DENY)]);
+    assert_eq!(run(&line(1_000), &here, Mode::Auto).verdict, DENY);
+    check(&[
+        ("while read d; do cd \"$d\"; echo x > a; done", ASK),
+        ("while make; do cd a; echo x > b; done", ASK),
+        ("for d in */; do cd \"$d\"; make > log; cd ..; done", ASK),
+        ("f() { cd a; f; }; f; echo x > b", ASK),
+    ]);
+    let some = rules(&[("write(src/log)", DENY)]);
+    assert_eq!(run("for d in */; do (cd $d && make > log); done", &some, Mode::Auto).verdict, ASK);
+}
+
+#[test]
+fn a_rule_for_writing_allows_only_what_it_names_in_every_folder() {
+    let allowed = [("bash(make:*)", ALLOW), ("bash(cd:*)", ALLOW), ("write(src/**)", ALLOW)];
+    for (line, want) in [
+        ("cd src && make > log", ALLOW),
+        ("cd src || exit 1; make > log", ASK),
+        ("cd src; make > log", ASK),
+        ("cd src; make > ../src/log", ASK),
+        ("cd src; make > \"$PWD\"/log", ASK),
+        ("(cd src && make > log)", ALLOW),
+        ("if make; then cd src; fi; make > log", ASK),
+        ("make > src/log; cd src", ALLOW),
+    ] {
+        let decision = run(line, &rules(&allowed), Mode::Ask);
+        assert_eq!(decision.verdict, want, "{line}: {}", decision.reason);
+    }
+    let flag = run("cd src; make > log", &rules(&allowed), Mode::Ask).flag;
+    assert_eq!(flag.as_deref(), Some("--allow 'write(/home/user/project/log)'"));
+}
+
+#[test]
+fn without_rules_for_writing_no_cd_is_a_question() {
+    for line in ["cd a; make > log", "while read d; do cd \"$d\"; make > log; done", "popd; ls > x"]
+    {
+        assert_eq!(run(line, &Rules::default(), Mode::Auto).verdict, ALLOW, "{line}");
+    }
+}
