@@ -238,7 +238,10 @@ pub fn decide(tool: &str, action: &Action, rules: &Rules, mode: Mode, places: &P
         Action::Read { .. } | Action::Outside(_) | Action::Run { .. } => vec![Rule::for_tool(tool)],
     };
     if let Action::Write { path, protected: true, .. } = action {
-        let reason = format!("writing `{path}` can make other programs run code later");
+        let mut reason = format!("writing `{path}` can make other programs run code later");
+        if flags().is_empty() {
+            reason.push_str("; no rule can say its name");
+        }
         let decision = Decision::new(Verdict::Ask, "built-in: protected file", reason)
             .with_flag(&flags())
             .with_path(Access::Write, &places.absolute(path));

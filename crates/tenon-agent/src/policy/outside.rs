@@ -55,6 +55,9 @@ pub(super) fn decide(
         reason.push_str(&format!("; the model named it `{written}`"));
     }
     let rule = Rule::exact_path(*access, path, *is_folder);
+    if rule.is_none() {
+        reason.push_str("; no rule can say its name");
+    }
     let always = rule.as_ref().and_then(Kept::rule);
     let lifted_by: Vec<Rule> = rule.into_iter().collect();
     let decision = Decision::new(Verdict::Ask, "built-in: path outside", reason);

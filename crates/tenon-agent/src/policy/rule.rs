@@ -248,7 +248,7 @@ impl Rule {
     /// Says whether the rule speaks of files by name and not only by folder.
     pub(crate) fn names_a_file(&self) -> bool {
         matches!(&self.pattern, Some(Pattern::Glob(glob))
-            if glob.rsplit('/').next().is_some_and(|name| !name.contains(['*', '?'])))
+            if glob.rsplit('/').next().and_then(glob::only).is_some())
     }
 
     pub(crate) fn is_for(&self, tool: &str) -> bool {
@@ -322,8 +322,8 @@ impl Rule {
         let Some(Pattern::Glob(glob)) = &self.pattern else { return self.pattern.is_none() };
         let folder = format!("{}/", folder.trim_end_matches('/'));
         absolute_globs(glob, places).any(|glob| {
-            let known = glob.split(['*', '?']).next().unwrap_or_default();
-            known.starts_with(&folder) || folder.starts_with(known)
+            let known = glob::beginning(&glob);
+            known.starts_with(&folder) || folder.starts_with(&known)
         })
     }
 

@@ -10,6 +10,10 @@ use super::shell::{self, Launches, Parsed, Redirect, RedirectKind, SimpleCommand
 use super::written::{may_touch_writes, open_writes, touches_writes, written};
 use super::{Decision, Kept, Leaves, Mode, by_rule, parts};
 
+/// Why there is no rule for some lines.
+const NO_RULE: &str = "no rule can allow it: only lines of plain commands, each of which a rule names, \
+                       leave the walls without a question";
+
 pub(super) fn decide(
     tool: &str,
     command: &str,
@@ -58,7 +62,9 @@ fn judged(
             || parsed.commands.iter().any(|one| may_touch_writes(rule, one, places))
     };
     if let Some(rule) = rules.with(Verdict::Deny).find(may_be) {
-        let reason = format!("the rule {rule} may forbid it: not all of its words are known");
+        let reason = format!(
+            "the rule {rule} may forbid it: not all of its words are known; no rule can allow that"
+        );
         return Decision::new(Verdict::Ask, rule.to_string(), reason);
     }
     if let Some(rule) = rules.with(Verdict::Ask).find(touches) {
@@ -74,7 +80,10 @@ fn judged(
     if let (Some(doubt), None) = (&parsed.doubt, sweeping) {
         let reason = format!("what it would run is not sure: {doubt}");
         let decision = Decision::new(Verdict::Ask, "built-in: doubtful command", reason);
-        return if unconfined { decision } else { decision.with_flag(&[Rule::for_tool(tool)]) };
+        return match unconfined {
+            true => decision.without_rule(),
+            false => decision.with_flag(&[Rule::for_tool(tool)]),
+        };
     }
     // Of a line outside the walls rules name every command anyway.
     let asks_each = mode == Mode::Ask && !unconfined;
@@ -159,10 +168,7 @@ fn asked_unconfined(
     let solves = is_plain && flags.iter().all(|rule| !rule.is_sweeping());
     let decision = match solves {
         true => decision.with_flag(&flags),
-        false => {
-            let reason = format!("{}; with this line around it no rule allows it", decision.reason);
-            Decision { reason, ..decision }
-        }
+        false => decision.without_rule(),
     };
     let speaks_for = |rule: &Rule| {
         let mut found = findings.iter().filter_map(|finding| parsed.commands.get(finding.command));
@@ -177,6 +183,14 @@ fn asked_unconfined(
         unconfined: true,
         ..decision
     })
+}
+
+impl Decision {
+    /// The same, of a line outside the walls that no rule can allow.
+    fn without_rule(self) -> Decision {
+        let reason = format!("{}; {NO_RULE}", self.reason);
+        Decision { reason, ..self }
+    }
 }
 
 /// Returns the commands that start this one, the nearest first.

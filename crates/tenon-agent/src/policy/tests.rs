@@ -21,7 +21,7 @@ mod work;
 
 use tenon_sandbox::Access;
 
-use super::action::Action;
+use super::action::{Action, OutsidePlace};
 use super::places::{Places, is_plain};
 use super::rule::{Origin, Rule, Rules, Verdict};
 use super::shell::parse;
@@ -47,6 +47,13 @@ fn run(command: &str, rules: &Rules, mode: Mode) -> Decision {
     decide("bash", &action, rules, mode, &places())
 }
 
+/// Returns the rules that a flag names, as a shell reads it.
+fn of_flag(flag: &str) -> Rules {
+    let words = parse(flag).commands.remove(0).words;
+    let named = words.iter().filter_map(|word| word.literal()).filter(|word| *word != "--allow");
+    named.map(|text| Rule::parse(text, Verdict::Allow, Origin::CommandLine).expect(text)).collect()
+}
+
 /// Checks that each command gets this verdict by this rule, with no rules of a user's.
 fn check(verdict: Verdict, rule: &str, commands: &[&str]) {
     let mut wrong = Vec::new();
@@ -56,6 +63,10 @@ fn check(verdict: Verdict, rule: &str, commands: &[&str]) {
             wrong.push(format!("{command}\n    {:?} by {}", decision.verdict, decision.rule));
         }
         assert_eq!(decision.flag.is_some(), decision.verdict == Verdict::Ask, "{command}");
+        if let Some(flag) = &decision.flag {
+            let again = run(command, &of_flag(flag), Mode::Auto);
+            assert_eq!(again.verdict, Verdict::Allow, "{command} with {flag}: {again:?}");
+        }
     }
     assert!(wrong.is_empty(), "want {verdict:?} by {rule}\n{}", wrong.join("\n"));
 }
@@ -131,6 +142,13 @@ fn the_flag_that_is_named_allows_the_call() {
         "echo 'open",
         "git clean -fd \"a:\"",
         "sudo '\u{202e}'",
+        "sudo python3 -c 'print(1)'",
+        "sudo awk '{ print $1 }' f",
+        "sudo sed -i \"s/(a)[b]/$x/\" f",
+        "sudo tee 'a (copy).txt' && ls 'x[1]'",
+        "sudo sh -c 'for f in *; do echo \"${f[0]}\"; done'",
+        "sudo echo \"it's ($HOME) #1\" '#' a#b",
+        "sudo ls \"\\$(x)\"",
     ];
     // What two things are asked about for needs leave for both.
     let ask = [
@@ -146,17 +164,77 @@ fn the_flag_that_is_named_allows_the_call() {
     for (command, mode) in all.chain(ask.map(|line| (line, Mode::Ask))) {
         let flag = run(command, &Rules::default(), mode).flag.expect(command);
         assert!(is_plain(&flag), "{flag:?}");
-        let words = parse(&flag).commands.remove(0).words;
-        let given =
-            words.iter().filter_map(|word| word.literal()).filter(|word| *word != "--allow");
-        let rules = given
-            .map(|text| Rule::parse(text, Verdict::Allow, Origin::CommandLine).expect(text))
-            .collect();
-        let decision = run(command, &rules, mode);
+        let decision = run(command, &of_flag(&flag), mode);
         assert_eq!(decision.verdict, Verdict::Allow, "{command} with {flag}: {decision:?}");
     }
-    for mode in [Mode::Auto, Mode::Ask] {
-        assert_eq!(run("sudo make a)b", &Rules::default(), mode).flag, None);
+    let no_rule = [
+        "sudo make a)b",
+        "X=1 sudo ls",
+        "sudo ls > x",
+        "sudo ls $'a\\x28'",
+        "sudo ls \"$(echo '(')\"",
+        "sudo ls ${x['a']}",
+        "test -v 'a[$(ls)]'; sudo ls",
+        "export 'PATH=(x)'; sudo ls",
+        "sudo cat <<< '(a)'",
+        "sudo ls # '\nfor PATH in '.'; do sudo ls; done # '",
+        "sudo ls '('; $X",
+    ];
+    for command in no_rule {
+        for mode in [Mode::Auto, Mode::Ask] {
+            let decision = run(command, &Rules::default(), mode);
+            assert_eq!((decision.verdict, decision.flag), (Verdict::Ask, None), "{command}");
+            assert!(decision.reason.contains("; no rule can allow it: "), "{}", decision.reason);
+            let all = ["bash", "bash(sudo:*)", "bash(ls:*)", "bash(test:*)", "bash(export:*)"];
+            let all = rules(&all.map(|rule| (rule, Verdict::Allow)));
+            assert_eq!(run(command, &all, mode).verdict, Verdict::Ask, "{command}");
+        }
+    }
+}
+
+#[test]
+fn a_place_outside_is_allowed_by_the_rule_that_its_refusal_names() {
+    let names = [
+        "[a]", "a]", "it's", "\"q\"", "*", "a*b", "a?", "**", "(a)", "a)", ")", "a\\b", "\\*",
+        "{x,y}", "$HOME", " a", "a:*", "汉 字", "~", "-x", "#", "a;b",
+    ];
+    for name in names {
+        for (access, tool) in [(Access::Read, "read_file"), (Access::Write, "write_file")] {
+            for is_folder in [false, true] {
+                let path = format!("/opt/{name}");
+                let outside = |path: &str| {
+                    let path = path.to_owned();
+                    let (written, closed) = (path.clone(), None);
+                    let place =
+                        OutsidePlace { written, path, access, is_folder, protected: false, closed };
+                    Action::Outside(place)
+                };
+                let decide = |path: &str, rules: &Rules| {
+                    decide(tool, &outside(path), rules, Mode::Auto, &places())
+                };
+                let flag = decide(&path, &Rules::default()).flag.expect(name);
+                assert_eq!(decide(&path, &of_flag(&flag)).verdict, ALLOW, "{flag}");
+                for other in [format!("/opt/x{name}"), format!("/opt/{name}x"), "/opt/b".into()] {
+                    assert_eq!(decide(&other, &of_flag(&flag)).verdict, ASK, "{flag} {other}");
+                }
+            }
+        }
+    }
+    for (name, why) in [("a ", "no rule can say its name"), ("a\nb", "does not show as it is")] {
+        let path = format!("/opt/{name}");
+        let (access, is_folder, protected) = (Access::Read, false, false);
+        let place = OutsidePlace {
+            written: path.clone(),
+            path,
+            access,
+            is_folder,
+            protected,
+            closed: None,
+        };
+        let action = Action::Outside(place);
+        let decision = decide("read_file", &action, &Rules::default(), Mode::Auto, &places());
+        assert_eq!(decision.flag, None);
+        assert!(decision.reason.contains(why), "{}", decision.reason);
     }
 }
 
@@ -216,7 +294,8 @@ fn modes_decide_what_no_rule_decides() {
             "make all > a.txt",
             "--allow 'bash(make all:*)' --allow 'write(/home/user/project/a.txt)'",
         ),
-        ("cargo test > 'a*.txt'", "--allow 'bash'"),
+        ("cargo test > 'a*.txt'", r"--allow 'write(/home/user/project/a\*.txt)'"),
+        ("cargo test > $'a\nb'", "--allow 'bash'"),
         ("cargo test > a$x", "--allow 'bash'"),
     ] {
         assert_eq!(run(command, &allowed, Mode::Ask).flag.as_deref(), Some(want), "{command}");
@@ -237,7 +316,10 @@ fn a_name_that_no_rule_can_say_is_allowed_by_the_tools_rule() {
         decide("write_file", &write, &Rules::default(), Mode::Ask, &places()).flag
     };
     assert_eq!(flag("a.md").as_deref(), Some("--allow 'write_file(a.md)'"));
-    for path in ["docs/What?.md", "a*b.txt", "~/x"] {
+    assert_eq!(flag("docs/What?.md").as_deref(), Some(r"--allow 'write_file(docs/What\?.md)'"));
+    assert_eq!(flag("a*b.txt").as_deref(), Some(r"--allow 'write_file(a\*b.txt)'"));
+    assert_eq!(flag("~/x").as_deref(), Some("--allow 'write_file(./~/x)'"));
+    for path in ["a ", "a\nb"] {
         assert_eq!(flag(path).as_deref(), Some("--allow 'write_file'"), "{path}");
     }
 }
@@ -359,7 +441,7 @@ fn reads_and_other_tools_are_decided_by_mode_and_rule() {
 
 #[test]
 fn what_is_asked_about_by_name_is_lifted_by_that_name_alone() {
-    let place = |path: &str, access| super::OutsidePlace {
+    let place = |path: &str, access| OutsidePlace {
         written: "link".into(),
         path: path.into(),
         access,
@@ -394,7 +476,7 @@ fn what_is_asked_about_by_name_is_lifted_by_that_name_alone() {
     assert_eq!(decision(&[("read(~/notes/**)", ALLOW)], Mode::Auto, &write).verdict, ASK);
     assert_eq!(decision(&[("write(~/notes/**)", ALLOW)], Mode::Auto, &write).verdict, ALLOW);
     assert_eq!(decision(&[("write(~/notes/**)", ALLOW)], Mode::ReadOnly, &write).verdict, DENY);
-    let protected = Action::Outside(super::OutsidePlace {
+    let protected = Action::Outside(OutsidePlace {
         protected: true,
         ..place("/home/user/notes/.envrc", Access::Write)
     });
@@ -403,7 +485,7 @@ fn what_is_asked_about_by_name_is_lifted_by_that_name_alone() {
         decision(&[("write(~/notes/.envrc)", ALLOW)], Mode::Auto, &protected).verdict,
         ALLOW
     );
-    let closed = Action::Outside(super::OutsidePlace {
+    let closed = Action::Outside(OutsidePlace {
         closed: Some("it is the kernel's".into()),
         ..place("/proc/self/environ", Access::Read)
     });

@@ -10,7 +10,8 @@ use super::{Language, Text};
 texts! {
     "{reason} (after {n} attempts)", "{reason}（共尝试 {n} 次）";
     // Decisions of the policy.
-    "{reason}; with this line around it no rule allows it", "{reason}；放在这一整行里，没有规则能允许它";
+    "{reason}; no rule can allow it: only lines of plain commands, each of which a rule names, leave the walls without a question", "{reason}；没有规则能允许它：只有由简单命令组成、且每个命令都有规则指明的命令行，才能不经询问离开沙箱";
+    "{reason}; no rule can say its name", "{reason}；没有规则能写出它的名称";
     "{reason}; no rule can allow that", "{reason}；任何规则都不能允许";
     "{reason}; the model named it `{path}`", "{reason}；模型写的是 `{path}`";
     "{reason}, and writing it can make other programs run code later", "{reason}，而且写入它可能使其他程序以后运行代码";

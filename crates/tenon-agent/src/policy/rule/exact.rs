@@ -5,11 +5,8 @@ use std::path::PathBuf;
 
 use tenon_sandbox::Access;
 
-use super::{COMMAND_TOOL, Pattern, Rule, Rules, Verdict, Wild};
+use super::{COMMAND_TOOL, Pattern, Rule, Rules, Verdict, Wild, glob};
 use crate::policy::places::{Places, clean, is_plain};
-
-/// What stands for others in a glob.
-const WILD: [char; 2] = ['*', '?'];
 
 /// Returns what stands in a rule where a tool's name would.
 fn word(access: Access) -> &'static str {
@@ -23,19 +20,22 @@ impl Rule {
     /// Returns the rule for this absolute path, or for all that is in the folder; `None` where a
     /// rule cannot say it exactly.
     pub(crate) fn exact_path(access: Access, path: &str, is_folder: bool) -> Option<Rule> {
-        if path.contains(WILD) || !path.starts_with('/') || !is_plain(path) {
+        if !path.starts_with('/') || !is_plain(path) {
             return None;
         }
-        let glob =
-            if is_folder { format!("{}/**", path.trim_end_matches('/')) } else { path.into() };
+        let name = glob::exactly(path);
+        let glob = if is_folder { format!("{}/**", name.trim_end_matches('/')) } else { name };
         Rule::for_glob(word(access), &glob).unless_misread()
     }
 
     /// Returns the rule for calls of `tool` on this path and no other; `None` where a rule cannot
-    /// say it: there is no way to write a star that is one.
+    /// say it, as with a blank at its end.
     pub(crate) fn exact_name(tool: &str, path: &str, places: &Places) -> Option<Rule> {
-        let rule = Rule::for_glob(tool, path).unless_misread()?;
-        (!path.contains(WILD) && rule.matches_path(path, places)).then_some(rule)
+        // Without a folder in front it would be one of the home.
+        let folder = if path.starts_with('~') { "./" } else { "" };
+        let glob = format!("{folder}{}", glob::exactly(path));
+        let rule = Rule::for_glob(tool, &glob).unless_misread()?;
+        (is_plain(path) && rule.matches_path(path, places)).then_some(rule)
     }
 
     /// Returns the rule if its text is read as the same.
@@ -81,10 +81,9 @@ impl Rules {
         let mut files = Vec::new();
         for rule in self.with(Verdict::Allow) {
             let Some(Pattern::Glob(glob)) = &rule.pattern else { continue };
-            let name = glob.trim_start_matches("**/");
-            if !(rule.is_for(tool) || rule.is_for_access(Access::Write)) || name.contains(WILD) {
-                continue;
-            }
+            let name = glob::only(glob.trim_start_matches("**/"));
+            let is_for = rule.is_for(tool) || rule.is_for_access(Access::Write);
+            let Some(name) = name.as_deref().filter(|_| is_for) else { continue };
             let absolute = |root: &String| match name.strip_prefix("~/") {
                 Some(rest) => clean(&format!("{}/{rest}", places.home)),
                 None if name.starts_with('/') => clean(name),
@@ -109,9 +108,9 @@ mod tests {
         assert_eq!(exact("/etc/hosts", false).as_deref(), Some("read(/etc/hosts)"));
         assert_eq!(exact("/etc", true).as_deref(), Some("read(/etc/**)"));
         assert_eq!(exact("/a (b)/汉 字", false).as_deref(), Some("read(/a (b)/汉 字)"));
-        for path in
-            ["/a*", "/a?b", "etc/hosts", "/a\nb", "/a\u{202e}b", "/a\u{1b}[m", "/a ", "/a\tb"]
-        {
+        assert_eq!(exact("/a*?", false).as_deref(), Some(r"read(/a\*\?)"));
+        assert_eq!(exact("/a*", true).as_deref(), Some(r"read(/a\*/**)"));
+        for path in ["etc/hosts", "/a\nb", "/a\u{202e}b", "/a\u{1b}[m", "/a ", "/a\tb"] {
             assert_eq!(exact(path, false), None, "{path:?}");
         }
     }

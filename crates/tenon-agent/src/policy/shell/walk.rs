@@ -86,7 +86,8 @@ pub(super) fn walk(command: &str, scripts: usize, nesting: usize) -> Parsed {
         walker.doubt(TWICE);
     }
     let (commands, doubt, functions) = (walker.commands, walker.doubt, walker.functions);
-    let (is_plain, chooses_programs) = (plain::is_plain(command), walker.chooses_programs);
+    let is_plain = plain::is_plain(command, &commands);
+    let chooses_programs = walker.chooses_programs;
     let perhaps = perhaps::meant(walker.perhaps, &walker.values);
     Parsed { commands, doubt, functions, perhaps, is_plain, chooses_programs }
 }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::{ProptestConfig, any, prop, prop_assert, prop_assert_eq, proptest};
 
-use super::{Mode, Origin, Rule, Rules, Verdict, run};
+use super::{Mode, Origin, Rule, Rules, Verdict, of_flag, run};
 use crate::policy::shell::{needs_terminal, only_reads, parse};
 
 fn spelled(word: &str, how: &[u8]) -> String {
@@ -117,13 +117,6 @@ const PARTS: &[&str] = &[
 const BETWEEN: &[&str] = &["; ", " && ", " || ", " | ", "\n", " & "];
 const GIVEN: &[&str] = &["bash(sudo ls:*)", "bash(sudo:*)", "bash(rm -rf:*)", "bash"];
 
-/// Returns the rules that a flag names.
-fn of_flag(flag: &str) -> Vec<Rule> {
-    let words = parse(flag).commands.remove(0).words;
-    let named = words.iter().filter_map(|word| word.literal()).filter(|word| *word != "--allow");
-    named.map(|text| Rule::parse(text, Verdict::Allow, Origin::CommandLine).expect(text)).collect()
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1_500, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -141,7 +134,8 @@ proptest! {
         let given = given.iter().map(|text| Rule::parse(text, Verdict::Allow, Origin::Config));
         let given: Vec<_> = given.flatten().collect();
         if let Some(flag) = run(&line, &given.iter().cloned().collect(), mode).flag {
-            let rules = given.into_iter().chain(of_flag(&flag)).collect();
+            let mut rules = of_flag(&flag);
+            given.into_iter().for_each(|rule| rules.add(rule));
             let verdict = run(&line, &rules, mode).verdict;
             prop_assert_eq!(verdict, Verdict::Allow, "{} with {}", line, flag);
         }
