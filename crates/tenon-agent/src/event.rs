@@ -411,6 +411,13 @@ pub enum Live {
         /// What came, made readable.
         text: String,
     },
+    /// A call waits for its turn to ask, since another question is open; or does not any more.
+    CallWaits {
+        /// The call.
+        call_id: String,
+        /// Whether it waits now.
+        waits: bool,
+    },
 }
 
 /// Why a turn ended.

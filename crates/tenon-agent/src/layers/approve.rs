@@ -1,6 +1,7 @@
 //! Policy decides; where it wants a yes, a person is asked. Nobody there means no.
 
 use crate::{
+    event::{Live, Update},
     input::{Answer, FrontEnd, Question},
     policy::{ApprovedCall, Decision, Judged, Kept, ProposedCall, Rule, Verdict, judge},
 };
@@ -47,7 +48,7 @@ pub(super) async fn approve(
         }
         Judged::Waiting(waiting) => waiting,
     };
-    let _one_at_a_time = asking.lock().await;
+    let _one_at_a_time = turn_to_ask(asking, &call_id, front).await;
     let decision = again();
     if decision.verdict == Verdict::Allow {
         return Approval::new(Ok(waiting.allowed()), false);
@@ -76,6 +77,22 @@ pub(super) async fn approve(
         }
         Answer::Nobody => Approval::new(Err(refusal), false),
     }
+}
+
+/// Waits until no other question is open, and says meanwhile that the call does.
+async fn turn_to_ask<'a>(
+    asking: &'a tokio::sync::Mutex<()>,
+    call_id: &str,
+    front: &dyn FrontEnd,
+) -> tokio::sync::MutexGuard<'a, ()> {
+    if let Ok(turn) = asking.try_lock() {
+        return turn;
+    }
+    let waits = |waits| Update::Live(Live::CallWaits { call_id: call_id.to_owned(), waits });
+    front.update(waits(true));
+    let turn = asking.lock().await;
+    front.update(waits(false));
+    turn
 }
 
 fn refusal(decision: &Decision) -> String {

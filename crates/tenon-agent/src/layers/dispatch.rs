@@ -189,7 +189,7 @@ impl Dispatch {
         recorder: &Recorder,
         cancel: &CancellationToken,
     ) -> Result<ToolResult, LogError> {
-        let started = Instant::now();
+        let mut started = Instant::now();
         let here = stand_in::here(self.stand_in.as_deref(), call);
         let ready = self.ready(&here);
         let subject = match &ready {
@@ -203,7 +203,7 @@ impl Dispatch {
                 ToolOutput::error("cancelled before it ran")
             }
             Ready::Call(tool, prepared) => {
-                self.judged(tool, call, prepared, recorder, cancel).await?
+                self.judged(tool, call, prepared, (recorder, &mut started), cancel).await?
             }
         };
         // Not every answer comes from a tool, and what is sent must be what stands in the log.
@@ -235,7 +235,7 @@ impl Dispatch {
         tool: &dyn AnyTool,
         call: &ToolCall,
         prepared: PreparedCall,
-        recorder: &Recorder,
+        (recorder, started): (&Recorder, &mut Instant),
         cancel: &CancellationToken,
     ) -> Result<ToolOutput, LogError> {
         let action = prepared.action;
@@ -261,6 +261,8 @@ impl Dispatch {
             approval = approval => approval,
             () = cancel.cancelled() => return Ok(ToolOutput::error("cancelled before it ran")),
         };
+        // It did not run while it waited for an answer.
+        *started = Instant::now();
         if approval.asked || approval.verdict != Verdict::Allow {
             recorder.record(CallEvent::CallDecided {
                 call_id: call.id.clone(),

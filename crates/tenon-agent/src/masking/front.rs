@@ -53,7 +53,7 @@ impl MaskedFront {
             Live::TextDelta(text) | Live::ThinkingDelta(text) | Live::CallOutput { text, .. } => {
                 text.is_empty()
             }
-            Live::Progress(_) | Live::Retrying { .. } => false,
+            Live::Progress(_) | Live::Retrying { .. } | Live::CallWaits { .. } => false,
         };
         if !is_empty {
             self.inner.update(Update::Live(live));
@@ -88,6 +88,7 @@ impl MaskedFront {
                 self.end_prose(open);
                 self.show(retrying);
             }
+            waits @ Live::CallWaits { .. } => self.show(waits),
         }
     }
 }
@@ -150,6 +151,7 @@ mod tests {
                     | Live::Progress(text),
                 ) => text,
                 Update::Live(Live::Retrying { .. }) => "retrying".into(),
+                Update::Live(Live::CallWaits { .. }) => "waits".into(),
                 Update::Stored(_) => "|".into(),
             };
             self.0.lock().unwrap().push_str(&text);

@@ -9,7 +9,7 @@ use std::{
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tenon_agent::{
-    Answer, CoreToolOptions, FrontEnd, Mode, Origin, Question, Rule, Rules, Update, Verdict,
+    Answer, CoreToolOptions, FrontEnd, Live, Mode, Origin, Question, Rule, Rules, Update, Verdict,
     core_tools,
 };
 use tokio_util::sync::CancellationToken;
@@ -25,6 +25,29 @@ impl FrontEnd for Exchanging {
 
     async fn ask(&self, _question: Question) -> Answer {
         (self.0.lock().unwrap())();
+        Answer::Allow
+    }
+}
+
+/// Thinks about each question for a while, and keeps what it is shown.
+#[derive(Default)]
+struct Slow(Mutex<Vec<String>>);
+
+#[async_trait]
+impl FrontEnd for Slow {
+    fn update(&self, update: Update) {
+        let said = match update {
+            Update::Live(Live::CallWaits { call_id, waits }) => format!("{call_id} waits: {waits}"),
+            _ => return,
+        };
+        self.0.lock().unwrap().push(said);
+    }
+
+    async fn ask(&self, question: Question) -> Answer {
+        self.0.lock().unwrap().push(format!("{} asks", question.call_id));
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
         Answer::Allow
     }
 }
@@ -90,6 +113,21 @@ async fn a_yes_opens_one_file_once_or_for_the_session() {
     assert_eq!(contents[3], refused);
     let asked = [&f, &f, &g].map(|path| path.display().to_string());
     assert_eq!(subjects(&bench), asked);
+}
+
+#[tokio::test]
+async fn a_call_says_that_it_waits_for_its_turn_to_ask() {
+    let (_folder, path) = outside();
+    std::fs::write(path.join("g"), "other\n").unwrap();
+    let front = Arc::new(Slow::default());
+    let turns = vec![calls(&[read(&path.join("f")), read(&path.join("g"))]), text("done")];
+    let tools = core_tools(CoreToolOptions::default());
+    let mut bench = bench_with(turns, tools, |options| options.front = front.clone());
+    let results = run(&mut bench, 1).await;
+    assert!(results.iter().all(|(_, is_error)| !is_error), "{results:?}");
+    let seen = front.0.lock().unwrap();
+    let expected = ["call_0 asks", "call_1 waits: true", "call_1 waits: false", "call_1 asks"];
+    assert_eq!(*seen, expected);
 }
 
 #[tokio::test]

@@ -417,6 +417,8 @@ impl Renderer {
                 self.labelled(Text::Warning, &said);
             }
             Live::CallOutput { call_id, text } => self.output(call_id, text),
+            // The question that is open stands there.
+            Live::CallWaits { .. } => {}
         }
         self.take()
     }

@@ -48,6 +48,8 @@ struct RunningCall {
     id: String,
     label: String,
     tail: Tail,
+    /// It waits for its turn to ask.
+    waits: bool,
 }
 
 /// The last lines of what is being printed.
@@ -168,7 +170,8 @@ impl Transcript {
         let mut rows = self.markdown.live(columns);
         for call in &self.calls {
             rows.push(Line::default());
-            rows.push(call.head(columns, waits(&call.id), self.style.language));
+            let waits = waits(&call.id).or(call.waits.then_some(Text::CallQueued));
+            rows.push(call.head(columns, waits, self.style.language));
             rows.extend(call.tail.draw("│ ", columns));
         }
         rows
@@ -199,6 +202,11 @@ impl Transcript {
             Live::CallOutput { call_id, text } => {
                 if let Some(call) = self.calls.iter_mut().find(|call| call.id == *call_id) {
                     call.tail.push(text);
+                }
+            }
+            Live::CallWaits { call_id, waits } => {
+                if let Some(call) = self.calls.iter_mut().find(|call| call.id == *call_id) {
+                    call.waits = *waits;
                 }
             }
         }
@@ -246,6 +254,7 @@ impl Transcript {
                     label: label.trim_end().to_owned(),
                     id: call.id.clone(),
                     tail: Tail::default(),
+                    waits: false,
                 });
             }
             CallEvent::CallDecided { .. }
@@ -486,6 +495,10 @@ mod tests {
         assert_eq!(live(&transcript), ["", "┌─ bash make · runs", "│ 20%", "│ x"]);
         let asked = transcript.live(60, |id| (id == "1").then_some(Text::CallAsks));
         assert_eq!(asked[1].text(), "┌─ bash make · waits for you");
+        let waits = |waits| Update::Live(Live::CallWaits { call_id: "1".into(), waits });
+        transcript.update(&waits(true), now);
+        assert_eq!(live(&transcript)[1], "┌─ bash make · waits for its turn to ask");
+        transcript.update(&waits(false), now);
         transcript.update(
             &stored(
                 json!({"type": "call_decided", "call_id": "1", "verdict": "allow", "rule": ""}),
