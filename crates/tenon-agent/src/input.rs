@@ -142,6 +142,33 @@ pub trait FrontEnd: Send + Sync {
 
     /// Asks a person. Dropped when the turn is cancelled.
     async fn ask(&self, question: Question) -> Answer;
+
+    /// Returns whether somebody is there to be asked; without, [`FrontEnd::ask`] says
+    /// [`Answer::Nobody`]. By default somebody is.
+    ///
+    /// ```
+    /// use tenon_agent::{Answer, FrontEnd, Question, Update};
+    ///
+    /// struct Batch;
+    ///
+    /// #[async_trait::async_trait]
+    /// impl FrontEnd for Batch {
+    ///     fn update(&self, _update: Update) {}
+    ///
+    ///     async fn ask(&self, _question: Question) -> Answer {
+    ///         Answer::Nobody
+    ///     }
+    ///
+    ///     fn has_person(&self) -> bool {
+    ///         false
+    ///     }
+    /// }
+    ///
+    /// assert!(!Batch.has_person());
+    /// ```
+    fn has_person(&self) -> bool {
+        true
+    }
 }
 
 /// A front end that shows nothing and has nobody to ask.
@@ -154,6 +181,10 @@ impl FrontEnd for Silent {
 
     async fn ask(&self, _question: Question) -> Answer {
         Answer::Nobody
+    }
+
+    fn has_person(&self) -> bool {
+        false
     }
 }
 

@@ -228,4 +228,8 @@ impl FrontEnd for Headless {
         }
         question::ask(&question, &self.screen, &self.book).await
     }
+
+    fn has_person(&self) -> bool {
+        self.asks
+    }
 }

@@ -278,4 +278,8 @@ impl FrontEnd for Terminal {
         self.allowed.lock().unwrap_or_else(PoisonError::into_inner).extend(lines);
         answer
     }
+
+    fn has_person(&self) -> bool {
+        self.asks
+    }
 }

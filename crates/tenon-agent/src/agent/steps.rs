@@ -143,7 +143,11 @@ impl Agent {
     }
 
     pub(super) async fn take_stock(&self, turn: &mut Turn) {
-        let stock = self.dispatch.receipts.stock(&self.dispatch.workspace).await;
+        let mut stock = self.dispatch.receipts.stock(&self.dispatch.workspace).await;
+        if let Some(stock) = &mut stock {
+            let front = self.recorder.front();
+            stock.known.retain(|check| self.dispatch.may_check(check, front));
+        }
         turn.on_stock(stock.as_ref());
     }
 

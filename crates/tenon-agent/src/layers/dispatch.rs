@@ -25,6 +25,7 @@ use super::{
 };
 use crate::{
     event::{CallEvent, Live, TurnEvent, Update, View},
+    input::FrontEnd,
     masking::Masking,
     policy::{
         Action, ApprovedCall, Decision, Kept, Mode, Places, ProposedCall, Rule, Rules, Verdict,
@@ -32,8 +33,8 @@ use crate::{
     },
     session::{LogError, Recorder, Restored, SeenNews},
     tools::{
-        AnyTool, Effect, PreparedCall, Progress, Sandbox, ToolContext, ToolOutput, Tools, job_news,
-        text_file::length_if_large,
+        AnyTool, BASH, Effect, PreparedCall, Progress, Sandbox, ToolContext, ToolOutput, Tools,
+        job_news, text_file::length_if_large,
     },
 };
 
@@ -355,6 +356,21 @@ impl Dispatch {
             output.content.push_str(&format!("\n{}", self.masking.mask(news)));
         }
         Ok(output)
+    }
+
+    /// Returns whether it makes sense to ask the model for this check: no rule, no mode and nobody to
+    /// answer stands in its way.
+    pub(crate) fn may_check(&self, command: &str, front: &dyn FrontEnd) -> bool {
+        if let Some(stand_in) = &self.stand_in {
+            return stand_in.asked_for_a_check();
+        }
+        let run = Action::Run { command: command.to_owned() };
+        self.tools.get(BASH).is_some()
+            && match self.decide(BASH, &run).verdict {
+                Verdict::Allow => true,
+                Verdict::Ask => front.has_person(),
+                Verdict::Deny => false,
+            }
     }
 
     fn decide(&self, tool: &str, action: &Action) -> Decision {

@@ -70,7 +70,7 @@ pub(crate) struct Stock {
     pub changed: bool,
     /// The runs since the last change, oldest first.
     pub checks: Vec<CheckRun>,
-    /// The checks that the project has.
+    /// The checks that the project has, and at the end of a turn those of them that may run.
     pub known: Vec<String>,
     /// A check could not start: to ask for it again would help nobody.
     pub not_started: bool,

@@ -16,6 +16,9 @@ pub(crate) trait StandIn: Send + Sync {
     /// asked any more.
     fn answer_outside(&self, call: &ToolCall) -> Option<ToolOutput>;
 
+    /// Returns whether the model was asked there to run a check, once it was done.
+    fn asked_for_a_check(&self) -> bool;
+
     /// Returns `call` with the places as they are called here.
     fn here(&self, call: &ToolCall) -> ToolCall;
 

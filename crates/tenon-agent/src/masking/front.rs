@@ -124,6 +124,10 @@ impl FrontEnd for MaskedFront {
         }
         self.inner.ask(Question { subject, arguments, decision, ..question }).await
     }
+
+    fn has_person(&self) -> bool {
+        self.inner.has_person()
+    }
 }
 
 #[cfg(test)]

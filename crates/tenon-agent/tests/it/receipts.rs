@@ -5,8 +5,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::json;
 use tenon_agent::{
-    Answer, CoreToolOptions, EndReason, FrontEnd, ModelEvent, Question, SessionEvent, TurnLimits,
-    TurnOutcome, Update, Verification, core_tools,
+    Answer, CoreToolOptions, EndReason, FrontEnd, Mode, ModelEvent, Origin, Question, Rule,
+    SessionEvent, TurnLimits, TurnOutcome, Update, Verdict, Verification, core_tools,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -68,6 +68,68 @@ async fn a_check_that_could_not_start_did_not_run_and_is_not_asked_for_again() {
         let outcome = go(&mut bench).await;
         assert_eq!((state(&outcome), requests(&bench)), (Some(Verification::Unverified), 3));
         assert!(outcome.receipt.unwrap().checks.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_check_that_cannot_start_any_more_leaves_what_passed_on_the_same_files() {
+    let mut bench = project(0, vec![write("a"), run(CHECK), run(CHECK), text("done")]);
+    // Caches are no files of the project.
+    let once = "mkdir target || exit 127";
+    std::fs::write(bench.folder.path().join("check.sh"), once).unwrap();
+    let outcome = go(&mut bench).await;
+    assert_eq!((state(&outcome), requests(&bench)), (Some(Verification::Verified), 4));
+}
+
+/// A front end that nobody looks at.
+struct NoPerson;
+
+#[async_trait]
+impl FrontEnd for NoPerson {
+    fn update(&self, _: Update) {}
+
+    async fn ask(&self, _: Question) -> Answer {
+        Answer::Nobody
+    }
+
+    fn has_person(&self) -> bool {
+        false
+    }
+}
+
+#[tokio::test]
+async fn a_check_that_would_be_refused_is_not_asked_for() {
+    let rule = |text: &str, verdict| Rule::parse(text, verdict, Origin::CommandLine).unwrap();
+    let deny = |text| rule(text, Verdict::Deny);
+    let mine = || rule("write_file", Verdict::Allow);
+    let checks = || vec![CHECK.to_owned(), "make check".to_owned()];
+    for (rules, mode, is_alone, verify, asked) in [
+        (vec![], Mode::Auto, true, checks(), Some(CHECK)),
+        (vec![deny("bash")], Mode::Auto, false, checks(), None),
+        (vec![deny("bash(sh:*)")], Mode::Auto, false, vec![CHECK.into()], None),
+        (vec![deny("bash(sh:*)")], Mode::Auto, false, checks(), Some("make check")),
+        (vec![mine()], Mode::Ask, true, checks(), None),
+        (vec![mine()], Mode::Ask, false, checks(), Some(CHECK)),
+    ] {
+        let replies = vec![write("a"), text("I made it."), text("It was not run.")];
+        let tools = core_tools(CoreToolOptions::default());
+        let shown = format!("{rules:?} {mode:?} {is_alone}");
+        let mut bench = bench_with(replies, tools, |options| {
+            (options.verify, options.mode) = (verify, mode);
+            rules.into_iter().for_each(|rule| options.rules.add(rule));
+            if is_alone {
+                options.front = Arc::new(NoPerson);
+            }
+        });
+        std::fs::write(bench.folder.path().join("check.sh"), "exit 0").unwrap();
+        let outcome = go(&mut bench).await;
+        assert_eq!(state(&outcome), Some(Verification::Unverified), "{shown}");
+        let requests = bench.provider.requests.lock().unwrap();
+        let last = requests.last().unwrap().conversation.last().unwrap().text();
+        assert_eq!(requests.len(), if asked.is_some() { 3 } else { 2 }, "{shown}");
+        if let Some(check) = asked {
+            assert!(last.contains(&format!("Run `{check}` now")), "{shown}: {last}");
+        }
     }
 }
 

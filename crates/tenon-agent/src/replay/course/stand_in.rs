@@ -51,6 +51,12 @@ impl StandIn for Course {
         Some(taken)
     }
 
+    /// By rules that the log does not have. Where its program ended, it may have been about to.
+    fn asked_for_a_check(&self) -> bool {
+        let state = self.state();
+        state.is_killed() || self.current(&state).is_some_and(|recorded| recorded.continued)
+    }
+
     fn here(&self, call: &ToolCall) -> ToolCall {
         let arguments = self.state().places.here_in(&call.arguments);
         ToolCall { arguments, ..call.clone() }
