@@ -56,10 +56,15 @@ fn every_refusal_is_in_the_list_with_its_flag() {
     let protected = json!({ "path": ".envrc", "content": "x" });
     let flag = Some("--allow 'write_file(.envrc)'");
     check(&[], "write_file", protected, "built-in: protected file", flag);
-    // A star or a question mark in a rule stands for others, and blanks at an end are cut off.
-    for path in [".vscode/a*b.json", ".vscode/a?b.json", ".vscode/a ", "~/.envrc"] {
+    for (path, flag) in [
+        (".vscode/a*b.json", Some(r"--allow 'write_file(.vscode/a\*b.json)'")),
+        (".vscode/a?b.json", Some(r"--allow 'write_file(.vscode/a\?b.json)'")),
+        ("~/.envrc", Some("--allow 'write_file(./~/.envrc)'")),
+        // Blanks at the end of a rule are cut off.
+        (".vscode/a ", None),
+    ] {
         let odd = json!({ "path": path, "content": "x" });
-        check(&[], "write_file", odd, "built-in: protected file", None);
+        check(&[], "write_file", odd, "built-in: protected file", flag);
     }
     let brackets = json!({ "path": ".vscode/[x].json", "content": "x" });
     let flag = Some("--allow 'write_file(.vscode/[x].json)'");
@@ -98,6 +103,16 @@ fn each_flag_that_is_named_allows_what_was_refused() {
     let script = place.script(json!([call, { "text": "done" }]));
     let run = place.run(&["--model", &script, "--allow", "read(/etc/**)", "go"]).ends_with(0);
     assert!(run.out.contains("/etc/hosts"), "{}", run.out);
+    for (path, rule) in [
+        (".vscode/a*b.json", r"write_file(.vscode/a\*b.json)"),
+        ("~/.envrc", "write_file(./~/.envrc)"),
+    ] {
+        let arguments = json!({ "path": path, "content": "x" });
+        let call = json!({ "calls": [{ "name": "write_file", "arguments": arguments }] });
+        let script = place.script(json!([call, { "text": "done" }]));
+        place.run(&["--model", &script, "--allow", rule, "go"]).ends_with(0);
+        assert!(place.path("work").join(path).exists(), "{path}");
+    }
 }
 
 /// The answer to the question about it is in `grants.rs`; what a preset opens is read from the
