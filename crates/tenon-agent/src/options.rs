@@ -181,6 +181,9 @@ impl AgentOptions {
         let (resumed, journal) = (self.resumed.as_ref(), self.journal.as_ref());
         let restored = begin(resumed, journal, provider, window, &self.workspace, &recorder)?;
         let workspace = self.workspace.with_filter(Arc::new(self.masking.clone()));
+        if let Some(session) = &self.resumed {
+            self.tools.edits().restore(&session.records, self.journal.as_ref(), &workspace);
+        }
         let opening = Opening {
             instructions: self.instructions,
             first: restored.conversation.is_empty(),

@@ -63,6 +63,7 @@ impl Agent {
 
     /// Has the model call `tools` from now on, and what gives results back if it has that.
     pub(super) fn set_tools(&mut self, tools: Tools) {
+        tools.edits().take_over(self.dispatch.tools.edits());
         self.dispatch.tools = tools;
         self.exchange.tools = self.dispatch.tools.specs().into();
         if std::mem::take(&mut self.offers_recall) {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Agent, model::note};
+use super::{Agent, model::note, undone::UndoneSince};
 use crate::{
     session::{LogError, Restored},
     session_note::SessionNote,
@@ -24,6 +24,9 @@ impl Agent {
         let sees_images = provider.abilities().sees_images == Some(true);
         let restored = Restored::of(&session, provider.model(), sees_images);
         self.set_tools(tools);
+        let journal = self.undone.as_ref().map(UndoneSince::journal);
+        let (edits, workspace) = (self.dispatch.tools.edits(), &self.dispatch.workspace);
+        edits.restore(&session.records, journal, workspace);
         self.meter = self.exchange.meter(self.window);
         self.take_up(restored);
         Ok(())

@@ -48,6 +48,10 @@ impl UndoneSince {
         Some(Self { journal, session, roots, known, branch_changed, is_replay })
     }
 
+    pub(super) fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
     /// Notes that the conversation went back.
     pub(super) fn set_branch_changed(&mut self) {
         self.branch_changed = true;

@@ -4,19 +4,15 @@
 //! number would one day change the wrong place. Only line ends are bridged, and the result says
 //! so. The file's own bytes are spliced, so that whatever is outside the match stays as it is.
 
+mod earlier;
 mod find;
 mod miss;
-
-use std::{
-    collections::VecDeque,
-    path::PathBuf,
-    sync::{Mutex, PoisonError},
-};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tenon_sandbox::{ContentHash, Expected, FileError, OpenFile, Workspace};
 
+pub(crate) use self::earlier::EarlierEdits;
 use self::find::{FileText, Obstacle, Places, Which};
 use super::{
     diff,
@@ -34,16 +30,16 @@ const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// Line numbers that an error lists before it only counts.
 const LISTED_LINES_MAX: usize = 10;
 
-/// What is remembered of earlier edits (1 MiB), to tell a model which of them made a text stale.
-const EARLIER_BYTES_MAX: usize = 1024 * 1024;
+/// How the model calls it.
+const EDIT_FILE: &str = "edit_file";
 
 /// Replaces text in a file.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct EditFile {
     /// A single-line text that stands in several places is replaced in all of them, for models
     /// that cannot mend a refusal.
     is_forgiving: bool,
-    earlier: std::sync::Arc<Mutex<VecDeque<Earlier>>>,
+    earlier: EarlierEdits,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -56,18 +52,10 @@ pub(super) struct EditFileArgs {
     replace_all: bool,
 }
 
-/// An edit of this session, and the file before it.
-#[derive(Debug)]
-struct Earlier {
-    file: PathBuf,
-    bytes: Vec<u8>,
-    places: Vec<std::ops::Range<usize>>,
-    line: usize,
-}
-
 impl EditFile {
-    pub(super) fn new(is_forgiving: bool) -> Self {
-        Self { is_forgiving, earlier: std::sync::Arc::default() }
+    /// Returns the tool, which remembers its edits in `earlier`.
+    pub(super) fn new(is_forgiving: bool, earlier: EarlierEdits) -> Self {
+        Self { is_forgiving, earlier }
     }
 }
 
@@ -75,7 +63,7 @@ impl Tool for EditFile {
     type Args = EditFileArgs;
 
     fn name(&self) -> &str {
-        "edit_file"
+        EDIT_FILE
     }
 
     fn description(&self) -> &str {
@@ -126,7 +114,7 @@ struct Edit<'a> {
     args: &'a EditFileArgs,
     workspace: &'a Workspace,
     is_forgiving: bool,
-    earlier: &'a Mutex<VecDeque<Earlier>>,
+    earlier: &'a EarlierEdits,
     masking: &'a Masking,
 }
 
@@ -244,28 +232,15 @@ impl Edit<'_> {
     }
 
     fn remember(&self, bytes: Vec<u8>, places: Places) {
-        let Ok(location) = self.workspace.locate(&self.args.path) else { return };
-        let mut earlier = self.earlier.lock().unwrap_or_else(PoisonError::into_inner);
-        let line = places.lines.first().copied().unwrap_or(1);
-        earlier.push_back(Earlier { file: location.absolute, bytes, places: places.ranges, line });
-        while earlier.iter().map(|edit| edit.bytes.len()).sum::<usize>() > EARLIER_BYTES_MAX {
-            earlier.pop_front();
+        if let Ok(location) = self.workspace.locate(&self.args.path) {
+            self.earlier.remember(location.absolute, bytes, places);
         }
     }
 
     /// Returns the line of the last edit that replaced a part of `old_text`, if one did.
     fn made_stale_by(&self) -> Option<usize> {
         let file = self.workspace.locate(&self.args.path).ok()?.absolute;
-        let earlier = self.earlier.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut edits = earlier.iter().rev().filter(|edit| edit.file == file);
-        edits.find_map(|edit| {
-            let text = FileText::new(&edit.bytes).ok()?;
-            let there = text.places(&self.args.old_text, "", Which::Overlapping).ok()?;
-            let overlaps = there.ranges.iter().any(|one| {
-                edit.places.iter().any(|other| one.start < other.end && other.start < one.end)
-            });
-            overlaps.then_some(edit.line)
-        })
+        self.earlier.made_stale(&file, &self.args.old_text)
     }
 }
 
@@ -292,7 +267,7 @@ mod tests {
     fn check(bytes: impl AsRef<[u8]>, old: &str, new: &str, result: &str, after: impl AsRef<[u8]>) {
         let bench = Bench::new();
         bench.put("a.txt", bytes);
-        let output = bench.call(&EditFile::new(false), edit("a.txt", old, new));
+        let output = bench.call(&EditFile::default(), edit("a.txt", old, new));
         assert_eq!(output.content.lines().next().unwrap_or_default(), result);
         assert_eq!(output.is_error, result.starts_with("Error: "));
         assert_eq!(
@@ -305,7 +280,7 @@ mod tests {
     fn spec_30_the_only_place_is_replaced_and_the_changed_lines_shown() {
         let bench = Bench::new();
         bench.put("greet.py", "def greet(name):\n    print(name)\n");
-        let tool = EditFile::new(false);
+        let tool = EditFile::default();
         let new = "def greet(name):\n    \"\"\"Greet.\"\"\"\n";
         let output = bench.call(&tool, edit("greet.py", "def greet(name):\n", new));
         let hunk = "@@ -1,2 +1,3 @@\n def greet(name):\n+    \"\"\"Greet.\"\"\"\n     print(name)";
@@ -346,10 +321,10 @@ mod tests {
         let bench = Bench::new();
         bench.put("a", "x y x\nx\n");
         let all = json!({"path": "a", "old_string": "x", "new_string": "z", "replace_all": true});
-        let output = bench.call(&EditFile::new(false), all);
+        let output = bench.call(&EditFile::default(), all);
         assert!(output.content.starts_with("Edited a: replaced all 3 occurrences\n@@"));
         assert_eq!(bench.get("a"), b"z y z\nz\n");
-        let forgiving = EditFile::new(true);
+        let forgiving = EditFile::new(true, EarlierEdits::default());
         let output = bench.call(&forgiving, edit("a", "z", "w"));
         assert!(output.content.starts_with("Edited a: replaced all 3 occurrences\n@@"));
         bench.put("b", "p\nq\np\nq\n");
@@ -386,7 +361,7 @@ mod tests {
         let bench = Bench::new();
         bench.put("real", "a");
         symlink("real", bench.root().join("link")).unwrap();
-        bench.call(&EditFile::new(false), edit("link", "a", "b"));
+        bench.call(&EditFile::default(), edit("link", "a", "b"));
         assert_eq!(bench.get("real"), b"b");
         assert!(bench.root().join("link").is_symlink());
     }
@@ -394,7 +369,7 @@ mod tests {
     #[test]
     fn spec_32_a_file_that_changed_since_it_was_read_is_not_edited() {
         let bench = Bench::new();
-        let tool = EditFile::new(false);
+        let tool = EditFile::default();
         bench.put("a", "one\n");
         bench.call(&ReadFile { chars_max: 50_000, shows_images: false }, json!({"path": "a"}));
         bench.put("a", "one two\n");
@@ -410,7 +385,7 @@ mod tests {
     #[test]
     fn several_edits_of_one_file_all_land_or_say_why() {
         let bench = Bench::new();
-        let tool = EditFile::new(false);
+        let tool = EditFile::default();
         bench.put("a", "one\ntwo\nthree\n");
         assert!(!bench.call(&tool, edit("a", "one\n", "1\n1\n")).is_error);
         assert!(!bench.call(&tool, edit("a", "three", "3")).is_error);
@@ -426,14 +401,14 @@ mod tests {
     #[test]
     fn an_empty_text_creates_a_file_that_is_missing() {
         let bench = Bench::new();
-        let output = bench.call(&EditFile::new(false), edit("new/a", "", "b\n"));
+        let output = bench.call(&EditFile::default(), edit("new/a", "", "b\n"));
         assert_eq!(
             (output.content.as_str(), bench.get("new/a")),
             ("Created new/a (2 bytes)", b"b\n".to_vec())
         );
-        let output = bench.call(&EditFile::new(false), edit("missing", "a", "b"));
+        let output = bench.call(&EditFile::default(), edit("missing", "a", "b"));
         assert_eq!(output.content, "Error: No such file or directory: missing");
-        let output = bench.call(&EditFile::new(false), edit("../x", "", "b"));
+        let output = bench.call(&EditFile::default(), edit("../x", "", "b"));
         assert_eq!(output.content, "Error: Path escapes workspace: ../x");
     }
 
@@ -443,7 +418,7 @@ mod tests {
         bench.put("a.txt", "a".repeat(90_000));
         let new = "b".repeat(10_000);
         let all = json!({"path": "a.txt", "old_text": "a", "new_text": new, "replace_all": true});
-        let output = bench.call(&EditFile::new(false), all);
+        let output = bench.call(&EditFile::default(), all);
         let refused = "Error: a.txt would become longer than 32 MiB; nothing was replaced";
         assert!(output.content.starts_with(refused), "{}", output.content);
         assert_eq!(bench.get("a.txt").len(), 90_000);

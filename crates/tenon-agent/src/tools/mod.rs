@@ -33,6 +33,7 @@ pub(crate) use background::overtime_in;
 pub(crate) use bash::BASH;
 pub use bash::why_not_started;
 pub use diff::hunks;
+pub(crate) use edit_file::EarlierEdits;
 pub use function::tool;
 pub(crate) use jobs::news as job_news;
 pub(crate) use judge::Judge;
@@ -113,13 +114,14 @@ pub fn core_tools(options: CoreToolOptions) -> Tools {
         timeout_max_s: options.bash_timeout_max_s,
         is_confined: options.is_confined,
     };
-    let tools = Tools::new()
+    let edits = EarlierEdits::default();
+    let tools = Tools { edits: edits.clone(), ..Tools::new() }
         .with(read_file::ReadFile {
             chars_max: options.result_chars_max,
             shows_images: options.shows_images,
         })
         .with(write_file::WriteFile)
-        .with(edit_file::EditFile::new(options.is_forgiving))
+        .with(edit_file::EditFile::new(options.is_forgiving, edits))
         .with(grep::Grep)
         .with(glob::Glob { is_forgiving: options.is_forgiving });
     match options.has_jobs {
@@ -142,6 +144,8 @@ pub fn core_tools(options: CoreToolOptions) -> Tools {
 pub struct Tools {
     tools: Vec<Arc<dyn AnyTool>>,
     by_name: std::collections::HashMap<String, usize>,
+    /// What `edit_file` remembers, if it is among them.
+    edits: EarlierEdits,
 }
 
 impl Tools {
@@ -201,7 +205,12 @@ impl Tools {
     /// Takes the tool called `name` away.
     pub(crate) fn without(self, name: &str) -> Self {
         let others = self.tools.into_iter().filter(|tool| tool.name() != name);
-        others.fold(Self::new(), Self::with_any)
+        others.fold(Self { edits: self.edits, ..Self::new() }, Self::with_any)
+    }
+
+    /// Returns what is remembered of edits.
+    pub(crate) fn edits(&self) -> &EarlierEdits {
+        &self.edits
     }
 
     /// Returns the tool called `name`.

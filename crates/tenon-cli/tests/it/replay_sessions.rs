@@ -262,7 +262,7 @@ fn times_of_a_large_file_that_a_call_wrote_are_no_difference_also_in_an_older_lo
 }
 
 #[test]
-fn another_process_knows_neither_earlier_edits_nor_what_commands_left_in_private_folders() {
+fn another_process_knows_earlier_edits_and_not_what_commands_left_in_private_folders() {
     let edit = |old: &str, new: &str| {
         let arguments = json!({"path": "f", "old_text": old, "new_text": new});
         json!({"calls": [{"name": "edit_file", "arguments": arguments}]})
@@ -273,13 +273,44 @@ fn another_process_knows_neither_earlier_edits_nor_what_commands_left_in_private
     for walls in ["auto", "c"] {
         let place = Place::new();
         place.config(&format!("sandbox = \"{walls}\"\n"));
-        place.write("work/f", "one\n");
+        place.write("work/f", "first\none\n");
         process(&place, json!([edit("one", "two"), leave, look, end]), &[]);
         process(&place, json!([edit("one", "three"), look, end]), &[]);
         let logs = place.logs();
-        assert!(!logs.contains("earlier in this session"), "{logs}");
+        let told = "It stood there until your edit at line 2 earlier in this session.";
+        assert_eq!(
+            logs.matches(&format!("\"content\":\"Error: Text not found in f. {told}")).count(),
+            1,
+            "{logs}"
+        );
         assert!(logs.contains("\"content\":\"1\\n2\\nseen"), "{logs}");
         assert!(logs.contains("\"content\":\"seen"), "{logs}");
         nothing_differs(&place);
+    }
+}
+
+#[test]
+fn earlier_edits_are_known_after_a_kill_and_in_a_fork_and_not_without_undo() {
+    let edit = |old: &str, new: &str| {
+        let arguments = json!({"path": "f", "old_text": old, "new_text": new});
+        json!({"calls": [{"name": "edit_file", "arguments": arguments}]})
+    };
+    let (end, told) = (json!({"text": "Done."}), "until your edit at line 1 earlier");
+    for (flags, undo) in [(&[][..], "true"), (&["--fork"], "true"), (&[], "false")] {
+        let place = Place::new();
+        place.config(&format!("undo = {undo}\n"));
+        place.write("work/f", "eins\n");
+        let sleep = bash("touch started; sleep 60");
+        let script = place.script(json!([edit("eins", "zwei"), edit("zwei", "drei"), sleep]));
+        place.run_and_kill(&["-p", "--model", &script, "--allow", "bash", "go"], "work/started");
+        let again = json!([edit("zwei", "x"), edit("eins", "y"), edit("vier", "z"), end]);
+        process(&place, again, flags);
+        let count = if undo == "true" { 2 } else { 0 };
+        let told = format!("\"content\":\"Error: Text not found in f. It stood there {told}");
+        assert_eq!(place.logs().matches(&told).count(), count, "{flags:?} {}", place.logs());
+        // Without undo the files are not as they were.
+        if undo == "true" {
+            place.run(&["replay", "last"]).ends_with(0);
+        }
     }
 }
