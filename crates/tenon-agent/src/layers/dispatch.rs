@@ -152,7 +152,8 @@ impl Dispatch {
             Some(ToolCallFault::CutOff) => {
                 return Ready::error(
                     "the reply was cut off by its output limit in the middle of this call, so it \
-                     did not run. Send it again in smaller pieces.",
+                     did not run. Send it again in smaller pieces: of a long file write the beginning, \
+                     and add the rest part by part with edit_file.",
                 );
             }
             Some(ToolCallFault::Malformed { raw, error }) => {

@@ -32,8 +32,8 @@ use crate::{
     layers::Stock,
 };
 
-/// Replies in a row that may end in the middle of a call before the turn stops: the model gets
-/// each cut call back with the reason and may write it in smaller pieces.
+/// Replies in a row that may end in the middle of their first call before the turn stops: the model
+/// gets each cut call back with the reason and may write it in smaller pieces.
 const CUT_REPLIES_MAX: u32 = 3;
 
 /// A reply is asked for with at least so many tokens, however full the window seems: the estimate
@@ -139,8 +139,10 @@ impl Turn {
     ) {
         self.count(text, usage);
         self.compactions.answered();
-        let cut = calls.iter().any(|call| call.fault == Some(ToolCallFault::CutOff));
-        self.cut_replies = if cut { self.cut_replies + 1 } else { 0 };
+        // What stands whole before a call that was cut gets the work further.
+        let first_is_cut =
+            calls.first().is_some_and(|call| call.fault == Some(ToolCallFault::CutOff));
+        self.cut_replies = if first_is_cut { self.cut_replies + 1 } else { 0 };
         let goes_on = (calls.is_empty() && stop == StopReason::OutputLimit)
             .then(|| self.cuts.cut(Cut::ByLimit))
             .flatten();
@@ -489,9 +491,15 @@ mod tests {
     }
 
     #[test]
-    fn replies_cut_in_the_middle_of_a_call_stop_after_three() {
+    fn replies_cut_in_the_middle_of_their_first_call_stop_after_three() {
         let cut = ToolCall { fault: Some(ToolCallFault::CutOff), ..call("a") };
         let mut turn = Turn::new(TurnLimits::default(), &Abilities::default());
+        for n in 1..=4 {
+            let calls = [call(&format!("whole {n}")), cut.clone()];
+            turn.on_reply(calls.to_vec(), "", StopReason::OutputLimit, &Usage::default());
+            turn.on_results(&calls, &[result(&n.to_string()), result("a")]);
+            assert_eq!(turn.next(&SPACE), Next::CallModel, "{n}");
+        }
         for n in 1..=3 {
             turn.on_reply(vec![cut.clone()], "", StopReason::OutputLimit, &Usage::default());
             turn.on_results(&[call(&n.to_string())], &[result(&n.to_string())]);
