@@ -1,12 +1,15 @@
 //! What is not as it was recorded, as data and as text to compare. Pure.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 use serde::Serialize;
 use tenon_model::{Conversation, Message};
 
 use super::recording::{RecordedResult, SeenFiles};
-use crate::event::{CallChanges, FileChange, FileChangeKind, ModelEvent};
+use crate::{
+    event::{CallChanges, FileChange, FileChangeKind, ModelEvent},
+    tools::is_of_place,
+};
 
 /// The first thing in a replay that was not as recorded.
 ///
@@ -183,15 +186,51 @@ fn line_of_index(index: &FileChange) -> String {
     format!("{} says sha256:{said}\n", line(&named, false).trim_end())
 }
 
-/// Whether two results differ at most in their lines of changes.
+/// Whether two results differ at most in their lines of changes and in what tenon says of hidden places.
 pub(super) fn are_told_otherwise(one: &str, other: &str) -> bool {
-    without_recording(one).0 == without_recording(other).0
+    let [one, other] = [one, other].map(|result| without_place(without_recording(result).0));
+    one == other
 }
 
-/// Whether two results differ at most in what their lines of changes say of how changes were recorded:
-/// where a replay runs, the kernel may be asked or not.
+/// Whether two results differ at most in what their lines of changes say of how changes were recorded,
+/// for which the kernel may be asked or not where a replay runs, and in what tenon says of hidden
+/// places, which lie otherwise around the copy of a workspace.
 pub(super) fn are_recorded_otherwise(one: &str, other: &str) -> bool {
-    without_recording(one) == without_recording(other)
+    let [one, other] = [one, other].map(|result| {
+        let (rest, changes) = without_recording(result);
+        (without_place(rest), changes)
+    });
+    one == other
+}
+
+/// Whether two results say of the same path that a command may not remove it, one because more lives on it
+/// than on the other: that is by where the workspace lies.
+pub(super) fn are_refused_otherwise(one: &str, other: &str) -> bool {
+    let path = |result: &str| {
+        let why = result.strip_prefix("Error: refused by the rule built-in: removing ")?;
+        let (_, path) = why.split_once(": it would remove `")?;
+        Some(path.rsplit_once("`, which ")?.0.to_owned())
+    };
+    path(one).is_some_and(|one| path(other) == Some(one))
+}
+
+/// Returns a result before and behind the line in which tenon says something of a hidden place. Only
+/// notes of its own follow such a line: what a program printed stays.
+fn without_place(result: &str) -> (&str, &str) {
+    let is_note = |line: &str| line.starts_with('[');
+    let mut end = result.len();
+    while let Some(start) = result.get(..end).and_then(|before| before.rfind('\n')) {
+        let line = result.get(start + 1..end).unwrap_or_default();
+        if is_of_place(line) {
+            let part = |range: Range<usize>| result.get(range).unwrap_or_default();
+            return (part(0..start), part(end..result.len()));
+        }
+        if !is_note(line) {
+            break;
+        }
+        end = start;
+    }
+    (result, "")
 }
 
 /// Returns a result, its line of changes in parts, without what that says of the recording.
@@ -244,5 +283,37 @@ mod tests {
         assert!(!is_same(watched, &format!("{compared}\n[walls] x")));
         assert!(!is_same("x\n[changes] 1 new", "y\n[changes] 1 new"));
         assert!(!is_same("x, by comparison", "x"));
+    }
+
+    #[test]
+    fn why_a_path_is_not_removed_is_no_difference_and_that_it_is_not_is_one() {
+        let refused = |what: &str, path: &str, why: &str| {
+            format!(
+                "Error: refused by the rule built-in: removing {what}: it would remove `{path}`, \
+                 which {why}; no rule can allow that"
+            )
+        };
+        let system = refused("the system", "../..", "the machine or the account lives on");
+        let outside = |path| refused("outside the workspace", path, "lies outside the workspace");
+        assert!(are_refused_otherwise(&system, &outside("../..")));
+        assert!(!are_refused_otherwise(&system, &outside("../x")));
+        assert!(!are_refused_otherwise(&system, "removed"));
+    }
+
+    #[test]
+    fn what_tenon_says_of_hidden_places_is_no_difference_and_what_a_program_prints_is() {
+        let is_same = |one: &str, other: &str| are_recorded_otherwise(one, other);
+        let missed = "exit code 1\ncat: ../x: No such file or directory";
+        let said = |where_it_lies: &str| {
+            format!("{missed}\n[walls] files: {where_it_lies} looks as if it were not there; x")
+        };
+        let (home, tmp) = (said("the home"), said("/tmp"));
+        assert!(is_same(missed, &home) && is_same(&home, &tmp) && is_same(&tmp, missed));
+        let changed = format!("{tmp}\n[changes] 1 new, by comparison");
+        assert!(is_same(&changed, &format!("{missed}\n[changes] 1 new")));
+        assert!(!is_same(&changed, missed));
+        assert!(!is_same(&format!("{home}\n1"), &format!("{tmp}\n1")), "a program printed it");
+        assert!(!is_same(missed, &format!("{missed}\n[walls] files: other")));
+        assert!(!is_same(missed, &format!("{home}\n[walls] files: other")));
     }
 }

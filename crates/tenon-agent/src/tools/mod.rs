@@ -43,6 +43,7 @@ pub(crate) use recall::{RECALL_LIST, RecallTool};
 pub use sandbox::Sandbox;
 pub use tool::{AnyTool, Effect, PreparedCall, Progress, Tool, ToolContext, ToolOutput};
 pub(crate) use tool::{AskOvertime, Overtime};
+pub(crate) use unseen::is_of_place;
 pub(crate) use write_file::WRITE_FILE;
 
 /// The most characters of a result that the model is shown, unless configured otherwise.

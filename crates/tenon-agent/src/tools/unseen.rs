@@ -43,6 +43,15 @@ const PATHS_MAX: usize = 40;
 /// What a person can do about most of it.
 const OPENS: &str = "--add-dir FOLDER would open a folder, read_file asks the user for a file";
 
+/// What every sentence says of what is out of sight.
+const UNSEEN: &str = "as if it were not there";
+
+/// Whether `line` of a result is one of these sentences. Which of them is said, and whether one is, depends
+/// on where the workspace and the home lie.
+pub(crate) fn is_of_place(line: &str) -> bool {
+    line.starts_with("[walls] files: ") && line.contains(UNSEEN)
+}
+
 /// A command that ran inside walls, what it ran and what it said.
 pub(super) struct Looked<'a> {
     pub(super) script: &'a str,
@@ -129,25 +138,25 @@ fn words(why: &OutOfSight) -> String {
     match why {
         OutOfSight::Covered(path) => format!(
             "files: commands see nothing of what the machine has in {} unless it is opened to \
-             them, so it looks as if it were not there; {OPENS}",
+             them, so it looks {UNSEEN}; {OPENS}",
             shown(path)
         ),
         OutOfSight::Home => format!(
             "files: of the user's home commands see only toolchains and what is opened to them, so \
-             the rest looks as if it were not there; {OPENS}"
+             the rest looks {UNSEEN}; {OPENS}"
         ),
         OutOfSight::Private(path) => format!(
             "files: commands have a {} of the session's own, so what the machine has there looks \
-             as if it were not there unless it is opened to them; {OPENS}",
+             {UNSEEN} unless it is opened to them; {OPENS}",
             shown(path)
         ),
         OutOfSight::Secret(path) => format!(
-            "files: {} is closed to commands, so it looks empty or as if it were not there; \
+            "files: {} is closed to commands, so it looks empty or {UNSEEN}; \
              read_file asks the user for a file",
             shown(path)
         ),
         OutOfSight::Hidden(path) => format!(
-            "files: {} is closed to commands, so it looks empty or as if it were not there; \
+            "files: {} is closed to commands, so it looks empty or {UNSEEN}; \
              --sandbox off would open it",
             shown(path)
         ),
@@ -249,5 +258,19 @@ mod tests {
         check(&OutOfSight::Home, [true, true, true, true, false]);
         check(&OutOfSight::Private("/tmp".into()), [true, false, true, false, false]);
         assert!(!is_said(&OutOfSight::Home, Named::InVain, false));
+    }
+
+    #[test]
+    fn every_sentence_is_known_as_one_of_a_place() {
+        for why in [
+            OutOfSight::Covered("/mnt".into()),
+            OutOfSight::Home,
+            OutOfSight::Private("/tmp".into()),
+            OutOfSight::Secret("/root/.ssh".into()),
+            OutOfSight::Hidden("/var/lib/x".into()),
+        ] {
+            assert!(is_of_place(&format!("[walls] {}", words(&why))), "{why:?}");
+        }
+        assert!(!is_of_place(&format!("[walls] {}", held::PROTECTED_HELD)));
     }
 }

@@ -38,6 +38,7 @@ mod prompts;
 mod protected;
 mod refused;
 mod replay;
+mod replay_elsewhere;
 mod replay_files;
 mod replay_random;
 mod replay_sessions;

@@ -74,6 +74,7 @@ impl StandIn for Course {
             let now = changed.iter().find(|changes| changes.call_id == call.id);
             let is_same = is_other_order
                 || divergence::are_recorded_otherwise(&recorded, &content)
+                || divergence::are_refused_otherwise(&recorded, &content)
                 || divergence::are_told_otherwise(&recorded, &content)
                     && self.is_changed_as_recorded(&state, &call.id, now);
             return if is_same { recorded } else { content };

@@ -1,0 +1,72 @@
+//! What is otherwise around a replay, and not by the agent, is no difference, or is said: places that
+//! commands do not see, walls of another tier, and events that cannot be read.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::program::{Place, files_beneath};
+
+/// Records a session of these commands.
+fn recorded(flags: &[&str], commands: &[&str]) -> Place {
+    let place = Place::new();
+    record(&place, flags, commands);
+    place
+}
+
+fn record(place: &Place, flags: &[&str], commands: &[&str]) {
+    let call = |command: &&str| json!({"name": "bash", "arguments": {"command": command}});
+    let mut turns: Vec<Value> =
+        commands.iter().map(|command| json!({"calls": [call(command)]})).collect();
+    turns.push(json!({"text": "Done."}));
+    let script = place.script(turns.into());
+    let arguments = ["-p", "--model", &script, "--allow", "bash"];
+    place.run(&[&arguments[..], flags, &["go"]].concat()).ends_with(0);
+}
+
+fn log_of(place: &Place) -> PathBuf {
+    let mut logs = files_beneath(&place.path("home/.local/state/tenon/sessions")).into_iter();
+    logs.find(|path| path.extension().is_some_and(|end| end == "jsonl")).unwrap()
+}
+
+#[test]
+fn what_is_said_of_hidden_places_is_no_difference_wherever_the_copy_lies() {
+    let looked = [
+        "cat ../nothing",
+        "cat ~/nothing 2> /dev/null",
+        "ls ~/.ssh/nothing 2> /dev/null",
+        "cat /mnt/nothing",
+        "cat ../../nothing; true",
+    ];
+    let place = recorded(&[], &looked);
+    let expected = "replayed 6 steps and 5 calls: nothing differs from the recording\n";
+    assert_eq!(place.run(&["replay", "last"]).ends_with(0).out, expected);
+    place.run(&["export", "last", "--bundle", "out.tar.gz"]).ends_with(0);
+    let other = Place::new();
+    std::fs::rename(place.path("work/out.tar.gz"), other.path("work/in.tar.gz")).unwrap();
+    assert_eq!(other.run(&["replay", "in.tar.gz"]).ends_with(0).out, expected);
+}
+
+#[test]
+fn what_a_program_prints_of_hidden_places_is_compared() {
+    let place = Place::new();
+    let said = |what: &str| format!("[walls] files: {what} looks as if it were not there\n1\n");
+    place.write("work/said", &said("it"));
+    record(&place, &[], &["cat said"]);
+    place.write("work/said", &said("that"));
+    let run = place.run(&["replay", "last"]).ends_with(1);
+    assert!(run.out.contains("-[walls] files: it looks"), "{run:?}");
+    assert!(run.out.contains("+[walls] files: that looks"), "{run:?}");
+}
+
+#[test]
+fn a_removal_that_was_refused_is_refused_again_whatever_lies_above_the_copy() {
+    let place = recorded(&[], &["rm -rf ../..", "rm -rf ../../..", "rm -rf ~", "rm -rf /"]);
+    assert_eq!(
+        place.logs().matches("refused by the rule built-in").count() / 2,
+        4,
+        "{}",
+        place.logs()
+    );
+    place.run(&["replay", "last"]).ends_with(0);
+}
