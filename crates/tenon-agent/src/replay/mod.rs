@@ -113,6 +113,8 @@ pub struct Replayed {
     /// Calls that were not run, because they left the walls or were cut short: the recorded results
     /// were taken.
     pub not_run: Vec<String>,
+    /// The walls that commands had here, as `--sandbox` names them, once a first one ran.
+    pub sandbox: Option<String>,
 }
 
 /// Replays `session` with the parts in `options`, whose provider is not asked, and whose limits,
@@ -176,7 +178,7 @@ pub async fn replay(
     options.front = Arc::clone(&course) as Arc<dyn FrontEnd>;
     options.queue = course.queue().clone();
     options.stand_in = Some(Arc::clone(&course) as Arc<dyn StandIn>);
-    let sandbox = options.sandbox.clone();
+    let (sandbox, runs) = (options.sandbox.clone(), !course.takes_answers());
     let (journal, roots) = (options.journal.clone(), options.workspace.roots());
     let mut agent = Agent::new(options)?;
     for input in inputs {
@@ -208,7 +210,8 @@ pub async fn replay(
         }
     }
     sandbox.jobs().stop_all().await;
-    Ok(course.outcome())
+    let tier = sandbox.tier().filter(|_| runs).map(str::to_owned);
+    Ok(Replayed { sandbox: tier, ..course.outcome() })
 }
 
 async fn take_turn(

@@ -91,6 +91,11 @@ async fn replayed(session: &Session, how: ReplayOptions) -> Replayed {
     replay(session, options, how).await.unwrap()
 }
 
+/// Those of these replays: none.
+fn walls() -> Option<String> {
+    Some("off".to_owned())
+}
+
 fn calls() -> Value {
     json!([
         {"thinking": "hm", "text": "Let me look.", "usage": {"input": 9, "output": 3}, "calls": [
@@ -112,12 +117,12 @@ async fn what_was_recorded_comes_again_and_a_replay_ends_where_it_is_told() {
     let prompts = ["go", "again", "/rewind", "/compact", "later"];
     let session = recorded(&prompts, calls(), None).await;
     let whole = replayed(&session, ReplayOptions::default()).await;
-    let expected = Replayed { steps: 6, calls: 5, ..Replayed::default() };
+    let expected = Replayed { steps: 6, calls: 5, sandbox: walls(), ..Replayed::default() };
     assert_eq!(whole, expected);
     let until = replayed(&session, ReplayOptions { until: Some(2), ..Default::default() }).await;
-    assert_eq!(until, Replayed { steps: 2, calls: 4, ..Replayed::default() });
+    assert_eq!(until, Replayed { steps: 2, calls: 4, sandbox: walls(), ..Replayed::default() });
     let taken = ReplayOptions { results_of: Some(session.clone()), ..Default::default() };
-    assert_eq!(replayed(&session, taken).await, expected);
+    assert_eq!(replayed(&session, taken).await, Replayed { sandbox: None, ..expected });
 }
 
 #[tokio::test]
@@ -306,7 +311,7 @@ async fn another_model_in_mid_session_is_another_recorded_model() {
         })),
         ..ReplayOptions::default()
     };
-    let expected = Replayed { steps: 7, calls: 6, ..Replayed::default() };
+    let expected = Replayed { steps: 7, calls: 6, sandbox: walls(), ..Replayed::default() };
     assert_eq!(replayed(&session, lists).await, expected);
     // Without a list that fits, the tools are what differs.
     let divergence = replayed(&session, ReplayOptions::default()).await.divergence.unwrap();

@@ -8,7 +8,7 @@ use std::{
 use serde::Serialize;
 use tenon_agent::{
     Diverged, Divergence, ModelEvent, Record, ReplayOptions, Replayed, Session, SessionEvent,
-    diff_hunks, list_sessions, read_session,
+    TurnEvent, diff_hunks, list_sessions, read_session,
 };
 
 use crate::{
@@ -114,6 +114,7 @@ impl Replay {
             // The copy goes with it.
             _ = tokio::signal::ctrl_c() => return Ok(ExitStatus::Interrupted),
         };
+        files.notes.extend(other_walls(&session, replayed.sandbox.as_deref()));
         self.report(&session, &replayed, &files.notes, &config.look())?;
         // Of what was not replayed nobody can say that nothing differs.
         let is_same = replayed.divergence.is_none() && replayed.ended_early.is_none();
@@ -202,6 +203,29 @@ fn said(divergence: &Divergence, language: Language) -> String {
         Diverged::Files => Text::DiffersFilesOf,
     };
     text.say(language, &[("call", &call)])
+}
+
+/// Says in which walls commands ran when `session` was recorded, if those of the replay are others; in
+/// English, as a report in JSON has it.
+fn other_walls(session: &Session, here: Option<&str>) -> Option<String> {
+    let here = here?;
+    let mut there: Vec<&str> = Vec::new();
+    for record in &session.records {
+        if let SessionEvent::Turn(TurnEvent::TurnEnded { sandbox: Some(sandbox), .. }) =
+            &record.event
+            && !there.contains(&&**sandbox)
+        {
+            there.push(sandbox);
+        }
+    }
+    let is_other = there.iter().any(|there| *there != here);
+    is_other.then(|| {
+        let there = there.join(", ");
+        format!(
+            "commands ran with --sandbox {there} when this was recorded, and run with --sandbox {here} \
+             in the replay: results may differ for that"
+        )
+    })
 }
 
 /// Returns a session in which a model was asked: of another, nothing could differ.

@@ -60,6 +60,24 @@ fn what_a_program_prints_of_hidden_places_is_compared() {
 }
 
 #[test]
+fn walls_of_another_tier_are_said_once_before_what_differs() {
+    let place =
+        recorded(&["--sandbox", "off"], &["echo 1", "ls /proc/$PPID | head -n 1; date +%N"]);
+    let run = place.run(&["replay", "last"]).ends_with(1);
+    let said = "commands ran with --sandbox off when this was recorded, and run with --sandbox ";
+    assert_eq!(run.error.matches(said).count(), 1, "{run:?}");
+    let json = place.run(&["replay", "last", "--json"]).ends_with(1);
+    let report: Value = serde_json::from_str(&json.out).unwrap();
+    let notes: Vec<&str> =
+        report["notes"].as_array().unwrap().iter().map(|note| note.as_str().unwrap()).collect();
+    assert_eq!(notes.iter().filter(|note| note.starts_with(said)).count(), 1, "{json:?}");
+    // Where no command runs there are no walls.
+    let log = log_of(&place).display().to_string();
+    let run = place.run(&["replay", &log, "--with-tools-from", &log]).ends_with(0);
+    assert_eq!(run.error, "");
+}
+
+#[test]
 fn a_removal_that_was_refused_is_refused_again_whatever_lies_above_the_copy() {
     let place = recorded(&[], &["rm -rf ../..", "rm -rf ../../..", "rm -rf ~", "rm -rf /"]);
     assert_eq!(
