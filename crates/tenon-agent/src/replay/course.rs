@@ -29,6 +29,7 @@ use super::{
     places::PlaceNames,
     recording::{
         Killed, Recorded, RecordedResult, RecordedTurn, Recording, ReplyEnd, SeenFiles, UNREADABLE,
+        UNREADABLE_BEFORE, UNREADABLE_CHANGES,
     },
     reply::events,
 };
@@ -154,6 +155,9 @@ impl Course {
         if state.is_over || state.next >= state.turn.requests.end {
             return;
         }
+        if self.recording.requests.get(state.next).is_some_and(|next| next.behind_damage) {
+            return state.end_early(UNREADABLE_BEFORE);
+        }
         let expected = "another request to the model\n".to_owned();
         let found = "the turn ends\n".to_owned();
         let step = state.outcome.steps + 1;
@@ -230,7 +234,10 @@ impl Course {
             if let Some((what, expected, found)) =
                 divergence::of_requests(sent, &now, self.is_masked, conversations)
             {
-                state.diverge(step, what, expected, found);
+                match recorded.behind_damage && what == Diverged::Messages {
+                    true => state.end_early(UNREADABLE_BEFORE),
+                    false => state.diverge(step, what, expected, found),
+                }
                 return None;
             }
         }
@@ -298,6 +305,9 @@ impl Course {
             differs = Some((Diverged::Result, expected, found));
         } else if self.answers.is_none() && !is_outside(&state, call_id) {
             let (expected, found) = changed(recorded, &state, call_id, state.changes.get(call_id));
+            if recorded.is_damaged && expected.is_empty() && !found.is_empty() {
+                return state.end_early(UNREADABLE_CHANGES);
+            }
             differs = (expected != found).then_some((Diverged::Files, expected, found));
         }
         if let Some((what, expected, found)) = differs {

@@ -78,6 +78,38 @@ fn walls_of_another_tier_are_said_once_before_what_differs() {
 }
 
 #[test]
+fn a_log_that_does_not_have_what_a_call_changed_any_more_ends_the_replay_early() {
+    let place = recorded(&[], &["echo 1", "echo 2 > made", "echo 3 > made"]);
+    let log = std::fs::read_to_string(log_of(&place)).unwrap();
+    let of_first = log.lines().find(|line| line.contains("\"type\":\"call_changed\"")).unwrap();
+    std::fs::write(log_of(&place), log.replace(of_first, &of_first[..of_first.len() / 2])).unwrap();
+    let run = place.run(&["replay", "last", "--json"]).ends_with(1);
+    let report: Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!(report["divergence"], Value::Null, "{run:?}");
+    assert_eq!(report["ended_early"], "what a call changed cannot be read in the log");
+    assert_eq!(report["steps"], 2);
+    let run = place.run(&["replay", "last"]).ends_with(1);
+    assert!(run.error.contains("what a call changed cannot be read in the log"), "{run:?}");
+    place.run(&["replay", "last", "--until", "1"]).ends_with(0);
+}
+
+#[test]
+fn a_log_that_does_not_have_what_happened_before_a_request_ends_the_replay_early() {
+    let place = recorded(&[], &["echo 1"]);
+    let script = place.script(json!([{"text": "Again."}]));
+    place.run(&["-p", "--model", &script, "--continue", "--rewind", "1", "go"]).ends_with(0);
+    place.run(&["replay", "last"]).ends_with(0);
+    let log = std::fs::read_to_string(log_of(&place)).unwrap();
+    let rewound = log.lines().find(|line| line.contains("\"type\":\"rewound\"")).unwrap();
+    std::fs::write(log_of(&place), log.replace(rewound, "damaged")).unwrap();
+    let run = place.run(&["replay", "last"]).ends_with(1);
+    run.says(&[
+        "what happened before the next request cannot be read in the log",
+        "1 events are left out",
+    ]);
+}
+
+#[test]
 fn a_removal_that_was_refused_is_refused_again_whatever_lies_above_the_copy() {
     let place = recorded(&[], &["rm -rf ../..", "rm -rf ../../..", "rm -rf ~", "rm -rf /"]);
     assert_eq!(
