@@ -7,7 +7,9 @@
 //! moved is written down before, so an end at any moment loses nothing.
 
 mod again;
+mod beside;
 mod closed;
+mod folders;
 mod inside;
 mod locate;
 mod mounts;
@@ -436,7 +438,7 @@ impl Undoing<'_> {
             return self.detach_inside(&from);
         }
         let Some(now) = look(&folder.handle, name)? else { return Ok(()) };
-        if Some(now.id) == before {
+        if Some(now.id) == before || self.goes_beside((id, &folder), name, &now) {
             return Ok(());
         }
         self.take_away(&folder, name, &now, from)
@@ -484,7 +486,7 @@ impl Undoing<'_> {
             return Ok(());
         }
         let now = look(&folder.handle, name)?;
-        if now.is_some_and(|now| now.id == self.actual(before)) || self.is_theirs(before) {
+        if now.as_ref().is_some_and(|now| now.id == self.actual(before)) || self.is_theirs(before) {
             return Ok(());
         }
         let Some(spot) = self.spots.get(&before).cloned() else { return Err(Errno::NOENT) };
@@ -497,6 +499,11 @@ impl Undoing<'_> {
             }
             _ => Spot::Tree(folder.place.join(name)),
         };
+        if let Some(other) = now
+            && self.make_way((id, &folder, name), (&node, before, &spot), &other)?
+        {
+            return Ok(());
+        }
         let (around, old_name) = self.open_around(&spot)?;
         self.before_return(&spot, &node, (&around, &old_name))?;
         if let Spot::Tree(place) = &to {
@@ -557,40 +564,5 @@ impl Undoing<'_> {
         };
         let step = self.to.before_entry(&folder, name, Fate::Moves)?;
         self.finish_step(step)
-    }
-
-    fn restore_folders(&mut self) -> Result<(), Failure> {
-        let folders = self.image.nodes.values().filter(|old| old.node.is_folder());
-        let mut folders: Vec<&Old> = folders.collect();
-        // Who closes a folder before those in it finds them no more.
-        let depth = |old: &&Old| self.spots.get(&old.node.id).map_or(0, Spot::depth);
-        folders.sort_by_cached_key(|old| std::cmp::Reverse(depth(old)));
-        for old in folders {
-            let fail = |errno| Failure { place: old.place.clone(), errno };
-            let folder = self.folder(old.node.id).map_err(fail)?;
-            let folder = folder.filter(|folder| !self.is_kept_folder(old, folder.id));
-            let Some(folder) = folder else { continue };
-            self.restore_folder(old, &folder).map_err(fail)?;
-        }
-        Ok(())
-    }
-
-    /// Whether the permissions of a folder, or of what is in its place, stay.
-    fn is_kept_folder(&self, old: &Old, actual: NodeId) -> bool {
-        self.kept.iter().any(|left| left.place == old.place)
-            || self.untouched.contains(&actual)
-            || self.spots.get(&old.node.id).is_some_and(|spot| self.is_in_left(spot))
-    }
-
-    fn restore_folder(&mut self, old: &Old, folder: &Folder) -> Result<(), Errno> {
-        let empty = OsStr::new("");
-        let Some(mut now) = look(&folder.handle, empty)? else { return Ok(()) };
-        now.complete(&folder.handle, empty)?;
-        if old.node.has_same_rights(&now) && old.node.modified == now.modified {
-            return Ok(());
-        }
-        let step = self.to.before_rights(folder, empty)?;
-        self.finish_step(step)?;
-        old.node.apply(&folder.handle, empty)
     }
 }

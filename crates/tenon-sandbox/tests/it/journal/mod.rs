@@ -11,6 +11,7 @@ mod crash;
 mod cut;
 mod depth;
 mod direct;
+mod foreign;
 mod full;
 mod fuzz;
 mod git;
