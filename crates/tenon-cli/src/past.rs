@@ -395,6 +395,7 @@ pub(crate) fn listed(conflicts: &[Conflict], language: Language) -> String {
             ConflictReason::Deleted => Text::ConflictDeleted,
             ConflictReason::Created => Text::ConflictCreated,
             ConflictReason::Needed => Text::ConflictNeeded,
+            ConflictReason::Held => Text::ConflictHeld,
         };
         let path = shown(&conflict.path.to_string_lossy());
         format!("  {path} ({})\n", reason.template(language))

@@ -193,7 +193,7 @@ texts! {
     RestoreRedoes: "In session {session}, redone, oldest first:", "会话 {session} 中重做，从最早的开始：";
     RestoreDone: "Undone and redone:", "已撤销并重做：";
     NoFileChanged: "No file was changed.", "没有改动任何文件。";
-    UndoKept: "Left as they are, because they were changed since:", "以下内容此后有改动，保持不变：";
+    UndoKept: "Left as they are, because of what was changed since:", "因此后的改动，以下内容保持不变：";
     UndoMoved: "Made or changed since, and moved along with their folder:", "以下内容此后新建或有改动，已随所在文件夹一起移动：";
     UndoOverwrote: "Put back although it was changed since (redo brings your version back):", "以下内容此后有改动，仍已撤销（redo 可恢复你的版本）：";
     UndoRefused: "Nothing was touched: this was changed since.", "未做任何改动：以下内容此后有改动。";
@@ -204,6 +204,7 @@ texts! {
     ConflictDeleted: "deleted since", "此后被删除";
     ConflictCreated: "made since", "此后新建";
     ConflictNeeded: "what was made there stays: branches or the index of this repository were changed since", "其中新建的保留：此仓库的分支或索引此后有改动";
+    ConflictHeld: "not as before, because of what is kept", "因所保留的内容而未恢复原状";
     FileCreated: "created ", "新建";
     FileEdited: "edited  ", "修改";
     FileDeleted: "deleted ", "删除";

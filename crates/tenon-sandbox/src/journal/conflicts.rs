@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 
 use super::CheckpointId;
+use super::astray::Astray;
 use super::find::{Finder, node_at};
 use super::node::{Node, NodeId};
 use super::record::{End, Image, Old, Place, State};
@@ -67,6 +68,9 @@ pub enum ConflictReason {
     /// These are objects of a git repository of which somebody changed branches or the index, which may
     /// need them. They stay, whatever is done about conflicts.
     Needed,
+    /// It is not as it was before the call, because something that is kept is in it, stands in its place, or
+    /// is the same file. Found once the rest is undone.
+    Held,
 }
 
 /// What is not as a call left it.
@@ -91,21 +95,26 @@ pub(crate) struct Left {
 #[derive(Default)]
 struct Folders<'a> {
     /// By where the call left them.
-    left: HashMap<&'a Place, NodeId>,
+    left: HashMap<Place, NodeId>,
     /// Where those are that are elsewhere by now.
     moved: HashMap<NodeId, Place>,
     /// Where those were that it removed.
-    removed: HashSet<&'a Place>,
+    removed: HashSet<Place>,
     nodes: Option<&'a HashMap<NodeId, Old>>,
 }
 
-/// Finds what is not as a call left it.
-pub(super) fn find_conflicts(store: &Store, image: &Image, id: CheckpointId) -> Found {
+/// Finds what is not as a call left it; `astray` says where what it left is, as far as that is known.
+pub(super) fn find_conflicts(
+    store: &Store,
+    image: &Image,
+    id: CheckpointId,
+    astray: &Astray,
+) -> Found {
     let mut found = BTreeMap::new();
     let Some(end) = &image.end else { return found };
-    let known: BTreeMap<&Place, &State> =
-        end.after.iter().map(|(place, state)| (place, state)).collect();
-    let folders = Folders::find(store, image, (id, end));
+    let known: BTreeMap<Place, &State> =
+        end.after.iter().map(|(place, state)| (astray.now(place), state)).collect();
+    let folders = Folders::find(store, image, (id, end), astray);
     for (place, state) in &known {
         let now = node_at(store, place).ok().flatten();
         let is_other = now.as_ref().is_some_and(|now| folders.is_other(place, now));
@@ -122,12 +131,12 @@ pub(super) fn find_conflicts(store: &Store, image: &Image, id: CheckpointId) -> 
             continue;
         }
         let is_new = now.is_some_and(|now| now.is_folder() && (is_other || !state.is_folder()));
-        found.insert((*place).clone(), Theirs { reason, is_whole: is_new });
+        found.insert(place.clone(), Theirs { reason, is_whole: is_new });
     }
     let created = Theirs { reason: ConflictReason::Created, is_whole: true };
     for folder in &end.new_folders {
         // A folder that is gone was found above.
-        let _ = walk(store, folder, &mut |place, _| {
+        let _ = walk(store, &astray.now(folder), &mut |place, _| {
             if known.contains_key(place) {
                 return Deeper::Yes;
             }
@@ -164,19 +173,25 @@ fn found_beside(store: &Store, top: &Place, folders: &Folders<'_>, found: &mut F
 }
 
 impl<'a> Folders<'a> {
-    fn find(store: &Store, image: &'a Image, (id, end): (CheckpointId, &'a End)) -> Self {
+    fn find(
+        store: &Store,
+        image: &'a Image,
+        (id, end): (CheckpointId, &End),
+        astray: &Astray,
+    ) -> Self {
         let removed = image.nodes.values().filter(|old| old.gone && old.node.is_folder());
-        let removed = removed.map(|old| &old.place).collect();
+        let removed = removed.map(|old| astray.now(&old.place)).collect();
         let mut folders = Self { removed, nodes: Some(&image.nodes), ..Self::default() };
         let mut finder = Finder::new(store, image, id);
         for (id, left) in &end.left_at {
             let Some(old) = image.nodes.get(id).filter(|old| old.node.is_folder()) else {
                 continue;
             };
-            folders.left.insert(left, *id);
-            if let Some(now) = finder.find(old).filter(|now| now != left) {
+            let left = astray.now(left);
+            if let Some(now) = finder.find(old).filter(|now| *now != left) {
                 folders.moved.insert(*id, now);
             }
+            folders.left.insert(left, *id);
         }
         folders
     }

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
 
+use super::astray::Astray;
 use super::changes::{Changes, Trouble};
 use super::compare::{compare, compare_image};
 use super::conflicts::{
@@ -23,7 +24,7 @@ use super::record::{End, Image, Place, State};
 use super::recorder::Recorder;
 use super::since::Undoing;
 use super::store::Store;
-use super::undo::undo;
+use super::undo::{NotBack, undo};
 use super::walk::{Deeper, walk};
 use super::{CheckpointId, CheckpointInfo, CheckpointKind, CheckpointState, Journal, JournalError};
 
@@ -54,6 +55,8 @@ struct Work {
     undone: BTreeSet<Place>,
     /// Git repositories whose objects stay.
     needed: BTreeSet<Place>,
+    /// Where what had to stay is meanwhile.
+    astray: Astray,
 }
 
 impl Work {
@@ -128,6 +131,7 @@ impl Journal {
             moved: Vec::new(),
             undone: BTreeSet::new(),
             needed: BTreeSet::new(),
+            astray: Astray::default(),
         };
         for id in ids {
             let open = match self.undo_one(id, conflicts, &mut work) {
@@ -167,7 +171,7 @@ impl Journal {
     ) -> Result<Vec<Conflict>, JournalError> {
         let failed = |errno| JournalError::io(errno, "the undo store");
         let mut image = self.image(id)?;
-        let mut found = find_conflicts(&self.store, &image, id);
+        let mut found = find_conflicts(&self.store, &image, id, &work.astray);
         for place in cut_meanwhile(&self.store, &image, id) {
             found.entry(place).or_insert(ConflictReason::Changed.into());
         }
@@ -197,14 +201,7 @@ impl Journal {
         // Also where nothing is to be done: without a log nothing would say that it is undone.
         work.recorder.begin().map_err(failed)?;
         match undo(id, &image, &mut work.recorder, &work.left) {
-            Ok(nowhere) => {
-                let known = work.places_left();
-                let nowhere = nowhere.iter().filter(|place| !known.contains(place));
-                let reason = ConflictReason::Deleted;
-                let nowhere: Vec<Conflict> =
-                    nowhere.map(|place| self.conflict(place, reason)).collect();
-                work.kept.extend(nowhere);
-            }
+            Ok(not_back) => self.take_in(not_back, work),
             Err(failure) => {
                 let path = self.store.shown(&failure.place);
                 let code = failure.errno.raw_os_error();
@@ -215,6 +212,26 @@ impl Journal {
         }
         work.undone.extend(image.end.iter().flat_map(|end| &end.after).map(|(at, _)| at.clone()));
         Ok(Vec::new())
+    }
+
+    /// Takes in what one of several left as it was.
+    fn take_in(&self, NotBack { nowhere, held, back, astray }: NotBack, work: &mut Work) {
+        work.astray.extend(astray);
+        let known = work.places_left();
+        let nowhere = nowhere.iter().filter(|place| !known.contains(place));
+        let nowhere: Vec<Conflict> =
+            nowhere.map(|place| self.conflict(place, ConflictReason::Deleted)).collect();
+        // What a later call would not let go, an earlier one did not have so.
+        let shown = |places: BTreeSet<Place>| -> BTreeSet<PathBuf> {
+            places.iter().map(|place| self.store.shown(place)).collect()
+        };
+        let (back, held) = (shown(back), shown(held));
+        work.kept.retain(|Conflict { path, reason }| {
+            *reason != ConflictReason::Held || !back.contains(path) && !held.contains(path)
+        });
+        work.kept.extend(nowhere);
+        let reason = ConflictReason::Held;
+        work.kept.extend(held.into_iter().map(|path| Conflict { path, reason }));
     }
 
     /// Leaves the objects of git repositories that somebody's branches may need.

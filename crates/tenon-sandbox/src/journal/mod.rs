@@ -5,6 +5,7 @@
 //! walls are another mechanism, and a command that wants to escape it can. The guard asks it where to
 //! look in workspaces that are too large to be looked through.
 
+mod astray;
 mod calls;
 mod changes;
 mod checkpoint;

@@ -10,12 +10,13 @@ mod again;
 mod beside;
 mod closed;
 mod folders;
+mod held;
 mod inside;
 mod locate;
 mod mounts;
 mod staying;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -26,6 +27,7 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::CheckpointId;
+use super::astray::Astray;
 use super::checkpoint::touch;
 use super::conflicts::Left;
 use super::find::{node_at, split};
@@ -56,6 +58,19 @@ fn in_store(root: usize, id: CheckpointId, path: &Path) -> Place {
 pub(crate) struct Failure {
     pub(crate) place: Place,
     pub(crate) errno: Errno,
+}
+
+/// What an undo did not put back.
+#[derive(Debug, Default)]
+pub(crate) struct NotBack {
+    /// Files that are nowhere any more, which nobody can put back.
+    pub(crate) nowhere: Vec<Place>,
+    /// What is not as it was, because something that is kept holds it.
+    pub(crate) held: BTreeSet<Place>,
+    /// Names that are as they were before the call; known where something is held.
+    pub(crate) back: BTreeSet<Place>,
+    /// Where what is held is, by where it was before the call.
+    pub(crate) astray: Astray,
 }
 
 /// The work on one checkpoint.
@@ -104,14 +119,14 @@ pub(crate) struct Undoing<'a> {
     lost_names: HashMap<NodeId, BTreeMap<OsString, Option<NodeId>>>,
 }
 
-/// Undoes what `image`, the log of `of`, tells, and records it in `to`. Returns what nobody can put back:
-/// files that are nowhere any more.
+/// Undoes what `image`, the log of `of`, tells, and records it in `to`. Returns what is not put back, but for
+/// what is `kept`.
 pub(crate) fn undo(
     of: CheckpointId,
     image: &Image,
     to: &mut Recorder,
     kept: &[Left],
-) -> Result<Vec<Place>, Failure> {
+) -> Result<NotBack, Failure> {
     let at_kept = |left: &Left| Some(node_at(&to.store, &left.place).ok()??.id);
     let untouched = kept.iter().filter_map(at_kept).collect();
     let mut undoing = Undoing {
@@ -144,7 +159,7 @@ pub(crate) fn undo(
     undoing.open_closed_folders();
     let outcome = undoing.put_back();
     undoing.close_again();
-    outcome.map(|()| undoing.nowhere)
+    outcome.map(|()| undoing.not_back())
 }
 
 impl Undoing<'_> {
@@ -170,23 +185,6 @@ impl Undoing<'_> {
 
     fn actual(&self, id: NodeId) -> NodeId {
         self.again.get(&id).copied().unwrap_or(id)
-    }
-
-    /// Whether something at a place, or in it, stays as it is.
-    fn is_kept(&self, place: &Place) -> bool {
-        let mut staying = self.staying.iter();
-        self.is_left(place)
-            || staying.any(|at| at.root == place.root && at.path.starts_with(&place.path))
-    }
-
-    /// Whether something at a place, or in it, is left to whoever changed it.
-    fn is_left(&self, place: &Place) -> bool {
-        self.kept.iter().any(|left| left.is_at(place))
-    }
-
-    /// Whether something is in a folder that is left with everything in it.
-    fn is_in_left(&self, spot: &Spot) -> bool {
-        matches!(spot, Spot::Tree(place) if self.kept.iter().any(|left| left.is_around(place)))
     }
 
     /// Opens the folder that a spot is in; the name of the spot in it.

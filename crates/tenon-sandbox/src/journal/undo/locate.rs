@@ -187,7 +187,8 @@ impl Undoing<'_> {
             return true;
         }
         let Some((left, state)) = left else { return false };
-        if self.is_kept(left) {
+        // Or it stays for a later call.
+        if self.is_kept(left) || found.as_ref().is_some_and(|place| self.is_left(place)) {
             // What it is by now is theirs, wherever that is.
             self.spared.insert(id, found);
             return true;

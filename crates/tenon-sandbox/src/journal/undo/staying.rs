@@ -13,6 +13,23 @@ use crate::journal::{node::NodeId, spot::Spot};
 type Names = Vec<(NodeId, BTreeMap<OsString, Option<NodeId>>)>;
 
 impl Undoing<'_> {
+    /// Whether something at a place, or in it, stays as it is.
+    pub(super) fn is_kept(&self, place: &Place) -> bool {
+        let mut staying = self.staying.iter();
+        self.is_left(place)
+            || staying.any(|at| at.root == place.root && at.path.starts_with(&place.path))
+    }
+
+    /// Whether something at a place, or in it, is left to whoever changed it.
+    pub(super) fn is_left(&self, place: &Place) -> bool {
+        self.kept.iter().any(|left| left.is_at(place))
+    }
+
+    /// Whether something is in a folder that is left with everything in it.
+    pub(super) fn is_in_left(&self, spot: &Spot) -> bool {
+        matches!(spot, Spot::Tree(place) if self.kept.iter().any(|left| left.is_around(place)))
+    }
+
     /// Finds what stays.
     pub(super) fn find_staying(&mut self) {
         // Whatever else is undone.

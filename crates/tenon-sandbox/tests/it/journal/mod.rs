@@ -15,6 +15,7 @@ mod foreign;
 mod full;
 mod fuzz;
 mod git;
+mod held;
 mod layers;
 mod limits;
 mod lists;

@@ -1,0 +1,118 @@
+//! What is not as it was before the call, though nobody changed it since: something that is kept is in it,
+//! stands in its place, or is the same file. It is named, so that nobody takes it for put back.
+
+use std::collections::BTreeSet;
+
+use super::{NotBack, Undoing};
+use crate::journal::astray::Astray;
+use crate::journal::find::node_at;
+use crate::journal::node::{Node, NodeId};
+use crate::journal::record::Place;
+use crate::journal::spot::Spot;
+use crate::journal::walk::{Deeper, walk};
+
+impl Undoing<'_> {
+    /// Returns what is not put back, but for what is kept.
+    pub(super) fn not_back(mut self) -> NotBack {
+        let nowhere = std::mem::take(&mut self.nowhere);
+        if self.takes_back() || self.kept.is_empty() && nowhere.is_empty() {
+            return NotBack { nowhere, ..NotBack::default() };
+        }
+        let (mut held, mut back, mut made) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
+        let mut astray = Astray::default();
+        for (folder, names) in self.names() {
+            let Some(Spot::Tree(above)) = self.spots.get(&folder) else { continue };
+            for (name, before) in names {
+                let at = above.join(&name);
+                let now = node_at(&self.store, &at).ok().flatten();
+                match (before, now) {
+                    (None, Some(now)) if self.is_emptied(&at, &now) => made.push(at),
+                    (before, now) if self.is_back(before, now.as_ref()) => {
+                        back.insert(at);
+                    }
+                    (before, _) => {
+                        let now = before.and_then(|id| self.is_at(id));
+                        held.extend(now.iter().cloned());
+                        now.into_iter().for_each(|now| astray.insert(at.clone(), now));
+                        held.insert(at);
+                    }
+                }
+            }
+        }
+        self.hold_made(made, &mut held);
+        let all = held.clone();
+        held.retain(|place| {
+            !self.is_told(place) && !above(place).any(|above| all.contains(&above))
+        });
+        NotBack { nowhere, held, back, astray }
+    }
+
+    /// Whether a name has what it had before, as that was.
+    fn is_back(&self, before: Option<NodeId>, now: Option<&Node>) -> bool {
+        let (Some(before), Some(now)) = (before, now) else {
+            return before.is_none() && now.is_none();
+        };
+        let old = self.image.nodes.get(&before).map(|old| &old.node);
+        let is_same =
+            |old: &Node| (old.mode, old.bytes, old.modified) == (now.mode, now.bytes, now.modified);
+        now.id == self.actual(before)
+            && (now.is_folder() || !self.untouched.contains(&now.id) || old.is_none_or(is_same))
+    }
+
+    /// Where a node is in the tree.
+    fn is_at(&self, id: NodeId) -> Option<Place> {
+        match self.spots.get(&id) {
+            Some(Spot::Tree(place)) => Some(place.clone()),
+            Some(Spot::Store { .. }) => None,
+            None => self.spared.get(&id).cloned().flatten(),
+        }
+    }
+
+    /// Whether it is a folder of the call's own that this undo took apart.
+    fn is_emptied(&self, place: &Place, now: &Node) -> bool {
+        let mut made = self.image.end.iter().flat_map(|end| &end.new_folders);
+        now.is_folder()
+            && !self.image.nodes.contains_key(&self.called(now.id))
+            && made.any(|folder| folder == place)
+    }
+
+    /// Whether it is told as theirs.
+    fn is_told(&self, place: &Place) -> bool {
+        self.kept.iter().any(|left| left.place == *place || left.is_around(place))
+    }
+
+    /// Adds what is left in folders of the call's own, but for those on the way to something that is told.
+    fn hold_made(&self, made: Vec<Place>, held: &mut BTreeSet<Place>) {
+        let is_there = |place: &&Place| node_at(&self.store, place).is_ok_and(|now| now.is_some());
+        let told = self.kept.iter().map(|left| &left.place).chain(held.iter());
+        let ways: BTreeSet<Place> = told.filter(is_there).flat_map(above).collect();
+        for top in made {
+            if !ways.contains(&top) {
+                held.extend((!self.is_told(&top)).then_some(top));
+                continue;
+            }
+            // What cannot be looked into has something of theirs in it, which is told.
+            let _ = walk(&self.store, &top, &mut |place, _| {
+                if ways.contains(place) {
+                    return Deeper::Yes;
+                }
+                if !self.is_told(place) {
+                    held.insert(place.clone());
+                }
+                Deeper::No
+            });
+        }
+    }
+}
+
+/// The folders that something is in.
+fn above(place: &Place) -> impl Iterator<Item = Place> + use<> {
+    let root = place.root;
+    let above: Vec<Place> = place
+        .path
+        .ancestors()
+        .skip(1)
+        .map(|path| Place { root, path: path.to_path_buf() })
+        .collect();
+    above.into_iter()
+}
