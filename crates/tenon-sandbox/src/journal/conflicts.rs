@@ -226,24 +226,24 @@ pub(super) fn is_of_undo(
         && folders.any(|folder| place.path.starts_with(&folder.path))
 }
 
-/// What of the conflicts forbids the undo.
+/// What of the conflicts forbids the undo, by where it was `at_first`, before an undo of several calls began.
 pub(super) fn open_conflicts(
     store: &Store,
     found: &Found,
     conflicts: &Conflicts,
+    at_first: impl Fn(&Place) -> Place,
 ) -> Vec<(Place, ConflictReason)> {
     let is_open = |place: &Place| match conflicts {
         Conflicts::Refuse => true,
         Conflicts::Keep => false,
         Conflicts::Overwrite(paths) => {
             let named = paths.iter().filter_map(|path| store.place_of(path));
-            !named
-                .into_iter()
-                .any(|named| named.root == place.root && place.path.starts_with(&named.path))
+            !named.into_iter().any(|named| named.is_around(place))
         }
     };
-    let open = found.iter().filter(|(place, _)| is_open(place));
-    open.map(|(place, theirs)| (place.clone(), theirs.reason)).collect()
+    let found = found.iter().map(|(place, theirs)| (at_first(place), place, theirs.reason));
+    let open = found.filter(|(first, place, _)| is_open(place) && is_open(first));
+    open.map(|(first, _, reason)| (first, reason)).collect()
 }
 
 impl From<ConflictReason> for Theirs {

@@ -1,6 +1,6 @@
 //! Undo and redo of checkpoints, and what they find changed meanwhile.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -55,6 +55,9 @@ struct Work {
     undone: BTreeSet<Place>,
     /// Git repositories whose objects stay.
     needed: BTreeSet<Place>,
+    /// What forbids the undo, by where it was before the undo began. What is done once there is some only
+    /// shows what else does, keeps what is theirs, and is taken back.
+    open: BTreeMap<Place, ConflictReason>,
     /// Where what had to stay is meanwhile.
     astray: Astray,
 }
@@ -131,23 +134,28 @@ impl Journal {
             moved: Vec::new(),
             undone: BTreeSet::new(),
             needed: BTreeSet::new(),
+            open: BTreeMap::new(),
             astray: Astray::default(),
         };
+        let oldest = ids.last().copied();
         for id in ids {
-            let open = match self.undo_one(id, conflicts, &mut work) {
+            match self.undo_one(id, conflicts, oldest == Some(id), &mut work) {
+                Err(JournalError::NotRestored { .. }) if !work.open.is_empty() => break,
                 Err(error @ JournalError::NotRestored { id: own, .. }) => {
                     release(&reserve);
                     self.give_up(work.recorder, own, session)?;
                     return Err(error);
                 }
-                open => open?,
-            };
-            if !open.is_empty() {
-                if let Some(own) = work.recorder.id() {
-                    self.give_up(work.recorder, own, session)?;
-                }
-                return Ok(Undone::Conflicts(open));
+                outcome => outcome?,
             }
+        }
+        if !work.open.is_empty() {
+            if let Some(own) = work.recorder.id() {
+                release(&reserve);
+                self.give_up(work.recorder, own, session)?;
+            }
+            let open = work.open.iter().map(|(place, why)| self.conflict(place, *why));
+            return Ok(Undone::Conflicts(open.collect()));
         }
         let Work { mut recorder, kept, overwritten, moved, .. } = work;
         recorder.begin().map_err(failed)?;
@@ -162,13 +170,14 @@ impl Journal {
         Ok(Undone::Done { id: own, changes, kept, overwritten, moved })
     }
 
-    /// Undoes one of several. Returns the conflicts that forbid it; then nothing of it was done.
+    /// Undoes one of several, and of the oldest nothing where something forbids it.
     fn undo_one(
         &self,
         id: CheckpointId,
         conflicts: &Conflicts,
+        is_oldest: bool,
         work: &mut Work,
-    ) -> Result<Vec<Conflict>, JournalError> {
+    ) -> Result<(), JournalError> {
         let failed = |errno| JournalError::io(errno, "the undo store");
         let mut image = self.image(id)?;
         let mut found = find_conflicts(&self.store, &image, id, &work.astray);
@@ -177,11 +186,14 @@ impl Journal {
         }
         found.retain(|place, theirs| !is_of_undo(&image, &work.undone, place, theirs.reason));
         self.leave_needed(id, &mut image, (&mut found, conflicts), work)?;
-        let open = open_conflicts(&self.store, &found, conflicts);
-        if !open.is_empty() {
-            return Ok(open.iter().map(|(place, why)| self.conflict(place, *why)).collect());
+        let at_first = |place: &Place| work.recorder.at_first(place);
+        let mut open = open_conflicts(&self.store, &found, conflicts, at_first);
+        open.retain(|(place, _)| !work.open.keys().any(|known| known.is_around(place)));
+        work.open.extend(open);
+        if is_oldest && !work.open.is_empty() {
+            return Ok(());
         }
-        if *conflicts == Conflicts::Keep {
+        if *conflicts == Conflicts::Keep || !work.open.is_empty() {
             let known = work.places_left();
             let new = found.iter().filter(|(place, _)| !known.contains(place));
             let new: Vec<Conflict> =
@@ -191,7 +203,7 @@ impl Journal {
             work.left.extend(left_of(&found));
         }
         work.overwritten.extend(match conflicts {
-            Conflicts::Overwrite(_) => self.taken_away(&found),
+            Conflicts::Overwrite(_) => self.taken_away(&found, &work.recorder),
             Conflicts::Refuse | Conflicts::Keep => Vec::new(),
         });
         let left = &work.left;
@@ -211,7 +223,7 @@ impl Journal {
             }
         }
         work.undone.extend(image.end.iter().flat_map(|end| &end.after).map(|(at, _)| at.clone()));
-        Ok(Vec::new())
+        Ok(())
     }
 
     /// Takes in what one of several left as it was.
@@ -271,10 +283,11 @@ impl Journal {
     }
 
     /// Returns the conflicts, and the first files of folders that are theirs.
-    fn taken_away(&self, found: &Found) -> Vec<Conflict> {
+    fn taken_away(&self, found: &Found, recorder: &Recorder) -> Vec<Conflict> {
         let mut taken = Vec::new();
+        let told = |place: &Place, reason| self.conflict(&recorder.at_first(place), reason);
         for (place, theirs) in found {
-            taken.push(self.conflict(place, theirs.reason));
+            taken.push(told(place, theirs.reason));
             if !theirs.is_whole {
                 continue;
             }
@@ -284,7 +297,7 @@ impl Journal {
                     return Deeper::No;
                 }
                 if !node.is_folder() {
-                    taken.push(self.conflict(place, ConflictReason::Created));
+                    taken.push(told(place, ConflictReason::Created));
                 }
                 Deeper::Yes
             });

@@ -1,9 +1,35 @@
 //! Where folders were before the call, which may have moved them, and folders above them.
 
+use super::find::node_at;
 use super::record::Place;
 use super::recorder::{Folder, Recorder};
+use super::undo::IN_STORE;
 
 impl Recorder {
+    /// Returns where something was before an undo of several calls began, that is at `place` by now.
+    pub(super) fn at_first(&self, place: &Place) -> Place {
+        if !self.has_moved {
+            return place.clone();
+        }
+        let known = || self.image.nodes.get(&node_at(&self.store, place).ok()??.id);
+        if let Some(old) = known().filter(|old| !old.place.path.starts_with(IN_STORE)) {
+            return old.place.clone();
+        }
+        let Place { root, path } = place;
+        for above in path.ancestors().skip(1) {
+            let Ok(folder) = self.folder(&Place { root: *root, path: above.to_path_buf() }) else {
+                continue;
+            };
+            let before = self.place_before(&folder);
+            if let Ok(rest) = path.strip_prefix(above)
+                && !before.path.starts_with(IN_STORE)
+            {
+                return before.join(rest.as_os_str());
+            }
+        }
+        place.clone()
+    }
+
     /// Returns where a folder that was there before was then.
     pub(super) fn place_before(&self, folder: &Folder) -> Place {
         if let Some(old) = self.image.nodes.get(&folder.id) {

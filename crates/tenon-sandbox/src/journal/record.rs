@@ -319,6 +319,11 @@ impl Place {
         Some(Self { root: usize::try_from(reader.number()?).ok()?, path: reader.path()? })
     }
 
+    /// Whether `place` is this, or in it.
+    pub(crate) fn is_around(&self, place: &Self) -> bool {
+        self.root == place.root && place.path.starts_with(&self.path)
+    }
+
     pub(crate) fn join(&self, name: &std::ffi::OsStr) -> Self {
         let path = if name.is_empty() { self.path.clone() } else { self.path.join(name) };
         Self { root: self.root, path }

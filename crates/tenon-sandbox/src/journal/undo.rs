@@ -45,7 +45,7 @@ use crate::workspace::ContentHash;
 pub(crate) const TAKE_BACK: &str = "take back";
 
 /// Stands for where a node was that was not in the tree: nothing there is recorded.
-const IN_STORE: &str = ".tenon/undo";
+pub(super) const IN_STORE: &str = ".tenon/undo";
 
 /// Where something was that is in the store of another checkpoint.
 fn in_store(root: usize, id: CheckpointId, path: &Path) -> Place {
@@ -504,15 +504,17 @@ impl Undoing<'_> {
         }
         let (around, old_name) = self.open_around(&spot)?;
         self.before_return(&spot, &node, (&around, &old_name))?;
+        let is_link = !node.is_folder() && (self.placed.contains(&before) || self.stays_at(&spot));
+        if !is_link {
+            self.before_leaving(&spot)?;
+        }
         if let Spot::Tree(place) = &to {
             self.to.note_moved(node.id, place.clone())?;
         }
-        let is_in_place = self.placed.contains(&before) || self.stays_at(&spot);
-        if is_in_place && !node.is_folder() {
+        if is_link {
             let flags = AtFlags::empty();
             rustix::fs::linkat(&around, &*old_name, &folder.handle, name, flags)?;
         } else {
-            self.before_leaving(&spot)?;
             rename((&around, &old_name), (&folder.handle, name), &node)?;
             self.note_moved(&node, before, (&spot, &to));
             self.placed.insert(before);

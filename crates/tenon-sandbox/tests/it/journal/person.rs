@@ -97,7 +97,17 @@ fn check(scene: &Scene, story: &Story, seed: u64) {
     };
     let everything = Conflicts::Overwrite(vec![".".into()]);
     let some = Conflicts::Overwrite(["a", "b/c", "d", "new"].map(Into::into).to_vec());
-    for conflicts in [Conflicts::Refuse, some, Conflicts::Keep, everything] {
+    let named = match scene.journal.undo(&wanted, "session", &Conflicts::Refuse) {
+        Ok(Undone::Conflicts(found)) => found.into_iter().map(|found| found.path).collect(),
+        outcome => {
+            if let Ok(Undone::Done { id, .. }) = outcome {
+                scene.undo(id);
+            }
+            Vec::new()
+        }
+    };
+    let named = Conflicts::Overwrite(named);
+    for conflicts in [Conflicts::Refuse, some, named.clone(), Conflicts::Keep, everything] {
         let (before, theirs) = (whole(scene), theirs(scene, &written));
         match scene.journal.undo(&wanted, "session", &conflicts) {
             Ok(Undone::Done { id, .. }) => {
@@ -114,6 +124,9 @@ fn check(scene: &Scene, story: &Story, seed: u64) {
                     };
                     is(expected, &format!("{what} {conflicts:?}"));
                 }
+            }
+            Ok(Undone::Conflicts(found)) if conflicts == named => {
+                panic!("{found:?} beyond {named:?}\n{}", say("named"));
             }
             Ok(Undone::Conflicts(_)) | Err(JournalError::NotRestored { .. }) => {
                 is(&before, &format!("untouched {conflicts:?}"));

@@ -1,7 +1,11 @@
 //! Calls that are undone at once, redone, and then undone one by one.
 
+use std::path::PathBuf;
+
+use tenon_sandbox::{Conflicts, Undone};
+
 use super::crash::empty_object;
-use super::tree::difference;
+use super::tree::{Tree, difference};
 use super::{Scene, Walls};
 
 fn check(first: &str, second: &str) {
@@ -99,5 +103,57 @@ fn a_file_that_a_redo_put_back_into_a_folder_of_the_store_is_found_there() {
     for (expected, what) in [(&before, "undo"), (&after, "redo"), (&before, "undo again")] {
         last = scene.undo(last);
         is(expected, what);
+    }
+}
+
+/// What there is, calls, what a person does then, and what is told of it, by its paths of then.
+const CONFLICTS: &[(&str, &[&str], &str, &[&str])] = &[
+    (
+        "echo 1 > a; echo 2 > b",
+        &["echo c > a", "echo c > b"],
+        "echo mine > a; echo mine > b",
+        &["a", "b"],
+    ),
+    ("echo 1 > a", &["echo c > a", "mv a z"], "echo mine > z", &["z"]),
+    (
+        "mkdir g; echo 1 > g/f",
+        &["echo c > g/f", "mv g g2"],
+        "mv g2 g3; echo mine > g3/f",
+        &["g2", "g3"],
+    ),
+    (
+        "mkdir d; echo 1 > d/1; echo 2 > d/2",
+        &["echo c > d/2", "mv d n; mv n/1 n/1r"],
+        "echo mine > n/1r; echo mine > n/2",
+        &["n/1r", "n/2"],
+    ),
+    (
+        "mkdir d; echo 1 > d/1; echo 2 > e",
+        &["echo c > d/1", "mv d n", "echo c > e; mv n m"],
+        "echo mine > m/1; echo mine > e; chmod 700 m",
+        &["e", "m"],
+    ),
+];
+
+#[test]
+fn all_conflicts_of_several_calls_are_told_at_once_and_can_be_overwritten_at_once() {
+    for (before, calls, edit, expected) in CONFLICTS {
+        let scene = Scene::new(Walls::None);
+        scene.prepare(&format!("umask 022; {before}"));
+        let first = scene.tree();
+        let ids: Vec<_> = calls.iter().map(|call| scene.change(call)).collect();
+        scene.prepare(&format!("umask 022; sleep 0.02; {edit}"));
+        let (theirs, what) = (scene.tree(), format!("{before}; {calls:?}, then {edit}"));
+        let refused = scene.journal.undo(&ids, "session", &Conflicts::Refuse).unwrap();
+        let Undone::Conflicts(found) = refused else { panic!("{what}: {refused:?}") };
+        assert_eq!(difference(&theirs, &scene.tree()), "", "{what}");
+        let named: Vec<PathBuf> = found.into_iter().map(|found| found.path).collect();
+        assert_eq!(named, expected.iter().map(PathBuf::from).collect::<Vec<_>>(), "{what}");
+        let done = scene.journal.undo(&ids, "session", &Conflicts::Overwrite(named)).unwrap();
+        let Undone::Done { id, .. } = done else { panic!("{what}: {done:?}") };
+        let names = |tree: Tree| tree.into_keys().collect::<Vec<PathBuf>>();
+        assert_eq!(names(scene.tree()), names(first), "{what}");
+        scene.undo(id);
+        assert_eq!(difference(&theirs, &scene.tree()), "", "{what}");
     }
 }
