@@ -1,7 +1,7 @@
 //! Takes back undos that did not come to their end: those that failed, and those that the end of their
 //! process cut short.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
 
 use rustix::fs::AtFlags;
@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 use super::compare::compare_image;
 use super::conflicts::Left;
-use super::find::node_at;
+use super::find::{Finder, node_at};
 use super::history::name_of;
 use super::left_behind::LOOKED_AT_MAX;
 use super::node::{Moment, NodeId, look};
@@ -145,11 +145,19 @@ impl Journal {
     fn changed_since(&self, ids: &[CheckpointId]) -> Result<Vec<Left>, JournalError> {
         // When what they changed was changed last, and when that may have been by them.
         let mut all: BTreeMap<Place, (Moment, Moment)> = BTreeMap::new();
+        // Where folders are that somebody moved since: with everything in them.
+        let mut moved = BTreeSet::new();
         for id in ids {
             let last = self.store.look_at_log(*id).map_err(Self::unknown(*id))?.modified;
             let image = self.image(*id)?;
             let content = last_content(&image);
-            for (place, state) in compare_image(&self.store, &image, *id).after {
+            let end = compare_image(&self.store, &image, *id);
+            let mut finder = Finder::new(&self.store, &image, *id);
+            moved.extend(end.left_at.into_iter().filter_map(|(id, at)| {
+                let old = image.nodes.get(&id).filter(|old| old.node.is_folder())?;
+                finder.at_its_place(old).is_none().then_some(at)
+            }));
+            for (place, state) in end.after {
                 let Some(changed) = state.changed() else { continue };
                 let is_content = || {
                     let now = node_at(&self.store, &place).ok().flatten();
@@ -161,7 +169,8 @@ impl Journal {
             }
         }
         let later = all.into_iter().filter(|(_, (changed, own))| changed > own);
-        Ok(later.map(|(place, _)| Left { place, is_whole: false }).collect())
+        let left = later.map(|(place, _)| Left { is_whole: moved.contains(&place), place });
+        Ok(left.collect())
     }
 }
 

@@ -451,3 +451,42 @@ fn an_undo_that_is_half_done_stays_so_when_its_changes_are_listed() {
     scene.undo(id);
     assert_eq!(difference(&before, &scene.tree()), "");
 }
+
+/// As if the process of an undo had ended before it could write its end.
+fn make_half_done(scene: &Scene, undone: CheckpointId) {
+    let mut folders = scene.journal.folders();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.ends_with(end(undone)) {
+                std::fs::remove_file(path).unwrap();
+            }
+        }
+    }
+}
+
+/// What there is, a call, and what a person does with what an undo put back before it was killed.
+const MOVED_SINCE: &[(&str, &str, &str, &[&str])] = &[
+    ("mkdir d; echo 1 > d/1", "mv d n", "mv d e; echo mine > e/1", &["e", "e/1"]),
+    ("mkdir d; echo 1 > d/1", "mv d n", "mv d e; echo mine > e/x", &["e", "e/1", "e/x"]),
+    ("", "mkdir n; echo 1 > n/1", "mkdir n; echo mine > n/x", &["n", "n/x"]),
+];
+
+#[test]
+fn a_folder_that_a_person_moves_after_an_undo_was_killed_stays_with_everything_in_it() {
+    for (before, script, edit, expected) in MOVED_SINCE {
+        let scene = Scene::new(Walls::None);
+        scene.prepare(before);
+        let id = scene.change(script);
+        let undone = scene.undo(id);
+        make_half_done(&scene, undone);
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        scene.prepare(edit);
+        let outcome = scene.journal.undo(&[id], "session", &Conflicts::Keep);
+        let names: Vec<_> = scene.tree().into_keys().skip(1).collect();
+        let expected: Vec<_> = expected.iter().map(std::path::PathBuf::from).collect();
+        assert_eq!(names, expected, "{script}, then {edit}: {outcome:?}");
+    }
+}
