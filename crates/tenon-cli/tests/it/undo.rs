@@ -182,7 +182,9 @@ fn what_a_person_changed_since_is_not_touched_without_a_yes() {
     place.run(&["undo", "--overwrite", "a"]).ends_with(1).says(&["  c (changed since)"]);
     assert_eq!(contents(&place), ["mine\n", "two\n", "mine\n"]);
     let kept = place.run(&["undo", "--keep-mine"]).ends_with(0);
-    assert!(kept.out.contains("Left as they are, because of what was changed since:\n  a (changed"));
+    assert!(
+        kept.out.contains("Left as they are, because of what was changed since:\n  a (changed")
+    );
     assert_eq!(contents(&place), ["mine\n", "one\n", "mine\n"]);
     let place = conflicting();
     let absolute = place.path("work/c").display().to_string();
