@@ -274,7 +274,7 @@ fn open_in_ask_mode(
         Some(path) if needs_no_rule(command) => {
             format!("every write is asked about in ask mode: {}", visible(path))
         }
-        _ => format!("every command is asked about in ask mode: {}", command.shown()),
+        _ => format!("every command is asked about in ask mode: {}", shown(command)),
     };
     let reason = open.first().map(|first| reason(first))?;
     let mut flags = Vec::new();
@@ -302,6 +302,14 @@ fn open_in_ask_mode(
         }
     }
     Some(Open { reason, flags })
+}
+
+/// Returns a command for people; of a bare assignment what it sets.
+fn shown(command: &SimpleCommand) -> String {
+    match command.assignments.first() {
+        Some((name, _)) if command.words.is_empty() => format!("{name}=…"),
+        _ => command.shown(),
+    }
 }
 
 /// Says whether a command is no program: a bare assignment, or a redirect that writes.

@@ -6,7 +6,8 @@
 
 use std::sync::Arc;
 
-use super::word::{Piece, Word};
+use super::SimpleCommand;
+use super::word::{Piece, Unknown, Word};
 
 /// Folders that are told apart. Three changes in a row make eight of one; behind more of them it is
 /// not known where the shell is.
@@ -100,6 +101,34 @@ impl Folders {
             return;
         }
         Arc::make_mut(&mut self.ways).push(way.to_vec());
+    }
+}
+
+/// Says whether `~` or `~+` stands for what is in a variable.
+pub(super) fn is_home(variable: &str) -> bool {
+    matches!(variable, "HOME" | "PWD")
+}
+
+/// Says whether a command is given such a variable in front of it, or as `env` is.
+pub(super) fn sets_home(command: &SimpleCommand) -> bool {
+    let in_front = command.assignments.iter().any(|(name, _)| is_home(name));
+    let name = |word: &Word| word.prefix().split_once('=').is_some_and(|(name, _)| is_home(name));
+    in_front || command.words.iter().any(name)
+}
+
+/// Takes from a command where it writes and runs as far as that is said by `~`, `~+` or `cd` alone: the line
+/// says otherwise what these are.
+pub(super) fn forget_home(command: &mut SimpleCommand) {
+    let is_of_home = |word: &Word| match word.pieces.first() {
+        Some(Piece::Home(user)) => user.is_empty(),
+        first => first == Some(&Piece::Folder),
+    };
+    for redirect in command.redirects.iter_mut().filter(|one| is_of_home(&one.target)) {
+        redirect.target = Word { pieces: vec![Piece::Unknown(Unknown::default())] };
+    }
+    command.folder.take_if(|steps| steps.iter().any(is_of_home));
+    for folders in &mut command.folders {
+        folders.is_open |= folders.ways.iter().flatten().any(is_of_home);
     }
 }
 

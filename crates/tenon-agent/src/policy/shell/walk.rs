@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::folders::Folders;
+use super::folders::{self, Folders};
 use super::hidden::{self, TWICE};
 use super::launch;
 use super::made::{self, Made, Values};
@@ -85,7 +85,10 @@ pub(super) fn walk(command: &str, scripts: usize, nesting: usize) -> Parsed {
     if walker.values.may_run() {
         walker.doubt(TWICE);
     }
-    let (commands, doubt, functions) = (walker.commands, walker.doubt, walker.functions);
+    let (mut commands, doubt, functions) = (walker.commands, walker.doubt, walker.functions);
+    if walker.moves_home || commands.iter().any(folders::sets_home) {
+        commands.iter_mut().for_each(folders::forget_home);
+    }
     let is_plain = plain::is_plain(command, &commands);
     let chooses_programs = walker.chooses_programs;
     let perhaps = perhaps::meant(walker.perhaps, &walker.values);
@@ -160,6 +163,8 @@ pub(super) struct Walker {
     /// What the variables that are local to the functions being called were before, one row each.
     pub(super) locals: Vec<Vec<Change>>,
     pub(super) traps: Vec<Trap>,
+    /// What `~`, `~+` and `cd` alone stand for is set.
+    moves_home: bool,
     /// Where the shell is if the `cd` just read went well.
     pub(super) arrived: Option<Folders>,
     pub(super) has_aliases: bool,
@@ -457,6 +462,7 @@ impl Walker {
 
     /// Gives a variable a value, or takes it away.
     pub(super) fn put(&mut self, name: String, value: Option<Value>) {
+        self.moves_home |= folders::is_home(&name);
         match name.as_str() {
             HASHED => self.doubt("it says where programs are found"),
             "BASH_ALIASES" => self.has_aliases(),

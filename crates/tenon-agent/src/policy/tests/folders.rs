@@ -150,3 +150,22 @@ fn without_rules_for_writing_no_cd_is_a_question() {
         assert_eq!(run(line, &Rules::default(), Mode::Auto).verdict, ALLOW, "{line}");
     }
 }
+
+#[test]
+fn a_home_that_the_line_sets_is_no_folder_that_is_known() {
+    check(&[
+        ("HOME=$PWD; cd && echo x > secret.txt", ASK),
+        ("HOME=$PWD; echo x > ~/secret.txt", ASK),
+        ("export HOME=$PWD; cd ~ && echo x > secret.txt", ASK),
+        ("HOME=$PWD cd && echo x > secret.txt", ASK),
+        ("HOME=$PWD bash -c 'echo x > ~/secret.txt'", ASK),
+        ("env HOME=$PWD sh -c 'cd && echo x > secret.txt'", ASK),
+        ("unset HOME; HOME+=$PWD; cd && echo x > secret.txt", ASK),
+        ("read HOME <<< $PWD; cd && echo x > secret.txt", ASK),
+        ("printf -v HOME %s $PWD; cd && echo x > secret.txt", ASK),
+        ("PWD=$PWD/a; cd a && echo x > ~+/../secret.txt", ASK),
+        ("HOME=$PWD; cd a && echo x > secret.txt", ALLOW),
+        ("HOME=/tmp make > log.txt", ALLOW),
+        ("cd ~ && echo x > secret.txt", ALLOW),
+    ]);
+}
