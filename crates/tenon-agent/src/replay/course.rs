@@ -29,7 +29,7 @@ use super::{
     places::PlaceNames,
     recording::{
         Killed, Recorded, RecordedResult, RecordedTurn, Recording, ReplyEnd, SeenFiles, UNREADABLE,
-        UNREADABLE_BEFORE, UNREADABLE_CHANGES,
+        UNREADABLE_BEFORE,
     },
     reply::events,
 };
@@ -155,13 +155,10 @@ impl Course {
         if state.is_over || state.next >= state.turn.requests.end {
             return;
         }
-        if self.recording.requests.get(state.next).is_some_and(|next| next.behind_damage) {
-            return state.end_early(UNREADABLE_BEFORE);
-        }
         let expected = "another request to the model\n".to_owned();
         let found = "the turn ends\n".to_owned();
         let step = state.outcome.steps + 1;
-        state.diverge(step, Diverged::Request, expected, found);
+        self.diverge(&mut state, step, Diverged::Request, (expected, found));
     }
 
     pub(super) fn outcome(&self) -> Replayed {
@@ -221,7 +218,7 @@ impl Course {
                 _ => {
                     let expected = "the turn ends\n".to_owned();
                     let found = "another request to the model\n".to_owned();
-                    state.diverge(step, Diverged::Request, expected, found);
+                    self.diverge(&mut state, step, Diverged::Request, (expected, found));
                 }
             }
             return None;
@@ -234,10 +231,7 @@ impl Course {
             if let Some((what, expected, found)) =
                 divergence::of_requests(sent, &now, self.is_masked, conversations)
             {
-                match recorded.behind_damage && what == Diverged::Messages {
-                    true => state.end_early(UNREADABLE_BEFORE),
-                    false => state.diverge(step, what, expected, found),
-                }
+                self.diverge(&mut state, step, what, (expected, found));
                 return None;
             }
         }
@@ -305,9 +299,6 @@ impl Course {
             differs = Some((Diverged::Result, expected, found));
         } else if self.answers.is_none() && !is_outside(&state, call_id) {
             let (expected, found) = changed(recorded, &state, call_id, state.changes.get(call_id));
-            if recorded.is_damaged && expected.is_empty() && !found.is_empty() {
-                return state.end_early(UNREADABLE_CHANGES);
-            }
             differs = (expected != found).then_some((Diverged::Files, expected, found));
         }
         if let Some((what, expected, found)) = differs {
@@ -319,7 +310,7 @@ impl Course {
                 ));
             }
             let call = recorded.calls().find(|call| call.id == call_id).map(named);
-            state.diverge(step, what, expected, found);
+            self.diverge(&mut state, step, what, (expected, found));
             if let Some(divergence) = &mut state.outcome.divergence {
                 (divergence.call_id, divergence.call) = (Some(call_id.to_owned()), call);
             }
@@ -362,7 +353,7 @@ impl Course {
         let (expected, found) = divergence::of_seen(recorded, &now);
         if expected != found {
             let step = state.outcome.steps;
-            state.diverge(step, Diverged::Files, expected, found);
+            self.diverge(&mut state, step, Diverged::Files, (expected, found));
         }
     }
 
@@ -393,7 +384,8 @@ impl Course {
             None => {
                 let (expected, found) = ("no summary\n", "a summary is asked for\n");
                 let step = state.outcome.steps + 1;
-                state.diverge(step, Diverged::Request, expected.into(), found.into());
+                let differ = (expected.to_owned(), found.to_owned());
+                self.diverge(&mut state, step, Diverged::Request, differ);
                 stream::pending().boxed()
             }
         }
@@ -401,6 +393,26 @@ impl Course {
 }
 
 impl Course {
+    /// Ends the replay where it is not as recorded: what was `expected`, and what was found. Where an event
+    /// before that is missing in the log, nobody knows that it is otherwise.
+    fn diverge(
+        &self,
+        state: &mut State,
+        step: u32,
+        what: Diverged,
+        (expected, found): (String, String),
+    ) {
+        if self.recording.damaged_behind.is_some_and(|requests| requests <= state.next) {
+            return state.end_early(UNREADABLE_BEFORE);
+        }
+        if !state.is_over {
+            let (call_id, call) = (None, None);
+            state.outcome.divergence =
+                Some(Divergence { step, what, call_id, call, expected, found });
+        }
+        state.stop();
+    }
+
     /// Makes what a call had changed that was cut short, or remembers that it is not made.
     fn make_changes(&self, state: &mut State, call_id: &str) {
         let Some(recorded) = self.current(state) else { return };
@@ -420,15 +432,6 @@ impl Course {
 }
 
 impl State {
-    fn diverge(&mut self, step: u32, what: Diverged, expected: String, found: String) {
-        if !self.is_over {
-            let (call_id, call) = (None, None);
-            self.outcome.divergence =
-                Some(Divergence { step, what, call_id, call, expected, found });
-        }
-        self.stop();
-    }
-
     fn end_early(&mut self, reason: &str) {
         self.outcome.ended_early = Some(reason.to_owned());
         self.stop();

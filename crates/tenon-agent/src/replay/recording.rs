@@ -28,10 +28,9 @@ const UNDO_NEWS: &str = "[undo]";
 /// Why a replay ends where the log is damaged.
 pub(super) const UNREADABLE: &str = "the next prompt or reply cannot be read in the log";
 
-/// Why a replay ends where it differs and the log is damaged there.
-pub(super) const UNREADABLE_CHANGES: &str = "what a call changed cannot be read in the log";
+/// Why a replay ends where it differs and the log is damaged before that.
 pub(super) const UNREADABLE_BEFORE: &str =
-    "what happened before the next request cannot be read in the log";
+    "what comes next is otherwise, and a part before it cannot be read in the log";
 
 /// What changed something: a call, and which of the changes that it told of.
 pub(super) type Changed = (String, usize);
@@ -50,6 +49,8 @@ pub(super) struct Recording {
     pub checkpoints: HashMap<u64, Changed>,
     /// Why it cannot be followed to its end.
     pub cut_short: Option<String>,
+    /// Behind how many requests the first event is missing that cannot be read in the log.
+    pub damaged_behind: Option<usize>,
     /// Every rule that decided on a call.
     pub rules: Vec<String>,
     /// The checks that the model was asked to run, and those that are in receipts.
@@ -140,9 +141,6 @@ pub(super) struct Recorded {
     pub started: HashSet<String>,
     /// The model was told to go on behind it.
     pub continued: bool,
-    /// An event between the request before and it, or between it and the next, cannot be read.
-    pub behind_damage: bool,
-    pub is_damaged: bool,
 }
 
 /// Files that the model came to know, by path.
@@ -258,19 +256,17 @@ struct Reader {
     changes: HashMap<String, usize>,
     /// The log says what was undone; those of older versions do not.
     names_undone: bool,
-    /// The line of the last event, and whether one before it and behind the last request is missing.
+    /// The line of the last event.
     line: u64,
-    is_damaged: bool,
 }
 
 impl Reader {
     /// Takes the next event in; fails with why the recording cannot be followed beyond.
     fn take(&mut self, line: u64, record: &Record) -> Result<(), &'static str> {
         let last = std::mem::replace(&mut self.line, line);
-        self.is_damaged |= line > last + 1;
-        let is_damaged = self.is_damaged;
-        if let Some(request) = self.request() {
-            request.is_damaged = is_damaged;
+        if line > last + 1 {
+            let requests = self.recording.requests.len();
+            self.recording.damaged_behind.get_or_insert(requests);
         }
         match &record.event {
             SessionEvent::Session(note) => self.note(line, note)?,
@@ -424,9 +420,7 @@ impl Reader {
         match event {
             ModelEvent::RequestSent { .. } => {
                 let sent = Some(event.clone());
-                let behind_damage = std::mem::take(&mut self.is_damaged);
-                let request = Recorded { line, sent, behind_damage, ..Recorded::default() };
-                self.recording.requests.push(request);
+                self.recording.requests.push(Recorded { line, sent, ..Recorded::default() });
             }
             ModelEvent::AssistantMessage { message, stop, usage, .. } => {
                 if self.request().is_none_or(|request| request.message.is_some()) {

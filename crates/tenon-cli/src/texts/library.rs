@@ -376,8 +376,7 @@ texts! {
     "calls were undone in between, and the log does not say which", "中途撤销过调用，而日志没有说明是哪些";
     "the recording ends in the middle of a turn", "记录在一轮的中途结束";
     "the next prompt or reply cannot be read in the log", "日志中接下来的提示或回复无法读取";
-    "what happened before the next request cannot be read in the log", "日志中下一个请求之前发生的事无法读取";
-    "what a call changed cannot be read in the log", "日志中一个调用的改动无法读取";
+    "what comes next is otherwise, and a part before it cannot be read in the log", "接下来的内容不同，而日志中在此之前有一部分无法读取";
     "commands ran with --sandbox {there} when this was recorded, and run with --sandbox {here} in the replay: results may differ for that", "记录时命令以 --sandbox {there} 运行，重放时以 --sandbox {here} 运行：结果可能因此不同";
     "another model was chosen in the middle of a turn", "在一轮的中途换过模型";
     "a turn began in the middle of another", "一轮在另一轮的中途开始";
