@@ -107,9 +107,12 @@ impl Agent {
         let Reply { message, stop, usage, duration_ms, error } =
             self.exchange.run(&self.conversation, tokens_max, cancel, show).await;
         let (calls, text) = (message.tool_calls().cloned().collect(), message.text());
-        let is_kept = !message.content.is_empty();
-        self.meter.count(&self.conversation, &usage, is_kept);
-        if is_kept {
+        let is_empty = message.content.is_empty();
+        if !is_empty {
+            self.meter.count(&self.conversation, &usage, true);
+        }
+        // One that is over is told of in the log, also if nothing was said: it has its price.
+        if !is_empty || stop.is_some() {
             let said = ModelEvent::AssistantMessage { message, stop, usage, duration_ms };
             self.conversation.extend(self.recorder.say(said)?);
         }

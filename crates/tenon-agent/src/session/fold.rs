@@ -174,11 +174,14 @@ impl Fold {
                 if self.messages.is_empty() {
                     self.push(Message::user(BEGINNING_LOST));
                 }
-                if usage.input_all() > 0 {
-                    self.counted = Some((self.messages.len(), *usage, Arc::clone(&self.model)));
-                }
                 self.calls = message.tool_calls().cloned().collect();
-                self.push(message.clone());
+                // A provider would not take one that is empty.
+                if !message.content.is_empty() {
+                    if usage.input_all() > 0 {
+                        self.counted = Some((self.messages.len(), *usage, Arc::clone(&self.model)));
+                    }
+                    self.push(message.clone());
+                }
             }
             SessionEvent::Session(
                 SessionNote::SessionStarted { model, .. }

@@ -280,6 +280,10 @@ impl Ledger {
             return;
         }
         (request.usage, request.cost) = (Some(usage), cost);
+        // A reply that broke off may have come without what it used: nothing is known of the cache then.
+        if usage.input_all() == 0 {
+            return;
+        }
         let missed = last.cached.saturating_sub(usage.cache_read);
         if request.prefix == Prefix::Kept && missed > 0 {
             request.prefix = Prefix::Missed { tokens: missed, after_ms: last.after_ms };

@@ -52,7 +52,8 @@ impl Recorder {
             SessionEvent::Turn(TurnEvent::UserMessage { message, .. })
             | SessionEvent::Model(ModelEvent::AssistantMessage { message, .. })
             | SessionEvent::Context(ContextEvent::Continued(Continuation { message, .. })) => {
-                Some(Arc::new(message.clone()))
+                // A provider would not take one that is empty.
+                (!message.content.is_empty()).then(|| Arc::new(message.clone()))
             }
             _ => None,
         })

@@ -77,6 +77,9 @@ fn walls_of_another_tier_are_said_once_before_what_differs() {
     assert_eq!(run.error, "");
 }
 
+const DAMAGED: &str =
+    "what comes next is otherwise, and a part before it cannot be read in the log";
+
 #[test]
 fn a_log_that_does_not_have_what_a_call_changed_any_more_ends_the_replay_early() {
     let place = recorded(&[], &["echo 1", "echo 2 > made", "echo 3 > made"]);
@@ -86,10 +89,10 @@ fn a_log_that_does_not_have_what_a_call_changed_any_more_ends_the_replay_early()
     let run = place.run(&["replay", "last", "--json"]).ends_with(1);
     let report: Value = serde_json::from_str(&run.out).unwrap();
     assert_eq!(report["divergence"], Value::Null, "{run:?}");
-    assert_eq!(report["ended_early"], "what a call changed cannot be read in the log");
+    assert_eq!(report["ended_early"], DAMAGED);
     assert_eq!(report["steps"], 2);
     let run = place.run(&["replay", "last"]).ends_with(1);
-    assert!(run.error.contains("what a call changed cannot be read in the log"), "{run:?}");
+    assert!(run.error.contains(DAMAGED), "{run:?}");
     place.run(&["replay", "last", "--until", "1"]).ends_with(0);
 }
 
@@ -103,10 +106,7 @@ fn a_log_that_does_not_have_what_happened_before_a_request_ends_the_replay_early
     let rewound = log.lines().find(|line| line.contains("\"type\":\"rewound\"")).unwrap();
     std::fs::write(log_of(&place), log.replace(rewound, "damaged")).unwrap();
     let run = place.run(&["replay", "last"]).ends_with(1);
-    run.says(&[
-        "what happened before the next request cannot be read in the log",
-        "1 events are left out",
-    ]);
+    run.says(&[DAMAGED, "1 events are left out"]);
 }
 
 #[test]
@@ -119,4 +119,44 @@ fn a_removal_that_was_refused_is_refused_again_whatever_lies_above_the_copy() {
         place.logs()
     );
     place.run(&["replay", "last"]).ends_with(0);
+}
+
+#[test]
+fn a_reply_in_which_nothing_is_said_has_its_price_and_is_replayed() {
+    let place = Place::new();
+    let call = json!({"name": "bash", "arguments": {"command": "echo hi"}});
+    let script = place.script(json!([
+        {"text": "a", "calls": [call], "usage": {"input": 1000, "output": 50}},
+        {"text": "", "usage": {"input": 2000, "output": 70}},
+    ]));
+    place.run(&["-p", "--model", &script, "--allow", "bash", "go"]).ends_with(0);
+    let more = place.script(json!([{"text": "b", "usage": {"input": 3000, "output": 1}}]));
+    place.run(&["-p", "--model", &more, "--continue", "on"]).ends_with(0);
+    let run = place.run(&["cost", "last", "--json"]).ends_with(0);
+    let costs: Value = serde_json::from_str(&run.out).unwrap();
+    let inputs: Vec<_> =
+        costs["requests"].as_array().unwrap().iter().map(|it| &it["usage"]["input"]).collect();
+    assert_eq!(inputs, [1000, 2000, 3000], "{run:?}");
+    place.run(&["replay", "last"]).ends_with(0);
+}
+
+#[test]
+fn no_line_of_a_log_is_damaged_and_its_replay_differs() {
+    let place = recorded(&[], &["echo 1 > a", "cat a"]);
+    let script = place.script(json!([{"text": "Again."}]));
+    place.run(&["-p", "--model", &script, "--continue", "go"]).ends_with(0);
+    place.run(&["replay", "last"]).ends_with(0);
+    let log = std::fs::read_to_string(log_of(&place)).unwrap();
+    let lines: Vec<&str> = log.lines().collect();
+    for (first, many) in (0..lines.len()).flat_map(|first| [(first, 1), (first, 2)]) {
+        let damaged = |at: usize| (first..first + many).contains(&at);
+        let with_damage = lines.iter().enumerate().map(|(at, line)| match damaged(at) {
+            true => "damaged\n".to_owned(),
+            false => format!("{line}\n"),
+        });
+        std::fs::write(log_of(&place), with_damage.collect::<String>()).unwrap();
+        let run = place.run(&["replay", "last", "--json"]);
+        let report: Value = serde_json::from_str(&run.out).unwrap_or_default();
+        assert_eq!(report["divergence"], Value::Null, "{first} {many}: {run:?}");
+    }
 }

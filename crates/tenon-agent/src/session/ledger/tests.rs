@@ -164,3 +164,22 @@ fn a_miss_of_the_provider_is_named_as_such() {
         &Prefix::Missed { tokens: 60, after_ms: 3_000 },
     );
 }
+
+#[test]
+fn no_cache_was_missed_by_a_reply_that_came_without_what_it_used() {
+    let mut broken_off = reply(0, 0);
+    broken_off["usage"] = json!({});
+    let events = [
+        resumed("x/a", "1"),
+        prompt("a"),
+        sent("s", "t", &["a"]),
+        reply(0, 100),
+        prompt("b"),
+        sent("s", "t", &["a", "b"]),
+        broken_off,
+        prompt("c"),
+        sent("s", "t", &["a", "b", "c"]),
+        reply(100, 0),
+    ];
+    assert_eq!(prefixes(&events), [Prefix::First, Prefix::Kept, Prefix::Kept]);
+}
