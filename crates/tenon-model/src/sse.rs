@@ -33,7 +33,7 @@ pub struct SseEvent {
 
 /// One event is larger than 8 MiB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("an event is larger than {EVENT_BYTES_MAX} bytes")]
+#[error("an event of more than {EVENT_BYTES_MAX} bytes")]
 pub struct EventTooLarge;
 
 impl SseParser {

@@ -74,7 +74,7 @@ const CALLS: [&str; 2] = ["gethostbyname(", "getaddrinfo("];
 const LINES_MAX: usize = 20;
 const HOSTS_MAX: usize = 3;
 
-const UNNAMED: &str = "network: commands reach named hosts only, and only by http_proxy: --net HOST would open one to \
+const UNNAMED: &str = "network: if a host was tried: commands reach named hosts only, and only by http_proxy: --net HOST would open one to \
                        programs that use it; ssh and others that do not reach hosts with --net on alone";
 
 /// What is to be said of the hosts that a command did not reach.
@@ -129,7 +129,7 @@ fn sentence(event: &NetworkEvent) -> String {
             format!("network: {host} is closed: the rule {by} denies it")
         }
         (NetworkOutcome::Refused(_), Some(rule)) => format!(
-            "network: {rule} is out of reach, since commands reach named hosts only, and only by \
+            "network: {rule}, if it was tried, is out of reach, since commands reach named hosts only, and only by \
              http_proxy: --net {rule} would open it to programs that use it, --net on alone to ssh \
              and others that do not"
         ),
@@ -420,7 +420,7 @@ mod tests {
             let starts = found.iter().zip(expected).all(|(one, start)| one.starts_with(start));
             assert!(starts && found.len() == expected.len(), "{printed} {found:?}");
         };
-        let open = "network: example.com is out of reach, since commands reach named hosts only, and \
+        let open = "network: example.com, if it was tried, is out of reach, since commands reach named hosts only, and \
                     only by http_proxy: --net example.com would open it to programs that use it, \
                     --net on alone to ssh and others that do not";
         assert_eq!(said("", &failed("example.com"), (&[], &[])), [open]);
@@ -428,7 +428,7 @@ mod tests {
         check(&failed("Example.com"), (&["example.com"], &[]), &[allowed]);
         let denied = "network: a.example.com is closed: the rule *.example.com denies it";
         check(&failed("a.example.com"), (&["a.example.com"], &["*.example.com"]), &[denied]);
-        let own = "network: 10.0.0.5:5432 is out of reach";
+        let own = "network: 10.0.0.5:5432, if it was tried, is out of reach";
         check("connect ENETUNREACH 10.0.0.5:5432", (&[], &[]), &[own]);
         check(&failed("told.example"), (&[], &[]), &[]);
         check(

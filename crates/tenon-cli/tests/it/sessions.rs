@@ -129,7 +129,7 @@ fn what_a_person_should_know_stands_on_standard_error_where_the_answer_goes_to_a
     }
     place.config("sandbox = \"off\"\n");
     let doctor = place.run(&["doctor"]).out;
-    assert!(doctor.contains("leave `sandbox = \"off\"` out of the configuration"), "{doctor}");
+    assert!(doctor.contains("sandbox = \"off\" in ") && doctor.contains(", line 1"), "{doctor}");
 }
 
 /// Starts a turn with a command that runs for a minute, and waits until it runs.

@@ -53,12 +53,21 @@ const PYTHON: &str =
 fn a_host_is_named_that_a_program_looked_for_without_the_proxy() {
     let place = Place::new();
     let rows = [
-        ("getent hosts getent.example", "getent.example is out of reach"),
-        ("node -e 'fetch(\"https://node.example/\")'", "node.example is out of reach"),
-        (PYTHON, "network: py.example is out of reach"),
+        ("getent hosts getent.example", "getent.example, if it was tried, is out of reach"),
+        (
+            "node -e 'fetch(\"https://node.example/\")'",
+            "node.example, if it was tried, is out of reach",
+        ),
+        (PYTHON, "network: py.example, if it was tried, is out of reach"),
         ("git clone -q git@git.example:a/b.git", "--net git.example would open it to programs"),
-        ("curl -sS --noproxy '*' https://curl.example/", "curl.example is out of reach"),
-        ("exec 3<>/dev/tcp/192.0.2.7/80", "network: 192.0.2.7:80 is out of reach"),
+        (
+            "curl -sS --noproxy '*' https://curl.example/",
+            "curl.example, if it was tried, is out of reach",
+        ),
+        (
+            "exec 3<>/dev/tcp/192.0.2.7/80",
+            "network: 192.0.2.7:80, if it was tried, is out of reach",
+        ),
         ("getent hosts open.example", "open.example is open by http_proxy only"),
         ("getent hosts a.denied.example", "a.denied.example is closed: the rule *.denied.example"),
     ];
