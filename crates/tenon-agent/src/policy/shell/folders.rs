@@ -127,7 +127,7 @@ pub(super) fn forget_home(command: &mut SimpleCommand) {
         redirect.target = Word { pieces: vec![Piece::Unknown(Unknown::default())] };
     }
     command.folder.take_if(|steps| steps.iter().any(is_of_home));
-    for folders in &mut command.folders {
+    if let Some(folders) = &mut command.folders {
         folders.is_open |= folders.ways.iter().flatten().any(is_of_home);
     }
 }
