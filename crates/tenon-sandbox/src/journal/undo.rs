@@ -86,6 +86,8 @@ pub(crate) struct Undoing<'a> {
     again: HashMap<NodeId, NodeId>,
     /// What the undo that this undoes took to its store, with all that is in it; looked at once.
     taken: Option<HashMap<NodeId, Spot>>,
+    /// Nodes of the log that are in the stores of undos, which were taken back or redone; looked at once.
+    in_undos: Option<HashMap<NodeId, Spot>>,
     /// Nodes that have a name again, maybe in a folder that has none yet.
     placed: HashSet<NodeId>,
     /// Nodes that are in the store of a later undo.
@@ -138,6 +140,7 @@ pub(crate) fn undo(
         left_files: image.left_files(),
         again: HashMap::new(),
         taken: None,
+        in_undos: None,
         placed: HashSet::new(),
         made_since: HashSet::new(),
         empty: HashSet::new(),

@@ -47,7 +47,7 @@ impl Undoing<'_> {
                 let called = self.called(other.id);
                 let mut names = self.image.entries.get(&id).into_iter().flatten();
                 let own = names.find(|(_, before)| **before == Some(called));
-                let (own, _) = own.ok_or(Errno::EXIST)?;
+                let (own, _) = own.filter(|(own, _)| *own != name).ok_or(Errno::EXIST)?;
                 self.attach_one(id, own, called).map(|()| false)
             }
         }

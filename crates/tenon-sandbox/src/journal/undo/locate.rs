@@ -148,6 +148,41 @@ impl Undoing<'_> {
         }
     }
 
+    /// Whether a file is in the store of an undo as the call left it: then it is that one, whatever stands at
+    /// its further names.
+    fn is_in_undo(&mut self, id: NodeId, left: &LeftFile) -> bool {
+        if self.in_undos.is_none() {
+            self.in_undos = Some(self.all_in_undos());
+        }
+        let spot = self.in_undos.as_ref().and_then(|all| all.get(&id));
+        let around = spot.and_then(|spot| self.open_around(spot).ok());
+        around.is_some_and(|(folder, name)| {
+            let now = look(&folder, &name).ok().flatten();
+            now.is_some_and(|now| {
+                now.links < 2 || is_same_at(At::Folder(&folder, &name), &left.state, &now)
+            })
+        })
+    }
+
+    fn all_in_undos(&self) -> HashMap<NodeId, Spot> {
+        let mut all = HashMap::new();
+        for id in self.places_of_undos() {
+            if !self.store.read_header(id).is_ok_and(|header| !header.undoes.is_empty()) {
+                continue;
+            }
+            for root in 0..self.store.roots.len() {
+                let Ok(folder) = self.store.open_kept(id, root) else { continue };
+                walk_folder(&folder, &mut |path, node, _| {
+                    if self.image.nodes.contains_key(&node.id) {
+                        let spot = Spot::Store { id, root, path: path.to_path_buf() };
+                        all.entry(node.id).or_insert(spot);
+                    }
+                });
+            }
+        }
+        all
+    }
+
     /// Returns the checkpoints whose store may have what this log speaks of: this and later ones; and
     /// those in whose folders this one worked, for a redo puts back there what had left such a folder.
     fn places_of_undos(&self) -> Vec<CheckpointId> {
@@ -236,14 +271,18 @@ impl Undoing<'_> {
         (left, after): (&LeftFile, &HashMap<&Place, &State>),
     ) -> bool {
         let id = old.node.id;
+        let store = Arc::clone(&self.store);
         let same = |place: &Place| {
-            let now = node_at(&self.store, place).ok().flatten();
-            is_same(&self.store, place, &left.state, now.as_ref())
+            let now = node_at(&store, place).ok().flatten();
+            is_same(&store, place, &left.state, now.as_ref())
         };
         let is_asked = |place: &Place| after.contains_key(place) && !self.is_kept(place);
         if let Some(place) = finder.find(old).filter(|place| is_asked(place) || same(place)) {
             self.spots.insert(id, Spot::Tree(place));
             return true;
+        }
+        if self.is_in_undo(id, left) {
+            return false;
         }
         let at = left.place.as_ref().filter(|at| !self.is_kept(at));
         let now = at.and_then(|at| node_at(&self.store, at).ok().flatten());

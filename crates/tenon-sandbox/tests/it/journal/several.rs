@@ -157,3 +157,25 @@ fn all_conflicts_of_several_calls_are_told_at_once_and_can_be_overwritten_at_onc
         assert_eq!(difference(&theirs, &scene.tree()), "", "{what}");
     }
 }
+
+#[test]
+fn a_file_that_a_refused_undo_took_to_the_store_is_not_what_stands_at_its_other_name() {
+    for first in ["rm f1; ln d/f1 f1", "ln d/f1 z; mv f1 .x; mv z f1; mv .x z"] {
+        let scene = Scene::new(Walls::None);
+        scene.prepare("umask 022; mkdir d; echo 0 > d/f0; echo 1 > d/f1; echo f1 > f1");
+        let before = scene.tree();
+        let ids = [first, "rm -rf d"].map(|call| scene.change(call));
+        scene.prepare("umask 022; sleep 0.02; echo mine > t; mv t f1");
+        let theirs = scene.tree();
+        let refused = scene.journal.undo(&ids, "session", &Conflicts::Refuse).unwrap();
+        assert!(matches!(refused, Undone::Conflicts(_)), "{first}: {refused:?}");
+        for _ in 0..2 {
+            let named = Conflicts::Overwrite(["d", "f1", "z"].map(PathBuf::from).into());
+            let done = scene.journal.undo(&ids, "session", &named).unwrap();
+            let Undone::Done { id, .. } = done else { panic!("{first}: {done:?}") };
+            assert_eq!(difference(&before, &scene.tree()), "", "{first}");
+            scene.undo(id);
+            assert_eq!(difference(&theirs, &scene.tree()), "", "{first}");
+        }
+    }
+}
