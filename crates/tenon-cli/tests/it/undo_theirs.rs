@@ -29,7 +29,7 @@ fn told(place: &Place) -> String {
 }
 
 #[test]
-fn a_yes_to_put_one_conflict_back_holds_when_the_next_is_asked_about() {
+fn a_yes_to_put_conflicts_back_holds_for_all_calls_that_are_undone() {
     let home = Home::new(json!([bash("echo g > g"), bash("mv g g3"), {"text": "Made it."}]));
     let mut terminal = Terminal::start(&home, &["--plain"], 100, &[]);
     terminal.wait_for_prompt();
@@ -39,8 +39,6 @@ fn a_yes_to_put_one_conflict_back_holds_when_the_next_is_asked_about() {
     std::fs::write(home.work().join("g3"), "g\nmine\n").unwrap();
     terminal.press("/undo 2\r");
     terminal.wait_for("o = put these back too; n = nothing]", 1);
-    terminal.press("o\r");
-    terminal.wait_for("o = put these back too; n = nothing]", 2);
     terminal.press("o\r");
     terminal.wait_for("Undone:", 1);
     terminal.wait_for_prompt();

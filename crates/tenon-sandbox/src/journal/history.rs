@@ -157,7 +157,10 @@ impl Journal {
             let open = work.open.iter().map(|(place, why)| self.conflict(place, *why));
             return Ok(Undone::Conflicts(open.collect()));
         }
-        let Work { mut recorder, kept, overwritten, moved, .. } = work;
+        let Work { mut recorder, kept, mut overwritten, moved, .. } = work;
+        // What several calls changed is told once.
+        overwritten.sort_by(|one, other| one.path.cmp(&other.path));
+        overwritten.dedup_by(|one, other| one.path == other.path);
         recorder.begin().map_err(failed)?;
         let own = recorder.id().ok_or_else(|| failed(Errno::NOENT))?;
         release(&reserve);

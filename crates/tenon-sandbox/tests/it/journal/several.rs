@@ -150,7 +150,10 @@ fn all_conflicts_of_several_calls_are_told_at_once_and_can_be_overwritten_at_onc
         let named: Vec<PathBuf> = found.into_iter().map(|found| found.path).collect();
         assert_eq!(named, expected.iter().map(PathBuf::from).collect::<Vec<_>>(), "{what}");
         let done = scene.journal.undo(&ids, "session", &Conflicts::Overwrite(named)).unwrap();
-        let Undone::Done { id, .. } = done else { panic!("{what}: {done:?}") };
+        let Undone::Done { id, overwritten, .. } = done else { panic!("{what}: {done:?}") };
+        let mut told: Vec<_> = overwritten.iter().map(|conflict| &conflict.path).collect();
+        told.dedup();
+        assert_eq!(told.len(), overwritten.len(), "{what}: {overwritten:?}");
         let names = |tree: Tree| tree.into_keys().collect::<Vec<PathBuf>>();
         assert_eq!(names(scene.tree()), names(first), "{what}");
         scene.undo(id);
