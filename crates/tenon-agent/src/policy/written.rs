@@ -80,6 +80,7 @@ pub(super) fn may_touch_writes(rule: &Rule, command: &SimpleCommand, places: &Pl
         })
 }
 
-fn is_for_writing(rule: &Rule) -> bool {
+/// Says whether a rule speaks of files that are written.
+pub(super) fn is_for_writing(rule: &Rule) -> bool {
     rule.is_for(WRITING_TOOL) || rule.is_for_access(Access::Write)
 }

@@ -169,3 +169,16 @@ fn a_home_that_the_line_sets_is_no_folder_that_is_known() {
         ("cd ~ && echo x > secret.txt", ALLOW),
     ]);
 }
+
+#[test]
+fn a_denial_is_not_passed_by_a_line_that_is_not_read_to_its_end() {
+    for (denied, command) in [("write(secret.txt)", "echo x > secret.txt"), ("bash(rm:*)", "rm a")]
+    {
+        let rules = rules(&[("bash", ALLOW), (denied, DENY)]);
+        for line in [format!("{}{command}", "true; ".repeat(15_000)), format!("x=$(; {command}")] {
+            let decision = run(&line, &rules, Mode::Auto);
+            assert_eq!(decision.verdict, ASK, "{denied}: {}", decision.reason);
+            assert_eq!(decision.how_to_allow(), "", "{denied}");
+        }
+    }
+}
