@@ -86,6 +86,7 @@ texts! {
     NotChecked: "something was changed and no check ran since; the model is asked to run {reason}", "有改动但此后未运行检查；已要求模型运行 {reason}";
     ResultsLeftOut: "the conversation was made shorter: old results left out: {results}, {before} → {after} tokens (about)", "对话已缩短：省略了 {results} 个旧结果，约 {before} → {after} 个词元";
     SummedUp: "the conversation was made shorter: a summary stands for {messages} of its messages, {prompts} of yours kept word for word, {before} → {after} tokens (about)", "对话已缩短：{messages} 条消息已归纳为摘要，其中你的 {prompts} 条逐字保留，约 {before} → {after} 个词元";
+    CallsListed: "the conversation was made shorter, and no summary could be had: a list of its calls stands for {messages} of its messages, {prompts} of yours kept word for word, {before} → {after} tokens (about)", "对话已缩短，但未能得到摘要：{messages} 条消息由其中调用的列表代替，你的 {prompts} 条逐字保留，约 {before} → {after} 个词元";
     // Labels and the end of a turn.
     Note: "note:", "提示：";
     Warning: "warning:", "警告：";

@@ -55,6 +55,26 @@ pub(crate) fn summary_in(message: &Message) -> Option<&str> {
     Some(if summary.starts_with(results::NO_SUMMARY) { "" } else { summary })
 }
 
+impl Compaction {
+    /// Whether a summary that the model wrote stands for what was replaced. Where none could be had the
+    /// calls are listed; where only results were made shorter nothing was replaced.
+    ///
+    /// ```
+    /// use tenon_agent::Compaction;
+    ///
+    /// fn said(compaction: &Compaction) -> &'static str {
+    ///     match (compaction.replaced, compaction.has_summary()) {
+    ///         (0, _) => "old results were left out",
+    ///         (_, true) => "old messages were summed up",
+    ///         (_, false) => "old messages gave way to a list of calls",
+    ///     }
+    /// }
+    /// ```
+    pub fn has_summary(&self) -> bool {
+        self.messages.first().and_then(summary_in).is_some_and(|summary| !summary.is_empty())
+    }
+}
+
 /// A conversation that is to be made shorter.
 pub(crate) struct Shortening<'a> {
     pub conversation: &'a Conversation,

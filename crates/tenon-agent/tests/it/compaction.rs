@@ -500,8 +500,9 @@ async fn a_model_that_writes_no_summary_gets_the_list_of_its_calls() {
         },
     });
     assert_eq!(bench.prompt("go").await.reason, EndReason::Finished);
-    let summed_up = bench.compactions().into_iter().find(|made| made.replaced > 0).unwrap();
-    let words = summed_up.messages[0].text();
+    let listed = bench.compactions().into_iter().find(|made| made.replaced > 0).unwrap();
+    let words = listed.messages[0].text();
+    assert!(!listed.has_summary());
     assert!(
         words.contains("No summary could be had") && words.contains("- print {\"n\":1}"),
         "{words}"

@@ -134,7 +134,11 @@ pub(super) fn compacted(compaction: &Compaction, language: Language) -> String {
         ("before", &before),
         ("after", &after),
     ];
-    let text = if compaction.replaced == 0 { Text::ResultsLeftOut } else { Text::SummedUp };
+    let text = match (compaction.replaced, compaction.has_summary()) {
+        (0, _) => Text::ResultsLeftOut,
+        (_, true) => Text::SummedUp,
+        (_, false) => Text::CallsListed,
+    };
     text.say(language, &values)
 }
 

@@ -67,8 +67,9 @@ fn a_person_makes_the_conversation_shorter() {
         {"text": "Answer one."},
         {"text": "The summary."},
         {"text": "Answer two."},
+        {"thinking": "No words for it."},
     ]));
-    let mut terminal = Terminal::start(&home, &["--plain"], 160, &[]);
+    let mut terminal = Terminal::start(&home, &["--plain"], 200, &[]);
     terminal.wait_for("Ctrl-D ends.", 1);
     terminal.wait_for_prompt();
     terminal.press("/compact\r");
@@ -83,9 +84,13 @@ fn a_person_makes_the_conversation_shorter() {
     terminal.press("go on\r");
     terminal.wait_for("Answer two.", 1);
     terminal.wait_for_prompt();
+    terminal.press("/compact\r");
+    let listed = "no summary could be had: a list of its calls stands for 3 of its messages";
+    terminal.wait_for(listed, 1);
+    terminal.wait_for_prompt();
     terminal.press("\x04");
     assert_eq!(terminal.exit_code(), 0);
-    assert_eq!(home.logged("compacted", "focus"), ["the API"]);
+    assert_eq!(home.logged("compacted", "focus"), [json!("the API"), json!(null)]);
     let summary = &home.logged("compacted", "messages")[0][0]["content"];
     let texts = summary.to_string();
     assert!(texts.contains("the first") && texts.contains("The summary."), "{texts}");
