@@ -13,6 +13,7 @@ use serde::Deserialize;
 use tenon_sandbox::{ContentHash, Expected, FileError, OpenFile, Workspace};
 
 pub(crate) use self::earlier::EarlierEdits;
+use self::earlier::Replaced;
 use self::find::{FileText, Obstacle, Places, Which};
 use super::{
     diff,
@@ -150,7 +151,7 @@ impl Edit<'_> {
         let hunks = diff::hunks(&shown(&bytes), &shown(&result));
         text.push('\n');
         text.push_str(&diff::for_model(&hunks));
-        self.remember(bytes, places);
+        self.remember(bytes, places, written.hash);
         Ok(ToolOutput::text(text).with_view(View::whole_diff(path, hunks)))
     }
 
@@ -178,7 +179,7 @@ impl Edit<'_> {
         let places =
             file.places(old_text, new_text, which).map_err(|obstacle| self.sentence(obstacle))?;
         match places.ranges.len() {
-            0 => Err(self.miss(&file)),
+            0 => Err(self.miss(&file, bytes)),
             1 => Ok(places),
             _ if replaces_all => Ok(places),
             count => Err(format!(
@@ -212,13 +213,15 @@ impl Edit<'_> {
         }
     }
 
-    fn miss(&self, file: &FileText<'_>) -> String {
+    fn miss(&self, file: &FileText<'_>, bytes: &[u8]) -> String {
         let EditFileArgs { path, old_text, new_text, .. } = self.args;
         let mut text = format!("Text not found in {path}.");
-        if let Some(line) = self.made_stale_by() {
-            text.push_str(&format!(
-                " It stood there until your edit at line {line} earlier in this session."
-            ));
+        if let Some(Replaced { line, is_last }) = self.replaced(bytes) {
+            let edit = format!("edit at line {line} earlier in this session");
+            text.push_str(&match is_last {
+                true => format!(" It stood there until your {edit}."),
+                false => format!(" Your {edit} replaced it; the file was changed otherwise since."),
+            });
         }
         if file.text.len() as u64 > WHOLE_BYTES_MAX {
             text.push_str(" The file is too long to look for the nearest place; use grep.");
@@ -231,16 +234,16 @@ impl Edit<'_> {
         text
     }
 
-    fn remember(&self, bytes: Vec<u8>, places: Places) {
+    fn remember(&self, bytes: Vec<u8>, places: Places, after: ContentHash) {
         if let Ok(location) = self.workspace.locate(&self.args.path) {
-            self.earlier.remember(location.absolute, bytes, places);
+            self.earlier.remember(location.absolute, bytes, places, after);
         }
     }
 
-    /// Returns the line of the last edit that replaced a part of `old_text`, if one did.
-    fn made_stale_by(&self) -> Option<usize> {
+    /// Returns the edit that replaced `old_text` in the file, which has these bytes now, if one did.
+    fn replaced(&self, bytes: &[u8]) -> Option<Replaced> {
         let file = self.workspace.locate(&self.args.path).ok()?.absolute;
-        self.earlier.made_stale(&file, &self.args.old_text)
+        self.earlier.replaced(&file, ContentHash::of(bytes), &self.args.old_text)
     }
 }
 
@@ -396,6 +399,39 @@ mod tests {
             "Error: Text not found in a. It stood there until your edit at line 1 earlier in this \
              session. Line 2, column 1: the file has 1, old_text has o. Lines 2-3 are:\n1\ntwo"
         );
+    }
+
+    #[test]
+    fn an_edit_is_not_blamed_for_what_others_did_since() {
+        let bench = Bench::new();
+        let tool = EditFile::default();
+        let read = || {
+            let reads = ReadFile { chars_max: 50_000, shows_images: false };
+            bench.call(&reads, json!({"path": "a"}));
+        };
+        let told = || {
+            let output = bench.call(&tool, edit("a", "one", "x"));
+            let told = output.content.strip_prefix("Error: Text not found in a. ").unwrap();
+            told.split_inclusive('.').next().unwrap().to_owned()
+        };
+        bench.put("a", "one\ntwo\n");
+        assert!(!bench.call(&tool, edit("a", "one", "1")).is_error);
+        assert_eq!(told(), "It stood there until your edit at line 1 earlier in this session.");
+        // A person may have put it back and taken it away.
+        bench.put("a", "eins\ntwo\n");
+        read();
+        assert_eq!(
+            told(),
+            "Your edit at line 1 earlier in this session replaced it; the file was changed \
+             otherwise since."
+        );
+        // And here surely did so, for it stood there behind the edit.
+        bench.put("a", "one\ntwo\n");
+        read();
+        assert!(!bench.call(&tool, edit("a", "two", "2")).is_error);
+        bench.put("a", "eins\n2\n");
+        read();
+        assert_eq!(told(), "No line of it is like old_text; read the file again.");
     }
 
     #[test]

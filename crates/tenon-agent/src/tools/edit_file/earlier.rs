@@ -9,11 +9,11 @@ use std::{
 };
 
 use tenon_model::ToolCall;
-use tenon_sandbox::{CheckpointId, Journal, JournalError, Workspace};
+use tenon_sandbox::{CheckpointId, ContentHash, Journal, JournalError, Workspace};
 
 use super::{
     EDIT_FILE, EditFile, EditFileArgs,
-    find::{FileText, Places, Which},
+    find::{FileText, Places, Which, spliced},
 };
 use crate::{
     event::{CallChanges, CallEvent, FileChangeKind, Record, SessionEvent},
@@ -35,36 +35,70 @@ struct Earlier {
     bytes: Vec<u8>,
     places: Vec<Range<usize>>,
     line: usize,
+    /// The file behind it.
+    after: ContentHash,
+}
+
+/// The edit that replaced a text which is not found any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Replaced {
+    /// The first line of the edit.
+    pub(super) line: usize,
+    /// Whether nothing but edits changed the file since: else the text may have stood there again.
+    pub(super) is_last: bool,
 }
 
 impl Earlier {
-    fn new(file: PathBuf, bytes: Vec<u8>, places: Places) -> Self {
+    fn new(file: PathBuf, bytes: Vec<u8>, places: Places, after: ContentHash) -> Self {
         let line = places.lines.first().copied().unwrap_or(1);
-        Self { file, bytes, places: places.ranges, line }
+        Self { file, bytes, places: places.ranges, line, after }
+    }
+
+    /// Returns whether the edit left no `old_text`; `None` if there was none before it.
+    fn left_none(&self, old_text: &str) -> Option<bool> {
+        let text = FileText::new(&self.bytes).ok()?;
+        let there = text.places(old_text, "", Which::Overlapping).ok()?.ranges;
+        let is_replaced = |one: &Range<usize>| {
+            self.places.iter().any(|other| one.start < other.end && other.start < one.end)
+        };
+        (!there.is_empty()).then(|| there.iter().all(is_replaced))
     }
 }
 
 impl EarlierEdits {
-    /// Takes in that `places` of a file with these bytes were replaced.
-    pub(super) fn remember(&self, file: PathBuf, bytes: Vec<u8>, places: Places) {
+    /// Takes in that `places` of a file with these bytes were replaced, `after` which it has that hash.
+    pub(super) fn remember(
+        &self,
+        file: PathBuf,
+        bytes: Vec<u8>,
+        places: Places,
+        after: ContentHash,
+    ) {
         let mut edits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        edits.push_back(Earlier::new(file, bytes, places));
+        edits.push_back(Earlier::new(file, bytes, places, after));
         while edits.iter().map(|edit| edit.bytes.len()).sum::<usize>() > BYTES_MAX {
             edits.pop_front();
         }
     }
 
-    /// Returns the line of the last edit of a file that replaced a part of `old_text`, if one did.
-    pub(super) fn made_stale(&self, file: &PathBuf, old_text: &str) -> Option<usize> {
+    /// Returns the last edit of a file, which is `now`, that replaced `old_text`; `None` if there is none,
+    /// or if the text stood there behind it.
+    pub(super) fn replaced(
+        &self,
+        file: &PathBuf,
+        now: ContentHash,
+        old_text: &str,
+    ) -> Option<Replaced> {
         let edits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        edits.iter().rev().filter(|edit| edit.file == *file).find_map(|edit| {
-            let text = FileText::new(&edit.bytes).ok()?;
-            let there = text.places(old_text, "", Which::Overlapping).ok()?;
-            let overlaps = there.ranges.iter().any(|one| {
-                edit.places.iter().any(|other| one.start < other.end && other.start < one.end)
-            });
-            overlaps.then_some(edit.line)
-        })
+        let (mut is_last, mut next) = (true, now);
+        for edit in edits.iter().rev().filter(|edit| edit.file == *file) {
+            is_last &= edit.after == next;
+            if let Some(left_none) = edit.left_none(old_text) {
+                return left_none.then_some(Replaced { line: edit.line, is_last });
+            }
+            next = ContentHash::of(&edit.bytes);
+        }
+        None
     }
 
     /// Takes what `other` knows in the place of what is known.
@@ -155,7 +189,8 @@ impl Told {
             // It was replaced everywhere, or stood there once.
             let places = text.places(&args.old_text, &args.new_text, Which::Separate).ok()?;
             let file = workspace.locate(self.path.to_str()?).ok()?.absolute;
-            (!places.ranges.is_empty()).then(|| Earlier::new(file, bytes, places))
+            let after = ContentHash::of(&spliced(&bytes, &places));
+            (!places.ranges.is_empty()).then(|| Earlier::new(file, bytes, places, after))
         }))
     }
 }
