@@ -257,6 +257,26 @@ async fn the_order_of_files_by_their_times_is_no_difference() {
     assert_eq!(divergence.expected, "a.txt\nc\nb\n");
 }
 
+#[tokio::test]
+async fn in_which_order_two_streams_came_is_no_difference() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let order = elsewhere.path().join("order");
+    let prints = |first: &str, second: &str| {
+        std::fs::write(&order, format!("{first}; sleep 0.3; {second}; exit 3")).unwrap();
+    };
+    let turns = json!([{"calls": [run(&format!(". '{}'", order.display()))]}, {"text": "So."}]);
+    prints("echo a", "echo b >&2");
+    let session = recorded(&["go"], turns, None).await;
+    let again = async || replayed(&session, ReplayOptions::default()).await;
+    prints("echo b >&2", "echo a");
+    let found = again().await;
+    assert_eq!((found.divergence, found.steps), (None, 2));
+    prints("echo a >&2", "echo b");
+    let divergence = again().await.divergence.unwrap();
+    assert_eq!((divergence.step, divergence.what), (1, Diverged::Result));
+    assert_eq!(divergence.found, "(error)\nexit code 3\n[stderr]\na\n[stdout]\nb\n");
+}
+
 /// A script under another name, by a model that sees no images.
 struct Other(ScriptedProvider, Abilities);
 

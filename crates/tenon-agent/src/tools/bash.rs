@@ -15,6 +15,7 @@ use tenon_sandbox::{
 
 use super::{
     held, protected,
+    streams::joined,
     tool::{Effect, Tool, ToolContext, ToolOutput},
     unseen::{self, Looked},
 };
@@ -369,26 +370,6 @@ fn tail(pieces: &[Piece], chars_max: usize) -> Vec<(Stream, &str)> {
     }
     parts.reverse();
     parts
-}
-
-/// Joins pieces in their order; `labels` tell the streams apart.
-fn joined<'a>(pieces: impl Iterator<Item = (Stream, &'a str)>, labels: bool) -> String {
-    let mut text = String::new();
-    let mut last = Stream::Out;
-    for (stream, part) in pieces.filter(|(_, part)| !part.is_empty()) {
-        if labels && stream != last {
-            if !text.is_empty() && !text.ends_with('\n') {
-                text.push('\n');
-            }
-            text.push_str(match stream {
-                Stream::Out => "[stdout]\n",
-                Stream::Error => "[stderr]\n",
-            });
-        }
-        last = stream;
-        text.push_str(part);
-    }
-    text
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ mod protected;
 mod read_file;
 mod recall;
 mod sandbox;
+mod streams;
 #[cfg(test)]
 pub(crate) mod testing;
 pub(crate) mod text_file;
@@ -41,6 +42,7 @@ pub(crate) use protected::answer_in;
 pub use recall::Recall;
 pub(crate) use recall::{RECALL_LIST, RecallTool};
 pub use sandbox::Sandbox;
+pub(crate) use streams::apart;
 pub use tool::{AnyTool, Effect, PreparedCall, Progress, Tool, ToolContext, ToolOutput};
 pub(crate) use tool::{AskOvertime, Overtime};
 pub(crate) use unseen::is_of_place;

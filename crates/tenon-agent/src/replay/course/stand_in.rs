@@ -5,7 +5,11 @@ use tenon_model::ToolCall;
 
 use super::{Course, output};
 use crate::{
-    event::CallChanges, layers::StandIn, policy::Verdict, replay::divergence, tools::ToolOutput,
+    event::CallChanges,
+    layers::StandIn,
+    policy::Verdict,
+    replay::divergence,
+    tools::{BASH, ToolOutput, apart},
 };
 
 /// The tool that lists files by their times. Two calls that write within one tick of the kernel's clock
@@ -72,11 +76,18 @@ impl StandIn for Course {
             let content = state.places.there(&content);
             let is_other_order = call.name == LISTS_BY_TIME && has_same_lines(&recorded, &content);
             let now = changed.iter().find(|changes| changes.call_id == call.id);
+            let is_same = |recorded: &str, content: &str| {
+                divergence::are_recorded_otherwise(recorded, content)
+                    || divergence::are_refused_otherwise(recorded, content)
+                    || divergence::are_told_otherwise(recorded, content)
+                        && self.is_changed_as_recorded(&state, &call.id, now)
+            };
+            let streams = |result: &str| apart(result).filter(|_| call.name == BASH);
             let is_same = is_other_order
-                || divergence::are_recorded_otherwise(&recorded, &content)
-                || divergence::are_refused_otherwise(&recorded, &content)
-                || divergence::are_told_otherwise(&recorded, &content)
-                    && self.is_changed_as_recorded(&state, &call.id, now);
+                || is_same(&recorded, &content)
+                || streams(&recorded)
+                    .zip(streams(&content))
+                    .is_some_and(|(recorded, content)| is_same(&recorded, &content));
             return if is_same { recorded } else { content };
         }
         content
