@@ -192,7 +192,7 @@ impl<D: Decoder> Reading<'_, D> {
             Body::Unknown => {}
             Body::Whole(whole) => {
                 if whole.len() + bytes.len() > WHOLE_BODY_BYTES_MAX {
-                    return Err(server.not_understood("a reply larger than 32 MiB"));
+                    return Err(server.too_large("a reply larger than 32 MiB"));
                 }
                 whole.extend_from_slice(bytes);
             }
@@ -209,10 +209,10 @@ impl<D: Decoder> Reading<'_, D> {
                         self.held += if is_silent { event.data.len() } else { made.sum() };
                     }
                     if self.held > REPLY_BYTES_MAX {
-                        return Err(server.not_understood("a reply larger than 64 MiB"));
+                        return Err(server.too_large("a reply larger than 64 MiB"));
                     }
                 }
-                parsed.map_err(|error| server.not_understood(&error.to_string()))?;
+                parsed.map_err(|error| server.too_large(&error.to_string()))?;
             }
         }
         Ok(())

@@ -83,6 +83,14 @@ impl Server {
         .with_hint("check that the base URL points to the API and not to a web page")
     }
 
+    /// Returns the error for a reply, or an event of one, that is larger than what is read.
+    pub(crate) fn too_large(&self, what: &str) -> ProviderError {
+        ProviderError::new(ProviderErrorKind::Protocol, format!("{} sent {what}", self.host))
+            .with_hint(
+                "no model says so much at once: see the server's own log, and check the base URL",
+            )
+    }
+
     /// Returns the error for a stream that ended before the reply did.
     pub(crate) fn ended_early(&self) -> ProviderError {
         ProviderError::new(

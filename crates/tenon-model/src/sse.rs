@@ -33,7 +33,7 @@ pub struct SseEvent {
 
 /// One event is larger than 8 MiB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("an event of more than {EVENT_BYTES_MAX} bytes")]
+#[error("an event larger than {} MiB", EVENT_BYTES_MAX >> 20)]
 pub struct EventTooLarge;
 
 impl SseParser {

@@ -283,6 +283,7 @@ texts! {
     "{host} ended the stream without a reply", "{host} 没有回复就结束了数据流";
     "{host} sent a reply larger than 32 MiB", "{host} 的回复超过 32 MiB";
     "{host} sent a reply larger than 64 MiB", "{host} 的回复超过 64 MiB";
+    "{host} sent an event larger than 8 MiB", "{host} 发来的一个事件超过 8 MiB";
     "{host} sent a web page instead of a reply", "{host} 返回的是网页，而不是回复";
     "{host} sent a document that is no reply", "{host} 返回的文档不是回复";
     "{host} sent nothing for {s} s (the {name} limit)", "{host} 在 {s} 秒内没有发送任何内容（{name} 时限）";
@@ -302,6 +303,7 @@ texts! {
     "docs/providers.md describes the format", "docs/providers.md 说明了格式";
     "set the base URL to the new address; a key is not sent along", "把基础地址改为新地址；密钥不会一同发送";
     "check that the base URL points to the API and not to a web page", "确认基础地址指向 API，而不是网页";
+    "no model says so much at once: see the server's own log, and check the base URL", "没有模型会一次说这么多：请看服务器自己的日志，并检查基础地址";
     "some servers do so when the conversation is longer than their context: see the server's own log", "对话超过上下文时，有些服务器会这样：请看服务器自己的日志";
     "check the key in {variable}", "检查 {variable} 中的密钥";
     "the key may not use this model or this address", "此密钥不能使用该模型或该地址";

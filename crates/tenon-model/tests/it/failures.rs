@@ -297,3 +297,15 @@ async fn a_stream_without_end_is_given_up_once_the_reply_is_too_large() {
         assert_eq!(server.requests().len(), 1);
     }
 }
+
+#[tokio::test]
+async fn an_event_that_is_too_large_is_told_as_that() {
+    let text = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"half\"}}]}\n\n";
+    let server = FakeServer::start(vec![Reply::sse().piece(text).piece("x".repeat(9 << 20))]);
+    let run = run(&openai(&server.url()), request("hi")).await;
+    assert_eq!(run.events, [StreamEvent::TextDelta { text: "half".into() }]);
+    let error = run.error();
+    assert!(error.message.ends_with("sent an event larger than 8 MiB"), "{error}");
+    let hint = error.hint.unwrap();
+    assert!(hint.starts_with("no model says so much at once"), "{hint}");
+}
