@@ -2,7 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "tests change files behind the workspace's back")]
 
-use std::{fs::File, io::Write, path::Path, time::Duration};
+use std::{fs::File, io::Write, path::Path};
 
 use serde_json::Value;
 use tenon_model::KnownValue;
@@ -81,19 +81,6 @@ impl Bench {
 /// Returns what a command that only reads did that printed `text` to standard error and ended with `code`.
 pub(crate) fn printed(text: &str, code: i32) -> Output {
     let piece = Piece { stream: Stream::Error, text: text.into(), left_out_bytes_before: 0 };
-    Output {
-        exit: Exit::Code(code),
-        pieces: vec![piece],
-        bytes_total: 0,
-        left_out_bytes: 0,
-        spilled_to: None,
-        duration: Duration::ZERO,
-        limit: None,
-        protected: Vec::new(),
-        blocked: Vec::new(),
-        refused: Vec::new(),
-        unkept: Vec::new(),
-        has_sockets: true,
-        only_reads: true,
-    }
+    let pieces = vec![piece];
+    Output { pieces, has_sockets: true, only_reads: true, ..Output::new(Exit::Code(code)) }
 }

@@ -96,10 +96,11 @@ pub struct Output {
 }
 
 impl Output {
-    /// Of a command that was cancelled before it began.
-    pub(crate) fn cancelled() -> Self {
+    /// Returns that of a command which ended so, printed nothing and had no sockets.
+    #[must_use]
+    pub fn new(exit: Exit) -> Self {
         Self {
-            exit: Exit::Cancelled,
+            exit,
             pieces: Vec::new(),
             bytes_total: 0,
             left_out_bytes: 0,
@@ -302,19 +303,16 @@ impl Command {
         printed.finish(on_output);
         let (bytes_total, left_out_bytes) = printed.bytes();
         Ok(Output {
-            exit,
             pieces: printed.pieces(),
             bytes_total,
             left_out_bytes,
             spilled_to: printed.spilled_to(),
             duration: started_at.elapsed(),
             limit,
-            protected: Vec::new(),
-            blocked: Vec::new(),
             refused,
-            unkept: Vec::new(),
             has_sockets,
             only_reads,
+            ..Output::new(exit)
         })
     }
 }

@@ -41,7 +41,7 @@ use self::state::{Planned, State, Tree};
 use self::unkept::PrivateFolders;
 use self::variables::put_behind_walls;
 use self::watched::Watched;
-use crate::command::{Command, CommandError, CommandLimits, Launch, Output, Printed, Via};
+use crate::command::{Command, CommandError, CommandLimits, Exit, Launch, Output, Printed, Via};
 use crate::guard::{Guard, Journaled, Listings, ProtectedChange, list};
 use crate::helper::{Begun, WarmHelper, bubblewrap};
 use crate::journal::Checkpoint;
@@ -157,7 +157,7 @@ impl Sandbox {
                 biased;
                 prepared = self.prepare(&command) => prepared?,
                 // The look through a large workspace takes a while.
-                () = cancel.cancelled() => return Ok(Output::cancelled()),
+                () = cancel.cancelled() => return Ok(Output::new(Exit::Cancelled)),
             };
             let (Prepared { mut launch, port, private, _scratch }, watched) = prepared;
             launch.checkpoint = self.checkpoint.clone();
