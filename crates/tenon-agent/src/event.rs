@@ -221,6 +221,9 @@ pub enum ModelEvent {
         stop: Option<StopReason>,
         /// Tokens of this request.
         usage: Usage,
+        /// Tokens of attempts at it that broke off before anything was said, so that it was made again.
+        #[serde(default, skip_serializing_if = "Usage::is_zero")]
+        retried: Usage,
         /// From the request to the end of the reply, in milliseconds.
         duration_ms: u64,
     },

@@ -25,6 +25,7 @@ const DEPTH_MAX: usize = 100;
 pub struct Fold {
     parts: Vec<Part>,
     usage: Usage,
+    retried: Usage,
     stop_reason: Option<StopReason>,
 }
 
@@ -37,6 +38,8 @@ pub struct Reply {
     pub stop_reason: Option<StopReason>,
     /// Tokens of this request.
     pub usage: Usage,
+    /// Tokens of attempts that broke off before it, as far as the provider told them: they were paid for.
+    pub retried: Usage,
 }
 
 #[derive(Debug)]
@@ -60,7 +63,11 @@ impl Fold {
     pub fn push(&mut self, event: StreamEvent) {
         match event {
             StreamEvent::Progress { .. } => {}
-            StreamEvent::Retrying { .. } => *self = Self::default(),
+            StreamEvent::Retrying { .. } => {
+                let mut retried = self.retried;
+                retried += self.usage;
+                *self = Self { retried, ..Self::default() };
+            }
             StreamEvent::TextDelta { text } => match self.parts.last_mut() {
                 Some(Part::Text(whole)) => whole.push_str(&text),
                 _ => self.parts.push(Part::Text(text)),
@@ -113,6 +120,7 @@ impl Fold {
             message: Message { role: Role::Assistant, content },
             stop_reason: self.stop_reason,
             usage: self.usage,
+            retried: self.retried,
         }
     }
 
@@ -349,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn retrying_voids_what_came_before() {
+    fn retrying_voids_what_came_before_but_not_what_it_used() {
         let usage = Usage { input: 1, ..Usage::default() };
         let mut events = vec![StreamEvent::Usage(usage)];
         events.extend(call(0, "a", &["{"]));
@@ -358,8 +366,8 @@ mod tests {
         let reply = folded(events);
         assert_eq!(reply.message.content, [ContentBlock::Text { text: "hi".into() }]);
         assert_eq!(
-            (reply.stop_reason, reply.usage),
-            (Some(StopReason::EndOfTurn), Usage::default())
+            (reply.stop_reason, reply.usage, reply.retried),
+            (Some(StopReason::EndOfTurn), Usage::default(), usage)
         );
     }
 

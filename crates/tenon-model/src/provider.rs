@@ -256,6 +256,11 @@ impl Usage {
         self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
     }
 
+    /// Says whether no token was told.
+    pub fn is_zero(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Returns what these tokens cost at `price`, in US dollars.
     pub fn cost(&self, price: &Price) -> f64 {
         let dollars = |tokens: u64, per_million: f64| tokens as f64 * per_million / 1e6;

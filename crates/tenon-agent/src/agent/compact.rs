@@ -165,12 +165,16 @@ impl Agent {
         };
         self.recorder.show(Live::Progress("Summing up the conversation …".into()));
         let mut reply = self.exchange.run(&conversation, tokens_max, cancel, show).await;
+        let mut before = reply.retried;
         // The provider makes a request again only while none of its reply was shown; of a summary
         // none is, so it is asked for once more.
         if reply.error.as_ref().is_some_and(ProviderError::is_transient) {
+            before += reply.usage;
             reply = self.exchange.run(&conversation, tokens_max, cancel, show).await;
+            before += reply.retried;
         }
-        let Reply { message, stop, usage, error, .. } = reply;
+        let Reply { message, stop, mut usage, error, .. } = reply;
+        usage += before;
         let text = message.text();
         match (stop, error) {
             (None, None) => Summary::Cancelled,

@@ -104,7 +104,7 @@ impl Agent {
         let show = |live| self.recorder.show(live);
         let space = self.meter.space(&self.conversation);
         let tokens_max = turn.reply_tokens_max(&space);
-        let Reply { message, stop, usage, duration_ms, error } =
+        let Reply { message, stop, usage, retried, duration_ms, error } =
             self.exchange.run(&self.conversation, tokens_max, cancel, show).await;
         let (calls, text) = (message.tool_calls().cloned().collect(), message.text());
         let is_empty = message.content.is_empty();
@@ -112,10 +112,12 @@ impl Agent {
             self.meter.count(&self.conversation, &usage, true);
         }
         // One that is over is told of in the log, also if nothing was said: it has its price.
-        if !is_empty || stop.is_some() {
-            let said = ModelEvent::AssistantMessage { message, stop, usage, duration_ms };
+        let has_a_price = !(usage.is_zero() && retried.is_zero());
+        if !is_empty || stop.is_some() || has_a_price {
+            let said = ModelEvent::AssistantMessage { message, stop, usage, retried, duration_ms };
             self.conversation.extend(self.recorder.say(said)?);
         }
+        turn.retried(&retried);
         match (stop, error) {
             (Some(stop), _) => turn.on_reply(calls, &text, stop, &usage),
             (None, Some(error)) => {

@@ -32,6 +32,8 @@ pub(crate) struct Reply {
     /// Why it stopped; `None` if it did not get that far.
     pub stop: Option<StopReason>,
     pub usage: Usage,
+    /// What attempts used that broke off before.
+    pub retried: Usage,
     pub duration_ms: u64,
     /// What cut the reply short, if it was not the person.
     pub error: Option<ProviderError>,
@@ -94,6 +96,7 @@ impl Exchange {
             message,
             stop: folded.stop_reason.filter(|_| whole),
             usage: folded.usage,
+            retried: folded.retried,
             duration_ms: started.elapsed().as_millis() as u64,
             error,
         }

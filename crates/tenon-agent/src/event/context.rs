@@ -154,7 +154,7 @@ pub struct Compaction {
     pub tokens_after: u64,
     /// The model's window, in tokens: configured, from the catalogue, or learned from a refusal.
     pub window_tokens: u64,
-    /// Tokens of the request that asked for the summary.
+    /// Tokens of the request that asked for the summary, with those of attempts that broke off.
     pub usage: Usage,
 }
 

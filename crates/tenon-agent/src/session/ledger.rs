@@ -181,8 +181,8 @@ impl Ledger {
                 };
                 self.request(sent, hash);
             }
-            SessionEvent::Model(ModelEvent::AssistantMessage { .. }) => {
-                used.into_iter().for_each(|(usage, cost)| self.reply(usage, cost));
+            SessionEvent::Model(ModelEvent::AssistantMessage { usage, .. }) => {
+                used.into_iter().for_each(|used| self.reply(usage, used));
             }
             _ => {}
         }
@@ -272,14 +272,15 @@ impl Ledger {
         changed_meanwhile.then(|| format!("the conversation was sent otherwise{version}"))
     }
 
-    fn reply(&mut self, usage: Usage, cost: Option<f64>) {
+    /// Takes in a reply with its `usage`, and what it `used` and cost with the attempts before it.
+    fn reply(&mut self, usage: &Usage, used: (Usage, Option<f64>)) {
         let (Some(last), Some(request)) = (&mut self.last, self.requests.last_mut()) else {
             return;
         };
         if request.usage.is_some() {
             return;
         }
-        (request.usage, request.cost) = (Some(usage), cost);
+        (request.usage, request.cost) = (Some(used.0), used.1);
         // A reply that broke off may have come without what it used: nothing is known of the cache then.
         if usage.input_all() == 0 {
             return;

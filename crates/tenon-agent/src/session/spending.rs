@@ -71,8 +71,10 @@ impl Spending {
                 self.is_asked = true;
                 None
             }
-            SessionEvent::Model(ModelEvent::AssistantMessage { usage, .. }) => {
-                std::mem::take(&mut self.is_asked).then_some(*usage)
+            SessionEvent::Model(ModelEvent::AssistantMessage { usage, retried, .. }) => {
+                let mut used = *usage;
+                used += *retried;
+                std::mem::take(&mut self.is_asked).then_some(used)
             }
             _ => None,
         };

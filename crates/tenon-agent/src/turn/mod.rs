@@ -204,6 +204,11 @@ impl Turn {
         self.answer.push_str(text);
     }
 
+    /// Takes in what attempts at a request used that broke off.
+    pub(crate) fn retried(&mut self, usage: &Usage) {
+        self.spent.usage += *usage;
+    }
+
     /// Takes in what the last request used by estimate, which counts if the provider told nothing.
     pub(crate) fn estimated(&mut self, usage: Usage) {
         if self.spent.last == Usage::default() {

@@ -64,6 +64,7 @@ fn assistant(text: &str) -> Record {
         },
         stop: Some(StopReason::ToolCalls),
         usage: Usage::default(),
+        retried: Usage::default(),
         duration_ms: 10,
     })
 }

@@ -1,9 +1,9 @@
 //! What the real program sends: how much, and how little of it changes from step to step.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
-    fake_server::{FakeServer, Turn},
+    fake_server::{FakeServer, Reply, Turn},
     program::{Place, Run},
 };
 
@@ -62,4 +62,63 @@ fn what_was_sent_once_is_sent_again_byte_for_byte_cache_markers_apart() {
             assert!(after.starts_with(&before[..=end]), "{model}:\n{before}\n{after}");
         }
     }
+}
+
+#[test]
+fn a_reply_that_stalls_within_an_event_goes_on_after_the_configured_time() {
+    let place = Place::new();
+    place.config("[network]\nidle_timeout_s = 1\n");
+    let run_once = |text: &str| Turn::text(text).call("bash", json!({"command": "echo x >> ran"}));
+    let whole = run_once("Half of the rest.").anthropic_sse();
+    let until = |words: &str| &whole[..whole.find(words).unwrap()];
+    let server = FakeServer::start(vec![
+        // Nothing was shown of the first, prose of the second, prose and half a call of the third.
+        Reply::sse().piece(until("message_start")).stall(),
+        Reply::sse().piece(until("the ")).stall(),
+        Reply::sse()
+            .piece(run_once("the ").anthropic_sse().split_once("input_json").unwrap().0)
+            .stall(),
+        Reply::anthropic(run_once("rest.")),
+        Reply::anthropic_text("Done."),
+    ]);
+    let requests = requests(&place, "anthropic/claude-sonnet-4-5", &server);
+    assert_eq!(requests.len(), 5);
+    assert_eq!(std::fs::read_to_string(place.path("work/ran")).unwrap(), "x\n");
+    let last = &requests[4].1;
+    for words in ["\"hi\"", "\"Half of ", "\"the ", "\"rest.\"", "\"tool_use\"", "\"tool_result\""]
+    {
+        assert_eq!(last.matches(words).count(), 1, "{words}: {last}");
+    }
+    let logs = place.logs();
+    let stalled = "sent nothing for 1 s (the idle limit)";
+    assert_eq!(logs.matches(stalled).count(), 2, "each with the reply that goes on: {logs}");
+    assert_eq!(logs.matches("\"type\":\"continued\"").count(), 2, "{logs}");
+}
+
+#[test]
+fn what_a_request_used_that_broke_off_without_a_word_is_in_the_costs() {
+    let place = Place::new();
+    let whole = Turn::text("x").anthropic_sse();
+    let begun = whole.split_inclusive("\n\n").next().unwrap();
+    let refused =
+        json!({"type": "error", "error": {"type": "invalid_request_error", "message": "no"}});
+    let server = FakeServer::start(vec![
+        Reply::sse().piece(begun).drop_connection(),
+        Reply::anthropic_text("Hello."),
+        Reply::sse().piece(begun).data(refused),
+    ]);
+    let tenon = |arguments: &[&str], status: i32| {
+        let mut command = place.tenon(arguments);
+        command.env("ANTHROPIC_API_KEY", "k").env("ANTHROPIC_BASE_URL", server.url());
+        Run::of(command.output().unwrap()).ends_with(status).out
+    };
+    let model = "anthropic/claude-sonnet-4-5";
+    tenon(&["-p", "--model", model, "hi"], 0);
+    tenon(&["-p", "--model", model, "--continue", "more"], 1);
+    let costs: Value = serde_json::from_str(&tenon(&["cost", "last", "--json"], 0)).unwrap();
+    let told = ["/requests/0/usage/input", "/requests/1/usage/input", "/usage/input"];
+    assert_eq!(
+        told.map(|path| costs.pointer(path).and_then(Value::as_u64)),
+        [20, 10, 30].map(Some)
+    );
 }

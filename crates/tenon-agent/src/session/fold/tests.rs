@@ -45,7 +45,7 @@ fn calls(ids: &[&str]) -> Message {
 
 fn said(message: Message) -> SessionEvent {
     let (stop, usage) = (Some(StopReason::EndOfTurn), Usage::default());
-    ModelEvent::AssistantMessage { message, stop, usage, duration_ms: 1 }.into()
+    ModelEvent::AssistantMessage { message, stop, usage, retried: usage, duration_ms: 1 }.into()
 }
 
 fn started(id: &str) -> SessionEvent {
