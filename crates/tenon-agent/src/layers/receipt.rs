@@ -2,7 +2,8 @@
 //! after each check and at the turn's end.
 //!
 //! Files are compared by name, length and time of change (the kernel's, which nobody can set back), so
-//! that it does not matter who changed them and by what. Nothing is looked at where no check is known.
+//! that it does not matter who changed them and by what. Nothing is looked at where no check is known and
+//! none runs.
 
 use std::{
     collections::BTreeSet,
@@ -50,6 +51,8 @@ pub(crate) struct Receipts {
 struct State {
     /// The checks of the project, once they were looked for.
     known: Option<Vec<String>>,
+    /// The last check that ran: all that is known of a project whose files name none.
+    ran: Option<String>,
     /// The files before the turn first acted.
     before: Option<String>,
     /// A call may have changed something, or a check ran.
@@ -95,11 +98,11 @@ impl Receipts {
         if !self.is_on || effect == Effect::Read {
             return;
         }
-        let has_acted = self.state().acted;
-        if !has_acted && self.known(workspace).is_empty() {
+        let (has_acted, says) = (self.state().acted, self.says(action));
+        if !has_acted && says == Says::Nothing && self.known(workspace).is_empty() {
             return;
         }
-        let is_in_doubt = self.says(action) == Says::PassesIfUnchanged;
+        let is_in_doubt = says == Says::PassesIfUnchanged;
         if has_acted && !is_in_doubt {
             return;
         }
@@ -154,6 +157,7 @@ impl Receipts {
             tree,
         };
         let mut state = self.state();
+        state.ran = Some(run.command.clone());
         // Only the last run of a command counts.
         state.checks.retain(|known| known.command != run.command);
         state.checks.push(run);
@@ -175,7 +179,7 @@ impl Receipts {
         Some(Stock {
             changed: before != tree || is_stale,
             checks: state.checks.clone(),
-            known: state.known.clone().unwrap_or_default(),
+            known: state.known(),
             not_started: state.not_started,
             tree,
         })
@@ -187,11 +191,18 @@ impl Receipts {
         if state.known.as_ref().is_none_or(Vec::is_empty) {
             state.known = Some(project::known(workspace, &self.configured));
         }
-        state.known.clone().unwrap_or_default()
+        state.known()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn known(&self) -> Vec<String> {
+        let known = self.known.clone().unwrap_or_default();
+        if known.is_empty() { self.ran.iter().cloned().collect() } else { known }
     }
 }
 

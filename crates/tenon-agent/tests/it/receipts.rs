@@ -204,6 +204,26 @@ async fn without_a_known_check_or_with_the_setting_off_there_is_no_receipt() {
 }
 
 #[tokio::test]
+async fn a_check_in_a_folder_beneath_counts_and_is_known_from_then_on() {
+    let tools = core_tools(CoreToolOptions::default());
+    let check = || run("cd sub && make check");
+    let first = vec![write("a"), check(), text("done")];
+    let second = vec![write("b"), text("done"), check(), text("checked")];
+    let replies = [first, second].concat();
+    let mut bench = bench_with(replies, tools, |_| {});
+    std::fs::create_dir(bench.folder.path().join("sub")).unwrap();
+    std::fs::write(
+        bench.folder.path().join("sub/Makefile"),
+        "check:\n\ttest a = $$(cat ../new.txt)\n",
+    )
+    .unwrap();
+    assert_eq!((state(&go(&mut bench).await), requests(&bench)), (Some(Verification::Verified), 3));
+    let outcome = go(&mut bench).await;
+    assert_eq!((state(&outcome), requests(&bench)), (Some(Verification::Failed), 7));
+    assert_eq!(outcome.answer, "done\n\nchecked");
+}
+
+#[tokio::test]
 async fn a_limit_that_forbids_the_check_leaves_the_turn_finished() {
     let tools = core_tools(CoreToolOptions::default());
     let mut bench = bench_with(vec![write("a"), text("done")], tools, |options| {
