@@ -32,6 +32,7 @@ mod texts;
 mod tui;
 mod values;
 mod which_session;
+mod whole_file;
 
 use std::{error::Error, ffi::OsString, process::ExitCode};
 

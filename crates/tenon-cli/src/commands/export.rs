@@ -1,11 +1,8 @@
 //! `tenon export SESSION`.
 
-#![expect(clippy::disallowed_methods, reason = "writes the file that the person names")]
-
 use std::{
-    fs::OpenOptions,
-    io::Write,
-    os::unix::fs::OpenOptionsExt,
+    fs::File,
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
@@ -21,6 +18,7 @@ use crate::{
     resume::{damage, unreadable},
     texts::{Language, Sentence, Text},
     which_session::find,
+    whole_file,
 };
 
 /// Write a session as a document: Markdown, or one HTML file
@@ -63,7 +61,10 @@ impl Export {
         }
         let text = export::export(&masked::records(session.branch()), self.format(), language);
         match &self.output {
-            Some(path) => write(&config.absolute(path), &text)?,
+            Some(path) => {
+                let path = config.absolute(path);
+                whole_file::write(&path, document(&text)).map_err(|it| unwritten(&path, it))?;
+            }
             None => print(&text)?,
         }
         Ok(ExitStatus::Finished)
@@ -114,16 +115,17 @@ pub(crate) fn beside_work(
     };
     let path = root.join(format!("tenon-{id}.{ending}"));
     let session = read_session(sessions, id).map_err(unreadable)?;
-    write(&path, &export::export(&masked::records(session.branch()), format, language))?;
+    let text = export::export(&masked::records(session.branch()), format, language);
+    // A model writes in that folder, and may have put a link there.
+    whole_file::replace(&path, document(&text)).map_err(|error| unwritten(&path, error))?;
     Ok(path)
 }
 
-/// Writes a document, known secrets by name, into a file that only this user can read if it is new.
-fn write(path: &Path, text: &str) -> Result<(), CliError> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(0o600);
-    let written = options.open(path).and_then(|mut file| file.write_all(masked(text).as_bytes()));
-    written.map_err(|error| {
-        CliError::failed(Text::FileUnwritten.with(&[("path", &path.display())])).with_source(error)
-    })
+/// Returns what writes a document, known secrets by name.
+fn document(text: &str) -> impl FnOnce(&mut File) -> io::Result<()> {
+    move |file| file.write_all(masked(text).as_bytes())
+}
+
+fn unwritten(path: &Path, error: io::Error) -> CliError {
+    CliError::failed(Text::FileUnwritten.with(&[("path", &path.display())])).with_source(error)
 }

@@ -8,9 +8,9 @@
 #![expect(clippy::disallowed_methods, reason = "the user's own configuration is written here")]
 
 use std::{
-    fs::{DirBuilder, File, Metadata, OpenOptions},
+    fs::{DirBuilder, File},
     io::{self, Write},
-    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown},
+    os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
 };
 
@@ -25,6 +25,7 @@ use crate::{
     error::CliError,
     texts::{Sentence, Text},
     values::ThemeName,
+    whole_file,
 };
 
 /// The setting of the colours.
@@ -94,7 +95,7 @@ impl RuleBook {
         let Some(text) = changed(before.as_deref().unwrap_or_default())? else {
             return Ok(());
         };
-        replace(&target, text.as_bytes()).map_err(words)?;
+        whole_file::replace(&target, |file| file.write_all(text.as_bytes())).map_err(words)?;
         // Durable as far as the file system lets it be; the rename itself has happened.
         let _ = locked.sync_all();
         Ok(())
@@ -201,45 +202,14 @@ fn own_line(list: &Array) -> Option<String> {
     Some(format!("\n{indent}"))
 }
 
-/// Puts a file with `bytes` in the place of `target`, whose owner and mode it gets.
-fn replace(target: &Path, bytes: &[u8]) -> io::Result<()> {
-    let before = match target.metadata() {
-        Ok(metadata) => Some(metadata),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(error),
-    };
-    let stamp = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().subsec_nanos();
-    let name = format!(".{}.{}.{stamp}.tmp", file_name(target), std::process::id());
-    let beside = target.with_file_name(name);
-    // Not there before, whatever it could be, and open to nobody else.
-    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
-    let written =
-        fill(made, bytes, before.as_ref()).and_then(|()| std::fs::rename(&beside, target));
-    if written.is_err() {
-        // Nothing more can be done about a file that cannot be removed.
-        let _ = std::fs::remove_file(&beside);
-    }
-    written
-}
-
-fn fill(mut file: File, bytes: &[u8], before: Option<&Metadata>) -> io::Result<()> {
-    file.write_all(bytes)?;
-    if let Some(before) = before {
-        let new = file.metadata()?;
-        if (before.uid(), before.gid()) != (new.uid(), new.gid()) {
-            fchown(&file, Some(before.uid()), Some(before.gid()))?;
-        }
-        file.set_permissions(PermissionsExt::from_mode(before.mode() & 0o777))?;
-    }
-    file.sync_all()
-}
-
 fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
     use tenon_agent::{Origin, Rule, Verdict};
 
     use super::*;

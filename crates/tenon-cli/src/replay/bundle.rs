@@ -32,7 +32,7 @@ use super::{
     names::OPEN,
     tar::{self, Entry, EntryKind},
 };
-use crate::{config::Config, error::CliError, masked::masked, texts::Text};
+use crate::{config::Config, error::CliError, masked::masked, texts::Text, whole_file};
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -97,36 +97,30 @@ pub(crate) fn pack(
     config: &Config,
     to: &Path,
 ) -> Result<Vec<String>, CliError> {
-    let failed = |error: io::Error| {
-        CliError::failed(Text::FileUnwritten.with(&[("path", &to.display())])).with_source(error)
-    };
-    let mut options = OpenOptions::new();
-    let file = options.write(true).create(true).truncate(true).mode(0o600).open(to);
-    let encoder = GzEncoder::new(BufWriter::new(file.map_err(failed)?), Compression::default());
-    let mut packing = Packing {
-        out: encoder,
-        bytes: 0,
-        entries: 0,
-        secrets: config.secret_sources().read(),
-        masks: Masks::default(),
-        left_out: Vec::new(),
-        linked: HashSet::new(),
-    };
-    packing.learn_secrets(files);
-    let packed = packing.all(session, log, files).and_then(|()| {
-        let mut file = packing.out.finish()?;
-        file.flush()
+    let mut left_out = Vec::new();
+    let packed = whole_file::write(to, |file| {
+        let mut packing = Packing {
+            out: GzEncoder::new(BufWriter::new(file), Compression::default()),
+            bytes: 0,
+            entries: 0,
+            secrets: config.secret_sources().read(),
+            masks: Masks::default(),
+            left_out: Vec::new(),
+            linked: HashSet::new(),
+        };
+        packing.learn_secrets(files);
+        packing.all(session, log, files)?;
+        left_out = packing.left_out;
+        packing.out.finish()?.flush()
     });
-    if let Err(error) = packed {
-        // Half a bundle is none.
-        let _ = fs::remove_file(to);
-        return Err(failed(error));
-    }
-    Ok(bounded(packing.left_out))
+    packed.map_err(|error| {
+        CliError::failed(Text::FileUnwritten.with(&[("path", &to.display())])).with_source(error)
+    })?;
+    Ok(bounded(left_out))
 }
 
-struct Packing {
-    out: GzEncoder<BufWriter<File>>,
+struct Packing<'a> {
+    out: GzEncoder<BufWriter<&'a mut File>>,
     bytes: u64,
     entries: usize,
     secrets: Vec<KnownValue>,
@@ -136,7 +130,7 @@ struct Packing {
     linked: HashSet<u64>,
 }
 
-impl Packing {
+impl Packing<'_> {
     /// Takes in the values of the workspace's `.env` files.
     fn learn_secrets(&mut self, files: &Rebuilt) {
         for root in &files.roots {

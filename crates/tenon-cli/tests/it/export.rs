@@ -1,10 +1,16 @@
 //! A session is exported by the real program as Markdown and as one HTML file.
 
-use std::os::unix::fs::PermissionsExt;
+use std::{
+    os::unix::fs::{PermissionsExt, symlink},
+    process::Command,
+};
 
 use serde_json::json;
 
-use crate::program::Place;
+use crate::{
+    program::{Place, Run},
+    terminal::{Home, Terminal},
+};
 
 #[test]
 fn a_session_is_exported_as_markdown_and_html() {
@@ -35,4 +41,61 @@ fn a_session_is_exported_as_markdown_and_html() {
     assert!(!page.contains("<script"), "{page}");
     place.run(&["export", "nothing"]).ends_with(2);
     place.run(&["export", "last", "-o", "/nowhere/at/all"]).ends_with(1);
+}
+
+#[test]
+fn what_lies_in_the_place_of_an_export_stays_until_the_new_one_is_whole() {
+    let place = Place::new();
+    let script = place.script(json!([{"text": "Done."}]));
+    for n in 0..40_u64 {
+        // What gzip cannot make shorter.
+        let noise = (0..100)
+            .map(|k| format!("{:x}", (n * 100 + k + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+        place.write(&format!("work/{n}"), &noise.collect::<String>());
+    }
+    place.run(&["-p", "--model", &script, "go"]).ends_with(0);
+    let bundle = place.write("old.tar.gz", "old");
+    let cut = |arguments: &[&str]| {
+        let mut shell: Command = place.program("sh", &["-c", "ulimit -f 8; exec \"$@\"", "sh"]);
+        shell.arg(env!("CARGO_BIN_EXE_tenon")).args(arguments);
+        assert!(!shell.output().unwrap().status.success());
+    };
+    let bundled = ["export", "last", "--bundle", "../old.tar.gz"];
+    cut(&bundled);
+    assert_eq!(std::fs::read_to_string(&bundle).unwrap(), "old");
+    std::fs::set_permissions(&bundle, PermissionsExt::from_mode(0o640)).unwrap();
+    place.run(&bundled).ends_with(0);
+    assert_eq!(bundle.metadata().unwrap().permissions().mode() & 0o777, 0o640);
+    place.run(&["replay", "../old.tar.gz"]).ends_with(0);
+    // What is no file is written itself, and stays whatever comes of it.
+    symlink("/dev/full", place.path("work/full")).unwrap();
+    for to in ["--bundle", "-o"] {
+        place.run(&["export", "last", to, "full"]).ends_with(1).says(&["No space left"]);
+        assert!(place.path("work/full").is_symlink());
+    }
+    let printed = place.tenon(&["export", "last", "-o", "/dev/stdout"]).output().unwrap();
+    assert!(Run::of(printed).ends_with(0).out.contains("Done."));
+}
+
+#[test]
+fn a_link_that_a_command_put_in_the_place_of_a_document_is_not_followed() {
+    let home = Home::new(json!([{"text": "Done."}]));
+    let mut terminal = Terminal::start(&home, &["--plain"], 200, &[]);
+    terminal.wait_for("Ctrl-D ends.", 1);
+    terminal.wait_for_prompt();
+    terminal.press("go\r");
+    terminal.wait_for("Done.", 1);
+    terminal.wait_for_prompt();
+    let id = home.logged("session_started", "session")[0].as_str().unwrap().to_owned();
+    let theirs = home.work().with_file_name("theirs");
+    std::fs::write(&theirs, "theirs").unwrap();
+    let document = home.work().join(format!("tenon-{id}.md"));
+    symlink(&theirs, &document).unwrap();
+    terminal.press("/export\r");
+    terminal.wait_for("Written: ", 1);
+    terminal.wait_for_prompt();
+    terminal.press("\x04");
+    assert_eq!(terminal.exit_code(), 0);
+    assert_eq!(std::fs::read_to_string(theirs).unwrap(), "theirs");
+    assert!(!document.is_symlink() && std::fs::read_to_string(document).unwrap().contains("Done."));
 }
