@@ -102,6 +102,20 @@ impl LogError {
         self.source.kind() == io::ErrorKind::WouldBlock
     }
 
+    /// Returns whether there is no such log.
+    ///
+    /// ```
+    /// use tenon_agent::read_session;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let error = read_session(folder.path(), "20260101-120000-a1b2").err();
+    /// assert!(error.is_some_and(|error| error.is_missing()));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn is_missing(&self) -> bool {
+        self.source.kind() == io::ErrorKind::NotFound
+    }
+
     /// Returns the id of a session that took events until it could not be written any more.
     ///
     /// ```no_run

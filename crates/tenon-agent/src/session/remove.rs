@@ -6,6 +6,7 @@ use std::{
     fs::{File, OpenOptions, TryLockError},
     io,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use super::{
@@ -14,6 +15,11 @@ use super::{
     log_error::LogError,
     read::{Session, path_of, read_lines},
 };
+
+/// How often, and after what wait, a log is tried that is in use: another process that removes it has it
+/// for a millisecond or two.
+const TRIES: u32 = 5;
+const BETWEEN_TRIES: Duration = Duration::from_millis(20);
 
 /// A session and what would be gained by removing it.
 ///
@@ -78,12 +84,7 @@ pub fn removable(folder: &Path, results: &Path) -> Result<Vec<Removable>, LogErr
 pub fn remove(folder: &Path, results: &Path, id: &str) -> Result<(), LogError> {
     let path = path_of(folder, id)?;
     let failed = |source| LogError::new(&path, source);
-    let file = OpenOptions::new().read(true).write(true).open(&path).map_err(failed)?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Err(LogError::in_use(&path)),
-        Err(TryLockError::Error(source)) => return Err(failed(source)),
-    }
+    let file = locked(&path)?;
     let results_of = head(id, &file).results_of().to_owned();
     std::fs::remove_file(&path).map_err(failed)?;
     KeptImages::beside(&path).remove()?;
@@ -100,6 +101,21 @@ pub fn remove(folder: &Path, results: &Path, id: &str) -> Result<(), LogError> {
         return Ok(());
     }
     std::fs::remove_dir_all(&own).map_err(|source| LogError::new(&own, source))
+}
+
+/// Opens a log that no process is at work on, not even one that removes it.
+fn locked(path: &Path) -> Result<File, LogError> {
+    let failed = |source| LogError::new(path, source);
+    for tries_left in (0..TRIES).rev() {
+        let file = OpenOptions::new().read(true).write(true).open(path).map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if tries_left > 0 => std::thread::sleep(BETWEEN_TRIES),
+            Err(TryLockError::WouldBlock) => break,
+            Err(TryLockError::Error(source)) => return Err(failed(source)),
+        }
+    }
+    Err(LogError::in_use(path))
 }
 
 /// Returns a session with its first line alone.

@@ -257,6 +257,26 @@ fn sessions_are_named_searched_and_removed_and_what_goes_is_said_first() {
 }
 
 #[test]
+fn sessions_that_another_process_removes_meanwhile_are_no_failure() {
+    let place = Place::new();
+    let message = json!({"role": "user", "content": []});
+    let said = json!({"time_ms": 1, "type": "user_message", "prompt": "p", "message": message});
+    for n in 0..40 {
+        let log = format!("home/.local/state/tenon/sessions/20260101-120000-{n:04x}.jsonl");
+        place.write(&log, &format!("{said}\n"));
+    }
+    let prune = |_| {
+        let mut tenon = place.tenon(&["sessions", "prune", "--to-size", "0", "--yes"]);
+        tenon.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let at_once: Vec<_> = (0..3).map(prune).collect();
+    for one in at_once {
+        Run::of(one.wait_with_output().unwrap()).ends_with(0);
+    }
+    assert_eq!(place.run(&["sessions"]).ends_with(0).out, "");
+}
+
+#[test]
 fn a_session_goes_on_at_the_prompt_and_can_go_back_there() {
     let home = Home::new(json!([text("One."), text("Two."), text("Three.")]));
     let mut terminal = Terminal::start(&home, &["--plain"], 80, &[]);

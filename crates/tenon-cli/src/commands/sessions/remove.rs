@@ -142,7 +142,9 @@ fn remove_all(config: &Config, going: &[Removable]) -> Result<ExitStatus, CliErr
     for session in going {
         // What it changed cannot be undone any more once nobody knows of it.
         let past = Past::open(config, Some(&session.summary.id)).ok();
-        if let Err(error) = remove_session(&folder, &results, &session.summary.id) {
+        let removed = remove_session(&folder, &results, &session.summary.id);
+        // Where it is not there any more another tenon removed it meanwhile.
+        if let Err(error) = removed.or_else(|it| if it.is_missing() { Ok(()) } else { Err(it) }) {
             let said = Text::SessionNotRemoved.with(&[("id", &session.summary.id)]);
             CliError::failed(said).with_source(error).report(config.look().language);
             status = ExitStatus::Failed;
