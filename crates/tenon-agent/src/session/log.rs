@@ -184,7 +184,7 @@ impl SessionLog {
         io::BufRead::skip_until(&mut lines, b'\n').map_err(failed)?;
         self.images.take_from(&KeptImages::beside(old_path)).map_err(failed)?;
         self.append(&old.fork_note(&self.id))?;
-        let failed = |source| LogError::new(&self.path, source);
+        let failed = |source| LogError::beginning(&self.path, source);
         let copied = io::copy(&mut lines, &mut &*self.file).map_err(failed)?;
         self.lock_written().bytes += copied;
         Ok(())

@@ -196,6 +196,23 @@ fn json_ends_with_its_result_where_no_session_can_begin() {
     assert!(state.exists());
 }
 
+#[test]
+fn a_fork_that_there_is_no_room_for_leaves_nothing_and_json_says_so() {
+    let place = Place::new();
+    let model = place.script(json!([{ "text": "a word ".repeat(10_000) }]));
+    place.run(&["-p", "--model", &model, "go"]).ends_with(0);
+    // No file longer than some KiB, which fails like a full disk.
+    let bounded = ["-c", "trap '' XFSZ; ulimit -f 16; exec \"$@\"", "sh"];
+    let tenon = [env!("CARGO_BIN_EXE_tenon"), "--model", &model, "-c", "--fork"];
+    let json = ["--output-format", "json", "on"];
+    let mut command = place.program("sh", &[&bounded[..], &tenon, &json].concat());
+    let run = Run::of(command.output().unwrap()).ends_with(1);
+    assert!(run.error.starts_with("error: the session cannot be kept: "), "{}", run.error);
+    let object: Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!((&object["stop_reason"], &object["session_id"]), (&json!("log_failed"), &json!("")));
+    assert_eq!(place.run(&["sessions"]).out.lines().count(), 1);
+}
+
 /// Goes on with the last session of a state folder that can only be read.
 const ON_READ_ONLY_DISK: &str = "\
 mount --bind \"$1\" \"$1\" && mount -o remount,bind,ro \"$1\" && echo mounted
