@@ -14,6 +14,7 @@ use super::{
     held,
     protected::{Kept, lines, where_kept},
     tool::{Effect, Tool, ToolContext, ToolOutput},
+    unreached::Unreached,
 };
 use crate::{masking::Masking, policy::Action};
 
@@ -148,9 +149,12 @@ pub(super) async fn read(
         .is_some_and(|end| !matches!(end.exit, Ok(Exit::Code(0) | Exit::Cancelled)));
     let (refused, unkept) = status.end.map(|end| (end.refused, end.unkept)).unwrap_or_default();
     let refused = held::worth_telling(refused, has_failed, text);
+    let script = &status.script;
+    let unreached = Unreached::of_job(script, &pieces, &blocked, has_failed, &context.sandbox);
     let told = lines(&protected, &Kept::default());
     let mut notes = notes(&blocked, told, limit) + &where_kept(&protected, &context.workspace);
-    let sentences = held::calls(&refused).into_iter().chain(held::unkept(&unkept));
+    let hosts = unreached.sentences().map(str::to_owned);
+    let sentences = hosts.chain(held::calls(&refused)).chain(held::unkept(&unkept));
     notes.extend(sentences.map(|sentence| format!("\n[walls] {sentence}")));
     let changes = changes.map(|changes| changed(&changes)).unwrap_or_default();
     let output = ToolOutput::text(format!("{first}\n{text}{notes}{changes}"));

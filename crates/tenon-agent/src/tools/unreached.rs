@@ -1,11 +1,14 @@
-//! What a command is told that looked for hosts without the proxy.
+//! What a command is told that looked for hosts without the proxy, also where the line went on (`|| true`)
+//! and in the background.
 //!
 //! The proxy names what it refuses. Who does not ask it finds no resolver and no route, and says so in
 //! words of its own, with the host in them or not. So the host is read from what is printed, or from the
 //! script, and only ever named: nobody is asked and nothing is opened by it. What the proxy would not
 //! read as a host is none; each sentence is true whenever it is said.
 
-use tenon_sandbox::{HostRule, NetworkEvent, NetworkOutcome, Output, Refusal};
+use tenon_sandbox::{
+    HostRule, Network, NetworkEvent, NetworkOutcome, Output, Piece, Refusal, Tier,
+};
 
 use super::Sandbox;
 use crate::policy::shell::{self, SimpleCommand, Word};
@@ -56,6 +59,38 @@ const BEFORE: [&str; 23] = [
     "not known (",
 ];
 
+/// Behind these of them stands a host and nothing else, so that its name needs no dot.
+const BEFORE_ANY: [&str; 8] = [
+    "could not resolve host: ",
+    "could not resolve hostname ",
+    "unable to resolve host address ",
+    "enotfound ",
+    "eai_again ",
+    "unknownhostexception: ",
+    "translate host name ",
+    "getaddrinfo for host ",
+];
+
+/// Behind these, if it is in quotes.
+const BEFORE_QUOTED: [&str; 2] = ["failed to resolve ", "failure resolving "];
+
+/// Addresses that begin so have a host behind `://`.
+const SCHEMES: [&str; 13] = [
+    "http",
+    "https",
+    "ftp",
+    "git",
+    "ssh",
+    "ws",
+    "wss",
+    "ldap",
+    "amqp",
+    "mongodb",
+    "mysql",
+    "postgres",
+    "postgresql",
+];
+
 /// What stands right behind it in others.
 const BEHIND: [&str; 4] = [
     ": network is unreachable",
@@ -81,10 +116,28 @@ const UNNAMED: &str = "network: if a host was tried: commands reach named hosts 
 pub(super) struct Unreached(Vec<String>);
 
 impl Unreached {
-    /// Looks for hosts where a command failed.
+    /// Looks for hosts that a command did not reach, be it that it failed or went on.
     pub(super) fn of(script: &str, output: &Output, is_error: bool, sandbox: &Sandbox) -> Self {
+        let looked = Looked { script, printed: &output.pieces, told: &output.blocked, is_error };
+        Self(looked.sentences(|host| sandbox.judge_host(host)))
+    }
+
+    /// Looks for them in what is new of a job.
+    pub(super) fn of_job(
+        script: &str,
+        printed: &[Piece],
+        told: &[NetworkEvent],
+        has_failed: bool,
+        sandbox: &Sandbox,
+    ) -> Self {
+        let network = sandbox.network_within_walls();
+        let has_proxy = network.is_some_and(|network| network != Network::On)
+            && sandbox.tier() != Some(Tier::C.name());
+        let looked = Looked { script, printed, told, is_error: has_failed };
         let judge = |host: &str| sandbox.judge_host(host);
-        Self(if is_error { sentences(script, output, judge) } else { Vec::new() })
+        // Without a word of it nothing is known, as long as it runs.
+        let is_said = has_proxy && !printed.is_empty();
+        Self(if is_said { looked.sentences(judge) } else { Vec::new() })
     }
 
     /// Returns a sentence for each.
@@ -93,46 +146,67 @@ impl Unreached {
     }
 }
 
-/// Returns what is said of a command that failed; `judge` tells what the rules say of a host.
-fn sentences(
-    script: &str,
-    output: &Output,
-    judge: impl Fn(&str) -> Option<NetworkEvent>,
-) -> Vec<String> {
-    let printed: String = output.pieces.iter().map(|piece| piece.text.as_str()).collect();
-    let complains = is_complaint(&printed);
-    if !complains && !printed.trim().is_empty() {
-        return Vec::new();
-    }
-    let mut hosts = if complains { printed_in(&printed) } else { Vec::new() };
-    if hosts.is_empty() && output.blocked.is_empty() {
-        hosts = named_in(script, complains);
-    }
-    let is_told = |event: &NetworkEvent| output.blocked.iter().any(|told| told.host == event.host);
-    let mut said: Vec<String> = Vec::new();
-    for event in hosts.iter().filter_map(|host| judge(host)).filter(|event| !is_told(event)) {
-        let sentence = sentence(&event);
-        if said.len() < HOSTS_MAX && !said.contains(&sentence) {
-            said.push(sentence);
-        }
-    }
-    if said.is_empty() && complains && output.blocked.is_empty() {
-        said.push(UNNAMED.to_owned());
-    }
-    said
+/// A command and what is known of its end.
+struct Looked<'a> {
+    script: &'a str,
+    printed: &'a [Piece],
+    /// What the proxy refused, which is told anyway.
+    told: &'a [NetworkEvent],
+    is_error: bool,
 }
 
-fn sentence(event: &NetworkEvent) -> String {
+impl Looked<'_> {
+    /// Returns what is said of hosts; `judge` tells what the rules say of one.
+    fn sentences(&self, judge: impl Fn(&str) -> Option<NetworkEvent>) -> Vec<String> {
+        let &Looked { script, told, is_error, .. } = self;
+        let printed: String = self.printed.iter().map(|piece| piece.text.as_str()).collect();
+        let complains = is_complaint(&printed);
+        // What only reads prints the complaints of others.
+        let is_ones_own = || is_error || !shell::only_reads(&shell::parse(script));
+        if complains && !is_ones_own() || !complains && !printed.trim().is_empty() {
+            return Vec::new();
+        }
+        let mut hosts = if complains { printed_in(&printed) } else { Vec::new() };
+        if hosts.is_empty() && told.is_empty() {
+            hosts = named_in(script, complains);
+        }
+        let is_told = |event: &NetworkEvent| told.iter().any(|told| told.host == event.host);
+        let mut said: Vec<String> = Vec::new();
+        let judged = hosts.iter().filter_map(|host| Some((host, judge(host)?)));
+        for (host, event) in judged.filter(|(_, event)| !is_told(event)) {
+            let sentence = sentence(host, &event);
+            if said.len() < HOSTS_MAX && !said.contains(&sentence) {
+                said.push(sentence);
+            }
+        }
+        if said.is_empty() && complains && is_error && told.is_empty() {
+            said.push(UNNAMED.to_owned());
+        }
+        said
+    }
+}
+
+/// Says of a host, as it was found, what the rules say of it.
+fn sentence(found: &str, event: &NetworkEvent) -> String {
     let host = &event.host;
+    let is_short = !host.contains(['.', ':']);
     match (&event.outcome, event.rule_needed()) {
         (NetworkOutcome::Refused(Refusal::Denied { by }), _) => {
             format!("network: {host} is closed: the rule {by} denies it")
         }
-        (NetworkOutcome::Refused(_), Some(rule)) => format!(
-            "network: {rule}, if it was tried, is out of reach, since commands reach named hosts only, and only by \
-             http_proxy: --net {rule} would open it to programs that use it, --net on alone to ssh \
-             and others that do not"
-        ),
+        (NetworkOutcome::Refused(_), Some(rule)) => {
+            let (name, rule) = match rule.to_string() {
+                // A name of one label is opened with its port alone.
+                rule if is_short && rule != found => (host.clone(), format!("{host}:PORT")),
+                rule => (rule.clone(), rule),
+            };
+            let own = if is_short { ", and its address where that is private," } else { "" };
+            format!(
+                "network: {name}, if it was tried, is out of reach, since commands reach named hosts only, and only by \
+                 http_proxy: --net {rule}{own} would open it to programs that use it, --net on alone to ssh \
+                 and others that do not"
+            )
+        }
         _ => format!(
             "network: {host} is open by http_proxy only, to programs that use it; ssh and others \
              that do not reach it with --net on alone"
@@ -158,20 +232,28 @@ fn complained_of(line: &str) -> Vec<String> {
     // With places as in the line.
     let small = line.to_ascii_lowercase();
     let quotes = ['\'', '"', '`', '‘', '“'];
-    let before = BEFORE.iter().flat_map(|words| {
-        let ends = small.match_indices(words).map(|(at, words)| at + words.len());
-        let ends: Vec<usize> = ends.collect();
-        ends
-    });
-    let rests = before.filter_map(|at| line.get(at..));
+    let rests = |words: &[&str]| -> Vec<&str> {
+        let ends = words.iter().flat_map(|words| small.match_indices(words));
+        ends.filter_map(|(at, words)| line.get(at + words.len()..)).collect()
+    };
+    let host = |rest: &str, any| host_at(rest.trim_start_matches(quotes), any);
     let mut hosts: Vec<String> =
-        rests.filter_map(|rest| host_at(rest.trim_start_matches(quotes))).collect();
+        rests(&BEFORE).into_iter().filter_map(|rest| host(rest, false)).collect();
+    hosts.extend(rests(&BEFORE_ANY).into_iter().filter_map(|rest| host(rest, true)));
+    let quoted = rests(&BEFORE_QUOTED).into_iter().filter(|rest| rest.starts_with(quotes));
+    hosts.extend(quoted.filter_map(|rest| host(rest, true)));
     for at in BEHIND.iter().filter_map(|words| small.find(words)) {
         // The first word would be the program that speaks.
         let word = line.get(..at).and_then(|front| front.rsplit_once(' ')).map(|(_, word)| word);
-        hosts.extend(word.and_then(whole_host));
+        hosts.extend(word.and_then(|word| whole_host(word, false)));
     }
     hosts.extend(addresses_in(line));
+    let mut known = Vec::new();
+    hosts.retain(|host| {
+        let is_new = !known.contains(host);
+        known.push(host.clone());
+        is_new
+    });
     hosts
 }
 
@@ -183,7 +265,7 @@ fn named_in(script: &str, complains: bool) -> Vec<String> {
         hosts.extend(addresses_in(script));
         hosts.extend(called_in(script));
         let words = commands.iter().flat_map(|command| command.arguments());
-        let words = words.filter_map(Word::literal).filter_map(whole_host);
+        let words = words.filter_map(Word::literal).filter_map(|word| whole_host(word, false));
         hosts.extend(words.filter(|host| host.contains(':')));
     }
     hosts
@@ -191,16 +273,16 @@ fn named_in(script: &str, complains: bool) -> Vec<String> {
 
 fn looked_up(command: &SimpleCommand) -> Vec<String> {
     let arguments: Vec<&str> = command.arguments().iter().filter_map(Word::literal).collect();
-    let names = match (command.program(), arguments.as_slice()) {
+    let (names, any) = match (command.program(), arguments.as_slice()) {
         (Some("getent"), [database, names @ ..])
             if database.trim_start_matches('a').starts_with("hosts") =>
         {
-            names
+            (names, true)
         }
-        (Some(program), names) if LOOKUPS.contains(&program) => names,
-        _ => &[],
+        (Some(program), names) if LOOKUPS.contains(&program) => (names, false),
+        _ => (&[][..], false),
     };
-    names.iter().filter_map(|name| whole_host(name)).collect()
+    names.iter().filter_map(|name| whole_host(name, any)).collect()
 }
 
 /// Returns the hosts of addresses such as `https://user@example.com:8443/path`.
@@ -209,7 +291,15 @@ fn addresses_in(text: &str) -> impl Iterator<Item = String> {
         let rest = text.get(at + mark.len()..)?;
         let is_end = |c: char| c.is_whitespace() || "/?#'\"`)>,".contains(c);
         let place = rest.split(is_end).next()?;
-        host_at(place.rsplit('@').next()?)
+        let scheme = text.get(..at)?.rsplit(|c: char| !c.is_ascii_alphanumeric()).next()?;
+        let host = host_at(place.rsplit('@').next()?, SCHEMES.contains(&scheme))?;
+        let port = match scheme {
+            "http" => ":80",
+            "https" => ":443",
+            _ => "",
+        };
+        let is_short = !host.contains(['.', ':']);
+        Some(if is_short { host + port } else { host })
     })
 }
 
@@ -223,8 +313,12 @@ fn called_in(text: &str) -> Vec<String> {
         let port = behind.trim_start().strip_prefix(',').unwrap_or_default().trim_start();
         let digits = port.find(|c: char| !c.is_ascii_digit()).unwrap_or(port.len());
         match port.get(..digits) {
-            Some(port) if !port.is_empty() => hosts.extend(whole_host(&format!("{name}:{port}"))),
-            _ if CALLS.iter().any(|call| before.ends_with(call)) => hosts.extend(whole_host(name)),
+            Some(port) if !port.is_empty() => {
+                hosts.extend(whole_host(&format!("{name}:{port}"), false))
+            }
+            _ if CALLS.iter().any(|call| before.ends_with(call)) => {
+                hosts.extend(whole_host(name, true))
+            }
             _ => {}
         }
     }
@@ -232,18 +326,19 @@ fn called_in(text: &str) -> Vec<String> {
 }
 
 /// Returns the host that a word is, or `/dev/tcp/HOST/PORT` means; not what looks like a class.
-fn whole_host(word: &str) -> Option<String> {
+fn whole_host(word: &str, any: bool) -> Option<String> {
     let word = match word.strip_prefix("/dev/tcp/").or_else(|| word.strip_prefix("/dev/udp/")) {
         Some(place) => place.replacen('/', ":", 1),
         None => word.to_owned(),
     };
     let is_small = !word.contains(|c: char| c.is_ascii_uppercase());
-    host_at(&word).filter(|host| is_small && *host == word)
+    host_at(&word, any).filter(|host| is_small && *host == word)
 }
 
 /// Returns the host at the beginning of a text, with its port if there is one: a name with a dot, or one
-/// with a port, or an address with a port, and not this machine as commands have their own.
-fn host_at(text: &str) -> Option<String> {
+/// with a port, or `any` name in small letters, or an address with a port, and not this machine as commands
+/// have their own.
+fn host_at(text: &str, any: bool) -> Option<String> {
     let is_of_host = |c: char| c.is_ascii_alphanumeric() || "-.:[]".contains(c);
     let end = text.find(|c: char| !is_of_host(c)).unwrap_or(text.len());
     let (found, rest) = text.split_at_checked(end)?;
@@ -264,7 +359,11 @@ fn host_at(text: &str) -> Option<String> {
     let address: Option<std::net::IpAddr> = name.trim_matches(['[', ']']).parse().ok();
     let is_said = match address {
         Some(address) => has_port && !address.is_loopback() && !address.is_unspecified(),
-        None => name != "localhost" && (has_port || name.contains('.')),
+        None => {
+            let is_small = name.starts_with(|c: char| c.is_ascii_lowercase())
+                && !name.contains(|c: char| c.is_ascii_uppercase());
+            name != "localhost" && (has_port || name.contains('.') || any && is_small)
+        }
     };
     is_said.then_some(host)
 }
@@ -339,6 +438,12 @@ mod tests {
                 "error sending request for url (https://u@example.com:8443/a): name resolution failed",
                 "example.com:8443",
             ),
+            ("curl: (6) Could not resolve host: intranet", "intranet"),
+            ("getaddrinfo ENOTFOUND db", "db"),
+            ("Failed to resolve 'intranet' ([Errno -3] name resolution failed)", "intranet"),
+            ("E: Temporary failure resolving 'mirror'", "mirror"),
+            ("wget: unable to resolve host address ‘intranet’", "intranet"),
+            ("error for url (http://intranet/a): name resolution failed", "intranet:80"),
             (
                 "    sock.connect((\"example.com\", 443))\nsocket.gaierror: [Errno -3] Temporary failure in name resolution",
                 "example.com:443",
@@ -355,7 +460,9 @@ mod tests {
             "java.net.SocketException: Network is unreachable",
             "fetch.sh: Network is unreachable",
             "Could not resolve host: localhost",
-            "getaddrinfo ENOTFOUND db",
+            "getaddrinfo ENOTFOUND This is a problem related to network connectivity",
+            "could not resolve dependencies: Network is unreachable",
+            "s3://bucket/x: Temporary failure in name resolution",
             "getaddrinfo ENOTFOUND bücher.example",
             "getaddrinfo ENOTFOUND my_bucket.example.com",
             "getaddrinfo ENOTFOUND *.example.com",
@@ -375,6 +482,8 @@ mod tests {
         let failed = "gaierror: Temporary failure in name resolution";
         check("getent hosts example.com", "", &["example.com"]);
         check("getent ahostsv4 example.com || exit 2", "", &["example.com"]);
+        check("getent hosts intranet", "", &["intranet"]);
+        check("./fetch http://intranet/x", failed, &["intranet:80"]);
         check("getent passwd ada.lovelace; cat notes.txt", "", &[]);
         check(
             "dig +short @192.0.2.53 example.com",
@@ -409,7 +518,29 @@ mod tests {
         let mut output = crate::tools::testing::printed(printed, 1);
         output.blocked.extend(proxy.judge("told.example"));
         output.blocked.retain(|_| printed.contains("told.example"));
-        sentences(script, &output, |host| proxy.judge(host).ok())
+        sentences_of(script, &output, 1, &proxy)
+    }
+
+    fn sentences_of(script: &str, output: &Output, code: i32, proxy: &Proxy) -> Vec<String> {
+        let (printed, told) = (&output.pieces[..], &output.blocked[..]);
+        let looked = Looked { script, printed, told, is_error: code != 0 };
+        looked.sentences(|host| proxy.judge(host).ok())
+    }
+
+    #[test]
+    fn a_host_is_named_also_where_the_line_went_on() {
+        let proxy = Proxy::new(ProxyOptions::default());
+        let failed = "curl: (6) Could not resolve host: example.com\n";
+        let count = |script: &str, printed: &str| {
+            let output = crate::tools::testing::printed(printed, 0);
+            sentences_of(script, &output, 0, &proxy).len()
+        };
+        assert_eq!(count("curl --noproxy '*' https://example.com || true", failed), 1);
+        assert_eq!(count("getent hosts example.com || true", ""), 1);
+        assert_eq!(count("./run.sh", "gaierror: Temporary failure in name resolution"), 0);
+        assert_eq!(count("cat build.log", failed), 0);
+        assert_eq!(count("grep -r resolve logs | head", failed), 0);
+        assert_eq!(count("make", "all done"), 0);
     }
 
     #[test]
@@ -436,7 +567,10 @@ mod tests {
             (&[], &[]),
             &["network: b.example"],
         );
-        check(&failed("db"), (&[], &[]), &[UNNAMED]);
+        check(&failed("db"), (&[], &[]), &["network: db, if it was tried"]);
+        let short = &said("", &failed("db"), (&[], &[]))[0];
+        assert!(short.contains("--net db:PORT, and its address where that is private,"), "{short}");
+        check(&failed("localhost"), (&[], &[]), &[UNNAMED]);
         let many: String = (0..9).map(|number| failed(&format!("h{number}.example"))).collect();
         assert_eq!(said("", &many, (&[], &[])).len(), HOSTS_MAX);
         assert_eq!(said("getent hosts example.com", "", (&[], &[])), [open]);

@@ -68,6 +68,11 @@ fn a_host_is_named_that_a_program_looked_for_without_the_proxy() {
             "exec 3<>/dev/tcp/192.0.2.7/80",
             "network: 192.0.2.7:80, if it was tried, is out of reach",
         ),
+        (
+            "curl -sS --noproxy '*' https://gone.example/ || true",
+            "gone.example, if it was tried, is out of reach",
+        ),
+        ("getent hosts intranet", "network: intranet, if it was tried, is out of reach"),
         ("getent hosts open.example", "open.example is open by http_proxy only"),
         ("getent hosts a.denied.example", "a.denied.example is closed: the rule *.denied.example"),
     ];
@@ -81,9 +86,30 @@ fn a_host_is_named_that_a_program_looked_for_without_the_proxy() {
 }
 
 #[test]
+fn a_host_that_a_background_job_did_not_reach_is_named_once() {
+    let place = Place::new();
+    let command = "curl -sS --noproxy '*' https://job.example/";
+    let script = place.script(vec![
+        json!({ "calls": [{ "name": "bash", "arguments": { "command": command, "background": true } }] }),
+        json!({ "calls": [{ "name": "jobs", "arguments": { "action": "wait" } }] }),
+        json!({ "text": "done" }),
+    ]);
+    let run = place.run(&["--output-format", "stream-json", "--model", &script, "go"]);
+    let told = told(&run.ends_with(0)).concat();
+    if told.contains("curl: command not found") {
+        return skipped("curl is not installed");
+    }
+    let sentence = "[walls] network: job.example, if it was tried, is out of reach";
+    assert_eq!(told.matches(sentence).count(), 1, "{told}");
+}
+
+#[test]
 fn a_host_that_the_proxy_refused_is_told_once() {
     let place = Place::new();
-    let rows = [("curl -sS https://curl.example/", "blocked: curl.example:443 (no rule")];
+    let rows = [
+        ("curl -sS https://curl.example/", "blocked: curl.example:443 (no rule"),
+        ("curl -sS http://intranet/", "blocked: intranet:80 (no rule"),
+    ];
     check(&place, |arguments| Some(place.run(arguments)), &rows);
 }
 
