@@ -10,7 +10,7 @@ mod removal;
 
 use super::places::Places;
 use super::rule::Verdict;
-use super::shell::{Launches, Parsed, Piece, SimpleCommand, Word};
+use super::shell::{Folders, Launches, Parsed, Piece, SimpleCommand, Word};
 
 /// What a built-in rule found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,6 +97,14 @@ fn hidden(command: &SimpleCommand) -> Option<Finding> {
         return None;
     };
     Some(Finding::ask("hidden command", command.words.len(), reason))
+}
+
+/// Returns the changes of folder before a command: as if each were done, and the other ways as far as they
+/// are known, since any of them may have failed or not have run.
+fn ways(command: &SimpleCommand) -> impl Iterator<Item = Option<&[Word]>> {
+    let done = command.folder.as_deref();
+    let others = command.folders.iter().flat_map(Folders::ways);
+    std::iter::once(done).chain(others.filter(move |way| way.is_some() && *way != done))
 }
 
 /// Says whether an option is given: long ones also shortened, short ones also in a row (`-rf`).

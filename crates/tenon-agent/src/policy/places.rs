@@ -123,7 +123,7 @@ impl Places {
 
     fn step(&self, word: &Word, from: Option<&str>) -> Target {
         let mut text = match word.pieces.first() {
-            Some(Piece::Home(_) | Piece::Folder) => String::new(),
+            Some(Piece::Home(_) | Piece::Folder | Piece::Begin) => String::new(),
             Some(Piece::Text(text)) if text.starts_with('/') => String::new(),
             Some(Piece::Unknown(_)) => return Target::Unknown,
             _ => match from {
@@ -138,6 +138,7 @@ impl Places {
                 Piece::Home(user) if user.is_empty() => text.push_str(&self.home),
                 Piece::Home(user) if user == "root" => text.push_str("/root"),
                 Piece::Home(user) => text.push_str(&format!("/home/{user}")),
+                Piece::Begin => text.push_str(&clean(&self.cwd)),
                 Piece::Folder => match from {
                     Some(from) => text.push_str(from),
                     None => return Target::Unknown,

@@ -151,7 +151,7 @@ impl SimpleCommand {
 /// Reads a bash command line. Never fails and never panics; linear in its length but for the
 /// bounds on nesting and number of commands, past which it doubts.
 pub(crate) fn parse(command: &str) -> Parsed {
-    walk::walk(command, 0, 0)
+    walk::walk(command, (Some(Vec::new()), Folders::start()), 0, 0)
 }
 
 /// Says whether the command line only reads: each of its commands is on a short list and writes

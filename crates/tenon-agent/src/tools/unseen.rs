@@ -196,7 +196,7 @@ fn known(word: &Word) -> String {
     let known = word.pieces.iter().map_while(|piece| match piece {
         Piece::Text(text) | Piece::Glob(text) => Some(text.as_str()),
         Piece::Home(user) if user.is_empty() => Some("~"),
-        Piece::Folder => Some("."),
+        Piece::Folder | Piece::Begin => Some("."),
         _ => None,
     });
     known.collect()

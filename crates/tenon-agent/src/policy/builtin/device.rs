@@ -1,6 +1,6 @@
 //! Writing to devices: disks would be lost in a moment.
 
-use super::{Finding, operands};
+use super::{Finding, operands, ways};
 use crate::policy::places::{Places, Target};
 use crate::policy::shell::{RedirectKind, SimpleCommand, Word};
 
@@ -46,7 +46,11 @@ pub(super) fn judge(command: &SimpleCommand, places: &Places) -> Option<Finding>
 }
 
 pub(super) fn is_device(word: &Word, command: &SimpleCommand, places: &Places) -> bool {
-    match places.target(word, command.folder.as_deref()) {
+    ways(command).any(|way| is_target(&places.target(word, way)))
+}
+
+fn is_target(target: &Target) -> bool {
+    match target {
         Target::Exact(path) => {
             let rest = path.strip_prefix("/dev/");
             let device = rest.is_some_and(|rest| {

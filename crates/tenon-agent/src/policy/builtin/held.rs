@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::operands;
+use super::{operands, ways};
 use crate::policy::places::{Places, Target, clean};
 use crate::policy::shell::{FOUND, Parsed, Piece, RedirectKind, SimpleCommand, Unknown, Word};
 
@@ -184,26 +184,31 @@ impl Held {
     }
 }
 
-/// The folder that a command runs in.
+/// The folders that a command may run in.
 #[derive(Default)]
 pub(super) struct Folder<'a> {
-    steps: Option<&'a [Word]>,
-    path: Option<String>,
+    command: Option<&'a SimpleCommand>,
+    paths: Vec<String>,
     places: Option<&'a Places>,
 }
 
 impl<'a> Folder<'a> {
     /// Goes where a command runs.
     pub(super) fn enter(&mut self, command: &'a SimpleCommand, places: &'a Places) {
-        let steps = command.folder.as_deref();
-        if self.places.is_some() && self.steps == steps {
+        let is_there = |before: &SimpleCommand| {
+            before.folder == command.folder && before.folders == command.folders
+        };
+        if self.command.is_some_and(is_there) {
             return;
         }
-        (self.steps, self.places) = (steps, Some(places));
-        self.path = match places.target(&Word::text("."), steps) {
+        (self.command, self.places) = (Some(command), Some(places));
+        let here = Word::text(".");
+        let targets = ways(command).map(|way| places.target(&here, way));
+        let exact = targets.filter_map(|target| match target {
             Target::Exact(path) => Some(path),
             Target::Beneath { .. } | Target::Unknown => None,
-        };
+        });
+        self.paths = exact.collect();
     }
 
     /// Returns what a file is known by: where it is, and its name.
@@ -212,15 +217,17 @@ impl<'a> Folder<'a> {
         let name = name(word);
         let is_told = word.literal().is_some_and(|text| !text.is_empty());
         if is_told && let Some(text) = word.literal() {
-            match &self.path {
-                _ if text.starts_with('/') => keys.push(clean(text)),
-                Some(path) => keys.push(clean(&format!("{path}/{text}"))),
-                None => {}
+            match text.starts_with('/') {
+                true => keys.push(clean(text)),
+                false => {
+                    keys.extend(self.paths.iter().map(|path| clean(&format!("{path}/{text}"))))
+                }
             }
-        } else if let Some(places) = self.places
-            && let Target::Exact(path) = places.target(word, self.steps)
-        {
-            keys.push(path);
+        } else if let (Some(places), Some(command)) = (self.places, self.command) {
+            keys.extend(ways(command).filter_map(|way| match places.target(word, way) {
+                Target::Exact(path) => Some(path),
+                Target::Beneath { .. } | Target::Unknown => None,
+            }));
         }
         keys.extend(name.map(|name| format!("={name}")));
         keys
@@ -241,7 +248,7 @@ fn name(word: &Word) -> Option<String> {
                 };
                 name.push_str(&one.map_or("…".to_owned(), |one| format!("${one}")));
             }
-            Piece::Folder | Piece::Brace(_) | Piece::Break => name.push('…'),
+            Piece::Folder | Piece::Begin | Piece::Brace(_) | Piece::Break => name.push('…'),
         }
     }
     while let Some(rest) = name.strip_prefix("./") {

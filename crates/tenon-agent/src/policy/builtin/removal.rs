@@ -1,6 +1,6 @@
 //! Removing whole trees, and changing the rights of whole trees.
 
-use super::{Finding, has_option, operands};
+use super::{Finding, has_option, operands, ways};
 use crate::policy::places::{Places, Zone};
 use crate::policy::rule::Verdict;
 use crate::policy::shell::{SimpleCommand, Word};
@@ -23,8 +23,7 @@ fn worst(command: &SimpleCommand, places: &Places, targets: &[&Word]) -> Option<
     for target in targets {
         let shown = target.shown();
         let words = command.words.len();
-        let zone = places.zone(&places.target(target, command.folder.as_deref()));
-        let finding = match zone {
+        let finding = match zone(command, places, target) {
             Zone::Free => continue,
             Zone::System => Finding::deny(
                 "removing the system",
@@ -58,10 +57,23 @@ fn worst(command: &SimpleCommand, places: &Places, targets: &[&Word]) -> Option<
     asked
 }
 
+/// Returns the worst zone that a target may be in. Where a `cd` before it fails, what lies outside is
+/// not there for commands anyway: `cd src; rm -rf ../build` is not that.
+fn zone(command: &SimpleCommand, places: &Places, target: &Word) -> Zone {
+    let mut zones = ways(command).map(|way| places.zone(&places.target(target, way)));
+    let done = zones.next().unwrap_or(Zone::Unknown);
+    if matches!(done, Zone::System | Zone::Outside) {
+        return done;
+    }
+    let others: Vec<_> = zones.collect();
+    let worse = [Zone::System, Zone::Root, Zone::AllTemporary];
+    worse.into_iter().find(|zone| others.contains(zone)).unwrap_or(done)
+}
+
 fn rights(command: &SimpleCommand, places: &Places) -> Option<Finding> {
     let targets = operands(command.arguments());
     targets.into_iter().find_map(|target| {
-        let zone = places.zone(&places.target(target, command.folder.as_deref()));
+        let zone = zone(command, places, target);
         let text = target.prefix();
         // The first operand is a mode or an owner, such as `777`; it is no path from the root.
         let is_path = text.starts_with('/') || text.is_empty() || text.starts_with('.');

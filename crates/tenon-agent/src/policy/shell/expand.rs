@@ -120,7 +120,8 @@ impl Walker {
         }
         match name {
             "HOME" => vec![Piece::Home(String::new())],
-            "PWD" => vec![Piece::Folder],
+            "PWD" => self.state.folders.here().unwrap_or_else(|| vec![Piece::Folder]),
+            word::BEGIN_NAME => vec![Piece::Begin],
             "TMPDIR" => vec![Piece::Text("/tmp".to_owned())],
             "BASH" | "SHELL" => vec![Piece::Text("/bin/bash".to_owned())],
             "IFS" if quoted == Quoted::No => vec![Piece::Break],
@@ -215,7 +216,8 @@ impl Walker {
         if let [one] = self.commands.get(from.clone()).unwrap_or_default()
             && let Some(pieces) = known_output(one)
         {
-            return pieces;
+            let here = || self.state.folders.here();
+            return here().filter(|_| pieces == [Piece::Folder]).unwrap_or(pieces);
         }
         vec![Piece::Unknown(Unknown { from, inherited: None, made, extent: Extent::One })]
     }

@@ -273,27 +273,23 @@ impl Walker {
                 self.written.insert(file, text);
                 continue;
             }
-            let parsed = walk::walk(&text, self.scripts + 1, self.nesting);
+            let folders = command.folders.clone().unwrap_or_else(Folders::open);
+            let at = (command.folder.clone(), folders);
+            let parsed = walk::walk(&text, at, self.scripts + 1, self.nesting);
             let by = self.commands.len();
             for inner in parsed.commands {
-                let words = |one: &SimpleCommand| one.folders.as_ref().map_or(1, Folders::words);
-                self.count(words(&command) * words(&inner));
+                self.count(inner.folders.as_ref().map_or(1, Folders::words));
                 if self.is_tired() {
                     return;
                 }
-                self.commands.push(moved(inner, by, index, &command));
+                self.commands.push(moved(inner, by, index));
             }
         }
     }
 }
 
 /// Returns a command of a script as it stands in the row of the line that runs it.
-fn moved(
-    mut command: SimpleCommand,
-    by: usize,
-    runner: usize,
-    outer: &SimpleCommand,
-) -> SimpleCommand {
+fn moved(mut command: SimpleCommand, by: usize, runner: usize) -> SimpleCommand {
     let shift = |range: &Range<usize>| range.start + by..range.end + by;
     let redirected = command.redirects.iter_mut().map(|one| &mut one.target);
     let assigned = command.assignments.iter_mut().map(|(_, value)| value);
@@ -308,14 +304,6 @@ fn moved(
     }
     command.piped_from = command.piped_from.as_ref().map(shift);
     command.launched_by = Some(command.launched_by.map_or(runner, |launcher| launcher + by));
-    command.folder = match (&outer.folder, command.folder) {
-        (Some(outer), Some(inner)) => Some(outer.iter().cloned().chain(inner).collect()),
-        _ => None,
-    };
-    command.folders = match (&outer.folders, command.folders) {
-        (Some(outer), Some(inner)) => Some(outer.then(&inner)),
-        _ => None,
-    };
     (command.is_aside, command.is_written) = (true, true);
     command
 }

@@ -71,17 +71,32 @@ impl Folders {
         }
     }
 
-    /// Returns where a shell is that went on from any of these as another went from its start.
-    pub(super) fn then(&self, other: &Folders) -> Folders {
-        if *self == Folders::start() {
-            return other.clone();
+    /// Returns where the shell is, if it is in one folder for sure.
+    pub(super) fn here(&self) -> Option<Vec<Piece>> {
+        let [way] = self.ways.as_slice() else { return None };
+        let mut pieces = vec![Piece::Begin];
+        for step in way.iter().filter(|_| !self.is_open) {
+            match (named(step), step.pieces.split_first()) {
+                (Named::Fixed, _) => pieces.clone_from(&step.pieces),
+                (Named::Beside, Some((Piece::Folder, rest))) => pieces.extend_from_slice(rest),
+                (Named::Beside, _) => {
+                    pieces.push(Piece::Text("/".to_owned()));
+                    pieces.extend_from_slice(&step.pieces);
+                }
+                (Named::Unknown, _) => return None,
+            }
         }
-        let mut all = Folders { ways: Arc::default(), is_open: other.is_open };
-        for way in other.ways.iter() {
-            let there = way.iter().fold(self.clone(), |from, step| from.entered(step));
-            all.join(&there);
+        (!self.is_open).then_some(pieces)
+    }
+
+    /// Returns a value as it stays wherever the shell goes from here; `None` if that is not known.
+    pub(super) fn kept(&self, pieces: Vec<Piece>) -> Option<Vec<Piece>> {
+        if !pieces.contains(&Piece::Folder) {
+            return Some(pieces);
         }
-        all
+        let here = self.here()?;
+        let kept = |piece| if piece == Piece::Folder { here.clone() } else { vec![piece] };
+        Some(pieces.into_iter().flat_map(kept).collect())
     }
 
     /// Takes in that it may be in one of the others instead.
@@ -121,7 +136,7 @@ pub(super) fn sets_home(command: &SimpleCommand) -> bool {
 pub(super) fn forget_home(command: &mut SimpleCommand) {
     let is_of_home = |word: &Word| match word.pieces.first() {
         Some(Piece::Home(user)) => user.is_empty(),
-        first => first == Some(&Piece::Folder),
+        first => matches!(first, Some(Piece::Folder | Piece::Begin)),
     };
     for redirect in command.redirects.iter_mut().filter(|one| is_of_home(&one.target)) {
         redirect.target = Word { pieces: vec![Piece::Unknown(Unknown::default())] };
@@ -136,7 +151,7 @@ pub(super) fn forget_home(command: &mut SimpleCommand) {
 pub(super) fn named(target: &Word) -> Named {
     match target.pieces.first() {
         Some(Piece::Text(text)) if text.starts_with('/') => Named::Fixed,
-        Some(Piece::Home(_)) => Named::Fixed,
+        Some(Piece::Home(_) | Piece::Begin) => Named::Fixed,
         Some(Piece::Unknown(_)) => Named::Unknown,
         _ if target.literal() == Some("-") => Named::Unknown,
         _ => Named::Beside,

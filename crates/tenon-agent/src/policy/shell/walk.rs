@@ -71,10 +71,15 @@ pub(super) const TOO_MANY: &str = "it is nested too deeply or has too many comma
 /// The variable in which bash keeps where it found programs.
 const HASHED: &str = "BASH_CMDS";
 
-/// Reads a command line, or a script that so many others and levels are around.
-pub(super) fn walk(command: &str, scripts: usize, nesting: usize) -> Parsed {
+/// Reads a command line, or a script that so many others and levels are around, from a folder on.
+pub(super) fn walk(
+    command: &str,
+    (folder, folders): (Option<Vec<Word>>, Folders),
+    scripts: usize,
+    nesting: usize,
+) -> Parsed {
     let mut walker = Walker {
-        state: State { folder: Some(Vec::new()), folders: Folders::start(), ..State::default() },
+        state: State { folder, folders, ..State::default() },
         scripts,
         nesting,
         value_bytes_left: VALUE_BYTES_MAX,
@@ -475,6 +480,8 @@ impl Walker {
         self.forget_elements(&name);
         let of = variable_of(&name);
         let is_unsteady = is_filled(of) || self.unsteady.contains(of);
+        // Where the shell is now, it may not be when the value is used.
+        let value = value.map(|value| value.and_then(|value| self.state.folders.kept(value)));
         let value = value.map(|value| value.filter(|_| !is_unsteady));
         let before = self.replace(&name, value);
         self.changes.push((name, before));
@@ -530,6 +537,7 @@ pub(super) fn is_filled(name: &str) -> bool {
         || name.starts_with("BASH_")
         || name.starts_with("EPOCH")
         || name == word::UNKNOWN_NAME
+        || name == word::BEGIN_NAME
 }
 
 /// Says whether nothing of a value is known.

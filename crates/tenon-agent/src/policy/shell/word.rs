@@ -14,6 +14,8 @@ const WORDS_PER_WORD_MAX: usize = 64;
 /// What stands for an unknown part in [`Word::source`]: a variable that is never known.
 pub(crate) const UNKNOWN: &str = "${TENON_UNKNOWN}";
 pub(crate) const UNKNOWN_NAME: &str = "TENON_UNKNOWN";
+/// What stands for the folder that the line begins in there.
+pub(crate) const BEGIN_NAME: &str = "TENON_BEGIN";
 
 /// One word of a simple command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,6 +34,8 @@ pub(crate) enum Piece {
     Home(String),
     /// The folder that the command runs in (`$PWD`, `~+`).
     Folder,
+    /// The folder that the line begins in, wherever the command runs.
+    Begin,
     /// What only bash knows.
     Unknown(Unknown),
     /// An unquoted `{`, `,` or `}`; gone once the word is finished.
@@ -114,7 +118,7 @@ impl Word {
         match self.pieces.first() {
             None => true,
             Some(Piece::Text(text)) => !text.starts_with('-'),
-            Some(Piece::Home(_) | Piece::Folder) => true,
+            Some(Piece::Home(_) | Piece::Folder | Piece::Begin) => true,
             Some(_) => false,
         }
     }
@@ -203,6 +207,7 @@ impl Word {
                     script.push_str(user);
                 }
                 Piece::Folder => script.push_str("${PWD}"),
+                Piece::Begin => script.push_str(&format!("${{{BEGIN_NAME}}}")),
                 Piece::Unknown(_) => script.push_str(UNKNOWN),
                 Piece::Brace(character) => script.push(*character),
                 Piece::Break => script.push(' '),
@@ -224,7 +229,7 @@ impl Word {
                         made.join(&Made::variable(name));
                     }
                 }
-                Piece::Home(_) | Piece::Folder | Piece::Brace(_) | Piece::Break => {}
+                Piece::Home(_) | Piece::Folder | Piece::Begin | Piece::Brace(_) | Piece::Break => {}
             }
         }
         made
@@ -247,7 +252,7 @@ impl Word {
                     shown.push('~');
                     shown.push_str(user);
                 }
-                Piece::Folder => shown.push_str("$PWD"),
+                Piece::Folder | Piece::Begin => shown.push_str("$PWD"),
                 Piece::Unknown(Unknown { inherited: Some(name), .. }) => {
                     shown.push('$');
                     shown.push_str(name);

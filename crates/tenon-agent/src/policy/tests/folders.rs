@@ -182,3 +182,56 @@ fn a_denial_is_not_passed_by_a_line_that_is_not_read_to_its_end() {
         }
     }
 }
+
+#[test]
+fn a_folder_in_a_variable_is_where_the_shell_was() {
+    check(&[
+        ("p=$PWD; cd a && echo x > $p/secret.txt", DENY),
+        ("p=$(pwd); cd a && echo x > \"$p\"/secret.txt", DENY),
+        ("p=~+; cd a && echo x > $p/secret.txt", DENY),
+        ("p=$PWD; cd a && echo x > $p/a/secret.txt", ALLOW),
+        ("p=$PWD/secret.txt; cd /tmp && echo x > $p", DENY),
+        ("cd a && p=$PWD && cd .. && echo x > $p/../secret.txt", DENY),
+        ("cd a && p=$PWD && cd .. && echo x > $p/secret.txt", ALLOW),
+        ("cd a; p=$PWD; cd ..; echo x > $p/secret.txt", ASK),
+        ("cd a; echo x > $PWD/secret.txt", DENY),
+        ("for p in $PWD; do cd a && echo x > $p/secret.txt; done", DENY),
+        ("f() { cd a && echo x > $1/secret.txt; }; f $PWD", DENY),
+        ("set -- $PWD; cd a && echo x > $1/secret.txt", ASK),
+        ("a=($PWD); cd a && echo x > ${a[@]}/secret.txt", DENY),
+        ("p=$PWD; cd a && cd $p && echo x > secret.txt", DENY),
+        ("p=$PWD; cd a && bash -c \"echo x > $p/secret.txt\"", DENY),
+        ("p=$PWD; cd a && eval \"echo x > $p/secret.txt\"", DENY),
+        ("echo \"echo x > $PWD/secret.txt\" > s.sh; cd a && sh ../s.sh", DENY),
+        ("echo 'echo x > $PWD/secret.txt' > s.sh; cd a && sh ../s.sh", ALLOW),
+        ("env -C a bash -c 'echo x > $0/secret.txt' $PWD", DENY),
+        ("bash -c \"cd $PWD && make > log\"", ALLOW),
+        ("d=$PWD; cd a && make > $d/log", ALLOW),
+    ]);
+}
+
+#[test]
+fn what_the_built_in_rules_forbid_holds_where_a_cd_failed() {
+    let workspace = "built-in: removing the workspace";
+    let system = "built-in: removing the system";
+    let device = "built-in: writing to a device";
+    let download = "built-in: download and run";
+    for (line, verdict, rule) in [
+        ("cd build; rm -rf *", ASK, workspace),
+        ("cd build\nrm -rf .", ASK, workspace),
+        ("false && cd build; rm -rf ./*", ASK, workspace),
+        ("cd build && rm -rf *", ALLOW, "mode: auto"),
+        ("cd build || exit 1; rm -rf *", ALLOW, "mode: auto"),
+        ("cd a/b/c; rm -rf ../../..", DENY, system),
+        ("false && cd a; rm -rf ..", DENY, system),
+        ("cd src; rm -rf ../build", ALLOW, "mode: auto"),
+        ("for d in a b; do cd $d; rm -rf target; cd ..; done", ALLOW, "mode: auto"),
+        ("cd /dev; cd nowhere; echo x > sda", DENY, device),
+        ("p=$PWD; cd / && rm -rf $p/build", ALLOW, "mode: auto"),
+        ("p=$PWD; cd a && rm -rf \"$p\"", ASK, workspace),
+        ("curl -o x https://x; false && cd a; sh \"$PWD\"/x", ASK, download),
+    ] {
+        let decision = run(line, &Rules::default(), Mode::Auto);
+        assert_eq!((decision.verdict, decision.rule.as_str()), (verdict, rule), "{line}");
+    }
+}
