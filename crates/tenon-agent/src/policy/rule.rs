@@ -4,15 +4,18 @@
 //! A rule for paths is a glob. Whether several rules agree is decided elsewhere.
 
 mod exact;
+mod forms;
 mod glob;
+mod words;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use self::glob::glob_matches;
+use self::glob::Glob;
+use self::words::{Wild, Words};
 use super::places::{Places, clean};
-use super::shell::{SimpleCommand, Word, arguments::behind_git_options};
+use super::shell::{SimpleCommand, Word};
 
 /// What is to be done with a call.
 ///
@@ -93,20 +96,23 @@ pub enum RuleError {
     /// A quote within the pattern is not closed.
     #[error("a quote in the rule `{0}` is not closed")]
     Quote(String),
+    /// It would match nothing as it is written: a line of several commands, quotes around words, `**`
+    /// within a name and the like.
+    #[error("{why}; write {meant}")]
+    Form {
+        /// What does not stand in a rule.
+        why: &'static str,
+        /// What says it: one or more rules.
+        meant: String,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Pattern {
-    /// Words of a command; whether more may follow.
-    Words { words: Vec<Wild>, open: bool },
+    /// Words of a command.
+    Words(Words),
     /// A path, or the subject of a tool of one's own.
-    Glob(String),
-}
-
-/// Text with `*` for anything: the parts between the stars.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Wild {
-    parts: Vec<String>,
+    Glob(Glob),
 }
 
 /// The tools whose pattern is a command.
@@ -197,31 +203,31 @@ impl Rule {
         if tool != "*" && (tool.is_empty() || !tool.chars().all(named)) {
             return Err(RuleError::Tool(text.to_owned()));
         }
+        if let Some(inner) = pattern
+            && let Some((why, meant)) = forms::wrong(tool, inner, verdict)
+        {
+            return Err(RuleError::Form { why, meant });
+        }
         let pattern = match pattern {
             None | Some("*" | "**" | "") => None,
             Some(inner) if tool == COMMAND_TOOL => {
-                let (line, open) = match inner.strip_suffix(":*") {
-                    Some(line) => (line, true),
-                    None => (inner, false),
-                };
-                let words = split(line).ok_or_else(|| RuleError::Quote(text.to_owned()))?;
-                Some(Pattern::Words { words, open })
+                let words = Words::read(inner).ok_or_else(|| RuleError::Quote(text.to_owned()))?;
+                Some(Pattern::Words(words))
             }
-            Some(inner) => Some(Pattern::Glob(inner.to_owned())),
+            Some(inner) => Some(Pattern::Glob(Glob::new(inner))),
         };
         Ok(Rule { tool: tool.to_owned(), pattern, verdict, origin })
     }
 
     /// Returns the rule that covers commands which begin with these words.
     pub(crate) fn for_words<'a>(words: impl Iterator<Item = &'a str>) -> Rule {
-        let words = words.map(|word| Wild { parts: vec![word.to_owned()] }).collect();
-        let pattern = Some(Pattern::Words { words, open: true });
+        let pattern = Some(Pattern::Words(Words::exactly(words, true)));
         Rule { pattern, ..Rule::for_tool(COMMAND_TOOL) }
     }
 
     /// Returns the rule that allows a tool for one path or subject.
     pub(crate) fn for_glob(tool: &str, glob: &str) -> Rule {
-        Rule { pattern: Some(Pattern::Glob(glob.to_owned())), ..Rule::for_tool(tool) }
+        Rule { pattern: Some(Pattern::Glob(Glob::new(glob))), ..Rule::for_tool(tool) }
     }
 
     /// Returns the rule that allows all calls of a tool.
@@ -247,8 +253,8 @@ impl Rule {
 
     /// Says whether the rule speaks of files by name and not only by folder.
     pub(crate) fn names_a_file(&self) -> bool {
-        matches!(&self.pattern, Some(Pattern::Glob(glob))
-            if glob.rsplit('/').next().and_then(glob::only).is_some())
+        let is_name = |path: &str| path.rsplit('/').next().and_then(glob::only).is_some();
+        matches!(&self.pattern, Some(Pattern::Glob(glob)) if glob.paths().all(is_name))
     }
 
     pub(crate) fn is_for(&self, tool: &str) -> bool {
@@ -260,77 +266,58 @@ impl Rule {
     pub(crate) fn allows_command(&self, command: &SimpleCommand) -> bool {
         match &self.pattern {
             None => true,
-            Some(Pattern::Words { words, open }) => matches_words(words, *open, &command.words),
+            Some(Pattern::Words(words)) => words.are(&command.words),
             Some(Pattern::Glob(_)) => false,
         }
     }
 
     /// Says whether the rule speaks of this command: as written, however the program is named and
-    /// whatever options stand before the subcommand of git.
+    /// whatever options stand before what is done.
     pub(crate) fn touches_command(&self, command: &SimpleCommand) -> bool {
-        let Some(Pattern::Words { words, open }) = &self.pattern else {
-            return self.pattern.is_none();
-        };
-        let plain = plain_name(command);
-        matches_words(words, *open, &command.words)
-            || matches_words(words, *open, &plain)
-            || git_words(&plain).is_some_and(|git| matches_words(words, *open, &git))
+        match &self.pattern {
+            Some(Pattern::Words(words)) => words.speak_of(command),
+            pattern => pattern.is_none(),
+        }
     }
 
     /// Says whether the rule speaks of this command if what is not known of its words is such.
     pub(crate) fn may_touch_command(&self, command: &SimpleCommand) -> bool {
-        let Some(Pattern::Words { words, .. }) = &self.pattern else { return false };
-        let plain = plain_name(command);
-        let may_be = |given: &[Word]| {
-            let given = given.get(..words.len()).unwrap_or(given);
-            given.iter().any(|word| word.literal().is_none())
-                && words.iter().zip(given).all(|(wild, word)| wild.may_be(word))
-        };
-        command.program().is_some()
-            && (may_be(&plain) || git_words(&plain).is_some_and(|git| may_be(&git)))
+        matches!(&self.pattern, Some(Pattern::Words(words)) if words.may_speak_of(command))
     }
 
     /// Says whether the rule speaks of a command that may run, if what is not known of its words is
     /// such; some of them may be several.
     pub(crate) fn may_be_meant(&self, words: &[Word]) -> bool {
-        let Some(Pattern::Words { words: pattern, .. }) = &self.pattern else { return false };
-        let may_be = |given: &[Word]| {
-            let mut given = given.iter();
-            for wild in pattern {
-                match given.next() {
-                    Some(word) if !wild.may_be(word) => return false,
-                    Some(word) if word.is_many() => return true,
-                    Some(_) => {}
-                    None => return false,
-                }
-            }
-            true
-        };
-        let plain = plain_name(&SimpleCommand { words: words.to_vec(), ..Default::default() });
-        may_be(&plain) || git_words(&plain).is_some_and(|git| may_be(&git))
+        matches!(&self.pattern, Some(Pattern::Words(pattern)) if pattern.may_be_meant(words))
     }
 
-    /// Says whether a rule for paths matches this one.
+    /// Says whether a rule for paths matches this one. What denies or asks also speaks of all that is
+    /// beneath what it names.
     pub(crate) fn matches_path(&self, path: &str, places: &Places) -> bool {
         let Some(Pattern::Glob(glob)) = &self.pattern else { return self.pattern.is_none() };
+        glob.paths().any(|glob| self.glob_matches(glob, path, places))
+    }
+
+    fn glob_matches(&self, glob: &str, path: &str, places: &Places) -> bool {
+        let is_strict = self.verdict != Verdict::Allow;
         let path = places.absolute(path);
-        absolute_globs(glob, places).any(|glob| glob_matches(&glob, &path))
+        absolute_globs(glob, places).any(|glob| glob::matches(&glob, &path, is_strict))
     }
 
     /// Says whether a rule for paths may match one beneath this folder, by what the rule begins with.
     pub(crate) fn may_match_beneath(&self, folder: &str, places: &Places) -> bool {
         let Some(Pattern::Glob(glob)) = &self.pattern else { return self.pattern.is_none() };
         let folder = format!("{}/", folder.trim_end_matches('/'));
-        absolute_globs(glob, places).any(|glob| {
-            let known = glob::beginning(&glob);
-            known.starts_with(&folder) || folder.starts_with(&known)
-        })
+        let globs = glob.paths().flat_map(|glob| absolute_globs(glob, places));
+        globs
+            .map(|glob| glob::beginning(&glob))
+            .any(|known| known.starts_with(&folder) || folder.starts_with(&known))
     }
 
     /// Says whether a rule matches the main argument of a tool of one's own.
     pub(crate) fn matches_subject(&self, subject: &str) -> bool {
         let Some(Pattern::Glob(glob)) = &self.pattern else { return self.pattern.is_none() };
-        Wild::new(glob).matches(subject)
+        Wild::new(glob.text()).matches(subject)
     }
 }
 
@@ -339,144 +326,22 @@ impl fmt::Display for Rule {
         f.write_str(&self.tool)?;
         match &self.pattern {
             None => Ok(()),
-            Some(Pattern::Glob(glob)) => write!(f, "({glob})"),
-            Some(Pattern::Words { words, open }) => {
-                let words = words.iter().map(Wild::to_string).collect::<Vec<_>>().join(" ");
-                // Stars alone would be read as all commands, not as those of one word.
-                let quote = if !open && matches!(words.as_str(), "*" | "**") { "\"\"" } else { "" };
-                write!(f, "({quote}{words}{})", if *open { ":*" } else { "" })
-            }
+            Some(Pattern::Glob(glob)) => write!(f, "({})", glob.text()),
+            Some(Pattern::Words(words)) => write!(f, "({words})"),
         }
-    }
-}
-
-impl Wild {
-    fn new(text: &str) -> Wild {
-        Wild { parts: text.split('*').map(str::to_owned).collect() }
-    }
-
-    fn matches(&self, text: &str) -> bool {
-        let Some((first, rest)) = self.parts.split_first() else { return text.is_empty() };
-        let Some(mut left) = text.strip_prefix(first.as_str()) else { return false };
-        let Some((last, middle)) = rest.split_last() else { return left.is_empty() };
-        for part in middle {
-            let Some(position) = left.find(part.as_str()) else { return false };
-            left = left.get(position + part.len()..).unwrap_or_default();
-        }
-        left.ends_with(last.as_str())
-    }
-
-    /// Says whether a word may be this; of some only the beginning is known.
-    fn may_be(&self, word: &Word) -> bool {
-        let (first, begins) = (self.parts.first().map_or("", String::as_str), word.prefix());
-        let begins_so = || first.starts_with(begins) || self.parts.len() > 1;
-        word.literal().map_or_else(begins_so, |text| self.matches(text))
-    }
-
-    /// Says whether this names a program: as written, or by its plain name where the system keeps
-    /// it. A star of a plain name stands for no path: `l*` is not `l/x`.
-    fn names_program(&self, program: &str) -> bool {
-        let is_path = self.parts.iter().any(|part| part.contains('/'));
-        let is_plain = |name: &str| !name.contains('/') && self.matches(name);
-        is_plain(program)
-            || (is_path && self.matches(program))
-            || ["/bin/", "/usr/bin/", "/usr/local/bin/"]
-                .iter()
-                .any(|folder| program.strip_prefix(folder).is_some_and(is_plain))
-    }
-}
-
-impl fmt::Display for Wild {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plain = |c: char| c.is_alphanumeric() || "_-./=@%+:,^~".contains(c);
-        if self.parts.len() == 1 && self.parts.iter().all(String::is_empty) {
-            return f.write_str("\"\"");
-        }
-        for (index, part) in self.parts.iter().enumerate() {
-            if index > 0 {
-                f.write_str("*")?;
-            }
-            // A colon at the end could be taken for the mark of an open rule.
-            if part.chars().all(plain) && !part.ends_with(':') {
-                f.write_str(part)?;
-            } else {
-                write!(f, "\"{}\"", part.replace('\\', "\\\\").replace('"', "\\\""))?;
-            }
-        }
-        Ok(())
     }
 }
 
 /// Returns a glob from `/` on: one that is relative speaks of each root.
 fn absolute_globs<'a>(glob: &'a str, places: &'a Places) -> impl Iterator<Item = String> + 'a {
-    let fixed = match glob.strip_prefix("~/") {
+    let fixed = match glob.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'))
+    {
         Some(rest) => Some(clean(&format!("{}/{rest}", places.home))),
         None => glob.starts_with('/').then(|| clean(glob)),
     };
     let relative = glob.strip_prefix("./").unwrap_or(glob);
     let roots = places.roots.iter().filter(move |_| !glob.starts_with(['/', '~']));
     fixed.into_iter().chain(roots.map(move |root| clean(&format!("{root}/{relative}"))))
-}
-
-fn matches_words(pattern: &[Wild], open: bool, words: &[Word]) -> bool {
-    if words.len() < pattern.len() || (!open && words.len() > pattern.len()) {
-        return false;
-    }
-    pattern.iter().zip(words).enumerate().all(|(index, (wild, word))| match word.literal() {
-        Some(text) if index == 0 => wild.names_program(text),
-        Some(text) => wild.matches(text),
-        // A lone star stands for a word that is not known, too, but never for the program.
-        None => index > 0 && wild.parts.iter().all(String::is_empty) && wild.parts.len() > 1,
-    })
-}
-
-fn plain_name(command: &SimpleCommand) -> Vec<Word> {
-    let mut words = command.words.clone();
-    if let (Some(name), Some(first)) = (command.program(), words.first_mut()) {
-        *first = Word::text(name);
-    }
-    words
-}
-
-/// Returns a git command without git's own options.
-fn git_words(words: &[Word]) -> Option<Vec<Word>> {
-    let (git, arguments) = words.split_first()?;
-    if git.literal() != Some("git") {
-        return None;
-    }
-    Some(std::iter::once(git).chain(behind_git_options(arguments)).cloned().collect())
-}
-
-/// Splits a pattern into words; `None` if a quote is open.
-fn split(text: &str) -> Option<Vec<Wild>> {
-    let mut words = Vec::new();
-    let mut word: Option<Vec<String>> = None;
-    let mut characters = text.chars();
-    while let Some(character) = characters.next() {
-        if character.is_whitespace() {
-            words.extend(word.take().map(|parts| Wild { parts }));
-            continue;
-        }
-        let parts = word.get_or_insert_with(|| vec![String::new()]);
-        if character == '*' {
-            parts.push(String::new());
-            continue;
-        }
-        let Some(last) = parts.last_mut() else { continue };
-        match character {
-            '\\' => last.push(characters.next()?),
-            '\'' | '"' => loop {
-                match characters.next()? {
-                    other if other == character => break,
-                    '\\' if character == '"' => last.push(characters.next()?),
-                    other => last.push(other),
-                }
-            },
-            other => last.push(other),
-        }
-    }
-    words.extend(word.map(|parts| Wild { parts }));
-    Some(words)
 }
 
 #[cfg(test)]

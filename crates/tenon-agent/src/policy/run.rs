@@ -225,7 +225,7 @@ fn exact(parsed: &Parsed) -> Option<Rule> {
     let [only] = outer.collect::<Vec<_>>()[..] else { return None };
     let words: Option<Vec<_>> = only.words.iter().map(|word| word.literal()).collect();
     let words = words.filter(|words| !words.is_empty() && !only.background)?;
-    Some(Rule::exact_words(words.into_iter()))
+    Rule::exact_words(words.into_iter()).unless_misread()
 }
 
 /// What no rule covers in ask mode.
@@ -367,5 +367,6 @@ fn built_in(finding: &Finding) -> Decision {
 fn naming(command: &SimpleCommand, words: usize) -> Rule {
     let known = command.words.iter().take(words).map_while(|word| word.literal());
     let known: Vec<_> = known.take_while(|word| is_plain(word)).collect();
-    if known.is_empty() { Rule::for_tool("bash") } else { Rule::for_words(known.into_iter()) }
+    let named = (!known.is_empty()).then(|| Rule::for_words(known.into_iter()));
+    named.and_then(Rule::unless_misread).unwrap_or_else(|| Rule::for_tool("bash"))
 }

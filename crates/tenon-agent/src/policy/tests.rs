@@ -14,6 +14,7 @@ mod oracle;
 mod parts;
 mod properties;
 mod questions;
+mod rules;
 mod shell;
 mod twice;
 mod values;

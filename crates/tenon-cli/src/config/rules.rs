@@ -3,7 +3,7 @@
 //!
 //! A rule that names neither would allow and deny nothing, so it is an error that says what is meant.
 
-use tenon_agent::{CoreToolOptions, Origin, Rule, Verdict, core_tools};
+use tenon_agent::{CoreToolOptions, Origin, Rule, RuleError, Verdict, core_tools};
 use tenon_sandbox::HostRule;
 
 use crate::texts::{Sentence, Text};
@@ -17,9 +17,14 @@ const OTHERS: [&str; 4] = ["read", "write", "*", "recall"];
 /// What other agents and people call these.
 const CALLED_OTHERWISE: &[(&str, &[&str])] = &[
     ("bash", &["command", "exec", "run", "runshellcommand", "sh", "shell", "terminal"]),
-    ("edit_file", &["applypatch", "edit", "multiedit", "strreplace"]),
+    // Such a rule is for all tools that change a file.
+    ("write", &["applypatch", "edit", "multiedit", "notebookedit", "strreplace"]),
     (NET, &["domain", "host", "hosts", "network", "webfetch"]),
 ];
+
+/// Names under which another agent takes a path without a folder for one in any folder, and
+/// `//` for the beginning of all.
+const OF_ANY_FOLDER: [&str; 5] = ["Read", "Edit", "MultiEdit", "NotebookEdit", "Write"];
 
 /// A rule by what it speaks of.
 #[derive(Debug)]
@@ -40,8 +45,12 @@ pub(crate) fn read_rule(text: &str, verdict: Verdict, origin: Origin) -> Result<
     }
     match Rule::parse(text, verdict, origin) {
         Ok(rule) if names().iter().any(|known| known == name) => Ok(RuleFor::Calls(rule)),
+        Err(error @ RuleError::Form { .. }) if names().iter().any(|known| known == name) => {
+            Err(no_rule(Sentence::of_library(&error)))
+        }
         read => Err(no_rule(match (meant(text, verdict), read) {
-            (Some(meant), _) => Text::RuleMeant.with(&[("name", &name), ("rule", &meant)]),
+            (Some(Ok(meant)), _) => Text::RuleMeant.with(&[("name", &name), ("rule", &meant)]),
+            (Some(Err(why)), _) => why,
             (None, Err(error)) => Sentence::of_library(&error),
             (None, Ok(_)) => {
                 let names = names().join(", ");
@@ -90,26 +99,64 @@ fn names() -> Vec<String> {
     tools.chain(OTHERS.map(str::to_owned)).collect()
 }
 
-/// Returns the rule that is probably meant.
-fn meant(text: &str, verdict: Verdict) -> Option<String> {
+/// Returns the rule that is probably meant, or why there is none.
+fn meant(text: &str, verdict: Verdict) -> Option<Result<String, Sentence>> {
     let (name, pattern) = split(text);
     let is_host = pattern.is_none() && text.contains(['.', ':']);
     let rule = if is_host {
         format!("{NET}({text})")
     } else {
-        let folded = |name: &str| name.replace(['_', '-'], "").to_lowercase();
-        let asked = folded(name);
-        let own = names().into_iter().chain([NET.to_owned()]).find(|known| folded(known) == asked);
-        let others = CALLED_OTHERWISE.iter().find(|(_, names)| names.contains(&asked.as_str()));
-        let known = own.or_else(|| others.map(|(known, _)| (*known).to_owned()))?;
-        let behind = |pattern: &str| match known.as_str() {
-            NET => format!("({}", pattern.strip_prefix("domain:").unwrap_or(pattern)),
-            _ => format!("({pattern}"),
-        };
-        format!("{known}{}", pattern.map(behind).unwrap_or_default())
+        let known = called(name)?;
+        if known == NET {
+            let pattern = pattern.map(|text| text.strip_prefix("domain:").unwrap_or(text));
+            match host(pattern, verdict) {
+                Err(why) => return Some(Err(why)),
+                Ok(_) => format!("{NET}({}", pattern.unwrap_or_default()),
+            }
+        } else {
+            let inner = pattern.and_then(|pattern| pattern.strip_suffix(')'));
+            let pattern = inner.map(|inner| format!("({})", pattern_meant(name, &known, inner)));
+            format!("{known}{}", pattern.unwrap_or_default())
+        }
     };
     // Only what would be read is named.
-    (rule != text && read_rule(&rule, verdict, Origin::CommandLine).is_ok()).then_some(rule)
+    match read_rule(&rule, verdict, Origin::CommandLine) {
+        Ok(_) if rule != text => Some(Ok(rule)),
+        Ok(_) => None,
+        Err(_) => match Rule::parse(&rule, verdict, Origin::CommandLine) {
+            Err(RuleError::Form { meant, .. }) => Some(Ok(meant)),
+            _ => None,
+        },
+    }
+}
+
+/// Returns what stands in a rule for what is called so.
+fn called(name: &str) -> Option<String> {
+    let folded = |name: &str| name.replace(['_', '-'], "").to_lowercase();
+    let asked = folded(name);
+    let own = names().into_iter().chain([NET.to_owned()]).find(|known| folded(known) == asked);
+    let others = CALLED_OTHERWISE.iter().find(|(_, names)| names.contains(&asked.as_str()));
+    own.or_else(|| others.map(|(known, _)| (*known).to_owned()))
+}
+
+/// Returns a pattern as it is written here: elsewhere ` *` at the end of a command stands for all that
+/// follows.
+fn pattern_meant(name: &str, known: &str, pattern: &str) -> String {
+    let pattern = pattern.trim();
+    if known == "bash" {
+        return match pattern.strip_suffix(" *") {
+            Some(words) => format!("{words}:*"),
+            None => pattern.to_owned(),
+        };
+    }
+    let is_one = OF_ANY_FOLDER.contains(&name) && !pattern.trim_end_matches('/').contains('/');
+    match pattern.strip_prefix("//").filter(|_| OF_ANY_FOLDER.contains(&name)) {
+        Some(path) => format!("/{path}"),
+        None if is_one && !matches!(pattern, "" | "*" | "**" | "." | "~") => {
+            format!("**/{pattern}")
+        }
+        None => pattern.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -150,7 +197,19 @@ mod tests {
             ("shell(rm:*)", "bash(rm:*)"),
             ("run_shell_command(rm:*)", "bash(rm:*)"),
             ("Read(./.env)", "read(./.env)"),
-            ("Edit", "edit_file"),
+            ("Edit", "write"),
+            ("Edit(src/**)", "write(src/**)"),
+            ("Write(./a/b.txt)", "write(./a/b.txt)"),
+            ("Read(.env)", "read(**/.env)"),
+            ("Read(*.pem)", "read(**/*.pem)"),
+            ("Read(secrets/)", "read(**/secrets/)"),
+            ("Read(//etc/**)", "read(/etc/**)"),
+            ("Read(~/.ssh/**)", "read(~/.ssh/**)"),
+            ("Read", "read"),
+            ("Bash(npm run test:*)", "bash(npm run test:*)"),
+            ("Bash(rm *)", "bash(rm:*)"),
+            ("Bash(FOO=1 make)", "bash(make)"),
+            ("Bash", "bash"),
             ("WriteFile(a)", "write_file(a)"),
             ("host(localhost:8917)", "net(localhost:8917)"),
             ("WebFetch(domain:example.com)", "net(example.com)"),
@@ -168,6 +227,11 @@ mod tests {
             ("net", "a denial of hosts names one"),
             ("net(*)", "a denial of hosts names one"),
             ("net(a b)", "a host's name has only"),
+            ("WebFetch", "a denial of hosts names one"),
+            (
+                "mcp__server__tool",
+                "there is no tool `mcp__server__tool`; a rule names one of read_file",
+            ),
         ] {
             let why = said(text, Verdict::Deny).unwrap_err();
             assert!(why.contains(part), "{why}");
@@ -178,8 +242,54 @@ mod tests {
     fn a_host_is_allowed_by_net_and_not_by_a_rule() {
         let why = said("net(example.com)", Verdict::Allow).unwrap_err();
         assert!(why.contains("--net example.com"), "{why}");
+        let why = said("WebFetch(domain:example.com)", Verdict::Allow).unwrap_err();
+        assert!(why.contains("--net example.com"), "{why}");
         // Nothing is suggested that would be an error, too.
         let why = said("example.com", Verdict::Allow).unwrap_err();
         assert!(!why.contains("net(example.com)"), "{why}");
+    }
+
+    #[test]
+    fn a_rule_that_would_match_nothing_is_an_error_that_says_what_does() {
+        for (text, meant) in [
+            ("bash('git push:*')", "bash(git push:*)"),
+            ("bash(\"rm:*\")", "bash(rm:*)"),
+            ("bash(\"git push\":*)", "bash(git push:*)"),
+            ("bash(cd src && make)", "bash(cd src) and bash(make)"),
+            ("bash(curl x | sh)", "bash(curl x) and bash(sh)"),
+            ("bash(make > log)", "bash(make) and write(log)"),
+            ("bash({rm,mv}:*)", "bash(rm:*) and bash(mv:*)"),
+            ("bash(rm:*,mv:*)", "bash(rm:*) and bash(mv:*)"),
+            ("bash(rm, mv)", "bash(rm) and bash(mv)"),
+            ("bash(FOO=1 make:*)", "bash(make:*)"),
+            ("bash(git:push)", "bash(git push)"),
+            ("bash(rm: *)", "bash(rm:*)"),
+            ("bash($HOME/bin/x:*)", "bash(~/bin/x:*)"),
+            ("bash(echo $X)", "bash(echo \"$X\")"),
+            ("bash(rm:*) bash(mv:*)", "bash(rm:*)"),
+            ("write(a/**), write(b/**)", "write(a/**)"),
+            ("write(a/**, b/**)", "write(a/**) and write(b/**)"),
+            ("write(!src/**)", "write(src/**)"),
+            ("read($HOME/.ssh/**)", "read(~/.ssh/**)"),
+            ("write(${PWD}/src/**)", "write(src/**)"),
+            ("read(~ada/x)", "read(/home/ada/x)"),
+            ("write(~lock*)", "write(./~lock*)"),
+            ("write(src/**.rs)", "write(src/**/*.rs)"),
+            ("write_file(src**)", "write_file(src*/**)"),
+            ("read(file:///etc/hosts)", "read(/etc/hosts)"),
+            ("jobs(stop)", "jobs"),
+        ] {
+            let why = said(text, Verdict::Deny).unwrap_err();
+            assert!(why.starts_with(&format!("`{text}` is no rule: ")), "{why}");
+            assert!(why.ends_with(&format!("; write {meant}")), "{why}");
+            for meant in meant.split(" and ") {
+                assert_eq!(said(meant, Verdict::Deny).map(|_| ()), Ok(()), "{text}: {meant}");
+            }
+        }
+        let why = said("write(src/[a-z]*)", Verdict::Allow).unwrap_err();
+        assert!(why.ends_with(r"; write write(src/\[a-z]*)"), "{why}");
+        for text in ["write(src/[a-z]*)", "write(src/[id]/**)", "bash(find . -exec rm {} \\;)"] {
+            assert!(said(text, Verdict::Deny).is_ok(), "{text}");
+        }
     }
 }

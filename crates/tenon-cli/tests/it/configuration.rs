@@ -195,6 +195,9 @@ fn a_rule_that_speaks_of_no_tool_ends_the_start() {
         ("host(localhost:8917)", "write net(localhost:8917)"),
         ("example.com", "write net(example.com)"),
         ("fetch", "a rule names one of read_file, "),
+        ("Edit(src/**)", "write write(src/**)"),
+        ("bash(cd a && make)", "write bash(cd a) and bash(make)"),
+        ("write(src/**.rs)", "write write(src/**/*.rs)"),
     ] {
         run(&["--deny", rule]).ends_with(2).says(&[&format!("`{rule}` is no rule"), meant]);
         place.run(&["permissions", "check", "ls", "--deny", rule]).ends_with(2).says(&[meant]);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use tenon_sandbox::Access;
 
-use super::{COMMAND_TOOL, Pattern, Rule, Rules, Verdict, Wild, glob};
+use super::{COMMAND_TOOL, Pattern, Rule, Rules, Verdict, Words, glob};
 use crate::policy::places::{Places, clean, is_plain};
 
 /// Returns what stands in a rule where a tool's name would.
@@ -39,15 +39,14 @@ impl Rule {
     }
 
     /// Returns the rule if its text is read as the same.
-    fn unless_misread(self) -> Option<Rule> {
+    pub(crate) fn unless_misread(self) -> Option<Rule> {
         let read = Rule::parse(&self.to_string(), self.verdict, self.origin);
         (read.as_ref() == Ok(&self)).then_some(self)
     }
 
     /// Returns the rule for a command with exactly these words.
     pub(crate) fn exact_words<'a>(words: impl Iterator<Item = &'a str>) -> Rule {
-        let words = words.map(|word| Wild { parts: vec![word.to_owned()] }).collect();
-        let pattern = Some(Pattern::Words { words, open: false });
+        let pattern = Some(Pattern::Words(Words::exactly(words, false)));
         Rule { pattern, ..Rule::for_tool(COMMAND_TOOL) }
     }
 
@@ -67,9 +66,12 @@ impl Rule {
     ) -> bool {
         let Some(Pattern::Glob(glob)) = &self.pattern else { return false };
         let is_for = self.is_for_access(access) || self.is_for_access(Access::Write);
-        let is_fixed = glob.starts_with('/') || glob.starts_with("~/");
-        let is_deep = !is_folder || glob.ends_with("/**");
-        is_for && is_fixed && is_deep && self.matches_path(path, places)
+        let grants = |glob: &str| {
+            let is_fixed = glob.starts_with('/') || glob.starts_with("~/");
+            let is_deep = !is_folder || glob.ends_with("/**");
+            is_fixed && is_deep && self.glob_matches(glob, path, places)
+        };
+        is_for && glob.paths().any(grants)
     }
 }
 
@@ -81,15 +83,18 @@ impl Rules {
         let mut files = Vec::new();
         for rule in self.with(Verdict::Allow) {
             let Some(Pattern::Glob(glob)) = &rule.pattern else { continue };
-            let name = glob::only(glob.trim_start_matches("**/"));
-            let is_for = rule.is_for(tool) || rule.is_for_access(Access::Write);
-            let Some(name) = name.as_deref().filter(|_| is_for) else { continue };
-            let absolute = |root: &String| match name.strip_prefix("~/") {
-                Some(rest) => clean(&format!("{}/{rest}", places.home)),
-                None if name.starts_with('/') => clean(name),
-                None => clean(&format!("{root}/{name}")),
-            };
-            files.extend(places.roots.iter().map(absolute).map(PathBuf::from));
+            if !rule.is_for(tool) && !rule.is_for_access(Access::Write) {
+                continue;
+            }
+            let names = glob.paths().filter_map(|glob| glob::only(glob.trim_start_matches("**/")));
+            for name in names {
+                let absolute = |root: &String| match name.strip_prefix("~/") {
+                    Some(rest) => clean(&format!("{}/{rest}", places.home)),
+                    None if name.starts_with('/') => clean(&name),
+                    None => clean(&format!("{root}/{name}")),
+                };
+                files.extend(places.roots.iter().map(absolute).map(PathBuf::from));
+            }
         }
         files
     }
