@@ -14,6 +14,11 @@ use super::{Decision, Kept, Leaves, Mode, by_rule, parts};
 const NO_RULE: &str = "no rule can allow it: only lines of plain commands, each of which a rule names, \
                        leave the walls without a question";
 
+/// Why rules that name its commands do not allow a line in the mode `ask`.
+const CHOOSES: &str = "it sets a variable that may choose what runs";
+const WRITES_ELSEWHERE: &str =
+    "it writes outside of the workspace, or where is only known when it runs";
+
 pub(super) fn decide(
     tool: &str,
     command: &str,
@@ -251,9 +256,12 @@ fn open_in_ask_mode(
         })
     };
     // Otherwise the words of a rule do not name all that is done.
-    let is_plain = |command: &SimpleCommand| {
-        !parsed.chooses_programs && shell::assigns_plainly(command) && !writes_unnamed(command)
+    let unnamed = |command: &SimpleCommand| match shell::chooser(command) {
+        Some(name) => Some(format!("it sets {}, which may choose what runs", visible(name))),
+        None if parsed.chooses_programs => Some(CHOOSES.to_owned()),
+        None => writes_unnamed(command).then(|| WRITES_ELSEWHERE.to_owned()),
     };
+    let is_plain = |command: &SimpleCommand| unnamed(command).is_none();
     let writes = |command: &SimpleCommand| open_writes(command, rules, places);
     let allows_plainly = |command: &SimpleCommand| {
         is_plain(command) && allows.iter().any(|rule| rule.allows_command(command))
@@ -278,7 +286,10 @@ fn open_in_ask_mode(
         }
         _ => format!("every command is asked about in ask mode: {}", shown(command)),
     };
-    let reason = open.first().map(|first| reason(first))?;
+    let mut reason = open.first().map(|first| reason(first))?;
+    if let Some(why) = open.iter().find_map(|command| unnamed(command)) {
+        reason.push_str(&format!("; no narrower rule can allow it: {why}"));
+    }
     let mut flags = Vec::new();
     for command in &open {
         // What an unnamed program may turn out to be needs no rule of its own.

@@ -42,7 +42,7 @@ pub(crate) use folders::Folders;
 pub(crate) use made::FILES as FOUND;
 pub(crate) use reads::reads;
 pub(crate) use terminal::NeedsTerminal;
-pub(crate) use variables::assigns_plainly;
+pub(crate) use variables::chooser;
 pub(crate) use word::Word;
 pub(crate) use word::{Piece, Unknown};
 

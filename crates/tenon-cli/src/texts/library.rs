@@ -11,6 +11,9 @@ texts! {
     "{reason} (after {n} attempts)", "{reason}（共尝试 {n} 次）";
     // Decisions of the policy.
     "{reason}; no rule can allow it: only lines of plain commands, each of which a rule names, leave the walls without a question", "{reason}；没有规则能允许它：只有由简单命令组成、且每个命令都有规则指明的命令行，才能不经询问离开沙箱";
+    "{reason}; no narrower rule can allow it: it sets {name}, which may choose what runs", "{reason}；没有更窄的规则能允许它：它设置了 {name}，而这可能决定运行什么";
+    "{reason}; no narrower rule can allow it: it sets a variable that may choose what runs", "{reason}；没有更窄的规则能允许它：它设置的变量可能决定运行什么";
+    "{reason}; no narrower rule can allow it: it writes outside of the workspace, or where is only known when it runs", "{reason}；没有更窄的规则能允许它：它写入工作区之外，或者要到运行时才能知道写到哪里";
     "{reason}; no rule can say its name", "{reason}；没有规则能写出它的名称";
     "{reason}; no rule can allow that", "{reason}；任何规则都不能允许";
     "{reason}; the model named it `{path}`", "{reason}；模型写的是 `{path}`";
@@ -147,9 +150,6 @@ texts! {
     "a rule begins with the name of a tool, such as bash(git push:*), not `{rule}`", "规则以工具名开头，例如 bash(git push:*)，而不是 `{rule}`";
     "the pattern of the rule `{rule}` does not end with )", "规则 `{rule}` 的匹配式没有以 ) 结尾";
     "a quote in the rule `{rule}` is not closed", "规则 `{rule}` 中有未闭合的引号";
-    "a part of the host's name is empty", "主机名中有一部分是空的";
-    "a host's name has only a-z, 0-9 and -; other letters are written as xn--…", "主机名只含 a-z、0-9 和 -；其他文字写成 xn--… 的形式";
-    "a host's name has only a-z, 0-9 and -, with dots between its parts", "主机名只含 a-z、0-9 和 -，各部分以点分隔";
     "a rule is one, and others are given on their own; write {rule}", "一条规则只写一个，其他的分开给出；请写成 {rule}";
     "a rule for it speaks of every call; write {rule}", "针对它的规则涉及每次调用；请写成 {rule}";
     "a rule takes nothing back from another one; write {rule}", "一条规则不能收回另一条；请写成 {rule}";
@@ -166,6 +166,9 @@ texts! {
     "quotes make one word of what is in them; write {rule}", "引号使其中的内容成为一个词；请写成 {rule}";
     "variables in front are no words of a command; write {rule}", "前面的变量不是命令的词；请写成 {rule}";
     "`:*` stands at the end, and blanks stand between words; write {rule}", "`:*` 写在末尾，词之间写空格；请写成 {rule}";
+    "a part of the host's name is empty", "主机名中有一部分是空的";
+    "a host's name has only a-z, 0-9 and -; other letters are written as xn--…", "主机名只含 a-z、0-9 和 -；其他文字写成 xn--… 的形式";
+    "a host's name has only a-z, 0-9 and -, with dots between its parts", "主机名只含 a-z、0-9 和 -，各部分以点分隔";
     "no part of a host's name begins or ends with -", "主机名的任何部分都不以 - 开头或结尾";
     "the host's name is too long", "主机名太长";
     "an address is written as four decimal numbers, like 192.0.2.7", "地址写成四个十进制数，例如 192.0.2.7";

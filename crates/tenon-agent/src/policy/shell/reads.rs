@@ -6,7 +6,7 @@
 
 use super::arguments::{git_subcommand, skip_options};
 use super::shells::SHELLS;
-use super::variables::assigns_plainly;
+use super::variables::chooser;
 use super::{Launches, RedirectKind, SimpleCommand, Word};
 
 /// These read whatever their arguments are.
@@ -98,7 +98,7 @@ pub(crate) fn reads(command: &SimpleCommand) -> bool {
         RedirectKind::Read | RedirectKind::Text | RedirectKind::Descriptor => true,
         RedirectKind::Write => redirect.target.literal() == Some("/dev/null"),
     });
-    if !redirects_read || !assigns_plainly(command) {
+    if !redirects_read || !chooser(command).is_none() {
         return false;
     }
     let Some(first) = command.words.first() else { return true };

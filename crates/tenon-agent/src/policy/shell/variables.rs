@@ -4,7 +4,7 @@
 //! a variable has to be known for harmless, or say no more than yes, no or a number. A variable of the shell
 //! reaches a program only under a name that the surroundings have already.
 
-use super::SimpleCommand;
+use super::{SimpleCommand, Word};
 
 /// These say how things look, what is told, and what kind of run it is.
 const HARMLESS: &[&str] = &[
@@ -140,13 +140,15 @@ const CHOOSING: &[&str] = &[
     "_JAVA_OPTIONS",
 ];
 
-/// Says whether a command means what its words say: the variables that it sets choose no program.
-pub(crate) fn assigns_plainly(command: &SimpleCommand) -> bool {
+/// Returns a variable that a command sets and that may choose a program, so that the command means more
+/// than its words say.
+pub(crate) fn chooser(command: &SimpleCommand) -> Option<&str> {
     let is_of_shell = command.words.is_empty();
-    command.assignments.iter().all(|(name, value)| {
+    let is_plain = |(name, value): &&(String, Word)| {
         is_harmless(name)
             || is_plain_variable(name) && (is_of_shell || value.literal().is_some_and(says_little))
-    })
+    };
+    command.assignments.iter().find(|one| !is_plain(one)).map(|(name, _)| name.as_str())
 }
 
 /// Variables that are known to choose programs or libraries are not plain.

@@ -61,6 +61,25 @@ fn a_path_is_understood_as_people_write_it() {
 }
 
 #[test]
+fn where_only_a_rule_for_all_commands_allows_a_line_its_question_says_why() {
+    for (line, why) in [
+        ("PATH=.:$PATH make", "it sets PATH, which may choose what runs"),
+        ("HOME=/tmp/h; make", "it sets HOME, which may choose what runs"),
+        ("export HOME=/tmp/h && make", "it sets HOME, which may choose what runs"),
+        ("read PATH; make", "it sets a variable that may choose what runs"),
+        ("make > $F", "it writes outside of the workspace, or where is only known when it runs"),
+    ] {
+        let decision = run(line, &Rules::default(), Mode::Ask);
+        let said = decision.reason.split_once("; no narrower rule can allow it: ");
+        assert_eq!(said.map(|(_, why)| why), Some(why), "{line}: {}", decision.reason);
+        let flag = decision.flag.expect(line);
+        assert!(flag.contains("--allow 'bash'"), "{line}: {flag}");
+    }
+    let decision = run("RUST_LOG=debug make > a", &Rules::default(), Mode::Ask);
+    assert!(!decision.reason.contains("no narrower rule"), "{}", decision.reason);
+}
+
+#[test]
 fn a_denial_of_a_command_speaks_rather_of_too_much() {
     for (rule, command, denies) in [
         ("bash(rm)", "rm -rf a", true),
