@@ -82,21 +82,24 @@ fn hidden(command: &SimpleCommand) -> Option<Finding> {
     if command.is_written {
         return None;
     }
-    let first = command.words.first()?;
-    let reason = if command.launches == Launches::Unknown {
-        format!("what `{}` runs is only known when it runs", first.shown())
-    } else if command.program().is_none()
-        && first.pieces.iter().any(|piece| match piece {
-            Piece::Unknown(unknown) => unknown.inherited.is_none(),
-            Piece::Glob(_) => true,
-            _ => false,
-        })
-    {
-        format!("which program `{}` is, is only known when it runs", first.shown())
-    } else {
-        return None;
+    let first = command.words.first().filter(|_| is_hidden(command))?;
+    let reason = match command.launches {
+        Launches::Unknown => format!("what `{}` runs is only known when it runs", first.shown()),
+        _ => format!("which program `{}` is, is only known when it runs", first.shown()),
     };
     Some(Finding::ask("hidden command", command.words.len(), reason))
+}
+
+/// Says whether what runs is only known when it runs, be it the program or what that starts.
+pub(super) fn is_hidden(command: &SimpleCommand) -> bool {
+    let is_hidden = |piece: &Piece| match piece {
+        Piece::Unknown(unknown) => unknown.inherited.is_none(),
+        Piece::Glob(_) => true,
+        _ => false,
+    };
+    let program = || command.words.first().filter(|_| command.program().is_none());
+    command.launches == Launches::Unknown && !command.words.is_empty()
+        || program().is_some_and(|first| first.pieces.iter().any(is_hidden))
 }
 
 /// Returns the changes of folder before a command: as if each were done, and the other ways as far as they

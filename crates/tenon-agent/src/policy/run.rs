@@ -7,7 +7,9 @@ use super::builtin::{self, Finding};
 use super::places::{Places, Target, is_plain};
 use super::rule::{Rule, Rules, Verdict};
 use super::shell::{self, Launches, Parsed, Redirect, RedirectKind, SimpleCommand, launch};
-use super::written::{is_for_writing, may_touch_writes, open_writes, touches_writes, written};
+use super::written::{
+    is_for_writing, may_touch_writes, open_writes, touches_writes, writes_by_links, written,
+};
 use super::{Decision, Kept, Leaves, Mode, by_rule, parts};
 
 /// Why there is no rule for some lines.
@@ -60,13 +62,15 @@ fn judged(
         let reason = "only commands that surely read are run in read-only mode";
         return Decision::in_read_only_mode(reason, freer);
     }
+    // A part that was not read may have any words, and so may what is only known when it runs.
+    let is_open = parsed.doubt.is_some() || parsed.commands.iter().any(builtin::is_hidden);
     let may_be = |rule: &&Rule| {
-        // A part that was not read may have any words.
-        parsed.doubt.is_some() && (rule.is_for(tool) || is_for_writing(rule))
+        is_open && (rule.is_for(tool) || is_for_writing(rule))
             || rule.is_for(tool)
                 && (parsed.commands.iter().any(|one| rule.may_touch_command(one))
                     || parsed.perhaps.iter().any(|words| rule.may_be_meant(words)))
             || parsed.commands.iter().any(|one| may_touch_writes(rule, one, places))
+            || is_for_writing(rule) && writes_by_links(parsed, places)
     };
     if let Some(rule) = rules.with(Verdict::Deny).find(may_be) {
         let reason = format!(

@@ -4,11 +4,13 @@ use tenon_sandbox::Access;
 
 use super::places::{Places, SOME_FOLDER, Target};
 use super::rule::{Rule, Rules, Verdict};
-use super::shell::{Folders, RedirectKind, SimpleCommand};
+use super::shell::{Folders, Parsed, RedirectKind, SimpleCommand, Word};
 
 /// What is no file of its own: nothing, and what is open already.
 const STREAMS: [&str; 4] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
 const OPEN_ALREADY: &str = "/dev/fd/";
+/// Beneath these the folders of processes are found under other names.
+const OF_PROCESSES: [&str; 2] = ["/proc/", OPEN_ALREADY];
 /// Rules for this tool speak of files that are written whole.
 const WRITING_TOOL: &str = "write_file";
 
@@ -31,8 +33,40 @@ pub(super) fn written<'a>(
         done.into_iter().chain(command.folders.iter().flat_map(Folders::ways))
     };
     writes.flat_map(move |redirect| {
-        folders().map(|folder| places.target(&redirect.target, folder)).collect::<Vec<_>>()
+        let is_of_process = |path: &str| OF_PROCESSES.iter().any(|start| path.starts_with(start));
+        let target = |folder| match places.target(&redirect.target, folder) {
+            Target::Exact(path) if is_of_process(&path) => Target::Unknown,
+            target => target,
+        };
+        folders().map(target).collect::<Vec<_>>()
     })
+}
+
+/// Says whether a line makes links and writes by a path with the name of one: where that leads is not
+/// known.
+pub(super) fn writes_by_links(parsed: &Parsed, places: &Places) -> bool {
+    let makes_links = |command: &&SimpleCommand| match command.program() {
+        Some("ln" | "link") => true,
+        Some("cp") => command.arguments().iter().any(|word| {
+            let letters = word.prefix().strip_prefix('-').unwrap_or_default();
+            letters.starts_with("-symbolic") || letters.starts_with("-link") || {
+                !letters.starts_with('-') && letters.contains(['s', 'l'])
+            }
+        }),
+        _ => false,
+    };
+    let links: Vec<_> = parsed.commands.iter().filter(makes_links).collect();
+    let names = links.iter().flat_map(|command| command.arguments());
+    let names: Vec<_> =
+        names.map(|word| word.literal().and_then(|_| Word::program(word))).collect();
+    let is_by_link = |path: &str| {
+        path.split('/').any(|part| names.iter().any(|name| name.is_none_or(|name| name == part)))
+    };
+    !links.is_empty()
+        && parsed.commands.iter().flat_map(|one| written(one, places)).any(|target| match target {
+            Target::Exact(path) => is_by_link(&path),
+            Target::Beneath { .. } | Target::Unknown => true,
+        })
 }
 
 /// Returns the files of the workspace that a command's redirects write and no rule for writing

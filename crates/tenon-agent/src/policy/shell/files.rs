@@ -35,6 +35,9 @@ const PASSERS: &[&str] = &[
 /// These write to files that their arguments name.
 const WRITERS: &[&str] = &["dd", "sed", "sort", "sponge", "tee"];
 
+/// What is read from these the line may write later.
+const PIPES: &[&str] = &["mkfifo", "mknod"];
+
 /// What the line says of what a command writes.
 enum Content {
     /// A script; what is not known of it stays a variable.
@@ -159,6 +162,10 @@ impl Walker {
                 None => {}
             }
         }
+        if command.program().is_some_and(|name| PIPES.contains(&name)) {
+            let made = command.arguments().iter().filter(|word| word.is_no_option());
+            made.filter_map(name).for_each(|made| self.keep_changed(made));
+        }
         if command.program().is_some_and(|name| COPIERS.contains(&name))
             && let Some((target, sources)) = operands(command).split_last()
             && let [.., source] = sources
@@ -235,7 +242,10 @@ impl Walker {
         match command.program() {
             Some("." | "source") => files.extend(arguments.first().cloned()),
             Some(shell) if SHELLS.contains(&shell) => {
-                files.extend(shells::startup(command).into_iter().cloned());
+                files.extend(shells::startup(command));
+                let set = self.variables.iter().filter(|(name, _)| hidden::is_startup(name));
+                let set = set.filter_map(|(_, value)| value.clone());
+                files.extend(set.map(|pieces| Word { pieces }));
                 match shells::reads_program(command) {
                     true => files.extend(reads()),
                     false => files.extend(shells::operands(command).first().cloned()),
@@ -254,7 +264,7 @@ impl Walker {
         let makes = |command: &&SimpleCommand| {
             let name = command.program().unwrap_or_default();
             let writes = command.redirects.iter().any(|one| one.kind == RedirectKind::Write);
-            writes || WRITERS.contains(&name) || COPIERS.contains(&name)
+            writes || [WRITERS, COPIERS, PIPES].iter().any(|names| names.contains(&name))
         };
         let command = self.commands.get(index);
         let keeps = !self.written.is_empty() || !self.changed.is_empty();

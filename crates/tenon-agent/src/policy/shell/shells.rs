@@ -39,6 +39,10 @@ const LONG: &[(&str, bool)] = &[
     ("wordexp", false),
 ];
 
+/// Files in the home that shells run when a person or a session begins.
+const OF_PEOPLE: [&str; 7] =
+    [".bash_login", ".bash_logout", ".bash_profile", ".bashrc", ".profile", ".zshenv", ".zshrc"];
+
 /// The arguments of a shell, read.
 #[derive(Default)]
 struct Invocation<'a> {
@@ -48,6 +52,8 @@ struct Invocation<'a> {
     reads: bool,
     /// The files that it runs first.
     startup: Vec<&'a Word>,
+    /// It is told to be one for a person (`-i`, `-l`).
+    is_of_people: bool,
     operands: &'a [Word],
 }
 
@@ -66,12 +72,14 @@ impl<'a> Invocation<'a> {
             let name = text.strip_prefix("--").or_else(|| text.strip_prefix('-'));
             let long = LONG.iter().find(|(long, _)| name == Some(long));
             if let Some((_, has_value)) = long {
+                read.is_of_people |= text.ends_with("login");
                 let value = after.first().filter(|_| *has_value);
                 read.startup.extend(value);
                 read.operands = after.get(usize::from(value.is_some())..).unwrap_or_default();
             } else if !text.starts_with("--") {
                 read.takes_text |= text.contains('c');
                 read.reads |= text.contains('s');
+                read.is_of_people |= text.contains(['i', 'l']);
                 let values = match BY_WORDS.contains(&shell) {
                     true => text.chars().filter(|sign| matches!(sign, 'o' | 'O')).count(),
                     false => usize::from(text.ends_with('o')),
@@ -89,8 +97,11 @@ pub(super) fn operands(command: &SimpleCommand) -> &[Word] {
 }
 
 /// Returns the files that a shell runs before anything else.
-pub(super) fn startup(command: &SimpleCommand) -> Vec<&Word> {
-    Invocation::of(command.program().unwrap_or_default(), command.arguments()).startup
+pub(super) fn startup(command: &SimpleCommand) -> Vec<Word> {
+    let shell = command.program().unwrap_or_default();
+    let read = Invocation::of(shell, command.arguments());
+    let of_people = OF_PEOPLE.iter().filter(|_| read.is_of_people || shell == "zsh");
+    read.startup.into_iter().cloned().chain(of_people.map(|name| Word::text(*name))).collect()
 }
 
 /// Returns what a shell starts; `feed` are the commands whose output it reads.

@@ -344,14 +344,18 @@ pub(crate) fn unquoted(text: &str, start: bool) -> Vec<Piece> {
     if start && let Some(after) = text.strip_prefix('~') {
         let end = after.find('/').unwrap_or(after.len());
         let (user, tail) = after.split_at(end);
-        if user.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.')) {
-            pieces.push(Piece::Home(user.to_owned()));
-            rest = tail;
-        } else if user == "+" {
-            pieces.push(Piece::Folder);
-            rest = tail;
-        } else if user == "-" {
-            pieces.push(Piece::Unknown(Unknown::default()));
+        let number = user.strip_prefix(['+', '-']).unwrap_or(user);
+        let is_number = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit());
+        let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+        // `~2` is a folder that `pushd` keeps.
+        let piece = match user {
+            "+" => Some(Piece::Folder),
+            _ if user == "-" || is_number => Some(Piece::Unknown(Unknown::default())),
+            _ if user.starts_with('-') || !user.chars().all(is_of_name) => None,
+            _ => Some(Piece::Home(user.to_owned())),
+        };
+        if let Some(piece) = piece {
+            pieces.push(piece);
             rest = tail;
         }
     }

@@ -61,6 +61,53 @@ fn a_path_is_understood_as_people_write_it() {
 }
 
 #[test]
+fn a_denial_is_not_passed_by_what_is_only_known_when_it_runs() {
+    let denied = rules(&[("bash", ALLOW), ("bash(rm:*)", DENY), ("write(secret.txt)", DENY)]);
+    for line in [
+        "declare -A m=([k]=rm); ${m[k]} victim",
+        "bash <(echo rm victim)",
+        "source <(echo rm victim)",
+        "echo rm victim | xargs -I{} sh -c '{}'",
+        "bash -c \"${x:-rm victim}\"",
+        "${x:-rm} victim",
+        ": ${x:=rm}; $x victim",
+        "mapfile -t a <<< rm; \"${a[0]}\" victim",
+        "\"$(command -v rm)\" victim",
+        "IFS=_; x=rm_victim; $x",
+        "set rm victim; $1 $2",
+        "declare -n r=c; c=rm; $r victim",
+        "c=rm; r=c; ${!r} victim",
+        "while read -r c a; do $c $a; done <<< 'rm victim'",
+        "echo '$(echo rm) victim' > s.sh; sh s.sh",
+        "ln -s secret.txt k; echo x > k",
+        "ln -s . k && echo x > k/secret.txt",
+        "cp -s secret.txt k; echo x > k",
+        "echo x > /proc/self/cwd/secret.txt",
+        "exec 5<.; echo x > /dev/fd/5/secret.txt",
+        "cd /proc/self/cwd && echo x > secret.txt",
+        "export BASH_ENV=k; echo 'rm victim' > k; bash -c :",
+        "echo 'rm victim' > .bashrc; HOME=. bash -ic :",
+        "mkfifo p; bash < p & echo rm victim > p; wait",
+        "pushd a; echo x > ~1/secret.txt",
+        "for i in 1 2; do $c victim; c=rm; done",
+        "mkfifo p; bash p & echo rm victim > p; wait",
+    ] {
+        let decision = run(line, &denied, Mode::Auto);
+        assert_ne!(decision.verdict, ALLOW, "{line}");
+        assert_eq!(decision.how_to_allow(), "", "{line}");
+    }
+    for line in [
+        "$PYTHON -m pytest",
+        "source venv/bin/activate && make > log",
+        "ln -sf ../x bin/y && make > log",
+        "make > /dev/fd/2",
+        "bash script.sh",
+    ] {
+        assert_eq!(run(line, &denied, Mode::Auto).verdict, ALLOW, "{line}");
+    }
+}
+
+#[test]
 fn where_only_a_rule_for_all_commands_allows_a_line_its_question_says_why() {
     for (line, why) in [
         ("PATH=.:$PATH make", "it sets PATH, which may choose what runs"),
