@@ -188,7 +188,7 @@ impl Rule {
     ///
     /// # Errors
     ///
-    /// If the text has another form.
+    /// If the text has another form, or would match nothing as it is written.
     pub fn parse(text: &str, verdict: Verdict, origin: Origin) -> Result<Rule, RuleError> {
         let text = text.trim();
         let (tool, pattern) = match text.split_once('(') {

@@ -244,6 +244,23 @@ struct Open {
     flags: Vec<Rule>,
 }
 
+/// Returns why the words of a rule do not name all that a command does.
+fn unnamed(parsed: &Parsed, command: &SimpleCommand, places: &Places) -> Option<String> {
+    if let Some(name) = shell::chooser(command) {
+        return Some(format!("it sets {}, which may choose what runs", visible(name)));
+    }
+    if parsed.chooses_programs {
+        return Some(CHOOSES.to_owned());
+    }
+    // Outside of the workspace, or what of it is only known when it runs.
+    let is_elsewhere = |target: Target| match &target {
+        Target::Exact(_) => !places.holds(&target),
+        Target::Beneath { folder, .. } => !places.holds(&target) || places.is_inside(folder),
+        Target::Unknown => true,
+    };
+    written(command, places).any(is_elsewhere).then(|| WRITES_ELSEWHERE.to_owned())
+}
+
 /// Returns the commands that no rule covers, if there are any.
 fn open_in_ask_mode(
     parsed: &Parsed,
@@ -251,20 +268,7 @@ fn open_in_ask_mode(
     rules: &Rules,
     places: &Places,
 ) -> Option<Open> {
-    // Outside of the workspace, or what of it is only known when it runs.
-    let writes_unnamed = |command: &SimpleCommand| {
-        written(command, places).any(|target| match &target {
-            Target::Exact(_) => !places.holds(&target),
-            Target::Beneath { folder, .. } => !places.holds(&target) || places.is_inside(folder),
-            Target::Unknown => true,
-        })
-    };
-    // Otherwise the words of a rule do not name all that is done.
-    let unnamed = |command: &SimpleCommand| match shell::chooser(command) {
-        Some(name) => Some(format!("it sets {}, which may choose what runs", visible(name))),
-        None if parsed.chooses_programs => Some(CHOOSES.to_owned()),
-        None => writes_unnamed(command).then(|| WRITES_ELSEWHERE.to_owned()),
-    };
+    let unnamed = |command: &SimpleCommand| unnamed(parsed, command, places);
     let is_plain = |command: &SimpleCommand| unnamed(command).is_none();
     let writes = |command: &SimpleCommand| open_writes(command, rules, places);
     let allows_plainly = |command: &SimpleCommand| {

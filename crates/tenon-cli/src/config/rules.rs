@@ -22,8 +22,8 @@ const CALLED_OTHERWISE: &[(&str, &[&str])] = &[
     (NET, &["domain", "host", "hosts", "network", "webfetch"]),
 ];
 
-/// Names under which another agent takes a path without a folder for one in any folder, and
-/// `//` for the beginning of all.
+/// Names under which another agent takes a path without a folder for one in any folder, `/` for the
+/// beginning of a project, and `//` for that of all.
 const OF_ANY_FOLDER: [&str; 5] = ["Read", "Edit", "MultiEdit", "NotebookEdit", "Write"];
 
 /// A rule by what it speaks of.
@@ -115,6 +115,11 @@ fn meant(text: &str, verdict: Verdict) -> Option<Result<String, Sentence>> {
             }
         } else {
             let inner = pattern.and_then(|pattern| pattern.strip_suffix(')'));
+            let of_project = inner.and_then(|inner| inner.trim().strip_prefix('/'));
+            let of_project = of_project.filter(|_| OF_ANY_FOLDER.contains(&name));
+            if let Some(path) = of_project.filter(|path| !path.starts_with('/')) {
+                return Some(Ok(format!("{known}({path}) or {known}(/{path})")));
+            }
             let pattern = inner.map(|inner| format!("({})", pattern_meant(name, &known, inner)));
             format!("{known}{}", pattern.unwrap_or_default())
         }
@@ -204,6 +209,7 @@ mod tests {
             ("Read(*.pem)", "read(**/*.pem)"),
             ("Read(secrets/)", "read(**/secrets/)"),
             ("Read(//etc/**)", "read(/etc/**)"),
+            ("Edit(/src/**)", "write(src/**) or write(/src/**)"),
             ("Read(~/.ssh/**)", "read(~/.ssh/**)"),
             ("Read", "read"),
             ("Bash(npm run test:*)", "bash(npm run test:*)"),

@@ -89,11 +89,11 @@ fn a_host_is_named_that_a_program_looked_for_without_the_proxy() {
 fn a_host_that_a_background_job_did_not_reach_is_named_once() {
     let place = Place::new();
     let command = "curl -sS --noproxy '*' https://job.example/";
-    let script = place.script(vec![
-        json!({ "calls": [{ "name": "bash", "arguments": { "command": command, "background": true } }] }),
-        json!({ "calls": [{ "name": "jobs", "arguments": { "action": "wait" } }] }),
-        json!({ "text": "done" }),
-    ]);
+    let script = place.script(json!([
+        { "calls": [{ "name": "bash", "arguments": { "command": command, "background": true } }] },
+        { "calls": [{ "name": "jobs", "arguments": { "action": "wait" } }] },
+        { "text": "done" },
+    ]));
     let run = place.run(&["--output-format", "stream-json", "--model", &script, "go"]);
     let told = told(&run.ends_with(0)).concat();
     if told.contains("curl: command not found") {
