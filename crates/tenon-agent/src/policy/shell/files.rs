@@ -110,6 +110,27 @@ fn of_sed(script: &Word) -> Vec<Word> {
     behind.take(FILES_MAX).map(file).collect()
 }
 
+/// Returns what a command makes another file of, and that one.
+fn copied(command: &SimpleCommand) -> Option<(Word, Word)> {
+    let program = command.program()?;
+    let arguments = command.arguments();
+    let (source, target) = if COPIERS.contains(&program) {
+        let (target, sources) = operands(command).split_last()?;
+        (sources.last()?, target)
+    } else if program == "cat" {
+        let redirected = |kind| command.redirects.iter().find(move |one| one.kind == kind);
+        let read = || redirected(RedirectKind::Read).map(|one| &one.target);
+        let target = redirected(RedirectKind::Write)?;
+        (operands(command).last().or_else(read)?, &target.target)
+    } else if program == "dd" {
+        let value = |name| arguments.iter().find_map(|word| word.strip_prefix(name));
+        return Some((value("if=")?, value("of=")?));
+    } else {
+        return None;
+    };
+    Some((source.clone(), target.clone()))
+}
+
 fn operands(command: &SimpleCommand) -> &[Word] {
     skip_options(command.arguments(), &["-m", "-o", "-g"])
 }
@@ -166,10 +187,8 @@ impl Walker {
             let made = command.arguments().iter().filter(|word| word.is_no_option());
             made.filter_map(name).for_each(|made| self.keep_changed(made));
         }
-        if command.program().is_some_and(|name| COPIERS.contains(&name))
-            && let Some((target, sources)) = operands(command).split_last()
-            && let [.., source] = sources
-            && let (Some(to), Some(from)) = (name(target), self.program_of(source))
+        if let Some((source, target)) = copied(command)
+            && let (Some(to), Some(from)) = (name(&target), self.program_of(&source))
         {
             if let Some(text) = self.written.get(&from).cloned() {
                 self.keep_file(to.clone(), &text);
@@ -272,6 +291,12 @@ impl Walker {
         let Some(command) = command.cloned() else { return };
         if makes(&&command) {
             self.keep_files(&command);
+        }
+        let is_untold =
+            |(name, value): (&String, &Option<_>)| hidden::is_startup(name) && value.is_none();
+        let is_shell = command.program().is_some_and(|name| SHELLS.contains(&name));
+        if is_shell && self.variables.iter().any(is_untold) {
+            self.starts(index, &[Launched::Unknown]);
         }
         for file in self.scripts(&command).iter().filter_map(name) {
             if self.changed.contains(&file) {

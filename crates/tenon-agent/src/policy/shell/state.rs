@@ -166,7 +166,8 @@ impl Walker {
             Rc::make_mut(&mut self.state.callees)
                 .values_mut()
                 .for_each(|callee| callee.is_sure = false);
-            names.retain(|name| !name.literal().is_some_and(hidden::is_prompt));
+            let stays = |name: &str| hidden::is_prompt(name) || hidden::is_startup(name);
+            names.retain(|name| !name.literal().is_some_and(stays));
         }
         let made = match setter.name {
             "getopts" | "printf" => arguments::made_printed(command.arguments()),

@@ -534,7 +534,7 @@ impl Walker {
 /// Says whether bash gives a variable its values.
 pub(super) fn is_filled(name: &str) -> bool {
     FILLED.contains(&name)
-        || name.starts_with("BASH_")
+        || name.starts_with("BASH_") && !hidden::is_startup(name)
         || name.starts_with("EPOCH")
         || name == word::UNKNOWN_NAME
         || name == word::BEGIN_NAME
