@@ -294,7 +294,12 @@ mod tests {
         }
         let why = said("write(src/[a-z]*)", Verdict::Allow).unwrap_err();
         assert!(why.ends_with(r"; write write(src/\[a-z]*)"), "{why}");
-        for text in ["write(src/[a-z]*)", "write(src/[id]/**)", "bash(find . -exec rm {} \\;)"] {
+        for text in [
+            r"write(\**/x)",
+            "write(src/[a-z]*)",
+            "write(src/[id]/**)",
+            "bash(find . -exec rm {} \\;)",
+        ] {
             assert!(said(text, Verdict::Deny).is_ok(), "{text}");
         }
     }

@@ -108,7 +108,10 @@ pub(super) fn is_variable(text: &str) -> bool {
 
 /// Returns a glob with each `**` between slashes, if one is not.
 fn stars_apart(glob: &str) -> Option<String> {
-    let is_mixed = |name: &&str| name.contains("**") && name.trim_matches('*') != "";
+    let is_mixed = |name: &&str| {
+        let bare = name.replace("\\*", "_");
+        bare.contains("**") && bare.trim_matches('*') != ""
+    };
     glob.split('/').find(is_mixed)?;
     let apart = |name: &str| match name.split_once("**") {
         Some((before, behind)) if !before.is_empty() || !behind.is_empty() => {
