@@ -114,7 +114,10 @@ fn meant(text: &str, verdict: Verdict) -> Option<Result<String, Sentence>> {
                 Ok(_) => format!("{NET}({}", pattern.unwrap_or_default()),
             }
         } else {
-            let inner = pattern.and_then(|pattern| pattern.strip_suffix(')'));
+            let inner = match pattern {
+                Some(pattern) => Some(pattern.strip_suffix(')')?),
+                None => None,
+            };
             let of_project = inner.and_then(|inner| inner.trim().strip_prefix('/'));
             let of_project = of_project.filter(|_| OF_ANY_FOLDER.contains(&name));
             if let Some(path) = of_project.filter(|path| !path.starts_with('/')) {

@@ -165,7 +165,8 @@ fn of_command(inner: &str) -> Option<Meant> {
     }
     if has(':') && first != ":" {
         let why = "`:*` stands at the end, and blanks stand between words";
-        return Some((why, rule(line.replace(':', " ").trim_end())));
+        let line = line.replace(':', " ");
+        return Some((why, rule(&line.split_whitespace().collect::<Vec<_>>().join(" "))));
     }
     if bare.contains(&'$') {
         let why = "a rule knows no variables, and the sign itself stands in quotes";
