@@ -36,6 +36,9 @@ pub(super) fn written<'a>(
         let is_of_process = |path: &str| OF_PROCESSES.iter().any(|start| path.starts_with(start));
         let target = |folder| match places.target(&redirect.target, folder) {
             Target::Exact(path) if is_of_process(&path) => Target::Unknown,
+            Target::Beneath { folder, .. } if is_of_process(&format!("{folder}/")) => {
+                Target::Unknown
+            }
             target => target,
         };
         folders().map(target).collect::<Vec<_>>()

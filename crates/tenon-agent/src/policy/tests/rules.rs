@@ -83,6 +83,7 @@ fn a_denial_is_not_passed_by_what_is_only_known_when_it_runs() {
         "ln -s . k && echo x > k/secret.txt",
         "cp -s secret.txt k; echo x > k",
         "echo x > /proc/self/cwd/secret.txt",
+        "echo x > /proc/$$/cwd/secret.txt",
         "exec 5<.; echo x > /dev/fd/5/secret.txt",
         "cd /proc/self/cwd && echo x > secret.txt",
         "echo 'rm victim' > k; read BASH_ENV <<< k; export BASH_ENV; bash -c :",
