@@ -313,6 +313,7 @@ pub(crate) fn rules(config: &Config, args: &SessionArgs) -> Result<Rules, CliErr
     let settings = &config.settings;
     let lists = [
         (&settings.deny, Verdict::Deny, Origin::Config),
+        (&settings.deny_of_project, Verdict::Deny, Origin::Config),
         (&args.deny, Verdict::Deny, Origin::CommandLine),
         (&settings.allow, Verdict::Allow, Origin::Config),
         (&args.allow, Verdict::Allow, Origin::CommandLine),

@@ -156,10 +156,10 @@ texts! {
     ListReadOnly: "everything that is no reading (mode read-only)", "一切非读取的操作（read-only 模式）";
     ListAskMode: "every other change and command (mode ask)", "其他一切改动和命令（ask 模式）";
     ListAuto: "everything else, inside the walls (mode auto)", "其他一切，在沙箱之内（auto 模式）";
+    ListAutoUnconfined: "everything else (mode auto)", "其他一切（auto 模式）";
     ListRule: "{rule} ({origin})", "{rule}（{origin}）";
     ListHost: "host {rule} ({origin})", "主机 {rule}（{origin}）";
     ListRead: "to read {rule} ({origin})", "读取 {rule}（{origin}）";
-    ListFromConfig: "configuration", "配置文件";
     ListFromLine: "command line", "命令行";
     AskUnconfined: "It would run outside the walls, with your rights or more; what it changes cannot be undone.", "它将在沙箱之外运行，拥有您的权限或更高的权限；它所做的更改无法撤销。";
     AskFlag: "{flag} allows it without a question.", "{flag} 可免去询问。";

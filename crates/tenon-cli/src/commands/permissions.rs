@@ -16,6 +16,7 @@ use crate::{
     print::print,
     setup,
     texts::{Text, translated},
+    values::SandboxName,
 };
 
 /// Stands for a rule where a command does not start, whatever is allowed.
@@ -106,11 +107,30 @@ fn check(
         decision.reason = reason;
         (decision.flag, decision.always, decision.leaves) = (None, None, None);
     }
-    say(&decision, config)
+    let is_unconfined = matches!(action, Action::Run { .. }) && is_off(config);
+    if is_unconfined {
+        // There are no walls to leave.
+        decision.leaves = None;
+    }
+    let mut said = explained(&decision, config);
+    if is_unconfined && decision.verdict != Verdict::Deny {
+        said.push_str(&unconfined(config));
+    }
+    say(&decision, &said)
 }
 
-fn say(decision: &Decision, config: &Config) -> Result<ExitStatus, CliError> {
-    print(&visible(&explained(decision, config)))?;
+/// Returns whether commands run without walls.
+fn is_off(config: &Config) -> bool {
+    config.settings.sandbox == SandboxName::Off
+}
+
+/// Says it.
+fn unconfined(config: &Config) -> String {
+    format!("{}\n", Text::Unconfined.template(config.look().language))
+}
+
+fn say(decision: &Decision, said: &str) -> Result<ExitStatus, CliError> {
+    print(&visible(said))?;
     Ok(match decision.verdict {
         Verdict::Allow => ExitStatus::Finished,
         Verdict::Ask | Verdict::Deny => ExitStatus::Failed,
@@ -139,6 +159,7 @@ async fn check_host(
         }
         NetworkOutcome::Allowed { by } => (Verdict::Allow, format!("--net {by}")),
         NetworkOutcome::Refused(Refusal::Denied { by }) => (Verdict::Deny, format!("net({by})")),
+        _ if is_off(config) => (Verdict::Allow, "--sandbox off".to_owned()),
         NetworkOutcome::Refused(_) | NetworkOutcome::Failed { .. } => {
             (Verdict::Ask, "walls: network".to_owned())
         }
@@ -166,7 +187,7 @@ async fn check_host(
         unconfined: false,
         parts: Vec::new(),
     };
-    say(&decision, config)
+    say(&decision, &explained(&decision, config))
 }
 
 /// Returns what a call of a file tool on `path` would touch.
@@ -230,13 +251,15 @@ pub(crate) fn list(config: &Config, session: &SessionArgs) -> Result<String, Cli
     let language = config.look().language;
     let line = |verdict, text: Text| format!("{:<6} {}\n", word(verdict), text.template(language));
     let mut said = line(Verdict::Deny, Text::ListDeny);
-    // Only the user's own file allows anything, so what an "always" wrote is there, too.
+    // Only the user's own file allows anything, so what an "always" wrote is there, too. A project's
+    // can deny.
     let own = config.folders.config_file().display().to_string();
-    let [from_config, from_line] =
-        [Text::ListFromConfig, Text::ListFromLine].map(|text| text.template(language));
+    let of_project = config.files.last().map(|file| file.display().to_string()).unwrap_or_default();
+    let from_line = Text::ListFromLine.template(language);
     let (flags, net) = (&session.net, settings.net.len() - session.net.len());
     let lists = [
-        (Verdict::Deny, Text::ListRule, settings.deny.as_slice(), from_config),
+        (Verdict::Deny, Text::ListRule, settings.deny.as_slice(), own.as_str()),
+        (Verdict::Deny, Text::ListRule, &settings.deny_of_project, &of_project),
         (Verdict::Deny, Text::ListRule, &session.deny, from_line),
         (Verdict::Allow, Text::ListRule, &settings.allow, &own),
         (Verdict::Allow, Text::ListRule, &session.allow, from_line),
@@ -254,9 +277,14 @@ pub(crate) fn list(config: &Config, session: &SessionArgs) -> Result<String, Cli
     let rest = match setup::mode(settings) {
         tenon_agent::Mode::ReadOnly => line(Verdict::Deny, Text::ListReadOnly),
         tenon_agent::Mode::Ask => line(Verdict::Ask, Text::ListAskMode),
+        tenon_agent::Mode::Auto if is_off(config) => line(Verdict::Allow, Text::ListAutoUnconfined),
         tenon_agent::Mode::Auto => line(Verdict::Allow, Text::ListAuto),
     };
-    Ok(visible(&format!("{said}{rest}")).into_owned())
+    said.push_str(&rest);
+    if is_off(config) {
+        said.push_str(&unconfined(config));
+    }
+    Ok(visible(&said).into_owned())
 }
 
 fn word(verdict: Verdict) -> &'static str {

@@ -185,7 +185,7 @@ pub(super) fn apply_project(
         Some(true) if !settings.project_instructions => refuse("project_instructions", looser),
         Some(true) | None => {}
     }
-    settings.deny.extend(file.deny.into_iter().map(Spanned::into_inner));
+    settings.deny_of_project = file.deny.into_iter().map(Spanned::into_inner).collect();
     Ok(notices)
 }
 
@@ -325,7 +325,7 @@ mod tests {
                     project_instructions = false";
         let expected = Settings {
             max_tokens: NonZeroU64::new(5),
-            deny: vec!["grep".into(), "bash(b)".into()],
+            deny_of_project: vec!["bash(b)".into()],
             project_instructions: false,
             ..settings.clone()
         };

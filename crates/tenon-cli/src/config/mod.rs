@@ -62,7 +62,7 @@ pub(crate) struct Config {
     pub(crate) providers: BTreeMap<String, Endpoint>,
     /// How the network is reached.
     pub(crate) network: Network,
-    /// The configuration files that were read.
+    /// The configuration files that were read, the project's last.
     pub(crate) files: Vec<PathBuf>,
     /// What the user should know, in a sentence each.
     pub(crate) notices: Vec<Sentence>,
@@ -106,8 +106,10 @@ pub(crate) struct Settings {
     pub(crate) project_instructions: bool,
     /// Rules of the user's that allow.
     pub(crate) allow: Vec<String>,
-    /// Rules that deny.
+    /// Rules of the user's that deny.
     pub(crate) deny: Vec<String>,
+    /// Likewise of the project's.
+    pub(crate) deny_of_project: Vec<String>,
     /// The hosts among them and those of the command line.
     pub(crate) denied_hosts: Vec<String>,
     /// Variables that commands get besides the usual ones.
@@ -152,6 +154,7 @@ impl Default for Settings {
             project_instructions: true,
             allow: Vec::new(),
             deny: Vec::new(),
+            deny_of_project: Vec::new(),
             denied_hosts: Vec::new(),
             environment: Vec::new(),
             mask_secrets: true,
@@ -381,7 +384,8 @@ impl Config {
         settings.mode = args.mode.unwrap_or(settings.mode);
         settings.sandbox = args.sandbox.unwrap_or(settings.sandbox);
         settings.net.extend(args.net.iter().cloned());
-        settings.denied_hosts = rules::denied_hosts(settings.deny.iter().chain(&args.deny));
+        let denials = settings.deny.iter().chain(&settings.deny_of_project).chain(&args.deny);
+        settings.denied_hosts = rules::denied_hosts(denials);
         settings.max_steps = args.max_steps.and_then(NonZeroU32::new).unwrap_or(settings.max_steps);
         settings.max_tokens = args.max_tokens.and_then(NonZeroU64::new).or(settings.max_tokens);
         settings.max_cost = args.max_cost.or(settings.max_cost);

@@ -170,18 +170,50 @@ fn permissions_say_what_would_be_done_and_by_which_rule() {
             assert!(run.out.contains(part), "{command}, {part}: {run:?}");
         }
     }
+    place.write("work/.tenon/config.toml", "deny = ['write_file(vendor/**)']");
     let rules = place.run(&["permissions", "list", "--mode", "ask", "--allow", "edit_file"]);
-    let file = place.path("home/.config/tenon/config.toml");
+    let [file, of_project] = ["home/.config/tenon/config.toml", "work/.tenon/config.toml"]
+        .map(|file| place.path(file).display().to_string());
     let expected = format!(
         "deny   what destroys the machine (built-in)\n\
-         deny   bash(make deploy:*) (configuration)\n\
-         allow  bash(git push:*) ({})\n\
+         deny   bash(make deploy:*) ({file})\n\
+         deny   write_file(vendor/**) ({of_project})\n\
+         allow  bash(git push:*) ({file})\n\
          allow  edit_file (command line)\n\
          ask    what is risky (built-in)\n\
          ask    every other change and command (mode ask)\n",
-        file.display()
     );
     assert_eq!(rules.ends_with(0).out, expected);
+}
+
+#[test]
+fn permissions_say_where_there_are_no_walls() {
+    let place = Place::new();
+    let said = "Commands run without walls (--sandbox off).";
+    for (mode, rest) in [
+        ("auto", "allow  everything else (mode auto)\n"),
+        ("ask", "ask    every other change and command (mode ask)\n"),
+    ] {
+        let list = place.run(&["permissions", "list", "--sandbox", "off", "--mode", mode]);
+        let list = list.ends_with(0).out;
+        assert!(list.ends_with(&format!("{rest}{said}\n")), "{list}");
+    }
+    let check =
+        |arguments: &[&str]| place.run(&[&["permissions", "check"], arguments].concat()).out;
+    place.config("sandbox = 'off'");
+    for (arguments, expected) in [
+        (&["touch a"][..], true),
+        (&["sudo id"], true),
+        (&["rm -rf /"], false),
+        (&["--tool", "write_file", "a"], false),
+        (&["--sandbox", "auto", "touch a"], false),
+    ] {
+        let out = check(arguments);
+        assert_eq!(out.ends_with(&format!("{said}\n")), expected, "{arguments:?}: {out}");
+        assert!(!expected || !out.contains("outside the walls"), "{arguments:?}: {out}");
+    }
+    let host = check(&["--tool", "net", "example.com"]);
+    assert!(host.ends_with("rule: --sandbox off\n"), "{host}");
 }
 
 #[test]
@@ -217,10 +249,10 @@ fn a_denied_host_is_listed_and_needs_the_proxy() {
     let script = place.script(json!([{ "text": "ok" }]));
     place.config("deny = ['net(*.example.com)']");
     let list = place.run(&["permissions", "list", "--deny", "net(localhost)"]).ends_with(0);
-    for line in
-        ["deny   net(*.example.com) (configuration)", "deny   net(localhost) (command line)"]
-    {
-        assert!(list.out.contains(line), "{line}: {list:?}");
+    let file = place.path("home/.config/tenon/config.toml").display().to_string();
+    for (rule, origin) in [("*.example.com", file.as_str()), ("localhost", "command line")] {
+        let line = format!("deny   net({rule}) ({origin})");
+        assert!(list.out.contains(&line), "{line}: {list:?}");
     }
     let check = |host: &str, status, parts: &[&str]| {
         let arguments = ["permissions", "check", "--tool", "net", host, "--net", "a.example.com"];
