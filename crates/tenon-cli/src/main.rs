@@ -50,7 +50,7 @@ use crate::{
     config::Environment,
     error::{CliError, ExitStatus},
     resume::ResumeArgs,
-    texts::Text,
+    texts::{Language, Text},
 };
 
 /// The whole command line.
@@ -134,16 +134,21 @@ fn wrong_value(error: &clap::Error) -> Option<CliError> {
 }
 
 /// Returns the error of the same words made visible: clap repeats them, and a shell may have put names
-/// of files there.
+/// of files there. No mode lifts the walls, which one that asks for it is told.
 fn shown(error: clap::Error, words: impl Iterator<Item = OsString>) -> clap::Error {
     let words = words.map(|word| visible(&word.to_string_lossy()).into_owned());
-    Args::try_parse_from(words).err().unwrap_or(error)
+    let mut error = Args::try_parse_from(words).err().unwrap_or(error);
+    let is = |kind, text: &str| matches!(error.get(kind), Some(ContextValue::String(said)) if said == text);
+    if is(ContextKind::InvalidArg, "--mode <MODE>") && is(ContextKind::InvalidValue, "unconfined") {
+        let tip = Text::MendNoTier.template(Language::English).into();
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    }
+    error
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::texts::Language;
 
     fn parse(line: &[&str]) -> Result<Args, ErrorKind> {
         Args::try_parse_from([&["tenon"], line].concat()).map_err(|error| error.kind())

@@ -55,6 +55,18 @@ fn wrong_usage_is_2() {
 }
 
 #[test]
+fn a_mode_without_walls_is_told_what_gives_that() {
+    let place = Place::new();
+    let tip = "tip: --sandbox off runs commands without walls";
+    for arguments in [&["--mode", "unconfined", "x"][..], &["run", "--mode=unconfined", "x"]] {
+        place.run(arguments).ends_with(2).says(&["'unconfined' for '--mode <MODE>'", "auto", tip]);
+    }
+    for arguments in [["--mode", "none"], ["--sandbox", "unconfined"]] {
+        assert!(!place.run(&arguments).ends_with(2).error.contains("tip: --sandbox off"));
+    }
+}
+
+#[test]
 fn a_prompt_comes_from_standard_input_too() {
     let place = Place::new();
     let script = place.script(json!([{ "text": "ok" }]));
