@@ -188,6 +188,12 @@ mod tests {
     };
 
     #[test]
+    fn that_there_are_no_walls_is_said_in_red() {
+        let said = unconfined(&Style { colour: true, ..STYLE });
+        assert!(said.starts_with("\u{1b}[31mCommands run without walls"), "{said:?}");
+    }
+
+    #[test]
     fn numbers_are_for_people() {
         let cases = [(0, "0"), (999, "999"), (1_000, "1,000"), (12_345_678, "12,345,678")];
         for (n, expected) in cases {

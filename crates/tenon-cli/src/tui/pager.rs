@@ -114,8 +114,8 @@ impl Pager {
         Stays::Open
     }
 
-    /// Draws the screen.
-    pub(crate) fn draw(&mut self, size: Size, style: &Style) -> String {
+    /// Draws the screen. That commands have no walls is never out of sight.
+    pub(crate) fn draw(&mut self, size: Size, style: &Style, is_confined: bool) -> String {
         self.fit(size);
         let mut out = "\u{1b}[?2026h\u{1b}[?25l\u{1b}[?7l\u{1b}[H".to_owned();
         for place in self.top..self.top + size.rows.saturating_sub(1) {
@@ -131,7 +131,7 @@ impl Pager {
             out.push_str("\r\n");
         }
         out.push_str("\u{1b}[K");
-        out.push_str(&self.foot(size, style).paint(style));
+        out.push_str(&self.foot(size, style, is_confined).paint(style));
         out.push_str("\u{1b}[?7h\u{1b}[?2026l");
         if self.typing {
             out.push_str("\u{1b}[?25h");
@@ -169,13 +169,19 @@ impl Pager {
         out.push_str(PLAIN);
     }
 
-    fn foot(&self, size: Size, style: &Style) -> Line {
+    fn foot(&self, size: Size, style: &Style, is_confined: bool) -> Line {
+        let mut line = Line::default();
+        if !is_confined {
+            line.push(Meaning::Error, Text::StatusUnconfined.template(style.language));
+            line.push(Meaning::Aside, " · ");
+        }
         if self.typing {
-            return Line::plain(&format!("/{}", self.words)).cut(size.columns);
+            line.push(Meaning::Plain, &format!("/{}", self.words));
+            return line.cut(size.columns);
         }
         let end = self.top + size.rows.saturating_sub(1);
         let percent = (end * 100 / self.rows.len().max(1)).min(100);
-        let mut line = Line::of(Meaning::Name, &format!("{percent} % "));
+        line.push(Meaning::Name, &format!("{percent} % "));
         if !self.words.is_empty() {
             let (at, all) = (self.at.map_or(0, |at| at + 1), self.found.len());
             match all {
@@ -333,16 +339,17 @@ mod tests {
         Pager::at_end(text)
     }
 
+    const STYLE: Style = Style {
+        width: 40,
+        colour: true,
+        redraws: true,
+        language: Language::English,
+        theme: crate::render::Theme::Terminal,
+    };
+
     fn screen(pager: &mut Pager) -> Vec<String> {
-        let style = Style {
-            width: 40,
-            colour: true,
-            redraws: true,
-            language: Language::English,
-            theme: Default::default(),
-        };
         let mut screen = vt100::Parser::new(11.try_into().unwrap(), 40.try_into().unwrap(), 0);
-        screen.process(pager.draw(SIZE, &style).as_bytes());
+        screen.process(pager.draw(SIZE, &STYLE, true).as_bytes());
         screen.screen().rows(0, 40).map(|row| row.trim_end().to_owned()).collect()
     }
 
@@ -355,6 +362,24 @@ mod tests {
         pager.press(KeyCode::Char(' ').into(), SIZE);
         assert_eq!(screen(&mut pager)[0], "row 9");
         assert_eq!(pager.press(KeyCode::Char('q').into(), SIZE), Stays::Closed);
+    }
+
+    #[test]
+    fn that_there_are_no_walls_is_said_in_red_whatever_is_done() {
+        let red = "\u{1b}[K\u{1b}[31mno walls\u{1b}";
+        for keys in ["", "/row", "/row 4\r", "g"] {
+            let mut pager = pager();
+            for key in keys.chars() {
+                let code = if key == '\r' { KeyCode::Enter } else { KeyCode::Char(key) };
+                pager.press(code.into(), SIZE);
+            }
+            for columns in [12, 40] {
+                let size = Size { columns, ..SIZE };
+                let drawn = pager.draw(size, &STYLE, false);
+                assert!(drawn.contains(red), "{keys:?}: {drawn:?}");
+                assert!(!pager.draw(size, &STYLE, true).contains("no walls"), "{keys:?}");
+            }
+        }
     }
 
     #[test]
@@ -389,14 +414,7 @@ mod tests {
         assert_eq!(rows[0], "word ".repeat(8).trim_end());
         assert_eq!(rows[2], "word word word word end of it");
         assert_eq!(rows[3], "汉字".repeat(10));
-        let style = Style {
-            width: 40,
-            colour: true,
-            redraws: true,
-            language: Language::English,
-            theme: Default::default(),
-        };
-        let drawn = pager.draw(SIZE, &style);
+        let drawn = pager.draw(SIZE, &STYLE, true);
         assert!(drawn.contains("\u{1b}[K\u{1b}[31mword word word word end"), "{drawn:?}");
         for key in "/word word word word word word end\r".chars() {
             let code = if key == '\r' { KeyCode::Enter } else { KeyCode::Char(key) };
@@ -405,7 +423,7 @@ mod tests {
         // It begins in the second row and ends in the third.
         assert_eq!(pager.found, [1]);
         let narrow = Size { columns: 20, rows: 11 };
-        pager.draw(narrow, &style);
+        pager.draw(narrow, &STYLE, true);
         assert_eq!(pager.found, [3]);
     }
 

@@ -394,7 +394,7 @@ impl<'a> Session<'a> {
         let size = size();
         let style = *self.app.transcript.style();
         let text = match &mut self.pager {
-            Some(pager) => pager.draw(size, &style),
+            Some(pager) => pager.draw(size, &style, self.app.transcript.facts.is_confined),
             None => {
                 self.app.transcript.set_columns(size.columns);
                 self.app.composer.set_columns(size.columns.saturating_sub(2));

@@ -249,6 +249,16 @@ mod tests {
         assert!(drawn(&known, &calls, 130).ends_with(" · ⎇ main · tier A"));
         let off = Facts { is_confined: false, ..facts() };
         assert!(drawn(&off, &Waiting::Nothing, 40).starts_with("no walls"));
+        let now = Instant::now();
+        let line = off.draw(&Waiting::Nothing, None, now, 40, Language::English);
+        let style = crate::render::Style {
+            width: 40,
+            colour: true,
+            redraws: true,
+            language: Language::English,
+            theme: crate::render::Theme::Terminal,
+        };
+        assert!(line.paint(&style).starts_with("\u{1b}[31mno walls\u{1b}"), "red");
         assert_eq!(drawn(&off, &Waiting::Answer, 10), "waiting f…");
     }
 

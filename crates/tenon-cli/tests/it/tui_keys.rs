@@ -186,3 +186,19 @@ fn what_is_typed_behind_the_command_that_ends_a_session_is_for_the_next() {
         assert_eq!(logs.matches(&format!("\"prompt\":\"{prompt}\"")).count(), 1, "{prompt}");
     }
 }
+
+#[test]
+fn that_there_are_no_walls_is_red_at_the_prompt_and_on_the_transcripts_screen() {
+    const RED: &str = "\x1b[31mno walls\x1b";
+    let home = Home::new(json!([{"text": "Done."}]));
+    let mut terminal = Terminal::start_sized(&home, &["--sandbox", "off"], (80, 20), &[]);
+    terminal.wait_for("no walls · scripted", 1);
+    assert!(terminal.raw().contains(RED), "{:?}", terminal.raw());
+    terminal.press("\x0f");
+    terminal.wait_for("q closes", 1);
+    let raw = terminal.raw();
+    let (_, of_screen) = raw.split_once("\x1b[?1049h").unwrap();
+    assert!(of_screen.contains(RED), "{of_screen:?}");
+    terminal.press("q\x04");
+    assert_eq!(terminal.exit_code(), 0);
+}
