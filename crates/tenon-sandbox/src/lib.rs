@@ -44,7 +44,7 @@ pub use journal::{
     Usage, WayBack,
 };
 pub use linux::probe::{Kernel, confines_writes, probe, runs_as_root, within_walls};
-pub use linux::told::{INTERNET_SOCKETS, PATH_SOCKETS};
+pub use linux::told::{INTERNET_SOCKETS, OTHER_SOCKETS, PATH_SOCKETS};
 pub use missing::{Missing, SandboxError};
 pub use mounts::{Mounted, mounts_beneath};
 pub use network::{

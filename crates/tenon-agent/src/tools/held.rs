@@ -8,7 +8,8 @@ use std::path::PathBuf;
 
 use tenon_model::visible;
 use tenon_sandbox::{
-    FileError, INTERNET_SOCKETS, Network, Output, PATH_SOCKETS, Stream, Tier, Workspace,
+    FileError, INTERNET_SOCKETS, Network, OTHER_SOCKETS, Output, PATH_SOCKETS, Stream, Tier,
+    Workspace,
 };
 
 use super::{Sandbox, unreached::Unreached};
@@ -117,7 +118,7 @@ pub(super) fn worth_telling(
         PATH_SOCKETS_TOO.iter().any(|words| text.contains(words))
     };
     refused.retain(|what| match *what {
-        INTERNET_SOCKETS => is_error,
+        INTERNET_SOCKETS | OTHER_SOCKETS => is_error,
         PATH_SOCKETS => is_error && !is_of_internet && speaks(),
         _ => true,
     });

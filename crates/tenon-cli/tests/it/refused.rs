@@ -155,6 +155,11 @@ fn system_calls_that_the_walls_refuse_are_named_in_the_result_and_in_the_list() 
         ("bwrap", "bwrap --ro-bind / / true", "making or entering namespaces"),
         ("perf", "perf stat true", "performance counters (perf)"),
         ("dmesg", "dmesg", "the kernel's messages (dmesg)"),
+        (
+            "python3",
+            "python3 -c 'import socket; socket.socket(socket.AF_VSOCK)'",
+            "sockets of other families (vsock, packet and the like)",
+        ),
     ] {
         let folders = ["/usr/bin", "/bin", "/usr/sbin", "/sbin"];
         if !folders.iter().any(|folder| std::path::Path::new(folder).join(program).exists()) {
@@ -172,8 +177,11 @@ fn system_calls_that_the_walls_refuse_are_named_in_the_result_and_in_the_list() 
         });
         assert_eq!(entry, &expected);
     }
-    let (refused, told) = refused(&[], "bash", json!({ "command": "false; echo traced" }));
-    assert!(refused.is_empty() && !told.contains("[walls]"), "{told}");
+    let tries = "python3 -c 'import socket; socket.socket(socket.AF_VSOCK)' 2>/dev/null; true";
+    for command in ["false; echo traced", tries] {
+        let (refused, told) = refused(&[], "bash", json!({ "command": command }));
+        assert!(refused.is_empty() && !told.contains("[walls]"), "{command}: {told}");
+    }
 }
 
 /// Runs commands one after another in one session and returns what the model is told of each.

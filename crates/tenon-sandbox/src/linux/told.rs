@@ -32,6 +32,16 @@ pub const INTERNET_SOCKETS: &str = "internet sockets";
 /// ```
 pub const PATH_SOCKETS: &str = "sockets with a path";
 
+/// The same of sockets of families that are refused everywhere.
+///
+/// ```
+/// # use tenon_sandbox::{OTHER_SOCKETS, Output};
+/// fn wants_a_rare_socket(output: &Output) -> bool {
+///     output.refused.contains(&OTHER_SOCKETS)
+/// }
+/// ```
+pub const OTHER_SOCKETS: &str = "sockets of other families (vsock, packet and the like)";
+
 /// The kind of a socket, without its flags.
 const KIND: u32 = 0xf;
 
@@ -73,6 +83,10 @@ pub(super) fn ask(calls: &mut Calls) {
         body.iter_mut().filter(is_refusal).for_each(|code| code.k = ask.k);
     }
     if let Some(body) = calls.get_mut(&call(libc::SYS_socket)) {
+        // The answer to the families that there are not, where there are sockets of the internet.
+        let refused = refuse(Errno::AFNOSUPPORT);
+        let is_refusal = |code: &&mut sock_filter| (code.code, code.k) == (refused.code, refused.k);
+        body.iter_mut().filter(is_refusal).for_each(|code| code.k = ask.k);
         let refused = refuse(Errno::ACCESS);
         // What stands before it are the families that there are.
         let families =
@@ -118,11 +132,17 @@ impl Told {
         let found = TOLD.iter().position(is_it)?;
         let [family, kind, ..] = arguments;
         let is_raw = kind & u64::from(KIND) == u64::from(libc::SOCK_RAW.cast_unsigned());
-        let is_socket = c_long::from(number) == libc::SYS_socket;
-        let (bit, errno) = match is_socket {
-            true if family == u64::from(PATHS) => (TOLD.len() + 1, Errno::ACCESS),
-            true if !is_raw => (TOLD.len(), Errno::ACCESS),
-            _ => (found, Errno::PERM),
+        // The kernel and the filter look at no more of it.
+        let family = family & u64::from(u32::MAX);
+        let is_of = |known: i32| family == u64::from(known.cast_unsigned());
+        let (bit, errno) = if c_long::from(number) != libc::SYS_socket {
+            (found, Errno::PERM)
+        } else if is_of(libc::AF_INET) || is_of(libc::AF_INET6) {
+            if is_raw { (found, Errno::PERM) } else { (TOLD.len(), Errno::ACCESS) }
+        } else if family == u64::from(PATHS) {
+            (TOLD.len() + 1, Errno::ACCESS)
+        } else {
+            (TOLD.len() + 2, Errno::AFNOSUPPORT)
         };
         self.0.fetch_or(1 << bit, Ordering::Relaxed);
         Some(errno)
@@ -131,7 +151,8 @@ impl Told {
     /// Returns what was refused, in words for people.
     pub(super) fn words(&self) -> Vec<&'static str> {
         let bits = self.0.load(Ordering::Relaxed);
-        let words = TOLD.iter().map(|(words, _)| *words).chain([INTERNET_SOCKETS, PATH_SOCKETS]);
+        let sockets = [INTERNET_SOCKETS, PATH_SOCKETS, OTHER_SOCKETS];
+        let words = TOLD.iter().map(|(words, _)| *words).chain(sockets);
         let told = words.enumerate().filter(|(number, _)| bits & (1 << number) != 0);
         told.map(|(_, words)| words).collect()
     }
@@ -166,8 +187,9 @@ mod tests {
             [libc::AF_INET as u64, libc::SOCK_STREAM as u64, 0, 0, 0, 0],
             allowed,
         );
-        let vsock = refuse(Errno::AFNOSUPPORT).k;
-        check(libc::SYS_socket, [libc::AF_VSOCK as u64, 0, 0, 0, 0, 0], vsock);
+        for family in [libc::AF_VSOCK, libc::AF_PACKET, libc::AF_ALG, -1] {
+            check(libc::SYS_socket, [family as u64, 0, 0, 0, 0, 0], asked);
+        }
     }
 
     #[test]
@@ -222,5 +244,11 @@ mod tests {
         let path = [libc::AF_UNIX as u64, libc::SOCK_RAW as u64, 0, 0, 0, 0];
         assert_eq!(told.takes(libc::SYS_socket as i32, path), Some(Errno::ACCESS));
         assert_eq!(told.words()[3..], [INTERNET_SOCKETS, PATH_SOCKETS]);
+        let told = Told::default();
+        for family in [libc::AF_VSOCK, libc::AF_PACKET, -1] {
+            let raw = [family as u64, libc::SOCK_RAW as u64, 0, 0, 0, 0];
+            assert_eq!(told.takes(libc::SYS_socket as i32, raw), Some(Errno::AFNOSUPPORT));
+        }
+        assert_eq!(told.words(), [OTHER_SOCKETS]);
     }
 }
