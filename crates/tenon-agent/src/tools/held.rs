@@ -176,6 +176,7 @@ pub(super) fn sentences(said: &Said<'_>, network: Network) -> Vec<String> {
     let mut sentences: Vec<&str> = Vec::new();
     let is_told = [INTERNET_SOCKETS, PATH_SOCKETS].iter().any(|it| output.refused.contains(it));
     let is_of_sockets = is_error && !output.has_sockets && (is_told || says(&SOCKETS));
+    let is_of_services = is_error && says(&SERVICES);
     let is_in_c = said.sandbox.tier() == Some(Tier::C.name());
     let of_c = OF_TIER_C.iter().filter(|(_, words)| is_error && is_in_c && says(words));
     let of_c: Vec<_> = of_c.collect();
@@ -198,13 +199,17 @@ pub(super) fn sentences(said: &Said<'_>, network: Network) -> Vec<String> {
     }
     sentences.extend(of_c.iter().map(|(sentence, _)| *sentence));
     if is_of_sockets {
-        sentences.extend((!is_told).then_some(SOCKETS_HELD));
+        // In /run of the machine they are, behind sockets with a path.
+        let held = if is_of_services { PATH_SOCKETS_HELD } else { SOCKETS_HELD };
+        sentences.extend((!is_told).then_some(held));
     } else if output.has_sockets && network != Network::On {
         sentences.extend(said.unreached.sentences());
     }
     sentences.extend(says(&FOREIGN).then_some(FOREIGN_HELD));
     if is_error {
-        let found = [(SERVICES_HELD, says(&SERVICES)), (LIMITS_HELD, says(&LIMITS))];
+        let is_run_private = output.has_sockets && !is_in_c;
+        let found =
+            [(SERVICES_HELD, is_of_services && is_run_private), (LIMITS_HELD, says(&LIMITS))];
         sentences
             .extend(found.iter().filter(|(_, is_said)| *is_said).map(|(sentence, _)| *sentence));
         let is_untold = output.refused.is_empty() && sentences.is_empty();
@@ -369,6 +374,10 @@ mod tests {
         let docker = "Cannot connect to the Docker daemon at unix:///var/run/docker.sock.";
         check(docker, 1, true, &[SERVICES_HELD]);
         check("Failed to connect to bus: No such file or directory", 1, true, &[SERVICES_HELD]);
+        // The /run of tier C is the machine's.
+        check(docker, 1, false, &[PATH_SOCKETS_HELD]);
+        let refused = worth_telling(vec![PATH_SOCKETS], true, docker);
+        check_with(docker, (1, false, false), refused, &[PATH_SOCKETS_HELD]);
         let limit =
             "bash: line 1: ulimit: open files: cannot modify limit: Operation not permitted";
         check_with(limit, (1, true, true), Vec::new(), &[LIMITS_HELD]);
