@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Agent;
 use crate::{
-    context::{Reply, user_message},
+    context::{Reply, mode_note, user_message},
     event::{ContextEvent, Continuation, EndReason, ModelEvent, Receipt, TurnEvent},
     input::Prompt,
     session::{LogError, results_message},
@@ -68,7 +68,12 @@ impl Agent {
             self.tell_of_undone()?;
         }
         let prompt = self.recorder.masked(prompt);
-        let opening = self.opening.take_for(&prompt, &self.dispatch.workspace);
+        let mut opening = self.opening.take_for(&prompt, &self.dispatch.workspace);
+        // In a replay it stands in the recorded prompt.
+        if said == Said::First && self.dispatch.stand_in.is_none() {
+            let conversation = self.conversation.iter().map(AsRef::as_ref);
+            opening.before.extend(mode_note(self.dispatch.mode, conversation).map(str::to_owned));
+        }
         let message = user_message(opening.before, &prompt);
         let mut attached = opening.attached;
         attached.extend(prompt.images.iter().map(|image| format!("image: {}", image.in_words())));

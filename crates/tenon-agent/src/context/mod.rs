@@ -5,6 +5,7 @@ mod attach;
 mod compaction;
 mod exchange;
 mod instructions;
+mod mode_note;
 mod tokens;
 mod use_of_window;
 mod words;
@@ -16,6 +17,7 @@ pub(crate) use compaction::{NOT_SHORTER, Shortening, summary_in, summary_request
 pub(crate) use exchange::{Exchange, Reply};
 pub(crate) use instructions::render as render_instructions;
 pub use instructions::{INSTRUCTIONS_BYTES_MAX, Instruction};
+pub(crate) use mode_note::due as mode_note;
 pub(crate) use tokens::{Meter, Space};
 pub use use_of_window::WindowUse;
 pub(crate) use words::{GO_ON_AFTER_FAILURE, GO_ON_AFTER_LIMIT, RUN_CHECK};

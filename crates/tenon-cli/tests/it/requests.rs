@@ -122,3 +122,41 @@ fn what_a_request_used_that_broke_off_without_a_word_is_in_the_costs() {
         [20, 10, 30].map(Some)
     );
 }
+
+#[test]
+fn a_mode_that_only_reads_is_told_with_the_prompt_once_and_its_end_too() {
+    const STRICT: &str = "[mode] read-only: look and plan; whatever changes something is refused.";
+    const FREE: &str = "[mode] no longer read-only: you may change files and run commands.";
+    let refused = Turn::of_call("write_file", json!({ "path": "a", "content": "x" }));
+    let mut turns = vec![Turn::text("hello"), refused];
+    turns.extend(["no", "still no", "done", "free", "asks"].map(Turn::text));
+    let (server, place) = (FakeServer::anthropic(turns), Place::new());
+    let asked = |flags: &[&str]| {
+        let mut command = place.tenon(&[&["-p", "--model", "anthropic/m", "hi"], flags].concat());
+        command.env("ANTHROPIC_API_KEY", "k").env("ANTHROPIC_BASE_URL", server.url());
+        Run::of(command.output().unwrap()).ends_with(0);
+        let last = server.requests().last().unwrap().text();
+        (last.matches(STRICT).count(), last.matches(FREE).count(), last)
+    };
+    let (_, _, plain) = asked(&[]);
+    assert!(!plain.contains("[mode]"), "{plain}");
+    let read_only = ["--mode", "read-only"];
+    let steps: [(&[&str], _); 5] = [
+        (&read_only, (1, 0)),
+        (&["--continue", "--mode", "read-only"], (1, 0)),
+        (&["--continue"], (1, 1)),
+        (&["--continue", "--mode", "ask"], (1, 1)),
+        (&["--continue", "--mode", "read-only"], (2, 1)),
+    ];
+    let mut before = String::new();
+    for (flags, expected) in steps {
+        let (strict, free, body) = asked(flags);
+        assert_eq!((strict, free), expected, "{flags:?}: {body}");
+        let body = body.replace(r#","cache_control":{"type":"ephemeral"}"#, "");
+        // What was sent before is sent again, with its notes.
+        let end = before.rfind("}]").map_or(0, |end| end + 1);
+        assert!(body.starts_with(&before[..end]), "{flags:?}:\n{before}\n{body}");
+        before = body;
+        place.run(&["replay", "last"]).ends_with(0);
+    }
+}
