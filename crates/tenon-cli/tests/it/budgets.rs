@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    fake_server::{FakeServer, Turn},
+    fake_server::{FakeServer, Reply, Turn},
     program::{Place, Run},
 };
 
@@ -71,7 +71,17 @@ fn a_request_that_would_be_too_much_is_not_made() {
     assert!(server.requests().is_empty());
 }
 
-/// A price holds on the vendor's own server only, which is reached through a proxy here.
+/// Runs tenon on a model that has a price. It holds on the vendor's own server only, which is reached
+/// through a proxy here.
+fn run_for_money(place: &Place, server: &FakeServer, flags: &[&str], prompt: &str) -> Run {
+    let arguments = ["--model", "anthropic/claude-sonnet-4-5", "--output-format", "json"];
+    let mut command = place.tenon(&[&arguments[..], flags, &[prompt]].concat());
+    command.env("ANTHROPIC_API_KEY", "k");
+    command.env("ANTHROPIC_BASE_URL", "http://api.anthropic.com");
+    command.env("http_proxy", server.url());
+    Run::of(command.output().unwrap())
+}
+
 #[test]
 fn money_ends_a_turn_before_the_request_that_would_cost_too_much() {
     let turns = || {
@@ -83,18 +93,36 @@ fn money_ends_a_turn_before_the_request_that_would_cost_too_much() {
     };
     for (dollars, requests) in [("0.00001", 0), ("5", 3)] {
         let server = FakeServer::anthropic(turns());
-        let place = Place::new();
-        let arguments = ["--model", "anthropic/claude-sonnet-4-5", "--max-cost", dollars];
-        let json = ["--output-format", "json", "go"];
-        let mut command = place.tenon(&[&arguments[..], &json].concat());
-        command.env("ANTHROPIC_API_KEY", "k");
-        command.env("ANTHROPIC_BASE_URL", "http://api.anthropic.com");
-        command.env("http_proxy", server.url());
-        let run = Run::of(command.output().unwrap());
-        let object = object(&run);
+        let object = object(&run_for_money(&Place::new(), &server, &["--max-cost", dollars], "go"));
         let reason = if requests == 0 { "cost_limit" } else { "finished" };
         assert_eq!(object["stop_reason"], reason, "{object}");
         assert_eq!(server.requests().len(), requests, "{dollars}");
         assert!(object["cost"].is_number(), "{object}");
     }
+}
+
+#[test]
+fn money_ends_a_turn_in_its_middle_and_the_session_goes_on_with_more() {
+    let dear = |turn: Turn| {
+        let told = turn.anthropic_sse();
+        let dear = told.replace("\"input_tokens\":10,", "\"input_tokens\":100000,");
+        assert_ne!(dear, told);
+        Reply::sse().piece(dear)
+    };
+    let command = json!({ "command": "echo made > made" });
+    let server = FakeServer::start(vec![dear(Turn::of_call("bash", command))]);
+    let place = Place::new();
+    let run = run_for_money(&place, &server, &["--max-cost", "0.5"], "go").ends_with(1);
+    let ended = object(&run);
+    assert_eq!((&ended["stop_reason"], server.requests().len()), (&json!("cost_limit"), 1));
+    // 100,000 tokens in and 5 out.
+    assert!((ended["cost"].as_f64().unwrap() - 0.300_075).abs() < 1e-6, "{ended}");
+    assert!(place.path("work/made").exists());
+    let _ = run.says(&["--max-cost", "tenon --continue"]);
+    server.push(dear(Turn::text("done")));
+    let flags = ["--continue", "--max-cost", "5"];
+    let rest = object(&run_for_money(&place, &server, &flags, "go on").ends_with(0));
+    assert_eq!((&rest["stop_reason"], &rest["result"]), (&json!("finished"), &json!("done")));
+    assert_eq!((&rest["session_id"], server.requests().len()), (&ended["session_id"], 2));
+    assert!(server.requests()[1].text().contains("echo made"), "the call is still told of");
 }

@@ -295,6 +295,12 @@ fn a_tier_that_was_asked_for_and_cannot_be_had_is_exit_code_3() {
     let arguments = ["--print", "--model", &script, "--sandbox", "a", "go"];
     let Some(run) = run_without_namespaces(&place, &arguments) else { return };
     run.ends_with(3).says(&["tier A", "cannot be had", "hint: "]);
+    for tier in ["a", "b"] {
+        place.config(&format!("sandbox = '{tier}'"));
+        let run = run_without_namespaces(&place, &["--print", "--model", &script, "go"]).unwrap();
+        let named = format!("tier {}", tier.to_uppercase());
+        run.ends_with(3).says(&[&named, "cannot be had", "hint: "]);
+    }
     assert!(!place.path("work/ran").exists());
 }
 

@@ -154,6 +154,10 @@ pub(super) const ROWS: &[Row] = &[
         .not_in_c("shared memory of the machine is not for commands there", "lacks"),
     works!("a virtual environment", "python3 -m venv --without-pip v; v/bin/python -c 'import sys; print(sys.prefix)'", &["/v\n"])
         .needs(&["python3"]),
+    typed!("a virtual environment's own test runner", ".venv/bin/pytest -q", &["2 passed"])
+        .prepare("PATH=/usr/local/bin:/usr/bin:/bin python3 -m venv --without-pip --system-site-packages .venv; printf '#!%s/.venv/bin/python\ntry: from pytest import console_main as main\nexcept ImportError: from runner import main\nmain()\n' $PWD > .venv/bin/pytest; chmod +x .venv/bin/pytest; printf 'import glob, importlib, os, sys\ndef main():\n    sys.path.insert(0, os.getcwd())\n    modules = [importlib.import_module(f[:-3]) for f in sorted(glob.glob(\"test_*.py\"))]\n    tests = [t for m in modules for n, t in vars(m).items() if n.startswith(\"test_\")]\n    for test in tests: test()\n    os.mkdir(\".pytest_cache\")\n    print(len(tests), \"passed\")\n' > $(echo .venv/lib/python*/site-packages)/runner.py; echo 'def twice(n): return 2 * n' > mine.py; printf 'import mine\ndef test_a(): assert mine.twice(2) == 4\ndef test_b(): assert mine.twice(0) == 0\n' > test_mine.py")
+        .after("ls -d .pytest_cache __pycache__")
+        .needs(&["python3"]),
     works!("sqlite through python", "python3 -c 'import sqlite3; c=sqlite3.connect(\"d.db\"); c.execute(\"pragma journal_mode=wal\"); c.execute(\"create table t(a)\"); c.execute(\"insert into t values(42)\"); c.commit(); print(c.execute(\"select a from t\").fetchone()[0])'", &["42"])
         .needs(&["python3"]),
     works!("node", "node -e 'console.log(6*7)'", &["42"]).needs(&["node"]),
