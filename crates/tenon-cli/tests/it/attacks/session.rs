@@ -78,7 +78,7 @@ impl Way {
         }
     }
 
-    fn is_nobody(self) -> bool {
+    pub(super) fn is_nobody(self) -> bool {
         match self {
             Self::AsNobody | Self::AsNobodyWithoutNamespaces => true,
             Self::AsWeAre | Self::WithoutNamespaces => false,
