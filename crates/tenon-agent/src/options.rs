@@ -53,7 +53,8 @@ pub struct AgentOptions {
     pub tools: Tools,
     /// What is allowed, asked for and denied beyond the built-in rules.
     pub rules: Rules,
-    /// What is done without asking.
+    /// What is done without asking. That nothing may be changed ([`Mode::ReadOnly`]) is told to the model
+    /// with a prompt.
     pub mode: Mode,
     /// The places that the built-in rules speak of.
     pub places: Places,
