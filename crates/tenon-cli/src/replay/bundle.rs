@@ -28,17 +28,20 @@ use super::{
     attributes::{self, Attributes},
     bounded,
     copy::{Scratch, make_folder, set_modified},
-    made::Made,
+    made::{MADE, Made, Stored},
     names::OPEN,
     tar::{self, Entry, EntryKind},
 };
 use crate::{config::Config, error::CliError, masked::masked, texts::Text, whole_file};
 
 /// The version of the format.
-const VERSION: u32 = 1;
-/// What a bundle holds besides `roots/NUMBER/…`.
+const VERSION: u32 = 2;
+/// That of bundles without [`CHANGES`], which older versions of tenon read too.
+const VERSION_WITHOUT_CHANGES: u32 = 1;
+/// What a bundle holds besides `roots/NUMBER/…` and `made/NUMBER/NUMBER…`.
 const ABOUT: &str = "tenon-bundle.json";
 const LOG: &str = "session.jsonl";
+const CHANGES: &str = "changes.json";
 const ROOTS: &str = "roots";
 
 /// Larger files are left out: they are data, and bundles go into repositories and mails.
@@ -49,6 +52,8 @@ const BYTES_MAX: u64 = 1 << 30;
 const ENTRIES_MAX: usize = 200_000;
 /// The most bytes of what a bundle says of itself.
 const ABOUT_BYTES_MAX: u64 = 1 << 20;
+/// The most bytes of what it says of calls that were cut short, as of any file.
+const CHANGES_BYTES_MAX: u64 = FILE_BYTES_MAX;
 /// The most folders of a workspace.
 const ROOTS_MAX: usize = 16;
 /// The most folders above a file.
@@ -80,6 +85,9 @@ struct About {
     /// Whether secrets were taken out of the log.
     #[serde(default)]
     log_is_masked: bool,
+    /// Whether it has what calls had changed that were cut short.
+    #[serde(default)]
+    has_changes: bool,
 }
 
 /// Whether `path` is a bundle by its first bytes, and a file at all.
@@ -135,34 +143,44 @@ impl Packing<'_> {
     fn learn_secrets(&mut self, files: &Rebuilt) {
         for root in &files.roots {
             for entry in fs::read_dir(&root.copy).into_iter().flatten().flatten() {
-                let path = entry.path();
-                if !is_secret_name(entry.file_name().as_os_str()) || !is_small_file(&path) {
-                    continue;
-                }
-                let Ok(text) = fs::read_to_string(&path) else { continue };
-                let place = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                let found = credential_values(&text, CredentialShape::Pairs, &place);
-                self.secrets.extend(found);
+                self.learn_secrets_of(&entry.path(), &entry.file_name());
             }
         }
+        for (_, path, kept) in files.made.calls().flat_map(|(_, contents)| contents) {
+            self.learn_secrets_of(kept, path.file_name().unwrap_or_default());
+        }
         self.masks = Masks::new(&self.secrets);
+    }
+
+    fn learn_secrets_of(&mut self, path: &Path, name: &OsStr) {
+        if is_secret_name(name)
+            && is_small_file(path)
+            && let Ok(text) = fs::read_to_string(path)
+        {
+            let found = credential_values(&text, CredentialShape::Pairs, &name.to_string_lossy());
+            self.secrets.extend(found);
+        }
     }
 
     fn all(&mut self, session: &Session, log: &Path, files: &Rebuilt) -> io::Result<()> {
         let (log, log_is_masked) = self.masked(&fs::read(log)?);
         let about = About {
-            version: VERSION,
+            version: if files.made.is_empty() { VERSION_WITHOUT_CHANGES } else { VERSION },
             session: session.id.clone(),
             roots: files.roots.iter().map(|root| root.recorded.clone()).collect(),
             tenon: env!("CARGO_PKG_VERSION").to_owned(),
             log_is_masked,
+            has_changes: files.made.is_known(),
         };
         let about = serde_json::to_vec_pretty(&about)?;
         self.own(ABOUT, &about)?;
         self.own(LOG, &log)?;
         for (number, root) in files.roots.iter().enumerate() {
             let name = Path::new(ROOTS).join(number.to_string());
-            self.tree(&root.copy, &name)?;
+            self.tree(&root.copy, &name, Path::new(""))?;
+        }
+        if !files.made.is_empty() {
+            self.changes(&files.made)?;
         }
         tar::write_end(&mut self.out)
     }
@@ -200,7 +218,43 @@ impl Packing<'_> {
         is_event.then(|| value.to_string() + "\n")
     }
 
-    fn tree(&mut self, top: &Path, name: &Path) -> io::Result<()> {
+    /// Writes what calls had changed that were cut short. Of a call of which a part is left out the
+    /// rest is no use: a replay says where it matters.
+    fn changes(&mut self, made: &Made) -> io::Result<()> {
+        let mut stored = made.stored();
+        for (number, (call_id, contents)) in made.calls().enumerate() {
+            let left_out = self.left_out.len();
+            for (at, path, kept) in contents {
+                let name = Path::new(MADE).join(number.to_string()).join(at.to_string());
+                self.entries += 1;
+                if self.entries > ENTRIES_MAX {
+                    self.left_out.push(format!("{} and what follows", path.display()));
+                    break;
+                }
+                if self.entry(kept, &name, path)? {
+                    self.tree(kept, &name, path)?;
+                }
+            }
+            if self.left_out.len() > left_out {
+                self.leave_out(&mut stored, call_id);
+            }
+        }
+        let mut text = serde_json::to_vec(&stored)?;
+        if text.len() as u64 > CHANGES_BYTES_MAX {
+            made.calls().for_each(|(call_id, _)| self.leave_out(&mut stored, call_id));
+            text = serde_json::to_vec(&stored)?;
+        }
+        self.own(CHANGES, &text).map(drop)
+    }
+
+    fn leave_out(&mut self, stored: &mut Stored, call_id: &str) {
+        if stored.leave_out(call_id) {
+            self.left_out.push(format!("what {call_id} had changed, which was cut short"));
+        }
+    }
+
+    /// Writes what is in the folder `top`, which is called `shown` in the workspace.
+    fn tree(&mut self, top: &Path, name: &Path, shown: &Path) -> io::Result<()> {
         let mut folders = vec![PathBuf::new()];
         while let Some(folder) = folders.pop() {
             open_to_user(&top.join(&folder), OPEN)?;
@@ -208,62 +262,71 @@ impl Packing<'_> {
             entries.sort_by_key(fs::DirEntry::file_name);
             for entry in entries {
                 let beneath = folder.join(entry.file_name());
-                let (path, name) = (entry.path(), name.join(&beneath));
-                let metadata = entry.metadata()?;
-                let mode = metadata.permissions().mode();
-                let modified = metadata.modified()?;
                 self.entries += 1;
-                let is_written = if self.entries > ENTRIES_MAX {
-                    self.left_out.push(format!("{} and what follows", beneath.display()));
+                if self.entries > ENTRIES_MAX {
+                    let shown = shown.join(&beneath);
+                    self.left_out.push(format!("{} and what follows", shown.display()));
                     return Ok(());
-                } else if metadata.is_symlink() {
-                    let kind = EntryKind::Link(fs::read_link(&path)?.into_os_string());
-                    let attributes = Attributes::new();
-                    let entry = Entry { path: name, mode, modified, kind, attributes };
-                    tar::write_header(&mut self.out, &entry)?
-                } else if metadata.is_dir() {
-                    let (kind, attributes) = (EntryKind::Folder, self.attributes(&path, &beneath));
-                    let entry = Entry { path: name, mode, modified, kind, attributes };
-                    let is_written = tar::write_header(&mut self.out, &entry)?;
-                    folders.extend(is_written.then(|| beneath.clone()));
-                    is_written
-                } else if !metadata.is_file() {
-                    self.left_out.push(format!("{} (it is a pipe)", beneath.display()));
-                    continue;
-                } else if let Some(reason) = self.reason_against(&path, metadata.len())? {
-                    self.left_out.push(format!("{} ({reason})", beneath.display()));
-                    continue;
-                } else {
-                    let bytes = metadata.len();
-                    if mode & POWERS != 0 {
-                        let name = beneath.display();
-                        self.left_out.push(format!("{name} as setuid or setgid: it is neither"));
-                    }
-                    if metadata.nlink() > 1 && !self.linked.insert(metadata.ino()) {
-                        let name = beneath.display();
-                        self.left_out
-                            .push(format!("{name} as a name of another file: it is one itself"));
-                    }
-                    let mut file = File::open(&path)?.take(bytes);
-                    let (mode, kind) = (mode & !POWERS, EntryKind::File(bytes));
-                    let attributes = self.attributes(&path, &beneath);
-                    let entry = Entry { path: name, mode, modified, kind, attributes };
-                    self.file(entry, &mut file)?
-                };
-                if !is_written {
-                    self.left_out.push(format!(
-                        "{} (its name or its extended attributes are too long)",
-                        beneath.display()
-                    ));
+                }
+                if self.entry(&entry.path(), &name.join(&beneath), &shown.join(&beneath))? {
+                    folders.push(beneath);
                 }
             }
         }
         Ok(())
     }
 
+    /// Writes what is at `path`; returns whether it is a folder whose content is to follow.
+    fn entry(&mut self, path: &Path, name: &Path, shown: &Path) -> io::Result<bool> {
+        let (name, beneath) = (name.to_path_buf(), shown.display());
+        let metadata = fs::symlink_metadata(path)?;
+        let mode = metadata.permissions().mode();
+        let modified = metadata.modified()?;
+        let is_written = if metadata.is_symlink() {
+            let kind = EntryKind::Link(fs::read_link(path)?.into_os_string());
+            let attributes = Attributes::new();
+            let entry = Entry { path: name, mode, modified, kind, attributes };
+            tar::write_header(&mut self.out, &entry)?
+        } else if metadata.is_dir() {
+            let (kind, attributes) = (EntryKind::Folder, self.attributes(path, shown));
+            let entry = Entry { path: name, mode, modified, kind, attributes };
+            tar::write_header(&mut self.out, &entry)?
+        } else if !metadata.is_file() {
+            self.left_out.push(format!("{beneath} (it is a pipe)"));
+            return Ok(false);
+        } else if let Some(reason) = self.reason_against(path, shown, metadata.len())? {
+            self.left_out.push(format!("{beneath} ({reason})"));
+            return Ok(false);
+        } else {
+            let bytes = metadata.len();
+            if mode & POWERS != 0 {
+                self.left_out.push(format!("{beneath} as setuid or setgid: it is neither"));
+            }
+            if metadata.nlink() > 1 && !self.linked.insert(metadata.ino()) {
+                self.left_out
+                    .push(format!("{beneath} as a name of another file: it is one itself"));
+            }
+            let mut file = File::open(path)?.take(bytes);
+            let (mode, kind) = (mode & !POWERS, EntryKind::File(bytes));
+            let attributes = self.attributes(path, shown);
+            let entry = Entry { path: name, mode, modified, kind, attributes };
+            self.file(entry, &mut file)?
+        };
+        if !is_written {
+            self.left_out
+                .push(format!("{beneath} (its name or its extended attributes are too long)"));
+        }
+        Ok(is_written && metadata.is_dir())
+    }
+
     /// Returns why a file is left out, if it is.
-    fn reason_against(&self, path: &Path, bytes: u64) -> io::Result<Option<&'static str>> {
-        if is_secret_name(path.file_name().unwrap_or_default()) {
+    fn reason_against(
+        &self,
+        path: &Path,
+        shown: &Path,
+        bytes: u64,
+    ) -> io::Result<Option<&'static str>> {
+        if is_secret_name(shown.file_name().unwrap_or_default()) {
             return Ok(Some("it holds secrets"));
         }
         if bytes > FILE_BYTES_MAX || self.bytes + bytes > BYTES_MAX {
@@ -272,7 +335,7 @@ impl Packing<'_> {
         open_to_user(path, 0o400)?;
         let text = fs::read(path)?;
         let text = String::from_utf8_lossy(&text);
-        let is_git_config = path.ends_with(".git/config");
+        let is_git_config = shown.ends_with(".git/config");
         let holds_secret = matches!(self.masks.mask(&text), Cow::Owned(_))
             || text.contains("PRIVATE KEY-----")
             || is_git_config
@@ -361,9 +424,11 @@ pub(crate) fn unpack(path: &Path, config: &Config) -> Result<(Session, Rebuilt),
     let limited =
         GzDecoder::new(BufReader::new(file)).take(BYTES_MAX + (ENTRIES_MAX as u64 * 1_024));
     let mut limited = BufReader::new(limited);
-    let mut unpacking = Unpacking { scratch: &scratch, links: Vec::new(), folders: Vec::new() };
+    let (links, folders) = (Vec::new(), Vec::new());
+    let mut unpacking = Unpacking { scratch: &scratch, links, folders, changes: None };
     let about = unpacking.all(&mut limited).map_err(refused)?;
     to_the_end(&mut limited).map_err(refused)?;
+    let stored = unpacking.changes.take().unwrap_or_default();
     let mut session = read_session(scratch.path(), "session")
         .map_err(|error| CliError::usage(Text::BundleWithoutLog).with_source(error))?;
     session.id = about.session;
@@ -373,7 +438,11 @@ pub(crate) fn unpack(path: &Path, config: &Config) -> Result<(Session, Rebuilt),
         make_folder(&copy)?;
         roots.push(Root { recorded, copy });
     }
-    let (notes, made, log_is_masked) = (Vec::new(), Made::default(), about.log_is_masked);
+    let made = match about.has_changes {
+        true => Made::of(&session).with(stored, scratch.path()),
+        false => Made::default(),
+    };
+    let (notes, log_is_masked) = (Vec::new(), about.log_is_masked);
     Ok((session, Rebuilt { scratch, roots, notes, made, log_is_masked }))
 }
 
@@ -400,6 +469,7 @@ struct Unpacking<'a> {
     links: Vec<(PathBuf, PathBuf, SystemTime)>,
     /// Closed last, so that this user gets in.
     folders: Vec<(PathBuf, Entry)>,
+    changes: Option<Stored>,
 }
 
 impl Unpacking<'_> {
@@ -416,6 +486,9 @@ impl Unpacking<'_> {
             }
             if entry.path == Path::new(ABOUT) {
                 about = Some(read_about(from, &entry)?);
+            } else if entry.path == Path::new(CHANGES) {
+                let text = read_own(from, &entry, CHANGES_BYTES_MAX)?;
+                self.changes = Some(serde_json::from_slice(&text)?);
             } else {
                 self.entry(from, entry)?;
             }
@@ -473,13 +546,16 @@ impl Unpacking<'_> {
             })
             .collect();
         let names = names.filter(|names| names.len() <= DEPTH_MAX).unwrap_or_default();
-        let is_root = |number: &OsStr| {
+        let is_below = |number: &OsStr, bound: usize| {
             let number = number.to_str().and_then(|number| number.parse::<usize>().ok());
-            number.is_some_and(|number| number < ROOTS_MAX)
+            number.is_some_and(|number| number < bound)
         };
         match names.as_slice() {
             [log] if *log == LOG => Ok(self.scratch.path().join(LOG)),
-            [roots, number, _, ..] if *roots == ROOTS && is_root(number) => {
+            [top, number, _, ..]
+                if *top == ROOTS && is_below(number, ROOTS_MAX)
+                    || *top == MADE && is_below(number, ENTRIES_MAX) =>
+            {
                 Ok(self.scratch.path().join(path))
             }
             _ => Err(tar::wrong(&format!("{} does not belong into a bundle", path.display()))),
@@ -487,15 +563,20 @@ impl Unpacking<'_> {
     }
 }
 
-fn read_about(from: &mut impl Read, entry: &Entry) -> io::Result<About> {
+/// Reads what a bundle says of itself in `entry`.
+fn read_own(from: &mut impl Read, entry: &Entry, bytes_max: u64) -> io::Result<Vec<u8>> {
     let EntryKind::File(bytes) = entry.kind else { return Err(tar::wrong("it is none")) };
-    if bytes > ABOUT_BYTES_MAX {
+    if bytes > bytes_max {
         return Err(tar::wrong("it says too much of itself"));
     }
     let mut text = Vec::new();
     from.take(bytes).read_to_end(&mut text)?;
     tar::skip_padding(from, bytes)?;
-    let about: About = serde_json::from_slice(&text)?;
+    Ok(text)
+}
+
+fn read_about(from: &mut impl Read, entry: &Entry) -> io::Result<About> {
+    let about: About = serde_json::from_slice(&read_own(from, entry, ABOUT_BYTES_MAX)?)?;
     let is_named = |root: &PathBuf| root.is_absolute() && root.components().count() > 1;
     if about.version > VERSION {
         return Err(tar::wrong("a newer version of tenon made it"));

@@ -4,16 +4,17 @@
 #![expect(clippy::disallowed_methods, reason = "works in a copy of the workspace, tenon's own")]
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     fs::{self, File, Permissions},
     io, mem,
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
 use tenon_agent::{CallEvent, ChangesOfCall, Session, SessionEvent};
 use tenon_sandbox::{ChangeKind, Changes, CheckpointInfo, EntryKind};
 
@@ -27,6 +28,9 @@ use crate::error::CliError;
 /// How the result of a call begins whose program ended while it ran.
 const INTERRUPTED: &str = "interrupted before it ended";
 
+/// The folder beside the copy in which that is kept.
+pub(super) const MADE: &str = "made";
+
 /// What such calls had changed, kept beside the copy.
 #[derive(Debug, Default)]
 pub(super) struct Made {
@@ -35,7 +39,9 @@ pub(super) struct Made {
     /// Of these, those that the log says changed something.
     told: HashSet<String>,
     /// What each changed; nothing is what no checkpoint tells of.
-    pieces: HashMap<String, Vec<Piece>>,
+    pieces: BTreeMap<String, Vec<Piece>>,
+    /// Folders with what is kept: a call may have several.
+    folders: usize,
     /// Whether there are checkpoints at all.
     is_known: bool,
 }
@@ -47,6 +53,36 @@ enum Piece {
     Rights(PathBuf, Permissions),
     /// A path, where the other is kept, if there is any, and when the call began whose it is.
     Content(PathBuf, PathBuf, Option<SystemTime>),
+}
+
+/// The same in a bundle, in which each path has what is kept at `MADE/CALL/PIECE`, by their numbers.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Stored {
+    calls: Vec<StoredCall>,
+    /// Calls that changed something of which a part is not in it.
+    left_out: Vec<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct StoredCall {
+    id: String,
+    #[serde(
+        serialize_with = "tenon_agent::serialize_paths",
+        deserialize_with = "tenon_agent::deserialize_paths"
+    )]
+    paths: Vec<PathBuf>,
+    pieces: Vec<StoredPiece>,
+}
+
+/// What is at a path.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum StoredPiece {
+    Mode(u32),
+    /// Nothing is kept, or what is has a time of its own.
+    Content,
+    /// It is kept, and its call began then, in seconds since 1970.
+    ContentOfCall(u64),
 }
 
 impl Made {
@@ -90,8 +126,9 @@ impl Made {
         (info, changes): (&CheckpointInfo, &Changes),
         copy: &Rebuilt,
     ) -> Result<(), CliError> {
-        let folder = copy.scratch.path().join("made").join(self.pieces.len().to_string());
+        let folder = copy.scratch.path().join(MADE).join(self.folders.to_string());
         copy::make_folder(&folder)?;
+        self.folders += 1;
         let mut copying = Copying::new(&[], copy.scratch.path());
         let mut pieces = Vec::new();
         for change in &changes.files {
@@ -120,6 +157,55 @@ impl Made {
         Ok(())
     }
 
+    /// Whether it is known what such calls had changed, if any had.
+    pub(super) fn is_known(&self) -> bool {
+        self.is_known
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// Returns each call with what is kept of it: the number of the piece, its path and where it is kept.
+    pub(super) fn calls(
+        &self,
+    ) -> impl Iterator<Item = (&str, impl Iterator<Item = (usize, &Path, &Path)>)> {
+        self.pieces.iter().map(|(call_id, pieces)| {
+            let kept = pieces.iter().enumerate().filter_map(|(at, piece)| match piece {
+                Piece::Content(path, kept, _) if kept.symlink_metadata().is_ok() => {
+                    Some((at, path.as_path(), kept.as_path()))
+                }
+                _ => None,
+            });
+            (call_id.as_str(), kept)
+        })
+    }
+
+    /// Returns what a bundle says of them.
+    pub(super) fn stored(&self) -> Stored {
+        let calls = self.pieces.iter().map(|(call_id, pieces)| StoredCall {
+            id: call_id.clone(),
+            paths: pieces.iter().map(|piece| piece.path().to_path_buf()).collect(),
+            pieces: pieces.iter().map(Piece::stored).collect(),
+        });
+        Stored { calls: calls.collect(), left_out: Vec::new() }
+    }
+
+    /// Adds what a bundle has, which was unpacked to `scratch`.
+    pub(super) fn with(mut self, stored: Stored, scratch: &Path) -> Self {
+        for (number, call) in stored.calls.into_iter().enumerate() {
+            let folder = scratch.join(MADE).join(number.to_string());
+            let pieces = call.paths.into_iter().zip(call.pieces).enumerate();
+            let pieces = pieces
+                .map(|(at, (path, piece))| piece.unpacked(path, folder.join(at.to_string())))
+                .collect();
+            self.pieces.insert(call.id, pieces);
+        }
+        self.pieces.retain(|call_id, _| !stored.left_out.contains(call_id));
+        self.told.extend(stored.left_out);
+        self
+    }
+
     /// Returns what makes the changes of a call in the copy, and takes them back the next time.
     pub(super) fn into_changes(self, roots: Vec<Root>) -> ChangesOfCall {
         let (pieces, is_known, told) = (Mutex::new(self.pieces), self.is_known, self.told);
@@ -136,7 +222,38 @@ impl Made {
     }
 }
 
+impl Stored {
+    /// Leaves out a call of which a part is missing; returns whether it was in.
+    pub(super) fn leave_out(&mut self, call_id: &str) -> bool {
+        if self.left_out.iter().any(|known| known == call_id) {
+            return false;
+        }
+        for call in self.calls.iter_mut().filter(|call| call.id == call_id) {
+            (call.paths, call.pieces) = (Vec::new(), Vec::new());
+        }
+        self.left_out.push(call_id.to_owned());
+        true
+    }
+}
+
 impl Piece {
+    fn path(&self) -> &Path {
+        match self {
+            Self::Rights(path, _) | Self::Content(path, ..) => path,
+        }
+    }
+
+    fn stored(&self) -> StoredPiece {
+        match self {
+            Self::Rights(_, permissions) => StoredPiece::Mode(permissions.mode() & 0o7777),
+            Self::Content(_, _, Some(began)) => {
+                let began = began.duration_since(UNIX_EPOCH).unwrap_or_default();
+                StoredPiece::ContentOfCall(began.as_secs())
+            }
+            Self::Content(_, _, None) => StoredPiece::Content,
+        }
+    }
+
     fn exchange(&mut self, roots: &[Root]) -> io::Result<()> {
         let place = |path: &Path| place(roots, path).ok_or(io::ErrorKind::NotFound);
         match self {
@@ -156,6 +273,19 @@ impl Piece {
                 }
                 move_any(&aside, kept)?;
                 began.take().map_or(Ok(()), |began| renew(&at, began))
+            }
+        }
+    }
+}
+
+impl StoredPiece {
+    fn unpacked(self, path: PathBuf, kept: PathBuf) -> Piece {
+        match self {
+            Self::Mode(mode) => Piece::Rights(path, Permissions::from_mode(mode & 0o7777)),
+            Self::Content => Piece::Content(path, kept, None),
+            Self::ContentOfCall(began) => {
+                let began = UNIX_EPOCH.checked_add(Duration::from_secs(began));
+                Piece::Content(path, kept, began)
             }
         }
     }

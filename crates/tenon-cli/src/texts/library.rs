@@ -360,6 +360,7 @@ texts! {
     "{path} (its name or its extended attributes are too long)", "{path}（名称或扩展属性太长）";
     "{path} as setuid or setgid: it is neither", "{path} 的 setuid 或 setgid 权限";
     "{path} was copied without its extended attributes", "复制 {path} 时未带扩展属性";
+    "what {call} had changed, which was cut short", "{call} 被中断前的改动";
     "{path} (it holds secrets)", "{path}（含有密钥）";
     "{path} (it is too large)", "{path}（太大）";
     "{path} (it holds a known secret)", "{path}（含有已知的密钥）";

@@ -82,6 +82,15 @@ fn a_session_is_replayed_without_a_difference_and_without_touching_anything() {
     place.run(&["replay", "last"]).ends_with(0);
 }
 
+/// Replays the last session elsewhere, from a bundle of which `left_out` is said.
+fn from_bundle(place: &Place, left_out: &str) -> Run {
+    let run = place.run(&["export", "last", "--bundle", "out.tar.gz"]).ends_with(0);
+    assert!(run.error.contains(left_out) && run.error.is_empty() == left_out.is_empty(), "{run:?}");
+    let other = Place::new();
+    std::fs::rename(place.path("work/out.tar.gz"), other.path("work/in.tar.gz")).unwrap();
+    other.run(&["replay", "in.tar.gz"])
+}
+
 /// Goes on with the last session.
 fn go_on(place: &Place, turns: Value) {
     let script = place.script(turns);
@@ -104,10 +113,7 @@ fn what_was_undone_and_redone_in_between_is_so_again() {
     let expected = "replayed 13 steps and 10 calls: nothing differs from the recording\n";
     let run = place.run(&["replay", "last"]).ends_with(0);
     assert_eq!((run.out.as_str(), run.error.as_str()), (expected, ""));
-    place.run(&["export", "last", "--bundle", "out.tar.gz"]).ends_with(0);
-    let other = Place::new();
-    std::fs::rename(place.path("work/out.tar.gz"), other.path("work/in.tar.gz")).unwrap();
-    assert_eq!(other.run(&["replay", "in.tar.gz"]).ends_with(0).out, expected);
+    assert_eq!(from_bundle(&place, "").ends_with(0).out, expected);
     // A log that does not say what was undone is followed up to there.
     let named = |line: &&str| !line.contains("\"type\":\"files_undone\"");
     let old: String = log.lines().filter(named).map(|line| format!("{line}\n")).collect();
@@ -166,11 +172,19 @@ fn a_session_that_was_killed_in_a_call_is_replayed_to_its_end() {
     std::fs::write(log_of(&place), old).unwrap();
     assert_eq!(place.run(&["replay", "last"]).ends_with(0).out, whole);
     std::fs::write(log_of(&place), log).unwrap();
-    // Without what is kept for undo it ends where the files matter, and says why.
-    place.run(&["export", "last", "--bundle", "out.tar.gz"]).ends_with(0);
-    let other = Place::new();
-    std::fs::rename(place.path("work/out.tar.gz"), other.path("work/in.tar.gz")).unwrap();
-    let run = other.run(&["replay", "in.tar.gz"]).ends_with(1);
+    let run = from_bundle(&place, "").ends_with(0);
+    assert_eq!(run.out, whole, "{run:?}");
+}
+
+#[test]
+fn a_replay_from_a_bundle_ends_where_a_part_matters_of_what_was_cut_short_that_it_does_not_have() {
+    let place = Place::new();
+    place.write("work/a.txt", "one\n");
+    let look = json!([bash("cat a.txt"), {"text": "Seen."}]);
+    killed(&place, "echo two >> a.txt; mkdir new; echo A=b > new/.env", look);
+    place.run(&["replay", "last"]).ends_with(0);
+    let left_out = "left out: new/.env (it holds secrets)\nnote: left out: what ";
+    let run = from_bundle(&place, left_out).ends_with(1);
     run.says(&["ends behind step 3", "what a call had changed that was cut short: 1 file changed"]);
 }
 
@@ -221,8 +235,10 @@ fn what_was_cut_short_and_undone_after_others_had_run_is_undone_in_a_replay() {
     place.run(&["undo", "2"]).ends_with(0);
     go_on(&place, look());
     let run = place.run(&["replay", "last"]).ends_with(0);
-    assert_eq!(run.out, "replayed 14 steps and 10 calls: nothing differs from the recording\n");
+    let whole = "replayed 14 steps and 10 calls: nothing differs from the recording\n";
+    assert_eq!(run.out, whole);
     assert!(!run.error.contains("ends behind"), "{run:?}");
+    assert_eq!(from_bundle(&place, "").ends_with(0).out, whole);
 }
 
 #[test]
