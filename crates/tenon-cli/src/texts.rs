@@ -279,6 +279,8 @@ texts! {
     ModelCommand: "chooses another model; /model NAME takes one by name", "选择其他模型；/model 名称 直接指定";
     ResumeCommand: "goes on with an earlier session; /resume ID by its id or name", "继续以前的会话；/resume ID 按编号或名称";
     ForkCommand: "goes on in a new session and leaves this one as it is", "在新会话中继续，本会话保持不变";
+    RestoreCommand: "lists the steps; /restore STEP puts the files back as before that one", "列出各步骤；/restore 步骤号 把文件恢复到该步骤之前";
+    RestoreWhich: "/restore STEP puts the files back as they were before one of these steps:", "/restore 步骤号 把文件恢复到以下某个步骤之前：";
     RewindPickCommand: "goes back to an earlier prompt: files, conversation or both", "回到以前的提示：文件、对话或两者";
     ChangesDiffCommand: "lists what each call changed; /changes diff shows the lines", "列出每个调用的改动；/changes diff 显示改动的行";
     PermissionsCommand: "lists what may be done without a question", "列出无需询问即可执行的操作";

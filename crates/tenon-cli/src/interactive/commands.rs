@@ -46,6 +46,13 @@ impl Session<'_> {
             Act::Changes => self.past(Asked::Lines).await,
             Act::Undo => self.past(Asked::Wish(Wish::Undo(words.parse().unwrap_or(1)))).await,
             Act::Redo => self.past(Asked::Wish(Wish::Redo)).await,
+            Act::Restore => match words.parse() {
+                Ok(step) => self.past(Asked::Wish(Wish::Before(step))).await,
+                Err(_) => {
+                    self.say(Text::RestoreWhich);
+                    self.past(Asked::List).await;
+                }
+            },
             Act::Rewind => self.choose_prompt().await?,
             Act::Resume if words.is_empty() => return Ok(self.choose_session().await),
             Act::Resume => return Ok(self.resume(&words)),

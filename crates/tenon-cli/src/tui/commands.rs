@@ -30,6 +30,7 @@ pub(crate) enum Act {
     Changes,
     Undo,
     Redo,
+    Restore,
     Rewind,
     Resume,
     Fork,
@@ -86,6 +87,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     command("/changes", Text::ChangesDiffCommand, Act::Changes).takes(Takes::OneOf(&["diff"])),
     command("/undo", Text::UndoCommand, Act::Undo).takes(Takes::Count),
     command("/redo", Text::RedoCommand, Act::Redo),
+    command("/restore", Text::RestoreCommand, Act::Restore).takes(Takes::Count),
     command("/rewind", Text::RewindPickCommand, Act::Rewind),
     command("/resume", Text::ResumeCommand, Act::Resume).takes(Takes::Word),
     command("/fork", Text::ForkCommand, Act::Fork),
@@ -121,6 +123,7 @@ impl Act {
     pub(crate) fn needs_end_of_turn(self) -> bool {
         match self {
             Self::Model | Self::Compact | Self::Undo | Self::Redo | Self::Rewind => true,
+            Self::Restore => true,
             Self::Resume | Self::Fork | Self::New | Self::Doctor | Self::Diff | Self::Changes => {
                 true
             }
@@ -149,8 +152,8 @@ impl Takes {
     }
 }
 
-/// Returns what `text` means. Behind a command's name only that can stand which it takes, so that a
-/// path, or words of which the first looks like a command, can begin a prompt.
+/// Returns what `text` means. A line that begins with a name of a command, or with what could be one,
+/// is never a prompt: what was mistyped would be asked of the model, which costs. A path can begin one.
 pub(crate) fn typed(text: &str) -> Typed {
     let line = text.trim_end();
     if line.trim().is_empty() {
@@ -165,15 +168,14 @@ pub(crate) fn typed(text: &str) -> Typed {
     let (name, words) = line.split_once(' ').unwrap_or((line, ""));
     let words = words.trim();
     let command = COMMANDS.iter().find(|command| command.name == name);
-    let is_number = words.bytes().all(|byte| byte.is_ascii_digit());
     match command {
         Some(command) if command.takes.fits(words) => Typed::Command(command.act, words.to_owned()),
-        Some(Command { takes: Takes::Count, .. }) if is_number => Typed::Unknown(line.to_owned()),
-        Some(Command { takes: Takes::OneOf(all), .. }) if !words.contains(char::is_whitespace) => {
-            Typed::NoneOf(all)
-        }
-        None if words.is_empty() && is_name(name) => Typed::Unknown(name.to_owned()),
-        Some(_) | None => Typed::Prompt(text.trim().to_owned()),
+        // Of several lines the first is a title, or a path.
+        _ if line.contains('\n') => Typed::Prompt(text.trim().to_owned()),
+        Some(Command { takes: Takes::OneOf(all), .. }) => Typed::NoneOf(all),
+        Some(_) => Typed::Unknown(line.to_owned()),
+        None if is_name(name) => Typed::Unknown(name.to_owned()),
+        None => Typed::Prompt(text.trim().to_owned()),
     }
 }
 
@@ -222,7 +224,7 @@ mod tests {
         let command = |act, words: &str| Typed::Command(act, words.to_owned());
         let cases = [
             ("/help", command(Act::Help, "")),
-            ("/help me", prompt("/help me")),
+            ("/help me", Typed::Unknown("/help me".into())),
             ("/quit ", command(Act::Quit, "")),
             ("/compact", command(Act::Compact, "")),
             ("/compact the  API ", command(Act::Compact, "the  API")),
@@ -230,15 +232,19 @@ mod tests {
             ("/undo 0", Typed::Unknown("/undo 0".into())),
             ("/changes diff", command(Act::Changes, "diff")),
             ("/changes all", Typed::NoneOf(&["diff"])),
-            ("/changes are bad", prompt("/changes are bad")),
-            ("/undo it all", prompt("/undo it all")),
-            ("/changes diff", command(Act::Changes, "diff")),
-            ("/changes of today", prompt("/changes of today")),
+            ("/changes of today", Typed::NoneOf(&["diff"])),
+            ("/undo it all", Typed::Unknown("/undo it all".into())),
+            ("/restore", command(Act::Restore, "")),
+            ("/restore 2", command(Act::Restore, "2")),
+            ("/restore last --to 2", Typed::Unknown("/restore last --to 2".into())),
             ("/model openai/gpt-x", command(Act::Model, "openai/gpt-x")),
-            ("/model the world", prompt("/model the world")),
+            ("/model the world", Typed::Unknown("/model the world".into())),
             ("/nope", Typed::Unknown("/nope".into())),
-            ("/nope at all", prompt("/nope at all")),
+            ("/nope at all", Typed::Unknown("/nope".into())),
+            ("/nope at\nall", prompt("/nope at\nall")),
+            ("/help\nis long", prompt("/help\nis long")),
             (" /help", prompt("/help")),
+            (" /nope at all", prompt("/nope at all")),
             ("/etc/passwd says what?", prompt("/etc/passwd says what?")),
             ("  \t", Typed::Nothing),
             ("!git status", Typed::Own("git status".into())),

@@ -62,6 +62,7 @@ fn every_command_that_help_lists_answers() {
         ("/changes", "step 1 · ", 1),
         ("/undo", "Undone:", 1),
         ("/redo", "Redone:", 1),
+        ("/restore", "before one of these steps:", 1),
         ("/rewind", "Back to before:", 1),
         ("/resume", "There is no other session", 1),
         ("/fork", "goes on after 1 turn", 1),

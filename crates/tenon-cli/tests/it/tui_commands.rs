@@ -127,6 +127,47 @@ fn what_a_person_changed_since_is_asked_about_and_typed_keys_are_no_answer() {
 }
 
 #[test]
+fn files_are_restored_as_before_a_step_within_a_turn() {
+    let home = Home::new(json!([
+        {"calls": [write("a.txt", "one\n")]}, {"calls": [bash("echo two > a.txt; echo b > b.txt")]},
+        {"calls": [bash("rm a.txt")]}, {"text": "Done."}, {"text": "I see."},
+    ]));
+    let mut terminal = session_with(&home, (100, 60), &[]);
+    ask(&mut terminal, "make them", 1);
+    terminal.press("/restore\r");
+    terminal.wait_for("before one of these steps:", 1);
+    terminal.wait_for("step 3 · ", 1);
+    for wrong in ["/restore last --to 2", "/restor 2", "/restore 0"] {
+        terminal.press(&format!("{wrong}\r"));
+        let name = wrong.strip_suffix(" 2").filter(|name| *name == "/restor").unwrap_or(wrong);
+        terminal.wait_for(&format!("There is no command {name}. "), 1);
+    }
+    terminal.press("/restore 9\r");
+    terminal.wait_for("There is no step or call `9`", 1);
+    terminal.press("/restore 3\r");
+    terminal.wait_for("Undone:", 1);
+    assert_eq!(read(&home, "a.txt").as_deref(), Some("two\n"));
+    std::fs::write(home.work().join("b.txt"), "mine\n").unwrap();
+    terminal.press("/restore 2\r");
+    terminal.wait_for("b.txt (changed since)", 1);
+    answer(&mut terminal, "n");
+    terminal.wait_for("Nothing was touched.", 1);
+    terminal.press("\x15/restore 2\r");
+    terminal.wait_for("This was changed since:", 1);
+    answer(&mut terminal, "o");
+    terminal.wait_for("Undone:", 2);
+    assert_eq!((read(&home, "a.txt").as_deref(), read(&home, "b.txt")), (Some("one\n"), None));
+    terminal.press("/redo\r");
+    terminal.wait_for("Redone:", 1);
+    assert_eq!(read(&home, "b.txt").as_deref(), Some("mine\n"));
+    ask(&mut terminal, "and now?", 2);
+    leave(terminal);
+    let told = home.logged("user_message", "message");
+    assert_eq!(told.len(), 2, "what was mistyped was not sent: {told:?}");
+    assert!(told[1].to_string().contains("[undo] The user undid"), "{}", told[1]);
+}
+
+#[test]
 fn a_yes_to_put_conflicts_back_holds_for_all_calls_that_are_undone() {
     let home = Home::new(json!([
         {"calls": [bash("echo g > g")]}, {"calls": [bash("mv g g3")]}, {"text": "Done."},
@@ -454,6 +495,7 @@ fn names_behind_a_command_are_completed_and_help_names_every_command() {
         "/changes",
         "/undo",
         "/redo",
+        "/restore",
         "/rewind",
         "/resume",
         "/fork",

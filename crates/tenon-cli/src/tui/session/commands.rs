@@ -27,6 +27,7 @@ impl Session<'_> {
             Act::Changes => self.show_changes(!words.is_empty()),
             Act::Undo => self.take_back(Wish::Undo(words.parse().unwrap_or(1)), None),
             Act::Redo => self.take_back(Wish::Redo, None),
+            Act::Restore => self.restore(&words),
             Act::Rewind => self.pick_prompt(),
             Act::Resume if words.is_empty() => self.pick_session(),
             Act::Resume => self.resume(&words),

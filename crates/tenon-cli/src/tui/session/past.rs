@@ -32,6 +32,17 @@ impl Session<'_> {
         self.attempt(Planned::Wish(wish), Conflicts::Refuse, then);
     }
 
+    /// Puts the files back as they were before a step; lists the steps if none is named.
+    pub(super) fn restore(&mut self, step: &str) {
+        match step.parse() {
+            Ok(step) => self.take_back(Wish::Before(step), None),
+            Err(_) => {
+                self.app.say(Text::RestoreWhich.template(self.app.language));
+                self.show_changes(false);
+            }
+        }
+    }
+
     /// Goes on as a person answered.
     pub(super) fn answered(&mut self, answer: Option<Conflicts>) {
         let Some(TakingBack { plan, conflicts, then }) = self.taking_back.take() else { return };
