@@ -320,6 +320,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_path_of_a_bundle_that_leads_out_of_the_copy_is_not_followed() {
+        let place = tempfile::tempdir().unwrap();
+        let scratch = place.path().canonicalize().unwrap();
+        let [copy, kept] = ["roots/0", "made/0"].map(|name| scratch.join(name));
+        for folder in [&copy, &kept] {
+            fs::create_dir_all(folder).unwrap();
+        }
+        let makes = |path: &str| {
+            fs::write(kept.join("0"), "made").unwrap();
+            let call = format!(r#"{{"id":"c","paths":["{path}"],"pieces":["content"]}}"#);
+            let stored = serde_json::from_str(&format!(r#"{{"calls":[{call}],"left_out":[]}}"#));
+            let roots = vec![Root { recorded: "/work".into(), copy: copy.clone() }];
+            Made::default().with(stored.unwrap(), &scratch).into_changes(roots)("c")
+        };
+        for outside in ["../evil", "/work/../evil", "/evil"] {
+            assert!(!makes(outside), "{outside}");
+        }
+        assert!(!scratch.join("roots/evil").exists());
+        assert!(makes("/work/good"));
+        assert_eq!(fs::read_to_string(copy.join("good")).unwrap(), "made");
+    }
+
+    #[test]
     fn a_link_in_the_place_of_a_folder_leads_its_permissions_nowhere() {
         let place = tempfile::tempdir().unwrap();
         let [outside, copy] = ["outside", "copy"].map(|name| place.path().join(name));

@@ -553,6 +553,8 @@ fn a_hostile_bundle_is_refused_and_writes_nothing_outside() {
         "add('/tmp/evil-of-a-bundle')",
         "add('roots/99/evil')",
         "add('roots/0')",
+        "add('made/evil/0')",
+        "add('made/0/0', kind=tarfile.SYMTYPE, link='../../../..'); add('made/0/0/evil')",
         "add('evil')",
         "add('roots/0/a', kind=tarfile.LNKTYPE, link='/etc/passwd')",
         "add('roots/0/a', kind=tarfile.CHRTYPE)",
@@ -571,7 +573,7 @@ fn a_hostile_bundle_is_refused_and_writes_nothing_outside() {
     }
     for about in [
         "{}",
-        "{'version': 2, 'session': 'x', 'roots': ['/w/x'], 'tenon': '0'}",
+        "{'version': 3, 'session': 'x', 'roots': ['/w/x'], 'tenon': '0'}",
         "{'version': 1, 'session': 'x', 'roots': [], 'tenon': '0'}",
         "{'version': 1, 'session': 'x', 'roots': ['/'], 'tenon': '0'}",
         "{'version': 1, 'session': 'x', 'roots': ['w'], 'tenon': '0'}",
