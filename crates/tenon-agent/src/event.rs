@@ -9,6 +9,7 @@ mod context;
 mod images;
 mod live;
 mod receipt;
+mod request;
 
 use std::sync::Arc;
 
@@ -21,6 +22,7 @@ pub use self::context::{
 };
 pub use self::live::Live;
 pub use self::receipt::{CheckRun, Receipt, Verification};
+pub use self::request::RequestForm;
 use crate::{policy::Verdict, session_note::SessionNote};
 
 /// The version of the log's format, in its first line.
@@ -210,6 +212,9 @@ pub enum ModelEvent {
         messages: usize,
         /// Hash of the messages.
         hash: String,
+        /// How it is sent; logs of older versions do not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        form: Option<RequestForm>,
     },
     /// A reply is over.
     AssistantMessage {

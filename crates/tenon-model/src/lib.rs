@@ -16,6 +16,7 @@ pub mod providers;
 mod retry;
 mod sse;
 mod text;
+mod wire_form;
 
 pub use catalogue::{abilities, known_models};
 pub use fold::{Fold, Reply, read_arguments};
@@ -31,7 +32,7 @@ pub use message::{
 };
 pub use provider::{
     Abilities, EventStream, Price, Provider, ProviderError, ProviderErrorKind, Request, StopReason,
-    StreamEvent, ToolSpec, Usage,
+    StreamEvent, ToolSpec, Usage, Written,
 };
 pub use providers::{
     PROVIDERS,
@@ -42,3 +43,4 @@ pub use providers::{
 pub use retry::RetryPolicy;
 pub use sse::{EventTooLarge, SseEvent, SseParser};
 pub use text::{Secret, Untrusted, decoded, visible};
+pub use wire_form::written_again;

@@ -6,6 +6,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use bytes::Bytes;
 use futures::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -22,6 +23,13 @@ pub trait Provider: Send + Sync {
 
     /// Returns what the model can do and wants.
     fn abilities(&self) -> &Abilities;
+
+    /// Returns how `request` is written and its body, where the body can be written again without the
+    /// server: what is said to a model then can be compared later.
+    fn written(&self, request: &Request) -> Option<Written> {
+        let _ = request;
+        None
+    }
 
     /// Sends `request` and returns the reply as it arrives. Dropping the stream cancels it.
     fn stream(&self, request: Request) -> EventStream<'_>;
@@ -71,6 +79,16 @@ pub struct Request {
     pub conversation: Conversation,
     /// The largest reply, in tokens.
     pub output_tokens_max: u32,
+}
+
+/// A request as it is sent.
+#[derive(Debug, Clone)]
+pub struct Written {
+    /// All that the body is made from besides the request, for a log: the dialect, the model's name as
+    /// the server knows it, and what the server wants otherwise. It holds no key and no address.
+    pub form: Value,
+    /// The body's bytes.
+    pub body: Bytes,
 }
 
 /// A tool as the model sees it.

@@ -164,13 +164,14 @@ impl Agent {
             other => self.recorder.show(other),
         };
         self.recorder.show(Live::Progress("Summing up the conversation …".into()));
-        let mut reply = self.exchange.run(&conversation, tokens_max, cancel, show).await;
+        let request = self.exchange.request(&conversation, tokens_max);
+        let mut reply = self.exchange.run(request.clone(), cancel, show).await;
         let mut before = reply.retried;
         // The provider makes a request again only while none of its reply was shown; of a summary
         // none is, so it is asked for once more.
         if reply.error.as_ref().is_some_and(ProviderError::is_transient) {
             before += reply.usage;
-            reply = self.exchange.run(&conversation, tokens_max, cancel, show).await;
+            reply = self.exchange.run(request, cancel, show).await;
             before += reply.retried;
         }
         let Reply { message, stop, mut usage, error, .. } = reply;

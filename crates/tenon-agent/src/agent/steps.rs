@@ -10,7 +10,7 @@ use crate::{
     context::{Reply, mode_note, user_message},
     event::{ContextEvent, Continuation, EndReason, ModelEvent, Receipt, TurnEvent},
     input::Prompt,
-    session::{LogError, results_message},
+    session::{LogError, PrefixHasher, results_message},
     turn::{Turn, receipt},
 };
 
@@ -104,13 +104,14 @@ impl Agent {
         turn: &mut Turn,
         cancel: &CancellationToken,
     ) -> Result<(), LogError> {
-        let (system, tools) = (&self.exchange.system, &self.exchange.tools);
-        self.recorder.record(self.prefix.request(system, tools, &self.conversation))?;
-        let show = |live| self.recorder.show(live);
         let space = self.meter.space(&self.conversation);
-        let tokens_max = turn.reply_tokens_max(&space);
+        let request = self.exchange.request(&self.conversation, turn.reply_tokens_max(&space));
+        let is_limited = turn.has_limited_reply(&space);
+        let form = PrefixHasher::form(&*self.exchange.provider, &request, is_limited);
+        self.recorder.record(self.prefix.request(&request, Some(form)))?;
+        let show = |live| self.recorder.show(live);
         let Reply { message, stop, usage, retried, duration_ms, error } =
-            self.exchange.run(&self.conversation, tokens_max, cancel, show).await;
+            self.exchange.run(request, cancel, show).await;
         let (calls, text) = (message.tool_calls().cloned().collect(), message.text());
         let is_empty = message.content.is_empty();
         if !is_empty {

@@ -48,22 +48,26 @@ impl Exchange {
         Meter::new(window, model.output_tokens_max, &self.system, &self.tools)
     }
 
-    /// Sends `conversation` and returns the reply, of at most so many tokens; `show` gets it as it comes. A reply that was
-    /// cut short, by `cancel` or a failure, keeps its text and loses its calls.
-    pub(crate) async fn run(
-        &self,
-        conversation: &Conversation,
-        output_tokens_max: u32,
-        cancel: &CancellationToken,
-        show: impl Fn(Live),
-    ) -> Reply {
-        let started = Instant::now();
-        let request = Request {
+    /// Returns the request that sends `conversation`, for a reply of at most so many tokens.
+    pub(crate) fn request(&self, conversation: &Conversation, output_tokens_max: u32) -> Request {
+        Request {
             system: Arc::clone(&self.system),
             tools: Arc::clone(&self.tools),
             conversation: conversation.clone(),
             output_tokens_max,
-        };
+        }
+    }
+
+    /// Sends `request` and returns the reply; `show` gets it as it comes. A reply that was
+    /// cut short, by `cancel` or a failure, keeps its text and loses its calls.
+    pub(crate) async fn run(
+        &self,
+        request: Request,
+        cancel: &CancellationToken,
+        show: impl Fn(Live),
+    ) -> Reply {
+        let started = Instant::now();
+        let conversation = request.conversation.clone();
         let mut fold = Fold::default();
         let mut stream = self.provider.stream(request);
         let error = loop {
@@ -86,7 +90,7 @@ impl Exchange {
                 None => break None,
             }
         };
-        let folded = fold.finish(conversation);
+        let folded = fold.finish(&conversation);
         let whole = error.is_none() && !cancel.is_cancelled();
         let mut message = folded.message;
         if !whole {

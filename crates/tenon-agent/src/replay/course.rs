@@ -225,12 +225,13 @@ impl Course {
         }
         let recorded = self.recording.requests.get(state.next)?;
         if let Some(sent) = &recorded.sent {
-            let now = state.hasher.request(&request.system, &request.tools, &request.conversation);
+            let now = state.hasher.request(request, None);
             let conversations =
                 || (self.conversation_at(recorded.line), request.conversation.clone());
-            if let Some((what, expected, found)) =
-                divergence::of_requests(sent, &now, self.is_masked, conversations)
-            {
+            let differs = divergence::of_requests(sent, &now, self.is_masked, conversations);
+            // Of a log that was masked since, the request is another.
+            let of_form = || divergence::of_form(sent, request).filter(|_| !self.is_masked);
+            if let Some((what, expected, found)) = differs.or_else(of_form) {
                 self.diverge(&mut state, step, what, (expected, found));
                 return None;
             }

@@ -3,11 +3,12 @@
 use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 use serde::Serialize;
-use tenon_model::{Conversation, Message};
+use tenon_model::{Conversation, Message, Request, written_again};
 
 use super::recording::{RecordedResult, SeenFiles};
 use crate::{
-    event::{CallChanges, FileChange, FileChangeKind, ModelEvent},
+    event::{CallChanges, FileChange, FileChangeKind, ModelEvent, RequestForm},
+    session::PrefixHasher,
     tools::is_of_place,
 };
 
@@ -62,6 +63,10 @@ pub enum Diverged {
     Tools,
     /// The messages of a request.
     Messages,
+    /// How long the reply to a request may be.
+    ReplyLimit,
+    /// The bytes of a request as they are sent.
+    Body,
     /// Whether a request is made at all.
     Request,
     /// What a tool answered.
@@ -79,12 +84,13 @@ pub(super) fn of_requests(
     conversations: impl FnOnce() -> (Conversation, Conversation),
 ) -> Option<(Diverged, String, String)> {
     let (
-        ModelEvent::RequestSent { system, tools, messages, hash },
+        ModelEvent::RequestSent { system, tools, messages, hash, .. },
         ModelEvent::RequestSent {
             system: system_now,
             tools: tools_now,
             messages: messages_now,
             hash: hash_now,
+            ..
         },
     ) = (recorded, now)
     else {
@@ -112,6 +118,27 @@ pub(super) fn of_requests(
     }
     let count = |count: &usize, hash: &str| format!("{count} messages with hash {hash}\n");
     Some((Diverged::Messages, count(messages, hash), count(messages_now, hash_now)))
+}
+
+/// Returns what differs in how `request` is sent from how one with the same messages was, and both as
+/// text. What a log does not say is not compared.
+pub(super) fn of_form(
+    recorded: &ModelEvent,
+    request: &Request,
+) -> Option<(Diverged, String, String)> {
+    let ModelEvent::RequestSent { form: Some(recorded), .. } = recorded else { return None };
+    let RequestForm { output_tokens_max, is_limited, wire, body } = recorded;
+    // Replays have no limits.
+    if !is_limited && *output_tokens_max != request.output_tokens_max {
+        let tokens = |max: u32| format!("a reply of at most {max} tokens\n");
+        let (expected, found) = (tokens(*output_tokens_max), tokens(request.output_tokens_max));
+        return Some((Diverged::ReplyLimit, expected, found));
+    }
+    let request = Request { output_tokens_max: *output_tokens_max, ..request.clone() };
+    let now = PrefixHasher::body(&written_again(wire.as_ref()?, &request)?);
+    let hash = |hash: &str| format!("body with hash {hash}\n");
+    let body = body.as_ref().filter(|body| **body != now)?;
+    Some((Diverged::Body, hash(body), hash(&now)))
 }
 
 /// Returns the message number `at` as text; empty if there is none.

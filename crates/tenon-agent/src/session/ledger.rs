@@ -168,7 +168,9 @@ impl Ledger {
                 (self.compaction_undone, self.compacted) = (true, false);
             }
             SessionEvent::Context(ContextEvent::Compacted(_)) => self.compact(record.time_ms, used),
-            SessionEvent::Model(ModelEvent::RequestSent { system, tools, messages, hash }) => {
+            SessionEvent::Model(ModelEvent::RequestSent {
+                system, tools, messages, hash, ..
+            }) => {
                 let sent = Sent {
                     time_ms: record.time_ms,
                     model: self.model.clone(),

@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use tenon_model::{Conversation, Message, ToolSpec};
+use tenon_model::{ContentBlock, Conversation, Message, Provider, Request, ToolSpec};
 use tenon_sandbox::ContentHash;
 
-use crate::event::ModelEvent;
+use crate::event::{ModelEvent, RequestForm};
 
 /// Digits of a hash that are logged: 64 bits tell the requests of one session apart.
 const DIGITS: usize = 16;
@@ -20,19 +20,32 @@ pub(crate) struct PrefixHasher {
 }
 
 impl PrefixHasher {
-    /// Returns the event that says that a request with these parts is made.
-    pub(crate) fn request(
-        &mut self,
-        system: &str,
-        tools: &[ToolSpec],
-        conversation: &Conversation,
-    ) -> ModelEvent {
+    /// Returns the event that says that `request` is made.
+    pub(crate) fn request(&mut self, request: &Request, form: Option<RequestForm>) -> ModelEvent {
         ModelEvent::RequestSent {
-            system: hash(&[system.as_bytes()]),
-            tools: Self::tools(tools),
-            messages: conversation.len(),
-            hash: self.conversation(conversation),
+            system: hash(&[request.system.as_bytes()]),
+            tools: Self::tools(&request.tools),
+            messages: request.conversation.len(),
+            hash: self.conversation(&request.conversation),
+            form,
         }
+    }
+
+    /// Returns how `request` is sent to `provider`.
+    pub(crate) fn form(
+        provider: &dyn Provider,
+        request: &Request,
+        is_limited: bool,
+    ) -> RequestForm {
+        let written = provider.written(request).filter(|_| !has_images(&request.conversation));
+        let body = written.as_ref().map(|written| Self::body(&written.body));
+        let wire = written.map(|written| written.form);
+        RequestForm { output_tokens_max: request.output_tokens_max, is_limited, wire, body }
+    }
+
+    /// Returns the hash of a request's body.
+    pub(crate) fn body(body: &[u8]) -> String {
+        hash(&[body])
     }
 
     /// Returns the hash of `tools`, as a request with them is logged.
@@ -53,6 +66,15 @@ impl PrefixHasher {
         }
         self.known.last().map(|(_, hash)| hash.clone()).unwrap_or_default()
     }
+}
+
+fn has_images(conversation: &Conversation) -> bool {
+    let has = |block: &ContentBlock| match block {
+        ContentBlock::Image(_) => true,
+        ContentBlock::ToolResult(result) => !result.images.is_empty(),
+        _ => false,
+    };
+    conversation.iter().any(|message| message.content.iter().any(has))
 }
 
 fn hash(parts: &[&[u8]]) -> String {

@@ -50,6 +50,7 @@ impl Spending {
     ///     tools: String::new(),
     ///     messages: 1,
     ///     hash: String::new(),
+    ///     form: None,
     /// };
     /// assert_eq!(Spending::default().take(&SessionEvent::Model(sent)), None);
     /// ```

@@ -123,10 +123,19 @@ impl Turn {
         self.next_reply(space).unwrap_or(self.reply_tokens_max)
     }
 
+    /// Returns whether a limit makes that less than model and window allow.
+    pub(crate) fn has_limited_reply(&self, space: &Space) -> bool {
+        self.reply_tokens_max(space) < self.reply_in(space)
+    }
+
     fn next_reply(&self, space: &Space) -> Result<u32, EndReason> {
-        let left = u32::try_from(space.left().max(REPLY_TOKENS_MIN)).unwrap_or(u32::MAX);
-        let most = self.reply_tokens_max.min(left);
+        let most = self.reply_in(space);
         self.limits.next_reply(&self.spent, space.used, self.price.as_ref(), most)
+    }
+
+    fn reply_in(&self, space: &Space) -> u32 {
+        let left = u32::try_from(space.left().max(REPLY_TOKENS_MIN)).unwrap_or(u32::MAX);
+        self.reply_tokens_max.min(left)
     }
 
     /// Takes in a reply: its calls, its text, why it stopped and what it used.

@@ -197,6 +197,8 @@ fn said(divergence: &Divergence, language: Language) -> String {
         Diverged::System => Text::DiffersSystem,
         Diverged::Tools => Text::DiffersTools,
         Diverged::Messages => Text::DiffersMessages,
+        Diverged::ReplyLimit => Text::DiffersReplyLimit,
+        Diverged::Body => Text::DiffersBody,
         Diverged::Request => Text::DiffersRequest,
         Diverged::Result => Text::DiffersResult,
         Diverged::Files if divergence.call.is_none() => Text::DiffersFiles,

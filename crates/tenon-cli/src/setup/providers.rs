@@ -4,7 +4,7 @@ use std::{path::Path, path::PathBuf, sync::Arc};
 
 use tenon_model::{
     Abilities, AnthropicOptions, AnthropicProvider, EventStream, KeyHeader, OpenAiOptions,
-    OpenAiProvider, Provider, ProviderError, Request, ScriptedProvider,
+    OpenAiProvider, Provider, ProviderError, Request, ScriptedProvider, Written,
 };
 
 use crate::{
@@ -30,6 +30,10 @@ impl Provider for Named {
 
     fn abilities(&self) -> &Abilities {
         self.inner.abilities()
+    }
+
+    fn written(&self, request: &Request) -> Option<Written> {
+        self.inner.written(request)
     }
 
     fn stream(&self, request: Request) -> EventStream<'_> {

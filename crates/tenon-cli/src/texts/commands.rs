@@ -72,6 +72,8 @@ texts! {
     DiffersSystem: "the request has another system prompt", "请求的系统提示不同";
     DiffersTools: "the request has other tools", "请求的工具不同";
     DiffersMessages: "the request has other messages", "请求的消息不同";
+    DiffersReplyLimit: "the request asks for a reply of another length", "请求所允许的回复长度不同";
+    DiffersBody: "the request is sent in other bytes", "请求发送的字节不同";
     DiffersRequest: "the turn goes on otherwise", "这一轮以不同的方式继续";
     DiffersResult: "the result of `{call}` is another", "`{call}` 的结果不同";
     DiffersFiles: "files are others", "文件不同";

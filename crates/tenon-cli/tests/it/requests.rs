@@ -4,14 +4,24 @@ use serde_json::{Value, json};
 
 use crate::{
     fake_server::{FakeServer, Reply, Turn},
-    program::{Place, Run},
+    program::{Place, Run, files_beneath},
 };
 
 /// The most bytes of the first request for "hi" with all six tools, headers included.
 const FIRST_REQUEST_BYTES_MAX: usize = 6 * 1024;
 
 fn requests(place: &Place, model: &str, server: &FakeServer) -> Vec<(usize, String)> {
-    let mut command = place.tenon(&["-p", "--model", model, "hi"]);
+    requests_within(place, model, server, "1000000")
+}
+
+/// Returns the requests of a session that may use so many tokens.
+fn requests_within(
+    place: &Place,
+    model: &str,
+    server: &FakeServer,
+    tokens: &str,
+) -> Vec<(usize, String)> {
+    let mut command = place.tenon(&["-p", "--model", model, "--max-tokens", tokens, "hi"]);
     command.env("ANTHROPIC_API_KEY", "k").env("ANTHROPIC_BASE_URL", server.url());
     command.env("OPENAI_API_KEY", "k").env("OPENAI_BASE_URL", server.url());
     Run::of(command.output().unwrap()).ends_with(0);
@@ -61,6 +71,61 @@ fn what_was_sent_once_is_sent_again_byte_for_byte_cache_markers_apart() {
             let end = before.rfind("}]").unwrap();
             assert!(after.starts_with(&before[..=end]), "{model}:\n{before}\n{after}");
         }
+    }
+}
+
+#[test]
+fn how_a_request_was_sent_is_compared_in_a_replay() {
+    let turns =
+        || vec![Turn::of_call("bash", json!({"command": "echo '\u{1f600}'"})), Turn::text("done")];
+    for (model, server) in [
+        ("anthropic/claude-sonnet-4-5", FakeServer::anthropic as fn(Vec<Turn>) -> FakeServer),
+        ("openai/gpt-x", FakeServer::openai),
+    ] {
+        let place = Place::new();
+        requests_within(&place, model, &server(turns()), "8000");
+        assert_eq!(place.logs().matches("\"is_limited\":true").count(), 2, "{}", place.logs());
+        place.run(&["replay", "last"]).ends_with(0);
+        let place = Place::new();
+        requests(&place, model, &server(turns()));
+        assert!(!place.logs().contains("is_limited"), "{}", place.logs());
+        place.run(&["replay", "last"]).ends_with(0);
+        let logs = files_beneath(&place.path("home/.local/state/tenon/sessions"));
+        let is_log = |path: &std::path::PathBuf| path.extension().is_some_and(|it| it == "jsonl");
+        let log = logs.into_iter().find(is_log).unwrap();
+        let whole = std::fs::read_to_string(&log).unwrap();
+        let forms: Vec<Value> = whole
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap())
+            .filter(|event| event["type"] == "request_sent")
+            .map(|event| event["form"].clone())
+            .collect();
+        let last = &forms[1];
+        let altered = |from: String, to: &str| {
+            let (before, after) = whole.rsplit_once(&from).unwrap();
+            std::fs::write(&log, format!("{before}{to}{after}")).unwrap();
+            place.run(&["replay", "last", "--json"])
+        };
+        let differs = |run: Run, what: &str| {
+            let report: Value = serde_json::from_str(&run.ends_with(1).out).unwrap();
+            let found = &report["divergence"];
+            assert_eq!((&found["step"], &found["what"]), (&json!(2), &json!(what)), "{report}");
+        };
+        differs(altered(last["body"].to_string(), "\"0\""), "body");
+        let max = format!("\"output_tokens_max\":{}", last["output_tokens_max"]);
+        differs(altered(max.clone(), "\"output_tokens_max\":1"), "reply_limit");
+        // A limit of the session is not in the log, and an older log says nothing of this.
+        let limited = "\"output_tokens_max\":1,\"is_limited\":true";
+        altered(max, limited);
+        let run = place.run(&["replay", "last"]).ends_with(1);
+        assert!(run.out.starts_with("step 2: the request is sent in other bytes"), "{run:?}");
+        let without = |line: &str| {
+            let mut event: Value = serde_json::from_str(line).unwrap();
+            event.as_object_mut().unwrap().remove("form");
+            format!("{event}\n")
+        };
+        std::fs::write(&log, whole.lines().map(without).collect::<String>()).unwrap();
+        place.run(&["replay", "last"]).ends_with(0);
     }
 }
 

@@ -13,14 +13,17 @@ use reqwest::{
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
 };
 
-use self::{events::AnthropicDecoder, request::AnthropicWire};
+use self::events::AnthropicDecoder;
+pub(crate) use self::request::AnthropicWire;
 use super::body::{BodyCache, Wire};
+use serde::{Deserialize, Serialize};
+
 use crate::{
     catalogue,
     exchange::Exchange,
     failure::Server,
     http::{HttpClient, HttpOptions, configuration, display_host, endpoint, is_loopback},
-    provider::{Abilities, EventStream, Provider, ProviderError, Request},
+    provider::{Abilities, EventStream, Provider, ProviderError, Request, Written},
     retry::{RetryPolicy, Schedule, with_retries},
     text::Secret,
 };
@@ -62,7 +65,8 @@ pub enum KeyHeader {
 }
 
 /// Whether a model thinks before it answers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum AnthropicThinking {
     /// As the model does by itself. Of models that think by themselves the text is asked for: they
     /// put what they say between calls into thinking blocks, which come empty otherwise.
@@ -136,10 +140,7 @@ impl AnthropicProvider {
         Ok(Self {
             model: format!("{PROVIDER_NAME}/{}", options.model),
             abilities: catalogue::abilities(&options.model, &server.host),
-            wire: AnthropicWire {
-                thinking: options.thinking.of(&options.model),
-                model: options.model,
-            },
+            wire: AnthropicWire { thinking: options.thinking, model: options.model },
             key: options.key,
             server,
             url,
@@ -164,6 +165,11 @@ impl Provider for AnthropicProvider {
 
     fn abilities(&self) -> &Abilities {
         &self.abilities
+    }
+
+    fn written(&self, request: &Request) -> Option<Written> {
+        let form = serde_json::to_value(&self.wire).ok()?;
+        Some(Written { form, body: self.bodies.body(&self.wire, request) })
     }
 
     fn stream(&self, request: Request) -> EventStream<'_> {

@@ -3,6 +3,7 @@
 //! Compact, and ordered so that everything up to the last message stays the same from request to
 //! request: what can change (limit, thinking) stands behind the messages.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::AnthropicThinking;
@@ -22,14 +23,16 @@ const CACHE_MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
 const MARKED_MESSAGES: usize = 2;
 
 /// Writes requests for one model.
-pub(super) struct AnthropicWire {
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "dialect", rename = "anthropic")]
+pub(crate) struct AnthropicWire {
     pub(super) model: String,
     pub(super) thinking: AnthropicThinking,
 }
 
 /// What is known about the bytes up to and with a message.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Note {
+pub(crate) struct Note {
     /// Whose message is open behind these bytes; `None` before the first.
     open: Option<Role>,
     /// Where a mark can be put into the last block of a user message.
@@ -128,7 +131,7 @@ impl Wire for AnthropicWire {
         }
         body.extend_from_slice(rest);
         put_raw(&mut body, if parts.messages.is_empty() { "]" } else { "]}]" });
-        match self.thinking {
+        match self.thinking.of(&self.model) {
             AnthropicThinking::Auto => {}
             AnthropicThinking::Adaptive => {
                 put_raw(&mut body, r#","thinking":{"type":"adaptive","display":"summarized"}"#);

@@ -8,13 +8,17 @@ mod calls;
 mod events;
 mod request;
 
+use std::borrow::Cow;
+
 use futures::StreamExt;
 use reqwest::{
     Url,
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue},
 };
+use serde::{Deserialize, Serialize};
 
-use self::{events::OpenAiDecoder, request::OpenAiWire};
+use self::events::OpenAiDecoder;
+pub(crate) use self::request::OpenAiWire;
 use super::{
     anthropic::key_value,
     body::{BodyCache, Wire},
@@ -24,7 +28,7 @@ use crate::{
     exchange::Exchange,
     failure::Server,
     http::{HttpClient, HttpOptions, display_host, endpoint, is_loopback},
-    provider::{Abilities, EventStream, Provider, ProviderError, Request},
+    provider::{Abilities, EventStream, Provider, ProviderError, Request, Written},
     retry::{RetryPolicy, Schedule, with_retries},
     text::Secret,
 };
@@ -63,12 +67,13 @@ pub struct OpenAiProvider {
 }
 
 /// What servers want differently in a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Habits {
     /// The field of the largest reply.
-    output_limit_field: &'static str,
+    output_limit_field: Cow<'static, str>,
     /// The field in which the model's reasoning is sent back, where the server wants it.
-    reasoning_field: Option<&'static str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reasoning_field: Option<Cow<'static, str>>,
 }
 
 impl OpenAiOptions {
@@ -120,6 +125,11 @@ impl Provider for OpenAiProvider {
         &self.abilities
     }
 
+    fn written(&self, request: &Request) -> Option<Written> {
+        let form = serde_json::to_value(&self.wire).ok()?;
+        Some(Written { form, body: self.bodies.body(&self.wire, request) })
+    }
+
     fn stream(&self, request: Request) -> EventStream<'_> {
         let exchange = Exchange {
             http: &self.http,
@@ -150,7 +160,8 @@ fn habits(host: &str) -> Habits {
         of("openrouter.ai").then_some("reasoning")
     };
     let output_limit_field = if newer { "max_completion_tokens" } else { "max_tokens" };
-    Habits { output_limit_field, reasoning_field }
+    let reasoning_field = reasoning_field.map(Cow::Borrowed);
+    Habits { output_limit_field: output_limit_field.into(), reasoning_field }
 }
 
 #[cfg(test)]
@@ -169,7 +180,9 @@ mod tests {
             ("openrouter.ai", "max_tokens", Some("reasoning")),
         ];
         for (host, output_limit_field, reasoning_field) in cases {
-            assert_eq!(habits(host), Habits { output_limit_field, reasoning_field }, "{host}");
+            let found = habits(host);
+            assert_eq!(found.output_limit_field, output_limit_field, "{host}");
+            assert_eq!(found.reasoning_field.as_deref(), reasoning_field, "{host}");
         }
     }
 }

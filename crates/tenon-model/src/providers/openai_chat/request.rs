@@ -3,6 +3,7 @@
 //! Compact, and ordered so that everything up to the last message stays the same from request to
 //! request, because servers that cache do so by prefix.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Habits;
@@ -14,15 +15,18 @@ use crate::{
 };
 
 /// Writes requests for one model.
-pub(super) struct OpenAiWire {
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "dialect", rename = "openai_chat")]
+pub(crate) struct OpenAiWire {
     pub(super) model: String,
+    #[serde(flatten)]
     pub(super) habits: Habits,
 }
 
 /// Whether a user message is still open: what the user says next goes into it, because servers exist
 /// that refuse two messages of a role in a row. Only images behind text that was sent cannot.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Open {
+pub(crate) enum Open {
     #[default]
     No,
     /// Its text, with more to come before the last quote.
@@ -87,7 +91,7 @@ impl Wire for OpenAiWire {
         body.extend_from_slice(messages);
         put_raw(&mut body, open.end());
         put_raw(&mut body, r#"],""#);
-        put_raw(&mut body, self.habits.output_limit_field);
+        put_raw(&mut body, &self.habits.output_limit_field);
         put_raw(&mut body, r#"":"#);
         put(&mut body, &request.output_tokens_max);
         put_raw(&mut body, r#","stream":true,"stream_options":{"include_usage":true}}"#);
@@ -109,7 +113,7 @@ impl OpenAiWire {
             true => put_raw(out, "null"),
             false => put(out, &text),
         }
-        if let Some(field) = self.habits.reasoning_field {
+        if let Some(field) = &self.habits.reasoning_field {
             let reasoning: String = message.content.iter().filter_map(thought).collect();
             // Beside calls the field must not be missing, even if nothing was thought.
             if !reasoning.is_empty() || !calls.is_empty() {
