@@ -244,6 +244,9 @@ pub(crate) fn ordinary_user_with(
     let said = String::from_utf8_lossy(&output.stdout).into_owned()
         + &String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
+    // Nobody sees what that process says.
+    let reasons = said.lines().filter_map(|line| line.strip_prefix("skipped: "));
+    reasons.for_each(|reason| skipped(format_args!("as an ordinary user: {reason}")));
     Ok(said)
 }
 
