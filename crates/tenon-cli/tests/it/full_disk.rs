@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::program::{Place, Run};
+use crate::program::{Place, Run, files_beneath};
 use crate::skipped::skipped;
 
 /// Makes what is at `$1` a disk of 256 KiB and leaves 16 KiB of it, runs `$2…` and copies what is
@@ -178,6 +178,40 @@ fn json_ends_with_its_result_where_the_log_cannot_be_written() {
     assert_eq!(run.status, 1, "{run:?}");
     let last: Value = serde_json::from_str(run.out.lines().last().unwrap()).unwrap();
     assert_eq!((&last["type"], &last["reason"]), (&json!("turn_ended"), &json!("log_failed")));
+}
+
+#[test]
+fn a_disk_that_fails_in_mid_turn_ends_the_turn_and_the_session_goes_on_later() {
+    if !std::path::Path::new("/usr/bin/strace").exists() {
+        return skipped("there is no strace");
+    }
+    let place = Place::new();
+    let begin = place.script(json!([{ "text": "Hi." }]));
+    place.run(&["-p", "--model", &begin, "begin"]).ends_with(0);
+    let folder = place.path("home/.local/state/tenon/sessions");
+    let is_log = |path: &std::path::PathBuf| path.extension().is_some_and(|end| end == "jsonl");
+    let log = files_beneath(&folder).into_iter().find(is_log).unwrap();
+    let script = place.script(json!([
+        call("bash", &json!({ "command": "echo one" })),
+        call("bash", &json!({ "command": "touch ran" })),
+        { "text": "done" },
+    ]));
+    // What is said and asked for is in the log; what came of the first call is not.
+    let fails = ["-P", log.to_str().unwrap(), "-e", "inject=write:error=EIO:when=6+"];
+    let strace = [&["-f", "-qq", "-o", "/dev/null", "-e", "trace=write"], &fails[..]].concat();
+    let arguments = ["-c", "-p", "--sandbox", "off", "--output-format", "json", "--model", &script];
+    let run =
+        place.tenon_by("strace", &strace, &[&arguments[..], &["go"]].concat()).output().unwrap();
+    let run = Run::of(run).ends_with(1);
+    assert!(run.error.contains("Input/output error"), "{run:?}");
+    let object: Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!(object["stop_reason"], "log_failed", "{object}");
+    assert!(!place.path("work/ran").exists());
+    let on = place.script(json!([{ "text": "Room again." }]));
+    let run = place.run(&["-c", "-p", "--model", &on, "go on"]).ends_with(0);
+    assert_eq!(run.out, "Room again.\n");
+    let whole = std::fs::read_to_string(&log).unwrap();
+    assert!(whole.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{whole}");
 }
 
 #[test]

@@ -1,11 +1,15 @@
 //! What is otherwise around a replay, and not by the agent, is no difference, or is said: places that
 //! commands do not see, walls of another tier, and events that cannot be read.
 
-use std::path::PathBuf;
+use std::{os::unix::fs::PermissionsExt, path::PathBuf, process::Command};
 
 use serde_json::{Value, json};
 
-use crate::program::{Place, files_beneath};
+use crate::{
+    program::{Place, Run, files_beneath},
+    program_copy::copy_program,
+    skipped::skipped,
+};
 
 /// Records a session of these commands.
 fn recorded(flags: &[&str], commands: &[&str]) -> Place {
@@ -45,6 +49,30 @@ fn what_is_said_of_hidden_places_is_no_difference_wherever_the_copy_lies() {
     let other = Place::new();
     std::fs::rename(place.path("work/out.tar.gz"), other.path("work/in.tar.gz")).unwrap();
     assert_eq!(other.run(&["replay", "in.tar.gz"]).ends_with(0).out, expected);
+}
+
+#[test]
+fn a_bundle_is_replayed_by_another_user() {
+    if !rustix::process::geteuid().is_root() {
+        return skipped("only root starts programs as another user");
+    }
+    let calls = ["echo two >> a; cat a", "mkdir new; echo n > new/n; rm a; ls -R; stat -c %a new"];
+    let place = Place::new();
+    place.write("work/a", "one\n");
+    record(&place, &[], &calls);
+    place.run(&["export", "last", "--bundle", "out.tar.gz"]).ends_with(0);
+    let other = Place::new();
+    std::fs::copy(place.path("work/out.tar.gz"), other.path("work/in.tar.gz")).unwrap();
+    let copy = other.path("tenon");
+    copy_program(env!("CARGO_BIN_EXE_tenon").as_ref(), &copy);
+    std::fs::set_permissions(&copy, PermissionsExt::from_mode(0o755)).unwrap();
+    let given = Command::new("chown").args(["-R", "65534:65534"]).arg(other.path("")).status();
+    assert!(given.unwrap().success());
+    let copy = copy.display().to_string();
+    let user = ["--reuid", "65534", "--regid", "65534", "--clear-groups", &copy];
+    let arguments = [&user[..], &["replay", "in.tar.gz"]].concat();
+    let run = Run::of(other.program("setpriv", &arguments).output().unwrap()).ends_with(0);
+    assert_eq!(run.out, "replayed 3 steps and 2 calls: nothing differs from the recording\n");
 }
 
 #[test]

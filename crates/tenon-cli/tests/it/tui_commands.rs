@@ -143,7 +143,7 @@ fn files_are_restored_as_before_a_step_within_a_turn() {
         terminal.wait_for(&format!("There is no command {name}. "), 1);
     }
     terminal.press("/restore 9\r");
-    terminal.wait_for("There is no step or call `9`", 1);
+    terminal.wait_for("there is no step or call `9`", 1);
     terminal.press("/restore 3\r");
     terminal.wait_for("Undone:", 1);
     assert_eq!(read(&home, "a.txt").as_deref(), Some("two\n"));

@@ -71,6 +71,25 @@ fn what_is_kept_for_undo_is_bounded_in_long_sessions_in_short_ones_and_by_undo()
     assert_eq!(std::fs::read_to_string(place.path("work/n")).unwrap(), "58\n");
 }
 
+#[test]
+fn a_file_is_saved_up_to_the_length_that_the_config_file_says() {
+    let write = || vec![bash("echo two > f")];
+    for (config, saved) in [("", true), ("undo_file_bytes_max = 1000\n", false)] {
+        let place = Place::new();
+        place.config(config);
+        place.write("work/f", &"z".repeat(5_000));
+        session(&place, write());
+        assert_eq!(
+            !place.logs().contains("\"left_out\":[{\"path\":\"f\""),
+            saved,
+            "{}",
+            place.logs()
+        );
+        let usual = place.run(&["changes", "--usage"]).ends_with(0).out;
+        assert!(usual.contains("of at most 2048.0 MiB"), "{usual}");
+    }
+}
+
 /// Room for two of the files that calls delete.
 const TWO_FILES: &str = "undo_bytes_max = 3000000\n";
 

@@ -189,6 +189,11 @@ fn a_failed_sync_is_passed_on_by_the_next_append() {
 }
 
 #[test]
+fn an_event_waits_at_most_200_ms_for_the_disk() {
+    assert_eq!(SYNC_EVERY, Duration::from_millis(200));
+}
+
+#[test]
 fn what_was_written_is_synced_by_itself_and_the_last_when_the_log_is_closed() {
     let (due, wait) = mpsc::sync_channel(1);
     let (synced, syncs) = mpsc::channel();

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::commands::check_as;
-use super::{Scene, Walls};
+use super::{Scene, Walls, as_ordinary_user};
 use crate::skipped::skipped;
 
 /// A crate without dependencies, so that no registry is asked.
@@ -43,7 +43,11 @@ fn a_cargo_build_is_undone() {
     let Some(cargo) = std::env::var_os("CARGO") else {
         return skipped("cargo did not start this test");
     };
-    let tools = Path::new(&cargo).parent().unwrap().display();
+    let cargo = Path::new(&cargo);
+    if std::fs::File::open(cargo).is_err() {
+        return skipped(format_args!("{} is closed to this user", cargo.display()));
+    }
+    let tools = cargo.parent().unwrap().display();
     let build = format!(
         "export PATH={tools}:$PATH CARGO_HOME=\"$HOME/.cargo\"; cargo build -q --offline && \
          ./target/debug/tiny"
@@ -68,13 +72,40 @@ fn an_npm_install_and_build_are_undone() {
     check(&scene, &format!("printf 'module.exports = 420;' > dep/i.js; rm -rf dist; {build}"));
 }
 
-#[test]
-fn twenty_thousand_new_files_are_undone() {
+fn check_new_files(count: usize) {
     let scene = scene("mkdir there; echo a > there/a");
-    let files = "python3 -c \"
+    let files = format!(
+        "python3 -c \"
 import os
 os.mkdir('many')
-for n in range(20000):
-    with open('%s/%d' % ('there' if n % 2 else 'many', n), 'w') as file: file.write(str(n))\"";
-    check(&scene, files);
+for n in range({count}):
+    with open('%s/%d' % ('there' if n % 2 else 'many', n), 'w') as file: file.write(str(n))\""
+    );
+    check(&scene, &files);
+}
+
+#[test]
+fn twenty_thousand_new_files_are_undone() {
+    check_new_files(20_000);
+}
+
+/// As many as an ordinary user makes here, too.
+#[test]
+fn four_thousand_new_files_are_undone() {
+    check_new_files(4_000);
+}
+
+#[test]
+fn a_cargo_build_is_undone_for_an_ordinary_user() {
+    as_ordinary_user("builds::a_cargo_build_is_undone");
+}
+
+#[test]
+fn an_npm_install_and_build_are_undone_for_an_ordinary_user() {
+    as_ordinary_user("builds::an_npm_install_and_build_are_undone");
+}
+
+#[test]
+fn four_thousand_new_files_are_undone_for_an_ordinary_user() {
+    as_ordinary_user("builds::four_thousand_new_files_are_undone");
 }

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use tenon_sandbox::{Conflicts, Undone};
 
+use super::commands::check_as;
 use super::tree::difference;
-use super::{Scene, Walls};
+use super::{Scene, Walls, as_ordinary_user};
 
 /// A call that puts a folder into as many new ones, then into that and so on.
 pub(super) fn wrap(levels: usize) -> String {
@@ -58,6 +59,21 @@ fn a_folder_that_was_moved_300_levels_deep_comes_back() {
 #[test]
 fn a_folder_that_is_deeper_than_any_path_leads_comes_back() {
     check(&wrap(3000));
+}
+
+#[test]
+fn a_tree_of_200_levels_that_was_removed_comes_back() {
+    let scene = Scene::new(Walls::None);
+    scene.prepare(
+        "mkdir -p top/$(printf 'd/%.0s' $(seq 200)); p=top; \
+         for i in $(seq 200); do p=$p/d; [ $((i % 10)) != 0 ] || echo $i > $p/f; done",
+    );
+    assert_eq!(check_as(&scene, &Scene::tree, "rm -rf top", &[]), Ok(()));
+}
+
+#[test]
+fn a_tree_of_200_levels_that_was_removed_comes_back_for_an_ordinary_user() {
+    as_ordinary_user("depth::a_tree_of_200_levels_that_was_removed_comes_back");
 }
 
 #[test]

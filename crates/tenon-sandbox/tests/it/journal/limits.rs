@@ -7,6 +7,12 @@ use super::{Scene, Walls};
 use crate::walls::printed;
 
 #[test]
+fn the_usual_room_is_2_gib_and_1_gib_for_one_file() {
+    let usual = tenon_sandbox::JournalOptions::new("/state");
+    assert_eq!((usual.bytes_max, usual.file_bytes_max), (2_147_483_648, 1_073_741_824));
+}
+
+#[test]
 fn a_cache_is_left_out_and_the_list_says_so() {
     let tag = "Signature: 8a477f597d28d172789f06886806bc55";
     let scene = Scene::new(Walls::None);
