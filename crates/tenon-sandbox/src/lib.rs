@@ -23,6 +23,7 @@ mod mounts;
 mod network;
 mod output;
 mod profile;
+mod room;
 mod sandbox;
 mod spill;
 mod tier;
@@ -54,6 +55,7 @@ pub use network::{
 };
 pub use output::{CleanText, OutputBuffer, Piece, Stream};
 pub use profile::{Limits, Network, Profile};
+pub use room::{RoomBound, RoomTaken, RoomTakenHow};
 pub use sandbox::{Description, OutOfSight, Sandbox, Settings};
 pub use spill::{SPILL_BYTES_MAX, SpillFile, SpillTarget};
 pub use tier::{Tier, Wanted};

@@ -46,6 +46,11 @@ pub struct Limits {
     pub memory_bytes_max: u64,
     /// Size of any one file that is written, in bytes.
     pub file_bytes_max: u64,
+    /// How much less room each file system of the folders that may be written, and of private folders
+    /// on disk, may have than when the command began, in bytes, whoever takes it. Looked at every 100 ms
+    /// and at the end; a command over it is ended. A twentieth of the room that there was, at most 1 GiB,
+    /// must stay whatever this is.
+    pub disk_bytes_max: u64,
     /// Open files of one process.
     pub open_files_max: u64,
     /// Size of all private folders (/tmp, /var/tmp, /run, /dev/shm, HOME) and of the layers in front
@@ -60,6 +65,8 @@ impl Default for Limits {
             processes_max: 4096,
             memory_bytes_max: 8 << 30,
             file_bytes_max: 16 << 30,
+            // A debug build of a browser or an operating system's image takes some 30 GB.
+            disk_bytes_max: 32 << 30,
             open_files_max: 65_536,
             temporary_bytes_max: 4 << 30,
         }
@@ -67,26 +74,41 @@ impl Default for Limits {
 }
 
 impl Limits {
-    pub(crate) const COUNT: usize = 5;
+    pub(crate) const COUNT: usize = 6;
 
     pub(crate) fn numbers(&self) -> [u64; Self::COUNT] {
         let Self {
             processes_max,
             memory_bytes_max,
             file_bytes_max,
+            disk_bytes_max,
             open_files_max,
             temporary_bytes_max,
         } = *self;
-        [processes_max, memory_bytes_max, file_bytes_max, open_files_max, temporary_bytes_max]
+        [
+            processes_max,
+            memory_bytes_max,
+            file_bytes_max,
+            disk_bytes_max,
+            open_files_max,
+            temporary_bytes_max,
+        ]
     }
 
     pub(crate) fn from_numbers(numbers: [u64; Self::COUNT]) -> Self {
-        let [processes_max, memory_bytes_max, file_bytes_max, open_files_max, temporary_bytes_max] =
-            numbers;
+        let [
+            processes_max,
+            memory_bytes_max,
+            file_bytes_max,
+            disk_bytes_max,
+            open_files_max,
+            temporary_bytes_max,
+        ] = numbers;
         Self {
             processes_max,
             memory_bytes_max,
             file_bytes_max,
+            disk_bytes_max,
             open_files_max,
             temporary_bytes_max,
         }

@@ -179,13 +179,14 @@ pub(super) fn refusal(error: &CommandError) -> String {
 pub(super) fn notes(
     blocked: &[NetworkEvent],
     protected: Vec<String>,
-    limit: Option<LimitReached>,
+    limit: Option<&LimitReached>,
 ) -> String {
     let mut lines: Vec<String> = blocked.iter().map(ToString::to_string).collect();
     lines.extend(protected);
     lines.extend(limit.map(|limit| match limit {
         LimitReached::Memory => "ended: its processes together used too much memory".into(),
         LimitReached::FileSize => "ended: a file became too large".into(),
+        LimitReached::Disk(taken) => taken.to_string(),
     }));
     lines.into_iter().map(|line| format!("\n[walls] {line}")).collect()
 }
@@ -277,7 +278,7 @@ impl Bash {
         output.refused = held::worth_telling(output.refused, is_error, &text);
         let kept = protected::keep(&mut output.protected, context).await;
         let told = protected::lines(&output.protected, &kept);
-        let mut notes = notes(&output.blocked, told, output.limit);
+        let mut notes = notes(&output.blocked, told, output.limit.as_ref());
         if let Some(network) = context.sandbox.network_within_walls() {
             let (output, text) = (&output, text.as_str());
             let ToolContext { workspace, sandbox, .. } = context;

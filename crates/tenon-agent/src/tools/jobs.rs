@@ -142,7 +142,7 @@ pub(super) async fn read(
         ("", Why::Started | Why::WentOn(_)) => "(no output yet)",
         (text, _) => text,
     };
-    let limit = status.end.as_ref().and_then(|end| end.limit);
+    let limit = status.end.as_ref().and_then(|end| end.limit.clone());
     let has_failed = status
         .end
         .as_ref()
@@ -152,7 +152,8 @@ pub(super) async fn read(
     let script = &status.script;
     let unreached = Unreached::of_job(script, &pieces, &blocked, has_failed, &context.sandbox);
     let told = lines(&protected, &Kept::default());
-    let mut notes = notes(&blocked, told, limit) + &where_kept(&protected, &context.workspace);
+    let mut notes =
+        notes(&blocked, told, limit.as_ref()) + &where_kept(&protected, &context.workspace);
     let hosts = unreached.sentences().map(str::to_owned);
     let sentences = hosts.chain(held::calls(&refused)).chain(held::unkept(&unkept));
     notes.extend(sentences.map(|sentence| format!("\n[walls] {sentence}")));

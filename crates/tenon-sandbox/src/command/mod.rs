@@ -30,6 +30,7 @@ use crate::missing::SandboxError;
 use crate::network::NetworkEvent;
 use crate::output::{Piece, Stream};
 use crate::profile::{Limits, Profile};
+use crate::room::{RoomLimit, RoomTaken};
 use crate::spill::SpillTarget;
 use crate::tier::Tier;
 
@@ -117,13 +118,15 @@ impl Output {
     }
 }
 
-/// A limit that ended a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A limit that ended a command, or held it.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LimitReached {
     /// Memory of all its processes together.
     Memory,
     /// Size of one file.
     FileSize,
+    /// Room of a file system.
+    Disk(RoomTaken),
 }
 
 /// How a command is started.
@@ -133,6 +136,8 @@ pub(crate) struct Launch {
     /// Rules that hold it, where the confinement says that there are some.
     pub(crate) rules: Option<Arc<Rules>>,
     pub(crate) limits: Option<Limits>,
+    /// What it may take of the machine's file systems.
+    pub(crate) room: Option<RoomLimit>,
     pub(crate) via: Via,
     /// Of the walls, to say whose they are if they do not stand.
     pub(crate) tier: Tier,
@@ -245,7 +250,8 @@ impl Command {
             return Err(CommandError::NotConfined);
         };
         let (via, tier) = (Via::Fresh, Tier::C);
-        let launch = Launch { confinement, rules: None, limits: None, via, tier, checkpoint };
+        let (rules, limits, room) = (None, None, None);
+        let launch = Launch { confinement, rules, limits, room, via, tier, checkpoint };
         self.launch(launch, printed, cancel, on_output).await
     }
 
@@ -409,8 +415,8 @@ mod tests {
             let shells = vec![OsString::from("/none/bash"), OsString::from(shell)];
             let command = command.clone();
             let (confinement, via) = (Confinement::None, Via::Fresh);
-            let (rules, limits, tier, checkpoint) = (None, None, Tier::D, None);
-            let launch = Launch { confinement, rules, limits, via, tier, checkpoint };
+            let (rules, limits, room, tier, checkpoint) = (None, None, None, Tier::D, None);
+            let launch = Launch { confinement, rules, limits, room, via, tier, checkpoint };
             async move {
                 let (cancel, printed) = (CancellationToken::new(), command.limits.printed());
                 command.launch_with(shells, launch, &printed, &cancel, &mut |_, _| {}).await

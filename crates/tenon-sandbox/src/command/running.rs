@@ -23,9 +23,10 @@ use crate::helper::HelperProcess;
 use crate::journal::{Checkpoint, watch};
 use crate::linux::pass::{receive_with, send_with};
 use crate::linux::process_tree::kill_session;
-use crate::linux::request::{Confinement, REPORT_BYTES, Report, Request, STOP, Sendable};
+use crate::linux::request::{Confinement, KILL, REPORT_BYTES, Report, Request, STOP, Sendable};
 use crate::missing::SandboxError;
 use crate::output::Stream;
+use crate::room::{RoomTaken, RoomWatch};
 use crate::tier::Tier;
 
 /// Between asking a command to end and killing it.
@@ -83,6 +84,7 @@ pub(super) struct Running {
     ended: Option<Ended>,
     report: Option<Exit>,
     limit: Option<LimitReached>,
+    room: RoomWatch,
     started: bool,
     session: Option<Pid>,
     /// Bytes of a report that is not complete yet.
@@ -123,6 +125,8 @@ impl Running {
         };
         let too_long = || CommandError::Shell { source: Errno::TOOBIG.into() };
         let request = request.to_bytes().ok_or_else(too_long)?;
+        // Before it can take any.
+        let room = RoomWatch::new(launch.room.as_ref());
         let streams = start(command, &launch.via, &request)?;
         let Streams { watcher, mut control, out, error, sent_bytes } = streams;
         // Sent while the helper reads: a script may be longer than the socket holds.
@@ -150,6 +154,7 @@ impl Running {
             ended: None,
             report: None,
             limit: None,
+            room,
             started: false,
             session: None,
             partial: Vec::new(),
@@ -176,6 +181,7 @@ impl Running {
                 biased;
                 () = cancel.cancelled(), if is_running => self.stop(Ended::Cancelled),
                 () = tokio::time::sleep_until(self.deadline) => self.time_is_up(),
+                taken = self.room.exceeded(), if is_running => self.kill(taken),
                 () = readable(self.control.as_ref()) => self.read_reports()?,
                 () = ready(self.error.as_ref()) => {
                     self.read_pipe(Stream::Error, printed, on_output);
@@ -206,9 +212,9 @@ impl Running {
         const BY_SIGNAL: i32 = 128 + libc::SIGXFSZ;
         match self.report {
             Some(Exit::Signal(libc::SIGXFSZ) | Exit::Code(BY_SIGNAL)) => {
-                self.limit.or(Some(LimitReached::FileSize))
+                self.limit.clone().or(Some(LimitReached::FileSize))
             }
-            _ => self.limit,
+            _ => self.limit.clone().or_else(|| self.room.at_end().map(LimitReached::Disk)),
         }
     }
 
@@ -219,11 +225,21 @@ impl Running {
 
     fn stop(&mut self, why: Ended) {
         self.ended = Some(why);
+        self.ask_helper(STOP, GRACE);
+    }
+
+    /// Without the time in which it would take more.
+    fn kill(&mut self, taken: RoomTaken) {
+        self.limit = Some(LimitReached::Disk(taken));
+        self.ask_helper(KILL, Duration::ZERO);
+    }
+
+    fn ask_helper(&mut self, byte: u8, grace: Duration) {
         if let Some(control) = &self.control {
             // A socket that takes no byte belongs to a helper that reads none; the deadline acts.
-            let _ = control.try_write(&[STOP]);
+            let _ = control.try_write(&[byte]);
         }
-        self.enter(Phase::Stopping, GRACE + HELPER_SLACK);
+        self.enter(Phase::Stopping, grace + HELPER_SLACK);
     }
 
     fn time_is_up(&mut self) {
@@ -343,7 +359,8 @@ impl Running {
             return self.not_watched();
         };
         let (ended, watch_ended) = oneshot::channel();
-        match watch(listener, checkpoint, self.rights_beneath.take(), ended) {
+        let (beneath, room) = (self.rights_beneath.take(), self.room.room());
+        match watch(listener, checkpoint, beneath, room, ended) {
             Ok(()) => self.watch_ended = Some(watch_ended),
             // The listener is closed: every call that changes something fails.
             Err(_) => self.not_watched(),

@@ -109,6 +109,18 @@ pub(super) fn classify(question: &Question, task: Task) -> Result<Option<Call>, 
     }))
 }
 
+/// Returns in which open file a call reserves room, and how much at most.
+pub(super) fn reserved(question: &Question) -> Option<(i32, u64)> {
+    // With these it reserves none.
+    const OTHERS: i32 =
+        libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_COLLAPSE_RANGE | libc::FALLOC_FL_INSERT_RANGE;
+    let [file, mode, _, length, ..] = question.arguments;
+    // The kernel takes the low half of what is an `int`.
+    let int = |value: u64| u32::try_from(value & 0xffff_ffff).unwrap_or(0).cast_signed();
+    let reserves = c_long::from(question.number) == libc::SYS_fallocate && int(mode) & OTHERS == 0;
+    reserves.then(|| (int(file), length))
+}
+
 /// Calls that newer architectures do without.
 #[cfg(target_arch = "x86_64")]
 fn old_call(number: c_long, a: &Arguments) -> Result<Option<Call>, Errno> {

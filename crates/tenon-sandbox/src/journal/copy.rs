@@ -9,6 +9,7 @@ use rustix::io::Errno;
 
 use super::node::{NodeId, hold, kernel_path, look, set_mode};
 use crate::linux::openat::open_beneath;
+use crate::room::own_copy;
 
 /// What the kernel counts the room of a file in.
 const BLOCK_BYTES: u64 = 512;
@@ -137,6 +138,10 @@ fn make_hole(target: &File, at: u64, length: u64) -> Result<bool, Errno> {
 
 /// As [`copy_part`], whatever the bytes are.
 fn copy_bytes(source: &File, target: &File, from: u64, end: u64, to: u64) -> Result<(), Errno> {
+    own_copy(end.saturating_sub(from), || move_bytes(source, target, from, end, to))
+}
+
+fn move_bytes(source: &File, target: &File, from: u64, end: u64, to: u64) -> Result<(), Errno> {
     let (mut at, mut place) = (from, to);
     while at < end {
         let wanted = usize::try_from(end - at).unwrap_or(usize::MAX).min(1 << 30);

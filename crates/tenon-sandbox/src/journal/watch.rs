@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
-use super::calls::{Call, Target, classify};
+use super::calls::{Call, Target, classify, reserved};
 use super::changes::Trouble;
 use super::checkpoint::Checkpoint;
 use super::copy::CopyJob;
@@ -24,6 +24,7 @@ use super::record::Place;
 use super::recorder::{Fate, Folder, Recorder, Step, Writing};
 use crate::linux::notify::{Listener, Question};
 use crate::linux::task::{Found, Looked, Task, path_of};
+use crate::room::Room;
 
 /// How often a folder is looked for again when it is renamed at the same time.
 const TRIES_MAX: usize = 32;
@@ -40,11 +41,12 @@ const EARLIER_MAX: usize = 8;
 /// Watches a command until everything that came from it has ended; then tells `ended` what it was
 /// refused, in words for people. With `rights_beneath`, permissions, owners, times and attributes
 /// change in the workspace and beneath these folders only: a courtesy and no wall, because what a
-/// path means may change after the question.
+/// path means may change after the question. It reserves no more of `room` than it may take.
 pub(crate) fn watch(
     listener: OwnedFd,
     checkpoint: Checkpoint,
     rights_beneath: Option<Vec<PathBuf>>,
+    room: Option<Arc<Room>>,
     ended: tokio::sync::oneshot::Sender<Vec<&'static str>>,
 ) -> std::io::Result<()> {
     let mut watch = Watch {
@@ -54,6 +56,7 @@ pub(crate) fn watch(
         folders_moved: 0,
         askers: Askers::default(),
         rights_beneath,
+        room,
     };
     std::thread::Builder::new().name("tenon-journal".to_owned()).spawn(move || {
         watch.run();
@@ -71,6 +74,7 @@ struct Watch {
     folders_moved: u64,
     askers: Askers,
     rights_beneath: Option<Vec<PathBuf>>,
+    room: Option<Arc<Room>>,
 }
 
 /// Which threads ask, as far as that says whether several do at the same time.
@@ -192,6 +196,11 @@ impl Watch {
 
     fn plan(&mut self, question: &Question) -> Result<Plan, Errno> {
         let task = Task::new(question.pid);
+        if let (Some(room), Some((number, bytes))) = (&self.room, reserved(question))
+            && task.descriptor(number).is_ok_and(|file| !room.allows(file, bytes))
+        {
+            return Ok(Plan::Fail(Errno::DQUOT));
+        }
         match classify(question, task) {
             Ok(Some(call)) => self.plan_call(task, call),
             Ok(None) => Ok(Plan::Pass),

@@ -142,6 +142,10 @@ const REFUSED: &[c_long] = &[
     libc::SYS_io_submit,
 ];
 
+/// Older ways to reserve room for a file than `fallocate`, which is asked about: FS_IOC_RESVSP,
+/// FS_IOC_RESVSP64, FS_IOC_ZERO_RANGE.
+const RESERVE: [u32; 3] = [0x4030_5828, 0x4030_582a, 0x4030_5839];
+
 /// Installs a filter that asks in this process and everything it starts, and returns the listener.
 /// `no_new_privs` must be set.
 ///
@@ -194,6 +198,10 @@ pub(super) fn add_questions(calls: &mut Calls) {
     let ignores_append = jump(ANY_BIT, RWF_NOAPPEND, 0, 1);
     let refused = refuse(Errno::OPNOTSUPP);
     add(libc::SYS_pwritev2, &[load(argument_offset(5)), ignores_append, refused]);
+    for request in RESERVE {
+        let is_asked = jump(EQUAL, request, 0, 1);
+        add(libc::SYS_ioctl, &[load(argument_offset(1)), is_asked, refused]);
+    }
 }
 
 impl Listener {

@@ -16,6 +16,9 @@ pub(super) const HELPER_NAME: &CStr = c"tenon-helper";
 /// What the agent sends, once, to have the command ended: terminate, then kill.
 pub(crate) const STOP: u8 = b'T';
 
+/// What the agent sends to have it killed at once.
+pub(crate) const KILL: u8 = b'K';
+
 /// Everything the helper needs to start one command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Request {

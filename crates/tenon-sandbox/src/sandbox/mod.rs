@@ -52,6 +52,7 @@ use crate::missing::{Missing, SandboxError};
 use crate::network::Proxy;
 use crate::output::Stream;
 use crate::profile::{Network, Profile};
+use crate::room::RoomLimit;
 use crate::tier::{Tier, Wanted};
 
 /// Plans that are kept with their helpers, one for each grant of a call's own; the oldest goes.
@@ -420,10 +421,13 @@ impl Shared {
         Ok((prepared, Watched::begun(self)))
     }
 
-    fn launch(&self, walls: Walls, via: Via, tier: Tier) -> Launch {
+    /// Returns what starts a call. It takes room on the machine's file systems in `folders`.
+    fn launch(&self, walls: Walls, via: Via, tier: Tier, folders: Vec<PathBuf>) -> Launch {
         let confinement = Confinement::Walls(Box::new(walls));
-        let limits = Some(self.settings.limits);
-        Launch { confinement, rules: None, limits, via, tier, checkpoint: None }
+        let limits = self.settings.limits;
+        let room = Some(RoomLimit { folders, bytes_max: limits.disk_bytes_max });
+        let (rules, limits) = (None, Some(limits));
+        Launch { confinement, rules, limits, room, via, tier, checkpoint: None }
     }
 
     /// Returns a call in namespaces, and the names that are read-only for it.
@@ -456,7 +460,11 @@ impl Shared {
             }
             _ => None,
         };
-        let launch = self.launch(walls, Via::Warm(helper), tier);
+        // What else it writes is memory, or in tier B that folder.
+        let mut folders = walls.writable.clone();
+        folders.retain(|path| !plan.scratch().contains(path));
+        folders.extend(_scratch.iter().map(|scratch| scratch.path().to_path_buf()));
+        let launch = self.launch(walls, Via::Warm(helper), tier, folders);
         let frozen = plan.frozen(&self.settings, &secrets, profile);
         Ok((Prepared { launch, port, private, _scratch }, frozen))
     }
@@ -480,7 +488,9 @@ impl Shared {
         let (walls, rules) = state
             .alone
             .of_a_call(profile, || Alone::new(settings, profile, &repositories, scratch))?;
-        let launch = Launch { rules: Some(rules), ..self.launch(walls, Via::Fresh, Tier::C) };
+        let folders = walls.writable.clone();
+        let launch = self.launch(walls, Via::Fresh, Tier::C, folders);
+        let launch = Launch { rules: Some(rules), ..launch };
         let private = state.folders.as_ref().map(|own| Arc::clone(own.private()));
         let private = private.unwrap_or_default();
         Ok(Prepared { launch, port: None, private, _scratch: None })

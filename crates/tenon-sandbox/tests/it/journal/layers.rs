@@ -27,7 +27,7 @@ struct Layers {
 }
 
 /// What is mounted, the last on top.
-pub(super) struct Mounts(pub(super) Vec<PathBuf>);
+pub(crate) struct Mounts(pub(crate) Vec<PathBuf>);
 
 impl Layers {
     /// The upper layer is on a file system of its own unless that is `same`.
@@ -83,7 +83,7 @@ impl Drop for Mounts {
     }
 }
 
-pub(super) fn mount(arguments: &[&str], at: &Path) {
+pub(crate) fn mount(arguments: &[&str], at: &Path) {
     let status = std::process::Command::new("mount").args(arguments).arg(at).status();
     assert!(status.unwrap().success(), "{arguments:?}");
 }

@@ -16,7 +16,7 @@ mod full;
 mod fuzz;
 mod git;
 mod held;
-mod layers;
+pub(crate) mod layers;
 mod limits;
 mod lists;
 mod person;

@@ -22,7 +22,7 @@ fn check_ended(tier: Tier, script: &str) {
     let output = place.try_run(script).unwrap();
     assert_eq!(output.limit, Some(LimitReached::Memory), "{tier:?}: {script}: {output:?}");
     let ordinary = place.try_run("head -c 1000000 /dev/zero | tail -c 1 | wc -c").unwrap();
-    assert_eq!((ordinary.limit, printed(&ordinary).as_str()), (None, "1\n"));
+    assert_eq!((ordinary.limit.clone(), printed(&ordinary).as_str()), (None, "1\n"));
 }
 
 fn check_all_ended() {
@@ -97,7 +97,7 @@ fn check_none_ended() {
     for tier in [tier(), Tier::C] {
         for program in [SHARED_BY_FORKS, SHARED_BY_MAPPINGS] {
             let output = place(tier, 200 * MIB).try_run(&python(program)).unwrap();
-            let seen = (output.exit, output.limit, printed(&output));
+            let seen = (output.exit, output.limit.clone(), printed(&output));
             assert_eq!(seen, (Exit::Code(0), None, "0\n".to_owned()), "{tier:?}: {program}");
         }
     }

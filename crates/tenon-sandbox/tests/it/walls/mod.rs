@@ -6,6 +6,7 @@
 mod attacks;
 mod benign;
 mod bubblewrap;
+mod disk;
 mod jobs;
 mod lifetime;
 mod memory;

@@ -1,0 +1,313 @@
+//! A watch on how much less room the file systems have that a command writes to than when it began.
+//!
+//! The kernel counts no process's share of a file system for us, so what is measured is the room of all:
+//! whoever else writes there meanwhile counts as well, and what is told says so. Not counted are copies
+//! that this process makes for undo. A file with holes takes what it has, and what is deleted gives back.
+//! Between two looks a command writes what it can; only what it wants to reserve is known before.
+
+use std::fmt;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::fs::{Mode, OFlags, fstat, fstatvfs};
+use rustix::io::Errno;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+/// Between two looks, as at memory. Each takes a microsecond for a file system.
+const EVERY: Duration = Duration::from_millis(100);
+
+/// A command leaves so much of the room that there was, at most [`RESERVE_BYTES_MAX`]: for the log, the
+/// undo store and other programs, also where a disk is nearly full already.
+const RESERVE_SHARE: u64 = 20;
+const RESERVE_BYTES_MAX: u64 = 1 << 30;
+
+/// What this process copied for undo, in bytes.
+static COPIED: AtomicU64 = AtomicU64::new(0);
+
+/// Runs a copy for undo, which counts to no command: from its beginning on, and if it fails not at all.
+pub(crate) fn own_copy<E>(bytes: u64, copy: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+    COPIED.fetch_add(bytes, Ordering::Relaxed);
+    copy().inspect_err(|_| {
+        COPIED.fetch_sub(bytes, Ordering::Relaxed);
+    })
+}
+
+fn copied_bytes() -> u64 {
+    COPIED.load(Ordering::Relaxed)
+}
+
+/// Where a command may write to the machine's file systems, and how much.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RoomLimit {
+    pub(crate) folders: Vec<PathBuf>,
+    pub(crate) bytes_max: u64,
+}
+
+/// A file system has less room than it may by what a command was to leave.
+///
+/// ```
+/// # use tenon_sandbox::{RoomBound, RoomTaken, RoomTakenHow};
+/// let taken = RoomTaken {
+///     folder: "/work".into(),
+///     taken_bytes: 40 << 30,
+///     left_bytes: 8 << 30,
+///     bound: RoomBound::Limit { bytes: 32 << 30 },
+///     how: RoomTakenHow::Ended,
+/// };
+/// assert!(taken.to_string().starts_with("ended: the file system of /work has 40.0 GiB less room"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RoomTaken {
+    /// A folder on it that the command may write.
+    pub folder: PathBuf,
+    /// How much less there is than when the command began, whoever took it.
+    pub taken_bytes: u64,
+    /// What is left.
+    pub left_bytes: u64,
+    /// What it is over.
+    pub bound: RoomBound,
+    /// What became of the command.
+    pub how: RoomTakenHow,
+}
+
+/// What bounds the room that is taken while a command runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RoomBound {
+    /// [`crate::Limits::disk_bytes_max`].
+    Limit {
+        /// What it is.
+        bytes: u64,
+    },
+    /// What stays free on every file system, whatever the limit is.
+    Reserve {
+        /// How much that is there.
+        bytes: u64,
+    },
+}
+
+/// What became of a command over its bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RoomTakenHow {
+    /// It was ended.
+    Ended,
+    /// It was refused to reserve room for a file, with which it would be over the bound.
+    Refused {
+        /// What it asked for.
+        bytes: u64,
+    },
+    /// It had ended by itself before that was seen.
+    SeenAfter,
+}
+
+impl fmt::Display for RoomTaken {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (begin, has) = match self.how {
+            RoomTakenHow::Ended => ("ended: ".to_owned(), "has"),
+            RoomTakenHow::Refused { bytes } => {
+                (format!("refused to reserve {} for a file: with it ", Size(bytes)), "would have")
+            }
+            RoomTakenHow::SeenAfter => ("over its limit: ".to_owned(), "has"),
+        };
+        let Self { folder, taken_bytes, left_bytes, bound, .. } = self;
+        let (folder, taken, left) = (folder.display(), Size(*taken_bytes), Size(*left_bytes));
+        write!(
+            formatter,
+            "{begin}the file system of {folder} {has} {taken} less room than when this command \
+             began, whoever took it, and {left} left; "
+        )?;
+        match bound {
+            RoomBound::Limit { bytes } => {
+                let limit = Size(*bytes);
+                write!(
+                    formatter,
+                    "the limit of {limit} is raised by disk_bytes_max in the user's config.toml"
+                )
+            }
+            RoomBound::Reserve { bytes } => {
+                write!(formatter, "{} must stay free, whatever the limit is", Size(*bytes))
+            }
+        }
+    }
+}
+
+/// A number of bytes for people.
+struct Size(u64);
+
+impl fmt::Display for Size {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(bytes) = *self;
+        let (unit, name) = match bytes {
+            0..0x10_0000 => (1_u64 << 10, "KiB"),
+            0x10_0000..0x4000_0000 => (1 << 20, "MiB"),
+            _ => (1 << 30, "GiB"),
+        };
+        let tenths = bytes.saturating_mul(10) / unit;
+        write!(formatter, "{}.{} {name}", tenths / 10, tenths % 10)
+    }
+}
+
+/// Knows how much room there was.
+#[derive(Debug)]
+pub(crate) struct Room {
+    file_systems: Vec<FileSystem>,
+    bytes_max: u64,
+    copied_before: u64,
+    refused: Mutex<Option<RoomTaken>>,
+}
+
+#[derive(Debug)]
+struct FileSystem {
+    folder: PathBuf,
+    /// Opened before the command could put something else there.
+    handle: OwnedFd,
+    device: u64,
+    before: u64,
+}
+
+impl Room {
+    /// Looks how much there is.
+    fn new(limit: &RoomLimit) -> Self {
+        let mut file_systems: Vec<FileSystem> = Vec::new();
+        for found in limit.folders.iter().filter_map(FileSystem::of) {
+            if !file_systems.iter().any(|known| known.device == found.device) {
+                file_systems.push(found);
+            }
+        }
+        let copied_before = copied_bytes();
+        Self { file_systems, bytes_max: limit.bytes_max, copied_before, refused: Mutex::default() }
+    }
+
+    /// Returns what is over the bound.
+    fn taken(&self) -> Option<RoomTaken> {
+        let mut over = self.file_systems.iter().filter_map(|known| self.over(known, 0));
+        over.next()
+    }
+
+    /// Whether a command may reserve so much for a file. What it was refused is told of it at its end.
+    pub(crate) fn allows(&self, file: impl AsFd, bytes: u64) -> bool {
+        let Ok(found) = fstat(file) else { return true };
+        let known = self.file_systems.iter().find(|known| known.device == found.st_dev);
+        let Some(over) = known.and_then(|known| self.over(known, bytes)) else { return true };
+        let over = RoomTaken { how: RoomTakenHow::Refused { bytes }, ..over };
+        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(over);
+        false
+    }
+
+    fn over(&self, known: &FileSystem, more: u64) -> Option<RoomTaken> {
+        let copied = copied_bytes().saturating_sub(self.copied_before);
+        let left = room_of(&known.handle).ok()?;
+        let taken = known.before.saturating_sub(left).saturating_sub(copied).saturating_add(more);
+        let reserve = (known.before / RESERVE_SHARE).min(RESERVE_BYTES_MAX);
+        let most = known.before - reserve;
+        let (allowed, bound) = match self.bytes_max {
+            bytes if bytes <= most => (bytes, RoomBound::Limit { bytes }),
+            _ => (most, RoomBound::Reserve { bytes: reserve }),
+        };
+        (taken > allowed).then(|| RoomTaken {
+            folder: known.folder.clone(),
+            taken_bytes: taken,
+            left_bytes: left.saturating_sub(more),
+            bound,
+            how: RoomTakenHow::Ended,
+        })
+    }
+}
+
+impl FileSystem {
+    fn of(folder: &PathBuf) -> Option<Self> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let handle = rustix::fs::open(folder, flags, Mode::empty()).ok()?;
+        let (device, before) = (fstat(&handle).ok()?.st_dev, room_of(&handle).ok()?);
+        Some(Self { folder: folder.clone(), handle, device, before })
+    }
+}
+
+/// Returns what an ordinary user may still take of a file system.
+fn room_of(handle: &OwnedFd) -> Result<u64, Errno> {
+    let found = fstatvfs(handle)?;
+    Ok(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+/// Looks from time to time at the room of one command's file systems.
+pub(crate) struct RoomWatch {
+    /// None where there is nothing to be looked at.
+    room: Option<Arc<Room>>,
+    next: Instant,
+    /// A look may wait for a server, while what the user wants must not.
+    look: Option<JoinHandle<Option<RoomTaken>>>,
+}
+
+impl RoomWatch {
+    /// Takes in how much room there is now.
+    pub(crate) fn new(limit: Option<&RoomLimit>) -> Self {
+        let room = limit.map(Room::new).filter(|room| !room.file_systems.is_empty());
+        Self { room: room.map(Arc::new), next: Instant::now() + EVERY, look: None }
+    }
+
+    pub(crate) fn room(&self) -> Option<Arc<Room>> {
+        self.room.clone()
+    }
+
+    /// Waits until more is taken than may be. Can be dropped and called again.
+    pub(crate) async fn exceeded(&mut self) -> RoomTaken {
+        let Some(room) = &self.room else { return std::future::pending().await };
+        loop {
+            if let Some(look) = &mut self.look {
+                let found = look.await;
+                self.look = None;
+                self.next = Instant::now() + EVERY;
+                if let Ok(Some(taken)) = found {
+                    return taken;
+                }
+            }
+            tokio::time::sleep_until(self.next).await;
+            let room = Arc::clone(room);
+            self.look = Some(tokio::task::spawn_blocking(move || room.taken()));
+        }
+    }
+
+    /// Returns what there is to tell of a command that ended by itself: what it was refused, or that it
+    /// took more before anybody looked.
+    pub(crate) fn at_end(&self) -> Option<RoomTaken> {
+        let room = self.room.as_ref()?;
+        let refused = room.refused.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let taken =
+            || room.taken().map(|taken| RoomTaken { how: RoomTakenHow::SeenAfter, ..taken });
+        refused.or_else(taken)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As if there had been so much more where temporary files are.
+    fn room(more: u64, bytes_max: u64) -> Room {
+        let mut known = FileSystem::of(&std::env::temp_dir()).unwrap();
+        known.before = room_of(&known.handle).unwrap().saturating_add(more);
+        let (file_systems, copied_before) = (vec![known], copied_bytes());
+        Room { file_systems, bytes_max, copied_before, refused: Mutex::default() }
+    }
+
+    #[test]
+    fn what_was_taken_is_over_the_limit_or_under_it() {
+        assert_eq!(room(0, u64::MAX).taken(), None);
+        let taken = room(1 << 40, 1 << 39).taken().unwrap();
+        assert_eq!(taken.bound, RoomBound::Limit { bytes: 1 << 39 });
+        assert!(taken.taken_bytes > 1 << 39, "{taken:?}");
+    }
+
+    #[test]
+    fn sizes_are_told_in_tenths() {
+        let check = |bytes: u64, expected: &str| assert_eq!(Size(bytes).to_string(), expected);
+        check(0, "0.0 KiB");
+        check(1 << 20, "1.0 MiB");
+        check((1 << 30) - 1, "1023.9 MiB");
+        check(3 << 29, "1.5 GiB");
+        check(32 << 30, "32.0 GiB");
+    }
+}
