@@ -26,7 +26,7 @@ use std::{
 };
 
 use tenon_agent::{CoreToolOptions, Instruction, TurnLimits};
-use tenon_sandbox::{FileError, Workspace};
+use tenon_sandbox::{FileError, Limits, Workspace};
 use toml::Spanned;
 
 pub(crate) use environment::{Environment, Folders};
@@ -102,6 +102,8 @@ pub(crate) struct Settings {
     pub(crate) result_chars_max: NonZeroUsize,
     /// Likewise for a command's output.
     pub(crate) bash_output_chars_max: NonZeroUsize,
+    /// How much less room a file system may have than when a command began, in bytes.
+    pub(crate) disk_bytes_max: NonZeroU64,
     /// Whether AGENTS.md and CLAUDE.md of the project are read.
     pub(crate) project_instructions: bool,
     /// Rules of the user's that allow.
@@ -134,6 +136,7 @@ impl Default for Settings {
     fn default() -> Self {
         let tools = CoreToolOptions::default();
         let steps = TurnLimits::default().steps_max.and_then(NonZeroU32::new);
+        let Limits { disk_bytes_max, .. } = Limits::default();
         let characters = |count| NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MAX);
         Self {
             mode: ModeName::Auto,
@@ -151,6 +154,7 @@ impl Default for Settings {
             verify: Vec::new(),
             result_chars_max: characters(tools.result_chars_max),
             bash_output_chars_max: characters(tools.bash_output_chars_max),
+            disk_bytes_max: NonZeroU64::new(disk_bytes_max).unwrap_or(NonZeroU64::MAX),
             project_instructions: true,
             allow: Vec::new(),
             deny: Vec::new(),
@@ -334,6 +338,7 @@ impl Config {
         settings.result_chars_max = file.result_chars_max.unwrap_or(settings.result_chars_max);
         settings.bash_output_chars_max =
             file.bash_output_chars_max.unwrap_or(settings.bash_output_chars_max);
+        settings.disk_bytes_max = file.disk_bytes_max.unwrap_or(settings.disk_bytes_max);
         settings.project_instructions = file.project_instructions.unwrap_or(true);
         settings.allow = file.allow.into_iter().map(Spanned::into_inner).collect();
         settings.deny = file.deny.into_iter().map(Spanned::into_inner).collect();

@@ -96,7 +96,10 @@ pub(crate) async fn walls(
         state: Some(folders.state.clone()),
         shown: config.shown_files(),
         wanted,
-        limits: Limits::default(),
+        limits: Limits {
+            disk_bytes_max: config.settings.disk_bytes_max.get(),
+            ..Limits::default()
+        },
         guarded_folders_max: GUARDED_FOLDERS_MAX,
     };
     if let Some(folder) = settings.environment_out_of_sight() {

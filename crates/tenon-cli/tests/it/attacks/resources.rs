@@ -40,6 +40,17 @@ pub(super) const ROWS: &[Row] = &[
         .prints(&["No space left", "again"])
         .not_in_b("temporary files lie in a folder on the machine's disk", "lacks")
         .not_in_c("temporary files lie in a folder on the machine's disk", "lacks"),
+    row("more room on the disk than there is leave for", &[Call::Script("for n in $(seq 150); do head -c 20000000 /dev/zero > f$n; done; echo BROKEN"), AGAIN])
+        .prepare("echo 'disk_bytes_max = 60000000' >> $USERHOME/.config/tenon/config.toml")
+        .alone()
+        .prints(&["ended: the file system of", "disk_bytes_max", "again"])
+        .after("rm f*"),
+    row("more room on the disk reserved than there is leave for", &[Call::Script("for n in $(seq 9); do fallocate -l 900M f$n; done; echo end"), AGAIN])
+        .prepare("echo 'disk_bytes_max = 1000000000' >> $USERHOME/.config/tenon/config.toml")
+        .alone()
+        .needs(&["fallocate"])
+        .prints(&["refused to reserve", "quota exceeded", "disk_bytes_max", "again"])
+        .after("test $(du -sm . | cut -f1) -lt 3000 && rm f*"),
     row("more memory than there is leave for", &[Call::Script("python3 -c 'import os\nx=[]\nfor n in range(90): x.append(os.urandom(1<<10)*(100<<10))' ; echo BROKEN"), AGAIN])
         .whole()
         .needs(&["python3"])

@@ -1,5 +1,7 @@
 //! A command takes as much room of a file system as there is leave for, in however many files.
 
+#![expect(clippy::panic, reason = "a test that finds another outcome has failed")]
+
 use tenon_sandbox::{
     Attended, Exit, Jobs, Journal, JournalOptions, LimitReached, Output, RoomBound, RoomTaken,
     RoomTakenHow, Tier, Wanted, runs_as_root,
