@@ -159,6 +159,7 @@ fn a_protected_file_and_a_command_are_allowed_for_the_session_under_their_own_na
     assert_eq!(results[..2], ["Wrote 6 bytes to .envrc"; 2]);
     assert!(results[2].contains("the user refused this call and said: keep off"), "{results:?}");
     assert_eq!(results[3], results[4]);
+    assert!(!results[3].contains("nothing was run"), "{results:?}");
     assert!(results[5].contains("the user refused this call"), "{results:?}");
     assert!(!config(&home).exists());
 }

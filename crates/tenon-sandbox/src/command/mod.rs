@@ -208,6 +208,16 @@ pub enum CommandError {
     },
 }
 
+/// Returns what holds a command that asks for no walls; `None` for one that asks for some.
+pub(crate) fn without_walls(profile: &Profile) -> Option<Confinement> {
+    // Protected names are read-only within walls alone: elsewhere there is nothing to lift.
+    let asked = Profile { lifted: Vec::new(), ..profile.clone() };
+    if asked == Profile::unconfined() {
+        return Some(Confinement::None);
+    }
+    (asked == Profile::reading()).then_some(Confinement::Reading)
+}
+
 impl CommandLimits {
     /// Returns what keeps the output of a command with these limits.
     pub(crate) fn printed(&self) -> Printed {
@@ -242,13 +252,7 @@ impl Command {
         cancel: &CancellationToken,
         on_output: &mut (dyn FnMut(Stream, &str) + Send),
     ) -> Result<Output, CommandError> {
-        let confinement = if self.profile == Profile::unconfined() {
-            Confinement::None
-        } else if self.profile == Profile::reading() {
-            Confinement::Reading
-        } else {
-            return Err(CommandError::NotConfined);
-        };
+        let confinement = without_walls(&self.profile).ok_or(CommandError::NotConfined)?;
         let (via, tier) = (Via::Fresh, Tier::C);
         let (rules, limits, room) = (None, None, None);
         let launch = Launch { confinement, rules, limits, room, via, tier, checkpoint };

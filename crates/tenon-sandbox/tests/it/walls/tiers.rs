@@ -32,6 +32,11 @@ fn no_walls_run_nothing_that_asks_for_them() {
     open.profile = Profile::unconfined();
     assert_eq!(place.try_command(open).unwrap().exit, Exit::Code(0));
     assert!(place.root().join("ran").exists());
+    // Leave for a protected file asks for no walls either.
+    let mut open = place.command("touch .envrc");
+    open.profile = Profile { lifted: vec![place.root().join(".envrc")], ..Profile::unconfined() };
+    assert_eq!(place.try_command(open).unwrap().exit, Exit::Code(0));
+    assert!(place.root().join(".envrc").exists());
 }
 
 #[test]
