@@ -56,7 +56,8 @@ impl Reach {
     ) -> Result<(), LogError> {
         let mut settled: Vec<HostRule> = Vec::new();
         let (mut asked, mut is_alone) = (0, false);
-        for host in std::mem::take(&mut output.blocked) {
+        for event in std::mem::take(&mut output.blocked) {
+            let Some(host) = event.rule_needed() else { continue };
             if settled.contains(&host) || self.is_refused(&host.to_string()) {
                 continue;
             }
@@ -68,7 +69,8 @@ impl Reach {
             let mut hosts =
                 preset.as_ref().map_or_else(|| vec![host.clone()], |one| one.hosts.clone());
             let name = preset.as_ref().map_or_else(|| host.to_string(), |one| one.name.clone());
-            let decision = Decision::on_host(&host, preset.as_ref().map(|one| one.name.as_str()));
+            let toolchain = preset.as_ref().map(|one| one.name.as_str());
+            let decision = Decision::on_host((&event, &host), toolchain);
             let _one_at_a_time = asking.lock().await;
             let flag = decision.flag.clone();
             let question = Question {

@@ -20,7 +20,7 @@ mod written;
 
 use std::time::Duration;
 
-use tenon_sandbox::{Access, HostRule};
+use tenon_sandbox::{Access, HostRule, NetworkEvent, NetworkOutcome, Refusal};
 
 pub use action::{Action, OutsidePlace};
 pub(crate) use call::{ApprovedCall, Judged, ProposedCall, judge};
@@ -105,11 +105,19 @@ impl Decision {
         }
     }
 
-    /// The decision on a host that no rule of the walls allows, or on all that belong together
-    /// under the name `preset`.
-    pub(crate) fn on_host(host: &HostRule, preset: Option<&str>) -> Decision {
-        let host = host.to_string();
+    /// The decision on a host that no rule of the walls allows, as an event says, or on all that
+    /// belong together under the name `preset`.
+    pub(crate) fn on_host(
+        (event, host): (&NetworkEvent, &HostRule),
+        preset: Option<&str>,
+    ) -> Decision {
+        let (name, host) = (&event.host, host.to_string());
+        let is_near = matches!(
+            &event.outcome,
+            NetworkOutcome::Refused(Refusal::NotPublic { address }) if *name != address.to_string()
+        );
         let reason = match preset {
+            _ if is_near => format!("{name} leads to it, which is no address of the internet"),
             Some(_) => format!("a command tried to reach {host}, and no rule allows it"),
             None => "a command tried to reach it, and no rule allows it".to_owned(),
         };

@@ -9,8 +9,8 @@ use std::{path::Path, time::Duration};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tenon_sandbox::{
-    Command, CommandError, CommandLimits, Exit, HostRule, LimitReached, Missing, NetworkEvent,
-    Output, Piece, Stream, Workspace, confines_writes, runs_as_root, signal_name,
+    Command, CommandError, CommandLimits, Exit, LimitReached, Missing, NetworkEvent, Output, Piece,
+    Stream, Workspace, confines_writes, runs_as_root, signal_name,
 };
 
 use super::{
@@ -202,10 +202,6 @@ pub(super) fn ending(exit: Exit) -> String {
 }
 
 /// Returns the hosts that a person could allow.
-pub(super) fn rules_needed(blocked: &[NetworkEvent]) -> Vec<HostRule> {
-    blocked.iter().filter_map(NetworkEvent::rule_needed).collect()
-}
-
 /// What a command printed, or a part of it.
 pub(super) struct Printed<'a> {
     pub pieces: &'a [Piece],
@@ -270,7 +266,6 @@ impl Bash {
             (Some(first), "") => format!("{first}\n(no output)"),
             (Some(first), text) => format!("{first}\n{text}"),
         };
-        let blocked = rules_needed(&output.blocked);
         let exit_code = match output.exit {
             Exit::Code(code) => Some(code),
             _ => None,
@@ -294,7 +289,7 @@ impl Bash {
         if !context.sandbox.jobs().running().is_empty() {
             notes.push_str(&protected::where_kept(&output.protected, &context.workspace));
         }
-        let refused = output.refused;
+        let (blocked, refused) = (output.blocked, output.refused);
         let output = ToolOutput::text(content + &notes);
         ToolOutput { is_error, exit_code, blocked, refused, ..output }
     }

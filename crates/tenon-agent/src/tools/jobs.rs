@@ -10,7 +10,7 @@ use serde::Deserialize;
 use tenon_sandbox::{Changes, Exit, JobEnd, JobId, JobReading, JobStatus, Jobs, Workspace};
 
 use super::{
-    bash::{Bash, Printed, ending, notes, refusal, rules_needed},
+    bash::{Bash, Printed, ending, notes, refusal},
     held,
     protected::{Kept, lines, where_kept},
     tool::{Effect, Tool, ToolContext, ToolOutput},
@@ -159,7 +159,7 @@ pub(super) async fn read(
     notes.extend(sentences.map(|sentence| format!("\n[walls] {sentence}")));
     let changes = changes.map(|changes| changed(&changes)).unwrap_or_default();
     let output = ToolOutput::text(format!("{first}\n{text}{notes}{changes}"));
-    Ok(ToolOutput { is_error, blocked: rules_needed(&blocked), refused, ..output })
+    Ok(ToolOutput { is_error, blocked, refused, ..output })
 }
 
 /// Returns what a job changed until now, as a line; nothing if nothing is worth one.

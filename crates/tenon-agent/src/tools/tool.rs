@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use tenon_model::{Image, ToolSpec};
-use tenon_sandbox::{HostRule, Workspace};
+use tenon_sandbox::{NetworkEvent, Workspace};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -179,8 +179,8 @@ pub struct ToolOutput {
     pub view: Option<View>,
     /// The exit code, if the call ran a command that has one.
     pub exit_code: Option<i32>,
-    /// Hosts that were out of reach and that a person could allow, who is then asked.
-    pub blocked: Vec<HostRule>,
+    /// What the proxy let through to no host. A person is asked about those that can be allowed.
+    pub blocked: Vec<NetworkEvent>,
     /// System calls that the walls refused a command, in words for people.
     pub refused: Vec<&'static str>,
     /// What calls did to the files, as far as it became known with this one: this call and jobs that

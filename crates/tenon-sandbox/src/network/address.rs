@@ -3,12 +3,14 @@
 //! Pure. Everything else (this machine, its neighbours, a cloud's metadata, a private network) is
 //! refused after a name was resolved, whatever the name's owner put into the answer. The ranges
 //! are those of IANA's special-purpose address registries (RFC 6890 and its updates) that are not
-//! reachable from everywhere.
+//! reachable from everywhere, but for those of documentation (RFC 5737, RFC 3849, RFC 9637): nobody
+//! has one, so nothing near us is behind it, and a network that leads public names elsewhere uses
+//! them to do so.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Ranges of IPv4 that are not public: first address and length of the prefix.
-const IPV4_NOT_PUBLIC: [(Ipv4Addr, u32); 16] = [
+const IPV4_NOT_PUBLIC: [(Ipv4Addr, u32); 13] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8),        // this network, unspecified
     (Ipv4Addr::new(10, 0, 0, 0), 8),       // private
     (Ipv4Addr::new(100, 64, 0, 0), 10),    // shared by a carrier's customers; a cloud's metadata
@@ -17,12 +19,9 @@ const IPV4_NOT_PUBLIC: [(Ipv4Addr, u32); 16] = [
     (Ipv4Addr::new(169, 254, 0, 0), 16),   // link-local; metadata at 169.254.169.254
     (Ipv4Addr::new(172, 16, 0, 0), 12),    // private
     (Ipv4Addr::new(192, 0, 0, 0), 24),     // protocol assignments; a cloud's metadata
-    (Ipv4Addr::new(192, 0, 2, 0), 24),     // documentation
     (Ipv4Addr::new(192, 88, 99, 0), 24),   // 6to4 relays, given up
     (Ipv4Addr::new(192, 168, 0, 0), 16),   // private
     (Ipv4Addr::new(198, 18, 0, 0), 15),    // measurements
-    (Ipv4Addr::new(198, 51, 100, 0), 24),  // documentation
-    (Ipv4Addr::new(203, 0, 113, 0), 24),   // documentation
     (Ipv4Addr::new(224, 0, 0, 0), 4),      // multicast
     (Ipv4Addr::new(240, 0, 0, 0), 4),      // reserved, broadcast
 ];
@@ -31,11 +30,9 @@ const IPV4_NOT_PUBLIC: [(Ipv4Addr, u32); 16] = [
 const IPV6_PUBLIC: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
 /// Ranges within it that are not public.
-const IPV6_NOT_PUBLIC: [(Ipv6Addr, u32); 4] = [
+const IPV6_NOT_PUBLIC: [(Ipv6Addr, u32); 2] = [
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23), // protocol assignments, Teredo
-    (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32), // documentation
     (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16), // 6to4: any IPv4 address inside
-    (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20), // documentation
 ];
 
 /// IPv4 addresses behind a NAT64 gateway (RFC 6052): the last 32 bits are the address.
@@ -96,11 +93,8 @@ mod tests {
             "172.16.0.1",
             "172.31.255.255",
             "192.0.0.192",
-            "192.0.2.1",
             "192.168.1.1",
             "198.19.255.255",
-            "198.51.100.1",
-            "203.0.113.1",
             "224.0.0.1",
             "239.255.255.255",
             "255.255.255.255",
@@ -116,10 +110,8 @@ mod tests {
             "100::1",
             "2001::1",
             "2001:0:7f00:1::",
-            "2001:db8::1",
             "2002:7f00:1::",
             "2002:808:808::",
-            "3fff::1",
             "5f00::1",
             "fc00::1",
             "fd00:ec2::254",
@@ -143,12 +135,16 @@ mod tests {
             "172.15.255.255",
             "172.32.0.0",
             "192.0.1.0",
+            "192.0.2.1",
             "198.17.255.255",
             "198.20.0.0",
+            "198.51.100.1",
+            "203.0.113.1",
             "223.255.255.255",
             "::ffff:1.1.1.1",
             "64:ff9b::1.1.1.1",
             "2001:200::1",
+            "2001:db8::1",
             "2606:4700::1111",
             "2a00::1",
         ] {
@@ -170,8 +166,7 @@ mod tests {
         fn what_the_standard_library_calls_near_is_not_public(bits: u32) {
             let address = Ipv4Addr::from_bits(bits);
             let near = address.is_private() || address.is_loopback() || address.is_link_local()
-                || address.is_multicast() || address.is_documentation() || address.is_broadcast()
-                || address.is_unspecified();
+                || address.is_multicast() || address.is_broadcast() || address.is_unspecified();
             prop_assert!(!(near && is_public(address.into())));
         }
     }
