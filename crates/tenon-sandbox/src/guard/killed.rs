@@ -59,11 +59,12 @@ pub fn look_after_killed(journal: &Journal, name: &dyn Fn(&str) -> String) -> Lo
 impl LookedAfter {
     fn add(&mut self, left: &LeftBehind, name: &dyn Fn(&str) -> String) {
         let (mut guard, mut after) = as_it_was(left);
+        let roots = &guard.roots.clone();
         let places: BTreeSet<Place> = guard.before.keys().chain(after.keys()).cloned().collect();
         for place in places {
             let (before, now) = (guard.before.get(&place), after.get(&place));
             let is_since = match (before, now) {
-                (None, Some(now)) if place.may_appear(now) => false,
+                (None, Some(now)) if place.may_appear(now, roots) => false,
                 (Some(before), Some(now)) if before.is_same(now) => false,
                 (_, Some(now)) => now.changed_after(left.until),
                 (_, None) => changed_above(&place, left.until),
@@ -78,7 +79,7 @@ impl LookedAfter {
             let places: BTreeSet<&Place> = guard.before.keys().chain(after.keys()).collect();
             let differs = |place: &&&Place| match (guard.before.get(place), after.get(place)) {
                 (Some(before), Some(now)) => !before.is_same(now),
-                (None, Some(now)) => !place.may_appear(now),
+                (None, Some(now)) => !place.may_appear(now, roots),
                 (_, None) => true,
             };
             self.unsure.extend(places.iter().filter(differs).map(|place| place.path()));

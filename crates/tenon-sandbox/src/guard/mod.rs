@@ -545,7 +545,7 @@ impl Guard {
             }
         }
         match before {
-            None if place.may_appear(after) && !has_new_name => None,
+            None if place.may_appear(after, &self.roots) && !has_new_name => None,
             None => change(ProtectedChangeKind::Created, self.put(place, None), None),
             Some(before) => {
                 // What cannot be made again is not taken away either.

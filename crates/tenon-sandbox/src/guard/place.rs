@@ -170,13 +170,13 @@ impl Place {
     }
 
     /// Whether a command may make it: what `git init` and `git worktree add` make, if it runs
-    /// nothing.
-    pub(super) fn may_appear(&self, item: &Item) -> bool {
+    /// nothing. `roots` are all beneath which is looked.
+    pub(super) fn may_appear(&self, item: &Item, roots: &[PathBuf]) -> bool {
         if self.is_own() {
             return false;
         }
         if self.beneath.file_name() == Some(OsStr::new(".git")) {
-            return self.is_pointer_to_own(item);
+            return self.is_pointer_to_own(item, roots);
         }
         if self.is_pointer_of_worktree(item) {
             return true;
@@ -240,7 +240,7 @@ impl Place {
 
     /// Whether a `.git` file leads to a repository that looks come to, or to what it has for a
     /// worktree.
-    fn is_pointer_to_own(&self, item: &Item) -> bool {
+    fn is_pointer_to_own(&self, item: &Item, roots: &[PathBuf]) -> bool {
         let Some(text) = item.bytes().and_then(|bytes| bytes.strip_prefix(b"gitdir: ")) else {
             return false;
         };
@@ -248,16 +248,16 @@ impl Place {
         let above = self.path();
         let Some(above) = above.parent() else { return false };
         let Ok(target) = above.join(target).canonicalize() else { return false };
-        let Ok(target) = target.strip_prefix(&self.root) else { return false };
         let worktrees = target.parent().filter(|above| above.ends_with("worktrees"));
-        let repository = worktrees.and_then(Path::parent).unwrap_or(target);
-        let has_settings = rustix::fs::lstat(self.root.join(repository).join("config")).is_ok();
-        has_settings
-            && match way(&self.root, repository) {
-                Some(Way::Repository) => true,
-                Some(Way::Tree) => is_repository_root(&self.root.join(repository)),
-                Some(Way::Others) | None => false,
-            }
+        let repository = worktrees.and_then(Path::parent).unwrap_or(&target);
+        let has_settings = rustix::fs::lstat(repository.join("config")).is_ok();
+        let is_known = |root: &PathBuf| match way(root, repository.strip_prefix(root).ok()?)? {
+            Way::Repository => Some(()),
+            Way::Tree => is_repository_root(repository).then_some(()),
+            Way::Others => None,
+        };
+        // The repository of a worktree lies beneath a root of its own.
+        has_settings && roots.iter().any(|root| is_known(root).is_some())
     }
 }
 

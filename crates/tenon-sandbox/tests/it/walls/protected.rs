@@ -346,4 +346,12 @@ fn a_linked_worktree_works_and_its_repository_is_protected() {
     assert!(!place.top.path().join("main/.git/hooks/pre-commit").exists(), "{said}");
     assert!(!place.top.path().join("main/new").exists());
     assert!(std::fs::read_to_string(place.root().join(".git")).unwrap().starts_with("gitdir: "));
+    // A worktree of it beneath this one.
+    let (_, said) = place.run("git worktree add -q in && git -C in status -sb");
+    assert_eq!(said, "## in\n");
+    assert_eq!(place.run("git -C in status -sb").1, "## in\n");
+    // A pointer to a repository that nobody looks at.
+    let script = "cp -r ../main/.git /tmp/other; mkdir evil; echo gitdir: /tmp/other > evil/.git";
+    let (_, said) = place.run(script);
+    assert!(!place.root().join("evil/.git").exists(), "{said}");
 }
