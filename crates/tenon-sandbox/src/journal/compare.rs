@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
 
 use rustix::io::Errno;
 
@@ -15,6 +14,7 @@ use super::copy::open_object;
 use super::find::{Finder, node_at, split};
 use super::left_files::kept_state;
 use super::node::{Node, NodeId, look};
+use super::order::Ordered;
 use super::record::{End, Image, Known, LeftFile, Old, Place, State};
 use super::recorder::Recorder;
 use super::state::{At, complete, hashes_of, open_place, rights_of, state_of};
@@ -40,7 +40,7 @@ pub(crate) struct Comparison<'a> {
     image: &'a Image,
     id: CheckpointId,
     finder: Finder<'a>,
-    changes: BTreeMap<PathBuf, Change>,
+    changes: BTreeMap<Ordered, Change>,
     after: BTreeMap<Place, State>,
     left_at: Vec<(NodeId, Place)>,
     left_files: Vec<(NodeId, LeftFile)>,
@@ -273,7 +273,7 @@ impl Comparison<'_> {
             self.left_files.extend(self.left_in(old, &place));
             let Some((was, place)) = self.known_name(old, place) else { continue };
             self.remember(&place, Some(&now));
-            let path = self.store.shown(&place);
+            let path = Ordered(self.store.shown(&place));
             // A name that was told of already may have another content besides.
             if self.changes.get(&path).is_some_and(|known| known.kind != ChangeKind::Times) {
                 continue;
@@ -449,7 +449,7 @@ impl Comparison<'_> {
             was: was.map(|(before, _)| EntryKind::from(before.kind())),
             rights: rights.filter(|(before, now)| before != now),
         };
-        self.changes.insert(path, change);
+        self.changes.insert(Ordered(path), change);
     }
 
     /// Remembers how something is, so that a later change of somebody else's is seen.
@@ -563,7 +563,8 @@ fn came_from(names: &[Name], arrived: Vec<(Place, Node)>) -> BTreeMap<Place, (Pl
         }
     }
     let mut to: HashMap<NodeId, Vec<(Place, Node)>> = HashMap::new();
-    for (place, node) in arrived {
+    // What was nowhere before came from nowhere.
+    for (place, node) in arrived.into_iter().filter(|(_, node)| left.contains_key(&node.id)) {
         to.entry(node.id).or_default().push((place, node));
     }
     let mut came_from = BTreeMap::new();

@@ -30,6 +30,7 @@ mod manifest;
 mod moved_along;
 mod needed_objects;
 mod node;
+mod order;
 mod past;
 mod place_before;
 mod prune;

@@ -3,6 +3,7 @@
 //! Records are only appended. One that was cut off by a crash is where the log ends: what it spoke
 //! of had not happened yet.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
@@ -10,6 +11,7 @@ use std::path::{Component, Path, PathBuf};
 use super::CheckpointId;
 use super::changes::{Changes, LeftOut, Trouble};
 use super::node::{Moment, Node, NodeId};
+use super::order::compare;
 use crate::linux::wire::{Readable, Reader, Sendable, Writer};
 use crate::workspace::ContentHash;
 
@@ -33,7 +35,7 @@ const PATH_BYTES_MAX: usize = 256 << 20;
 const TROUBLES_MAX: usize = 100;
 
 /// A place beneath one of the workspace's roots.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Place {
     pub(crate) root: usize,
     pub(crate) path: PathBuf,
@@ -306,6 +308,18 @@ impl Record {
             _ => return None,
         };
         Some(name.len())
+    }
+}
+
+impl Ord for Place {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.root.cmp(&other.root).then_with(|| compare(&self.path, &other.path))
+    }
+}
+
+impl PartialOrd for Place {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 
