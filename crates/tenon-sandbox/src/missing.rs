@@ -164,7 +164,7 @@ impl SandboxError {
             }
             Missing::Note { .. } => {
                 "make room there, and see that the folder `own` in it belongs to you and that nobody \
-                 else can write it"
+                 else can write it; or let XDG_STATE_HOME name a folder that you can write"
             }
             Missing::Helper | Missing::Step { .. } | Missing::NoWalls => return None,
         })

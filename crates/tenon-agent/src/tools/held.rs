@@ -96,6 +96,8 @@ pub(super) struct Said<'a> {
     /// What is shown of its output.
     pub(super) text: &'a str,
     pub(super) is_error: bool,
+    /// Whether what programs complain of may be in their other stream.
+    pub(super) merges: bool,
     pub(super) workspace: &'a Workspace,
     pub(super) sandbox: &'a Sandbox,
     /// The hosts that it did not reach, without the proxy.
@@ -163,12 +165,12 @@ pub(super) fn unkept(found: &[PathBuf]) -> Option<String> {
 
 /// Returns sentences for a command inside walls with `network`, if there is reason to say some.
 pub(super) fn sentences(said: &Said<'_>, network: Network) -> Vec<String> {
-    let &Said { output, text, is_error, as_root, .. } = said;
+    let &Said { output, text, is_error, merges, as_root, .. } = said;
     let mut printed = String::new();
     for piece in output.pieces.iter().filter(|piece| piece.stream == Stream::Error) {
         printed.push_str(&piece.text);
     }
-    if is_error {
+    if is_error || merges {
         printed.push_str(text);
     }
     let complaints = printed.to_lowercase();
@@ -356,7 +358,8 @@ mod tests {
         let ToolContext { workspace, sandbox, .. } = &bench.context;
         let is_error = output.exit != Exit::Code(0);
         let unreached = &Unreached::of("", output, is_error, sandbox);
-        let said = Said { output, text, is_error, workspace, sandbox, unreached, as_root };
+        let merges = false;
+        let said = Said { output, text, is_error, merges, workspace, sandbox, unreached, as_root };
         assert_eq!(sentences(&said, Network::Proxied), expected, "{text}");
     }
 

@@ -46,6 +46,12 @@ const OPENS: &str = "--add-dir FOLDER would open a folder, read_file asks the us
 /// What every sentence says of what is out of sight.
 const UNSEEN: &str = "as if it were not there";
 
+/// Redirects by which complaints come with the rest, as for a pipe that ends well.
+const MERGED: [&str; 3] = ["2>&1", "&>", "|&"];
+
+/// What git says where it finds no repository at the folder it is in or around it.
+const NO_REPOSITORY: &str = "not a git repository";
+
 /// Whether `line` of a result is one of these sentences. Which of them is said, and whether one is, depends
 /// on where the workspace and the home lie.
 pub(crate) fn is_of_place(line: &str) -> bool {
@@ -83,7 +89,8 @@ enum Named {
 pub(super) fn sentences(looked: &Looked<'_>, network: Network, as_root: bool) -> Vec<String> {
     let &Looked { script, output, text, is_error, workspace, sandbox } = looked;
     let unreached = &Unreached::of(script, output, is_error, sandbox);
-    let said = Said { output, text, is_error, workspace, sandbox, unreached, as_root };
+    let merges = MERGED.iter().any(|redirect| script.contains(redirect));
+    let said = Said { output, text, is_error, merges, workspace, sandbox, unreached, as_root };
     let mut sentences = held::sentences(&said, network);
     if sentences.is_empty() && output.blocked.is_empty() {
         sentences.extend(sentence(looked));
@@ -94,6 +101,13 @@ pub(super) fn sentences(looked: &Looked<'_>, network: Network, as_root: bool) ->
 /// Returns a sentence for a command that may have looked for what is out of its sight.
 fn sentence(looked: &Looked<'_>) -> Option<String> {
     let Looked { script, output, text, is_error, .. } = looked;
+    if *is_error && text.contains(NO_REPOSITORY) && looked.is_alone() {
+        return Some(format!(
+            "files: a repository that the workspace lies in, if there is one, is out of the commands' \
+             sight, {UNSEEN}; the user can start tenon in the repository's folder, or open that by \
+             --add-dir FOLDER"
+        ));
+    }
     let in_script = || shell::parse(script).commands.iter().flat_map(named).collect();
     if text.trim().is_empty() {
         let how = if *is_error { Named::Silently } else { Named::InVain };
@@ -109,6 +123,12 @@ fn sentence(looked: &Looked<'_>) -> Option<String> {
 }
 
 impl Looked<'_> {
+    /// Whether the folder that the workspace lies in is out of sight.
+    fn is_alone(&self) -> bool {
+        let above = self.workspace.root().parent();
+        above.is_some_and(|above| self.sandbox.out_of_sight(above).is_some())
+    }
+
     /// Returns what is said of the first of these paths of which something is to be said.
     fn told(&self, how: Named, paths: Vec<String>) -> Option<String> {
         let root = self.workspace.root();

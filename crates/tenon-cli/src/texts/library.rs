@@ -43,6 +43,7 @@ texts! {
     "all of the line would run outside the walls, not only what a rule names", "整行都会在沙箱之外运行，而不只是规则所指的部分";
     "a command tried to reach it, and no rule allows it", "一个命令试图访问它，而没有规则允许";
     "a command tried to reach {host}, and no rule allows it", "一个命令试图访问 {host}，而没有规则允许";
+    "{name} leads to it, which is no address of the internet", "{name} 指向它，而它不是互联网地址";
     "it did not end within {n} s", "它没有在 {n} 秒内结束";
     "{name} runs the command with the rights of another user", "{name} 会以其他用户的权限运行命令";
     "what `{name}` runs is only known when it runs", "`{name}` 运行什么，要到运行时才能知道";
@@ -279,7 +280,7 @@ texts! {
     "start in a folder below /", "在 / 之下的某个文件夹中启动";
     "put the folder back where it was", "把该文件夹放回原处";
     "let XDG_STATE_HOME name a folder outside of the workspace, without links that lie in it", "让 XDG_STATE_HOME 指向工作区之外的文件夹，且路径中没有位于工作区内的链接";
-    "make room there, and see that the folder `own` in it belongs to you and that nobody else can write it", "请在那里腾出空间，并确认其中的文件夹 `own` 属于你，且其他用户不能写入";
+    "make room there, and see that the folder `own` in it belongs to you and that nobody else can write it; or let XDG_STATE_HOME name a folder that you can write", "请在那里腾出空间，并确认其中的文件夹 `own` 属于你，且其他用户不能写入；或让 XDG_STATE_HOME 指向一个你可以写入的文件夹";
     "use tier A or B, or open the whole network for the session", "使用 tier A 或 B，或为本会话开放整个网络";
     "{step} failed: {error}", "{step}失败：{error}";
     "the command asks for walls", "此命令要求沙箱";

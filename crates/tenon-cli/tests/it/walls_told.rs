@@ -104,6 +104,20 @@ fn a_host_that_a_background_job_did_not_reach_is_named_once() {
 }
 
 #[test]
+fn a_complaint_in_a_pipe_and_a_repository_out_of_sight_are_told() {
+    let place = Place::new();
+    let rows = [
+        ("touch /etc/x 2>&1 | tail -n 1", "--add-dir FOLDER would"),
+        ("touch /etc/x |& cat", "--add-dir FOLDER would"),
+        (
+            "git status",
+            "files: a repository that the workspace lies in, if there is one, is out of",
+        ),
+    ];
+    check(&place, |arguments| Some(place.run(arguments)), &rows);
+}
+
+#[test]
 fn a_host_that_the_proxy_refused_is_told_once() {
     let place = Place::new();
     let rows = [
