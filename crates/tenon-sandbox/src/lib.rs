@@ -41,8 +41,8 @@ pub use jobs::{Attended, JOBS_RUNNING_MAX, JobEnd, JobId, JobReading, JobStatus,
 pub use journal::{
     Change, ChangeKind, Changes, Checkpoint, CheckpointId, CheckpointInfo, CheckpointKind,
     CheckpointState, Conflict, ConflictReason, Conflicts, Coverage, Journal, JournalError,
-    JournalOptions, LeftOut, LeftOutReason, Past, PastEntry, Pruned, Rights, Trouble, Undone,
-    Usage, WayBack,
+    JournalOptions, LeftOut, LeftOutReason, Past, PastEntry, Pruned, Rights, StaleCache, Trouble,
+    Undone, Usage, WayBack,
 };
 pub use linux::probe::{Kernel, confines_writes, probe, runs_as_root, within_walls};
 pub use linux::told::{INTERNET_SOCKETS, OTHER_SOCKETS, PATH_SOCKETS};

@@ -16,7 +16,7 @@ const BLOCK_BYTES: u64 = 512;
 
 /// A folder with this file, and this text at its beginning, can be made again
 /// (<https://bford.info/cachedir/>).
-const CACHE_TAG: &str = "CACHEDIR.TAG";
+pub(super) const CACHE_TAG: &str = "CACHEDIR.TAG";
 const CACHE_SIGNATURE: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
 
 /// A copy of a file that is about to be written.

@@ -23,6 +23,7 @@ mod person;
 mod protected;
 mod several;
 mod single;
+mod stale;
 mod theirs;
 mod tree;
 mod way_back;
