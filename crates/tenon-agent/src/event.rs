@@ -21,7 +21,7 @@ pub use self::context::{
     Compaction, CompactionCause, ContextEvent, Continuation, ContinuationCause, ShorterResult,
 };
 pub use self::live::Live;
-pub use self::receipt::{CheckRun, Receipt, Verification};
+pub use self::receipt::{CheckRun, Receipt, Unproven, Verification};
 pub use self::request::RequestForm;
 use crate::{policy::Verdict, session_note::SessionNote};
 

@@ -199,6 +199,7 @@ impl AgentOptions {
             tools: self.tools.specs().into(),
             sandbox: self.sandbox.clone(),
         };
+        let undo = self.journal.clone();
         let journal = self.journal.map(|journal| (journal, recorder.session_id()));
         let dispatch = Dispatch {
             tools: self.tools,
@@ -212,7 +213,7 @@ impl AgentOptions {
             reach: Reach::new(self.host_presets),
             refused_writes: Arc::default(),
             masking: self.masking,
-            receipts: Receipts::new(self.receipts, self.verify),
+            receipts: Receipts::new(self.receipts, self.verify, undo),
             seen: SeenNews::after(&restored.seen),
             stand_in: self.stand_in,
         };

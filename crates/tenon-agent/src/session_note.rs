@@ -110,6 +110,9 @@ pub enum SessionNote {
         /// needed them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         kept: Vec<String>,
+        /// The first 100 caches that it left out and that may be newer than the files that it put back.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        stale: Vec<String>,
     },
     /// The model has seen or written these files since the last such event.
     FilesSeen {

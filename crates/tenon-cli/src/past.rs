@@ -82,6 +82,8 @@ pub(crate) struct Done {
     overwritten: Vec<Conflict>,
     /// What went along with folders that were moved back.
     moved: Vec<PathBuf>,
+    /// Caches that may be newer than what was put back.
+    stale: Vec<PathBuf>,
 }
 
 impl Past {
@@ -281,10 +283,13 @@ impl Past {
         conflicts: &Conflicts,
     ) -> Result<Outcome, CliError> {
         Ok(match self.journal.undo(ids, &self.session, conflicts).map_err(failed)? {
-            Undone::Done { changes, kept, overwritten, moved, .. } => {
+            Undone::Done { id, changes, kept, overwritten, moved } => {
                 // It keeps what it took away. What cannot be removed now is by the next session.
                 let _ = self.journal.prune();
-                Outcome::Done(Done { changes, kept, overwritten, moved })
+                let stale = self.journal.stale_caches().into_iter();
+                let stale = stale.filter(|stale| stale.by == id).map(|stale| stale.folder);
+                let stale = stale.collect();
+                Outcome::Done(Done { changes, kept, overwritten, moved, stale })
             }
             Undone::Conflicts(found) => Outcome::Refused(found),
         })
@@ -374,9 +379,10 @@ pub(crate) fn told(text: Text, done: &Done, language: Language) -> String {
     let files = files(&done.changes, language);
     let text = if files.is_empty() { Text::NoFileChanged } else { text };
     let mut said = format!("{}\n{files}", text.template(language));
-    if !done.moved.is_empty() {
-        said.push_str(&format!("{}\n", Text::UndoMoved.template(language)));
-        let paths = done.moved.iter().map(|path| shown(&path.to_string_lossy()));
+    let lists = [(Text::UndoMoved, &done.moved), (Text::UndoStale, &done.stale)];
+    for (title, paths) in lists.into_iter().filter(|(_, paths)| !paths.is_empty()) {
+        said.push_str(&format!("{}\n", title.template(language)));
+        let paths = paths.iter().map(|path| shown(&path.to_string_lossy()));
         said.extend(paths.map(|path| format!("  {path}\n")));
     }
     let lists = [(Text::UndoOverwrote, &done.overwritten), (Text::UndoKept, &done.kept)];

@@ -85,8 +85,9 @@ texts! {
     CutByFailure: "{reason}; the reply goes on from there ({n} of {max})", "{reason}；回复将从中断处继续（第 {n} 次，最多 {max} 次）";
     NotChecked: "something was changed and no check ran since; the model is asked to run {reason}", "有改动但此后未运行检查；已要求模型运行 {reason}";
     ResultsLeftOut: "the conversation was made shorter: old results left out: {results}, {before} → {after} tokens (about)", "对话已缩短：省略了 {results} 个旧结果，约 {before} → {after} 个词元";
-    SummedUp: "the conversation was made shorter: a summary stands for {messages} of its messages, {prompts} of yours kept word for word, {before} → {after} tokens (about)", "对话已缩短：{messages} 条消息已归纳为摘要，其中你的 {prompts} 条逐字保留，约 {before} → {after} 个词元";
-    CallsListed: "the conversation was made shorter, and no summary could be had: a list of its calls stands for {messages} of its messages, {prompts} of yours kept word for word, {before} → {after} tokens (about)", "对话已缩短，但未能得到摘要：{messages} 条消息由其中调用的列表代替，你的 {prompts} 条逐字保留，约 {before} → {after} 个词元";
+    PromptsCut: " and {n} with the middle left out", "，{n} 条省略了中间部分";
+    SummedUp: "the conversation was made shorter: a summary stands for {messages} of its messages, {prompts} of yours kept word for word{cut}, {before} → {after} tokens (about)", "对话已缩短：{messages} 条消息已归纳为摘要，其中你的 {prompts} 条逐字保留{cut}，约 {before} → {after} 个词元";
+    CallsListed: "the conversation was made shorter, and no summary could be had: a list of its calls stands for {messages} of its messages, {prompts} of yours kept word for word{cut}, {before} → {after} tokens (about)", "对话已缩短，但未能得到摘要：{messages} 条消息由其中调用的列表代替，你的 {prompts} 条逐字保留{cut}，约 {before} → {after} 个词元";
     // Labels and the end of a turn.
     Note: "note:", "提示：";
     Warning: "warning:", "警告：";
@@ -112,6 +113,9 @@ texts! {
     CheckFailed: "check failed", "检查失败";
     CheckRan: "{command}: exit code {code}, {time}", "{command}：退出码 {code}，{time}";
     NoCheckRan: "no check ran since the last change", "最后一次改动之后没有运行检查";
+    StaleCache: "{folder}/ may be newer than {file}, which an undo or redo put back with its old time: touch what it put back before the check", "{folder}/ 可能比 {file} 新，后者由撤销或重做恢复了旧时间：请先 touch 恢复的文件再检查";
+    TooManyEntries: "the workspace has more than {n} entries to look at", "工作区的条目超过 {n} 个，无法逐一查看";
+    NotLookedAt: "the workspace's files could not be looked at", "无法查看工作区的文件";
     Stopped: "stopped", "已停止";
     Tokens: "{input} tokens in, {output} out", "输入 {input} 个词元，输出 {output} 个";
     TokensCached: "{input} tokens in ({cached} cached), {output} out", "输入 {input} 个词元（缓存 {cached} 个），输出 {output} 个";
@@ -196,6 +200,7 @@ texts! {
     NoFileChanged: "No file was changed.", "没有改动任何文件。";
     UndoKept: "Left as they are, because of what was changed since:", "因此后的改动，以下内容保持不变：";
     UndoMoved: "Made or changed since, and moved along with their folder:", "以下内容此后新建或有改动，已随所在文件夹一起移动：";
+    UndoStale: "Left out, and perhaps newer than what was put back with its old times; touch those files before a build that compares times (cargo, make):", "以下内容未撤销，可能比恢复了旧时间的文件更新；用比较时间的工具（cargo、make）构建之前，请先 touch 这些文件：";
     UndoOverwrote: "Put back although it was changed since (redo brings your version back):", "以下内容此后有改动，仍已撤销（redo 可恢复你的版本）：";
     UndoRefused: "Nothing was touched: this was changed since.", "未做任何改动：以下内容此后有改动。";
     UndoAsk: "This was changed since (what is put back all the same is kept: /redo or tenon redo):", "以下内容此后有改动（仍被撤销的会保留：/redo 或 tenon redo）：";

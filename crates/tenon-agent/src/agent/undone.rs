@@ -1,7 +1,10 @@
 //! What was undone since the last prompt, by whatever way and from wherever: the journal knows it,
 //! and the log is told before the prompt, so that the log alone says what the files were.
 
-use std::{collections::HashSet, path::PathBuf};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
 
 use tenon_sandbox::{CheckpointId, CheckpointInfo, CheckpointKind, CheckpointState, Journal};
 
@@ -12,8 +15,8 @@ use crate::{
     session_note::SessionNote,
 };
 
-/// More paths that an undo left as they were are not written down.
-const KEPT_MAX: usize = 100;
+/// More paths that an undo left as they were, or left out, are not written down.
+const PATHS_MAX: usize = 100;
 
 /// The undos of one session that its log does not have yet.
 pub(super) struct UndoneSince {
@@ -70,8 +73,11 @@ impl UndoneSince {
     ) -> Result<Vec<SessionNote>, LogError> {
         // What cannot be read now is asked for again.
         let Ok(infos) = self.journal.checkpoints_after(self.known) else { return Ok(Vec::new()) };
-        let is_of_other = |info: &CheckpointInfo| {
-            info.session != self.session && matches!(info.kind, CheckpointKind::Undo { .. })
+        let is_undo = |info: &CheckpointInfo| matches!(info.kind, CheckpointKind::Undo { .. });
+        let is_of_other = |info: &CheckpointInfo| info.session != self.session && is_undo(info);
+        let stale = match infos.iter().any(is_undo) {
+            true => self.journal.stale_caches(),
+            false => Vec::new(),
         };
         let mut of_log = match infos.iter().any(is_of_other) {
             true => read()?.map_or_else(HashSet::new, |session| in_log(&session, &self.roots)),
@@ -90,15 +96,20 @@ impl UndoneSince {
                     of_log.insert(info.id.number());
                     // Where it cannot be read, nothing is known to have stayed.
                     let kept = self.journal.kept_by(info.id).unwrap_or_default();
-                    let kept = kept.iter().take(KEPT_MAX);
-                    let kept = kept.map(|path| path.to_string_lossy().into_owned()).collect();
-                    notes.push(SessionNote::FilesUndone { by: info.id.number(), of, kept });
+                    let of_this = stale.iter().filter(|stale| stale.by == info.id);
+                    let stale = of_this.map(|stale| stale.folder.as_path());
+                    let (kept, stale) = (shown(kept.iter().map(PathBuf::as_path)), shown(stale));
+                    notes.push(SessionNote::FilesUndone { by: info.id.number(), of, kept, stale });
                 }
             }
             self.known = info.id;
         }
         Ok(notes)
     }
+}
+
+fn shown<'a>(paths: impl Iterator<Item = &'a Path>) -> Vec<String> {
+    paths.take(PATHS_MAX).map(|path| path.to_string_lossy().into_owned()).collect()
 }
 
 /// Returns the checkpoints that the log of `session` knows. In other folders they are counted anew.

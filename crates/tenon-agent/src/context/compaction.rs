@@ -2,9 +2,10 @@
 //!
 //! First old results give way to a line each; the tool `recall` gives them back. If that is not
 //! enough, everything but the newest messages becomes one message: what the person said, word for
-//! word, and a summary that the model wrote. Messages that stay are not touched, so every result
-//! keeps its call.
+//! word as far as there is room, a summary that the model wrote, and the open items of its last list.
+//! Messages that stay are not touched, so every result keeps its call.
 
+mod open_items;
 mod prompts;
 mod recallable;
 mod results;
@@ -13,7 +14,8 @@ mod text;
 use tenon_model::{ContentBlock, Conversation, Message, Role, Usage};
 
 use self::{
-    prompts::Prompts,
+    open_items::{OPEN, OpenItems},
+    prompts::{Kept, Prompts},
     recallable::{RECALLABLE, Recallable},
     results::{Calls, shorter_results},
     text::{cut, is_own_words, is_prompt},
@@ -42,16 +44,18 @@ pub(crate) const NOT_SHORTER: &str = "the conversation could not be made shorter
 /// The request for a summary.
 const REQUEST: &str = "(The conversation is getting too long. Write the summary that takes the place \
     of everything above, so that the work can go on from it alone. Call no tools. What the user said \
-    is kept word for word beside it: do not repeat it. Say briefly, in this order, and leave out what \
-    is empty: 1. the task and where it stands; 2. constraints and decisions that hold; 3. what was \
-    done: files by path and what changed in them, commands and how they ended; 4. what was found out \
-    and is needed later: names, places, error messages, as they are; 5. open todos, word for word. \
-    Write in the user's language.";
+    is kept beside it, without the middle of the longest messages if there is no room: do not repeat \
+    it, but for what is needed of such a middle. Open items (`- [ ]`) of your last list are kept, too. \
+    Say briefly, in this order, and leave out what is empty: 1. the task and where it stands; 2. \
+    constraints and decisions that hold; 3. what was done: files by path and what changed in them, \
+    commands and how they ended; 4. what was found out and is needed later: names, places, error \
+    messages, as they are; 5. open todos, word for word. Write in the user's language.";
 
 /// Returns the summary in a message that took the place of old ones; empty if there was none.
 pub(crate) fn summary_in(message: &Message) -> Option<&str> {
     let text = text::texts(message).last()?.strip_prefix(SUMMARY)?.trim_start();
-    let summary = text.rsplit_once(RECALLABLE).map_or(text, |(summary, _)| summary);
+    let text = text.rsplit_once(RECALLABLE).map_or(text, |(before, _)| before);
+    let summary = text.rsplit_once(OPEN).map_or(text, |(before, _)| before);
     Some(if summary.starts_with(results::NO_SUMMARY) { "" } else { summary })
 }
 
@@ -105,7 +109,8 @@ impl Shortening<'_> {
         let space = self.space();
         let (shorter, used) = self.old_results(&space);
         if used <= space.target() && !shorter.is_empty() {
-            return Some(self.compaction(0, Vec::new(), shorter, 0, Usage::default()));
+            let none = Kept::default();
+            return Some(self.compaction(0, Vec::new(), shorter, none, Usage::default()));
         }
         self.without_any_results().filter(|made| made.tokens_after <= space.target())
     }
@@ -117,7 +122,9 @@ impl Shortening<'_> {
         let end = self.tail_start(&self.space());
         let shorter = shorter_results(self.conversation.get(..end)?, &calls, |_| true);
         let shorter = self.with_cut_tail(shorter, end, &calls);
-        (!shorter.is_empty()).then(|| self.compaction(0, Vec::new(), shorter, 0, Usage::default()))
+        let none = Kept::default();
+        (!shorter.is_empty())
+            .then(|| self.compaction(0, Vec::new(), shorter, none, Usage::default()))
     }
 
     /// Returns how to put `summary` in the place of all but the newest messages; `None` if those
@@ -128,13 +135,19 @@ impl Shortening<'_> {
         let old = self.conversation.get(..start).filter(|old| !old.is_empty())?;
         let calls = Calls::of(self.conversation);
         let prompts = Prompts::of(old);
-        let (kept, mut message) = (prompts.count(), prompts.message(space.window));
+        let (mut message, kept) = prompts.message(space.window);
         let gone = shorter_results(old, &calls, |_| true);
         let text = match summary.map(str::trim).filter(|text| !text.is_empty()) {
             Some(text) => cut(text, summary_tokens_max(&space)).into_owned(),
             None => calls.list(old),
         };
-        let text = format!("{SUMMARY}\n\n{text}{}", Recallable::of(old, &calls, &gone));
+        let newest = self.conversation.get(start..).unwrap_or_default();
+        let open = match OpenItems::of(newest).is_empty() {
+            true => OpenItems::of(self.conversation).behind(&text, space.window),
+            // They stay where they are.
+            false => OpenItems::default(),
+        };
+        let text = format!("{SUMMARY}\n\n{text}{open}{}", Recallable::of(old, &calls, &gone));
         message.content.push(ContentBlock::Text { text });
         let gone: Vec<ShorterResult> =
             gone.into_iter().map(|result| ShorterResult { text: None, ..result }).collect();
@@ -151,7 +164,7 @@ impl Shortening<'_> {
         replaced: usize,
         messages: Vec<Message>,
         results: Vec<ShorterResult>,
-        prompts_kept: usize,
+        Kept { whole, cut }: Kept,
         usage: Usage,
     ) -> Compaction {
         let space = self.space();
@@ -161,7 +174,8 @@ impl Shortening<'_> {
             replaced,
             messages,
             results,
-            prompts_kept,
+            prompts_kept: whole,
+            prompts_cut: cut,
             tokens_before: space.used,
             tokens_after: 0,
             window_tokens: space.window,

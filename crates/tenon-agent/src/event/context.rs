@@ -124,6 +124,7 @@ pub enum CompactionCause {
 ///     messages: vec![Message::user("a and b")],
 ///     results: Vec::new(),
 ///     prompts_kept: 2,
+///     prompts_cut: 0,
 ///     tokens_before: 900,
 ///     tokens_after: 500,
 ///     window_tokens: 128_000,
@@ -147,6 +148,9 @@ pub struct Compaction {
     pub results: Vec<ShorterResult>,
     /// How many messages of the person are kept word for word in [`Compaction::messages`].
     pub prompts_kept: usize,
+    /// How many more stand there without their middle, because there is no room for all of it.
+    #[serde(default, skip_serializing_if = "super::changes::is_zero")]
+    pub prompts_cut: usize,
     /// About how many tokens a request had before, by the provider's last count and an estimate of
     /// what came since.
     pub tokens_before: u64,

@@ -19,6 +19,9 @@ use serde::{Deserialize, Serialize};
 pub struct Receipt {
     /// What the checks say.
     pub state: Verification,
+    /// Why it is no proof that checks ran and passed, or why nothing can be known, if that is so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Unproven>,
     /// The checks that ran since the last change, each with its last run.
     pub checks: Vec<CheckRun>,
     /// The state of the workspace's files, the same as long as none changes: made of names, lengths
@@ -39,10 +42,42 @@ pub struct Receipt {
 pub enum Verification {
     /// At least one check ran since the last change, and each ended with exit code 0.
     Verified,
-    /// No check ran since the last change, or none whose exit code could be seen.
+    /// No check ran since the last change, or none whose exit code could be seen, or
+    /// [`Receipt::reason`] says why that proves nothing.
     Unverified,
     /// A check that ran since the last change failed.
     Failed,
+}
+
+/// Why checks that passed prove nothing of the files.
+///
+/// ```
+/// use tenon_agent::Unproven;
+///
+/// let reason = Unproven::StaleCache { folder: "target".into(), file: "src/lib.rs".into() };
+/// let json = r#"{"kind":"stale_cache","folder":"target","file":"src/lib.rs"}"#;
+/// assert_eq!(serde_json::to_string(&reason)?, json);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Unproven {
+    /// A check ran while a cache may have been newer than a file that an undo or a redo had put back
+    /// with its old time: a build that compares times would have taken its old output for fresh.
+    StaleCache {
+        /// The cache, which undo leaves out.
+        folder: String,
+        /// The file.
+        file: String,
+    },
+    /// The workspace has too many files and folders to look at, so that changes are not seen.
+    TooManyEntries {
+        /// So many are looked at.
+        entries_max: usize,
+    },
+    /// The workspace could not be looked at.
+    NotLookedAt,
 }
 
 /// One run of a check.

@@ -8,7 +8,7 @@ use super::hollow;
 use crate::policy::shell::{self, Parsed, SimpleCommand};
 
 /// Scripts of `package.json`, targets of a Makefile and words of build tools that check something.
-const CHECKING_WORDS: [&str; 11] = [
+const CHECKING_WORDS: [&str; 12] = [
     "test",
     "tests",
     "check",
@@ -18,6 +18,7 @@ const CHECKING_WORDS: [&str; 11] = [
     "vet",
     "verify",
     "typecheck",
+    "eslint",
     "nextest",
     "compile",
 ];
@@ -165,8 +166,27 @@ fn checks(command: &SimpleCommand) -> bool {
             first => first.is_some_and(is_checking),
         },
         _ if TARGET_RUNNERS.contains(&program) => named.any(is_checking),
+        "cmake" => builds(&words, is_checking),
         _ => false,
     }
+}
+
+/// Says whether CMake with these words builds all, or a target that checks. What stands behind `--` goes to
+/// another program and may be anything; that it is told how many jobs to run is seen.
+fn builds(words: &[String], is_checking: impl Fn(&str) -> bool) -> bool {
+    let mut parts = words.split(|word| word == "--");
+    let own = parts.next().unwrap_or_default();
+    let is_jobs = |word: &String| {
+        let number = word.strip_prefix("-j").unwrap_or(word);
+        number.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let is_target = |word: &String| word == "--target" || word == "-t";
+    let targets = own.iter().skip_while(|word| !is_target(word)).skip(1);
+    own.first().is_some_and(|word| word == "--build")
+        && parts.all(|native| native.iter().all(is_jobs))
+        && targets
+            .take_while(|word| !word.starts_with('-'))
+            .all(|target| target == "all" || is_checking(target))
 }
 
 /// Says whether the program is the one of that name: found by the name, where systems and toolchains
@@ -285,7 +305,8 @@ mod tests {
             |npx tsc -v|eslint --print-config x|jest --listTests|ctest -N|rspec --dry-run|just -n test|just --show test\
             |ninja -n test|ninja -t clean test|gradle -m test|gradle assemble -x test|mvn verify -DskipTests\
             |mvn test -Dmaven.test.failure.ignore=true|mvn -fn test|rake -T test|bazel help test|tox -l|tox list\
-            |bazel query test|dotnet test --list-tests";
+            |bazel query test|dotnet test --list-tests|cmake -B build|cmake --build build --target clean|cmake --build . -- -n\
+            |cmake --build build -t help|cmake --help --build|cmake -E echo --build|./cmake --build build";
         let lines = no.split('|').map(str::trim);
         let wrong: Vec<&str> = lines.filter(|command| is_check(command, &[])).collect();
         assert_eq!(wrong, Vec::<&str>::new());
@@ -303,7 +324,10 @@ mod tests {
             |cargo nextest run|cargo test -- --nocapture --test-threads=1|ctest -V --output-on-failure|mvn -B -V test\
             |ruff check .|ruff format --check .|tsc --noEmit -p .|NODE_OPTIONS=--experimental-vm-modules npx jest\
             |python3 -m unittest -v|make check VERBOSE=1|bazel test //...|ninja -C out test\
-            |cargo test --workspace --all-features --locked --verbose|dotnet test --no-build|git pull && make test";
+            |cargo test --workspace --all-features --locked --verbose|dotnet test --no-build|git pull && make test\
+            |make build|make lint|mvn compile|gradle build|tox|nox -s tests|npm run eslint|cmake --build build\
+            |cmake -B build && cmake --build build -j 4 && ctest --test-dir build|cmake --build out -- -j8\
+            |cmake --build build --target test|cmake --build build --target all check -j4|ruff check";
         let lines = yes.split('|').map(str::trim);
         let wrong: Vec<&str> = lines.filter(|command| !is_check(command, &[])).collect();
         assert_eq!(wrong, Vec::<&str>::new());

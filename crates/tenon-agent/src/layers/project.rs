@@ -1,7 +1,8 @@
 //! Which check a project has, by its files: what the model is asked to run if it checked nothing.
 //!
 //! A check is named only where it can pass and fail: one that fails for want of tests would be worse than
-//! none, and so would one that passes because it finds none.
+//! none, and so would one that passes because it finds none. Tests count more than a build, and a build more
+//! than a linter, whichever file names them.
 
 use serde_json::Value;
 use tenon_sandbox::Workspace;
@@ -20,6 +21,14 @@ const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 
 const JUSTFILES: [&str; 4] = ["justfile", "Justfile", "JUSTFILE", ".justfile"];
 
+/// What scripts, targets, recipes and tasks that check are called.
+const TESTS: [&str; 2] = ["test", "check"];
+const BUILDS: [&str; 1] = ["build"];
+const LINTERS: [&str; 3] = ["lint", "typecheck", "eslint"];
+
+/// Folders that CMake is usually told to build in.
+const CMAKE_FOLDERS: [&str; 3] = ["build", "out", "cmake-build-debug"];
+
 /// Returns the checks that a person configured, or else the one that the project has.
 pub(super) fn known(workspace: &Workspace, configured: &[String]) -> Vec<String> {
     if !configured.is_empty() {
@@ -32,26 +41,91 @@ struct Project<'a>(&'a Workspace);
 
 impl Project<'_> {
     fn check(&self) -> Option<String> {
+        self.test().or_else(|| self.build()).or_else(|| self.linter())
+    }
+
+    fn test(&self) -> Option<String> {
         if self.has("Cargo.toml") {
             return Some("cargo test".into());
         }
-        None.or_else(|| self.package())
-            .or_else(|| Some(format!("make {}", target(&self.first(&MAKEFILES)?)?)))
-            .or_else(|| Some(format!("just {}", recipe(&self.first(&JUSTFILES)?)?)))
+        None.or_else(|| self.named(&TESTS))
             .or_else(|| self.deno())
-            .or_else(|| {
-                let scripts = self.entries("composer.json", "scripts")?;
-                ["test", "check"]
-                    .into_iter()
-                    .find(|name| scripts.get(*name).is_some())
-                    .map(|name| format!("composer {name}"))
-            })
+            .or_else(|| self.composer(&TESTS))
             .or_else(|| self.has("go.mod").then(|| "go test ./...".into()))
             .or_else(|| self.python())
+            .or_else(|| self.has("tox.ini").then(|| "tox".into()))
+            .or_else(|| self.has("noxfile.py").then(|| "nox".into()))
+            .or_else(|| self.maven().filter(|(_, tests)| *tests).map(|(run, _)| run + " test"))
+            .or_else(|| self.gradle().filter(|(_, tests)| *tests).map(|(run, _)| run + " test"))
+            .or_else(|| self.cmake().filter(|(_, tests)| *tests).map(|(run, _)| run))
     }
 
-    fn package(&self) -> Option<String> {
-        let script = script(&self.entries("package.json", "scripts")?)?;
+    fn build(&self) -> Option<String> {
+        None.or_else(|| self.named(&BUILDS))
+            .or_else(|| self.composer(&BUILDS))
+            .or_else(|| self.maven().map(|(run, _)| run + " compile"))
+            .or_else(|| self.gradle().map(|(run, _)| run + " build"))
+            .or_else(|| self.cmake().map(|(run, _)| run))
+    }
+
+    fn linter(&self) -> Option<String> {
+        let has_ruff = || {
+            let named = self.read("pyproject.toml").is_some_and(|text| text.contains("[tool.ruff"));
+            named || self.has("ruff.toml") || self.has(".ruff.toml")
+        };
+        None.or_else(|| self.named(&LINTERS))
+            .or_else(|| self.composer(&LINTERS))
+            .or_else(|| has_ruff().then(|| "ruff check".into()))
+    }
+
+    /// Returns the first of `names` that a runner of scripts, targets or recipes has.
+    fn named(&self, names: &[&'static str]) -> Option<String> {
+        None.or_else(|| self.package(names))
+            .or_else(|| Some(format!("make {}", target(&self.first(&MAKEFILES)?, names)?)))
+            .or_else(|| Some(format!("just {}", recipe(&self.first(&JUSTFILES)?, names)?)))
+    }
+
+    fn composer(&self, names: &[&'static str]) -> Option<String> {
+        let scripts = self.entries("composer.json", "scripts")?;
+        let name = names.iter().find(|name| scripts.get(**name).is_some())?;
+        Some(format!("composer {name}"))
+    }
+
+    /// Returns how Maven is run, and whether there are tests.
+    fn maven(&self) -> Option<(String, bool)> {
+        let file = self.read("pom.xml")?;
+        let run = if self.has("mvnw") { "./mvnw" } else { "mvn" };
+        let signs = ["<modules>", "junit", "testng", "surefire"];
+        Some((run.into(), self.has("src/test") || signs.iter().any(|sign| file.contains(sign))))
+    }
+
+    /// Returns how Gradle is run, and whether there are tests.
+    fn gradle(&self) -> Option<(String, bool)> {
+        let file = self.first(&["build.gradle", "build.gradle.kts"])?;
+        let run = if self.has("gradlew") { "./gradlew" } else { "gradle" };
+        let signs = ["testImplementation", "useJUnit", "useTestNG"];
+        Some((run.into(), self.has("src/test") || signs.iter().any(|sign| file.contains(sign))))
+    }
+
+    /// Returns how a project of CMake is built, and tested if it has tests: alone, `ctest` runs old
+    /// programs.
+    fn cmake(&self) -> Option<(String, bool)> {
+        let file = self.read("CMakeLists.txt")?;
+        let is_configured = |folder: &&&str| self.has(&format!("{folder}/CMakeCache.txt"));
+        let (configure, folder) = match CMAKE_FOLDERS.iter().find(is_configured) {
+            Some(folder) => ("", *folder),
+            None => ("cmake -B build && ", "build"),
+        };
+        let build = format!("{configure}cmake --build {folder}");
+        let file = file.to_ascii_lowercase();
+        match ["enable_testing", "include(ctest)", "add_test"].iter().any(|it| file.contains(it)) {
+            true => Some((format!("{build} && ctest --test-dir {folder}"), true)),
+            false => Some((build, false)),
+        }
+    }
+
+    fn package(&self, names: &[&'static str]) -> Option<String> {
+        let script = script(&self.entries("package.json", "scripts")?, names)?;
         let runner = match () {
             () if self.has("pnpm-lock.yaml") => "pnpm",
             () if self.has("yarn.lock") => "yarn",
@@ -63,7 +137,7 @@ impl Project<'_> {
     fn deno(&self) -> Option<String> {
         let file = ["deno.json", "deno.jsonc"].into_iter().find(|path| self.has(path))?;
         let tasks = self.entries(file, "tasks").unwrap_or_default();
-        if let Some(task) = ["test", "check"].into_iter().find(|name| tasks.get(*name).is_some()) {
+        if let Some(task) = TESTS.into_iter().find(|name| tasks.get(*name).is_some()) {
             return Some(format!("deno task {task}"));
         }
         let is_test = |name: &str| {
@@ -135,28 +209,31 @@ impl Project<'_> {
     }
 }
 
-/// Returns the script of a `package.json` that checks the most.
-fn script(scripts: &Value) -> Option<&'static str> {
-    ["test", "check", "build", "lint"].into_iter().find(|name| {
+/// Returns the first of `names` that is a script of a `package.json`.
+fn script(scripts: &Value, names: &[&'static str]) -> Option<&'static str> {
+    names.iter().copied().find(|name| {
         // `npm init` writes a test that says that there is none.
         let script = scripts.get(*name).and_then(|script| script.as_str());
         script.is_some_and(|script| !script.contains("no test specified"))
     })
 }
 
-/// Returns the target of a Makefile that checks the most.
-fn target(makefile: &str) -> Option<&'static str> {
-    ["test", "check"].into_iter().find(|name| {
+/// Returns the first of `names` that is a target of a Makefile.
+fn target(makefile: &str, names: &[&'static str]) -> Option<&'static str> {
+    names.iter().copied().find(|name| {
         let is_target = |line: &str| {
-            line.strip_prefix(name).is_some_and(|rest| rest.trim_start().starts_with(':'))
+            let rest = line.strip_prefix(name).map(str::trim_start);
+            // `build := x` is a variable.
+            let is_variable = |rest: &str| rest.trim_start_matches(':').starts_with('=');
+            rest.is_some_and(|rest| rest.starts_with(':') && !is_variable(rest))
         };
         makefile.lines().any(is_target)
     })
 }
 
-/// Returns the recipe of a justfile that checks the most and needs no argument.
-fn recipe(justfile: &str) -> Option<&'static str> {
-    ["test", "check"].into_iter().find(|name| {
+/// Returns the first of `names` that is a recipe of a justfile and needs no argument.
+fn recipe(justfile: &str, names: &[&'static str]) -> Option<&'static str> {
+    names.iter().copied().find(|name| {
         let is_recipe = |line: &str| {
             let line = line.strip_prefix('@').unwrap_or(line);
             let Some((parameters, then)) =
@@ -215,6 +292,45 @@ mod tests {
         check(&[("composer.json", r#"{"scripts":{"test":"phpunit"}}"#)], &["composer test"]);
         check(&[("composer.json", r#"{"scripts":{"check":["@a"]}}"#)], &["composer check"]);
         check(&[("composer.json", "{}")], &[]);
+    }
+
+    #[test]
+    fn builds_and_linters_are_found_too() {
+        check(&[("Makefile", "build:\n\tcc x.c\n")], &["make build"]);
+        check(&[("Makefile", "all:\nlint :\n\truff .\n")], &["make lint"]);
+        check(&[("Makefile", "build := out\nbuild ::= out\nbuilds:\n")], &[]);
+        check(&[("justfile", "lint:\nbuild:\n")], &["just build"]);
+        check(
+            &[("package.json", r#"{"scripts":{"eslint":"eslint .","dev":"x"}}"#)],
+            &["npm run eslint"],
+        );
+        check(&[("composer.json", r#"{"scripts":{"lint":"phpcs"}}"#)], &["composer lint"]);
+        check(&[("ruff.toml", "")], &["ruff check"]);
+        check(&[("pyproject.toml", "[tool.ruff]\nline-length = 90\n")], &["ruff check"]);
+        check(&[("tox.ini", "[testenv]\ncommands = python -m unittest\n")], &["tox"]);
+        check(&[("tox.ini", "[testenv]\ncommands = pytest\n")], &["pytest"]);
+        check(&[("noxfile.py", "import nox\n")], &["nox"]);
+        check(&[("pom.xml", "<project/>")], &["mvn compile"]);
+        check(&[("pom.xml", "<project/>"), ("src/test/java/T.java", "")], &["mvn test"]);
+        check(&[("pom.xml", "<artifactId>junit</artifactId>"), ("mvnw", "")], &["./mvnw test"]);
+        check(&[("build.gradle", "plugins { id 'java' }")], &["gradle build"]);
+        check(&[("build.gradle.kts", "useJUnitPlatform()"), ("gradlew", "")], &["./gradlew test"]);
+        let cmake = |text: &str, expected: &str| check(&[("CMakeLists.txt", text)], &[expected]);
+        cmake("add_executable(x x.c)", "cmake -B build && cmake --build build");
+        let tested = "cmake -B build && cmake --build build && ctest --test-dir build";
+        cmake("Enable_Testing()\nadd_test(NAME a COMMAND a)", tested);
+        let configured = [("CMakeLists.txt", ""), ("out/CMakeCache.txt", "")];
+        check(&configured, &["cmake --build out"]);
+    }
+
+    #[test]
+    fn tests_count_more_than_builds_and_these_more_than_linters() {
+        let package = ("package.json", r#"{"scripts":{"lint":"x","build":"y"}}"#);
+        check(&[package], &["npm run build"]);
+        check(&[package, ("pytest.ini", "")], &["pytest"]);
+        check(&[package, ("Makefile", "build:\ntest:\n")], &["make test"]);
+        check(&[("Makefile", "lint:\n"), ("pom.xml", "")], &["mvn compile"]);
+        check(&[("Makefile", "lint:\nbuild:\n"), ("Cargo.toml", "")], &["cargo test"]);
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //!
 //! Files are compared by name, length and time of change (the kernel's, which nobody can set back), so
 //! that it does not matter who changed them and by what. Nothing is looked at where no check is known and
-//! none runs.
+//! none runs. A check that may have taken old output for fresh, because an undo gave files old times beside a
+//! cache that it left out, proves nothing.
 
 use std::{
     collections::BTreeSet,
@@ -13,14 +14,14 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use tenon_sandbox::{EntryKind, WalkEntry, WalkOptions, Workspace};
+use tenon_sandbox::{EntryKind, Journal, WalkEntry, WalkOptions, Workspace};
 
 use super::{
     checks::{self, Says},
     git_index, project,
 };
 use crate::{
-    event::CheckRun,
+    event::{CheckRun, Unproven},
     policy::Action,
     tools::{Effect, ToolOutput},
 };
@@ -44,6 +45,9 @@ const NOT_STARTED: [i32; 2] = [126, 127];
 pub(crate) struct Receipts {
     is_on: bool,
     configured: Vec<String>,
+    /// Where undos are, if anything can be undone.
+    journal: Option<Journal>,
+    entries_max: usize,
     state: Mutex<State>,
 }
 
@@ -63,7 +67,16 @@ struct State {
     not_started: bool,
     /// The files before the call that runs, where that says whether a check in it counts.
     before_call: Option<String>,
-    checks: Vec<CheckRun>,
+    /// Why the files are not known, and whether a call may have changed any all the same.
+    unseen: Option<Unproven>,
+    changed_unseen: bool,
+    checks: Vec<Ran>,
+}
+
+/// A check that ran, and why that proves nothing, if it is so.
+struct Ran {
+    run: CheckRun,
+    reason: Option<Unproven>,
 }
 
 /// What there is at the end of a turn.
@@ -77,20 +90,22 @@ pub(crate) struct Stock {
     pub known: Vec<String>,
     /// A check could not start: to ask for it again would help nobody.
     pub not_started: bool,
-    /// The state of the files.
+    /// Why checks prove nothing, if it is so.
+    pub reason: Option<Unproven>,
+    /// The state of the files; empty where it is not known.
     pub tree: String,
 }
 
 impl Receipts {
-    pub(crate) fn new(is_on: bool, configured: Vec<String>) -> Self {
-        Self { is_on, configured, state: Mutex::default() }
+    pub(crate) fn new(is_on: bool, configured: Vec<String>, journal: Option<Journal>) -> Self {
+        Self { is_on, configured, journal, entries_max: ENTRIES_MAX, state: Mutex::default() }
     }
 
     /// Takes in that a turn begins.
     pub(crate) fn begin(&self) {
         let mut state = self.state();
         (state.before, state.acted, state.checked) = (None, false, false);
-        state.not_started = false;
+        (state.not_started, state.unseen, state.changed_unseen) = (false, None, false);
     }
 
     /// Takes in that a call with `effect` is about to do `action`.
@@ -106,11 +121,15 @@ impl Receipts {
         if has_acted && !is_in_doubt {
             return;
         }
-        let tree = tree(workspace).await;
+        let tree = self.tree(workspace).await;
         let mut state = self.state();
-        state.before_call = tree.clone().filter(|_| is_in_doubt);
+        state.before_call = tree.clone().ok().filter(|_| is_in_doubt);
         if !has_acted {
-            (state.before, state.acted) = (tree, true);
+            state.acted = true;
+            match tree {
+                Ok(tree) => state.before = Some(tree),
+                Err(reason) => state.unseen = Some(reason),
+            }
         }
     }
 
@@ -129,6 +148,12 @@ impl Receipts {
         time: Duration,
         workspace: &Workspace,
     ) {
+        // Without a journal nobody says what a command changed.
+        self.state().changed_unseen |= match action {
+            Action::Write { .. } => !output.is_error,
+            Action::Run { .. } => self.journal.is_none() || !output.changed.is_empty(),
+            _ => false,
+        };
         let (Action::Run { command }, Some(exit_code)) = (action, output.exit_code) else { return };
         let says = self.says(action);
         if !self.state().acted || says == Says::Nothing {
@@ -138,12 +163,12 @@ impl Receipts {
             self.state().not_started = true;
             return;
         }
-        let Some(tree) = tree(workspace).await else { return };
         let before = {
             let mut state = self.state();
             state.checked = true;
             state.before_call.take()
         };
+        let Ok(tree) = self.tree(workspace).await else { return };
         // One that failed proves nothing that a change behind it could make untrue.
         if says == Says::PassesIfUnchanged && exit_code == 0 && before.as_ref() != Some(&tree) {
             return;
@@ -156,11 +181,28 @@ impl Receipts {
             duration_ms: time.as_millis() as u64,
             tree,
         };
+        let reason = self.stale().await;
         let mut state = self.state();
         state.ran = Some(run.command.clone());
         // Only the last run of a command counts.
-        state.checks.retain(|known| known.command != run.command);
-        state.checks.push(run);
+        state.checks.retain(|known| known.run.command != run.command);
+        state.checks.push(Ran { run, reason });
+    }
+
+    /// Returns the state of the workspace's files, or why it is not known.
+    async fn tree(&self, workspace: &Workspace) -> Result<String, Unproven> {
+        let (workspace, entries_max) = (workspace.clone(), self.entries_max);
+        let tree = tokio::task::spawn_blocking(move || tree_now(&workspace, entries_max)).await;
+        tree.unwrap_or(Err(Unproven::NotLookedAt))
+    }
+
+    /// Returns why a check that just ran proves nothing, if an undo made it so.
+    async fn stale(&self) -> Option<Unproven> {
+        let journal = self.journal.clone()?;
+        let stale = tokio::task::spawn_blocking(move || journal.stale_caches()).await;
+        let stale = stale.ok()?.into_iter().next()?;
+        let shown = |path: &Path| path.to_string_lossy().into_owned();
+        Some(Unproven::StaleCache { folder: shown(&stale.folder), file: shown(&stale.file) })
     }
 
     /// Returns what there is at the end of a turn; `None` if it did nothing, or if nothing can be
@@ -169,18 +211,22 @@ impl Receipts {
         if !self.state().acted {
             return None;
         }
-        let tree = tree(workspace).await?;
+        let tree = self.tree(workspace).await;
         let mut state = self.state();
-        let before = state.before.clone()?;
+        let (before, tree) = match (state.unseen.clone(), tree) {
+            (None, Ok(tree)) => (state.before.clone()?, tree),
+            (Some(reason), _) | (_, Err(reason)) => return state.stock_unseen(reason),
+        };
         // What was checked before the last change says nothing any more.
-        state.checks.retain(|run| run.tree == tree);
+        state.checks.retain(|ran| ran.run.tree == tree);
         // The check saw other files, also where they are again as they were when the turn began.
         let is_stale = state.checked && state.checks.is_empty();
         Some(Stock {
             changed: before != tree || is_stale,
-            checks: state.checks.clone(),
+            checks: state.checks.iter().map(|ran| ran.run.clone()).collect(),
             known: state.known(),
             not_started: state.not_started,
+            reason: state.checks.iter().find_map(|ran| ran.reason.clone()),
             tree,
         })
     }
@@ -204,6 +250,18 @@ impl State {
         let known = self.known.clone().unwrap_or_default();
         if known.is_empty() { self.ran.iter().cloned().collect() } else { known }
     }
+
+    /// Returns what there is where the files are not known; none if nothing was changed or checked.
+    fn stock_unseen(&self, reason: Unproven) -> Option<Stock> {
+        (self.changed_unseen || self.checked).then(|| Stock {
+            changed: true,
+            checks: Vec::new(),
+            known: self.known(),
+            not_started: self.not_started,
+            reason: Some(reason),
+            tree: String::new(),
+        })
+    }
 }
 
 /// Returns the checks that a session was set to that asked for `asked` and ran `ran`; none if they
@@ -218,17 +276,12 @@ pub(crate) fn set_checks(workspace: &Workspace, asked: &[String], ran: &[String]
     all.cloned().collect()
 }
 
-/// Returns the state of the workspace's files; `None` if there are too many.
-async fn tree(workspace: &Workspace) -> Option<String> {
-    let workspace = workspace.clone();
-    tokio::task::spawn_blocking(move || tree_now(&workspace)).await.ok().flatten()
-}
-
-fn tree_now(workspace: &Workspace) -> Option<String> {
-    let options = WalkOptions { entries_max: ENTRIES_MAX, ..WalkOptions::default() };
-    let walk = workspace.walk(".", options).ok()?;
+/// Returns the state of the workspace's files, or why it is not known.
+fn tree_now(workspace: &Workspace, entries_max: usize) -> Result<String, Unproven> {
+    let options = WalkOptions { entries_max, ..WalkOptions::default() };
+    let begin = |options| workspace.walk(".", options).map_err(|_| Unproven::NotLookedAt);
     let is_cache = |path: &Path| path.iter().any(|part| CACHES.iter().any(|cache| part == *cache));
-    let mut walk = walk.only(move |path| !is_cache(path));
+    let mut walk = begin(options)?.only(move |path| !is_cache(path));
     let mut tracked = tracked(workspace);
     let mut hasher = DefaultHasher::new();
     let mut take = |entry: &WalkEntry| (&entry.path, entry.len, entry.changed).hash(&mut hasher);
@@ -239,7 +292,7 @@ fn tree_now(workspace: &Workspace) -> Option<String> {
         }
     }
     if walk.is_cut() {
-        return None;
+        return Err(Unproven::TooManyEntries { entries_max });
     }
     // What git tracks is the project's, though an ignore file names it.
     if !tracked.is_empty() {
@@ -248,17 +301,16 @@ fn tree_now(workspace: &Workspace) -> Option<String> {
             tracked.range(path.to_path_buf()..).next().is_some_and(|next| next.starts_with(path))
         };
         let wanted = tracked.clone();
-        let walk = workspace.walk(".", options).ok()?;
-        let mut walk = walk.only(move |path| on_the_way(path, &wanted));
+        let mut walk = begin(options)?.only(move |path| on_the_way(path, &wanted));
         walk.by_ref()
             .flatten()
             .filter(|entry| tracked.contains(&entry.path))
             .for_each(|it| take(&it));
         if walk.is_cut() {
-            return None;
+            return Err(Unproven::TooManyEntries { entries_max });
         }
     }
-    Some(format!("{:016x}", hasher.finish()))
+    Ok(format!("{:016x}", hasher.finish()))
 }
 
 /// Returns the files that git tracks, where the workspace is a repository's top.
@@ -269,13 +321,44 @@ fn tracked(workspace: &Workspace) -> BTreeSet<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use tenon_sandbox::JournalOptions;
+
     use super::*;
-    use crate::tools::testing::Bench;
+    use crate::{event::CallChanges, tools::testing::Bench};
+
+    #[tokio::test]
+    async fn where_there_is_too_much_to_look_at_a_turn_that_changed_something_says_so() {
+        let bench = Bench::new();
+        bench.put("a.txt", "one");
+        bench.put("Makefile", "check:\n\ttrue\n");
+        let (workspace, time) = (&bench.context.workspace, Duration::ZERO);
+        let state = tempfile::tempdir().unwrap();
+        let journal = JournalOptions::new(state.path());
+        let journal = Journal::open(workspace, journal).unwrap();
+        let receipts =
+            Receipts { entries_max: 1, ..Receipts::new(true, Vec::new(), Some(journal)) };
+        let run = |command: &str| Action::Run { command: command.into() };
+        let output = |exit_code| ToolOutput { exit_code: Some(exit_code), ..ToolOutput::text("") };
+        let changing = ToolOutput { changed: vec![CallChanges::unknown("1")], ..output(0) };
+        for (command, output, is_told) in [
+            ("ls", output(0), false),
+            ("make check", output(0), true),
+            ("rm a.txt", changing, true),
+        ] {
+            receipts.begin();
+            receipts.before(Effect::Run, &run(command), workspace).await;
+            receipts.after(&run(command), &output, time, workspace).await;
+            let stock = receipts.stock(workspace).await;
+            let reason = stock.and_then(|stock| stock.reason);
+            let expected = is_told.then_some(Unproven::TooManyEntries { entries_max: 1 });
+            assert_eq!(reason, expected, "{command}");
+        }
+    }
 
     #[test]
     fn the_state_of_the_files_changes_with_them_and_not_with_caches() {
         let bench = Bench::new();
-        let tree = || tree_now(&bench.context.workspace).unwrap();
+        let tree = || tree_now(&bench.context.workspace, ENTRIES_MAX).unwrap();
         let empty = tree();
         bench.put("a.txt", "one");
         let one = tree();

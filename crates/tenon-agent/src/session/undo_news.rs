@@ -19,6 +19,10 @@ pub(crate) const WENT_BACK: &str = "[undo] The user went back in the conversatio
 
 const READ_AGAIN: &str = ". Read again what you rely on.";
 
+const STALE: &str = "[undo] These caches were left out, and may be newer than the files that were put back with their old times: ";
+
+const BUILD_ANEW: &str = ". A build or test that compares times takes what is in them for fresh: touch those files before you run one.";
+
 /// More calls of one sentence are counted.
 const CALLS_NAMED_MAX: usize = 30;
 
@@ -106,7 +110,20 @@ impl Session {
             (left, WENT_BACK.to_owned(), READ_AGAIN.to_owned()),
         ];
         let due = news.into_iter().filter(|(calls, ..)| !calls.is_empty());
-        due.map(|(calls, said, then)| format!("{said}{}{then}", named(&calls))).collect()
+        let due = due.map(|(calls, said, then)| format!("{said}{}{then}", named(&calls)));
+        due.chain(self.stale_news(told)).collect()
+    }
+
+    /// Returns what the model is told of caches that undos since line `told` left out.
+    fn stale_news(&self, told: u64) -> Option<String> {
+        let since = self.lines.iter().zip(&self.records).filter(|(line, _)| **line > told);
+        let stale = since.flat_map(|(_, record)| match &record.event {
+            SessionEvent::Session(SessionNote::FilesUndone { stale, .. }) => stale.as_slice(),
+            _ => &[],
+        });
+        let stale: BTreeSet<&String> = stale.collect();
+        let named = listed(&stale);
+        (!stale.is_empty()).then(|| format!("{STALE}{named}{BUILD_ANEW}"))
     }
 
     /// Returns the calls that changed something, by checkpoint.
@@ -144,7 +161,7 @@ impl Session {
                         files.stands.entry(checkpoint).or_insert(true);
                     }
                 }
-                SessionEvent::Session(SessionNote::FilesUndone { by, of, kept }) => {
+                SessionEvent::Session(SessionNote::FilesUndone { by, of, kept, .. }) => {
                     files.set(of, false, kept);
                     files.undos.insert(*by, of.clone());
                 }

@@ -23,7 +23,9 @@ impl Checks {
         let is_unverified =
             self.receipt.as_ref().is_some_and(|made| made.state == Verification::Unverified);
         let command = stock.and_then(|stock| stock.known.first())?;
-        if !is_unverified || self.asked || stock.is_some_and(|stock| stock.not_started) {
+        // To run it once more would prove as little.
+        let is_in_vain = |stock: &Stock| stock.not_started || stock.reason.is_some();
+        if !is_unverified || self.asked || stock.is_some_and(is_in_vain) {
             return None;
         }
         self.asked = true;
@@ -50,16 +52,18 @@ pub(crate) fn receipt(stock: &Stock) -> Option<Receipt> {
     let state = match stock.checks.as_slice() {
         [] if !stock.changed => return None,
         [] => Verification::Unverified,
-        runs if runs.iter().all(|run| run.exit_code == 0) => Verification::Verified,
-        _ => Verification::Failed,
+        runs if runs.iter().any(|run| run.exit_code != 0) => Verification::Failed,
+        _ if stock.reason.is_some() => Verification::Unverified,
+        _ => Verification::Verified,
     };
-    Some(Receipt { state, checks: stock.checks.clone(), tree: stock.tree.clone() })
+    let Stock { reason, checks, tree, .. } = stock.clone();
+    Some(Receipt { state, reason, checks, tree })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::CheckRun;
+    use crate::event::{CheckRun, Unproven};
 
     fn stock(changed: bool, exit_codes: &[i32]) -> Stock {
         let run = |exit_code: &i32| CheckRun {
@@ -71,7 +75,7 @@ mod tests {
         };
         let checks = exit_codes.iter().map(run).collect();
         let (known, tree) = (vec!["cargo test".into()], "t".into());
-        Stock { changed, checks, known, not_started: false, tree }
+        Stock { changed, checks, known, not_started: false, reason: None, tree }
     }
 
     #[test]
@@ -89,6 +93,22 @@ mod tests {
             let asked = checks.take(Some(&stock(changed, exit_codes)));
             assert_eq!(asked.is_some(), asks, "{changed} {exit_codes:?}");
             assert_eq!(checks.receipt().map(|made| made.state), state, "{changed} {exit_codes:?}");
+        }
+    }
+
+    #[test]
+    fn a_check_that_proves_nothing_leaves_a_turn_unverified_and_is_not_asked_for_again() {
+        let reason = Some(Unproven::TooManyEntries { entries_max: 1 });
+        for (exit_codes, state) in [
+            (&[][..], Verification::Unverified),
+            (&[0][..], Verification::Unverified),
+            (&[0, 1][..], Verification::Failed),
+        ] {
+            let mut checks = Checks::default();
+            let stock = Stock { reason: reason.clone(), ..stock(true, exit_codes) };
+            assert_eq!(checks.take(Some(&stock)), None, "{exit_codes:?}");
+            let receipt = checks.receipt().unwrap();
+            assert_eq!((receipt.state, &receipt.reason), (state, &reason), "{exit_codes:?}");
         }
     }
 

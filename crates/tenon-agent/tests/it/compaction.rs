@@ -1,5 +1,6 @@
 //! Long conversations: what is kept, what gives way, and that nothing is lost.
 
+mod open_items;
 mod recalled;
 mod replayed;
 

@@ -1,6 +1,9 @@
 //! Receipts: what a turn says of the checks that ran since the last change.
 
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use async_trait::async_trait;
 use serde_json::json;
@@ -51,6 +54,18 @@ async fn a_change_that_was_checked_is_verified_and_nothing_is_asked() {
     let run = &receipt.checks[0];
     assert_eq!((run.command.as_str(), run.exit_code), (CHECK, 0));
     assert_eq!(run.tree, receipt.tree);
+}
+
+#[tokio::test]
+async fn the_receipt_says_when_a_check_ended_and_how_long_it_took() {
+    let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64;
+    let mut bench = project(0, vec![write("a"), run(CHECK), text("done")]);
+    std::fs::write(bench.folder.path().join("check.sh"), "sleep 0.05").unwrap();
+    let before = now();
+    let receipt = go(&mut bench).await.receipt.unwrap();
+    let run = &receipt.checks[0];
+    assert!((before + run.duration_ms..=now()).contains(&run.ended_ms), "{before} {run:?}");
+    assert!(run.duration_ms >= 50, "{run:?}");
 }
 
 #[tokio::test]

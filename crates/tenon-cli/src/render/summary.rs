@@ -1,6 +1,6 @@
 //! The sentences at the end of a turn: how it ended, what it used, what to do about it.
 
-use tenon_agent::{Compaction, EndReason, Receipt, Verification};
+use tenon_agent::{Compaction, EndReason, Receipt, Unproven, Verification};
 use tenon_model::{Usage, visible};
 use unicode_width::UnicodeWidthStr;
 
@@ -102,6 +102,7 @@ pub(super) fn stamp(receipt: &Receipt, style: &Style) -> String {
         Verification::Unverified => (Meaning::Warning, Text::Unverified),
         Verification::Failed => (Meaning::Error, Text::CheckFailed),
     };
+    let reason = receipt.reason.as_ref().map(|reason| unproven(reason, style.language));
     let runs: Vec<String> = receipt
         .checks
         .iter()
@@ -112,6 +113,7 @@ pub(super) fn stamp(receipt: &Receipt, style: &Style) -> String {
                 [("command", &command), ("code", &run.exit_code), ("time", &time)];
             Text::CheckRan.say(style.language, &values)
         })
+        .chain(reason)
         .collect();
     let rest = match runs.is_empty() {
         true => style.say(Text::NoCheckRan).to_owned(),
@@ -123,14 +125,33 @@ pub(super) fn stamp(receipt: &Receipt, style: &Style) -> String {
     )
 }
 
+/// Returns why checks prove nothing.
+fn unproven(reason: &Unproven, language: Language) -> String {
+    match reason {
+        Unproven::StaleCache { folder, file } => {
+            let (folder, file) = (visible(folder), visible(file));
+            Text::StaleCache.say(language, &[("folder", &folder), ("file", &file)])
+        }
+        Unproven::TooManyEntries { entries_max } => {
+            Text::TooManyEntries.say(language, &[("n", &grouped(*entries_max as u64))])
+        }
+        _ => Text::NotLookedAt.template(language).to_owned(),
+    }
+}
+
 /// Returns what was done to make the conversation shorter, in one sentence.
 pub(super) fn compacted(compaction: &Compaction, language: Language) -> String {
     let before = grouped(compaction.tokens_before);
     let after = grouped(compaction.tokens_after);
-    let values: [(&str, &dyn std::fmt::Display); 5] = [
+    let cut = match compaction.prompts_cut {
+        0 => String::new(),
+        cut => Text::PromptsCut.say(language, &[("n", &cut)]),
+    };
+    let values: [(&str, &dyn std::fmt::Display); 6] = [
         ("results", &compaction.results.len()),
         ("messages", &compaction.replaced),
         ("prompts", &compaction.prompts_kept),
+        ("cut", &cut),
         ("before", &before),
         ("after", &after),
     ];

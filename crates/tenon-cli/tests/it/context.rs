@@ -1,9 +1,12 @@
 //! Replies that are cut and conversations that get long, in the real program.
 
+use std::time::{Duration, SystemTime};
+
 use serde_json::{Value, json};
 
 use crate::{
-    program::Place,
+    fake_server::{FakeServer, Turn},
+    program::{Place, Run},
     terminal::{Home, Terminal},
 };
 
@@ -94,6 +97,29 @@ fn a_person_makes_the_conversation_shorter() {
     let summary = &home.logged("compacted", "messages")[0][0]["content"];
     let texts = summary.to_string();
     assert!(texts.contains("the first") && texts.contains("The summary."), "{texts}");
+}
+
+#[test]
+fn a_prompt_that_is_cut_is_not_said_to_be_kept_word_for_word() {
+    let place = Place::new();
+    place.config("context_window = 6000");
+    let print = Turn::of_call("bash", json!({"command": "seq 1 1500"}));
+    let turns = [print].into_iter().chain((0..12).map(|_| Turn::text("Summary.")));
+    let server = FakeServer::anthropic(turns.collect());
+    let prompt = "Words that have no room. ".repeat(700);
+    let model = ["-p", "--model", "anthropic/m"];
+    for words in [&[prompt.as_str()][..], &["--continue", "go on"], &["--continue", "go on"]] {
+        let mut command = place.tenon(&[&model[..], words].concat());
+        command.env("ANTHROPIC_API_KEY", "k").env("ANTHROPIC_BASE_URL", server.url());
+        Run::of(command.output().unwrap()).ends_with(0);
+    }
+    let log = log(&place);
+    let compacted = log.iter().find(|event| event["replaced"].as_u64() > Some(0)).unwrap();
+    assert_eq!(compacted["prompts_cut"], 1);
+    let shown = place.run(&["show", "last"]).ends_with(0).out;
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = "of yours kept word for word and 1 with the middle left out";
+    assert!(shown.contains(said), "{shown}");
 }
 
 fn a_compaction_is_undone_by_typing(arguments: &[&str]) {
@@ -225,4 +251,42 @@ fn a_check_says_nothing_of_what_its_own_line_changed_behind_it() {
     for (commands, stamp) in stamps {
         assert_eq!(stamp_of(commands), stamp, "{commands:?}");
     }
+}
+
+#[test]
+fn a_check_that_takes_old_output_for_fresh_after_an_undo_verifies_nothing() {
+    let place = Place::new();
+    let makefile =
+        "test: target/out\n\tgrep -q good target/out\ntarget/out: code.c\n\tcp code.c $@\n";
+    place.write("work/Makefile", makefile);
+    place.write("work/target/CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55\n");
+    place.write("work/code.c", "bad\n");
+    let code = std::fs::File::options().append(true).open(place.path("work/code.c")).unwrap();
+    code.set_modified(SystemTime::now() - Duration::from_secs(60)).unwrap();
+    let turn = |command: &str| {
+        let call = json!({"calls": [{"name": "bash", "arguments": {"command": command}}]});
+        let check = json!({"calls": [{"name": "bash", "arguments": {"command": "make test"}}]});
+        let model = place.script(json!([call, check, {"text": "Done."}, {"text": "Done."}]));
+        let arguments = ["-p", "--sandbox", "off", "--model", &model, "--output-format", "json"];
+        let run = place.run(&[&arguments[..], &["go"]].concat()).ends_with(0);
+        serde_json::from_str::<Value>(&run.out).unwrap()["receipt"].clone()
+    };
+    assert_eq!(turn("echo good > code.c")["state"], "verified");
+    place.run(&["undo"]).ends_with(0);
+    let receipt = turn("echo x > README");
+    let reason = json!({"kind": "stale_cache", "folder": "target", "file": "code.c"});
+    assert_eq!((&receipt["state"], &receipt["reason"]), (&json!("unverified"), &reason));
+    // It took the output of what was undone for fresh.
+    assert_eq!(receipt["checks"][0]["exit_code"], 0);
+    let said = "target/ may be newer than code.c, which an undo or redo put back with its old time";
+    let shown = place.run(&["show", "last"]).ends_with(0).out;
+    assert!(
+        shown.contains("unverified · make test: exit code 0") && shown.contains(said),
+        "{shown}"
+    );
+    let chinese = place.tenon(&["show", "last"]).env("LANG", "zh_CN.UTF-8").output().unwrap();
+    let shown = String::from_utf8(chinese.stdout).unwrap();
+    assert!(shown.contains("target/ 可能比 code.c 新"), "{shown}");
+    assert_eq!(turn("touch code.c")["state"], "failed");
+    assert_eq!(turn("echo good > code.c")["state"], "verified");
 }

@@ -56,7 +56,7 @@ fn a_call_of_which_nothing_was_saved_is_not_the_one_to_undo() {
     let build = "echo built > target/out";
     let id = session_of(&place, &["echo 2 > b", build, "echo bad >> a", build, build]);
     let undone = place.run(&["undo"]).ends_with(0);
-    assert!(undone.out.contains("echo bad >> a") && !undone.out.contains("target"), "{undone:?}");
+    assert!(undone.out.contains("echo bad >> a") && !undone.out.contains(build), "{undone:?}");
     assert_eq!(read(&place, "a"), "1\n");
     place.run(&["redo"]).ends_with(0);
     let undone = place.run(&["undo", "3"]).ends_with(0);
@@ -186,4 +186,28 @@ fn a_step_that_there_is_not_is_no_place_to_go_back_to() {
     place.run(&["restore", &id, "--to", "4"]).ends_with(1).says(&["there is nothing to undo"]);
     place.run(&["restore", &id, "--to", "3"]).ends_with(0);
     assert!(place.path("work/a").exists() && !place.path("work/c").exists());
+}
+
+#[test]
+fn a_cache_that_may_be_newer_than_what_was_put_back_is_told_of() {
+    let place = Place::new();
+    place.write("work/src/a.c", "1\n");
+    let tag = "Signature: 8a477f597d28d172789f06886806bc55\n";
+    place.write("work/target/CACHEDIR.TAG", tag);
+    let build = "echo built > target/out";
+    let id = session_of(&place, &["echo 2 > src/a.c", build, "echo new > new"]);
+    let (to_person, to_model) = ("Left out, and perhaps newer", "These caches were left out");
+    let undone = place.run(&["undo"]).ends_with(0);
+    assert!(!undone.out.contains(to_person), "{undone:?}");
+    let undone = place.run(&["undo"]).ends_with(0);
+    let (_, named) = undone.out.split_once(to_person).unwrap();
+    assert!(named.ends_with(":\n  target\n"), "{undone:?}");
+    told(&place);
+    let logs = place.logs();
+    assert!(logs.contains(to_model) && logs.contains("old times: target. A build"), "{logs}");
+    assert!(logs.contains(r#""stale":["target"]"#), "{logs}");
+    let redone = place.run(&["redo"]).ends_with(0);
+    assert!(redone.out.contains(to_person), "{redone:?}");
+    let restored = place.run(&["restore", &id, "--to", "1"]).ends_with(0);
+    assert!(restored.out.contains(to_person), "{restored:?}");
 }

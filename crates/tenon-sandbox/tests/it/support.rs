@@ -10,7 +10,7 @@ use tenon_sandbox::{
 use tokio_util::sync::CancellationToken;
 
 /// Long enough for a machine under load; no test waits for it.
-pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(300);
 
 pub(crate) fn command(folder: &Path, script: &str) -> Command {
     Command {

@@ -74,6 +74,7 @@ fn compacted(replaced: usize) -> SessionEvent {
         messages: vec![Message::user("in short")],
         results: Vec::new(),
         prompts_kept: 1,
+        prompts_cut: 0,
         tokens_before: 9,
         tokens_after: 5,
         window_tokens: 10,
