@@ -14,10 +14,8 @@ use super::session::{Program, Way};
 use super::whole;
 use crate::skipped::skipped;
 
-/// Exchanges in each race, in every run and in a whole one. File tools need no tier, so that without
-/// namespaces one session is enough of each in every run.
+/// Exchanges in each race, in every run and in a whole one.
 const SWAPS: usize = 4_000;
-const SWAPS_WITHOUT_NAMESPACES: usize = 1;
 const SWAPS_WHOLE: usize = 100_000;
 
 /// Calls in one session.
@@ -187,11 +185,7 @@ fn run_races(way: Way) {
 
 fn run_race(program: &Program, Race { name, place, tool, arguments }: Race) {
     let way = program.way;
-    let wanted = match way.tier() {
-        _ if whole() => SWAPS_WHOLE,
-        "tier C" => SWAPS_WITHOUT_NAMESPACES,
-        _ => SWAPS,
-    };
+    let wanted = if whole() { SWAPS_WHOLE } else { SWAPS };
     let (mut swaps, mut calls, mut served) = (0, 0, 0);
     while swaps < wanted {
         let mut scene = Scene::new();
