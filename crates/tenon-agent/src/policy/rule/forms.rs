@@ -66,8 +66,8 @@ fn of_path(inner: &str, verdict: Verdict) -> Option<(&'static str, Vec<String>)>
                 one("a rule knows no variables", behind.to_owned())
             }
             _ => one(
-                "a rule knows no variables, and a path that begins with the sign has a \\ in front",
-                format!("\\{inner}"),
+                "a rule knows no variables, and a path that begins with the sign has ./ in front",
+                format!("./{inner}"),
             ),
         };
     }
@@ -94,7 +94,7 @@ fn of_path(inner: &str, verdict: Verdict) -> Option<(&'static str, Vec<String>)>
         };
     }
     if verdict == Verdict::Allow && globs.iter().any(|glob| glob::has_class(glob)) {
-        let why = "brackets stand for themselves in a permission, with \\ in front, and one of several signs is said by braces";
+        let why = "brackets stand for themselves in a permission, and one of several signs is said by braces";
         return one(why, inner.replace('[', "\\["));
     }
     None
