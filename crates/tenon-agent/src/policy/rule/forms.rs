@@ -110,7 +110,7 @@ pub(super) fn is_variable(text: &str) -> bool {
 fn stars_apart(glob: &str) -> Option<String> {
     let is_mixed = |name: &&str| {
         let bare = name.replace("\\*", "_");
-        bare.contains("**") && bare.trim_matches('*') != ""
+        bare.contains("**") && !bare.trim_matches('*').is_empty()
     };
     glob.split('/').find(is_mixed)?;
     let apart = |name: &str| match name.split_once("**") {

@@ -104,7 +104,7 @@ pub(super) fn has_class(glob: &str) -> bool {
     let is_range = |inner: &str| {
         let signs: Vec<char> = inner.chars().collect();
         let is_one = |range: &[char]| matches!(range, [from, '-', to] if from.is_ascii_alphanumeric() && from < to);
-        signs.len() % 3 == 0 && signs.chunks(3).all(is_one)
+        signs.len().is_multiple_of(3) && signs.chunks(3).all(is_one)
     };
     plain_places(glob).any(|(at, sign)| {
         let inner = (sign == '[').then(|| class(glob.get(at + 1..)?)).flatten();

@@ -98,7 +98,7 @@ pub(crate) fn reads(command: &SimpleCommand) -> bool {
         RedirectKind::Read | RedirectKind::Text | RedirectKind::Descriptor => true,
         RedirectKind::Write => redirect.target.literal() == Some("/dev/null"),
     });
-    if !redirects_read || !chooser(command).is_none() {
+    if !redirects_read || chooser(command).is_some() {
         return false;
     }
     let Some(first) = command.words.first() else { return true };
