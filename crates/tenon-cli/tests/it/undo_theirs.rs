@@ -148,6 +148,22 @@ fn what_goes_along_with_a_folder_that_is_moved_back_is_listed() {
 }
 
 #[test]
+fn everything_that_a_yes_puts_back_is_listed_before_it() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("work/a")).unwrap();
+    session_of(&place, &["echo t > t; mv t a/f", "chmod 750 a"]);
+    std::fs::remove_dir_all(place.path("work/a")).unwrap();
+    let refused = place.run(&["undo", "2"]).ends_with(1);
+    refused.says(&["  a (deleted since)\n  a/f (deleted since)\n"]);
+    let folder = Place::new();
+    session_of(&folder, &["echo d > d"]);
+    std::fs::remove_file(folder.path("work/d")).unwrap();
+    person(&folder, "d/p", "mine\n");
+    let refused = folder.run(&["undo"]).ends_with(1);
+    refused.says(&["  d (changed since)\n  d/p (made since)\n"]);
+}
+
+#[test]
 fn a_branch_that_a_person_made_at_the_calls_commit_keeps_its_objects() {
     let place = Place::new();
     let git = |arguments: &[&str]| {

@@ -119,6 +119,7 @@ pub(crate) fn compare_image(store: &Store, image: &Image, id: CheckpointId) -> E
         log_bytes: 0,
         left_files: comparison.left_files,
         kept: Vec::new(),
+        moved: Vec::new(),
     }
 }
 

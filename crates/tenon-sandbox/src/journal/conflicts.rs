@@ -226,13 +226,14 @@ pub(super) fn is_of_undo(
         && folders.any(|folder| place.path.starts_with(&folder.path))
 }
 
-/// What of the conflicts forbids the undo, by where it was `at_first`, before an undo of several calls began.
+/// What of the conflicts forbids the undo: named are they also by where they were `at_first`, before an undo of
+/// several calls began.
 pub(super) fn open_conflicts(
     store: &Store,
     found: &Found,
     conflicts: &Conflicts,
     at_first: impl Fn(&Place) -> Place,
-) -> Vec<(Place, ConflictReason)> {
+) -> Found {
     let is_open = |place: &Place| match conflicts {
         Conflicts::Refuse => true,
         Conflicts::Keep => false,
@@ -241,9 +242,8 @@ pub(super) fn open_conflicts(
             !named.into_iter().any(|named| named.is_around(place))
         }
     };
-    let found = found.iter().map(|(place, theirs)| (at_first(place), place, theirs.reason));
-    let open = found.filter(|(first, place, _)| is_open(place) && is_open(first));
-    open.map(|(first, _, reason)| (first, reason)).collect()
+    let open = found.iter().filter(|(place, _)| is_open(place) && is_open(&at_first(place)));
+    open.map(|(place, theirs)| (place.clone(), *theirs)).collect()
 }
 
 impl From<ConflictReason> for Theirs {

@@ -50,7 +50,7 @@ struct Work {
     /// What is put back although others changed it.
     overwritten: Vec<Conflict>,
     /// What of theirs goes along with folders.
-    moved: Vec<PathBuf>,
+    moved: BTreeSet<Place>,
     /// What the calls so far had touched.
     undone: BTreeSet<Place>,
     /// Git repositories whose objects stay.
@@ -131,7 +131,7 @@ impl Journal {
             kept: Vec::new(),
             left: Vec::new(),
             overwritten: Vec::new(),
-            moved: Vec::new(),
+            moved: BTreeSet::new(),
             undone: BTreeSet::new(),
             needed: BTreeSet::new(),
             open: BTreeMap::new(),
@@ -161,11 +161,19 @@ impl Journal {
         // What several calls changed is told once.
         overwritten.sort_by(|one, other| one.path.cmp(&other.path));
         overwritten.dedup_by(|one, other| one.path == other.path);
+        // An earlier call may have moved it once more.
+        let is_there = |place: &&Place| node_at(&self.store, place).is_ok_and(|now| now.is_some());
+        let moved = moved.iter().filter(is_there).map(|place| self.store.shown(place));
+        let moved: Vec<PathBuf> = moved.collect();
         recorder.begin().map_err(failed)?;
         let own = recorder.id().ok_or_else(|| failed(Errno::NOENT))?;
         release(&reserve);
-        let left = kept.iter().map(|conflict| conflict.path.clone()).collect();
-        let changes = self.finish_undo(recorder, own, left).or_else(|error| {
+        let told = End {
+            kept: kept.iter().map(|conflict| conflict.path.clone()).collect(),
+            moved: moved.clone(),
+            ..End::default()
+        };
+        let changes = self.finish_undo(recorder, own, told).or_else(|error| {
             // Without its end it would be half done.
             self.take_back(&[own], session, &[])?;
             Err(error)
@@ -190,9 +198,10 @@ impl Journal {
         found.retain(|place, theirs| !is_of_undo(&image, &work.undone, place, theirs.reason));
         self.leave_needed(id, &mut image, (&mut found, conflicts), work)?;
         let at_first = |place: &Place| work.recorder.at_first(place);
-        let mut open = open_conflicts(&self.store, &found, conflicts, at_first);
-        open.retain(|(place, _)| !work.open.keys().any(|known| known.is_around(place)));
-        work.open.extend(open);
+        let open = open_conflicts(&self.store, &found, conflicts, at_first);
+        for (place, why) in self.taken_away(&open, &work.recorder) {
+            work.open.entry(place).or_insert(why);
+        }
         if is_oldest && !work.open.is_empty() {
             return Ok(());
         }
@@ -205,14 +214,13 @@ impl Journal {
             // For earlier calls, too: what is theirs by now stays where it is.
             work.left.extend(left_of(&found));
         }
-        work.overwritten.extend(match conflicts {
-            Conflicts::Overwrite(_) => self.taken_away(&found, &work.recorder),
-            Conflicts::Refuse | Conflicts::Keep => Vec::new(),
-        });
+        if matches!(conflicts, Conflicts::Overwrite(_)) {
+            let taken = self.taken_away(&found, &work.recorder).into_iter();
+            work.overwritten.extend(taken.map(|(place, why)| self.conflict(&place, why)));
+        }
         let left = &work.left;
         let undoing = Undoing { id, left, own: &work.recorder.image, known: &work.needed };
-        let along = self.moved_along(&image, &undoing)?;
-        work.moved.extend(along.iter().map(|place| self.store.shown(place)));
+        work.moved.extend(self.moved_along(&image, &undoing)?);
         // Also where nothing is to be done: without a log nothing would say that it is undone.
         work.recorder.begin().map_err(failed)?;
         match undo(id, &image, &mut work.recorder, &work.left) {
@@ -285,12 +293,12 @@ impl Journal {
         self.undo(&[id], session, conflicts)
     }
 
-    /// Returns the conflicts, and the first files of folders that are theirs.
-    fn taken_away(&self, found: &Found, recorder: &Recorder) -> Vec<Conflict> {
+    /// Returns the conflicts, by where they were before the undo began, and the first files of folders that are
+    /// theirs.
+    fn taken_away(&self, found: &Found, recorder: &Recorder) -> Vec<(Place, ConflictReason)> {
         let mut taken = Vec::new();
-        let told = |place: &Place, reason| self.conflict(&recorder.at_first(place), reason);
         for (place, theirs) in found {
-            taken.push(told(place, theirs.reason));
+            taken.push((recorder.at_first(place), theirs.reason));
             if !theirs.is_whole {
                 continue;
             }
@@ -300,7 +308,7 @@ impl Journal {
                     return Deeper::No;
                 }
                 if !node.is_folder() {
-                    taken.push(told(place, ConflictReason::Created));
+                    taken.push((recorder.at_first(place), ConflictReason::Created));
                 }
                 Deeper::Yes
             });
@@ -333,13 +341,15 @@ impl Journal {
         Conflict { path: self.store.shown(place), reason }
     }
 
+    /// Ends an undo of which `told` says what it did not put back.
     pub(super) fn finish_undo(
         &self,
         mut recorder: Recorder,
         id: CheckpointId,
-        kept: Vec<PathBuf>,
+        told: End,
     ) -> Result<Changes, JournalError> {
-        let end = End { kept, ..compare(&recorder, id) };
+        let End { kept, moved, .. } = told;
+        let end = End { kept, moved, ..compare(&recorder, id) };
         let changes = end.changes.clone();
         let written = self.store.write_end(id, end);
         recorder.close();

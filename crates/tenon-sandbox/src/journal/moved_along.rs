@@ -1,14 +1,38 @@
 //! What somebody put into a folder that a call had moved, or changed there: an undo moves the folder back
 //! with everything in it, and says what went along.
 
+use std::path::PathBuf;
+
 use super::record::{Image, Place};
 use super::since::Undoing;
-use super::{Journal, JournalError};
+use super::{CheckpointId, Journal, JournalError};
 
 /// So many files are named.
 const NAMED_MAX: usize = 100;
 
 impl Journal {
+    /// Returns where the first files are now that an undo or a redo moved along with their folders, though others
+    /// had made or changed them since.
+    ///
+    /// # Errors
+    /// [`JournalError::Unknown`] and the like.
+    ///
+    /// ```
+    /// use tenon_sandbox::{CheckpointId, Journal, JournalOptions, Workspace};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let (root, state) = (folder.path().join("work"), folder.path().join("state"));
+    /// # std::fs::create_dir(&root)?;
+    /// let workspace = Workspace::open(&root)?;
+    /// let journal = Journal::open(&workspace, JournalOptions::new(state))?;
+    /// assert!(journal.moved_by(CheckpointId::new(1)).is_ok_and(|moved| moved.is_empty()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn moved_by(&self, id: CheckpointId) -> Result<Vec<PathBuf>, JournalError> {
+        let end = self.store.read_end(id).map_err(Self::unknown(id))?;
+        Ok(end.map(|end| end.moved).unwrap_or_default())
+    }
+
     /// Returns where such files will be.
     pub(super) fn moved_along(
         &self,

@@ -107,15 +107,23 @@ pub(super) fn write_content(
         }
         file => file?,
     };
-    let file = File::from(file);
-    let Some(object) = object else { return rustix::fs::ftruncate(&file, content.length) };
+    write_into(&File::from(file), content, object)
+}
+
+/// Gives an open file the bytes that were saved of it.
+pub(super) fn write_into(
+    file: &File,
+    content: Content,
+    object: Option<&File>,
+) -> Result<(), Errno> {
+    let Some(object) = object else { return rustix::fs::ftruncate(file, content.length) };
     if content.from == 0 {
-        copy(object, &file, content.length)?;
+        copy(object, file, content.length)?;
     } else {
         let tail = content.length - content.from;
-        copy_part(object, &file, 0, tail, content.from)?;
+        copy_part(object, file, 0, tail, content.from)?;
     }
-    rustix::fs::ftruncate(&file, content.length)
+    rustix::fs::ftruncate(file, content.length)
 }
 
 /// Renames, also where the permissions of folders are against it.

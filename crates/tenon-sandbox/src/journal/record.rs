@@ -129,6 +129,8 @@ pub(crate) struct End {
     pub(crate) left_files: Vec<(NodeId, LeftFile)>,
     /// What an undo left as it was, as people see it; none in older ends.
     pub(crate) kept: Vec<PathBuf>,
+    /// What of theirs an undo moved along with its folder, as people see it; none in older ends.
+    pub(crate) moved: Vec<PathBuf>,
 }
 
 /// How something looked when a call was over.
@@ -503,6 +505,7 @@ impl End {
             left.write(writer);
         });
         writer.list(&self.kept);
+        writer.list(&self.moved);
     }
 
     fn read(reader: &mut Reader<'_>) -> Option<Self> {
@@ -519,6 +522,7 @@ impl End {
                 .each(|reader| Some((NodeId::read(reader)?, LeftFile::read(reader)?)))
                 .unwrap_or_default(),
             kept: reader.paths().unwrap_or_default(),
+            moved: reader.paths().unwrap_or_default(),
         })
     }
 }

@@ -13,7 +13,7 @@ use super::find::{Finder, node_at};
 use super::history::name_of;
 use super::left_behind::LOOKED_AT_MAX;
 use super::node::{Moment, NodeId, look};
-use super::record::{Image, Place};
+use super::record::{End, Image, Place};
 use super::scan::entries;
 use super::store::object_name;
 use super::undo::{TAKE_BACK, undo};
@@ -88,7 +88,7 @@ impl Journal {
         let own = recorder.id().ok_or_else(|| failed(Errno::NOENT))?;
         let image = self.image(id)?;
         let outcome = undo(id, &image, &mut recorder, kept);
-        self.finish_undo(recorder, own, Vec::new())?;
+        self.finish_undo(recorder, own, End::default())?;
         outcome.map_err(|failure| JournalError::NotRestored {
             id: own,
             path: self.store.shown(&failure.place),

@@ -11,6 +11,7 @@ mod beside;
 mod closed;
 mod folders;
 mod held;
+mod home;
 mod inside;
 mod locate;
 mod mounts;
@@ -40,6 +41,7 @@ use super::state::{At, has_head, has_same_content};
 use super::store::{Store, kept_name, object_name};
 use crate::linux::openat::{open_beneath, open_folder_beneath};
 use crate::workspace::ContentHash;
+use locate::Stored;
 
 /// What taking back an undo that failed is called.
 pub(crate) const TAKE_BACK: &str = "take back";
@@ -84,16 +86,16 @@ pub(crate) struct Undoing<'a> {
     left_files: HashMap<NodeId, &'a LeftFile>,
     /// Nodes that were made again by this work.
     again: HashMap<NodeId, NodeId>,
-    /// What the undo that this undoes took to its store, with all that is in it; looked at once.
-    taken: Option<HashMap<NodeId, Spot>>,
-    /// Nodes of the log that are in the stores of undos, which were taken back or redone; looked at once.
-    in_undos: Option<HashMap<NodeId, Spot>>,
+    /// Nodes of the log that are in the stores of others; looked at once.
+    stored: Option<HashMap<NodeId, Stored>>,
     /// Nodes that have a name again, maybe in a folder that has none yet.
     placed: HashSet<NodeId>,
     /// Nodes that are in the store of a later undo.
     made_since: HashSet<NodeId>,
     /// Folders that were made again, while nothing is in them.
     empty: HashSet<NodeId>,
+    /// Names that get their nodes because something else must leave theirs.
+    making_way: HashSet<(NodeId, OsString)>,
     /// Where what this work moved to the store was before, by its name there.
     origins: HashMap<OsString, Place>,
     /// Folders that were opened up and that the log knows no permissions of, and theirs.
@@ -110,8 +112,10 @@ pub(crate) struct Undoing<'a> {
     spared: HashMap<NodeId, Option<Place>>,
     /// Nodes that are theirs, or in the store for a redo: another is made in the place of each.
     elsewhere: HashSet<NodeId>,
-    /// Where the call left nodes that are gone now, though it touched none of their names.
+    /// Where the call left nodes that are not there now, though it touched none of their names.
     lost: Vec<(NodeId, Place)>,
+    /// Files that somebody moved and did not change, and where they are now.
+    moved_away: Vec<(NodeId, Place)>,
     /// What forbids the work: where something of another kind stands in the place of one of these, or one
     /// may be that was not found.
     blocked: Vec<(Place, Errno)>,
@@ -119,6 +123,8 @@ pub(crate) struct Undoing<'a> {
     nowhere: Vec<Place>,
     /// Names for these, as if the call had taken them away.
     lost_names: HashMap<NodeId, BTreeMap<OsString, Option<NodeId>>>,
+    /// How the folders were that these are in, of which the log does not speak.
+    around_lost: HashMap<NodeId, Node>,
 }
 
 /// Undoes what `image`, the log of `of`, tells, and records it in `to`. Returns what is not put back, but for
@@ -139,11 +145,11 @@ pub(crate) fn undo(
         spots: HashMap::new(),
         left_files: image.left_files(),
         again: HashMap::new(),
-        taken: None,
-        in_undos: None,
+        stored: None,
         placed: HashSet::new(),
         made_since: HashSet::new(),
         empty: HashSet::new(),
+        making_way: HashSet::new(),
         origins: HashMap::new(),
         opened: Vec::new(),
         kept,
@@ -153,9 +159,11 @@ pub(crate) fn undo(
         spared: HashMap::new(),
         elsewhere: HashSet::new(),
         lost: Vec::new(),
+        moved_away: Vec::new(),
         blocked: Vec::new(),
         nowhere: Vec::new(),
         lost_names: HashMap::new(),
+        around_lost: HashMap::new(),
     };
     undoing.locate();
     undoing.find_staying();
@@ -168,17 +176,21 @@ pub(crate) fn undo(
 impl Undoing<'_> {
     fn put_back(&mut self) -> Result<(), Failure> {
         // What is taken back is so as far as it can be.
+        self.expect_lost();
+        self.settle_moved();
         if !self.takes_back() {
             self.check_mounts()?;
             if let Some((place, errno)) = self.blocked.pop() {
                 return Err(Failure { place, errno });
             }
         }
+        self.copy_moved()?;
         self.restore_files()?;
         self.detach()?;
-        self.expect_lost()?;
         self.make_again()?;
         self.attach()?;
+        self.attach_lost()?;
+        self.restore_times()?;
         self.restore_folders()
     }
 
@@ -269,7 +281,7 @@ impl Undoing<'_> {
             let Some(spot) = self.spots.get(&id).cloned() else { continue };
             // What stays elsewhere than it was gets its content back there.
             let is_left = matches!(&spot, Spot::Tree(place) if self.is_left(place));
-            if is_left || self.spared.contains_key(&id) {
+            if is_left || self.spared.contains_key(&id) || self.is_copy(id, &spot) {
                 continue;
             }
             let fail = |errno| Failure { place: old.place.clone(), errno };
@@ -501,10 +513,12 @@ impl Undoing<'_> {
             _ => Spot::Tree(folder.place.join(name)),
         };
         if let Some(other) = now
-            && self.make_way((id, &folder, name), (&node, before, &spot), &other)?
+            && self.make_way((id, &folder, name), (&node, before, &spot), other)?
         {
             return Ok(());
         }
+        // What made way may be a folder that it is in.
+        let Some(spot) = self.spots.get(&before).cloned() else { return Err(Errno::NOENT) };
         let (around, old_name) = self.open_around(&spot)?;
         self.before_return(&spot, &node, (&around, &old_name))?;
         let is_link = !node.is_folder() && (self.placed.contains(&before) || self.stays_at(&spot));

@@ -6,9 +6,10 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::{Failure, IN_STORE, Undoing};
-use crate::journal::copy::copy;
+use crate::journal::copy::{copy, copy_part};
 use crate::journal::find::{node_at, split};
 use crate::journal::node::{NodeId, look};
+use crate::journal::put::write_into;
 use crate::journal::record::{Old, Place};
 use crate::journal::recorder::Fate;
 use crate::journal::spot::Spot;
@@ -26,7 +27,7 @@ impl Undoing<'_> {
                 if self.spots.contains_key(&id) || self.is_kept(&place) || self.is_theirs(id) {
                     continue;
                 }
-                self.make_one_again(old).map_err(|errno| Failure { place, errno })?;
+                self.make_one_again(old, None).map_err(|errno| Failure { place, errno })?;
             }
         }
         let folders: Vec<NodeId> = self.image.entries.keys().copied().collect();
@@ -48,7 +49,12 @@ impl Undoing<'_> {
         Ok(())
     }
 
-    fn make_one_again(&mut self, old: &Old) -> Result<(), Errno> {
+    /// Makes a node again, in the store. `source` is where the file itself is: what was not saved is as there.
+    pub(super) fn make_one_again(
+        &mut self,
+        old: &Old,
+        source: Option<&Place>,
+    ) -> Result<(), Errno> {
         let root = old.place.root;
         let (objects, object) = self.to.object(root)?;
         let name = object_name(object);
@@ -56,13 +62,22 @@ impl Undoing<'_> {
             FileType::Directory => rustix::fs::mkdirat(&objects, &*name, Mode::RWXU)?,
             FileType::Symlink => rustix::fs::symlinkat(&*old.node.target, &objects, &*name)?,
             FileType::RegularFile => {
-                let content = old.content.filter(|content| content.from == 0);
-                let content = content.ok_or(Errno::NOENT)?;
+                let source = source.map(|place| self.open_moved(old, place)).transpose()?;
+                let content = old.content.filter(|content| content.from == 0 || source.is_some());
                 let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
                 let mode = Mode::RUSR | Mode::WUSR;
-                let file = File::from(open_beneath(&objects, &*name, flags, mode)?);
-                if let Some(source) = self.open_content(old, content)? {
-                    copy(&source, &file, content.length)?;
+                let new = || open_beneath(&objects, &*name, flags, mode).map(File::from);
+                match (content, source) {
+                    (None, None) => return Err(Errno::NOENT),
+                    (None, Some((source, length))) => copy(&source, &new()?, length)?,
+                    (Some(content), source) => {
+                        let file = new()?;
+                        if let Some((source, _)) = source.filter(|_| content.from > 0) {
+                            copy_part(&source, &file, 0, content.from, 0)?;
+                        }
+                        let saved = self.open_content(old, content)?;
+                        write_into(&file, content, saved.as_ref())?;
+                    }
                 }
             }
             FileType::Fifo | FileType::Socket => {
@@ -103,6 +118,7 @@ impl Undoing<'_> {
         let folder = self.to.folder(&above)?;
         let step = self.to.before_entry(&folder, name, Fate::Appears)?;
         self.finish_step(step)?;
-        rustix::fs::mkdirat(&folder.handle, name, Mode::RWXU)
+        // What the log knows of it is set in the end.
+        rustix::fs::mkdirat(&folder.handle, name, Mode::from_raw_mode(0o777))
     }
 }

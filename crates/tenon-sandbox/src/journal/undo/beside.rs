@@ -1,6 +1,7 @@
 //! Folders that this user may give another name where they are, and not move anywhere else: those of another
 //! owner. They do not go by way of the store.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 
 use rustix::fs::{Access, AtFlags, RenameFlags};
@@ -8,7 +9,7 @@ use rustix::io::Errno;
 
 use super::Undoing;
 use crate::journal::find::split;
-use crate::journal::node::{Node, NodeId};
+use crate::journal::node::{Node, NodeId, look};
 use crate::journal::record::Place;
 use crate::journal::recorder::{Fate, Folder};
 use crate::journal::spot::Spot;
@@ -31,26 +32,41 @@ impl Undoing<'_> {
         access == Err(Errno::ACCESS) && names.any(|(_, before)| *before == Some(called))
     }
 
-    /// Before a node gets a name that such a folder still has: that one gets its own first. Says whether the
-    /// node has its name now, which it has if it is such a folder as well, and both were exchanged.
+    /// Before a node gets a name that such a folder still has: that one gets its own first, and one that is
+    /// in the way of that before it. Says whether the node has its name now, which it has if it is such a folder
+    /// as well, and both were exchanged.
     pub(super) fn make_way(
         &mut self,
         (id, folder, name): (NodeId, &Folder, &OsStr),
         (node, before, from): (&Node, NodeId, &Spot),
-        other: &Node,
+        other: Node,
     ) -> Result<bool, Errno> {
-        match from {
-            Spot::Tree(place) if split(place).0 == folder.place && node.is_folder() => {
-                self.exchange((folder, name), (node, before, place), other).map(|()| true)
-            }
-            _ => {
-                let called = self.called(other.id);
-                let mut names = self.image.entries.get(&id).into_iter().flatten();
-                let own = names.find(|(_, before)| **before == Some(called));
-                let (own, _) = own.filter(|(own, _)| *own != name).ok_or(Errno::EXIST)?;
-                self.attach_one(id, own, called).map(|()| false)
-            }
+        if let Spot::Tree(place) = from
+            && split(place).0 == folder.place
+            && node.is_folder()
+        {
+            return self.exchange((folder, name), (node, before, place), &other).map(|()| true);
         }
+        let mut other = Some(other);
+        // Each time one that was in the way has its name: there are no more of them than names.
+        let names = self.image.entries.get(&id).map_or(0, BTreeMap::len);
+        for _ in 0..names {
+            let Some(now) = other else { return Ok(false) };
+            let called = self.called(now.id);
+            let mut names = self.image.entries.get(&id).into_iter().flatten();
+            let own = names.find(|(_, before)| **before == Some(called));
+            let (own, _) = own.filter(|(own, _)| *own != name).ok_or(Errno::EXIST)?;
+            let own = own.clone();
+            if !self.making_way.insert((id, own.clone())) {
+                // Somebody else is at work in there.
+                return Err(Errno::EXIST);
+            }
+            let outcome = self.attach_one(id, &own, called);
+            self.making_way.remove(&(id, own));
+            outcome?;
+            other = look(&folder.handle, name)?;
+        }
+        if other.is_some() { Err(Errno::EXIST) } else { Ok(false) }
     }
 
     /// Gives a folder its name, and the other that has it by now the one of the first for the moment.

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use rustix::fs::{Dir, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::{Failure, IN_STORE, Undoing};
+use super::{IN_STORE, Undoing};
 use crate::journal::CheckpointId;
-use crate::journal::find::{Finder, node_at, split};
+use crate::journal::find::{Finder, node_at};
 use crate::journal::node::{Node, NodeId, look};
 use crate::journal::record::{Content, LeftFile, Old, Place, State};
 use crate::journal::spot::Spot;
@@ -21,11 +21,24 @@ use crate::journal::store::{kept_name, object_name};
 use crate::journal::walk::walk_folder;
 use crate::linux::openat::open_beneath;
 
+/// Where a node of the log is in the stores.
+#[derive(Default)]
+pub(super) struct Stored {
+    /// In the first of them.
+    pub(super) first: Option<Spot>,
+    /// In the first from where this log gives it a name, or a folder around it.
+    coming: Option<Spot>,
+    /// It is in one to stay there as it is: a redo brings it back from there.
+    stays: bool,
+}
+
 /// How the call left things.
 struct AsLeft<'a> {
     after: HashMap<&'a Place, &'a State>,
     /// Where it left what was there before, and how.
     left_at: HashMap<NodeId, (&'a Place, &'a State)>,
+    /// What it left at these places.
+    nodes: HashMap<&'a Place, NodeId>,
 }
 
 impl Undoing<'_> {
@@ -36,8 +49,9 @@ impl Undoing<'_> {
         let after = self.image.end.iter().flat_map(|end| &end.after);
         let after: HashMap<&Place, &State> = after.map(|(place, state)| (place, state)).collect();
         let left_at = self.image.end.iter().flat_map(|end| &end.left_at);
+        let nodes = left_at.clone().map(|(id, at)| (at, *id)).collect();
         let left_at = left_at.filter_map(|(id, at)| Some((*id, (at, *after.get(at)?)))).collect();
-        let left = AsLeft { after, left_at };
+        let left = AsLeft { after, left_at, nodes };
         let mut missing = HashSet::new();
         let mut nodes: Vec<(&NodeId, &Old)> = self.image.nodes.iter().collect();
         // What is in closed folders is found by way of those above.
@@ -47,7 +61,8 @@ impl Undoing<'_> {
             let at_its_place = finder.at_its_place(old).map(Spot::Tree);
             let kept = || self.kept_here(old).filter(|(_, is_same)| *is_same);
             if let Some(spot) = at_its_place.or_else(|| Some(kept()?.0)) {
-                self.spots.insert(*id, spot);
+                let moved = self.moved_with_name(&mut finder, old, (&spot, &left.after));
+                self.spots.insert(*id, moved.unwrap_or(spot));
             } else if let Some(shared) = self.shared(old) {
                 self.again.insert(*id, shared);
                 self.spots.insert(*id, Spot::Tree(old.place.clone()));
@@ -57,9 +72,8 @@ impl Undoing<'_> {
             }
         }
         if !missing.is_empty() {
-            self.look_in_undos(&missing);
+            self.look_in_stores(&missing);
         }
-        self.lost.retain(|(id, _)| !self.spots.contains_key(id));
         match finder.unseen() {
             Some(errno) => self.refuse_unseen(errno, &missing),
             None => self.find_nowhere(),
@@ -104,46 +118,29 @@ impl Undoing<'_> {
     }
 
     /// Where a file is kept, and whether it is as the call left it: by a further name somebody else may
-    /// have changed it.
+    /// have changed it, also if that is gone by now.
     fn kept_here(&self, old: &Old) -> Option<(Spot, bool)> {
         let (id, root) = (old.node.id, old.place.root);
         let folder = self.store.open_kept(self.of, root).ok()?;
         let name = object_name(old.kept?);
         let node = look(&folder, name.as_ref()).ok()?.filter(|node| node.id == id)?;
-        let left = self.left_files.get(&id).filter(|_| node.links > 1);
+        let left = self.left_files.get(&id);
         let at = At::Folder(&folder, name.as_ref());
         let is_same = left.is_none_or(|left| is_same_at(at, &left.state, &node));
         Some((Spot::Store { id: self.of, root, path: name.into() }, is_same))
     }
 
-    /// What an undo put back and a redo took away again is in the store of that one. What this log gives
-    /// no name, nor a folder around it, stays there as it is: a redo brings it back from there.
-    fn look_in_undos(&mut self, missing: &HashSet<NodeId>) {
-        let names = self.image.entries.values().flat_map(BTreeMap::values);
-        let named: HashSet<NodeId> = names.copied().flatten().collect();
-        // An undo also works in folders that are in the store.
-        let is_of_undo = !self.image.header.undoes.is_empty();
-        for id in self.places_of_undos() {
-            if !self.store.read_header(id).is_ok_and(|header| !header.undoes.is_empty()) {
-                continue;
-            }
-            for root in 0..self.store.roots.len() {
-                let Ok(folder) = self.store.open_kept(id, root) else { continue };
-                let mut coming = HashSet::new();
-                walk_folder(&folder, &mut |path, node, above| {
-                    let comes_with = above.is_some_and(|above| coming.contains(&above));
-                    if is_of_undo || comes_with || named.contains(&node.id) {
-                        coming.insert(node.id);
-                    } else {
-                        self.elsewhere.extend(missing.get(&node.id));
-                        return;
-                    }
-                    if missing.contains(&node.id) {
-                        let spot = Spot::Store { id, root, path: path.to_path_buf() };
-                        self.spots.entry(node.id).or_insert(spot);
-                        self.made_since.insert(node.id);
-                    }
-                });
+    /// What an undo put back and a redo took away again is in the store of that one, and what a later call
+    /// had taken away in that of the call, if something stayed in its place.
+    fn look_in_stores(&mut self, missing: &HashSet<NodeId>) {
+        for id in missing {
+            let Some(Stored { coming, stays, .. }) = self.stored().get(id) else { continue };
+            let (coming, stays) = (coming.clone(), *stays);
+            self.elsewhere.extend(stays.then_some(*id));
+            if let Some(spot) = coming {
+                self.spots.entry(*id).or_insert(spot);
+                self.made_since.insert(*id);
+                self.lost.retain(|(lost, _)| lost != id);
             }
         }
     }
@@ -151,11 +148,8 @@ impl Undoing<'_> {
     /// Whether a file is in the store of an undo as the call left it: then it is that one, whatever stands at
     /// its further names.
     fn is_in_undo(&mut self, id: NodeId, left: &LeftFile) -> bool {
-        if self.in_undos.is_none() {
-            self.in_undos = Some(self.all_in_undos());
-        }
-        let spot = self.in_undos.as_ref().and_then(|all| all.get(&id));
-        let around = spot.and_then(|spot| self.open_around(spot).ok());
+        let spot = self.stored().get(&id).and_then(|stored| stored.first.clone());
+        let around = spot.and_then(|spot| self.open_around(&spot).ok());
         around.is_some_and(|(folder, name)| {
             let now = look(&folder, &name).ok().flatten();
             now.is_some_and(|now| {
@@ -164,28 +158,48 @@ impl Undoing<'_> {
         })
     }
 
-    fn all_in_undos(&self) -> HashMap<NodeId, Spot> {
-        let mut all = HashMap::new();
-        for id in self.places_of_undos() {
-            if !self.store.read_header(id).is_ok_and(|header| !header.undoes.is_empty()) {
-                continue;
-            }
-            for root in 0..self.store.roots.len() {
-                let Ok(folder) = self.store.open_kept(id, root) else { continue };
-                walk_folder(&folder, &mut |path, node, _| {
-                    if self.image.nodes.contains_key(&node.id) {
-                        let spot = Spot::Store { id, root, path: path.to_path_buf() };
-                        all.entry(node.id).or_insert(spot);
-                    }
-                });
-            }
+    /// Where nodes of the log are in the stores; looked at once.
+    pub(super) fn stored(&mut self) -> &HashMap<NodeId, Stored> {
+        if self.stored.is_none() {
+            self.stored = Some(self.look_at_stores());
         }
-        all
+        self.stored.get_or_insert_default()
     }
 
-    /// Returns the checkpoints whose store may have what this log speaks of: this and later ones; and
-    /// those in whose folders this one worked, for a redo puts back there what had left such a folder.
-    fn places_of_undos(&self) -> Vec<CheckpointId> {
+    fn look_at_stores(&self) -> HashMap<NodeId, Stored> {
+        let mut stored: HashMap<NodeId, Stored> = HashMap::new();
+        let names = self.image.entries.values().flat_map(BTreeMap::values);
+        let named: HashSet<NodeId> = names.copied().flatten().collect();
+        // An undo also works in folders that are in the store.
+        let is_of_undo = !self.image.header.undoes.is_empty();
+        let roots = 0..self.store.roots.len();
+        let stores = self.stores_to_look_in().into_iter();
+        for (id, root) in stores.flat_map(|id| roots.clone().map(move |root| (id, root))) {
+            let Ok(folder) = self.store.open_kept(id, root) else { continue };
+            let mut coming = HashSet::new();
+            walk_folder(&folder, &mut |path, node, above| {
+                let comes_with = above.is_some_and(|above| coming.contains(&above));
+                let comes = is_of_undo || comes_with || named.contains(&node.id);
+                coming.extend(comes.then_some(node.id));
+                if !self.image.nodes.contains_key(&node.id) {
+                    return;
+                }
+                let spot = Spot::Store { id, root, path: path.to_path_buf() };
+                let known = stored.entry(node.id).or_default();
+                known.stays |= !comes;
+                if comes {
+                    known.coming.get_or_insert_with(|| spot.clone());
+                }
+                known.first.get_or_insert(spot);
+            });
+        }
+        stored
+    }
+
+    /// Returns the checkpoints whose store may have what this log speaks of: undos, this and later ones, and
+    /// calls after it that are undone; and undos in whose folders this one worked, for a redo puts back there
+    /// what had left such a folder.
+    fn stores_to_look_in(&self) -> Vec<CheckpointId> {
         let places = self.image.nodes.values().map(|old| old.place.path.as_path());
         let in_store: Vec<&Path> = places.filter(|path| path.starts_with(IN_STORE)).collect();
         let has_worked_in = |id: &CheckpointId| {
@@ -193,8 +207,21 @@ impl Undoing<'_> {
             in_store.iter().any(|path| path.starts_with(&folder))
         };
         let ids = self.store.ids().unwrap_or_default();
-        let (earlier, mut found): (Vec<_>, Vec<_>) = ids.into_iter().partition(|id| *id < self.of);
-        found.extend(earlier.into_iter().filter(has_worked_in));
+        let (earlier, later): (Vec<_>, Vec<_>) = ids.into_iter().partition(|id| *id < self.of);
+        let undoes = |id: CheckpointId| {
+            self.store.read_header(id).map(|header| header.undoes).unwrap_or_default()
+        };
+        // The newest is this work, which undoes its calls.
+        let (mut found, mut undone) = (Vec::new(), HashSet::new());
+        for id in later.into_iter().rev() {
+            let (of, is_undone) = (undoes(id), undone.contains(&id));
+            if !of.is_empty() || is_undone && id != self.of {
+                found.push(id);
+            }
+            undone.extend(of.into_iter().filter(|_| !is_undone));
+        }
+        found.reverse();
+        found.extend(earlier.into_iter().filter(|id| has_worked_in(id) && !undoes(*id).is_empty()));
         found
     }
 
@@ -203,7 +230,7 @@ impl Undoing<'_> {
     /// is one.
     fn locate_replaced(&mut self, finder: &mut Finder<'_>, old: &Old, left: &AsLeft<'_>) -> bool {
         let (id, image) = (old.node.id, self.image);
-        let AsLeft { after, left_at } = left;
+        let AsLeft { after, left_at, nodes } = left;
         // An undo takes names to give others.
         let is_returned = !image.header.undoes.is_empty() && !old.moved.is_empty();
         let lost_a_name = old.gone || old.kept.is_some() && !is_returned;
@@ -214,10 +241,11 @@ impl Undoing<'_> {
         let found = finder.find(old);
         // Where the call itself left it, by another name too; or nobody says where that was.
         let is_left = |place: &Place| {
-            let there = after.get(place);
+            let there = after.get(place).filter(|_| nodes.get(place).is_none_or(|at| *at == id));
             left.is_none_or(|(_, state)| there.is_some_and(|there| there.may_be(state)))
         };
         if let Some(place) = found.clone().filter(is_left) {
+            self.stays_theirs(old, &place, after);
             self.spots.insert(id, Spot::Tree(place));
             return true;
         }
@@ -233,31 +261,32 @@ impl Undoing<'_> {
             return true;
         }
         let now = node_at(&self.store, left).ok().flatten();
-        let stands = now.as_ref().filter(|now| now.kind() == old.node.kind());
-        if let Some(stands) = stands.filter(|now| !image.nodes.contains_key(&now.id)) {
-            if !is_same(&self.store, left, state, Some(stands)) {
+        let is_new =
+            |now: &&Node| now.kind() == old.node.kind() && !image.nodes.contains_key(&now.id);
+        let stands = now.as_ref().filter(is_new);
+        let is_same_one = is_same(&self.store, left, state, stands);
+        if stands.is_none() || !is_same_one {
+            if let Some(spot) = self.taken_by_this(old, state).filter(|_| self.moves_back()) {
+                self.spots.insert(id, spot);
+                self.expect_home(old, left);
+                return true;
+            }
+            if self.goes_home(old, (left, state), found.as_ref()) {
+                return true;
+            }
+        }
+        if let Some(stands) = stands {
+            if !is_same_one {
                 self.others.insert(id);
             }
             self.again.insert(id, stands.id);
             self.spots.insert(id, Spot::Tree(left.clone()));
             return true;
         }
-        // Moved, and nothing else: it is put back where it is. What a person made of it meanwhile is
-        // theirs.
-        if let Some(place) = found {
-            let there = node_at(&self.store, &place).ok().flatten();
-            if is_same(&self.store, &place, state, there.as_ref()) {
-                self.spots.insert(id, Spot::Tree(place));
-                return true;
-            }
-            self.elsewhere.insert(id);
-        }
-        let mut names = image.entries.values().flat_map(BTreeMap::values);
-        if !old.node.is_folder() && !names.any(|before| *before == Some(id)) {
-            match now {
-                None => self.lost.push((id, left.clone())),
-                Some(_) => self.blocked.push((left.clone(), Errno::EXIST)),
-            }
+        // What a person made of it meanwhile is theirs.
+        self.elsewhere.extend(found.map(|_| id));
+        if self.moves_back() || !old.node.is_folder() && now.is_none() {
+            self.expect_home(old, left);
         }
         false
     }
@@ -278,6 +307,7 @@ impl Undoing<'_> {
         };
         let is_asked = |place: &Place| after.contains_key(place) && !self.is_kept(place);
         if let Some(place) = finder.find(old).filter(|place| is_asked(place) || same(place)) {
+            self.stays_theirs(old, &place, after);
             self.spots.insert(id, Spot::Tree(place));
             return true;
         }
@@ -312,21 +342,9 @@ impl Undoing<'_> {
         if self.image.header.undoes.is_empty() {
             return None;
         }
-        let (store, of) = (&self.store, self.of);
-        let taken = self.taken.get_or_insert_with(|| {
-            let (mut taken, nodes) = (HashMap::new(), &self.image.nodes);
-            for root in 0..store.roots.len() {
-                let Ok(folder) = store.open_kept(of, root) else { continue };
-                walk_folder(&folder, &mut |path, node, _| {
-                    if nodes.contains_key(&node.id) {
-                        let spot = Spot::Store { id: of, root, path: path.to_path_buf() };
-                        taken.entry(node.id).or_insert(spot);
-                    }
-                });
-            }
-            taken
-        });
-        taken.get(&id).cloned()
+        let of = self.of;
+        let first = self.stored().get(&id)?.first.clone();
+        first.filter(|spot| matches!(spot, Spot::Store { id, .. } if *id == of))
     }
 
     /// Whether a node is left to whoever changed it where the call had moved it, and its names with it.
@@ -340,28 +358,6 @@ impl Undoing<'_> {
             }
             Some(Spot::Store { .. }) => false,
         }
-    }
-
-    /// Has files made again whose names the call did not touch, and that are gone: undo was told to go
-    /// on.
-    pub(super) fn expect_lost(&mut self) -> Result<(), Failure> {
-        for (id, place) in std::mem::take(&mut self.lost) {
-            if self.is_kept(&place) {
-                continue;
-            }
-            let fail = |errno| Failure { place: place.clone(), errno };
-            let (above, name) = split(&place);
-            self.make_in_tree(&above).map_err(fail)?;
-            let folder = self.to.folder(&above).map_err(fail)?.id;
-            let touched = self.image.entries.get(&self.called(folder));
-            if touched.is_some_and(|names| names.contains_key(name)) {
-                continue;
-            }
-            self.spots.entry(folder).or_insert(Spot::Tree(above));
-            let names = self.lost_names.entry(folder).or_default();
-            names.insert(name.to_owned(), Some(id));
-        }
-        Ok(())
     }
 
     /// Returns the names in a folder that the call removed, when it was empty, and that came into it

@@ -39,6 +39,7 @@ const CASES: &[Case] = &[
             ("dir", ConflictReason::Deleted),
             ("dir/n", ConflictReason::Deleted),
             ("z", ConflictReason::Created),
+            ("z/f", ConflictReason::Created),
         ],
     ),
     // Written again with the same bytes, or somewhere else, is no conflict.
@@ -299,15 +300,18 @@ fn what_was_renamed_and_is_kept_is_left_to_the_person_with_all_its_names() {
 }
 
 #[test]
-fn what_stands_in_the_place_of_an_edited_file_and_is_no_file_is_told() {
+fn what_stands_in_the_place_of_an_edited_file_and_is_no_file_makes_way_and_comes_back_with_a_redo()
+{
     let scene = Scene::new(Walls::None);
     scene.prepare("echo one > text");
     let id = scene.change("echo two > text");
     person(&scene, "sleep 0.02; rm text; mkdir text; echo k > text/k");
     let theirs = contents(&scene);
     let yes = Conflicts::Overwrite(vec!["text".into()]);
-    let refused = scene.journal.undo(&[id], "session", &yes);
-    assert!(matches!(refused, Err(JournalError::NotRestored { .. })), "{refused:?}");
+    let done = scene.journal.undo(&[id], "session", &yes).unwrap();
+    let Undone::Done { id, .. } = done else { panic!("{done:?}") };
+    assert_eq!(content(&scene, "text"), "one\n");
+    scene.undo(id);
     assert_eq!(contents(&scene), theirs);
 }
 
@@ -555,7 +559,7 @@ fn a_folder_that_stays_where_a_person_took_it_is_not_made_again() {
     let everything = Conflicts::Overwrite(vec![".".into()]);
     let outcome = scene.journal.undo(&[id], "session", &everything).unwrap();
     let Undone::Done { id: undone, .. } = outcome else { panic!("{outcome:?}") };
-    assert_eq!(names(), ["", "d", "q"].map(PathBuf::from));
+    assert_eq!(names(), ["", "a", "d"].map(PathBuf::from));
     scene.undo(undone);
     assert_eq!(difference(&theirs, &scene.tree()), "");
 }

@@ -490,3 +490,28 @@ fn a_folder_that_a_person_moves_after_an_undo_was_killed_stays_with_everything_i
         assert_eq!(names, expected, "{script}, then {edit}: {outcome:?}");
     }
 }
+
+/// What a person moved away after an undo was killed is no name of what the next one makes in its place.
+#[test]
+fn what_a_killed_undo_put_back_and_a_person_moved_is_no_link_of_what_the_next_one_makes() {
+    for (before, script, edit, [theirs, own]) in [
+        ("mkdir d; echo 1 > d/1", "rm -r d", "mv d e", ["e/1", "d/1"]),
+        ("mkdir d; echo 1 > d/1", "rm d/1", "mv d/1 e", ["e", "d/1"]),
+        ("echo 1 > a", "rm a", "mv a e", ["e", "a"]),
+    ] {
+        let scene = Scene::new(Walls::None);
+        scene.prepare(before);
+        let id = scene.change(script);
+        let undone = scene.undo(id);
+        make_half_done(&scene, undone);
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        scene.prepare(edit);
+        let outcome = scene.journal.undo(&[id], "session", &Conflicts::Keep);
+        assert!(matches!(outcome, Ok(Undone::Done { .. })), "{script}: {outcome:?}");
+        let tree = scene.tree();
+        let [theirs, own] = [theirs, own].map(|path| tree.get(std::path::Path::new(path)));
+        let theirs = theirs.unwrap_or_else(|| panic!("{script}: {outcome:?}"));
+        // What was moved may be all there is of it.
+        assert!(own.is_none_or(|own| !own.is_same_file(theirs)), "{script}: {outcome:?}");
+    }
+}

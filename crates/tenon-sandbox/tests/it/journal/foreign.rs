@@ -16,12 +16,14 @@ const FOREIGN: [&str; 3] = ["a", "b", "c"];
 const EXCHANGE: &str =
     "python3 -c \"import ctypes; ctypes.CDLL(None).renameat2(-100,b'a',-100,b'b',2)\"";
 
-const SCRIPTS: [&str; 6] = [
+const SCRIPTS: [&str; 7] = [
     "mv a n",
     "mv a n; mkdir a; echo 1 > a/x",
     "mv a n; mv b a; mv n b",
     "mv a n; mv b a; mv c b; mv n c",
     "mkdir o; echo 1 > o/x; mv a n; mv o a",
+    // A file of one's own is to come where one of two is that took each other's names.
+    "mkdir o; mv a0 o; mv b a0; mv c b",
     EXCHANGE,
 ];
 
@@ -54,6 +56,8 @@ fn folders_of_another_owner_that_a_command_renamed_get_their_names_back() {
         std::fs::create_dir(top.path().join(name)).unwrap();
         chown(top.path().join(name), Some(65534), Some(65534)).unwrap();
     }
+    std::fs::write(top.path().join("work/a0"), "own").unwrap();
+    chown(top.path().join("work/a0"), Some(65534), Some(65534)).unwrap();
     std::fs::set_permissions(top.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
     for name in FOREIGN {
         let folder = top.path().join("work").join(name);

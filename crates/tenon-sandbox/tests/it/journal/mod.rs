@@ -16,6 +16,7 @@ mod full;
 mod fuzz;
 mod git;
 mod held;
+mod home;
 pub(crate) mod layers;
 mod limits;
 mod lists;

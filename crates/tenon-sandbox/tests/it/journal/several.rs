@@ -119,7 +119,7 @@ const CONFLICTS: &[(&str, &[&str], &str, &[&str])] = &[
         "mkdir g; echo 1 > g/f",
         &["echo c > g/f", "mv g g2"],
         "mv g2 g3; echo mine > g3/f",
-        &["g2", "g3"],
+        &["g2", "g3", "g3/f"],
     ),
     (
         "mkdir d; echo 1 > d/1; echo 2 > d/2",
@@ -131,7 +131,7 @@ const CONFLICTS: &[(&str, &[&str], &str, &[&str])] = &[
         "mkdir d; echo 1 > d/1; echo 2 > e",
         &["echo c > d/1", "mv d n", "echo c > e; mv n m"],
         "echo mine > m/1; echo mine > e; chmod 700 m",
-        &["e", "m"],
+        &["e", "m", "m/1"],
     ),
 ];
 

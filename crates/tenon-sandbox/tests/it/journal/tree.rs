@@ -37,6 +37,15 @@ impl Entry {
         self.modified == other.modified
     }
 
+    pub(super) fn is_folder(&self) -> bool {
+        self.mode & 0o170_000 == 0o040_000
+    }
+
+    /// The same without when it was changed.
+    pub(super) fn without_time(&self) -> Self {
+        Self { modified: (0, 0), ..self.clone() }
+    }
+
     /// Whether both, of one tree, are names of one file.
     pub(super) fn is_same_file(&self, other: &Self) -> bool {
         self.same_as == other.same_as
