@@ -110,6 +110,10 @@ pub enum SessionNote {
         /// needed them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         kept: Vec<String>,
+        /// The first 100 paths to which it moved files along with their folders that others had made or
+        /// changed since. Older versions do not say it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        moved: Vec<String>,
         /// The first 100 caches that it left out and that may be newer than the files that it put back.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         stale: Vec<String>,

@@ -282,7 +282,15 @@ impl Past {
         ids: &[CheckpointId],
         conflicts: &Conflicts,
     ) -> Result<Outcome, CliError> {
-        Ok(match self.journal.undo(ids, &self.session, conflicts).map_err(failed)? {
+        let undone = self.journal.undo(ids, &self.session, conflicts);
+        let failed = |error| match (&error, conflicts) {
+            // Who has tried it is not told to.
+            (JournalError::NotRestored { .. }, Conflicts::Refuse | Conflicts::Overwrite(_)) => {
+                failed(error).with_hint(Text::HintNotRestoredKeep)
+            }
+            _ => failed(error),
+        };
+        Ok(match undone.map_err(failed)? {
             Undone::Done { id, changes, kept, overwritten, moved } => {
                 // It keeps what it took away. What cannot be removed now is by the next session.
                 let _ = self.journal.prune();

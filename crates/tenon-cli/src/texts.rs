@@ -392,7 +392,8 @@ texts! {
     WorkspaceUnopened: "the workspace cannot be opened", "无法打开工作区";
     UndoFailed: "undo cannot do this", "无法这样撤销";
     HintUndoRunning: "wait for its end, or end that session", "等它结束，或结束那个会话";
-    HintNotRestored: "everything is as it was before; --keep-mine leaves what was changed since and puts the rest back; `tenon changes` lists the calls", "一切保持原样；--keep-mine 会保留此后的改动并恢复其余内容；`tenon changes` 列出各个调用";
+    HintNotRestored: "everything is as it was before; `tenon changes` lists the calls", "一切保持原样；`tenon changes` 列出各个调用";
+    HintNotRestoredKeep: "--keep-mine leaves what was changed since as it is and puts the rest back", "--keep-mine 会保留此后的改动并恢复其余内容";
     FileUnwritten: "{path} cannot be written", "无法写入 {path}";
 }
 

@@ -15,7 +15,7 @@ use crate::{
     session_note::SessionNote,
 };
 
-/// More paths that an undo left as they were, or left out, are not written down.
+/// More paths that an undo left as they were, moved along, or left out, are not written down.
 const PATHS_MAX: usize = 100;
 
 /// The undos of one session that its log does not have yet.
@@ -96,10 +96,13 @@ impl UndoneSince {
                     of_log.insert(info.id.number());
                     // Where it cannot be read, nothing is known to have stayed.
                     let kept = self.journal.kept_by(info.id).unwrap_or_default();
+                    let moved = self.journal.moved_by(info.id).unwrap_or_default();
                     let of_this = stale.iter().filter(|stale| stale.by == info.id);
-                    let stale = of_this.map(|stale| stale.folder.as_path());
-                    let (kept, stale) = (shown(kept.iter().map(PathBuf::as_path)), shown(stale));
-                    notes.push(SessionNote::FilesUndone { by: info.id.number(), of, kept, stale });
+                    let stale = shown(of_this.map(|stale| stale.folder.as_path()));
+                    let [kept, moved] =
+                        [kept, moved].map(|paths| shown(paths.iter().map(PathBuf::as_path)));
+                    let by = info.id.number();
+                    notes.push(SessionNote::FilesUndone { by, of, kept, moved, stale });
                 }
             }
             self.known = info.id;

@@ -31,6 +31,8 @@ const CALLS_NAMED_MAX: usize = 30;
 struct Files {
     /// What stayed as it was when a call was undone or redone last.
     kept: BTreeMap<u64, Vec<String>>,
+    /// What somebody had made or changed, and that went along with a folder then.
+    moved: BTreeMap<u64, Vec<String>>,
     /// Whether what it changed stands.
     stands: BTreeMap<u64, bool>,
     undos: HashMap<u64, Vec<u64>>,
@@ -58,6 +60,7 @@ impl Session {
         let (changed, before, now) = (self.changed(), self.files(told), self.files(u64::MAX));
         let (mut undone, mut redone, mut left) = (Vec::new(), Vec::new(), Vec::new());
         let (mut kept, mut kept_again) = (BTreeSet::new(), BTreeSet::new());
+        let (mut moved, mut moved_again) = (BTreeSet::new(), BTreeSet::new());
         for (checkpoint, stands) in &now.stands {
             let call = changed.get(checkpoint);
             // A call that was cut short may not be in the log.
@@ -72,29 +75,31 @@ impl Session {
                 (true, false) => {
                     undone.insert(0, label);
                     kept.extend(now.kept.get(checkpoint).into_iter().flatten());
+                    moved.extend(now.moved.get(checkpoint).into_iter().flatten());
                     kept.extend(call.iter().flat_map(|call| &call.left_out));
                 }
                 (false, true) if is_spoken_of => {
                     redone.push(label);
                     kept_again.extend(now.kept.get(checkpoint).into_iter().flatten());
+                    moved_again.extend(now.moved.get(checkpoint).into_iter().flatten());
                 }
                 (false, true) => left.push(label),
                 _ => {}
             }
         }
         let (kept, kept_again) = (listed(&kept), listed(&kept_again));
+        let kept = match kept.is_empty() {
+            true => kept,
+            false => format!(", but for what stayed as it was: {kept}"),
+        };
         let news = [
             (
                 undone,
                 "[undo] The user undid what these calls changed, newest first: ".to_owned(),
-                match kept.is_empty() {
-                    true => {
-                        ". The files are as before them; read again what you rely on.".to_owned()
-                    }
-                    false => format!(
-                        ". The files are as before them, but for what stayed as it was: {kept}; read again what you rely on."
-                    ),
-                },
+                format!(
+                    ". The files are as before them{kept}{}; read again what you rely on.",
+                    along(&moved)
+                ),
             ),
             (
                 redone,
@@ -105,7 +110,7 @@ impl Session {
                         "[undo] What these calls changed was undone, and is there again, but for what stayed as it was ({kept_again}): "
                     ),
                 },
-                READ_AGAIN.to_owned(),
+                format!("{}{READ_AGAIN}", along(&moved_again)),
             ),
             (left, WENT_BACK.to_owned(), READ_AGAIN.to_owned()),
         ];
@@ -161,8 +166,8 @@ impl Session {
                         files.stands.entry(checkpoint).or_insert(true);
                     }
                 }
-                SessionEvent::Session(SessionNote::FilesUndone { by, of, kept, .. }) => {
-                    files.set(of, false, kept);
+                SessionEvent::Session(SessionNote::FilesUndone { by, of, kept, moved, .. }) => {
+                    files.set(of, false, (kept, moved));
                     files.undos.insert(*by, of.clone());
                 }
                 _ => {}
@@ -174,21 +179,32 @@ impl Session {
 
 impl Files {
     /// Sets whether what calls did stands, and the opposite for what undos did: the newest first.
-    fn set(&mut self, checkpoints: &[u64], stands: bool, kept: &[String]) {
+    fn set(&mut self, checkpoints: &[u64], stands: bool, (kept, moved): (&[String], &[String])) {
         let mut newest_first = checkpoints.to_vec();
         newest_first.sort_unstable_by(|one, other| other.cmp(one));
         for checkpoint in newest_first {
             match self.undos.get(&checkpoint).cloned() {
                 // An undo has only older ones, so this ends.
                 Some(of) if of.iter().all(|older| *older < checkpoint) => {
-                    self.set(&of, !stands, kept)
+                    self.set(&of, !stands, (kept, moved))
                 }
                 Some(_) => {}
                 None => {
                     self.stands.insert(checkpoint, stands);
                     self.kept.insert(checkpoint, kept.to_vec());
+                    self.moved.insert(checkpoint, moved.to_vec());
                 }
             }
+        }
+    }
+}
+
+/// Says what went along with folders.
+fn along(moved: &BTreeSet<&String>) -> String {
+    match listed(moved) {
+        paths if paths.is_empty() => paths,
+        paths => {
+            format!("; what the user had made or changed moved along with its folder: {paths}")
         }
     }
 }

@@ -148,6 +148,22 @@ fn what_goes_along_with_a_folder_that_is_moved_back_is_listed() {
 }
 
 #[test]
+fn what_goes_along_with_a_folder_is_told_to_the_model_too() {
+    let place = Place::new();
+    place.write("work/d/g", "g\n");
+    session_of(&place, &["echo w > d/f0; mv d z", "rm z/f0"]);
+    person(&place, "z/g", "mine\n");
+    let undone = place.run(&["undo", "2"]).ends_with(0);
+    let listed = "Made or changed since, and moved along with their folder:\n  d/g\n";
+    assert!(undone.out.contains(listed), "{undone:?}");
+    assert_eq!(read(&place, "d/g"), "mine\n");
+    let said = told(&place);
+    let along = ". The files are as before them; what the user had made or changed moved along \
+                 with its folder: d/g; read again what you rely on.";
+    assert!(said.ends_with(along), "{said}");
+}
+
+#[test]
 fn everything_that_a_yes_puts_back_is_listed_before_it() {
     let place = Place::new();
     std::fs::create_dir(place.path("work/a")).unwrap();
