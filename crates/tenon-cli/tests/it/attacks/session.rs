@@ -333,7 +333,8 @@ fn write_script(scene: &Scene, rows: &[Row]) -> PathBuf {
             turns.push(json!({ "text": row.name, "calls": [call] }));
         }
     }
-    turns.push(json!({ "text": "done" }));
+    // The second one where the model is asked to run a check that a row made the project's.
+    turns.extend([json!({ "text": "done" }), json!({ "text": "done" })]);
     let path = scene.desk().join("script.json");
     fs::write(&path, json!({ "turns": turns }).to_string()).unwrap();
     path
