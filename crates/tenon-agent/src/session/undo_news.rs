@@ -19,6 +19,9 @@ pub(crate) const WENT_BACK: &str = "[undo] The user went back in the conversatio
 
 const READ_AGAIN: &str = ". Read again what you rely on.";
 
+const ALONG: &str =
+    "[undo] What the user had made or changed moved along with its folder, and is now: ";
+
 const STALE: &str = "[undo] These caches were left out, and may be newer than the files that were put back with their old times: ";
 
 const BUILD_ANEW: &str = ". A build or test that compares times takes what is in them for fresh: touch those files before you run one.";
@@ -59,8 +62,7 @@ impl Session {
         let spoken_of: HashSet<u64> = branch.iter().map(|(line, _)| *line).collect();
         let (changed, before, now) = (self.changed(), self.files(told), self.files(u64::MAX));
         let (mut undone, mut redone, mut left) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut kept, mut kept_again) = (BTreeSet::new(), BTreeSet::new());
-        let (mut moved, mut moved_again) = (BTreeSet::new(), BTreeSet::new());
+        let [mut kept, mut kept_again, mut moved] = std::array::from_fn(|_| BTreeSet::new());
         for (checkpoint, stands) in &now.stands {
             let call = changed.get(checkpoint);
             // A call that was cut short may not be in the log.
@@ -81,25 +83,25 @@ impl Session {
                 (false, true) if is_spoken_of => {
                     redone.push(label);
                     kept_again.extend(now.kept.get(checkpoint).into_iter().flatten());
-                    moved_again.extend(now.moved.get(checkpoint).into_iter().flatten());
+                    moved.extend(now.moved.get(checkpoint).into_iter().flatten());
                 }
                 (false, true) => left.push(label),
                 _ => {}
             }
         }
         let (kept, kept_again) = (listed(&kept), listed(&kept_again));
-        let kept = match kept.is_empty() {
-            true => kept,
-            false => format!(", but for what stayed as it was: {kept}"),
-        };
         let news = [
             (
                 undone,
                 "[undo] The user undid what these calls changed, newest first: ".to_owned(),
-                format!(
-                    ". The files are as before them{kept}{}; read again what you rely on.",
-                    along(&moved)
-                ),
+                match kept.is_empty() {
+                    true => {
+                        ". The files are as before them; read again what you rely on.".to_owned()
+                    }
+                    false => format!(
+                        ". The files are as before them, but for what stayed as it was: {kept}; read again what you rely on."
+                    ),
+                },
             ),
             (
                 redone,
@@ -110,13 +112,15 @@ impl Session {
                         "[undo] What these calls changed was undone, and is there again, but for what stayed as it was ({kept_again}): "
                     ),
                 },
-                format!("{}{READ_AGAIN}", along(&moved_again)),
+                READ_AGAIN.to_owned(),
             ),
             (left, WENT_BACK.to_owned(), READ_AGAIN.to_owned()),
         ];
         let due = news.into_iter().filter(|(calls, ..)| !calls.is_empty());
         let due = due.map(|(calls, said, then)| format!("{said}{}{then}", named(&calls)));
-        due.chain(self.stale_news(told)).collect()
+        let along = || format!("{ALONG}{}{READ_AGAIN}", listed(&moved));
+        let along = (!moved.is_empty()).then(along);
+        due.chain(along).chain(self.stale_news(told)).collect()
     }
 
     /// Returns what the model is told of caches that undos since line `told` left out.
@@ -195,16 +199,6 @@ impl Files {
                     self.moved.insert(checkpoint, moved.to_vec());
                 }
             }
-        }
-    }
-}
-
-/// Says what went along with folders.
-fn along(moved: &BTreeSet<&String>) -> String {
-    match listed(moved) {
-        paths if paths.is_empty() => paths,
-        paths => {
-            format!("; what the user had made or changed moved along with its folder: {paths}")
         }
     }
 }

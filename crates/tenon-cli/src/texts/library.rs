@@ -128,6 +128,7 @@ texts! {
     "[undo] The user went back in the conversation, and what these calls changed since is there still: {calls}. Read again what you rely on.", "[undo] 已告诉模型：对话已回退，但以下调用此后的改动仍在：{calls}。";
     "[undo] The user undid what these calls changed, newest first: {calls}. The files are as before them, but for what stayed as it was: {kept}; read again what you rely on.", "[undo] 已告诉模型：以下调用的改动已撤销（从最新的开始）：{calls}。保持不变的：{kept}。";
     "[undo] The user undid what these calls changed, newest first: {calls}. The files are as before them; read again what you rely on.", "[undo] 已告诉模型：以下调用的改动已撤销（从最新的开始）：{calls}。";
+    "[undo] What the user had made or changed moved along with its folder, and is now: {paths}. Read again what you rely on.", "[undo] 已告诉模型：用户新建或改动过的内容随文件夹一起移动，现位于：{paths}。";
     "[undo] These caches were left out, and may be newer than the files that were put back with their old times: {paths}. A build or test that compares times takes what is in them for fresh: touch those files before you run one.", "[undo] 已告诉模型：以下缓存未撤销，可能比恢复了旧时间的文件更新：{paths}。比较时间的构建或测试会把其中的内容当作最新的。";
     "The same calls gave the same results several times in a row. Try something else, or say what is in the way.", "已提醒模型：相同的调用接连几次得到相同的结果。";
     "there is nothing to make shorter yet", "目前没有可以缩短的内容";
