@@ -10,6 +10,9 @@ use super::words::Wild;
 /// What one glob may stand for by braces; people write two or three.
 pub(super) const GLOBS_MAX: usize = 64;
 
+/// Brackets around more bytes are no class that people write: in what denies they stand for any text.
+const CLASS_BYTES_MAX: usize = 256;
+
 /// A glob as it is written, and those without braces and quotes that it stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Glob {
@@ -60,6 +63,7 @@ fn is_quotable(sign: char) -> bool {
 fn signs(glob: &str, strict: bool) -> Vec<Sign> {
     let mut all = Vec::new();
     let mut rest = glob.chars();
+    let last_end = glob.rfind(']');
     while let Some(sign) = rest.next() {
         all.push(match sign {
             '*' => Sign::Any,
@@ -71,7 +75,14 @@ fn signs(glob: &str, strict: bool) -> Vec<Sign> {
                 }
                 Sign::This(quoted.unwrap_or('\\'))
             }
+            '[' if strict && last_end.is_none_or(|end| end < glob.len() - rest.as_str().len()) => {
+                Sign::This('[')
+            }
             '[' if strict => match class(rest.as_str()) {
+                Some(inner) if inner.len() > CLASS_BYTES_MAX => {
+                    rest = rest.as_str().get(inner.len() + 1..).unwrap_or_default().chars();
+                    Sign::Any
+                }
                 Some(inner) => Sign::Class(inner.to_owned(), signs(inner, false).len() + 1),
                 None => Sign::This('['),
             },
@@ -83,10 +94,11 @@ fn signs(glob: &str, strict: bool) -> Vec<Sign> {
 
 /// Returns what stands between brackets, behind the first of them.
 fn class(rest: &str) -> Option<&str> {
-    let first = rest.strip_prefix(['!', '^']).unwrap_or(rest);
-    let skipped = rest.len() - first.len() + first.chars().next()?.len_utf8();
-    let end = skipped + rest.get(skipped..)?.find(']')?;
-    rest.get(..end).filter(|inner| !inner.contains('/'))
+    let name = rest.split('/').next()?;
+    let first = name.strip_prefix(['!', '^']).unwrap_or(name);
+    let skipped = name.len() - first.len() + first.chars().next()?.len_utf8();
+    let end = skipped + name.get(skipped..)?.find(']')?;
+    name.get(..end)
 }
 
 /// Says whether what stands between brackets has this sign in it.
@@ -313,7 +325,7 @@ fn closure(element: &[Sign], reached: &[usize]) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Glob, exactly, matches};
+    use super::{CLASS_BYTES_MAX, Glob, exactly, matches};
 
     #[test]
     fn globs_match_by_components() {
@@ -342,6 +354,23 @@ mod tests {
             assert_eq!(matches(glob, path, false), want, "{glob} {path}");
         }
         assert!(!matches(&"/**/a*a*a*a*b".repeat(8), &"/aaaaaaaaaaaaaaaa".repeat(40), false));
+    }
+
+    #[test]
+    fn brackets_of_any_number_and_length_are_read_at_once() {
+        let long = format!("/x[{}b]y", "a".repeat(CLASS_BYTES_MAX));
+        for path in ["/xay", "/xby", "/xzy", "/xy", long.as_str()] {
+            assert!(matches(&long, path, true), "{path}");
+        }
+        assert!(!matches(&long, "/xz", true) && !matches(&long, "/xay", false));
+        let many = "[a".repeat(200_000);
+        for glob in [format!("/{many}"), format!("/{many}]"), format!("/]{many}")] {
+            let is_long_class = glob.ends_with(']');
+            assert_eq!(matches(&glob, "/other", true), is_long_class);
+            assert!(matches(&glob, &glob, true));
+        }
+        assert!(matches("/[ab]c/[!x]", "/bc/y", true) && !matches("/[ab]c/[!x]", "/bc/x", true));
+        assert!(matches("/[a/b]", "/[a/b]", true) && !matches("/[a/b]", "/a", true));
     }
 
     #[test]
