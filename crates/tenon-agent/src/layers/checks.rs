@@ -4,6 +4,8 @@
 //! something of the files behind it only if no command after the check changed any. What keeps it
 //! from running at all is in `hollow`.
 
+use std::path::Path;
+
 use super::hollow;
 use crate::policy::shell::{self, Parsed, SimpleCommand};
 
@@ -84,14 +86,15 @@ pub(super) enum Says {
     PassesIfUnchanged,
 }
 
-/// Says whether `command` is a line whose exit code is that of a check in it: one of `configured`,
-/// or a known one, alone or joined to others by `&&`.
-pub(super) fn is_check(command: &str, configured: &[String]) -> bool {
-    says(command, configured) != Says::Nothing
+/// Says whether `command` is a line whose exit code is that of a check in it, as they are usually
+/// called, alone or joined to others by `&&`.
+pub(super) fn is_check(command: &str) -> bool {
+    says(command, &[], Path::new("")) != Says::Nothing
 }
 
-/// Returns what a line says that ended well. Where it did not, nothing behind the check need have run.
-pub(super) fn says(command: &str, configured: &[String]) -> Says {
+/// Returns what a line says that ended well, where the checks of `configured`, which are for the folder
+/// `root`, count like those that are known. Where it did not, nothing behind the check need have run.
+pub(super) fn says(command: &str, configured: &[String], root: &Path) -> Says {
     let command = command.trim();
     if configured.iter().any(|check| check.trim() == command) {
         return Says::Passes;
@@ -102,7 +105,12 @@ pub(super) fn says(command: &str, configured: &[String]) -> Says {
     if !is_plain || !has_own_exit_code(command) || !hollow::is_without_compounds(command) {
         return Says::Nothing;
     }
-    let is_check = |at: &usize| parsed.commands.get(*at).is_some_and(checks);
+    let configured: Vec<Parsed> = configured.iter().map(|line| shell::parse(line)).collect();
+    let is_configured =
+        |command: &SimpleCommand| configured.iter().any(|line| is_the_one_of(command, line, root));
+    let is_check = |at: &usize| {
+        parsed.commands.get(*at).is_some_and(|command| checks(command) || is_configured(command))
+    };
     let last =
         (0..parsed.commands.len()).rev().filter(is_check).find(|at| hollow::runs(&parsed, *at));
     match last {
@@ -110,6 +118,21 @@ pub(super) fn says(command: &str, configured: &[String]) -> Says {
         Some(at) if only_reads_behind(&parsed, at) => Says::Passes,
         Some(_) => Says::PassesIfUnchanged,
     }
+}
+
+/// Says whether a command is the only one of a configured line, in the folder that it is for.
+fn is_the_one_of(command: &SimpleCommand, line: &Parsed, root: &Path) -> bool {
+    let ([own], None) = (&*line.commands, &line.doubt) else { return false };
+    let words = |command: &SimpleCommand| {
+        let words = command.words.iter().map(|word| word.literal().map(str::to_owned));
+        words.collect::<Option<Vec<_>>>().filter(|words| !words.is_empty())
+    };
+    let is_plain = own.assignments.is_empty() && own.redirects.is_empty();
+    let stays = |to: &str| to == "." || Path::new(to) == root;
+    let folders = command.folder.as_ref();
+    is_plain
+        && words(own).is_some_and(|own| words(command) == Some(own))
+        && folders.is_some_and(|all| all.iter().all(|to| to.literal().is_some_and(stays)))
 }
 
 /// Says whether what stands behind the command `at` only reads: all but what starts that one and
@@ -238,7 +261,7 @@ mod tests {
             "../gradlew test",
         ];
         for command in yes {
-            assert!(is_check(command, &[]), "{command}");
+            assert!(is_check(command), "{command}");
         }
         let no = [
             "cargo test | tail -5",
@@ -277,9 +300,42 @@ mod tests {
             "",
         ];
         for command in no {
-            assert!(!is_check(command, &[]), "{command}");
+            assert!(!is_check(command), "{command}");
         }
-        assert!(is_check(" ./ci.sh --fast ", &["./ci.sh --fast".into()]));
+    }
+
+    #[test]
+    fn a_configured_check_counts_in_a_line_as_the_known_ones_do() {
+        let configured = ["./ci.sh --fast".to_owned(), "a && b".to_owned(), "A=1 x".to_owned()];
+        let says = |command| says(command, &configured, Path::new("/work"));
+        for command in [
+            " ./ci.sh --fast ",
+            "./ci.sh  --fast 2>&1",
+            "./ci.sh --fast > out.txt",
+            "cd . && ./ci.sh --fast",
+            "cd /work && ./ci.sh '--fast' && echo ok",
+            "set -e && export A=1 && timeout 9 ./ci.sh --fast",
+            "a && b",
+            "A=1 x",
+        ] {
+            assert_eq!(says(command), Says::Passes, "{command}");
+        }
+        assert_eq!(says("./ci.sh --fast && touch x"), Says::PassesIfUnchanged);
+        for command in [
+            "./ci.sh",
+            "./ci.sh --fast --help",
+            "cd sub && ./ci.sh --fast",
+            "cd \"$X\" && ./ci.sh --fast",
+            "./ci.sh --fast | tail",
+            "./ci.sh --fast || true",
+            "set -n && ./ci.sh --fast",
+            "MAKEFLAGS=-n ./ci.sh --fast",
+            "echo ./ci.sh --fast",
+            "a",
+            "x",
+        ] {
+            assert_eq!(says(command), Says::Nothing, "{command}");
+        }
     }
 
     #[test]
@@ -308,7 +364,7 @@ mod tests {
             |bazel query test|dotnet test --list-tests|cmake -B build|cmake --build build --target clean|cmake --build . -- -n\
             |cmake --build build -t help|cmake --help --build|cmake -E echo --build|./cmake --build build";
         let lines = no.split('|').map(str::trim);
-        let wrong: Vec<&str> = lines.filter(|command| is_check(command, &[])).collect();
+        let wrong: Vec<&str> = lines.filter(|command| is_check(command)).collect();
         assert_eq!(wrong, Vec::<&str>::new());
     }
 
@@ -329,7 +385,7 @@ mod tests {
             |cmake -B build && cmake --build build -j 4 && ctest --test-dir build|cmake --build out -- -j8\
             |cmake --build build --target test|cmake --build build --target all check -j4|ruff check";
         let lines = yes.split('|').map(str::trim);
-        let wrong: Vec<&str> = lines.filter(|command| !is_check(command, &[])).collect();
+        let wrong: Vec<&str> = lines.filter(|command| !is_check(command)).collect();
         assert_eq!(wrong, Vec::<&str>::new());
     }
 
@@ -337,7 +393,11 @@ mod tests {
     fn what_is_behind_a_check_and_may_change_files_leaves_it_in_doubt() {
         let check = |lines: &str, expected: Says| {
             for line in lines.split('|').map(str::trim) {
-                assert_eq!(says(line, &["./ci && rm x".into()]), expected, "{line}");
+                assert_eq!(
+                    says(line, &["./ci && rm x".into()], Path::new("/work")),
+                    expected,
+                    "{line}"
+                );
             }
         };
         check(
@@ -355,6 +415,6 @@ mod tests {
             Says::PassesIfUnchanged,
         );
         check("make test; rm x|make test & rm x|rm x", Says::Nothing);
-        assert_eq!(says("make test 2>&1 | tail", &[]), Says::Nothing);
+        assert_eq!(says("make test 2>&1 | tail", &[], Path::new("/work")), Says::Nothing);
     }
 }

@@ -113,7 +113,7 @@ impl Receipts {
         if !self.is_on || effect == Effect::Read {
             return;
         }
-        let (has_acted, says) = (self.state().acted, self.says(action));
+        let (has_acted, says) = (self.state().acted, self.says(action, workspace));
         if !has_acted && says == Says::Nothing && self.known(workspace).is_empty() {
             return;
         }
@@ -133,9 +133,9 @@ impl Receipts {
         }
     }
 
-    fn says(&self, action: &Action) -> Says {
+    fn says(&self, action: &Action, workspace: &Workspace) -> Says {
         match action {
-            Action::Run { command } => checks::says(command, &self.configured),
+            Action::Run { command } => checks::says(command, &self.configured, workspace.root()),
             _ => Says::Nothing,
         }
     }
@@ -155,7 +155,7 @@ impl Receipts {
             _ => false,
         };
         let (Action::Run { command }, Some(exit_code)) = (action, output.exit_code) else { return };
-        let says = self.says(action);
+        let says = self.says(action, workspace);
         if !self.state().acted || says == Says::Nothing {
             return;
         }
@@ -270,7 +270,7 @@ pub(crate) fn set_checks(workspace: &Workspace, asked: &[String], ran: &[String]
     let shown = project::known(workspace, &[]);
     let is_shown = |check: &String| shown.is_empty() || shown.contains(check);
     let all = asked.iter().chain(ran);
-    if asked.iter().all(is_shown) && all.clone().all(|check| checks::is_check(check, &[])) {
+    if asked.iter().all(is_shown) && all.clone().all(|check| checks::is_check(check)) {
         return Vec::new();
     }
     all.cloned().collect()
