@@ -96,22 +96,39 @@ impl From<String> for Untrusted {
 /// characters as their pictures (`␛`), what reorders or hides text (bidirectional controls,
 /// zero-width characters, tags) as `⟨U+202E⟩`.
 ///
-/// Each character is judged alone, so pieces of a stream give the same as the whole. The joiners
-/// that emoji and some scripts need (U+200C, U+200D, U+FE00 to U+FE0F) pass.
+/// The joiners and variants that emoji and some scripts need (U+200C, U+200D, U+FE00 to U+FE0F) pass,
+/// but not behind an ASCII character, where they only make one name look like another; a keycap's
+/// (`1️⃣`) does. All else is judged alone, so pieces of a stream give the same as the whole.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    let Some(first) = text.find(is_unsafe) else { return Cow::Borrowed(text) };
-    let (safe, rest) = text.split_at(first);
+    let is_unsafe = |(at, character): (usize, char)| match character {
+        '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}' => is_out_of_place(text, at, character),
+        _ => is_unsafe(character),
+    };
+    let Some((first, _)) = text.char_indices().find(|found| is_unsafe(*found)) else {
+        return Cow::Borrowed(text);
+    };
     let mut shown = String::with_capacity(text.len() + 16);
-    shown.push_str(safe);
-    for character in rest.chars() {
+    shown.push_str(text.split_at(first).0);
+    for (at, character) in text.char_indices().skip_while(|(at, _)| *at < first) {
         match character {
-            _ if !is_unsafe(character) => shown.push(character),
+            _ if !is_unsafe((at, character)) => shown.push(character),
             '\0'..='\u{1f}' => shown.push(picture(character)),
             '\u{7f}' => shown.push('␡'),
             _ => shown.push_str(&format!("⟨U+{:04X}⟩", u32::from(character))),
         }
     }
     Cow::Owned(shown)
+}
+
+/// Whether a joiner or variant changes how nothing before it looks. At the beginning it may belong to an
+/// earlier piece of a stream.
+fn is_out_of_place(text: &str, at: usize, character: char) -> bool {
+    let (before, rest) = text.split_at(at);
+    match before.chars().next_back() {
+        Some('0'..='9' | '#' | '*') if character == '\u{fe0f}' => false,
+        Some(before) => before.is_ascii(),
+        None => character < '\u{fe00}' && rest.chars().nth(1).is_some_and(|next| next.is_ascii()),
+    }
 }
 
 /// Returns the sign of the block Control Pictures, which lists C0 in its own order.
@@ -158,6 +175,7 @@ mod tests {
             ("a\u{202e}b\u{2066}c", "a⟨U+202E⟩b⟨U+2066⟩c"),
             ("x\u{e0041}\u{200b}\u{feff}", "x⟨U+E0041⟩⟨U+200B⟩⟨U+FEFF⟩"),
             ("x\u{34f}\u{17b4}\u{1d173}", "x⟨U+034F⟩⟨U+17B4⟩⟨U+1D173⟩"),
+            ("1️⃣ می‌خواهم", "1️⃣ می‌خواهم"),
         ];
         for (text, expected) in cases {
             assert_eq!(visible(text), expected);
@@ -165,6 +183,15 @@ mod tests {
                 text.chars().map(|c| visible(&c.to_string()).into_owned()).collect();
             assert_eq!(pieces, expected, "in pieces");
         }
+    }
+
+    #[test]
+    fn what_joins_nothing_is_shown() {
+        assert_eq!(visible("/etc/ho\u{200d}sts"), "/etc/ho⟨U+200D⟩sts");
+        assert_eq!(visible("\u{200d}/etc/hosts\u{200c}"), "⟨U+200D⟩/etc/hosts⟨U+200C⟩");
+        assert_eq!(visible("sudo\u{fe0f} a/\u{fe01}b"), "sudo⟨U+FE0F⟩ a/⟨U+FE01⟩b");
+        assert_eq!(visible("👨\u{200d}"), "👨\u{200d}");
+        assert_eq!(visible("\u{fe0f} love"), "\u{fe0f} love", "of the heart before");
     }
 
     #[test]
