@@ -5,7 +5,7 @@ use tenon_sandbox::JobStatus;
 
 use crate::{
     masked::masked,
-    texts::{Language, Text, translated},
+    texts::{Language, Text, summary, translated},
 };
 
 /// The most characters of a command in a line about it.
@@ -16,13 +16,22 @@ pub(crate) fn running(jobs: &[JobStatus], language: Language) -> Option<String> 
     in_one_line(jobs, Text::JobRunning, Text::JobsRunning, language)
 }
 
-/// Returns what was ended with the session, in one line, and what was put back then.
+/// Returns what was ended with the session, in one line, what each of them had changed, and what was put
+/// back then.
 pub(crate) fn ended(jobs: &[JobStatus], language: Language) -> Option<String> {
     let mut said = in_one_line(jobs, Text::JobEnded, Text::JobsEnded, language)?;
-    let changes = jobs.iter().filter_map(|job| job.end.as_ref()).flat_map(|end| &end.protected);
-    said.extend(
-        changes.map(|change| format!("{}\n", visible(&translated(&change.to_string(), language)))),
-    );
+    for job in jobs {
+        let Some(end) = &job.end else { continue };
+        let changes = end.changes.as_ref().map(|changes| masked(changes.summary()));
+        if let Some(changes) = changes.filter(|changes| !changes.is_empty()) {
+            said.push_str(&format!("{}: {}\n", job.id, visible(&summary(&changes, language))));
+        }
+        said.extend(
+            end.protected
+                .iter()
+                .map(|change| format!("{}\n", visible(&translated(&change.to_string(), language)))),
+        );
+    }
     Some(said)
 }
 

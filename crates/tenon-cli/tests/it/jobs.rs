@@ -133,14 +133,17 @@ fn where_nobody_can_be_asked_the_limit_ends_a_command_and_the_end_ends_jobs() {
     let sleep = "sleep 300.05176";
     let turns = json!([
         bash(json!({"command": "echo begun; sleep 60", "timeout": 1})),
-        bash(json!({"command": format!("exec {sleep}"), "background": true})),
+        bash(json!({"command": format!("rm old; touch new; exec {sleep}"), "background": true})),
+        bash(json!({"command": "until [ -e new ]; do sleep 0.1; done"})),
         {"text": "Done."},
     ]);
     for format in [&[][..], &["-p"], &["--output-format", "json"]] {
         let place = Place::new();
+        place.write("work/old", "");
         let script = place.script(turns.clone());
         let run = place.run(&[&["--model", &script, "go"], format].concat()).ends_with(0);
-        let said = format!("1 job was still running and was ended: 1 exec {sleep}\n");
+        let job = format!("1 rm old; touch new; exec {sleep}");
+        let said = format!("1 job was still running and was ended: {job}\n1: 1 deleted, 1 new\n");
         let shown = if format.is_empty() { &run.out } else { &run.error };
         assert!(shown.ends_with(&said), "{format:?}: {run:?}");
         assert!(place.logs().contains("command timed out after 1 s\\nbegun"), "{}", place.logs());
