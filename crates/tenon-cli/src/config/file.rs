@@ -137,6 +137,9 @@ const NETWORK_KEYS: [&str; 4] =
     ["ca_file", "connect_timeout_s", "first_byte_timeout_s", "idle_timeout_s"];
 const PROVIDER_KEYS: [&str; 5] = ["kind", "base_url", "key_env", "key", "model"];
 
+/// Modes that people write who want commands to run without walls.
+const WITHOUT_WALLS: [&str; 3] = ["unconfined", "off", "none"];
+
 /// Reads the text of a user's file. The notices name what is unknown in it.
 pub(super) fn parse_user(text: &str) -> Result<(File, Vec<Sentence>), Sentence> {
     let (file, table) = parse(text)?;
@@ -225,8 +228,13 @@ fn time_of<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration
 
 fn parse(text: &str) -> Result<(File, toml::Table), Sentence> {
     // Twice, because only text has line numbers for errors and only a table knows its other keys.
+    let table: toml::Table = toml::from_str(text).map_err(|error| Sentence::of_library(&error))?;
+    if let Some(toml::Value::String(mode)) = table.get("mode")
+        && WITHOUT_WALLS.contains(&mode.as_str())
+    {
+        return Err(Text::NoModeLiftsWalls.with(&[("mode", mode)]));
+    }
     let file = toml::from_str(text).map_err(|error| Sentence::of_library(&error))?;
-    let table = toml::from_str(text).map_err(|error| Sentence::of_library(&error))?;
     Ok((file, table))
 }
 

@@ -51,6 +51,7 @@ texts! {
     FileUnreadable: "cannot read {path}", "无法读取 {path}";
     NoSuchSetting: "there is no setting `{key}`; it is left out", "没有设置 `{key}`，已忽略";
     NotOfProject: "`{key}` is not taken from a project's file: it belongs into the user's own", "`{key}` 不从项目的文件中采用：它应写在用户自己的文件中";
+    NoModeLiftsWalls: "`mode = \"{mode}\"` is none: --sandbox off runs commands without walls, as does `sandbox = \"off\"` in the user's own file", "没有 `mode = \"{mode}\"`：--sandbox off 在没有沙箱的情况下运行命令，用户自己文件中的 `sandbox = \"off\"` 也是如此";
     LooserInProject: "`{key}` is not taken from a project's file: it may only be stricter than the user's", "`{key}` 不从项目的文件中采用：它只能比用户的设置更严格";
     KeyIsOpen: "{file} holds a key and others may read it: chmod 600 it", "{file} 中有密钥，而其他用户可以读取它：请运行 chmod 600";
     FolderNotAbsolute: "`{folder}` begins neither with / nor ~/", "`{folder}` 既不以 / 也不以 ~/ 开头";

@@ -61,6 +61,13 @@ fn a_mode_without_walls_is_told_what_gives_that() {
     for arguments in [&["--mode", "unconfined", "x"][..], &["run", "--mode=unconfined", "x"]] {
         place.run(arguments).ends_with(2).says(&["'unconfined' for '--mode <MODE>'", "auto", tip]);
     }
+    let said =
+        ["--sandbox off runs commands without walls", "`sandbox = \"off\"` in the user's own file"];
+    for file in ["home/.config/tenon/config.toml", "work/.tenon/config.toml"] {
+        place.write(file, "mode = 'unconfined'");
+        place.run(&["--model", "local", "x"]).ends_with(2).says(&[file]).says(&said);
+        place.write(file, "");
+    }
     for arguments in [["--mode", "none"], ["--sandbox", "unconfined"]] {
         assert!(!place.run(&arguments).ends_with(2).error.contains("tip: --sandbox off"));
     }

@@ -296,6 +296,7 @@ fn what_is_wrong_with_configuration_is_said_in_the_language_of_the_locale() {
     };
     check("modle = 'a'", 0, "config.toml：没有设置 `modle`，已忽略");
     check("max_steps = 'many'", 2, "docs/configuration.md 列出所有设置");
+    check("mode = 'unconfined'", 2, "--sandbox off 在没有沙箱的情况下运行命令");
     check("allow = ['1 x']", 2, "`1 x` 不是规则：规则以工具名开头");
     check("add_dir = ['here']", 2, "`here` 既不以 / 也不以 ~/ 开头");
     check("read_dir = ['~/none']", 2, "无法使用：没有这个文件或文件夹：");
