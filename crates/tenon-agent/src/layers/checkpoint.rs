@@ -119,7 +119,9 @@ impl Layer for Checkpoints {
         if runs && context.sandbox.is_outside() {
             let mut output = rest.run(call, context).await;
             self.list_ended_jobs(jobs, &mut output);
-            output.changed.push(CallChanges::unknown(call.id()));
+            if context.sandbox.has_run_outside() {
+                output.changed.push(CallChanges::unknown(call.id()));
+            }
             return output;
         }
         let checkpoint = self.journal.begin(&self.session, &self.name(call, rest));

@@ -152,7 +152,7 @@ impl BackgroundBash {
             None => None,
         };
         attended.stop();
-        let mut output = attended.end().await.map_err(|error| refusal(&error))?;
+        let mut output = attended.end().await.map_err(|error| not_run(&error, context))?;
         if output.exit == Exit::Cancelled && !context.cancel.is_cancelled() {
             output.exit = Exit::TimedOut { after: timeout };
         }
@@ -167,9 +167,15 @@ impl BackgroundBash {
         output: Result<Output, CommandError>,
         context: &ToolContext,
     ) -> Result<ToolOutput, String> {
-        let output = output.map_err(|error| refusal(&error))?;
+        let output = output.map_err(|error| not_run(&error, context))?;
         Ok(self.0.result(script, output, context).await)
     }
+}
+
+/// What the model reads when a command did not run.
+fn not_run(error: &CommandError, context: &ToolContext) -> String {
+    context.sandbox.note_run(false);
+    refusal(error)
 }
 
 fn keep(attended: Attended, context: &ToolContext) -> Result<JobId, String> {

@@ -3,7 +3,14 @@
 //! The walls themselves are the kernel's and tenon-sandbox's; this joins them with an environment
 //! and a profile, so that a tool has nothing to choose but the script.
 
-use std::{ffi::OsString, path::Path, sync::Arc};
+use std::{
+    ffi::OsString,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use tenon_sandbox::{
     Attended, Checkpoint, Command, CommandError, CommandLimits, GUARDED_FOLDERS_MAX, HostRule,
@@ -44,8 +51,8 @@ pub struct Sandbox {
     jobs: Jobs,
     /// Where what commands are about to change is saved.
     checkpoint: Option<Checkpoint>,
-    /// A person let it out of the walls.
-    is_outside: bool,
+    /// For a call that a person let out of the walls: whether it has run a command.
+    outside: Option<Arc<AtomicBool>>,
 }
 
 impl Sandbox {
@@ -96,7 +103,7 @@ impl Sandbox {
 
     fn new(walls: Option<Walls>, environment: Vec<(OsString, OsString)>, profile: Profile) -> Self {
         let (environment, jobs) = (environment.into(), Jobs::default());
-        Self { environment, walls, profile, jobs, checkpoint: None, is_outside: false }
+        Self { environment, walls, profile, jobs, checkpoint: None, outside: None }
     }
 
     /// Returns whether commands run within walls.
@@ -179,10 +186,12 @@ impl Sandbox {
         cancel: &CancellationToken,
         on_output: &mut (dyn FnMut(Stream, &str) + Send),
     ) -> Result<Output, CommandError> {
-        match self.walls() {
+        self.note_run(true);
+        let output = match self.walls() {
             Some(walls) => walls.run(command, cancel, on_output).await,
             None => command.run(cancel, on_output).await,
-        }
+        };
+        output.inspect_err(|_| self.note_run(false))
     }
 
     /// Makes ahead what the first command would wait for, on a thread of its own.
@@ -223,6 +232,7 @@ impl Sandbox {
         command: Command,
         on_output: impl FnMut(Stream, &str) + Send + 'static,
     ) -> Attended {
+        self.note_run(true);
         Attended::new(command, self.walls(), on_output)
     }
 
@@ -249,7 +259,7 @@ impl Sandbox {
 
     /// Returns the same, whose commands save what they are about to change in `checkpoint`.
     pub(crate) fn recording(&self, checkpoint: &Checkpoint) -> Self {
-        if self.is_outside {
+        if self.is_outside() {
             // A filter that watches it would keep `sudo` from working.
             return self.clone();
         }
@@ -292,12 +302,25 @@ impl Sandbox {
 
     /// Returns whether a person let it out of the walls.
     pub(crate) fn is_outside(&self) -> bool {
-        self.is_outside
+        self.outside.is_some()
+    }
+
+    /// Returns whether a command of a call that a person let out of the walls ran.
+    pub(crate) fn has_run_outside(&self) -> bool {
+        self.outside.as_ref().is_some_and(|has_run| has_run.load(Ordering::Relaxed))
+    }
+
+    /// Takes in whether the command ran, once that is known: it is taken to until then.
+    pub(crate) fn note_run(&self, has_run: bool) {
+        if let Some(outside) = &self.outside {
+            outside.store(has_run, Ordering::Relaxed);
+        }
     }
 
     /// Returns the same without walls, for a call that a person let out of them.
     pub(crate) fn outside(&self) -> Self {
-        Self { walls: None, profile: Profile::unconfined(), is_outside: true, ..self.clone() }
+        let outside = Some(Arc::default());
+        Self { walls: None, profile: Profile::unconfined(), outside, ..self.clone() }
     }
 }
 

@@ -165,6 +165,21 @@ fn a_protected_file_and_a_command_are_allowed_for_the_session_under_their_own_na
 }
 
 #[test]
+fn a_command_that_was_let_out_of_the_walls_and_not_started_changed_nothing() {
+    let place = Place::new();
+    let outside = |command: &str| {
+        let script = place.script(turns(&[("bash", json!({ "command": command }))]));
+        let allow = ["--allow", "bash(sudo vim:*)", "--allow", "bash(sudo -n true:*)"];
+        let arguments = [&["--model", &script, "--output-format", "stream-json", "go"], &allow[..]];
+        let run = place.run(&arguments.concat());
+        assert!(run.out.contains("\"tool_result\""), "{run:?}");
+        run.out.contains("it ran outside the walls")
+    };
+    assert!(outside("sudo -n true"));
+    assert!(!outside("sudo vim notes.md"));
+}
+
+#[test]
 fn what_is_pasted_approves_nothing() {
     let (home, _) = home(turns(&[read("../outside.txt")]));
     let mut terminal = start(&home, &[]);
