@@ -50,12 +50,13 @@ macro_rules! description {
         )
     };
 }
+// Told before it is known which tier there is: only in tier C is TMPDIR set.
 macro_rules! confined {
     ($endless:literal) => {
         description!(
             $endless,
-            "Writes only in the workspace and a /tmp of the session's own; no network but hosts \
-             that the user allows. `ps` shows only own processes."
+            "Writes only in the workspace and a /tmp of the session's own ($TMPDIR if set); no \
+             network but what the user allows. `ps` shows only own processes (all if TMPDIR is set)."
         )
     };
 }
@@ -456,6 +457,7 @@ mod tests {
         let confined = Bash { is_confined: true, ..BASH };
         for (bash, processes) in [(BASH, "End only"), (confined, "`ps` shows only own processes")] {
             let description = Tool::description(&bash);
+            assert_eq!(description.contains("session's own ($TMPDIR if set)"), bash.is_confined);
             for part in ["Run a bash command", "Examples:", "interactive", "`tail -f`", processes] {
                 assert!(description.contains(part), "{part}");
             }
