@@ -74,9 +74,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    pub(crate) const COUNT: usize = 6;
-
-    pub(crate) fn numbers(&self) -> [u64; Self::COUNT] {
+    /// Returns all of them, to be read and to be set.
+    pub(crate) fn numbers(&mut self) -> [&mut u64; 6] {
         let Self {
             processes_max,
             memory_bytes_max,
@@ -84,7 +83,7 @@ impl Limits {
             disk_bytes_max,
             open_files_max,
             temporary_bytes_max,
-        } = *self;
+        } = self;
         [
             processes_max,
             memory_bytes_max,
@@ -93,25 +92,6 @@ impl Limits {
             open_files_max,
             temporary_bytes_max,
         ]
-    }
-
-    pub(crate) fn from_numbers(numbers: [u64; Self::COUNT]) -> Self {
-        let [
-            processes_max,
-            memory_bytes_max,
-            file_bytes_max,
-            disk_bytes_max,
-            open_files_max,
-            temporary_bytes_max,
-        ] = numbers;
-        Self {
-            processes_max,
-            memory_bytes_max,
-            file_bytes_max,
-            disk_bytes_max,
-            open_files_max,
-            temporary_bytes_max,
-        }
     }
 }
 

@@ -265,9 +265,8 @@ impl Sendable for Request {
             }
         }
         writer.maybe(self.limits.as_ref(), |writer, limits| {
-            for number in limits.numbers() {
-                writer.number(number);
-            }
+            let mut limits = *limits;
+            limits.numbers().into_iter().for_each(|number| writer.number(*number));
         });
         writer.number(self.grace_ms);
         writer.flag(self.watched);
@@ -287,11 +286,11 @@ impl Readable for Request {
                 _ => return None,
             },
             limits: reader.maybe(|reader| {
-                let mut numbers = [0; Limits::COUNT];
-                for number in &mut numbers {
+                let mut limits = Limits::default();
+                for number in limits.numbers() {
                     *number = reader.number()?;
                 }
-                Some(Limits::from_numbers(numbers))
+                Some(limits)
             })?,
             grace_ms: reader.number()?,
             watched: reader.flag()?,
