@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::record::Place;
+use super::record::{Image, Place};
 
 /// Where what is elsewhere is, by where it was in the folder that it was in.
 #[derive(Debug, Default)]
@@ -31,5 +31,20 @@ impl Astray {
             }
         }
         at
+    }
+
+    /// Has a log speak of where what its call left is, by way of the folders above it.
+    pub(super) fn bring(&self, image: &mut Image) {
+        if self.0.is_empty() {
+            return;
+        }
+        let set = |place: &mut Place| *place = self.now(place);
+        // Where each was last: what was before that was during the call.
+        image.nodes.values_mut().filter_map(|old| old.moved.last_mut()).for_each(set);
+        let Some(end) = &mut image.end else { return };
+        end.after.iter_mut().for_each(|(place, _)| set(place));
+        end.left_at.iter_mut().for_each(|(_, place)| set(place));
+        end.new_folders.iter_mut().for_each(set);
+        end.left_files.iter_mut().filter_map(|(_, left)| left.place.as_mut()).for_each(set);
     }
 }

@@ -103,7 +103,7 @@ struct Folders<'a> {
     nodes: Option<&'a HashMap<NodeId, Old>>,
 }
 
-/// Finds what is not as a call left it; `astray` says where what it left is, as far as that is known.
+/// Finds what is not as a call left it; `astray` says where what was there before is, as far as that is known.
 pub(super) fn find_conflicts(
     store: &Store,
     image: &Image,
@@ -113,7 +113,7 @@ pub(super) fn find_conflicts(
     let mut found = BTreeMap::new();
     let Some(end) = &image.end else { return found };
     let known: BTreeMap<Place, &State> =
-        end.after.iter().map(|(place, state)| (astray.now(place), state)).collect();
+        end.after.iter().map(|(place, state)| (place.clone(), state)).collect();
     let folders = Folders::find(store, image, (id, end), astray);
     for (place, state) in &known {
         let now = node_at(store, place).ok().flatten();
@@ -136,7 +136,7 @@ pub(super) fn find_conflicts(
     let created = Theirs { reason: ConflictReason::Created, is_whole: true };
     for folder in &end.new_folders {
         // A folder that is gone was found above.
-        let _ = walk(store, &astray.now(folder), &mut |place, _| {
+        let _ = walk(store, folder, &mut |place, _| {
             if known.contains_key(place) {
                 return Deeper::Yes;
             }
@@ -187,11 +187,10 @@ impl<'a> Folders<'a> {
             let Some(old) = image.nodes.get(id).filter(|old| old.node.is_folder()) else {
                 continue;
             };
-            let left = astray.now(left);
-            if let Some(now) = finder.find(old).filter(|now| *now != left) {
+            if let Some(now) = finder.find(old).filter(|now| now != left) {
                 folders.moved.insert(*id, now);
             }
-            folders.left.insert(left, *id);
+            folders.left.insert(left.clone(), *id);
         }
         folders
     }

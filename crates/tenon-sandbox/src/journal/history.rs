@@ -191,6 +191,7 @@ impl Journal {
     ) -> Result<(), JournalError> {
         let failed = |errno| JournalError::io(errno, "the undo store");
         let mut image = self.image(id)?;
+        work.astray.bring(&mut image);
         let mut found = find_conflicts(&self.store, &image, id, &work.astray);
         for place in cut_meanwhile(&self.store, &image, id) {
             found.entry(place).or_insert(ConflictReason::Changed.into());
@@ -250,7 +251,8 @@ impl Journal {
         };
         let (back, held) = (shown(back), shown(held));
         work.kept.retain(|Conflict { path, reason }| {
-            *reason != ConflictReason::Held || !back.contains(path) && !held.contains(path)
+            let is_told = || path.ancestors().any(|above| held.contains(above));
+            *reason != ConflictReason::Held || !back.contains(path) && !is_told()
         });
         work.kept.extend(nowhere);
         let reason = ConflictReason::Held;

@@ -252,6 +252,10 @@ impl Undoing<'_> {
         let Some((left, state)) = left else { return false };
         // Or it stays for a later call.
         if self.is_kept(left) || found.as_ref().is_some_and(|place| self.is_left(place)) {
+            // A later call had taken it away, and gives it back.
+            if found.is_none() && self.stored().get(&id).is_some_and(|it| it.coming.is_some()) {
+                return false;
+            }
             // What it is by now is theirs, wherever that is.
             self.spared.insert(id, found);
             return true;

@@ -495,23 +495,7 @@ const MOVED_ON: &[(&str, &[&str], &str)] = &[
         "mv lib src; mkdir lib util; echo b > lib/b",
     ),
     ("mkdir lib; echo mine > notes", &["mv notes lib"], "mv lib src; echo work >> src/notes"),
-    (
-        "mkdir util lib; echo mine > util/a",
-        &["mv util lib", "mv lib src"],
-        "mkdir lib; echo b > lib/b",
-    ),
-    (
-        "mkdir -p D/F E/G; echo mine > D/F/keep",
-        &["mv D/F E/G", "mv E/G D"],
-        "mkdir -p E/G; echo b > E/G/x",
-    ),
-    (
-        "mkdir -p D/F E/G; echo mine > D/F/keep",
-        &["echo c > D/F/c", "mv D/F E/G", "mv E/G D"],
-        "mkdir -p E/G; echo b > E/G/x",
-    ),
     // What the person made is not taken for what the call had left there.
-    ("mkdir util; echo mine > util/a", &["mv util u2", "mv u2 u3"], "mkdir u2; echo b > u2/b"),
     ("mkdir util; echo mine > util/a", &["mv util u2"], "mv u2 u3; mkdir u2; echo b > u2/b"),
 ];
 

@@ -13,7 +13,7 @@ use tenon_sandbox::{
 
 use super::closed::whole;
 use super::fuzz::{Numbers, setting};
-use super::person::acts;
+use super::person::{acts, is_left};
 use super::tree::{Tree, difference};
 use super::{Scene, Walls, as_ordinary_user};
 
@@ -74,6 +74,21 @@ const TWICE: &[(&str, [&str; 2], &str, &[&str])] = &[
         "echo mine > n/1r",
         &["d", "n", "n/1r"],
     ),
+    // The later call renamed the folder around a file that both gave another name.
+    (
+        "mkdir e; echo 1 > e/f; echo 2 > e/t",
+        ["mv e/f e/l", "mv e z; mv z/t z/l"],
+        "echo mine >> z/l",
+        &["e", "z", "z/l"],
+    ),
+    (
+        "mkdir e; echo 1 > e/f",
+        ["mv e/f e/l", "mv e z; mv z/l z/m"],
+        "echo mine > .new; mv .new z/m",
+        &["e", "z", "z/f", "z/l", "z/m"],
+    ),
+    // What a later call took away has its place, though it was also where somebody's file is.
+    ("echo 1 > f; echo 2 > t", ["mv f l", "mv t l"], "echo mine >> l", &["l", "t"]),
 ];
 
 #[test]
@@ -90,6 +105,54 @@ fn what_stays_for_a_later_call_stays_for_an_earlier_one() {
         assert_eq!(told, expected.iter().copied().collect(), "{calls:?}, then {edit}: {kept:?}");
         scene.undo(id);
         assert_eq!(difference(&theirs, &whole(&scene)), "", "{calls:?}, then {edit}");
+    }
+}
+
+/// What there is before, calls that move it on and on, what a person makes where it was in between, and the
+/// files after an undo that keeps that.
+const MOVED_BACK: &[(&str, &[&str], &str, &[&str])] = &[
+    (
+        "mkdir util lib; echo mine > util/a",
+        &["mv util lib", "mv lib src"],
+        "mkdir lib; echo b > lib/b",
+        &["lib/b", "util/a"],
+    ),
+    (
+        "mkdir -p D/F E/G; echo mine > D/F/keep",
+        &["mv D/F E/G", "mv E/G D"],
+        "mkdir -p E/G; echo b > E/G/x",
+        &["D/F/keep", "E/G/x"],
+    ),
+    (
+        "mkdir -p D/F E/G; echo mine > D/F/keep",
+        &["echo c > D/F/c", "mv D/F E/G", "mv E/G D"],
+        "mkdir -p E/G; echo b > E/G/x",
+        &["D/F/keep", "E/G/x"],
+    ),
+    (
+        "mkdir util; echo mine > util/a",
+        &["mv util u2", "mv u2 u3"],
+        "mkdir u2; echo b > u2/b",
+        &["u2/b", "util/a"],
+    ),
+];
+
+#[test]
+fn what_calls_moved_on_is_back_though_a_person_made_something_where_it_was_in_between() {
+    for (before, calls, edit, expected) in MOVED_BACK {
+        let scene = Scene::new(Walls::None);
+        scene.prepare(before);
+        let ids: Vec<_> = calls.iter().map(|call| scene.change(call)).collect();
+        person(&scene, edit);
+        let (theirs, what) = (scene.tree(), format!("{calls:?}, then {edit}"));
+        let outcome = keep(&scene, &ids).unwrap();
+        let Undone::Done { id, .. } = outcome else { panic!("{what}: {outcome:?}") };
+        let mut files: Vec<PathBuf> = scene.tree().into_keys().collect();
+        files.retain(|path| scene.root().join(path).is_file());
+        let expected: Vec<PathBuf> = expected.iter().map(PathBuf::from).collect();
+        assert_eq!(files, expected, "{what}");
+        scene.undo(id);
+        assert_eq!(difference(&theirs, &scene.tree()), "", "redo of {what}");
     }
 }
 
@@ -164,8 +227,20 @@ fn is_same(one: &Tree, other: &Tree, path: &Path) -> bool {
     }
 }
 
+/// Whether an undo may be refused, and leave everything as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Refusal {
+    Right,
+    Wrong,
+}
+
 /// Calls, then what a person does: all calls are undone but for that.
-fn check(scene: &Scene, (prepared, calls, edit): (&str, &[String], &str), seed: u64) {
+fn check(
+    scene: &Scene,
+    (prepared, calls, edit): (&str, &[String], &str),
+    seed: u64,
+    refusal: Refusal,
+) {
     let say = || format!("seed {seed}\n{prepared}\n---\n{}\n=== {edit}", calls.join("\n---\n"));
     scene.prepare(prepared);
     let before = whole(scene);
@@ -184,7 +259,7 @@ fn check(scene: &Scene, (prepared, calls, edit): (&str, &[String], &str), seed: 
     let changed = whole(scene);
     let (id, kept, moved) = match keep(scene, &ids) {
         Ok(Undone::Done { id, kept, moved, .. }) => (id, kept, moved),
-        Err(JournalError::NotRestored { .. }) => {
+        Err(JournalError::NotRestored { .. }) if refusal == Refusal::Right => {
             return assert_eq!(difference(&changed, &whole(scene)), "", "{}", say());
         }
         other => panic!("{other:?}\n{}", say()),
@@ -194,6 +269,10 @@ fn check(scene: &Scene, (prepared, calls, edit): (&str, &[String], &str), seed: 
     let untold = trees.untold(&Told { kept: paths, moved, renamed });
     assert!(untold.is_empty(), "{untold:?} not in {kept:#?}\n{}", say());
     for Conflict { path, reason } in &kept {
+        // What went along with a folder was elsewhere.
+        let is_kept =
+            !trees.changed.contains_key(path) || is_left(path, &trees.changed, &trees.undone);
+        assert!(*reason == ConflictReason::Held || is_kept, "{path:?} in {kept:#?}\n{}", say());
         let is_back = *reason == ConflictReason::Held && is_as_it_was(&trees, path);
         assert!(!is_back, "{path:?} is as it was\n{kept:#?}\n{}", say());
     }
@@ -224,7 +303,7 @@ fn random(count: u64, seed: u64, by_comparison: bool) {
         let count = 1 + numbers.next(2);
         let calls: Vec<String> = (0..count).map(|_| acts(&mut numbers, 4)).collect();
         let count = 1 + numbers.next(3);
-        check(&scene, (&prepared, &calls, &acts(&mut numbers, count)), seed);
+        check(&scene, (&prepared, &calls, &acts(&mut numbers, count)), seed, Refusal::Right);
     }
 }
 
@@ -238,4 +317,51 @@ fn what_is_not_as_before_is_named_when_a_persons_things_are_kept() {
 #[test]
 fn what_is_not_as_before_is_named_for_an_ordinary_user() {
     as_ordinary_user("held::what_is_not_as_before_is_named_when_a_persons_things_are_kept");
+}
+
+/// What a call does to files that others had given names, in folders that it may have moved as well.
+fn rename(numbers: &mut Numbers) -> String {
+    const FOLDERS: [&str; 3] = ["d", "e", "z"];
+    const NAMES: [&str; 3] = ["f", "g", "h"];
+    let mut one = |names: [&'static str; 3]| {
+        names.get(numbers.next(names.len())).copied().unwrap_or_default()
+    };
+    let (from, to, name, other) = (one(FOLDERS), one(FOLDERS), one(NAMES), one(NAMES));
+    match numbers.next(6) {
+        0 | 1 => format!("[[ -e {to} ]] || mv -T {from} {to}"),
+        2 | 3 => format!("mv -T {from}/{name} {from}/{other}"),
+        4 => format!("mv -T {from}/{name} {to}/{other}"),
+        _ => format!("echo more >> {from}/{name}"),
+    }
+}
+
+/// What a person does to some file that is there.
+fn edit(numbers: &mut Numbers) -> String {
+    let which = numbers.next(6);
+    let file = format!("files=(*/*); file=${{files[{which} % ${{#files[@]}}]}}");
+    let act = match numbers.next(6) {
+        0 | 1 => "echo mine >> $file",
+        2 => "echo mine > $file",
+        3 | 4 => "echo mine > .new; mv .new $file",
+        _ => "rm $file",
+    };
+    format!("{file}; {act}")
+}
+
+#[test]
+fn what_is_kept_forbids_nothing_where_calls_renamed_files_and_the_folders_around_them() {
+    let (count, seed) = (setting("TENON_FUZZ_RENAMED", 40), setting("TENON_FUZZ_SEED", 1));
+    for seed in seed..seed + count {
+        let by_comparison = seed.is_multiple_of(4);
+        let compared = |options: &mut JournalOptions| options.by_comparison = by_comparison;
+        let scene = Scene::at(&std::env::temp_dir(), Walls::None, compared);
+        let mut numbers = Numbers::new(seed);
+        let prepared = "mkdir d e; for f in f g h; do echo d$f > d/$f; echo e$f > e/$f; done";
+        let calls = [2, 3].map(|count| {
+            let acts: Vec<String> = (0..count).map(|_| rename(&mut numbers)).collect();
+            format!("exec 2>/dev/null\n{}\ntrue", acts.join("\n"))
+        });
+        let edits = format!("{}\n{}", edit(&mut numbers), edit(&mut numbers));
+        check(&scene, (prepared, &calls, &edits), seed, Refusal::Wrong);
+    }
 }

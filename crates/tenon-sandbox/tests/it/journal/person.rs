@@ -174,7 +174,7 @@ fn one_by_one(
 
 /// Whether what an undo says it left as it is, is: of a folder, which the rest may come to, but for its
 /// time.
-fn is_left(path: &Path, before: &Tree, after: &Tree) -> bool {
+pub(super) fn is_left(path: &Path, before: &Tree, after: &Tree) -> bool {
     match (before.get(path), after.get(path)) {
         (Some(one), Some(other)) => {
             let is_folder = one.mode & 0o170_000 == 0o040_000;
