@@ -268,8 +268,11 @@ pub(crate) fn unreadable(error: LogError) -> CliError {
 
 /// Says what of a log could not be read, if anything; in English, as a report in JSON has it.
 pub(crate) fn damage(session: &Session) -> Option<String> {
-    let words = "events are left out: damaged, or of another version of tenon";
-    (session.skipped > 0).then(|| format!("{} {words}", session.skipped))
+    match session.skipped {
+        0 => None,
+        1 => Some("1 event is left out: damaged, or of another version of tenon".to_owned()),
+        n => Some(format!("{n} events are left out: damaged, or of another version of tenon")),
+    }
 }
 
 /// Returns the sessions of the folder `root` in which something was said, last used first.

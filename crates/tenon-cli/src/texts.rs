@@ -63,9 +63,8 @@ pub(crate) struct Text {
 
 texts! {
     // The box of a call.
-    MoreLine: "… 1 more line", "… 还有 1 行";
-    MoreLines: "… {n} more lines", "… 还有 {n} 行";
-    MoreLinesAtLeast: "… at least {n} more lines", "… 至少还有 {n} 行";
+    MoreLines: "… {n} more {n:line|lines}", "… 还有 {n} 行";
+    MoreLinesAtLeast: "… at least {n} more {n:line|lines}", "… 至少还有 {n} 行";
     NoOutput: "(no output)", "（没有输出）";
     Failed: "failed", "失败";
     Allowed: "you allowed it", "已由你允许";
@@ -117,10 +116,9 @@ texts! {
     TooManyEntries: "the workspace has more than {n} entries to look at", "工作区的条目超过 {n} 个，无法逐一查看";
     NotLookedAt: "the workspace's files could not be looked at", "无法查看工作区的文件";
     Stopped: "stopped", "已停止";
-    Tokens: "{input} tokens in, {output} out", "输入 {input} 个词元，输出 {output} 个";
-    TokensCached: "{input} tokens in ({cached} cached), {output} out", "输入 {input} 个词元（缓存 {cached} 个），输出 {output} 个";
-    Step: "1 step", "1 步";
-    Steps: "{n} steps", "{n} 步";
+    Tokens: "{input} {input:token|tokens} in, {output} out", "输入 {input} 个词元，输出 {output} 个";
+    TokensCached: "{input} {input:token|tokens} in ({cached} cached), {output} out", "输入 {input} 个词元（缓存 {cached} 个），输出 {output} 个";
+    Steps: "{n} {n:step|steps}", "{n} 步";
     Minutes: "{m} min {s} s", "{m} 分 {s} 秒";
     Seconds: "{s} s", "{s} 秒";
     EndOutputLimit: "The reply was cut by the output limit.", "回复因输出上限而被截断。";
@@ -232,7 +230,7 @@ texts! {
     // The interactive prompt.
     Welcome: "tenon {version} · {model} · {folder}", "tenon {version} · {model} · {folder}";
     WelcomeHelp: "Type what you want done. /help says more, Ctrl-D ends.", "输入你要做的事。/help 查看帮助，Ctrl-D 结束。";
-    LinesLeftOut: "{n} lines of the log are left out: damaged, or of another version of tenon", "日志中有 {n} 行已略去：已损坏，或来自其他版本的 tenon";
+    LinesLeftOut: "{n} {n:line of the log is|lines of the log are} left out: damaged, or of another version of tenon", "日志中有 {n} 行已略去：已损坏，或来自其他版本的 tenon";
     Unconfined: "Commands run without walls (--sandbox off).", "命令在没有沙箱的情况下运行（--sandbox off）。";
     LeaveHint: "Ctrl-C again leaves, Ctrl-D too.", "再按一次 Ctrl-C 退出，Ctrl-D 亦可。";
     UnknownCommand: "There is no command {name}. /help lists them.", "没有命令 {name}。/help 列出所有命令。";
@@ -243,7 +241,7 @@ texts! {
     HelpKeys: "A backslash at the end of a line goes on in the next; pasted lines stay one prompt.\nCtrl-C cancels what is running, and clears the line at the prompt.\n@ and the path of an image shows it to the model; !command runs a command of your own and shows its output to the model.\nA list is chosen from by number.\nA prompt that begins with / or !: put a space in front.", "行末的反斜杠表示下一行继续；粘贴的多行视为一个提示。\nCtrl-C 取消正在运行的内容，在输入时清空该行。\n@ 加图片路径可给模型看图；!命令 运行你自己的命令并把输出给模型看。\n列表按编号选择。\n以 / 或 ! 开头的提示：请在前面加一个空格。";
     // The interactive session on a terminal.
     WelcomeKeys: "Enter sends, Ctrl-J begins a new line, /help says more, Ctrl-D ends.", "Enter 发送，Ctrl-J 换行，/help 查看帮助，Ctrl-D 结束。";
-    PasteFolded: "[paste {n}: {lines} lines]", "[粘贴 {n}：{lines} 行]";
+    PasteFolded: "[paste {n}: {lines} {lines:line|lines}]", "[粘贴 {n}：{lines} 行]";
     SearchHistory: "(search)", "（搜索）";
     ImageNotSeen: "{model} sees no images: choose another model, or leave the image out.", "{model} 看不到图片：请换一个模型，或去掉图片。";
     ImageNotOpened: "{path} cannot be opened as a file.", "无法打开文件 {path}。";
@@ -262,7 +260,7 @@ texts! {
     StatusConfined: "confined", "有沙箱";
     StatusTier: "tier {tier}", "沙箱 {tier} 级";
     StatusUnconfined: "no walls", "无沙箱";
-    AskMoreRows: "… {n} more rows (Ctrl-O shows everything)", "… 还有 {n} 行（Ctrl-O 显示全部）";
+    AskMoreRows: "… {n} more {n:row|rows} (Ctrl-O shows everything)", "… 还有 {n} 行（Ctrl-O 显示全部）";
     ChoicesShort: "y yes, n no, w no and tell the model why", "y 是，n 否，w 否并告诉模型原因";
     ChoicesUnseen: "Ctrl-O shows all of it; only then it can be allowed. n no, w no and tell the model why", "Ctrl-O 显示全部；看过之后才能允许。n 否，w 否并告诉模型原因";
     ChoiceOnce: "yes, this once", "是，仅这一次";
@@ -298,10 +296,10 @@ texts! {
     PartReplies: "replies", "回复";
     PartResults: "results", "结果";
     PartFree: "free", "剩余";
-    CostHead: "{n} requests · {cost}", "{n} 次请求 · {cost}";
+    CostHead: "{n} {n:request|requests} · {cost}", "{n} 次请求 · {cost}";
     CostTokens: "in: {new} new, {cached} cached, {written} written to the cache · out: {out}", "输入：新 {new}，缓存 {cached}，写入缓存 {written} · 输出：{out}";
     CostBroken: "request {n}: {why}", "第 {n} 次请求：{why}";
-    CostMissed: "the cache was missed ({tokens} tokens)", "缓存未命中（{tokens} 个词元）";
+    CostMissed: "the cache was missed ({tokens} {tokens:token|tokens})", "缓存未命中（{tokens} 个词元）";
     NoRequests: "Nothing was asked of a model yet.", "尚未向模型发出请求。";
     RuleForSession: "allow  {rule} (this session)", "allow  {rule}（本会话）";
     RuleWritten: "allow  {rule} (written by you in this session)", "allow  {rule}（由你在本会话中写入）";
@@ -410,15 +408,22 @@ impl Text {
         }
     }
 
-    /// Returns the text with each `{name}` replaced by its value.
+    /// Returns the text with each `{name}` replaced by its value, and each `{name:one|many}` by the word that
+    /// goes with that.
     pub(crate) fn say(self, language: Language, values: &[(&str, &dyn Display)]) -> String {
         let mut said = String::new();
         let mut rest = self.template(language);
         while let Some((before, after)) = rest.split_once('{') {
             let Some((name, later)) = after.split_once('}') else { break };
             said.push_str(before);
+            let (name, words) = name.split_once(':').unwrap_or((name, ""));
             if let Some((_, value)) = values.iter().find(|(known, _)| *known == name) {
-                said.push_str(&value.to_string());
+                let value = value.to_string();
+                said.push_str(match words.split_once('|') {
+                    None => &value,
+                    Some((one, _)) if value == "1" => one,
+                    Some((_, many)) => many,
+                });
             }
             rest = later;
         }
@@ -441,8 +446,29 @@ mod tests {
     fn placeholders(template: &str) -> Vec<&str> {
         let mut names: Vec<&str> =
             template.split('{').skip(1).filter_map(|part| part.split('}').next()).collect();
+        // Words that go with a number are English alone.
+        names.retain(|name| !name.contains(':'));
         names.sort_unstable();
         names
+    }
+
+    #[test]
+    fn a_word_goes_with_its_number() {
+        let said = |text: Text, name, number: u32| text.say(Language::English, &[(name, &number)]);
+        let lines = [0, 1, 2, 11].map(|number| said(Text::MoreLines, "n", number));
+        assert_eq!(lines, ["… 0 more lines", "… 1 more line", "… 2 more lines", "… 11 more lines"]);
+        assert_eq!(
+            said(Text::LinesLeftOut, "n", 1),
+            "1 line of the log is left out: damaged, or of another version of tenon"
+        );
+        for text in [changes::ROWS, commands::ROWS, doctor::ROWS, failures::ROWS, ROWS].concat() {
+            let english = text.template(Language::English);
+            let words =
+                english.split('}').filter_map(|part| part.split_once('{')?.1.split_once(':'));
+            assert!(words.clone().all(|(_, words)| words.contains('|')), "{english}");
+            let values = placeholders(english);
+            assert!(words.into_iter().all(|(name, _)| values.contains(&name)), "{english}");
+        }
     }
 
     #[test]

@@ -137,9 +137,13 @@ impl Restored {
             });
         }
         if skipped > 0 {
-            notices.push(format!(
-                "{skipped} lines of the log are left out: damaged, or of another version of tenon"
-            ));
+            notices.push(match skipped {
+                1 => "1 line of the log is left out: damaged, or of another version of tenon"
+                    .to_owned(),
+                n => format!(
+                    "{n} lines of the log are left out: damaged, or of another version of tenon"
+                ),
+            });
         }
         notices.into_iter().try_for_each(|text| recorder.record(TurnEvent::Notice { text }))
     }

@@ -169,11 +169,8 @@ impl Replay {
         say_notices(&notices, language);
         match &replayed.divergence {
             None => {
-                let counted = |n: u32, one: Text, many: Text| {
-                    (if n == 1 { one } else { many }).say(language, &[("n", &n)])
-                };
-                let steps = counted(replayed.steps, Text::Step, Text::Steps);
-                let calls = counted(replayed.calls, Text::Call, Text::Calls);
+                let steps = Text::Steps.say(language, &[("n", &replayed.steps)]);
+                let calls = Text::Calls.say(language, &[("n", &replayed.calls)]);
                 let values: [(&str, &dyn Display); 2] = [("steps", &steps), ("calls", &calls)];
                 print(&format!("{}\n", Text::Replayed.say(language, &values)))
             }

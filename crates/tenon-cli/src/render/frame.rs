@@ -191,11 +191,9 @@ impl Canvas<'_> {
     }
 
     fn more(&mut self, lines: usize, text: Text) {
-        let text = match lines {
-            0 => return,
-            1 if text == Text::MoreLines => Text::MoreLine,
-            _ => text,
-        };
+        if lines == 0 {
+            return;
+        }
         let said = text.say(self.style.language, &[("n", &lines)]);
         let row = measure::cut(&said, self.width - EDGES);
         self.row(Meaning::Aside, &row);

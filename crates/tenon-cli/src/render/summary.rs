@@ -31,10 +31,7 @@ pub(super) fn used(used: &Used, style: &Style) -> String {
         EndReason::ProviderFailed | EndReason::LogFailed => (Meaning::Error, Text::Failed),
         _ => (Meaning::Warning, Text::Stopped),
     };
-    let steps = match used.steps {
-        1 => Text::Step.say(language, &[]),
-        n => Text::Steps.say(language, &[("n", &n)]),
-    };
+    let steps = Text::Steps.say(language, &[("n", &used.steps)]);
     let text = if used.usage.cache_read > 0 { Text::TokensCached } else { Text::Tokens };
     let tokens = text.say(
         language,

@@ -56,10 +56,17 @@ pub(super) fn take_back(
     let mut notes = Vec::new();
     let missing = missing(session, &infos);
     if missing > 0 {
-        notes.push(format!(
-            "what {missing} calls changed is not kept any more: files may not be as they were when \
-             the session began"
-        ));
+        notes.push(match missing {
+            1 => {
+                "what 1 call changed is not kept any more: files may not be as they were when the \
+                  session began"
+                    .to_owned()
+            }
+            n => format!(
+                "what {n} calls changed is not kept any more: files may not be as they were when \
+                 the session began"
+            ),
+        });
     }
     for id in to_take_back(session, &infos, &made) {
         let changes = match journal.changes(id) {

@@ -21,7 +21,7 @@ texts! {
     CostOut: "out", "输出";
     CostAll: "all", "合计";
     CostNoReply: "no reply", "没有回复";
-    CostMissedAfter: "the provider's cache was missed: {tokens} tokens, after {s} s", "提供方的缓存未命中：{tokens} 个词元，间隔 {s} 秒";
+    CostMissedAfter: "the provider's cache was missed: {tokens} {tokens:token|tokens}, after {s} s", "提供方的缓存未命中：{tokens} 个词元，间隔 {s} 秒";
     // models
     ListAbsent: "not here: `tenon models pull` fetches it", "尚未下载：用 `tenon models pull` 下载";
     ListPartial: "{n} of {all} MB: `tenon models pull` goes on", "已有 {n} MB，共 {all} MB：用 `tenon models pull` 接着下载";
@@ -40,7 +40,7 @@ texts! {
     FoundThinking: "thinking", "思考";
     FoundCall: "call", "调用";
     FoundResult: "result", "结果";
-    EventsNotShown: "{n} events are not shown: damaged, or of another version of tenon", "有 {n} 个事件未显示：已损坏，或来自其他版本的 tenon";
+    EventsNotShown: "{n} {n:event is|events are} not shown: damaged, or of another version of tenon", "有 {n} 个事件未显示：已损坏，或来自其他版本的 tenon";
     LeftOut: "left out", "已省略";
     // changes and undo
     OldToNew: "{old} → {new}", "{old} → {new}";
@@ -66,8 +66,7 @@ texts! {
     NotRun: "not run, because it left the walls or was cut short, and answered as recorded: {calls}", "以下调用离开了沙箱或被中断，因此没有运行，按记录作答：{calls}";
     EndsBehind: "the replay ends behind step {step}: {reason}", "重放在第 {step} 步之后结束：{reason}";
     Replayed: "replayed {steps} and {calls}: nothing differs from the recording", "已重放 {steps}、{calls}：与记录没有差异";
-    Call: "1 call", "1 个调用";
-    Calls: "{n} calls", "{n} 个调用";
+    Calls: "{n} {n:call|calls}", "{n} 个调用";
     DiffersAt: "step {step}: {what}", "第 {step} 步：{what}";
     DiffersSystem: "the request has another system prompt", "请求的系统提示不同";
     DiffersTools: "the request has other tools", "请求的工具不同";

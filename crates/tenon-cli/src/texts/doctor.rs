@@ -88,7 +88,7 @@ texts! {
     ComparesAsChosen: "the workspace is compared before and after each command, as you chose", "按你的选择，在每个命令前后比较工作区";
     Compares: "the workspace is compared before and after each command, within bounds", "在每个命令前后比较工作区，范围有限";
     MendCompares: "Linux 5.19 or newer without another program's filter is faster and sees more", "使用 Linux 5.19 或更新的版本，且没有其他程序的系统调用过滤器，会更快、更完整";
-    UndoUsage: "undo: {n} checkpoints hold {bytes} of at most {bytes_max}", "撤销：{n} 个检查点，占用 {bytes}，上限 {bytes_max}";
+    UndoUsage: "undo: {n} {n:checkpoint holds|checkpoints hold} {bytes} of at most {bytes_max}", "撤销：{n} 个检查点，占用 {bytes}，上限 {bytes_max}";
     MendUsage: "look at the folder", "检查该文件夹";
     KeptIn: "kept in: {paths}", "保存在：{paths}";
     NotInPath: "{name} is not in PATH", "PATH 中没有 {name}";

@@ -32,7 +32,7 @@ texts! {
     HintResumeTakes: "what follows --resume is a session; a prompt stands before it", "--resume 之后是会话；提示写在它之前";
     NameRefused: "the session cannot be named", "无法给会话命名";
     NameInUse: "the session cannot be named `{name}`: session {id} is", "不能把会话命名为 `{name}`：会话 {id} 已用此名称";
-    RewindTooFar: "the session cannot go back before its last {wanted} turns: it has {n}", "会话无法回退最后 {wanted} 轮：它只有 {n} 轮";
+    RewindTooFar: "the session cannot go back before its last {wanted} {wanted:turn|turns}: it has {n}", "会话无法回退最后 {wanted} 轮：它只有 {n} 轮";
     UntilTooFar: "there is no step {wanted}: the session has {n}", "没有第 {wanted} 步：该会话共 {n} 步";
     NameTaken: "the session cannot be named `{name}`: that word means the newest session", "不能把会话命名为 `{name}`：这个词表示最新的会话";
     NameHoldsSecret: "the session cannot be named: the name holds a secret, and names are shown", "无法给会话命名：名称中含有密钥，而名称会显示出来";
@@ -116,7 +116,7 @@ texts! {
     ProgressLine: "{doing}: {n} % of {all}", "{doing}：{all} 的 {n} %";
     ProgressBar: "{doing} [{bar}] {n} % of {all}", "{doing} [{bar}] {all} 的 {n} %";
     ProgressLeft: ", {rate}/s, {time} left", "，{rate}/s，还需 {time}";
-    ProgressTokens: "{n} tokens", "{n} 个词元";
+    ProgressTokens: "{n} {n:token|tokens}", "{n} 个词元";
     DiskFull: "the disk that holds {folder} is full", "{folder} 所在的磁盘已满";
     HintDiskFull: "the model needs {n} MB; make room, or point XDG_CACHE_HOME to another disk, and run `tenon models pull` again: it goes on where it was", "模型需要 {n} MB；请腾出空间，或把 XDG_CACHE_HOME 指向另一个磁盘，然后再次运行 `tenon models pull`：它会接着下载";
     ModelNotKept: "cannot keep the model in {folder}", "无法在 {folder} 中保存模型";
@@ -133,7 +133,7 @@ texts! {
     UnsureKilled: "tenon was killed while a command ran that changed {path}: look at it, programs take commands from there (nothing is put back from records on the mount of the workspace, where other commands may have written them)", "tenon 在命令运行时被强行终止，该命令改动了 {path}：请检查，其他程序会从中读取命令（工作区所在挂载点上的记录可能被其他命令改写，因此不会据此恢复）";
     ComparedHere: "this kernel does not say what commands are about to change: for undo the workspace is compared before and after each", "此内核不会告知命令将改动什么：为了撤销，在每个命令前后比较工作区";
     NoSuchStep: "there is no step or call `{from}`", "没有步骤或调用 `{from}`";
-    HintSteps: "the session has {n} steps; {after} is how it left the files", "本会话共有 {n} 步；{after} 表示会话结束时的文件";
+    HintSteps: "the session has {n} {n:step|steps}; {after} is how it left the files", "本会话共有 {n} 步；{after} 表示会话结束时的文件";
     HintChanges: "`tenon changes {id}` lists them", "`tenon changes {id}` 列出它们";
     HintKeepMine: "--keep-mine leaves these as they are and puts the rest back", "--keep-mine 保留这些，撤销其余";
     HintOverwrite: "--overwrite PATH puts that back too; redo brings your version back", "--overwrite 路径 也撤销它；redo 可恢复你的版本";

@@ -141,6 +141,7 @@ texts! {
     "the last turn was cut short; the model is told of {n} calls of it", "上一轮被中断；已把其中的 {n} 个调用告诉模型";
     "the last turn was cut short", "上一轮被中断";
     "the model ended its turn without a word", "模型没有说任何话就结束了本轮";
+    "1 line of the log is left out: damaged, or of another version of tenon", "省略了日志的 1 行：已损坏，或来自其他版本的 tenon";
     "{n} lines of the log are left out: damaged, or of another version of tenon", "省略了日志的 {n} 行：已损坏，或来自其他版本的 tenon";
     "{path}: {n} of {all} bytes are left out (the limit for instructions is {bytes_max} bytes)", "{path}：共 {all} 字节，省略了 {n} 字节（说明的上限是 {bytes_max} 字节）";
     "instructions: {path}", "说明：{path}";
@@ -385,12 +386,14 @@ texts! {
     "{path} is too large to send: {n} bytes; an image may have {bytes_max} bytes at most", "{path} 太大，无法发送：{n} 字节；图片最多 {bytes_max} 字节";
     "{path} is too large to send: {width} x {height} pixels; an image may have {pixels_max} on each side at most", "{path} 太大，无法发送：{width} x {height} 像素；图片每边最多 {pixels_max} 像素";
     // A session that is replayed or packed.
+    "1 event is left out: damaged, or of another version of tenon", "省略了 1 个事件：已损坏，或来自其他版本的 tenon";
     "{n} events are left out: damaged, or of another version of tenon", "省略了 {n} 个事件：已损坏，或来自其他版本的 tenon";
     "the files are as they are now, for there is no undo: {error}", "文件保持现状，因为无法撤销：{error}";
     "there is no folder", "没有文件夹";
     "{path} was not copied: {error}", "没有复制 {path}：{error}";
     "{path} was left out (a cache)", "省略了 {path}（缓存）";
     "{path}, a folder of the session, is not there any more", "会话的文件夹 {path} 已不存在";
+    "what 1 call changed is not kept any more: files may not be as they were when the session began", "有 1 个调用的改动已不再保存：文件可能与会话开始时不同";
     "what {n} calls changed is not kept any more: files may not be as they were when the session began", "有 {n} 个调用的改动已不再保存：文件可能与会话开始时不同";
     "a call is still running: what it changed stays", "有一个调用仍在运行：它的改动保留";
     "{error}: what that call changed stays", "{error}：该调用的改动保留";

@@ -134,7 +134,7 @@ fn a_log_that_does_not_have_what_happened_before_a_request_ends_the_replay_early
     let rewound = log.lines().find(|line| line.contains("\"type\":\"rewound\"")).unwrap();
     std::fs::write(log_of(&place), log.replace(rewound, "damaged")).unwrap();
     let run = place.run(&["replay", "last"]).ends_with(1);
-    run.says(&[DAMAGED, "1 events are left out"]);
+    run.says(&[DAMAGED, "1 event is left out"]);
 }
 
 #[test]

@@ -225,7 +225,7 @@ fn a_damaged_log_goes_on_with_what_is_left_and_says_so() {
     std::fs::write(&log, damaged).unwrap();
     let script = place.script(json!([text("Two.")]));
     let run = place.run(&["-c", "--model", &script, "second"]).ends_with(0);
-    assert!(run.out.contains("1 lines of the log are left out"), "{run:?}");
+    assert!(run.out.contains("1 line of the log is left out"), "{run:?}");
     assert!(std::fs::read_to_string(&log).unwrap().contains("garbage\n"));
 }
 

@@ -125,7 +125,7 @@ fn what_a_person_should_know_stands_on_standard_error_where_the_answer_goes_to_a
         let flags = ["--model", &script, "-c", "--sandbox", "off", "go on"];
         let run = place.run(&[format, &flags].concat()).ends_with(0);
         assert!(run.error.contains(unconfined), "{format:?}: {run:?}");
-        assert!(run.error.contains("note: 1 lines of the log are left out: damaged"), "{run:?}");
+        assert!(run.error.contains("note: 1 line of the log is left out: damaged"), "{run:?}");
     }
     place.config("sandbox = \"off\"\n");
     let doctor = place.run(&["doctor"]).out;

@@ -161,7 +161,7 @@ fn what_can_be_redone_is_listed_when_all_calls_are_gone() {
     assert!(listed.ends_with(&stands), "{listed}");
     place.run(&["undo"]).ends_with(1).says(&["nothing to undo", gone.trim_end()]);
     let usage = place.run(&["changes", "--usage"]).ends_with(0).out;
-    assert!(usage.starts_with("undo: 1 checkpoints hold 2."), "{usage}");
+    assert!(usage.starts_with("undo: 1 checkpoint holds 2."), "{usage}");
     place.run(&["redo"]).ends_with(0);
     let listed = place.run(&["changes"]).ends_with(0).out;
     assert!(listed.ends_with(gone), "{listed}");
