@@ -33,6 +33,7 @@ texts! {
     SessionsGoing: "{n} sessions, {bytes} kB", "{n} 个会话，{bytes} kB";
     RemoveAsk: "Remove them for good? [y/N] ", "永久删除它们吗？[y/N] ";
     NotRemoved: "nothing is removed without --yes", "没有 --yes 不会删除任何内容";
+    SessionChanged: "the session {id} was used since it was listed: it is kept", "会话 {id} 在列出之后又被使用：予以保留";
     SessionNotRemoved: "the session {id} is not removed", "未删除会话 {id}";
     FoundName: "name", "名称";
     FoundPrompt: "prompt", "提示";

@@ -79,6 +79,10 @@ impl Prune {
         if going.is_empty() || !(self.yes || is_wanted(self.json, language)?) {
             return Ok(ExitStatus::Finished);
         }
+        // The question may have stood for long.
+        let (kept, going) = changed_since(going, &all(config)?);
+        let told = |session: &Removable| Text::SessionChanged.with(&[("id", &session.summary.id)]);
+        say_notices(&kept.iter().map(told).collect::<Vec<_>>(), language);
         remove_all(config, &going)
     }
 }
@@ -102,6 +106,14 @@ fn chosen(
         }
     }
     going
+}
+
+/// Divides the sessions that a person saw into those that are others `now`, and the rest.
+fn changed_since(shown: Vec<Removable>, now: &[Removable]) -> (Vec<Removable>, Vec<Removable>) {
+    shown.into_iter().partition(|session| {
+        let mut same = now.iter().filter(|other| other.summary.id == session.summary.id);
+        same.any(|other| other != session)
+    })
 }
 
 fn all(config: &Config) -> Result<Vec<Removable>, CliError> {
@@ -191,9 +203,8 @@ mod tests {
         assert!(size("big").is_err());
     }
 
-    #[test]
-    fn the_sessions_used_longest_ago_go_first_and_no_more_than_needed() {
-        let session = |(id, used_ms, bytes): (&str, u64, u64)| Removable {
+    fn session((id, used_ms, bytes): (&str, u64, u64)) -> Removable {
+        Removable {
             summary: SessionSummary {
                 id: id.into(),
                 name: None,
@@ -205,7 +216,23 @@ mod tests {
                 bytes,
             },
             bytes,
+        }
+    }
+
+    #[test]
+    fn what_changed_since_it_was_shown_stays_and_nothing_goes_that_was_not_shown() {
+        let shown = vec![session(("a", 10, 10)), session(("b", 20, 10)), session(("c", 30, 10))];
+        let now = [session(("a", 10, 10)), session(("b", 20, 11)), session(("new", 1, 1))];
+        let (kept, going) = changed_since(shown, &now);
+        let ids = |sessions: Vec<Removable>| -> String {
+            sessions.into_iter().map(|session| session.summary.id).collect()
         };
+        // What is gone already is no failure.
+        assert_eq!((ids(kept), ids(going)), ("b".into(), "ac".into()));
+    }
+
+    #[test]
+    fn the_sessions_used_longest_ago_go_first_and_no_more_than_needed() {
         let all = || vec![session(("c", 30, 10)), session(("b", 20, 10)), session(("a", 10, 10))];
         let ids = |older_than, to_size| -> String {
             chosen(all(), older_than, to_size, 31).into_iter().map(|gone| gone.summary.id).collect()
