@@ -5,8 +5,16 @@
 use std::{
     fs::{self, File, Metadata, OpenOptions},
     io,
-    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown},
-    path::Path,
+    os::{
+        fd::AsRawFd,
+        unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown},
+    },
+    path::{Path, PathBuf},
+};
+
+use rustix::{
+    fs::{AtFlags, CWD, OFlags},
+    io::Errno,
 };
 
 /// Writes the file that the person names. Links are followed, and what is no file (a device, a pipe) is
@@ -30,19 +38,67 @@ pub(crate) fn replace(
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(error),
     };
-    let stamp = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().subsec_nanos();
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
-    let beside = target.with_file_name(format!(".{name}.{}.{stamp}.tmp", std::process::id()));
-    // Not there before, whatever it could be, and open to nobody else.
-    let mut made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
+    remove_left_over(target);
+    let beside = beside(target);
+    // Open to nobody else. A kill leaves nothing of a file without a name.
+    let nameless = OpenOptions::new()
+        .write(true)
+        .custom_flags(OFlags::TMPFILE.bits().cast_signed())
+        .mode(0o600)
+        .open(
+            target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(".".as_ref()),
+        );
+    let has_name = nameless.is_err();
+    let mut made = match nameless {
+        Ok(made) => made,
+        // Not there before, whatever it could be.
+        Err(_) => OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?,
+    };
     let written = fill(&mut made)
         .and_then(|()| finish(&made, before.as_ref()))
+        .and_then(|()| if has_name { Ok(()) } else { give_name(&made, &beside) })
         .and_then(|()| fs::rename(&beside, target));
     if written.is_err() {
         // Nothing more can be done about a file that cannot be removed.
         let _ = fs::remove_file(&beside);
     }
     written
+}
+
+/// Returns the name that a file has before it takes the place of `target`: the process that writes it is in it.
+fn beside(target: &Path) -> PathBuf {
+    let stamp = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().subsec_nanos();
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    target.with_file_name(format!(".{name}.{}.{stamp}.tmp", std::process::id()))
+}
+
+/// Gives a file without a name one.
+fn give_name(file: &File, path: &Path) -> io::Result<()> {
+    let own = format!("/proc/self/fd/{}", file.as_raw_fd());
+    Ok(rustix::fs::linkat(CWD, own, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+/// Takes away what processes left that were killed while they wrote `target`.
+fn remove_left_over(target: &Path) {
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    let entries = target.with_file_name("");
+    let folder = if entries.as_os_str().is_empty() { Path::new(".") } else { &entries };
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let found = entry.file_name();
+        let numbers = found.to_str().and_then(|found| {
+            let rest = found.strip_prefix('.')?.strip_prefix(&*name)?.strip_prefix('.')?;
+            rest.strip_suffix(".tmp")?.split_once('.')
+        });
+        let Some((process, stamp)) = numbers else { continue };
+        let (Ok(process), Ok(_)) = (process.parse::<i32>(), stamp.parse::<u32>()) else { continue };
+        let Some(process) = rustix::process::Pid::from_raw(process) else { continue };
+        // One of another user is there, too.
+        let is_gone = rustix::process::test_kill_process(process) == Err(Errno::SRCH);
+        if is_gone && entry.metadata().is_ok_and(|metadata| metadata.is_file()) {
+            // What cannot be removed stays as it was.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 fn finish(file: &File, before: Option<&Metadata>) -> io::Result<()> {
@@ -54,4 +110,57 @@ fn finish(file: &File, before: Option<&Metadata>) -> io::Result<()> {
         file.set_permissions(PermissionsExt::from_mode(before.mode() & 0o777))?;
     }
     file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn nothing_has_a_name_while_a_file_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("out.md");
+        for (text, before) in [("one", vec![]), ("two", vec!["out.md".to_owned()])] {
+            replace(&target, |file| {
+                assert_eq!(names(folder.path()), before);
+                file.write_all(text.as_bytes())
+            })
+            .unwrap();
+            assert_eq!(fs::read_to_string(&target).unwrap(), text);
+        }
+        replace(&target, |_| Err(io::ErrorKind::StorageFull.into())).unwrap_err();
+        assert_eq!(names(folder.path()), ["out.md"]);
+        assert_eq!(fs::read_to_string(&target).unwrap(), "two");
+    }
+
+    #[test]
+    fn what_a_killed_process_left_goes_and_what_another_writes_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut ended = std::process::Command::new("true").spawn().unwrap();
+        ended.wait().unwrap();
+        let left = format!(".out.md.{}.17.tmp", ended.id());
+        let stays = [
+            format!(".out.md.{}.17.tmp", std::process::id()),
+            format!(".other.md.{}.17.tmp", ended.id()),
+            format!(".out.md.{}.x.tmp", ended.id()),
+        ];
+        for name in stays.iter().chain([&left]) {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        replace(&folder.path().join("out.md"), |_| Ok(())).unwrap();
+        let mut expected = stays.to_vec();
+        expected.push("out.md".to_owned());
+        expected.sort();
+        assert_eq!(names(folder.path()), expected);
+    }
 }
