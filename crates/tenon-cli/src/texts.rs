@@ -254,6 +254,7 @@ texts! {
     WaitsForYou: "waiting for your answer", "等待你的回答";
     StoppingNow: "Stopping …", "正在停止 …";
     RetryIn: "Trying again in {s} s …", "{s} 秒后重试 …";
+    StatusSilent: "no data for {time}", "已有 {time}没有数据";
     StatusContext: "context {used} ({n} %)", "上下文 {used}（{n} %）";
     StatusTokens: "↑{input} ↓{output}", "↑{input} ↓{output}";
     StatusTokensCached: "↑{input} ({cached} cached) ↓{output}", "↑{input}（缓存 {cached}）↓{output}";

@@ -25,6 +25,7 @@ pub(crate) use self::address::{display_host, endpoint, is_loopback};
 pub use self::download::Download;
 use crate::{
     provider::{ProviderError, ProviderErrorKind},
+    pulse::Pulse,
     retry::RetryPolicy,
     text::Secret,
 };
@@ -65,6 +66,8 @@ pub struct HttpOptions {
     pub user_agent: String,
     /// When and how often a request to a model is made again.
     pub retry: RetryPolicy,
+    /// Is told of each part of a reply.
+    pub pulse: Pulse,
 }
 
 impl Default for HttpOptions {
@@ -80,6 +83,7 @@ impl Default for HttpOptions {
             idle_timeout: IDLE_TIMEOUT,
             user_agent: concat!("tenon/", env!("CARGO_PKG_VERSION")).to_owned(),
             retry: RetryPolicy::default(),
+            pulse: Pulse::default(),
         }
     }
 }
@@ -112,6 +116,22 @@ pub(crate) struct HttpReply {
     host: String,
     first_byte: Option<(Instant, Duration)>,
     idle_timeout: Duration,
+    reading: Reading,
+}
+
+/// Tells that a reply is being read, until it is dropped.
+struct Reading(Pulse);
+
+impl Reading {
+    fn beat(&self) {
+        self.0.beat(Instant::now().into_std());
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        self.0.end();
+    }
 }
 
 impl HttpClient {
@@ -146,6 +166,8 @@ impl HttpClient {
             Ok(Err(error)) => return Err(self.failure(&host, error)),
             Err(_) => return Err(stalled(&host, limit, "first-byte")),
         };
+        let reading = Reading(self.options.pulse.clone());
+        reading.beat();
         Ok(HttpReply {
             status: inner.status(),
             headers: inner.headers().clone(),
@@ -153,6 +175,7 @@ impl HttpClient {
             host,
             first_byte: Some((deadline, limit)),
             idle_timeout: self.options.idle_timeout,
+            reading,
         })
     }
 
@@ -245,6 +268,7 @@ impl HttpReply {
         };
         match timeout_at(deadline, self.inner.chunk()).await {
             Ok(Ok(chunk)) => {
+                self.reading.beat();
                 self.first_byte = None;
                 Ok(chunk)
             }

@@ -13,6 +13,7 @@ mod mask;
 mod message;
 mod provider;
 pub mod providers;
+mod pulse;
 mod retry;
 mod sse;
 mod text;
@@ -40,6 +41,7 @@ pub use providers::{
     openai_chat::{OpenAiOptions, OpenAiProvider},
     scripted::{Script, ScriptedCall, ScriptedError, ScriptedProvider, ScriptedTurn},
 };
+pub use pulse::Pulse;
 pub use retry::RetryPolicy;
 pub use sse::{EventTooLarge, SseEvent, SseParser};
 pub use text::{Secret, Untrusted, decoded, visible};

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use tenon_model::{HttpOptions, Secret};
+use tenon_model::{HttpOptions, Pulse, Secret};
 
 use super::{Environment, file::NetworkTable, private_file};
 use crate::error::CliError;
@@ -23,6 +23,7 @@ pub(crate) struct Network {
     connect_timeout: Option<Duration>,
     first_byte_timeout: Option<Duration>,
     idle_timeout: Option<Duration>,
+    pulse: Pulse,
 }
 
 impl Network {
@@ -39,6 +40,7 @@ impl Network {
             connect_timeout: table.connect_timeout_s.map(Duration::from_secs),
             first_byte_timeout: table.first_byte_timeout_s.map(Duration::from_secs),
             idle_timeout: table.idle_timeout_s.map(Duration::from_secs),
+            pulse: Pulse::default(),
         }
     }
 
@@ -58,7 +60,13 @@ impl Network {
             idle_timeout: self.idle_timeout.unwrap_or(defaults.idle_timeout),
             user_agent: defaults.user_agent,
             retry: defaults.retry,
+            pulse: self.pulse.clone(),
         })
+    }
+
+    /// Returns what tells how long a reply has been silent.
+    pub(crate) fn pulse(&self) -> Pulse {
+        self.pulse.clone()
     }
 
     /// Returns the proxy for addresses with TLS, as it is written, with its password.

@@ -19,7 +19,7 @@ use std::{
 
 use rustix::process::Signal;
 use tenon_agent::{Agent, AgentOptions, EndReason, LogError, Prompt, TurnOutcome};
-use tenon_model::{base64, visible};
+use tenon_model::{Pulse, base64, visible};
 use tenon_sandbox::{Jobs, Workspace};
 use tokio::{
     signal::unix::{Signal as WindowChange, SignalKind, signal},
@@ -258,7 +258,7 @@ fn screen(
     let listed = sender.clone();
     let listed = Arc::new(move || drop(listed.send(Said::FilesListed)));
     let mut app = App::new(
-        Transcript::new(look.style(Sink::Output), facts(options)),
+        Transcript::new(look.style(Sink::Output), facts(options, place.config.network.pulse())),
         Composer::new(history, language),
         Files::new(options.workspace.clone(), listed),
         options.tools.specs(),
@@ -279,13 +279,14 @@ fn screen(
     app
 }
 
-fn facts(options: &AgentOptions) -> Facts {
+fn facts(options: &AgentOptions, pulse: Pulse) -> Facts {
     let window_tokens = options.provider.abilities().context_window_tokens;
     let mut facts = Facts {
         model: visible(options.provider.model()).into_owned(),
         window_tokens: options.context_window_tokens.unwrap_or(window_tokens),
         branch: branch(&options.workspace),
         is_confined: options.sandbox.is_confined(),
+        pulse,
         ..Facts::default()
     };
     // What a session that goes on used before is a part of what it costs, whatever became of it.

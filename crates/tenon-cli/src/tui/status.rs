@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use tenon_agent::{ModelEvent, SessionEvent, Spending, TurnEvent};
-use tenon_model::{Usage, visible};
+use tenon_model::{Pulse, Usage, visible};
 
 use super::line::Line;
 use crate::{
@@ -14,6 +14,9 @@ use crate::{
 
 /// Columns that what is waited for has in any case.
 const WAITING_COLUMNS_MIN: usize = 16;
+/// A reply of which nothing comes for so long is told: servers that keep a connection alive send something
+/// more often, and a pause between two words is shorter.
+const SILENT_MIN: Duration = Duration::from_secs(5);
 /// What stands between two facts.
 const BETWEEN: &str = " · ";
 
@@ -30,6 +33,8 @@ pub(crate) struct Facts {
     pub context_tokens: u64,
     /// Of the whole session.
     pub spending: Spending,
+    /// When something of the reply came last.
+    pub pulse: Pulse,
 }
 
 /// What is waited for.
@@ -98,6 +103,9 @@ impl Facts {
         if let Some(since) = since.filter(|_| *waiting != Waiting::Nothing) {
             facts.push((1, Meaning::Aside, elapsed(now.duration_since(since), language)));
         }
+        if let Some(silent) = self.silent(waiting, now, language) {
+            facts.push((0, Meaning::Warning, silent));
+        }
         if !self.is_confined {
             facts.push((0, Meaning::Error, Text::StatusUnconfined.template(language).into()));
         }
@@ -127,6 +135,16 @@ impl Facts {
             facts.push((6, Meaning::Aside, said));
         }
         fit(facts, columns)
+    }
+}
+
+impl Facts {
+    /// Says how long nothing of a reply came, once that is long.
+    fn silent(&self, waiting: &Waiting, now: Instant, language: Language) -> Option<String> {
+        let is_reply = matches!(waiting, Waiting::FirstByte | Waiting::Thinking | Waiting::Writing);
+        let silent =
+            self.pulse.silent_for(now).filter(|silent| is_reply && *silent >= SILENT_MIN)?;
+        Some(Text::StatusSilent.say(language, &[("time", &elapsed(silent, language))]))
     }
 }
 
@@ -220,6 +238,7 @@ mod tests {
             context_tokens: 50_000,
             spending: spent(Usage { input: 1_000, output: 20, ..Usage::default() }),
             tier: None,
+            pulse: Pulse::default(),
         }
     }
 
@@ -274,6 +293,30 @@ mod tests {
         for (number, expected) in numbers {
             assert_eq!(rounded(number), expected);
         }
+    }
+
+    #[test]
+    fn a_reply_of_which_nothing_comes_is_told_until_something_does() {
+        let (known, start) = (facts(), Instant::now());
+        let said = |waiting: &Waiting, seconds, language| {
+            let now = start + Duration::from_secs(seconds);
+            let line = known.draw(waiting, Some(start), now, 120, language).text();
+            line.split(BETWEEN).nth(2).unwrap_or_default().to_owned()
+        };
+        let english = |waiting: &Waiting, seconds| said(waiting, seconds, Language::English);
+        let model = "anthropic/claude";
+        assert_eq!(english(&Waiting::Thinking, 60), model, "no reply is being read");
+        known.pulse.beat(start);
+        assert_eq!(english(&Waiting::Thinking, 4), model);
+        assert_eq!(english(&Waiting::Thinking, 12), "no data for 12 s");
+        assert_eq!(english(&Waiting::Writing, 73), "no data for 1 min 13 s");
+        assert_eq!(said(&Waiting::FirstByte, 12, Language::Chinese), "已有 12 秒没有数据");
+        // What a call does has nothing to do with the reply.
+        assert_eq!(english(&Waiting::Calls(vec!["bash".into()]), 12), model);
+        known.pulse.beat(start + Duration::from_secs(13));
+        assert_eq!(english(&Waiting::Thinking, 14), model);
+        known.pulse.end();
+        assert_eq!(english(&Waiting::Thinking, 60), model);
     }
 
     #[test]

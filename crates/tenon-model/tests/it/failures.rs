@@ -1,9 +1,10 @@
 //! What goes wrong, and what tenon makes of it: tried again where that helps, else said plainly.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use futures::StreamExt;
 use serde_json::json;
-use tenon_model::{HttpOptions, Provider, ProviderErrorKind as Kind, StreamEvent};
+use tenon_model::{HttpOptions, Provider, ProviderErrorKind as Kind, Pulse, StreamEvent};
 
 use crate::{
     fake_server::{FakeServer, Reply, Turn},
@@ -160,6 +161,27 @@ async fn a_server_that_stalls_is_given_up_with_the_limit_named() {
         _ => None,
     });
     assert!(reason.is_some_and(|words| words.ends_with("(the first-byte limit)")));
+}
+
+#[tokio::test]
+async fn whoever_asks_learns_how_long_a_reply_that_is_being_read_has_been_silent() {
+    let pulse = Pulse::default();
+    let http = HttpOptions {
+        idle_timeout: Duration::from_millis(200),
+        pulse: pulse.clone(),
+        ..HttpOptions::default()
+    };
+    let text = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"half\"}}]}\n\n";
+    let server = FakeServer::start(vec![Reply::sse().piece(text).stall()]);
+    let provider = openai_with(&server.url(), http);
+    let later = || Instant::now() + Duration::from_secs(3600);
+    assert_eq!(pulse.silent_for(later()), None, "nothing was asked for");
+    let mut stream = provider.stream(request("hi"));
+    assert!(matches!(stream.next().await, Some(Ok(StreamEvent::TextDelta { .. }))));
+    assert!(pulse.silent_for(later()).is_some());
+    assert!(matches!(stream.next().await, Some(Err(error)) if error.kind == Kind::Stalled));
+    drop(stream);
+    assert_eq!(pulse.silent_for(later()), None, "nothing is read any more");
 }
 
 #[tokio::test]
