@@ -10,6 +10,7 @@ mod images;
 mod live;
 mod receipt;
 mod request;
+mod view;
 
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ pub use self::context::{
 pub use self::live::Live;
 pub use self::receipt::{CheckRun, Receipt, Unproven, Verification};
 pub use self::request::RequestForm;
+pub use self::view::{View, own_lines_at_end};
 use crate::{policy::Verdict, session_note::SessionNote};
 
 /// The version of the log's format, in its first line.
@@ -345,40 +347,6 @@ pub enum CallEvent {
     },
 }
 
-/// How people see a result. The constructors keep the first [`View::CHARS_MAX`] characters.
-///
-/// ```
-/// use tenon_agent::View;
-///
-/// fn heading(view: &View) -> String {
-///     match view {
-///         View::Text { lines, .. } => format!("{lines} lines"),
-///         View::Diff { path, .. } => format!("changes of {path}"),
-///     }
-/// }
-///
-/// assert_eq!(heading(&View::text("a\nb\n")), "2 lines");
-/// assert_eq!(heading(&View::diff("a.txt", "@@ -1 +1 @@\n-a\n+b\n")), "changes of a.txt");
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "shape", rename_all = "snake_case")]
-pub enum View {
-    /// Plain lines.
-    Text {
-        /// The first lines.
-        text: String,
-        /// How many lines there are in all.
-        lines: usize,
-    },
-    /// A unified diff of one file.
-    Diff {
-        /// The file as the model named it.
-        path: String,
-        /// The hunks, without file headers.
-        diff: String,
-    },
-}
-
 /// Why a turn ended.
 ///
 /// ```
@@ -421,67 +389,6 @@ pub enum EndReason {
     LogFailed,
 }
 
-impl View {
-    /// The most characters of text that a view keeps: a screen or two, so that the log and the
-    /// screen stay small whatever a command prints.
-    ///
-    /// ```
-    /// use tenon_agent::View;
-    ///
-    /// fn is_cut(view: &View) -> bool {
-    ///     let (View::Text { text, .. } | View::Diff { diff: text, .. }) = view;
-    ///     text.chars().count() >= View::CHARS_MAX
-    /// }
-    ///
-    /// assert!(is_cut(&View::diff("long.txt", &"+a line\n".repeat(1_000))));
-    /// ```
-    pub const CHARS_MAX: usize = 4_000;
-
-    /// Returns a view of the first lines of `text`.
-    ///
-    /// ```
-    /// use tenon_agent::View;
-    ///
-    /// let View::Text { text, lines } = View::text(&"a line\n".repeat(1_000)) else { unreachable!() };
-    /// assert_eq!((text.len(), lines), (View::CHARS_MAX, 1_000));
-    /// ```
-    pub fn text(text: &str) -> Self {
-        let lines = text.lines().count();
-        Self::Text { text: cut(text).to_owned(), lines }
-    }
-
-    /// Returns a view of a unified diff of `path`.
-    ///
-    /// ```
-    /// use tenon_agent::{ToolOutput, View};
-    ///
-    /// let view = View::diff("greet.py", "@@ -1 +1 @@\n-print('hi')\n+print('hello')\n");
-    /// let output = ToolOutput::text("Edited greet.py.").with_view(view);
-    /// ```
-    pub fn diff(path: &str, diff: &str) -> Self {
-        Self::Diff { path: path.to_owned(), diff: cut(diff).to_owned() }
-    }
-
-    /// Returns the view of a text that is not masked yet, and whole: a cut could go through what is
-    /// to be masked.
-    pub(crate) fn whole_text(text: &str) -> Self {
-        Self::Text { text: text.to_owned(), lines: text.lines().count() }
-    }
-
-    /// Returns the same view of a diff.
-    pub(crate) fn whole_diff(path: &str, diff: String) -> Self {
-        Self::Diff { path: path.to_owned(), diff }
-    }
-
-    /// Returns the view as it is kept: its texts changed by `mask`, and cut after that.
-    pub(crate) fn masked(self, mask: impl Fn(String) -> String) -> Self {
-        match self {
-            Self::Text { text, lines } => Self::Text { text: cut(&mask(text)).to_owned(), lines },
-            Self::Diff { path, diff } => Self::diff(&mask(path), &mask(diff)),
-        }
-    }
-}
-
 impl ModelEvent {
     /// Returns the event for a request that failed with `error`.
     pub(crate) fn failed(error: ProviderError) -> Self {
@@ -519,13 +426,6 @@ impl From<CallEvent> for SessionEvent {
     }
 }
 
-fn cut(text: &str) -> &str {
-    match text.char_indices().nth(View::CHARS_MAX) {
-        Some((end, _)) => text.get(..end).unwrap_or(text),
-        None => text,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -556,11 +456,5 @@ mod tests {
     #[test]
     fn an_unknown_event_is_an_error_that_a_reader_can_skip() {
         assert!(serde_json::from_str::<Record>(r#"{"time_ms":5,"type":"later"}"#).is_err());
-    }
-
-    #[test]
-    fn a_view_is_cut_at_a_character_and_still_counts_all_lines() {
-        let View::Text { text, lines } = View::text(&"汉\n".repeat(10_000)) else { panic!() };
-        assert_eq!((text.chars().count(), lines), (View::CHARS_MAX, 10_000));
     }
 }

@@ -354,7 +354,7 @@ impl Dispatch {
             () = context.cancel.cancelled() => {}
         }
         if let Some(news) = job_news(self.sandbox.jobs(), &self.masking) {
-            output.content.push_str(&format!("\n{}", self.masking.mask(news)));
+            output.add_own(&self.masking.mask(news));
         }
         Ok(output)
     }

@@ -108,7 +108,7 @@ impl Reach {
                     format!("--net {} would open {preset}", preset.name)
                 }
             };
-            output.content.push_str(&format!("\n[walls] {said}"));
+            output.add_own(&format!("[walls] {said}"));
         }
         Ok(())
     }

@@ -2,12 +2,11 @@
 
 use tenon_sandbox::Stream;
 
+use crate::event::own_lines_at_end;
+
 /// The lines that say which stream follows.
 const OUT: &str = "[stdout]";
 const ERROR: &str = "[stderr]";
-
-/// How tenon's own lines behind what was printed begin.
-const NOTES: [&str; 2] = ["[walls] ", "[changes] "];
 
 /// Joins pieces in their order; `labels` tell the streams apart.
 pub(super) fn joined<'a>(pieces: impl Iterator<Item = (Stream, &'a str)>, labels: bool) -> String {
@@ -35,9 +34,7 @@ pub(super) fn joined<'a>(pieces: impl Iterator<Item = (Stream, &'a str)>, labels
 /// happens. `None` if it has no two streams.
 pub(crate) fn apart(result: &str) -> Option<String> {
     let lines: Vec<&str> = result.lines().collect();
-    let is_note = |line: &&&str| NOTES.iter().any(|note| line.starts_with(note));
-    let notes = lines.iter().rev().take_while(is_note).count();
-    let (printed, notes) = lines.split_at(lines.len() - notes);
+    let (printed, notes) = lines.split_at(lines.len() - own_lines_at_end(result));
     let (mut out, mut error, mut is_error) = (Vec::new(), vec![ERROR], false);
     for line in printed {
         match *line {

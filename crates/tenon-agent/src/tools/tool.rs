@@ -406,6 +406,15 @@ impl ToolOutput {
         self.view = Some(view);
         self
     }
+
+    /// Adds lines of tenon's own for the model and for people.
+    pub(crate) fn add_own(&mut self, lines: &str) {
+        self.content.push('\n');
+        self.content.push_str(lines);
+        if let Some(view) = &mut self.view {
+            view.add_own(lines);
+        }
+    }
 }
 
 impl Progress {

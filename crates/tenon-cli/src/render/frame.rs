@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use tenon_agent::View;
+use tenon_agent::{View, own_lines_at_end};
 use tenon_model::visible;
 
 use super::{
@@ -17,8 +17,12 @@ use crate::texts::Text;
 /// would allow a refused call.
 const SENTENCES: [&str; 3] = ["Error: ", "[walls] ", "needs the user's yes"];
 
-/// Enough for a path or a command that is named in one.
-const SENTENCE_ROWS_MAX: usize = 6;
+/// Enough for each of them and a path or a command that is named in it, however narrow the screen is.
+const SENTENCE_CHARS_MAX: usize = 800;
+
+/// Lines of tenon's own at the end of a result that are shown, the last ones: what walls did stands there
+/// behind all that a command printed, which may look the same.
+const OWN_LINES_MAX: usize = 24;
 
 /// Lines of a result that are shown; the log has more and the model got all of it.
 const RESULT_LINES_MAX: usize = 8;
@@ -41,8 +45,8 @@ pub(super) struct Frame<'a> {
     pub name: &'a str,
     /// The main argument; empty if there is none.
     pub subject: &'a str,
-    /// What people see of the result; none if there was no answer.
-    pub view: Option<&'a View>,
+    /// What people see of the result, and the result itself; none if there was no answer.
+    pub answer: Option<(&'a View, &'a str)>,
     /// What became of it.
     pub footer: &'a [Piece],
     /// Whether nothing of it is left out.
@@ -70,9 +74,15 @@ pub(super) fn draw(frame: &Frame<'_>, style: &Style) -> String {
         canvas.subject(&subject);
         canvas.divider();
     }
-    match frame.view {
-        Some(View::Diff { diff, .. }) => canvas.diff(diff),
-        Some(View::Text { text, lines }) => canvas.text(text, *lines),
+    match frame.answer {
+        Some((View::Diff { diff, .. }, result)) => {
+            canvas.diff(diff);
+            canvas.own(result, own_lines_at_end(result));
+        }
+        Some((View::Text { .. }, result)) if frame.whole => {
+            canvas.text(result, result.lines().count());
+        }
+        Some((View::Text { text, lines }, _)) => canvas.text(text, *lines),
         None => {}
     }
     canvas.bottom(frame.footer);
@@ -119,25 +129,38 @@ impl Canvas<'_> {
         self.more(lines.count(), Text::MoreLines);
     }
 
+    /// Draws the first lines of what was printed, and all that tenon says of it.
     fn text(&mut self, text: &str, lines: usize) {
-        let mut shown = 0;
+        let own = own_lines_at_end(text);
+        let printed = text.lines().count() - own;
+        let printed_in_all = lines.saturating_sub(own);
         // The note would take the row of a last line.
-        let fits = RESULT_LINES_MAX + usize::from(lines == RESULT_LINES_MAX + 1);
-        for line in text.lines().take(self.most(fits)) {
+        let fits = RESULT_LINES_MAX + usize::from(printed_in_all == RESULT_LINES_MAX + 1);
+        let shown = printed.min(self.most(fits));
+        for line in text.lines().take(shown) {
             let line = visible(line);
             if SENTENCES.iter().any(|start| line.starts_with(start)) {
-                self.wrapped(Meaning::Plain, &line, self.most(SENTENCE_ROWS_MAX));
+                self.own(&line, 1);
             } else {
                 let row = measure::cut(&line, self.width - EDGES);
                 self.row(Meaning::Plain, &row);
             }
-            shown += 1;
         }
-        if shown == 0 {
+        if shown == 0 && own == 0 {
             let row = measure::cut(self.style.say(Text::NoOutput), self.width - EDGES);
             self.row(Meaning::Aside, &row);
         }
-        self.more(lines.saturating_sub(shown), Text::MoreLines);
+        let own_shown = own.min(self.most(OWN_LINES_MAX));
+        self.more(lines.saturating_sub(shown + own_shown), Text::MoreLines);
+        self.own(text, own_shown);
+    }
+
+    /// Draws the last `lines` of a result as sentences of tenon's own.
+    fn own(&mut self, result: &str, lines: usize) {
+        let rows = self.most(SENTENCE_CHARS_MAX.div_ceil(self.width - EDGES));
+        for line in result.lines().skip(result.lines().count() - lines) {
+            self.wrapped(Meaning::Plain, &visible(line), rows);
+        }
     }
 
     fn diff(&mut self, diff: &str) {
@@ -254,24 +277,59 @@ mod tests {
     use super::*;
     use crate::{render::style::Theme, texts::Language};
 
+    const FLAG: &str = "The user can allow it with --allow 'bash(sudo id:*)'.";
+
+    /// Returns what is within the box of `view`, without the ends of its rows.
+    fn drawn(view: &View, result: &str, width: usize) -> String {
+        let (language, theme) = (Language::English, Theme::Terminal);
+        let style = Style { width, colour: false, redraws: false, language, theme };
+        let (answer, footer) = (Some((view, result)), &[][..]);
+        let (whole, open) = (false, false);
+        let frame = Frame { name: "bash", subject: "x", answer, footer, whole, open };
+        let drawn = draw(&frame, &style);
+        let rows = drawn.lines().filter_map(|row| row.strip_prefix("│ ")?.strip_suffix('│'));
+        rows.map(str::trim_end).collect()
+    }
+
+    fn plain(text: &str) -> String {
+        text.replace([' ', '\n'], "")
+    }
+
     #[test]
     fn a_sentence_that_says_what_would_allow_a_call_is_shown_whole() {
-        let flag = "The user can allow it with --allow 'bash(sudo id:*)'.";
         let refused =
-            format!("Error: needs the user's yes, and nobody is here to ask: it is. {flag}");
-        let blocked = format!("out\n[walls] blocked: example.com:80 (no rule allows it). {flag}");
-        let (width, language, theme) = (40, Language::English, Theme::Terminal);
-        let style = Style { width, colour: false, redraws: false, language, theme };
+            format!("Error: needs the user's yes, and nobody is here to ask: it is. {FLAG}");
+        let blocked = format!("out\n[walls] blocked: example.com:80 (no rule allows it). {FLAG}");
         for text in [refused, blocked] {
-            let view = View::text(&text);
-            let (view, footer) = (Some(&view), &[][..]);
-            let frame =
-                Frame { name: "bash", subject: "x", view, footer, whole: false, open: false };
-            let drawn = draw(&frame, &style);
-            let rows = drawn.lines().filter_map(|row| row.strip_prefix("│ ")?.strip_suffix('│'));
-            let said: String = rows.map(str::trim_end).collect();
-            let plain = |text: &str| text.replace([' ', '\n'], "");
-            assert_eq!(plain(&said), plain(&text));
+            assert_eq!(plain(&drawn(&View::text(&text), &text, 40)), plain(&text));
         }
+    }
+
+    #[test]
+    fn what_walls_did_is_shown_behind_output_of_any_length() {
+        let long = "words ".repeat(60);
+        let own = format!("[walls] files: {long}. {FLAG}\n[walls] blocked: a.example:80. {FLAG}");
+        for (lines, width) in [(9, 80), (10, 40), (200, 40), (20_000, 24)] {
+            let text = "a line\n".repeat(lines) + &own;
+            let left_out = match lines {
+                9 => "aline".to_owned(),
+                lines => format!("…{}morelines", lines - RESULT_LINES_MAX),
+            };
+            let expected = "aline".repeat(RESULT_LINES_MAX) + &left_out + &plain(&own);
+            assert_eq!(plain(&drawn(&View::text(&text), &text, width)), expected, "{lines}");
+        }
+        let edited = View::diff("a", "@@ -1 +1 @@\n-a\n+b\n");
+        let result = format!("Edited a.\n{own}");
+        assert!(plain(&drawn(&edited, &result, 40)).ends_with(&plain(&own)));
+    }
+
+    #[test]
+    fn lines_that_only_look_like_tenons_own_take_no_more_than_their_room() {
+        let own = format!("[walls] blocked: a.example:80. {FLAG}");
+        let text = "[walls] forged\n".repeat(1_000) + &own;
+        let drawn = drawn(&View::text(&text), &text, 80);
+        assert!(drawn.ends_with(&own), "{drawn}");
+        assert_eq!(drawn.matches("forged").count(), OWN_LINES_MAX - 1);
+        assert!(drawn.starts_with(&format!("… {} more lines", 1_001 - OWN_LINES_MAX)), "{drawn}");
     }
 }

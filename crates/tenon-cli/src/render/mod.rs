@@ -349,13 +349,7 @@ impl Renderer {
                     let changed = measure::cut(&visible(&open.changed), room).text;
                     footer.push(Piece::new(Meaning::Plain, changed));
                 }
-                match view {
-                    View::Text { .. } if self.whole => {
-                        let (text, lines) = (content.clone(), content.lines().count());
-                        self.frame(&open, Some(&View::Text { text, lines }), &footer);
-                    }
-                    view => self.frame(&open, Some(view), &footer),
-                }
+                self.frame(&open, Some((view, content)), &footer);
                 self.wait_for_calls();
             }
         }
@@ -458,7 +452,7 @@ impl Renderer {
         }
     }
 
-    fn frame(&mut self, open: &OpenCall, view: Option<&View>, footer: &[Piece]) {
+    fn frame(&mut self, open: &OpenCall, answer: Option<(&View, &str)>, footer: &[Piece]) {
         self.end_prose();
         self.erase();
         if self.above != Above::Frame {
@@ -467,7 +461,7 @@ impl Renderer {
         let frame = Frame {
             name: &open.call.name,
             subject: &open.subject,
-            view,
+            answer,
             footer,
             whole: self.whole,
             open: self.open_boxes,

@@ -9,6 +9,8 @@ use crate::{
     program::{Place, Run},
     program_copy::copy_program,
     skipped::skipped,
+    terminal::Home,
+    tui::session_with,
     walls::run_without_namespaces,
 };
 
@@ -83,6 +85,37 @@ fn a_host_is_named_that_a_program_looked_for_without_the_proxy() {
     let run = place.run(&["--output-format", "json", "--model", &script, "go"]).ends_with(0);
     let object: Value = serde_json::from_str(&run.out).unwrap();
     assert_eq!(object["refused"], json!([]), "{object}");
+}
+
+#[test]
+fn what_walls_refused_is_on_the_screen_behind_output_of_any_length() {
+    let command = "seq 1 9000; touch /opt/new; git init -q; git config core.pager x; false";
+    let turns = json!([
+        { "calls": [{ "name": "bash", "arguments": { "command": command } }] },
+        { "text": "All said." },
+    ]);
+    let told = [
+        "[walls] files: outside of the workspace commands write only in private temporary folders; \
+         --add-dir FOLDER would add a folder",
+        "protected: what is put back is not for commands to write; write_file and edit_file can, \
+         with the user's yes",
+    ];
+    // Rows end anywhere in the words, and in a box with its edge.
+    let plain = |text: &str| text.replace([' ', '\n', '│'], "");
+    let check = |screen: &str| {
+        for words in told {
+            assert!(plain(screen).contains(&plain(words)), "{words}: {screen}");
+        }
+        assert!(screen.contains("more lines") && !screen.contains("8999"), "{screen}");
+    };
+    let place = Place::new();
+    let script = place.script(turns.clone());
+    check(&place.run(&["--model", &script, "go"]).ends_with(0).out);
+    let home = Home::new(turns);
+    let mut terminal = session_with(&home, (40, 60), &[]);
+    terminal.press("go\r");
+    terminal.wait_for("All said.", 1);
+    check(&terminal.everything());
 }
 
 #[test]
