@@ -349,9 +349,8 @@ impl Opening {
             opening.before.extend(text);
             opening.notices.extend(note);
         }
-        for news in
-            std::mem::take(&mut self.news).into_iter().chain(job_news(&self.jobs, &self.masking))
-        {
+        let of_jobs = job_news(&self.jobs, &self.masking).map(|news| news.text);
+        for news in std::mem::take(&mut self.news).into_iter().chain(of_jobs) {
             opening.notices.push(news.clone());
             opening.before.push(news);
         }

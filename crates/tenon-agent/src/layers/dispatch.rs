@@ -354,7 +354,11 @@ impl Dispatch {
             () = context.cancel.cancelled() => {}
         }
         if let Some(news) = job_news(self.sandbox.jobs(), &self.masking) {
-            output.add_own(&self.masking.mask(news));
+            output.add_own(&self.masking.mask(news.text));
+            for path in news.put_back {
+                let (call_id, path) = (call_id.to_owned(), path.to_string_lossy().into_owned());
+                recorder.record(CallEvent::WriteRefused { call_id, path, flag: None })?;
+            }
         }
         Ok(output)
     }

@@ -35,7 +35,7 @@ pub(super) struct Written {
 
 /// What is to be recorded of an answer.
 pub(super) enum Outcome {
-    /// There was nobody to ask about this file, or it was read-only.
+    /// Nobody was asked about this file.
     Nobody { path: String, flag: Option<String> },
     /// These are allowed from now on.
     Lasting(Vec<Rule>, Option<Kept>),
@@ -70,8 +70,8 @@ impl Judge for Written {
         rules.named_files(WRITE_FILE, &self.places)
     }
 
-    fn note_refused(&self, path: &str, flag: &str) {
-        self.note(Outcome::Nobody { path: path.to_owned(), flag: Some(flag.to_owned()) });
+    fn note_refused(&self, path: &str, flag: Option<&str>) {
+        self.note(Outcome::Nobody { path: path.to_owned(), flag: flag.map(str::to_owned) });
     }
 
     async fn ask(&self, path: &Path, content: &[u8], decision: Decision) -> Answer {

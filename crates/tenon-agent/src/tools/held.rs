@@ -12,7 +12,7 @@ use tenon_sandbox::{
     Workspace,
 };
 
-use super::{Sandbox, unreached::Unreached};
+use super::{Sandbox, ToolContext, unreached::Unreached};
 
 /// What programs say of a file that the walls keep from changing.
 const FILES: [&str; 2] = ["read-only file system", "erofs"];
@@ -228,8 +228,11 @@ pub(super) fn sentences(said: &Said<'_>, network: Network) -> Vec<String> {
 
 /// Returns the protected files that `text` says a command could not write, once each, as they are written
 /// there.
-pub(super) fn protected_files(text: &str, workspace: &Workspace) -> Vec<String> {
-    let refuses = |line: &&str| FILES.iter().any(|words| line.to_lowercase().contains(words));
+pub(super) fn protected_files(text: &str, context: &ToolContext) -> Vec<String> {
+    let ToolContext { workspace, sandbox, .. } = context;
+    let is_in_c = sandbox.tier() == Some(Tier::C.name());
+    let complaints = FILES.iter().chain(FILES_IN_C.iter().filter(|_| is_in_c));
+    let refuses = |line: &&str| complaints.clone().any(|words| line.to_lowercase().contains(words));
     let mut files: Vec<String> = Vec::new();
     for line in text.lines().filter(refuses).take(LINES_MAX) {
         let is_protected = |word: &&str| workspace.locate(word).is_ok_and(|it| it.protected);
@@ -332,10 +335,7 @@ mod tests {
     use tenon_sandbox::Exit;
 
     use super::*;
-    use crate::tools::{
-        ToolContext,
-        testing::{Bench, printed},
-    };
+    use crate::tools::testing::{Bench, printed};
 
     fn check(text: &str, code: i32, has_sockets: bool, expected: &[&str]) {
         let refused = Vec::new();

@@ -3,7 +3,10 @@
 //! They were started by `bash`, which was judged then; so nothing here is asked about. The list of
 //! tools is the same from the first request on: one that changed would break prompt caches.
 
-use std::{path::Path, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,7 +15,7 @@ use tenon_sandbox::{Changes, Exit, JobEnd, JobId, JobReading, JobStatus, Jobs, W
 use super::{
     bash::{Bash, Printed, ending, notes, refusal},
     held,
-    protected::{Kept, lines, where_kept},
+    protected::{Kept, lines, note_refused, where_kept},
     tool::{Effect, Tool, ToolContext, ToolOutput},
     unreached::Unreached,
 };
@@ -152,6 +155,7 @@ pub(super) async fn read(
     let script = &status.script;
     let unreached = Unreached::of_job(script, &pieces, &blocked, has_failed, &context.sandbox);
     let told = lines(&protected, &Kept::default());
+    protected.iter().for_each(|change| note_refused(change, None, context));
     let mut notes =
         notes(&blocked, told, limit.as_ref()) + &where_kept(&protected, &context.workspace);
     let hosts = unreached.sentences().map(str::to_owned);
@@ -205,8 +209,15 @@ pub(super) fn full(jobs: &Jobs) -> String {
     format!("{count} jobs run already, which is the most; stop one first: {ids}")
 }
 
-/// Returns what the model is told of jobs that ended since it was last told; nothing if none did.
-pub(crate) fn news(jobs: &Jobs, masking: &Masking) -> Option<String> {
+/// What the model is told of jobs that ended since it was last told.
+pub(crate) struct News {
+    pub(crate) text: String,
+    /// What they wrote to protected names, and what was put back.
+    pub(crate) put_back: Vec<PathBuf>,
+}
+
+/// Returns the news of jobs; nothing if none ended.
+pub(crate) fn news(jobs: &Jobs, masking: &Masking) -> Option<News> {
     let news = jobs.news();
     let told = |status: &JobStatus| {
         let protected = status.end.as_ref().map_or(&[][..], |end| &end.protected);
@@ -218,7 +229,11 @@ pub(crate) fn news(jobs: &Jobs, masking: &Masking) -> Option<String> {
         let notes = notes(&[], told, None) + &unkept;
         format!("[jobs] {}{notes}{changes}", line(status, masking))
     };
-    (!news.is_empty()).then(|| news.iter().map(told).collect::<Vec<_>>().join("\n"))
+    let ends = news.iter().filter_map(|status| status.end.as_ref());
+    let put_back = ends.flat_map(|end| &end.protected).filter(|change| change.put_back);
+    let put_back = put_back.map(|change| change.path.clone()).collect();
+    let text = news.iter().map(told).collect::<Vec<_>>().join("\n");
+    (!news.is_empty()).then_some(News { text, put_back })
 }
 
 fn list(jobs: &Jobs, masking: &Masking) -> String {

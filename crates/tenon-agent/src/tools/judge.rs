@@ -18,8 +18,9 @@ pub(crate) trait Judge: Send + Sync {
     /// Returns files, as absolute paths, that the user's rules let `write_file` write by their name.
     fn named(&self) -> Vec<PathBuf>;
 
-    /// Takes in that a command could not write `path`, and which flag would have let it.
-    fn note_refused(&self, path: &str, flag: &str);
+    /// Takes in that what a command wrote to `path` is not there, about which nobody is asked, and which
+    /// flag would have let it.
+    fn note_refused(&self, path: &str, flag: Option<&str>);
 
     /// Asks a person whether `content` stays at `path`; nobody there means no.
     async fn ask(&self, path: &Path, content: &[u8], decision: Decision) -> Answer;

@@ -76,21 +76,20 @@ pub(super) fn lifted(context: &ToolContext) -> Vec<PathBuf> {
     judge.named().into_iter().filter(is_allowed).collect()
 }
 
-/// Returns a sentence about protected files that a command could not write, as its `text` says; it names
-/// what would let it. `None` where no rule would.
+/// Takes in which protected files a command could not write, as its `text` says, and returns a sentence
+/// that names what would let it. `None` where no rule would.
 pub(super) fn unwritten(text: &str, context: &ToolContext) -> Option<String> {
     let judge = context.progress.judge()?;
     let mut flags = Vec::new();
     let mut paths = Vec::new();
-    for path in protected_files(text, &context.workspace) {
+    for path in protected_files(text, context) {
         let is_another = |name: &std::ffi::OsStr| name == ".git" || name.eq_ignore_ascii_case(OWN);
         let action = write_action(&path, &context.workspace);
-        if Path::new(&path).iter().any(is_another) || !is_protected(&action) {
-            continue;
-        }
-        let decision = judge.judge(&action);
-        if let (Verdict::Ask, Some(flag)) = (decision.verdict, decision.flag) {
-            judge.note_refused(&path, &flag);
+        let is_for_rules = !Path::new(&path).iter().any(is_another) && is_protected(&action);
+        let decision = is_for_rules.then(|| judge.judge(&action));
+        let flag = decision.filter(|it| it.verdict == Verdict::Ask).and_then(|it| it.flag);
+        judge.note_refused(&path, flag.as_deref());
+        if let Some(flag) = flag {
             flags.push(flag);
             paths.push(path);
         }
@@ -112,7 +111,10 @@ pub(super) async fn keep(changes: &mut Vec<ProtectedChange>, context: &ToolConte
     for change in std::mem::take(changes) {
         let said = match decision(&change, context) {
             Some(decision) => said(&change, decision, &mut asked, context).await,
-            None => Said::No { flag: None, words: None },
+            None => {
+                note_refused(&change, None, context);
+                Said::No { flag: None, words: None }
+            }
         };
         match said {
             Said::Yes(why, expected) if write(&change, expected, context) => {
@@ -121,7 +123,7 @@ pub(super) async fn keep(changes: &mut Vec<ProtectedChange>, context: &ToolConte
                 kept.lines.push(format!("protected: {path} was {done}{KEPT}{why}"));
                 continue;
             }
-            Said::Yes(..) => {}
+            Said::Yes(..) => note_refused(&change, None, context),
             Said::No { flag, words } => {
                 kept.flags.extend(flag);
                 let path = change.path.display();
@@ -227,6 +229,7 @@ async fn said(
     let lasting = decision.lifted_by.first().map(ToString::to_string);
     let (Some(expected), Some(judge)) = (expected(change, context), context.progress.judge())
     else {
+        note_refused(change, decision.flag.as_deref(), context);
         return no;
     };
     match (decision.verdict, &change.found) {
@@ -248,7 +251,17 @@ async fn said(
                 Answer::Nobody => no,
             }
         }
-        _ => no,
+        _ => {
+            note_refused(change, decision.flag.as_deref(), context);
+            no
+        }
+    }
+}
+
+/// Takes in that `change` was put back without a question about it.
+pub(super) fn note_refused(change: &ProtectedChange, flag: Option<&str>, context: &ToolContext) {
+    if let Some(judge) = context.progress.judge().filter(|_| change.put_back) {
+        judge.note_refused(&change.path.to_string_lossy(), flag);
     }
 }
 

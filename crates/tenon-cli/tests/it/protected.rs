@@ -214,3 +214,37 @@ fn what_nobody_could_be_asked_about_is_in_the_list_of_what_was_refused() {
     assert_eq!(entry["rule"], "built-in: protected file");
     assert_eq!(entry["flag"], "--allow 'write_file(pkg/.envrc)'");
 }
+
+/// Nobody is asked about these: no rule opens them to commands.
+#[test]
+fn what_was_put_back_or_could_not_be_written_without_a_question_is_in_the_list() {
+    for tier in ["a", "c"] {
+        let place = Place::new();
+        place.write("work/.vscode/tasks.json", "{}\n");
+        let job = "git config core.editor x";
+        let calls = json!([
+            { "command": "git init -q && git config core.pager x" },
+            { "command": "echo x > .git/hooks/pre-commit" },
+            { "command": "rm -rf .vscode" },
+            { "command": job, "background": true },
+        ]);
+        let calls = calls.as_array().unwrap().iter();
+        let call = |it: &Value| json!({ "calls": [{ "name": "bash", "arguments": it }] });
+        let wait = json!({ "calls": [{ "name": "jobs", "arguments": { "action": "wait" } }] });
+        let turns = calls.map(call).chain([wait, json!({ "text": "done" })]);
+        let script = place.script(turns.collect());
+        let flags = ["--model", &script, "--sandbox", tier, "--output-format", "json", "go"];
+        let run = place.run(&flags).ends_with(0);
+        let object: Value = serde_json::from_str(&run.out).unwrap();
+        let refused: Vec<&Value> = object["refused"].as_array().unwrap().iter().collect();
+        for file in [".git/config", ".git/hooks/pre-commit", ".vscode/tasks.json"] {
+            let of_file =
+                |entry: &&&Value| entry["subject"].as_str().is_some_and(|it| it.ends_with(file));
+            let found: Vec<_> = refused.iter().filter(of_file).collect();
+            assert!(!found.is_empty(), "{tier}: {file} is not in {refused:?}");
+            assert!(found.iter().all(|it| it["tool"] == "protected file"), "{found:?}");
+            // The one of the job, and the one of the first call.
+            assert_eq!(found.len(), if file == ".git/config" { 2 } else { 1 }, "{refused:?}");
+        }
+    }
+}
