@@ -12,11 +12,13 @@ use crate::{
     texts::{Language, Text},
 };
 
-/// Columns that what is waited for has in any case.
+/// Columns that what is waited for has beside facts that can be left out.
 const WAITING_COLUMNS_MIN: usize = 16;
 /// A reply of which nothing comes for so long is told: servers that keep a connection alive send something
 /// more often, and a pause between two words is shorter.
 const SILENT_MIN: Duration = Duration::from_secs(5);
+/// In fewer it would say nothing, where `no walls` leaves no more.
+const WAITING_COLUMNS_LEAST: usize = 4;
 /// What stands between two facts.
 const BETWEEN: &str = " · ";
 
@@ -93,21 +95,27 @@ impl Facts {
         language: Language,
     ) -> Line {
         let mut facts: Vec<(u8, Meaning, String)> = Vec::new();
+        let unconfined = Text::StatusUnconfined.template(language);
+        let taken =
+            if self.is_confined { 0 } else { measure::width(BETWEEN) + measure::width(unconfined) };
+        let room = columns.saturating_sub(taken);
         if let Some(said) = waiting.say(now, language) {
             let meaning =
                 if *waiting == Waiting::Answer { Meaning::Warning } else { Meaning::Hint };
             // A long command leaves room for how long it takes.
-            let said = measure::cut(&visible(&said), (columns * 2 / 3).max(WAITING_COLUMNS_MIN));
-            facts.push((0, meaning, said.text));
+            let most = (columns * 2 / 3).max(WAITING_COLUMNS_MIN).min(room);
+            if most >= WAITING_COLUMNS_LEAST {
+                facts.push((0, meaning, measure::cut(&visible(&said), most).text));
+            }
         }
         if let Some(since) = since.filter(|_| *waiting != Waiting::Nothing) {
             facts.push((1, Meaning::Aside, elapsed(now.duration_since(since), language)));
         }
         if let Some(silent) = self.silent(waiting, now, language) {
-            facts.push((0, Meaning::Warning, silent));
+            facts.push((1, Meaning::Warning, silent));
         }
         if !self.is_confined {
-            facts.push((0, Meaning::Error, Text::StatusUnconfined.template(language).into()));
+            facts.push((0, Meaning::Error, unconfined.into()));
         }
         facts.push((2, Meaning::Aside, self.model.clone()));
         if self.context_tokens > 0 {
@@ -136,9 +144,7 @@ impl Facts {
         }
         fit(facts, columns)
     }
-}
 
-impl Facts {
     /// Says how long nothing of a reply came, once that is long.
     fn silent(&self, waiting: &Waiting, now: Instant, language: Language) -> Option<String> {
         let is_reply = matches!(waiting, Waiting::FirstByte | Waiting::Thinking | Waiting::Writing);
@@ -278,7 +284,13 @@ mod tests {
             theme: crate::render::Theme::Terminal,
         };
         assert!(line.paint(&style).starts_with("\u{1b}[31mno walls\u{1b}"), "red");
-        assert_eq!(drawn(&off, &Waiting::Answer, 10), "waiting f…");
+        assert_eq!(drawn(&facts(), &Waiting::Answer, 10), "waiting f…");
+        assert_eq!(drawn(&off, &Waiting::Answer, 24), "waiting for … · no walls");
+        for waiting in [Waiting::Answer, calls, Waiting::Stopping, Waiting::Nothing] {
+            for columns in 8..60 {
+                assert!(drawn(&off, &waiting, columns).contains("no walls"), "{columns}");
+            }
+        }
     }
 
     #[test]
