@@ -17,6 +17,7 @@ use super::{
     held, protected,
     streams::joined,
     tool::{Effect, Tool, ToolContext, ToolOutput},
+    unkept,
     unseen::{self, Looked},
 };
 use crate::policy::{Action, shell};
@@ -286,7 +287,7 @@ impl Bash {
                 notes.push_str(&format!("\n[walls] {sentence}"));
             }
         }
-        notes.extend(held::unkept(&output.unkept).map(|said| format!("\n[walls] {said}")));
+        notes.extend(unkept::sentence(&output.unkept).map(|said| format!("\n[walls] {said}")));
         if !context.sandbox.jobs().running().is_empty() {
             notes.push_str(&protected::where_kept(&output.protected, &context.workspace));
         }

@@ -4,18 +4,18 @@
 //! "Network is unreachable". Read from words, so it promises nothing; each sentence is true
 //! whenever it is said. Only of system calls the kernel itself tells.
 
-use std::path::PathBuf;
-
-use tenon_model::visible;
 use tenon_sandbox::{
     FileError, INTERNET_SOCKETS, Network, OTHER_SOCKETS, Output, PATH_SOCKETS, Stream, Tier,
     Workspace,
 };
 
-use super::{Sandbox, ToolContext, unreached::Unreached};
+use super::{
+    Sandbox, ToolContext,
+    unreached::{Unreached, is_complaint},
+};
 
 /// What programs say of a file that the walls keep from changing.
-const FILES: [&str; 2] = ["read-only file system", "erofs"];
+const FILES: [&str; 3] = ["read-only file system", "erofs", "cannot lock /etc/"];
 
 /// The same where Landlock alone holds files; other refusals have the same words.
 const FILES_IN_C: [&str; 3] = ["permission denied", NOT_PERMITTED, "eacces"];
@@ -28,6 +28,16 @@ const NOT_PERMITTED: &str = "operation not permitted";
 
 /// What programs say that got no socket.
 const SOCKETS: [&str; 5] = ["socket", "resolv", "resolution", "connect", "listen eacces"];
+
+/// The same beside a denial, also where the command went on.
+const SOCKETS_DENIED: [&str; 4] = ["socket: ", "listen eacces", TCP, UDP];
+
+/// What bash makes a socket of, and what is no file.
+const TCP: &str = "/dev/tcp/";
+const UDP: &str = "/dev/udp/";
+
+/// What programs say that tried for one and were told that there is no such kind.
+const FAMILIES: [&str; 2] = ["address family not supported", "eafnosupport"];
 
 /// What programs say that got no socket with a path.
 const PATH_SOCKETS_TOO: [&str; 4] = ["socket", "connect", "bind", "listen eacces"];
@@ -48,7 +58,13 @@ const SERVICES: [&str; 3] = ["connect to the docker daemon", "connect to bus", "
 const LIMITS: [&str; 1] = ["cannot modify limit"];
 
 /// What programs say that want rights of root's.
-const RIGHTS: [&str; 2] = [NOT_PERMITTED, "you must be root"];
+const RIGHTS: [&str; 4] = [NOT_PERMITTED, "you must be root", NICENESS, "permission denied on key"];
+
+const NICENESS: &str = "cannot set niceness";
+
+/// What is said of an owner whom the namespace of tier B does not have.
+const OWNERS: [&str; 3] = ["ownership", "chown", "chgrp"];
+const NO_SUCH_OWNER: &str = "invalid argument";
 
 /// What programs say of a file whose owner or group the session's namespace does not have.
 const FOREIGN: [&str; 2] = ["value too large for defined data type", "eoverflow"];
@@ -77,7 +93,8 @@ const LIMITS_HELD: &str = "limits: a command lowers its limits and never raises 
 const RIGHTS_HELD: &str = "rights: inside the walls nothing has root's rights, also as root; --sandbox off \
                            would leave them";
 const RIGHTS_HELD_IN_C: &str = "rights: commands in tier C change no limits, priorities or scheduling of other \
-                                processes and make no shared memory; --sandbox off would let them";
+                                processes, send them no signals (from Linux 6.12 on) and make no shared memory; \
+                                --sandbox off would let them as far as the user may";
 const FOREIGN_HELD: &str = "files: commands have only the user and the user's first group, so a toolchain's file in HOME \
                             that is of another can be read and not changed; the user's chgrp to that group \
                             would allow it, and so would a copy in the workspace (CARGO_HOME and the like)";
@@ -87,11 +104,9 @@ const FOREIGN_HELD: &str = "files: commands have only the user and the user's fi
 const LINES_MAX: usize = 20;
 const WORDS_MAX: usize = 40;
 
-/// Names that do not last and are told one by one.
-const UNKEPT_TOLD_MAX: usize = 3;
-
 /// A command that ran inside walls, and what it said.
 pub(super) struct Said<'a> {
+    pub(super) script: &'a str,
     pub(super) output: &'a Output,
     /// What is shown of its output.
     pub(super) text: &'a str,
@@ -113,15 +128,17 @@ pub(super) fn worth_telling(
     is_error: bool,
     text: &str,
 ) -> Vec<&'static str> {
-    let is_of_internet = refused.contains(&INTERNET_SOCKETS);
-    // Every look for a user's name tries for a socket with a path.
-    let speaks = || {
-        let text = text.to_lowercase();
-        PATH_SOCKETS_TOO.iter().any(|words| text.contains(words))
+    let is_of_others = [INTERNET_SOCKETS, OTHER_SOCKETS].iter().any(|it| refused.contains(it));
+    let text = text.to_lowercase();
+    let says = |text: &str, words: &[&str]| words.iter().any(|words| text.contains(words));
+    let may_be_paths = |line: &str| {
+        // Every look for a user's name tries for a socket with a path.
+        says(line, &PATH_SOCKETS_TOO) && (is_error || says(line, &DENIED))
     };
     refused.retain(|what| match *what {
-        INTERNET_SOCKETS | OTHER_SOCKETS => is_error,
-        PATH_SOCKETS => is_error && !is_of_internet && speaks(),
+        INTERNET_SOCKETS => is_error || says(&text, &DENIED) || is_complaint(&text),
+        OTHER_SOCKETS => is_error || says(&text, &FAMILIES),
+        PATH_SOCKETS => !is_of_others && text.lines().any(may_be_paths),
         _ => true,
     });
     refused
@@ -142,30 +159,9 @@ pub(super) fn calls(refused: &[&str]) -> Vec<String> {
     (!others.is_empty()).then_some(sentence).into_iter().chain(sockets).collect()
 }
 
-/// Returns a sentence about what was made outside of the workspace and does not last.
-pub(super) fn unkept(found: &[PathBuf]) -> Option<String> {
-    let shown = |path: &PathBuf| visible(&path.to_string_lossy()).replace('\n', "␊");
-    let mut names: Vec<String> = found.iter().take(UNKEPT_TOLD_MAX).map(shown).collect();
-    if let Some(more @ 1..) = found.len().checked_sub(UNKEPT_TOLD_MAX) {
-        names.push(format!("{more} more"));
-    }
-    let last = names.pop()?;
-    let (names, lie) = match names.as_slice() {
-        [] => (last, "is outside of the workspace, in a private folder that is"),
-        names => {
-            let names = format!("{} and {last}", names.join(", "));
-            (names, "are outside of the workspace, in private folders that are")
-        }
-    };
-    Some(format!(
-        "files: {names} {lie} gone at the end of the session; --add-dir FOLDER would let commands \
-         write a folder for good"
-    ))
-}
-
 /// Returns sentences for a command inside walls with `network`, if there is reason to say some.
 pub(super) fn sentences(said: &Said<'_>, network: Network) -> Vec<String> {
-    let &Said { output, text, is_error, merges, as_root, .. } = said;
+    let &Said { output, text, is_error, merges, .. } = said;
     let mut printed = String::new();
     for piece in output.pieces.iter().filter(|piece| piece.stream == Stream::Error) {
         printed.push_str(&piece.text);
@@ -177,22 +173,24 @@ pub(super) fn sentences(said: &Said<'_>, network: Network) -> Vec<String> {
     let says = |words: &[&str]| words.iter().any(|words| complaints.contains(words));
     let mut sentences: Vec<&str> = Vec::new();
     let is_told = [INTERNET_SOCKETS, PATH_SOCKETS].iter().any(|it| output.refused.contains(it));
-    let is_of_sockets = is_error && !output.has_sockets && (is_told || says(&SOCKETS));
+    let speaks_of_sockets =
+        is_error && says(&SOCKETS) || said.may_complain() && is_of_network(&complaints);
+    let is_of_others = output.refused.contains(&OTHER_SOCKETS);
+    let is_of_sockets = !output.has_sockets && (is_told || speaks_of_sockets && !is_of_others);
     let is_of_services = is_error && says(&SERVICES);
-    let is_in_c = said.sandbox.tier() == Some(Tier::C.name());
-    let of_c = OF_TIER_C.iter().filter(|(_, words)| is_error && is_in_c && says(words));
-    let of_c: Vec<_> = of_c.collect();
+    let of_c = said.of_tier_c(&complaints);
     if says(&FILES) {
         sentences.extend(files(&printed, &FILES, said));
     } else if !output.has_sockets && says(&FILES_IN_C) {
         let of_paths: &[&str] =
             if output.refused.contains(&PATH_SOCKETS) { &PATH_SOCKETS_TOO } else { &[] };
-        let others: Vec<&str> =
-            of_c.iter().flat_map(|(_, words)| *words).chain(of_paths).copied().collect();
+        let of_rights = RIGHTS.iter().filter(|words| **words != NOT_PERMITTED);
+        let others: Vec<&str> = of_c.iter().flat_map(|(_, words)| *words).copied().collect();
+        let others = others.iter().chain(of_paths).chain(of_rights);
         let lines = printed.lines().filter(|line| {
             // What was refused may have been the socket, or the terminal.
             let small = line.to_lowercase();
-            let is_told = others.iter().any(|words| small.contains(words));
+            let is_told = others.clone().any(|words| small.contains(words));
             let may_be = (is_of_sockets || !of_c.is_empty()) && said.place(line) == Place::Unknown;
             !is_told && !may_be
         });
@@ -208,22 +206,20 @@ pub(super) fn sentences(said: &Said<'_>, network: Network) -> Vec<String> {
         sentences.extend(said.unreached.sentences());
     }
     sentences.extend(says(&FOREIGN).then_some(FOREIGN_HELD));
-    if is_error {
-        let is_run_private = output.has_sockets && !is_in_c;
-        let found =
-            [(SERVICES_HELD, is_of_services && is_run_private), (LIMITS_HELD, says(&LIMITS))];
-        sentences
-            .extend(found.iter().filter(|(_, is_said)| *is_said).map(|(sentence, _)| *sentence));
-        let is_untold = output.refused.is_empty() && sentences.is_empty();
-        if output.only_reads && !output.has_sockets && is_untold && says(&[NOT_PERMITTED]) {
-            sentences.push(READING_HELD);
-        } else if as_root && is_untold && says(&RIGHTS) {
-            sentences.push(RIGHTS_HELD);
-        } else if !output.has_sockets && is_untold && says(&[NOT_PERMITTED]) {
-            sentences.push(RIGHTS_HELD_IN_C);
-        }
+    let is_run_private = output.has_sockets && !said.is_in_c();
+    sentences.extend((is_of_services && is_run_private).then_some(SERVICES_HELD));
+    sentences.extend((said.may_complain() && says(&LIMITS)).then_some(LIMITS_HELD));
+    if output.refused.is_empty() && sentences.is_empty() {
+        sentences.extend(said.of_rights(&complaints));
     }
     sentences.into_iter().map(str::to_owned).chain(calls(&output.refused)).collect()
+}
+
+/// Whether what was printed speaks of the network in itself, whatever became of the command.
+fn is_of_network(complaints: &str) -> bool {
+    let says = |line: &str, words: &[&str]| words.iter().any(|words| line.contains(words));
+    is_complaint(complaints)
+        || complaints.lines().any(|line| says(line, &SOCKETS_DENIED) && says(line, &DENIED))
 }
 
 /// Returns the protected files that `text` says a command could not write, once each, as they are written
@@ -302,6 +298,50 @@ enum Place {
 }
 
 impl Said<'_> {
+    /// Whether what was printed is the command's own complaint, also where the line went on (`|| true`). What
+    /// only reads prints those of others on its standard output.
+    fn may_complain(&self) -> bool {
+        self.is_error || !self.output.only_reads || !self.merges
+    }
+
+    fn is_in_c(&self) -> bool {
+        self.sandbox.tier() == Some(Tier::C.name())
+    }
+
+    /// Returns what tier C alone holds, as far as `complaints` or the script speak of it.
+    fn of_tier_c(&self, complaints: &str) -> Vec<(&'static str, &'static [&'static str])> {
+        let says = |text: &str, words: &[&str]| words.iter().any(|words| text.contains(words));
+        let script = self.script.to_lowercase();
+        let is_meant = |words: &[&str]| {
+            let in_passing = |line: &str| {
+                says(line, words) && (says(line, &FILES_IN_C) || line.contains("fail"))
+            };
+            // A line of code within the script is in no trace.
+            let in_script = || says(&script, words) && says(complaints, &DENIED);
+            match self.is_error {
+                true => says(complaints, words) || !self.output.only_reads && in_script(),
+                false => self.may_complain() && complaints.lines().any(in_passing),
+            }
+        };
+        OF_TIER_C.into_iter().filter(|(_, words)| self.is_in_c() && is_meant(words)).collect()
+    }
+
+    /// Returns what is said of a command that wanted rights, if no other wall explains it.
+    fn of_rights(&self, complaints: &str) -> Option<&'static str> {
+        let says = |text: &str, words: &[&str]| words.iter().any(|words| text.contains(words));
+        let of_owner = |line: &str| line.contains(NO_SUCH_OWNER) && says(line, &OWNERS);
+        let is_of_c = !self.output.has_sockets && says(complaints, &[NOT_PERMITTED]);
+        if !self.may_complain() {
+            None
+        } else if self.output.only_reads && is_of_c {
+            Some(READING_HELD)
+        } else if self.as_root && (says(complaints, &RIGHTS) || complaints.lines().any(of_owner)) {
+            Some(RIGHTS_HELD)
+        } else {
+            is_of_c.then_some(RIGHTS_HELD_IN_C)
+        }
+    }
+
     /// Returns the place of the file that a line names. Programs put it before their complaint or behind
     /// it, within quotes or not.
     fn place(&self, line: &str) -> Place {
@@ -309,6 +349,8 @@ impl Said<'_> {
         for word in words(line) {
             match self.workspace.locate(word) {
                 Ok(location) if location.protected => return Place::Protected,
+                // Of bash's own making, which it says of sockets.
+                _ if word.starts_with(TCP) || word.starts_with(UDP) => {}
                 Err(FileError::Escapes { .. }) if word.starts_with(['/', '.']) => {
                     let path = self.workspace.root().join(word);
                     match self.sandbox.is_in_toolchain(&path) {
@@ -358,8 +400,9 @@ mod tests {
         let ToolContext { workspace, sandbox, .. } = &bench.context;
         let is_error = output.exit != Exit::Code(0);
         let unreached = &Unreached::of("", output, is_error, sandbox);
-        let merges = false;
-        let said = Said { output, text, is_error, merges, workspace, sandbox, unreached, as_root };
+        let (script, merges) = ("", false);
+        let said =
+            Said { script, output, text, is_error, merges, workspace, sandbox, unreached, as_root };
         assert_eq!(sentences(&said, Network::Proxied), expected, "{text}");
     }
 
@@ -389,7 +432,22 @@ mod tests {
         let owner = "chown: changing ownership of 'a': Operation not permitted";
         check(owner, 1, true, &[]);
         check_with(owner, (1, true, true), Vec::new(), &[RIGHTS_HELD]);
-        check_with(owner, (0, true, true), Vec::new(), &[]);
+        check_with(owner, (0, true, true), Vec::new(), &[RIGHTS_HELD]);
+        check_with(owner, (0, true, false), Vec::new(), &[]);
+        check("bash: line 1: kill: (1) - Operation not permitted", 0, true, &[]);
+        for text in [
+            "bash: line 1: kill: (1) - Operation not permitted",
+            "nice: cannot set niceness: Permission denied",
+            "sysctl: permission denied on key \"kernel.panic\"",
+            "chown: changing ownership of '.': Invalid argument",
+        ] {
+            check_with(text, (0, true, true), Vec::new(), &[RIGHTS_HELD]);
+            check_with(text, (0, true, false), Vec::new(), &[]);
+        }
+        check_with("sort: Invalid argument", (1, true, true), Vec::new(), &[]);
+        let niceness = "nice: cannot set niceness: Permission denied";
+        check_with(niceness, (0, false, true), Vec::new(), &[RIGHTS_HELD]);
+        check("useradd: cannot lock /etc/passwd; try again later.", 1, true, &[FILES_HELD]);
     }
 
     #[test]
@@ -400,10 +458,41 @@ mod tests {
         };
         check("", 6, &[SOCKETS_HELD]);
         check("", 0, &[]);
+        check("Listening on port 80", 0, &[]);
+        check("curl: (6) Could not resolve host: example.com", 0, &[SOCKETS_HELD]);
+        check("PermissionError: [Errno 13] Permission denied", 0, &[SOCKETS_HELD]);
+        let of_bash = "bash: socket: Permission denied\nbash: /dev/tcp/::1/1: Permission denied";
+        check(of_bash, 0, &[SOCKETS_HELD]);
         check("PermissionError: [Errno 13] Permission denied", 1, &[SOCKETS_HELD]);
         check("socket: Permission denied", 1, &[SOCKETS_HELD]);
         check("cat: /home/a/b: Permission denied", 1, &[FILES_HELD_IN_C, SOCKETS_HELD]);
-        check("bash: /home/a/b: Permission denied", 0, &[FILES_HELD_IN_C]);
+        check("bash: /home/a/b: Permission denied", 0, &[FILES_HELD_IN_C, SOCKETS_HELD]);
+    }
+
+    #[test]
+    fn without_the_kernels_word_the_network_of_tier_c_is_told_by_what_is_printed() {
+        check("curl: (6) Could not resolve host: example.com", 0, false, &[SOCKETS_HELD]);
+        let of_bash = "bash: socket: Permission denied\nbash: /dev/tcp/::1/1: Permission denied";
+        check(of_bash, 0, false, &[SOCKETS_HELD]);
+        let log = "Could not resolve host: example.com";
+        let mut reads = Output { only_reads: true, has_sockets: false, ..printed(log, 0) };
+        reads.pieces.iter_mut().for_each(|piece| piece.stream = Stream::Out);
+        check_output(log, &reads, false, &[]);
+    }
+
+    #[test]
+    fn sockets_of_other_families_are_told_as_such() {
+        let sentence = &calls(&[OTHER_SOCKETS])[0];
+        for (text, code, expected) in [
+            ("OSError: [Errno 97] Address family not supported by protocol", 0, true),
+            ("OSError: [Errno 97] Address family not supported by protocol", 1, true),
+            ("socket.py: Address family not supported by protocol", 1, true),
+            ("socket_vmnet: ready", 0, false),
+        ] {
+            let refused = worth_telling(vec![PATH_SOCKETS, OTHER_SOCKETS], code != 0, text);
+            let expected: &[&str] = if expected { &[sentence] } else { &[] };
+            check_with(text, (code, false, false), refused, expected);
+        }
     }
 
     #[test]
@@ -414,7 +503,8 @@ mod tests {
         };
         check("Error: listen EACCES: permission denied ./x.sock", 1, &[PATH_SOCKETS_HELD]);
         check("unix_listener: socket: Permission denied", 1, &[PATH_SOCKETS_HELD]);
-        check("unix_listener: socket: Permission denied", 0, &[PROTECTED_HELD, FILES_HELD_IN_C]);
+        check("unix_listener: socket: Permission denied", 0, &[PATH_SOCKETS_HELD]);
+        check("bound to the socket", 0, &[]);
         check("ls: cannot access 'a': No such file or directory", 2, &[]);
         check("cat: /home/a/b: Permission denied", 1, &[FILES_HELD_IN_C]);
     }
@@ -460,26 +550,6 @@ mod tests {
             let output = Output { has_sockets, ..printed(text, 1) };
             check_output(text, &output, true, &[expected]);
         }
-    }
-
-    #[test]
-    fn what_does_not_last_is_told_by_its_first_names() {
-        let check = |names: &[&str], expected: &str| {
-            let names: Vec<PathBuf> = names.iter().map(PathBuf::from).collect();
-            let end = "gone at the end of the session; --add-dir FOLDER would let commands write a \
-                       folder for good";
-            assert_eq!(unkept(&names), Some(format!("files: {expected} {end}")));
-        };
-        let (one, several) = (
-            "is outside of the workspace, in a private folder that is",
-            "are outside of the workspace, in private folders that are",
-        );
-        check(&["/h/a"], &format!("/h/a {one}"));
-        check(&["/h/a", "/h/b"], &format!("/h/a and /h/b {several}"));
-        check(&["/a", "/b", "/c"], &format!("/a, /b and /c {several}"));
-        check(&["/a", "/b", "/c", "/d", "/e"], &format!("/a, /b, /c and 2 more {several}"));
-        check(&["/h/a\n[walls] b\u{1b}[2K"], &format!("/h/a␊[walls] b␛[2K {one}"));
-        assert_eq!(unkept(&[]), None);
     }
 
     #[test]

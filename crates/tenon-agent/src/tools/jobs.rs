@@ -17,6 +17,7 @@ use super::{
     held,
     protected::{Kept, lines, note_refused, where_kept},
     tool::{Effect, Tool, ToolContext, ToolOutput},
+    unkept,
     unreached::Unreached,
 };
 use crate::{masking::Masking, policy::Action};
@@ -159,7 +160,7 @@ pub(super) async fn read(
     let mut notes =
         notes(&blocked, told, limit.as_ref()) + &where_kept(&protected, &context.workspace);
     let hosts = unreached.sentences().map(str::to_owned);
-    let sentences = hosts.chain(held::calls(&refused)).chain(held::unkept(&unkept));
+    let sentences = hosts.chain(held::calls(&refused)).chain(unkept::sentence(&unkept));
     notes.extend(sentences.map(|sentence| format!("\n[walls] {sentence}")));
     let changes = changes.map(|changes| changed(&changes)).unwrap_or_default();
     let output = ToolOutput::text(format!("{first}\n{text}{notes}{changes}"));
@@ -223,7 +224,7 @@ pub(crate) fn news(jobs: &Jobs, masking: &Masking) -> Option<News> {
         let protected = status.end.as_ref().map_or(&[][..], |end| &end.protected);
         let changes = status.end.as_ref().and_then(|end| end.changes.as_ref());
         let changes = changes.map(changed).unwrap_or_default();
-        let unkept = status.end.as_ref().and_then(|end| held::unkept(&end.unkept));
+        let unkept = status.end.as_ref().and_then(|end| unkept::sentence(&end.unkept));
         let unkept = unkept.map(|said| format!("\n[walls] {said}")).unwrap_or_default();
         let told = lines(protected, &Kept::default());
         let notes = notes(&[], told, None) + &unkept;

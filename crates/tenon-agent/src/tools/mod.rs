@@ -21,6 +21,7 @@ mod streams;
 pub(crate) mod testing;
 pub(crate) mod text_file;
 mod tool;
+mod unkept;
 mod unreached;
 mod unseen;
 mod write_file;

@@ -214,7 +214,8 @@ fn sentence(found: &str, event: &NetworkEvent) -> String {
     }
 }
 
-fn is_complaint(text: &str) -> bool {
+/// Whether a program says that it reached no host.
+pub(super) fn is_complaint(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     COMPLAINTS.iter().any(|words| text.contains(words))
 }

@@ -160,6 +160,8 @@ fn a_host_that_the_proxy_refused_is_told_once() {
     check(&place, |arguments| Some(place.run(arguments)), &rows);
 }
 
+const NO_NETWORK: &str = "network: commands in tier C have no sockets";
+
 #[test]
 fn sockets_with_a_path_and_terminals_of_tier_c_are_told_as_such() {
     let place = Place::new();
@@ -171,9 +173,43 @@ fn sockets_with_a_path_and_terminals_of_tier_c_are_told_as_such() {
         ("ssh-agent true", "sockets: commands in tier C have no sockets with a path"),
         ("tmux new -d", "sockets: commands in tier C have no sockets with a path"),
         ("/usr/bin/python3 -c 'import multiprocessing as m; m.Lock()'", "make no shared memory"),
-        ("curl -sS https://curl.example/", "network: commands in tier C have no sockets"),
+        ("/usr/bin/python3 -c 'import os; os.openpty()'", "terminals: commands in tier C"),
+        (
+            "/usr/bin/python3 -c 'import socket; socket.socket(socket.AF_VSOCK)'",
+            "the walls refuse sockets of other families",
+        ),
+        ("curl -sS https://curl.example/", NO_NETWORK),
+        ("curl -sS https://curl.example/ || true", NO_NETWORK),
+        ("curl -sS https://curl.example/; echo went on", NO_NETWORK),
+        ("curl -sS https://curl.example/ | cat", NO_NETWORK),
+        ("curl -sS https://curl.example/ 2>&1 | tail -n 1", NO_NETWORK),
+        ("exec 3<>/dev/tcp/127.0.0.1/1; echo after", NO_NETWORK),
     ];
     check(&place, |arguments| run_without_namespaces(&place, arguments), &rows);
+}
+
+#[test]
+fn what_takes_rights_is_told_also_where_the_command_went_on() {
+    if !rustix::process::geteuid().is_root() {
+        return skipped("an ordinary user has no rights that walls take away");
+    }
+    let rights = "rights: inside the walls nothing has root's rights, also as root; --sandbox off";
+    let families = "the walls refuse sockets of other families";
+    let place = Place::new();
+    let rows = [
+        ("touch x; chown nobody x || true", rights),
+        ("mknod d b 8 0 || true", rights),
+        ("kill -9 1; echo", rights),
+        ("nice -n -5 true", rights),
+        ("chown nobody . 2>&1 | tail -n 1", rights),
+        ("/usr/bin/python3 -c 'import socket; socket.socket(socket.AF_VSOCK)' || true", families),
+        (
+            "/usr/bin/python3 -c 'import socket; socket.socket(socket.AF_VSOCK)' 2>&1 | tail -n 1",
+            families,
+        ),
+        ("useradd foo", "files: outside of the workspace commands write only"),
+    ];
+    check(&place, |arguments| Some(place.run(arguments)), &rows);
 }
 
 #[test]

@@ -253,7 +253,12 @@ fn conditional(sockets: Sockets) -> Vec<(c_long, When, Errno)> {
         (libc::SYS_clone3, When::Always, Errno::NOSYS),
         // Memory of it is in no count that a limit could go by.
         (libc::SYS_memfd_secret, When::Always, Errno::NOSYS),
-        (libc::SYS_socket, When::NoneOf(0, families), refused),
+        (libc::SYS_socket, When::NoneOf(0, INTERNET), Errno::AFNOSUPPORT),
+    ];
+    if sockets != Sockets::Internet {
+        conditions.push((libc::SYS_socket, When::NoneOf(0, families), refused));
+    }
+    conditions.extend([
         (libc::SYS_socketpair, When::NoneOf(0, in_pairs), refused),
         (libc::SYS_socket, raw(libc::AF_INET), Errno::PERM),
         (libc::SYS_socket, raw(libc::AF_INET6), Errno::PERM),
@@ -270,7 +275,7 @@ fn conditional(sockets: Sockets) -> Vec<(c_long, When, Errno)> {
         (libc::SYS_mknodat, When::OneOf(2, libc::S_IFMT, CHARACTER_AND_BLOCK), Errno::PERM),
         #[cfg(target_arch = "x86_64")]
         (libc::SYS_mknod, When::OneOf(1, libc::S_IFMT, CHARACTER_AND_BLOCK), Errno::PERM),
-    ];
+    ]);
     if sockets == Sockets::Pairs {
         // One of a pair for datagrams can send to a path all the same; a raw one is such a one.
         for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW] {

@@ -83,15 +83,18 @@ pub(super) fn ask(calls: &mut Calls) {
         body.iter_mut().filter(is_refusal).for_each(|code| code.k = ask.k);
     }
     if let Some(body) = calls.get_mut(&call(libc::SYS_socket)) {
-        // The answer to the families that there are not, where there are sockets of the internet.
-        let refused = refuse(Errno::AFNOSUPPORT);
-        let is_refusal = |code: &&mut sock_filter| (code.code, code.k) == (refused.code, refused.k);
-        body.iter_mut().filter(is_refusal).for_each(|code| code.k = ask.k);
-        let refused = refuse(Errno::ACCESS);
-        // What stands before it are the families that there are.
-        let families =
-            body.iter().position(|code| (code.code, code.k) == (refused.code, refused.k));
-        if let Some(families) = families.and_then(|end| body.get(..end)) {
+        let at = |body: &[sock_filter], errno| {
+            let refused = refuse(errno);
+            body.iter().position(|code| (code.code, code.k) == (refused.code, refused.k))
+        };
+        // The answer to the families that there are nowhere.
+        let nowhere = at(body, Errno::AFNOSUPPORT);
+        if let Some(code) = nowhere.and_then(|at| body.get_mut(at)) {
+            code.k = ask.k;
+        }
+        // Between it and the next are the families that there are.
+        let families = nowhere.zip(at(body, Errno::ACCESS));
+        if let Some(families) = families.and_then(|(start, end)| body.get(start..end)) {
             let is_paths = |code: &sock_filter| (code.code, code.k) == (EQUAL, PATHS);
             let paths = if families.iter().any(is_paths) { &[][..] } else { &ask_about_paths() };
             let questions = [paths, &ask_about_sockets()].concat();
@@ -214,7 +217,11 @@ mod tests {
                 check(sockets, [family, stream], false, refused);
                 check(sockets, [family, libc::SOCK_RAW], true, refused);
             }
-            check(sockets, [libc::AF_PACKET, libc::SOCK_RAW], true, refused);
+            for family in [libc::AF_PACKET, libc::AF_VSOCK, libc::AF_ALG, -1] {
+                check(sockets, [family, libc::SOCK_RAW], true, asked);
+                check(sockets, [family, stream], true, asked);
+                check(sockets, [family, stream], false, refuse(Errno::AFNOSUPPORT).k);
+            }
             check(sockets, [libc::AF_NETLINK, libc::SOCK_RAW], true, allowed);
         }
         check(Sockets::Local, [libc::AF_UNIX, stream], true, allowed);
