@@ -90,7 +90,8 @@ pub(super) fn sentences(looked: &Looked<'_>, network: Network, as_root: bool) ->
     let &Looked { script, output, text, is_error, workspace, sandbox } = looked;
     let unreached = &Unreached::of(script, output, is_error, sandbox);
     let merges = MERGED.iter().any(|redirect| script.contains(redirect));
-    let said = Said { output, text, is_error, merges, workspace, sandbox, unreached, as_root };
+    let said =
+        Said { script, output, text, is_error, merges, workspace, sandbox, unreached, as_root };
     let mut sentences = held::sentences(&said, network);
     if sentences.is_empty() && output.blocked.is_empty() {
         sentences.extend(sentence(looked));
@@ -146,7 +147,9 @@ impl Looked<'_> {
 /// for what need not be there.
 fn is_said(why: &OutOfSight, how: Named, only_reads: bool) -> bool {
     match (why, how) {
-        (OutOfSight::Private(_), how) => matches!(how, Named::Missed | Named::Silently),
+        (OutOfSight::Private(_) | OutOfSight::Device, how) => {
+            matches!(how, Named::Missed | Named::Silently)
+        }
         (OutOfSight::Home, Named::InVain) => only_reads,
         (OutOfSight::Home, how) => how != Named::Somewhere,
         (OutOfSight::Covered(_) | OutOfSight::Secret(_) | OutOfSight::Hidden(_), _) => true,
@@ -174,6 +177,10 @@ fn words(why: &OutOfSight) -> String {
             "files: {} is closed to commands, so it looks empty or {UNSEEN}; \
              read_file asks the user for a file",
             shown(path)
+        ),
+        OutOfSight::Device => format!(
+            "files: commands have a /dev of their own with the usual devices alone, so what else the machine has \
+             there looks {UNSEEN}; --sandbox off would open it"
         ),
         OutOfSight::Hidden(path) => format!(
             "files: {} is closed to commands, so it looks empty or {UNSEEN}; \
@@ -288,6 +295,7 @@ mod tests {
             OutOfSight::Private("/tmp".into()),
             OutOfSight::Secret("/root/.ssh".into()),
             OutOfSight::Hidden("/var/lib/x".into()),
+            OutOfSight::Device,
         ] {
             assert!(is_of_place(&format!("[walls] {}", words(&why))), "{why:?}");
         }

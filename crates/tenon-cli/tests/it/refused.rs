@@ -206,7 +206,11 @@ fn what_is_out_of_sight_of_commands_is_told_where_one_looks_for_it() {
                         there; read_file asks";
     const OWN: &str = "home/.config/tenon is closed to commands, so it looks empty or as if it were \
                        not there; --sandbox off";
+    const DEVICES: &str = "[walls] files: commands have a /dev of their own";
     const ROWS: &[(&str, Option<&str>)] = &[
+        ("cat /dev/kvm", Some(DEVICES)),
+        ("test -e /dev/vda", Some(DEVICES)),
+        ("cat /dev/none || true", None),
         ("cat /home/nobody-here/data.csv", Some(OTHERS)),
         ("test -d /home/nobody-here/disk", Some(OTHERS)),
         ("cat ~/notes.txt", Some(HOME)),

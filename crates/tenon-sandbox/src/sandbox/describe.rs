@@ -42,6 +42,12 @@ pub struct Description {
     pub limits: Limits,
 }
 
+/// What is in /dev in the tiers with a file tree of their own, in one of them at least.
+const DEVICES: [&str; 15] = [
+    "null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm", "fd", "stdin",
+    "stdout", "stderr", "console", "core",
+];
+
 /// Why what the machine has somewhere looks to a command as if it were not there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OutOfSight {
@@ -55,6 +61,8 @@ pub enum OutOfSight {
     Secret(PathBuf),
     /// It is, or lies in, this one of [`Settings::hidden`].
     Hidden(PathBuf),
+    /// It lies in /dev, of which there are the usual devices.
+    Device,
 }
 
 impl Sandbox {
@@ -195,6 +203,14 @@ fn out_of_sight(
     if let Some(secret) = of_home.chain(secret.iter().cloned()).find(|secret| is_in(&secret)) {
         return Some(OutOfSight::Secret(secret));
     }
+    if let Ok(device) = path.strip_prefix("/dev") {
+        let is_usual = |name: Component<'_>| DEVICES.iter().any(|it| name.as_os_str() == *it);
+        return device
+            .components()
+            .next()
+            .filter(|name| !is_usual(*name))
+            .map(|_| OutOfSight::Device);
+    }
     let step = exactly.or_else(|| above(steps, &path))?;
     let is_home = || settings.home.as_deref().map(canonical_or_lexical) == Some(step.path.clone());
     match step.part {
@@ -286,6 +302,10 @@ mod tests {
             ("/tmp/work/x", None),
             ("/tmp/work/keys/a", Some(OutOfSight::Hidden("/tmp/work/keys".into()))),
             ("/etc/shadow", secret("/etc/shadow")),
+            ("/dev/kvm", Some(OutOfSight::Device)),
+            ("/dev/tty", None),
+            ("/dev/pts/0", None),
+            ("/dev", None),
             ("/etc/hosts", None),
             ("/homes", None),
             ("/", None),
