@@ -52,6 +52,25 @@ fn restore_redoes_what_was_undone_since_the_step() {
 }
 
 #[test]
+fn restore_back_and_forth_has_no_conflict_where_nobody_changed_anything() {
+    for last in ["echo 2 > d/a", "chmod 700 d", "touch -d @5 d", "cp -a d f", "echo 2 > d/b"] {
+        let place = Place::new();
+        let look = || {
+            let what = "find . -printf '%y %m %T@ %p\\n' | sort; cat d/* f/* 2>&1";
+            place.program("sh", &["-c", what]).output().unwrap().stdout
+        };
+        let id = session_of(&place, &["mkdir d", "touch d/a", last]);
+        let after = look();
+        for to in ["2", "1", "3", "4"] {
+            let run = place.run(&["restore", &id, "--to", to]).ends_with(0);
+            // Another checkpoint's store is no place for people.
+            assert!(!run.out.contains(".tenon"), "{last}: {run:?}");
+        }
+        assert_eq!(look(), after, "{last}");
+    }
+}
+
+#[test]
 fn restore_asks_about_what_a_person_changed_and_undoes_and_redoes_in_one() {
     let place = Place::new();
     let read = |name: &str| std::fs::read_to_string(place.path("work").join(name)).ok();

@@ -8,6 +8,7 @@ use std::os::fd::OwnedFd;
 use rustix::io::Errno;
 
 use super::CheckpointId;
+use super::came_from::{Name, came_from};
 use super::changes::{Change, ChangeKind, Changes, Trouble};
 use super::closed;
 use super::copy::open_object;
@@ -65,16 +66,6 @@ struct Budget {
     paths: usize,
     /// Files that are compared with others in their place.
     others: usize,
-}
-
-/// A name that was touched.
-struct Name {
-    /// Its path before the call, if something was there.
-    was: Place,
-    /// Its path now; `None` in a folder that is gone.
-    at: Option<Place>,
-    before: Option<NodeId>,
-    now: Option<Node>,
 }
 
 /// Compares what a recorder saved with what is there now.
@@ -136,7 +127,7 @@ impl Comparison<'_> {
             if *before == Some(now.id) {
                 continue;
             }
-            if now.is_folder() && !self.image.nodes.contains_key(&now.id) {
+            if now.is_folder() && !self.image.was_in_tree(now.id) {
                 arrived.extend(self.new_folder(at));
             }
             arrived.push((at.clone(), now.clone()));
@@ -177,6 +168,10 @@ impl Comparison<'_> {
     }
 
     fn name(&mut self, Name { was, at, before, now }: &Name) {
+        if was.is_in_store() {
+            // It is told with the folder that came from there.
+            return;
+        }
         let now = at.as_ref().zip(now.as_ref()).filter(|(at, _)| !self.renamed.contains_key(at));
         let Some(old) = before.and_then(|id| self.image.nodes.get(&id)) else {
             if let Some((at, now)) = now {
@@ -309,7 +304,8 @@ impl Comparison<'_> {
         known.min_by_key(|(was, _)| *was != old.place)
     }
 
-    /// Returns where something was that is at `place` now; `None` if it came there by that name.
+    /// Returns where something was that is at `place` now; `None` if it came there by that name, or from a
+    /// store with the folder that it is in.
     fn was_at(&self, place: &Place, mut id: NodeId) -> Option<Place> {
         let (mut at, mut names) = (place.clone(), Vec::new());
         // Not by recursion: there can be thousands of folders above it.
@@ -331,7 +327,7 @@ impl Comparison<'_> {
         };
         let mut was = top.clone();
         was.path.extend(names.iter().rev());
-        Some(was)
+        (!was.is_in_store()).then_some(was)
     }
 
     /// Whether a node that is there still has another content.
@@ -540,7 +536,7 @@ impl Comparison<'_> {
 
     /// Counts what is in a folder that the call made, and is not told by itself.
     fn inside(&self, place: &Place, now: &Node) -> u64 {
-        if !now.is_folder() || self.image.nodes.contains_key(&now.id) {
+        if !now.is_folder() || self.image.was_in_tree(now.id) {
             return 0;
         }
         let mut inside = 0;
@@ -553,34 +549,6 @@ impl Comparison<'_> {
         });
         inside
     }
-}
-
-/// Returns from where what is at a name now went there, name by name where a node has several.
-fn came_from(names: &[Name], arrived: Vec<(Place, Node)>) -> BTreeMap<Place, (Place, Node)> {
-    let mut left: HashMap<NodeId, Vec<&Place>> = HashMap::new();
-    for Name { was, before, now, .. } in names {
-        if let Some(id) = before.filter(|id| now.as_ref().is_none_or(|now| now.id != *id)) {
-            left.entry(id).or_default().push(was);
-        }
-    }
-    let mut to: HashMap<NodeId, Vec<(Place, Node)>> = HashMap::new();
-    // What was nowhere before came from nowhere.
-    for (place, node) in arrived.into_iter().filter(|(_, node)| left.contains_key(&node.id)) {
-        to.entry(node.id).or_default().push((place, node));
-    }
-    let mut came_from = BTreeMap::new();
-    for (id, mut to) in to {
-        let mut from = left.remove(&id).unwrap_or_default();
-        // Some came back to where they were, in other folders.
-        let back: HashSet<Place> = to.iter().map(|(place, _)| place.clone()).collect();
-        to.retain(|(place, _)| !from.contains(&place));
-        from.retain(|place| !back.contains(place));
-        from.sort_unstable();
-        to.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
-        let pairs = to.into_iter().zip(from);
-        came_from.extend(pairs.map(|((to, node), from)| (to, (from.clone(), node))));
-    }
-    came_from
 }
 
 fn same_bytes(mut one: impl Read, mut other: File) -> bool {

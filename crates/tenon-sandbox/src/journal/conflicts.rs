@@ -184,7 +184,9 @@ impl<'a> Folders<'a> {
         let mut folders = Self { removed, nodes: Some(&image.nodes), ..Self::default() };
         let mut finder = Finder::new(store, image, id);
         for (id, left) in &end.left_at {
-            let Some(old) = image.nodes.get(id).filter(|old| old.node.is_folder()) else {
+            let old = image.nodes.get(id).filter(|old| old.node.is_folder());
+            // One that came from a store goes as one that the call made.
+            let Some(old) = old.filter(|old| !old.place.is_in_store()) else {
                 continue;
             };
             if let Some(now) = finder.find(old).filter(|now| now != left) {

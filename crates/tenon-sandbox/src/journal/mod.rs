@@ -7,6 +7,7 @@
 
 mod astray;
 mod calls;
+mod came_from;
 mod changes;
 mod checkpoint;
 mod closed;
@@ -20,6 +21,7 @@ mod end;
 mod find;
 mod git_objects;
 mod history;
+mod in_store;
 mod kept_since;
 mod layers;
 mod left_behind;

@@ -46,7 +46,7 @@ impl Journal {
             };
             // What is left is not moved.
             let is_left = undoing.left.iter().any(|left| left.is_at(at));
-            if old.place == *at || old.moved.is_empty() || is_left {
+            if old.place == *at || old.moved.is_empty() || old.place.is_in_store() || is_left {
                 continue;
             }
             let theirs = self.theirs_beneath(at, image, undoing, |_| true)?.unwrap_or_default();

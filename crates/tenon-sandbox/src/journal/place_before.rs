@@ -3,7 +3,6 @@
 use super::find::node_at;
 use super::record::Place;
 use super::recorder::{Folder, Recorder};
-use super::undo::IN_STORE;
 
 impl Recorder {
     /// Returns where something was before an undo of several calls began, that is at `place` by now.
@@ -12,7 +11,7 @@ impl Recorder {
             return place.clone();
         }
         let known = || self.image.nodes.get(&node_at(&self.store, place).ok()??.id);
-        if let Some(old) = known().filter(|old| !old.place.path.starts_with(IN_STORE)) {
+        if let Some(old) = known().filter(|old| !old.place.is_in_store()) {
             return old.place.clone();
         }
         let Place { root, path } = place;
@@ -22,7 +21,7 @@ impl Recorder {
             };
             let before = self.place_before(&folder);
             if let Ok(rest) = path.strip_prefix(above)
-                && !before.path.starts_with(IN_STORE)
+                && !before.is_in_store()
             {
                 return before.join(rest.as_os_str());
             }

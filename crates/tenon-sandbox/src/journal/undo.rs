@@ -32,28 +32,20 @@ use super::astray::Astray;
 use super::checkpoint::touch;
 use super::conflicts::Left;
 use super::find::{node_at, split};
+use super::in_store::{IN_STORE, in_store};
 use super::node::{Node, NodeId, look};
 use super::put::{differs, rename, write_content};
 use super::record::{Content, Image, LeftFile, Old, Place, Record};
 use super::recorder::{Fate, Folder, Recorder, Step, Writing};
 use super::spot::Spot;
 use super::state::{At, has_head, has_same_content};
-use super::store::{Store, kept_name, object_name};
+use super::store::{Store, object_name};
 use crate::linux::openat::{open_beneath, open_folder_beneath};
 use crate::workspace::ContentHash;
 use locate::Stored;
 
 /// What taking back an undo that failed is called.
 pub(crate) const TAKE_BACK: &str = "take back";
-
-/// Stands for where a node was that was not in the tree: nothing there is recorded.
-pub(super) const IN_STORE: &str = ".tenon/undo";
-
-/// Where something was that is in the store of another checkpoint.
-fn in_store(root: usize, id: CheckpointId, path: &Path) -> Place {
-    let folder = kept_name(id);
-    Place { root, path: Path::new(IN_STORE).join(folder).join(path) }
-}
 
 /// Something that could not be put back, and why.
 #[derive(Debug)]
@@ -548,11 +540,17 @@ impl Undoing<'_> {
         node: &Node,
         (around, name): (&OwnedFd, &OsStr),
     ) -> Result<(), Errno> {
-        let is_known = self.to.image.nodes.contains_key(&node.id);
-        if self.to.image.header.undoes.len() < 2 || node.is_folder() || is_known {
+        if self.to.image.nodes.contains_key(&node.id) {
             return Ok(());
         }
         let place = match spot {
+            // With what is in it, it is as old as a folder in the tree. One in another is saved as it leaves.
+            Spot::Store { id, root, path }
+                if node.is_folder() && spot.is_object() && self.to.id() != Some(*id) =>
+            {
+                in_store(*root, *id, path)
+            }
+            _ if node.is_folder() || self.to.image.header.undoes.len() < 2 => return Ok(()),
             Spot::Tree(place) => place.clone(),
             Spot::Store { root, .. } => Place { root: *root, path: IN_STORE.into() },
         };

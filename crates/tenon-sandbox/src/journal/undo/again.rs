@@ -5,7 +5,7 @@ use std::fs::File;
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::{Failure, IN_STORE, Undoing};
+use super::{Failure, Undoing};
 use crate::journal::copy::{copy, copy_part};
 use crate::journal::find::{node_at, split};
 use crate::journal::node::{NodeId, look};
@@ -33,7 +33,7 @@ impl Undoing<'_> {
         let folders: Vec<NodeId> = self.image.entries.keys().copied().collect();
         for id in folders {
             let Some(old) = self.image.nodes.get(&id) else { continue };
-            let was_in_store = old.place.path.starts_with(IN_STORE);
+            let was_in_store = old.place.is_in_store();
             let is_somewhere = self.spots.contains_key(&id) || self.is_theirs(id);
             if !is_somewhere && !self.is_kept(&old.place) && !was_in_store {
                 // Somebody removed it since, and undo was told to go on.

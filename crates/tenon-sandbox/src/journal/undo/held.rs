@@ -72,7 +72,7 @@ impl Undoing<'_> {
     fn is_emptied(&self, place: &Place, now: &Node) -> bool {
         let mut made = self.image.end.iter().flat_map(|end| &end.new_folders);
         now.is_folder()
-            && !self.image.nodes.contains_key(&self.called(now.id))
+            && !self.image.was_in_tree(self.called(now.id))
             && made.any(|folder| folder == place)
     }
 

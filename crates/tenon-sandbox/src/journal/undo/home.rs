@@ -9,7 +9,7 @@ use std::fs::File;
 use rustix::fs::{AtFlags, CWD, Timestamps};
 use rustix::io::Errno;
 
-use super::{Failure, IN_STORE, Undoing};
+use super::{Failure, Undoing};
 use crate::journal::find::{Finder, node_at, split};
 use crate::journal::node::{NodeId, kernel_path, look};
 use crate::journal::record::{Old, Place, State};
@@ -214,8 +214,7 @@ impl Undoing<'_> {
         lost.sort_by(|(_, one), (_, other)| one.cmp(other));
         for (id, left) in lost {
             let Some(old) = self.image.nodes.get(&id) else { continue };
-            let was_in_store = old.place.path.starts_with(IN_STORE);
-            let place = if was_in_store { left } else { old.place.clone() };
+            let place = if old.place.is_in_store() { left } else { old.place.clone() };
             self.attach_one_lost(old, &place).map_err(|errno| Failure { place, errno })?;
         }
         Ok(())

@@ -38,7 +38,7 @@ impl Undoing<'_> {
         self.open_closed(&spot)?;
         let folder = self.to.folder(at)?;
         // What was there before has its names in the log.
-        if self.image.nodes.contains_key(&self.called(folder.id)) {
+        if self.image.was_in_tree(self.called(folder.id)) {
             return Ok(Vec::new());
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;

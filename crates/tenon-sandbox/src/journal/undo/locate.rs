@@ -10,14 +10,15 @@ use std::sync::Arc;
 use rustix::fs::{Dir, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::{IN_STORE, Undoing};
+use super::Undoing;
 use crate::journal::CheckpointId;
 use crate::journal::find::{Finder, node_at};
+use crate::journal::in_store::in_store;
 use crate::journal::node::{Node, NodeId, look};
 use crate::journal::record::{Content, LeftFile, Old, Place, State};
 use crate::journal::spot::Spot;
 use crate::journal::state::{At, is_same, is_same_at};
-use crate::journal::store::{kept_name, object_name};
+use crate::journal::store::object_name;
 use crate::journal::walk::walk_folder;
 use crate::linux::openat::open_beneath;
 
@@ -26,7 +27,8 @@ use crate::linux::openat::open_beneath;
 pub(super) struct Stored {
     /// In the first of them.
     pub(super) first: Option<Spot>,
-    /// In the first from where this log gives it a name, or a folder around it.
+    /// In the first from where this log gives it a name, or a folder around it. A name of its own goes before
+    /// one in a folder, which has that for itself.
     coming: Option<Spot>,
     /// It is in one to stay there as it is: a redo brings it back from there.
     stays: bool,
@@ -187,8 +189,9 @@ impl Undoing<'_> {
                 let spot = Spot::Store { id, root, path: path.to_path_buf() };
                 let known = stored.entry(node.id).or_default();
                 known.stays |= !comes;
-                if comes {
-                    known.coming.get_or_insert_with(|| spot.clone());
+                let is_better = |other: &Spot| spot.is_object() && !other.is_object();
+                if comes && known.coming.as_ref().is_none_or(is_better) {
+                    known.coming = Some(spot.clone());
                 }
                 known.first.get_or_insert(spot);
             });
@@ -200,11 +203,11 @@ impl Undoing<'_> {
     /// calls after it that are undone; and undos in whose folders this one worked, for a redo puts back there
     /// what had left such a folder.
     fn stores_to_look_in(&self) -> Vec<CheckpointId> {
-        let places = self.image.nodes.values().map(|old| old.place.path.as_path());
-        let in_store: Vec<&Path> = places.filter(|path| path.starts_with(IN_STORE)).collect();
+        let places = self.image.nodes.values().map(|old| &old.place);
+        let worked_in: Vec<&Place> = places.filter(|place| place.is_in_store()).collect();
         let has_worked_in = |id: &CheckpointId| {
-            let folder = Path::new(IN_STORE).join(kept_name(*id));
-            in_store.iter().any(|path| path.starts_with(&folder))
+            let folder = in_store(0, *id, Path::new(""));
+            worked_in.iter().any(|place| place.path.starts_with(&folder.path))
         };
         let ids = self.store.ids().unwrap_or_default();
         let (earlier, later): (Vec<_>, Vec<_>) = ids.into_iter().partition(|id| *id < self.of);

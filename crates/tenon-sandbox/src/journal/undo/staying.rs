@@ -75,8 +75,10 @@ impl Undoing<'_> {
         });
         let touched: HashMap<Place, Option<NodeId>> = touched.collect();
         let named: HashSet<NodeId> = touched.values().copied().flatten().collect();
+        // What was in a store goes to one again.
         let files = self.image.nodes.values().filter(|old| !old.node.is_folder());
-        let files = files.filter(|old| !named.contains(&old.node.id)).filter_map(|old| {
+        let files = files.filter(|old| !old.place.is_in_store() && !named.contains(&old.node.id));
+        let files = files.filter_map(|old| {
             let Some(Spot::Tree(at)) = self.spots.get(&old.node.id) else { return None };
             let is_there = |place: &&Place| {
                 let now = node_at(&self.store, place).ok().flatten();
