@@ -25,6 +25,7 @@ mod output;
 mod profile;
 mod room;
 mod sandbox;
+mod source;
 mod spill;
 mod tier;
 mod workspace;
@@ -57,6 +58,7 @@ pub use output::{CleanText, OutputBuffer, Piece, Stream};
 pub use profile::{Limits, Network, Profile};
 pub use room::{RoomBound, RoomTaken, RoomTakenHow};
 pub use sandbox::{Description, OutOfSight, Sandbox, Settings};
+pub use source::Source;
 pub use spill::{SPILL_BYTES_MAX, SpillFile, SpillTarget};
 pub use tier::{Tier, Wanted};
 pub use workspace::{

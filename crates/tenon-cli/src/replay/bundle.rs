@@ -155,6 +155,7 @@ impl Packing<'_> {
     fn learn_secrets_of(&mut self, path: &Path, name: &OsStr) {
         if is_secret_name(name)
             && is_small_file(path)
+            && open_to_user(path, 0o400).is_ok()
             && let Ok(text) = fs::read_to_string(path)
         {
             let found = credential_values(&text, CredentialShape::Pairs, &name.to_string_lossy());

@@ -1,17 +1,21 @@
-//! Copies folders: files with all their names, links, pipes, permissions and times. Links are copied,
-//! never followed; sockets and devices are left out, and so are folders that can be made again (CACHEDIR.TAG).
+//! Copies folders: files with all their names, links, pipes, permissions and times, also what their owner
+//! closed for himself. Links are copied, never followed; sockets and devices are left out, and so are folders
+//! that can be made again (CACHEDIR.TAG).
 
 #![expect(clippy::disallowed_methods, reason = "copies the workspace into a folder of tenon's own")]
 
 use std::{
-    fs::{self, DirBuilder, File, Permissions},
+    fs::{self, DirBuilder, Metadata, OpenOptions, Permissions},
     io::{self, Read},
-    os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt, symlink},
+    os::unix::fs::{
+        DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, symlink,
+    },
     path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
+use tenon_sandbox::Source;
 
 use super::{
     attributes,
@@ -111,47 +115,58 @@ impl Copying {
     /// Copies the folder `from` to `to`, which is made.
     pub(super) fn tree(&mut self, from: &Path, to: &Path) -> Result<(), CliError> {
         make_folder(to)?;
-        let mut folders = vec![(from.to_path_buf(), to.to_path_buf())];
+        let top = from.canonicalize().and_then(|from| Source::open(&from));
+        let top = top.map_err(|error| gone(from, error))?;
+        let mut folders = vec![PathBuf::new()];
         let mut closing = Vec::new();
-        while let Some((from, to)) = folders.pop() {
-            let entries = match fs::read_dir(&from) {
-                Ok(entries) => entries,
-                Err(error) if folders.is_empty() && closing.is_empty() => {
-                    let gone = Text::FolderGone.with(&[("folder", &from.display())]);
-                    return Err(CliError::failed(gone)
-                        .with_source(error)
-                        .with_hint(Text::HintToolsFrom));
-                }
+        while let Some(beneath) = folders.pop() {
+            let (shown, to) = (from.join(&beneath), to.join(&beneath));
+            let open = || -> io::Result<_> {
+                let folder = top.folder(&beneath)?;
+                Ok((folder.metadata()?, folder.names()?, folder))
+            };
+            let (metadata, names, folder) = match open() {
+                Ok(opened) => opened,
+                Err(error) if beneath.as_os_str().is_empty() => return Err(gone(from, error)),
                 Err(error) => {
-                    self.notes.push(format!("{} was not copied: {error}", from.display()));
+                    self.not_copied(&shown, &error);
                     continue;
                 }
             };
-            let metadata = fs::symlink_metadata(&from).ok();
-            closing.extend(metadata.map(|metadata| (from.clone(), to.clone(), metadata)));
-            for entry in entries.flatten() {
-                let (from, to) = (entry.path(), to.join(entry.file_name()));
+            self.copy_attributes((&folder, &shown), &to);
+            for name in names {
+                let shown = shown.join(&name);
                 self.count(0)?;
-                match self.entry(&from, &to)? {
-                    Ok(true) => folders.push((from, to)),
+                let copied = match folder.child(&name) {
+                    Ok(source) => self.entry((&source, &shown), &to.join(&name))?,
+                    Err(error) => Err(error),
+                };
+                match copied {
+                    Ok(true) => folders.push(beneath.join(name)),
                     Ok(false) => {}
-                    Err(error) => {
-                        self.notes.push(format!("{} was not copied: {error}", from.display()));
-                    }
+                    Err(error) => self.not_copied(&shown, &error),
                 }
             }
+            closing.push((to, metadata));
         }
-        for (from, folder, metadata) in closing.iter().rev() {
-            self.copy_attributes(from, folder);
+        for (folder, metadata) in closing.iter().rev() {
             let _ = self.names.set_rights(folder, metadata.permissions().mode() & 0o7777);
             set_modified(folder, metadata.modified().unwrap_or(UNIX_EPOCH));
         }
         Ok(())
     }
 
+    fn not_copied(&mut self, shown: &Path, error: &io::Error) {
+        self.notes.push(format!("{} was not copied: {error}", shown.display()));
+    }
+
     /// Copies what is at `from`, with all in it if it is a folder.
     pub(super) fn any(&mut self, from: &Path, to: &Path) -> Result<(), CliError> {
-        match self.entry(from, to)? {
+        let copied = match Source::open(from) {
+            Ok(source) => self.entry((&source, from), to)?,
+            Err(error) => Err(error),
+        };
+        match copied {
             Ok(true) => self.tree(from, to),
             Ok(false) => Ok(()),
             Err(error) => {
@@ -163,22 +178,26 @@ impl Copying {
     }
 
     /// Copies one thing; returns whether it is a folder to go into.
-    fn entry(&mut self, from: &Path, to: &Path) -> Result<io::Result<bool>, CliError> {
-        if self.skipped.iter().any(|own| own == from) {
+    fn entry(
+        &mut self,
+        (source, shown): (&Source, &Path),
+        to: &Path,
+    ) -> Result<io::Result<bool>, CliError> {
+        if self.skipped.iter().any(|own| own == shown) {
             return Ok(Ok(false));
         }
-        let metadata = match fs::symlink_metadata(from) {
+        let metadata = match source.metadata() {
             Ok(metadata) => metadata,
             Err(error) => return Ok(Err(error)),
         };
         if metadata.is_symlink() {
-            let linked = fs::read_link(from).and_then(|target| symlink(target, to));
+            let linked = source.target().and_then(|target| symlink(target, to));
             set_modified(to, metadata.modified().unwrap_or(UNIX_EPOCH));
             return Ok(linked.map(|()| false));
         }
         if metadata.is_dir() {
-            if is_cache(from) {
-                self.notes.push(format!("{} was left out (a cache)", from.display()));
+            if is_cache(source) {
+                self.notes.push(format!("{} was left out (a cache)", shown.display()));
                 return Ok(Ok(false));
             }
             return Ok(DirBuilder::new().mode(0o700).create(to).map(|()| true));
@@ -200,17 +219,17 @@ impl Copying {
             return Ok(Ok(false));
         }
         self.count(metadata.len())?;
-        let copied = fs::copy(from, to);
-        self.copy_attributes(from, to);
+        let copied = copy_file(source, &metadata, to);
+        self.copy_attributes((source, shown), to);
         set_modified(to, metadata.modified().unwrap_or(UNIX_EPOCH));
         if has_several {
             self.names.add(id, to);
         }
-        Ok(copied.map(|_| false))
+        Ok(copied.map(|()| false))
     }
 
-    fn copy_attributes(&mut self, from: &Path, to: &Path) {
-        let attributes = attributes::of(from);
+    fn copy_attributes(&mut self, (source, shown): (&Source, &Path), to: &Path) {
+        let attributes = attributes::copied(&source.attributes().unwrap_or_default());
         if attributes.is_empty() || attributes::set(to, &attributes) {
             return;
         }
@@ -219,8 +238,8 @@ impl Copying {
             let mode = metadata.permissions().mode();
             let _ = fs::set_permissions(to, Permissions::from_mode(mode | 0o600));
             if !attributes::set(to, &attributes) {
-                let from = from.display();
-                self.notes.push(format!("{from} was copied without its extended attributes"));
+                let shown = shown.display();
+                self.notes.push(format!("{shown} was copied without its extended attributes"));
             }
             let _ = fs::set_permissions(to, Permissions::from_mode(mode));
         }
@@ -283,9 +302,22 @@ fn set_time(path: &Path, last_modification: Timespec) {
     let _ = rustix::fs::utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW);
 }
 
-pub(super) fn is_cache(folder: &Path) -> bool {
+fn gone(folder: &Path, error: io::Error) -> CliError {
+    let gone = Text::FolderGone.with(&[("folder", &folder.display())]);
+    CliError::failed(gone).with_source(error).with_hint(Text::HintToolsFrom)
+}
+
+fn copy_file(source: &Source, metadata: &Metadata, to: &Path) -> io::Result<()> {
+    let mut file = source.read()?;
+    let mut copy =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(to)?;
+    io::copy(&mut file, &mut copy)?;
+    copy.set_permissions(metadata.permissions())
+}
+
+fn is_cache(folder: &Source) -> bool {
     let (name, signature) = CACHE_TAG;
-    let Ok(file) = File::open(folder.join(name)) else { return false };
+    let Ok(file) = folder.child(name.as_ref()).and_then(|tag| tag.read()) else { return false };
     let mut start = Vec::new();
     let read = file.take(signature.len() as u64).read_to_end(&mut start);
     read.is_ok() && start == signature

@@ -1,7 +1,7 @@
 //! A workspace as it was when a session began, in a folder of its own, and bundles of both. What
 //! is done with it is up to the subcommands.
 //!
-//! The user's own files are read and never touched.
+//! The user's own files are read and never touched, but that what is closed to him is open for a moment.
 
 mod attributes;
 mod bundle;

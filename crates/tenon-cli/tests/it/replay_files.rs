@@ -1,9 +1,14 @@
 //! The workspace that a replay begins with is the one that the session began with, whatever calls did
 //! to its files.
 
+use std::os::unix::fs::PermissionsExt;
+
 use serde_json::json;
 
-use crate::program::Place;
+use crate::{
+    program::{Place, Run},
+    program_copy::copy_program,
+};
 
 /// Makes files by `prepare`, records `calls` and replays them.
 fn check(prepare: &str, calls: &[&str]) {
@@ -26,6 +31,10 @@ fn check_place(place: &Place, said: &str) {
 }
 
 fn recorded(prepare: &str, calls: &[&str]) -> Place {
+    recorded_by(prepare, calls, |place, arguments| place.run(arguments))
+}
+
+fn recorded_by(prepare: &str, calls: &[&str], run: impl Fn(&Place, &[&str]) -> Run) -> Place {
     let place = Place::new();
     let made = std::process::Command::new("sh")
         .args(["-ec", prepare])
@@ -37,7 +46,7 @@ fn recorded(prepare: &str, calls: &[&str]) -> Place {
     let mut turns: Vec<_> = calls.iter().map(call).collect();
     turns.push(json!({"text": "Done."}));
     let script = place.script(turns.into());
-    place.run(&["-p", "--model", &script, "--allow", "bash", "go"]).ends_with(0);
+    run(&place, &["-p", "--model", &script, "--allow", "bash", "go"]).ends_with(0);
     place
 }
 
@@ -192,4 +201,65 @@ fn times_before_1970_are_kept() {
         "echo 1 > a; touch -d '1960-05-05 05:05:05.25' a; echo 2 > b; touch -d 1955-01-01 b",
         &["stat -c '%y %n' a b; rm b; echo 3 >> a", "ls"],
     );
+}
+
+/// Runs the program as an ordinary user, to whom files can be closed.
+fn by_an_ordinary_user(place: &Place, arguments: &[&str]) -> Run {
+    if !rustix::process::geteuid().is_root() {
+        return place.run(arguments);
+    }
+    let copy = place.path("tenon");
+    if !copy.exists() {
+        copy_program(env!("CARGO_BIN_EXE_tenon").as_ref(), &copy);
+        std::fs::set_permissions(&copy, PermissionsExt::from_mode(0o755)).unwrap();
+        let all = place.path("");
+        let given =
+            std::process::Command::new("chown").args(["-R", "65534:65534"]).arg(all).status();
+        assert!(given.unwrap().success());
+    }
+    let copy = copy.display().to_string();
+    let user = ["--reuid", "65534", "--regid", "65534", "--clear-groups", &copy];
+    Run::of(place.program("setpriv", &[&user[..], arguments].concat()).output().unwrap())
+}
+
+/// What there is before, and calls that are about what is closed to its owner.
+const CLOSED: &[(&str, &[&str])] = &[
+    ("mkdir d; echo x > d/f", &["ls d", "chmod 000 d"]),
+    ("mkdir d; echo x > d/f", &["ls d", "chmod 300 d"]),
+    ("echo x > f", &["cat f", "chmod 000 f"]),
+    ("echo x > f; chmod 000 f", &["stat -c %a f", "chmod 600 f; cat f"]),
+    (
+        "mkdir -p d/e; echo x > d/e/f; ln -s f d/e/l; mkdir d/g; chmod 0 d/e/f d/e; chmod 500 d",
+        &[
+            "stat -c '%a %n' d d/*",
+            "chmod -R u+rwX d; find d -printf '%m %l %p\\n' | sort; cat d/e/*",
+        ],
+    ),
+    (
+        "mkdir -p d/e/g; echo x > d/e/g/f; chmod 0 d/e/g d/e d",
+        &["chmod 700 d; chmod 700 d/e; chmod 100 d/e/g; cat d/e/g/f; chmod 0 d/e/g d/e d"],
+    ),
+];
+
+#[test]
+fn what_is_closed_to_its_owner_is_in_a_replay_and_in_a_bundle() {
+    for (prepare, calls) in CLOSED {
+        let place = recorded_by(prepare, calls, by_an_ordinary_user);
+        let modes = || {
+            let listed = place.program("find", &[".", "-printf", "%m %p\n"]).output().unwrap();
+            String::from_utf8(listed.stdout).unwrap()
+        };
+        let before = modes();
+        let run = |arguments: &[&str]| {
+            let run = by_an_ordinary_user(&place, arguments).ends_with(0);
+            assert_eq!(run.error, "", "{prepare} / {calls:?}");
+            assert_eq!(modes(), before, "{prepare} / {calls:?}: {arguments:?}");
+        };
+        run(&["replay", "last"]);
+        run(&["export", "last", "--bundle", "../out.tar.gz"]);
+        run(&["replay", "../out.tar.gz"]);
+        // Else the test's own folder could not be removed.
+        let opened = place.program("chmod", &["-R", "u+rwX", "."]).status();
+        assert!(opened.unwrap().success());
+    }
 }

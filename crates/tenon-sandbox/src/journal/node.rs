@@ -54,7 +54,7 @@ impl Moment {
 }
 
 /// Names and values, sorted.
-type Attributes = Vec<(OsString, OsString)>;
+pub(crate) type Attributes = Vec<(OsString, OsString)>;
 
 /// What a node is besides its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -170,11 +170,7 @@ impl Node {
         }
         self.attributes = attributes(&kernel_path(&folder, name), name.is_empty())?;
         if self.attributes.is_none() {
-            // What its own permissions close shows none.
-            let held = hold(folder, name)?;
-            let path = kernel_path(&held, OsStr::new(""));
-            let found = through(&held, || attributes(&path, true)?.ok_or(Errno::ACCESS));
-            self.attributes = found.ok();
+            self.attributes = attributes_of(&hold(folder, name)?);
         }
         Ok(())
     }
@@ -342,6 +338,12 @@ pub(crate) fn kernel_path(folder: impl AsFd, name: &OsStr) -> OsString {
         path.push(name);
     }
     path
+}
+
+/// Returns the extended attributes of what is held, also where its own permissions close it.
+pub(crate) fn attributes_of(held: &OwnedFd) -> Option<Attributes> {
+    let path = kernel_path(held, OsStr::new(""));
+    through(held, || attributes(&path, true)?.ok_or(Errno::ACCESS)).ok()
 }
 
 fn attributes(path: &OsStr, follow: bool) -> Result<Option<Attributes>, Errno> {
