@@ -38,8 +38,10 @@ pub enum Network {
 /// What a confined command may use. Every field is a hard limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Processes and threads at the same time, in tier A: of one command where the kernel counts
-    /// them for each pid namespace (Linux 6.14), else of the session, and not for root.
+    /// Processes and threads of one command at the same time. In tier A the kernel refuses more, and up
+    /// to 300 above that are possible (from Linux 6.14 on). Elsewhere it is looked at every 100 ms, and a
+    /// command over it is ended; in tiers A and B the kernel also refuses more to an ordinary user, in
+    /// tier A of the session.
     pub processes_max: u64,
     /// Memory of all processes together, in bytes. Looked at every 100 ms (500 ms in tier C); a
     /// command over it is ended.

@@ -187,6 +187,10 @@ pub(super) fn notes(
     lines.extend(protected);
     lines.extend(limit.map(|limit| match limit {
         LimitReached::Memory => "ended: its processes together used too much memory".into(),
+        LimitReached::Processes { processes_max } => format!(
+            "ended: it had too many processes and threads at once; the limit of {processes_max} is \
+             raised by processes_max in the user's config.toml"
+        ),
         LimitReached::FileSize => "ended: a file became too large".into(),
         LimitReached::Disk(taken) => taken.to_string(),
     }));

@@ -104,6 +104,8 @@ pub(crate) struct Settings {
     pub(crate) bash_output_chars_max: NonZeroUsize,
     /// How much less room a file system may have than when a command began, in bytes.
     pub(crate) disk_bytes_max: NonZeroU64,
+    /// How many processes and threads a command may have at the same time.
+    pub(crate) processes_max: NonZeroU64,
     /// Whether AGENTS.md and CLAUDE.md of the project are read.
     pub(crate) project_instructions: bool,
     /// Rules of the user's that allow.
@@ -136,7 +138,8 @@ impl Default for Settings {
     fn default() -> Self {
         let tools = CoreToolOptions::default();
         let steps = TurnLimits::default().steps_max.and_then(NonZeroU32::new);
-        let Limits { disk_bytes_max, .. } = Limits::default();
+        let Limits { disk_bytes_max, processes_max, .. } = Limits::default();
+        let bound = |number| NonZeroU64::new(number).unwrap_or(NonZeroU64::MAX);
         let characters = |count| NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MAX);
         Self {
             mode: ModeName::Auto,
@@ -154,7 +157,8 @@ impl Default for Settings {
             verify: Vec::new(),
             result_chars_max: characters(tools.result_chars_max),
             bash_output_chars_max: characters(tools.bash_output_chars_max),
-            disk_bytes_max: NonZeroU64::new(disk_bytes_max).unwrap_or(NonZeroU64::MAX),
+            disk_bytes_max: bound(disk_bytes_max),
+            processes_max: bound(processes_max),
             project_instructions: true,
             allow: Vec::new(),
             deny: Vec::new(),
@@ -339,6 +343,7 @@ impl Config {
         settings.bash_output_chars_max =
             file.bash_output_chars_max.unwrap_or(settings.bash_output_chars_max);
         settings.disk_bytes_max = file.disk_bytes_max.unwrap_or(settings.disk_bytes_max);
+        settings.processes_max = file.processes_max.unwrap_or(settings.processes_max);
         settings.project_instructions = file.project_instructions.unwrap_or(true);
         settings.allow = file.allow.into_iter().map(Spanned::into_inner).collect();
         settings.deny = file.deny.into_iter().map(Spanned::into_inner).collect();

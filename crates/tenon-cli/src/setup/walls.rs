@@ -98,6 +98,7 @@ pub(crate) async fn walls(
         wanted,
         limits: Limits {
             disk_bytes_max: config.settings.disk_bytes_max.get(),
+            processes_max: config.settings.processes_max.get(),
             ..Limits::default()
         },
         guarded_folders_max: GUARDED_FOLDERS_MAX,

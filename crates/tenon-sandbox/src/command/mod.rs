@@ -123,6 +123,11 @@ impl Output {
 pub enum LimitReached {
     /// Memory of all its processes together.
     Memory,
+    /// Its processes and threads, of which it may have so many at the same time.
+    Processes {
+        /// The limit.
+        processes_max: u64,
+    },
     /// Size of one file.
     FileSize,
     /// Room of a file system.

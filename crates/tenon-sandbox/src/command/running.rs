@@ -84,6 +84,7 @@ pub(super) struct Running {
     ended: Option<Ended>,
     report: Option<Exit>,
     limit: Option<LimitReached>,
+    processes_max: u64,
     room: RoomWatch,
     started: bool,
     session: Option<Pid>,
@@ -114,6 +115,7 @@ impl Running {
             Confinement::Walls(walls) if walls.inside.is_none() => Some(walls.writable.clone()),
             _ => None,
         };
+        let processes_max = launch.limits.map_or(u64::MAX, |limits| limits.processes_max);
         let request = Request {
             shells,
             script: OsString::from(command.script.as_str()),
@@ -154,6 +156,7 @@ impl Running {
             ended: None,
             report: None,
             limit: None,
+            processes_max,
             room,
             started: false,
             session: None,
@@ -345,6 +348,9 @@ impl Running {
                 }
             }
             Some(Report::MemoryExceeded) => self.limit = Some(LimitReached::Memory),
+            Some(Report::ProcessesExceeded) => {
+                self.limit = Some(LimitReached::Processes { processes_max: self.processes_max });
+            }
             Some(Report::Unshared | Report::Ready | Report::Waiting(_)) | None => {
                 return Err(CommandError::Helper { source: Errno::BADMSG.into() });
             }

@@ -13,7 +13,6 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::SendFlags;
-use rustix::process::Pid;
 
 use super::pass::send_with;
 use super::request::{Readable, Report, read_message};
@@ -90,6 +89,13 @@ impl Signals {
         owned(handle).map(Self)
     }
 
+    /// Waits until one arrives, or until then.
+    pub(super) fn wait(&self, until: Option<Instant>) {
+        let mut handles = [PollFd::new(&self.0, PollFlags::IN)];
+        // An interruption is a wake-up like any other.
+        let _ = poll(&mut handles, rest_until(until).as_ref());
+    }
+
     /// Takes what arrived and says whether anything but the end of a child was among it.
     pub(super) fn take(&self) -> bool {
         const SIZE: usize = size_of::<libc::signalfd_siginfo>();
@@ -119,15 +125,6 @@ pub(super) fn unblock_signals() {
         let mut set = std::mem::zeroed();
         libc::sigemptyset(&raw mut set);
         libc::sigprocmask(libc::SIG_SETMASK, &raw const set, std::ptr::null_mut());
-    }
-}
-
-/// Kills all others in the namespace of which this process is the first. Any other process kills
-/// nobody: it would reach everything that its user may signal.
-pub(super) fn kill_all_others() {
-    if rustix::process::getpid() == Pid::INIT {
-        // SAFETY: sends a signal, which reaches nobody outside of the namespace.
-        unsafe { libc::kill(-1, libc::SIGKILL) };
     }
 }
 
@@ -204,19 +201,20 @@ pub(super) fn wait_for(
     until: Option<Instant>,
 ) -> Woken {
     let mut handles = [PollFd::new(&control.0, events), PollFd::new(&signals.0, PollFlags::IN)];
-    let timeout = until.map(|until| {
-        let rest = until.saturating_duration_since(Instant::now());
-        Timespec {
-            tv_sec: i64::try_from(rest.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: i64::from(rest.subsec_nanos()),
-        }
-    });
     // An interruption is a wake-up like any other.
-    let _ = poll(&mut handles, timeout.as_ref());
+    let _ = poll(&mut handles, rest_until(until).as_ref());
     let [control, _] = &handles;
     let events = control.revents();
     Woken {
         control_closed: events.intersects(PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR),
         control_readable: events.contains(PollFlags::IN),
     }
+}
+
+fn rest_until(until: Option<Instant>) -> Option<Timespec> {
+    let rest = until?.saturating_duration_since(Instant::now());
+    Some(Timespec {
+        tv_sec: i64::try_from(rest.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(rest.subsec_nanos()),
+    })
 }

@@ -18,7 +18,7 @@ use std::ffi::{CStr, OsStr, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::PollFlags;
 use rustix::io::Errno;
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitStatus};
 
@@ -27,12 +27,13 @@ use super::confine::Ahead;
 use super::control::{Control, Signals, close_outputs, exit, reset_signals, wait_for};
 use super::inside;
 use super::landlock::Rules;
-use super::memory::{MemoryWatch, Segments};
+use super::others::Others;
 use super::pass::receive_with;
 use super::process_tree::{Left, end_descendants, reap, signal_descendants};
 use super::request::{HELPER_NAME, Report, Request, STOP};
 use super::shell::start_shell;
 use super::warm;
+use super::watch::Watch;
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 compile_error!("the helper relies on the GNU C library, which gives start functions the arguments");
@@ -42,9 +43,9 @@ compile_error!("the helper relies on the GNU C library, which gives start functi
 pub(crate) const WARM: &CStr = c"warm";
 pub(crate) const OUTSIDE: &CStr = c"outside";
 
-/// Between two looks at how much memory a command has, where the processes of the whole machine
-/// must be looked through for its own.
-const MEMORY_EVERY: Duration = Duration::from_millis(500);
+/// How long the keeper may take to end everything before it is killed. Where it can do that in one
+/// step (see `others.rs`), the watcher cannot.
+const KEEPER_ENDS_WITHIN: Duration = Duration::from_secs(1);
 
 type StartFunction = extern "C" fn(c_int, *const *const c_char, *const *const c_char);
 
@@ -117,18 +118,28 @@ fn watch() -> ! {
         let asked_to_end = signals.take();
         reap(&mut |pid, _| keeper_ended |= pid == keeper);
         if !keeper_ended && (agent_gone || asked_to_end) {
-            let _ = rustix::process::kill_process(keeper, Signal::KILL);
-            // Its end arrives as a signal; the closed socket must not be asked again.
-            while !keeper_ended {
-                let mut handles = [PollFd::new(&signals.0, PollFlags::IN)];
-                let _ = poll(&mut handles, None);
-                signals.take();
-                reap(&mut |pid, _| keeper_ended |= pid == keeper);
-            }
+            end_keeper(keeper, &signals);
+            keeper_ended = true;
         }
     }
-    end_descendants(|_, _| {});
+    end_descendants(None, |_, _| {});
     exit(0);
+}
+
+/// Asks the keeper to end everything and itself, kills it where it does not, and reaps it.
+fn end_keeper(keeper: Pid, signals: &Signals) {
+    let _ = rustix::process::kill_process(keeper, Signal::TERM);
+    let mut kill_at = Some(Instant::now() + KEEPER_ENDS_WITHIN);
+    let mut keeper_ended = false;
+    while !keeper_ended {
+        if kill_at.take_if(|kill_at| Instant::now() >= *kill_at).is_some() {
+            let _ = rustix::process::kill_process(keeper, Signal::KILL);
+        }
+        // Its end arrives as a signal; the socket, which may be closed, must not be asked again.
+        signals.wait(kill_at);
+        signals.take();
+        reap(&mut |pid, _| keeper_ended |= pid == keeper);
+    }
 }
 
 /// Takes the rules that the agent made.
@@ -149,6 +160,8 @@ fn keep(
     ahead: Option<&Ahead>,
     watcher: Pid,
 ) -> ! {
+    let others = request.confinement.is_alone().then(|| Others::in_domain(watcher)).flatten();
+    let others = others.as_ref();
     let started = become_subreaper().and_then(|()| {
         // A signal that this process takes as a request, so that it still ends the command.
         rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
@@ -171,10 +184,10 @@ fn keep(
             control.report(Report::of(status));
         }
     };
-    let mut memory = MemoryWatch::new(request.limits.as_ref(), MEMORY_EVERY, Segments::Others);
+    let mut watch = Watch::new(request);
     let mut kill_at: Option<Instant> = None;
     loop {
-        let until = memory.wake_at(kill_at);
+        let until = watch.wake_at(kill_at);
         let woken = wait_for(control, PollFlags::IN | PollFlags::RDHUP, signals, until);
         let asked_to_end = signals.take();
         if reap(&mut reaped) == Left::None || asked_to_end || woken.control_closed {
@@ -192,8 +205,8 @@ fn keep(
             signal_descendants(keeper, Signal::CONT);
         }
         let now = Instant::now();
-        if memory.is_exceeded(now) {
-            control.report(Report::MemoryExceeded);
+        if let Some(report) = watch.exceeded(now, others) {
+            control.report(report);
             break;
         }
         // Without a request to end, the command ends with its shell.
@@ -202,7 +215,7 @@ fn keep(
             break;
         }
     }
-    if end_descendants(&mut reaped) == Left::None {
+    if end_descendants(others, &mut reaped) == Left::None {
         control.report(Report::Done);
     }
     exit(0);

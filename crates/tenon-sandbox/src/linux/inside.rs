@@ -2,7 +2,7 @@
 //! takes everything with it when it ends.
 //!
 //! Nothing in the namespace can signal, trace or read it. It ends with the shell, on request, when
-//! the agent is gone, or when the command uses too much memory; the kernel then kills the rest.
+//! the agent is gone, or when the command has too much of something; the kernel then kills the rest.
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -17,20 +17,17 @@ use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, wait};
 use super::carve::carve_outs;
 use super::confine::Ahead;
 use super::control::{
-    Control, Signals, close_all_but, close_outputs, exit, kill_all_others, replace, reset_signals,
-    wait_for,
+    Control, Signals, close_all_but, close_outputs, exit, replace, reset_signals, wait_for,
 };
 use super::layout::{EMPTY_FILE, EMPTY_FOLDER, open_plain};
 use super::limits::{set_processes, write_file};
-use super::memory::{MemoryWatch, Segments};
 use super::namespace::{Deep, Tree, listen, set_attributes};
+use super::others::Others;
 use super::pass::{receive_with, send_with};
 use super::process_tree::{Left, reap, signal_descendants};
 use super::request::{Confinement, Inside, Owner, Refused, Report, Request, STOP, Wall};
 use super::shell::start_shell;
-
-/// Between two looks at how much memory a command has.
-const MEMORY_EVERY: Duration = Duration::from_millis(100);
+use super::watch::Watch;
 
 /// How long the agent may take to hear that a call is over. It takes less than a millisecond.
 const HEARD_WITHIN: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
@@ -131,11 +128,13 @@ fn wait_for_call(channel: OwnedFd, made: Result<(), Errno>, ahead: Option<&Ahead
 }
 
 fn attend(control: &Control, signals: &Signals, request: &Request, shell: Pid) -> ! {
-    let mut memory = MemoryWatch::new(request.limits.as_ref(), MEMORY_EVERY, Segments::Own);
+    let mut watch = Watch::new(request);
+    let others = Others::in_namespace();
+    let others = others.as_ref();
     let mut kill_at: Option<Instant> = None;
     let mut exited = false;
     loop {
-        let until = memory.wake_at(kill_at);
+        let until = watch.wake_at(kill_at);
         let woken = wait_for(control, PollFlags::IN | PollFlags::RDHUP, signals, until);
         signals.take();
         let mut status = None;
@@ -153,12 +152,12 @@ fn attend(control: &Control, signals: &Signals, request: &Request, shell: Pid) -
         // After a request to end, the others have their grace as the shell has.
         let is_over = exited && kill_at.is_none() || left == Left::None;
         if is_over || woken.control_closed || kill_at.is_some_and(|kill_at| now >= kill_at) {
-            end(control, shell);
+            end(control, shell, others);
         }
         if woken.control_readable && kill_at.is_none() {
             let mut byte = [0];
             if !matches!(rustix::io::read(&control.0, &mut byte), Ok(1)) || byte != [STOP] {
-                end(control, shell);
+                end(control, shell, others);
             }
             kill_at = Some(now + Duration::from_millis(request.grace_ms));
             let me = rustix::process::getpid();
@@ -166,18 +165,18 @@ fn attend(control: &Control, signals: &Signals, request: &Request, shell: Pid) -
             // A stopped process takes the signal only when it goes on.
             signal_descendants(me, Signal::CONT);
         }
-        if memory.is_exceeded(now) {
-            control.report(Report::MemoryExceeded);
-            end(control, shell);
+        if let Some(report) = watch.exceeded(now, others) {
+            control.report(report);
+            end(control, shell, others);
         }
     }
 }
 
 /// Kills and reaps everything, and says so. All that is left without a parent is a child of this
 /// process, so without children there is nobody.
-fn end(control: &Control, shell: Pid) -> ! {
+fn end(control: &Control, shell: Pid, others: Option<&Others>) -> ! {
     loop {
-        kill_all_others();
+        others.inspect(|others| others.signal(Signal::KILL));
         match wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid == shell => control.report(Report::of(status)),
             Ok(_) | Err(Errno::INTR) => {}

@@ -53,6 +53,22 @@ impl Rules {
         Self::with(ruleset, [PathBeneath::new(null, AccessFs::WriteFile)])
     }
 
+    /// Returns rules by which a process sends signals only among what it starts, and does all else that
+    /// it did.
+    ///
+    /// # Errors
+    /// If the kernel cannot hold a process to that.
+    pub(super) fn of_signals() -> io::Result<Self> {
+        // Unless it is granted, any rules forbid links and renames between folders.
+        let ruleset = Ruleset::default()
+            .set_compatibility(CompatLevel::HardRequirement)
+            .scope(Scope::Signal)
+            .and_then(|ruleset| ruleset.handle_access(AccessFs::Refer))
+            .and_then(Ruleset::create)
+            .map_err(io::Error::other)?;
+        Self::with(ruleset, [PathBeneath::new(open_plain(Path::new("/"))?, AccessFs::Refer)])
+    }
+
     /// Returns rules by which a process reads everything, writes only what is `writable`, and
     /// connects to any port: for a file tree and a network of its own.
     ///
@@ -96,9 +112,23 @@ impl Rules {
 
     /// Holds this process to them, for ever. `no_new_privs` must be set.
     pub(super) fn hold(&self) -> Result<(), Errno> {
-        // SAFETY: the call takes a descriptor and no flags. What is no set of rules, it refuses.
+        self.hold_with(0)
+    }
+
+    /// The same, and where the kernel writes to the audit log what they refuse (Linux 6.15), not what
+    /// they refuse to this program.
+    pub(super) fn hold_unlogged(&self) -> Result<(), Errno> {
+        const LOG_SAME_EXEC_OFF: u32 = 1;
+        match self.hold_with(LOG_SAME_EXEC_OFF) {
+            Err(Errno::INVAL) => self.hold(),
+            answer => answer,
+        }
+    }
+
+    fn hold_with(&self, flags: u32) -> Result<(), Errno> {
+        // SAFETY: the call takes a descriptor and flags. What is no set of rules, it refuses.
         let answer =
-            unsafe { libc::syscall(libc::SYS_landlock_restrict_self, self.0.as_raw_fd(), 0_u32) };
+            unsafe { libc::syscall(libc::SYS_landlock_restrict_self, self.0.as_raw_fd(), flags) };
         if answer == 0 { Ok(()) } else { Err(last_errno()) }
     }
 }

@@ -1,7 +1,7 @@
 //! What a command may use: the kernel's limits of a process, and of their number.
 //!
 //! RLIMIT_AS is not used: it counts reserved addresses and breaks node, go and java. Memory is
-//! watched instead (see `memory.rs`).
+//! watched instead, and so are processes where the kernel does not count them (see `watch.rs`).
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -21,13 +21,19 @@ const PID_MAX_RELEASE: (u32, u32) = (6, 14);
 /// from the user's others; elsewhere the count would be wrong.
 pub(super) fn set(limits: &Limits, inside: Option<&Inside>) -> Result<(), Errno> {
     lower(Resource::Core, 0)?;
-    let has_own_pid_max = || has_own_pid_max(&rustix::system::uname().release().to_string_lossy());
-    // Bubblewrap sets no `pid_max`.
-    if inside.is_some_and(|inside| inside.is_enclosed || !has_own_pid_max()) {
+    if inside.is_some() && !has_pid_max(inside) {
         lower(Resource::Nproc, limits.processes_max)?;
     }
     lower(Resource::Fsize, limits.file_bytes_max)?;
     lower(Resource::Nofile, limits.open_files_max)
+}
+
+/// Whether the kernel counts a command's processes in its own namespace, those of root, too.
+pub(super) fn has_pid_max(inside: Option<&Inside>) -> bool {
+    // Bubblewrap sets no `pid_max`.
+    inside.is_some_and(|inside| {
+        !inside.is_enclosed && has_own_pid_max(&rustix::system::uname().release().to_string_lossy())
+    })
 }
 
 /// Sets a limit for good; one that is lower already stays.

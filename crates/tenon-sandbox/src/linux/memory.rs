@@ -1,4 +1,4 @@
-//! A watch on how much memory everything has together that came from this process.
+//! How much memory everything has together that came from this process.
 //!
 //! Each look takes what is cheap to know and never too little: resident sizes, in which what several
 //! share after a fork counts for each, and by how much the machine's shared memory rose. Only where
@@ -15,8 +15,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, makedev, readlinkat_raw, statat};
 use rustix::process::Pid;
 
-use super::process_tree::descendants;
-use crate::profile::Limits;
+use super::process_tree::{self, family};
 
 /// Between two exact looks: each goes through the page tables of all processes, which takes some
 /// milliseconds for a gigabyte in one of them.
@@ -47,12 +46,10 @@ pub(super) enum Segments {
     Others,
 }
 
-/// Looks from time to time how much memory everything has that came from this process.
+/// What is known of it from look to look.
 pub(super) struct MemoryWatch {
     bytes_max: u64,
     segments: Segments,
-    every: Duration,
-    next: Option<Instant>,
     next_exact: Option<Instant>,
     /// Of the machine, at the last look.
     shared_by_all: u64,
@@ -61,49 +58,36 @@ pub(super) struct MemoryWatch {
 }
 
 impl MemoryWatch {
-    /// Looks `every` so often, if there is a limit.
-    pub(super) fn new(limits: Option<&Limits>, every: Duration, segments: Segments) -> Self {
+    pub(super) fn new(bytes_max: u64, segments: Segments) -> Self {
         Self {
-            bytes_max: limits.map_or(u64::MAX, |limits| limits.memory_bytes_max),
+            bytes_max,
             segments,
-            every,
-            next: limits.map(|_| Instant::now() + every),
             next_exact: None,
             shared_by_all: shared_by_all(),
             shared_most: 0,
         }
     }
 
-    /// Returns when to wake up: at the next look, or at `other` if that comes before.
-    pub(super) fn wake_at(&self, other: Option<Instant>) -> Option<Instant> {
-        self.next.into_iter().chain(other).min()
-    }
-
-    /// Looks if it is time to, and says whether it is too much.
-    pub(super) fn is_exceeded(&mut self, now: Instant) -> bool {
-        if self.next.is_none_or(|next| now < next) {
-            return false;
-        }
-        self.next = Some(now + self.every);
+    /// Looks, and says whether it is too much.
+    pub(super) fn is_exceeded(&mut self, family: &[process_tree::Process]) -> bool {
         let shared_by_all = shared_by_all();
         let rise = shared_by_all.saturating_sub(self.shared_by_all);
         self.shared_by_all = shared_by_all;
         self.shared_most = self.shared_most.saturating_add(rise);
-        let processes = processes();
+        let processes = processes(family);
         let own: u64 = processes.iter().map(|process| process.own_bytes).sum();
-        let is_waiting = self.next_exact.is_some_and(|next| now < next);
+        let is_waiting = self.next_exact.is_some_and(|next| Instant::now() < next);
         if is_waiting || own.saturating_add(self.shared_most) <= self.bytes_max {
             return false;
         }
         let is_exceeded = (0..LOOKS).all(|_| self.is_exceeded_exactly());
-        let now = Instant::now();
-        self.next_exact = Some(now + EXACTLY_EVERY);
-        self.next = Some(now + self.every);
+        self.next_exact = Some(Instant::now() + EXACTLY_EVERY);
         is_exceeded
     }
 
     fn is_exceeded_exactly(&mut self) -> bool {
-        let (own, shared) = exactly(&processes(), self.segments);
+        let family = family(rustix::process::getpid());
+        let (own, shared) = exactly(&processes(&family), self.segments);
         self.shared_most = shared;
         own.saturating_add(shared) > self.bytes_max
     }
@@ -115,10 +99,8 @@ fn shared_by_all() -> u64 {
     machine.sharedram.saturating_mul(machine.mem_unit.into())
 }
 
-/// Returns what came from this process.
-fn processes() -> Vec<Process> {
-    let pids = descendants(rustix::process::getpid());
-    pids.into_iter().filter_map(Process::of).collect()
+fn processes(family: &[process_tree::Process]) -> Vec<Process> {
+    family.iter().filter_map(|process| Process::of(process.pid)).collect()
 }
 
 struct Process {
@@ -274,7 +256,7 @@ fn open(path: &str, flags: OFlags) -> Option<OwnedFd> {
 }
 
 /// Reads a short text of the kernel's, which it gives at once.
-fn read(path: &str) -> Option<Vec<u8>> {
+pub(super) fn read(path: &str) -> Option<Vec<u8>> {
     let mut buffer = [0_u8; 4096];
     let length = rustix::io::read(open(path, OFlags::empty())?, &mut buffer).ok()?;
     buffer.get(..length).map(<[u8]>::to_vec)

@@ -12,20 +12,24 @@ use rustix::fs::{Dir, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
 
+use super::others::Others;
+
 /// A process that does not end by SIGKILL within this time hangs in the kernel or belongs to
 /// another user; nothing more can be done about it.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Process {
-    pid: Pid,
+pub(super) struct Process {
+    pub(super) pid: Pid,
+    /// How many it has, itself counted.
+    pub(super) threads: u64,
     parent: i32,
     session: i32,
 }
 
 /// Sends `signal` to everything that came from the process `ancestor`, not to itself.
 pub(crate) fn signal_descendants(ancestor: Pid, signal: Signal) {
-    for pid in descendants(ancestor) {
+    for Process { pid, .. } in family(ancestor) {
         // It may have ended meanwhile.
         let _ = kill_process(pid, signal);
     }
@@ -62,15 +66,24 @@ fn kill_all(give_up_at: Instant, find: impl Fn() -> Vec<Pid>) {
 }
 
 /// Ends and reaps every descendant of this process, tells of each child that was reaped, and
-/// returns whether some are left that could not be ended.
-pub(crate) fn end_descendants(mut reaped: impl FnMut(Pid, WaitStatus)) -> Left {
+/// returns whether some are left that could not be ended. Without `others`, who start processes
+/// faster than they are found here are among these.
+pub(super) fn end_descendants(
+    others: Option<&Others>,
+    mut reaped: impl FnMut(Pid, WaitStatus),
+) -> Left {
     let give_up_at = Instant::now() + GIVE_UP_AFTER;
     let ancestor = rustix::process::getpid();
     while reap(&mut reaped) == Left::Some {
         if Instant::now() > give_up_at {
             return Left::Some;
         }
-        kill_all(give_up_at, || descendants(ancestor));
+        match others {
+            Some(others) => others.signal(Signal::KILL),
+            None => kill_all(give_up_at, || {
+                family(ancestor).into_iter().map(|process| process.pid).collect()
+            }),
+        }
         if reap(&mut reaped) == Left::None {
             break;
         }
@@ -100,7 +113,7 @@ pub(crate) fn reap(reaped: &mut impl FnMut(Pid, WaitStatus)) -> Left {
 }
 
 /// Returns everything that came from the process `ancestor`, without itself.
-pub(super) fn descendants(ancestor: Pid) -> Vec<Pid> {
+pub(super) fn family(ancestor: Pid) -> Vec<Process> {
     let processes = processes();
     let mut family = HashSet::from([ancestor.as_raw_nonzero().get()]);
     let mut found = Vec::new();
@@ -110,7 +123,7 @@ pub(super) fn descendants(ancestor: Pid) -> Vec<Pid> {
         for process in &processes {
             let pid = process.pid.as_raw_nonzero().get();
             if family.contains(&process.parent) && family.insert(pid) {
-                found.push(process.pid);
+                found.push(*process);
             }
         }
         if found.len() == before {
@@ -138,19 +151,19 @@ fn read_process(folder: &OwnedFd, pid: i32) -> Option<Process> {
     let mut buffer = [0_u8; 1024];
     let length = rustix::io::read(file, &mut buffer).ok()?;
     let text = buffer.get(..length)?;
-    let (parent, session) = parse_stat(text)?;
-    Some(Process { pid: Pid::from_raw(pid)?, parent, session })
+    parse_stat(Pid::from_raw(pid)?, text)
 }
 
-/// Reads parent and session out of `/proc/PID/stat`. The name in it is in parentheses and may have
-/// parentheses itself, so the last one counts.
-fn parse_stat(text: &[u8]) -> Option<(i32, i32)> {
+/// Reads `/proc/PID/stat`. The name in it is in parentheses and may have parentheses itself, so the
+/// last one counts.
+fn parse_stat(pid: Pid, text: &[u8]) -> Option<Process> {
     let end = text.iter().rposition(|byte| *byte == b')')?;
     let text = std::str::from_utf8(text.get(end + 1..)?).ok()?;
     let mut fields = text.split_ascii_whitespace().skip(1);
     let parent = fields.next()?.parse().ok()?;
     let session = fields.nth(1)?.parse().ok()?;
-    Some((parent, session))
+    let threads = fields.nth(13)?.parse().ok()?;
+    Some(Process { pid, threads, parent, session })
 }
 
 #[cfg(test)]
@@ -159,13 +172,18 @@ mod tests {
 
     #[test]
     fn a_name_with_parentheses_does_not_confuse() {
-        assert_eq!(parse_stat(b"12 (a) S (b)) S 5 6 7 0 -1"), Some((5, 7)));
-        assert_eq!(parse_stat(b"12 (cat"), None);
+        let pid = Pid::from_raw(12).unwrap();
+        let text = b"12 (a) S (b)) S 5 6 7 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 3 0 9";
+        let expected = Process { pid, threads: 3, parent: 5, session: 7 };
+        assert_eq!(parse_stat(pid, text), Some(expected));
+        assert_eq!(parse_stat(pid, b"12 (cat"), None);
     }
 
     #[test]
     fn this_process_is_a_descendant_of_its_parent() {
         let parent = rustix::process::getppid().unwrap();
-        assert!(descendants(parent).contains(&rustix::process::getpid()));
+        let me = rustix::process::getpid();
+        let found = family(parent).into_iter().find(|process| process.pid == me).unwrap();
+        assert!(found.threads > 1, "{found:?}");
     }
 }

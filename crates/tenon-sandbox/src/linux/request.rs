@@ -122,6 +122,8 @@ pub(crate) enum Report {
     NoFolder(i32),
     /// The command was ended because it used more memory than it may.
     MemoryExceeded,
+    /// The command was ended because it had more processes than it may.
+    ProcessesExceeded,
     /// The namespaces are made and wait for their id map.
     Unshared,
     /// The warm helper takes calls.
@@ -218,6 +220,7 @@ impl Report {
             Self::Watched => (12, 0),
             Self::NotWatched(errno) => (13, errno),
             Self::Waiting(pid) => (14, pid),
+            Self::ProcessesExceeded => (15, 0),
         };
         let [a, b, c, d] = value.to_le_bytes();
         [tag, a, b, c, d]
@@ -243,6 +246,7 @@ impl Report {
             12 => Some(Self::Watched),
             13 => Some(Self::NotWatched(value)),
             14 => Some(Self::Waiting(value)),
+            15 => Some(Self::ProcessesExceeded),
             _ => None,
         }
     }
@@ -299,6 +303,19 @@ impl Readable for Request {
 }
 
 impl Confinement {
+    /// Returns what is done in the namespaces of the call, if it has some.
+    pub(super) fn inside(&self) -> Option<&Inside> {
+        match self {
+            Self::Walls(walls) => walls.inside.as_ref(),
+            Self::None | Self::Reading => None,
+        }
+    }
+
+    /// Whether there are walls without namespaces.
+    pub(super) fn is_alone(&self) -> bool {
+        matches!(self, Self::Walls(walls) if walls.inside.is_none())
+    }
+
     /// Whether a descriptor of rules follows the request.
     pub(super) fn has_rules(&self) -> bool {
         matches!(self, Self::Walls(walls) if walls.has_rules)
@@ -420,6 +437,7 @@ mod tests {
             Report::Failed(1),
             Report::NoFolder(2),
             Report::MemoryExceeded,
+            Report::ProcessesExceeded,
             Report::Unshared,
             Report::Ready,
             Report::Watched,

@@ -16,7 +16,7 @@ use super::control::{Control, exit, last_errno, replace, unblock_signals};
 use super::limits;
 use super::notify;
 use super::openat::write_all;
-use super::request::{Confinement, Refused, Report, Request, Wall};
+use super::request::{Refused, Report, Request, Wall};
 
 /// One argument of execve is at most 128 KiB, its end counted (MAX_ARG_STRLEN).
 const ARGUMENT_BYTES_MAX: usize = 128 * 1024 - 1;
@@ -94,10 +94,7 @@ fn prepare(
     keeper: Pid,
     long_script: Option<&OwnedFd>,
 ) -> Result<(), Errno> {
-    let inside = match &request.confinement {
-        Confinement::Walls(walls) => walls.inside.as_ref(),
-        _ => None,
-    };
+    let inside = request.confinement.inside();
     // A group of its own: `kill 0` in a script means the script's processes. A session too, unless
     // the first process of the namespace has it: to make one takes the kernel a tenth of a
     // millisecond, which that one had while it waited.

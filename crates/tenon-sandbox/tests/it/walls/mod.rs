@@ -11,6 +11,7 @@ mod jobs;
 mod lifetime;
 mod memory;
 mod network;
+mod processes;
 mod protected;
 mod sessions;
 mod tiers;

@@ -1,0 +1,147 @@
+//! A command has as many processes as there is leave for, also where no namespace counts them.
+//!
+//! None of the scripts has more than 150 at a time, or goes on without end.
+
+use std::time::Duration;
+
+use tenon_sandbox::{Attended, Exit, Jobs, LimitReached, Tier, Wanted, probe, runs_as_root};
+use tokio_util::sync::CancellationToken;
+
+use super::lifetime::{check_gone, mark};
+use super::{Place, as_ordinary_user, printed};
+use crate::skipped::skipped;
+use crate::support::{TIMEOUT, runtime};
+
+const PROCESSES_MAX: u64 = 40;
+
+/// Since this version Landlock holds signals.
+const HOLDS_SIGNALS: u32 = 6;
+
+fn place(tier: Tier) -> Place {
+    Place::with(|settings| {
+        settings.wanted = Wanted::Exactly(tier);
+        settings.limits.processes_max = PROCESSES_MAX;
+    })
+}
+
+/// Those where processes are counted by looking at them.
+fn tiers() -> Vec<Tier> {
+    let mut tiers = vec![Tier::C];
+    match (runs_as_root(), std::path::Path::new("/usr/bin/bwrap").exists()) {
+        (true, true) => tiers.push(Tier::B),
+        (true, false) => skipped("bubblewrap is not installed"),
+        // The kernel counts them.
+        (false, _) => {}
+    }
+    tiers
+}
+
+fn python(mark: &str, program: &str) -> String {
+    format!("exec python3 - {mark} <<'E'\n{program}\nE")
+}
+
+const SLEEPS: &str = "
+import os, sys, time
+for n in range(100): os.posix_spawn('/bin/sleep', ['sleep', sys.argv[1]], os.environ)
+time.sleep(1000)";
+
+const THREADS: &str = "
+import threading, time
+for n in range(60): threading.Thread(target=time.sleep, args=(1000,)).start()";
+
+/// Each process starts the next and ends, so that whoever looks for them comes too late.
+const HOPS: &str = "
+import os, time
+for chain in range(60):
+    if os.fork() == 0:
+        for hop in range(500):
+            if os.fork(): os._exit(0)
+        os._exit(0)
+time.sleep(1000)";
+
+/// The same, few and for longer.
+const FEW_HOPS: &str = "
+import os, time
+for chain in range(10):
+    if os.fork() == 0:
+        for hop in range(10000):
+            if os.fork(): os._exit(0)
+        os._exit(0)
+time.sleep(1000)";
+
+fn is_ended(limit: Option<&LimitReached>) -> bool {
+    limit == Some(&LimitReached::Processes { processes_max: PROCESSES_MAX })
+}
+
+#[test]
+fn a_command_with_too_many_processes_is_ended_and_told_so() {
+    for tier in tiers() {
+        let place = place(tier);
+        for program in [SLEEPS, THREADS, HOPS] {
+            let mark = mark();
+            let output = place.try_run(&python(&mark, program)).unwrap();
+            assert!(is_ended(output.limit.as_ref()), "{tier:?}: {program}: {output:?}");
+            assert_eq!(output.exit, Exit::Signal(libc::SIGKILL), "{tier:?}: {program}");
+            check_gone(&mark);
+            // What holds signals forbids nothing else.
+            let again =
+                "mkdir -p a b && touch a/x && ln -f a/x b/x && rm a/x && mv b/x a/y && echo again";
+            let output = place.try_run(again).unwrap();
+            assert_eq!((output.limit.clone(), printed(&output).as_str()), (None, "again\n"));
+        }
+    }
+    as_ordinary_user("processes::a_command_with_too_many_processes_is_ended_and_told_so");
+}
+
+#[test]
+fn a_job_with_too_many_processes_is_ended_and_told_so() {
+    for tier in tiers() {
+        let (place, mark) = (place(tier), mark());
+        let command = place.command(&python(&mark, SLEEPS));
+        let job = Attended::new(command, Some(place.sandbox.clone()), |_, _| {});
+        runtime().block_on(async {
+            let jobs = Jobs::default();
+            let id = jobs.keep(job).unwrap();
+            jobs.wait(id, TIMEOUT).await;
+            let end = jobs.read(id).await.unwrap().status.end.unwrap();
+            assert!(is_ended(end.limit.as_ref()), "{tier:?}: {end:?}");
+        });
+        check_gone(&mark);
+    }
+}
+
+#[test]
+fn processes_that_start_others_while_they_are_ended_are_ended() {
+    if probe().landlock_abi.is_none_or(|version| version < HOLDS_SIGNALS) {
+        skipped("this kernel's Landlock does not hold signals (Linux 6.12)");
+        return;
+    }
+    let place = Place::with(|settings| settings.wanted = Wanted::Exactly(Tier::C));
+    let mark = mark();
+    let mut command = place.command(&python(&mark, FEW_HOPS));
+    command.limits.timeout = Duration::from_secs(1);
+    let cancel = CancellationToken::new();
+    let output = runtime().block_on(place.sandbox.run(command, &cancel, &mut |_, _| {})).unwrap();
+    assert!(matches!(output.exit, Exit::TimedOut { .. }), "{output:?}");
+    check_gone(&mark);
+    as_ordinary_user("processes::processes_that_start_others_while_they_are_ended_are_ended");
+}
+
+#[test]
+fn processes_of_others_do_not_count() {
+    for tier in tiers() {
+        let place = place(tier);
+        let others = std::thread::spawn(|| {
+            // After the first look.
+            std::thread::sleep(Duration::from_millis(300));
+            let sleep = || std::process::Command::new("sleep").arg("2").spawn().unwrap();
+            let others: Vec<_> = (0..60).map(|_| sleep()).collect();
+            for mut other in others {
+                other.wait().unwrap();
+            }
+        });
+        let output = place.try_run("sleep 1.5; echo end").unwrap();
+        others.join().unwrap();
+        assert_eq!((output.limit.clone(), printed(&output).as_str()), (None, "end\n"), "{tier:?}");
+    }
+}
