@@ -82,6 +82,8 @@ pub enum Missing {
     },
     /// The helper ended or did not answer.
     Helper,
+    /// There are as many processes as there may be.
+    Room,
     /// Anything else that the kernel refused.
     Step {
         /// Which part.
@@ -96,6 +98,12 @@ pub enum Missing {
 impl SandboxError {
     pub(crate) fn new(tier: Tier, missing: Missing) -> Self {
         Self { tier, missing }
+    }
+
+    /// Returns the error of a helper that could not be started.
+    pub(crate) fn not_started(tier: Tier, error: &std::io::Error) -> Self {
+        let is_full = Errno::from_io_error(error) == Some(Errno::AGAIN);
+        Self::new(tier, if is_full { Missing::Room } else { Missing::Helper })
     }
 
     pub(crate) fn refused(tier: Tier, refused: Refused) -> Self {
@@ -166,6 +174,10 @@ impl SandboxError {
                 "make room there, and see that the folder `own` in it belongs to you and that nobody \
                  else can write it; or let XDG_STATE_HOME name a folder that you can write"
             }
+            Missing::Room => {
+                "end programs that run beside it, or raise the limit of processes (`ulimit -u`, a \
+                 container's own)"
+            }
             Missing::Helper | Missing::Step { .. } | Missing::NoWalls => return None,
         })
     }
@@ -177,6 +189,7 @@ impl SandboxError {
             Missing::WholeFileSystem
                 | Missing::Folder { .. }
                 | Missing::Helper
+                | Missing::Room
                 | Missing::Proxy
                 | Missing::State { .. }
                 | Missing::Note { .. }
@@ -239,6 +252,7 @@ impl fmt::Display for SandboxError {
                 write!(formatter, "tenon's state folder cannot be written: {error}")
             }
             Missing::Helper => formatter.write_str("its helper process ended or did not answer"),
+            Missing::Room => formatter.write_str("no further process can be started"),
             Missing::Step { step, code } => {
                 let error = std::io::Error::from_raw_os_error(*code);
                 write!(formatter, "{step} failed: {error}")
@@ -262,6 +276,7 @@ fn missing(Refused { wall, errno }: Refused, kernel: &Kernel) -> Missing {
             Missing::NamespacesSwitchedOff
         }
         Wall::Namespaces if errno == Errno::NOSPC => Missing::NamespaceCount,
+        Wall::Namespaces if errno == Errno::AGAIN => Missing::Room,
         Wall::Namespaces => Missing::Namespaces,
         Wall::Mounts if errno == Errno::NOSYS => {
             Missing::OldKernel { release: kernel.release.clone() }

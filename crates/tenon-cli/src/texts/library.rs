@@ -266,6 +266,8 @@ texts! {
     "commands could write tenon's own state, {path}", "命令可能改写 tenon 自己的状态文件夹 {path}";
     "tenon's state folder cannot be written: {error}", "无法写入 tenon 的状态文件夹：{error}";
     "its helper process ended or did not answer", "其辅助进程已结束或没有响应";
+    "no further process can be started", "无法再启动新的进程";
+    "end programs that run beside it, or raise the limit of processes (`ulimit -u`, a container's own)", "结束同时运行的其他程序，或提高进程数上限（`ulimit -u`，或容器自身的上限）";
     "install the package bubblewrap", "安装软件包 bubblewrap";
     "install the package bubblewrap anew, so that /usr/bin/bwrap belongs to root and nobody else can write it", "重新安装软件包 bubblewrap，使 /usr/bin/bwrap 属于 root，且其他用户不能写入";
     "let variables such as KUBECONFIG name fewer files: bubblewrap takes 9,000 arguments, some for each file that it hides", "让 KUBECONFIG 等变量指定更少的文件：bubblewrap 最多接受 9,000 个参数，每个要隐藏的文件都占用其中几个";

@@ -67,7 +67,7 @@ impl Begun {
             return Err(SandboxError::new(Tier::A, Missing::WithinWalls));
         }
         let (process, socket) =
-            spawn_warm().map_err(|_| SandboxError::new(Tier::A, Missing::Helper))?;
+            spawn_warm().map_err(|error| SandboxError::not_started(Tier::A, &error))?;
         Ok(Self { process, socket })
     }
 
@@ -112,7 +112,9 @@ impl WarmHelper {
     /// Has bubblewrap make what one command needs, and waits until it takes that command.
     pub(crate) fn enclose(enclosure: &Enclosure) -> Result<Self, SandboxError> {
         let gone = || SandboxError::new(Tier::B, Missing::Helper);
-        let (process, socket, mut said) = spawn_outside().map_err(|_| gone())?;
+        let started = spawn_outside();
+        let (process, socket, mut said) =
+            started.map_err(|error| SandboxError::not_started(Tier::B, &error))?;
         said.set_read_timeout(Some(ANSWER)).map_err(|_| gone())?;
         let made = Self::tell(Tier::B, process, socket, enclosure)?.ready(0);
         made.map(|(helper, _)| helper).map_err(|error| {

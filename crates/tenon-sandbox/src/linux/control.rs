@@ -13,6 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::SendFlags;
+use rustix::process::Pid;
 
 use super::pass::send_with;
 use super::request::{Readable, Report, read_message};
@@ -134,6 +135,12 @@ pub(super) fn owned(handle: c_int) -> Result<OwnedFd, Errno> {
     }
     // SAFETY: a call just returned it, and nobody else knows it.
     Ok(unsafe { OwnedFd::from_raw_fd(handle) })
+}
+
+/// Reads what fork and clone answer to the parent, if they made a process.
+pub(super) fn made(answer: c_int) -> Option<Pid> {
+    // A number below zero is none that the library would take.
+    if answer > 0 { Pid::from_raw(answer) } else { None }
 }
 
 pub(super) fn last_errno() -> Errno {

@@ -24,7 +24,7 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, WaitStatus};
 
 use super::bubblewrap;
 use super::confine::Ahead;
-use super::control::{Control, Signals, close_outputs, exit, reset_signals, wait_for};
+use super::control::{Control, Signals, close_outputs, exit, made, reset_signals, wait_for};
 use super::inside;
 use super::landlock::Rules;
 use super::others::Others;
@@ -105,7 +105,7 @@ fn watch() -> ! {
     // SAFETY: this process has one thread.
     let keeper = match unsafe { libc::fork() } {
         0 => keep(&control, &signals, &request, ahead.as_ref(), watcher),
-        pid => match Pid::from_raw(pid).filter(|_| pid > 0) {
+        pid => match made(pid) {
             Some(pid) => pid,
             None => control.fail(Errno::AGAIN),
         },

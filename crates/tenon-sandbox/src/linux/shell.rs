@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
 
 use super::confine::{Ahead, drop_capabilities, filter, hold_files};
-use super::control::{Control, exit, last_errno, replace, unblock_signals};
+use super::control::{Control, exit, last_errno, made, replace, unblock_signals};
 use super::limits;
 use super::notify;
 use super::openat::write_all;
@@ -75,7 +75,7 @@ fn start_child(mut child: &mut dyn FnMut()) -> Result<Pid, Errno> {
     // stack is aligned to 16 bytes, used by the new one alone, and freed when that has memory of its
     // own or is gone.
     let pid = unsafe { libc::clone(begin, top, flags, (&raw mut child).cast()) };
-    Pid::from_raw(pid).filter(|_| pid > 0).ok_or_else(last_errno)
+    made(pid).ok_or_else(last_errno)
 }
 
 fn script_file(script: &[u8]) -> Result<OwnedFd, Errno> {

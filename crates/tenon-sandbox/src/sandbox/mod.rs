@@ -6,6 +6,7 @@
 
 mod alone;
 mod describe;
+mod full;
 mod git_settings;
 mod homes;
 mod own_folders;
@@ -29,10 +30,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use rustix::io::Errno;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use self::alone::Alone;
 pub use self::describe::{Description, OutOfSight};
+use self::full::{ROOM_WITHIN, TRIED_EVERY, is_full, is_of_number};
 use self::own_folders::OwnFolders;
 use self::plan::{plan, repositories, walls_inside};
 use self::scratch::Scratch;
@@ -150,6 +153,26 @@ impl Sandbox {
         cancel: &CancellationToken,
         on_output: &mut (dyn FnMut(Stream, &str) + Send),
     ) -> Result<Output, CommandError> {
+        let give_up_at = Instant::now() + ROOM_WITHIN;
+        loop {
+            let result = self.run_now(command.clone(), printed, cancel, on_output).await;
+            if !is_full(&result) || Instant::now() >= give_up_at {
+                return result;
+            }
+            tokio::select! {
+                () = cancel.cancelled() => return Ok(Output::new(Exit::Cancelled)),
+                () = tokio::time::sleep(TRIED_EVERY) => {}
+            }
+        }
+    }
+
+    async fn run_now(
+        &self,
+        command: Command,
+        printed: &Printed,
+        cancel: &CancellationToken,
+        on_output: &mut (dyn FnMut(Stream, &str) + Send),
+    ) -> Result<Output, CommandError> {
         if without_walls(&command.profile).is_some() {
             return command.run_into(self.checkpoint.clone(), printed, cancel, on_output).await;
         }
@@ -178,7 +201,9 @@ impl Sandbox {
             let is_watched = watched.ends_with_a_look();
             let retry = match &result {
                 // The helper died since the last call: a new one has the same walls.
-                Err(CommandError::Helper { .. }) if is_warm && tries == 0 => {
+                Err(CommandError::Helper { source })
+                    if is_warm && tries == 0 && !is_of_number(source) =>
+                {
                     self.shared.lock().plans.retain(|planned| !planned.is_held());
                     true
                 }

@@ -104,6 +104,7 @@ fn every_wall_that_cannot_be_had_has_a_row_and_so_has_what_mends_it() {
         Missing::Seccomp,
         Missing::WholeFileSystem,
         Missing::Proxy,
+        Missing::Room,
         Missing::NoBubblewrap,
         Missing::ForeignBubblewrap,
         Missing::Bubblewrap { said: "Unknown option --bind-fd".to_owned() },

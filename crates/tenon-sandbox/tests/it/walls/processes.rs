@@ -4,11 +4,12 @@
 
 use std::time::Duration;
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tenon_sandbox::{Attended, Exit, Jobs, LimitReached, Tier, Wanted, probe, runs_as_root};
 use tokio_util::sync::CancellationToken;
 
 use super::lifetime::{check_gone, mark};
-use super::{Place, as_ordinary_user, printed};
+use super::{Place, as_ordinary_user, ordinary_user, printed};
 use crate::skipped::skipped;
 use crate::support::{TIMEOUT, runtime};
 
@@ -125,6 +126,47 @@ fn processes_that_start_others_while_they_are_ended_are_ended() {
     assert!(matches!(output.exit, Exit::TimedOut { .. }), "{output:?}");
     check_gone(&mark);
     as_ordinary_user("processes::processes_that_start_others_while_they_are_ended_are_ended");
+}
+
+#[test]
+fn a_command_waits_for_room_for_its_processes() {
+    const ALONE: &str = "TENON_TEST_ROOM";
+    // The limit is of an ordinary user, and of a whole process.
+    if std::env::var_os(ALONE).is_none() {
+        let test = "walls::processes::a_command_waits_for_room_for_its_processes";
+        let arguments = ["--exact", test, "--nocapture"];
+        let said = if runs_as_root() {
+            ordinary_user(&arguments, &[(ALONE, "1")])
+        } else {
+            let program = std::env::current_exe().unwrap();
+            let output =
+                std::process::Command::new(program).args(arguments).env(ALONE, "1").output();
+            Ok(String::from_utf8_lossy(&output.unwrap().stdout).into_owned())
+        };
+        match said {
+            Ok(said) => assert!(said.contains("1 passed"), "{said}"),
+            Err(reason) => skipped(format_args!("{reason}")),
+        }
+        return;
+    }
+    let place = Place::with(|settings| settings.wanted = Wanted::Exactly(Tier::C));
+    // Its threads stay.
+    let (runtime, cancel) = (runtime(), CancellationToken::new());
+    let run = |script: &str| {
+        let command = place.command(script);
+        let output = runtime.block_on(place.sandbox.run(command, &cancel, &mut |_, _| {}));
+        printed(&output.unwrap())
+    };
+    assert_eq!(run("echo first"), "first\n");
+    let limit = getrlimit(Resource::Nproc);
+    let none = Rlimit { current: Some(1), maximum: limit.maximum };
+    let again = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(500));
+        setrlimit(Resource::Nproc, limit).unwrap();
+    });
+    setrlimit(Resource::Nproc, none).unwrap();
+    assert_eq!(run("echo again"), "again\n");
+    again.join().unwrap();
 }
 
 #[test]
