@@ -12,8 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Dir, FileType, Mode, OFlags, fstat};
 use rustix::io::Errno;
 
-use super::layout::open_plain;
-use super::openat::{look_at, open_beneath};
+use super::openat::{look_at, open_beneath, open_plain};
 use super::request::Inside;
 use crate::workspace::names_beneath;
 

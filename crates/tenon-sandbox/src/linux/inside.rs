@@ -19,9 +19,10 @@ use super::confine::Ahead;
 use super::control::{
     Control, Signals, close_all_but, close_outputs, exit, replace, reset_signals, wait_for,
 };
-use super::layout::{EMPTY_FILE, EMPTY_FOLDER, open_plain};
+use super::layout::{EMPTY_FILE, EMPTY_FOLDER};
 use super::limits::{set_processes, write_file};
 use super::namespace::{Deep, Tree, listen, set_attributes};
+use super::openat::open_plain;
 use super::others::Others;
 use super::pass::{receive_with, send_with};
 use super::process_tree::{Left, reap, signal_descendants};

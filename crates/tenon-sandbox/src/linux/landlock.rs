@@ -20,7 +20,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::control::last_errno;
-use super::layout::open_plain;
+use super::openat::open_plain;
 use super::request::Walls;
 
 /// Emptying a file is held since version 3 (Linux 6.2).

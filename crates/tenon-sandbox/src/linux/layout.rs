@@ -18,7 +18,7 @@ use rustix::io::Errno;
 use rustix::mount::{MountAttrFlags, MountFlags, MountPropagationFlags, mount, mount_change};
 
 use super::namespace::{Deep, Tree, set_all, set_attributes};
-use super::openat::write_all;
+use super::openat::{open_plain, write_all};
 use super::request::{Owner, Refused, Wall};
 use super::wire::{Readable, Reader, Sendable, Writer};
 
@@ -199,13 +199,6 @@ fn carry_out_step(
         }
         Part::File { bytes } => write_new(&step.path, bytes, 0o644),
     }
-}
-
-/// Opens a path that has no symbolic link in it, for looking at it only.
-pub(crate) fn open_plain(path: &Path) -> Result<OwnedFd, Errno> {
-    // With NOFOLLOW the last name might be a link all the same.
-    let flags = OFlags::PATH | OFlags::CLOEXEC;
-    openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
 }
 
 /// Opens a folder and makes it where it is not there, which is possible in a private folder.

@@ -6,7 +6,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, ResolveFlags};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 use rustix::path::Arg;
 
@@ -17,6 +17,13 @@ const TRIES_MAX: usize = 32;
 
 /// The kernel takes paths that are shorter than this, in bytes.
 pub(crate) const PATH_BYTES_MAX: usize = 4096;
+
+/// Opens a path that has no symbolic link in it, for looking at it only.
+pub(crate) fn open_plain(path: &Path) -> Result<OwnedFd, Errno> {
+    // With NOFOLLOW the last name might be a link all the same.
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+}
 
 /// Opens `path` beneath `folder`: `..`, symbolic links and magic links cannot lead out of it.
 ///
@@ -39,7 +46,7 @@ pub(crate) fn open_beneath(
     };
     again(|| {
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-        rustix::fs::openat2(&folder, path, flags, mode, resolve)
+        openat2(&folder, path, flags, mode, resolve)
     })
 }
 
@@ -68,7 +75,7 @@ fn open_one(folder: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-    again(|| rustix::fs::openat2(folder, path, flags, Mode::empty(), resolve))
+    again(|| openat2(folder, path, flags, Mode::empty(), resolve))
 }
 
 fn again(open: impl Fn() -> Result<OwnedFd, Errno>) -> Result<OwnedFd, Errno> {

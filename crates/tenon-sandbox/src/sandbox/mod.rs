@@ -51,7 +51,7 @@ use crate::guard::{Guard, Journaled, Listings, ProtectedChange, list};
 use crate::helper::{Begun, WarmHelper, bubblewrap};
 use crate::journal::Checkpoint;
 use crate::linux::bubblewrap::Enclosure;
-use crate::linux::layout::open_plain;
+use crate::linux::openat::open_plain;
 use crate::linux::request::{Confinement, Walls};
 use crate::missing::{Missing, SandboxError};
 use crate::network::Proxy;

@@ -13,7 +13,8 @@ use super::unkept::{PrivateFolder, private_folders};
 use super::virtual_environment::virtual_environment;
 use super::{Settings, homes, secrets, sockets};
 use crate::git_config;
-use crate::linux::layout::{Instead, Layout, Part, Step, open_plain};
+use crate::linux::layout::{Instead, Layout, Part, Step};
+use crate::linux::openat::open_plain;
 use crate::linux::request::{Inside, Owner, Walls};
 use crate::missing::{Missing, SandboxError};
 use crate::profile::{Network, Profile};
@@ -306,7 +307,7 @@ fn kept_paths(
         kept.push(resolver);
     }
     let with_source = |path: PathBuf| {
-        let source = path.canonicalize().ok()?;
+        let source = canonical([&path]).pop()?;
         // The last name may be a link into another place; the folders above may not.
         let above = path.parent()?.canonicalize().ok()?;
         Some((above.join(path.file_name()?), source))

@@ -28,6 +28,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use rustix::fs::{FileType, Mode, OFlags};
+use rustix::io::Errno;
 
 pub use self::error::FileError;
 pub use self::hash::ContentHash;
@@ -46,6 +47,7 @@ use self::grant::GrantedFile;
 use self::seen::SeenTable;
 use crate::filter::{SharedFilter, TextFilter};
 use crate::links::resolved;
+use crate::linux::openat::open_plain;
 use crate::spill::SpillTarget;
 
 /// The folders that a session may work in. Cheap to clone; clones share what was seen.
@@ -283,9 +285,7 @@ impl Root {
         let fail = |source| FileError::Io { path: shown.clone(), source };
         let canonical =
             std::fs::canonicalize(path).map_err(|source| match source.raw_os_error() {
-                Some(code) => {
-                    FileError::from_errno(&shown, rustix::io::Errno::from_raw_os_error(code))
-                }
+                Some(code) => FileError::from_errno(&shown, Errno::from_raw_os_error(code)),
                 None => fail(source),
             })?;
         let alias = std::path::absolute(path).map_err(fail)?;
@@ -310,7 +310,7 @@ impl Root {
     }
 
     /// Returns the descriptor; a spill folder is opened at the first look after it was made.
-    fn folder(&self) -> Result<Arc<OwnedFd>, rustix::io::Errno> {
+    fn folder(&self) -> Result<Arc<OwnedFd>, Errno> {
         if let Some(folder) = self.folder.get() {
             return Ok(Arc::clone(folder));
         }
@@ -327,13 +327,16 @@ impl Root {
     }
 }
 
-fn open_folder(path: &Path) -> Result<OwnedFd, rustix::io::Errno> {
+fn open_folder(path: &Path) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     rustix::fs::open(path, flags, Mode::empty())
 }
 
 /// Resolves the part of `path` that exists and appends the rest.
 pub(crate) fn canonical_or_lexical(path: &Path) -> PathBuf {
+    if without_links(path).is_some() {
+        return path.to_path_buf();
+    }
     for known in path.ancestors() {
         if let Ok(canonical) = std::fs::canonicalize(known) {
             return match path.strip_prefix(known) {
@@ -347,7 +350,25 @@ pub(crate) fn canonical_or_lexical(path: &Path) -> PathBuf {
 
 /// Returns where the paths lead, of those that are there.
 pub(crate) fn canonical<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Vec<PathBuf> {
-    paths.into_iter().filter_map(|path| path.as_ref().canonicalize().ok()).collect()
+    let lead = |path: &Path| match without_links(path) {
+        Some(is_there) => is_there.then(|| path.to_path_buf()),
+        None => path.canonicalize().ok(),
+    };
+    paths.into_iter().filter_map(|path| lead(path.as_ref())).collect()
+}
+
+/// Whether something is at a path that leads through no link, as far as it leads; `None` if it must be
+/// resolved. Most need not, and to see that takes a call, where the C library makes one for each name.
+fn without_links(path: &Path) -> Option<bool> {
+    let names = path.as_os_str().as_bytes().strip_prefix(b"/")?;
+    if names.split(|byte| *byte == b'/').any(|name| matches!(name, b"" | b"." | b"..")) {
+        return None;
+    }
+    match open_plain(path) {
+        Ok(_) => Some(true),
+        Err(Errno::NOENT) => Some(false),
+        Err(_) => None,
+    }
 }
 
 /// Where the kernel ends a path, its NUL counted (PATH_MAX). Made component by component, a longer
@@ -382,5 +403,37 @@ fn kind_in_words(kind: FileType) -> &'static str {
         FileType::CharacterDevice => "character device",
         FileType::BlockDevice => "block device",
         _ => "special file",
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make the folders that are looked at")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_resolved_as_far_as_they_lead() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        std::fs::create_dir(top.join("a")).unwrap();
+        std::fs::write(top.join("file"), "").unwrap();
+        for (target, link) in [("a", "link"), ("nowhere", "gone")] {
+            std::os::unix::fs::symlink(target, top.join(link)).unwrap();
+        }
+        for (path, leads_to, is_there) in [
+            ("a", "a", true),
+            ("a/none/deep", "a/none/deep", false),
+            ("file/none", "file/none", false),
+            ("link", "a", true),
+            ("link/none", "a/none", false),
+            ("gone", "gone", false),
+            ("a/.", "a", true),
+            ("a//../link", "a", true),
+        ] {
+            let (path, leads_to) = (top.join(path), top.join(leads_to));
+            assert_eq!(canonical_or_lexical(&path), leads_to, "{}", path.display());
+            let expected: Vec<_> = is_there.then_some(leads_to).into_iter().collect();
+            assert_eq!(canonical([&path]), expected, "{}", path.display());
+        }
     }
 }
