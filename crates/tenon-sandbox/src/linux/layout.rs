@@ -186,10 +186,11 @@ fn carry_out_step(
     number: usize,
 ) -> Result<(), Errno> {
     match &step.part {
-        Part::Cover => mount_empty(&open_folder(&step.path)?, 0o555, 1 << 20),
+        Part::Cover => {
+            private.folder(&format!("{number}"), 0o555)?.mount_on(open_folder(&step.path)?)
+        }
         Part::Private { mode } => {
-            let target = open_folder(&step.path)?;
-            private.folder(&format!("{number}"), *mode)?.mount_on(target)
+            private.folder(&format!("{number}"), *mode)?.mount_on(open_folder(&step.path)?)
         }
         Part::Kept { .. } => {
             let Some(tree) = tree else { return Err(Errno::INVAL) };
