@@ -18,13 +18,12 @@ use super::control::last_errno;
 /// Connections to the proxy that wait to be taken.
 const BACKLOG: i32 = 128;
 
-/// Leaves the namespaces of the machine, but the network's, and that of processes, which is new for
-/// each call.
+/// Leaves the namespaces of the machine, but the network's, and those that are new for each call: of
+/// processes, and of segments and queues.
 pub(super) fn leave() -> Result<(), Errno> {
     unshare(
         UnshareFlags::NEWUSER
             | UnshareFlags::NEWNS
-            | UnshareFlags::NEWIPC
             | UnshareFlags::NEWUTS
             | UnshareFlags::NEWCGROUP,
     )
