@@ -98,9 +98,6 @@ fn make_walls(control: &Control, layout: &Layout) -> Result<Made, Refused> {
     }
     layout::build(layout)?;
     let listed = layout::open_listed(layout)?;
-    // What no call sees: the agent looked for it meanwhile. Each call looks whether it is hidden still.
-    let hidden: Vec<PathBuf> = control.read().map_err(|errno| Wall::Protected.refused(errno))?;
-    inside::hide_all(&hidden).map_err(|errno| Wall::Protected.refused(errno))?;
     drop_capabilities_of_programs().map_err(|errno| Wall::Capabilities.refused(errno))?;
     let mut listener = None;
     if layout.own_network {
@@ -108,7 +105,11 @@ fn make_walls(control: &Control, layout: &Layout) -> Result<Made, Refused> {
         loopback_up().map_err(refused)?;
         listener = layout.listen.then(listen).transpose().map_err(refused)?;
     }
-    Ok(Made { ahead: confine_holder(&layout.writable)?, listed, listener })
+    let ahead = confine_holder(&layout.writable)?;
+    // What no call sees: the agent looked for it meanwhile. Each call looks whether it is hidden still.
+    let hidden: Vec<PathBuf> = control.read().map_err(|errno| Wall::Protected.refused(errno))?;
+    inside::hide_all(&hidden).map_err(|errno| Wall::Protected.refused(errno))?;
+    Ok(Made { ahead, listed, listener })
 }
 
 fn take_calls(control: &Control, signals: &Signals, shared: &Shared) -> ! {
