@@ -3,6 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::plan::{COVERED, PRIVATE, Plan, plan, repositories, walls_alone, walls_inside};
+use super::secrets::OfSystem;
 use super::toolchains::TOOLCHAINS;
 use super::{Sandbox, Settings, Shared, secrets};
 use crate::helper::bubblewrap;
@@ -134,7 +135,9 @@ impl Sandbox {
         let repositories =
             state.repositories.clone().unwrap_or_else(|| repositories(&shared.settings));
         let plan = plan(&shared.settings, profile, &repositories).ok();
-        let inside = plan.map(|plan| (plan.secrets(&shared.settings), plan));
+        let secrets =
+            |plan: &Plan| plan.secrets(&shared.settings, OfSystem::find(&shared.settings.roots));
+        let inside = plan.map(|plan| (secrets(&plan), plan));
         let has_namespaces = matches!(tier, Tier::A | Tier::B);
         let (walls, scratch) = match &inside {
             Some((secrets, plan)) if has_namespaces => {

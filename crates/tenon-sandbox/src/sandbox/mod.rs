@@ -39,6 +39,7 @@ use self::full::{ROOM_WITHIN, TRIED_EVERY, is_full, is_of_number};
 use self::own_folders::OwnFolders;
 use self::plan::{plan, repositories, walls_inside};
 use self::scratch::Scratch;
+use self::secrets::OfSystem;
 pub use self::settings::Settings;
 use self::state::{Planned, State, Tree};
 use self::unkept::PrivateFolders;
@@ -534,7 +535,9 @@ impl Shared {
         // A folder that was exchanged is mounted under its name no more.
         state.plans.retain(|planned| planned.plan.is_current());
         if let Some(planned) = state.plans.iter_mut().find(|planned| planned.key == key) {
-            planned.secrets.renew(|| planned.plan.secrets(&self.settings));
+            let find =
+                || planned.plan.secrets(&self.settings, OfSystem::find(&self.settings.roots));
+            planned.secrets.renew(find);
             return Ok(planned.clone());
         }
         let repositories =
@@ -546,9 +549,11 @@ impl Shared {
         // Starts while it is planned what it is to make.
         let begun = if tier == Tier::A { Some(Begun::new()?) } else { None };
         let plan = plan(&self.settings, &key, &repositories)?;
+        let of_system = OfSystem::begin(&self.settings);
         let making = begun.map(|begun| begun.make(&plan.layout)).transpose()?;
         // While it makes it.
-        let secrets = plan.secrets(&self.settings);
+        let of_system = OfSystem::found(of_system, &self.settings.roots);
+        let secrets = plan.secrets(&self.settings, of_system);
         let (tree, private) = match making {
             Some(making) => {
                 let (helper, handles) = making.hold(&secrets.in_sight)?;

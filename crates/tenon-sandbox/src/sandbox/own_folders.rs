@@ -14,6 +14,7 @@ use std::sync::Arc;
 use super::Settings;
 use super::plan::Plan;
 use super::scratch::Scratch;
+use super::secrets::OfSystem;
 use super::unkept::PrivateFolders;
 use super::variables::set;
 use crate::command::Command;
@@ -107,7 +108,7 @@ fn make_home(
         return Ok(None);
     }
     std::fs::create_dir(&path)?;
-    let mut left_out = plan.secrets(settings).all;
+    let mut left_out = plan.secrets(settings, OfSystem::find(&settings.roots)).all;
     left_out.extend(layout.instead.iter().map(|file| file.path.clone()));
     left_out.retain(|path| std::fs::symlink_metadata(path).is_ok());
     let home = Home { path, instead_of: [named.to_path_buf(), real] };

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::git_settings::git_settings;
-use super::secrets::Secrets;
+use super::secrets::{OfSystem, Secrets};
 use super::stamp::{Names, Stamp};
 use super::toolchains::TOOLCHAINS;
 use super::unkept::{PrivateFolder, private_folders};
@@ -83,10 +83,10 @@ impl Plan {
         of_roots.chain(of_repositories).chain(own).collect()
     }
 
-    /// Looks for what no call sees. Takes longer than the plan, which does not depend on it.
-    pub(super) fn secrets(&self, settings: &Settings) -> Secrets {
+    /// Looks for the rest of what no call sees.
+    pub(super) fn secrets(&self, settings: &Settings, of_system: OfSystem) -> Secrets {
         let home = settings.home.as_deref().and_then(home_folder);
-        Secrets::find(settings, home.as_deref(), &self.concealed, &self.layout.steps)
+        Secrets::find(settings, home.as_deref(), of_system, &self.concealed, &self.layout.steps)
     }
 }
 
@@ -389,7 +389,8 @@ pub(super) fn walls_alone(
     left_out.extend(homes::of_others(settings, home.as_deref(), &canonical(&left_out)));
     left_out.extend(home.clone());
     let shown: Vec<_> = settings.shown.iter().map(|(path, _)| canonical_or_lexical(path)).collect();
-    let secret = Secrets::find(settings, home.as_deref(), &shown, &[]).all;
+    let of_system = OfSystem::find(&settings.roots);
+    let secret = Secrets::find(settings, home.as_deref(), of_system, &shown, &[]).all;
     left_out.extend_from_slice(&secret);
     let mut listing = Listing::default();
     listing.add_without(Path::new("/"), &canonical(&left_out));

@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::thread::{self, JoinHandle};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir};
 
@@ -91,14 +92,16 @@ pub(super) struct Secrets {
 }
 
 impl Secrets {
-    /// Looks for them, with some that are known, for a file tree of these steps.
+    /// Looks for the rest of them, for a file tree of these steps. Some are known.
     pub(super) fn find(
         settings: &Settings,
         home: Option<&Path>,
+        OfSystem { closed, looked_at }: OfSystem,
         known: &[PathBuf],
         steps: &[Step],
     ) -> Self {
-        let (mut all, looked_at) = hidden(settings, home);
+        let mut all = named_ones(settings, home);
+        all.extend(closed);
         all.extend_from_slice(known);
         let in_sight = in_sight(&all, steps);
         Self { all, in_sight, looked_at }
@@ -130,23 +133,45 @@ pub(super) fn named(settings: &Settings, home: Option<&Path>, roots: &[PathBuf])
     found.filter(|path| roots.iter().any(|root| path.starts_with(root))).collect()
 }
 
-/// Returns what no command may read, as it is found or will be: a person may log in somewhere while
-/// the session lasts. Also returns what is worth looking at for more.
-fn hidden(
-    settings: &Settings,
-    home: Option<&Path>,
-) -> (Vec<PathBuf>, Vec<(PathBuf, Option<Stamp>)>) {
+/// Returns what of HOME and of tenon's own no command may read, as it is found or will be: a person may
+/// log in somewhere while the session lasts.
+fn named_ones(settings: &Settings, home: Option<&Path>) -> Vec<PathBuf> {
     let of_home = home.into_iter().flat_map(of_home);
-    let named: Vec<_> = of_home.chain(settings.hidden.iter().cloned()).collect();
-    let mut hidden: Vec<_> = named.iter().map(|path| canonical_or_lexical(path)).collect();
-    let mut looked_at = Vec::new();
-    if rustix::process::geteuid().is_root() {
-        let (folder, mut closed) = (Path::new("/etc"), canonical(ROOT_SECRETS));
-        closed_in(folder, &canonical(&settings.roots), &mut closed);
-        looked_at = stamps(folder, &closed);
-        hidden.extend(closed);
+    let named = of_home.chain(settings.hidden.iter().cloned());
+    named.map(|path| canonical_or_lexical(&path)).collect()
+}
+
+/// What only root may read; nothing, to others.
+#[derive(Default)]
+pub(super) struct OfSystem {
+    closed: Vec<PathBuf>,
+    looked_at: Vec<(PathBuf, Option<Stamp>)>,
+}
+
+impl OfSystem {
+    /// Begins to look for it, on a thread of its own: it takes as long as to make a file tree.
+    pub(super) fn begin(settings: &Settings) -> Option<JoinHandle<Self>> {
+        if !rustix::process::geteuid().is_root() {
+            return None;
+        }
+        let roots = settings.roots.clone();
+        thread::Builder::new().spawn(move || Self::find(&roots)).ok()
     }
-    (hidden, looked_at)
+
+    /// Returns what was begun to be looked for; looks where nobody did.
+    pub(super) fn found(begun: Option<JoinHandle<Self>>, roots: &[PathBuf]) -> Self {
+        begun.and_then(|begun| begun.join().ok()).unwrap_or_else(|| Self::find(roots))
+    }
+
+    /// Looks for it, but for what is in or around a root.
+    pub(super) fn find(roots: &[PathBuf]) -> Self {
+        if !rustix::process::geteuid().is_root() {
+            return Self::default();
+        }
+        let (folder, mut closed) = (Path::new("/etc"), canonical(ROOT_SECRETS));
+        closed_in(folder, &canonical(roots), &mut closed);
+        Self { looked_at: stamps(folder, &closed), closed }
+    }
 }
 
 /// Returns a folder, and those beneath it in which something is closed, as they are now. To look at
