@@ -29,17 +29,30 @@ impl Ahead {
     }
 }
 
+/// Filters of the process that holds the namespaces, which depend on nothing.
+pub(super) struct Filters {
+    own: Filter,
+    /// For what is beneath it.
+    left: [Filter; 2],
+}
+
+impl Filters {
+    pub(super) fn new() -> Self {
+        let (sockets, around) = IN_NAMESPACES;
+        let (own, left) = seccomp::split(refusals(sockets, around));
+        let left = [false, true].map(|watched| with_questions(left.clone(), watched));
+        Self { own: Filter::of(&own), left }
+    }
+}
+
 /// Gives up in this process, which holds the namespaces, what commands do not get and it does not
 /// need itself, and returns what is left for those that may write at these paths.
-pub(super) fn confine_holder(writable: &[PathBuf]) -> Result<Ahead, Refused> {
+pub(super) fn confine_holder(filters: Filters, writable: &[PathBuf]) -> Result<Ahead, Refused> {
     let rules = Rules::of_a_tree(writable).map_err(|error| landlock_refused(&error))?;
-    let (sockets, around) = IN_NAMESPACES;
-    let (own, left) = seccomp::split(refusals(sockets, around));
     rustix::thread::set_no_new_privs(true)
-        .and_then(|()| Filter::of(&own).install(0))
+        .and_then(|()| filters.own.install(0))
         .map_err(|errno| Wall::Seccomp.refused(errno))?;
-    let filters = [false, true].map(|watched| with_questions(left.clone(), watched));
-    Ok(Ahead { rules, filters: Some(filters) })
+    Ok(Ahead { rules, filters: Some(filters.left) })
 }
 
 /// Gives up for ever the files and addresses that the request does not grant.

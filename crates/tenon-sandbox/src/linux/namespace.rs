@@ -5,13 +5,13 @@
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-use rustix::fs::CWD;
+use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::{MountAttrFlags, MoveMountFlags, OpenTreeFlags, move_mount, open_tree};
 use rustix::net::{AddressFamily, SocketAddrV4, SocketFlags, SocketType};
 use rustix::path::Arg;
 use rustix::process::Pid;
-use rustix::thread::UnshareFlags;
+use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
 
 use super::control::last_errno;
 
@@ -29,9 +29,16 @@ pub(super) fn leave() -> Result<(), Errno> {
     )
 }
 
-/// Leaves the network of the machine.
-pub(super) fn leave_network() -> Result<(), Errno> {
-    unshare(UnshareFlags::NEWNET)
+/// Takes this thread out of the network of the machine into a new one, and returns that.
+pub(super) fn leave_network() -> Result<OwnedFd, Errno> {
+    unshare(UnshareFlags::NEWNET)?;
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    rustix::fs::open(c"/proc/thread-self/ns/net", flags, Mode::empty())
+}
+
+/// Takes this thread into a network.
+pub(super) fn enter_network(network: &OwnedFd) -> Result<(), Errno> {
+    move_into_link_name_space(network.as_fd(), Some(LinkNameSpaceType::Network))
 }
 
 fn unshare(flags: UnshareFlags) -> Result<(), Errno> {

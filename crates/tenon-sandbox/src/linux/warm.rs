@@ -6,17 +6,18 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
+use std::thread::{self, JoinHandle};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use rustix::process::{Pid, WaitOptions, wait};
 
-use super::confine::{Ahead, confine_holder, drop_capabilities_of_programs};
+use super::confine::{Ahead, Filters, confine_holder, drop_capabilities_of_programs};
 use super::control::{Control, Signals, close_outputs, exit, reset_signals};
 use super::inside::{self, Shared};
 use super::layout::{self, Layout};
-use super::namespace::{clone_inside, leave, leave_network, listen, loopback_up};
+use super::namespace::{clone_inside, enter_network, leave, leave_network, listen, loopback_up};
 use super::pass::{receive_with, send_with};
 use super::request::{GIVEN, Refused, Report, TAKEN_BYTES, Wall, taken};
 
@@ -86,11 +87,10 @@ struct Made {
 }
 
 fn make_walls(control: &Control, layout: &Layout) -> Result<Made, Refused> {
+    let network = layout.own_network.then(|| Network::begin(layout.listen)).transpose()?;
     // While the agent writes the id map.
-    if layout.own_network {
-        leave_network().map_err(|errno| Wall::Namespaces.refused(errno))?;
-    }
-    // The agent writes the id map: only who is outside may write one with more than one user.
+    let filters = Filters::new();
+    // Only who is outside may write one with more than one user.
     let mut answer = [0];
     match rustix::io::read(&control.0, &mut answer) {
         Ok(1) => {}
@@ -98,18 +98,43 @@ fn make_walls(control: &Control, layout: &Layout) -> Result<Made, Refused> {
     }
     layout::build(layout)?;
     let listed = layout::open_listed(layout)?;
+    let listener = network.map(Network::enter).transpose()?.flatten();
     drop_capabilities_of_programs().map_err(|errno| Wall::Capabilities.refused(errno))?;
-    let mut listener = None;
-    if layout.own_network {
-        let refused = |errno| Wall::Loopback.refused(errno);
-        loopback_up().map_err(refused)?;
-        listener = layout.listen.then(listen).transpose().map_err(refused)?;
-    }
-    let ahead = confine_holder(&layout.writable)?;
+    let ahead = confine_holder(filters, &layout.writable)?;
     // What no call sees: the agent looked for it meanwhile. Each call looks whether it is hidden still.
     let hidden: Vec<PathBuf> = control.read().map_err(|errno| Wall::Protected.refused(errno))?;
     inside::hide_all(&hidden).map_err(|errno| Wall::Protected.refused(errno))?;
     Ok(Made { ahead, listed, listener })
+}
+
+/// A network with a loopback, and the proxy's socket in it if one is wanted.
+struct Network {
+    namespace: OwnedFd,
+    listener: Option<OwnedFd>,
+}
+
+impl Network {
+    /// Begins to make one, in a thread: the kernel takes half as long for it as for a file tree.
+    fn begin(listens: bool) -> Result<JoinHandle<Result<Self, Refused>>, Refused> {
+        let begun = thread::Builder::new().spawn(move || Self::make(listens));
+        begun.map_err(|_| Wall::Namespaces.refused(Errno::AGAIN))
+    }
+
+    fn make(listens: bool) -> Result<Self, Refused> {
+        let namespace = leave_network().map_err(|errno| Wall::Namespaces.refused(errno))?;
+        let refused = |errno| Wall::Loopback.refused(errno);
+        loopback_up().map_err(refused)?;
+        let listener = listens.then(listen).transpose().map_err(refused)?;
+        Ok(Self { namespace, listener })
+    }
+
+    /// Waits for it, takes this process into it, and returns the socket. There is one thread again.
+    fn enter(begun: JoinHandle<Result<Self, Refused>>) -> Result<Option<OwnedFd>, Refused> {
+        let made = begun.join().map_err(|_| Wall::Namespaces.refused(Errno::CHILD))?;
+        let Self { namespace, listener } = made?;
+        enter_network(&namespace).map_err(|errno| Wall::Namespaces.refused(errno))?;
+        Ok(listener)
+    }
 }
 
 fn take_calls(control: &Control, signals: &Signals, shared: &Shared) -> ! {
