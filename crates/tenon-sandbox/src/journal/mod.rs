@@ -20,6 +20,7 @@ mod cut_short;
 mod end;
 mod find;
 mod git_objects;
+mod here;
 mod history;
 mod in_store;
 mod kept_since;

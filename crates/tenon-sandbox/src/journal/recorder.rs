@@ -17,7 +17,7 @@ use super::CheckpointId;
 use super::changes::{LeftOut, LeftOutReason, Trouble};
 use super::copy::{CopyJob, open_any};
 use super::layers::look_parted;
-use super::node::{Node, NodeId, look};
+use super::node::{Node, NodeId, look, which};
 use super::record::{Content, Header, Image, Place, Record};
 use super::store::{Log, Store, object_name};
 use super::whole::append;
@@ -38,8 +38,7 @@ pub(crate) struct Folder {
 
 impl Folder {
     pub(crate) fn new(handle: OwnedFd, place: Place) -> Result<Self, Errno> {
-        let id = look(&handle, OsStr::new(""))?.ok_or(Errno::NOENT)?.id;
-        Ok(Self { id, handle, place })
+        Ok(Self { id: which(&handle)?, handle, place })
     }
 }
 
@@ -133,7 +132,7 @@ impl Recorder {
     /// Returns the root that this is, if it is one: most commands change something right in it.
     pub(crate) fn root(&self, id: NodeId) -> Result<Option<Folder>, Errno> {
         for (number, root) in self.store.roots.iter().enumerate() {
-            if look(&root.handle, OsStr::new(""))?.is_some_and(|found| found.id == id) {
+            if which(&root.handle)? == id {
                 let handle = rustix::io::fcntl_dupfd_cloexec(&root.handle, 0)?;
                 let place = Place { root: number, path: PathBuf::new() };
                 return Ok(Some(Folder { id, handle, place }));

@@ -263,11 +263,12 @@ impl Store {
 
     /// Whether a place is in the store, which may lie in the workspace, or a folder that the store
     /// is in.
-    pub(crate) fn holds(&self, place: &Place) -> bool {
+    pub(crate) fn holds(&self, folder: &Place, name: &OsStr) -> bool {
         if !self.is_inside {
             return false;
         }
-        let path = self.absolute(place);
+        let place = folder.join(name);
+        let path = self.absolute(&place);
         let is_root = place.path.as_os_str().is_empty();
         let holds = |top: &PathBuf| path.starts_with(top) || !is_root && top.starts_with(&path);
         self.bases.iter().any(|base| holds(&base.top))

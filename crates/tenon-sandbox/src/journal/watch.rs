@@ -19,10 +19,11 @@ use super::changes::Trouble;
 use super::checkpoint::Checkpoint;
 use super::copy::CopyJob;
 use super::find::split;
-use super::node::{Node, NodeId, look};
+use super::here::Here;
+use super::node::{Node, NodeId, look, which};
 use super::record::Place;
 use super::recorder::{Fate, Folder, Recorder, Step, Writing};
-use crate::linux::notify::{Listener, Question};
+use crate::linux::notify::{Listener, MOVES, Question};
 use crate::linux::task::{Found, Looked, Task, path_of};
 use crate::room::Room;
 
@@ -55,6 +56,8 @@ pub(crate) fn watch(
         folders: HashMap::new(),
         folders_moved: 0,
         askers: Askers::default(),
+        takes_turns: true,
+        here: Here::default(),
         rights_beneath,
         room,
     };
@@ -73,6 +76,9 @@ struct Watch {
     folders: HashMap<NodeId, Option<Arc<Folder>>>,
     folders_moved: u64,
     askers: Askers,
+    /// Only one thread asks, as far as is known.
+    takes_turns: bool,
+    here: Here,
     rights_beneath: Option<Vec<PathBuf>>,
     room: Option<Arc<Room>>,
 }
@@ -123,15 +129,21 @@ type Inside = (Arc<Folder>, OsString);
 impl Watch {
     fn run(&mut self) {
         // Most commands are one process at a time, and the first question is bash's own.
-        let mut takes_turns = true;
-        self.listener.take_turns(takes_turns);
+        self.listener.take_turns(self.takes_turns);
         while let Some(question) = self.listener.next() {
             let alone = self.askers.is_alone(question.pid);
-            if alone != takes_turns {
-                takes_turns = alone;
+            if alone != self.takes_turns {
+                self.takes_turns = alone;
                 self.listener.take_turns(alone);
             }
-            self.answer(question);
+            let task = Task::new(question.pid);
+            self.here.asks(task);
+            if MOVES.contains(&question.number.into()) {
+                self.here.moves(task);
+                self.listener.answer(&question, Ok(()));
+            } else {
+                self.answer(question);
+            }
         }
     }
 
@@ -229,7 +241,7 @@ impl Watch {
             },
             Call::SetFlags(number) => self.set_flags(task, number)?,
             Call::Rights(target) => match self.inside(task, &target)? {
-                Spot::Name((folder, name)) => save(&folder.place.join(&name), move |recorder| {
+                Spot::Name((folder, name)) => save(folder.place.join(&name), move |recorder| {
                     recorder.before_rights(&folder, &name)
                 }),
                 Spot::Handle(..) | Spot::Outside if self.keeps_rights(task, &target) => {
@@ -241,7 +253,7 @@ impl Watch {
             },
             Call::Entry(target, fate) => match self.inside(task, &target)? {
                 Spot::Name((folder, name)) if !name.is_empty() => {
-                    save(&folder.place.join(&name), move |recorder| {
+                    save(folder.place.join(&name), move |recorder| {
                         recorder.before_entry(&folder, &name, fate)
                     })
                 }
@@ -258,7 +270,7 @@ impl Watch {
         let Some(beneath) = &self.rights_beneath else { return false };
         let path = match target {
             Target::Descriptor(number) => task.descriptor(*number).and_then(|open| path_of(&open)),
-            Target::Path { base, path, last } => match task.find(*base, path, *last) {
+            Target::Path { base, path, last } => match task.find((*base, None), path, *last) {
                 Ok(Found::Name(folder, name, _)) => path_of(&folder).map(|path| path.join(name)),
                 Ok(Found::Handle(open)) => path_of(&open),
                 // The kernel says that there is no such thing.
@@ -287,7 +299,7 @@ impl Watch {
             }
             (Spot::Name(from), Spot::Name(to)) => {
                 let place = from.0.place.join(&from.1);
-                save(&place, move |recorder| {
+                save(place, move |recorder| {
                     recorder.before_rename((&from.0, &from.1), (&to.0, &to.1), exchange)
                 })
             }
@@ -299,7 +311,7 @@ impl Watch {
             },
             (Spot::Outside, Spot::Name((_, _))) if exchange => Plan::Fail(Errno::XDEV),
             (Spot::Outside, Spot::Name((folder, name))) => {
-                save(&folder.place.join(&name), move |recorder| {
+                save(folder.place.join(&name), move |recorder| {
                     recorder.before_entry(&folder, &name, Fate::Replaced)
                 })
             }
@@ -322,7 +334,7 @@ impl Watch {
                     Spot::Name(from) => Some(from),
                     _ => None,
                 };
-                save(&folder.place.join(&name), move |recorder| {
+                save(folder.place.join(&name), move |recorder| {
                     let from = from.as_ref().map(|(folder, name)| (&**folder, name.as_os_str()));
                     recorder.before_link(from, (&folder, &name))
                 })
@@ -334,7 +346,7 @@ impl Watch {
 
     fn content_of(id: NodeId, handle: OwnedFd) -> Plan {
         let nowhere = Place { root: 0, path: "(a file without a name)".into() };
-        save(&nowhere, move |recorder| recorder.before_content_of(id, &handle))
+        save(nowhere, move |recorder| recorder.before_content_of(id, &handle))
     }
 
     /// A file that is written past its end only, until now.
@@ -363,13 +375,16 @@ impl Watch {
                 Ok(handle) => Ok(Found::Handle(handle)),
                 Err(errno) => Err(errno),
             },
-            Target::Path { base, path, last } => task.find(*base, path, *last),
+            Target::Path { base, path, last } => {
+                let here = self.here_of(task, *base, path);
+                task.find((*base, here.as_deref()), path, *last)
+            }
         };
         match found {
             Ok(Found::Nowhere) => Ok(Spot::Outside),
             Ok(Found::Name(folder, name, looked)) => {
                 let Some(folder) = self.folder(&folder)? else { return Ok(Spot::Outside) };
-                if self.checkpoint.lock().store.holds(&folder.place.join(&name)) {
+                if self.checkpoint.lock().store.holds(&folder.place, &name) {
                     return Ok(Spot::Fail(Errno::ACCESS));
                 }
                 if name.is_empty() {
@@ -396,6 +411,19 @@ impl Watch {
             ) => Ok(Spot::Fail(errno)),
             Err(errno) => Err(errno),
         }
+    }
+
+    /// The folder that the thread is in, if the path counts from it.
+    fn here_of(&mut self, task: Task, base: i32, path: &[u8]) -> Option<Arc<OwnedFd>> {
+        if base != libc::AT_FDCWD || path.starts_with(b"/") {
+            return None;
+        }
+        if self.takes_turns {
+            return self.here.of(task);
+        }
+        self.here.forget();
+        self.here.is_settled(task);
+        None
     }
 
     /// A folder by its own name, where it has one.
@@ -446,15 +474,15 @@ impl Watch {
     /// Returns our own handle on a folder of the workspace, which another process has open; `None`
     /// for one that is not in the workspace.
     fn folder(&mut self, theirs: &OwnedFd) -> Result<Option<Arc<Folder>>, Errno> {
-        let Some(node) = look(theirs, OsStr::new(""))? else { return Ok(None) };
-        if let Some(known) = self.folders.get(&node.id) {
+        let id = which(theirs)?;
+        if let Some(known) = self.folders.get(&id) {
             return Ok(known.clone());
         }
-        let found = self.find_folder(theirs, node.id)?.map(Arc::new);
+        let found = self.find_folder(theirs, id)?.map(Arc::new);
         if self.folders.len() >= FOLDERS_MAX {
             self.folders.clear();
         }
-        self.folders.insert(node.id, found.clone());
+        self.folders.insert(id, found.clone());
         Ok(found)
     }
 
@@ -528,16 +556,16 @@ fn open(
     creates: bool,
     writing: Option<Writing>,
 ) -> Plan {
-    save(&folder.place.join(&name), move |recorder| {
+    save(folder.place.join(&name), move |recorder| {
         recorder.before_open(&folder, &name, seen.take(), (creates, writing))
     })
 }
 
 fn save(
-    place: &Place,
+    place: Place,
     before: impl FnMut(&mut Recorder) -> Result<Step, Errno> + Send + 'static,
 ) -> Plan {
-    Plan::Save(place.clone(), Box::new(before))
+    Plan::Save(place, Box::new(before))
 }
 
 /// What the kernel adds to the path of what has no name any more.

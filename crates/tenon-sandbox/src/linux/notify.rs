@@ -88,6 +88,9 @@ const ALWAYS: &[c_long] = &[
     libc::SYS_bind,
 ];
 
+/// The same: what changes nothing but the folder that a thread is in.
+pub(crate) const MOVES: [c_long; 2] = [libc::SYS_chdir, libc::SYS_fchdir];
+
 #[cfg(target_arch = "x86_64")]
 const ALWAYS_HERE: &[c_long] = &[
     libc::SYS_creat,
@@ -176,7 +179,7 @@ pub(super) fn add_questions(calls: &mut Calls) {
     let mut add = |number: c_long, body: &[sock_filter]| {
         calls.entry(call(number)).or_default().extend_from_slice(body);
     };
-    for number in [ALWAYS, ALWAYS_HERE, ATTRIBUTES, ATTRIBUTES_HERE].concat() {
+    for number in [ALWAYS, ALWAYS_HERE, &MOVES, ATTRIBUTES, ATTRIBUTES_HERE].concat() {
         add(number, &[ask]);
     }
     for number in REFUSED {

@@ -13,13 +13,18 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
+use libc::c_int;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat, Statx, StatxFlags};
 use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 
 use super::control::last_errno;
 
 /// Where the kernel ends a path, its NUL counted.
 const PATH_BYTES_MAX: usize = 4096;
+
+/// So much of a path is read at a time: most are shorter.
+const PART_BYTES: usize = 256;
 
 /// Memory is mapped by pages: reading past one may fail where the text has ended already.
 const PAGE_BYTES: u64 = 4096;
@@ -34,7 +39,7 @@ const PROC_SUPER_MAGIC: u64 = 0x9fa0;
 const PROC_TEXTS: [&str; 2] = ["mounts", "net"];
 
 /// A thread of a command.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Task {
     pid: u32,
 }
@@ -71,31 +76,54 @@ impl Task {
         Self { pid }
     }
 
+    /// Whether it has not ended, or another has its number by now.
+    pub(crate) fn is_there(self) -> bool {
+        Pid::from_raw(self.pid.cast_signed())
+            .is_some_and(|pid| test_kill_process(pid) != Err(Errno::SRCH))
+    }
+
+    /// Whether a change of the folder of one is one of the other, too. Where the kernel does not tell, yes.
+    pub(crate) fn shares_folder(self, other: Self) -> bool {
+        /// KCMP_FS of the kernel's `kcmp.h`.
+        const FOLDERS: c_int = 3;
+        // SAFETY: the call takes numbers only.
+        let order = unsafe { libc::syscall(libc::SYS_kcmp, self.pid, other.pid, FOLDERS, 0, 0) };
+        order == 0 || order < 0 && last_errno() != Errno::SRCH
+    }
+
     /// Reads a path out of the thread's memory.
     pub(crate) fn path(self, address: u64) -> Result<Vec<u8>, Errno> {
-        let mut path = Vec::new();
+        let (mut path, mut buffer) = (Vec::new(), [0; PART_BYTES]);
         let mut at = address;
         while path.len() < PATH_BYTES_MAX {
             let rest = usize::try_from(PAGE_BYTES - at % PAGE_BYTES).map_err(|_| Errno::FAULT)?;
-            // Most paths are short, and what is read must be cleared first.
-            let length = rest.min(if path.is_empty() { 256 } else { PATH_BYTES_MAX });
-            let part = self.bytes(at, length)?;
+            let part = buffer.get_mut(..rest.min(PART_BYTES)).unwrap_or_default();
+            let read = self.read(at, part)?;
+            let part = part.get(..read).unwrap_or_default();
             if let Some(end) = part.iter().position(|byte| *byte == 0) {
                 path.extend_from_slice(part.get(..end).unwrap_or_default());
                 return Ok(path);
             }
             at += part.len() as u64;
-            path.extend(part);
+            path.extend_from_slice(part);
         }
         Err(Errno::NAMETOOLONG)
     }
 
     /// Reads bytes out of the thread's memory.
     pub(crate) fn bytes(self, address: u64, length: usize) -> Result<Vec<u8>, Errno> {
+        let mut bytes = vec![0; length];
+        let read = self.read(address, &mut bytes)?;
+        bytes.truncate(read);
+        Ok(bytes)
+    }
+
+    /// Reads from the thread's memory into a buffer, at least a byte.
+    fn read(self, address: u64, buffer: &mut [u8]) -> Result<usize, Errno> {
         let pid = libc::pid_t::try_from(self.pid).map_err(|_| Errno::SRCH)?;
         let address = usize::try_from(address).map_err(|_| Errno::FAULT)?;
-        let mut bytes = vec![0_u8; length];
-        let local = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: length };
+        let length = buffer.len();
+        let local = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: length };
         let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: length };
         // SAFETY: the kernel writes at most `length` bytes to the buffer; the other address is only
         // a number here.
@@ -103,10 +131,7 @@ impl Task {
             unsafe { libc::process_vm_readv(pid, &raw const local, 1, &raw const remote, 1, 0) };
         match usize::try_from(read) {
             Ok(0) => Err(Errno::FAULT),
-            Ok(read) => {
-                bytes.truncate(read);
-                Ok(bytes)
-            }
+            Ok(read) => Ok(read),
             Err(_) => Err(last_errno()),
         }
     }
@@ -124,8 +149,13 @@ impl Task {
         rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
     }
 
-    /// Follows a path to the name at its end.
-    pub(crate) fn find(self, base: i32, path: &[u8], last: LastLink) -> Result<Found, Errno> {
+    /// Follows a path to the name at its end. `here` is the folder that the thread is in, if that is known.
+    pub(crate) fn find(
+        self,
+        (base, here): (i32, Option<&OwnedFd>),
+        path: &[u8],
+        last: LastLink,
+    ) -> Result<Found, Errno> {
         if path.is_empty() {
             return Err(Errno::NOENT);
         }
@@ -139,7 +169,7 @@ impl Task {
         let is_plain = !name.is_empty() && name != b"." && name != b"..";
         // A slash at the end asks for a folder, so a link there is followed.
         let follow = last == LastLink::Follow || text.len() < path.len();
-        if is_plain && let Ok(handle) = self.open_plain(base, folder) {
+        if is_plain && let Ok(handle) = self.open_plain((base, here), folder) {
             let name = OsStr::from_bytes(name);
             if !follow {
                 return Ok(Found::Name(handle, name.to_owned(), Looked::Not));
@@ -164,18 +194,25 @@ impl Task {
     }
 
     /// Opens a folder whose path has no link in it.
-    fn open_plain(self, base: i32, path: &[u8]) -> Result<OwnedFd, Errno> {
-        let is_absolute = path.starts_with(b"/");
-        let base = if is_absolute { self.open_own("root")? } else { self.descriptor(base)? };
-        if path.is_empty() {
-            return Ok(base);
+    fn open_plain(
+        self,
+        (base, here): (i32, Option<&OwnedFd>),
+        path: &[u8],
+    ) -> Result<OwnedFd, Errno> {
+        let open = |base: &OwnedFd, resolve| {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            rustix::fs::openat2(base, OsStr::from_bytes(path), flags, Mode::empty(), resolve)
+        };
+        let plainly = ResolveFlags::NO_SYMLINKS;
+        if path.starts_with(b"/") {
+            return open(&self.open_own("root")?, plainly | ResolveFlags::IN_ROOT);
         }
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let mut resolve = ResolveFlags::NO_SYMLINKS;
-        if is_absolute {
-            resolve |= ResolveFlags::IN_ROOT;
+        match (path.is_empty(), here.filter(|_| base == libc::AT_FDCWD)) {
+            (true, None) => self.descriptor(base),
+            (true, Some(here)) => rustix::io::fcntl_dupfd_cloexec(here, 0),
+            (false, None) => open(&self.descriptor(base)?, plainly),
+            (false, Some(here)) => open(here, plainly),
         }
-        rustix::fs::openat2(&base, OsStr::from_bytes(path), flags, Mode::empty(), resolve)
     }
 
     /// The process's and the thread's number in the innermost namespace, as its procfs has them.

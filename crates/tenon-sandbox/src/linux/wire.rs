@@ -13,13 +13,17 @@ use rustix::io::Errno;
 /// writes a script near it.
 const MESSAGE_BYTES_MAX: u32 = 64 * 1024 * 1024;
 
+/// Most messages are shorter.
+const SHORT_BYTES: usize = 160;
+
 /// What can be sent.
 pub(crate) trait Sendable {
     fn write(&self, writer: &mut Writer);
 
     /// Returns the message with its length before it; `None` when it is too long to send.
     fn to_bytes(&self) -> Option<Vec<u8>> {
-        let mut writer = Writer(vec![0; 4]);
+        let mut writer = Writer(Vec::with_capacity(SHORT_BYTES));
+        writer.0.extend([0; 4]);
         self.write(&mut writer);
         let mut bytes = writer.0;
         let length = u32::try_from(bytes.len() - 4).ok().filter(|l| *l <= MESSAGE_BYTES_MAX)?;

@@ -226,6 +226,23 @@ ts=[threading.Thread(target=work,args=(n,)) for n in range(4)]
 [t.start() for t in ts]; [t.join() for t in ts]\"",
     ),
     (
+        "from folder to folder",
+        "python3 -c \"
+import os
+top=os.open('.',0)
+for i in range(90):
+    os.chdir('tree/d%d/e%d'%(i%5,i%3)); [open(n,'w').write('x') for n in os.listdir()]; open('new','a').write('x')
+    os.fchdir(top) if i%2 else os.chdir('../../..')\"",
+    ),
+    (
+        "another thread goes to another folder",
+        "python3 -c \"
+import os,threading
+for i in range(40):
+    t=threading.Thread(target=os.chdir,args=('tree/d%d/e%d'%(i%5,i%3),)); t.start(); t.join()
+    [open(n,'w').write('x') for n in os.listdir()]; os.chdir('../../..')\"",
+    ),
+    (
         "deep tree",
         "p=.; for i in $(seq 60); do p=$p/n; done; mkdir -p $p; echo x > $p/x; mv n/n/n up; rm -rf n",
     ),
@@ -241,7 +258,7 @@ ts=[threading.Thread(target=work,args=(n,)) for n in range(4)]
 ];
 
 /// docs/undo.md speaks of so many.
-const _: () = assert!(COMMANDS.len() == 89);
+const _: () = assert!(COMMANDS.len() == 91);
 
 fn torture(walls: Walls) {
     torture_in(|| Scene::new(walls), &[]);
