@@ -15,6 +15,7 @@ use tenon_sandbox::{
 
 use super::{
     held, protected,
+    refused_calls::worth_telling,
     streams::joined,
     tool::{Effect, Tool, ToolContext, ToolOutput},
     unkept,
@@ -276,7 +277,7 @@ impl Bash {
             Exit::Code(code) => Some(code),
             _ => None,
         };
-        output.refused = held::worth_telling(output.refused, is_error, &text);
+        output.refused = worth_telling(output.refused, is_error, &text, script);
         let kept = protected::keep(&mut output.protected, context).await;
         let told = protected::lines(&output.protected, &kept);
         let mut notes = notes(&output.blocked, told, output.limit.as_ref());

@@ -10,7 +10,8 @@ use tenon_sandbox::{
 };
 
 use super::{
-    Sandbox, ToolContext,
+    Sandbox, ToolContext, kernel,
+    refused_calls::{self, DENIED, PATH_SOCKETS_HELD, PATH_SOCKETS_TOO, SOCKETS_HELD},
     unreached::{Unreached, is_complaint},
 };
 
@@ -19,9 +20,6 @@ const FILES: [&str; 3] = ["read-only file system", "erofs", "cannot lock /etc/"]
 
 /// The same where Landlock alone holds files; other refusals have the same words.
 const FILES_IN_C: [&str; 3] = ["permission denied", NOT_PERMITTED, "eacces"];
-
-/// What is said of a file that is not to be opened.
-const DENIED: [&str; 2] = ["permission denied", "eacces"];
 
 /// What is said of files, and of everything else that takes rights.
 const NOT_PERMITTED: &str = "operation not permitted";
@@ -35,12 +33,6 @@ const SOCKETS_DENIED: [&str; 4] = ["socket: ", "listen eacces", TCP, UDP];
 /// What bash makes a socket of, and what is no file.
 const TCP: &str = "/dev/tcp/";
 const UDP: &str = "/dev/udp/";
-
-/// What programs say that tried for one and were told that there is no such kind.
-const FAMILIES: [&str; 2] = ["address family not supported", "eafnosupport"];
-
-/// What programs say that got no socket with a path.
-const PATH_SOCKETS_TOO: [&str; 4] = ["socket", "connect", "bind", "listen eacces"];
 
 /// What programs say that got no terminal to give to others, or no semaphore.
 const OF_TIER_C: [(&str, &[&str]); 2] = [
@@ -78,10 +70,6 @@ const READING_HELD: &str = "files: this command counts as one that only reads, s
                             in private temporary folders";
 pub(super) const PROTECTED_HELD: &str = "files: protected names in the workspace (.git/hooks, .envrc and the like) are \
                               closed to commands; write_file and edit_file write them with the user's yes";
-const SOCKETS_HELD: &str = "network: commands in tier C have no sockets to this machine or others; --net on would \
-                            open the network";
-const PATH_SOCKETS_HELD: &str = "sockets: commands in tier C have no sockets with a path but pairs that a process \
-                                 makes and hands on; --net on would open them";
 const TERMINALS_HELD: &str = "terminals: commands in tier C make no terminals for other programs; --sandbox off \
                               would let them";
 const TOOLCHAINS_HELD: &str = "files: the user's toolchains in HOME are read-only to commands here; a place of its own in \
@@ -121,44 +109,6 @@ pub(super) struct Said<'a> {
     pub(super) as_root: bool,
 }
 
-/// Returns those of the system calls that were refused that are worth telling of a command that printed
-/// `text`.
-pub(super) fn worth_telling(
-    mut refused: Vec<&'static str>,
-    is_error: bool,
-    text: &str,
-) -> Vec<&'static str> {
-    let is_of_others = [INTERNET_SOCKETS, OTHER_SOCKETS].iter().any(|it| refused.contains(it));
-    let text = text.to_lowercase();
-    let says = |text: &str, words: &[&str]| words.iter().any(|words| text.contains(words));
-    let may_be_paths = |line: &str| {
-        // Every look for a user's name tries for a socket with a path.
-        says(line, &PATH_SOCKETS_TOO) && (is_error || says(line, &DENIED))
-    };
-    refused.retain(|what| match *what {
-        INTERNET_SOCKETS => is_error || says(&text, &DENIED) || is_complaint(&text),
-        OTHER_SOCKETS => is_error || says(&text, &FAMILIES),
-        PATH_SOCKETS => !is_of_others && text.lines().any(may_be_paths),
-        _ => true,
-    });
-    refused
-}
-
-/// Returns sentences about system calls that were refused.
-pub(super) fn calls(refused: &[&str]) -> Vec<String> {
-    let (mut others, mut sockets) = (Vec::new(), Vec::new());
-    for what in refused {
-        match *what {
-            INTERNET_SOCKETS => sockets.push(SOCKETS_HELD.to_owned()),
-            PATH_SOCKETS => sockets.push(PATH_SOCKETS_HELD.to_owned()),
-            what => others.push(what),
-        }
-    }
-    let what = others.join(", ");
-    let sentence = format!("system calls: the walls refuse {what}; --sandbox off would lift them");
-    (!others.is_empty()).then_some(sentence).into_iter().chain(sockets).collect()
-}
-
 /// Returns sentences for a command inside walls with `network`, if there is reason to say some.
 pub(super) fn sentences(said: &Said<'_>, network: Network) -> Vec<String> {
     let &Said { output, text, is_error, merges, .. } = said;
@@ -169,9 +119,9 @@ pub(super) fn sentences(said: &Said<'_>, network: Network) -> Vec<String> {
     if is_error || merges {
         printed.push_str(text);
     }
+    let (mut sentences, printed) = said.of_kernel(&printed);
     let complaints = printed.to_lowercase();
     let says = |words: &[&str]| words.iter().any(|words| complaints.contains(words));
-    let mut sentences: Vec<&str> = Vec::new();
     let is_told = [INTERNET_SOCKETS, PATH_SOCKETS].iter().any(|it| output.refused.contains(it));
     let speaks_of_sockets =
         is_error && says(&SOCKETS) || said.may_complain() && is_of_network(&complaints);
@@ -212,7 +162,8 @@ pub(super) fn sentences(said: &Said<'_>, network: Network) -> Vec<String> {
     if output.refused.is_empty() && sentences.is_empty() {
         sentences.extend(said.of_rights(&complaints));
     }
-    sentences.into_iter().map(str::to_owned).chain(calls(&output.refused)).collect()
+    let calls = refused_calls::sentences(&output.refused);
+    sentences.into_iter().map(str::to_owned).chain(calls).collect()
 }
 
 /// Whether what was printed speaks of the network in itself, whatever became of the command.
@@ -308,6 +259,20 @@ impl Said<'_> {
         self.sandbox.tier() == Some(Tier::C.name())
     }
 
+    /// Returns what is said of what the kernel keeps to itself, once each, and the lines about
+    /// something else.
+    fn of_kernel(&self, printed: &str) -> (Vec<&'static str>, String) {
+        let (mut sentences, mut others) = (Vec::new(), String::new());
+        for line in printed.split_inclusive('\n') {
+            match kernel::sentence(line, words(line), self.is_in_c()) {
+                Some(sentence) if sentences.contains(&sentence) => {}
+                Some(sentence) => sentences.push(sentence),
+                None => others.push_str(line),
+            }
+        }
+        (sentences, others)
+    }
+
     /// Returns what tier C alone holds, as far as `complaints` or the script speak of it.
     fn of_tier_c(&self, complaints: &str) -> Vec<(&'static str, &'static [&'static str])> {
         let says = |text: &str, words: &[&str]| words.iter().any(|words| text.contains(words));
@@ -376,6 +341,7 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
 mod tests {
     use tenon_sandbox::Exit;
 
+    use super::refused_calls::worth_telling;
     use super::*;
     use crate::tools::testing::{Bench, printed};
 
@@ -422,7 +388,7 @@ mod tests {
         check("Failed to connect to bus: No such file or directory", 1, true, &[SERVICES_HELD]);
         // The /run of tier C is the machine's.
         check(docker, 1, false, &[PATH_SOCKETS_HELD]);
-        let refused = worth_telling(vec![PATH_SOCKETS], true, docker);
+        let refused = worth_telling(vec![PATH_SOCKETS], true, docker, "");
         check_with(docker, (1, false, false), refused, &[PATH_SOCKETS_HELD]);
         let limit =
             "bash: line 1: ulimit: open files: cannot modify limit: Operation not permitted";
@@ -451,13 +417,13 @@ mod tests {
     }
 
     #[test]
-    fn sockets_that_the_kernel_refused_are_told_where_the_command_failed() {
+    fn sockets_that_the_kernel_refused_are_told_where_the_command_failed_or_said_nothing() {
         let check = |text: &str, code: i32, expected: &[&str]| {
-            let refused = worth_telling(vec![INTERNET_SOCKETS, PATH_SOCKETS], code != 0, text);
+            let refused = worth_telling(vec![INTERNET_SOCKETS, PATH_SOCKETS], code != 0, text, "");
             check_with(text, (code, false, false), refused, expected);
         };
         check("", 6, &[SOCKETS_HELD]);
-        check("", 0, &[]);
+        check("", 0, &[SOCKETS_HELD]);
         check("Listening on port 80", 0, &[]);
         check("curl: (6) Could not resolve host: example.com", 0, &[SOCKETS_HELD]);
         check("PermissionError: [Errno 13] Permission denied", 0, &[SOCKETS_HELD]);
@@ -482,14 +448,14 @@ mod tests {
 
     #[test]
     fn sockets_of_other_families_are_told_as_such() {
-        let sentence = &calls(&[OTHER_SOCKETS])[0];
+        let sentence = &refused_calls::sentences(&[OTHER_SOCKETS])[0];
         for (text, code, expected) in [
             ("OSError: [Errno 97] Address family not supported by protocol", 0, true),
             ("OSError: [Errno 97] Address family not supported by protocol", 1, true),
             ("socket.py: Address family not supported by protocol", 1, true),
             ("socket_vmnet: ready", 0, false),
         ] {
-            let refused = worth_telling(vec![PATH_SOCKETS, OTHER_SOCKETS], code != 0, text);
+            let refused = worth_telling(vec![PATH_SOCKETS, OTHER_SOCKETS], code != 0, text, "");
             let expected: &[&str] = if expected { &[sentence] } else { &[] };
             check_with(text, (code, false, false), refused, expected);
         }
@@ -498,7 +464,7 @@ mod tests {
     #[test]
     fn a_socket_with_a_path_is_told_where_the_command_speaks_of_one() {
         let check = |text: &str, code: i32, expected: &[&str]| {
-            let refused = worth_telling(vec![PATH_SOCKETS], code != 0, text);
+            let refused = worth_telling(vec![PATH_SOCKETS], code != 0, text, "");
             check_with(text, (code, false, false), refused, expected);
         };
         check("Error: listen EACCES: permission denied ./x.sock", 1, &[PATH_SOCKETS_HELD]);

@@ -14,8 +14,8 @@ use tenon_sandbox::{Changes, Exit, JobEnd, JobId, JobReading, JobStatus, Jobs, W
 
 use super::{
     bash::{Bash, Printed, ending, notes, refusal},
-    held,
     protected::{Kept, lines, note_refused, where_kept},
+    refused_calls,
     tool::{Effect, Tool, ToolContext, ToolOutput},
     unkept,
     unreached::Unreached,
@@ -152,15 +152,15 @@ pub(super) async fn read(
         .as_ref()
         .is_some_and(|end| !matches!(end.exit, Ok(Exit::Code(0) | Exit::Cancelled)));
     let (refused, unkept) = status.end.map(|end| (end.refused, end.unkept)).unwrap_or_default();
-    let refused = held::worth_telling(refused, has_failed, text);
     let script = &status.script;
+    let refused = refused_calls::worth_telling(refused, has_failed, text, script);
     let unreached = Unreached::of_job(script, &pieces, &blocked, has_failed, &context.sandbox);
     let told = lines(&protected, &Kept::default());
     protected.iter().for_each(|change| note_refused(change, None, context));
     let mut notes =
         notes(&blocked, told, limit.as_ref()) + &where_kept(&protected, &context.workspace);
     let hosts = unreached.sentences().map(str::to_owned);
-    let sentences = hosts.chain(held::calls(&refused)).chain(unkept::sentence(&unkept));
+    let sentences = hosts.chain(refused_calls::sentences(&refused)).chain(unkept::sentence(&unkept));
     notes.extend(sentences.map(|sentence| format!("\n[walls] {sentence}")));
     let changes = changes.map(|changes| changed(&changes)).unwrap_or_default();
     let output = ToolOutput::text(format!("{first}\n{text}{notes}{changes}"));

@@ -11,10 +11,12 @@ mod grep;
 mod held;
 mod jobs;
 mod judge;
+mod kernel;
 mod path_pattern;
 mod protected;
 mod read_file;
 mod recall;
+mod refused_calls;
 mod sandbox;
 mod streams;
 #[cfg(test)]

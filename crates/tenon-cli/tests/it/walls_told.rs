@@ -137,6 +137,28 @@ fn a_host_that_a_background_job_did_not_reach_is_named_once() {
 }
 
 #[test]
+fn what_the_kernel_keeps_to_itself_is_told_as_such() {
+    let held = "files: the kernel's own memory and messages in /proc";
+    let settings = "files: commands change nothing in /proc and /sys";
+    for tier in ["a", "b", "c"] {
+        let place = Place::new();
+        let rows = [
+            ("cat /proc/kcore", held),
+            ("head -c 1 /proc/kcore || true", held),
+            ("ls /proc/1/root", held),
+            ("cat /proc/1/environ 2>&1 | tail -n 1", held),
+            ("cat /proc/kmsg", held),
+            ("echo 1 > /proc/sys/kernel/panic", settings),
+        ];
+        let run = |arguments: &[&str]| {
+            let run = place.run(&[&["--sandbox", tier], arguments].concat());
+            (run.status != 3).then_some(run)
+        };
+        check(&place, run, &rows);
+    }
+}
+
+#[test]
 fn a_complaint_in_a_pipe_and_a_repository_out_of_sight_are_told() {
     let place = Place::new();
     let rows = [
@@ -184,6 +206,9 @@ fn sockets_with_a_path_and_terminals_of_tier_c_are_told_as_such() {
         ("curl -sS https://curl.example/ | cat", NO_NETWORK),
         ("curl -sS https://curl.example/ 2>&1 | tail -n 1", NO_NETWORK),
         ("exec 3<>/dev/tcp/127.0.0.1/1; echo after", NO_NETWORK),
+        ("curl -s http://curl.example/ || true", NO_NETWORK),
+        ("curl -s http://curl.example/ || echo failed", NO_NETWORK),
+        ("/usr/bin/python3 -c 'import socket; socket.socket()' 2> /dev/null || true", NO_NETWORK),
     ];
     check(&place, |arguments| run_without_namespaces(&place, arguments), &rows);
 }
