@@ -349,7 +349,7 @@ impl Opening {
             opening.before.extend(text);
             opening.notices.extend(note);
         }
-        let of_jobs = job_news(&self.jobs, &self.masking).map(|news| news.text);
+        let of_jobs = job_news(&self.jobs, &self.masking, workspace).map(|news| news.text);
         for news in std::mem::take(&mut self.news).into_iter().chain(of_jobs) {
             opening.notices.push(news.clone());
             opening.before.push(news);

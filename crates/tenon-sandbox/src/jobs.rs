@@ -66,7 +66,7 @@ pub struct JobEnd {
     pub limit: Option<LimitReached>,
     /// What the look at its end found changed of protected names.
     pub protected: Vec<ProtectedChange>,
-    /// System calls that the walls refused it, as in [`Output::refused`].
+    /// System calls that the walls refused it, as in [`Output::refused`]; told by [`Jobs::read`], once.
     pub refused: Vec<&'static str>,
     /// Names that are gone at the end of the session, as in [`Output::unkept`]; told by
     /// [`Jobs::read`] or [`Jobs::news`], once.
@@ -87,8 +87,8 @@ pub struct JobReading {
     pub left_out_bytes: u64,
     /// The file with everything that it printed.
     pub spilled_to: Option<PathBuf>,
-    /// What changed of protected names, and what was put back. Commands that run at the same time
-    /// share them.
+    /// What changed of protected names, and what was put back, but for what [`Jobs::news`] told. Commands
+    /// that run at the same time share them.
     pub protected: Vec<ProtectedChange>,
     /// The last attempt at each host that was not let through; shared as well.
     pub blocked: Vec<NetworkEvent>,
@@ -247,6 +247,7 @@ impl Jobs {
             if kept.is_news && !kept.job.is_running() {
                 kept.is_news = false;
                 let status = kept.job.status_told(*id);
+                kept.job.state().protected.clear();
                 kept.job.not_told(status.end.as_ref().and_then(|end| end.changes.clone()));
                 news.push(status);
             }
@@ -273,6 +274,7 @@ impl Jobs {
         let (pieces, left_out_bytes) = job.printed.take();
         if status.end.is_some() {
             self.told(id);
+            job.state().end.iter_mut().for_each(|(end, _)| end.refused.clear());
         }
         let spilled_to = job.printed.spilled_to();
         let changes = match &status.end {

@@ -353,7 +353,7 @@ impl Dispatch {
             offered = offer => offered?,
             () = context.cancel.cancelled() => {}
         }
-        if let Some(news) = job_news(self.sandbox.jobs(), &self.masking) {
+        if let Some(news) = job_news(self.sandbox.jobs(), &self.masking, &self.workspace) {
             output.add_own(&self.masking.mask(news.text));
             for path in news.put_back {
                 let (call_id, path) = (call_id.to_owned(), path.to_string_lossy().into_owned());

@@ -30,11 +30,10 @@ use crate::{
     event::SessionEvent,
     input::{FrontEnd, Prompt},
     layers::{StandIn, set_checks},
-    masking::Masking,
     options::AgentOptions,
     policy::Mode,
     session::{LogError, PrefixHasher, Session, SessionLog},
-    tools::{Recall, RecallTool, Tools, job_news},
+    tools::{Recall, RecallTool, Tools},
 };
 
 /// How a session is replayed.
@@ -188,7 +187,7 @@ pub async fn replay(
         match input {
             Input::Prompt { message, turn } => {
                 // What the recording told of jobs stands in front of its prompt.
-                drop(job_news(sandbox.jobs(), &Masking::off()));
+                drop(sandbox.jobs().news());
                 take_turn(&mut agent, &course, (&message, turn)).await?;
             }
             Input::Resume => {

@@ -10,11 +10,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tenon_sandbox::{
     Command, CommandError, CommandLimits, Exit, LimitReached, Missing, NetworkEvent, Output, Piece,
-    Stream, Workspace, confines_writes, runs_as_root, signal_name,
+    Stream, Workspace, confines_writes, signal_name,
 };
 
 use super::{
-    held, protected,
+    protected,
     refused_calls::worth_telling,
     streams::joined,
     tool::{Effect, Tool, ToolContext, ToolOutput},
@@ -158,7 +158,7 @@ fn why_not(script: &str, parsed: &shell::Parsed, endless: Endless) -> Option<Str
 }
 
 /// Whether the command is one that only reads, and the kernel can hold it to that.
-fn only_reads(parsed: &shell::Parsed) -> bool {
+pub(super) fn only_reads(parsed: &shell::Parsed) -> bool {
     confines_writes() && shell::only_reads(parsed)
 }
 
@@ -208,7 +208,6 @@ pub(super) fn ending(exit: Exit) -> String {
     }
 }
 
-/// Returns the hosts that a person could allow.
 /// What a command printed, or a part of it.
 pub(super) struct Printed<'a> {
     pub pieces: &'a [Piece],
@@ -281,17 +280,9 @@ impl Bash {
         let kept = protected::keep(&mut output.protected, context).await;
         let told = protected::lines(&output.protected, &kept);
         let mut notes = notes(&output.blocked, told, output.limit.as_ref());
-        if let Some(network) = context.sandbox.network_within_walls() {
-            let (output, text) = (&output, text.as_str());
-            let ToolContext { workspace, sandbox, .. } = context;
-            let looked = Looked { script, output, text, is_error, workspace, sandbox };
-            for mut sentence in unseen::sentences(&looked, network, runs_as_root()) {
-                if sentence == held::PROTECTED_HELD {
-                    sentence = protected::unwritten(text, context).unwrap_or(sentence);
-                }
-                notes.push_str(&format!("\n[walls] {sentence}"));
-            }
-        }
+        let (text, is_job) = (text.as_str(), false);
+        let looked = Looked { script, output: &output, text, is_error, is_job };
+        notes.push_str(&unseen::notes(&looked, context));
         notes.extend(unkept::sentence(&output.unkept).map(|said| format!("\n[walls] {said}")));
         if !context.sandbox.jobs().running().is_empty() {
             notes.push_str(&protected::where_kept(&output.protected, &context.workspace));

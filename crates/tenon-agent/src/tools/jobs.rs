@@ -10,17 +10,22 @@ use std::{
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tenon_sandbox::{Changes, Exit, JobEnd, JobId, JobReading, JobStatus, Jobs, Workspace};
+use tenon_sandbox::{
+    Changes, Exit, JobEnd, JobId, JobReading, JobStatus, Jobs, Network, Output, Tier, Workspace,
+};
 
 use super::{
-    bash::{Bash, Printed, ending, notes, refusal},
+    bash::{Bash, Printed, ending, notes, only_reads, refusal},
     protected::{Kept, lines, note_refused, where_kept},
-    refused_calls,
+    refused_calls::worth_telling,
     tool::{Effect, Tool, ToolContext, ToolOutput},
     unkept,
-    unreached::Unreached,
+    unseen::{self, Looked},
 };
-use crate::{masking::Masking, policy::Action};
+use crate::{
+    masking::Masking,
+    policy::{Action, shell},
+};
 
 /// Seconds for `wait` unless the model asks for others; at most as many as a command has.
 const WAIT_DEFAULT_S: u64 = 60;
@@ -152,19 +157,29 @@ pub(super) async fn read(
         .as_ref()
         .is_some_and(|end| !matches!(end.exit, Ok(Exit::Code(0) | Exit::Cancelled)));
     let (refused, unkept) = status.end.map(|end| (end.refused, end.unkept)).unwrap_or_default();
-    let script = &status.script;
-    let refused = refused_calls::worth_telling(refused, has_failed, text, script);
-    let unreached = Unreached::of_job(script, &pieces, &blocked, has_failed, &context.sandbox);
+    let script = status.script.as_str();
+    let refused = worth_telling(refused, has_failed, text, script);
     let told = lines(&protected, &Kept::default());
     protected.iter().for_each(|change| note_refused(change, None, context));
     let mut notes =
         notes(&blocked, told, limit.as_ref()) + &where_kept(&protected, &context.workspace);
-    let hosts = unreached.sentences().map(str::to_owned);
-    let sentences = hosts.chain(refused_calls::sentences(&refused)).chain(unkept::sentence(&unkept));
-    notes.extend(sentences.map(|sentence| format!("\n[walls] {sentence}")));
+    let output = Output { pieces, blocked, refused, ..held_output(script, context) };
+    let looked = Looked { script, output: &output, text, is_error: has_failed, is_job: true };
+    notes.push_str(&unseen::notes(&looked, context));
+    notes.extend(unkept::sentence(&unkept).map(|sentence| format!("\n[walls] {sentence}")));
     let changes = changes.map(|changes| changed(&changes)).unwrap_or_default();
+    let Output { blocked, refused, .. } = output;
     let output = ToolOutput::text(format!("{first}\n{text}{notes}{changes}"));
     Ok(ToolOutput { is_error, blocked, refused, ..output })
+}
+
+/// Returns what the walls are for a job, as in the output of a command that ended.
+fn held_output(script: &str, context: &ToolContext) -> Output {
+    let sandbox = &context.sandbox;
+    let is_open = sandbox.network_within_walls() == Some(Network::On);
+    let has_sockets = is_open || sandbox.tier() != Some(Tier::C.name());
+    let only_reads = only_reads(&shell::parse(script));
+    Output { has_sockets, only_reads, ..Output::new(Exit::Code(0)) }
 }
 
 /// Returns what a job changed until now, as a line; nothing if nothing is worth one.
@@ -218,7 +233,7 @@ pub(crate) struct News {
 }
 
 /// Returns the news of jobs; nothing if none ended.
-pub(crate) fn news(jobs: &Jobs, masking: &Masking) -> Option<News> {
+pub(crate) fn news(jobs: &Jobs, masking: &Masking, workspace: &Workspace) -> Option<News> {
     let news = jobs.news();
     let told = |status: &JobStatus| {
         let protected = status.end.as_ref().map_or(&[][..], |end| &end.protected);
@@ -227,7 +242,7 @@ pub(crate) fn news(jobs: &Jobs, masking: &Masking) -> Option<News> {
         let unkept = status.end.as_ref().and_then(|end| unkept::sentence(&end.unkept));
         let unkept = unkept.map(|said| format!("\n[walls] {said}")).unwrap_or_default();
         let told = lines(protected, &Kept::default());
-        let notes = notes(&[], told, None) + &unkept;
+        let notes = notes(&[], told, None) + &where_kept(protected, workspace) + &unkept;
         format!("[jobs] {}{notes}{changes}", line(status, masking))
     };
     let ends = news.iter().filter_map(|status| status.end.as_ref());

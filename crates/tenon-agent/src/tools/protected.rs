@@ -77,16 +77,17 @@ pub(super) fn lifted(context: &ToolContext) -> Vec<PathBuf> {
 }
 
 /// Takes in which protected files a command could not write, as its `text` says, and returns a sentence
-/// that names what would let it. `None` where no rule would.
-pub(super) fn unwritten(text: &str, context: &ToolContext) -> Option<String> {
+/// that names what would let it. `None` where no rule would, as none does for a job.
+pub(super) fn unwritten(text: &str, is_job: bool, context: &ToolContext) -> Option<String> {
     let judge = context.progress.judge()?;
     let mut flags = Vec::new();
     let mut paths = Vec::new();
     for path in protected_files(text, context) {
         let is_another = |name: &std::ffi::OsStr| name == ".git" || name.eq_ignore_ascii_case(OWN);
         let action = write_action(&path, &context.workspace);
-        let is_for_rules = !Path::new(&path).iter().any(is_another) && is_protected(&action);
-        let decision = is_for_rules.then(|| judge.judge(&action));
+        let may_open =
+            !is_job && !Path::new(&path).iter().any(is_another) && is_protected(&action);
+        let decision = may_open.then(|| judge.judge(&action));
         let flag = decision.filter(|it| it.verdict == Verdict::Ask).and_then(|it| it.flag);
         judge.note_refused(&path, flag.as_deref());
         if let Some(flag) = flag {

@@ -6,9 +6,7 @@
 //! script, and only ever named: nobody is asked and nothing is opened by it. What the proxy would not
 //! read as a host is none; each sentence is true whenever it is said.
 
-use tenon_sandbox::{
-    HostRule, Network, NetworkEvent, NetworkOutcome, Output, Piece, Refusal, Tier,
-};
+use tenon_sandbox::{HostRule, NetworkEvent, NetworkOutcome, Output, Piece, Refusal};
 
 use super::Sandbox;
 use crate::policy::shell::{self, SimpleCommand, Word};
@@ -122,22 +120,9 @@ impl Unreached {
         Self(looked.sentences(|host| sandbox.judge_host(host)))
     }
 
-    /// Looks for them in what is new of a job.
-    pub(super) fn of_job(
-        script: &str,
-        printed: &[Piece],
-        told: &[NetworkEvent],
-        has_failed: bool,
-        sandbox: &Sandbox,
-    ) -> Self {
-        let network = sandbox.network_within_walls();
-        let has_proxy = network.is_some_and(|network| network != Network::On)
-            && sandbox.tier() != Some(Tier::C.name());
-        let looked = Looked { script, printed, told, is_error: has_failed };
-        let judge = |host: &str| sandbox.judge_host(host);
-        // Without a word of it nothing is known, as long as it runs.
-        let is_said = has_proxy && !printed.is_empty();
-        Self(if is_said { looked.sentences(judge) } else { Vec::new() })
+    /// Says nothing of any.
+    pub(super) fn none() -> Self {
+        Self(Vec::new())
     }
 
     /// Returns a sentence for each.

@@ -8,11 +8,12 @@
 use std::path::Path;
 
 use tenon_model::visible;
-use tenon_sandbox::{Network, OutOfSight, Output, Stream, Workspace};
+use tenon_sandbox::{Network, OutOfSight, Output, Stream, Tier, runs_as_root};
 
 use super::{
-    Sandbox,
+    ToolContext,
     held::{self, Said},
+    kernel, protected,
     unreached::Unreached,
 };
 use crate::policy::shell::{self, Piece, RedirectKind, SimpleCommand, Word};
@@ -65,8 +66,8 @@ pub(super) struct Looked<'a> {
     /// What is shown of its output.
     pub(super) text: &'a str,
     pub(super) is_error: bool,
-    pub(super) workspace: &'a Workspace,
-    pub(super) sandbox: &'a Sandbox,
+    /// It runs, or ran, in the background: the output is what is new of it, so silence tells nothing.
+    pub(super) is_job: bool,
 }
 
 /// How sure it is that a path is what the command looked for.
@@ -84,63 +85,90 @@ enum Named {
     Somewhere,
 }
 
-/// Returns what a command inside walls with `network` is told of them, if there is reason to say
-/// something.
-pub(super) fn sentences(looked: &Looked<'_>, network: Network, as_root: bool) -> Vec<String> {
-    let &Looked { script, output, text, is_error, workspace, sandbox } = looked;
-    let unreached = &Unreached::of(script, output, is_error, sandbox);
+/// Returns what a command is told of the walls that stood in its way, in lines with a line end in front;
+/// nothing where there are none.
+pub(super) fn notes(looked: &Looked<'_>, context: &ToolContext) -> String {
+    let Some(network) = context.sandbox.network_within_walls() else { return String::new() };
+    let sentences = sentences(looked, context, network).into_iter().map(|sentence| {
+        let of_files = (sentence == held::PROTECTED_HELD)
+            .then(|| protected::unwritten(looked.text, looked.is_job, context));
+        format!("\n[walls] {}", of_files.flatten().unwrap_or(sentence))
+    });
+    sentences.collect()
+}
+
+/// Returns what it is told of them, if there is reason to say something.
+fn sentences(looked: &Looked<'_>, context: &ToolContext, network: Network) -> Vec<String> {
+    let &Looked { script, output, text, is_error, is_job } = looked;
+    let ToolContext { workspace, sandbox, .. } = context;
+    let unreached = &match is_job && output.pieces.is_empty() {
+        true => Unreached::none(),
+        false => Unreached::of(script, output, is_error, sandbox),
+    };
     let merges = MERGED.iter().any(|redirect| script.contains(redirect));
+    let as_root = runs_as_root();
     let said =
         Said { script, output, text, is_error, merges, workspace, sandbox, unreached, as_root };
     let mut sentences = held::sentences(&said, network);
     if sentences.is_empty() && output.blocked.is_empty() {
-        sentences.extend(sentence(looked));
+        sentences.extend(looked.sentence(context));
     }
     sentences
 }
 
-/// Returns a sentence for a command that may have looked for what is out of its sight.
-fn sentence(looked: &Looked<'_>) -> Option<String> {
-    let Looked { script, output, text, is_error, .. } = looked;
-    if *is_error && text.contains(NO_REPOSITORY) && looked.is_alone() {
-        return Some(format!(
-            "files: a repository that the workspace lies in, if there is one, is out of the commands' \
-             sight, {UNSEEN}; the user can start tenon in the repository's folder, or open that by \
-             --add-dir FOLDER"
-        ));
-    }
-    let in_script = || shell::parse(script).commands.iter().flat_map(named).collect();
-    if text.trim().is_empty() {
-        let how = if *is_error { Named::Silently } else { Named::InVain };
-        return looked.told(how, in_script());
-    }
-    if !is_error {
-        let errors = output.pieces.iter().filter(|piece| piece.stream == Stream::Error);
-        let errors: String = errors.map(|piece| piece.text.as_str()).collect();
-        return looked.told(Named::MissedInPassing, missed(&errors));
-    }
-    let missed = looked.told(Named::Missed, missed(text));
-    missed.or_else(|| looked.told(Named::Somewhere, in_script()))
-}
-
 impl Looked<'_> {
-    /// Whether the folder that the workspace lies in is out of sight.
-    fn is_alone(&self) -> bool {
-        let above = self.workspace.root().parent();
-        above.is_some_and(|above| self.sandbox.out_of_sight(above).is_some())
+    /// Returns a sentence for a command that may have looked for what is out of its sight.
+    fn sentence(&self, context: &ToolContext) -> Option<String> {
+        let Looked { script, output, text, is_error, is_job } = self;
+        if *is_error && text.contains(NO_REPOSITORY) && is_alone(context) {
+            return Some(format!(
+                "files: a repository that the workspace lies in, if there is one, is out of the commands' \
+                 sight, {UNSEEN}; the user can start tenon in the repository's folder, or open that by \
+                 --add-dir FOLDER"
+            ));
+        }
+        let in_script = || shell::parse(script).commands.iter().flat_map(named).collect();
+        if text.trim().is_empty() {
+            let how = if *is_error { Named::Silently } else { Named::InVain };
+            return self.told(how, in_script(), context);
+        }
+        if !is_error {
+            let errors = output.pieces.iter().filter(|piece| piece.stream == Stream::Error);
+            let errors: String = errors.map(|piece| piece.text.as_str()).collect();
+            return self.told(Named::MissedInPassing, missed(&errors), context);
+        }
+        let missed = self.told(Named::Missed, missed(text), context);
+        missed.or_else(|| match is_job {
+            true => None,
+            false => self.told(Named::Somewhere, in_script(), context),
+        })
     }
 
     /// Returns what is said of the first of these paths of which something is to be said.
-    fn told(&self, how: Named, paths: Vec<String>) -> Option<String> {
-        let root = self.workspace.root();
+    fn told(&self, how: Named, paths: Vec<String>, context: &ToolContext) -> Option<String> {
+        let ToolContext { workspace, sandbox, .. } = context;
+        // In tier C processes of others are in sight, and what is closed says so.
+        let is_hidden =
+            |path: &String| kernel::is_closed(path) && sandbox.tier() != Some(Tier::C.name());
+        let is_silent = matches!(how, Named::Silently | Named::InVain);
+        if is_silent && paths.iter().take(PATHS_MAX).any(is_hidden) {
+            return Some(kernel::KERNEL_HELD.to_owned());
+        }
+        let root = workspace.root();
         let place = |path: String| match Path::new(&path).strip_prefix("~") {
-            Ok(rest) => self.sandbox.home().map(|home| home.join(rest)),
+            Ok(rest) => sandbox.home().map(|home| home.join(rest)),
             Err(_) => Some(root.join(path)),
         };
         let places = paths.into_iter().take(PATHS_MAX).filter_map(place);
-        let mut why = places.filter_map(|place| self.sandbox.out_of_sight(&place));
+        let mut why = places.filter_map(|place| sandbox.out_of_sight(&place));
         why.find(|why| is_said(why, how, self.output.only_reads)).map(|why| words(&why))
     }
+}
+
+/// Whether the folder that the workspace lies in is out of sight.
+fn is_alone(context: &ToolContext) -> bool {
+    let above = context.workspace.root().parent();
+    above.is_some_and(|above| context.sandbox.out_of_sight(above).is_some())
 }
 
 /// Whether it is worth a sentence: commands have files of their own in private folders, and look there

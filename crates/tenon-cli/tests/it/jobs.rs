@@ -35,6 +35,33 @@ fn wait_until(happened: impl Fn() -> bool) {
 }
 
 #[test]
+fn a_protected_file_that_a_job_wrote_is_listed_once_and_told_once() {
+    let place = Place::new();
+    let command = "until [ -e go ]; do sleep 0.05; done; echo a > .envrc";
+    let script = place.script(json!([
+        bash(json!({"command": command, "background": true})),
+        // The news of its end comes with this one.
+        bash(json!({"command": "touch go; sleep 1"})),
+        jobs(json!({"action": "wait"})),
+        jobs(json!({"action": "read"})),
+        {"text": "done"},
+    ]));
+    let run =
+        |format| place.run(&["--output-format", format, "--model", &script, "go"]).ends_with(0).out;
+    let object: Value = serde_json::from_str(&run("json")).unwrap();
+    let refused = object["refused"].as_array().unwrap();
+    assert_eq!(refused.len(), 1, "{object}");
+    std::fs::remove_file(place.path("work/go")).unwrap();
+    let events = run("stream-json");
+    let events = events.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let results = events.filter(|event| event["type"] == "tool_result");
+    let told: String = results.map(|event| event["content"].to_string()).collect();
+    for words in [".envrc was made; put back as it was", "[walls] what was in "] {
+        assert_eq!(told.matches(words).count(), 1, "{words}: {told}");
+    }
+}
+
+#[test]
 fn a_job_outlives_its_turn_is_listed_and_ends_with_the_session() {
     let sleep = "sleep 300.05171";
     let command = format!("echo up; exec {sleep}");

@@ -136,13 +136,58 @@ fn a_host_that_a_background_job_did_not_reach_is_named_once() {
     assert_eq!(told.matches(sentence).count(), 1, "{told}");
 }
 
+/// Runs each command as a job, waits for its end and reads it once more: what is told is told once.
+#[test]
+fn what_a_background_job_was_refused_is_told_where_its_output_is_read() {
+    let python = "/usr/bin/python3 -c 'import socket; socket.socket(socket.AF_VSOCK)'";
+    let files = "--add-dir FOLDER would";
+    for (tier, protected, host) in [
+        ("a", "files: protected names in the workspace", "job.example, if it was tried"),
+        ("c", "protected: what is put back is not for commands", NO_NETWORK),
+    ] {
+        let place = Place::new();
+        place.write("work/.envrc", "");
+        let rows = [
+            ("echo > /opt/new; sleep 0.5", files),
+            ("sleep 0.5; chmod 700 /etc/hosts", files),
+            ("touch /etc/x || true", files),
+            ("echo x >> .envrc", protected),
+            ("ls /proc/1/root", "files: the kernel's own memory"),
+            ("curl -sS --noproxy '*' https://job.example/", host),
+            (python, "the walls refuse sockets of other families"),
+        ];
+        let calls = rows.iter().enumerate().flat_map(|(row, (command, _))| {
+            let bash = json!({ "command": command, "background": true });
+            let [wait, read] =
+                ["wait", "read"].map(|action| json!({ "action": action, "job": row + 1 }));
+            [("bash", bash), ("jobs", wait), ("jobs", read)]
+        });
+        let calls = calls.map(
+            |(name, arguments)| json!({ "calls": [{ "name": name, "arguments": arguments }] }),
+        );
+        let script = place.script(calls.chain([json!({ "text": "done" })]).collect());
+        let flags = ["--sandbox", tier, "--output-format", "stream-json", "--model", &script];
+        let run = place.run(&[&flags[..], &["go"]].concat()).ends_with(0);
+        let told = told(&run);
+        for ((command, expected), told) in rows.iter().zip(told.chunks(3)) {
+            let told = told.concat();
+            if told.contains("curl: command not found") {
+                skipped("curl is not installed");
+                continue;
+            }
+            assert_eq!(told.matches(expected).count(), 1, "{tier} {command}: {told}");
+        }
+        assert_eq!(run.out.matches("\"walls_refused\"").count(), 1 + usize::from(tier == "c"));
+    }
+}
+
 #[test]
 fn what_the_kernel_keeps_to_itself_is_told_as_such() {
     let held = "files: the kernel's own memory and messages in /proc";
     let settings = "files: commands change nothing in /proc and /sys";
     for tier in ["a", "b", "c"] {
         let place = Place::new();
-        let rows = [
+        let mut rows = vec![
             ("cat /proc/kcore", held),
             ("head -c 1 /proc/kcore || true", held),
             ("ls /proc/1/root", held),
@@ -150,6 +195,12 @@ fn what_the_kernel_keeps_to_itself_is_told_as_such() {
             ("cat /proc/kmsg", held),
             ("echo 1 > /proc/sys/kernel/panic", settings),
         ];
+        if tier != "c" {
+            rows.extend([
+                ("test -e /proc/kcore", held),
+                ("cat /proc/1/environ 2> /dev/null", held),
+            ]);
+        }
         let run = |arguments: &[&str]| {
             let run = place.run(&[&["--sandbox", tier], arguments].concat());
             (run.status != 3).then_some(run)
