@@ -28,6 +28,7 @@ pub use leaves::{Kept, Leaves};
 pub use parts::CommandPart;
 pub use places::Places;
 pub use rule::{Origin, Rule, RuleError, Rules, Verdict};
+pub(crate) use written::named_writes;
 
 /// How much is asked.
 ///

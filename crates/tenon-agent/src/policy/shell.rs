@@ -35,6 +35,7 @@ mod variables;
 mod walk;
 mod word;
 mod words;
+mod writes;
 
 use std::ops::Range;
 
@@ -45,6 +46,7 @@ pub(crate) use terminal::NeedsTerminal;
 pub(crate) use variables::chooser;
 pub(crate) use word::Word;
 pub(crate) use word::{Piece, Unknown};
+pub(crate) use writes::writes;
 
 /// Levels of syntax and of scripts within scripts; bounds the stack, people need fewer than 20.
 const NESTING_MAX: usize = 100;

@@ -4,13 +4,15 @@ use tenon_sandbox::Access;
 
 use super::places::{Places, SOME_FOLDER, Target};
 use super::rule::{Rule, Rules, Verdict};
-use super::shell::{Folders, Parsed, RedirectKind, SimpleCommand, Word};
+use super::shell::{self, Folders, Parsed, RedirectKind, SimpleCommand, Word};
 
 /// What is no file of its own: nothing, and what is open already.
 const STREAMS: [&str; 4] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
 const OPEN_ALREADY: &str = "/dev/fd/";
 /// Beneath these the folders of processes are found under other names.
 const OF_PROCESSES: [&str; 2] = ["/proc/", OPEN_ALREADY];
+/// Files that a line names which are looked at, each on the disk.
+const NAMED_MAX: usize = 1_000;
 /// Rules for this tool speak of files that are written whole.
 const WRITING_TOOL: &str = "write_file";
 
@@ -28,10 +30,6 @@ pub(super) fn written<'a>(
     let writes = command.redirects.iter().filter(move |redirect| {
         redirect.kind == RedirectKind::Write && !redirect.target.literal().is_some_and(is_stream)
     });
-    let folders = || {
-        let done = command.folder.as_deref().map(Some);
-        done.into_iter().chain(command.folders.iter().flat_map(Folders::ways))
-    };
     writes.flat_map(move |redirect| {
         let is_of_process = |path: &str| OF_PROCESSES.iter().any(|start| path.starts_with(start));
         let target = |folder| match places.target(&redirect.target, folder) {
@@ -41,8 +39,33 @@ pub(super) fn written<'a>(
             }
             target => target,
         };
-        folders().map(target).collect::<Vec<_>>()
+        folders(command).map(target).collect::<Vec<_>>()
     })
+}
+
+/// Returns the folders that a command may run in, each as changes of folder; `None` for one that is not
+/// known.
+fn folders(command: &SimpleCommand) -> impl Iterator<Item = Option<&[Word]>> {
+    let done = command.folder.as_deref().map(Some);
+    done.into_iter().chain(command.folders.iter().flat_map(Folders::ways))
+}
+
+/// Returns the files that a line says it writes, by redirects and by arguments of usual programs, as
+/// absolute paths. For what is said of it, no decision: others are written besides.
+pub(crate) fn named_writes(script: &str, places: &Places) -> Vec<String> {
+    let mut paths = Vec::new();
+    for command in &shell::parse(script).commands {
+        for word in shell::writes(command) {
+            for folder in folders(command) {
+                let Target::Exact(path) = places.target(&word, folder) else { continue };
+                let is_new = !path.contains(SOME_FOLDER) && !paths.contains(&path);
+                if is_new && paths.len() < NAMED_MAX {
+                    paths.push(path);
+                }
+            }
+        }
+    }
+    paths
 }
 
 /// Says whether a line makes links and writes by a path with the name of one: where that leads is not

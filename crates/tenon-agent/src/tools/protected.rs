@@ -83,10 +83,8 @@ pub(super) fn unwritten(text: &str, is_job: bool, context: &ToolContext) -> Opti
     let mut flags = Vec::new();
     let mut paths = Vec::new();
     for path in protected_files(text, context) {
-        let is_another = |name: &std::ffi::OsStr| name == ".git" || name.eq_ignore_ascii_case(OWN);
         let action = write_action(&path, &context.workspace);
-        let may_open =
-            !is_job && !Path::new(&path).iter().any(is_another) && is_protected(&action);
+        let may_open = !is_job && is_for_rules(&path, &action, &context.workspace);
         let decision = may_open.then(|| judge.judge(&action));
         let flag = decision.filter(|it| it.verdict == Verdict::Ask).and_then(|it| it.flag);
         judge.note_refused(&path, flag.as_deref());
@@ -211,6 +209,13 @@ fn decision(change: &ProtectedChange, context: &ToolContext) -> Option<Decision>
     is_protected(&action)
         .then(|| context.progress.judge().map(|judge| judge.judge(&action)))
         .flatten()
+}
+
+/// Whether a rule can let commands make this write of a protected file at `path`.
+pub(super) fn is_for_rules(path: &str, write: &Action, workspace: &Workspace) -> bool {
+    let is_own = |name: &std::ffi::OsStr| name.eq_ignore_ascii_case(OWN);
+    let by_name = workspace.locate(path).is_ok_and(|place| place.by_name);
+    by_name && is_protected(write) && !Path::new(path).iter().any(is_own)
 }
 
 /// Whether it is a write to a protected file. By links it would be another file than the one that is

@@ -2,9 +2,10 @@
 
 use std::{fmt::Display, str::FromStr};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tenon_agent::{
-    Action, Decision, Kept, Leaves, Places, Tools, Verdict, decide, why_not_started,
+    Action, Decision, Effect, Kept, Leaves, Places, Tools, Verdict, decide, protected_writes,
+    why_not_started,
 };
 use tenon_model::{Abilities, visible};
 use tenon_sandbox::{Access, HostRule, Network, NetworkOutcome, Preset, Refusal, Workspace};
@@ -90,15 +91,16 @@ fn check(
         cwd: workspace.root().display().to_string(),
     };
     let mode = setup::mode(&config.settings);
+    let tools = setup::tools(&config.settings, &Abilities::default());
     let action = match tool {
         "bash" => Action::Run { command: subject },
-        _ => {
-            let tools = setup::tools(&config.settings, &Abilities::default());
-            action_of(&tools, tool, subject, &workspace)?
-        }
+        _ => action_of(&tools, tool, subject, &workspace)?,
     };
     let mut decision = decide(tool, &action, &rules, mode, &places);
-    if let (Action::Run { command }, Verdict::Allow | Verdict::Ask) = (&action, decision.verdict)
+    let Action::Run { command } = &action else {
+        return say(decision.verdict, &explained(&decision, config));
+    };
+    if decision.verdict != Verdict::Deny
         && let Some(reason) = why_not_started(command)
     {
         // No answer and no rule would make it run.
@@ -107,16 +109,32 @@ fn check(
         decision.reason = reason;
         (decision.flag, decision.always, decision.leaves) = (None, None, None);
     }
-    let is_unconfined = matches!(action, Action::Run { .. }) && is_off(config);
-    if is_unconfined {
+    if is_off(config) {
         // There are no walls to leave.
         decision.leaves = None;
+        let unconfined = if decision.verdict == Verdict::Deny { "" } else { &unconfined(config) };
+        return say(decision.verdict, &(explained(&decision, config) + unconfined));
     }
-    let mut said = explained(&decision, config);
-    if is_unconfined && decision.verdict != Verdict::Deny {
-        said.push_str(&unconfined(config));
+    if decision.verdict == Verdict::Deny || decision.leaves.is_some() {
+        return say(decision.verdict, &explained(&decision, config));
     }
-    say(&decision, &said)
+    let mut all = protected_writes(command, &workspace, &rules, mode, &places);
+    if all.is_empty() || decision.verdict == Verdict::Ask {
+        // Else what becomes of the files is all that there is to say.
+        all.insert(0, decision);
+    }
+    let worst = all.iter().map(|decision| decision.verdict).max().unwrap_or(Verdict::Allow);
+    let mut said: String = all.iter().map(|decision| explained(decision, config)).collect();
+    if !only_reads(&tools, command, &workspace) {
+        said.push_str(&format!("{}\n", Text::WallsHold.template(config.look().language)));
+    }
+    say(worst, &said)
+}
+
+/// Returns whether a command counts as one that only reads, which the walls hold it to.
+fn only_reads(tools: &Tools, command: &str, workspace: &Workspace) -> bool {
+    let call = tools.get("bash").map(|bash| bash.prepare(&json!({"command": command}), workspace));
+    matches!(call, Some(Ok(call)) if call.effect == Effect::Read)
 }
 
 /// Returns whether commands run without walls.
@@ -129,9 +147,9 @@ fn unconfined(config: &Config) -> String {
     format!("{}\n", Text::Unconfined.template(config.look().language))
 }
 
-fn say(decision: &Decision, said: &str) -> Result<ExitStatus, CliError> {
+fn say(verdict: Verdict, said: &str) -> Result<ExitStatus, CliError> {
     print(&visible(said))?;
-    Ok(match decision.verdict {
+    Ok(match verdict {
         Verdict::Allow => ExitStatus::Finished,
         Verdict::Ask | Verdict::Deny => ExitStatus::Failed,
     })
@@ -187,7 +205,7 @@ async fn check_host(
         unconfined: false,
         parts: Vec::new(),
     };
-    say(&decision, &explained(&decision, config))
+    say(decision.verdict, &explained(&decision, config))
 }
 
 /// Returns what a call of a file tool on `path` would touch.

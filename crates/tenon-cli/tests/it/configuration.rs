@@ -187,6 +187,41 @@ fn permissions_say_what_would_be_done_and_by_which_rule() {
 }
 
 #[test]
+fn permissions_say_what_becomes_of_protected_files_that_a_command_names() {
+    let place = Place::new();
+    place.write("work/.envrc", "");
+    place.write("work/.git/hooks/pre-push", "");
+    let check = |command: &str, flags: &[&str], status, parts: &[&str]| {
+        let run = place.run(&[&["permissions", "check", command], flags].concat());
+        let run = run.ends_with(status);
+        for part in parts {
+            assert!(run.out.contains(part), "{command}, {part}: {run:?}");
+        }
+        run.out
+    };
+    let (rule, flag) = ("rule: built-in: protected file", "hint: --allow 'write_file(.envrc)'");
+    let held = "inside the walls: nothing outside of the workspace changes for good";
+    check("cat > .envrc", &[], 1, &["ask: `.envrc` is protected: the command", rule, flag, held]);
+    check("cd sub && cat > .envrc", &[], 1, &["ask: `sub/.envrc` is protected: what the command"]);
+    check("sed -i s/a/b/ .vscode/tasks.json", &[], 1, &["ask: `.vscode/tasks.json`", rule]);
+    check("echo x | tee .git/hooks/pre-commit", &[], 1, &["deny: `.git/hooks/pre-commit`", rule]);
+    check("git push -f > .envrc", &[], 1, &["ask: ", "built-in: forced git", rule, flag]);
+    check("cat > .envrc", &["--deny", "write(.envrc)"], 1, &["deny: ", "rule: write(.envrc)"]);
+    check("tee .envrc", &["--deny", "write(.envrc)"], 1, &["deny: ", "rule: write(.envrc)"]);
+    check("cat > .envrc", &["--allow", "write_file(.envrc)"], 0, &["allow: ", held]);
+    check("make", &[], 0, &["allow: ", held]);
+    for (command, flags) in [("cat .envrc", &[][..]), ("cat > .envrc", &["--sandbox", "off"])] {
+        let said = check(command, flags, 0, &["allow: "]);
+        assert!(!said.contains("inside the walls") && !said.contains("protected"), "{said}");
+    }
+    // The home's own is known by where it is, which no rule opens to commands.
+    place.write("home/.bashrc", "");
+    let mut home = place.tenon(&["permissions", "check", "echo x >> .bashrc"]);
+    let run = Run::of(home.current_dir(place.path("home")).output().unwrap()).ends_with(1);
+    assert!(run.out.contains("deny: `.bashrc` is protected, and no rule opens it"), "{run:?}");
+}
+
+#[test]
 fn permissions_say_where_there_are_no_walls() {
     let place = Place::new();
     let said = "Commands run without walls (--sandbox off).";

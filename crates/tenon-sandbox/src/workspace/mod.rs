@@ -102,6 +102,8 @@ pub struct Location {
     pub absolute: PathBuf,
     /// Writing it needs an approval of its own, because other programs read commands from it.
     pub protected: bool,
+    /// It is protected by a name of the list alone: not by where it is, and not as a repository's own.
+    pub by_name: bool,
     /// Writing it is never possible.
     pub read_only: bool,
     /// What is there; `None` when nothing is.
@@ -248,10 +250,12 @@ impl Workspace {
     /// [`FileError::Escapes`] and the like; nothing being there is not an error.
     pub fn locate(&self, path: &str) -> Result<Location, FileError> {
         let found = self.resolve(path)?;
+        let protected = self.is_protected(&found);
         Ok(Location {
             root: found.root,
             absolute: self.absolute(found.root, &found.beneath),
-            protected: self.is_protected(&found),
+            protected,
+            by_name: protected && self.is_protected_by_name(&found),
             read_only: self.is_read_only(&found, path),
             kind: found.kind(),
             beneath: found.beneath,

@@ -73,9 +73,19 @@ const POINTER_ENTRIES: [&str; 2] = ["HEAD", "commondir"];
 
 impl Workspace {
     pub(super) fn is_protected(&self, found: &Resolved) -> bool {
-        let absolute = self.absolute(found.root, &found.beneath);
         is_protected_name(&self.absolute(found.root, Path::new("")), &found.beneath)
-            || self.shared.own_folders.iter().any(|own| absolute.starts_with(own))
+            || self.is_protected_by_place(found)
+    }
+
+    /// Whether a rule can say that commands may write it.
+    pub(super) fn is_protected_by_name(&self, found: &Resolved) -> bool {
+        let root = self.absolute(found.root, Path::new(""));
+        above_listed(&root, &found.beneath).is_some() && !self.is_protected_by_place(found)
+    }
+
+    fn is_protected_by_place(&self, found: &Resolved) -> bool {
+        let absolute = self.absolute(found.root, &found.beneath);
+        self.shared.own_folders.iter().any(|own| absolute.starts_with(own))
             || self.shared.protected.iter().any(|own| absolute.starts_with(own))
             || self.is_in_bare_repository(found)
             || self.is_included(found)
