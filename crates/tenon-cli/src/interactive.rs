@@ -142,6 +142,9 @@ impl Session<'_> {
     async fn converse(&mut self) -> Result<Ended, LogError> {
         let mut interrupted = false;
         while !self.interrupts.leaving() {
+            if !self.is_confined {
+                self.front.screen.say_unconfined();
+            }
             let line = match self.lines.next().await {
                 Line::End => return Ok(Ended::With(ExitStatus::Finished)),
                 Line::Interrupted if interrupted => {
@@ -190,11 +193,7 @@ impl Session<'_> {
                 return Ok(());
             }
         };
-        if self.is_confined {
-            self.front.screen.say("");
-        } else {
-            self.front.screen.say_unconfined();
-        }
+        self.front.screen.say("");
         let prompt = Prompt { text, images, context: std::mem::take(&mut self.notes) };
         let screen = &self.front.screen;
         let outcome = carry_out(&mut self.agent, prompt, screen, self.interrupts).await?;

@@ -45,6 +45,25 @@ fn spec_36_prompts_follow_each_other_in_one_session_with_a_history() {
 }
 
 #[test]
+fn that_there_are_no_walls_is_red_at_every_prompt() {
+    const SAID: &str = "Commands run without walls (--sandbox off).";
+    let home = Home::new(json!([{"text": "Answer one."}]));
+    let mut terminal = Terminal::start(&home, &["--plain", "--sandbox", "off"], 80, &[]);
+    terminal.wait_for(PROMPT, 1);
+    terminal.wait_for_prompt();
+    terminal.press("the first\r");
+    terminal.wait_for("done · 1 step", 1);
+    terminal.wait_for_prompt();
+    terminal.press("/jobs\r");
+    terminal.wait_for(SAID, 3);
+    terminal.wait_for_prompt();
+    assert!(terminal.screen().ends_with(&format!("{SAID}\n>")), "{}", terminal.screen());
+    assert_eq!(terminal.raw().matches(&format!("\x1b[31m{SAID}")).count(), 3);
+    terminal.press(CTRL_D);
+    assert_eq!(terminal.exit_code(), 0);
+}
+
+#[test]
 fn pasted_lines_and_lines_that_end_in_a_backslash_are_one_prompt() {
     let home = Home::new(json!([{"text": "Pasted."}, {"text": "Joined."}]));
     let mut terminal = interactive(&home);
