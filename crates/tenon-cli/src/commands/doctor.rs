@@ -331,6 +331,11 @@ impl Findings {
         }
         self.paths(Text::CanWrite, &found.writable);
         self.paths_if_any(Text::CanWriteScratch, &found.scratch);
+        if !found.named_scratch.is_empty() {
+            let own = found.named_scratch.iter();
+            let own = own.map(|(name, path)| format!("{name} ({})", path.display()));
+            self.list(Text::CanWriteNamed, own);
+        }
         self.paths(Text::CanRead, &found.readable);
         self.paths_if_any(Text::ShownEmpty, &found.emptied);
         self.paths_if_any(Text::ShownWithin, &found.kept);

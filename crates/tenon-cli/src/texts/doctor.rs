@@ -65,6 +65,7 @@ texts! {
     NoMend: "no way to mend it is known", "没有已知的解决办法";
     CanWrite: "written: {paths}", "可写入：{paths}";
     CanWriteScratch: "written and thrown away: {paths}", "可写入，用后丢弃：{paths}";
+    CanWriteNamed: "written and thrown away, new for each session: {paths}", "可写入，用后丢弃，每个会话新建：{paths}";
     CanRead: "read: {paths}", "可读取：{paths}";
     ShownEmpty: "empty for commands, but for what may be written: {paths}", "对命令而言是空的（可写入的内容除外）：{paths}";
     ShownWithin: "read within them all the same: {paths}", "其中仍可读取：{paths}";

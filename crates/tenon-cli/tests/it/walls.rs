@@ -336,6 +336,8 @@ fn without_namespaces_the_next_tier_holds_and_doctor_says_so() {
     assert!(doctor.out.contains("tier C (Landlock, seccomp)"), "{doctor:?}");
     assert!(doctor.out.contains("no more user namespaces are allowed"), "{doctor:?}");
     assert!(doctor.out.contains("sysctl user.max_user_namespaces"), "{doctor:?}");
+    let own = doctor.out.lines().find(|line| line.contains("new for each session: HOME (/tmp/"));
+    assert!(own.is_some_and(|line| line.contains("/home), TMPDIR (/tmp/")), "{doctor:?}");
 }
 
 #[test]

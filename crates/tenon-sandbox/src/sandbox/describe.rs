@@ -2,6 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use super::own_folders::OwnFolders;
 use super::plan::{COVERED, PRIVATE, Plan, plan, repositories, walls_alone, walls_inside};
 use super::secrets::OfSystem;
 use super::toolchains::TOOLCHAINS;
@@ -28,6 +29,9 @@ pub struct Description {
     pub writable: Vec<PathBuf>,
     /// What may be written and is thrown away.
     pub scratch: Vec<PathBuf>,
+    /// The same of folders that are new for each session and that variables of commands name, where
+    /// nothing can be put in the place of others: HOME and TMPDIR. Known from the first command on.
+    pub named_scratch: Vec<(&'static str, PathBuf)>,
     /// Folders within what may be read that are empty for a command, but for what may be written and
     /// for `kept`: those of other people and disks, and those that are private.
     pub emptied: Vec<PathBuf>,
@@ -157,6 +161,7 @@ impl Sandbox {
             readable: walls.readable,
             writable: walls.writable.into_iter().filter(|path| !scratch.contains(path)).collect(),
             scratch,
+            named_scratch: state.folders.as_ref().map(OwnFolders::named).unwrap_or_default(),
             emptied,
             kept,
             hidden: inside

@@ -65,6 +65,12 @@ impl OwnFolders {
         Some(real.join(path.strip_prefix(own).ok()?))
     }
 
+    /// Returns the variables of a command that name them.
+    pub(super) fn named(&self) -> Vec<(&'static str, PathBuf)> {
+        let home = self.home.iter().map(|home| ("HOME", home.path.clone()));
+        home.chain([("TMPDIR", self.temporary.clone())]).collect()
+    }
+
     /// What commands may write of the machine besides their work.
     pub(super) fn path(&self) -> &Path {
         self.scratch.path()
