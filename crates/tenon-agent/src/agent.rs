@@ -103,7 +103,7 @@ impl Agent {
         let started = Instant::now();
         let mut turn = Turn::new(self.limits, self.exchange.provider.abilities());
         let ended = self.carry_out(&mut turn, prompt.into(), cancel).await;
-        let receipt = self.receipt(&turn).await;
+        let (ended, receipt) = self.close(&turn, ended).await;
         let usage = turn.usage();
         let price = self.exchange.provider.abilities().price;
         let outcome = TurnOutcome {

@@ -1,20 +1,19 @@
 //! What an agent is made of, and what it says before its first prompt.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+mod unlogged;
+
+use std::sync::Arc;
 
 use tenon_model::{Abilities, Provider};
-use tenon_sandbox::{CheckpointKind, Jobs, Journal, Workspace};
+use tenon_sandbox::{Jobs, Journal, Workspace};
 
+use self::unlogged::unlogged;
 use crate::{
     context::{Exchange, Instruction, SYSTEM_PROMPT, attach, render_instructions},
-    event::{CallChanges, CallEvent, LOG_VERSION, SessionEvent},
+    event::{CallChanges, CallEvent, LOG_VERSION},
     host_presets::HostPresets,
     input::{FrontEnd, Prompt, Silent},
-    layers::{self, Dispatch, Reach, Receipts, StandIn},
+    layers::{self, Dispatch, OpenJobs, Reach, Receipts, StandIn},
     masking::Masking,
     policy::{Mode, Places, Rules},
     queue::PromptQueue,
@@ -97,6 +96,9 @@ pub struct AgentOptions {
     pub news: Vec<String>,
     /// What a person says while a turn goes on; the agent takes from it what is for its next step.
     pub queue: PromptQueue,
+    /// Whether what runs in the background ends with each turn, before its receipt is made, as in a run of
+    /// one prompt; else it runs until [`Agent::end_jobs`](crate::Agent::end_jobs).
+    pub jobs_end_with_turn: bool,
     /// What stands between a conversation that is replayed and its tools.
     pub(crate) stand_in: Option<Arc<dyn StandIn>>,
 }
@@ -167,6 +169,7 @@ impl AgentOptions {
             journal: None,
             news: Vec::new(),
             queue: PromptQueue::default(),
+            jobs_end_with_turn: false,
             stand_in: None,
             workspace,
             sandbox,
@@ -200,10 +203,18 @@ impl AgentOptions {
             sandbox: self.sandbox.clone(),
         };
         let undo = self.journal.clone();
+        let open_jobs = Arc::new(OpenJobs::new(undo.clone()));
         let journal = self.journal.map(|journal| (journal, recorder.session_id()));
         let dispatch = Dispatch {
             tools: self.tools,
-            layers: layers::layers(journal, self.result_chars_max, self.masking.clone()),
+            layers: layers::layers(
+                journal,
+                self.result_chars_max,
+                self.masking.clone(),
+                &open_jobs,
+            ),
+            open_jobs,
+            jobs_end_with_turn: self.jobs_end_with_turn,
             rules: self.rules.into(),
             mode: self.mode,
             places: self.places,
@@ -251,9 +262,9 @@ fn begin(
     };
     let sees_images = known.sees_images == Some(true);
     let mut restored = Restored::of(session, &model, sees_images);
-    let mut changed = Vec::new();
-    if let Some(journal) = journal.filter(|_| !restored.cut_short.is_empty()) {
-        changed = changed_by_cut(journal, session, &restored);
+    let changed = journal.map(|journal| unlogged(journal, session, &restored.cut_short));
+    let (changed, by_jobs) = changed.unwrap_or_default();
+    if !changed.is_empty() {
         let in_words = |changes: &CallChanges| {
             (changes.call_id.clone(), recorder.masked_text(changes.summary.clone()))
         };
@@ -271,46 +282,9 @@ fn begin(
         abilities,
     })?;
     restored.mend(session.skipped, changed, recorder)?;
+    by_jobs.into_iter().try_for_each(|it| recorder.record(CallEvent::CallChanged(it)))?;
     workspace.restore_seen(restored.seen());
     Ok(restored)
-}
-
-/// Returns what calls of `session` had changed that the end of its process cut short. An id may come
-/// again once the call that had it is no longer in the conversation: what is looked for began with the
-/// call and is not in the log.
-fn changed_by_cut(journal: &Journal, session: &Session, restored: &Restored) -> Vec<CallChanges> {
-    let (mut started, mut logged) = (HashMap::new(), HashSet::new());
-    for record in &session.records {
-        match &record.event {
-            SessionEvent::Call(CallEvent::CallStarted { call, .. }) => {
-                started.insert(call.id.as_str(), record.time_ms);
-            }
-            SessionEvent::Call(CallEvent::CallChanged(changes)) => {
-                logged.extend(changes.checkpoint);
-            }
-            _ => {}
-        }
-    }
-    let cut = restored.cut_short.iter().filter_map(|event| match event {
-        CallEvent::ToolResult { call_id, .. } => {
-            // Checkpoints know the second.
-            let started_ms = *started.get(call_id.as_str())?;
-            Some((call_id.as_str(), UNIX_EPOCH + Duration::from_secs(started_ms / 1_000)))
-        }
-        _ => None,
-    });
-    let cut: HashMap<&str, SystemTime> = cut.collect();
-    // What cannot be read is not known.
-    let infos = journal.checkpoints().unwrap_or_default().into_iter();
-    let own = infos.filter(|info| info.session == session.id && info.kind == CheckpointKind::Call);
-    own.filter(|info| !logged.contains(&info.id.number()))
-        .filter_map(|info| {
-            let call_id = info.name.split('\t').next()?;
-            cut.get(call_id).filter(|started| **started <= info.started)?;
-            let changes = journal.changes(info.id).ok()?;
-            Some(CallChanges::new(call_id, &changes))
-        })
-        .collect()
 }
 
 impl Opening {

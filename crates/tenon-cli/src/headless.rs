@@ -68,6 +68,7 @@ pub(crate) async fn run(
     };
     let front = Arc::new(Headless::new(shown, book));
     options.front = Arc::clone(&front) as Arc<dyn FrontEnd>;
+    options.jobs_end_with_turn = true;
     if !options.sandbox.is_confined() {
         front.screen.say_unconfined();
     }

@@ -128,13 +128,14 @@ pub(crate) async fn run(
         agent: Agent::new(options)?,
     };
     let ended = session.converse().await;
+    let logged = session.agent.end_jobs().await;
     if let Some(said) = jobs::ended(&session.jobs.stop_all().await, language) {
         session.front.screen.say(&said);
     }
     if session.front.screen.output_failed() {
         return ended.map(|_| Ended::With(ExitStatus::Failed));
     }
-    ended
+    ended.and_then(|ended| logged.map(|()| ended))
 }
 
 impl Session<'_> {

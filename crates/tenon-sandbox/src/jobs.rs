@@ -108,6 +108,8 @@ struct Kept {
     task: AbortHandle,
     /// Nobody was told of its end yet.
     is_news: bool,
+    /// It was ended with all others.
+    is_stopped: bool,
 }
 
 struct Job {
@@ -223,7 +225,9 @@ impl Jobs {
         }
         table.last += 1;
         let id = JobId(table.last);
-        table.jobs.push((id, Kept { job, task: task.abort_handle(), is_news: true }));
+        table
+            .jobs
+            .push((id, Kept { job, task: task.abort_handle(), is_news: true, is_stopped: false }));
         Some(id)
     }
 
@@ -253,6 +257,14 @@ impl Jobs {
             }
         }
         news
+    }
+
+    /// Returns the jobs that ended and of whose end somebody was told.
+    #[must_use]
+    pub fn told_ends(&self) -> Vec<JobStatus> {
+        let table = self.lock();
+        let told = table.jobs.iter().filter(|(_, kept)| !kept.is_news && !kept.job.is_running());
+        told.map(|(id, kept)| kept.job.status(*id)).collect()
     }
 
     /// Returns what a job printed since this was last asked, and looks after protected names;
@@ -303,18 +315,18 @@ impl Jobs {
     }
 
     /// Ends all jobs, waits until nothing of them is left, and returns those that were running, as
-    /// they ended.
+    /// they ended; the same when it is asked again.
     pub async fn stop_all(&self) -> Vec<JobStatus> {
-        let running: Vec<(JobId, Arc<Job>)> = {
-            let table = self.lock();
-            let running = table.jobs.iter().filter(|(_, kept)| kept.job.is_running());
-            running.map(|(id, kept)| (*id, Arc::clone(&kept.job))).collect()
-        };
-        running.iter().for_each(|(_, job)| job.stop.cancel());
-        for (_, job) in &running {
+        let mut stopped: Vec<(JobId, Arc<Job>)> = Vec::new();
+        for (id, kept) in &mut self.lock().jobs {
+            kept.is_stopped |= kept.job.is_running();
+            stopped.extend(kept.is_stopped.then(|| (*id, Arc::clone(&kept.job))));
+        }
+        stopped.iter().for_each(|(_, job)| job.stop.cancel());
+        for (_, job) in &stopped {
             job.over.cancelled().await;
         }
-        running.iter().map(|(id, job)| job.status(*id)).collect()
+        stopped.iter().map(|(id, job)| job.status(*id)).collect()
     }
 
     /// Ends all jobs and forgets them, as the end of a session does: the next one is the first again.

@@ -74,6 +74,7 @@ impl Agent {
             let conversation = self.conversation.iter().map(AsRef::as_ref);
             opening.before.extend(mode_note(self.dispatch.mode, conversation).map(str::to_owned));
         }
+        self.dispatch.note_told_jobs(&self.recorder)?;
         let message = user_message(opening.before, &prompt);
         let mut attached = opening.attached;
         attached.extend(prompt.images.iter().map(|image| format!("image: {}", image.in_words())));
@@ -171,13 +172,54 @@ impl Agent {
         Ok(reason)
     }
 
-    /// Returns the receipt of a turn that is over, whatever ended it.
-    pub(super) async fn receipt(&self, turn: &Turn) -> Option<Receipt> {
-        if let Some(receipt) = turn.receipt() {
-            return Some(receipt.clone());
-        }
-        let stock = self.dispatch.receipts.stock(&self.dispatch.workspace).await;
-        stock.as_ref().and_then(receipt)
+    /// Ends the jobs that end with a turn, and returns how that ended and its receipt. Jobs may have changed
+    /// something since a receipt was made.
+    pub(super) async fn close(
+        &self,
+        turn: &Turn,
+        ended: Result<EndReason, LogError>,
+    ) -> (Result<EndReason, LogError>, Option<Receipt>) {
+        let jobs = match self.dispatch.jobs_end_with_turn {
+            true => self.dispatch.end_jobs(&self.recorder).await,
+            false => Ok(false),
+        };
+        let made = turn.receipt().filter(|_| !matches!(jobs, Ok(true)));
+        let receipt = match made {
+            Some(receipt) => Some(receipt.clone()),
+            None => {
+                let stock = self.dispatch.receipts.stock(&self.dispatch.workspace).await;
+                stock.as_ref().and_then(receipt)
+            }
+        };
+        (ended.and_then(|reason| jobs.map(|_| reason)), receipt)
+    }
+
+    /// Ends what runs in the background, as the end of a session does, and has the log say what it changed.
+    /// The model is told of that with the next prompt of a session that goes on.
+    ///
+    /// ```
+    /// # use tenon_agent::{Agent, AgentOptions};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use std::sync::Arc;
+    /// # use tenon_model::ScriptedProvider;
+    /// # use tenon_sandbox::Workspace;
+    /// # let provider = Arc::new(ScriptedProvider::parse(r#"{"turns": [{"text": "Hello."}]}"#)?);
+    /// # let workspace = Workspace::open(".".as_ref())?;
+    /// # let sandbox = tenon_agent::Sandbox::unconfined(Vec::new());
+    /// # let options = AgentOptions::new(provider, workspace, sandbox.clone());
+    /// let mut agent = Agent::new(options)?;
+    /// agent.prompt("Say hello.", &Default::default()).await?;
+    /// agent.end_jobs().await?;
+    /// assert!(sandbox.jobs().running().is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If the log cannot be written. Nothing runs any more then, either.
+    pub async fn end_jobs(&mut self) -> Result<(), LogError> {
+        self.dispatch.end_jobs(&self.recorder).await.map(drop)
     }
 
     pub(super) async fn run_calls(

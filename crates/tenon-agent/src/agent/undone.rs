@@ -13,6 +13,7 @@ use crate::{
     options::AgentOptions,
     session::{LogError, Session},
     session_note::SessionNote,
+    tools::is_of_job,
 };
 
 /// More paths that an undo left as they were, moved along, or left out, are not written down.
@@ -149,16 +150,20 @@ fn told_until(session: &Session) -> Option<CheckpointId> {
             _ => None,
         })
     };
-    told.max().or_else(first_change).or_else(|| has_cut(session)).map(CheckpointId::new)
+    told.max().or_else(first_change).or_else(|| has_unlogged(session)).map(CheckpointId::new)
 }
 
-/// Returns 0 if a call of `session` has no result: what it had changed is not in the log.
-fn has_cut(session: &Session) -> Option<u64> {
+/// Returns 0 if a call of `session` has no result, or began a job: what it had changed may not be in the log.
+fn has_unlogged(session: &Session) -> Option<u64> {
     let mut open = HashSet::new();
     for record in &session.records {
         match &record.event {
             SessionEvent::Call(CallEvent::CallStarted { call, .. }) => open.insert(&call.id),
-            SessionEvent::Call(CallEvent::ToolResult { call_id, .. }) => open.remove(call_id),
+            SessionEvent::Call(CallEvent::ToolResult { call_id, content, .. })
+                if !is_of_job(content) =>
+            {
+                open.remove(call_id)
+            }
             _ => continue,
         };
     }

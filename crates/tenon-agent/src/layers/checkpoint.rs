@@ -4,10 +4,7 @@
 //! The outermost layer, so that a call that panics or is dropped is ended like any other. A command
 //! that goes on in the background keeps its checkpoint; what it changed is told when it has ended.
 
-use std::{
-    path::Path,
-    sync::{Mutex, PoisonError},
-};
+use std::{path::Path, sync::Arc};
 
 use async_trait::async_trait;
 use tenon_sandbox::{ChangeKind, Changes, Checkpoint, JobId, Jobs, Journal};
@@ -15,6 +12,7 @@ use tenon_sandbox::{ChangeKind, Changes, Checkpoint, JobId, Jobs, Journal};
 use super::{
     git_index,
     layer::{Layer, Rest},
+    open_jobs::OpenJobs,
 };
 use crate::{
     event::{CallChanges, View},
@@ -34,13 +32,17 @@ pub(super) struct Checkpoints {
     journal: Journal,
     session: String,
     masking: Masking,
-    /// Jobs that run, with the calls that began them.
-    jobs: Mutex<Vec<(JobId, String)>>,
+    open_jobs: Arc<OpenJobs>,
 }
 
 impl Checkpoints {
-    pub(super) fn new(journal: Journal, session: &str, masking: Masking) -> Self {
-        Self { journal, session: session.to_owned(), masking, jobs: Mutex::default() }
+    pub(super) fn new(
+        journal: Journal,
+        session: &str,
+        masking: Masking,
+        open_jobs: Arc<OpenJobs>,
+    ) -> Self {
+        Self { journal, session: session.to_owned(), masking, open_jobs }
     }
 
     /// Returns what the checkpoint of a call is found by: its id, its tool, its main argument.
@@ -82,23 +84,6 @@ impl Checkpoints {
         let summary = self.masking.mask(summary.to_owned());
         output.content.push_str(&format!("\n[changes] {summary}"));
     }
-
-    /// Lists what jobs changed that ended since the last call.
-    fn list_ended_jobs(&self, jobs: &Jobs, output: &mut ToolOutput) {
-        let mut open = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
-        if open.is_empty() {
-            return;
-        }
-        let known = jobs.list();
-        open.retain(|(id, call_id)| {
-            let Some(status) = known.iter().find(|status| status.id == *id) else { return false };
-            let Some(end) = &status.end else { return true };
-            let changes = end.changes.as_ref().filter(|changes| !Changes::is_empty(changes));
-            output.changed.extend(changes.map(|changes| CallChanges::new(call_id, changes)));
-            false
-        });
-        self.journal.prune_if_due();
-    }
 }
 
 #[async_trait]
@@ -109,16 +94,12 @@ impl Layer for Checkpoints {
         context: &ToolContext,
         rest: Rest<'_>,
     ) -> ToolOutput {
-        let jobs = context.sandbox.jobs();
         if rest.effect == Effect::Read {
-            let mut output = rest.run(call, context).await;
-            self.list_ended_jobs(jobs, &mut output);
-            return output;
+            return rest.run(call, context).await;
         }
         let runs = rest.effect == Effect::Run;
         if runs && context.sandbox.is_outside() {
             let mut output = rest.run(call, context).await;
-            self.list_ended_jobs(jobs, &mut output);
             if context.sandbox.has_run_outside() {
                 output.changed.push(CallChanges::unknown(call.id()));
             }
@@ -130,18 +111,15 @@ impl Layer for Checkpoints {
             sandbox: context.sandbox.recording(&checkpoint),
             ..context.clone()
         };
+        let jobs = context.sandbox.jobs();
         let last = last_job(jobs);
         let mut output = rest.run(call, &recorded).await;
         drop(recorded);
         // Calls that run something overlap no others: a new job is this call's.
         match last_job(jobs).filter(|now| Some(*now) > last) {
-            Some(job) => {
-                let mut open = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
-                open.push((job, call.id().to_owned()));
-            }
+            Some(job) => self.open_jobs.begin(job, call.id()),
             None => self.end(checkpoint, call.id(), runs, &mut output).await,
         }
-        self.list_ended_jobs(jobs, &mut output);
         output
     }
 }

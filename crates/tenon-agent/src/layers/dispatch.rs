@@ -17,6 +17,7 @@ use super::{
     approve::approve,
     grant::{Grant, elsewhere},
     layer::{Layer, Rest},
+    open_jobs::OpenJobs,
     overtime,
     reach::Reach,
     receipt::Receipts,
@@ -63,6 +64,8 @@ pub(crate) struct Dispatch {
     pub refused_writes: Refused,
     pub masking: Masking,
     pub receipts: Receipts,
+    pub open_jobs: Arc<OpenJobs>,
+    pub jobs_end_with_turn: bool,
     pub seen: SeenNews,
     /// Only in a conversation that is replayed.
     pub stand_in: Option<Arc<dyn StandIn>>,
@@ -360,7 +363,33 @@ impl Dispatch {
                 recorder.record(CallEvent::WriteRefused { call_id, path, flag: None })?;
             }
         }
+        let by_jobs = self.open_jobs.take_told(self.sandbox.jobs());
+        self.receipts.after_jobs(&by_jobs);
+        output.changed.extend(by_jobs);
         Ok(output)
+    }
+
+    /// Logs what those jobs changed of whose end the model is told with what comes next.
+    ///
+    /// # Errors
+    /// Only if the log cannot be written.
+    pub(crate) fn note_told_jobs(&self, recorder: &Recorder) -> Result<(), LogError> {
+        let changed = self.open_jobs.take_told(self.sandbox.jobs()).into_iter();
+        changed.map(CallEvent::CallChanged).try_for_each(|event| recorder.record(event))
+    }
+
+    /// Ends all jobs and logs what they changed; returns whether any was running.
+    ///
+    /// # Errors
+    /// Only if the log cannot be written.
+    pub(crate) async fn end_jobs(&self, recorder: &Recorder) -> Result<bool, LogError> {
+        let jobs = self.sandbox.jobs();
+        let has_ended = !jobs.stop_all().await.is_empty();
+        let changed = self.open_jobs.take_ended(jobs);
+        self.receipts.after_jobs(&changed);
+        let mut events = changed.into_iter().map(CallEvent::CallChanged);
+        events.try_for_each(|event| recorder.record(event))?;
+        Ok(has_ended)
     }
 
     /// Returns whether it makes sense to ask the model for this check: no rule, no mode and nobody to

@@ -11,6 +11,7 @@ mod hollow;
 mod layer;
 mod limit;
 mod mask;
+mod open_jobs;
 mod overtime;
 mod project;
 mod reach;
@@ -24,6 +25,7 @@ use std::sync::Arc;
 use tenon_sandbox::Journal;
 
 pub(crate) use dispatch::Dispatch;
+pub(crate) use open_jobs::OpenJobs;
 pub(crate) use reach::Reach;
 pub(crate) use receipt::{Receipts, Stock, set_checks};
 pub(crate) use stand_in::StandIn;
@@ -37,10 +39,14 @@ pub(crate) fn layers(
     journal: Option<(Journal, &str)>,
     result_chars_max: usize,
     masking: Masking,
+    open_jobs: &Arc<OpenJobs>,
 ) -> Vec<Arc<dyn Layer>> {
     let mut layers: Vec<Arc<dyn Layer>> = Vec::new();
     if let Some((journal, session)) = journal {
-        layers.push(Arc::new(checkpoint::Checkpoints::new(journal, session, masking.clone())));
+        let open_jobs = Arc::clone(open_jobs);
+        let checkpoints =
+            checkpoint::Checkpoints::new(journal, session, masking.clone(), open_jobs);
+        layers.push(Arc::new(checkpoints));
     }
     layers.push(Arc::new(run::Run));
     layers.push(Arc::new(limit::Limit { chars_max: result_chars_max }));

@@ -21,7 +21,7 @@ use super::{
     git_index, project,
 };
 use crate::{
-    event::{CheckRun, Unproven},
+    event::{CallChanges, CheckRun, Unproven},
     policy::Action,
     tools::{Effect, ToolOutput},
 };
@@ -189,6 +189,11 @@ impl Receipts {
         state.checks.push(Ran { run, reason });
     }
 
+    /// Takes in what jobs changed that ended.
+    pub(crate) fn after_jobs(&self, changed: &[CallChanges]) {
+        self.state().changed_unseen |= !changed.is_empty();
+    }
+
     /// Returns the state of the workspace's files, or why it is not known.
     async fn tree(&self, workspace: &Workspace) -> Result<String, Unproven> {
         let (workspace, entries_max) = (workspace.clone(), self.entries_max);
@@ -324,7 +329,7 @@ mod tests {
     use tenon_sandbox::JournalOptions;
 
     use super::*;
-    use crate::{event::CallChanges, tools::testing::Bench};
+    use crate::tools::testing::Bench;
 
     #[tokio::test]
     async fn where_there_is_too_much_to_look_at_a_turn_that_changed_something_says_so() {

@@ -191,6 +191,7 @@ pub async fn replay(
                 take_turn(&mut agent, &course, (&message, turn)).await?;
             }
             Input::Resume => {
+                agent.end_jobs().await?;
                 sandbox.renew().await;
                 agent.resume(lists.choose(&course, agent.abilities()))?;
             }

@@ -455,7 +455,8 @@ impl Reader {
             CallEvent::CallDecided { call_id, verdict, asked, .. } => {
                 request.decided.insert(call_id.clone(), (*verdict, *asked));
             }
-            CallEvent::CallChanged(changes) => {
+            // What a job changed after its call is not compared.
+            CallEvent::CallChanged(changes) if !request.results.contains_key(&changes.call_id) => {
                 request.changes.insert(changes.call_id.clone(), changes.clone());
             }
             CallEvent::ToolResult {
@@ -475,7 +476,8 @@ impl Reader {
                 request.results.insert(call_id.clone(), result);
             }
             CallEvent::CallStarted { call, .. } => drop(request.started.insert(call.id.clone())),
-            CallEvent::HostRefused { .. }
+            CallEvent::CallChanged(_)
+            | CallEvent::HostRefused { .. }
             | CallEvent::WriteRefused { .. }
             | CallEvent::WallsRefused { .. } => {}
         }

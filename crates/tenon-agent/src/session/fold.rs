@@ -20,8 +20,11 @@ use crate::{
     session_note::SessionNote,
 };
 
+/// How the results begin that are made up.
+pub(super) const INTERRUPTED: &str = "interrupted before it ";
 /// The result of a call that had begun when its process ended.
-const INTERRUPTED: &str = "interrupted before it ended; what it did up to then is not known";
+const INTERRUPTED_UNKNOWN: &str =
+    "interrupted before it ended; what it did up to then is not known";
 /// The same of a call of which it is known, which follows.
 const INTERRUPTED_KNOWN: &str = "interrupted before it ended";
 /// The result of a call that had not begun.
@@ -272,7 +275,7 @@ impl Fold {
             let result = found.remove(&call.id).unwrap_or_else(|| {
                 let words = match self.changed.get(&call.id) {
                     _ if !started.contains(&call.id) => NEVER_RAN.to_owned(),
-                    None => INTERRUPTED.to_owned(),
+                    None => INTERRUPTED_UNKNOWN.to_owned(),
                     Some(changed) => format!("{INTERRUPTED_KNOWN}\n[changes] {changed}"),
                 };
                 made_up.push(CallEvent::ToolResult {
@@ -349,7 +352,7 @@ fn valid(conversation: Conversation) -> Conversation {
         });
         if !open.is_empty() {
             let lost = open.drain(..).map(|call_id| {
-                let content = INTERRUPTED.to_owned();
+                let content = INTERRUPTED_UNKNOWN.to_owned();
                 ToolResult { call_id, content, is_error: true, images: Vec::new() }
             });
             let lost = results_message(lost.collect(), Vec::new());

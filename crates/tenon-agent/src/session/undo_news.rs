@@ -1,5 +1,5 @@
 //! What of the files the model does not know: worked out from the log against the branch that is current,
-//! since undo moves files and a rewind the conversation, each without the other.
+//! since undo moves files and a rewind the conversation, each without the other, and jobs end with a run.
 //!
 //! Each prompt tells what is due, so that the model knows how everything was at the last prompt of its
 //! branch, and what its calls did since.
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use tenon_model::visible;
 
-use super::read::Session;
+use super::{fold::INTERRUPTED, read::Session};
 use crate::{
     event::{CallEvent, SessionEvent, TurnEvent},
     session_note::SessionNote,
@@ -16,6 +16,9 @@ use crate::{
 
 /// How it begins where only the conversation went back.
 pub(crate) const WENT_BACK: &str = "[undo] The user went back in the conversation, and what these calls changed since is there still: ";
+
+const JOBS_ENDED: &str =
+    "[jobs] These ended with the run that began them; what they had changed by then: ";
 
 const READ_AGAIN: &str = ". Read again what you rely on.";
 
@@ -120,7 +123,44 @@ impl Session {
         let due = due.map(|(calls, said, then)| format!("{said}{}{then}", named(&calls)));
         let along = || format!("{ALONG}{}{READ_AGAIN}", listed(&moved));
         let along = (!moved.is_empty()).then(along);
-        due.chain(along).chain(self.stale_news(told)).collect()
+        self.job_news().into_iter().chain(due).chain(along).chain(self.stale_news(told)).collect()
+    }
+
+    /// Returns what the model is told of jobs whose end no result and no prompt of its branch tells: they
+    /// ended with their session, in whatever way.
+    fn job_news(&self) -> Option<String> {
+        let changed = self.changed();
+        let (mut running, mut untold) = (HashSet::new(), Vec::new());
+        for (_, record) in self.branch_until(u64::MAX) {
+            match &record.event {
+                SessionEvent::Call(CallEvent::CallStarted { call, .. }) => {
+                    running.insert(call.id.as_str());
+                }
+                SessionEvent::Call(CallEvent::ToolResult { call_id, content, .. }) => {
+                    running.remove(call_id.as_str());
+                    // One that is made up after a kill tells nothing of them.
+                    if !content.starts_with(INTERRUPTED) {
+                        untold.clear();
+                    }
+                }
+                SessionEvent::Turn(TurnEvent::UserMessage { .. }) => untold.clear(),
+                // That of a call itself comes before its result.
+                SessionEvent::Call(CallEvent::CallChanged(changes))
+                    if !running.contains(changes.call_id.as_str()) =>
+                {
+                    untold.push(changes);
+                }
+                _ => {}
+            }
+        }
+        let told = untold.iter().filter(|changes| !changes.summary.is_empty()).map(|changes| {
+            let call = changes.checkpoint.and_then(|checkpoint| changed.get(&checkpoint));
+            let label = call.map_or(changes.call_id.as_str(), |call| call.label.as_str());
+            format!("{label} ({})", changes.summary)
+        });
+        let told: Vec<String> = told.collect();
+        let named = named(&told.iter().map(String::as_str).collect::<Vec<_>>());
+        (!told.is_empty()).then(|| format!("{JOBS_ENDED}{named}{READ_AGAIN}"))
     }
 
     /// Returns what the model is told of caches that undos since line `told` left out.
@@ -239,13 +279,24 @@ mod tests {
                 let of: Vec<u64> = of.split(',').map(|id| id.parse().unwrap()).collect();
                 vec![json!({"type": "files_undone", "by": by.parse::<u64>().unwrap(), "of": of})]
             } else {
+                let (is_job, checkpoint) = match word.strip_prefix('j') {
+                    Some(number) => (true, number),
+                    None => (false, word),
+                };
                 let call = json!({"id": word, "name": word, "arguments": {}});
-                let checkpoint: u64 = word.parse().unwrap();
-                vec![
+                let checkpoint: u64 = checkpoint.parse().unwrap();
+                let result = json!({"type": "tool_result", "call_id": word, "content": "job 1 runs",
+                    "is_error": false, "view": {"shape": "text", "text": "", "lines": 1}, "duration_ms": 1});
+                let mut events = vec![
                     json!({"type": "call_started", "call": call, "subject": ""}),
+                    result,
                     json!({"type": "call_changed", "call_id": word, "checkpoint": checkpoint,
-                        "summary": "", "files": []}),
-                ]
+                        "summary": "1 new", "files": []}),
+                ];
+                if !is_job {
+                    events.swap(1, 2);
+                }
+                events
             };
             for mut event in events {
                 event["time_ms"] = json!(1);
@@ -256,6 +307,7 @@ mod tests {
         }
         let said = |news: &String| {
             let kind = match news {
+                news if news.contains("ended with the run") => "ended",
                 news if news.contains("undid") => "undone",
                 news if news.contains("there again") => "redone",
                 _ => "left",
@@ -289,6 +341,13 @@ mod tests {
             ("p 1 2 3-1 p 2 4-3,2", "undone 2, redone 1"),
             // Of a call that the log does not have.
             ("p 2-1", "undone a call that was cut short"),
+            // Jobs that ended with the session.
+            ("p j1", "ended j1 (1 new)"),
+            ("p 1 j2 j3", "ended j3 (1 new)"),
+            ("p j1 p", ""),
+            ("p j1 2", ""),
+            ("p j1 2-1", "ended j1 (1 new), undone j1"),
+            ("p 1 p j2 <1", "left j2"),
         ];
         for (script, expected) in cases {
             assert_eq!(told(script), expected, "{script}");

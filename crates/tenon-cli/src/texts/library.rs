@@ -126,6 +126,7 @@ texts! {
     "bash may not accept a part of it", "bash 可能不接受其中的一部分";
     "bash may not accept a test in it", "bash 可能不接受其中的一个测试";
     // What a session notes.
+    "[jobs] These ended with the run that began them; what they had changed by then: {calls}. Read again what you rely on.", "[jobs] 已告诉模型：以下后台任务随启动它们的那次运行一起结束，到那时的改动：{calls}。";
     "[undo] What these calls changed was undone, and is there again, but for what stayed as it was ({kept}): {calls}. Read again what you rely on.", "[undo] 已告诉模型：以下调用的改动曾被撤销，现已恢复（保持不变的：{kept}）：{calls}。";
     "[undo] What these calls changed was undone, and is there again: {calls}. Read again what you rely on.", "[undo] 已告诉模型：以下调用的改动曾被撤销，现已恢复：{calls}。";
     "[undo] The user went back in the conversation, and what these calls changed since is there still: {calls}. Read again what you rely on.", "[undo] 已告诉模型：对话已回退，但以下调用此后的改动仍在：{calls}。";

@@ -240,10 +240,14 @@ pub(crate) async fn run<'a>(
     if let Ok(Ended::For(_, choices)) = &mut ended {
         choices.typed = std::mem::take(&mut session.typed);
     }
+    let logged = match &mut session.agent {
+        Some(agent) => agent.end_jobs().await,
+        None => Ok(()),
+    };
     if let Some(said) = jobs::ended(&session.jobs.stop_all().await, language) {
         session.write(&said);
     }
-    ended
+    ended.and_then(|ended| logged.map(|()| ended))
 }
 
 /// Returns the screen with what is said first.

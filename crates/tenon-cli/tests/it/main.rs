@@ -24,6 +24,7 @@ mod images;
 mod imports;
 mod interactive;
 mod jobs;
+mod jobs_ended;
 mod killed;
 mod languages;
 mod masked_views;

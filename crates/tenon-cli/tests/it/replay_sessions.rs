@@ -91,6 +91,19 @@ fn jobs_of_another_process_are_counted_anew() {
 }
 
 #[test]
+fn what_a_job_changed_that_ended_beside_another_call_of_its_step_is_no_difference() {
+    let place = Place::new();
+    let job = json!({"command": "sleep 0.6; touch made", "background": true});
+    let calls = json!([
+        {"name": "bash", "arguments": job},
+        {"name": "jobs", "arguments": {"action": "wait"}},
+    ]);
+    process(&place, json!([{"calls": calls}, {"text": "Made."}]), &[]);
+    assert_eq!(place.logs().matches("\"type\":\"call_changed\"").count(), 1);
+    nothing_differs(&place);
+}
+
+#[test]
 fn a_conversation_that_went_back_over_changed_files_is_replayed_to_its_end() {
     let place = Place::new();
     place.write("work/f", "0\n");
