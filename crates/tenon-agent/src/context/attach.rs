@@ -13,7 +13,7 @@ use tenon_sandbox::{EntryKind, WalkOptions, Workspace};
 
 use crate::{
     masking::Masking,
-    tools::text_file::{self, WHOLE_BYTES_MAX},
+    tools::text_file::{self, WHOLE_BYTES_MAX, counted},
 };
 
 /// All of it: what is worth waiting for on two cores.
@@ -62,7 +62,7 @@ pub(crate) fn attach(prompt: &str, workspace: &Workspace, masking: &Masking) -> 
     let identifiers = places(prompt, workspace, &files);
     let mut attached = Attached { text: files.list(), lines: Vec::new() };
     if !files.paths.is_empty() {
-        attached.lines.push(format!("attached: list of {} files", files.count()));
+        attached.lines.push(format!("attached: list of {}", files.count()));
     }
     let places: Vec<String> = identifiers.iter().map(Found::line).collect();
     let reserved: usize = places.iter().map(|line| line.len() + 2).sum();
@@ -109,7 +109,7 @@ impl Files {
 
     fn count(&self) -> String {
         let least = if self.is_cut { "at least " } else { "" };
-        format!("{least}{}", self.paths.len())
+        format!("{least}{}", counted(self.paths.len() as u64, "file"))
     }
 
     fn list(&self) -> String {
@@ -175,10 +175,13 @@ impl Attached {
         self.text.push_str(fence);
         if is_whole {
             workspace.note_seen(path, tenon_sandbox::ContentHash::of(&bytes));
-            self.lines.push(format!("attached: {path} ({shown} lines)"));
+            let shown = counted(shown as u64, "line");
+            self.lines.push(format!("attached: {path} ({shown})"));
         } else {
-            self.text.push_str(&format!("\n[{} more lines]", lines.len() - shown));
-            self.lines.push(format!("attached: {path} (first {shown} of {} lines)", lines.len()));
+            let more = counted((lines.len() - shown) as u64, "more line");
+            self.text.push_str(&format!("\n[{more}]"));
+            let all = counted(lines.len() as u64, "line");
+            self.lines.push(format!("attached: {path} (first {shown} of {all})"));
         }
     }
 }
@@ -295,7 +298,7 @@ mod tests {
             &[("README.md", "v1\r\n```\n")],
             "把README.md中的v1改成v2",
             &["Files: README.md", "Content of README.md:\n````\nv1\n```\n````"],
-            &["attached: list of 1 files", "attached: README.md (2 lines)"],
+            &["attached: list of 1 file", "attached: README.md (2 lines)"],
         );
         check(&[], "hi", &["Files: none"], &[]);
     }

@@ -7,6 +7,8 @@ use std::{fmt::Write, time::Duration};
 
 use similar::{ChangeTag, DiffOp, TextDiff};
 
+use super::text_file::counted;
+
 /// How many unchanged lines stand around a change.
 const CONTEXT_LINES: usize = 2;
 
@@ -52,8 +54,8 @@ pub(super) fn for_model(hunks: &str) -> String {
     };
     let shown = hunks.get(..end).unwrap_or(hunks);
     let shown = shown.rsplit_once('\n').map_or(shown, |(lines, _)| lines);
-    let more = hunks.lines().count() - shown.lines().count();
-    format!("{shown}\n... ({more} more lines)")
+    let more = (hunks.lines().count() - shown.lines().count()) as u64;
+    format!("{shown}\n... ({})", counted(more, "more line"))
 }
 
 fn push_lines(text: &mut String, diff: &TextDiff<'_, '_, str>, op: &DiffOp) {

@@ -14,7 +14,9 @@ use tenon_sandbox::{ContentHash, OpenFile, Workspace};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    text_file::{Encoding, WHOLE_BYTES_MAX, blocking, failed, read_action, state_of_large},
+    text_file::{
+        Encoding, WHOLE_BYTES_MAX, blocking, counted, failed, read_action, state_of_large,
+    },
     tool::{Effect, Tool, ToolContext, ToolOutput},
 };
 use crate::{masking::Masking, policy::Action};
@@ -339,7 +341,8 @@ impl Numbered {
             return Ok(ToolOutput::text(format!("({path} is empty)")));
         }
         if self.first > lines {
-            return Err(format!("line {} is past the end: {path} has {lines} lines", self.first));
+            let (first, has) = (self.first, counted(lines, "line"));
+            return Err(format!("line {first} is past the end: {path} has {has}"));
         }
         self.mask_at_ends();
         match encoding {
@@ -352,7 +355,8 @@ impl Numbered {
             }
         }
         if lines >= self.end {
-            self.text.push_str(&format!("... ({} more lines)", lines + 1 - self.end));
+            let more = counted(lines + 1 - self.end, "more line");
+            self.text.push_str(&format!("... ({more})"));
         }
         Ok(ToolOutput::text(self.text.trim_end_matches('\n')))
     }
@@ -384,7 +388,7 @@ mod tests {
         check("a\nb\nc", json!({"limit": 1}), "1\ta\n... (2 more lines)");
         check("a\nb\nc\n", json!({"limit": 3}), "1\ta\n2\tb\n3\tc");
         check("a\nb\nc\n", json!({"limit": 0}), "... (3 more lines)");
-        check("a\nb\nc\nd", json!({"offset": 2, "limit": 2}), "2\tb\n3\tc\n... (1 more lines)");
+        check("a\nb\nc\nd", json!({"offset": 2, "limit": 2}), "2\tb\n3\tc\n... (1 more line)");
         check("a\nb\n", json!({"offset": 0}), "1\ta\n2\tb");
         check("a\r\nb\r\n", json!({}), "1\ta\n2\tb");
         check("\n\n", json!({}), "1\t\n2\t");
@@ -432,7 +436,7 @@ mod tests {
         let broken = "a\nb s3cret-\nword-0123 c\nd\n";
         let second = format!("2\tb {label}\n... (2 more lines)");
         check(broken, json!({"offset": 2, "limit": 1}), &second);
-        let third = format!("3\t{label} c\n... (1 more lines)");
+        let third = format!("3\t{label} c\n... (1 more line)");
         check(broken, json!({"offset": 3, "limit": 1}), &third);
     }
 
@@ -493,7 +497,7 @@ mod tests {
         check(
             b"\xff\xfea\0\r\0\n\0\x49\x6c",
             json!({"limit": 1}),
-            "1\ta\n(a.txt is UTF-16)\n... (1 more lines)",
+            "1\ta\n(a.txt is UTF-16)\n... (1 more line)",
         );
         check(b"\xff\xfea\0\n", json!({}), "Error: a.txt is a binary file");
     }
@@ -512,7 +516,7 @@ mod tests {
         let lines = WHOLE_BYTES_MAX / 8 + 100;
         bench.put("a.txt", "1234567\n".repeat(lines as usize));
         let output = bench.call(&READ, json!({"path": "a.txt", "offset": lines - 1, "limit": 1}));
-        assert_eq!(output.content, format!("{}\t1234567\n... (1 more lines)", lines - 1));
+        assert_eq!(output.content, format!("{}\t1234567\n... (1 more line)", lines - 1));
         let file = bench.context.workspace.open_file("a.txt").unwrap();
         assert_eq!(bench.context.workspace.seen("a.txt"), Some(state_of_large(&file)));
     }

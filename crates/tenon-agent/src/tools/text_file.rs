@@ -32,6 +32,11 @@ pub(crate) enum Encoding {
     Utf16Be,
 }
 
+/// Returns a number with what it counts, such as `1 line` or `2 more lines`.
+pub(crate) fn counted(number: u64, one: &str) -> String {
+    format!("{number} {one}{}", if number == 1 { "" } else { "s" })
+}
+
 impl Encoding {
     /// Returns how a file that begins with `start` is to be read; `None` if it is binary.
     pub(crate) fn of(start: &[u8]) -> Option<Self> {

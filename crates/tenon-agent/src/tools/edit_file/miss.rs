@@ -8,7 +8,7 @@ use std::{
     fmt::Write,
 };
 
-use crate::masking::Masking;
+use crate::{masking::Masking, tools::text_file::counted};
 
 /// The most lines of the file that are shown around the nearest place.
 const SHOWN_LINES_MAX: usize = 20;
@@ -200,7 +200,7 @@ fn indent(line: &str) -> &str {
 
 /// Names blanks in runs: `2 tabs and 4 spaces`.
 fn blanks(indent: &str) -> String {
-    let mut runs: Vec<(char, usize)> = Vec::new();
+    let mut runs: Vec<(char, u64)> = Vec::new();
     for char in indent.chars() {
         match runs.last_mut() {
             Some((last, count)) if *last == char => *count += 1,
@@ -209,13 +209,10 @@ fn blanks(indent: &str) -> String {
     }
     let runs: Vec<String> = runs
         .into_iter()
-        .map(|(char, count)| {
-            let plural = if count == 1 { "" } else { "s" };
-            match char {
-                '\t' => format!("{count} tab{plural}"),
-                ' ' => format!("{count} space{plural}"),
-                other => format!("{count} × U+{:04X}", u32::from(other)),
-            }
+        .map(|(char, count)| match char {
+            '\t' => counted(count, "tab"),
+            ' ' => counted(count, "space"),
+            other => format!("{count} × U+{:04X}", u32::from(other)),
         })
         .collect();
     if runs.is_empty() { "nothing".into() } else { runs.join(" and ") }
