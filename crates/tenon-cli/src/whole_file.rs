@@ -54,10 +54,13 @@ pub(crate) fn replace(
         // Not there before, whatever it could be.
         Err(_) => OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?,
     };
-    let written = fill(&mut made)
-        .and_then(|()| finish(&made, before.as_ref()))
-        .and_then(|()| if has_name { Ok(()) } else { give_name(&made, &beside) })
-        .and_then(|()| fs::rename(&beside, target));
+    let written =
+        fill(&mut made).and_then(|()| finish(&made, before.as_ref())).and_then(
+            |()| match has_name {
+                true => fs::rename(&beside, target),
+                false => put(&made, target, &beside),
+            },
+        );
     if written.is_err() {
         // Nothing more can be done about a file that cannot be removed.
         let _ = fs::remove_file(&beside);
@@ -70,6 +73,18 @@ fn beside(target: &Path) -> PathBuf {
     let stamp = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().subsec_nanos();
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     target.with_file_name(format!(".{name}.{}.{stamp}.tmp", std::process::id()))
+}
+
+/// Gives a file without a name that of `target`. Only to take the place of something it needs another one
+/// before, for a moment.
+fn put(file: &File, target: &Path, beside: &Path) -> io::Result<()> {
+    match give_name(file, target) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            give_name(file, beside)?;
+            fs::rename(beside, target)
+        }
+        given => given,
+    }
 }
 
 /// Gives a file without a name one.
@@ -141,6 +156,15 @@ mod tests {
         replace(&target, |_| Err(io::ErrorKind::StorageFull.into())).unwrap_err();
         assert_eq!(names(folder.path()), ["out.md"]);
         assert_eq!(fs::read_to_string(&target).unwrap(), "two");
+    }
+
+    #[test]
+    fn a_file_in_the_place_of_nothing_has_no_other_name_before() {
+        let folder = tempfile::tempdir().unwrap();
+        // Any name beside it would be too long.
+        let target = folder.path().join("n".repeat(255));
+        replace(&target, |file| file.write_all(b"one")).unwrap();
+        assert_eq!(fs::read_to_string(&target).unwrap(), "one");
     }
 
     #[test]
