@@ -144,7 +144,7 @@ const MEMORY: &str = "/dev";
 
 fn mount_memory(layout: &Layout) -> Result<Memory, Errno> {
     let place = Path::new(MEMORY);
-    mount_empty(&open_plain(place)?, 0o755, layout.temporary_bytes_max)?;
+    mount_empty(&open_plain(place)?, layout.temporary_bytes_max)?;
     Ok(Memory { top: open_plain(place)?, owner: layout.owner })
 }
 
@@ -232,8 +232,8 @@ fn write_new(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Errno> {
     write_all(&file, bytes)
 }
 
-fn mount_empty(target: &OwnedFd, mode: u32, bytes_max: u64) -> Result<(), Errno> {
-    let options = format!("mode={mode:o},size={bytes_max},nr_inodes={INODES_MAX}");
+fn mount_empty(target: &OwnedFd, bytes_max: u64) -> Result<(), Errno> {
+    let options = format!("mode=755,size={bytes_max},nr_inodes={INODES_MAX}");
     let options = CString::new(options).map_err(|_| Errno::INVAL)?;
     // By descriptor: what was looked at is what is mounted on.
     let place = format!("/proc/self/fd/{}", target.as_raw_fd());
@@ -277,7 +277,7 @@ fn close_cover(path: &Path, steps: &[Step]) -> Result<(), Errno> {
 }
 
 fn make_devices(devices: &[(&str, Tree)], shared: &Tree) -> Result<(), Errno> {
-    mount_empty(&open_plain(Path::new("/dev"))?, 0o755, 1 << 20)?;
+    mount_empty(&open_plain(Path::new("/dev"))?, 1 << 20)?;
     for (name, tree) in devices {
         let path = PathBuf::from("/dev").join(name);
         write_new(&path, b"", 0o666)?;
