@@ -45,6 +45,7 @@ pub use journal::{
     JournalOptions, LeftOut, LeftOutReason, Past, PastEntry, Pruned, Rights, StaleCache, Trouble,
     Undone, Usage, WayBack,
 };
+pub use linux::inside::is_closed_in_proc;
 pub use linux::probe::{Kernel, confines_writes, probe, runs_as_root, within_walls};
 pub use linux::told::{INTERNET_SOCKETS, OTHER_SOCKETS, PATH_SOCKETS};
 pub use missing::{Missing, SandboxError};

@@ -3,21 +3,9 @@
 //!
 //! Told is by where a path lies, never whether something is there. The file tools never open these.
 
-use super::refused_calls::DENIED;
+use tenon_sandbox::is_closed_in_proc;
 
-/// What only root may read in /proc, and no command: memory, messages and keys of the kernel's.
-const KERNELS: [&str; 10] = [
-    "kcore",
-    "kmsg",
-    "kpagecount",
-    "kpageflags",
-    "kpagecgroup",
-    "keys",
-    "timer_list",
-    "slabinfo",
-    "vmallocinfo",
-    "bus",
-];
+use super::refused_calls::DENIED;
 
 /// Where files are the kernel's.
 const TOPS: [&str; 2] = ["/proc/", "/sys/"];
@@ -35,7 +23,7 @@ const SETTINGS_HELD: &str = "files: commands change nothing in /proc and /sys, a
 
 /// Whether `path` is what the kernel keeps to itself, or within a process that has a number.
 pub(super) fn is_closed(path: &str) -> bool {
-    name_in_proc(path).is_some_and(|name| KERNELS.contains(&name) || is_number(name))
+    name_in_proc(path).is_some_and(|name| is_closed_in_proc(name) || is_number(name))
 }
 
 /// Returns what is said of a line of a complaint that names `paths`. `sees_others` where names and

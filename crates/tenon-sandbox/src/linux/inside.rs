@@ -39,8 +39,7 @@ pub(super) struct Shared {
     pub(super) processes_max: u64,
 }
 
-/// What only root may read in /proc. Everything there is read-only besides, and kcore, kmsg and the
-/// like open for nobody without capabilities.
+/// What only root may read in /proc. Everything there is read-only besides.
 pub(super) const PROC_MASKS: [&str; 8] = [
     "kpagecount",
     "kpageflags",
@@ -51,6 +50,20 @@ pub(super) const PROC_MASKS: [&str; 8] = [
     "vmallocinfo",
     "bus",
 ];
+
+/// These the kernel opens for nobody without capabilities.
+const PROC_CLOSED: [&str; 2] = ["kcore", "kmsg"];
+
+/// Whether no command inside walls reads what has this name in `/proc`: memory, messages and keys of the
+/// kernel's.
+///
+/// ```
+/// assert!(tenon_sandbox::is_closed_in_proc("kcore"));
+/// assert!(!tenon_sandbox::is_closed_in_proc("cpuinfo"));
+/// ```
+pub fn is_closed_in_proc(name: &str) -> bool {
+    PROC_MASKS.contains(&name) || PROC_CLOSED.contains(&name)
+}
 
 /// Never returns. In the namespaces of the warm helper: makes what every call has, waits for one on
 /// `channel`, and runs it.

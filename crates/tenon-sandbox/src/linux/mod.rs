@@ -7,7 +7,7 @@ mod confine;
 mod control;
 mod filter;
 pub(crate) mod helper;
-mod inside;
+pub(crate) mod inside;
 pub(crate) mod landlock;
 pub(crate) mod layout;
 mod limits;
