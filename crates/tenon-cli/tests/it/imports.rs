@@ -43,7 +43,8 @@ fn module_of(path: &str) -> Module {
     names
 }
 
-/// Returns the paths that the `use` declarations of a file's program name, without its tests.
+/// Returns the paths that a file's program names in `use` declarations and, from `super` and `crate` on, in
+/// its midst; without its tests.
 fn used(text: &str) -> Vec<Module> {
     let program = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
     let (mut paths, mut open) = (Vec::new(), None::<String>);
@@ -51,13 +52,24 @@ fn used(text: &str) -> Vec<Module> {
         let line = line.split("//").next().unwrap_or_default().trim();
         let declared = ["use ", "pub use ", "pub(crate) use ", "pub(super) use "];
         let begun = declared.iter().find_map(|words| line.strip_prefix(words)).map(str::to_owned);
-        let Some(tree) = open.take().map(|open| open + line).or(begun) else { continue };
+        let Some(tree) = open.take().map(|open| open + line).or(begun) else {
+            paths.extend(inline(line));
+            continue;
+        };
         match tree.strip_suffix(';') {
             Some(tree) => spread(&[], tree, &mut paths),
             None => open = Some(tree),
         }
     }
     paths
+}
+
+/// Returns the paths in a line of code that begin with `super` or `crate`.
+fn inline(line: &str) -> Vec<Module> {
+    let of_path = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | ':' | '$');
+    let words = line.split(|letter| !of_path(letter));
+    let paths = words.map(|word| word.split("::").map(str::to_owned).collect::<Module>());
+    paths.filter(|path| path.len() > 1 && matches!(&*path[0], "super" | "crate")).collect()
 }
 
 /// Adds each path of the tree of one declaration.
@@ -198,6 +210,13 @@ fn circles_are_found_through_any_form_of_import() {
     };
     check(&[("a.rs", "use super::b::B;\n"), ("b.rs", "use std::fmt;\n")], &[]);
     check(&[("a.rs", "use super::b::B;\n"), ("b.rs", "use crate::a;\n")], &["a b"]);
+    check(
+        &[
+            ("a.rs", "pub(super) fn f() {\n    g(&super::b::B)\n}\n"),
+            ("b.rs", "type A = crate::a::A;\n"),
+        ],
+        &["a b"],
+    );
     check(
         &[
             ("a.rs", "//! A.\n\nuse crate::{\n    c::{D, E as F},\n    b::one,\n};\n"),

@@ -55,7 +55,7 @@ fn of_path(inner: &str, verdict: Verdict) -> Option<(&'static str, Vec<String>)>
     if let Some(path) = inner.strip_prefix("file://") {
         return one("a rule names a path and no address", path.to_owned());
     }
-    if is_variable(inner) {
+    if glob::is_variable(inner) {
         let name = inner.trim_start_matches(['$', '{']);
         let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
         let (name, behind) = name.split_at(end.unwrap_or(name.len()));
@@ -98,12 +98,6 @@ fn of_path(inner: &str, verdict: Verdict) -> Option<(&'static str, Vec<String>)>
         return one(why, inner.replace('[', "\\["));
     }
     None
-}
-
-/// Says whether a pattern begins with a variable, and not with a name such as `$id.tsx`.
-pub(super) fn is_variable(text: &str) -> bool {
-    let rest = text.strip_prefix('$');
-    rest.is_some_and(|rest| rest.starts_with(|c: char| c == '{' || c.is_ascii_uppercase()))
 }
 
 /// Returns a glob with each `**` between slashes, if one is not.

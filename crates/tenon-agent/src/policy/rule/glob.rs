@@ -226,12 +226,18 @@ pub(super) fn beginning(glob: &str) -> String {
     signs(glob, true).into_iter().map_while(known).collect()
 }
 
+/// Says whether a pattern begins with a variable, and not with a name such as `$id.tsx`.
+pub(super) fn is_variable(text: &str) -> bool {
+    let rest = text.strip_prefix('$');
+    rest.is_some_and(|rest| rest.starts_with(|c: char| c == '{' || c.is_ascii_uppercase()))
+}
+
 /// Returns the glob that stands for this text alone.
 pub(super) fn exactly(text: &str) -> String {
     // A `\` of the name takes no meaning from what follows.
     let bare = text.replace('\\', "");
     let (has_class, has_braces) = (has_class(&bare), braces(&bare).is_some());
-    let is_variable = super::forms::is_variable(text);
+    let is_variable = is_variable(text);
     let mut glob = String::new();
     let (mut rest, mut before) = (text.chars().peekable(), '/');
     while let Some(sign) = rest.next() {
