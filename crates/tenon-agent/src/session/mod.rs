@@ -31,6 +31,7 @@ pub use names::{SESSION_NAME_CHARS_MAX, rename};
 pub(crate) use prefix::PrefixHasher;
 pub use prompts::{EarlierPrompt, prompts};
 pub use read::{Session, read};
+pub(crate) use recall::shortened;
 pub(crate) use recorder::Recorder;
 pub use remove::{Removable, removable, remove};
 pub use search::{Found, search};

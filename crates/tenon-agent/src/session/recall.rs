@@ -81,10 +81,19 @@ impl Session {
 
 fn line(handle: &str, call: Option<(&str, &str)>) -> String {
     let (name, subject) = call.unwrap_or(("a call", ""));
+    format!("{handle}: {}", called(name, subject))
+}
+
+/// Returns what a call is called in a list: its tool, and the beginning of its main argument in one line.
+pub(super) fn called(name: &str, subject: &str) -> String {
     let subject = subject.replace('\n', "␊");
-    let shown = match subject.char_indices().nth(SUBJECT_CHARS_MAX) {
-        Some((end, _)) => format!("{}…", subject.get(..end).unwrap_or_default()),
-        None => subject,
-    };
-    format!("{handle}: {name} {shown}").trim_end().to_owned()
+    format!("{name} {}", shortened(&subject, SUBJECT_CHARS_MAX)).trim_end().to_owned()
+}
+
+/// Returns the beginning of a text, so many characters, and says so where that is not all.
+pub(crate) fn shortened(text: &str, chars_max: usize) -> String {
+    match text.char_indices().nth(chars_max) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
 }

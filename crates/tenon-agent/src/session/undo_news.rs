@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use tenon_model::visible;
 
-use super::{fold::INTERRUPTED, read::Session};
+use super::{fold::INTERRUPTED, read::Session, recall::called};
 use crate::{
     event::{CallEvent, SessionEvent, TurnEvent},
     session_note::SessionNote,
@@ -182,9 +182,8 @@ impl Session {
         for (line, record) in self.lines.iter().zip(&self.records) {
             match &record.event {
                 SessionEvent::Call(CallEvent::CallStarted { call, subject }) => {
-                    let label = format!("{} {subject}", call.name);
-                    let label = visible(&label.trim_end().replace('\n', "␊")).into_owned();
-                    labels.insert(&call.id, label);
+                    let label = called(&call.name, subject);
+                    labels.insert(&call.id, visible(&label).into_owned());
                 }
                 SessionEvent::Call(CallEvent::CallChanged(changes)) => {
                     let label = labels.get(changes.call_id.as_str());
@@ -316,6 +315,26 @@ mod tests {
             format!("{kind} {}", calls.split('.').next().unwrap())
         };
         session.undo_news().iter().map(said).collect::<Vec<_>>().join(", ")
+    }
+
+    /// A command is as long as its model pleases, and what is said of it must leave room for the conversation.
+    #[test]
+    fn a_call_is_named_by_the_beginning_of_its_command() {
+        let call = json!({"id": "1", "name": "bash", "arguments": {}});
+        let mut session = Session::default();
+        for mut event in [
+            json!({"type": "call_started", "call": call, "subject": "字\n".repeat(100_000)}),
+            json!({"type": "call_changed", "call_id": "1", "checkpoint": 1, "summary": "1 new", "files": []}),
+            json!({"type": "user_message", "prompt": "", "message": {"role": "user", "content": []}}),
+            json!({"type": "files_undone", "by": 2, "of": [1]}),
+        ] {
+            event["time_ms"] = json!(1);
+            session.lines.push(session.lines.len() as u64 + 1);
+            session.records.push(serde_json::from_value(event).unwrap());
+        }
+        let news = session.undo_news();
+        assert!(news.len() == 1 && news[0].chars().count() < 400, "{news:?}");
+        assert!(news[0].contains(&format!("bash {}…", "字␊".repeat(50))), "{news:?}");
     }
 
     #[test]

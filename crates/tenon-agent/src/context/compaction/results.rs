@@ -8,6 +8,7 @@ use super::text::cut;
 use crate::{
     context::tokens::{weight_of_result, weight_of_text},
     event::ShorterResult,
+    session::shortened,
 };
 
 /// A shorter result stays: the line in its place would save little.
@@ -161,11 +162,4 @@ fn first_line(text: &str) -> String {
 
 fn line(call: &ToolCall) -> String {
     format!("{} {}", call.name, shortened(&call.arguments.to_string(), ARGUMENTS_CHARS_MAX))
-}
-
-fn shortened(text: &str, chars_max: usize) -> String {
-    match text.char_indices().nth(chars_max) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
 }
