@@ -1,6 +1,6 @@
 //! A command has as many processes as there is leave for, also where no namespace counts them.
 //!
-//! None of the scripts has more than 150 at a time, or goes on without end.
+//! None of the scripts has more than 60 at a time, or goes on without end.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::{Place, as_ordinary_user, ordinary_user, printed};
 use crate::skipped::skipped;
 use crate::support::{TIMEOUT, runtime};
 
-const PROCESSES_MAX: u64 = 40;
+const PROCESSES_MAX: u64 = 10;
 
 /// Since this version Landlock holds signals.
 const HOLDS_SIGNALS: u32 = 6;
@@ -43,19 +43,21 @@ fn python(mark: &str, program: &str) -> String {
 
 const SLEEPS: &str = "
 import os, sys, time
-for n in range(100): os.posix_spawn('/bin/sleep', ['sleep', sys.argv[1]], os.environ)
+for n in range(40): os.posix_spawn('/bin/sleep', ['sleep', sys.argv[1]], os.environ)
 time.sleep(1000)";
 
 const THREADS: &str = "
 import threading, time
-for n in range(60): threading.Thread(target=time.sleep, args=(1000,)).start()";
+for n in range(30): threading.Thread(target=time.sleep, args=(1000,)).start()";
 
-/// Each process starts the next and ends, so that whoever looks for them comes too late.
+/// Each process starts the next and ends, so that whoever looks for them comes too late. The pause lets
+/// those that ended be reaped, so that they are not many at a time.
 const HOPS: &str = "
 import os, time
-for chain in range(60):
+for chain in range(15):
     if os.fork() == 0:
-        for hop in range(500):
+        for hop in range(2000):
+            time.sleep(0.005)
             if os.fork(): os._exit(0)
         os._exit(0)
 time.sleep(1000)";
@@ -63,9 +65,9 @@ time.sleep(1000)";
 /// The same, few and for longer.
 const FEW_HOPS: &str = "
 import os, time
-for chain in range(10):
+for chain in range(3):
     if os.fork() == 0:
-        for hop in range(10000):
+        for hop in range(20000):
             if os.fork(): os._exit(0)
         os._exit(0)
 time.sleep(1000)";
@@ -177,7 +179,7 @@ fn processes_of_others_do_not_count() {
             // After the first look.
             std::thread::sleep(Duration::from_millis(300));
             let sleep = || std::process::Command::new("sleep").arg("2").spawn().unwrap();
-            let others: Vec<_> = (0..60).map(|_| sleep()).collect();
+            let others: Vec<_> = (0..30).map(|_| sleep()).collect();
             for mut other in others {
                 other.wait().unwrap();
             }
