@@ -10,7 +10,9 @@ use tenon_sandbox::{
 };
 
 use super::{
-    Sandbox, ToolContext, kernel,
+    Sandbox, ToolContext,
+    crowded::{CROWDED, is_crowded},
+    kernel,
     refused_calls::{self, DENIED, PATH_SOCKETS_HELD, PATH_SOCKETS_TOO, SOCKETS_HELD},
     unreached::{Unreached, is_complaint},
 };
@@ -159,6 +161,9 @@ pub(super) fn sentences(said: &Said<'_>, network: Network) -> Vec<String> {
     let is_run_private = output.has_sockets && !said.is_in_c();
     sentences.extend((is_of_services && is_run_private).then_some(SERVICES_HELD));
     sentences.extend((said.may_complain() && says(&LIMITS)).then_some(LIMITS_HELD));
+    // One that was ended is told that already.
+    let is_crowded = output.limit.is_none() && is_crowded(&complaints);
+    sentences.extend(is_crowded.then_some(CROWDED));
     if output.refused.is_empty() && sentences.is_empty() {
         sentences.extend(said.of_rights(&complaints));
     }
@@ -393,6 +398,7 @@ mod tests {
         let limit =
             "bash: line 1: ulimit: open files: cannot modify limit: Operation not permitted";
         check_with(limit, (1, true, true), Vec::new(), &[LIMITS_HELD]);
+        check("bash: fork: retry: Resource temporarily unavailable", 0, true, &[CROWDED]);
         check("x: Value too large for defined data type", 1, true, &[FOREIGN_HELD]);
         check("warning: x: Value too large for defined data type", 0, true, &[FOREIGN_HELD]);
         let owner = "chown: changing ownership of 'a': Operation not permitted";
