@@ -161,6 +161,8 @@ pub(super) const ROWS: &[Row] = &[
     .prints(&["end"])
     .after("! ipcs -m -q -s | grep -i $(printf %x $((TESTER + 0x5ec00000)))")
     .needs(&["python3", "ipcs"]),
+    attack!("a queue of POSIX", "python3 -c 'import ctypes, sys\nqueues = ctypes.CDLL(\"librt.so.1\")\nis_refused = queues.mq_open(b\"/new-queue\", 0o102, 0o600, None) < 0\nqueues.mq_unlink(b\"/new-queue\")\nsys.exit(is_refused)'")
+        .needs(&["python3"]),
     attack!("addresses of the kernel", "grep -qv '^0* ' /proc/kallsyms"),
     system_call!(
         "call: messages, clock, terminals",

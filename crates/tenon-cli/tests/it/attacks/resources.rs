@@ -12,6 +12,7 @@ pub(super) const ROWS: &[Row] = &[
     row("a job that prints without end", &[Call::Job("yes $MARK"), AGAIN, Call::Tool("jobs", r#"{"action":"read"}"#)]).alone().prints(&["again", "left out"]),
     row("200 jobs", &[Call::Job("sleep 1000"); 200]).alone().prints(&["8 jobs run already"]),
     row("a bomb of forks as a job", &[Call::Job("#slow\nb() { sleep 0.2; b | b & }; b 2>/dev/null; sleep 1000"), AGAIN, Call::Tool("jobs", r#"{"action":"stop","job":1}"#)])
+        .prepare("echo 'processes_max = 100' >> $USERHOME/.config/tenon/config.toml")
         .alone()
         .prints(&["again"]),
     row("2 GB of output", &[Call::Script("head -c 2000000000 /dev/zero | tr '\\0' 'x'"), AGAIN]).whole().prints(&["again"]),
