@@ -34,7 +34,7 @@ mod values;
 mod which_session;
 mod whole_file;
 
-use std::{error::Error, ffi::OsString, process::ExitCode};
+use std::{error::Error, ffi::OsString, process::ExitCode, time::Duration};
 
 use clap::{
     CommandFactory, Parser,
@@ -43,6 +43,7 @@ use clap::{
 use rustix::process::DumpableBehavior;
 use tenon_model::visible;
 use tenon_sandbox::within_walls;
+use tokio::runtime::Runtime;
 
 use crate::{
     args::{OutputArgs, SessionArgs},
@@ -52,6 +53,9 @@ use crate::{
     resume::ResumeArgs,
     texts::{Language, Text},
 };
+
+/// Longer than a session: a thread that the runtime has made stays.
+const KEPT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// The whole command line.
 #[derive(Debug, Parser)]
@@ -108,8 +112,10 @@ fn main() -> ExitCode {
 fn run(args: Args, environment: Environment) -> Result<ExitStatus, CliError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
+        .thread_keep_alive(KEPT)
         .build()
         .map_err(|error| CliError::failed(Text::NotStarted).with_source(error))?;
+    keep_thread(&runtime)?;
     setup::look_after_own(&environment);
     let Args { prompt, session, resume, output, command } = args;
     let command = command.unwrap_or_else(|| Subcommand::without_name(prompt.as_deref()));
@@ -118,6 +124,16 @@ fn run(args: Args, environment: Environment) -> Result<ExitStatus, CliError> {
     // A blocking read of the terminal may be left over; nobody waits for it.
     runtime.shutdown_background();
     outcome
+}
+
+/// Has the runtime make its first thread for what waits, which then stays. It panics where it has none and
+/// can make none, and libraries ask it for one, to look up a host for instance.
+fn keep_thread(runtime: &Runtime) -> Result<(), CliError> {
+    let told_by = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let begun = std::panic::catch_unwind(|| drop(runtime.spawn_blocking(|| ())));
+    std::panic::set_hook(told_by);
+    begun.map_err(|_| CliError::failed(Text::NoThread).with_hint(Text::HintNoThread))
 }
 
 /// Returns the error about a value that this program itself refuses. Whatever else can be wrong with

@@ -21,6 +21,7 @@ use crate::command::{Command, CommandError, Exit, LimitReached, Output, Printed}
 use crate::guard::ProtectedChange;
 use crate::journal::{Changes, Checkpoint, JournalError};
 use crate::network::{NetworkEvent, NetworkMark, Proxy};
+use crate::off_thread::off_thread;
 use crate::output::{Piece, Stream};
 use crate::sandbox::Sandbox;
 
@@ -62,7 +63,7 @@ pub struct JobStatus {
 pub struct JobEnd {
     /// Its exit, or why it did not run.
     pub exit: Result<Exit, Arc<CommandError>>,
-    /// The limit that ended it, as far as that can be known.
+    /// The limit that ended it, as far as that can be known; told by [`Jobs::read`], once.
     pub limit: Option<LimitReached>,
     /// What the look at its end found changed of protected names.
     pub protected: Vec<ProtectedChange>,
@@ -286,7 +287,10 @@ impl Jobs {
         let (pieces, left_out_bytes) = job.printed.take();
         if status.end.is_some() {
             self.told(id);
-            job.state().end.iter_mut().for_each(|(end, _)| end.refused.clear());
+            job.state().end.iter_mut().for_each(|(end, _)| {
+                end.refused.clear();
+                end.limit = None;
+            });
         }
         let spilled_to = job.printed.spilled_to();
         let changes = match &status.end {
@@ -394,7 +398,7 @@ impl Job {
         look: fn(&Checkpoint) -> Result<Changes, JournalError>,
     ) -> Option<Changes> {
         let checkpoint = self.checkpoint.clone()?;
-        let changes = tokio::task::spawn_blocking(move || look(&checkpoint)).await;
+        let changes = off_thread(move || look(&checkpoint)).await;
         changes.ok()?.ok()
     }
 

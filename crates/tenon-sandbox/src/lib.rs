@@ -21,6 +21,7 @@ mod linux;
 mod missing;
 mod mounts;
 mod network;
+mod off_thread;
 mod output;
 mod profile;
 mod room;
@@ -55,6 +56,7 @@ pub use network::{
     PresetHosts, Proxy, ProxyLimits, ProxyOptions, Refusal, Resolve, Resolving, SystemResolver,
     UnknownPreset, UpstreamError, UpstreamProxy,
 };
+pub use off_thread::{OffThread, off_thread};
 pub use output::{CleanText, OutputBuffer, Piece, Stream};
 pub use profile::{Limits, Network, Profile};
 pub use room::{RoomBound, RoomTaken, RoomTakenHow};

@@ -14,8 +14,9 @@ use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags, fstat, fstatvfs};
 use rustix::io::Errno;
-use tokio::task::JoinHandle;
 use tokio::time::Instant;
+
+use crate::off_thread::{OffThread, off_thread_if_room};
 
 /// Between two looks, as at memory. Each takes a microsecond for a file system.
 const EVERY: Duration = Duration::from_millis(100);
@@ -238,7 +239,7 @@ pub(crate) struct RoomWatch {
     room: Option<Arc<Room>>,
     next: Instant,
     /// A look may wait for a server, while what the user wants must not.
-    look: Option<JoinHandle<Option<RoomTaken>>>,
+    look: Option<OffThread<Option<RoomTaken>>>,
 }
 
 impl RoomWatch {
@@ -266,7 +267,9 @@ impl RoomWatch {
             }
             tokio::time::sleep_until(self.next).await;
             let room = Arc::clone(room);
-            self.look = Some(tokio::task::spawn_blocking(move || room.taken()));
+            self.look = off_thread_if_room(move || room.taken());
+            // Without room for a thread later.
+            self.next = Instant::now() + EVERY;
         }
     }
 

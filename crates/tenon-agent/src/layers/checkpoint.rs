@@ -7,7 +7,7 @@
 use std::{path::Path, sync::Arc};
 
 use async_trait::async_trait;
-use tenon_sandbox::{ChangeKind, Changes, Checkpoint, JobId, Jobs, Journal};
+use tenon_sandbox::{ChangeKind, Changes, Checkpoint, JobId, Jobs, Journal, off_thread};
 
 use super::{
     git_index,
@@ -60,7 +60,7 @@ impl Checkpoints {
         runs: bool,
         output: &mut ToolOutput,
     ) {
-        let changes = tokio::task::spawn_blocking(move || checkpoint.finish()).await;
+        let changes = off_thread(move || checkpoint.finish()).await;
         self.journal.prune_if_due();
         let changes = match changes {
             Ok(Ok(changes)) if changes.is_empty() => return,

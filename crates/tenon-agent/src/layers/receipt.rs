@@ -14,7 +14,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use tenon_sandbox::{EntryKind, Journal, WalkEntry, WalkOptions, Workspace};
+use tenon_sandbox::{EntryKind, Journal, WalkEntry, WalkOptions, Workspace, off_thread};
 
 use super::{
     checks::{self, Says},
@@ -197,14 +197,14 @@ impl Receipts {
     /// Returns the state of the workspace's files, or why it is not known.
     async fn tree(&self, workspace: &Workspace) -> Result<String, Unproven> {
         let (workspace, entries_max) = (workspace.clone(), self.entries_max);
-        let tree = tokio::task::spawn_blocking(move || tree_now(&workspace, entries_max)).await;
+        let tree = off_thread(move || tree_now(&workspace, entries_max)).await;
         tree.unwrap_or(Err(Unproven::NotLookedAt))
     }
 
     /// Returns why a check that just ran proves nothing, if an undo made it so.
     async fn stale(&self) -> Option<Unproven> {
         let journal = self.journal.clone()?;
-        let stale = tokio::task::spawn_blocking(move || journal.stale_caches()).await;
+        let stale = off_thread(move || journal.stale_caches()).await;
         let stale = stale.ok()?.into_iter().next()?;
         let shown = |path: &Path| path.to_string_lossy().into_owned();
         Some(Unproven::StaleCache { folder: shown(&stale.folder), file: shown(&stale.file) })

@@ -20,8 +20,7 @@ use std::{
 
 use serde_json::Value;
 use tenon_model::{KnownValue, MaskStream, Masks};
-use tenon_sandbox::{FilteredText, TextFilter, Workspace};
-use tokio::task::JoinHandle;
+use tenon_sandbox::{FilteredText, OffThread, TextFilter, Workspace, off_thread};
 
 use self::env_files::EnvFiles;
 pub(crate) use self::front::MaskedFront;
@@ -181,13 +180,13 @@ impl Masking {
     }
 
     /// Begins to go through the whole workspace once, while the model is waited for.
-    pub(crate) fn begin_walk(&self, workspace: &Workspace) -> Option<JoinHandle<()>> {
+    pub(crate) fn begin_walk(&self, workspace: &Workspace) -> Option<OffThread<()>> {
         let shared = Arc::clone(self.shared.as_ref()?);
         if shared.is_walked.load(Ordering::Acquire) {
             return None;
         }
         let (masking, workspace) = (self.clone(), workspace.clone());
-        Some(tokio::task::spawn_blocking(move || {
+        Some(off_thread(move || {
             masking.look_with(|files| files.walk(&workspace));
             shared.is_walked.store(true, Ordering::Release);
         }))

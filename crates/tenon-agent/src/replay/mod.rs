@@ -15,7 +15,7 @@ mod reply;
 use std::{mem, path::PathBuf, sync::Arc};
 
 use tenon_model::{Abilities, ContentBlock, Message};
-use tenon_sandbox::Journal;
+use tenon_sandbox::{Journal, off_thread};
 use tokio_util::sync::CancellationToken;
 
 pub use self::divergence::{Diverged, Divergence};
@@ -246,8 +246,7 @@ async fn undo(
     };
     let course = Arc::clone(course);
     // A panic in there shows in what comes then.
-    let _ =
-        tokio::task::spawn_blocking(move || course.undo((by, &of), &journal, &everywhere)).await;
+    let _ = off_thread(move || course.undo((by, &of), &journal, &everywhere)).await;
 }
 
 /// Where the tools of a replay are taken from.

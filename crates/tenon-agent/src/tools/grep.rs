@@ -187,11 +187,18 @@ fn all_hits(
     std::thread::scope(|scope| {
         let parts: Vec<_> = files
             .chunks(files.len().div_ceil(threads))
-            .map(|part| scope.spawn(move || search.files(workspace, part.iter(), cancel)))
+            .map(|part| {
+                let look = move || search.files(workspace, part.iter(), cancel);
+                // Jobs may leave no room for another thread.
+                std::thread::Builder::new().spawn_scoped(scope, look).map_err(|_| look)
+            })
             .collect();
         parts
             .into_iter()
-            .flat_map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .flat_map(|part| match part {
+                Ok(part) => part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                Err(look) => look(),
+            })
             .collect()
     })
 }

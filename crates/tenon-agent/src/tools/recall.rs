@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tenon_sandbox::Workspace;
+use tenon_sandbox::{Workspace, off_thread};
 
 use super::tool::{Effect, Tool, ToolContext, ToolOutput};
 use crate::{masking::Masking, policy::Action};
@@ -106,12 +106,12 @@ impl Tool for RecallTool {
 
     async fn run(&self, args: RecallArgs, context: &ToolContext) -> Result<ToolOutput, String> {
         let (source, handle) = (Arc::clone(&self.source), args.handle);
-        let found = tokio::task::spawn_blocking(move || match handle.as_str() {
+        let found = off_thread(move || match handle.as_str() {
             RECALL_LIST => source.list(),
             handle => source.recall(handle),
         });
         let found = found.await;
-        let text = found.map_err(|error| error.to_string())??;
+        let text = found.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         part(&text, args.offset.unwrap_or(0), &context.masking).map(ToolOutput::text)
     }
 }

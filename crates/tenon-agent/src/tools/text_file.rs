@@ -4,7 +4,7 @@
 use std::path::{Component, Path};
 
 use tenon_sandbox::{
-    Access, ContentHash, EntryKind, FileError, Location, OpenFile, Workspace, Written,
+    Access, ContentHash, EntryKind, FileError, Location, OpenFile, Workspace, Written, off_thread,
 };
 
 use super::ToolOutput;
@@ -247,13 +247,7 @@ pub(super) async fn blocking(
     if bytes <= INLINE_BYTES_MAX {
         return work();
     }
-    match tokio::task::spawn_blocking(work).await {
-        Ok(result) => result,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            Err(_) => Err("cancelled before it ran".into()),
-        },
-    }
+    off_thread(work).await.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 #[cfg(test)]

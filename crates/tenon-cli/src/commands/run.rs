@@ -229,7 +229,8 @@ fn whole_prompt(argument: &str, language: Language) -> Result<String, CliError> 
 fn read_input(language: Language) -> Result<String, CliError> {
     let (done, wait) = mpsc::channel::<()>();
     // A pipe that nobody closes looks like a program that hangs; so it is said what it waits for.
-    std::thread::spawn(move || {
+    // Without room for a thread nothing is said.
+    let _ = std::thread::Builder::new().spawn(move || {
         if wait.recv_timeout(INPUT_PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
             let text = Text::WaitsForInput.template(language);
             let _ = writeln!(io::stderr(), "{text}");

@@ -7,6 +7,8 @@ texts! {
     WithMore: "{said}: {more}", "{said}：{more}";
     // The command line.
     NotStarted: "the program cannot start", "程序无法启动";
+    NoThread: "the program cannot start: there is no room for another thread", "程序无法启动：没有余地再创建线程";
+    HintNoThread: "end programs that run beside it, or raise the limit of processes (`ulimit -u`, a container's own)", "结束同时运行的程序，或提高进程数限制（`ulimit -u`，或容器自身的限制）";
     WrongValue: "invalid value '{value}' for '{flag}'", "`{flag}` 的值 `{value}` 无效";
     HintHelp: "--help says what it takes", "--help 说明它接受什么";
     OutOfPlace: "what stands before this command does nothing there", "写在此命令之前的内容在那里不起作用";

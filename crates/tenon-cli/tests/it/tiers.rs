@@ -4,6 +4,7 @@ use serde_json::json;
 
 use crate::{
     program::{Place, Run},
+    program_copy::copy_program,
     skipped::skipped,
     walls::run_without_namespaces,
 };
@@ -25,6 +26,32 @@ fn where_the_machine_gives_tier_c_alone_hosts_stay_closed_and_commands_run() {
     let logs = place.logs();
     assert!(logs.contains("commands in tier C have no sockets"), "{logs}");
     assert!(!logs.contains("cannot be had"), "{logs}");
+}
+
+#[test]
+fn without_room_for_a_thread_the_program_says_so_and_ends() {
+    const LIMITED: [&str; 3] = ["bash", "-c", r#"ulimit -u 1 && exec "$0" "$@""#];
+    let place = Place::new();
+    let script = place.script(json!([{ "text": "done" }]));
+    let arguments = ["--print", "--model", &script, "go"];
+    let copy = place.path("tenon");
+    copy_program(env!("CARGO_BIN_EXE_tenon").as_ref(), &copy);
+    let copy = copy.display().to_string();
+    let limited = [&LIMITED[..], &[&copy], &arguments].concat();
+    // Root has no such limit.
+    let mut tenon = if rustix::process::geteuid().is_root() {
+        let all = place.path("");
+        let given =
+            std::process::Command::new("chown").args(["-R", "65534:65534"]).arg(all).status();
+        assert!(given.unwrap().success());
+        let user = ["--reuid", "65534", "--regid", "65534", "--clear-groups"];
+        place.program("setpriv", &[&user[..], &limited].concat())
+    } else {
+        place.program("bash", &limited[1..])
+    };
+    let run = Run::of(tenon.output().unwrap()).ends_with(1);
+    let said = "error: the program cannot start: there is no room for another thread\nhint: ";
+    assert!(run.error.starts_with(said) && run.error.lines().count() == 2, "{}", run.error);
 }
 
 #[test]

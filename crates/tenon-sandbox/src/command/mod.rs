@@ -28,6 +28,7 @@ use crate::linux::landlock::Rules;
 use crate::linux::request::Confinement;
 use crate::missing::SandboxError;
 use crate::network::NetworkEvent;
+use crate::off_thread::off_thread;
 use crate::output::{Piece, Stream};
 use crate::profile::{Limits, Profile};
 use crate::room::{RoomLimit, RoomTaken};
@@ -339,7 +340,7 @@ const BEAT: Duration = Duration::from_secs(1);
 async fn compare(checkpoint: Option<&Checkpoint>) -> Option<Comparison> {
     let checkpoint = checkpoint.filter(|checkpoint| checkpoint.compares())?.clone();
     let begun = checkpoint.clone();
-    let begun = tokio::task::spawn_blocking(move || Comparison::begin(begun)).await;
+    let begun = off_thread(move || Comparison::begin(begun)).await;
     if let Ok(Ok(comparison)) = begun {
         return Some(comparison);
     }
@@ -362,7 +363,7 @@ async fn alive<T>(says_so: impl Fn(), attended: impl Future<Output = T>) -> T {
 async fn end(comparison: Option<Comparison>) {
     let Some(comparison) = comparison else { return };
     // One that breaks off says so in the change list.
-    let _ = tokio::task::spawn_blocking(move || comparison.end()).await;
+    let _ = off_thread(move || comparison.end()).await;
 }
 
 /// Returns where bash may be: the usual places, then the search path.

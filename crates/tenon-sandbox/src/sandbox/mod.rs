@@ -56,6 +56,7 @@ use crate::linux::openat::open_plain;
 use crate::linux::request::{Confinement, Walls};
 use crate::missing::{Missing, SandboxError};
 use crate::network::Proxy;
+use crate::off_thread::{off_thread, off_thread_if_room};
 use crate::output::Stream;
 use crate::profile::{Network, Profile};
 use crate::room::RoomLimit;
@@ -235,13 +236,13 @@ impl Sandbox {
     }
 
     /// Makes ahead what the first command with `profile` would wait for, on a thread of its own. What
-    /// cannot be made, that command tells. Needs a tokio runtime.
+    /// cannot be made, that command tells.
     pub fn warm_up(&self, profile: &Profile) {
         // Held by somebody who makes it.
         let is_needed = self.shared.state.try_lock().is_ok_and(|state| state.is_new());
         if is_needed {
             let (shared, profile) = (Arc::clone(&self.shared), profile.clone());
-            drop(tokio::task::spawn_blocking(move || shared.warm_up(&profile)));
+            drop(off_thread_if_room(move || shared.warm_up(&profile)));
         }
     }
 
@@ -272,7 +273,13 @@ impl Sandbox {
         };
         match self.run(command, &CancellationToken::new(), &mut |_, _| {}).await {
             Err(CommandError::Walls(error)) => Err(error),
-            Err(_) => Err(SandboxError::new(Tier::A, Missing::Helper)),
+            Err(error) => {
+                let is_full =
+                    matches!(&error, CommandError::Helper { source } if is_of_number(source));
+                let missing = if is_full { Missing::Room } else { Missing::Helper };
+                let tier = self.shared.lock().tier.unwrap_or(Tier::A);
+                Err(SandboxError::new(tier, missing))
+            }
             Ok(_) => {
                 let mut state = self.shared.lock();
                 state.guard.was_nobodys();
@@ -297,9 +304,9 @@ impl Sandbox {
             return prepared.map_err(CommandError::Walls);
         }
         let task = move || shared.prepare(&profile, &folder, checkpoint.as_ref());
-        match tokio::task::spawn_blocking(task).await {
+        match off_thread(task).await {
             Ok(prepared) => prepared.map_err(CommandError::Walls),
-            Err(error) => Err(CommandError::Helper { source: io::Error::other(error) }),
+            Err(_) => Err(CommandError::Helper { source: io::Error::other("its walls panicked") }),
         }
     }
 
@@ -308,7 +315,7 @@ impl Sandbox {
     pub async fn look(&self) -> Vec<ProtectedChange> {
         let shared = Arc::clone(&self.shared);
         let task = move || shared.lock().guard.look();
-        tokio::task::spawn_blocking(task).await.unwrap_or_default()
+        off_thread(task).await.unwrap_or_default()
     }
 
     /// Takes in that what is at `path`, absolute and without links, was written with leave: looks
@@ -324,7 +331,7 @@ impl Sandbox {
             return shared.lock().guard.end(checkpoint.as_ref());
         }
         let task = move || shared.lock().guard.end(checkpoint.as_ref());
-        tokio::task::spawn_blocking(task).await.unwrap_or_default()
+        off_thread(task).await.unwrap_or_default()
     }
 }
 

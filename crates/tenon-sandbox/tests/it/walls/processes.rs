@@ -1,11 +1,13 @@
 //! A command has as many processes as there is leave for, also where no namespace counts them.
 //!
-//! None of the scripts has more than 60 at a time, or goes on without end.
+//! None of the tests has more than 120 at a time, or goes on without end.
 
 use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use tenon_sandbox::{Attended, Exit, Jobs, LimitReached, Tier, Wanted, probe, runs_as_root};
+use tenon_sandbox::{
+    Attended, Exit, Jobs, LimitReached, Missing, SandboxError, Tier, Wanted, probe, runs_as_root,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::lifetime::{check_gone, mark};
@@ -108,6 +110,9 @@ fn a_job_with_too_many_processes_is_ended_and_told_so() {
             jobs.wait(id, TIMEOUT).await;
             let end = jobs.read(id).await.unwrap().status.end.unwrap();
             assert!(is_ended(end.limit.as_ref()), "{tier:?}: {end:?}");
+            // Told once.
+            let end = jobs.read(id).await.unwrap().status.end.unwrap();
+            assert_eq!(end.limit, None, "{tier:?}");
         });
         check_gone(&mark);
     }
@@ -130,13 +135,14 @@ fn processes_that_start_others_while_they_are_ended_are_ended() {
     as_ordinary_user("processes::processes_that_start_others_while_they_are_ended_are_ended");
 }
 
-#[test]
-fn a_command_waits_for_room_for_its_processes() {
-    const ALONE: &str = "TENON_TEST_ROOM";
-    // The limit is of an ordinary user, and of a whole process.
+const ALONE: &str = "TENON_TEST_ROOM";
+
+/// Runs a test of this module as an ordinary user and alone: the limit is of a whole process, and root has
+/// none. Returns whether this is that run.
+fn is_alone(test: &str) -> bool {
     if std::env::var_os(ALONE).is_none() {
-        let test = "walls::processes::a_command_waits_for_room_for_its_processes";
-        let arguments = ["--exact", test, "--nocapture"];
+        let test = format!("walls::processes::{test}");
+        let arguments = ["--exact", &*test, "--nocapture"];
         let said = if runs_as_root() {
             ordinary_user(&arguments, &[(ALONE, "1")])
         } else {
@@ -149,26 +155,43 @@ fn a_command_waits_for_room_for_its_processes() {
             Ok(said) => assert!(said.contains("1 passed"), "{said}"),
             Err(reason) => skipped(format_args!("{reason}")),
         }
+        return false;
+    }
+    true
+}
+
+#[test]
+fn a_command_waits_for_room_for_its_processes() {
+    if !is_alone("a_command_waits_for_room_for_its_processes") {
         return;
     }
-    let place = Place::with(|settings| settings.wanted = Wanted::Exactly(Tier::C));
-    // Its threads stay.
-    let (runtime, cancel) = (runtime(), CancellationToken::new());
-    let run = |script: &str| {
-        let command = place.command(script);
-        let output = runtime.block_on(place.sandbox.run(command, &cancel, &mut |_, _| {}));
-        printed(&output.unwrap())
-    };
-    assert_eq!(run("echo first"), "first\n");
-    let limit = getrlimit(Resource::Nproc);
-    let none = Rlimit { current: Some(1), maximum: limit.maximum };
-    let again = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(500));
-        setrlimit(Resource::Nproc, limit).unwrap();
-    });
+    for tier in [Tier::C, Tier::A] {
+        let place = Place::with(|settings| settings.wanted = Wanted::Exactly(tier));
+        let limit = getrlimit(Resource::Nproc);
+        let none = Rlimit { current: Some(1), maximum: limit.maximum };
+        let again = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(500));
+            setrlimit(Resource::Nproc, limit).unwrap();
+        });
+        setrlimit(Resource::Nproc, none).unwrap();
+        // Its runtime has no thread yet.
+        assert_eq!(printed(&place.try_run("echo again").unwrap()), "again\n", "{tier:?}");
+        again.join().unwrap();
+    }
+}
+
+#[test]
+fn without_room_for_a_process_the_tier_that_was_wanted_is_named() {
+    if !is_alone("without_room_for_a_process_the_tier_that_was_wanted_is_named") {
+        return;
+    }
+    let none = Rlimit { current: Some(1), maximum: getrlimit(Resource::Nproc).maximum };
     setrlimit(Resource::Nproc, none).unwrap();
-    assert_eq!(run("echo again"), "again\n");
-    again.join().unwrap();
+    for tier in [Tier::C, Tier::A] {
+        let place = Place::with(|settings| settings.wanted = Wanted::Exactly(tier));
+        let error = runtime().block_on(place.sandbox.tier()).unwrap_err();
+        assert_eq!(error, SandboxError { tier, missing: Missing::Room });
+    }
 }
 
 #[test]
