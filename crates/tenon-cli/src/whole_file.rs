@@ -17,6 +17,10 @@ use rustix::{
     io::Errno,
 };
 
+/// How much of a file's name stands in the one beside it, in bytes: with what is around it that is short
+/// enough for every file system, whatever the name.
+const NAME_BYTES_MAX: usize = 100;
+
 /// Writes the file that the person names. Links are followed, and what is no file (a device, a pipe) is
 /// written itself.
 pub(crate) fn write(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
@@ -71,8 +75,15 @@ pub(crate) fn replace(
 /// Returns the name that a file has before it takes the place of `target`: the process that writes it is in it.
 fn beside(target: &Path) -> PathBuf {
     let stamp = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().subsec_nanos();
+    let beginning = beginning(target);
+    target.with_file_name(format!("{beginning}{}.{stamp}.tmp", std::process::id()))
+}
+
+/// Returns what the names of files beside `target` begin with.
+fn beginning(target: &Path) -> String {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
-    target.with_file_name(format!(".{name}.{}.{stamp}.tmp", std::process::id()))
+    let shown = name.get(..name.floor_char_boundary(NAME_BYTES_MAX)).unwrap_or_default();
+    format!(".{shown}.")
 }
 
 /// Gives a file without a name that of `target`. Only to take the place of something it needs another one
@@ -95,13 +106,13 @@ fn give_name(file: &File, path: &Path) -> io::Result<()> {
 
 /// Takes away what processes left that were killed while they wrote `target`.
 fn remove_left_over(target: &Path) {
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    let beginning = beginning(target);
     let entries = target.with_file_name("");
     let folder = if entries.as_os_str().is_empty() { Path::new(".") } else { &entries };
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let found = entry.file_name();
         let numbers = found.to_str().and_then(|found| {
-            let rest = found.strip_prefix('.')?.strip_prefix(&*name)?.strip_prefix('.')?;
+            let rest = found.strip_prefix(&beginning)?;
             rest.strip_suffix(".tmp")?.split_once('.')
         });
         let Some((process, stamp)) = numbers else { continue };
@@ -165,6 +176,24 @@ mod tests {
         let target = folder.path().join("n".repeat(255));
         replace(&target, |file| file.write_all(b"one")).unwrap();
         assert_eq!(fs::read_to_string(&target).unwrap(), "one");
+    }
+
+    #[test]
+    fn a_file_with_the_longest_name_is_replaced() {
+        for name in ["n".repeat(255), "字".repeat(85)] {
+            let folder = tempfile::tempdir().unwrap();
+            let target = folder.path().join(&name);
+            for text in ["one", "two"] {
+                replace(&target, |file| file.write_all(text.as_bytes())).unwrap();
+                assert_eq!(fs::read_to_string(&target).unwrap(), text);
+            }
+            let mut ended = std::process::Command::new("true").spawn().unwrap();
+            ended.wait().unwrap();
+            let left = format!("{}{}.17.tmp", beginning(&target), ended.id());
+            fs::write(folder.path().join(left), "").unwrap();
+            replace(&target, |_| Ok(())).unwrap();
+            assert_eq!(names(folder.path()), [name]);
+        }
     }
 
     #[test]

@@ -78,6 +78,19 @@ fn what_lies_in_the_place_of_an_export_stays_until_the_new_one_is_whole() {
 }
 
 #[test]
+fn a_document_takes_the_place_of_one_with_the_longest_name() {
+    let place = Place::new();
+    let script = place.script(json!([{"text": "Done."}]));
+    place.run(&["-p", "--model", &script, "go"]).ends_with(0);
+    for name in ["n".repeat(255), "字".repeat(85)] {
+        for to in ["-o", "--bundle", "--bundle", "-o"] {
+            place.run(&["export", "last", to, &name]).ends_with(0);
+        }
+        assert!(std::fs::read_to_string(place.path("work").join(name)).unwrap().contains("Done."));
+    }
+}
+
+#[test]
 fn a_link_that_a_command_put_in_the_place_of_a_document_is_not_followed() {
     let home = Home::new(json!([{"text": "Done."}]));
     let mut terminal = Terminal::start(&home, &["--plain"], 200, &[]);
