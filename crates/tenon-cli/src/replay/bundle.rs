@@ -27,9 +27,10 @@ use super::{
     Rebuilt, Root,
     attributes::{self, Attributes},
     bounded,
-    copy::{Scratch, make_folder, set_modified},
+    copy::{make_folder, set_modified},
     made::{MADE, Made, Stored},
     names::OPEN,
+    scratch::Scratch,
     tar::{self, Entry, EntryKind},
 };
 use crate::{config::Config, error::CliError, masked::masked, texts::Text, whole_file};

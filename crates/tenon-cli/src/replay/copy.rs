@@ -21,7 +21,7 @@ use super::{
     attributes,
     names::{Names, id_of},
 };
-use crate::{config::Config, error::CliError, texts::Text};
+use crate::{error::CliError, texts::Text};
 
 /// What a workspace may have to be copied: a repository with its history, not a disk.
 pub(super) const BYTES_MAX: u64 = 4 << 30;
@@ -30,12 +30,6 @@ pub(super) const ENTRIES_MAX: u64 = 500_000;
 /// A folder with this file, and this text at its beginning, can be made again
 /// (<https://bford.info/cachedir/>).
 const CACHE_TAG: (&str, &[u8]) = ("CACHEDIR.TAG", b"Signature: 8a477f597d28d172789f06886806bc55");
-
-/// A folder of tenon's own that is gone when this is dropped.
-#[derive(Debug)]
-pub(crate) struct Scratch {
-    path: PathBuf,
-}
 
 /// Copies trees within one limit.
 pub(super) struct Copying {
@@ -46,58 +40,6 @@ pub(super) struct Copying {
     notes: Vec<String>,
     /// The names of files that have several.
     names: Names,
-}
-
-impl Scratch {
-    /// Makes a folder that only this user can look into.
-    pub(crate) fn new(config: &Config) -> Result<Self, CliError> {
-        let parent = config.folders.cache.join("replay");
-        let failed = |error| {
-            CliError::failed(Text::FolderNotMade.with(&[("path", &parent.display())]))
-                .with_source(error)
-        };
-        DirBuilder::new().recursive(true).mode(0o700).create(&parent).map_err(failed)?;
-        let parent = parent.canonicalize().map_err(failed)?;
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let name = format!("{}-{}", std::process::id(), since.as_nanos());
-        let path = parent.join(name);
-        DirBuilder::new().mode(0o700).create(&path).map_err(failed)?;
-        Ok(Self { path })
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Returns where the copy of a root is.
-    pub(super) fn root(&self, number: usize) -> PathBuf {
-        self.path.join("roots").join(number.to_string())
-    }
-
-    /// Returns where a replay keeps its own things.
-    pub(crate) fn state(&self) -> PathBuf {
-        self.path.join("state")
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        if fs::remove_dir_all(&self.path).is_err() {
-            open_up(&self.path);
-            // What is left then lies in the cache, which the user may empty at any time.
-            let _ = fs::remove_dir_all(&self.path);
-        }
-    }
-}
-
-/// Lets this user into folders that a command closed.
-fn open_up(folder: &Path) {
-    let _ = fs::set_permissions(folder, Permissions::from_mode(0o700));
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            open_up(&entry.path());
-        }
-    }
 }
 
 impl Copying {

@@ -9,6 +9,7 @@ mod copy;
 mod made;
 mod names;
 mod rebuild;
+mod scratch;
 mod tar;
 
 use std::path::{Component, Path, PathBuf};
@@ -17,8 +18,8 @@ use tenon_agent::{ChangesOfCall, Session, SessionEvent, SessionNote};
 use tenon_sandbox::Journal;
 
 pub(crate) use self::bundle::{is_bundle, pack, unpack};
-pub(crate) use self::copy::Scratch;
 use self::made::Made;
+pub(crate) use self::scratch::Scratch;
 use crate::{config::Config, error::CliError, texts::Text};
 
 /// Notes of one kind that are told; more are counted.

@@ -1,0 +1,163 @@
+//! The folder that copies of a workspace are in, which goes with what works in it. One whose process was killed
+//! goes with the next: a lock beside it, which the kernel gives up with the process, says whether anybody is at
+//! work there.
+
+#![expect(clippy::disallowed_methods, reason = "makes and removes folders of tenon's own")]
+
+use std::{
+    ffi::OsStr,
+    fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError},
+    io,
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
+    path::{Path, PathBuf},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use crate::{config::Config, error::CliError, texts::Text};
+
+/// The ending of a lock's name; before it stands the name of the folder.
+const LOCK: &str = "lock";
+
+/// How often another process may take a new lock for one that was left.
+const TRIES_MAX: usize = 10;
+
+/// A folder of tenon's own that is gone when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    path: PathBuf,
+    /// Held as long as this is there.
+    _lock: File,
+}
+
+impl Scratch {
+    /// Makes a folder that only this user can look into, and takes away those of processes that were killed.
+    pub(crate) fn new(config: &Config) -> Result<Self, CliError> {
+        let parent = config.folders.cache.join("replay");
+        Self::within(&parent).map_err(|error| {
+            CliError::failed(Text::FolderNotMade.with(&[("path", &parent.display())]))
+                .with_source(error)
+        })
+    }
+
+    fn within(parent: &Path) -> io::Result<Self> {
+        DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+        let parent = parent.canonicalize()?;
+        remove_left_over(&parent);
+        for _ in 0..TRIES_MAX {
+            if let Some(scratch) = Self::try_within(&parent)? {
+                return Ok(scratch);
+            }
+        }
+        Err(io::ErrorKind::ResourceBusy.into())
+    }
+
+    /// Makes a folder; `None` if another process took its lock first.
+    fn try_within(parent: &Path) -> io::Result<Option<Self>> {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let path = parent.join(format!("{}-{}", std::process::id(), since.as_nanos()));
+        let lock_path = path.with_extension(LOCK);
+        let mut options = OpenOptions::new();
+        let lock = options.write(true).create_new(true).mode(0o600).open(&lock_path)?;
+        // Where there are no locks, nobody takes anything away.
+        let is_taken = matches!(lock.try_lock(), Err(TryLockError::WouldBlock));
+        if is_taken || !is_at(&lock, &lock_path) {
+            return Ok(None);
+        }
+        DirBuilder::new().mode(0o700).create(&path)?;
+        Ok(Some(Self { path, _lock: lock }))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns where the copy of a root is.
+    pub(super) fn root(&self, number: usize) -> PathBuf {
+        self.path.join("roots").join(number.to_string())
+    }
+
+    /// Returns where a replay keeps its own things.
+    pub(crate) fn state(&self) -> PathBuf {
+        self.path.join("state")
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        take_away(&self.path);
+    }
+}
+
+/// Takes away the folders that nobody is at work in.
+fn remove_left_over(parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let lock_path = entry.path();
+        if lock_path.extension() != Some(OsStr::new(LOCK)) {
+            continue;
+        }
+        let Ok(lock) = File::open(&lock_path) else { continue };
+        if lock.try_lock().is_ok() && is_at(&lock, &lock_path) {
+            take_away(&lock_path.with_extension(""));
+        }
+    }
+}
+
+/// Removes a folder, and its lock once it is gone: what is left is taken away the next time.
+fn take_away(folder: &Path) {
+    if fs::remove_dir_all(folder).is_err() {
+        open_up(folder);
+        let _ = fs::remove_dir_all(folder);
+    }
+    if folder.symlink_metadata().is_err() {
+        let _ = fs::remove_file(folder.with_extension(LOCK));
+    }
+}
+
+/// Whether `file` is what is at `path`.
+fn is_at(file: &File, path: &Path) -> bool {
+    let id = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    match (file.metadata(), path.symlink_metadata()) {
+        (Ok(open), Ok(there)) => id(open) == id(there),
+        _ => false,
+    }
+}
+
+/// Lets this user into folders that a command closed.
+fn open_up(folder: &Path) {
+    let _ = fs::set_permissions(folder, Permissions::from_mode(0o700));
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            open_up(&entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_goes_once_nobody_holds_its_lock() {
+        let place = tempfile::tempdir().unwrap();
+        let parent = place.path().join("replay");
+        let living = Scratch::within(&parent).unwrap();
+        fs::write(living.path().join("file"), "").unwrap();
+        for (name, has_lock) in [("1-1", true), ("1-2", false)] {
+            fs::create_dir(parent.join(name)).unwrap();
+            fs::write(parent.join(name).join("file"), "").unwrap();
+            if has_lock {
+                fs::write(parent.join(name).with_extension(LOCK), "").unwrap();
+            }
+        }
+        let closed = parent.join("1-1/closed");
+        fs::create_dir_all(closed.join("deep")).unwrap();
+        fs::set_permissions(&closed, Permissions::from_mode(0o000)).unwrap();
+        let other = Scratch::within(&parent).unwrap();
+        assert!(living.path().join("file").exists() && other.path().exists());
+        assert!(!parent.join("1-1").exists() && !parent.join("1-1.lock").exists());
+        // Who made it is not known.
+        assert!(parent.join("1-2/file").exists());
+        drop((living, other));
+        assert_eq!(fs::read_dir(&parent).unwrap().count(), 1);
+    }
+}
