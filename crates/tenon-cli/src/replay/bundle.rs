@@ -27,11 +27,12 @@ use super::{
     Rebuilt, Root,
     attributes::{self, Attributes},
     bounded,
-    copy::{make_folder, set_modified},
+    copy::make_folder,
     made::{MADE, Made, Stored},
     names::OPEN,
     scratch::Scratch,
     tar::{self, Entry, EntryKind},
+    times::{Moment, moment, set_modified, set_moment},
 };
 use crate::{config::Config, error::CliError, masked::masked, texts::Text, whole_file};
 
@@ -82,6 +83,9 @@ struct About {
         deserialize_with = "tenon_agent::deserialize_paths"
     )]
     roots: Vec<PathBuf>,
+    /// When each of them was changed last; older versions did not say so.
+    #[serde(default)]
+    roots_modified: Vec<Moment>,
     tenon: String,
     /// Whether secrets were taken out of the log.
     #[serde(default)]
@@ -166,10 +170,12 @@ impl Packing<'_> {
 
     fn all(&mut self, session: &Session, log: &Path, files: &Rebuilt) -> io::Result<()> {
         let (log, log_is_masked) = self.masked(&fs::read(log)?);
+        let modified = |root: &Root| fs::metadata(&root.copy)?.modified().map(moment);
         let about = About {
             version: if files.made.is_empty() { VERSION_WITHOUT_CHANGES } else { VERSION },
             session: session.id.clone(),
             roots: files.roots.iter().map(|root| root.recorded.clone()).collect(),
+            roots_modified: files.roots.iter().map(modified).collect::<io::Result<_>>()?,
             tenon: env!("CARGO_PKG_VERSION").to_owned(),
             log_is_masked,
             has_changes: files.made.is_known(),
@@ -438,6 +444,9 @@ pub(crate) fn unpack(path: &Path, config: &Config) -> Result<(Session, Rebuilt),
     for (number, recorded) in about.roots.into_iter().enumerate() {
         let copy = scratch.root(number);
         make_folder(&copy)?;
+        if let Some(modified) = about.roots_modified.get(number) {
+            set_moment(&copy, *modified);
+        }
         roots.push(Root { recorded, copy });
     }
     let made = match about.has_changes {

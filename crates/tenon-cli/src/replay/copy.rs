@@ -14,12 +14,13 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
+use rustix::fs::CWD;
 use tenon_sandbox::Source;
 
 use super::{
     attributes,
     names::{Names, id_of},
+    times::set_modified,
 };
 use crate::{error::CliError, texts::Text};
 
@@ -93,7 +94,7 @@ impl Copying {
         }
         for (folder, metadata) in closing.iter().rev() {
             let _ = self.names.set_rights(folder, metadata.permissions().mode() & 0o7777);
-            set_modified(folder, metadata.modified().unwrap_or(UNIX_EPOCH));
+            self.names.set_modified(folder, metadata.modified().unwrap_or(UNIX_EPOCH));
         }
         Ok(())
     }
@@ -213,35 +214,6 @@ pub(super) fn make_pipe(path: &Path, mode: u32, modified: SystemTime) -> io::Res
     fs::set_permissions(path, Permissions::from_mode(mode & 0o7777))?;
     set_modified(path, modified);
     Ok(())
-}
-
-/// Sets when a file, folder or link was changed last, where that can be set.
-pub(super) fn set_modified(path: &Path, modified: SystemTime) {
-    let (seconds, nanoseconds) = match modified.duration_since(UNIX_EPOCH) {
-        Ok(since) => (i64::try_from(since.as_secs()).unwrap_or_default(), since.subsec_nanos()),
-        // Before 1970 the second counts down, and what it has beyond it up.
-        Err(before) => {
-            let before = before.duration();
-            let seconds = i64::try_from(before.as_secs()).unwrap_or_default();
-            match before.subsec_nanos() {
-                0 => (-seconds, 0),
-                nanoseconds => (-seconds - 1, 1_000_000_000 - nanoseconds),
-            }
-        }
-    };
-    set_time(path, Timespec { tv_sec: seconds, tv_nsec: nanoseconds.into() });
-}
-
-/// Has `path` change now, by the clock of what writes files, which a program's own is ahead of.
-pub(super) fn touch(path: &Path) {
-    set_time(path, Timespec { tv_sec: 0, tv_nsec: UTIME_NOW });
-}
-
-fn set_time(path: &Path, last_modification: Timespec) {
-    let last_access = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
-    let times = Timestamps { last_access, last_modification };
-    // What cannot be set keeps the time of the copy.
-    let _ = rustix::fs::utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW);
 }
 
 fn gone(folder: &Path, error: io::Error) -> CliError {

@@ -22,6 +22,7 @@ use super::{
     Rebuilt, Root,
     copy::{self, Copying},
     place,
+    times::touch,
 };
 use crate::error::CliError;
 
@@ -308,7 +309,7 @@ fn renew(path: &Path, began: SystemTime) -> io::Result<()> {
         }
     }
     if metadata.modified()? >= began {
-        copy::touch(path);
+        touch(path);
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ mod names;
 mod rebuild;
 mod scratch;
 mod tar;
+mod times;
 
 use std::path::{Component, Path, PathBuf};
 

@@ -1,14 +1,17 @@
 //! What a copy does not show while work on it goes on: which names are names of one file, as files were
-//! told apart where they were copied from, and which folders are to be closed to this user.
+//! told apart where they were copied from, and the times and permissions that folders get in the end.
 
 use std::{
     collections::{BTreeMap, HashMap},
     fs::{self, Metadata, Permissions},
     io,
+    ops::Bound,
     os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
+
+use super::times::set_modified;
 
 /// A file elsewhere: its device, its number there, and when it was made, in nanoseconds since 1970; 0
 /// where that is not known.
@@ -21,9 +24,15 @@ pub(super) const OPEN: u32 = 0o700;
 #[derive(Debug, Default)]
 pub(super) struct Names {
     by_number: HashMap<(u64, u64), Vec<Name>>,
-    /// Folders that are open to this user as long as there is work in them, and the permissions that they
-    /// get.
-    closed: BTreeMap<PathBuf, u32>,
+    /// Folders, and what they get once there is no more work in them.
+    folders: BTreeMap<PathBuf, Closing>,
+}
+
+/// What a folder gets in the end: what is done in it changes its time, and it is open to this user until then.
+#[derive(Debug, Clone, Copy, Default)]
+struct Closing {
+    mode: Option<u32>,
+    modified: Option<SystemTime>,
 }
 
 #[derive(Debug)]
@@ -60,27 +69,48 @@ impl Names {
                 name.path = if is_itself { to.to_owned() } else { to.join(rest) };
             }
         }
-        let is_moved = |path: &PathBuf, _: &mut u32| path.starts_with(from);
-        let moved: Vec<_> = self.closed.extract_if(.., is_moved).collect();
-        for (path, mode) in moved {
+        for (path, closing) in self.take_folders(from) {
             let rest = path.strip_prefix(from).unwrap_or(&path);
-            self.closed.insert(to.components().chain(rest.components()).collect(), mode);
+            self.folders.insert(to.components().chain(rest.components()).collect(), closing);
         }
+    }
+
+    /// Takes in that something in the copy was removed.
+    pub(super) fn removed(&mut self, path: &Path) {
+        self.take_folders(path);
+    }
+
+    /// Forgets a folder with those in it, and returns them.
+    fn take_folders(&mut self, path: &Path) -> Vec<(PathBuf, Closing)> {
+        let behind = (Bound::Included(path), Bound::Unbounded);
+        let behind = self.folders.range::<Path, _>(behind).map(|(folder, _)| folder);
+        let taken: Vec<PathBuf> =
+            behind.take_while(|folder| folder.starts_with(path)).cloned().collect();
+        taken.into_iter().filter_map(|folder| self.folders.remove_entry(&folder)).collect()
     }
 
     /// Gives a folder permissions; those that this user needs stay until [`Self::close`].
     pub(super) fn set_rights(&mut self, folder: &Path, mode: u32) -> io::Result<()> {
-        self.closed.insert(folder.to_path_buf(), mode);
+        self.folders.entry(folder.to_path_buf()).or_default().mode = Some(mode);
         fs::set_permissions(folder, Permissions::from_mode(mode | OPEN))
     }
 
-    /// Closes the folders that are still there.
+    /// Has a folder be changed last at this time, once [`Self::close`] is called.
+    pub(super) fn set_modified(&mut self, folder: &Path, modified: SystemTime) {
+        self.folders.entry(folder.to_path_buf()).or_default().modified = Some(modified);
+    }
+
+    /// Gives the folders that are still there their times, and closes them.
     pub(super) fn close(self) {
         // What is deep goes first, as long as this user gets there.
-        for (folder, mode) in self.closed.into_iter().rev().filter(|(_, mode)| mode & OPEN != OPEN)
-        {
+        for (folder, Closing { mode, modified }) in self.folders.into_iter().rev() {
             let now = fs::symlink_metadata(&folder).ok().filter(Metadata::is_dir);
-            if now.is_some_and(|now| now.mode() & 0o7777 == mode | OPEN) {
+            let Some(now) = now else { continue };
+            if let Some(modified) = modified {
+                set_modified(&folder, modified);
+            }
+            let mode = mode.filter(|mode| mode & OPEN != OPEN);
+            if let Some(mode) = mode.filter(|mode| now.mode() & 0o7777 == mode | OPEN) {
                 // This user made it.
                 let _ = fs::set_permissions(&folder, Permissions::from_mode(mode));
             }

@@ -24,9 +24,10 @@ use tenon_sandbox::{
 
 use super::{
     Rebuilt, attributes,
-    copy::{make_pipe, make_room, remove, set_modified},
+    copy::{make_pipe, make_room, remove},
     made::Made,
     names::{FileId, Names},
+    times::set_modified,
 };
 use crate::{config::Config, error::CliError, past, setup, texts::Text};
 
@@ -238,7 +239,18 @@ impl Taking<'_> {
                 .into_iter()
                 .map(|path| format!("how {} was before is not kept any more", path.display())),
         );
+        self.times_back(&moved, &created);
         fs::remove_dir_all(&aside)
+    }
+
+    /// Has the folders that the call worked in get the times that they had before.
+    fn times_back(&mut self, moved: &Renames, created: &HashSet<&Path>) {
+        for (path, modified) in self.past.folders() {
+            let place = self.place_before(&path, moved, created);
+            if let Some(at) = place.and_then(|place| self.copy.place(&place)) {
+                self.names.set_modified(&at, modified);
+            }
+        }
     }
 
     /// Returns where what changed at `path` was before, which is in no folder that the call made.
@@ -304,6 +316,7 @@ impl Taking<'_> {
             let Some(at) = self.copy.place(&path) else { continue };
             let Some(from) = from else {
                 remove(&at)?;
+                self.names.removed(&at);
                 continue;
             };
             let place = aside.join(held.len().to_string());

@@ -93,6 +93,33 @@ fn a_folder_that_was_made_again_has_what_the_first_one_had() {
 }
 
 #[test]
+fn folders_have_the_times_that_they_had() {
+    let prepare =
+        "mkdir -p d/e/g w x/y z; touch -d 2020-01-01 d/e/f d/e/g; touch -d 2021-01-01 d/e w
+        touch -d 2022-01-01 d x/y; touch -d 1960-01-02T03:04:05.06 x; touch -d 2023-01-01 .";
+    let look = "stat -c '%y %n' . d d/e d/e/g w x x/y; find . -newermt 2022-06-01 -o -not -newer d";
+    let place = recorded(
+        prepare,
+        &[
+            look,
+            "rm d/e/f; mkdir w/n; touch w/n/g; mv w v; touch top",
+            "rm -r d; mkdir -p d/e; rmdir x/y; touch x/other v/more; mv v x/v; ln top x/top",
+            "chmod 700 x; rm -r x; mkdir x; mv z x/z; touch x/z/n",
+        ],
+    );
+    check_place(&place, "here");
+    place.run(&["export", "last", "--bundle", "../out.tar.gz"]).ends_with(0);
+    let other = Place::new();
+    let bundle = place.path("out.tar.gz").to_str().unwrap().to_owned();
+    let run = other.run(&["replay", &bundle]);
+    assert!(run.out.contains("nothing differs") && run.error.is_empty(), "{run:?}");
+    // What one process did is as it was when the next began.
+    let prepare = "mkdir -p d/s; touch d/s/f; touch -d 2020-01-01 d/s d";
+    check(prepare, &["mv d e; touch e/s/g; touch -d 2020-01-01 e/s e; stat -c '%y %n' e e/s"]);
+    check_redone(prepare, &["stat -c '%y %n' d d/s", "rm -r d"]);
+}
+
+#[test]
 fn names_of_one_file_are_names_of_one_file() {
     check("echo 1 > a; ln a b", &["echo 2 > a; cat b", "cat a b; stat -c '%h %n' *"]);
     check("echo 1 > a; ln a b", &["rm a; echo x >> b; cat b"]);

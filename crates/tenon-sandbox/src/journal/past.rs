@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::io::Errno;
 
 use super::copy::{copy_part, open_object};
-use super::node::NodeId;
+use super::node::{Node, NodeId};
 use super::record::{Image, Old};
 use super::store::{Store, object_name};
 use super::{CheckpointId, Journal, JournalError};
@@ -84,22 +84,22 @@ impl Past {
     #[must_use]
     pub fn entry(&self, path: &Path) -> Option<PastEntry> {
         let node = &self.old(path)?.node;
-        let seconds = Duration::from_secs(node.modified.seconds.unsigned_abs());
-        let modified = match node.modified.seconds {
-            0.. => UNIX_EPOCH.checked_add(seconds),
-            _ => UNIX_EPOCH.checked_sub(seconds),
-        };
-        let nanoseconds = Duration::from_nanos(node.modified.nanoseconds.into());
         Some(PastEntry {
             kind: EntryKind::from(node.kind()),
             mode: node.mode & 0o7777,
-            modified: modified.unwrap_or(UNIX_EPOCH) + nanoseconds,
+            modified: modified(node),
             target: node.target.clone(),
             inode: node.id.inode(),
             born: node.id.born(),
             raw_mode: node.mode,
             attributes: node.attributes.clone(),
         })
+    }
+
+    /// Returns the folders that were touched, by path, and when each was changed last before the call.
+    pub fn folders(&self) -> impl Iterator<Item = (PathBuf, SystemTime)> + '_ {
+        let folders = self.image.nodes.values().filter(|old| old.node.is_folder());
+        folders.map(|old| (self.store.shown(&old.place), modified(&old.node)))
     }
 
     /// Returns where the call moved what was at `path`, if it did.
@@ -204,6 +204,15 @@ impl Past {
             Err(errno) => Err(errno),
         }
     }
+}
+
+fn modified(node: &Node) -> SystemTime {
+    let seconds = Duration::from_secs(node.modified.seconds.unsigned_abs());
+    let modified = match node.modified.seconds {
+        0.. => UNIX_EPOCH.checked_add(seconds),
+        _ => UNIX_EPOCH.checked_sub(seconds),
+    };
+    modified.unwrap_or(UNIX_EPOCH) + Duration::from_nanos(node.modified.nanoseconds.into())
 }
 
 fn copy_whole(source: &File, target: &File) -> Result<(), Errno> {
