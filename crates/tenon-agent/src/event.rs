@@ -259,6 +259,7 @@ pub enum ModelEvent {
 ///     view: View::text("2 passed"),
 ///     duration_ms: 840,
 ///     cut_short: false,
+///     job: None,
 /// };
 /// if let CallEvent::ToolResult { call_id, is_error, duration_ms, .. } = &result {
 ///     let word = if *is_error { "failed" } else { "done" };
@@ -344,6 +345,9 @@ pub enum CallEvent {
         /// end, or not have begun.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         cut_short: bool,
+        /// The number of the job that it began, if it did: a command that went on in the background.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        job: Option<u32>,
     },
 }
 
@@ -442,6 +446,7 @@ mod tests {
                 view: View::text("b"),
                 duration_ms: 1,
                 cut_short: false,
+                job: None,
             }
             .into(),
         };

@@ -13,7 +13,6 @@ use crate::{
     options::AgentOptions,
     session::{LogError, Session},
     session_note::SessionNote,
-    tools::is_of_job,
 };
 
 /// More paths that an undo left as they were, moved along, or left out, are not written down.
@@ -159,9 +158,7 @@ fn has_unlogged(session: &Session) -> Option<u64> {
     for record in &session.records {
         match &record.event {
             SessionEvent::Call(CallEvent::CallStarted { call, .. }) => open.insert(&call.id),
-            SessionEvent::Call(CallEvent::ToolResult { call_id, content, .. })
-                if !is_of_job(content) =>
-            {
+            SessionEvent::Call(CallEvent::ToolResult { call_id, job: None, .. }) => {
                 open.remove(call_id)
             }
             _ => continue,

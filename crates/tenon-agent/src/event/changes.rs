@@ -21,6 +21,9 @@ const FILES_MAX: usize = 200;
 pub struct CallChanges {
     /// The call.
     pub call_id: String,
+    /// Whether it was changed in the background: by a job that the call began.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_job: bool,
     /// What `tenon undo` takes back; missing if nothing was saved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<u64>,
@@ -169,6 +172,7 @@ impl CallChanges {
         });
         Self {
             call_id: call_id.to_owned(),
+            by_job: false,
             checkpoint: changes.id.and_then(|id| id.to_string().parse().ok()),
             summary: changes.summary(),
             files: changes.files.iter().take(FILES_MAX).map(FileChange::from).collect(),
@@ -176,6 +180,11 @@ impl CallChanges {
             left_out: left_out.collect(),
             troubles: changes.troubles.iter().map(trouble).collect(),
         }
+    }
+
+    /// Says that a job changed it.
+    pub(crate) fn of_job(self) -> Self {
+        Self { by_job: true, ..self }
     }
 
     /// Returns what is known of a command that ran outside the walls, which is nothing.

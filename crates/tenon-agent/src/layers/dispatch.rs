@@ -226,6 +226,7 @@ impl Dispatch {
             view,
             duration_ms: started.elapsed().as_millis() as u64,
             cut_short: cancel.is_cancelled(),
+            job: output.job,
         })?;
         Ok(ToolResult {
             call_id: call.id.clone(),

@@ -44,7 +44,7 @@ impl OpenJobs {
             let status = known.iter().find(|status| status.id == *id);
             let Some(end) = status.and_then(|status| status.end.as_ref()) else { return true };
             let changes = end.changes.as_ref().filter(|changes| !Changes::is_empty(changes));
-            changed.extend(changes.map(|changes| CallChanges::new(call_id, changes)));
+            changed.extend(changes.map(|changes| CallChanges::new(call_id, changes).of_job()));
             false
         });
         if let Some(journal) = &self.journal {

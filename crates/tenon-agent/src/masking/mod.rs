@@ -432,6 +432,7 @@ mod tests {
                 images: Vec::new(),
                 duration_ms: 1,
                 cut_short: false,
+                job: None,
             }
             .into(),
         };

@@ -12,7 +12,6 @@ use crate::{
     event::{CallChanges, CallEvent, SessionEvent},
     session::Session,
     session_note::SessionNote,
-    tools::is_of_job,
 };
 
 /// Returns what the calls in `cut_short` had changed, and what jobs of the last process had. An id may come
@@ -42,9 +41,7 @@ pub(super) fn unlogged(
             SessionEvent::Call(CallEvent::CallChanged(changes)) => {
                 logged.extend(changes.checkpoint);
             }
-            SessionEvent::Call(CallEvent::ToolResult { call_id, content, .. })
-                if is_of_job(content) =>
-            {
+            SessionEvent::Call(CallEvent::ToolResult { call_id, job: Some(_), .. }) => {
                 jobs.insert(call_id.as_str());
             }
             SessionEvent::Session(SessionNote::SessionStarted { forked_from, .. }) => {
@@ -73,5 +70,7 @@ pub(super) fn unlogged(
             let changes = journal.changes(info.id).ok().filter(|it| !it.is_empty())?;
             Some(CallChanges::new(call_id, &changes))
         });
-    unlogged.partition(|changes| cut.contains(changes.call_id.as_str()))
+    let (by_calls, by_jobs): (Vec<_>, Vec<_>) =
+        unlogged.partition(|changes| cut.contains(changes.call_id.as_str()));
+    (by_calls, by_jobs.into_iter().map(CallChanges::of_job).collect())
 }

@@ -130,6 +130,8 @@ pub(super) struct Recorded {
     pub results: HashMap<String, RecordedResult>,
     /// How long each call took.
     pub took_ms: HashMap<String, u64>,
+    /// Calls that began jobs.
+    pub began_jobs: HashSet<String>,
     pub changes: HashMap<String, CallChanges>,
     /// Calls that were decided on, and whether a person did.
     pub decided: HashMap<String, (Verdict, bool)>,
@@ -466,9 +468,11 @@ impl Reader {
                 images,
                 cut_short,
                 duration_ms,
+                job,
                 ..
             } => {
                 request.took_ms.insert(call_id.clone(), *duration_ms);
+                request.began_jobs.extend(job.map(|_| call_id.clone()));
                 if *cut_short || is_killed {
                     request.cut_short.insert(call_id.clone());
                 }

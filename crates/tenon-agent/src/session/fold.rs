@@ -286,6 +286,7 @@ impl Fold {
                     view: View::text(&words),
                     duration_ms: 0,
                     cut_short: true,
+                    job: None,
                 });
                 let (call_id, content) = (call.id.clone(), words);
                 ToolResult { call_id, content, is_error: true, images: Vec::new() }

@@ -294,6 +294,7 @@ mod tests {
                 images: Vec::new(),
                 duration_ms: 0,
                 cut_short: false,
+                job: None,
             }
             .into(),
         ];

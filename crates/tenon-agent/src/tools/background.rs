@@ -18,7 +18,7 @@ use tenon_sandbox::{Attended, Command, CommandError, Exit, JobId, Output, Worksp
 
 use super::{
     bash::{Bash, BashArgs, CONFINED_WITH_JOBS, Endless, TIMED_OUT, UNCONFINED_WITH_JOBS, refusal},
-    jobs::{self, NOT_DONE, is_of_job},
+    jobs::{self, NOT_DONE, WENT_ON},
     tool::{Effect, Overtime, Tool, ToolContext, ToolOutput},
 };
 use crate::policy::Action;
@@ -185,7 +185,8 @@ fn keep(attended: Attended, context: &ToolContext) -> Result<JobId, String> {
 
 /// Returns what became of a command at its time limit, as its result tells; `None` if it ended by itself.
 pub(crate) fn overtime_in(result: &str) -> Option<Overtime> {
-    if result.starts_with(NOT_DONE) && is_of_job(result) {
+    // A log of an older version does not say otherwise that a job began.
+    if result.starts_with(NOT_DONE) && result.contains(WENT_ON) {
         return Some(Overtime::GoOn);
     }
     // What is put behind a result by others begins like this.

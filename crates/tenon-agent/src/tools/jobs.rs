@@ -38,10 +38,6 @@ const SCRIPT_CHARS_MAX: usize = 80;
 pub(super) const NOT_DONE: &str = "not done after ";
 pub(super) const WENT_ON: &str = " s; the user let it go on as job ";
 
-/// The result of a call that began a job: between these stands the number of the job.
-const BEGAN: &str = "job ";
-const RUNS: &str = " runs in the background";
-
 /// Looks after jobs. Shows output as the tool that starts them does.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct JobsTool(pub Bash);
@@ -174,7 +170,8 @@ pub(super) async fn read(
     let changes = changes.map(|changes| changed(&changes)).unwrap_or_default();
     let Output { blocked, refused, .. } = output;
     let output = ToolOutput::text(format!("{first}\n{text}{notes}{changes}"));
-    Ok(ToolOutput { is_error, blocked, refused, ..output })
+    let job = matches!(why, Why::Started | Why::WentOn(_)).then_some(id.0);
+    Ok(ToolOutput { is_error, job, blocked, refused, ..output })
 }
 
 /// Returns what the walls are for a job, as in the output of a command that ended.
@@ -210,7 +207,7 @@ fn first_line(
             let is_error = !matches!(exit, Exit::Code(0) | Exit::Cancelled);
             (format!("job {id} has ended: {}", ending(*exit)), is_error && why == Why::Started)
         }
-        (None, Why::Started) => (format!("{BEGAN}{id}{RUNS}{all}"), false),
+        (None, Why::Started) => (format!("job {id} runs in the background{all}"), false),
         (None, Why::WentOn(after)) => {
             let after = after.as_secs();
             (format!("{NOT_DONE}{after}{WENT_ON}{id}{all}"), false)
@@ -220,15 +217,6 @@ fn first_line(
             (format!("job {id} is running ({} s)", status.duration.as_secs()), false)
         }
     })
-}
-
-/// Whether a result is that of a call whose command went on in the background.
-pub(crate) fn is_of_job(result: &str) -> bool {
-    let begins = |first: &str, then: &str| {
-        let rest = result.strip_prefix(first).unwrap_or_default();
-        rest.trim_start_matches(|digit: char| digit.is_ascii_digit()).starts_with(then)
-    };
-    begins(BEGAN, RUNS) || begins(NOT_DONE, WENT_ON)
 }
 
 /// Returns why no more can be started.

@@ -42,7 +42,7 @@ pub use diff::hunks;
 pub(crate) use edit_file::EarlierEdits;
 pub use foreseen::protected_writes;
 pub use function::tool;
-pub(crate) use jobs::{is_of_job, news as job_news};
+pub(crate) use jobs::news as job_news;
 pub(crate) use judge::Judge;
 pub(crate) use protected::answer_in;
 pub use recall::Recall;

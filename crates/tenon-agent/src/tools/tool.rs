@@ -179,6 +179,8 @@ pub struct ToolOutput {
     pub view: Option<View>,
     /// The exit code, if the call ran a command that has one.
     pub exit_code: Option<i32>,
+    /// The number of the job that the call began: a command that went on in the background.
+    pub job: Option<u32>,
     /// What the proxy let through to no host. A person is asked about those that can be allowed.
     pub blocked: Vec<NetworkEvent>,
     /// System calls that the walls refused a command, in words for people.
@@ -374,6 +376,7 @@ impl ToolOutput {
             images: Vec::new(),
             view: None,
             exit_code: None,
+            job: None,
             blocked: Vec::new(),
             refused: Vec::new(),
             changed: Vec::new(),

@@ -360,12 +360,13 @@ impl Renderer {
             open.changed = texts::summary(&changes.summary, self.style.language).into_owned();
         } else if !changes.summary.is_empty() {
             // A command in the background, whose box is drawn, or one of a tenon that was killed.
-            let is_job = self.begun.contains(&changes.call_id);
-            if is_job && self.open.is_empty() && !self.replay {
+            let is_of_this = self.begun.contains(&changes.call_id);
+            if is_of_this && self.open.is_empty() && !self.replay {
                 // The line says it that tells how the job ended.
                 return;
             }
-            let text = if is_job { Text::JobChanged } else { Text::CutShortChanged };
+            let text =
+                if is_of_this || changes.by_job { Text::JobChanged } else { Text::CutShortChanged };
             let language = self.style.language;
             let changes = texts::summary(&changes.summary, language);
             let said = text.say(language, &[("changes", &changes)]);

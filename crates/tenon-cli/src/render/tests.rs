@@ -40,6 +40,7 @@ fn answered(id: &str, view: View, is_error: bool) -> Record {
         view,
         duration_ms: 1_234,
         cut_short: false,
+        job: None,
     })
 }
 

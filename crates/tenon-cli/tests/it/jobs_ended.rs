@@ -91,6 +91,22 @@ fn what_a_job_changed_that_ends_with_its_run_is_logged_and_told_once_when_the_se
 }
 
 #[test]
+fn a_field_of_the_log_says_that_a_result_is_of_a_job_and_that_a_job_changed_something() {
+    let place = Place::new();
+    let words = "echo 'job 7 runs in the background'; touch a";
+    let turns = json!([job("touch b; sleep 300.05185"), until("b"), bash(words), {"text": "Up."}]);
+    let script = place.script(turns);
+    place.run(&["-p", "--model", &script, "--allow", "bash", "go"]).ends_with(0);
+    let events = log(&place);
+    let values = |kind: &str, field: &str| {
+        let of_kind = events.iter().filter(|event| event["type"] == kind);
+        of_kind.map(|event| event[field].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(values("tool_result", "job"), [json!(1), Value::Null, Value::Null]);
+    assert_eq!(values("call_changed", "by_job"), [Value::Null, json!(true)]);
+}
+
+#[test]
 fn what_a_job_had_changed_is_found_after_a_kill_also_in_a_fork_and_when_it_was_undone() {
     for (more, is_undone) in [(&[][..], false), (&["--fork"], false), (&[], true)] {
         let place = Place::new();
@@ -102,8 +118,17 @@ fn what_a_job_had_changed_is_found_after_a_kill_also_in_a_fork_and_when_it_was_u
         if is_undone {
             place.run(&["undo", "2"]).ends_with(0);
         }
-        go_on(&place, json!([bash("cat a; ls"), {"text": "Seen."}]), more);
-        let (events, cut) = (log(&place), ", the list may be incomplete");
+        let script = place.script(json!([bash("cat a; ls"), {"text": "Seen."}]));
+        let cut = ", the list may be incomplete";
+        let arguments = ["--model", &script, "--allow", "bash", "--continue"];
+        let run = place.run(&[&arguments, more, &["go"]].concat()).ends_with(0);
+        for said in [
+            format!("a call that was cut short changed: 1 new{cut}"),
+            format!("a job changed: 1 file changed, 1 new{cut}"),
+        ] {
+            assert!((run.out.clone() + &run.error).contains(&said), "{said}: {run:?}");
+        }
+        let events = log(&place);
         let changed = events.iter().filter(|event| event["type"] == "call_changed");
         let changed: Vec<&Value> = changed.map(|event| &event["summary"]).collect();
         assert_eq!(

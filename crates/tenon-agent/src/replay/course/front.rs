@@ -95,7 +95,11 @@ impl Course {
             let Some(recorded) = self.current(&state) else { return Answer::Nobody };
             let Some(result) = recorded.results.get(call_id) else { return Answer::Nobody };
             let took = recorded.took_ms.get(call_id).copied().unwrap_or_default();
-            (overtime_in(&result.content), Duration::from_millis(took))
+            let answered = match recorded.began_jobs.contains(call_id) {
+                true => Some(Overtime::GoOn),
+                false => overtime_in(&result.content),
+            };
+            (answered, Duration::from_millis(took))
         };
         match answered {
             Some(Overtime::GoOn) => Answer::Allow,

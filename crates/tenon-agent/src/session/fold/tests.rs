@@ -62,6 +62,7 @@ fn result(id: &str) -> SessionEvent {
         images: Vec::new(),
         duration_ms: 1,
         cut_short: false,
+        job: None,
     }
     .into()
 }
