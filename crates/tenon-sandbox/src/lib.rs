@@ -44,7 +44,7 @@ pub use journal::{
     Change, ChangeKind, Changes, Checkpoint, CheckpointId, CheckpointInfo, CheckpointKind,
     CheckpointState, Conflict, ConflictReason, Conflicts, Coverage, Journal, JournalError,
     JournalOptions, LeftOut, LeftOutReason, Past, PastEntry, Pruned, Rights, StaleCache, Trouble,
-    Undone, Usage, WayBack,
+    Undone, Usage, WayBack, without_middle,
 };
 pub use linux::inside::is_closed_in_proc;
 pub use linux::probe::{Kernel, confines_writes, probe, runs_as_root, within_walls};

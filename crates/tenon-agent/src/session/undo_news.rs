@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use tenon_model::visible;
+use tenon_sandbox::without_middle;
 
 use super::{fold::INTERRUPTED, read::Session, recall::called};
 use crate::{
@@ -29,8 +30,15 @@ const STALE: &str = "[undo] These caches were left out, and may be newer than th
 
 const BUILD_ANEW: &str = ". A build or test that compares times takes what is in them for fresh: touch those files before you run one.";
 
-/// More calls of one sentence are counted.
-const CALLS_NAMED_MAX: usize = 30;
+/// More calls or paths of one sentence are counted: it must leave room for the conversation.
+const NAMED_MAX: usize = 30;
+
+/// The same for the characters that they have together; one is named in any case.
+const NAMED_CHARS_MAX: usize = 3_000;
+
+/// The most characters of a path, and of what a job changed.
+const PATH_CHARS_MAX: usize = 100;
+const SUMMARY_CHARS_MAX: usize = 200;
 
 /// What calls left in the files, by checkpoint.
 #[derive(Default)]
@@ -156,7 +164,8 @@ impl Session {
         let told = untold.iter().filter(|changes| !changes.summary.is_empty()).map(|changes| {
             let call = changes.checkpoint.and_then(|checkpoint| changed.get(&checkpoint));
             let label = call.map_or(changes.call_id.as_str(), |call| call.label.as_str());
-            format!("{label} ({})", changes.summary)
+            let summary = visible(&changes.summary);
+            format!("{label} ({})", without_middle(&summary, SUMMARY_CHARS_MAX))
         });
         let told: Vec<String> = told.collect();
         let named = named(&told.iter().map(String::as_str).collect::<Vec<_>>());
@@ -242,16 +251,26 @@ impl Files {
     }
 }
 
-/// Names paths.
+/// Names paths, long ones without their middle.
 fn listed(paths: &BTreeSet<&String>) -> String {
-    let paths: Vec<String> =
-        paths.iter().map(|path| visible(&path.replace('\n', "␊")).into_owned()).collect();
+    let shown = |path: &&String| {
+        let path = path.replace('\n', "␊");
+        without_middle(&visible(&path), PATH_CHARS_MAX).into_owned()
+    };
+    let paths: Vec<String> = paths.iter().map(shown).collect();
     named(&paths.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-fn named(calls: &[&str]) -> String {
-    let more = calls.len().saturating_sub(CALLS_NAMED_MAX);
-    let shown = calls.iter().take(CALLS_NAMED_MAX).copied().collect::<Vec<_>>().join("; ");
+fn named(all: &[&str]) -> String {
+    let (mut shown, mut chars) = (Vec::new(), 0);
+    for name in all.iter().take(NAMED_MAX) {
+        chars += name.chars().count();
+        if chars > NAMED_CHARS_MAX && !shown.is_empty() {
+            break;
+        }
+        shown.push(*name);
+    }
+    let (more, shown) = (all.len() - shown.len(), shown.join("; "));
     if more > 0 { format!("{shown}; and {more} more") } else { shown }
 }
 
@@ -382,6 +401,19 @@ mod tests {
         check(&[], "");
         check(&["b", "a", "b"], "a; b");
         check(&["a\nb"], "a␊b");
+    }
+
+    #[test]
+    fn paths_are_named_without_their_middle_and_no_sentence_is_long() {
+        let path = |number: usize| format!("{number}/{}/z", "字".repeat(1_000));
+        let paths: Vec<String> = (0..100).map(path).collect();
+        let said = listed(&paths.iter().collect());
+        let first = format!("0/{}…{}/z; ", "字".repeat(47), "字".repeat(48));
+        assert!(said.starts_with(&first) && said.ends_with("; and 70 more"), "{said}");
+        assert!(said.chars().count() < 3_200, "{said}");
+        let long = ["x".repeat(2_000), "y".repeat(2_000), "z".repeat(10)];
+        let long: Vec<&str> = long.iter().map(String::as_str).collect();
+        assert_eq!(named(&long), format!("{}; and 2 more", long[0]));
     }
 
     #[test]

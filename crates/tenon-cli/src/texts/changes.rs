@@ -19,6 +19,7 @@ texts! {
     "{path} not recorded (a cache)", "{path} 未记录（缓存）";
     "{path} not recorded (outside the workspace)", "{path} 未记录（在工作区之外）";
     "{path} not recorded (no copy of it)", "{path} 未记录（没有副本）";
+    "{n} more not recorded (or not compared)", "另有 {n} 处未记录（或未比较）";
     "{path} not recorded ({size})", "{path} 未记录（{size}）";
     "{path} and more not compared (too many files)", "{path} 等未比较（文件太多）";
     "{path} not compared where paths are too long", "{path} 中路径过长之处未比较";
@@ -73,6 +74,12 @@ mod tests {
             let said = changes.summary();
             assert_ne!(summary(&said, Language::Chinese), said);
         }
+        let path = |number: usize| PathBuf::from(format!("{number}/{}", "x".repeat(4_000)));
+        let too_long = |path| LeftOut { path, reason: LeftOutReason::TooLong };
+        let left_out = (0..300).map(path).map(too_long).collect();
+        let said = Changes { left_out, ..Changes::default() }.summary();
+        assert!(said.chars().count() < 3_000, "{said}");
+        assert!(summary(&said, Language::Chinese).ends_with("，另有 290 处未记录（或未比较）"));
         let refused = |path: &str| Trouble::Refused { path: path.into(), code: 5 };
         for trouble in [Trouble::Interrupted, Trouble::NotWatched, refused("x"), refused("")] {
             let said = Changes { troubles: vec![trouble], ..Changes::default() }.summary();

@@ -1,5 +1,6 @@
 //! What a call did to the files, as plain data, and in one line.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -141,10 +142,14 @@ impl Trouble {
     /// ```
     #[must_use]
     pub fn refusal(&self) -> Option<String> {
+        self.refusal_of(|path| path.display().to_string())
+    }
+
+    fn refusal_of(&self, named: impl Fn(&Path) -> String) -> Option<String> {
         let Self::Refused { path, .. } = self else { return None };
         Some(match path.as_os_str().is_empty() {
             true => "a change was refused: it could not be saved".to_owned(),
-            false => format!("a change of {} was refused: it could not be saved", path.display()),
+            false => format!("a change of {} was refused: it could not be saved", named(path)),
         })
     }
 }
@@ -179,8 +184,8 @@ impl Changes {
         say(count(|change| matches!(change.kind, ChangeKind::Renamed { .. })), "renamed");
         say(count(|change| change.kind == ChangeKind::Mode), "with other permissions");
         parts.extend(self.created());
-        for left_out in &self.left_out {
-            let name = left_out.path.display();
+        for left_out in self.left_out.iter().take(LEFT_OUT_NAMED_MAX) {
+            let name = named(&left_out.path);
             parts.push(match left_out.reason {
                 LeftOutReason::Cache => format!("{name}/ not recorded (a cache)"),
                 LeftOutReason::Outside => {
@@ -201,7 +206,9 @@ impl Changes {
                 }
             });
         }
-        parts.extend(self.troubles.iter().find_map(Trouble::refusal));
+        let more = self.left_out.len().saturating_sub(LEFT_OUT_NAMED_MAX);
+        parts.extend((more > 0).then(|| format!("{more} more not recorded (or not compared)")));
+        parts.extend(self.troubles.iter().find_map(|trouble| trouble.refusal_of(named)));
         let unsure =
             |trouble: &Trouble| matches!(trouble, Trouble::Interrupted | Trouble::NotWatched);
         if self.troubles.iter().any(unsure) {
@@ -242,9 +249,7 @@ impl Changes {
             parts.push(format!("{inside} new in {} new folders", folders.len()));
         } else {
             let each = folders.into_iter();
-            parts.extend(
-                each.map(|(path, inside)| format!("{inside} new under {}/", path.display())),
-            );
+            parts.extend(each.map(|(path, inside)| format!("{inside} new under {}/", named(path))));
         }
         parts
     }
@@ -275,6 +280,30 @@ impl Changes {
 /// Stand in the number of a change's kind for what follows: what older versions kept has neither.
 const HAS_WAS: u64 = 16;
 const HAS_RIGHTS: u64 = 32;
+
+/// The most characters of a path in a summary, which is one line for the model and for people.
+const PATH_CHARS_MAX: usize = 200;
+
+/// More of what was left out is counted in it.
+const LEFT_OUT_NAMED_MAX: usize = 10;
+
+/// Returns a text; of a longer one than so many characters the beginning and the end, with `…` between them.
+#[must_use]
+pub fn without_middle(text: &str, chars_max: usize) -> Cow<'_, str> {
+    let chars = text.chars().count();
+    if chars <= chars_max {
+        return Cow::Borrowed(text);
+    }
+    let kept = chars_max.saturating_sub(1);
+    let place = |number: usize| text.char_indices().nth(number).map_or(text.len(), |(at, _)| at);
+    let (head, tail) = (place(kept / 2), place(chars - kept.div_ceil(2)));
+    let part = |range| text.get(range).unwrap_or_default();
+    Cow::Owned(format!("{}…{}", part(0..head), part(tail..text.len())))
+}
+
+fn named(path: &Path) -> String {
+    without_middle(&path.to_string_lossy(), PATH_CHARS_MAX).into_owned()
+}
 
 fn files(number: u64) -> &'static str {
     if number == 1 { "file" } else { "files" }

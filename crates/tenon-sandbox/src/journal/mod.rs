@@ -66,7 +66,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::io::Errno;
 
-pub use self::changes::{Change, ChangeKind, Changes, LeftOut, LeftOutReason, Rights, Trouble};
+pub use self::changes::{
+    Change, ChangeKind, Changes, LeftOut, LeftOutReason, Rights, Trouble, without_middle,
+};
 pub use self::checkpoint::Checkpoint;
 pub(crate) use self::comparison::Comparison;
 pub use self::conflicts::{Conflict, ConflictReason, Conflicts};
