@@ -217,11 +217,11 @@ impl Edit<'_> {
         let EditFileArgs { path, old_text, new_text, .. } = self.args;
         let mut text = format!("Text not found in {path}.");
         if let Some(Replaced { line, is_last }) = self.replaced(bytes) {
-            let edit = format!("edit at line {line} earlier in this session");
-            text.push_str(&match is_last {
-                true => format!(" It stood there until your {edit}."),
-                false => format!(" Your {edit} replaced it; the file was changed otherwise since."),
-            });
+            text.push_str(&format!(
+                " Your edit at line {line} earlier in this session replaced it"
+            ));
+            // Also where the file is as the edit left it: somebody may have put the text back and away again.
+            text.push_str(if is_last { "." } else { "; the file was changed otherwise since." });
         }
         if file.text.len() as u64 > WHOLE_BYTES_MAX {
             text.push_str(" The file is too long to look for the nearest place; use grep.");
@@ -396,8 +396,8 @@ mod tests {
         let output = bench.call(&tool, edit("a", "one\ntwo", "x"));
         assert_eq!(
             output.content,
-            "Error: Text not found in a. It stood there until your edit at line 1 earlier in this \
-             session. Line 2, column 1: the file has 1, old_text has o. Lines 2-3 are:\n1\ntwo"
+            "Error: Text not found in a. Your edit at line 1 earlier in this session replaced it. \
+             Line 2, column 1: the file has 1, old_text has o. Lines 2-3 are:\n1\ntwo"
         );
     }
 
@@ -416,7 +416,14 @@ mod tests {
         };
         bench.put("a", "one\ntwo\n");
         assert!(!bench.call(&tool, edit("a", "one", "1")).is_error);
-        assert_eq!(told(), "It stood there until your edit at line 1 earlier in this session.");
+        let replaced = "Your edit at line 1 earlier in this session replaced it.";
+        assert_eq!(told(), replaced);
+        // A person may have put it back and taken it away as the edit did.
+        for text in ["one\ntwo\n", "1\ntwo\n"] {
+            bench.put("a", text);
+            read();
+        }
+        assert_eq!(told(), replaced);
         // A person may have put it back and taken it away.
         bench.put("a", "eins\ntwo\n");
         read();

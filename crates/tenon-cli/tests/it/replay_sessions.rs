@@ -290,7 +290,7 @@ fn another_process_knows_earlier_edits_and_not_what_commands_left_in_private_fol
         process(&place, json!([edit("one", "two"), leave, look, end]), &[]);
         process(&place, json!([edit("one", "three"), look, end]), &[]);
         let logs = place.logs();
-        let told = "It stood there until your edit at line 2 earlier in this session.";
+        let told = "Your edit at line 2 earlier in this session replaced it.";
         assert_eq!(
             logs.matches(&format!("\"content\":\"Error: Text not found in f. {told}")).count(),
             1,
@@ -308,7 +308,7 @@ fn earlier_edits_are_known_after_a_kill_and_in_a_fork_and_not_without_undo() {
         let arguments = json!({"path": "f", "old_text": old, "new_text": new});
         json!({"calls": [{"name": "edit_file", "arguments": arguments}]})
     };
-    let (end, told) = (json!({"text": "Done."}), "until your edit at line 1 earlier");
+    let (end, told) = (json!({"text": "Done."}), "Your edit at line 1 earlier");
     for (flags, undo) in [(&[][..], "true"), (&["--fork"], "true"), (&[], "false")] {
         let place = Place::new();
         place.config(&format!("undo = {undo}\n"));
@@ -319,7 +319,7 @@ fn earlier_edits_are_known_after_a_kill_and_in_a_fork_and_not_without_undo() {
         let again = json!([edit("zwei", "x"), edit("eins", "y"), edit("vier", "z"), end]);
         process(&place, again, flags);
         let count = if undo == "true" { 2 } else { 0 };
-        let told = format!("\"content\":\"Error: Text not found in f. It stood there {told}");
+        let told = format!("\"content\":\"Error: Text not found in f. {told}");
         assert_eq!(place.logs().matches(&told).count(), count, "{flags:?} {}", place.logs());
         // Without undo the files are not as they were.
         if undo == "true" {
