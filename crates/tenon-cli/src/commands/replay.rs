@@ -110,7 +110,9 @@ impl Replay {
             log_is_masked: files.log_is_masked,
         };
         let replayed = tokio::select! {
-            replayed = tenon_agent::replay(&session, ready.options, how) => replayed?,
+            // Its own log is nothing to go on with.
+            replayed = tenon_agent::replay(&session, ready.options, how) => replayed
+                .map_err(|error| CliError::failed(Text::ReplayNotKept).with_source(error))?,
             // The copy goes with it.
             _ = tokio::signal::ctrl_c() => return Ok(ExitStatus::Interrupted),
         };

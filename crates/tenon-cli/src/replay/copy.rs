@@ -72,7 +72,7 @@ impl Copying {
                 Ok(opened) => opened,
                 Err(error) if beneath.as_os_str().is_empty() => return Err(gone(from, error)),
                 Err(error) => {
-                    self.not_copied(&shown, &error);
+                    self.not_copied(&shown, error)?;
                     continue;
                 }
             };
@@ -87,7 +87,7 @@ impl Copying {
                 match copied {
                     Ok(true) => folders.push(beneath.join(name)),
                     Ok(false) => {}
-                    Err(error) => self.not_copied(&shown, &error),
+                    Err(error) => self.not_copied(&shown, error)?,
                 }
             }
             closing.push((to, metadata));
@@ -99,8 +99,13 @@ impl Copying {
         Ok(())
     }
 
-    fn not_copied(&mut self, shown: &Path, error: &io::Error) {
+    /// Notes that something is not in the copy; fails where nothing more would be.
+    fn not_copied(&mut self, shown: &Path, error: io::Error) -> Result<(), CliError> {
+        if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
+            return Err(uncopied(shown, error));
+        }
         self.notes.push(format!("{} was not copied: {error}", shown.display()));
+        Ok(())
     }
 
     /// Copies what is at `from`, with all in it if it is a folder.
@@ -112,11 +117,7 @@ impl Copying {
         match copied {
             Ok(true) => self.tree(from, to),
             Ok(false) => Ok(()),
-            Err(error) => {
-                let failed =
-                    CliError::failed(Text::FileNotCopied.with(&[("path", &from.display())]));
-                Err(failed.with_source(error))
-            }
+            Err(error) => Err(uncopied(from, error)),
         }
     }
 
@@ -214,6 +215,10 @@ pub(super) fn make_pipe(path: &Path, mode: u32, modified: SystemTime) -> io::Res
     fs::set_permissions(path, Permissions::from_mode(mode & 0o7777))?;
     set_modified(path, modified);
     Ok(())
+}
+
+fn uncopied(path: &Path, error: io::Error) -> CliError {
+    CliError::failed(Text::FileNotCopied.with(&[("path", &path.display())])).with_source(error)
 }
 
 fn gone(folder: &Path, error: io::Error) -> CliError {

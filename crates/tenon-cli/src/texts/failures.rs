@@ -147,6 +147,7 @@ texts! {
     NotPutBack: "the files cannot be put back in the copy", "无法在副本中恢复文件";
     NoBundle: "{path} is no bundle that can be replayed", "{path} 不是可以重放的包";
     BundleWithoutLog: "the bundle has no log", "包中没有日志";
+    ReplayNotKept: "the replay cannot go on, for its own log cannot be kept", "重放无法继续：无法保存它自己的日志";
     NothingToReplay: "there is nothing to replay: the log has no request", "没有可以重放的内容：日志中没有请求";
     NoFolderToWork: "there is no folder to work in", "没有可以工作的文件夹";
 }

@@ -26,6 +26,11 @@ exit $status";
 
 /// Runs the program with a small disk at `disk`; nothing if there can be none here.
 fn run_on_small_disk(place: &Place, disk: &str, turns: &Value, flags: &[&str]) -> Option<Run> {
+    let model = place.script(turns.clone());
+    on_small_disk(place, disk, &[&["--model", &model], flags, &["go"]].concat())
+}
+
+fn on_small_disk(place: &Place, disk: &str, arguments: &[&str]) -> Option<Run> {
     let as_root = ["-m"].as_slice();
     let as_user = ["-Urm"].as_slice();
     let flags_of_unshare = if rustix::process::geteuid().is_root() { as_root } else { as_user };
@@ -35,13 +40,13 @@ fn run_on_small_disk(place: &Place, disk: &str, turns: &Value, flags: &[&str]) -
         skipped("no mount namespace can be had here");
         return None;
     }
-    let (disk, model) = (place.path(disk).display().to_string(), place.script(turns.clone()));
+    let disk = place.path(disk).display().to_string();
     for folder in [place.path("after"), disk.clone().into()] {
         std::fs::create_dir_all(folder).unwrap();
     }
     let program = env!("CARGO_BIN_EXE_tenon");
-    let arguments = ["sh", "-c", SMALL_DISK, "sh", &disk, program, "--model", &model];
-    let arguments = [flags_of_unshare, &arguments, flags, &["go"]].concat();
+    let shell = ["sh", "-c", SMALL_DISK, "sh", &disk, program];
+    let arguments = [flags_of_unshare, &shell, arguments].concat();
     let mut command = place.program("unshare", &arguments);
     command.env("AFTER", place.path("after")).env("WORK", place.path("work"));
     Some(Run::of(command.output().unwrap()))
@@ -330,4 +335,25 @@ fn an_undo_without_room_is_done_as_a_whole_or_not_at_all() {
     assert!(run.out.contains("refused 0\nafter\n"), "{run:?}\n{said}");
     assert!(run.out.contains("refused 300\nafter\n"), "{run:?}\n{said}");
     assert!(run.out.ends_with("undone 2000\nbefore\n"), "{run:?}\n{said}");
+}
+
+#[test]
+fn a_copy_of_the_workspace_that_there_is_no_room_for_is_neither_replayed_nor_bundled() {
+    let export = ["export", "last", "--bundle", "out.tar.gz"];
+    let replay = ["replay", "last"];
+    let own_log = "the replay cannot go on, for its own log cannot be kept";
+    for (file, prompt, arguments, said) in [
+        (100_000, 1, &replay[..], "f cannot be copied"),
+        (100_000, 1, &export, "f cannot be copied"),
+        (1, 60_000, &replay, own_log),
+    ] {
+        let place = Place::new();
+        place.write("work/f", &"x".repeat(file));
+        let model = place.script(json!([{"text": "Done."}]));
+        place.run(&["-p", "--model", &model, &"y".repeat(prompt)]).ends_with(0);
+        let Some(run) = on_small_disk(&place, "home/.cache", arguments) else { return };
+        let run = run.ends_with(1).says(&[said, "No space left"]);
+        assert!(!run.error.contains("--resume"), "{run:?}");
+        assert!(!place.path("work/out.tar.gz").exists());
+    }
 }
