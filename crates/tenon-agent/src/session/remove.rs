@@ -21,6 +21,10 @@ use super::{
 const TRIES: u32 = 5;
 const BETWEEN_TRIES: Duration = Duration::from_millis(20);
 
+/// The ending of a log whose session is being removed. It goes last, so that what a kill leaves of the rest is
+/// found by the next removal.
+const GONE: &str = "gone";
+
 /// A session and what would be gained by removing it.
 ///
 /// ```
@@ -83,13 +87,25 @@ pub fn removable(folder: &Path, results: &Path) -> Result<Vec<Removable>, LogErr
 /// If there is no such session, another process is at work on it, or it cannot be removed.
 pub fn remove(folder: &Path, results: &Path, id: &str) -> Result<(), LogError> {
     let path = path_of(folder, id)?;
-    let failed = |source| LogError::new(&path, source);
     let file = locked(&path)?;
-    let results_of = head(id, &file).results_of().to_owned();
-    std::fs::remove_file(&path).map_err(failed)?;
-    KeptImages::beside(&path).remove()?;
-    let others = logs(folder)?;
-    let is_needed = others.iter().any(|(other, path)| {
+    let gone = path.with_extension(GONE);
+    std::fs::rename(&path, &gone).map_err(|source| LogError::new(&path, source))?;
+    remove_rest(folder, results, &gone, &file)?;
+    for left in left_over(folder) {
+        if let Some(file) = File::open(&left).ok().filter(|file| file.try_lock().is_ok()) {
+            // What is still in the way is tried again the next time.
+            let _ = remove_rest(folder, results, &left, &file);
+        }
+    }
+    Ok(())
+}
+
+/// Removes what lies beside a log, and then the log, which is at `gone` by now and in no list.
+fn remove_rest(folder: &Path, results: &Path, gone: &Path, file: &File) -> Result<(), LogError> {
+    let id = gone.file_stem().and_then(|id| id.to_str()).unwrap_or_default();
+    let results_of = head(id, file).results_of().to_owned();
+    KeptImages::beside(gone).remove()?;
+    let is_needed = logs(folder)?.iter().any(|(other, path)| {
         *other == results_of
             || File::open(path).is_ok_and(|file| head(other, &file).results_of() == results_of)
     });
@@ -97,10 +113,19 @@ pub fn remove(folder: &Path, results: &Path, id: &str) -> Result<(), LogError> {
     // The name stands in the log; only one that is a single folder's is followed.
     let is_one_name = own.file_name().is_some_and(|name| name == results_of.as_str())
         && own.parent() == Some(results);
-    if is_needed || !is_one_name || !own.is_dir() {
-        return Ok(());
+    if !is_needed && is_one_name && own.is_dir() {
+        std::fs::remove_dir_all(&own).map_err(|source| LogError::new(&own, source))?;
     }
-    std::fs::remove_dir_all(&own).map_err(|source| LogError::new(&own, source))
+    std::fs::remove_file(gone).map_err(|source| LogError::new(gone, source))
+}
+
+/// Returns the logs of sessions whose removal a kill cut short.
+fn left_over(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    let is_left =
+        |path: &PathBuf| path.extension().is_some_and(|end| end == GONE) && path.is_file();
+    paths.filter(is_left).collect()
 }
 
 /// Opens a log that no process is at work on, not even one that removes it.
@@ -155,5 +180,28 @@ mod tests {
         remove(&sessions, &results, &fork).unwrap();
         assert!(!results.join("old").exists());
         assert!(logs(&sessions).unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_a_kill_left_of_a_session_goes_with_the_next_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let (sessions, results) = (folder.path().join("sessions"), folder.path().join("results"));
+        for id in ["killed", "other", "living"] {
+            std::fs::create_dir_all(sessions.join(id).with_extension("images")).unwrap();
+            std::fs::create_dir_all(results.join(id)).unwrap();
+            let ending = if id == "other" { "jsonl" } else { GONE };
+            std::fs::write(sessions.join(id).with_extension(ending), "").unwrap();
+        }
+        let living = File::open(sessions.join("living.gone")).unwrap();
+        living.try_lock().unwrap();
+        remove(&sessions, &results, "other").unwrap();
+        let names = |folder: &Path| {
+            let names = std::fs::read_dir(folder).unwrap().map(|it| it.unwrap().file_name());
+            let mut names: Vec<String> = names.map(|it| it.into_string().unwrap()).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(names(&sessions), ["living.gone", "living.images"]);
+        assert_eq!(names(&results), ["living"]);
     }
 }
