@@ -1,6 +1,8 @@
 //! Protected names that a command wrote: a rule for `write_file` keeps them, a person is asked, and
 //! without both the result says which rule would.
 
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -246,5 +248,47 @@ fn what_was_put_back_or_could_not_be_written_without_a_question_is_in_the_list()
             // The one of the job, and the one of the first call.
             assert_eq!(found.len(), if file == ".git/config" { 2 } else { 1 }, "{refused:?}");
         }
+    }
+}
+
+fn inode(path: &Path) -> u64 {
+    std::fs::metadata(path).unwrap().ino()
+}
+
+/// The kernel refuses it, and all that came of it is what undo had kept before: a further name.
+#[test]
+fn a_protected_file_that_no_command_could_remove_is_no_change_also_after_a_kill() {
+    let place = Place::new();
+    let envrc = place.write("work/.envrc", "a\n");
+    let before = inode(&envrc);
+    let tenon = |turns: Value| {
+        let script = place.script(turns);
+        place.run(&["--print", "--model", &script, "--sandbox", "a", "go"]).ends_with(0)
+    };
+    let call = |command: &str, background: bool| {
+        let arguments = json!({ "command": command, "background": background });
+        json!({ "calls": [{ "name": "bash", "arguments": arguments }] })
+    };
+    // While a job runs, each look goes by the one before.
+    let removes = || call("rm .envrc; mv other .envrc; true", false);
+    tenon(json!([call("sleep 60", true), removes(), call("true", false), { "text": "done" }]));
+    let script = place.script(json!([call("rm .envrc; touch sign; sleep 60", false)]));
+    place.run_and_kill(&["--model", &script, "--sandbox", "a", "go"], "work/sign");
+    let run = tenon(json!([{ "text": "done" }]));
+    let logs = place.logs() + &run.out + &run.error;
+    assert!(!logs.contains("put back") && !logs.contains(".envrc was"), "{logs}");
+    assert_eq!(inode(&envrc), before, "it was made anew");
+}
+
+#[test]
+fn a_further_name_that_a_command_gave_such_a_file_is_found_all_the_same() {
+    for tier in ["a", "c"] {
+        let place = Place::new();
+        let envrc = place.write("work/pkg/.envrc", "a\n");
+        let command = "chmod 555 pkg; rm pkg/.envrc; chmod 755 pkg; ln pkg/.envrc z; true";
+        run(&place, &["--sandbox", tier], command);
+        let logs = place.logs();
+        assert!(logs.contains("pkg/.envrc was changed; put back as it was"), "{tier}: {logs}");
+        assert_ne!(inode(&envrc), inode(&place.path("work/z")), "{tier}");
     }
 }

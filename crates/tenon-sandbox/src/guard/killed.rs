@@ -114,6 +114,9 @@ fn as_it_was(left_behind: &LeftBehind) -> (Guard, BTreeMap<Place, Item>) {
         recorded.before.extend(name.before.map(|before| (place, told(before))));
     }
     guard.before = recorded.before.into_iter().collect();
+    let numbers = recorded.after.values().filter_map(|item| Some(item.identity()?.1)).collect();
+    guard.kept_names = left_behind.kept_names(&numbers);
+    guard.leave_out_kept_names(&mut recorded.after);
     (guard, recorded.after)
 }
 

@@ -14,6 +14,7 @@ mod change;
 mod copies;
 mod folder;
 mod item;
+mod kept_names;
 mod killed;
 mod left_own;
 mod listings;
@@ -53,7 +54,7 @@ pub(crate) use self::scan::list;
 use self::scan::{Limits, MINOR_BYTES_MAX, Scan, Stamps, look, look_for_folder, scan};
 use crate::git_config;
 use crate::git_includes::Includes;
-use crate::journal::{Came, Checkpoint};
+use crate::journal::{Came, Checkpoint, KeptName};
 use crate::workspace::Recording;
 
 /// Folders and files that are looked at in well below a millisecond.
@@ -100,6 +101,8 @@ pub(crate) struct Guard {
     running: usize,
     /// Of the commands that run, and of those that nobody waited for.
     checkpoints: Vec<Checkpoint>,
+    /// What these gave files in the journal, those that are over included.
+    kept_names: Vec<KeptName>,
     /// One that writes is recorded nowhere.
     is_unrecorded: bool,
     /// That not everything can be looked at then is told once.
@@ -144,6 +147,7 @@ impl Guard {
                 self.pending.extend(changes);
             }
             self.checkpoints.clear();
+            self.kept_names.clear();
             self.is_unrecorded = false;
             self.roots = roots.to_vec();
             let others = match (&self.seat, &mut turn) {
@@ -423,6 +427,7 @@ impl Guard {
 
     fn check(&mut self) -> Vec<ProtectedChange> {
         let (mut after, told) = self.look_after();
+        self.leave_out_kept_names(&mut after);
         let mut changes: Vec<ProtectedChange> = told.into_iter().collect();
         changes.extend(self.put_back_permissions(&mut after));
         changes.extend(self.correct(after));
