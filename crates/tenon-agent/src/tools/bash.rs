@@ -16,10 +16,10 @@ use tenon_sandbox::{
 use super::{
     protected,
     refused_calls::worth_telling,
+    said::Said,
     streams::joined,
     tool::{Effect, Tool, ToolContext, ToolOutput},
-    unkept,
-    unseen::{self, Looked},
+    unkept, unseen,
 };
 use crate::policy::{Action, shell};
 
@@ -280,9 +280,8 @@ impl Bash {
         let kept = protected::keep(&mut output.protected, context).await;
         let told = protected::lines(&output.protected, &kept);
         let mut notes = notes(&output.blocked, told, output.limit.as_ref());
-        let (text, is_job) = (text.as_str(), false);
-        let looked = Looked { script, output: &output, text, is_error, is_job };
-        notes.push_str(&unseen::notes(&looked, context));
+        let said = Said::of(script, &output, (&text, is_error), context);
+        notes.push_str(&unseen::notes(&said));
         notes.extend(unkept::sentence(&output.unkept).map(|said| format!("\n[walls] {said}")));
         if !context.sandbox.jobs().running().is_empty() {
             notes.push_str(&protected::where_kept(&output.protected, &context.workspace));

@@ -2,39 +2,25 @@
 //!
 //! The kernel refuses without a word for people, so programs say "Read-only file system" and
 //! "Network is unreachable". Read from words, so it promises nothing; each sentence is true
-//! whenever it is said. Only of system calls the kernel itself tells.
+//! whenever it is said. Each line is taken for what one wall did. Only of system calls the kernel
+//! itself tells.
 
-use tenon_sandbox::{
-    FileError, INTERNET_SOCKETS, Network, OTHER_SOCKETS, Output, PATH_SOCKETS, Stream, Tier,
-    Workspace,
-};
+use tenon_sandbox::{INTERNET_SOCKETS, Network, OTHER_SOCKETS, PATH_SOCKETS};
 
 use super::{
-    Sandbox, ToolContext,
     crowded::{CROWDED, is_crowded},
     kernel,
     refused_calls::{self, DENIED, PATH_SOCKETS_HELD, PATH_SOCKETS_TOO, SOCKETS_HELD},
-    unreached::{Unreached, is_complaint},
+    refused_files::{self, NOT_PERMITTED, Place, READING_HELD, TCP, UDP, place},
+    said::{Said, words},
+    unreached::{self, is_complaint},
 };
-
-/// What programs say of a file that the walls keep from changing.
-const FILES: [&str; 3] = ["read-only file system", "erofs", "cannot lock /etc/"];
-
-/// The same where Landlock alone holds files; other refusals have the same words.
-const FILES_IN_C: [&str; 3] = ["permission denied", NOT_PERMITTED, "eacces"];
-
-/// What is said of files, and of everything else that takes rights.
-const NOT_PERMITTED: &str = "operation not permitted";
 
 /// What programs say that got no socket.
 const SOCKETS: [&str; 5] = ["socket", "resolv", "resolution", "connect", "listen eacces"];
 
 /// The same beside a denial, also where the command went on.
 const SOCKETS_DENIED: [&str; 4] = ["socket: ", "listen eacces", TCP, UDP];
-
-/// What bash makes a socket of, and what is no file.
-const TCP: &str = "/dev/tcp/";
-const UDP: &str = "/dev/udp/";
 
 /// What programs say that got no terminal to give to others, or no semaphore.
 const OF_TIER_C: [(&str, &[&str]); 2] = [
@@ -52,31 +38,34 @@ const SERVICES: [&str; 3] = ["connect to the docker daemon", "connect to bus", "
 const LIMITS: [&str; 1] = ["cannot modify limit"];
 
 /// What programs say that want rights of root's.
-const RIGHTS: [&str; 4] = [NOT_PERMITTED, "you must be root", NICENESS, "permission denied on key"];
-
-const NICENESS: &str = "cannot set niceness";
+const RIGHTS: [&str; 2] = ["you must be root", "cannot set niceness"];
 
 /// What is said of an owner whom the namespace of tier B does not have.
 const OWNERS: [&str; 3] = ["ownership", "chown", "chgrp"];
 const NO_SUCH_OWNER: &str = "invalid argument";
 
+/// What stands in complaints of programs that change other processes, and what code calls for it.
+const OF_PROCESSES: [&str; 8] = [
+    "kill: ",
+    "killall: ",
+    "kill eperm",
+    "renice: ",
+    "prlimit: ",
+    "chrt: ",
+    "ionice: ",
+    "taskset: ",
+];
+const CHANGE_PROCESSES: [&str; 3] = ["kill(", "setpriority(", "prlimit("];
+
+/// What is said of a process that is not there.
+const NO_PROCESS: &str = "no such process";
+
 /// What programs say of a file whose owner or group the session's namespace does not have.
 const FOREIGN: [&str; 2] = ["value too large for defined data type", "eoverflow"];
 
-const FILES_HELD: &str = "files: outside of the workspace commands write only in private temporary \
-                          folders; --add-dir FOLDER would add a folder";
-const FILES_HELD_IN_C: &str = "files: outside of the workspace commands in tier C write only in private temporary \
-                               folders, and read nothing of homes but toolchains, nor of /run, /tmp and other \
-                               disks; --add-dir FOLDER would open a folder";
-const READING_HELD: &str = "files: this command counts as one that only reads, so it changes nothing but what is \
-                            in private temporary folders";
-pub(super) const PROTECTED_HELD: &str = "files: protected names in the workspace (.git/hooks, .envrc and the like) are \
-                              closed to commands; write_file and edit_file write them with the user's yes";
 const TERMINALS_HELD: &str = "terminals: commands in tier C make no terminals for other programs; --sandbox off \
                               would let them";
-const TOOLCHAINS_HELD: &str = "files: the user's toolchains in HOME are read-only to commands here; a place of its own in \
-                               the workspace (CARGO_HOME and the like) can be written";
-const SERVICES_HELD: &str = "sockets: /run is the session's own, so services of this machine are out of \
+pub(super) const SERVICES_HELD: &str = "sockets: /run is the session's own, so services of this machine are out of \
                              reach; --sandbox off would open them";
 const LIMITS_HELD: &str = "limits: a command lowers its limits and never raises them; --sandbox off would \
                            leave out those of the walls";
@@ -85,268 +74,169 @@ const RIGHTS_HELD: &str = "rights: inside the walls nothing has root's rights, a
 const RIGHTS_HELD_IN_C: &str = "rights: commands in tier C change no limits, priorities or scheduling of other \
                                 processes, send them no signals (from Linux 6.12 on) and make no shared memory; \
                                 --sandbox off would let them as far as the user may";
+const PROCESSES_HELD: &str = "processes: a command sends signals to its own processes only, changes no limits, \
+                              priorities or scheduling of others, and raises none of its limits; --sandbox off \
+                              would let it as far as the user may";
+const PROCESSES_UNSEEN: &str = "processes: commands see only their own processes, so another, if one was meant, looks \
+                                 as if it were not there; --sandbox off would let them reach it";
 const FOREIGN_HELD: &str = "files: commands have only the user and the user's first group, so a toolchain's file in HOME \
                             that is of another can be read and not changed; the user's chgrp to that group \
                             would allow it, and so would a copy in the workspace (CARGO_HOME and the like)";
 
-/// Lines of output, and words of each, that are looked at for the file that was refused. The first
-/// lines tell; each word is looked up on the disk.
-const LINES_MAX: usize = 20;
-const WORDS_MAX: usize = 40;
-
-/// A command that ran inside walls, and what it said.
-pub(super) struct Said<'a> {
-    pub(super) script: &'a str,
-    pub(super) output: &'a Output,
-    /// What is shown of its output.
-    pub(super) text: &'a str,
-    pub(super) is_error: bool,
-    /// Whether what programs complain of may be in their other stream.
-    pub(super) merges: bool,
-    pub(super) workspace: &'a Workspace,
-    pub(super) sandbox: &'a Sandbox,
-    /// The hosts that it did not reach, without the proxy.
-    pub(super) unreached: &'a Unreached,
-    /// Whose command it was.
-    pub(super) as_root: bool,
-}
-
-/// Returns sentences for a command inside walls with `network`, if there is reason to say some.
+/// Returns sentences for a command inside walls with `network`, once each, if there is reason to say some.
 pub(super) fn sentences(said: &Said<'_>, network: Network) -> Vec<String> {
-    let &Said { output, text, is_error, merges, .. } = said;
-    let mut printed = String::new();
-    for piece in output.pieces.iter().filter(|piece| piece.stream == Stream::Error) {
-        printed.push_str(&piece.text);
-    }
-    if is_error || merges {
-        printed.push_str(text);
-    }
-    let (mut sentences, printed) = said.of_kernel(&printed);
+    let &Said { output, is_error, .. } = said;
+    let (of_kernel, printed) = of_kernel(said);
     let complaints = printed.to_lowercase();
-    let says = |words: &[&str]| words.iter().any(|words| complaints.contains(words));
+    let says = |words: &[&str]| contains(&complaints, words);
     let is_told = [INTERNET_SOCKETS, PATH_SOCKETS].iter().any(|it| output.refused.contains(it));
     let speaks_of_sockets =
         is_error && says(&SOCKETS) || said.may_complain() && is_of_network(&complaints);
     let is_of_others = output.refused.contains(&OTHER_SOCKETS);
     let is_of_sockets = !output.has_sockets && (is_told || speaks_of_sockets && !is_of_others);
     let is_of_services = is_error && says(&SERVICES);
-    let of_c = said.of_tier_c(&complaints);
-    if says(&FILES) {
-        sentences.extend(files(&printed, &FILES, said));
-    } else if !output.has_sockets && says(&FILES_IN_C) {
-        let of_paths: &[&str] =
-            if output.refused.contains(&PATH_SOCKETS) { &PATH_SOCKETS_TOO } else { &[] };
-        let of_rights = RIGHTS.iter().filter(|words| **words != NOT_PERMITTED);
-        let others: Vec<&str> = of_c.iter().flat_map(|(_, words)| *words).copied().collect();
-        let others = others.iter().chain(of_paths).chain(of_rights);
-        let lines = printed.lines().filter(|line| {
-            // What was refused may have been the socket, or the terminal.
-            let small = line.to_lowercase();
-            let is_told = others.clone().any(|words| small.contains(words));
-            let may_be = (is_of_sockets || !of_c.is_empty()) && said.place(line) == Place::Unknown;
-            !is_told && !may_be
-        });
-        let printed: String = lines.flat_map(|line| [line, "\n"]).collect();
-        sentences.extend(files(&printed, &FILES_IN_C, said));
-    }
-    sentences.extend(of_c.iter().map(|(sentence, _)| *sentence));
+    let of_c = of_tier_c(said, &complaints);
+    let is_of_c = |line: &str| {
+        let line = line.to_lowercase();
+        of_c.iter().any(|(_, words)| contains(&line, words))
+    };
+    // What was refused may have been the socket, or the terminal.
+    let may_be_none = is_of_sockets || !of_c.is_empty();
+    let of_files = printed
+        .lines()
+        .filter(|line| !(is_of_c(line) || said.in_c && is_of_another(said, line, may_be_none)));
+    let mut sentences: Vec<String> = of_kernel.into_iter().map(str::to_owned).collect();
+    sentences.extend(refused_files::sentences(said, of_files));
+    sentences.extend(of_c.iter().map(|(sentence, _)| (*sentence).to_owned()));
     if is_of_sockets {
         // In /run of the machine they are, behind sockets with a path.
         let held = if is_of_services { PATH_SOCKETS_HELD } else { SOCKETS_HELD };
-        sentences.extend((!is_told).then_some(held));
+        sentences.extend((!is_told).then(|| held.to_owned()));
     } else if output.has_sockets && network != Network::On {
-        sentences.extend(said.unreached.sentences());
+        sentences.extend(unreached::sentences(said));
     }
-    sentences.extend(says(&FOREIGN).then_some(FOREIGN_HELD));
-    let is_run_private = output.has_sockets && !said.is_in_c();
-    sentences.extend((is_of_services && is_run_private).then_some(SERVICES_HELD));
-    sentences.extend((said.may_complain() && says(&LIMITS)).then_some(LIMITS_HELD));
-    // One that was ended is told that already.
-    let is_crowded = output.limit.is_none() && is_crowded(&complaints);
-    sentences.extend(is_crowded.then_some(CROWDED));
-    if output.refused.is_empty() && sentences.is_empty() {
-        sentences.extend(said.of_rights(&complaints));
+    let is_run_private = output.has_sockets && !said.in_c;
+    let others = [
+        (says(&FOREIGN), FOREIGN_HELD),
+        (is_of_services && is_run_private, SERVICES_HELD),
+        (said.may_complain() && says(&LIMITS), LIMITS_HELD),
+        // One that was ended is told that already.
+        (output.limit.is_none() && is_crowded(&complaints), CROWDED),
+    ];
+    let others = others.into_iter().filter_map(|(is_said, it)| is_said.then_some(it));
+    let rights = of_rights(said, printed.lines().filter(|line| !is_of_c(line)));
+    for sentence in others.chain(rights) {
+        if !sentences.iter().any(|told| told == sentence) {
+            sentences.push(sentence.to_owned());
+        }
     }
-    let calls = refused_calls::sentences(&output.refused);
-    sentences.into_iter().map(str::to_owned).chain(calls).collect()
+    sentences.extend(refused_calls::sentences(&output.refused));
+    sentences
+}
+
+fn contains(text: &str, words: &[&str]) -> bool {
+    words.iter().any(|words| text.contains(words))
 }
 
 /// Whether what was printed speaks of the network in itself, whatever became of the command.
 fn is_of_network(complaints: &str) -> bool {
-    let says = |line: &str, words: &[&str]| words.iter().any(|words| line.contains(words));
     is_complaint(complaints)
-        || complaints.lines().any(|line| says(line, &SOCKETS_DENIED) && says(line, &DENIED))
+        || complaints.lines().any(|line| contains(line, &SOCKETS_DENIED) && contains(line, &DENIED))
 }
 
-/// Returns the protected files that `text` says a command could not write, once each, as they are written
-/// there.
-pub(super) fn protected_files(text: &str, context: &ToolContext) -> Vec<String> {
-    let ToolContext { workspace, sandbox, .. } = context;
-    let is_in_c = sandbox.tier() == Some(Tier::C.name());
-    let complaints = FILES.iter().chain(FILES_IN_C.iter().filter(|_| is_in_c));
-    let refuses = |line: &&str| complaints.clone().any(|words| line.to_lowercase().contains(words));
-    let mut files: Vec<String> = Vec::new();
-    for line in text.lines().filter(refuses).take(LINES_MAX) {
-        let is_protected = |word: &&str| workspace.locate(word).is_ok_and(|it| it.protected);
-        let found =
-            words(line).find(is_protected).filter(|word| !files.iter().any(|it| it == word));
-        files.extend(found.map(str::to_owned));
+/// Whether a line that has the words of a refused file in tier C is about something else.
+fn is_of_another(said: &Said<'_>, line: &str, may_be_none: bool) -> bool {
+    let small = line.to_lowercase();
+    let is_of_path = said.output.refused.contains(&PATH_SOCKETS);
+    contains(&small, &RIGHTS)
+        || is_of_path && contains(&small, &PATH_SOCKETS_TOO)
+        || may_be_none && place(said, line) == Place::Unknown
+}
+
+/// Returns what is said of what the kernel keeps to itself, once each, and the lines about
+/// something else.
+fn of_kernel(said: &Said<'_>) -> (Vec<&'static str>, String) {
+    let (mut sentences, mut others) = (Vec::new(), String::new());
+    for line in said.printed().split_inclusive('\n') {
+        match kernel::sentence(line, words(line), said.in_c) {
+            Some(sentence) if sentences.contains(&sentence) => {}
+            Some(sentence) => sentences.push(sentence),
+            None => others.push_str(line),
+        }
     }
-    files
+    (sentences, others)
 }
 
-/// Returns what to say of files that commands may not write: that this one writes none, or of
-/// toolchains, of protected names, of those elsewhere, or of the last two where lines with `words` tell of
-/// both or of neither.
-fn files<'a>(
-    printed: &str,
-    words: &[&str],
-    said: &Said<'a>,
-) -> impl Iterator<Item = &'a str> + use<'a> {
-    let output = said.output;
-    let says = |line: &str, words: &[&str]| {
-        let line = line.to_lowercase();
-        words.iter().any(|words| line.contains(words))
+/// Returns what tier C alone holds, as far as `complaints` or the script speak of it.
+fn of_tier_c(said: &Said<'_>, complaints: &str) -> Vec<(&'static str, &'static [&'static str])> {
+    let script = said.script.to_lowercase();
+    let is_meant = |words: &[&str]| {
+        let is_denied = |line: &str| contains(line, &DENIED) || line.contains(NOT_PERMITTED);
+        let in_passing =
+            |line: &str| contains(line, words) && (is_denied(line) || line.contains("fail"));
+        // A line of code within the script is in no trace.
+        let in_script = || contains(&script, words) && contains(complaints, &DENIED);
+        match said.is_error {
+            true => contains(complaints, words) || !said.output.only_reads && in_script(),
+            false => said.may_complain() && complaints.lines().any(in_passing),
+        }
     };
-    let refuses = |line: &&str| says(line, words);
-    let lines = printed.lines().filter(refuses).take(LINES_MAX);
-    let (mut of_reading, mut of_toolchains) = (false, false);
-    let (mut of_protected, mut of_others) = (false, false);
-    // Such a line that names no file need not be about one.
-    let is_of_file = |line: &str, place| place != Place::Unknown || !says(line, &[NOT_PERMITTED]);
-    // In tier C what lies elsewhere may be closed to reading, too.
-    let is_of_writing = |line: &str, place| {
-        let may_be_closed = matches!(place, Place::Elsewhere | Place::Toolchain);
-        output.has_sockets || !may_be_closed || !says(line, &DENIED)
-    };
-    let places = lines.map(|line| (line, said.place(line)));
-    for (line, place) in places.filter(|(line, place)| is_of_file(line, *place)) {
-        if output.only_reads && is_of_writing(line, place) {
-            of_reading = true;
-            continue;
-        }
-        match place {
-            Place::Toolchain => of_toolchains = true,
-            place => {
-                of_protected |= place != Place::Elsewhere;
-                of_others |= place != Place::Protected;
-            }
-        }
-    }
-    let others = if output.has_sockets { FILES_HELD } else { FILES_HELD_IN_C };
-    let sentences = [
-        (of_reading, READING_HELD),
-        (of_toolchains, TOOLCHAINS_HELD),
-        (of_protected, PROTECTED_HELD),
-        (of_others, others),
-    ];
-    sentences.into_iter().filter_map(|(is_said, sentence)| is_said.then_some(sentence))
+    OF_TIER_C.into_iter().filter(|(_, words)| said.in_c && is_meant(words)).collect()
 }
 
-/// Where the file lies that a line is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Protected,
-    /// In one of the user's home.
-    Toolchain,
-    Elsewhere,
-    Unknown,
+/// Returns what is said, once each, of rights and of other processes, as far as `lines` are about them.
+fn of_rights<'a>(said: &Said<'_>, lines: impl Iterator<Item = &'a str>) -> Vec<&'static str> {
+    let mut sentences = Vec::new();
+    if said.may_complain() {
+        for sentence in lines.filter_map(|line| of_right(said, line)) {
+            if !sentences.contains(&sentence) {
+                sentences.push(sentence);
+            }
+        }
+    }
+    sentences
 }
 
-impl Said<'_> {
-    /// Whether what was printed is the command's own complaint, also where the line went on (`|| true`). What
-    /// only reads prints those of others on its standard output.
-    fn may_complain(&self) -> bool {
-        self.is_error || !self.output.only_reads || !self.merges
+fn of_right(said: &Said<'_>, line: &str) -> Option<&'static str> {
+    let small = line.to_lowercase();
+    let says = |words: &[&str]| contains(&small, words);
+    let is_denied = says(&[NOT_PERMITTED, "eperm"]);
+    let is_of_owner = says(&OWNERS) && (is_denied || small.contains(NO_SUCH_OWNER));
+    let changes_processes = || contains(said.script, &CHANGE_PROCESSES) && !is_of_owner;
+    let is_of_process = is_denied && (says(&OF_PROCESSES) || changes_processes());
+    let is_of_root = is_of_owner || says(&RIGHTS);
+    let is_of_file =
+        || said.in_c && matches!(place(said, line), Place::Elsewhere(_) | Place::Toolchain);
+    if is_of_process {
+        return Some(PROCESSES_HELD);
+    } else if !said.in_c && small.contains(NO_PROCESS) && names_number(said.script, line) {
+        return Some(PROCESSES_UNSEEN);
+    } else if says(&LIMITS) || !is_denied && !is_of_root {
+        return None;
+    } else if !said.output.refused.is_empty() && !is_of_root || is_of_file() {
+        // One of those calls may be meant.
+        return None;
     }
-
-    fn is_in_c(&self) -> bool {
-        self.sandbox.tier() == Some(Tier::C.name())
-    }
-
-    /// Returns what is said of what the kernel keeps to itself, once each, and the lines about
-    /// something else.
-    fn of_kernel(&self, printed: &str) -> (Vec<&'static str>, String) {
-        let (mut sentences, mut others) = (Vec::new(), String::new());
-        for line in printed.split_inclusive('\n') {
-            match kernel::sentence(line, words(line), self.is_in_c()) {
-                Some(sentence) if sentences.contains(&sentence) => {}
-                Some(sentence) => sentences.push(sentence),
-                None => others.push_str(line),
-            }
-        }
-        (sentences, others)
-    }
-
-    /// Returns what tier C alone holds, as far as `complaints` or the script speak of it.
-    fn of_tier_c(&self, complaints: &str) -> Vec<(&'static str, &'static [&'static str])> {
-        let says = |text: &str, words: &[&str]| words.iter().any(|words| text.contains(words));
-        let script = self.script.to_lowercase();
-        let is_meant = |words: &[&str]| {
-            let in_passing = |line: &str| {
-                says(line, words) && (says(line, &FILES_IN_C) || line.contains("fail"))
-            };
-            // A line of code within the script is in no trace.
-            let in_script = || says(&script, words) && says(complaints, &DENIED);
-            match self.is_error {
-                true => says(complaints, words) || !self.output.only_reads && in_script(),
-                false => self.may_complain() && complaints.lines().any(in_passing),
-            }
-        };
-        OF_TIER_C.into_iter().filter(|(_, words)| self.is_in_c() && is_meant(words)).collect()
-    }
-
-    /// Returns what is said of a command that wanted rights, if no other wall explains it.
-    fn of_rights(&self, complaints: &str) -> Option<&'static str> {
-        let says = |text: &str, words: &[&str]| words.iter().any(|words| text.contains(words));
-        let of_owner = |line: &str| line.contains(NO_SUCH_OWNER) && says(line, &OWNERS);
-        let is_of_c = !self.output.has_sockets && says(complaints, &[NOT_PERMITTED]);
-        if !self.may_complain() {
-            None
-        } else if self.output.only_reads && is_of_c {
-            Some(READING_HELD)
-        } else if self.as_root && (says(complaints, &RIGHTS) || complaints.lines().any(of_owner)) {
-            Some(RIGHTS_HELD)
-        } else {
-            is_of_c.then_some(RIGHTS_HELD_IN_C)
-        }
-    }
-
-    /// Returns the place of the file that a line names. Programs put it before their complaint or behind
-    /// it, within quotes or not.
-    fn place(&self, line: &str) -> Place {
-        let mut found = Place::Unknown;
-        for word in words(line) {
-            match self.workspace.locate(word) {
-                Ok(location) if location.protected => return Place::Protected,
-                // Of bash's own making, which it says of sockets.
-                _ if word.starts_with(TCP) || word.starts_with(UDP) => {}
-                Err(FileError::Escapes { .. }) if word.starts_with(['/', '.']) => {
-                    let path = self.workspace.root().join(word);
-                    match self.sandbox.is_in_toolchain(&path) {
-                        true => return Place::Toolchain,
-                        false => found = Place::Elsewhere,
-                    }
-                }
-                _ => {}
-            }
-        }
-        found
+    match said.in_c && is_denied {
+        true if said.output.only_reads => Some(READING_HELD),
+        _ if said.as_root => Some(RIGHTS_HELD),
+        is_of_c => is_of_c.then_some(RIGHTS_HELD_IN_C),
     }
 }
 
-/// Returns what may be names of files in a line.
-fn words(line: &str) -> impl Iterator<Item = &str> {
-    let is_between = |c: char| c.is_whitespace() || "'\"`‘’“”".contains(c);
-    let words = line.split(is_between).filter(|word| !word.is_empty()).take(WORDS_MAX);
-    words.map(|word| word.trim_matches([':', ',', ';', '(', ')']))
+/// Whether a line is about a process that the script names by its number: it had that from elsewhere.
+fn names_number(script: &str, line: &str) -> bool {
+    let numbers = line.split(|c: char| !c.is_ascii_digit()).filter(|number| number.len() > 1);
+    let words = || script.split(|c: char| c.is_whitespace() || ";&|".contains(c));
+    numbers.into_iter().any(|number| words().any(|word| word == number))
 }
 
 #[cfg(test)]
 mod tests {
-    use tenon_sandbox::Exit;
+    use tenon_sandbox::{Exit, Output, Stream};
 
     use super::refused_calls::worth_telling;
+    use super::refused_files::{FILES_HELD, FILES_HELD_IN_C, PROTECTED_HELD};
     use super::*;
     use crate::tools::testing::{Bench, printed};
 
@@ -367,13 +257,14 @@ mod tests {
     }
 
     fn check_output(text: &str, output: &Output, as_root: bool, expected: &[&str]) {
-        let bench = Bench::new();
-        let ToolContext { workspace, sandbox, .. } = &bench.context;
+        check_in(&Bench::new(), text, output, as_root, expected);
+    }
+
+    /// Without sockets the walls are those of tier C.
+    fn check_in(bench: &Bench, text: &str, output: &Output, as_root: bool, expected: &[&str]) {
         let is_error = output.exit != Exit::Code(0);
-        let unreached = &Unreached::of("", output, is_error, sandbox);
-        let (script, merges) = ("", false);
-        let said =
-            Said { script, output, text, is_error, merges, workspace, sandbox, unreached, as_root };
+        let said = Said::of("", output, (text, is_error), &bench.context);
+        let said = Said { as_root, in_c: !output.has_sockets, ..said };
         assert_eq!(sentences(&said, Network::Proxied), expected, "{text}");
     }
 
@@ -406,11 +297,8 @@ mod tests {
         check_with(owner, (1, true, true), Vec::new(), &[RIGHTS_HELD]);
         check_with(owner, (0, true, true), Vec::new(), &[RIGHTS_HELD]);
         check_with(owner, (0, true, false), Vec::new(), &[]);
-        check("bash: line 1: kill: (1) - Operation not permitted", 0, true, &[]);
         for text in [
-            "bash: line 1: kill: (1) - Operation not permitted",
             "nice: cannot set niceness: Permission denied",
-            "sysctl: permission denied on key \"kernel.panic\"",
             "chown: changing ownership of '.': Invalid argument",
         ] {
             check_with(text, (0, true, true), Vec::new(), &[RIGHTS_HELD]);
@@ -490,22 +378,91 @@ mod tests {
             ("OSError: [Errno 30] Read-only file system: '.vscode/a b.json'", &all[..1]),
             ("EROFS: read-only file system, open '/etc/x'", &all[1..]),
             ("cp: cannot create regular file ‘../x’: Read-only file system", &all[1..]),
-            ("touch: /etc/x: Read-only file system\ntouch: .envrc: Read-only file system", &all),
+            ("touch: .envrc: Read-only file system\ntouch: /etc/x: Read-only file system", &all),
             ("error: could not lock the file: Read-only file system", &all),
             ("/etc/x is there\nopen: Read-only file system", &all),
         ] {
             check(text, 1, true, expected);
         }
-        check("bash: .idea/x: Permission denied", 1, false, &all[..1]);
+        // In tier C they can be written, and are put back.
+        check("bash: .idea/x: Permission denied", 1, false, &[]);
         check(
             "chmod: changing permissions of '/etc/x': Operation not permitted",
             1,
             false,
             &[FILES_HELD_IN_C],
         );
-        let priority = "renice: failed to set priority for 7 (process ID): Operation not permitted";
-        check(priority, 1, false, &[RIGHTS_HELD_IN_C]);
-        check(priority, 1, true, &[]);
+    }
+
+    #[test]
+    fn a_protected_file_that_does_not_go_is_told_and_no_other() {
+        for (text, is_told) in [
+            ("rm: cannot remove '.envrc': Device or resource busy", true),
+            ("mv: cannot move '.git' to 'g': Device or resource busy", true),
+            ("ln: failed to create hard link 'y' => '.envrc': Invalid cross-device link", true),
+            ("Error: EBUSY: resource busy or locked, unlink '.envrc'", true),
+            ("umount: mnt: device or resource busy", false),
+            ("mv: cannot move 'a' to 'b': Invalid cross-device link", false),
+        ] {
+            let expected: &[&str] = if is_told { &[PROTECTED_HELD] } else { &[] };
+            check(text, 1, true, expected);
+            check(text, 1, false, &[]);
+        }
+    }
+
+    #[test]
+    fn what_own_permissions_close_in_tier_c_is_no_refusal() {
+        let bench = Bench::new();
+        bench.put("run.sh", "");
+        bench.put("sub/own", "");
+        let check = |text: &str, only_reads, expected: &[&str]| {
+            let output = Output { has_sockets: false, only_reads, ..printed(text, 1) };
+            check_in(&bench, text, &output, true, expected);
+        };
+        for text in [
+            "bash: line 1: ./run.sh: Permission denied",
+            "cat: run.sh: Permission denied",
+            "PermissionError: [Errno 13] Permission denied: 'sub/own'",
+            "touch: cannot touch 'sub/new': Permission denied",
+        ] {
+            check(text, false, &[]);
+        }
+        check("cat: run.sh: Permission denied", true, &[]);
+        check("rmdir: failed to remove '../root': Permission denied", false, &[FILES_HELD_IN_C]);
+    }
+
+    #[test]
+    fn what_is_done_to_other_processes_is_told_as_such_to_root_too() {
+        for text in [
+            "bash: line 1: kill: (1) - Operation not permitted",
+            "renice: failed to set priority for 7 (process ID): Operation not permitted",
+            "prlimit: failed to set the NOFILE resource limit: Operation not permitted",
+            "Error: kill EPERM",
+        ] {
+            for (has_sockets, as_root) in
+                [(true, true), (true, false), (false, true), (false, false)]
+            {
+                check_with(text, (1, has_sockets, as_root), Vec::new(), &[PROCESSES_HELD]);
+            }
+        }
+        check("bash: line 1: kill: (4711) - No such process", 1, true, &[]);
+        let said = |script| {
+            let line = "bash: line 1: kill: (4711) - No such process";
+            names_number(script, line)
+        };
+        assert!(said("kill -9 4711; true") && !said("kill -9 $pid") && !said("kill 47110"));
+    }
+
+    #[test]
+    fn one_refusal_hides_no_other() {
+        let text = "touch: cannot touch '/opt/x': Read-only file system\n\
+                    touch: cannot touch '/opt/y': Read-only file system\n\
+                    chown: changing ownership of 'own': Operation not permitted\n\
+                    bash: line 1: kill: (1) - Operation not permitted\n\
+                    sysctl: setting key \"kernel.panic\": Read-only file system\n";
+        let system = &refused_calls::sentences(&["mounting"])[0];
+        let expected = [kernel::SETTINGS_HELD, FILES_HELD, RIGHTS_HELD, PROCESSES_HELD, system];
+        check_with(text, (1, true, true), vec!["mounting"], &expected);
     }
 
     #[test]
@@ -517,7 +474,6 @@ mod tests {
             ("bash: a: Permission denied", false, READING_HELD),
             ("chmod: changing permissions of 'a': Operation not permitted", false, READING_HELD),
             ("chmod: changing permissions of '/x': Operation not permitted", false, READING_HELD),
-            ("cat: /home/a/b: Permission denied", false, FILES_HELD_IN_C),
         ] {
             let output = Output { has_sockets, ..printed(text, 1) };
             check_output(text, &output, true, &[expected]);

@@ -18,9 +18,9 @@ use super::{
     bash::{Bash, Printed, ending, notes, only_reads, refusal},
     protected::{Kept, lines, note_refused, where_kept},
     refused_calls::worth_telling,
+    said::Said,
     tool::{Effect, Tool, ToolContext, ToolOutput},
-    unkept,
-    unseen::{self, Looked},
+    unkept, unseen,
 };
 use crate::{
     masking::Masking,
@@ -164,8 +164,8 @@ pub(super) async fn read(
     let mut notes =
         notes(&blocked, told, limit.as_ref()) + &where_kept(&protected, &context.workspace);
     let output = Output { pieces, blocked, refused, ..held_output(script, context) };
-    let looked = Looked { script, output: &output, text, is_error: has_failed, is_job: true };
-    notes.push_str(&unseen::notes(&looked, context));
+    let said = Said::of(script, &output, (text, has_failed), context);
+    notes.push_str(&unseen::notes(&Said { is_job: true, ..said }));
     notes.extend(unkept::sentence(&unkept).map(|sentence| format!("\n[walls] {sentence}")));
     let changes = changes.map(|changes| changed(&changes)).unwrap_or_default();
     let Output { blocked, refused, .. } = output;

@@ -10,6 +10,9 @@ use super::refused_calls::DENIED;
 /// Where files are the kernel's.
 const TOPS: [&str; 2] = ["/proc/", "/sys/"];
 
+/// What begins the complaint of a program that names what is in /proc/sys in a way of its own.
+const SYSCTL: &str = "sysctl: ";
+
 /// What programs say of it; what is masked looks as if it were not there.
 const MISSING: [&str; 2] = ["no such file", "enoent"];
 const NOT_PERMITTED: [&str; 2] = ["operation not permitted", "eperm"];
@@ -18,7 +21,7 @@ const READ_ONLY: [&str; 2] = ["read-only file system", "erofs"];
 pub(super) const KERNEL_HELD: &str = "files: the kernel's own memory and messages in /proc, and memory, files and environment \
                                       of the processes of others there, are closed to commands; --sandbox off would \
                                       open them as far as the user may";
-const SETTINGS_HELD: &str = "files: commands change nothing in /proc and /sys, and do not read all that is there; --sandbox off \
+pub(super) const SETTINGS_HELD: &str = "files: commands change nothing in /proc and /sys, and do not read all that is there; --sandbox off \
                              would let them as far as the user may";
 
 /// Whether `path` is what the kernel keeps to itself, or within a process that has a number.
@@ -33,12 +36,16 @@ pub(super) fn sentence<'a>(
     mut paths: impl Iterator<Item = &'a str>,
     sees_others: bool,
 ) -> Option<&'static str> {
-    if TOPS.iter().all(|top| !line.contains(top)) {
+    let is_of_setting = line.contains(SYSCTL);
+    if !is_of_setting && TOPS.iter().all(|top| !line.contains(top)) {
         return None;
     }
     let line = line.to_lowercase();
     let says = |words: &[&str]| words.iter().any(|words| line.contains(words));
     let is_refused = says(&DENIED) || says(&NOT_PERMITTED) || says(&READ_ONLY);
+    if is_of_setting && is_refused {
+        return Some(SETTINGS_HELD);
+    }
     if !is_refused && !says(&MISSING) {
         return None;
     }
@@ -81,6 +88,13 @@ mod tests {
             check(root, "/proc/1/root", sees_others, held);
             let settings = "bash: /proc/sys/kernel/panic: Read-only file system";
             check(settings, "/proc/sys/kernel/panic", sees_others, Some(SETTINGS_HELD));
+            for line in [
+                "sysctl: permission denied on key \"kernel.panic\"",
+                "sysctl: setting key \"kernel.panic\": Read-only file system",
+            ] {
+                check(line, "kernel.panic", sees_others, Some(SETTINGS_HELD));
+            }
+            check("sysctl: cannot stat /proc/sys/x: No such file", "x", sees_others, None);
             check("cat: /proc/none: No such file or directory", "/proc/none", sees_others, None);
             check("cat: /etc/x: Permission denied", "/etc/x", sees_others, None);
             check("PID 7 in /proc/7/fd", "/proc/7/fd", sees_others, None);

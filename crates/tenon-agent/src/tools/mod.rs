@@ -19,7 +19,10 @@ mod protected;
 mod read_file;
 mod recall;
 mod refused_calls;
+mod refused_files;
+mod said;
 mod sandbox;
+mod sight;
 mod streams;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -48,10 +51,10 @@ pub(crate) use protected::answer_in;
 pub use recall::Recall;
 pub(crate) use recall::{RECALL_LIST, RecallTool};
 pub use sandbox::Sandbox;
+pub(crate) use sight::is_of_place;
 pub(crate) use streams::apart;
 pub use tool::{AnyTool, Effect, PreparedCall, Progress, Tool, ToolContext, ToolOutput};
 pub(crate) use tool::{AskOvertime, Overtime};
-pub(crate) use unseen::is_of_place;
 pub(crate) use write_file::WRITE_FILE;
 
 /// The most characters of a result that the model is shown, unless configured otherwise.

@@ -11,7 +11,12 @@ use std::{
 
 use tenon_sandbox::{ContentHash, Expected, ProtectedChange, ProtectedChangeKind, Workspace};
 
-use super::{held::protected_files, text_file::write_action, tool::ToolContext};
+use super::{
+    refused_files::{self, Unwritten},
+    said::Said,
+    text_file::write_action,
+    tool::ToolContext,
+};
 use crate::{
     input::Answer,
     policy::{Action, Decision, Verdict},
@@ -39,6 +44,10 @@ const BYTES_MAX: u64 = 1 << 20;
 const FOR_TOOLS: &str = "protected: what is put back is not for commands to write; write_file and \
                          edit_file can, with the user's yes";
 
+/// What would allow that a protected file goes: a rule lets commands write it, and no more.
+const GOES: &str = "no rule lets commands remove it or move it away; the user can, and --sandbox off would \
+                    let them";
+
 /// What git makes of it.
 const FOR_GIT: &str =
     "; what git tracks of it, git shows as deleted or changed: leave that out of commits";
@@ -58,7 +67,7 @@ pub(super) struct Kept {
 }
 
 /// Whether what a command wrote stays.
-enum Said {
+enum Stays {
     /// With what allows it, and what is to be there until then.
     Yes(String, Expected),
     /// With what would have allowed it, and what a person said.
@@ -76,32 +85,42 @@ pub(super) fn lifted(context: &ToolContext) -> Vec<PathBuf> {
     judge.named().into_iter().filter(is_allowed).collect()
 }
 
-/// Takes in which protected files a command could not write, as its `text` says, and returns a sentence
-/// that names what would let it. `None` where no rule would, as none does for a job.
-pub(super) fn unwritten(text: &str, is_job: bool, context: &ToolContext) -> Option<String> {
-    let judge = context.progress.judge()?;
-    let mut flags = Vec::new();
-    let mut paths = Vec::new();
-    for path in protected_files(text, context) {
+/// Takes in which protected files a command could not change, as it says, and returns sentences that name
+/// them with what would let it. None where no rule would, as none does for a job.
+pub(super) fn unwritten(said: &Said<'_>) -> Vec<String> {
+    let context = said.context;
+    let Some(judge) = context.progress.judge() else { return Vec::new() };
+    let (mut flags, mut paths, mut gone) = (Vec::new(), Vec::new(), Vec::new());
+    for Unwritten { path, goes, is_file } in refused_files::protected(said) {
         let action = write_action(&path, &context.workspace);
-        let may_open = !is_job && is_for_rules(&path, &action, &context.workspace);
+        let may_open = !said.is_job && is_file && !goes;
+        let may_open = may_open && is_for_rules(&path, &action, &context.workspace);
         let decision = may_open.then(|| judge.judge(&action));
         let flag = decision.filter(|it| it.verdict == Verdict::Ask).and_then(|it| it.flag);
         judge.note_refused(&path, flag.as_deref());
-        if let Some(flag) = flag {
-            flags.push(flag);
-            paths.push(path);
+        match flag {
+            Some(flag) => {
+                flags.push(flag);
+                paths.push(path);
+            }
+            None if goes => gone.push(path),
+            None => {}
         }
     }
+    let are = |paths: &[String]| {
+        paths.join(", ") + if paths.len() == 1 { " is" } else { " are" } + " protected: "
+    };
     flags.truncate(FLAGS_MAX);
-    (!flags.is_empty()).then(|| {
+    gone.truncate(FLAGS_MAX);
+    let written = (!flags.is_empty()).then(|| {
+        let (are, flags) = (are(&paths), flags.join(" "));
         format!(
-            "files: {} protected: write_file and edit_file write it with the user's yes, and \
-             commands with {}",
-            paths.join(", ") + if paths.len() == 1 { " is" } else { " are" },
-            flags.join(" ")
+            "files: {are}write_file and edit_file write it with the user's yes, and commands with \
+             {flags}"
         )
-    })
+    });
+    let gone = (!gone.is_empty()).then(|| format!("files: {}{GOES}", are(&gone)));
+    written.into_iter().chain(gone).collect()
 }
 
 /// Writes again what rules or a person let be written, and takes it out of `changes`.
@@ -112,18 +131,18 @@ pub(super) async fn keep(changes: &mut Vec<ProtectedChange>, context: &ToolConte
             Some(decision) => said(&change, decision, &mut asked, context).await,
             None => {
                 note_refused(&change, None, context);
-                Said::No { flag: None, words: None }
+                Stays::No { flag: None, words: None }
             }
         };
         match said {
-            Said::Yes(why, expected) if write(&change, expected, context) => {
+            Stays::Yes(why, expected) if write(&change, expected, context) => {
                 let done = if is_made(&change) { "made" } else { "changed" };
                 let path = change.path.display();
                 kept.lines.push(format!("protected: {path} was {done}{KEPT}{why}"));
                 continue;
             }
-            Said::Yes(..) => note_refused(&change, None, context),
-            Said::No { flag, words } => {
+            Stays::Yes(..) => note_refused(&change, None, context),
+            Stays::No { flag, words } => {
                 kept.flags.extend(flag);
                 let path = change.path.display();
                 kept.lines.extend(words.map(|words| kept_out(path) + &words));
@@ -230,8 +249,8 @@ async fn said(
     decision: Decision,
     asked: &mut usize,
     context: &ToolContext,
-) -> Said {
-    let no = Said::No { flag: decision.flag.clone(), words: None };
+) -> Stays {
+    let no = Stays::No { flag: decision.flag.clone(), words: None };
     let lasting = decision.lifted_by.first().map(ToString::to_string);
     let (Some(expected), Some(judge)) = (expected(change, context), context.progress.judge())
     else {
@@ -239,7 +258,7 @@ async fn said(
         return no;
     };
     match (decision.verdict, &change.found) {
-        (Verdict::Allow, _) => Said::Yes(RULE.to_owned() + &decision.rule, expected),
+        (Verdict::Allow, _) => Stays::Yes(RULE.to_owned() + &decision.rule, expected),
         (Verdict::Ask, Some(found)) if *asked < ASKED_MAX => {
             let answer = tokio::select! {
                 answer = judge.ask(&change.path, found, decision) => answer,
@@ -248,12 +267,12 @@ async fn said(
             *asked += usize::from(answer != Answer::Nobody);
             match answer {
                 Answer::AllowForSession | Answer::AllowAlways if let Some(rule) = lasting => {
-                    Said::Yes(RULE.to_owned() + &rule, expected)
+                    Stays::Yes(RULE.to_owned() + &rule, expected)
                 }
                 Answer::Allow | Answer::AllowForSession | Answer::AllowAlways => {
-                    Said::Yes("the user's yes".into(), expected)
+                    Stays::Yes("the user's yes".into(), expected)
                 }
-                Answer::Deny(words) => Said::No { flag: None, words },
+                Answer::Deny(words) => Stays::No { flag: None, words },
                 Answer::Nobody => no,
             }
         }

@@ -6,9 +6,9 @@
 //! script, and only ever named: nobody is asked and nothing is opened by it. What the proxy would not
 //! read as a host is none; each sentence is true whenever it is said.
 
-use tenon_sandbox::{HostRule, NetworkEvent, NetworkOutcome, Output, Piece, Refusal};
+use tenon_sandbox::{HostRule, NetworkEvent, NetworkOutcome, Piece, Refusal};
 
-use super::Sandbox;
+use super::said::Said;
 use crate::policy::shell::{self, SimpleCommand, Word};
 
 /// What programs say that did not ask the proxy.
@@ -110,25 +110,15 @@ const HOSTS_MAX: usize = 3;
 const UNNAMED: &str = "network: if a host was tried: commands reach named hosts only, and only by http_proxy: --net HOST would open one to \
                        programs that use it; ssh and others that do not reach hosts with --net on alone";
 
-/// What is to be said of the hosts that a command did not reach.
-pub(super) struct Unreached(Vec<String>);
-
-impl Unreached {
-    /// Looks for hosts that a command did not reach, be it that it failed or went on.
-    pub(super) fn of(script: &str, output: &Output, is_error: bool, sandbox: &Sandbox) -> Self {
-        let looked = Looked { script, printed: &output.pieces, told: &output.blocked, is_error };
-        Self(looked.sentences(|host| sandbox.judge_host(host)))
+/// Returns what is said of hosts that a command did not reach, a sentence for each, be it that it failed or
+/// went on.
+pub(super) fn sentences(said: &Said<'_>) -> Vec<String> {
+    let &Said { script, output, is_error, context, .. } = said;
+    if said.is_job && output.pieces.is_empty() {
+        return Vec::new();
     }
-
-    /// Says nothing of any.
-    pub(super) fn none() -> Self {
-        Self(Vec::new())
-    }
-
-    /// Returns a sentence for each.
-    pub(super) fn sentences(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(String::as_str)
-    }
+    let looked = Looked { script, printed: &output.pieces, told: &output.blocked, is_error };
+    looked.sentences(|host| context.sandbox.judge_host(host))
 }
 
 /// A command and what is known of its end.
@@ -356,7 +346,7 @@ fn host_at(text: &str, any: bool) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use tenon_sandbox::{Proxy, ProxyOptions};
+    use tenon_sandbox::{Output, Proxy, ProxyOptions};
 
     use super::*;
 

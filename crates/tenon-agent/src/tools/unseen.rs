@@ -3,18 +3,17 @@
 //! There they look as if they were not there, so the program says nothing of walls, and the model
 //! would say that there is no such file. Said is where a path lies that the command names, never
 //! whether something is there; each sentence is true whenever it is said. Sometimes it is not what
-//! went wrong.
+//! went wrong, and what a program looks for without a name in its line or its output nobody sees.
 
 use std::path::Path;
 
-use tenon_model::visible;
-use tenon_sandbox::{Network, OutOfSight, Output, Stream, Tier, runs_as_root};
+use tenon_sandbox::{Network, OutOfSight};
 
 use super::{
-    ToolContext,
-    held::{self, Said},
-    kernel, protected,
-    unreached::Unreached,
+    ToolContext, held, kernel, protected,
+    refused_files::{self, FILES_HELD_IN_C, PROTECTED_HELD},
+    said::Said,
+    sight::{self, UNSEEN},
 };
 use crate::policy::shell::{self, Piece, RedirectKind, SimpleCommand, Word};
 
@@ -41,34 +40,12 @@ const OF_PATTERNS: [&str; 9] = ["grep", "egrep", "fgrep", "rg", "sed", "awk", "g
 const LINES_MAX: usize = 20;
 const PATHS_MAX: usize = 40;
 
-/// What a person can do about most of it.
-const OPENS: &str = "--add-dir FOLDER would open a folder, read_file asks the user for a file";
-
-/// What every sentence says of what is out of sight.
-const UNSEEN: &str = "as if it were not there";
-
-/// Redirects by which complaints come with the rest, as for a pipe that ends well.
-const MERGED: [&str; 3] = ["2>&1", "&>", "|&"];
+/// Sentences of one result, and of those the ones that are about what is out of sight.
+const SENTENCES_MAX: usize = 10;
+const UNSEEN_MAX: usize = 3;
 
 /// What git says where it finds no repository at the folder it is in or around it.
 const NO_REPOSITORY: &str = "not a git repository";
-
-/// Whether `line` of a result is one of these sentences. Which of them is said, and whether one is, depends
-/// on where the workspace and the home lie.
-pub(crate) fn is_of_place(line: &str) -> bool {
-    line.starts_with("[walls] files: ") && line.contains(UNSEEN)
-}
-
-/// A command that ran inside walls, what it ran and what it said.
-pub(super) struct Looked<'a> {
-    pub(super) script: &'a str,
-    pub(super) output: &'a Output,
-    /// What is shown of its output.
-    pub(super) text: &'a str,
-    pub(super) is_error: bool,
-    /// It runs, or ran, in the background: the output is what is new of it, so silence tells nothing.
-    pub(super) is_job: bool,
-}
 
 /// How sure it is that a path is what the command looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,87 +58,138 @@ enum Named {
     Silently,
     /// It stands in the script of a command that found nothing.
     InVain,
-    /// It stands in the script of a command that failed, and said why.
-    Somewhere,
+    /// It stands in the script of a command that said something else.
+    Plainly,
 }
 
 /// Returns what a command is told of the walls that stood in its way, in lines with a line end in front;
 /// nothing where there are none.
-pub(super) fn notes(looked: &Looked<'_>, context: &ToolContext) -> String {
-    let Some(network) = context.sandbox.network_within_walls() else { return String::new() };
-    let sentences = sentences(looked, context, network).into_iter().map(|sentence| {
-        let of_files = (sentence == held::PROTECTED_HELD)
-            .then(|| protected::unwritten(looked.text, looked.is_job, context));
-        format!("\n[walls] {}", of_files.flatten().unwrap_or(sentence))
-    });
-    sentences.collect()
+pub(super) fn notes(said: &Said<'_>) -> String {
+    let Some(network) = said.context.sandbox.network_within_walls() else { return String::new() };
+    let named = |sentence: String| {
+        let is_of_protected = sentence == PROTECTED_HELD;
+        let files = if is_of_protected { protected::unwritten(said) } else { Vec::new() };
+        if files.is_empty() { vec![sentence] } else { files }
+    };
+    let mut told: Vec<String> = sentences(said, network).into_iter().flat_map(named).collect();
+    let more = told.len().saturating_sub(SENTENCES_MAX);
+    told.truncate(SENTENCES_MAX);
+    told.extend((more > 0).then(|| format!("{more} more walls stood in its way")));
+    told.into_iter().map(|sentence| format!("\n[walls] {sentence}")).collect()
 }
 
 /// Returns what it is told of them, if there is reason to say something.
-fn sentences(looked: &Looked<'_>, context: &ToolContext, network: Network) -> Vec<String> {
-    let &Looked { script, output, text, is_error, is_job } = looked;
-    let ToolContext { workspace, sandbox, .. } = context;
-    let unreached = &match is_job && output.pieces.is_empty() {
-        true => Unreached::none(),
-        false => Unreached::of(script, output, is_error, sandbox),
-    };
-    let merges = MERGED.iter().any(|redirect| script.contains(redirect));
-    let as_root = runs_as_root();
-    let said =
-        Said { script, output, text, is_error, merges, workspace, sandbox, unreached, as_root };
-    let mut sentences = held::sentences(&said, network);
-    if sentences.is_empty() && output.blocked.is_empty() {
-        sentences.extend(looked.sentence(context));
+fn sentences(said: &Said<'_>, network: Network) -> Vec<String> {
+    let mut sentences = held::sentences(said, network);
+    let of_sight = of_sight(said, &sentences);
+    sentences.extend(of_sight);
+    if sentences.is_empty() && !said.is_job {
+        sentences.extend(refused_files::thrown_away(said));
     }
     sentences
 }
 
+/// Returns sentences for a command that may have looked for what is out of its sight; some of another
+/// kind are `told`.
+fn of_sight(said: &Said<'_>, told: &[String]) -> Vec<String> {
+    let Said { script, text, is_error, is_job, context, .. } = *said;
+    if is_error && text.contains(NO_REPOSITORY) && is_alone(context) {
+        return vec![format!(
+            "files: a repository that the workspace lies in, if there is one, is out of the commands' \
+             sight, {UNSEEN}; the user can start tenon in the repository's folder, or open that by \
+             --add-dir FOLDER"
+        )];
+    }
+    let around = Around {
+        only_reads: said.output.only_reads,
+        throws_away: said.throws_away(),
+        is_explained: !told.is_empty() || !said.output.blocked.is_empty(),
+        is_refused: told.iter().any(|told| told == FILES_HELD_IN_C),
+    };
+    let is_explained = around.is_explained;
+    let mut looked = Looked { said, around, why: Vec::new() };
+    let is_silent = text.trim().is_empty();
+    if !is_silent && said.may_complain() {
+        let how = if is_error { Named::Missed } else { Named::MissedInPassing };
+        looked.add(how, missed(&said.printed()));
+    }
+    if !is_job {
+        let how = match (is_silent && !is_explained, is_error) {
+            (true, true) => Named::Silently,
+            (true, false) => Named::InVain,
+            (false, _) => Named::Plainly,
+        };
+        let named: Vec<String> = shell::parse(script).commands.iter().flat_map(named).collect();
+        if how != Named::Plainly && looked.is_in_kernel(&named) {
+            return vec![kernel::KERNEL_HELD.to_owned()];
+        }
+        looked.add(how, named);
+    }
+    let sure = |why: &OutOfSight| sight::sentence(why, said.in_c, true);
+    let new = looked.why.iter().filter(|(why, _)| !told.contains(&sure(why)));
+    new.map(|(why, is_sure)| sight::sentence(why, said.in_c, *is_sure)).collect()
+}
+
+/// What a command may have looked for.
+struct Looked<'a> {
+    said: &'a Said<'a>,
+    around: Around,
+    /// Why it is out of sight, and whether the command surely looked there.
+    why: Vec<(OutOfSight, bool)>,
+}
+
+/// What else is known of a command.
+#[derive(Debug, Clone, Copy, Default)]
+struct Around {
+    only_reads: bool,
+    /// It may have thrown complaints away.
+    throws_away: bool,
+    /// Something else explains that it failed.
+    is_explained: bool,
+    /// It is told already what is closed in tier C.
+    is_refused: bool,
+}
+
 impl Looked<'_> {
-    /// Returns a sentence for a command that may have looked for what is out of its sight.
-    fn sentence(&self, context: &ToolContext) -> Option<String> {
-        let Looked { script, output, text, is_error, is_job } = self;
-        if *is_error && text.contains(NO_REPOSITORY) && is_alone(context) {
-            return Some(format!(
-                "files: a repository that the workspace lies in, if there is one, is out of the commands' \
-                 sight, {UNSEEN}; the user can start tenon in the repository's folder, or open that by \
-                 --add-dir FOLDER"
-            ));
-        }
-        let in_script = || shell::parse(script).commands.iter().flat_map(named).collect();
-        if text.trim().is_empty() {
-            let how = if *is_error { Named::Silently } else { Named::InVain };
-            return self.told(how, in_script(), context);
-        }
-        if !is_error {
-            let errors = output.pieces.iter().filter(|piece| piece.stream == Stream::Error);
-            let errors: String = errors.map(|piece| piece.text.as_str()).collect();
-            return self.told(Named::MissedInPassing, missed(&errors), context);
-        }
-        let missed = self.told(Named::Missed, missed(text), context);
-        missed.or_else(|| match is_job {
-            true => None,
-            false => self.told(Named::Somewhere, in_script(), context),
-        })
+    /// Whether what the kernel keeps to itself is among these. In tier C what is closed there says so, and
+    /// processes of others are in sight.
+    fn is_in_kernel(&self, paths: &[String]) -> bool {
+        let is_hidden = |path: &String| kernel::is_closed(path) && !self.said.in_c;
+        paths.iter().take(PATHS_MAX).any(is_hidden)
     }
 
-    /// Returns what is said of the first of these paths of which something is to be said.
-    fn told(&self, how: Named, paths: Vec<String>, context: &ToolContext) -> Option<String> {
-        let ToolContext { workspace, sandbox, .. } = context;
-        // In tier C processes of others are in sight, and what is closed says so.
-        let is_hidden =
-            |path: &String| kernel::is_closed(path) && sandbox.tier() != Some(Tier::C.name());
-        let is_silent = matches!(how, Named::Silently | Named::InVain);
-        if is_silent && paths.iter().take(PATHS_MAX).any(is_hidden) {
-            return Some(kernel::KERNEL_HELD.to_owned());
-        }
+    /// Takes in why these paths are out of sight, as far as something is to be said of it.
+    fn add(&mut self, how: Named, paths: Vec<String>) {
+        let ToolContext { workspace, sandbox, .. } = self.said.context;
         let root = workspace.root();
         let place = |path: String| match Path::new(&path).strip_prefix("~") {
             Ok(rest) => sandbox.home().map(|home| home.join(rest)),
             Err(_) => Some(root.join(path)),
         };
-        let places = paths.into_iter().take(PATHS_MAX).filter_map(place);
-        let mut why = places.filter_map(|place| sandbox.out_of_sight(&place));
-        why.find(|why| is_said(why, how, self.output.only_reads)).map(|why| words(&why))
+        for place in paths.into_iter().take(PATHS_MAX).filter_map(place) {
+            let Some(why) = sandbox.out_of_sight(&place) else { continue };
+            let is_known = self.why.iter().any(|(known, _)| *known == why);
+            if !is_known && is_said(&why, how, self.around) {
+                self.why.push((why, how != Named::Plainly));
+            }
+            if self.why.len() == UNSEEN_MAX {
+                return;
+            }
+        }
+    }
+}
+
+/// Whether it is worth a sentence: commands have files of their own in private folders, and look there
+/// for what need not be there.
+fn is_said(why: &OutOfSight, how: Named, around: Around) -> bool {
+    match (why, how) {
+        (OutOfSight::Private(_) | OutOfSight::Device, how) => {
+            matches!(how, Named::Missed | Named::Silently) && !around.is_explained
+        }
+        (OutOfSight::Home, Named::InVain) => around.only_reads,
+        (OutOfSight::Home, Named::Plainly) => around.only_reads && around.throws_away,
+        (OutOfSight::Covered(_), _) => !around.is_refused,
+        (OutOfSight::Home | OutOfSight::Secret(_) | OutOfSight::Hidden(_), _) => true,
     }
 }
 
@@ -169,53 +197,6 @@ impl Looked<'_> {
 fn is_alone(context: &ToolContext) -> bool {
     let above = context.workspace.root().parent();
     above.is_some_and(|above| context.sandbox.out_of_sight(above).is_some())
-}
-
-/// Whether it is worth a sentence: commands have files of their own in private folders, and look there
-/// for what need not be there.
-fn is_said(why: &OutOfSight, how: Named, only_reads: bool) -> bool {
-    match (why, how) {
-        (OutOfSight::Private(_) | OutOfSight::Device, how) => {
-            matches!(how, Named::Missed | Named::Silently)
-        }
-        (OutOfSight::Home, Named::InVain) => only_reads,
-        (OutOfSight::Home, how) => how != Named::Somewhere,
-        (OutOfSight::Covered(_) | OutOfSight::Secret(_) | OutOfSight::Hidden(_), _) => true,
-    }
-}
-
-fn words(why: &OutOfSight) -> String {
-    let shown = |path: &Path| visible(&path.to_string_lossy()).replace('\n', "␊");
-    match why {
-        OutOfSight::Covered(path) => format!(
-            "files: commands see nothing of what the machine has in {} unless it is opened to \
-             them, so it looks {UNSEEN}; {OPENS}",
-            shown(path)
-        ),
-        OutOfSight::Home => format!(
-            "files: of the user's home commands see only toolchains and what is opened to them, so \
-             the rest looks {UNSEEN}; {OPENS}"
-        ),
-        OutOfSight::Private(path) => format!(
-            "files: commands have a {} of the session's own, so what the machine has there looks \
-             {UNSEEN} unless it is opened to them; {OPENS}",
-            shown(path)
-        ),
-        OutOfSight::Secret(path) => format!(
-            "files: {} is closed to commands, so it looks empty or {UNSEEN}; \
-             read_file asks the user for a file",
-            shown(path)
-        ),
-        OutOfSight::Device => format!(
-            "files: commands have a /dev of their own with the usual devices alone, so what else the machine has \
-             there looks {UNSEEN}; --sandbox off would open it"
-        ),
-        OutOfSight::Hidden(path) => format!(
-            "files: {} is closed to commands, so it looks empty or {UNSEEN}; \
-             --sandbox off would open it",
-            shown(path)
-        ),
-    }
 }
 
 /// Returns the paths that are named where something is said not to be there.
@@ -299,34 +280,26 @@ mod tests {
 
     #[test]
     fn private_folders_are_spoken_of_only_where_something_was_missed() {
-        let check = |why: &OutOfSight, expected: [bool; 5]| {
+        let reads = Around { only_reads: true, ..Around::default() };
+        let check = |why: &OutOfSight, around: Around, expected: [bool; 5]| {
             let ways = [
                 Named::Missed,
                 Named::MissedInPassing,
                 Named::Silently,
                 Named::InVain,
-                Named::Somewhere,
+                Named::Plainly,
             ];
-            assert_eq!(ways.map(|how| is_said(why, how, true)), expected, "{why:?}");
+            assert_eq!(ways.map(|how| is_said(why, how, around)), expected, "{why:?} {around:?}");
         };
-        check(&OutOfSight::Covered("/mnt".into()), [true; 5]);
-        check(&OutOfSight::Home, [true, true, true, true, false]);
-        check(&OutOfSight::Private("/tmp".into()), [true, false, true, false, false]);
-        assert!(!is_said(&OutOfSight::Home, Named::InVain, false));
-    }
-
-    #[test]
-    fn every_sentence_is_known_as_one_of_a_place() {
-        for why in [
-            OutOfSight::Covered("/mnt".into()),
-            OutOfSight::Home,
-            OutOfSight::Private("/tmp".into()),
-            OutOfSight::Secret("/root/.ssh".into()),
-            OutOfSight::Hidden("/var/lib/x".into()),
-            OutOfSight::Device,
-        ] {
-            assert!(is_of_place(&format!("[walls] {}", words(&why))), "{why:?}");
-        }
-        assert!(!is_of_place(&format!("[walls] {}", held::PROTECTED_HELD)));
+        let covered = OutOfSight::Covered("/mnt".into());
+        check(&covered, reads, [true; 5]);
+        check(&covered, Around { is_refused: true, ..reads }, [false; 5]);
+        check(&OutOfSight::Home, reads, [true, true, true, true, false]);
+        check(&OutOfSight::Home, Around { throws_away: true, ..reads }, [true; 5]);
+        let private = OutOfSight::Private("/tmp".into());
+        check(&private, reads, [true, false, true, false, false]);
+        check(&private, Around { is_explained: true, ..reads }, [false; 5]);
+        check(&OutOfSight::Secret("/etc/shadow".into()), Around::default(), [true; 5]);
+        assert!(!is_said(&OutOfSight::Home, Named::InVain, Around::default()));
     }
 }

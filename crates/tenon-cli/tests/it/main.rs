@@ -37,6 +37,7 @@ mod presets;
 mod program;
 mod prompts;
 mod protected;
+mod refusals;
 mod refused;
 mod replay;
 mod replay_elsewhere;

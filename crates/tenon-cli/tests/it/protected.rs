@@ -270,8 +270,8 @@ fn a_protected_file_that_no_command_could_remove_is_no_change_also_after_a_kill(
         json!({ "calls": [{ "name": "bash", "arguments": arguments }] })
     };
     // While a job runs, each look goes by the one before.
-    let removes = || call("rm .envrc; mv other .envrc; true", false);
-    tenon(json!([call("sleep 60", true), removes(), call("true", false), { "text": "done" }]));
+    let removes = call("rm .envrc; echo b > b; mv b .envrc; true", false);
+    tenon(json!([call("sleep 60", true), removes, call("true", false), { "text": "done" }]));
     let script = place.script(json!([call("rm .envrc; touch sign; sleep 60", false)]));
     place.run_and_kill(&["--model", &script, "--sandbox", "a", "go"], "work/sign");
     let run = tenon(json!([{ "text": "done" }]));

@@ -275,7 +275,7 @@ fn what_takes_rights_is_told_also_where_the_command_went_on() {
     let rows = [
         ("touch x; chown nobody x || true", rights),
         ("mknod d b 8 0 || true", rights),
-        ("kill -9 1; echo", rights),
+        ("kill -9 1; echo", "processes: a command sends signals to its own processes only"),
         ("nice -n -5 true", rights),
         ("chown nobody . 2>&1 | tail -n 1", rights),
         ("/usr/bin/python3 -c 'import socket; socket.socket(socket.AF_VSOCK)' || true", families),

@@ -72,8 +72,8 @@ pub enum OutOfSight {
 
 impl Sandbox {
     /// Returns why a command with `profile` does not see what the machine has at `path`, by where that
-    /// lies and whatever is there. `None` where it does see it, in tiers without a file tree of their
-    /// own (what is closed there is refused), and before the first command.
+    /// lies and whatever is there. `None` where it does see it, and before the first command. In tier C it
+    /// may also be refused.
     ///
     /// ```
     /// # use std::path::Path;
@@ -104,6 +104,12 @@ impl Sandbox {
         let shared = &self.shared;
         let key = shared.plan_key(profile);
         let state = shared.lock();
+        if state.tier == Some(Tier::C) {
+            let repositories = state.repositories.clone().unwrap_or_default();
+            let path = of_user(state.folders.as_ref(), path)?;
+            drop(state);
+            return out_of_sight_alone(&shared.settings, profile, &repositories, &path);
+        }
         let planned = state.plans.iter().find(|planned| planned.key == key)?;
         out_of_sight(&shared.settings, &planned.plan.layout.steps, &planned.secrets.all, path)
     }
@@ -188,6 +194,33 @@ fn within_readable(plan: &Plan) -> (Vec<PathBuf>, Vec<PathBuf>) {
         }
     }
     (emptied, kept)
+}
+
+/// Returns what a path of a command without namespaces stands for; `None` in a folder of its own.
+fn of_user(folders: Option<&OwnFolders>, path: &Path) -> Option<PathBuf> {
+    let named = without_dots(path);
+    let Some(own) = folders else { return Some(named) };
+    own.of_user(&named).or_else(|| (!named.starts_with(own.path())).then_some(named))
+}
+
+/// Does what [`out_of_sight`] does where nothing is put on top of anything: the same is closed as in the
+/// file tree that there would be, but for what lies in the roots.
+fn out_of_sight_alone(
+    settings: &Settings,
+    profile: &Profile,
+    repositories: &[PathBuf],
+    path: &Path,
+) -> Option<OutOfSight> {
+    let roots = settings.roots.iter().map(|root| canonical_or_lexical(root));
+    if roots.chain(settings.roots.iter().cloned()).any(|root| path.starts_with(root)) {
+        return None;
+    }
+    let plan = plan(settings, profile, repositories).ok()?;
+    let secrets = plan.secrets(settings, OfSystem::find(&settings.roots)).all;
+    match out_of_sight(settings, &plan.layout.steps, &secrets, path)? {
+        OutOfSight::Private(folder) => Some(OutOfSight::Covered(folder)),
+        why => Some(why),
+    }
 }
 
 /// Looks at nothing but the names of what the walls are made of.

@@ -1,0 +1,290 @@
+//! What a command is told of files that walls kept from it, by what its complaints say and where the files
+//! lie that they name.
+
+use std::path::{Path, PathBuf};
+
+use tenon_sandbox::{EntryKind, FileError, Location, OutOfSight};
+
+use super::{
+    ToolContext,
+    refused_calls::DENIED,
+    said::{Said, words},
+    sight,
+};
+use crate::policy::shell::{self, Word};
+
+/// What programs say of a file that the walls keep from changing.
+const READ_ONLY: [&str; 3] = ["read-only file system", "erofs", LOCKS];
+
+/// What they say of the same where they do not say why.
+const LOCKS: &str = "cannot lock /etc/";
+
+/// What they say that would remove, replace or link to what is read-only by itself: a protected file.
+const BUSY: [&str; 5] = [
+    "device or resource busy",
+    "resource busy or locked",
+    "ebusy",
+    "invalid cross-device link",
+    "exdev",
+];
+
+/// What is said of files, and of everything else that takes rights.
+pub(super) const NOT_PERMITTED: &str = "operation not permitted";
+
+/// What stands in the complaint of a program that would remove a file or move it away.
+const GOES: [&str; 4] = ["cannot remove", "failed to remove", "cannot unlink", ", unlink"];
+const MOVES: &str = "cannot move";
+
+/// Stands between the two names of a file that is moved.
+const TO: &str = " to ";
+
+pub(super) const FILES_HELD: &str = "files: outside of the workspace commands write only in private temporary \
+                          folders; --add-dir FOLDER would add a folder";
+pub(super) const FILES_HELD_IN_C: &str = "files: outside of the workspace commands in tier C write only in private temporary \
+                               folders, and read nothing of homes but toolchains, nor of /run, /tmp and other \
+                               disks; --add-dir FOLDER would open a folder";
+pub(super) const READING_HELD: &str = "files: this command counts as one that only reads, so it changes nothing but what is \
+                            in private temporary folders";
+pub(super) const PROTECTED_HELD: &str = "files: protected names in the workspace (.git/hooks, .envrc and the like) are \
+                              closed to commands; write_file and edit_file write them with the user's yes";
+pub(super) const TOOLCHAINS_HELD: &str = "files: the user's toolchains in HOME are read-only to commands here; a place of its own in \
+                               the workspace (CARGO_HOME and the like) can be written";
+
+/// What bash makes a socket of, and what is no file.
+pub(super) const TCP: &str = "/dev/tcp/";
+pub(super) const UDP: &str = "/dev/udp/";
+
+/// Lines of output that are looked at for the file that was refused. The first lines tell.
+const LINES_MAX: usize = 20;
+
+/// Where the file lies that a line is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Place {
+    Protected,
+    /// In one of the user's home.
+    Toolchain,
+    Elsewhere(PathBuf),
+    Work,
+    Unknown,
+}
+
+/// How a file was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum How {
+    ReadOnly,
+    Busy,
+    Denied,
+    NotPermitted,
+}
+
+/// A protected file that a command did not change.
+pub(super) struct Unwritten {
+    /// As it is written in what was printed, or in the script.
+    pub(super) path: String,
+    /// It would have been removed or moved away.
+    pub(super) goes: bool,
+    /// Whether it is a file, or would be one.
+    pub(super) is_file: bool,
+}
+
+/// Returns what to say of the files that `lines` are about, once each.
+pub(super) fn sentences<'a>(said: &Said<'_>, lines: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut sentences: Vec<String> = Vec::new();
+    let lines = lines.filter_map(|line| Some((line, how(line, said.in_c)?)));
+    for (line, how) in lines.take(LINES_MAX) {
+        for sentence in of_line(said, line, how) {
+            if !sentences.contains(&sentence) {
+                sentences.push(sentence);
+            }
+        }
+    }
+    sentences
+}
+
+/// Says how a file was refused, if a line complains of that in words that the walls cause.
+fn how(line: &str, in_c: bool) -> Option<How> {
+    let line = line.to_lowercase();
+    let says = |words: &[&str]| words.iter().any(|words| line.contains(words));
+    // Nothing is mounted in tier C, and nobody else keeps lists of the system's users.
+    match in_c {
+        true if line.contains(LOCKS) || says(&DENIED) => Some(How::Denied),
+        true if line.contains(NOT_PERMITTED) => Some(How::NotPermitted),
+        false if says(&READ_ONLY) => Some(How::ReadOnly),
+        false if says(&BUSY) => Some(How::Busy),
+        _ => None,
+    }
+}
+
+/// Returns what to say of one line: that this command writes nothing, or of toolchains, of protected names, or
+/// of files elsewhere; of the last two where it tells of both or of neither.
+fn of_line(said: &Said<'_>, line: &str, how: How) -> Vec<String> {
+    let only_reads = said.output.only_reads;
+    let sentences: &[&str] = match (how, place(said, line)) {
+        (How::Busy, place) => match place == Place::Protected || names_protected(said, line) {
+            true => &[PROTECTED_HELD],
+            false => &[],
+        },
+        (How::ReadOnly, _) if only_reads => &[READING_HELD],
+        (How::ReadOnly, Place::Protected) => &[PROTECTED_HELD],
+        (How::ReadOnly, Place::Unknown) => &[PROTECTED_HELD, FILES_HELD],
+        (How::ReadOnly, Place::Elsewhere(_) | Place::Work) => &[FILES_HELD],
+        // It need not be about a file.
+        (How::NotPermitted, Place::Unknown) => &[],
+        (How::NotPermitted, _) if only_reads => &[READING_HELD],
+        (How::Denied, Place::Unknown) if only_reads => &[READING_HELD],
+        // What is in the workspace its own permissions close.
+        (How::Denied | How::NotPermitted, Place::Work | Place::Protected) => &[],
+        // Of what lies there reading may be closed, too.
+        (How::Denied | How::NotPermitted, Place::Elsewhere(path)) => {
+            return of_elsewhere(said, &path).into_iter().collect();
+        }
+        (How::Denied, Place::Unknown) => &[FILES_HELD_IN_C],
+        (_, Place::Toolchain) => &[TOOLCHAINS_HELD],
+    };
+    sentences.iter().map(|sentence| (*sentence).to_owned()).collect()
+}
+
+/// Says of a path in tier C that lies elsewhere why it is closed: of a secret no flag opens the folder, and
+/// what is in sight and only read its own permissions close.
+fn of_elsewhere(said: &Said<'_>, path: &Path) -> Option<String> {
+    match said.context.sandbox.out_of_sight(path) {
+        Some(why @ (OutOfSight::Secret(_) | OutOfSight::Hidden(_) | OutOfSight::Device)) => {
+            Some(sight::sentence(&why, true, true))
+        }
+        None if said.output.only_reads => None,
+        _ => Some(FILES_HELD_IN_C.to_owned()),
+    }
+}
+
+/// Returns what is said of a file elsewhere that the line says it writes, where complaints of that were
+/// thrown away: nobody knows whether it tried.
+pub(super) fn thrown_away(said: &Said<'_>) -> Option<String> {
+    let ToolContext { workspace, sandbox, .. } = said.context;
+    let is_closed = |path: &str| {
+        let is_elsewhere = matches!(workspace.locate(path), Err(FileError::Escapes { .. }));
+        let path = workspace.root().join(path);
+        let is_private = || {
+            matches!(sandbox.out_of_sight(&path), Some(OutOfSight::Home | OutOfSight::Private(_)))
+        };
+        let is_of_kernel = ["/dev", "/proc", "/sys"].iter().any(|top| path.starts_with(top));
+        is_elsewhere && !is_of_kernel && !sandbox.is_in_toolchain(&path) && !is_private()
+    };
+    let commands = shell::parse(said.script).commands;
+    let written: Vec<Word> = commands.iter().flat_map(shell::writes).collect();
+    let mut written = written.iter().filter_map(Word::literal).take(LINES_MAX);
+    let held = if said.in_c { FILES_HELD_IN_C } else { FILES_HELD };
+    let sentence = held.replacen("files: ", "files: if it was tried: ", 1);
+    (said.throws_away() && written.any(is_closed)).then_some(sentence)
+}
+
+/// Returns the place of the file that a line names. Programs put it before their complaint or behind
+/// it, within quotes or not.
+pub(super) fn place(said: &Said<'_>, line: &str) -> Place {
+    let ToolContext { workspace, sandbox, .. } = said.context;
+    let mut found = Place::Unknown;
+    for word in words(line) {
+        match workspace.locate(word) {
+            Ok(location) if location.protected => return Place::Protected,
+            // Of bash's own making, which it says of sockets.
+            _ if word.starts_with(TCP) || word.starts_with(UDP) => {}
+            Ok(location) if found == Place::Unknown && is_file(word, &location, line) => {
+                found = Place::Work;
+            }
+            Err(FileError::Escapes { .. }) if word.starts_with(['/', '.']) => {
+                let path = workspace.root().join(word);
+                match sandbox.is_in_toolchain(&path) {
+                    true => return Place::Toolchain,
+                    false => found = Place::Elsewhere(path),
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Whether a word of a line is the name of a file in the workspace, as far as that can be seen.
+fn is_file(word: &str, location: &Location, line: &str) -> bool {
+    let is_quoted = || line.contains(&format!("'{word}'"));
+    !location.beneath.as_os_str().is_empty()
+        && (location.kind.is_some() || word.contains('/') || is_quoted())
+}
+
+/// Whether a line that names no protected file, since a program names its own new one instead or the folder
+/// that the file is in, is about one all the same.
+fn names_protected(said: &Said<'_>, line: &str) -> bool {
+    words(line).any(|word| word.trim_end_matches('/').ends_with(".git"))
+        || !named_in_script(said.script, said.context).is_empty()
+}
+
+fn named_in_script(script: &str, context: &ToolContext) -> Vec<String> {
+    let commands = shell::parse(script).commands;
+    let words = commands.iter().flat_map(|command| command.arguments());
+    let words = words.filter_map(Word::literal);
+    let is_protected = |word: &&str| context.workspace.locate(word).is_ok_and(|it| it.protected);
+    words.filter(is_protected).take(LINES_MAX).map(str::to_owned).collect()
+}
+
+/// Returns the protected files that a command could not change, as what it printed says, once each.
+pub(super) fn protected(said: &Said<'_>) -> Vec<Unwritten> {
+    let mut files: Vec<Unwritten> = Vec::new();
+    let lines = said.text.lines().filter_map(|line| Some((line, how(line, said.in_c)?)));
+    for (line, how) in lines.take(LINES_MAX) {
+        let is_protected =
+            |word: &&str| said.context.workspace.locate(word).is_ok_and(|it| it.protected);
+        let mut found: Vec<String> =
+            words(line).find(is_protected).map(str::to_owned).into_iter().collect();
+        if found.is_empty() && how == How::Busy {
+            found = named_in_script(said.script, said.context);
+        }
+        for path in found {
+            let kind = said.context.workspace.locate(&path).ok().and_then(|it| it.kind);
+            let is_file = kind != Some(EntryKind::Directory);
+            let goes = goes(line, &path);
+            if !files.iter().any(|it| it.path == path) {
+                files.push(Unwritten { path, goes, is_file });
+            }
+        }
+    }
+    files
+}
+
+/// Whether a line says that the file at `path` would have gone, with nothing in its place.
+fn goes(line: &str, path: &str) -> bool {
+    let front = line.split(path).next().unwrap_or_default();
+    GOES.iter().any(|words| line.contains(words)) || line.contains(MOVES) && !front.contains(TO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_would_leave_nothing_in_its_place_goes() {
+        for (line, expected) in [
+            ("rm: cannot remove '.envrc': Device or resource busy", true),
+            ("unlink: cannot unlink '.envrc': Device or resource busy", true),
+            ("Error: EBUSY: resource busy or locked, unlink '.envrc'", true),
+            ("mv: cannot move '.envrc' to 'z': Device or resource busy", true),
+            ("mv: cannot move 'z' to '.envrc': Device or resource busy", false),
+            ("error: unable to unlink old '.envrc': Device or resource busy", false),
+            ("touch: cannot touch '.envrc': Read-only file system", false),
+        ] {
+            assert_eq!(goes(line, ".envrc"), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn words_of_the_walls_are_those_of_the_tier() {
+        for (line, expected) in [
+            ("touch: /etc/x: Read-only file system", [Some(How::ReadOnly), None]),
+            ("rm: .envrc: Device or resource busy", [Some(How::Busy), None]),
+            ("bash: /etc/x: Permission denied", [None, Some(How::Denied)]),
+            ("chmod: /etc/x: Operation not permitted", [None, Some(How::NotPermitted)]),
+            ("useradd: cannot lock /etc/passwd", [Some(How::ReadOnly), Some(How::Denied)]),
+            ("cat: x: No such file or directory", [None, None]),
+        ] {
+            assert_eq!([false, true].map(|in_c| how(line, in_c)), expected, "{line}");
+        }
+    }
+}

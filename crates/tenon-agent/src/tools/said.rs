@@ -1,0 +1,78 @@
+//! A command that ran inside walls, and what it said: what those who explain its complaints go by.
+
+use tenon_sandbox::{Output, Stream, Tier, runs_as_root};
+
+use super::ToolContext;
+
+/// Redirects by which complaints come with the rest, as for a pipe that ends well.
+const MERGED: [&str; 3] = ["2>&1", "&>", "|&"];
+
+/// Redirects by which a line may throw complaints away.
+const THROWN_AWAY: [&str; 3] = ["2>", "&>", ">&"];
+
+/// Words of a line that are looked at: each may be looked up on the disk.
+const WORDS_MAX: usize = 40;
+
+/// A command that ran inside walls, and what it said.
+#[derive(Clone, Copy)]
+pub(super) struct Said<'a> {
+    pub(super) script: &'a str,
+    pub(super) output: &'a Output,
+    /// What is shown of its output.
+    pub(super) text: &'a str,
+    pub(super) is_error: bool,
+    /// It runs, or ran, in the background: the output is what is new of it, so silence tells nothing.
+    pub(super) is_job: bool,
+    pub(super) context: &'a ToolContext,
+    /// Whether its walls are those of tier C, which have no file tree of their own.
+    pub(super) in_c: bool,
+    /// Whose command it was.
+    pub(super) as_root: bool,
+}
+
+impl<'a> Said<'a> {
+    /// Returns a command that is no job.
+    pub(super) fn of(
+        script: &'a str,
+        output: &'a Output,
+        (text, is_error): (&'a str, bool),
+        context: &'a ToolContext,
+    ) -> Self {
+        let in_c = context.sandbox.tier() == Some(Tier::C.name());
+        let (as_root, is_job) = (runs_as_root(), false);
+        Self { script, output, text, is_error, is_job, context, in_c, as_root }
+    }
+
+    /// Returns what was printed as far as the command's complaints are in it.
+    pub(super) fn printed(&self) -> String {
+        let pieces = self.output.pieces.iter().filter(|piece| piece.stream == Stream::Error);
+        let mut printed: String = pieces.map(|piece| piece.text.as_str()).collect();
+        if self.is_error || self.merges() {
+            printed.push('\n');
+            printed.push_str(self.text);
+        }
+        printed
+    }
+
+    /// Whether what was printed is the command's own complaint, also where the line went on (`|| true`). What
+    /// only reads prints those of others on its standard output.
+    pub(super) fn may_complain(&self) -> bool {
+        self.is_error || !self.output.only_reads || !self.merges()
+    }
+
+    /// Whether the line may have thrown complaints away.
+    pub(super) fn throws_away(&self) -> bool {
+        THROWN_AWAY.iter().any(|redirect| self.script.contains(redirect))
+    }
+
+    fn merges(&self) -> bool {
+        MERGED.iter().any(|redirect| self.script.contains(redirect))
+    }
+}
+
+/// Returns what may be names of files in a line.
+pub(super) fn words(line: &str) -> impl Iterator<Item = &str> {
+    let is_between = |c: char| c.is_whitespace() || "'\"`‘’“”".contains(c);
+    let words = line.split(is_between).filter(|word| !word.is_empty()).take(WORDS_MAX);
+    words.map(|word| word.trim_matches([':', ',', ';', '(', ')']))
+}

@@ -1,0 +1,216 @@
+//! What is told of refusals that another one would hide, that the command itself hides, or that only look
+//! like one; in tiers A and C, as the user of the tests and as an ordinary one.
+
+use std::{os::unix::fs::MetadataExt, path::Path, process::Command};
+
+use serde_json::{Value, json};
+
+use crate::{
+    program::{Place, Run},
+    program_copy::copy_program,
+    skipped::skipped,
+};
+
+const TIERS: [&str; 2] = ["a", "c"];
+
+/// Whose commands run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Who {
+    Tests,
+    Ordinary,
+}
+
+/// Both, where the tests may become somebody else.
+fn users() -> Vec<Who> {
+    match rustix::process::geteuid().is_root() {
+        true => vec![Who::Tests, Who::Ordinary],
+        false => vec![Who::Tests],
+    }
+}
+
+/// Each tier with each user.
+fn ways() -> impl Iterator<Item = (&'static str, Who)> {
+    TIERS.into_iter().flat_map(|tier| users().into_iter().map(move |who| (tier, who)))
+}
+
+/// Whether root's commands run.
+fn is_root(who: Who) -> bool {
+    who == Who::Tests && rustix::process::geteuid().is_root()
+}
+
+/// Runs commands one after another in one session and returns what the model is told of each.
+fn told_of(place: &Place, (tier, who): (&str, Who), commands: &[&str]) -> Vec<String> {
+    let call = |command: &&str| json!({ "calls": [{ "name": "bash", "arguments": { "command": command } }] });
+    let turns: Vec<Value> = commands.iter().map(call).chain([json!({ "text": "done" })]).collect();
+    let script = place.script(json!(turns));
+    let flags = ["--model", &script, "--sandbox", tier, "--output-format", "stream-json", "go"];
+    let run = match who {
+        Who::Tests => place.run(&flags),
+        Who::Ordinary => {
+            let copy = place.path("tenon");
+            copy_program(Path::new(env!("CARGO_BIN_EXE_tenon")), &copy);
+            let mut own = Command::new("chown");
+            assert!(
+                own.args(["-R", "65534:65534"]).arg(place.path("")).status().unwrap().success()
+            );
+            let copy = copy.display().to_string();
+            let user = ["--reuid", "65534", "--regid", "65534", "--clear-groups", &copy];
+            Run::of(place.program("setpriv", &[&user[..], &flags].concat()).output().unwrap())
+        }
+    };
+    let run = run.ends_with(0);
+    let events = run.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let results = events.filter(|event| event["type"] == "tool_result");
+    results.map(|event| event["content"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Each command is told all its `expected` parts, each in one line, and nothing besides.
+fn check(place: &Place, how: (&str, Who), rows: &[(&str, &[&str])]) {
+    let commands: Vec<&str> = rows.iter().map(|(command, _)| *command).collect();
+    let told = told_of(place, how, &commands);
+    assert_eq!(told.len(), rows.len(), "{told:?}");
+    for ((command, expected), told) in rows.iter().zip(told) {
+        if told.contains(": command not found") {
+            skipped(format!("a program of `{command}` is not installed"));
+            continue;
+        }
+        let lines: Vec<&str> = told.lines().filter(|line| line.starts_with("[walls]")).collect();
+        for words in *expected {
+            let found = lines.iter().filter(|line| line.contains(words)).count();
+            assert_eq!(found, 1, "{how:?} {command}: {words}: {told}");
+        }
+        assert_eq!(lines.len(), expected.len(), "{how:?} {command}: {told}");
+    }
+}
+
+/// The kernel refuses these, and nothing changed, whatever was kept for undo before.
+#[test]
+fn a_protected_file_that_commands_do_not_remove_is_told_as_refused() {
+    let written: &[&str] =
+        &["files: .envrc is protected: write_file and edit_file write it with the \
+                              user's yes, and commands with --allow 'write_file(.envrc)'"];
+    let gone: &[&str] =
+        &["files: .envrc is protected: no rule lets commands remove it or move it away"];
+    let rows: &[(&str, &[&str])] = &[
+        ("rm .envrc", gone),
+        ("unlink .envrc || true", gone),
+        ("mv .envrc z", gone),
+        ("rm -r .vscode", &["files: .vscode/tasks.json is protected: no rule lets commands"]),
+        ("mv .vscode v", &["files: .vscode is protected: no rule lets commands"]),
+        ("chmod 700 .vscode", &["files: protected names in the workspace"]),
+        ("echo b > b; mv b .envrc", written),
+        ("sed -i s/a/b/ .envrc", written),
+        ("git checkout -q .envrc", written),
+        ("rm .envrc", gone),
+    ];
+    for who in users() {
+        let place = Place::new();
+        place.write("work/.envrc", "committed\n");
+        place.write("work/.vscode/tasks.json", "{}\n");
+        let repository =
+            "git init -q && git add . && git -c user.name=n -c user.email=e commit -qm m";
+        let made = place.program("bash", &["-c", repository]).status().unwrap();
+        assert!(made.success());
+        let envrc = place.write("work/.envrc", "a\n");
+        let before = std::fs::metadata(&envrc).unwrap().ino();
+        check(&place, ("a", who), rows);
+        assert_eq!(std::fs::read_to_string(&envrc).unwrap(), "a\n");
+        assert_eq!(std::fs::metadata(&envrc).unwrap().ino(), before, "it was made anew");
+    }
+}
+
+const PROCESSES: &str = "processes: a command sends signals to its own processes only";
+
+#[test]
+fn one_refusal_hides_no_other() {
+    let home = "of the user's home commands see only toolchains";
+    let elsewhere = "files: outside of the workspace commands";
+    for (tier, who) in ways() {
+        let place = Place::new();
+        place.write("work/.envrc", "a\n");
+        let all = "touch /opt/x; touch /opt/y; cat ~/notes.txt; renice 5 1; false";
+        let with_root = "touch a; chown nobody a; touch /opt/x; true";
+        let rights = "rights: inside the walls nothing has root's rights";
+        let with_root: (&str, &[&str]) = match is_root(who) {
+            true => (with_root, &[rights, elsewhere]),
+            false => ("true", &[]),
+        };
+        check(&place, (tier, who), &[(all, &[elsewhere, home, PROCESSES]), with_root]);
+        if tier == "a" {
+            let rows: &[(&str, &[&str])] = &[(
+                "rm .envrc; cat /home/nobody-here/x; touch /opt/x; true",
+                &["no rule lets commands remove it", "the machine has in /home", elsewhere],
+            )];
+            check(&place, (tier, who), rows);
+        }
+    }
+}
+
+#[test]
+fn other_processes_and_settings_of_the_kernel_are_told_as_such() {
+    let settings = "files: commands change nothing in /proc and /sys";
+    let python = "/usr/bin/python3 -c 'import os; os.setpriority(os.PRIO_PROCESS, 1, 5)'";
+    for (tier, who) in ways() {
+        let rows: &[(&str, &[&str])] = &[
+            ("renice 5 1", &[PROCESSES]),
+            ("prlimit --pid 1 --nofile=5", &[PROCESSES]),
+            (python, &[PROCESSES]),
+            ("PATH=$PATH:/usr/sbin:/sbin; sysctl -w kernel.panic=1", &[settings]),
+            ("echo 1 > /proc/sys/kernel/panic", &[settings]),
+            ("/usr/bin/python3 -c 'open(\"/proc/sys/kernel/panic\", \"w\")'", &[settings]),
+        ];
+        check(&Place::new(), (tier, who), rows);
+    }
+    let rows: &[(&str, &[&str])] = &[
+        ("kill 4194200", &["processes: commands see only their own processes"]),
+        ("sleep 0 & pid=$!; wait; kill $pid", &[]),
+    ];
+    check(&Place::new(), ("a", Who::Tests), rows);
+}
+
+#[test]
+fn what_a_files_own_permissions_refuse_is_told_as_no_wall() {
+    for (tier, who) in ways() {
+        let place = Place::new();
+        place.write("work/run.sh", "echo hi\n");
+        let rows: &[(&str, &[&str])] = &[
+            ("./run.sh", &[]),
+            ("chmod 000 run.sh", &[]),
+            ("cat run.sh", &[]),
+            ("cat run.sh | head -1; true", &[]),
+            ("mkdir closed; chmod 555 closed; touch closed/x", &[]),
+        ];
+        check(&place, (tier, who), rows);
+    }
+}
+
+/// Nobody knows what was tried: told is what the line names, by where it lies.
+#[test]
+fn what_a_command_hides_of_a_refusal_is_told_as_far_as_its_line_names_it() {
+    let keys = "home/.ssh is closed to commands";
+    let perhaps_keys = "files: if it was tried: ";
+    for (tier, who) in ways() {
+        let place = Place::new();
+        place.write("home/.ssh/id_rsa", "SECRET\n");
+        let key = format!("cat {}", place.path("home/.ssh/id_rsa").display());
+        let rows: &[(&str, &[&str])] = &[
+            ("cat ~/.ssh/id_rsa 2>/dev/null; true", &[keys]),
+            ("cat ~/.ssh/id_rsa 2>/dev/null; echo went on", &[perhaps_keys]),
+            (&key, &["read_file asks the user for a file"]),
+            ("cat ~/notes.txt 2>/dev/null; echo went on", &["if it was tried: of the user's home"]),
+            ("ls /home/nobody-here 2>/dev/null || echo none", &["if it was tried: commands see"]),
+            (
+                "touch /opt/x 2>/dev/null; true",
+                &["files: if it was tried: outside of the workspace"],
+            ),
+            ("echo a > a 2>/dev/null; ls . /usr; echo went on", &[]),
+            ("echo ~/.ssh/id_rsa; grep -c /home/x a || true", &[]),
+        ];
+        check(&place, (tier, who), rows);
+        if is_root(who) {
+            let rows: &[(&str, &[&str])] =
+                &[("wc -c /etc/shadow; true", &["/etc/shadow is closed to commands"])];
+            check(&place, (tier, who), rows);
+        }
+    }
+}
