@@ -237,7 +237,8 @@ fn shortened(content: &str) -> String {
     let (head, _) = content.split_at(head);
     let (middle, tail) = content.split_at(tail);
     let left_out = middle.len() - head.len();
-    format!("{head}\n[{left_out} bytes left out]\n{tail}")
+    let unit = if left_out == 1 { "byte" } else { "bytes" };
+    format!("{head}\n[{left_out} {unit} left out]\n{tail}")
 }
 
 impl Speaker {

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use super::layer::{Layer, Rest};
 use crate::{
     policy::ApprovedCall,
-    tools::{ToolContext, ToolOutput},
+    tools::{ToolContext, ToolOutput, text_file::counted},
 };
 
 /// Cuts results that are longer than a limit.
@@ -34,7 +34,8 @@ impl Layer for Limit {
             Some(Err(error)) => format!("the whole text could not be kept: {error}"),
             None => "the whole text is not kept".to_owned(),
         };
-        output.content = format!("{head}\n... ({left_out} characters left out; {place})\n{tail}");
+        let left_out = counted(left_out as u64, "character");
+        output.content = format!("{head}\n... ({left_out} left out; {place})\n{tail}");
         output
     }
 }

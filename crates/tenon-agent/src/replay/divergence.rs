@@ -9,7 +9,7 @@ use super::recording::{RecordedResult, SeenFiles};
 use crate::{
     event::{CallChanges, FileChange, FileChangeKind, ModelEvent, RequestForm},
     session::PrefixHasher,
-    tools::is_of_place,
+    tools::{is_of_place, text_file::counted},
 };
 
 /// The first thing in a replay that was not as recorded.
@@ -116,7 +116,9 @@ pub(super) fn of_requests(
     if expected != found {
         return Some((Diverged::Messages, expected, found));
     }
-    let count = |count: &usize, hash: &str| format!("{count} messages with hash {hash}\n");
+    let count = |count: &usize, hash: &str| {
+        format!("{} with hash {hash}\n", counted(*count as u64, "message"))
+    };
     Some((Diverged::Messages, count(messages, hash), count(messages_now, hash_now)))
 }
 
@@ -198,7 +200,7 @@ fn line(file: &FileChange, with_hash: bool) -> String {
         line.push_str(&format!(" ({} inside)", file.inside));
     }
     if let Some(bytes) = file.new_bytes {
-        line.push_str(&format!(" {bytes} bytes"));
+        line.push_str(&format!(" {}", counted(bytes, "byte")));
     }
     if let Some(hash) = file.new_hash.as_ref().filter(|_| with_hash) {
         line.push_str(&format!(" sha256:{hash}"));
@@ -286,7 +288,7 @@ pub(super) fn of_seen(recorded: &SeenFiles, now: &SeenFiles) -> (String, String)
     let lines = |files: &SeenFiles| -> String {
         let line = |(path, hash): (&String, &String)| match files.bytes.get(path) {
             _ if is_unsaid(path) => format!("{path}\n"),
-            Some(bytes) => format!("{path} {bytes} bytes\n"),
+            Some(bytes) => format!("{path} {}\n", counted(*bytes, "byte")),
             None => format!("{path} sha256:{hash}\n"),
         };
         files.hashes.iter().map(line).collect()

@@ -227,7 +227,7 @@ async fn the_first_difference_is_named_with_its_step() {
     };
     check("exit code 3\\ntwo", "exit code 3\\nsix", 3, Diverged::Result, "two").await;
     let (text, other) = (r#""text":"go""#, r#""text":"come""#);
-    check(text, other, 1, Diverged::Messages, "1 messages with hash").await;
+    check(text, other, 1, Diverged::Messages, "1 message with hash").await;
     check("Let me look.", "Let me see.", 2, Diverged::Messages, "3 messages with hash").await;
     check(r#""system":""#, r#""system":"0"#, 1, Diverged::System, "system prompt").await;
     check(r#""tools":""#, r#""tools":"0"#, 1, Diverged::Tools, "tools with hash").await;

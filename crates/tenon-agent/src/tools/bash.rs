@@ -18,6 +18,7 @@ use super::{
     refused_calls::worth_telling,
     said::Said,
     streams::joined,
+    text_file::counted,
     tool::{Effect, Tool, ToolContext, ToolOutput},
     unkept, unseen,
 };
@@ -321,7 +322,8 @@ impl Bash {
         };
         let (head, tail) = (joined(head.into_iter(), labels), joined(tail.into_iter(), labels));
         let line_end = if head.is_empty() || head.ends_with('\n') { "" } else { "\n" };
-        format!("{head}{line_end}... ({left_out} bytes left out; {place})\n{tail}")
+        let left_out = counted(left_out, "byte");
+        format!("{head}{line_end}... ({left_out} left out; {place})\n{tail}")
     }
 }
 

@@ -18,8 +18,8 @@ use self::find::{FileText, Obstacle, Places, Which};
 use super::{
     diff,
     text_file::{
-        WHOLE_BYTES_MAX, blocking, changed, failed, in_place_note, note_written, readable, state,
-        write_action,
+        WHOLE_BYTES_MAX, blocking, changed, counted, failed, in_place_note, note_written, readable,
+        state, write_action,
     },
     tool::{Effect, Tool, ToolContext, ToolOutput},
 };
@@ -107,7 +107,7 @@ fn create(args: &EditFileArgs, workspace: &Workspace) -> Result<ToolOutput, Stri
     let EditFileArgs { path, new_text, .. } = args;
     let written = workspace.write(path, new_text.as_bytes(), Expected::Absent).map_err(failed)?;
     note_written(workspace, path, &written);
-    let text = format!("Created {path} ({} bytes)", written.bytes);
+    let text = format!("Created {path} ({})", counted(written.bytes, "byte"));
     Ok(ToolOutput::text(text).with_view(View::whole_text(new_text)))
 }
 

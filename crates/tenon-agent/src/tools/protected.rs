@@ -14,7 +14,7 @@ use tenon_sandbox::{ContentHash, Expected, ProtectedChange, ProtectedChangeKind,
 use super::{
     refused_files::{self, Unwritten},
     said::Said,
-    text_file::write_action,
+    text_file::{counted, write_action},
     tool::ToolContext,
 };
 use crate::{
@@ -162,7 +162,7 @@ pub(super) fn lines(changes: &[ProtectedChange], kept: &Kept) -> Vec<String> {
     let mut lines: Vec<String> = changes.chain(kept.lines.iter().cloned()).collect();
     if let Some(more @ 1..) = lines.len().checked_sub(TOLD_MAX) {
         lines.truncate(TOLD_MAX);
-        lines.push(format!("protected: {more} more names like these"));
+        lines.push(format!("protected: {} like these", counted(more as u64, "more name")));
     }
     if some_put_back {
         let git = if kept.is_in_repository { FOR_GIT } else { "" };

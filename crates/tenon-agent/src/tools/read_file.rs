@@ -117,7 +117,8 @@ impl ReadFile {
                 return self.read_image(reader, path);
             }
             return Err(format!(
-                "{path} is a binary file ({length} bytes); look into it with bash (file, xxd)"
+                "{path} is a binary file ({}); look into it with bash (file, xxd)",
+                counted(length, "byte")
             ));
         };
         let mut lines = Numbered::new(args, self.chars_max, masking.clone());
@@ -318,7 +319,8 @@ impl Numbered {
                 let end = cut.map_or(text.len(), |(end, _)| end);
                 let left_out = (bytes.len() + self.current_left_out).saturating_sub(end);
                 let text = self.masking.part(&text, 0..end);
-                (format!("{text}... ({left_out} more bytes in this line)"), is_utf8)
+                let left_out = counted(left_out as u64, "more byte");
+                (format!("{text}... ({left_out} in this line)"), is_utf8)
             }
         }
     }

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tenon_sandbox::{Workspace, off_thread};
 
+use super::text_file::counted;
 use super::tool::{Effect, Tool, ToolContext, ToolOutput};
 use crate::{masking::Masking, policy::Action};
 
@@ -120,7 +121,8 @@ impl Tool for RecallTool {
 fn part(text: &str, offset: usize, masking: &Masking) -> Result<String, String> {
     let mut chars = text.chars();
     if offset > 0 && chars.nth(offset - 1).is_none() {
-        return Err(format!("there are only {} characters", text.chars().count()));
+        let all = counted(text.chars().count() as u64, "character");
+        return Err(format!("the result has only {all}"));
     }
     let start = text.len() - chars.as_str().len();
     let _ = chars.nth(PART_CHARS_MAX - 1);
@@ -128,7 +130,8 @@ fn part(text: &str, offset: usize, masking: &Masking) -> Result<String, String> 
     let left = chars.count();
     if left > 0 {
         let next = offset + PART_CHARS_MAX;
-        part.push_str(&format!("\n... ({left} more characters; offset {next} goes on)"));
+        let left = counted(left as u64, "more character");
+        part.push_str(&format!("\n... ({left}; offset {next} goes on)"));
     }
     Ok(part)
 }

@@ -10,7 +10,7 @@ use tenon_sandbox::{ContentHash, Expected, FileError, Workspace};
 use super::{
     diff,
     text_file::{
-        Encoding, WHOLE_BYTES_MAX, blocking, changed, failed, in_place_note, note_written,
+        Encoding, WHOLE_BYTES_MAX, blocking, changed, counted, failed, in_place_note, note_written,
         readable, state, write_action,
     },
     tool::{Effect, Tool, ToolContext, ToolOutput},
@@ -83,7 +83,7 @@ fn write(args: &WriteFileArgs, workspace: &Workspace) -> Result<ToolOutput, Stri
         [] => String::new(),
         lost => format!(" (before, it had {}, which edit_file keeps)", lost.join(" and ")),
     };
-    let said = format!("Wrote {} bytes to {path}{note}{lost}", written.bytes);
+    let said = format!("Wrote {} to {path}{note}{lost}", counted(written.bytes, "byte"));
     Ok(ToolOutput::text(said).with_view(view))
 }
 
@@ -188,7 +188,7 @@ mod tests {
         check(&bench, "greet.py", "print()\n", "Wrote 8 bytes to greet.py");
         check(&bench, "a/b/c.txt", "世界", "Wrote 6 bytes to a/b/c.txt");
         check(&bench, "empty", "", "Wrote 0 bytes to empty");
-        check(&bench, "empty", "a", "Wrote 1 bytes to empty");
+        check(&bench, "empty", "a", "Wrote 1 byte to empty");
         check(&bench, "a", "b", "Error: Is a directory: a");
         check(&bench, "../x", "b", "Error: Path escapes workspace: ../x");
     }
@@ -224,7 +224,7 @@ mod tests {
         bench.put("a", large.clone() + "more");
         check(&bench, "a", "b", "Error: a changed on disk since it was last read; read it again");
         bench.call(&READ, json!({"path": "a", "limit": 1}));
-        check(&bench, "a", "b", "Wrote 1 bytes to a");
+        check(&bench, "a", "b", "Wrote 1 byte to a");
     }
 
     #[test]

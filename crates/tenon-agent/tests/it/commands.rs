@@ -44,7 +44,7 @@ async fn relative_paths_of_rules_and_commands_begin_at_the_workspace() {
     bench.agent.prompt("go", &CancellationToken::new()).await.unwrap();
     let results = bench.results(1);
     assert!(results[0].0.contains("refused by the rule write_file(vendor/**)"), "{results:?}");
-    assert_eq!(results[1].0, "Wrote 1 bytes to other/x");
+    assert_eq!(results[1].0, "Wrote 1 byte to other/x");
     assert!(!results[2].1 && !bench.folder.path().join("other").exists(), "{results:?}");
 }
 

@@ -276,7 +276,7 @@ async fn a_protected_file_is_written_where_it_was_shown_or_not_at_all() {
     let said = exchanged(call.clone(), prepare, turn).await;
     assert!(said.starts_with("Error: Protected file: way/pre-commit"), "{said}");
     let said = exchanged(call, prepare, |_| {}).await;
-    assert_eq!(said, "Wrote 1 bytes to way/pre-commit");
+    assert_eq!(said, "Wrote 1 byte to way/pre-commit");
 }
 
 fn rules(lines: &[(&str, Verdict)]) -> Rules {

@@ -112,6 +112,7 @@ impl OwnCommand {
         };
         let output = match self.skipped {
             0 => self.output.clone(),
+            1 => format!("[the first byte is left out]\n{}", self.output),
             skipped => format!("[the first {skipped} bytes are left out]\n{}", self.output),
         };
         Step::Ended(Ended { command: self.command.clone(), status, succeeded, output })

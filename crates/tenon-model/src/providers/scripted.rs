@@ -132,10 +132,11 @@ impl Provider for ScriptedProvider {
         match self.turns.get(number) {
             Some(turn) => turn.stream(number),
             None => {
-                let words = format!(
-                    "The script has {} turns, and another reply was asked for",
-                    self.turns.len()
-                );
+                let turns = match self.turns.len() {
+                    1 => "1 turn".to_owned(),
+                    many => format!("{many} turns"),
+                };
+                let words = format!("The script has {turns}, and another reply was asked for");
                 let error = ProviderError::new(ProviderErrorKind::Local, words);
                 stream::iter([Err(error)]).boxed()
             }
