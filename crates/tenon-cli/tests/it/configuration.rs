@@ -321,6 +321,15 @@ fn a_limit_of_money_needs_a_price_that_is_known() {
 }
 
 #[test]
+fn doctor_names_a_file_once_of_which_commands_see_a_part() {
+    let place = Place::new();
+    place.write("home/.npmrc", "registry=https://npm.example/\n//npm.example/:_auth=npm1\n");
+    let doctor = place.run(&["doctor"]).ends_with(0);
+    let path = place.path("home/.npmrc").display().to_string();
+    assert_eq!(doctor.out.matches(&path).count(), 1, "{doctor:?}");
+}
+
+#[test]
 fn doctor_shows_what_is_configured_and_never_a_key() {
     let place = Place::new();
     place.config(

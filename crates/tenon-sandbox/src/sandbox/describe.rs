@@ -169,13 +169,14 @@ impl Sandbox {
             scratch,
             named_scratch: state.folders.as_ref().map(OwnFolders::named).unwrap_or_default(),
             emptied,
-            kept,
+            // In the place of a secret there may be a file with what of it is none.
             hidden: inside
                 .iter()
                 .flat_map(|(secrets, _)| &secrets.all)
-                .filter(|path| std::fs::symlink_metadata(path).is_ok())
+                .filter(|path| !kept.contains(path) && std::fs::symlink_metadata(path).is_ok())
                 .cloned()
                 .collect(),
+            kept,
             network: profile.network,
             loopback: has_namespaces || profile.network == Network::On,
             limits: shared.settings.limits,
