@@ -287,6 +287,14 @@ mod tests {
             ("write_file(src**)", "write_file(src*/**)"),
             ("read(file:///etc/hosts)", "read(/etc/hosts)"),
             ("jobs(stop)", "jobs"),
+            (r"write(src/[ab)", r"write(src/\[ab)"),
+            ("write(src/{a,b)", r"write(src/\{a,b)"),
+            ("write(src/a})", r"write(src/a\})"),
+            ("write(\"src/**)", "write(src/**)"),
+            ("write(src/**')", "write(src/**)"),
+            (r"write(src\a)", "write(src/a)"),
+            (r"write(src/a\)", "write(src/a)"),
+            ("write(a, b)", "write(a) and write(b)"),
         ] {
             let why = said(text, Verdict::Deny).unwrap_err();
             assert!(why.starts_with(&format!("`{text}` is no rule: ")), "{why}");
@@ -299,6 +307,12 @@ mod tests {
         assert!(why.ends_with(r"; write write(src/\[a-z]*)"), "{why}");
         for text in [
             r"write(\**/x)",
+            r"write(src/\[ab)",
+            r"write(a\\b)",
+            r"write(a\, b)",
+            "write(src/)",
+            "write(\"src/**\")",
+            "write(don't)",
             "write(src/[a-z]*)",
             "write(src/[id]/**)",
             "bash(find . -exec rm {} \\;)",

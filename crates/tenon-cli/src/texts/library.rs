@@ -169,6 +169,9 @@ texts! {
     "a rule knows no variables, and the sign itself stands in quotes", "规则中没有变量，符号本身要放在引号中";
     "`~` is one's own home, and a name that begins with it has ./ in front", "`~` 是自己的主目录，以它开头的名称前面加 ./";
     "its braces stand for too many paths", "其中的花括号代表的路径太多";
+    "a bracket that is not closed has \\ in front", "没有闭合的方括号前面加 \\";
+    "a brace that is not closed has \\ in front", "没有闭合的花括号前面加 \\";
+    "folders stand apart by /, and a \\ that is part of a name is written twice", "文件夹之间用 / 分隔，名称中的 \\ 要写两个";
     "a rule has one path, or several in braces", "一条规则有一个路径，或在花括号中写几个";
     "`**` stands for whole folders, between slashes", "`**` 代表整个文件夹，写在斜杠之间";
     "brackets stand for themselves in a permission, and one of several signs is said by braces", "在允许规则中方括号代表它自己，多选一用花括号";

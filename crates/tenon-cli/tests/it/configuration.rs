@@ -265,6 +265,7 @@ fn a_rule_that_speaks_of_no_tool_ends_the_start() {
         ("Edit(src/**)", "write write(src/**)"),
         ("bash(cd a && make)", "write bash(cd a) and bash(make)"),
         ("write(src/**.rs)", "write write(src/**/*.rs)"),
+        ("write(src/[ab)", r"write write(src/\[ab)"),
     ] {
         run(&["--deny", rule]).ends_with(2).says(&[&format!("`{rule}` is no rule"), meant]);
         place.run(&["permissions", "check", "ls", "--deny", rule]).ends_with(2).says(&[meant]);

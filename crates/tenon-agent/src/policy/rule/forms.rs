@@ -1,6 +1,8 @@
 //! Forms of rules that would match nothing, as people write them for a shell or another agent. Each is
 //! refused with the form that says what is meant.
 
+use std::cmp::Ordering;
+
 use super::{COMMAND_TOOL, Verdict, glob, words::Words};
 use crate::policy::shell::{self, RedirectKind, SimpleCommand, Word};
 
@@ -14,6 +16,8 @@ const WITHOUT_PATTERN: [&str; 2] = ["jobs", "recall"];
 const JOINS: [char; 8] = [';', '&', '|', '<', '>', '(', ')', '`'];
 
 const ONE_COMMAND: &str = "a rule speaks of one command by its words, and a sign of the shell that is one of them stands in quotes";
+
+const ONE_PATH: &str = "a rule has one path, or several in braces";
 
 /// Why a form is none, and what is meant.
 pub(super) type Meant = (&'static str, String);
@@ -81,6 +85,11 @@ fn of_path(inner: &str, verdict: Verdict) -> Option<(&'static str, Vec<String>)>
             None => one(why, format!("./{inner}")),
         };
     }
+    if verdict != Verdict::Allow
+        && let Some((why, meant)) = unclosed(inner)
+    {
+        return one(why, meant);
+    }
     let Some(globs) = glob::alternatives(inner) else {
         return one("its braces stand for too many paths", "**".to_owned());
     };
@@ -88,16 +97,56 @@ fn of_path(inner: &str, verdict: Verdict) -> Option<(&'static str, Vec<String>)>
         return match inner.split_once(',') {
             Some(_) if globs.len() == 1 => {
                 let parts = inner.split(',').map(|part| part.trim().to_owned());
-                Some(("a rule has one path, or several in braces", parts.collect()))
+                Some((ONE_PATH, parts.collect()))
             }
             _ => one("`**` stands for whole folders, between slashes", apart),
         };
+    }
+    if verdict != Verdict::Allow
+        && globs.len() == 1
+        && inner.contains(", ")
+        && !inner.contains("\\,")
+    {
+        let parts = inner.split(',').map(|part| part.trim().to_owned());
+        return Some((ONE_PATH, parts.collect()));
     }
     if verdict == Verdict::Allow && globs.iter().any(|glob| glob::has_class(glob)) {
         let why = "brackets stand for themselves in a permission, and one of several signs is said by braces";
         return one(why, inner.replace('[', "\\["));
     }
     None
+}
+
+/// Returns what is meant by a glob with a sign that has lost its other half, or with `\` for `/`: as it is
+/// written it speaks of names that nobody gives. In a permission, which tenon writes, too, such a
+/// sign is itself.
+fn unclosed(glob: &str) -> Option<Meant> {
+    let is_quote = |sign: char| matches!(sign, '"' | '\'') && glob.matches(sign).count() == 1;
+    let bare = glob.trim_start_matches(is_quote).trim_end_matches(is_quote);
+    if bare.len() < glob.len() {
+        return Some(("a quote in it is not closed", bare.to_owned()));
+    }
+    let with_slash = |at: usize| {
+        let (before, behind) = glob.split_at(at);
+        format!("{before}\\{behind}")
+    };
+    let plain = |wanted: char| glob::plain_places(glob).filter(move |(_, sign)| *sign == wanted);
+    if let Some((at, _)) = plain('[').find(|(at, _)| glob::is_open_class(glob, *at)) {
+        return Some((r"a bracket that is not closed has \ in front", with_slash(at)));
+    }
+    let more = match plain('{').count().cmp(&plain('}').count()) {
+        Ordering::Greater => plain('{').last(),
+        Ordering::Less => plain('}').last(),
+        Ordering::Equal => None,
+    };
+    if let Some((at, _)) = more {
+        return Some((r"a brace that is not closed has \ in front", with_slash(at)));
+    }
+    plain('\\').next().map(|_| {
+        let meant = glob.replace('\\', "/");
+        let why = r"folders stand apart by /, and a \ that is part of a name is written twice";
+        (why, meant.trim_end_matches('/').to_owned())
+    })
 }
 
 /// Returns a glob with each `**` between slashes, if one is not.

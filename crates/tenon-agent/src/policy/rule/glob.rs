@@ -101,6 +101,11 @@ fn class(rest: &str) -> Option<&str> {
     name.get(..end)
 }
 
+/// Says whether a bracket there has no other one in the same name.
+pub(super) fn is_open_class(glob: &str, at: usize) -> bool {
+    glob.get(at + 1..).is_some_and(|rest| class(rest).is_none())
+}
+
 /// Says whether what stands between brackets has this sign in it.
 fn has_sign(inner: &str, sign: char) -> bool {
     let listed = inner.strip_prefix(['!', '^']);
