@@ -27,8 +27,10 @@ pub(crate) use call::{ApprovedCall, Judged, ProposedCall, judge};
 pub use leaves::{Kept, Leaves};
 pub use parts::CommandPart;
 pub use places::Places;
+pub(crate) use places::in_one_line;
 pub use rule::{Origin, Rule, RuleError, Rules, Verdict};
-pub(crate) use written::named_writes;
+pub(crate) use shell::WriteKind;
+pub(crate) use written::{NamedWrite, named_writes};
 
 /// How much is asked.
 ///
@@ -247,7 +249,8 @@ pub fn decide(tool: &str, action: &Action, rules: &Rules, mode: Mode, places: &P
         Action::Read { .. } | Action::Outside(_) | Action::Run { .. } => vec![Rule::for_tool(tool)],
     };
     if let Action::Write { path, protected: true, .. } = action {
-        let mut reason = format!("writing `{path}` can make other programs run code later");
+        let mut reason =
+            format!("writing `{}` can make other programs run code later", in_one_line(path));
         if flags().is_empty() {
             reason.push_str("; no rule can say its name");
         }

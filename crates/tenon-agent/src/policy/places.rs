@@ -249,6 +249,11 @@ pub(crate) fn is_plain(text: &str) -> bool {
     !text.contains(['\n', '\t', '\r']) && visible(text) == text
 }
 
+/// Returns a path for people, in one line.
+pub(crate) fn in_one_line(path: &str) -> String {
+    visible(path).replace('\n', "␊")
+}
+
 /// Takes `.`, `..` and doubled slashes out of an absolute path.
 pub(crate) fn clean(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();

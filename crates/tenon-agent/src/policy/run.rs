@@ -4,7 +4,7 @@ use tenon_model::visible;
 use tenon_sandbox::Access;
 
 use super::builtin::{self, Finding};
-use super::places::{Places, Target, is_plain};
+use super::places::{Places, Target, in_one_line, is_plain};
 use super::rule::{Rule, Rules, Verdict};
 use super::shell::{self, Launches, Parsed, Redirect, RedirectKind, SimpleCommand, launch};
 use super::written::{
@@ -290,7 +290,7 @@ fn open_in_ask_mode(
     };
     let reason = |command: &SimpleCommand| match writes(command).first() {
         Some(path) if needs_no_rule(command) => {
-            format!("every write is asked about in ask mode: {}", visible(path))
+            format!("every write is asked about in ask mode: {}", in_one_line(path))
         }
         _ => format!("every command is asked about in ask mode: {}", shown(command)),
     };

@@ -35,6 +35,7 @@ mod variables;
 mod walk;
 mod word;
 mod words;
+mod writers;
 mod writes;
 
 use std::ops::Range;
@@ -46,7 +47,7 @@ pub(crate) use terminal::NeedsTerminal;
 pub(crate) use variables::chooser;
 pub(crate) use word::Word;
 pub(crate) use word::{Piece, Unknown};
-pub(crate) use writes::writes;
+pub(crate) use writes::{WriteKind, named, writes};
 
 /// Levels of syntax and of scripts within scripts; bounds the stack, people need fewer than 20.
 const NESTING_MAX: usize = 100;

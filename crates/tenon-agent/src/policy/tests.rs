@@ -19,6 +19,7 @@ mod shell;
 mod twice;
 mod values;
 mod work;
+mod writers;
 
 use tenon_sandbox::Access;
 

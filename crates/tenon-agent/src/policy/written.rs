@@ -1,10 +1,11 @@
-//! Files that the redirects of a command write, and what rules for writing say of them.
+//! Files that a command writes by its redirects, and those that its arguments name, and what rules for
+//! writing say of them.
 
 use tenon_sandbox::Access;
 
 use super::places::{Places, SOME_FOLDER, Target};
 use super::rule::{Rule, Rules, Verdict};
-use super::shell::{self, Folders, Parsed, RedirectKind, SimpleCommand, Word};
+use super::shell::{self, Folders, Parsed, Piece, RedirectKind, SimpleCommand, Word, WriteKind};
 
 /// What is no file of its own: nothing, and what is open already.
 const STREAMS: [&str; 4] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
@@ -22,12 +23,7 @@ pub(super) fn written<'a>(
     command: &'a SimpleCommand,
     places: &'a Places,
 ) -> impl Iterator<Item = Target> + 'a {
-    let is_stream = |path: &str| {
-        let number = path.strip_prefix(OPEN_ALREADY);
-        let is_number = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
-        STREAMS.contains(&path) || number.is_some_and(is_number)
-    };
-    let writes = command.redirects.iter().filter(move |redirect| {
+    let writes = command.redirects.iter().filter(|redirect| {
         redirect.kind == RedirectKind::Write && !redirect.target.literal().is_some_and(is_stream)
     });
     writes.flat_map(move |redirect| {
@@ -50,22 +46,73 @@ fn folders(command: &SimpleCommand) -> impl Iterator<Item = Option<&[Word]>> {
     done.into_iter().chain(command.folders.iter().flat_map(Folders::ways))
 }
 
-/// Returns the files that a line says it writes, by redirects and by arguments of usual programs, as
-/// absolute paths. For what is said of it, no decision: others are written besides.
-pub(crate) fn named_writes(script: &str, places: &Places) -> Vec<String> {
-    let mut paths = Vec::new();
+fn is_stream(path: &str) -> bool {
+    let number = path.strip_prefix(OPEN_ALREADY);
+    let is_number = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
+    STREAMS.contains(&path) || number.is_some_and(is_number)
+}
+
+/// Returns where a command writes because its arguments say so. Of a target that may be a folder only itself
+/// is one; a pattern is its text, so that it is found by what it looks like.
+fn named(command: &SimpleCommand, places: &Places) -> Vec<(WriteKind, Target)> {
+    let as_text = |piece: &Piece| match piece {
+        Piece::Glob(text) => Piece::Text(text.clone()),
+        piece => piece.clone(),
+    };
+    let mut targets = Vec::new();
+    for write in shell::named(command) {
+        let path = match write.kind {
+            WriteKind::Filled => write.path.joined(&Word::text("/*")),
+            WriteKind::Changed | WriteKind::Removed => write.path,
+        };
+        if path.literal().is_some_and(is_stream) {
+            continue;
+        }
+        let path = Word { pieces: path.pieces.iter().map(as_text).collect() };
+        targets.extend(folders(command).map(|folder| (write.kind, places.target(&path, folder))));
+    }
+    targets
+}
+
+/// Returns where a command writes, by its redirects and by what its arguments say.
+fn targets<'a>(
+    command: &'a SimpleCommand,
+    places: &'a Places,
+) -> impl Iterator<Item = Target> + 'a {
+    written(command, places).chain(named(command, places).into_iter().map(|(_, target)| target))
+}
+
+/// A path that a line names as written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NamedWrite {
+    /// From `/` on.
+    pub(crate) path: String,
+    /// Where it is written if the path is a folder.
+    pub(crate) inside: Option<String>,
+    pub(crate) kind: WriteKind,
+}
+
+/// Returns what a line says it writes, by redirects and by arguments of usual programs, each once. For what
+/// is said of it: others are written besides.
+pub(crate) fn named_writes(script: &str, places: &Places) -> Vec<NamedWrite> {
+    let mut found: Vec<NamedWrite> = Vec::new();
     for command in &shell::parse(script).commands {
-        for word in shell::writes(command) {
+        for write in shell::writes(command) {
             for folder in folders(command) {
-                let Target::Exact(path) = places.target(&word, folder) else { continue };
-                let is_new = !path.contains(SOME_FOLDER) && !paths.contains(&path);
-                if is_new && paths.len() < NAMED_MAX {
-                    paths.push(path);
+                let exact = |word: &Word| match places.target(word, folder) {
+                    Target::Exact(path) if !path.contains(SOME_FOLDER) => Some(path),
+                    _ => None,
+                };
+                let Some(path) = exact(&write.path) else { continue };
+                let inside = write.inside.as_ref().and_then(exact);
+                let one = NamedWrite { path, inside, kind: write.kind };
+                if !found.contains(&one) && found.len() < NAMED_MAX {
+                    found.push(one);
                 }
             }
         }
     }
-    paths
+    found
 }
 
 /// Says whether a line makes links and writes by a path with the name of one: where that leads is not
@@ -88,8 +135,13 @@ pub(super) fn writes_by_links(parsed: &Parsed, places: &Places) -> bool {
     let is_by_link = |path: &str| {
         path.split('/').any(|part| names.iter().any(|name| name.is_none_or(|name| name == part)))
     };
+    // A link is made, and removed, by its own name.
+    let others = parsed.commands.iter().filter(|one| !makes_links(one));
+    let named = others.flat_map(|one| named(one, places));
+    let named = named.filter(|(kind, _)| *kind != WriteKind::Removed).map(|(_, target)| target);
+    let redirected = parsed.commands.iter().flat_map(|one| written(one, places));
     !links.is_empty()
-        && parsed.commands.iter().flat_map(|one| written(one, places)).any(|target| match target {
+        && redirected.chain(named).any(|target| match target {
             Target::Exact(path) => is_by_link(&path),
             Target::Beneath { .. } | Target::Unknown => true,
         })
@@ -116,11 +168,11 @@ pub(super) fn open_writes(command: &SimpleCommand, rules: &Rules, places: &Place
     open
 }
 
-/// Says whether a rule for writing speaks of a file that the command's redirects write. One without a path
-/// speaks of those in the workspace.
+/// Says whether a rule for writing speaks of a file that a command writes by its redirects or names as
+/// written. One without a path speaks of those in the workspace.
 pub(super) fn touches_writes(rule: &Rule, command: &SimpleCommand, places: &Places) -> bool {
     is_for_writing(rule)
-        && written(command, places).any(|target| match target {
+        && targets(command, places).any(|target| match target {
             Target::Exact(path) if rule.is_sweeping() => places.is_inside(&path),
             Target::Exact(path) => rule.matches_path(&path, places),
             Target::Beneath { .. } | Target::Unknown => false,
@@ -130,7 +182,7 @@ pub(super) fn touches_writes(rule: &Rule, command: &SimpleCommand, places: &Plac
 /// Says whether a rule for writing speaks of such a file if what is not known of its name is such.
 pub(super) fn may_touch_writes(rule: &Rule, command: &SimpleCommand, places: &Places) -> bool {
     is_for_writing(rule)
-        && written(command, places).any(|target| match target {
+        && targets(command, places).any(|target| match target {
             Target::Exact(path) => match path.split_once(SOME_FOLDER) {
                 Some((folder, _)) => rule.may_match_beneath(folder, places),
                 None => false,

@@ -12,6 +12,7 @@ use tenon_sandbox::without_middle;
 use super::{fold::INTERRUPTED, read::Session, recall::called};
 use crate::{
     event::{CallEvent, SessionEvent, TurnEvent},
+    policy::in_one_line,
     session_note::SessionNote,
 };
 
@@ -253,10 +254,7 @@ impl Files {
 
 /// Names paths, long ones without their middle.
 fn listed(paths: &BTreeSet<&String>) -> String {
-    let shown = |path: &&String| {
-        let path = path.replace('\n', "␊");
-        without_middle(&visible(&path), PATH_CHARS_MAX).into_owned()
-    };
+    let shown = |path: &&String| without_middle(&in_one_line(path), PATH_CHARS_MAX).into_owned();
     let paths: Vec<String> = paths.iter().map(shown).collect();
     named(&paths.iter().map(String::as_str).collect::<Vec<_>>())
 }

@@ -5,7 +5,10 @@
 use tenon_sandbox::{EntryKind, Workspace};
 
 use super::{WRITE_FILE, protected::is_for_rules, text_file::write_action};
-use crate::policy::{Action, Decision, Leaves, Mode, Places, Rules, Verdict, decide, named_writes};
+use crate::policy::{
+    Action, Decision, Leaves, Mode, NamedWrite, Places, Rules, Verdict, WriteKind, decide,
+    in_one_line, named_writes,
+};
 
 /// Returns what becomes of what a command line inside walls writes to the protected files that its words
 /// name, once each: asked about when it is over, or refused where no rule opens them to commands.
@@ -39,40 +42,75 @@ pub fn protected_writes(
     places: &Places,
 ) -> Vec<Decision> {
     let mut seen = Vec::new();
-    let foreseen = |path: String| {
-        // Links lead where the command writes.
-        let place = workspace.locate(&path).ok().filter(|place| place.protected)?;
-        let path = place.absolute.to_str().filter(|path| !seen.iter().any(|it| it == path))?;
-        seen.push(path.to_owned());
-        let is_there = match place.kind {
-            Some(EntryKind::Directory) => return None,
-            kind => kind.is_some(),
-        };
-        let action = write_action(path, workspace);
-        let Action::Write { path: shown, .. } = &action else { return None };
-        let decision = decide(WRITE_FILE, &action, rules, mode, places);
-        if !is_for_rules(path, &action, workspace) {
-            let reason = format!(
-                "`{shown}` is protected, and no rule opens it to commands: they cannot write it, or what \
-                 they write is put back"
-            );
-            return Some(Decision { reason, ..closed(decision) });
-        }
-        let reason = match decision.verdict {
-            Verdict::Allow => return None,
-            Verdict::Deny => return Some(decision),
-            Verdict::Ask if is_there => format!(
-                "`{shown}` is protected: the command cannot write it, or what it writes is put back and \
-                 you are asked whether it stays"
-            ),
-            Verdict::Ask => format!(
-                "`{shown}` is protected: what the command writes there is put back, and you are asked \
-                 whether it stays"
-            ),
-        };
-        Some(Decision { reason, ..decision })
+    let foreseen = |write: NamedWrite| {
+        let decision = of_write(&write, workspace, rules, mode, places)?;
+        let is_new = !seen.contains(&decision.reason);
+        seen.push(decision.reason.clone());
+        is_new.then_some(decision)
     };
     named_writes(line, places).into_iter().filter_map(foreseen).collect()
+}
+
+fn of_write(
+    write: &NamedWrite,
+    workspace: &Workspace,
+    rules: &Rules,
+    mode: Mode,
+    places: &Places,
+) -> Option<Decision> {
+    // Links lead where the command writes.
+    let mut place = workspace.locate(&write.path).ok()?;
+    let is_folder = place.kind == Some(EntryKind::Directory);
+    match (&write.inside, write.kind) {
+        (Some(inside), _) if is_folder => place = workspace.locate(inside).ok()?,
+        (_, WriteKind::Changed | WriteKind::Removed) if is_folder => return None,
+        _ => {}
+    }
+    let is_there = place.kind.is_some();
+    let path = place.absolute.to_str().filter(|_| place.protected)?;
+    let action = write_action(path, workspace);
+    let Action::Write { path: shown, .. } = &action else { return None };
+    let shown = match write.kind {
+        WriteKind::Filled => format!("{}/…", in_one_line(shown)),
+        WriteKind::Changed | WriteKind::Removed => in_one_line(shown),
+    };
+    let decision = decide(WRITE_FILE, &action, rules, mode, places);
+    if decision.verdict == Verdict::Deny {
+        return Some(decision);
+    }
+    if write.kind == WriteKind::Removed {
+        let reason =
+            format!("`{shown}` is protected: the command cannot remove it, or it is put back");
+        return is_there.then(|| Decision { reason, ..closed(decision) });
+    }
+    if !is_for_rules(path, &action, workspace) {
+        let reason = format!(
+            "`{shown}` is protected, and no rule opens it to commands: they cannot write it, or what they \
+             write is put back"
+        );
+        return Some(Decision { reason, ..closed(decision) });
+    }
+    let reason = match decision.verdict {
+        _ if write.kind == WriteKind::Filled => {
+            // Only rules for the names that are written would let it stay.
+            let reason = format!(
+                "`{shown}` is protected: what the command writes there is put back, and you are asked \
+                 whether it stays"
+            );
+            let decision = Decision { verdict: Verdict::Ask, ..closed(decision) };
+            return Some(Decision { reason, ..decision });
+        }
+        Verdict::Allow => return None,
+        Verdict::Ask if is_there => format!(
+            "`{shown}` is protected: the command cannot write it, or what it writes is put back and you are \
+             asked whether it stays"
+        ),
+        Verdict::Ask | Verdict::Deny => format!(
+            "`{shown}` is protected: what the command writes there is put back, and you are asked whether \
+             it stays"
+        ),
+    };
+    Some(Decision { reason, ..decision })
 }
 
 /// The same decision as of something that nobody is asked about.
@@ -127,5 +165,16 @@ mod tests {
         std::os::unix::fs::symlink(".envrc", bench.root().join("link")).unwrap();
         check("echo >> link; tee .envrc", None, &there);
         check("cat .envrc > notes.txt; cd $x && echo > .envrc", None, &[]);
+        bench.put("a", "");
+        check("cp .envrc backup.env; touch -r .envrc a; sed -i s/x/.envrc/ a", None, &[]);
+        bench.put("sub/x", "");
+        check("cp .envrc sub", None, &[(Verdict::Ask, "`sub/.envrc` is protected: what")]);
+        let filled = (Verdict::Ask, "`.vscode/…` is protected: what the command writes");
+        check("mkdir .vscode && tar xf a -C .vscode; unzip a -d .vscode", None, &[filled]);
+        check("tar xf a; git apply a", None, &[]);
+        let removed = (Verdict::Deny, "`.envrc` is protected: the command cannot remove it");
+        check("mv .envrc a; rm .envrc; rm .mcp.json", None, &[removed]);
+        let in_one_line = (Verdict::Ask, "`.idea/a␊b` is protected: what the command");
+        check("tee '.idea/a\nb'", None, &[in_one_line]);
     }
 }

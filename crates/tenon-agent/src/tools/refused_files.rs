@@ -170,7 +170,8 @@ pub(super) fn thrown_away(said: &Said<'_>) -> Option<String> {
         is_elsewhere && !is_of_kernel && !sandbox.is_in_toolchain(&path) && !is_private()
     };
     let commands = shell::parse(said.script).commands;
-    let written: Vec<Word> = commands.iter().flat_map(shell::writes).collect();
+    let written: Vec<Word> =
+        commands.iter().flat_map(shell::writes).map(|write| write.path).collect();
     let mut written = written.iter().filter_map(Word::literal).take(LINES_MAX);
     let held = if said.in_c { FILES_HELD_IN_C } else { FILES_HELD };
     let sentence = held.replacen("files: ", "files: if it was tried: ", 1);

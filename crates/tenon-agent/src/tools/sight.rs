@@ -3,8 +3,9 @@
 
 use std::path::Path;
 
-use tenon_model::visible;
 use tenon_sandbox::OutOfSight;
+
+use crate::policy::in_one_line;
 
 /// What a person can do about most of it.
 const OPENS: &str = "--add-dir FOLDER would open a folder, read_file asks the user for a file";
@@ -21,7 +22,7 @@ pub(crate) fn is_of_place(line: &str) -> bool {
 /// Says why a place is out of sight. In tier C, `in_c`, what is closed may also be refused; without
 /// `is_sure` nobody knows whether the command looked there.
 pub(super) fn sentence(why: &OutOfSight, in_c: bool, is_sure: bool) -> String {
-    let shown = |path: &Path| visible(&path.to_string_lossy()).replace('\n', "␊");
+    let shown = |path: &Path| in_one_line(&path.to_string_lossy());
     let tried = if is_sure { "" } else { "if it was tried: " };
     let (looks, or_empty) = match in_c {
         true => ("is refused or looks", "is refused or looks"),

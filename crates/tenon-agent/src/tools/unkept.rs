@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use tenon_model::visible;
+use crate::policy::in_one_line;
 
 /// Names that do not last and are told one by one.
 const UNKEPT_TOLD_MAX: usize = 3;
 
 /// Returns a sentence about what was made outside of the workspace and does not last.
 pub(super) fn sentence(found: &[PathBuf]) -> Option<String> {
-    let shown = |path: &PathBuf| visible(&path.to_string_lossy()).replace('\n', "␊");
+    let shown = |path: &PathBuf| in_one_line(&path.to_string_lossy());
     let mut names: Vec<String> = found.iter().take(UNKEPT_TOLD_MAX).map(shown).collect();
     if let Some(more @ 1..) = found.len().checked_sub(UNKEPT_TOLD_MAX) {
         names.push(format!("{more} more"));

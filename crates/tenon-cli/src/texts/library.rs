@@ -32,6 +32,7 @@ texts! {
     "only commands that surely read are run in read-only mode", "read-only 模式下只运行确定只读取的命令";
     "`{path}` is protected, and no rule opens it to commands: they cannot write it, or what they write is put back", "`{path}` 受保护，没有规则向命令开放它：命令无法写入，或写入的内容会被还原";
     "`{path}` is protected: the command cannot write it, or what it writes is put back and you are asked whether it stays", "`{path}` 受保护：命令无法写入，或写入的内容会被还原并询问您是否保留";
+    "`{path}` is protected: the command cannot remove it, or it is put back", "`{path}` 受保护：命令无法删除它，或它会被还原";
     "`{path}` is protected: what the command writes there is put back, and you are asked whether it stays", "`{path}` 受保护：命令写入的内容会被还原，并询问您是否保留";
     "writing `{path}` can make other programs run code later", "写入 `{path}` 可能使其他程序以后运行代码";
     "every change is asked about in ask mode", "ask 模式下每个改动都会询问";

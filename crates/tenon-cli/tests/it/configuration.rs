@@ -208,6 +208,19 @@ fn permissions_say_what_becomes_of_protected_files_that_a_command_names() {
     check("git push -f > .envrc", &[], 1, &["ask: ", "built-in: forced git", rule, flag]);
     check("cat > .envrc", &["--deny", "write(.envrc)"], 1, &["deny: ", "rule: write(.envrc)"]);
     check("tee .envrc", &["--deny", "write(.envrc)"], 1, &["deny: ", "rule: write(.envrc)"]);
+    check("cp a -t .vscode", &[], 1, &["ask: `.vscode/a` is protected: what the command", rule]);
+    let said = check("mv a --target-directory=.vscode", &[], 1, &["ask: `.vscode/a` is"]);
+    assert_eq!(said.matches(rule).count(), 1, "{said}");
+    check("install -m 755 -t .vscode a", &[], 1, &["ask: `.vscode/a` is"]);
+    let said = check("tar -xf a --directory .vscode", &[], 1, &["ask: `.vscode/…` is", rule]);
+    assert!(!said.contains("hint"), "{said}");
+    check("rm .envrc", &[], 1, &["deny: `.envrc` is protected: the command cannot remove it"]);
+    check("echo > '.idea/a\nb'", &[], 1, &["ask: `.idea/a␊b` is protected"]);
+    check("cp a -t src", &["--deny", "write(src/**)"], 1, &["deny: ", "rule: write(src/**)"]);
+    for command in ["cp .envrc backup.env", "sed -i s/x/.envrc/ a", "touch -r .envrc a"] {
+        let said = check(command, &[], 0, &["allow: "]);
+        assert_eq!(said.lines().count(), 3, "{said}");
+    }
     check("cat > .envrc", &["--allow", "write_file(.envrc)"], 0, &["allow: ", held]);
     check("make", &[], 0, &["allow: ", held]);
     for (command, flags) in [("cat .envrc", &[][..]), ("cat > .envrc", &["--sandbox", "off"])] {

@@ -1,77 +1,330 @@
-//! Files that usual programs write because their arguments name them, for what is said of a line before
-//! it runs. No decision on a call depends on it: what programs write by themselves is not seen.
+//! Files that usual programs write because their arguments name them. What programs write by themselves is
+//! not seen: the walls hold that.
 
-use super::arguments::{skip_options, valued};
-use super::word::Word;
+use super::arguments::{behind_git_options, git_subcommand};
+use super::word::{Piece, Word};
+use super::writers::{Operands, WRITERS, Writer};
 use super::{RedirectKind, SimpleCommand};
 
-/// Returns the files that a command writes by its redirects, and those that its arguments name.
-pub(crate) fn writes(command: &SimpleCommand) -> Vec<Word> {
-    let arguments = command.arguments();
-    let behind = |valued: &[&str]| skip_options(arguments, valued).to_vec();
-    let value =
-        |names: [&str; 2]| names.iter().filter_map(|name| valued(arguments, &[*name])).collect();
-    let named: Vec<Word> = match command.program() {
-        Some("tee" | "sponge") => behind(&[]),
-        Some("touch") => behind(&["-d", "-r", "-t"]),
-        Some("truncate") => behind(&["-s", "-r"]),
-        Some("dd") => arguments.iter().filter_map(|word| word.strip_prefix("of=")).collect(),
-        Some("sort") => value(["-o", "--output"]),
-        Some("curl") => value(["-o", "--output"]),
-        Some("wget") => value(["-O", "--output-document"]),
-        // The script is among them, and no file.
-        Some("sed" | "perl" | "ruby") if arguments.iter().any(is_in_place) => behind(&["-e", "-f"]),
-        Some("cp" | "install" | "ln" | "mv") => targets(&behind(&["-m", "-o", "-g", "-S"])),
-        _ => Vec::new(),
-    };
+/// Something that a command writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Write {
+    pub(crate) path: Word,
+    /// Where it is written if the path is a folder.
+    pub(crate) inside: Option<Word>,
+    pub(crate) kind: WriteKind,
+}
+
+/// What becomes of a path that a command names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WriteKind {
+    /// It is made, or what is in it is another.
+    Changed,
+    /// It is not there any more.
+    Removed,
+    /// It is a folder, in which something is written by names that the command does not say.
+    Filled,
+}
+
+/// What is done with a database begins so if it only looks into it.
+const QUERIES: [&str; 6] = [".dump", ".indexes", ".schema", ".tables", "explain", "select"];
+
+/// Returns what a command writes by its redirects, and by its arguments.
+pub(crate) fn writes(command: &SimpleCommand) -> Vec<Write> {
     let redirects = command.redirects.iter().filter(|one| one.kind == RedirectKind::Write);
-    redirects.map(|one| one.target.clone()).chain(named).collect()
+    redirects.map(|one| changed(one.target.clone())).chain(named(command)).collect()
 }
 
-/// Whether an option is the one by which a program writes the files that it reads: `-i`, `-pi`, `-ni.old`.
-fn is_in_place(word: &Word) -> bool {
-    let option = word.prefix();
-    option.starts_with("--in-place")
-        || option.strip_prefix('-').is_some_and(|letters| {
-            !letters.starts_with('-')
-                && letters.chars().take_while(char::is_ascii_alphabetic).any(|it| it == 'i')
-        })
-}
-
-/// Returns where copies of all but the last of `operands` come to be: at that one, or in it.
-fn targets(operands: &[Word]) -> Vec<Word> {
-    let Some((target, sources)) = operands.split_last() else { return Vec::new() };
-    let inside = sources.iter().filter_map(Word::program).map(|name| {
-        let name = Word::text(format!("/{name}"));
-        target.joined(&name)
-    });
-    std::iter::once(target.clone()).chain(inside).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::parse;
-    use super::*;
-
-    #[test]
-    fn files_that_a_line_names_as_written_are_found() {
-        let check = |script: &str, expected: &[&str]| {
-            let commands = parse(script).commands;
-            let found: Vec<_> = commands.iter().flat_map(writes).collect();
-            let found: Vec<&str> = found.iter().filter_map(Word::literal).collect();
-            assert_eq!(found, expected, "{script}");
-        };
-        check("cat > .envrc", &[".envrc"]);
-        check("echo a | tee -a .git/hooks/pre-commit b", &[".git/hooks/pre-commit", "b"]);
-        check("sed -i s/a/b/ .bashrc", &["s/a/b/", ".bashrc"]);
-        check("sed -n -i.old -e s/a/b/ .bashrc", &[".bashrc"]);
-        check("perl -pi -e s/a/b/ x", &["x"]);
-        check("sed s/a/b/ .bashrc", &[]);
-        check("sed -n --quiet p .bashrc", &[]);
-        check("cp a/tasks.json .vscode", &[".vscode", ".vscode/tasks.json"]);
-        check("bash -c 'mv x .envrc'", &[".envrc", ".envrc/x"]);
-        check("dd if=a of=.envrc; touch -d now t; truncate -s 0 u", &[".envrc", "t", "u"]);
-        check("curl -so .envrc http://example.com; wget -O w http://example.com", &[".envrc", "w"]);
-        check("cat .envrc; make", &[]);
+/// Returns what a command writes by its arguments.
+pub(crate) fn named(command: &SimpleCommand) -> Vec<Write> {
+    let Some(program) = command.program() else { return Vec::new() };
+    let (name, words, base) = match git_subcommand(command.arguments()) {
+        Some((subcommand, words)) if program == "git" => {
+            (format!("git {subcommand}"), words, git_folder(command.arguments()))
+        }
+        _ => (program.to_owned(), command.arguments(), None),
+    };
+    let rows = WRITERS.iter().filter(|writer| writer.names.contains(&name.as_str()));
+    let mut found: Vec<Write> = rows.flat_map(|writer| of_row(writer, words)).collect();
+    if let Some(base) = base {
+        for write in &mut found {
+            write.path = beneath(&base, &write.path);
+            write.inside = write.inside.as_ref().map(|inside| beneath(&base, inside));
+        }
     }
+    found
+}
+
+/// Returns the folder that options of git's own lead to.
+fn git_folder(arguments: &[Word]) -> Option<Word> {
+    let own = arguments.len().saturating_sub(behind_git_options(arguments).len());
+    let own = arguments.get(..own)?;
+    let folders =
+        own.iter().zip(own.iter().skip(1)).filter(|(option, _)| option.literal() == Some("-C"));
+    folders.map(|(_, folder)| folder.clone()).reduce(|base, folder| beneath(&base, &folder))
+}
+
+/// The arguments of a command, told apart.
+#[derive(Default)]
+struct Given {
+    options: Vec<(char, Word)>,
+    operands: Vec<Word>,
+}
+
+impl Given {
+    fn has(&self, letters: &str) -> bool {
+        self.options.iter().any(|(letter, _)| letters.contains(*letter))
+    }
+
+    fn values<'a>(&'a self, letters: &'a str) -> impl Iterator<Item = &'a Word> {
+        let is_asked = |(letter, _): &&(char, Word)| letters.contains(*letter);
+        self.options.iter().filter(is_asked).map(|(_, value)| value)
+    }
+}
+
+fn of_row(writer: &Writer, words: &[Word]) -> Vec<Write> {
+    let given = given(writer, words);
+    let is_of_row = writer.with.is_empty()
+        || given.values(writer.with).any(|value| value.prefix().starts_with(writer.value));
+    if !is_of_row || given.has(writer.without) {
+        return Vec::new();
+    }
+    let folder = given.values(writer.folder).last();
+    let at = |word: &Word| folder.map_or_else(|| word.clone(), |folder| beneath(folder, word));
+    let is_file = |word: &&Word| word.literal() != Some("-");
+    let files = given.values(writer.files).filter(is_file).map(|word| changed(at(word)));
+    files.chain(of_operands(writer, &given, folder)).collect()
+}
+
+/// Returns what a command writes by arguments that are no options.
+fn of_operands(writer: &Writer, given: &Given, folder: Option<&Word>) -> Vec<Write> {
+    let all = given.operands.as_slice();
+    let at = |word: &Word| folder.map_or_else(|| word.clone(), |folder| beneath(folder, word));
+    let each = |words: &[Word]| words.iter().map(|word| changed(at(word))).collect();
+    let anything = || vec![Write { kind: WriteKind::Filled, ..changed(at(&Word::text("."))) }];
+    let removed = |words: &[Word]| -> Vec<Write> {
+        let gone = |word: &Word| Write { kind: WriteKind::Removed, ..changed(word.clone()) };
+        words.iter().map(gone).collect()
+    };
+    match writer.operands {
+        Operands::Read => Vec::new(),
+        Operands::Each => each(all),
+        Operands::Behind { unless } => {
+            each(all.get(usize::from(!given.has(unless))..).unwrap_or_default())
+        }
+        Operands::First if all.is_empty() => anything(),
+        Operands::First => each(all.get(..1).unwrap_or_default()),
+        Operands::Second => each(all.get(1..2).unwrap_or_default()),
+        Operands::Removed => removed(all),
+        Operands::Named(start) => {
+            // The last one counts.
+            let named = all.iter().rev().find_map(|word| word.strip_prefix(start));
+            named.map(changed).into_iter().collect()
+        }
+        Operands::Members if !all.is_empty() => each(all),
+        Operands::Members | Operands::Anything => anything(),
+        Operands::Copies => copies(given, folder),
+        Operands::Moves => {
+            let sources =
+                if folder.is_some() { all } else { all.split_last().map_or(all, |it| it.1) };
+            copies(given, folder).into_iter().chain(removed(sources)).collect()
+        }
+        Operands::Links => match all {
+            [only] if folder.is_none() => vec![changed(name_of(only))],
+            _ => copies(given, folder),
+        },
+        Operands::Mirrors => mirrored(given),
+        Operands::Addresses => {
+            all.iter().filter_map(fetched).map(|name| changed(at(&name))).collect()
+        }
+        Operands::Database => match all {
+            [_, query, ..] if is_query(query) => Vec::new(),
+            _ => each(all.get(..1).unwrap_or_default()),
+        },
+    }
+}
+
+fn changed(path: Word) -> Write {
+    Write { path, inside: None, kind: WriteKind::Changed }
+}
+
+/// Returns where copies of files come to be: in `folder`, or else at the last operand or in it.
+fn copies(given: &Given, folder: Option<&Word>) -> Vec<Write> {
+    let inside = |folder: &Word, source: &Word| beneath(folder, &name_of(source));
+    if let Some(folder) = folder {
+        return given.operands.iter().map(|source| changed(inside(folder, source))).collect();
+    }
+    match given.operands.as_slice() {
+        [_, target] if given.has("T") => vec![changed(target.clone())],
+        [source, target] if !is_folder(target) => {
+            vec![Write { inside: Some(inside(target, source)), ..changed(target.clone()) }]
+        }
+        [sources @ .., target] => {
+            sources.iter().map(|source| changed(inside(target, source))).collect()
+        }
+        [] => Vec::new(),
+    }
+}
+
+/// Returns the same of programs that copy all of a folder whose name has a `/` behind it.
+fn mirrored(given: &Given) -> Vec<Write> {
+    let Some((target, sources)) = given.operands.split_last() else { return Vec::new() };
+    let is_remote = |word: &Word| {
+        let host = word.prefix().split('/').next().unwrap_or_default();
+        host.contains(':')
+    };
+    if is_remote(target) || sources.is_empty() {
+        return Vec::new();
+    }
+    if sources.iter().any(is_folder) {
+        return vec![Write { kind: WriteKind::Filled, ..changed(target.clone()) }];
+    }
+    copies(given, None)
+}
+
+/// Tells options, their values and the other arguments apart.
+fn given(writer: &Writer, words: &[Word]) -> Given {
+    let mut given = Given::default();
+    let mut rest = words;
+    if writer.bundle
+        && let Some((first, behind)) = words.split_first()
+        && first.is_no_option()
+    {
+        rest = behind;
+        for letter in first.prefix().chars() {
+            let value = match arity(writer, letter) {
+                1 => next(&mut rest),
+                _ => Word::default(),
+            };
+            given.options.push((letter, value));
+        }
+    }
+    while let Some((word, behind)) = rest.split_first() {
+        rest = behind;
+        let is_option = word.prefix().starts_with('-') && word.literal() != Some("-");
+        if word.literal() == Some("--") || writer.stops && !is_option {
+            let first = (!is_option).then_some(word);
+            given.operands.extend(first.into_iter().chain(rest).cloned());
+            break;
+        }
+        if !is_option {
+            given.operands.push(word.clone());
+        } else if let Some((letter, value)) = long(writer, word) {
+            let is_next = value.is_none() && arity(writer, letter) == 1;
+            let value = if is_next { next(&mut rest) } else { value.unwrap_or_default() };
+            given.options.push((letter, value));
+        } else if !word.prefix().starts_with("--") {
+            row(writer, word, &mut rest, &mut given);
+        }
+    }
+    given
+}
+
+/// Reads a row of letters behind a dash.
+fn row(writer: &Writer, word: &Word, rest: &mut &[Word], given: &mut Given) {
+    let letters = word.prefix();
+    for (at, letter) in letters.char_indices().skip(1) {
+        let arity = arity(writer, letter);
+        let behind = letters.get(..at + letter.len_utf8());
+        let value = behind.filter(|_| arity > 0).and_then(|behind| word.strip_prefix(behind));
+        let is_next = arity == 1 && value.as_ref().is_some_and(|value| value.literal() == Some(""));
+        let value = if is_next { next(rest) } else { value.unwrap_or_default() };
+        given.options.push((letter, value));
+        if arity > 0 {
+            return;
+        }
+    }
+}
+
+/// Takes the next word.
+fn next(rest: &mut &[Word]) -> Word {
+    let all = *rest;
+    *rest = all.get(1..).unwrap_or_default();
+    all.first().cloned().unwrap_or_default()
+}
+
+/// Returns the letter that a long option means, be it only the beginning of its name, and its value behind `=`.
+fn long(writer: &Writer, word: &Word) -> Option<(char, Option<Word>)> {
+    let text = word.prefix();
+    let dashes = if text.starts_with("--") { "--" } else { "-" };
+    let is_whole = dashes == "-";
+    let name = text.strip_prefix(dashes).filter(|_| !is_whole || writer.one_dash)?;
+    let name = name.split('=').next().unwrap_or_default();
+    let known = |is: &dyn Fn(&str) -> bool| writer.long.iter().find(|(long, _)| is(long));
+    let found = known(&|long| long == name);
+    let begun = || known(&|long| !is_whole && !name.is_empty() && long.starts_with(name));
+    let (_, letter) = found.or_else(begun)?;
+    Some((*letter, word.strip_prefix(&format!("{dashes}{name}="))))
+}
+
+/// Returns 0 for an option without a value, 1 for one that has a value, 2 for one that has it in the same word
+/// or not at all.
+fn arity(writer: &Writer, letter: char) -> usize {
+    let behind = writer.letters.split_once(letter).map_or("", |(_, behind)| behind);
+    behind.chars().take_while(|sign| *sign == ':').count()
+}
+
+/// Returns a path from another folder on.
+fn beneath(folder: &Word, path: &Word) -> Word {
+    let is_absolute = match path.pieces.first() {
+        Some(Piece::Text(text)) => text.starts_with('/'),
+        Some(Piece::Home(_) | Piece::Folder | Piece::Begin) => true,
+        _ => false,
+    };
+    if is_absolute { path.clone() } else { folder.joined(&Word::text("/")).joined(path) }
+}
+
+/// Returns the name that a copy of a file has.
+fn name_of(source: &Word) -> Word {
+    let mut pieces = source.pieces.clone();
+    if let Some(Piece::Text(text)) = pieces.last_mut() {
+        *text = text.trim_end_matches('/').to_owned();
+    }
+    let has_folder = |piece: &Piece| match piece {
+        Piece::Text(text) => text.contains('/'),
+        Piece::Home(_) | Piece::Folder | Piece::Begin => true,
+        _ => false,
+    };
+    if let Some(last) = pieces.iter().rposition(has_folder) {
+        pieces.drain(..last);
+    }
+    match pieces.first_mut() {
+        Some(Piece::Text(text)) => {
+            let name = text.rsplit('/').next().unwrap_or_default();
+            // Of `..` what is in it is copied.
+            *text = if name == ".." { "." } else { name }.to_owned();
+        }
+        Some(first @ (Piece::Home(_) | Piece::Folder | Piece::Begin)) => {
+            *first = Piece::Glob("*".to_owned());
+        }
+        _ => {}
+    }
+    Word { pieces }
+}
+
+/// Says whether a path is that of a folder by how it is written.
+fn is_folder(word: &Word) -> bool {
+    match word.pieces.last() {
+        Some(Piece::Text(text)) => {
+            text.ends_with('/') || matches!(text.rsplit('/').next(), Some("." | ".."))
+        }
+        Some(Piece::Home(_) | Piece::Folder | Piece::Begin) => true,
+        _ => false,
+    }
+}
+
+/// Returns the name that what is fetched from an address has.
+fn fetched(address: &Word) -> Option<Word> {
+    // `?` is no pattern there.
+    let address = address.unknown().next().is_none().then(|| address.shown())?;
+    let path = address.split(['?', '#']).next()?;
+    let path = path.split_once("://").map_or(path, |(_, rest)| rest);
+    let name = path.split_once('/').map_or("", |(_, path)| path).rsplit('/').next()?;
+    Some(Word::text(if name.is_empty() { "index.html" } else { name }))
+}
+
+fn is_query(word: &Word) -> bool {
+    let text = word.prefix().trim_start().to_ascii_lowercase();
+    let is_one = !text.trim_end().trim_end_matches(';').contains(';');
+    is_one && word.literal().is_some() && QUERIES.iter().any(|start| text.starts_with(start))
 }
