@@ -271,7 +271,9 @@ impl Undoing<'_> {
         let is_new =
             |now: &&Node| now.kind() == old.node.kind() && !image.nodes.contains_key(&now.id);
         let stands = now.as_ref().filter(is_new);
-        let is_same_one = is_same(&self.store, left, state, stands);
+        // A folder that somebody moved is itself, whatever other stands in its place.
+        let is_moved = old.node.is_folder() && found.is_some() && self.moves_back();
+        let is_same_one = !is_moved && is_same(&self.store, left, state, stands);
         if stands.is_none() || !is_same_one {
             if let Some(spot) = self.taken_by_this(old, state).filter(|_| self.moves_back()) {
                 self.spots.insert(id, spot);

@@ -175,6 +175,25 @@ fn what_a_person_moved_away_stays_as_it_is_and_its_place_gets_a_file_of_its_own(
     }
 }
 
+#[test]
+fn a_folder_that_a_person_exchanged_with_one_that_no_call_touched_has_its_name_again() {
+    for call in ["echo 3 > d/f; echo 4 > d/n", "rm d/f", "chmod 700 d"] {
+        let scene = Scene::new(Walls::None);
+        scene.prepare("umask 022; mkdir d e; echo 1 > d/f; echo 2 > e/g; touch -d @1000000000 d");
+        let before = scene.tree();
+        let id = scene.change(&format!("umask 022; {call}"));
+        person(&scene, "mv d .x; mv e d; mv .x e");
+        let theirs = scene.tree();
+        let (named, outcome) = undo_named(&scene, &[id]);
+        let Ok(Undone::Done { id, .. }) = outcome else { panic!("{call}: {named:?} {outcome:?}") };
+        let is_in_d = |(path, _): &(PathBuf, Entry)| path.starts_with("d");
+        let in_d = |tree: Tree| -> Tree { tree.into_iter().filter(is_in_d).collect() };
+        assert_eq!(difference(&in_d(before), &in_d(scene.tree())), "", "{call}: {named:?}");
+        scene.undo(id);
+        assert_eq!(difference(&theirs, &scene.tree()), "", "redo of {call}");
+    }
+}
+
 /// So many calls are undone as one.
 const CALLS: usize = 3;
 
