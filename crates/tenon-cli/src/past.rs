@@ -171,6 +171,13 @@ impl Past {
 
     /// Returns the calls that changed something, the oldest first.
     pub(crate) fn calls(&self) -> Result<Vec<Call>, CliError> {
+        let mut calls = self.all_calls()?;
+        calls.retain(|call| !call.is_idle());
+        Ok(calls)
+    }
+
+    /// Returns the same with those of which no list speaks.
+    fn all_calls(&self) -> Result<Vec<Call>, CliError> {
         // Whatever is said of them names files.
         masked::read_all(&self.workspace);
         let infos = self.journal.checkpoints().map_err(failed)?;
@@ -179,24 +186,26 @@ impl Past {
             .filter(|info| info.session == self.session && info.kind == CheckpointKind::Call);
         let (mut calls, steps) = (Vec::new(), self.steps());
         for info in own {
+            let is_running = info.state == CheckpointState::Running;
             let changes = match self.journal.changes(info.id) {
                 Ok(changes) => changes,
-                Err(JournalError::Running { .. } | JournalError::Unknown { .. }) => {
+                Err(JournalError::Running { .. } | JournalError::Unknown { .. }) if is_running => {
                     Changes::default()
                 }
                 // What a power loss cut stands in no one's way.
-                Err(JournalError::Damaged { .. }) => continue,
+                Err(
+                    JournalError::Running { .. }
+                    | JournalError::Unknown { .. }
+                    | JournalError::Damaged { .. },
+                ) => continue,
                 Err(error) => return Err(failed(error)),
             };
-            let is_running = info.state == CheckpointState::Running;
-            if is_running || !changes.files.is_empty() || !changes.left_out.is_empty() {
-                let mut call = Call::new(info, changes, &steps);
-                if let CheckpointState::Undone { by } = call.state {
-                    // What cannot be read is not known to have stayed.
-                    call.take_in_kept(&self.journal.kept_by(by).unwrap_or_default());
-                }
-                calls.push(call);
+            let mut call = Call::new(info, changes, &steps);
+            if let CheckpointState::Undone { by } = call.state {
+                // What cannot be read is not known to have stayed.
+                call.take_in_kept(&self.journal.kept_by(by).unwrap_or_default());
             }
+            calls.push(call);
         }
         self.learn_values(&calls);
         Ok(calls)
@@ -327,6 +336,12 @@ impl Call {
     /// Whether anything of it was saved that an undo could put back.
     fn can_be_undone(&self) -> bool {
         !self.changes.files.is_empty()
+    }
+
+    /// Whether no list speaks of it: at most names came and went.
+    fn is_idle(&self) -> bool {
+        let is_unlisted = self.changes.files.is_empty() && self.changes.left_out.is_empty();
+        is_unlisted && self.state != CheckpointState::Running
     }
 
     /// Whether it ran in the step `from` or later, or is the call of that id.

@@ -90,8 +90,12 @@ impl UndoneSince {
                     break;
                 }
                 let is_own = info.session == self.session;
-                let of = of.into_iter().map(CheckpointId::number);
-                let of: Vec<u64> = of.filter(|id| is_own || of_log.contains(id)).collect();
+                // The log has nothing of a call of which no list speaks.
+                let is_told = |id: &CheckpointId| {
+                    of_log.contains(&id.number()) || is_own && !self.journal.is_idle(*id)
+                };
+                let of = of.into_iter().filter(is_told).map(CheckpointId::number);
+                let of: Vec<u64> = of.collect();
                 if is_own || !of.is_empty() {
                     of_log.insert(info.id.number());
                     // Where it cannot be read, nothing is known to have stayed.

@@ -17,6 +17,8 @@ pub(crate) struct Restoring {
     pub(super) undone: Vec<Call>,
     /// The calls that are redone, the oldest first.
     pub(super) redone: Vec<Call>,
+    /// Whether no list speaks of any of it: only times of folders are put back.
+    pub(super) is_idle: bool,
 }
 
 impl Past {
@@ -28,7 +30,8 @@ impl Past {
     /// Returns what leads back to before the step or call `to`; nothing if the files are as then.
     pub(super) fn way_back_to(&self, to: &str) -> Result<Option<Restoring>, CliError> {
         self.take_back_cut_short()?;
-        let (calls, steps) = (self.calls()?, self.steps());
+        let (calls, steps) = (self.all_calls()?, self.steps());
+        let (idle, calls): (Vec<Call>, Vec<Call>) = calls.into_iter().partition(Call::is_idle);
         steps.refuse_unknown(to)?;
         let first = calls.iter().find(|call| call.is_from(to)).map(|call| call.id);
         let since = steps.first_since(to);
@@ -42,10 +45,13 @@ impl Past {
             return Ok(None);
         };
         let known = |id| calls.iter().find(|call| call.id == id && call.can_be_undone());
+        let idle = |id| idle.iter().find(|call| call.id == id);
         // A call that goes on in the background may have begun before.
-        let is_since = |id| match known(id) {
-            Some(_) => first.is_some_and(|first| id >= first),
-            None => id >= since,
+        let is_since = |id| match (known(id), idle(id)) {
+            (Some(_), _) => first.is_some_and(|first| id >= first),
+            // The log has no checkpoint of it.
+            (None, Some(call)) => id >= since && steps.has_begun_since(&call.call_id, to),
+            (None, None) => id >= since,
         };
         let way = WayBack::find(&infos, &self.session, is_since).map_err(|error| match error {
             JournalError::Unknown { id } => {
@@ -60,10 +66,12 @@ impl Past {
         };
         let of = |ids: &[CheckpointId]| ids.iter().filter_map(|id| known(*id)).cloned().collect();
         let (undone, redone) = (of(&way.undone), of(&way.redone));
-        // A call that changed nothing needs no undo.
+        // A call of which nothing was saved has no undo.
+        let is_saved = |id: &CheckpointId| known(*id).is_some() || idle(*id).is_some();
         let ids: Vec<CheckpointId> =
-            way.ids.into_iter().filter(|id| !is_call(id) || known(*id).is_some()).collect();
-        Ok((!ids.is_empty()).then_some(Restoring { ids, undone, redone }))
+            way.ids.into_iter().filter(|id| !is_call(id) || is_saved(id)).collect();
+        let is_idle = ids.iter().all(|id| idle(*id).is_some());
+        Ok((!ids.is_empty()).then_some(Restoring { ids, undone, redone, is_idle }))
     }
 
     /// Refuses to go back behind calls that stand and whose changes are not kept any more: files would be

@@ -17,6 +17,8 @@ use crate::{error::CliError, texts::Text};
 pub(super) struct Steps {
     of_checkpoints: HashMap<u64, u32>,
     of_calls: HashMap<String, u32>,
+    /// In which step calls began, and as which of all; `None` where several have one id.
+    begun: HashMap<String, Option<(u32, usize)>>,
     /// The newest checkpoint that the log had before each step, from the first on, and after the last.
     before_steps: Vec<u64>,
     before_calls: HashMap<String, u64>,
@@ -59,6 +61,9 @@ impl Steps {
                 let label = format!("{} {subject}", call.name).trim_end().to_owned();
                 reading.labels.insert(call.id.clone(), (record.time_ms, label));
                 self.of_calls.insert(call.id.clone(), reading.step);
+                let begun = (reading.step, self.begun.len());
+                let known = self.begun.entry(call.id.clone());
+                known.and_modify(|begun| *begun = None).or_insert(Some(begun));
                 self.before_calls.insert(call.id.clone(), reading.newest);
             }
             SessionEvent::Call(CallEvent::CallChanged(changes)) => {
@@ -107,6 +112,15 @@ impl Steps {
             Err(_) => self.before_calls.get(from),
         };
         newest.map(|newest| CheckpointId::new(newest + 1))
+    }
+
+    /// Whether a call began in the step `from`, with the call of that id, or later; not where nobody knows.
+    pub(super) fn has_begun_since(&self, call_id: &str, from: &str) -> bool {
+        let begun = |id: &str| self.begun.get(id).copied().flatten();
+        begun(call_id).is_some_and(|(step, place)| match from.parse::<u32>() {
+            Ok(from) => step >= from,
+            Err(_) => begun(from).is_some_and(|(_, from)| place >= from),
+        })
     }
 
     /// Refuses the number of a step that the session does not have.

@@ -64,7 +64,7 @@ impl Past {
     /// Returns whether the files are others than before the step `from`, by calls or by undo; why they
     /// cannot be put back as they were then, if that is so.
     pub(crate) fn changed_since(&self, from: u32) -> Result<bool, CliError> {
-        Ok(self.way_back_to(&from.to_string())?.is_some())
+        Ok(self.way_back_to(&from.to_string())?.is_some_and(|way| !way.is_idle))
     }
 
     /// Returns what each call changed, for people.

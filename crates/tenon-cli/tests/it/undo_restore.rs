@@ -119,3 +119,44 @@ fn restore_leaves_what_a_later_session_changed_and_asks_where_both_did() {
     assert!(refused.error.contains("a (changed since)"), "{refused:?}");
     assert_eq!((read("a").unwrap().as_str(), read("b").is_some()), ("4\n", true));
 }
+
+#[test]
+fn restore_puts_back_the_times_of_folders_of_calls_since_the_step_that_no_list_names() {
+    use std::os::unix::fs::MetadataExt;
+    let place = Place::new();
+    place.write("work/d/f", "1\n");
+    place.write("work/e/f", "1\n");
+    let time = |name: &str| {
+        let found = std::fs::metadata(place.path("work").join(name)).unwrap();
+        (found.mtime(), found.mtime_nsec())
+    };
+    let both = || ["d", "e"].map(time);
+    let first = both();
+    let id = session_of(&place, &["touch d/t; rm d/t", "echo 1 > a", "touch d/t e/t; rm d/t e/t"]);
+    let last = both();
+    // The first call lies before the step.
+    place.run(&["restore", &id, "--to", "2"]).ends_with(0);
+    let second = both();
+    assert!(second[0] != first[0] && second[0] != last[0] && second[1] == first[1]);
+    place.run(&["redo"]).ends_with(0);
+    assert_eq!(both(), last);
+    let alone = place.run(&["restore", &id, "--to", "3"]).ends_with(0);
+    assert!(alone.out.contains("times    e"), "{alone:?}");
+    assert_eq!(both(), second);
+    place.run(&["restore", &id, "--to", "1"]).ends_with(0);
+    assert_eq!(both(), first);
+    place.run(&["restore", &id, "--to", "4"]).ends_with(0);
+    assert_eq!(both(), last);
+    // Of a folder that a person changed nothing is touched, and nobody is asked.
+    place.write("work/e/mine", "1\n");
+    let mine = time("e");
+    place.run(&["restore", &id, "--to", "3"]).ends_with(0);
+    assert_eq!(both(), [second[0], mine]);
+    // The list of calls is as before, and so is a replay.
+    let changes = place.run(&["changes", &id]).ends_with(0);
+    assert!(!changes.out.contains("touch d/t"), "{changes:?}");
+    let script = place.script(json!([bash("cat a"), {"text": "ok"}]));
+    place.run(&["--model", &script, "--resume", &id, "-p", "on"]).ends_with(0);
+    let replayed = place.run(&["replay", &id]).ends_with(0);
+    assert!(replayed.out.contains("nothing differs"), "{replayed:?}");
+}

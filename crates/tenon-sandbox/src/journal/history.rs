@@ -197,6 +197,7 @@ impl Journal {
             found.entry(place).or_insert(ConflictReason::Changed.into());
         }
         found.retain(|place, theirs| !is_of_undo(&image, &work.undone, place, theirs.reason));
+        image.leave_idle(&self.store, &mut found);
         self.leave_needed(id, &mut image, (&mut found, conflicts), work)?;
         let at_first = |place: &Place| work.recorder.at_first(place);
         let open = open_conflicts(&self.store, &found, conflicts, at_first);

@@ -22,6 +22,7 @@ mod find;
 mod git_objects;
 mod here;
 mod history;
+mod idle;
 mod in_store;
 mod kept_names;
 mod kept_since;

@@ -17,6 +17,7 @@ mod fuzz;
 mod git;
 mod held;
 mod home;
+mod idle;
 pub(crate) mod layers;
 mod limits;
 mod lists;
