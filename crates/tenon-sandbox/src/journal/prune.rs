@@ -107,11 +107,13 @@ impl Journal {
         let _lock = self.store.lock().map_err(failed)?;
         // Before it is looked at: what comes meanwhile counts for the next time.
         self.store.kept.begin_anew();
-        let infos = self.checkpoints()?;
-        self.end_with_left_over(&infos);
+        self.end_with_left_over(&self.checkpoints()?);
+        let sizes = self.store.ids().map_err(failed)?.into_iter();
         let sizes: HashMap<CheckpointId, u64> =
-            infos.iter().map(|info| (info.id, self.store.bytes_of(info.id))).collect();
+            sizes.map(|id| (id, self.store.bytes_of(id))).collect();
         let mut rest: u64 = sizes.values().sum::<u64>() + self.store.bytes_of_copies();
+        // To look at sizes takes long, and sessions go on meanwhile.
+        let infos = self.checkpoints()?;
         let mut pruned = Pruned::default();
         let newest = infos.last().map(|info| info.session.clone());
         // Nobody could take back what was done last, were it taken away at once.
