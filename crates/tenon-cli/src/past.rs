@@ -416,6 +416,11 @@ pub(crate) fn told(text: Text, done: &Done, language: Language) -> String {
     said
 }
 
+/// Whether all of the conflicts can be put back, should a person say so.
+pub(crate) fn can_overwrite(conflicts: &[Conflict]) -> bool {
+    conflicts.iter().all(|conflict| conflict.reason != ConflictReason::NotKept)
+}
+
 /// Returns the conflicts, a line each.
 pub(crate) fn listed(conflicts: &[Conflict], language: Language) -> String {
     let line = |conflict: &Conflict| {
@@ -423,6 +428,7 @@ pub(crate) fn listed(conflicts: &[Conflict], language: Language) -> String {
             ConflictReason::Changed => Text::ConflictChanged,
             ConflictReason::Deleted => Text::ConflictDeleted,
             ConflictReason::Created => Text::ConflictCreated,
+            ConflictReason::NotKept => Text::ConflictNotKept,
             ConflictReason::Needed => Text::ConflictNeeded,
             ConflictReason::Held => Text::ConflictHeld,
         };

@@ -115,14 +115,16 @@ pub(crate) async fn ask_conflicts(found: &[Conflict], screen: &Screen) -> Option
     screen.say(&format!("{}\n{list}", Text::UndoAsk.template(language)));
     flush();
     let mut standing = Standing { screen, has_ended: false };
+    let can_overwrite = past::can_overwrite(found);
+    let prompt = if can_overwrite { Text::UndoPrompt } else { Text::UndoPromptKeep };
     loop {
-        screen.say(Text::UndoPrompt.template(language));
+        screen.say(prompt.template(language));
         let line = read_line().await.ok().flatten()?;
         let answer = line.trim().to_lowercase();
         standing.has_ended = true;
         match answer.as_str() {
             "k" => return Some(Conflicts::Keep),
-            "o" => {
+            "o" if can_overwrite => {
                 let named = found.iter().map(|conflict| conflict.path.clone());
                 return Some(Conflicts::Overwrite(named.collect()));
             }

@@ -203,10 +203,12 @@ texts! {
     UndoRefused: "Nothing was touched: this was changed since.", "未做任何改动：以下内容此后有改动。";
     UndoAsk: "This was changed since (what is put back all the same is kept: /redo or tenon redo):", "以下内容此后有改动（仍被撤销的会保留：/redo 或 tenon redo）：";
     UndoPrompt: "[k = keep these, put the rest back; o = put these back too; n = nothing] ", "[k = 保留这些，撤销其余；o = 这些也撤销；n = 不做改动] ";
+    UndoPromptKeep: "[k = keep these, put the rest back; n = nothing] ", "[k = 保留这些，撤销其余；n = 不做改动] ";
     UndoOff: "Nothing is recorded in this session (undo = false, or there is no place for it).", "本会话未作记录（undo = false，或没有存放之处）。";
     ConflictChanged: "changed since", "此后有改动";
     ConflictDeleted: "deleted since", "此后被删除";
     ConflictCreated: "made since", "此后新建";
+    ConflictNotKept: "changed or gone since, and what was in it is not kept", "此后有改动或被删除，且未保留其原内容";
     ConflictNeeded: "what was made there stays: branches or the index of this repository were changed since", "其中新建的保留：此仓库的分支或索引此后有改动";
     ConflictHeld: "not as before, because of what is kept", "因所保留的内容而未恢复原状";
     FileCreated: "created ", "新建";

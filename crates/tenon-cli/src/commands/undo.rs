@@ -94,9 +94,12 @@ pub(super) async fn take_back(
         Outcome::Refused(found) => {
             let list = past::listed(&found, look.language);
             let said = Text::UndoRefused.template(look.language);
-            Err(CliError::failed(format!("{said}\n{}", list.trim_end()))
-                .with_hint(Text::HintKeepMine)
-                .with_hint(Text::HintOverwrite))
+            let refused = CliError::failed(format!("{said}\n{}", list.trim_end()));
+            let refused = refused.with_hint(Text::HintKeepMine);
+            Err(match past::can_overwrite(&found) {
+                true => refused.with_hint(Text::HintOverwrite),
+                false => refused,
+            })
         }
     }
 }

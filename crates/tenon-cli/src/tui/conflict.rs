@@ -43,7 +43,9 @@ impl ConflictQuestion {
     pub(crate) fn press(&mut self, key: KeyEvent, now: Instant) -> String {
         let choice = match key.code {
             KeyCode::Char('k' | 'K') => Some(Choice::Keep),
-            KeyCode::Char('o' | 'O') => Some(Choice::Overwrite),
+            KeyCode::Char('o' | 'O') => {
+                past::can_overwrite(&self.found).then_some(Choice::Overwrite)
+            }
             KeyCode::Char('n' | 'N') | KeyCode::Esc => Some(Choice::Nothing),
             _ => None,
         };
@@ -90,7 +92,8 @@ impl ConflictQuestion {
         }
         let choices =
             [("k", Text::ChoiceKeepMine), ("o", Text::ChoiceOverwrite), ("n", Text::ChoiceNothing)];
-        for (key, text) in choices {
+        let can_overwrite = past::can_overwrite(&self.found);
+        for (key, text) in choices.into_iter().filter(|(key, _)| can_overwrite || *key != "o") {
             let mut lead = Line::plain("  ");
             lead.push(Meaning::Hint, key);
             lead.push(Meaning::Plain, "  ");
@@ -141,6 +144,20 @@ mod tests {
         check(&[(400, KeyCode::Enter), (900, KeyCode::Enter)], None, "");
         let held: Vec<_> = (0..50).map(|n| (400 + n * 33, key('o'))).collect();
         check(&held, None, &"o".repeat(50));
+    }
+
+    #[test]
+    fn what_nobody_has_is_not_offered_to_be_put_back() {
+        let (start, key) = (Instant::now(), KeyEvent::from(KeyCode::Char('o')));
+        let mut question = question(start);
+        question.found[0].reason = ConflictReason::NotKept;
+        let later = start + Duration::from_secs(1);
+        assert_eq!(
+            (question.press(key, later).as_str(), question.settle(later + Duration::from_secs(9))),
+            ("o", None)
+        );
+        let rows = question.draw(80, Language::English);
+        assert!(!rows.iter().any(|row| row.text().contains("put these back too")));
     }
 
     #[test]

@@ -243,3 +243,21 @@ fn a_cache_that_may_be_newer_than_what_was_put_back_is_told_of() {
     let restored = place.run(&["restore", &id, "--to", "1"]).ends_with(0);
     assert!(restored.out.contains(to_person), "{restored:?}");
 }
+
+#[test]
+fn what_nobody_has_any_more_is_not_offered_to_be_put_back() {
+    let place = Place::new();
+    place.write("work/a", "1\n");
+    session_of(&place, &["echo 2 >> a; echo 2 > b"]);
+    person(&place, "a", "mine\n");
+    let refused = place.run(&["undo"]).ends_with(1);
+    let said = "a (changed or gone since, and what was in it is not kept)";
+    assert!(refused.error.contains(said), "{refused:?}");
+    assert!(refused.error.contains("--keep-mine") && !refused.error.contains("--overwrite"));
+    // What was before is in it still.
+    person(&place, "a", "1\n2\nmine\n");
+    let refused = place.run(&["undo"]).ends_with(1);
+    assert!(refused.error.contains("--overwrite"), "{refused:?}");
+    place.run(&["undo", "--overwrite", "a"]).ends_with(0);
+    assert_eq!(read(&place, "a"), "1\n");
+}

@@ -65,6 +65,8 @@ pub enum ConflictReason {
     Deleted,
     /// It was not there.
     Created,
+    /// It is another or gone, and nobody has what was in it: it cannot be put back.
+    NotKept,
     /// These are objects of a git repository of which somebody changed branches or the index, which may
     /// need them. They stay, whatever is done about conflicts.
     Needed,

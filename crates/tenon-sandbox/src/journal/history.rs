@@ -24,7 +24,7 @@ use super::record::{End, Image, Place, State};
 use super::recorder::Recorder;
 use super::since::Undoing;
 use super::store::Store;
-use super::undo::{NotBack, undo};
+use super::undo::{NotBack, not_kept, undo};
 use super::walk::{Deeper, walk};
 use super::{CheckpointId, CheckpointInfo, CheckpointKind, CheckpointState, Journal, JournalError};
 
@@ -201,7 +201,9 @@ impl Journal {
         self.leave_needed(id, &mut image, (&mut found, conflicts), work)?;
         let at_first = |place: &Place| work.recorder.at_first(place);
         let open = open_conflicts(&self.store, &found, conflicts, at_first);
+        let not_kept = self.not_kept(id, &image, &open, work);
         for (place, why) in self.taken_away(&open, &work.recorder) {
+            let why = if not_kept.contains(&place) { ConflictReason::NotKept } else { why };
             work.open.entry(place).or_insert(why);
         }
         if is_oldest && !work.open.is_empty() {
@@ -237,6 +239,24 @@ impl Journal {
         }
         work.undone.extend(image.end.iter().flat_map(|end| &end.after).map(|(at, _)| at.clone()));
         Ok(())
+    }
+
+    /// Returns those of the conflicts of one of several that cannot be put back at all, by where they were before
+    /// the undo began.
+    fn not_kept(
+        &self,
+        id: CheckpointId,
+        image: &Image,
+        open: &Found,
+        work: &mut Work,
+    ) -> BTreeSet<Place> {
+        if open.is_empty() {
+            return BTreeSet::new();
+        }
+        let nodes = not_kept(id, image, &mut work.recorder);
+        let left = image.end.iter().flat_map(|end| &end.left_at);
+        let left = left.filter(|(id, at)| nodes.contains(id) && open.contains_key(at));
+        left.map(|(_, at)| work.recorder.at_first(at)).collect()
     }
 
     /// Takes in what one of several left as it was.

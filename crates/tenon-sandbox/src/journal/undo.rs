@@ -15,6 +15,7 @@ mod home;
 mod inside;
 mod locate;
 mod mounts;
+mod not_kept;
 mod staying;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -43,6 +44,7 @@ use super::store::{Store, object_name};
 use crate::linux::openat::{open_beneath, open_folder_beneath};
 use crate::workspace::ContentHash;
 use locate::Stored;
+pub(super) use not_kept::not_kept;
 
 /// What taking back an undo that failed is called.
 pub(crate) const TAKE_BACK: &str = "take back";
@@ -127,42 +129,48 @@ pub(crate) fn undo(
     to: &mut Recorder,
     kept: &[Left],
 ) -> Result<NotBack, Failure> {
-    let at_kept = |left: &Left| Some(node_at(&to.store, &left.place).ok()??.id);
-    let untouched = kept.iter().filter_map(at_kept).collect();
-    let mut undoing = Undoing {
-        store: Arc::clone(&to.store),
-        of,
-        image,
-        to,
-        spots: HashMap::new(),
-        left_files: image.left_files(),
-        again: HashMap::new(),
-        stored: None,
-        placed: HashSet::new(),
-        made_since: HashSet::new(),
-        empty: HashSet::new(),
-        making_way: HashSet::new(),
-        origins: HashMap::new(),
-        opened: Vec::new(),
-        kept,
-        untouched,
-        staying: Vec::new(),
-        others: HashSet::new(),
-        spared: HashMap::new(),
-        elsewhere: HashSet::new(),
-        lost: Vec::new(),
-        moved_away: Vec::new(),
-        blocked: Vec::new(),
-        nowhere: Vec::new(),
-        lost_names: HashMap::new(),
-        around_lost: HashMap::new(),
-    };
+    let mut undoing = Undoing::new(of, image, to, kept);
     undoing.locate();
     undoing.find_staying();
     undoing.open_closed_folders();
     let outcome = undoing.put_back();
     undoing.close_again();
     outcome.map(|()| undoing.not_back())
+}
+
+impl<'a> Undoing<'a> {
+    fn new(of: CheckpointId, image: &'a Image, to: &'a mut Recorder, kept: &'a [Left]) -> Self {
+        let at_kept = |left: &Left| Some(node_at(&to.store, &left.place).ok()??.id);
+        let untouched = kept.iter().filter_map(at_kept).collect();
+        Self {
+            store: Arc::clone(&to.store),
+            of,
+            image,
+            to,
+            spots: HashMap::new(),
+            left_files: image.left_files(),
+            again: HashMap::new(),
+            stored: None,
+            placed: HashSet::new(),
+            made_since: HashSet::new(),
+            empty: HashSet::new(),
+            making_way: HashSet::new(),
+            origins: HashMap::new(),
+            opened: Vec::new(),
+            kept,
+            untouched,
+            staying: Vec::new(),
+            others: HashSet::new(),
+            spared: HashMap::new(),
+            elsewhere: HashSet::new(),
+            lost: Vec::new(),
+            moved_away: Vec::new(),
+            blocked: Vec::new(),
+            nowhere: Vec::new(),
+            lost_names: HashMap::new(),
+            around_lost: HashMap::new(),
+        }
+    }
 }
 
 impl Undoing<'_> {

@@ -7,10 +7,10 @@ use tenon_sandbox::{Conflict, ConflictReason, Conflicts, JournalError, Undone};
 use super::tree::difference;
 use super::{Scene, Walls};
 
-type Case = (&'static str, &'static str, &'static [(&'static str, ConflictReason)]);
+pub(super) type Case = (&'static str, &'static str, &'static [(&'static str, ConflictReason)]);
 
 /// A command, what a person does then, and what undo finds.
-const CASES: &[Case] = &[
+pub(super) const CASES: &[Case] = &[
     ("echo c > text", "echo person > text", &[("text", ConflictReason::Changed)]),
     ("echo c > text", "rm text", &[("text", ConflictReason::Deleted)]),
     ("rm text", "echo person > text", &[("text", ConflictReason::Created)]),
@@ -20,6 +20,15 @@ const CASES: &[Case] = &[
     ("echo c > made", "chmod 600 made", &[("made", ConflictReason::Changed)]),
     ("rm -r dir", "mkdir dir", &[("dir", ConflictReason::Created)]),
     ("mv text moved", "echo p >> moved", &[("moved", ConflictReason::Changed)]),
+    // Nobody has what was in these.
+    ("echo c >> text", "echo p > text", &[("text", ConflictReason::NotKept)]),
+    ("echo c >> text", "rm text", &[("text", ConflictReason::NotKept)]),
+    ("chmod 600 text", "rm text", &[("text", ConflictReason::NotKept)]),
+    ("mv text moved", "rm moved", &[("moved", ConflictReason::NotKept)]),
+    ("mv dir moved", "rm -r moved", &[("moved", ConflictReason::Deleted)]),
+    // What was before the part that was added is there still, also at another place.
+    ("echo c >> text", "echo p >> text", &[("text", ConflictReason::Changed)]),
+    ("echo c >> text", "mv text dir/t", &[("text", ConflictReason::Deleted)]),
     // Also what is no content: an undo would take it away, and with its redo nothing would bring it back.
     (
         "python3 -c \"import os; os.setxattr('text', 'user.call', b'1')\"",
@@ -48,7 +57,7 @@ const CASES: &[Case] = &[
     ("echo c > dir/f", "mv dir elsewhere; mv elsewhere dir", &[]),
 ];
 
-fn person(scene: &Scene, script: &str) {
+pub(super) fn person(scene: &Scene, script: &str) {
     let mut command = std::process::Command::new("bash");
     assert!(command.arg("-c").arg(script).current_dir(scene.root()).status().unwrap().success());
 }

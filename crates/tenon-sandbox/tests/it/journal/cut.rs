@@ -25,7 +25,7 @@ fn check(scene: &Scene, id: tenon_sandbox::CheckpointId) {
     match undo(&Conflicts::Refuse).unwrap() {
         Undone::Conflicts(found) => {
             let found: Vec<_> = found.iter().map(|found| (&*found.path, found.reason)).collect();
-            assert_eq!(found, [(std::path::Path::new("log"), ConflictReason::Changed)]);
+            assert_eq!(found, [(std::path::Path::new("log"), ConflictReason::NotKept)]);
         }
         done => panic!("{done:?}"),
     }

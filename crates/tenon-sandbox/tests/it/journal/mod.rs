@@ -21,6 +21,7 @@ mod idle;
 pub(crate) mod layers;
 mod limits;
 mod lists;
+mod not_kept;
 mod person;
 mod protected;
 mod several;
