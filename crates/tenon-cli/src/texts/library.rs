@@ -228,6 +228,7 @@ texts! {
     "checkpoint {id} was undone already", "检查点 {id} 已被撤销";
     "{path} has {n} bytes", "{path} 有 {n} 字节";
     "{path} could not be put back: the call only added to it, what was before that is not kept, and somebody wrote to it since", "无法恢复 {path}：该调用只在其末尾追加了内容，此前的内容没有保存，而此后有人写过它";
+    "{path} could not be put back: it is gone, and what was in it is not kept", "无法恢复 {path}：它已不存在，其原内容也没有保存";
     "{path} could not be put back: {error}", "无法恢复 {path}：{error}";
     "checkpoint {id} cannot be read", "无法读取检查点 {id}";
     // What commands did to protected names.

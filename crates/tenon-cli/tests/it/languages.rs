@@ -16,8 +16,14 @@ const CHINESE: (&str, &str) = ("LANG", "zh_CN.UTF-8");
 const PIECE_CHARS_MIN: usize = 8;
 /// What pieces begin with that stand in no source as they are: their words are put together when
 /// they are said, or are another library's.
-const JOINED: [&str; 5] =
-    ["sent a ", "sent an event ", "new empty ", "is not in ", "could not be put back: the call "];
+const JOINED: [&str; 6] = [
+    "sent a ",
+    "sent an event ",
+    "new empty ",
+    "is not in ",
+    "could not be put back: the call ",
+    "could not be put back: it is gone",
+];
 
 /// The files of the table.
 const FILES: [&str; 6] = [

@@ -254,6 +254,10 @@ fn what_nobody_has_any_more_is_not_offered_to_be_put_back() {
     let said = "a (changed or gone since, and what was in it is not kept)";
     assert!(refused.error.contains(said), "{refused:?}");
     assert!(refused.error.contains("--keep-mine") && !refused.error.contains("--overwrite"));
+    std::fs::remove_file(place.path("work/a")).unwrap();
+    let failed = place.run(&["undo", "--overwrite", "a"]).ends_with(1);
+    let said = "a could not be put back: it is gone, and what was in it is not kept";
+    assert!(failed.error.contains(said), "{failed:?}");
     // What was before is in it still.
     person(&place, "a", "1\n2\nmine\n");
     let refused = place.run(&["undo"]).ends_with(1);

@@ -280,6 +280,7 @@ fn why_not_restored(code: i32) -> String {
                           wrote to it since"
                 .to_owned()
         }
+        Errno::NOENT => "it is gone, and what was in it is not kept".to_owned(),
         _ => io::Error::from_raw_os_error(code).to_string(),
     }
 }
