@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use super::item::Item;
 use super::place::Place;
 
-/// Bits that let a file be run, or be more than its content.
-const POWERS: u32 = 0o7111;
+/// Bits that let a file be run or written by everybody, or be more than its content.
+const POWERS: u32 = 0o7113;
 
 /// What may be copied, by protected name and content.
 pub(super) struct Copies<'a> {

@@ -169,8 +169,8 @@ impl Item {
         Self { content: Content::File(None), hash: self.hash(), ..*self }
     }
 
-    pub(super) fn with(&self, bytes: Vec<u8>) -> Self {
-        Self { content: Content::File(Some(bytes)), ..self.clone() }
+    pub(super) fn with(&self, mode: u32, bytes: Vec<u8>) -> Self {
+        Self { mode, content: Content::File(Some(bytes)), ..self.clone() }
     }
 
     pub(super) fn bytes(&self) -> Option<&[u8]> {

@@ -60,6 +60,9 @@ use crate::workspace::Recording;
 /// Folders and files that are looked at in well below a millisecond.
 const SMALL: usize = 100;
 
+/// Permissions by which others write a file.
+const WRITTEN: u32 = 0o022;
+
 /// Where it is recorded what a command touches.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Journaled<'a> {
@@ -536,11 +539,13 @@ impl Guard {
             if let Some((text, names)) = after.bytes().and_then(|new| {
                 git_config::put_back(old, new, |name, text| place.may_set(name, text))
             }) {
-                if names.is_empty() && !has_new_name {
+                let opened_from = before.filter(|before| after.mode & !before.mode & WRITTEN != 0);
+                if names.is_empty() && !has_new_name && opened_from.is_none() {
                     return None;
                 }
                 let as_before = before.filter(|_| old == Some(&text));
-                let put_back = as_before.cloned().unwrap_or_else(|| after.with(text));
+                let mode = opened_from.map_or(after.mode, |before| before.mode);
+                let put_back = as_before.cloned().unwrap_or_else(|| after.with(mode, text));
                 let done = self.put(place, Some(&put_back));
                 let kind = match names.is_empty() {
                     true => ProtectedChangeKind::Changed,

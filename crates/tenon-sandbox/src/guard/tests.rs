@@ -9,6 +9,15 @@ use super::*;
 
 /// What a command does to a folder with a repository in it, and what is there afterwards.
 fn check(setup: &str, attack: &str, expected: &[(&str, &str)]) -> Vec<String> {
+    check_with(setup, attack, |root| {
+        for (name, text) in expected {
+            assert_eq!(found(&root.join(name)), *text, "{name} after {attack}");
+        }
+    })
+}
+
+/// The same, with a look at the folder afterwards.
+fn check_with(setup: &str, attack: &str, look: impl FnOnce(&Path)) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
     let shell = |script: &str| {
@@ -27,9 +36,7 @@ fn check(setup: &str, attack: &str, expected: &[(&str, &str)]) -> Vec<String> {
     shell(attack);
     let mut changes = guard.end(None);
     changes.retain(|change| change.kind != ProtectedChangeKind::NotRecorded);
-    for (name, text) in expected {
-        assert_eq!(found(&root.join(name)), *text, "{name} after {attack}");
-    }
+    look(&root);
     assert!(changes.iter().all(|change| change.put_back), "{changes:?}");
     changes
         .iter()

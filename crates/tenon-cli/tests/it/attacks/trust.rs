@@ -225,12 +225,12 @@ pub(super) const ROWS: &[Row] = &[
     .prints(&["end"])
     .never(&["Wrote"])
     .after("grep -qx ok .vscode/tasks.json && ! grep -rqs evil --exclude='.row-*' ."),
-    row("permissions of folders of settings", &[Call::Script(
-        "chmod 777 .vscode .vscode/a .claude .claude/hooks; chmod 0 .idea; chmod 777 .git/hooks; echo end",
+    row("permissions of settings and their folders", &[Call::Script(
+        "chmod 777 .vscode .vscode/a .claude .claude/hooks; chmod 0 .idea; chmod 777 .git/hooks; chmod 666 .envrc .git/config .claude/settings.json; cp .envrc y; chmod 646 y; mv -f y .envrc; echo end",
     )])
-    .prepare("mkdir -p .vscode/a .idea .claude/hooks .git/hooks .git/objects .git/refs; echo own > .vscode/tasks.json; echo own > .claude/settings.json; echo 'ref: refs/heads/main' > .git/HEAD; chmod 755 .vscode .vscode/a .idea .claude .claude/hooks .git/hooks")
+    .prepare("mkdir -p .vscode/a .idea .claude/hooks .git/hooks .git/objects .git/refs; echo own > .vscode/tasks.json; echo own > .claude/settings.json; echo 'ref: refs/heads/main' > .git/HEAD; touch .git/config; echo own > .envrc; chmod 755 .vscode .vscode/a .idea .claude .claude/hooks .git/hooks; chmod 644 .envrc .git/config .claude/settings.json")
     .prints(&["end"])
-    .after("test \"$(stat -c %a .vscode .vscode/a .idea .claude .claude/hooks .git/hooks | sort -u)\" = 755"),
+    .after("test \"$(stat -c %a .vscode .vscode/a .idea .claude .claude/hooks .git/hooks | sort -u)\" = 755 -a \"$(stat -c %a .envrc .git/config .claude/settings.json | sort -u)\" = 644"),
     row("instructions without an end", OUT)
         .prepare("truncate -s 30G $WORK/AGENTS.md")
         .alone()

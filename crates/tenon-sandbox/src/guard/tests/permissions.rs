@@ -13,6 +13,43 @@ fn permissions_of_protected_folders_are_put_back() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "looks from outside")]
+fn permissions_of_protected_files_are_put_back() {
+    use std::os::unix::fs::PermissionsExt;
+    let setup = format!(
+        "{REPOSITORY} && echo own > .envrc && mkdir .vscode && echo own > .vscode/t && \
+         chmod 644 .envrc .vscode/t .git/config"
+    );
+    let check = |work: &str, name: &str, (mode, text): (u32, &str), expected: &[&str]| {
+        let mut seen = None;
+        let changes = check_with(&setup, work, |root| {
+            let path = root.join(name);
+            let mode = std::fs::metadata(&path).unwrap().permissions().mode() & 0o7777;
+            seen = Some((mode, std::fs::read_to_string(path).unwrap()));
+        });
+        assert_eq!(changes, expected, "{work}");
+        assert!(seen.is_some_and(|seen| seen.0 == mode && seen.1.contains(text)), "{work}");
+    };
+    for work in ["chmod 666 .envrc", "cp .envrc y && chmod 622 y && mv y .envrc"] {
+        check(work, ".envrc", (0o644, "own"), &[".envrc"]);
+    }
+    check("chmod 606 .vscode/t", ".vscode/t", (0o644, "own"), &[".vscode/t"]);
+    check("mkdir q && cp .envrc q && chmod 646 q/.envrc", ".envrc", (0o644, "own"), &["q/.envrc"]);
+    // A checkout makes them anew, by the umask of now.
+    check("cp .envrc y && chmod 664 y && mv y .envrc", ".envrc", (0o664, "own"), &[]);
+    // Settings of git may change, and be closed to others.
+    let config = ".git/config";
+    check("chmod 666 .git/config", config, (0o644, "core"), &[config]);
+    check(
+        "git config user.name me && chmod 620 .git/config",
+        config,
+        (0o644, "name = me"),
+        &[config],
+    );
+    check("git config user.name me && chmod 600 .git/config", config, (0o600, "name = me"), &[]);
+}
+
+#[test]
 fn what_a_command_closed_is_opened_and_what_is_in_it_put_back() {
     let setup = "mkdir -p .idea/a && echo own > .idea/a/t && echo own > .idea/a/u && \
                  chmod 755 .idea .idea/a";
