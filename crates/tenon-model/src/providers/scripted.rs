@@ -47,6 +47,8 @@ pub struct Script {
 pub struct ScriptedTurn {
     /// How long the reply waits before its first event.
     pub delay_ms: u64,
+    /// Panics with these words instead of a reply, to show what a program does then.
+    pub panics: Option<String>,
     /// Thinking before the prose.
     pub thinking: Option<String>,
     /// The prose.
@@ -167,7 +169,12 @@ impl ScriptedTurn {
         let words = (0..self.words).map(|_| Ok(StreamEvent::TextDelta { text: "word ".into() }));
         let events = stream::iter(self.prose()).chain(stream::iter(words));
         let events = events.chain(stream::iter(self.end(number)));
-        wait.map(move |()| events).flatten_stream().boxed()
+        #[expect(clippy::panic, reason = "the script asks for it")]
+        let begin = move |()| match &turn.panics {
+            Some(words) => panic!("{words}"),
+            None => events,
+        };
+        wait.map(begin).flatten_stream().boxed()
     }
 
     fn prose(&self) -> Vec<Result<StreamEvent, ProviderError>> {
