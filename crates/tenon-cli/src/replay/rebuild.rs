@@ -225,6 +225,7 @@ impl Taking<'_> {
                 unknown.push(&change.path);
             }
         }
+        self.restore_unlisted(notes)?;
         // A further name of a file has what that was given by another.
         let number = |at: &Path| fs::symlink_metadata(at).ok().map(|now| now.ino());
         let restored = self.restored.values().filter(|(_, is_known)| *is_known);
@@ -234,13 +235,24 @@ impl Taking<'_> {
             let number = self.copy.place(path).and_then(|at| number(&at));
             number.is_none_or(|number| !restored.contains(&number))
         });
-        notes.extend(
-            unknown
-                .into_iter()
-                .map(|path| format!("how {} was before is not kept any more", path.display())),
-        );
+        notes.extend(unknown.into_iter().map(|path| not_kept(path)));
         self.times_back(&moved, &created);
         fs::remove_dir_all(&aside)
+    }
+
+    /// Puts back what went with a folder that another one took the place of: the list says nothing of it
+    /// where that has something like it by the same name.
+    fn restore_unlisted(&mut self, notes: &mut Vec<String>) -> io::Result<()> {
+        for path in self.past.places() {
+            let is_missing = |at: PathBuf| {
+                let is_folder = |folder: &Path| folder.is_dir();
+                at.symlink_metadata().is_err() && at.parent().is_some_and(is_folder)
+            };
+            if self.copy.place(&path).is_some_and(is_missing) && !self.restore(&path, &path)? {
+                notes.push(not_kept(&path));
+            }
+        }
+        Ok(())
     }
 
     /// Has the folders that the call worked in get the times that they had before.
@@ -285,12 +297,18 @@ impl Taking<'_> {
         (aside, notes): (&Path, &mut Vec<String>),
     ) -> io::Result<Vec<(PathBuf, PathBuf)>> {
         let mut places: Vec<(PathBuf, Option<PathBuf>)> = Vec::new();
+        let came_along = |path: &Path| {
+            let before = was_at(path, renames, false);
+            before != path && !self.past.touched(&before)
+        };
         for change in changes {
             match &change.kind {
                 ChangeKind::Renamed { .. } => {
                     let from = was_at(&change.path, renames, true);
                     places.push((change.path.clone(), Some(from)));
                 }
+                // It is as new, but it goes back with the folder that it came with.
+                ChangeKind::Created | ChangeKind::Edited if came_along(&change.path) => {}
                 ChangeKind::Created => places.push((change.path.clone(), None)),
                 // Another folder has the name now, and what is in it is as new.
                 ChangeKind::Edited if change.entry == EntryKind::Directory => {
@@ -431,6 +449,10 @@ impl Taking<'_> {
         fs::set_permissions(at, Permissions::from_mode(entry.mode))?;
         Ok(is_known)
     }
+}
+
+fn not_kept(path: &Path) -> String {
+    format!("how {} was before is not kept any more", path.display())
 }
 
 fn set_attributes(at: &Path, entry: &PastEntry) {

@@ -75,6 +75,28 @@ fn folders_that_were_moved_into_one_another_are_where_they_were() {
 }
 
 #[test]
+fn what_was_in_a_folder_that_another_took_the_place_of_is_there_before() {
+    let look = "find . -printf '%p %m\\n' | sort; cat */* 2>&1; true";
+    for (prepare, call) in [
+        ("mkdir a b; echo 1 > a/e; cp -p a/e b/e", "rm -rf a; mv b a"),
+        ("mkdir -p a/in/deep/er b/in; echo 1 > a/in/deep/er/k; touch b/in/k", "rm -rf a; mv b a"),
+        ("mkdir -p n/sub o/sub; echo 1 > n/sub/b; echo 2 > o/sub/b", "mv o x; mv n o; rm -rf x"),
+        (
+            "mkdir -p s/sub; echo 1 > s/a; echo 2 > s/sub/b; cp -a s t; echo 3 > s/a",
+            "rm -rf s; mv t s",
+        ),
+    ] {
+        check(prepare, &[look, call, look]);
+        let place = recorded(prepare, &[look, call, look]);
+        check_bundle(&place);
+    }
+    check(
+        "mkdir -p s/sub; echo 1 > s/a; echo 2 > s/sub/b",
+        &[look, "cp -a s t; echo 3 > s/a", "rm -rf s; mv t s", look],
+    );
+}
+
+#[test]
 fn what_went_along_with_folders_of_a_call_is_where_it_was() {
     let prepare = "mkdir d e; echo 1 > d/1; echo 2 > d/2; echo 3 > e/1; echo 4 > f";
     check(prepare, &["mkdir n; mv d n/e; mv n m; rm m/e/1; ls -R", "cat m/e/2"]);

@@ -102,6 +102,25 @@ impl Past {
         folders.map(|old| (self.store.shown(&old.place), modified(&old.node)))
     }
 
+    /// Whether the call touched what was at `path` before, or that name in a folder that was there.
+    #[must_use]
+    pub fn touched(&self, path: &Path) -> bool {
+        let names = || {
+            let folder = self.by_path.get(path.parent()?)?;
+            self.image.entries.get(folder)?.get(path.file_name()?)
+        };
+        self.by_path.contains_key(path) || names().is_some()
+    }
+
+    /// Returns where everything was that was touched, folders before what is in them.
+    #[must_use]
+    pub fn places(&self) -> Vec<PathBuf> {
+        let mut places: Vec<PathBuf> =
+            self.image.nodes.values().map(|old| self.store.shown(&old.place)).collect();
+        places.sort();
+        places
+    }
+
     /// Returns where the call moved what was at `path`, if it did.
     #[must_use]
     pub fn moved_to(&self, path: &Path) -> Option<PathBuf> {
