@@ -33,7 +33,10 @@ impl Past {
         let (calls, steps) = (self.all_calls()?, self.steps());
         let (idle, calls): (Vec<Call>, Vec<Call>) = calls.into_iter().partition(Call::is_idle);
         steps.refuse_unknown(to)?;
-        let first = calls.iter().find(|call| call.is_from(to)).map(|call| call.id);
+        let first = calls.iter().find(|call| call.is_from(to));
+        // A call that no list names has none of these, but those after it are since.
+        let after = || calls.iter().find(|call| steps.has_begun_since(&call.call_id, to));
+        let first = first.or_else(after).map(|call| call.id);
         let since = steps.first_since(to);
         if first.is_none() && since.is_none() && to.parse::<u32>().is_err() {
             return Err(CliError::usage(Text::NoSuchStep.with(&[("from", &to)]))

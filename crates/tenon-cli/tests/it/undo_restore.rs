@@ -147,6 +147,13 @@ fn restore_puts_back_the_times_of_folders_of_calls_since_the_step_that_no_list_n
     assert_eq!(both(), first);
     place.run(&["restore", &id, "--to", "4"]).ends_with(0);
     assert_eq!(both(), last);
+    // A call that no list names is a place to go back to like any other.
+    for (to, was) in [("call_3_1", second), ("call_1_1", first)] {
+        place.run(&["restore", &id, "--to", to]).ends_with(0);
+        assert_eq!((both(), place.path("work/a").exists()), (was, to == "call_3_1"));
+        place.run(&["redo"]).ends_with(0);
+        assert_eq!(both(), last);
+    }
     // Of a folder that a person changed nothing is touched, and nobody is asked.
     place.write("work/e/mine", "1\n");
     let mine = time("e");
