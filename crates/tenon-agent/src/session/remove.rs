@@ -68,7 +68,9 @@ pub fn removable(folder: &Path, results: &Path) -> Result<Vec<Removable>, LogErr
 }
 
 /// Removes session `id` from `folder` with its images, and its long results from `results` unless a session that
-/// left it needs them. What was removed cannot be had back.
+/// left it needs them. What was removed cannot be had back. `first` is called before anything goes, once nobody
+/// else can be at work on the session: for what is kept of it elsewhere, so that a kill leaves none of that
+/// without the session.
 ///
 /// ```
 /// use tenon_agent::{SessionLog, remove_session};
@@ -77,17 +79,23 @@ pub fn removable(folder: &Path, results: &Path) -> Result<Vec<Removable>, LogErr
 /// let results = folder.path().join("results");
 /// std::fs::write(folder.path().join("one.jsonl"), "")?;
 /// let (log, _) = SessionLog::open(folder.path(), "one")?;
-/// assert!(remove_session(folder.path(), &results, "one").is_err_and(|error| error.is_in_use()));
+/// assert!(remove_session(folder.path(), &results, "one", || ()).is_err_and(|error| error.is_in_use()));
 /// drop(log);
-/// remove_session(folder.path(), &results, "one")?;
+/// remove_session(folder.path(), &results, "one", || ())?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
 /// If there is no such session, another process is at work on it, or it cannot be removed.
-pub fn remove(folder: &Path, results: &Path, id: &str) -> Result<(), LogError> {
+pub fn remove(
+    folder: &Path,
+    results: &Path,
+    id: &str,
+    first: impl FnOnce(),
+) -> Result<(), LogError> {
     let path = path_of(folder, id)?;
     let file = locked(&path)?;
+    first();
     let gone = path.with_extension(GONE);
     std::fs::rename(&path, &gone).map_err(|source| LogError::new(&path, source))?;
     remove_rest(folder, results, &gone, &file)?;
@@ -175,11 +183,26 @@ mod tests {
         drop(new);
         std::fs::create_dir_all(results.join("old")).unwrap();
         std::fs::write(results.join("old/output.txt"), "long").unwrap();
-        remove(&sessions, &results, "old").unwrap();
+        remove(&sessions, &results, "old", || ()).unwrap();
         assert!(results.join("old").exists());
-        remove(&sessions, &results, &fork).unwrap();
+        remove(&sessions, &results, &fork, || ()).unwrap();
         assert!(!results.join("old").exists());
         assert!(logs(&sessions).unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_is_kept_elsewhere_goes_first_and_only_once_nobody_is_at_work() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("one.jsonl");
+        std::fs::write(&path, "").unwrap();
+        let (log, _) = SessionLog::open(folder.path(), "one").unwrap();
+        let is_refused =
+            |first: &mut dyn FnMut()| remove(folder.path(), folder.path(), "one", first).is_err();
+        assert!(is_refused(&mut || panic!("it is in use")));
+        drop(log);
+        let mut was_there = false;
+        assert!(!is_refused(&mut || was_there = path.exists()));
+        assert!(was_there && !path.exists());
     }
 
     #[test]
@@ -194,7 +217,7 @@ mod tests {
         }
         let living = File::open(sessions.join("living.gone")).unwrap();
         living.try_lock().unwrap();
-        remove(&sessions, &results, "other").unwrap();
+        remove(&sessions, &results, "other", || ()).unwrap();
         let names = |folder: &Path| {
             let names = std::fs::read_dir(folder).unwrap().map(|it| it.unwrap().file_name());
             let mut names: Vec<String> = names.map(|it| it.into_string().unwrap()).collect();

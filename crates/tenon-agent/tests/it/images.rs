@@ -65,11 +65,11 @@ async fn a_fork_has_the_pictures_and_what_is_removed_takes_its_own() {
     let (log, _) = SessionLog::fork(folder.path(), &id).unwrap();
     let fork = log.id().to_owned();
     drop(log);
-    remove_session(folder.path(), &folder.path().join("results"), &id).unwrap();
+    remove_session(folder.path(), &folder.path().join("results"), &id, || ()).unwrap();
     assert!(!kept(folder.path(), &id).parent().unwrap().exists());
     let (again, _) = say(folder.path(), Some(&fork), "two".into()).await;
     assert_eq!(again[0], first[0]);
-    remove_session(folder.path(), &folder.path().join("results"), &fork).unwrap();
+    remove_session(folder.path(), &folder.path().join("results"), &fork, || ()).unwrap();
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 

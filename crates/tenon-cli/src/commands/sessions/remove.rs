@@ -153,8 +153,10 @@ fn remove_all(config: &Config, going: &[Removable]) -> Result<ExitStatus, CliErr
     let mut status = ExitStatus::Finished;
     for session in going {
         // What it changed cannot be undone any more once nobody knows of it.
-        let past = Past::open(config, Some(&session.summary.id)).ok();
-        let removed = remove_session(&folder, &results, &session.summary.id);
+        let mut past = Past::open(config, Some(&session.summary.id)).ok();
+        let mut forgotten = Ok(());
+        let forget = || forgotten = past.take().map_or(Ok(()), |past| past.forget());
+        let removed = remove_session(&folder, &results, &session.summary.id, forget);
         // Where it is not there any more another tenon removed it meanwhile.
         if let Err(error) = removed.or_else(|it| if it.is_missing() { Ok(()) } else { Err(it) }) {
             let said = Text::SessionNotRemoved.with(&[("id", &session.summary.id)]);
@@ -163,6 +165,7 @@ fn remove_all(config: &Config, going: &[Removable]) -> Result<ExitStatus, CliErr
         } else if let Some(past) = past {
             past.forget()?;
         }
+        forgotten?;
     }
     Ok(status)
 }
