@@ -19,6 +19,21 @@ use super::{
 /// What programs say that got no socket.
 const SOCKETS: [&str; 5] = ["socket", "resolv", "resolution", "connect", "listen eacces"];
 
+/// What else stands in such a line: file names and hints have those words, too.
+const SOCKETS_FAIL: [&str; 11] = [
+    "denied",
+    "refused",
+    "not supported",
+    "not permitted",
+    "eacces",
+    "eperm",
+    "unreachable",
+    "failed to",
+    "unable to",
+    "cannot connect",
+    "could not connect",
+];
+
 /// The same beside a denial, also where the command went on.
 const SOCKETS_DENIED: [&str; 4] = ["socket: ", "listen eacces", TCP, UDP];
 
@@ -90,8 +105,9 @@ pub(super) fn sentences(said: &Said<'_>, network: Network) -> Vec<String> {
     let complaints = printed.to_lowercase();
     let says = |words: &[&str]| contains(&complaints, words);
     let is_told = [INTERNET_SOCKETS, PATH_SOCKETS].iter().any(|it| output.refused.contains(it));
-    let speaks_of_sockets =
-        is_error && says(&SOCKETS) || said.may_complain() && is_of_network(&complaints);
+    let is_of_socket = |line: &str| contains(line, &SOCKETS) && contains(line, &SOCKETS_FAIL);
+    let speaks_of_sockets = is_error && complaints.lines().any(is_of_socket)
+        || said.may_complain() && is_of_network(&complaints);
     let is_of_others = output.refused.contains(&OTHER_SOCKETS);
     let is_of_sockets = !output.has_sockets && (is_told || speaks_of_sockets && !is_of_others);
     let is_of_services = is_error && says(&SERVICES);
@@ -338,6 +354,26 @@ mod tests {
         let mut reads = Output { only_reads: true, has_sockets: false, ..printed(log, 0) };
         reads.pieces.iter_mut().for_each(|piece| piece.stream = Stream::Out);
         check_output(log, &reads, false, &[]);
+    }
+
+    #[test]
+    fn names_and_hints_with_words_of_the_network_are_no_complaints_of_it() {
+        for text in [
+            "ls: cannot access 'socket.c': No such file or directory",
+            "hint: Resolve all conflicts manually, mark them as resolved with",
+            "error[E0432]: unresolved import `x`",
+            "FAIL: test_disconnect (test_a.Test.test_disconnect)",
+            "FAILED test_a.py::test_disconnect - AssertionError",
+            "    at Module._resolveFilename (node:internal/modules/cjs/loader:1140:15)",
+            "ModuleNotFoundError: No module named 'nosuch'",
+            "FileNotFoundError: [Errno 2] No such file or directory: 'missing'",
+            "java.io.FileNotFoundException: x",
+        ] {
+            check(text, 1, false, &[]);
+            check(text, 1, true, &[]);
+        }
+        check("Error: getaddrinfo ENOTFOUND example", 1, false, &[SOCKETS_HELD]);
+        check("ENOTFOUND", 1, false, &[SOCKETS_HELD]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::said::Said;
 use crate::policy::shell::{self, SimpleCommand, Word};
 
 /// What programs say that did not ask the proxy.
-const COMPLAINTS: [&str; 15] = [
+const COMPLAINTS: [&str; 14] = [
     "network is unreachable",
     "network unreachable",
     "enetunreach",
@@ -24,7 +24,6 @@ const COMPLAINTS: [&str; 15] = [
     "no address associated with hostname",
     "no servers could be reached",
     "unknownhostexception",
-    "enotfound",
     "eai_again",
     "failed to lookup",
     "unknown host ",
@@ -192,7 +191,10 @@ fn sentence(found: &str, event: &NetworkEvent) -> String {
 /// Whether a program says that it reached no host.
 pub(super) fn is_complaint(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
-    COMPLAINTS.iter().any(|words| text.contains(words))
+    // As a word of its own: `ModuleNotFoundError` is none.
+    let mut codes = text.match_indices("enotfound");
+    let is_code = |at: usize| !text.get(..at).unwrap_or_default().ends_with(char::is_alphanumeric);
+    COMPLAINTS.iter().any(|words| text.contains(words)) || codes.any(|(at, _)| is_code(at))
 }
 
 /// Returns the hosts in what was printed.
