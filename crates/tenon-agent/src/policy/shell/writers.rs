@@ -17,6 +17,8 @@ pub(super) struct Writer {
     pub(super) one_dash: bool,
     /// Whether what stands behind the first argument that is no option is none, either.
     pub(super) stops: bool,
+    /// Whether of what stands on both sides of `--` only what is behind it counts.
+    pub(super) parts: bool,
     /// Whether the first word is letters without a dash, and their values are the next ones.
     pub(super) bundle: bool,
     /// Options whose value is a file that is written.
@@ -75,6 +77,7 @@ const PLAIN: Writer = Writer {
     long: &[],
     one_dash: false,
     stops: false,
+    parts: false,
     bundle: false,
     files: "",
     folder: "",
@@ -213,6 +216,14 @@ const PATCH: Writer = Writer {
         ("dry-run", '1'),
     ],
     folder: "d",
+    ..PLAIN
+};
+
+const RESTORE: Writer = Writer {
+    names: &["git restore"],
+    letters: "s:1:",
+    long: &[("source", 's'), ("staged", 'S'), ("worktree", 'W'), ("conflict", '1')],
+    operands: Operands::Each,
     ..PLAIN
 };
 
@@ -381,18 +392,14 @@ pub(super) const WRITERS: &[Writer] = &[
         names: &["git checkout"],
         letters: "b:B:1:",
         long: &[("orphan", 'b'), ("conflict", '1'), ("detach", 'b')],
+        // In front of it stands what the files are taken from.
+        parts: true,
         without: "bB",
         operands: Operands::Each,
         ..PLAIN
     },
-    Writer {
-        names: &["git restore"],
-        letters: "s:1:",
-        long: &[("source", 's'), ("staged", 'S'), ("conflict", '1')],
-        without: "S",
-        operands: Operands::Each,
-        ..PLAIN
-    },
+    Writer { without: "S", ..RESTORE },
+    Writer { with: "W", ..RESTORE },
     Writer {
         names: &["git rm"],
         long: &[("cached", '1'), ("dry-run", 'n')],

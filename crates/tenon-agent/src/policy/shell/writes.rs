@@ -203,6 +203,9 @@ fn given(writer: &Writer, words: &[Word]) -> Given {
         rest = behind;
         let is_option = word.prefix().starts_with('-') && word.literal() != Some("-");
         if word.literal() == Some("--") || writer.stops && !is_option {
+            if writer.parts {
+                given.operands.clear();
+            }
             let first = (!is_option).then_some(word);
             given.operands.extend(first.into_iter().chain(rest).cloned());
             break;
