@@ -13,6 +13,8 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
+use rustix::fs::OFlags;
+
 use crate::{config::Config, error::CliError, texts::Text};
 
 /// The ending of a lock's name; before it stands the name of the folder.
@@ -88,18 +90,32 @@ impl Drop for Scratch {
     }
 }
 
-/// Takes away the folders that nobody is at work in.
+/// Takes away the folders that nobody is at work in. Where the workspace is the home, commands write there:
+/// what has no name of those that are made here stays, whatever it is.
 fn remove_left_over(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let lock_path = entry.path();
-        if lock_path.extension() != Some(OsStr::new(LOCK)) {
+        if !is_lock(&entry.file_name()) {
             continue;
         }
-        let Ok(lock) = File::open(&lock_path) else { continue };
+        // A named pipe would wait for a writer for ever.
+        let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
+        let lock = File::options().read(true).custom_flags(flags).open(&lock_path);
+        let Some(lock) = lock.ok().filter(|lock| lock.metadata().is_ok_and(|it| it.is_file()))
+        else {
+            continue;
+        };
         if lock.try_lock().is_ok() && is_at(&lock, &lock_path) {
             take_away(&lock_path.with_extension(""));
         }
     }
+}
+
+/// Whether it is the name of a lock that is made here.
+fn is_lock(name: &OsStr) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let numbers = name.to_str().and_then(|name| name.strip_suffix(".lock")?.split_once('-'));
+    numbers.is_some_and(|(process, stamp)| is_number(process) && is_number(stamp))
 }
 
 /// Removes a folder, and its lock once it is gone: what is left is taken away the next time.
@@ -122,18 +138,23 @@ fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Lets this user into folders that a command closed.
+/// Lets this user into folders that a command closed; through no link.
 fn open_up(folder: &Path) {
+    if !folder.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+        return;
+    }
     let _ = fs::set_permissions(folder, Permissions::from_mode(0o700));
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            open_up(&entry.path());
-        }
+        open_up(&entry.path());
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::{collections::BTreeSet, os::unix::fs::symlink};
+
+    use rustix::fs::{CWD, FileType, Mode};
+
     use super::*;
 
     #[test]
@@ -159,5 +180,38 @@ mod tests {
         assert!(parent.join("1-2/file").exists());
         drop((living, other));
         assert_eq!(fs::read_dir(&parent).unwrap().count(), 1);
+    }
+
+    /// Where the workspace is the home, commands write there.
+    #[test]
+    fn what_others_put_there_takes_nothing_away() {
+        let place = tempfile::tempdir().unwrap();
+        let parent = place.path().join("replay");
+        let outside = place.path().join("outside");
+        for folder in [&parent.join("a"), &parent.join("1-x"), &outside] {
+            fs::create_dir_all(folder).unwrap();
+            fs::write(folder.join("file"), "").unwrap();
+        }
+        for name in ["..lock", "...lock", "a.lock", "Cargo.lock", "1-x.lock", "-1.lock", "1-3.lock"]
+        {
+            fs::write(parent.join(name), "").unwrap();
+        }
+        fs::write(outside.join("1-2.lock"), "").unwrap();
+        symlink(outside.join("1-2.lock"), parent.join("1-2.lock")).unwrap();
+        symlink(&outside, parent.join("1-3")).unwrap();
+        // It would be waited for.
+        let pipe = parent.join("1-4.lock");
+        rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        let names = || {
+            let entries = fs::read_dir(&parent).unwrap().flatten();
+            entries.map(|entry| entry.file_name()).collect::<BTreeSet<_>>()
+        };
+        let mut before = names();
+        drop(Scratch::within(&parent).unwrap());
+        // A link that stands where a folder was goes, and not what it leads to.
+        assert!(before.remove(OsStr::new("1-3")) && before.remove(OsStr::new("1-3.lock")));
+        assert_eq!(names(), before);
+        assert!(parent.join("a/file").exists() && parent.join("1-x/file").exists());
+        assert!(outside.join("file").exists() && outside.join("1-2.lock").exists());
     }
 }
