@@ -12,7 +12,7 @@ use super::{
     kernel,
     refused_calls::{self, DENIED, PATH_SOCKETS_HELD, PATH_SOCKETS_TOO, SOCKETS_HELD},
     refused_files::{self, NOT_PERMITTED, Place, READING_HELD, TCP, UDP, place},
-    said::{Said, words},
+    said::{Said, first_words},
     unreached::{self, is_complaint},
 };
 
@@ -174,7 +174,7 @@ fn is_of_another(said: &Said<'_>, line: &str, may_be_none: bool) -> bool {
 fn of_kernel(said: &Said<'_>) -> (Vec<&'static str>, String) {
     let (mut sentences, mut others) = (Vec::new(), String::new());
     for line in said.printed().split_inclusive('\n') {
-        match kernel::sentence(line, words(line), said.in_c) {
+        match kernel::sentence(line, first_words(line), said.in_c) {
             Some(sentence) if sentences.contains(&sentence) => {}
             Some(sentence) => sentences.push(sentence),
             None => others.push_str(line),

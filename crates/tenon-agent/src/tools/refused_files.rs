@@ -8,7 +8,7 @@ use tenon_sandbox::{EntryKind, FileError, Location, OutOfSight};
 use super::{
     ToolContext,
     refused_calls::DENIED,
-    said::{Said, words},
+    said::{Said, first_words},
     sight,
 };
 use crate::policy::shell::{self, Word};
@@ -183,7 +183,7 @@ pub(super) fn thrown_away(said: &Said<'_>) -> Option<String> {
 pub(super) fn place(said: &Said<'_>, line: &str) -> Place {
     let ToolContext { workspace, sandbox, .. } = said.context;
     let mut found = Place::Unknown;
-    for word in words(line) {
+    for word in first_words(line) {
         match workspace.locate(word) {
             Ok(location) if location.protected => return Place::Protected,
             // Of bash's own making, which it says of sockets.
@@ -214,7 +214,7 @@ fn is_file(word: &str, location: &Location, line: &str) -> bool {
 /// Whether a line that names no protected file, since a program names its own new one instead or the folder
 /// that the file is in, is about one all the same.
 fn names_protected(said: &Said<'_>, line: &str) -> bool {
-    words(line).any(|word| word.trim_end_matches('/').ends_with(".git"))
+    first_words(line).any(|word| word.trim_end_matches('/').ends_with(".git"))
         || !named_in_script(said.script, said.context).is_empty()
 }
 
@@ -234,7 +234,7 @@ pub(super) fn protected(said: &Said<'_>) -> Vec<Unwritten> {
         let is_protected =
             |word: &&str| said.context.workspace.locate(word).is_ok_and(|it| it.protected);
         let mut found: Vec<String> =
-            words(line).find(is_protected).map(str::to_owned).into_iter().collect();
+            first_words(line).find(is_protected).map(str::to_owned).into_iter().collect();
         if found.is_empty() && how == How::Busy {
             found = named_in_script(said.script, said.context);
         }

@@ -10,7 +10,7 @@ const MERGED: [&str; 3] = ["2>&1", "&>", "|&"];
 /// Redirects by which a line may throw complaints away.
 const THROWN_AWAY: [&str; 3] = ["2>", "&>", ">&"];
 
-/// Words of a line that are looked at: each may be looked up on the disk.
+/// Words of a line that are looked up on the disk.
 const WORDS_MAX: usize = 40;
 
 /// A command that ran inside walls, and what it said.
@@ -73,6 +73,11 @@ impl<'a> Said<'a> {
 /// Returns what may be names of files in a line.
 pub(super) fn words(line: &str) -> impl Iterator<Item = &str> {
     let is_between = |c: char| c.is_whitespace() || "'\"`‘’“”".contains(c);
-    let words = line.split(is_between).filter(|word| !word.is_empty()).take(WORDS_MAX);
+    let words = line.split(is_between).filter(|word| !word.is_empty());
     words.map(|word| word.trim_matches([':', ',', ';', '(', ')']))
+}
+
+/// Returns the first of them.
+pub(super) fn first_words(line: &str) -> impl Iterator<Item = &str> {
+    words(line).take(WORDS_MAX)
 }

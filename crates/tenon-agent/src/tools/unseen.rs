@@ -12,7 +12,7 @@ use tenon_sandbox::{Network, OutOfSight};
 use super::{
     ToolContext, held, kernel, protected,
     refused_files::{self, FILES_HELD_IN_C, PROTECTED_HELD},
-    said::Said,
+    said::{Said, words},
     sight::{self, UNSEEN},
 };
 use crate::policy::shell::{self, Piece, RedirectKind, SimpleCommand, Word};
@@ -205,11 +205,8 @@ fn missed(printed: &str) -> Vec<String> {
         let line = line.to_lowercase();
         MISSING.iter().any(|words| line.contains(words))
     };
-    let is_between = |c: char| c.is_whitespace() || "'\"`‘’“”".contains(c);
     let lines = printed.lines().filter(misses).take(LINES_MAX);
-    let words = lines.flat_map(|line| line.split(is_between));
-    let words = words.map(|word| word.trim_matches([':', ',', ';', '(', ')']).to_owned());
-    words.filter(|word| leads_out(word)).collect()
+    lines.flat_map(words).filter(|word| leads_out(word)).map(str::to_owned).collect()
 }
 
 /// Returns the paths that a command names and does not only write.
