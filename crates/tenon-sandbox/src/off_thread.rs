@@ -1,4 +1,5 @@
-//! Work that waits for the disk or for other processes, on a thread of its own.
+//! Work that waits for the disk or for other processes, on a thread of its own: one that did such work
+//! before and waits for more, or a new one.
 //!
 //! Tokio's threads for that are not asked for: it panics where the first of them cannot be made, as
 //! where the limit of processes is reached. Here the work is then done by whoever asked for it: late
@@ -6,9 +7,11 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{Receiver, SendError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
-use std::thread::{self, Builder};
+use std::thread::{self, Builder, ThreadId};
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 
@@ -26,33 +29,91 @@ pub struct OffThread<T>(oneshot::Receiver<thread::Result<T>>);
 /// # }
 /// ```
 pub fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> OffThread<T> {
-    let (done, wait) = oneshot::channel();
-    // A thread that cannot be made drops what it was to do, so that is kept here.
-    let task = Arc::new(Mutex::new(Some((work, done))));
-    let kept = Arc::clone(&task);
-    if Builder::new().spawn(move || carry_out(&task)).is_err() {
-        carry_out(&kept);
+    let (work, wait) = task(work);
+    if let Err(work) = hand_over(work) {
+        work();
     }
-    OffThread(wait)
-}
-
-type Task<W, T> = Mutex<Option<(W, oneshot::Sender<thread::Result<T>>)>>;
-
-fn carry_out<T>(task: &Task<impl FnOnce() -> T, T>) {
-    let taken = task.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let Some((work, done)) = taken {
-        // Nobody may wait any more.
-        let _ = done.send(catch_unwind(AssertUnwindSafe(work)));
-    }
+    wait
 }
 
 /// The same for what need not be done where there is no room for a thread.
 pub(crate) fn off_thread_if_room<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Option<OffThread<T>> {
+    let (work, wait) = task(work);
+    hand_over(work).ok().map(|()| wait)
+}
+
+type Task = Box<dyn FnOnce() + Send>;
+
+fn task<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> (Task, OffThread<T>) {
     let (done, wait) = oneshot::channel();
-    let begun = Builder::new().spawn(move || done.send(catch_unwind(AssertUnwindSafe(work))));
-    begun.ok().map(|_| OffThread(wait))
+    let task = move || {
+        // Nobody may wait any more.
+        let _ = done.send(catch_unwind(AssertUnwindSafe(work)));
+    };
+    (Box::new(task), OffThread(wait))
+}
+
+/// So long a thread waits for more. To make one takes three times as long as to wake one up.
+const IDLE: Duration = Duration::from_secs(10);
+
+/// The threads that wait for more.
+static WAITING: Mutex<Vec<(ThreadId, Sender<Task>)>> = Mutex::new(Vec::new());
+
+fn waiting() -> MutexGuard<'static, Vec<(ThreadId, Sender<Task>)>> {
+    WAITING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Gives a thread something to do, or it back if there is no room for a thread.
+fn hand_over(task: Task) -> Result<(), Task> {
+    let last = waiting().pop();
+    let task = match last {
+        Some((_, thread)) => match thread.send(task) {
+            Ok(()) => return Ok(()),
+            Err(SendError(task)) => task,
+        },
+        None => task,
+    };
+    // A thread that cannot be made drops what it was to do, so that is kept here.
+    let first = Arc::new(Mutex::new(Some(task)));
+    let kept = Arc::clone(&first);
+    let take =
+        |first: &Mutex<Option<Task>>| first.lock().unwrap_or_else(PoisonError::into_inner).take();
+    match Builder::new().spawn(move || take(&first).into_iter().for_each(serve)) {
+        Ok(_) => Ok(()),
+        Err(_) => take(&kept).map_or(Ok(()), Err),
+    }
+}
+
+/// Carries out one task, then those that come.
+fn serve(first: Task) {
+    first();
+    let (thread, tasks) = channel();
+    while let Some(task) = next(&thread, &tasks) {
+        task();
+    }
+}
+
+fn next(thread: &Sender<Task>, tasks: &Receiver<Task>) -> Option<Task> {
+    let own = thread::current().id();
+    waiting().push((own, thread.clone()));
+    if let Ok(task) = tasks.recv_timeout(IDLE) {
+        return Some(task);
+    }
+    let mut waiting = waiting();
+    let place = waiting.iter().position(|(id, _)| *id == own);
+    match place {
+        Some(place) => {
+            waiting.remove(place);
+            None
+        }
+        // Somebody took it from there and is about to send something.
+        None => {
+            drop(waiting);
+            tasks.recv().ok()
+        }
+    }
 }
 
 impl<T> Future for OffThread<T> {
@@ -62,5 +123,26 @@ impl<T> Future for OffThread<T> {
         let done = Pin::new(&mut self.0).poll(context);
         // Each is sent something, so that is never the error of the channel.
         done.map(|done| done.unwrap_or_else(|error| Err(Box::new(error))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn threads_that_are_done_do_what_comes_next_also_after_a_panic() {
+        let mut threads = HashSet::new();
+        for _ in 0..200 {
+            threads.insert(off_thread(|| thread::current().id()).await.unwrap());
+            assert!(off_thread(|| panic!("meant")).await.is_err());
+        }
+        assert!(threads.len() < 100, "{} threads for one after another", threads.len());
+        let begun: Vec<_> = (0..50).map(|number| off_thread_if_room(move || number)).collect();
+        for (number, one) in begun.into_iter().enumerate() {
+            assert_eq!(one.unwrap().await.unwrap(), number);
+        }
     }
 }
