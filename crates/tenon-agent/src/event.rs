@@ -17,7 +17,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use tenon_model::{Image, Message, ProviderError, ProviderErrorKind, StopReason, ToolCall, Usage};
 
-pub use self::changes::{CallChanges, FileChange, FileChangeKind, NotSaved};
+pub use self::changes::{CallChanges, FileChange, FileChangeKind, ForbiddenChange, NotSaved};
 pub use self::context::{
     Compaction, CompactionCause, ContextEvent, Continuation, ContinuationCause, ShorterResult,
 };

@@ -13,9 +13,9 @@ use crate::{
     event::{CallChanges, CallEvent, LOG_VERSION},
     host_presets::HostPresets,
     input::{FrontEnd, Prompt, Silent},
-    layers::{self, Dispatch, OpenJobs, Reach, Receipts, StandIn},
+    layers::{self, Dispatch, Forbidden, OpenJobs, Reach, Receipts, StandIn},
     masking::Masking,
-    policy::{Mode, Places, Rules},
+    policy::{Denials, Mode, Places, Rules},
     queue::PromptQueue,
     session::{LogError, Recorder, Restored, SeenNews, Session, SessionLog},
     session_note::SessionNote,
@@ -205,6 +205,10 @@ impl AgentOptions {
         let undo = self.journal.clone();
         let open_jobs = Arc::new(OpenJobs::new(undo.clone()));
         let journal = self.journal.map(|journal| (journal, recorder.session_id()));
+        let forbidden = Forbidden {
+            denials: Denials::new(&self.rules, &self.places),
+            stand_in: self.stand_in.clone(),
+        };
         let dispatch = Dispatch {
             tools: self.tools,
             layers: layers::layers(
@@ -212,6 +216,7 @@ impl AgentOptions {
                 self.result_chars_max,
                 self.masking.clone(),
                 &open_jobs,
+                forbidden,
             ),
             open_jobs,
             jobs_end_with_turn: self.jobs_end_with_turn,

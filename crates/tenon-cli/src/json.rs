@@ -79,12 +79,12 @@ impl Failure {
 }
 
 /// A call that was refused without asking anybody, or what it did not get: a host, system calls, a
-/// protected file as it wrote it.
+/// protected file as it wrote it, a file that a denial of writing speaks of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Refused {
     call_id: String,
     /// The tool's name; `host` for a host, `system call` for what a command asked the kernel for,
-    /// `protected file` for one that a command wrote.
+    /// `protected file` for one that a command wrote, `file` for one that a denial kept from it.
     tool: String,
     /// What it would have touched.
     subject: String,
@@ -146,7 +146,16 @@ impl RefusedCalls {
                 rule: "walls: system calls".into(),
                 flag: Some(flag.clone()),
             }),
-            CallEvent::CallDecided { .. } | CallEvent::CallChanged(_) => {}
+            CallEvent::CallChanged(changes) => changes.forbidden.iter().for_each(|it| {
+                self.add(Refused {
+                    call_id: changes.call_id.clone(),
+                    tool: "file".into(),
+                    subject: it.path.clone(),
+                    rule: it.rule.clone(),
+                    flag: None,
+                });
+            }),
+            CallEvent::CallDecided { .. } => {}
         }
     }
 

@@ -42,7 +42,7 @@ pub use guard::{
 pub use jobs::{Attended, JOBS_RUNNING_MAX, JobEnd, JobId, JobReading, JobStatus, Jobs};
 pub use journal::{
     Change, ChangeKind, Changes, Checkpoint, CheckpointId, CheckpointInfo, CheckpointKind,
-    CheckpointState, Conflict, ConflictReason, Conflicts, Coverage, Journal, JournalError,
+    CheckpointState, Conflict, ConflictReason, Conflicts, Coverage, Forbids, Journal, JournalError,
     JournalOptions, LeftOut, LeftOutReason, Past, PastEntry, Pruned, Rights, StaleCache, Trouble,
     Undone, Usage, WayBack, without_middle,
 };

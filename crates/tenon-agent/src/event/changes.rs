@@ -40,6 +40,26 @@ pub struct CallChanges {
     /// Why the list may not be whole, a word or a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub troubles: Vec<String>,
+    /// What was refused because a denial of writing speaks of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forbidden: Vec<ForbiddenChange>,
+}
+
+/// A change that a command was refused.
+///
+/// ```
+/// use tenon_agent::ForbiddenChange;
+///
+/// let refused: ForbiddenChange = serde_json::from_str(r#"{"path":"src/a","rule":"write(src/**)"}"#)?;
+/// assert_eq!(refused.path, "src/a");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForbiddenChange {
+    /// What it would have made, changed, renamed or removed; as [`FileChange::path`].
+    pub path: String,
+    /// The rule; empty where one may speak of something in a folder with too much in it.
+    pub rule: String,
 }
 
 /// A file or folder that is not as it was.
@@ -179,6 +199,7 @@ impl CallChanges {
             files_more: changes.files.len().saturating_sub(FILES_MAX),
             left_out: left_out.collect(),
             troubles: changes.troubles.iter().map(trouble).collect(),
+            forbidden: changes.troubles.iter().filter_map(forbidden).collect(),
         }
     }
 
@@ -254,11 +275,18 @@ fn others(change: &Change, part: fn(&Rights) -> String) -> (Option<String>, Opti
 
 fn trouble(trouble: &Trouble) -> String {
     match trouble {
-        Trouble::Refused { .. } => trouble.refusal().unwrap_or_default(),
+        Trouble::Refused { .. } | Trouble::Forbidden { .. } => {
+            trouble.refusal().unwrap_or_default()
+        }
         Trouble::Interrupted => "interrupted".into(),
         Trouble::NotWatched => "not_watched".into(),
         Trouble::Compared => "compared".into(),
     }
+}
+
+fn forbidden(trouble: &Trouble) -> Option<ForbiddenChange> {
+    let Trouble::Forbidden { path, rule } = trouble else { return None };
+    Some(ForbiddenChange { path: shown(path), rule: rule.clone() })
 }
 
 fn shown(path: &Path) -> String {

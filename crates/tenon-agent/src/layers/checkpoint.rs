@@ -13,11 +13,12 @@ use super::{
     git_index,
     layer::{Layer, Rest},
     open_jobs::OpenJobs,
+    stand_in::StandIn,
 };
 use crate::{
     event::{CallChanges, View},
     masking::Masking,
-    policy::ApprovedCall,
+    policy::{ApprovedCall, Denials},
     tools::{Effect, ToolContext, ToolOutput},
 };
 
@@ -27,12 +28,27 @@ const SUBJECT_CHARS_MAX: usize = 200;
 /// The longest index that is read, twice after a call that wrote it: that of a million files has 100 MB.
 const INDEX_BYTES_MAX: u64 = 128 << 20;
 
+/// What commands may not change: by the denials of the session, and in a replay by those that refused
+/// something to the same call.
+pub(crate) struct Forbidden {
+    pub(crate) denials: Denials,
+    pub(crate) stand_in: Option<Arc<dyn StandIn>>,
+}
+
+impl Forbidden {
+    fn of(&self, call: &ApprovedCall) -> Denials {
+        let by = self.stand_in.as_ref().map(|it| it.forbidden_by(call.id())).unwrap_or_default();
+        self.denials.and(&by)
+    }
+}
+
 /// Saves what calls change.
 pub(super) struct Checkpoints {
     journal: Journal,
     session: String,
     masking: Masking,
     open_jobs: Arc<OpenJobs>,
+    forbidden: Forbidden,
 }
 
 impl Checkpoints {
@@ -41,8 +57,9 @@ impl Checkpoints {
         session: &str,
         masking: Masking,
         open_jobs: Arc<OpenJobs>,
+        forbidden: Forbidden,
     ) -> Self {
-        Self { journal, session: session.to_owned(), masking, open_jobs }
+        Self { journal, session: session.to_owned(), masking, open_jobs, forbidden }
     }
 
     /// Returns what the checkpoint of a call is found by: its id, its tool, its main argument.
@@ -106,6 +123,13 @@ impl Layer for Checkpoints {
             return output;
         }
         let checkpoint = self.journal.begin(&self.session, &self.name(call, rest));
+        if runs {
+            let denials = self.forbidden.of(call);
+            // Asking for none is dear where a command makes many files.
+            if !denials.is_empty() {
+                checkpoint.forbid(Arc::new(denials));
+            }
+        }
         let recorded = ToolContext {
             workspace: context.workspace.recording(&checkpoint),
             sandbox: context.sandbox.recording(&checkpoint),

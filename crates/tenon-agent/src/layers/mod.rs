@@ -24,6 +24,7 @@ use std::sync::Arc;
 
 use tenon_sandbox::Journal;
 
+pub(crate) use checkpoint::Forbidden;
 pub(crate) use dispatch::Dispatch;
 pub(crate) use open_jobs::OpenJobs;
 pub(crate) use reach::Reach;
@@ -40,12 +41,13 @@ pub(crate) fn layers(
     result_chars_max: usize,
     masking: Masking,
     open_jobs: &Arc<OpenJobs>,
+    forbidden: Forbidden,
 ) -> Vec<Arc<dyn Layer>> {
     let mut layers: Vec<Arc<dyn Layer>> = Vec::new();
     if let Some((journal, session)) = journal {
         let open_jobs = Arc::clone(open_jobs);
         let checkpoints =
-            checkpoint::Checkpoints::new(journal, session, masking.clone(), open_jobs);
+            checkpoint::Checkpoints::new(journal, session, masking.clone(), open_jobs, forbidden);
         layers.push(Arc::new(checkpoints));
     }
     layers.push(Arc::new(run::Run));

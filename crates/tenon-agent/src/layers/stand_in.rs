@@ -16,6 +16,9 @@ pub(crate) trait StandIn: Send + Sync {
     /// asked any more.
     fn answer_outside(&self, call: &ToolCall) -> Option<ToolOutput>;
 
+    /// Returns by which rules changes of this call were refused there.
+    fn forbidden_by(&self, call_id: &str) -> Vec<String>;
+
     /// Returns whether the model was asked there to run a check, once it was done.
     fn asked_for_a_check(&self) -> bool;
 

@@ -7,6 +7,7 @@
 mod action;
 mod builtin;
 mod call;
+mod forbidden;
 mod leaves;
 mod outside;
 mod parts;
@@ -24,6 +25,7 @@ use tenon_sandbox::{Access, HostRule, NetworkEvent, NetworkOutcome, Refusal};
 
 pub use action::{Action, OutsidePlace};
 pub(crate) use call::{ApprovedCall, Judged, ProposedCall, judge};
+pub(crate) use forbidden::Denials;
 pub use leaves::{Kept, Leaves};
 pub use parts::CommandPart;
 pub use places::Places;

@@ -53,6 +53,8 @@ pub(super) struct Recording {
     pub damaged_behind: Option<usize>,
     /// Every rule that decided on a call.
     pub rules: Vec<String>,
+    /// By which rules changes of each call were refused while it ran.
+    pub forbidden_by: HashMap<String, Vec<String>>,
     /// The checks that the model was asked to run, and those that are in receipts.
     pub checks_asked: Vec<String>,
     pub checks_run: Vec<String>,
@@ -443,6 +445,8 @@ impl Reader {
         match event {
             CallEvent::CallDecided { rule, .. } => self.recording.rules.push(rule.clone()),
             CallEvent::CallChanged(changes) => {
+                let by = self.recording.forbidden_by.entry(changes.call_id.clone()).or_default();
+                by.extend(changes.forbidden.iter().map(|it| it.rule.clone()));
                 let told = self.changes.entry(changes.call_id.clone()).or_default();
                 let changed = (changes.call_id.clone(), *told);
                 *told += 1;

@@ -109,7 +109,8 @@ fn journal(
 ) -> (Option<Journal>, Workspace) {
     let changes = session.records.iter().filter_map(|record| match &record.event {
         SessionEvent::Call(CallEvent::CallChanged(changes)) => {
-            changes.checkpoint.and(Some(changes))
+            let is_recorded = changes.checkpoint.is_some() || !changes.forbidden.is_empty();
+            is_recorded.then_some(changes)
         }
         _ => None,
     });

@@ -25,6 +25,10 @@ texts! {
     "{path} not compared where paths are too long", "{path} 中路径过长之处未比较";
     "a change of {path} was refused: it could not be saved", "拒绝了对 {path} 的改动：无法保存它";
     "a change was refused: it could not be saved", "拒绝了一处改动：无法保存它";
+    "a change of {path} was refused: the rule {rule} forbids it", "拒绝了对 {path} 的改动：规则 {rule} 禁止它";
+    "a change of {path} was refused: a rule may forbid it for something in it", "拒绝了对 {path} 的改动：可能有规则禁止改动其中的内容";
+    "{n} more change refused", "另有 {n} 处改动被拒绝";
+    "{n} more changes refused", "另有 {n} 处改动被拒绝";
     "the list may be incomplete", "列表可能不完整";
     "by comparison", "通过比较得出";
     "it ran outside the walls: what it changed is not known and cannot be undone", "它在沙箱之外运行：改动了什么不得而知，也无法撤销";
@@ -81,8 +85,19 @@ mod tests {
         assert!(said.chars().count() < 3_000, "{said}");
         assert!(summary(&said, Language::Chinese).ends_with("，另有 290 处未记录（或未比较）"));
         let refused = |path: &str| Trouble::Refused { path: path.into(), code: 5 };
-        for trouble in [Trouble::Interrupted, Trouble::NotWatched, refused("x"), refused("")] {
-            let said = Changes { troubles: vec![trouble], ..Changes::default() }.summary();
+        let forbidden = |rule: &str| Trouble::Forbidden { path: "x".into(), rule: rule.to_owned() };
+        for trouble in [
+            Trouble::Interrupted,
+            Trouble::NotWatched,
+            refused("x"),
+            refused(""),
+            forbidden("write(x)"),
+            forbidden(""),
+        ] {
+            let said = Changes { troubles: vec![trouble.clone()], ..Changes::default() }.summary();
+            assert_ne!(summary(&said, Language::Chinese), said);
+            let several = vec![trouble, refused("y"), refused("z")];
+            let said = Changes { troubles: several, ..Changes::default() }.summary();
             assert_ne!(summary(&said, Language::Chinese), said);
         }
     }

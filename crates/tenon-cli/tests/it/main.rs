@@ -17,6 +17,7 @@ mod skipped;
 mod command_line;
 mod configuration;
 mod context;
+mod denials;
 mod export;
 mod full_disk;
 mod grants;

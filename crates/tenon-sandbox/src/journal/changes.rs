@@ -119,6 +119,13 @@ pub enum Trouble {
         /// The error number.
         code: i32,
     },
+    /// A system call was refused because a rule forbids what it would do.
+    Forbidden {
+        /// What it would have made, changed, renamed or removed.
+        path: PathBuf,
+        /// The rule: `write(src/**)`. Empty where one may speak of something in a folder with too much in it.
+        rule: String,
+    },
     /// The agent ended before the call did; the list was made afterwards.
     Interrupted,
     /// The command ran, or ended, without being watched.
@@ -146,10 +153,23 @@ impl Trouble {
     }
 
     fn refusal_of(&self, named: impl Fn(&Path) -> String) -> Option<String> {
-        let Self::Refused { path, .. } = self else { return None };
-        Some(match path.as_os_str().is_empty() {
-            true => "a change was refused: it could not be saved".to_owned(),
-            false => format!("a change of {} was refused: it could not be saved", named(path)),
+        Some(match self {
+            Self::Refused { path, .. } if path.as_os_str().is_empty() => {
+                "a change was refused: it could not be saved".to_owned()
+            }
+            Self::Refused { path, .. } => {
+                format!("a change of {} was refused: it could not be saved", named(path))
+            }
+            Self::Forbidden { path, rule } if rule.is_empty() => {
+                format!(
+                    "a change of {} was refused: a rule may forbid it for something in it",
+                    named(path)
+                )
+            }
+            Self::Forbidden { path, rule } => {
+                format!("a change of {} was refused: the rule {rule} forbids it", named(path))
+            }
+            Self::Interrupted | Self::NotWatched | Self::Compared => return None,
         })
     }
 }
@@ -161,14 +181,14 @@ impl Changes {
         self.files.is_empty() && self.left_out.is_empty() && self.troubles.is_empty()
     }
 
-    /// Returns one line such as `3 files changed, 1 deleted, 214 new under target/`; empty when
-    /// nothing changed.
+    /// Returns one line such as `3 files changed, 1 deleted, 214 new under target/`, what was refused in
+    /// front; empty when nothing changed.
     #[must_use]
     pub fn summary(&self) -> String {
         let count = |wanted: fn(&Change) -> bool| {
             self.files.iter().filter(|change| wanted(change)).count() as u64
         };
-        let mut parts = Vec::new();
+        let mut parts = self.refusals();
         let edited = count(|change| {
             matches!(change.kind, ChangeKind::Edited | ChangeKind::Renamed { is_edited: true, .. })
         });
@@ -208,7 +228,6 @@ impl Changes {
         }
         let more = self.left_out.len().saturating_sub(LEFT_OUT_NAMED_MAX);
         parts.extend((more > 0).then(|| format!("{more} more not recorded (or not compared)")));
-        parts.extend(self.troubles.iter().find_map(|trouble| trouble.refusal_of(named)));
         let unsure =
             |trouble: &Trouble| matches!(trouble, Trouble::Interrupted | Trouble::NotWatched);
         if self.troubles.iter().any(unsure) {
@@ -217,6 +236,18 @@ impl Changes {
             parts.push("by comparison".to_owned());
         }
         parts.join(", ")
+    }
+
+    /// The first refused change, and how many more there are.
+    fn refusals(&self) -> Vec<String> {
+        let mut refusals = self.troubles.iter().filter_map(|trouble| trouble.refusal_of(named));
+        let mut parts: Vec<String> = refusals.next().into_iter().collect();
+        match refusals.count() {
+            0 => {}
+            1 => parts.push("1 more change refused".to_owned()),
+            more => parts.push(format!("{more} more changes refused")),
+        }
+        parts
     }
 
     /// New files, those of one folder together.
@@ -443,6 +474,11 @@ impl Trouble {
             Self::Interrupted => writer.number(1),
             Self::NotWatched => writer.number(2),
             Self::Compared => writer.number(3),
+            Self::Forbidden { path, rule } => {
+                writer.number(4);
+                writer.field(path.as_os_str());
+                writer.field(rule.as_ref());
+            }
         }
     }
 
@@ -455,6 +491,7 @@ impl Trouble {
             1 => Self::Interrupted,
             2 => Self::NotWatched,
             3 => Self::Compared,
+            4 => Self::Forbidden { path: reader.path()?, rule: reader.text()? },
             _ => return None,
         })
     }

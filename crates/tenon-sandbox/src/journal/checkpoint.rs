@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustix::fs::{Timespec, Timestamps};
 use rustix::io::Errno;
@@ -15,6 +15,7 @@ use super::compare::compare;
 use super::copy::CopyJob;
 use super::find::node_at;
 use super::recorder::{Fate, Folder, Recorder, Step, Writing};
+use super::watch::Forbids;
 use super::{CheckpointId, JournalError};
 use crate::workspace::{Recording, Workspace};
 
@@ -33,6 +34,7 @@ struct Inner {
     /// A long copy ended.
     copied: Condvar,
     ended: Mutex<Option<Changes>>,
+    forbids: OnceLock<Arc<dyn Forbids>>,
 }
 
 impl Checkpoint {
@@ -41,6 +43,7 @@ impl Checkpoint {
             recorder: Mutex::new(recorder),
             copied: Condvar::new(),
             ended: Mutex::default(),
+            forbids: OnceLock::new(),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -49,6 +52,18 @@ impl Checkpoint {
     #[must_use]
     pub fn id(&self) -> Option<CheckpointId> {
         self.lock().id()
+    }
+
+    /// Has the kernel refuse commands of this call what these rules forbid, and [`Changes::troubles`]
+    /// say so: no wall, since a program that means to can exchange what its path leads to in that
+    /// moment. Not where commands are compared and not watched. Rules that were given before stay.
+    pub fn forbid(&self, rules: Arc<dyn Forbids>) {
+        // The second time there are some.
+        let _ = self.inner.forbids.set(rules);
+    }
+
+    pub(crate) fn forbids(&self) -> Option<&dyn Forbids> {
+        self.inner.forbids.get().map(|rules| &**rules)
     }
 
     /// Returns what changed so far, for a call that goes on.

@@ -82,6 +82,7 @@ pub use self::past::{Past, PastEntry};
 pub use self::prune::{Pruned, Usage};
 pub use self::stale::StaleCache;
 pub(crate) use self::touched::{AllTouched, Before, Came, Kept, ReadLimits, Touched};
+pub use self::watch::Forbids;
 pub(crate) use self::watch::watch;
 pub use self::way_back::WayBack;
 

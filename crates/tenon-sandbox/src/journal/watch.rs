@@ -5,10 +5,11 @@
 //! signal; long copies are made by further threads. A call whose pre-image cannot be saved fails
 //! with EIO, and the change list says so; in a folder that is closed to this user it fails as ever.
 
+mod forbidden;
+mod places;
+
 use std::collections::HashMap;
-use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -20,12 +21,16 @@ use super::checkpoint::Checkpoint;
 use super::copy::CopyJob;
 use super::find::split;
 use super::here::Here;
-use super::node::{Node, NodeId, look, which};
+use super::node::{Node, NodeId, look};
 use super::record::Place;
 use super::recorder::{Fate, Folder, Recorder, Step, Writing};
 use crate::linux::notify::{Listener, MOVES, Question};
-use crate::linux::task::{Found, Looked, Task, path_of};
+use crate::linux::task::{Found, Task, path_of};
 use crate::room::Room;
+
+use self::forbidden::Does;
+pub use self::forbidden::Forbids;
+use self::places::{Inside, Spot, is_deleted};
 
 /// How often a folder is looked for again when it is renamed at the same time.
 const TRIES_MAX: usize = 32;
@@ -122,9 +127,6 @@ enum Plan {
     /// This is saved first.
     Save(Place, Before),
 }
-
-/// A name in a folder of the workspace.
-type Inside = (Arc<Folder>, OsString);
 
 impl Watch {
     fn run(&mut self) {
@@ -224,6 +226,14 @@ impl Watch {
         Ok(match call {
             Call::Open { target, .. } if target.is_device() => Plan::Pass,
             Call::Open { target, creates, writing } => match self.look_inside(task, &target)? {
+                Spot::Name(inside) | Spot::Looked(inside, _)
+                    if self.is_forbidden(
+                        &inside,
+                        Does { makes: creates, changes: writing.is_some() },
+                    ) =>
+                {
+                    Plan::Fail(Errno::ACCESS)
+                }
                 Spot::Name(inside) => open(inside, None, creates, writing),
                 Spot::Looked(inside, node) => {
                     open(inside, Some(node.map(|node| *node)), creates, writing)
@@ -235,12 +245,18 @@ impl Watch {
                 spot => spot.into(),
             },
             Call::Content(target) => match self.inside(task, &target)? {
+                Spot::Name(inside) if self.is_forbidden(&inside, Does::CHANGES) => {
+                    Plan::Fail(Errno::ACCESS)
+                }
                 Spot::Name(inside) => open(inside, None, false, Some(Writing::Anywhere)),
                 Spot::Handle(id, handle) => Self::content_of(id, handle),
                 spot => spot.into(),
             },
             Call::SetFlags(number) => self.set_flags(task, number)?,
             Call::Rights(target) => match self.inside(task, &target)? {
+                Spot::Name(inside) if self.is_forbidden(&inside, Does::CHANGES) => {
+                    Plan::Fail(Errno::ACCESS)
+                }
                 Spot::Name((folder, name)) => save(folder.place.join(&name), move |recorder| {
                     recorder.before_rights(&folder, &name)
                 }),
@@ -252,6 +268,9 @@ impl Watch {
                 spot => spot.into(),
             },
             Call::Entry(target, fate) => match self.inside(task, &target)? {
+                Spot::Name(inside) if self.is_forbidden(&inside, fate.does()) => {
+                    Plan::Fail(Errno::ACCESS)
+                }
                 Spot::Name((folder, name)) if !name.is_empty() => {
                     save(folder.place.join(&name), move |recorder| {
                         recorder.before_entry(&folder, &name, fate)
@@ -297,6 +316,9 @@ impl Watch {
             (Spot::Name(from), Spot::Name(to)) if is_closed(&from) || is_closed(&to) => {
                 Plan::Fail(Errno::ACCESS)
             }
+            (Spot::Name(from), Spot::Name(to)) if self.is_move_forbidden(&from, &to, exchange) => {
+                Plan::Fail(Errno::ACCESS)
+            }
             (Spot::Name(from), Spot::Name(to)) => {
                 let place = from.0.place.join(&from.1);
                 save(place, move |recorder| {
@@ -310,6 +332,9 @@ impl Watch {
                 None => Plan::Pass,
             },
             (Spot::Outside, Spot::Name((_, _))) if exchange => Plan::Fail(Errno::XDEV),
+            (Spot::Outside, Spot::Name(to)) if self.is_forbidden(&to, Does::EITHER) => {
+                Plan::Fail(Errno::ACCESS)
+            }
             (Spot::Outside, Spot::Name((folder, name))) => {
                 save(folder.place.join(&name), move |recorder| {
                     recorder.before_entry(&folder, &name, Fate::Replaced)
@@ -329,6 +354,11 @@ impl Watch {
                 None => Plan::Pass,
             },
             (Spot::Name(from), Spot::Name(_)) if is_closed(&from) => Plan::Fail(Errno::ACCESS),
+            // By its further name it could be written.
+            (Spot::Name(from), Spot::Name(_)) if self.is_forbidden(&from, Does::CHANGES) => {
+                Plan::Fail(Errno::ACCESS)
+            }
+            (_, Spot::Name(to)) if self.is_forbidden(&to, Does::MAKES) => Plan::Fail(Errno::ACCESS),
             (from, Spot::Name((folder, name))) => {
                 let from = match from {
                     Spot::Name(from) => Some(from),
@@ -360,154 +390,6 @@ impl Watch {
         }
         self.plan_call(task, Call::Content(Target::Descriptor(number)))
     }
-
-    /// Where a target is, however much was seen of it on the way.
-    fn inside(&mut self, task: Task, target: &Target) -> Result<Spot, Errno> {
-        Ok(match self.look_inside(task, target)? {
-            Spot::Looked(inside, _) => Spot::Name(inside),
-            spot => spot,
-        })
-    }
-
-    fn look_inside(&mut self, task: Task, target: &Target) -> Result<Spot, Errno> {
-        let found = match target {
-            Target::Descriptor(number) => match task.descriptor(*number) {
-                Ok(handle) => Ok(Found::Handle(handle)),
-                Err(errno) => Err(errno),
-            },
-            Target::Path { base, path, last } => {
-                let here = self.here_of(task, *base, path);
-                task.find((*base, here.as_deref()), path, *last)
-            }
-        };
-        match found {
-            Ok(Found::Nowhere) => Ok(Spot::Outside),
-            Ok(Found::Name(folder, name, looked)) => {
-                let Some(folder) = self.folder(&folder)? else { return Ok(Spot::Outside) };
-                if self.checkpoint.lock().store.holds(&folder.place, &name) {
-                    return Ok(Spot::Fail(Errno::ACCESS));
-                }
-                if name.is_empty() {
-                    return Ok(Spot::Name(self.by_itself(folder)));
-                }
-                Ok(match looked {
-                    Looked::Not => Spot::Name((folder, name)),
-                    Looked::Nothing => Spot::Looked((folder, name), None),
-                    Looked::At(found) => {
-                        let node = Node::of(&found, &folder.handle);
-                        Spot::Looked((folder, name), Some(Box::new(node)))
-                    }
-                })
-            }
-            Ok(Found::Handle(handle)) => self.by_handle(handle),
-            // The kernel would say the same.
-            Err(
-                errno @ (Errno::NOENT
-                | Errno::NOTDIR
-                | Errno::LOOP
-                | Errno::NAMETOOLONG
-                | Errno::ACCESS
-                | Errno::BADF),
-            ) => Ok(Spot::Fail(errno)),
-            Err(errno) => Err(errno),
-        }
-    }
-
-    /// The folder that the thread is in, if the path counts from it.
-    fn here_of(&mut self, task: Task, base: i32, path: &[u8]) -> Option<Arc<OwnedFd>> {
-        if base != libc::AT_FDCWD || path.starts_with(b"/") {
-            return None;
-        }
-        if self.takes_turns {
-            return self.here.of(task);
-        }
-        self.here.forget();
-        self.here.is_settled(task);
-        None
-    }
-
-    /// A folder by its own name, where it has one.
-    fn by_itself(&mut self, folder: Arc<Folder>) -> Inside {
-        let (above, name) = split(&folder.place);
-        let name = name.to_owned();
-        if name.is_empty() {
-            return (folder, name);
-        }
-        match self.checkpoint.lock().folder(&above) {
-            Ok(above) => (Arc::new(above), name),
-            Err(_) => (folder, OsString::new()),
-        }
-    }
-
-    /// What something open is called in the workspace.
-    fn by_handle(&mut self, handle: OwnedFd) -> Result<Spot, Errno> {
-        let Some(node) = look(&handle, OsStr::new(""))? else { return Ok(Spot::Outside) };
-        if node.is_folder() {
-            return Ok(match self.folder(&handle)? {
-                Some(folder) => Spot::Name(self.by_itself(folder)),
-                None => Spot::Outside,
-            });
-        }
-        if !node.is_file() {
-            return Ok(Spot::Outside);
-        }
-        for _ in 0..TRIES_MAX {
-            let path = path_of(&handle)?;
-            let recorder = self.checkpoint.lock();
-            let Some(place) = recorder.store.place_of(&path).filter(|_| path.is_absolute()) else {
-                break;
-            };
-            let (above, name) = split(&place);
-            if let Ok(folder) = recorder.folder(&above)
-                && look(&folder.handle, name)?.is_some_and(|found| found.id == node.id)
-            {
-                return Ok(Spot::Name((Arc::new(folder), name.to_owned())));
-            }
-            let now = look(&handle, OsStr::new(""))?;
-            if now.is_none_or(|now| now.links == 0) || is_deleted(&path) {
-                break;
-            }
-        }
-        Ok(Spot::Handle(node.id, handle))
-    }
-
-    /// Returns our own handle on a folder of the workspace, which another process has open; `None`
-    /// for one that is not in the workspace.
-    fn folder(&mut self, theirs: &OwnedFd) -> Result<Option<Arc<Folder>>, Errno> {
-        let id = which(theirs)?;
-        if let Some(known) = self.folders.get(&id) {
-            return Ok(known.clone());
-        }
-        let found = self.find_folder(theirs, id)?.map(Arc::new);
-        if self.folders.len() >= FOLDERS_MAX {
-            self.folders.clear();
-        }
-        self.folders.insert(id, found.clone());
-        Ok(found)
-    }
-
-    fn find_folder(&self, theirs: &OwnedFd, id: NodeId) -> Result<Option<Folder>, Errno> {
-        let recorder = self.checkpoint.lock();
-        if let Some(root) = recorder.root(id)? {
-            return Ok(Some(root));
-        }
-        for _ in 0..TRIES_MAX {
-            // As the command sees it, which is where we see it, or another folder.
-            let path = path_of(theirs)?;
-            if !path.is_absolute() {
-                return Ok(None);
-            }
-            let Some(place) = recorder.store.place_of(&path) else { return Ok(None) };
-            match recorder.folder(&place) {
-                Ok(folder) if folder.id == id => return Ok(Some(folder)),
-                Ok(folder) if !folder.id.is_on_device_of(id) => return Ok(None),
-                _ if is_deleted(&path) => return Ok(None),
-                Ok(_) | Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
-                Err(errno) => return Err(errno),
-            }
-        }
-        Err(Errno::BUSY)
-    }
 }
 
 /// Whether this user may not even look at a name: then the kernel would refuse it to the command.
@@ -529,26 +411,6 @@ fn refuse(recorder: &mut Recorder, place: &Place, errno: Errno) -> Errno {
     Errno::IO
 }
 
-/// Where something is, seen from the workspace.
-enum Spot {
-    Name(Inside),
-    /// And what is there.
-    Looked(Inside, Option<Box<Node>>),
-    /// A file that has no name, or none that can be found.
-    Handle(NodeId, OwnedFd),
-    Outside,
-    Fail(Errno),
-}
-
-impl From<Spot> for Plan {
-    fn from(spot: Spot) -> Self {
-        match spot {
-            Spot::Fail(errno) => Self::Fail(errno),
-            _ => Self::Pass,
-        }
-    }
-}
-
 /// `seen` is what is there, if somebody looked. It counts once: whoever waited looks again.
 fn open(
     (folder, name): Inside,
@@ -566,11 +428,6 @@ fn save(
     before: impl FnMut(&mut Recorder) -> Result<Step, Errno> + Send + 'static,
 ) -> Plan {
     Plan::Save(place, Box::new(before))
-}
-
-/// What the kernel adds to the path of what has no name any more.
-fn is_deleted(path: &std::path::Path) -> bool {
-    path.as_os_str().as_bytes().ends_with(b" (deleted)")
 }
 
 impl Checkpoint {

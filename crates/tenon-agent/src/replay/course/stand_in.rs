@@ -55,6 +55,12 @@ impl StandIn for Course {
         Some(taken)
     }
 
+    fn forbidden_by(&self, call_id: &str) -> Vec<String> {
+        let told = self.recording.forbidden_by.get(call_id);
+        let state = self.state();
+        told.into_iter().flatten().map(|rule| state.places.here(rule)).collect()
+    }
+
     /// By rules that the log does not have. Where its program ended, it may have been about to.
     fn asked_for_a_check(&self) -> bool {
         let state = self.state();

@@ -11,6 +11,7 @@ mod crash;
 mod cut;
 mod depth;
 mod direct;
+mod forbidden;
 mod foreign;
 mod full;
 mod fuzz;

@@ -1,0 +1,83 @@
+//! What denials of writing say of the files that commands are about to change.
+
+use std::path::Path;
+
+use tenon_sandbox::Forbids;
+
+use super::places::Places;
+use super::rule::{Origin, Rule, Rules, Verdict};
+use super::written::is_for_writing;
+
+/// The denials of a session that speak of writing.
+#[derive(Clone)]
+pub(crate) struct Denials {
+    rules: Vec<Rule>,
+    places: Places,
+}
+
+impl Denials {
+    pub(crate) fn new(rules: &Rules, places: &Places) -> Self {
+        let rules = rules.with(Verdict::Deny).filter(|rule| is_for_writing(rule)).cloned();
+        Self { rules: rules.collect(), places: places.clone() }
+    }
+
+    /// The same and those of a session that is replayed.
+    pub(crate) fn and(&self, rules: &[String]) -> Self {
+        let mut all = self.clone();
+        let rule = |text: &String| Rule::parse(text, Verdict::Deny, Origin::Config).ok();
+        all.rules.extend(rules.iter().filter_map(rule));
+        all
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+}
+
+impl Forbids for Denials {
+    fn forbids(&self, path: &Path) -> Option<String> {
+        let path = path.to_string_lossy();
+        let rule = self.rules.iter().find(|rule| rule.matches_path(&path, &self.places))?;
+        Some(rule.to_string())
+    }
+
+    fn may_forbid_beneath(&self, folder: &Path) -> bool {
+        let folder = folder.to_string_lossy();
+        self.rules.iter().any(|rule| rule.may_match_beneath(&folder, &self.places))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places() -> Places {
+        let (roots, cwd) = (vec!["/work".into()], "/work".into());
+        Places { roots, cwd, home: "/home/ada".into() }
+    }
+
+    #[test]
+    fn denials_of_writing_speak_of_the_files_that_change() {
+        let rules = [
+            ("write(src/**)", Verdict::Deny, Origin::CommandLine),
+            ("write_file(**/*.lock)", Verdict::Deny, Origin::Config),
+            ("edit_file(docs/**)", Verdict::Deny, Origin::Config),
+            ("write(all/**)", Verdict::Allow, Origin::Config),
+        ];
+        let rules: Rules =
+            rules.into_iter().map(|(text, is, by)| Rule::parse(text, is, by).unwrap()).collect();
+        let denials = Denials::new(&rules, &places());
+        let by = |path: &str| denials.forbids(Path::new(path));
+        assert_eq!(by("/work/src/a/b").as_deref(), Some("write(src/**)"));
+        assert_eq!(by("/work/x/Cargo.lock").as_deref(), Some("write_file(**/*.lock)"));
+        for free in ["/work/srcs", "/work/docs/a", "/work/all/x", "/other/src/a"] {
+            assert_eq!(by(free), None, "{free}");
+        }
+        assert!(denials.may_forbid_beneath(Path::new("/work/target")), "a lock may be in it");
+
+        let told = ["write(src/**)".to_owned()];
+        let again = Denials::new(&Rules::default(), &places());
+        assert!(again.is_empty() && !again.may_forbid_beneath(Path::new("/work/src")));
+        assert_eq!(again.and(&told).forbids(Path::new("/work/src/a")), by("/work/src/a"));
+    }
+}
