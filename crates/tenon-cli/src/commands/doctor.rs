@@ -4,15 +4,18 @@ use std::{
     collections::BTreeSet,
     ffi::OsStr,
     fmt::Display,
+    io::Read,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use tenon_model::visible;
 use tenon_sandbox::{
-    Coverage, Journal, Kernel, Network as NetworkAccess, Proxy, Tier, Workspace, mounts_beneath,
-    probe,
+    Command, CommandLimits, Coverage, Exit, Journal, Kernel, Network as NetworkAccess, Profile,
+    Proxy, Sandbox, Stream, Tier, Workspace, mounts_beneath, probe,
 };
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     args::SessionArgs,
@@ -54,6 +57,16 @@ fn missing_in_windows(release: &str, landlock: Option<u32>) -> Option<(Text, Tex
         None
     }
 }
+
+/// Tells which program python is, whatever starts it.
+const WHICH_PYTHON: (&str, &str) = ("python3", "python3 -c 'import sys; print(sys.executable)'");
+
+/// How long it may take to tell, and the most that it tells.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+const ANSWER_BYTES_MAX: usize = 4_096;
+
+/// What a script begins with.
+const SCRIPT: [u8; 2] = *b"#!";
 
 /// Paths that are named of a list of them, if not all are asked for.
 const PATHS_MAX: usize = 12;
@@ -103,10 +116,10 @@ impl Findings {
         findings.model(config, session);
         findings.configuration(config);
         findings.network(config);
-        findings.walls(config, session).await;
+        let walls = findings.walls(config, session).await;
         findings.undo(config);
         findings.kernel(&probe());
-        findings.programs(config.variable("PATH"));
+        findings.programs(config, walls).await;
         findings
     }
 
@@ -296,8 +309,13 @@ impl Findings {
         }
     }
 
-    /// What commands can do, found out by running one that does nothing.
-    async fn walls(&mut self, config: &Config, session: &SessionArgs) {
+    /// What commands can do, found out by running one that does nothing. Returns the walls and what commands
+    /// may do in them, if they stand.
+    async fn walls(
+        &mut self,
+        config: &Config,
+        session: &SessionArgs,
+    ) -> Option<(Sandbox, Profile)> {
         self.title(self.word(Text::DoctorCommands));
         let mut roots = Vec::new();
         let made = match setup::workspace(config, session) {
@@ -311,20 +329,35 @@ impl Findings {
             Ok(Some(made)) => made,
             Ok(None) => {
                 self.not_confined(config, session);
-                return self.mounted(config, &roots, Tier::D);
+                self.mounted(config, &roots, Tier::D);
+                return None;
             }
             Err(error) => {
                 self.broken = true;
                 let said = error.sentence(self.language);
-                return self.missing(&said, self.word(Text::MendSetting));
+                self.missing(&said, self.word(Text::MendSetting));
+                return None;
             }
         };
         if let Err(error) = walls.tier().await {
             self.broken = true;
             let hint = error.hint().unwrap_or(self.word(Text::MendNoTier));
-            return self.missing_of(&error, hint);
+            self.missing_of(&error, hint);
+            return None;
         }
-        let found = walls.describe(&profile);
+        self.described(config, &roots, &walls, &profile);
+        Some((walls, profile))
+    }
+
+    /// What commands read, write and reach.
+    fn described(
+        &mut self,
+        config: &Config,
+        roots: &[PathBuf],
+        walls: &Sandbox,
+        profile: &Profile,
+    ) {
+        let found = walls.describe(profile);
         self.good(&translated(&found.tier.to_string(), self.language));
         for error in &found.missing {
             self.missing_of(error, error.hint().unwrap_or(self.word(Text::NoMend)));
@@ -339,8 +372,9 @@ impl Findings {
         self.paths(Text::CanRead, &found.readable);
         self.paths_if_any(Text::ShownEmpty, &found.emptied);
         self.paths_if_any(Text::ShownWithin, &found.kept);
+        self.paths_if_any(Text::GivenCopies, &found.copied);
         self.paths_if_any(Text::NotThere, &found.hidden);
-        self.mounted(config, &roots, found.tier);
+        self.mounted(config, roots, found.tier);
         let rules = walls.proxy().map(Proxy::allowed).unwrap_or_default();
         let hosts = rules.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         let reached = match found.network {
@@ -407,16 +441,30 @@ impl Findings {
         self.paths(Text::KeptIn, &journal.folders());
     }
 
-    fn programs(&mut self, path: Option<&str>) {
+    async fn programs(&mut self, config: &Config, walls: Option<(Sandbox, Profile)>) {
         self.title(self.word(Text::DoctorPrograms));
+        let path = config.variable("PATH").unwrap_or_default();
         for (name, need, mend) in PROGRAMS {
-            match find(name, path.unwrap_or_default()) {
-                Some(path) => self.good(&format!("{name}: {path}")),
-                None => {
-                    self.broken |= need == Need::Always;
-                    let said = Text::NotInPath.say(self.language, &[("name", &name)]);
-                    self.missing(&said, self.word(mend));
-                }
+            let Some(place) = find(name, path) else {
+                self.broken |= need == Need::Always;
+                let said = Text::NotInPath.say(self.language, &[("name", &name)]);
+                self.missing(&said, self.word(mend));
+                continue;
+            };
+            let is_script = is_script(Path::new(&place));
+            let started = match &walls {
+                Some(walls) if is_script => started(config, walls, name).await,
+                _ => None,
+            };
+            let values: [(&str, &dyn Display); 3] = [
+                ("name", &name),
+                ("path", &place),
+                ("program", &started.as_deref().unwrap_or_default()),
+            ];
+            match started {
+                Some(_) => self.say(Text::ScriptStarts, &values),
+                None if is_script => self.say(Text::IsScript, &values),
+                None => self.good(&format!("{name}: {place}")),
             }
         }
     }
@@ -456,6 +504,38 @@ fn find(name: &str, path: &str) -> Option<String> {
 fn is_program(path: &Path) -> bool {
     std::fs::metadata(path)
         .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+/// Whether what is started by this name is a script, as those of version managers are.
+#[expect(clippy::disallowed_methods, reason = "looks at the first bytes of a program in PATH")]
+fn is_script(path: &Path) -> bool {
+    let mut start = [0; SCRIPT.len()];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && start == SCRIPT
+}
+
+/// Returns the program that commands run by `name`, where it tells.
+async fn started(
+    config: &Config,
+    (walls, profile): &(Sandbox, Profile),
+    name: &str,
+) -> Option<String> {
+    let (_, script) = Some(WHICH_PYTHON).filter(|(known, _)| *known == name)?;
+    let command = Command {
+        script: script.to_owned(),
+        folder: config.root.clone(),
+        environment: config.child_environment(),
+        profile: profile.clone().read_only(),
+        limits: CommandLimits {
+            timeout: ANSWER_TIMEOUT,
+            output_bytes_max: ANSWER_BYTES_MAX,
+            spill: None,
+        },
+    };
+    let output = walls.run(command, &CancellationToken::new(), &mut |_, _| {}).await.ok()?;
+    let pieces = output.pieces.iter().filter(|piece| piece.stream == Stream::Out);
+    let program: String = pieces.map(|piece| piece.text.trim()).collect();
+    (output.exit == Exit::Code(0) && program.starts_with('/')).then_some(program)
 }
 
 #[cfg(test)]

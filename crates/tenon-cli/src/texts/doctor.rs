@@ -69,6 +69,7 @@ texts! {
     CanRead: "read: {paths}", "可读取：{paths}";
     ShownEmpty: "empty for commands, but for what may be written: {paths}", "对命令而言是空的（可写入的内容除外）：{paths}";
     ShownWithin: "read within them all the same: {paths}", "其中仍可读取：{paths}";
+    GivenCopies: "given to commands, from your settings without programs and secrets: {paths}", "提供给命令的文件（取自你的设置，去掉了程序与机密）：{paths}";
     NotThere: "not there: {paths}", "不存在（已隐藏）：{paths}";
     MountedReadOnly:
         "mounted within, so read-only for commands (--add-dir with its path opens one): {paths}",
@@ -92,6 +93,8 @@ texts! {
     UndoUsage: "undo: {n} {n:checkpoint holds|checkpoints hold} {bytes} of at most {bytes_max}", "撤销：{n} 个检查点，占用 {bytes}，上限 {bytes_max}";
     MendUsage: "look at the folder", "检查该文件夹";
     KeptIn: "kept in: {paths}", "保存在：{paths}";
+    IsScript: "{name}: {path}, a script", "{name}: {path}（脚本）";
+    ScriptStarts: "{name}: {path}, a script; commands run {program}", "{name}: {path}（脚本；命令运行的是 {program}）";
     NotInPath: "{name} is not in PATH", "PATH 中没有 {name}";
     MendBash: "the bash tool cannot run without it: install bash", "没有它，bash 工具无法运行：请安装 bash";
     MendGit: "models use it for history and diffs: install git", "模型用它查看历史和差异：请安装 git";

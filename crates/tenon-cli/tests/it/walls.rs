@@ -390,6 +390,51 @@ fn doctor_says_what_is_empty_for_commands_and_names_all_of_a_list_when_asked() {
     assert!(!doctor.contains(" more ("), "{doctor}");
 }
 
+#[test]
+fn doctor_names_what_commands_are_given_of_the_users_settings() {
+    for tier in ["a", "c"] {
+        let place = Place::new();
+        place.write("home/.npmrc", "registry=https://npm.example/\n");
+        place.write("home/.config/pip/pip.conf", "[global]\nindex-url = https://pip.example/\n");
+        let doctor = place.run(&["--sandbox", tier, "doctor", "--verbose"]);
+        if doctor.out.contains("cannot be had") {
+            return skipped(format!("there is no tier {tier} here"));
+        }
+        let line = |start: &str| doctor.out.lines().find(|line| line.contains(start));
+        let given = line("given to commands, from your settings without programs and secrets: ");
+        let given: Vec<&str> = given.unwrap().split([' ', ',']).collect();
+        for name in ["/home/.npmrc", "/home/.pip/pip.conf"] {
+            assert!(given.iter().any(|path| path.ends_with(name)), "{tier} {name}: {doctor:?}");
+        }
+        for start in ["not there: ", "read within them all the same: "] {
+            let names = |line: &str| line.contains(".npmrc") || line.contains("pip.conf");
+            assert!(!line(start).is_some_and(names), "{tier} {start}: {doctor:?}");
+        }
+    }
+}
+
+#[test]
+fn doctor_names_the_python_that_a_script_starts() {
+    const PYTHON: &str = "/usr/bin/python3";
+    if !Path::new(PYTHON).exists() {
+        return skipped("python3 is not installed");
+    }
+    let place = Place::new();
+    let script = place.write("work/shims/python3", &format!("#!/bin/sh\nexec {PYTHON} \"$@\"\n"));
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&script, open).unwrap();
+    let path = format!("{}:/usr/bin:/bin", place.path("work/shims").display());
+    let doctor = |flags: &[&str]| {
+        let mut doctor = place.tenon(&[flags, &["doctor"]].concat());
+        Run::of(doctor.env("PATH", &path).output().unwrap()).out
+    };
+    let said = format!("  python3: {}, a script", script.display());
+    let found = doctor(&[]);
+    assert!(found.contains(&format!("{said}; commands run {PYTHON}")), "{found}");
+    let outside = doctor(&["--sandbox", "off"]);
+    assert!(outside.contains(&format!("{said}\n")), "{outside}");
+}
+
 /// Mounts two folders within the workspace, and runs what follows.
 const WITH_MOUNTS: &str = "\
 mkdir -p 'a b' ../elsewhere node_modules/sub

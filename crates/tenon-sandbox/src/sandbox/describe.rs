@@ -37,6 +37,9 @@ pub struct Description {
     pub emptied: Vec<PathBuf>,
     /// What may be read within the folders that are empty otherwise.
     pub kept: Vec<PathBuf>,
+    /// Files that a command gets something else for, where it finds that: settings of the user's without
+    /// programs and secrets.
+    pub copied: Vec<PathBuf>,
     /// What may be read by the list above and is not there for a command.
     pub hidden: Vec<PathBuf>,
     /// What may be reached.
@@ -161,6 +164,10 @@ impl Sandbox {
             Some((_, plan)) if has_namespaces => within_readable(plan),
             _ => Default::default(),
         };
+        let copies = inside.as_ref().map(|(_, plan)| copies(plan)).unwrap_or_default();
+        let own = state.folders.as_ref().filter(|_| tier == Tier::C);
+        let place =
+            |path: &PathBuf| own.and_then(|own| own.in_own(path)).unwrap_or_else(|| path.clone());
         Description {
             tier,
             missing: state.missing.clone(),
@@ -173,10 +180,12 @@ impl Sandbox {
             hidden: inside
                 .iter()
                 .flat_map(|(secrets, _)| &secrets.all)
-                .filter(|path| !kept.contains(path) && std::fs::symlink_metadata(path).is_ok())
+                .filter(|path| !kept.contains(path) && !copies.contains(path))
+                .filter(|path| std::fs::symlink_metadata(path).is_ok())
                 .cloned()
                 .collect(),
             kept,
+            copied: copies.iter().map(place).collect(),
             network: profile.network,
             loopback: has_namespaces || profile.network == Network::On,
             limits: shared.settings.limits,
@@ -190,11 +199,19 @@ fn within_readable(plan: &Plan) -> (Vec<PathBuf>, Vec<PathBuf>) {
     for step in &plan.layout.steps {
         match step.part {
             Part::Cover | Part::Private { .. } => emptied.push(step.path.clone()),
-            Part::Kept { writable: false, .. } | Part::File { .. } => kept.push(step.path.clone()),
-            Part::Kept { writable: true, .. } => {}
+            Part::Kept { writable: false, .. } => kept.push(step.path.clone()),
+            Part::Kept { writable: true, .. } | Part::File { .. } => {}
         }
     }
     (emptied, kept)
+}
+
+/// Returns the files that a command gets something else for, by their names in the user's home.
+fn copies(plan: &Plan) -> Vec<PathBuf> {
+    let steps = plan.layout.steps.iter();
+    let files = steps.filter(|step| matches!(step.part, Part::File { .. }));
+    let instead = plan.layout.instead.iter().map(|file| &file.path);
+    files.map(|step| &step.path).chain(instead).cloned().collect()
 }
 
 /// Returns what a path of a command without namespaces stands for; `None` in a folder of its own.

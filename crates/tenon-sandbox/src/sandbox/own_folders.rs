@@ -65,6 +65,11 @@ impl OwnFolders {
         Some(real.join(path.strip_prefix(own).ok()?))
     }
 
+    /// Returns where commands find what of the user's home is at `path`.
+    pub(super) fn in_own(&self, path: &Path) -> Option<PathBuf> {
+        self.home.as_ref()?.place_of(path)
+    }
+
     /// Returns the variables of a command that name them.
     pub(super) fn named(&self) -> Vec<(&'static str, PathBuf)> {
         let home = self.home.iter().map(|home| ("HOME", home.path.clone()));
