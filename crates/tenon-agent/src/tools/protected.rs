@@ -48,6 +48,10 @@ const FOR_TOOLS: &str = "protected: what is put back is not for commands to writ
 const GOES: &str = "no rule lets commands remove it or move it away; the user can, and --sandbox off would \
                     let them";
 
+/// What would allow other permissions that were put back.
+const FOR_USER: &str = "protected: permissions of what is protected are not for commands to change; the user can, and \
+                        --sandbox off would let them";
+
 /// What git makes of it.
 const FOR_GIT: &str =
     "; what git tracks of it, git shows as deleted or changed: leave that out of commits";
@@ -148,7 +152,8 @@ pub(super) async fn keep(changes: &mut Vec<ProtectedChange>, context: &ToolConte
                 kept.lines.extend(words.map(|words| kept_out(path) + &words));
             }
         }
-        kept.is_in_repository |= change.by_name && change.put_back && is_in_repository(&change);
+        let is_of_content = change.by_name && change.put_back && !is_of_mode(&change);
+        kept.is_in_repository |= is_of_content && is_in_repository(&change);
         changes.push(change);
     }
     kept
@@ -157,7 +162,8 @@ pub(super) async fn keep(changes: &mut Vec<ProtectedChange>, context: &ToolConte
 /// Returns what is told of `changes` and of what was `kept` besides, a line each.
 pub(super) fn lines(changes: &[ProtectedChange], kept: &Kept) -> Vec<String> {
     let (done, not_done): (Vec<_>, Vec<_>) = changes.iter().partition(|change| change.put_back);
-    let some_put_back = !done.is_empty();
+    let some_of_mode = done.iter().any(|change| is_of_mode(change));
+    let some_put_back = !done.iter().all(|change| is_of_mode(change));
     let changes = not_done.into_iter().chain(done).map(ToString::to_string);
     let mut lines: Vec<String> = changes.chain(kept.lines.iter().cloned()).collect();
     if let Some(more @ 1..) = lines.len().checked_sub(TOLD_MAX) {
@@ -168,6 +174,7 @@ pub(super) fn lines(changes: &[ProtectedChange], kept: &Kept) -> Vec<String> {
         let git = if kept.is_in_repository { FOR_GIT } else { "" };
         lines.push(format!("{FOR_TOOLS}{}{git}", kept.how_to_keep()));
     }
+    lines.extend(some_of_mode.then(|| FOR_USER.to_owned()));
     lines
 }
 
@@ -314,6 +321,10 @@ fn is_made(change: &ProtectedChange) -> bool {
     change.kind == ProtectedChangeKind::Created
 }
 
+fn is_of_mode(change: &ProtectedChange) -> bool {
+    change.kind == ProtectedChangeKind::Permissions
+}
+
 fn is_in_repository(change: &ProtectedChange) -> bool {
     change.path.ancestors().skip(1).any(|folder| folder.join(".git").exists())
 }
@@ -342,6 +353,18 @@ mod tests {
         assert_eq!(told[20..], ["protected: 1980 more names like these", FOR_TOOLS]);
         assert_eq!(lines(&changes[..20]).len(), 21);
         assert!(!lines(&changes[1_999..]).contains(&FOR_TOOLS.into()));
+    }
+
+    #[test]
+    fn of_permissions_that_were_put_back_no_tool_is_offered() {
+        let (content, mut mode) = (change("/w/.envrc", true), change("/w/.vscode", true));
+        mode.kind = ProtectedChangeKind::Permissions;
+        let told = lines(&[mode.clone()], &Kept::default());
+        assert_eq!(
+            told,
+            ["protected: /w/.vscode got other permissions; put back as it was", FOR_USER]
+        );
+        assert_eq!(lines(&[content, mode], &Kept::default())[2..], [FOR_TOOLS, FOR_USER]);
     }
 
     #[test]

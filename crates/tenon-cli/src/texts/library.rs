@@ -237,6 +237,7 @@ texts! {
     "protected: the command made more in {path} than could be looked through; what it made there can run programs", "受保护：命令在 {path} 中创建的内容多得无法全部检查；其中的内容可能会运行程序";
     "protected: {path} was made", "受保护：创建了 {path}";
     "protected: {path} was changed", "受保护：改动了 {path}";
+    "protected: {path} got other permissions", "受保护：{path} 的权限被改动";
     "protected: {path} was removed", "受保护：删除了 {path}";
     "protected: {path} got settings that run a program or read another file ({names})", "受保护：{path} 中加入了会运行程序或读取其他文件的设置（{names}）";
     // What broke the provider's cache.

@@ -184,6 +184,27 @@ fn what_a_files_own_permissions_refuse_is_told_as_no_wall() {
     }
 }
 
+/// The kernel lets tier C do it, and it is put back.
+#[test]
+fn permissions_that_are_put_back_are_told_without_advice_for_content() {
+    let user =
+        "protected: permissions of what is protected are not for commands to change; the user";
+    for who in users() {
+        let place = Place::new();
+        place.write("work/.envrc", "a\n");
+        place.write("work/.vscode/tasks.json", "{}\n");
+        let repository =
+            "git init -q && git add . && git -c user.name=n -c user.email=e commit -qm m";
+        assert!(place.program("bash", &["-c", repository]).status().unwrap().success());
+        let rows: &[(&str, &[&str])] = &[
+            ("chmod 700 .vscode", &[".vscode got other permissions; put back as it was", user]),
+            ("chmod 755 .envrc", &[".envrc got other permissions; put back as it was", user]),
+            ("git status --short", &[]),
+        ];
+        check(&place, ("c", who), rows);
+    }
+}
+
 /// Nobody knows what was tried: told is what the line names, by where it lies.
 #[test]
 fn what_a_command_hides_of_a_refusal_is_told_as_far_as_its_line_names_it() {

@@ -25,6 +25,8 @@ pub enum ProtectedChangeKind {
     Created,
     /// It changed it; the former content is back.
     Changed,
+    /// It gave it other permissions and no other content; the former ones are back.
+    Permissions,
     /// It removed it; it is back.
     Removed,
     /// It set these settings of git, which run a program or read another file; the others that it
@@ -57,6 +59,9 @@ impl fmt::Display for ProtectedChange {
             }
             ProtectedChangeKind::Created => write!(formatter, "protected: {path} was made")?,
             ProtectedChangeKind::Changed => write!(formatter, "protected: {path} was changed")?,
+            ProtectedChangeKind::Permissions => {
+                write!(formatter, "protected: {path} got other permissions")?;
+            }
             ProtectedChangeKind::Removed => write!(formatter, "protected: {path} was removed")?,
             ProtectedChangeKind::GitSettings(names) => write!(
                 formatter,

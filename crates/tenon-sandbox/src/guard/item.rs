@@ -101,6 +101,13 @@ impl Item {
         }
     }
 
+    /// Whether nothing but its permissions is different.
+    pub(super) fn differs_in_mode_alone(&self, other: &Self) -> bool {
+        self.mode != other.mode
+            && other.links <= self.links
+            && self.has_same_content(other) == Some(true)
+    }
+
     /// None where nobody knows.
     fn has_same_content(&self, other: &Self) -> Option<bool> {
         match (&self.content, &other.content) {

@@ -547,9 +547,10 @@ impl Guard {
                 let mode = opened_from.map_or(after.mode, |before| before.mode);
                 let put_back = as_before.cloned().unwrap_or_else(|| after.with(mode, text));
                 let done = self.put(place, Some(&put_back));
-                let kind = match names.is_empty() {
-                    true => ProtectedChangeKind::Changed,
-                    false => ProtectedChangeKind::GitSettings(names),
+                let kind = match (names.is_empty(), has_new_name) {
+                    (false, _) => ProtectedChangeKind::GitSettings(names),
+                    (true, true) => ProtectedChangeKind::Changed,
+                    (true, false) => ProtectedChangeKind::Permissions,
                 };
                 return change(kind, done, Some(put_back));
             }
@@ -561,7 +562,11 @@ impl Guard {
                 // What cannot be made again is not taken away either.
                 let done = before.is_kept() && self.put(place, Some(before));
                 let should_be = if before.is_kept() { before } else { after };
-                change(ProtectedChangeKind::Changed, done, Some(should_be.clone()))
+                let kind = match before.differs_in_mode_alone(after) {
+                    true => ProtectedChangeKind::Permissions,
+                    false => ProtectedChangeKind::Changed,
+                };
+                change(kind, done, Some(should_be.clone()))
             }
         }
     }

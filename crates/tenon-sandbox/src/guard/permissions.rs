@@ -43,7 +43,7 @@ impl Guard {
         for (place, mode) in changed {
             changes.push(ProtectedChange {
                 path: place.path(),
-                kind: ProtectedChangeKind::Changed,
+                kind: ProtectedChangeKind::Permissions,
                 found: None,
                 by_name: place.listed().is_some(),
                 put_back: self.put_permissions(&place, mode).is_ok(),

@@ -74,10 +74,11 @@ fn what_libraries_say_of_rules_hosts_and_files_has_a_row() {
     let kinds = [
         ProtectedChangeKind::Created,
         ProtectedChangeKind::Changed,
+        ProtectedChangeKind::Permissions,
         ProtectedChangeKind::Removed,
         ProtectedChangeKind::GitSettings(vec!["core.pager".into()]),
     ];
-    for (kind, put_back) in kinds.into_iter().zip([true, false, true, false]) {
+    for (kind, put_back) in kinds.into_iter().zip([true, false, true, true, false]) {
         let (path, by_name) = ("a".into(), true);
         let change = ProtectedChange { path, kind, found: None, by_name, put_back };
         check_chinese(&change.to_string());

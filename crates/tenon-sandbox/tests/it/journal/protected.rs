@@ -446,7 +446,7 @@ fn permissions_of_folders_that_are_put_back_are_no_change_of_the_call() {
         scene.run("mkdir -p s/.vscode; chmod 750 s/.vscode");
         let before = scene.tree();
         let (output, changes) = scene.run("chmod 777 s/.vscode; touch s/a");
-        assert!(lines(&output.protected).contains("s/.vscode was changed; put back as it was"));
+        assert!(lines(&output.protected).contains("s/.vscode got other permissions; put back"));
         assert_eq!(Scene::listed(&changes), ["created s/a"]);
         scene.undo(changes.id.unwrap());
         assert_eq!(scene.tree(), before);
