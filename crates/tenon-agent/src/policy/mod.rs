@@ -29,7 +29,7 @@ pub(crate) use forbidden::Denials;
 pub use leaves::{Kept, Leaves};
 pub use parts::CommandPart;
 pub use places::Places;
-pub(crate) use places::in_one_line;
+pub(crate) use places::{Target, in_one_line};
 pub use rule::{Origin, Rule, RuleError, Rules, Verdict};
 pub(crate) use shell::WriteKind;
 pub(crate) use written::{NamedWrite, named_writes};

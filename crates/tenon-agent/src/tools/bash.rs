@@ -281,7 +281,8 @@ impl Bash {
         let kept = protected::keep(&mut output.protected, context).await;
         let told = protected::lines(&output.protected, &kept);
         let mut notes = notes(&output.blocked, told, output.limit.as_ref());
-        let said = Said::of(script, &output, (&text, is_error), context);
+        let commands = shell::parse(script).commands;
+        let said = Said::of((script, &commands), &output, (&text, is_error), context);
         notes.push_str(&unseen::notes(&said));
         notes.extend(unkept::sentence(&output.unkept).map(|said| format!("\n[walls] {said}")));
         if !context.sandbox.jobs().running().is_empty() {

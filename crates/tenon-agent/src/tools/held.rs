@@ -59,6 +59,10 @@ const RIGHTS: [&str; 2] = ["you must be root", "cannot set niceness"];
 const OWNERS: [&str; 3] = ["ownership", "chown", "chgrp"];
 const NO_SUCH_OWNER: &str = "invalid argument";
 
+/// What calls are named after that no ordinary user has leave for, walls or not.
+const OF_ROOT: [&str; 9] =
+    ["chown", "mknod", "setuid", "setgid", "seteuid", "setegid", "setres", "setreuid", "setgroups"];
+
 /// What stands in complaints of programs that change other processes, and what code calls for it.
 const OF_PROCESSES: [&str; 8] = [
     "kill: ",
@@ -222,7 +226,7 @@ fn of_right(said: &Said<'_>, line: &str) -> Option<&'static str> {
     let is_of_process = is_denied && (says(&OF_PROCESSES) || changes_processes());
     let is_of_root = is_of_owner || says(&RIGHTS);
     let is_of_file =
-        || said.in_c && matches!(place(said, line), Place::Elsewhere(_) | Place::Toolchain);
+        || said.in_c && matches!(place(said, line), Place::Elsewhere(_) | Place::Toolchain(_));
     if is_of_process {
         return Some(PROCESSES_HELD);
     } else if !said.in_c && small.contains(NO_PROCESS) && names_number(said.script, line) {
@@ -236,7 +240,10 @@ fn of_right(said: &Said<'_>, line: &str) -> Option<&'static str> {
     match said.in_c && is_denied {
         true if said.output.only_reads => Some(READING_HELD),
         _ if said.as_root => Some(RIGHTS_HELD),
-        is_of_c => is_of_c.then_some(RIGHTS_HELD_IN_C),
+        is_of_c => {
+            let takes_root = is_of_owner || says(&OF_ROOT) || contains(said.script, &OF_ROOT);
+            (is_of_c && !takes_root).then_some(RIGHTS_HELD_IN_C)
+        }
     }
 }
 
@@ -279,7 +286,7 @@ mod tests {
     /// Without sockets the walls are those of tier C.
     fn check_in(bench: &Bench, text: &str, output: &Output, as_root: bool, expected: &[&str]) {
         let is_error = output.exit != Exit::Code(0);
-        let said = Said::of("", output, (text, is_error), &bench.context);
+        let said = Said::of(("", &[]), output, (text, is_error), &bench.context);
         let said = Said { as_root, in_c: !output.has_sockets, ..said };
         assert_eq!(sentences(&said, Network::Proxied), expected, "{text}");
     }

@@ -164,7 +164,8 @@ pub(super) async fn read(
     let mut notes =
         notes(&blocked, told, limit.as_ref()) + &where_kept(&protected, &context.workspace);
     let output = Output { pieces, blocked, refused, ..held_output(script, context) };
-    let said = Said::of(script, &output, (text, has_failed), context);
+    let commands = shell::parse(script).commands;
+    let said = Said::of((script, &commands), &output, (text, has_failed), context);
     notes.push_str(&unseen::notes(&Said { is_job: true, ..said }));
     notes.extend(unkept::sentence(&unkept).map(|sentence| format!("\n[walls] {sentence}")));
     let changes = changes.map(|changes| changed(&changes)).unwrap_or_default();

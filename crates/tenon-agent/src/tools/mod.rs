@@ -16,6 +16,7 @@ mod judge;
 mod kernel;
 mod path_pattern;
 mod protected;
+mod ran_in;
 mod read_file;
 mod recall;
 mod refused_calls;

@@ -12,7 +12,7 @@ use std::{
 use tenon_sandbox::{ContentHash, Expected, ProtectedChange, ProtectedChangeKind, Workspace};
 
 use super::{
-    refused_files::{self, Unwritten},
+    refused_files::{self, Never, Unwritten},
     said::Said,
     text_file::{counted, write_action},
     tool::ToolContext,
@@ -47,6 +47,10 @@ const FOR_TOOLS: &str = "protected: what is put back is not for commands to writ
 /// What would allow that a protected file goes: a rule lets commands write it, and no more.
 const GOES: &str = "no rule lets commands remove it or move it away; the user can, and --sandbox off would \
                     let them";
+
+/// The same of its permissions.
+const SETS_MODE: &str =
+    "no rule lets commands change its permissions; the user can, and --sandbox off would let them";
 
 /// What would allow other permissions that were put back.
 const FOR_USER: &str = "protected: permissions of what is protected are not for commands to change; the user can, and \
@@ -94,28 +98,29 @@ pub(super) fn lifted(context: &ToolContext) -> Vec<PathBuf> {
 pub(super) fn unwritten(said: &Said<'_>) -> Vec<String> {
     let context = said.context;
     let Some(judge) = context.progress.judge() else { return Vec::new() };
-    let (mut flags, mut paths, mut gone) = (Vec::new(), Vec::new(), Vec::new());
-    for Unwritten { path, goes, is_file } in refused_files::protected(said) {
+    let (mut flags, mut paths) = (Vec::new(), Vec::new());
+    let (mut gone, mut of_mode) = (Vec::new(), Vec::new());
+    for Unwritten { path, never, is_file } in refused_files::protected(said) {
         let action = write_action(&path, &context.workspace);
-        let may_open = !said.is_job && is_file && !goes;
+        let may_open = !said.is_job && is_file && never.is_none();
         let may_open = may_open && is_for_rules(&path, &action, &context.workspace);
         let decision = may_open.then(|| judge.judge(&action));
         let flag = decision.filter(|it| it.verdict == Verdict::Ask).and_then(|it| it.flag);
         judge.note_refused(&path, flag.as_deref());
-        match flag {
-            Some(flag) => {
+        match (flag, never) {
+            (Some(flag), _) => {
                 flags.push(flag);
                 paths.push(path);
             }
-            None if goes => gone.push(path),
-            None => {}
+            (None, Some(Never::Go)) => gone.push(path),
+            (None, Some(Never::SetMode)) => of_mode.push(path),
+            (None, None) => {}
         }
     }
     let are = |paths: &[String]| {
         paths.join(", ") + if paths.len() == 1 { " is" } else { " are" } + " protected: "
     };
     flags.truncate(FLAGS_MAX);
-    gone.truncate(FLAGS_MAX);
     let written = (!flags.is_empty()).then(|| {
         let (are, flags) = (are(&paths), flags.join(" "));
         format!(
@@ -123,8 +128,11 @@ pub(super) fn unwritten(said: &Said<'_>) -> Vec<String> {
              {flags}"
         )
     });
-    let gone = (!gone.is_empty()).then(|| format!("files: {}{GOES}", are(&gone)));
-    written.into_iter().chain(gone).collect()
+    let never = [(gone, GOES), (of_mode, SETS_MODE)].into_iter().filter_map(|(mut paths, why)| {
+        paths.truncate(FLAGS_MAX);
+        (!paths.is_empty()).then(|| format!("files: {}{why}", are(&paths)))
+    });
+    written.into_iter().chain(never).collect()
 }
 
 /// Writes again what rules or a person let be written, and takes it out of `changes`.

@@ -3,15 +3,15 @@
 
 use std::path::{Path, PathBuf};
 
-use tenon_sandbox::{EntryKind, FileError, Location, OutOfSight};
+use tenon_sandbox::{EntryKind, FileError, Location, OutOfSight, is_closed_to_user};
 
 use super::{
-    ToolContext,
+    ToolContext, ran_in,
     refused_calls::DENIED,
-    said::{Said, first_words},
+    said::{Said, first_words, is_quoted},
     sight,
 };
-use crate::policy::shell::{self, Word};
+use crate::policy::shell;
 
 /// What programs say of a file that the walls keep from changing.
 const READ_ONLY: [&str; 3] = ["read-only file system", "erofs", LOCKS];
@@ -35,6 +35,13 @@ pub(super) const NOT_PERMITTED: &str = "operation not permitted";
 const GOES: [&str; 4] = ["cannot remove", "failed to remove", "cannot unlink", ", unlink"];
 const MOVES: &str = "cannot move";
 
+/// What stands in it of one that would give a file other permissions, and what code calls for that.
+const SETS_MODE: [&str; 2] = ["changing permissions", ", chmod "];
+const CALLS_CHMOD: &str = "chmod(";
+
+/// What else stands in it of one that would change a folder, not list it.
+const CHANGES: [&str; 3] = ["cannot touch", "cannot create", "setting times"];
+
 /// Stands between the two names of a file that is moved.
 const TO: &str = " to ";
 
@@ -50,6 +57,10 @@ pub(super) const PROTECTED_HELD: &str = "files: protected names in the workspace
 pub(super) const TOOLCHAINS_HELD: &str = "files: the user's toolchains in HOME are read-only to commands here; a place of its own in \
                                the workspace (CARGO_HOME and the like) can be written";
 
+const UNLISTED: &str = "files: commands in tier C do not list a toolchain's folder in HOME in which a key of the user's lies \
+                        or would lie; what else is in it can be read by its name, and --add-dir FOLDER would open \
+                        it whole, keys too";
+
 /// What bash makes a socket of, and what is no file.
 pub(super) const TCP: &str = "/dev/tcp/";
 pub(super) const UDP: &str = "/dev/udp/";
@@ -62,8 +73,9 @@ const LINES_MAX: usize = 20;
 pub(super) enum Place {
     Protected,
     /// In one of the user's home.
-    Toolchain,
+    Toolchain(PathBuf),
     Elsewhere(PathBuf),
+    /// In the workspace, or beneath a folder there that nobody looks into.
     Work,
     Unknown,
 }
@@ -77,12 +89,21 @@ enum How {
     NotPermitted,
 }
 
+/// What no rule lets commands do to a protected file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Never {
+    /// Remove it or move it away.
+    Go,
+    /// Give it other permissions.
+    SetMode,
+}
+
 /// A protected file that a command did not change.
 pub(super) struct Unwritten {
-    /// As it is written in what was printed, or in the script.
+    /// From the workspace's root.
     pub(super) path: String,
-    /// It would have been removed or moved away.
-    pub(super) goes: bool,
+    /// What a command would have done that no rule allows.
+    pub(super) never: Option<Never>,
     /// Whether it is a file, or would be one.
     pub(super) is_file: bool,
 }
@@ -139,19 +160,26 @@ fn of_line(said: &Said<'_>, line: &str, how: How) -> Vec<String> {
             return of_elsewhere(said, &path).into_iter().collect();
         }
         (How::Denied, Place::Unknown) => &[FILES_HELD_IN_C],
-        (_, Place::Toolchain) => &[TOOLCHAINS_HELD],
+        (How::Denied, Place::Toolchain(path)) if is_unlisted(said, &path, line) => &[UNLISTED],
+        (_, Place::Toolchain(_)) => &[TOOLCHAINS_HELD],
     };
     sentences.iter().map(|sentence| (*sentence).to_owned()).collect()
 }
 
+/// Whether a line complains that a folder was not listed, in which something is closed.
+fn is_unlisted(said: &Said<'_>, path: &Path, line: &str) -> bool {
+    let changes = goes(line, &path.to_string_lossy()) || CHANGES.iter().any(|it| line.contains(it));
+    !changes && said.context.sandbox.is_unlisted(path)
+}
+
 /// Says of a path in tier C that lies elsewhere why it is closed: of a secret no flag opens the folder, and
-/// what is in sight and only read its own permissions close.
+/// what is in sight and only read, or closed to the user without walls too, its own permissions close.
 fn of_elsewhere(said: &Said<'_>, path: &Path) -> Option<String> {
     match said.context.sandbox.out_of_sight(path) {
         Some(why @ (OutOfSight::Secret(_) | OutOfSight::Hidden(_) | OutOfSight::Device)) => {
             Some(sight::sentence(&why, true, true))
         }
-        None if said.output.only_reads => None,
+        None if said.output.only_reads || is_closed_to_user(path) => None,
         _ => Some(FILES_HELD_IN_C.to_owned()),
     }
 }
@@ -162,43 +190,54 @@ pub(super) fn thrown_away(said: &Said<'_>) -> Option<String> {
     let ToolContext { workspace, sandbox, .. } = said.context;
     let is_closed = |path: &str| {
         let is_elsewhere = matches!(workspace.locate(path), Err(FileError::Escapes { .. }));
-        let path = workspace.root().join(path);
+        let path = Path::new(path);
         let is_private = || {
-            matches!(sandbox.out_of_sight(&path), Some(OutOfSight::Home | OutOfSight::Private(_)))
+            matches!(sandbox.out_of_sight(path), Some(OutOfSight::Home | OutOfSight::Private(_)))
         };
         let is_of_kernel = ["/dev", "/proc", "/sys"].iter().any(|top| path.starts_with(top));
-        is_elsewhere && !is_of_kernel && !sandbox.is_in_toolchain(&path) && !is_private()
+        is_elsewhere && !is_of_kernel && !sandbox.is_in_toolchain(path) && !is_private()
     };
-    let commands = shell::parse(said.script).commands;
-    let written: Vec<Word> =
-        commands.iter().flat_map(shell::writes).map(|write| write.path).collect();
-    let mut written = written.iter().filter_map(Word::literal).take(LINES_MAX);
+    let written = said.commands.iter().flat_map(|command| {
+        let paths = shell::writes(command).into_iter();
+        paths.flat_map(move |write| ran_in::led_to(command, &write.path, said.context))
+    });
+    let mut written = written.take(LINES_MAX);
     let held = if said.in_c { FILES_HELD_IN_C } else { FILES_HELD };
     let sentence = held.replacen("files: ", "files: if it was tried: ", 1);
-    (said.throws_away() && written.any(is_closed)).then_some(sentence)
+    (said.throws_away() && written.any(|path| is_closed(&path))).then_some(sentence)
 }
 
 /// Returns the place of the file that a line names. Programs put it before their complaint or behind
-/// it, within quotes or not.
+/// it, within quotes or not, and as it is called from the folder that they run in.
 pub(super) fn place(said: &Said<'_>, line: &str) -> Place {
     let ToolContext { workspace, sandbox, .. } = said.context;
+    let speakers = ran_in::speakers(said.commands, line);
     let mut found = Place::Unknown;
     for word in first_words(line) {
-        match workspace.locate(word) {
-            Ok(location) if location.protected => return Place::Protected,
-            // Of bash's own making, which it says of sockets.
-            _ if word.starts_with(TCP) || word.starts_with(UDP) => {}
-            Ok(location) if found == Place::Unknown && is_file(word, &location, line) => {
-                found = Place::Work;
-            }
-            Err(FileError::Escapes { .. }) if word.starts_with(['/', '.']) => {
-                let path = workspace.root().join(word);
-                match sandbox.is_in_toolchain(&path) {
-                    true => return Place::Toolchain,
-                    false => found = Place::Elsewhere(path),
+        // Of bash's own making, which it says of sockets.
+        if word.starts_with(TCP) || word.starts_with(UDP) {
+            continue;
+        }
+        for path in ran_in::meant(&speakers, word, said.context) {
+            match workspace.locate(&path) {
+                _ if is_protected(said, word, &path, line) => return Place::Protected,
+                Ok(location) if found == Place::Unknown && is_file(word, &location, line) => {
+                    found = Place::Work;
                 }
+                Err(FileError::PermissionDenied { .. }) if found == Place::Unknown => {
+                    found = Place::Work;
+                }
+                Err(FileError::Escapes { .. })
+                    if word.starts_with(['/', '.']) || is_named(word, line) =>
+                {
+                    let path = workspace.root().join(path);
+                    match sandbox.is_in_toolchain(&path) {
+                        true => return Place::Toolchain(path),
+                        false => found = Place::Elsewhere(path),
+                    }
+                }
+                _ => {}
             }
-            _ => {}
         }
     }
     found
@@ -206,51 +245,90 @@ pub(super) fn place(said: &Said<'_>, line: &str) -> Place {
 
 /// Whether a word of a line is the name of a file in the workspace, as far as that can be seen.
 fn is_file(word: &str, location: &Location, line: &str) -> bool {
-    let is_quoted = || line.contains(&format!("'{word}'"));
     !location.beneath.as_os_str().is_empty()
-        && (location.kind.is_some() || word.contains('/') || is_quoted())
+        && (location.kind.is_some() || word.contains('/') || is_quoted(line, word))
+}
+
+/// Whether a line complains of what it calls by this word.
+fn is_named(word: &str, line: &str) -> bool {
+    let behind = line.split_once(&format!("{word}: ")).map(|(_, rest)| rest.to_lowercase());
+    let reasons = || DENIED.iter().chain(&READ_ONLY).chain(&[NOT_PERMITTED]);
+    is_quoted(line, word)
+        || behind.is_some_and(|rest| reasons().any(|reason| rest.starts_with(reason)))
 }
 
 /// Whether a line that names no protected file, since a program names its own new one instead or the folder
 /// that the file is in, is about one all the same.
 fn names_protected(said: &Said<'_>, line: &str) -> bool {
     first_words(line).any(|word| word.trim_end_matches('/').ends_with(".git"))
-        || !named_in_script(said.script, said.context).is_empty()
+        || !named_in_script(said).is_empty()
 }
 
-fn named_in_script(script: &str, context: &ToolContext) -> Vec<String> {
-    let commands = shell::parse(script).commands;
-    let words = commands.iter().flat_map(|command| command.arguments());
-    let words = words.filter_map(Word::literal);
-    let is_protected = |word: &&str| context.workspace.locate(word).is_ok_and(|it| it.protected);
-    words.filter(is_protected).take(LINES_MAX).map(str::to_owned).collect()
+/// Returns the protected files that the script names.
+fn named_in_script(said: &Said<'_>) -> Vec<String> {
+    let named = said.commands.iter().flat_map(|command| {
+        let words = command.arguments().iter();
+        words.flat_map(move |word| ran_in::led_to(command, word, said.context))
+    });
+    let is_protected = |path: &String| {
+        said.context.workspace.locate(path).is_ok_and(|location| location.protected)
+    };
+    named.filter(is_protected).take(LINES_MAX).collect()
+}
+
+/// Whether a word of a line leads to a protected file by `path`. From within a folder of which all is
+/// protected each word would, so there the file is there, or the line names it.
+fn is_protected(said: &Said<'_>, word: &str, path: &str, line: &str) -> bool {
+    let workspace = &said.context.workspace;
+    let is_by_itself = || workspace.locate(word).is_ok_and(|location| location.protected);
+    workspace.locate(path).is_ok_and(|location| {
+        let is_named = location.kind.is_some() || is_named(word, line) || is_by_itself();
+        location.protected && is_named
+    })
 }
 
 /// Returns the protected files that a command could not change, as what it printed says, once each.
 pub(super) fn protected(said: &Said<'_>) -> Vec<Unwritten> {
     let mut files: Vec<Unwritten> = Vec::new();
-    let lines = said.text.lines().filter_map(|line| Some((line, how(line, said.in_c)?)));
+    let printed = said.printed();
+    let lines = printed.lines().filter_map(|line| Some((line, how(line, said.in_c)?)));
     for (line, how) in lines.take(LINES_MAX) {
-        let is_protected =
-            |word: &&str| said.context.workspace.locate(word).is_ok_and(|it| it.protected);
-        let mut found: Vec<String> =
-            first_words(line).find(is_protected).map(str::to_owned).into_iter().collect();
+        let speakers = ran_in::speakers(said.commands, line);
+        let mut found: Vec<(&str, String)> = first_words(line)
+            .flat_map(|word| {
+                let paths = ran_in::meant(&speakers, word, said.context).into_iter();
+                paths.map(move |path| (word, path))
+            })
+            .filter(|(word, path)| is_protected(said, word, path, line))
+            .take(1)
+            .collect();
         if found.is_empty() && how == How::Busy {
-            found = named_in_script(said.script, said.context);
+            found = named_in_script(said).into_iter().map(|path| ("", path)).collect();
         }
-        for path in found {
+        for (name, path) in found {
             let kind = said.context.workspace.locate(&path).ok().and_then(|it| it.kind);
             let is_file = kind != Some(EntryKind::Directory);
-            let goes = goes(line, &path);
+            let path = ran_in::shown(&path, said.context);
+            let name = if name.is_empty() { path.as_str() } else { name };
+            let never = never(line, name, said.script);
             if !files.iter().any(|it| it.path == path) {
-                files.push(Unwritten { path, goes, is_file });
+                files.push(Unwritten { path, never, is_file });
             }
         }
     }
     files
 }
 
-/// Whether a line says that the file at `path` would have gone, with nothing in its place.
+/// Returns what a line says would have been done to the file that it calls `name`, if no rule allows that.
+fn never(line: &str, name: &str, script: &str) -> Option<Never> {
+    if goes(line, name) {
+        return Some(Never::Go);
+    }
+    let sets_mode = SETS_MODE.iter().any(|words| line.contains(words));
+    (sets_mode || script.contains(CALLS_CHMOD)).then_some(Never::SetMode)
+}
+
+/// Whether a line says that the file that it calls `path` would have gone, with nothing in its place.
 fn goes(line: &str, path: &str) -> bool {
     let front = line.split(path).next().unwrap_or_default();
     GOES.iter().any(|words| line.contains(words)) || line.contains(MOVES) && !front.contains(TO)

@@ -3,6 +3,7 @@
 use tenon_sandbox::{Output, Stream, Tier, runs_as_root};
 
 use super::ToolContext;
+use crate::policy::shell::SimpleCommand;
 
 /// Redirects by which complaints come with the rest, as for a pipe that ends well.
 const MERGED: [&str; 3] = ["2>&1", "&>", "|&"];
@@ -17,6 +18,8 @@ const WORDS_MAX: usize = 40;
 #[derive(Clone, Copy)]
 pub(super) struct Said<'a> {
     pub(super) script: &'a str,
+    /// The commands of the script.
+    pub(super) commands: &'a [SimpleCommand],
     pub(super) output: &'a Output,
     /// What is shown of its output.
     pub(super) text: &'a str,
@@ -33,14 +36,14 @@ pub(super) struct Said<'a> {
 impl<'a> Said<'a> {
     /// Returns a command that is no job.
     pub(super) fn of(
-        script: &'a str,
+        (script, commands): (&'a str, &'a [SimpleCommand]),
         output: &'a Output,
         (text, is_error): (&'a str, bool),
         context: &'a ToolContext,
     ) -> Self {
         let in_c = context.sandbox.tier() == Some(Tier::C.name());
         let (as_root, is_job) = (runs_as_root(), false);
-        Self { script, output, text, is_error, is_job, context, in_c, as_root }
+        Self { script, commands, output, text, is_error, is_job, context, in_c, as_root }
     }
 
     /// Returns what was printed as far as the command's complaints are in it.
@@ -80,4 +83,13 @@ pub(super) fn words(line: &str) -> impl Iterator<Item = &str> {
 /// Returns the first of them.
 pub(super) fn first_words(line: &str) -> impl Iterator<Item = &str> {
     words(line).take(WORDS_MAX)
+}
+
+/// Whether `word` stands in a line within quotes.
+pub(super) fn is_quoted(line: &str, word: &str) -> bool {
+    let quotes = ['\'', '"', '`', '‘', '’', '“', '”'];
+    line.match_indices(word).any(|(at, _)| {
+        let behind = line.get(at + word.len()..).unwrap_or_default();
+        line.get(..at).unwrap_or_default().ends_with(quotes) && behind.starts_with(quotes)
+    })
 }

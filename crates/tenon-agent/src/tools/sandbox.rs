@@ -289,6 +289,12 @@ impl Sandbox {
         self.walls.as_ref().is_some_and(|walls| walls.is_in_toolchain(path))
     }
 
+    /// Returns whether commands may not list a folder of a toolchain in the user's home since something in it is
+    /// closed to them.
+    pub(crate) fn is_unlisted(&self, path: &Path) -> bool {
+        self.walls.as_ref().is_some_and(|walls| walls.is_unlisted(path))
+    }
+
     /// Returns what the rules say of a host, `HOST` or `HOST:PORT`; `None` if it is none, or there is no
     /// proxy.
     pub(crate) fn judge_host(&self, host: &str) -> Option<NetworkEvent> {

@@ -303,6 +303,12 @@ fn toolchains_that_are_read_only_are_told_as_such() {
             (run.status != 3).then_some(run)
         };
         check(&place, run, &rows);
+        if tier == "c" {
+            let unlisted = "files: commands in tier C do not list a toolchain's folder in HOME";
+            let listed =
+                "/usr/bin/python3 -c 'import os; os.listdir(os.environ[\"HOME\"] + \"/.cargo\")'";
+            check(&place, run, &[("ls ~/.cargo", unlisted), (listed, unlisted)]);
+        }
     }
 }
 

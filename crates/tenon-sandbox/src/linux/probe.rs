@@ -4,9 +4,11 @@
 
 #![expect(unsafe_code, reason = "questions to the kernel that no library asks")]
 
+use std::path::Path;
 use std::sync::OnceLock;
 
-use rustix::fs::{Mode, OFlags, ResolveFlags};
+use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
 
 use super::landlock::LANDLOCK_VERSION_MIN;
 use super::limits::has_own_pid_max;
@@ -71,7 +73,7 @@ pub fn probe() -> Kernel {
         seccomp: seccomp_action(libc::SECCOMP_RET_ERRNO),
         mount_setattr: mount_setattr(),
         openat2: rustix::fs::openat2(
-            rustix::fs::CWD,
+            CWD,
             ".",
             OFlags::PATH | OFlags::CLOEXEC,
             Mode::empty(),
@@ -91,7 +93,7 @@ pub fn probe() -> Kernel {
 
 /// Whether this user may read the file of this program.
 pub(crate) fn is_program_readable() -> bool {
-    rustix::fs::access("/proc/self/exe", rustix::fs::Access::READ_OK).is_ok()
+    rustix::fs::access("/proc/self/exe", Access::READ_OK).is_ok()
 }
 
 /// Returns whether this process runs within the walls of another tenon, which hold it and all that it
@@ -187,6 +189,13 @@ pub fn runs_as_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
+/// Whether what is at `path` may not be read by this user, walls or not.
+#[must_use]
+pub fn is_closed_to_user(path: &Path) -> bool {
+    let may_read = rustix::fs::accessat(CWD, path, Access::READ_OK, AtFlags::EACCESS);
+    may_read == Err(Errno::ACCESS)
+}
+
 const APPARMOR: &str = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";
 const DEBIAN: &str = "/proc/sys/kernel/unprivileged_userns_clone";
 
@@ -207,7 +216,7 @@ fn cgroup_delegated() -> bool {
         own.as_deref().and_then(|text| text.lines().find_map(|line| line.strip_prefix("0::")));
     own.is_some_and(|own| {
         let path = format!("/sys/fs/cgroup{own}/cgroup.subtree_control");
-        rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
+        rustix::fs::access(path, Access::WRITE_OK).is_ok()
     })
 }
 

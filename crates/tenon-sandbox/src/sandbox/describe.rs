@@ -130,12 +130,37 @@ impl Sandbox {
     #[must_use]
     pub fn is_in_toolchain(&self, path: &Path) -> bool {
         let Some(home) = &self.shared.settings.home else { return false };
-        let named = without_dots(path);
-        let of_user = self.shared.lock().folders.as_ref().and_then(|own| own.of_user(&named));
-        let path = of_user.unwrap_or_else(|| in_place(&named, &self.shared.settings));
-        let home = canonical_or_lexical(home);
+        let (home, path) = (canonical_or_lexical(home), self.of_machine(path));
         TOOLCHAINS.iter().any(|name| path.starts_with(home.join(name)))
             && !secrets::of_home(&home).any(|secret| path.starts_with(secret))
+    }
+
+    /// Returns whether commands in tier C do not list a folder of the user's home since a secret lies in it, or
+    /// would lie there; what is beside that they read. The home that they have counts as the user's.
+    ///
+    /// ```
+    /// # use std::path::Path;
+    /// # use tenon_sandbox::Sandbox;
+    /// fn is_read_by_name_alone(sandbox: &Sandbox) -> bool {
+    ///     sandbox.is_unlisted(Path::new("/home/ada/.cargo"))
+    /// }
+    /// ```
+    #[must_use]
+    pub fn is_unlisted(&self, path: &Path) -> bool {
+        let Some(home) = &self.shared.settings.home else { return false };
+        let (home, path) = (canonical_or_lexical(home), self.of_machine(path));
+        let hidden = self.shared.settings.hidden.iter().cloned();
+        self.known_tier() == Some(Tier::C)
+            && secrets::of_home(&home)
+                .chain(hidden)
+                .any(|secret| secret != path && secret.starts_with(&path))
+    }
+
+    /// Returns what a path of commands is on the machine.
+    fn of_machine(&self, path: &Path) -> PathBuf {
+        let named = without_dots(path);
+        let of_user = self.shared.lock().folders.as_ref().and_then(|own| own.of_user(&named));
+        of_user.unwrap_or_else(|| in_place(&named, &self.shared.settings))
     }
 
     /// Returns what a command with `profile` can do, in the tier that was decided, or in the one
