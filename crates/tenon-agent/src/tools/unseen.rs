@@ -5,7 +5,7 @@
 //! whether something is there; each sentence is true whenever it is said. Sometimes it is not what
 //! went wrong, and what a program looks for without a name in its line or its output nobody sees.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tenon_sandbox::{Network, OutOfSight};
 
@@ -15,7 +15,7 @@ use super::{
     said::{Said, words},
     sight::{self, UNSEEN},
 };
-use crate::policy::shell::{self, Piece, RedirectKind, SimpleCommand, Word};
+use crate::policy::shell::{Piece, RedirectKind, SimpleCommand, Word};
 
 /// What programs say of a file that is not there.
 const MISSING: [&str; 9] = [
@@ -35,6 +35,13 @@ const OF_TEXTS: [&str; 3] = ["echo", "printf", "git"];
 
 /// Their first argument is what they look for, or what they do.
 const OF_PATTERNS: [&str; 9] = ["grep", "egrep", "fgrep", "rg", "sed", "awk", "gawk", "mawk", "jq"];
+
+/// What looks whether something is there, or at a folder and not into it.
+const LOOKS: [&str; 3] = ["test", "[", "stat"];
+
+/// Without these the commands of a line run as long as each one ends well.
+const BRANCHES: [&str; 7] = ["|", ";", "\n", "!", "$(", "`", "<("];
+const AND: &str = "&&";
 
 /// Lines of output, and paths of all, that are looked at.
 const LINES_MAX: usize = 20;
@@ -92,8 +99,8 @@ fn sentences(said: &Said<'_>, network: Network) -> Vec<String> {
 /// Returns sentences for a command that may have looked for what is out of its sight; some of another
 /// kind are `told`.
 fn of_sight(said: &Said<'_>, told: &[String]) -> Vec<String> {
-    let Said { script, text, is_error, is_job, context, .. } = *said;
-    if is_error && text.contains(NO_REPOSITORY) && is_alone(context) {
+    let Said { commands, text, is_error, is_job, context, .. } = *said;
+    if is_error && said.printed().contains(NO_REPOSITORY) && is_alone(context) {
         return vec![format!(
             "files: a repository that the workspace lies in, if there is one, is out of the commands' \
              sight, {UNSEEN}; the user can start tenon in the repository's folder, or open that by \
@@ -119,7 +126,8 @@ fn of_sight(said: &Said<'_>, told: &[String]) -> Vec<String> {
             (true, false) => Named::InVain,
             (false, _) => Named::Plainly,
         };
-        let named: Vec<String> = shell::parse(script).commands.iter().flat_map(named).collect();
+        let named: Vec<String> =
+            commands.iter().flat_map(|command| looked.named(command)).collect();
         if how != Named::Plainly && looked.is_in_kernel(&named) {
             return vec![kernel::KERNEL_HELD.to_owned()];
         }
@@ -158,16 +166,42 @@ impl Looked<'_> {
         paths.iter().take(PATHS_MAX).any(is_hidden)
     }
 
+    /// Returns the paths that a command names and may have missed. Of a look that found what it looked for that
+    /// is none, and a folder that is empty for commands is there.
+    fn named(&self, command: &SimpleCommand) -> Vec<String> {
+        let Said { script, is_error, .. } = *self.said;
+        let mut paths = named(command);
+        if is_look(command) {
+            let has_found = !is_error && all_succeeded(script);
+            paths.retain(|path| !has_found && !self.is_emptied(path));
+        }
+        paths
+    }
+
+    /// Whether a path is that of a folder which is empty for commands.
+    fn is_emptied(&self, path: &str) -> bool {
+        let Some(place) = self.place(path) else { return false };
+        let sandbox = &self.said.context.sandbox;
+        match sandbox.out_of_sight(&place) {
+            Some(OutOfSight::Covered(folder) | OutOfSight::Private(folder)) => folder == place,
+            Some(OutOfSight::Home) => sandbox.home() == Some(place.as_path()),
+            _ => false,
+        }
+    }
+
+    fn place(&self, path: &str) -> Option<PathBuf> {
+        let ToolContext { workspace, sandbox, .. } = self.said.context;
+        match Path::new(path).strip_prefix("~") {
+            Ok(rest) => sandbox.home().map(|home| home.join(rest)),
+            Err(_) => Some(workspace.root().join(path)),
+        }
+    }
+
     /// Takes in why these paths are out of sight, as far as something is to be said of it.
     fn add(&mut self, how: Named, paths: Vec<String>) {
-        let ToolContext { workspace, sandbox, .. } = self.said.context;
-        let root = workspace.root();
-        let place = |path: String| match Path::new(&path).strip_prefix("~") {
-            Ok(rest) => sandbox.home().map(|home| home.join(rest)),
-            Err(_) => Some(root.join(path)),
-        };
-        for place in paths.into_iter().take(PATHS_MAX).filter_map(place) {
-            let Some(why) = sandbox.out_of_sight(&place) else { continue };
+        for path in paths.iter().take(PATHS_MAX) {
+            let Some(place) = self.place(path) else { continue };
+            let Some(why) = self.said.context.sandbox.out_of_sight(&place) else { continue };
             let is_known = self.why.iter().any(|(known, _)| *known == why);
             if !is_known && is_said(&why, how, self.around) {
                 self.why.push((why, how != Named::Plainly));
@@ -224,6 +258,24 @@ fn named(command: &SimpleCommand) -> Vec<String> {
     words.map(known).filter(|word| leads_out(word)).collect()
 }
 
+/// Whether a command only looks whether what it names is there.
+fn is_look(command: &SimpleCommand) -> bool {
+    let program = command.program().unwrap_or_default();
+    let is_of_itself = |word: &Word| {
+        let option = word.literal().and_then(|text| text.strip_prefix('-'));
+        option.is_some_and(|letters| {
+            letters == "-directory" || !letters.starts_with('-') && letters.contains('d')
+        })
+    };
+    LOOKS.contains(&program) || program == "ls" && command.arguments().iter().any(is_of_itself)
+}
+
+/// Whether each command of a script that ended well did so.
+fn all_succeeded(script: &str) -> bool {
+    let rest = script.trim().replace(AND, "");
+    !BRANCHES.iter().any(|sign| rest.contains(sign)) && !rest.contains('&')
+}
+
 /// Returns what is known of the beginning of a word.
 fn known(word: &Word) -> String {
     let known = word.pieces.iter().map_while(|piece| match piece {
@@ -243,6 +295,7 @@ fn leads_out(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::shell;
 
     #[test]
     fn what_a_command_looks_for_is_found_in_its_script() {
@@ -256,6 +309,24 @@ mod tests {
         check("sed -n '/root/p' /etc/passwd; echo /root; git log /x", &["/etc/passwd"]);
         check("ls /home/*/x \"/mnt/$disk/x\"", &["/home/*/x", "/mnt/"]);
         check("make -C sub ./..a a/b", &[]);
+    }
+
+    #[test]
+    fn a_look_in_a_row_of_commands_that_ended_well_found_something() {
+        for (script, expected) in [
+            ("[ -d /root ]", true),
+            ("test -e /root/x && echo yes", true),
+            ("test -e /root/x || echo no", false),
+            ("test -e /root/x; echo no", false),
+            ("! test -e /root/x", false),
+            ("test -e /root/x & wait", false),
+            ("echo $(test -e /root/x)", false),
+        ] {
+            assert_eq!(all_succeeded(script), expected, "{script}");
+        }
+        let is_look = |script: &str| is_look(&shell::parse(script).commands[0]);
+        assert!(is_look("[ -d /root ]") && is_look("ls -ld /root") && is_look("stat /root"));
+        assert!(!is_look("ls -l /root") && !is_look("cat /root/x"));
     }
 
     #[test]

@@ -228,6 +228,17 @@ fn what_is_out_of_sight_of_commands_is_told_where_one_looks_for_it() {
         ("grep -rq /home/nobody .", None),
         ("echo cat ~/notes.txt; false", None),
         ("ls . /usr > /dev/null", None),
+        // Not on the machine either, where commands would get a copy.
+        ("cat ~/.gitconfig ~/.npmrc", None),
+        ("test -e ~/.config/git/ignore", None),
+        ("git config --global --list", None),
+        ("[ -d /home ] && echo yes", None),
+        ("[ -d /home ] || true", None),
+        ("ls -d /home /tmp", None),
+        ("touch ~/made && test -e ~/made", Some("home/made is outside of the workspace")),
+        ("test -e ~/made", None),
+        ("test -e ~/none || echo none", None),
+        ("test -e ~/none; echo none", None),
     ];
     for tier in ["a", "b"] {
         if tier == "b" && !std::path::Path::new("/usr/bin/bwrap").exists() {

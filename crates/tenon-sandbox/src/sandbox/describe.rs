@@ -56,6 +56,18 @@ const DEVICES: [&str; 15] = [
     "stdout", "stderr", "console", "core",
 ];
 
+/// Settings in the user's home of which commands get what is no secret, where they are there.
+const GIVEN: [&str; 8] = [
+    ".gitconfig",
+    ".config/git/config",
+    ".config/git/ignore",
+    ".npmrc",
+    ".config/pip/pip.conf",
+    ".pip/pip.conf",
+    ".cargo/config",
+    ".cargo/config.toml",
+];
+
 /// Why what the machine has somewhere looks to a command as if it were not there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OutOfSight {
@@ -266,7 +278,8 @@ fn out_of_sight_alone(
     }
 }
 
-/// Looks at nothing but the names of what the walls are made of.
+/// Looks at nothing but the names of what the walls are made of, and whether settings are there that a command
+/// would get: it sees that as well.
 fn out_of_sight(
     settings: &Settings,
     steps: &[Step],
@@ -276,7 +289,9 @@ fn out_of_sight(
     let named = without_dots(path);
     let path = in_place(&named, settings);
     let exactly = steps.iter().find(|step| step.path == path);
-    if exactly.is_some_and(|step| matches!(step.part, Part::File { .. })) {
+    if exactly.is_some_and(|step| matches!(step.part, Part::File { .. }))
+        || is_absent_setting(settings, &path)
+    {
         return None;
     }
     let is_in = |folder: &&PathBuf| named.starts_with(folder) || path.starts_with(folder);
@@ -303,6 +318,17 @@ fn out_of_sight(
         Part::Private { .. } => Some(OutOfSight::Private(step.path.clone())),
         Part::Kept { .. } | Part::File { .. } => None,
     }
+}
+
+/// Whether a path is that of settings of which a command would get what is no secret, and they are not there.
+fn is_absent_setting(settings: &Settings, path: &Path) -> bool {
+    let home = settings.home.as_deref().map(canonical_or_lexical);
+    let is_setting = |home: PathBuf| GIVEN.iter().any(|name| home.join(name) == path);
+    let is_absent = || {
+        let found = std::fs::symlink_metadata(path);
+        found.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+    };
+    home.is_some_and(is_setting) && is_absent()
 }
 
 /// Resolves `.` and `..` by name.
@@ -380,6 +406,8 @@ mod tests {
             ("/home/nobody-has-this/notes", Some(OutOfSight::Home)),
             ("/home/nobody-has-this/.cargo/bin", None),
             ("/home/nobody-has-this/.npmrc", None),
+            // Not on the machine either.
+            ("/home/nobody-has-this/.gitconfig", None),
             ("/home/nobody-has-this/.ssh/id_rsa", secret("/home/nobody-has-this/.ssh")),
             ("/tmp/x", Some(OutOfSight::Private("/tmp".into()))),
             ("/tmp/work/../x", Some(OutOfSight::Private("/tmp".into()))),
