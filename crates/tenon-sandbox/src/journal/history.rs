@@ -191,6 +191,7 @@ impl Journal {
     ) -> Result<(), JournalError> {
         let failed = |errno| JournalError::io(errno, "the undo store");
         let mut image = self.image(id)?;
+        image.leave_unchanged(&self.store);
         work.astray.bring(&mut image);
         let mut found = find_conflicts(&self.store, &image, id, &work.astray);
         for place in cut_meanwhile(&self.store, &image, id) {

@@ -51,6 +51,7 @@ mod status;
 mod store;
 mod take_back;
 mod touched;
+mod unchanged;
 mod undo;
 mod walk;
 mod watch;

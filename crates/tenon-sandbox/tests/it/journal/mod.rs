@@ -30,6 +30,7 @@ mod single;
 mod stale;
 mod theirs;
 mod tree;
+mod unchanged;
 mod way_back;
 
 use std::path::{Path, PathBuf};
