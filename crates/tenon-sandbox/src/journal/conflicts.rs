@@ -132,6 +132,10 @@ pub(super) fn find_conflicts(
             found_beside(store, place, &folders, &mut found);
             continue;
         }
+        if reason == ConflictReason::Deleted {
+            let in_the_way = in_the_way(store, place).filter(|at| !known.contains_key(at));
+            in_the_way.map(|at| found.entry(at).or_insert(ConflictReason::Changed.into()));
+        }
         let is_new = now.is_some_and(|now| now.is_folder() && (is_other || !state.is_folder()));
         found.insert(place.clone(), Theirs { reason, is_whole: is_new });
     }
@@ -157,6 +161,16 @@ pub(super) fn find_conflicts(
         }
     }
     found
+}
+
+/// Returns what stands where a folder was that something was in.
+fn in_the_way(store: &Store, place: &Place) -> Option<Place> {
+    let above = place.path.ancestors().skip(1);
+    let mut above = above.map(|path| Place { root: place.root, path: path.to_path_buf() });
+    above.find_map(|at| {
+        let now = node_at(store, &at).ok()??;
+        Some((!now.is_folder()).then_some(at))
+    })?
 }
 
 /// Notes a folder that somebody made where the call had removed one, and all that is in it: what the call

@@ -106,6 +106,8 @@ pub(crate) struct Undoing<'a> {
     spared: HashMap<NodeId, Option<Place>>,
     /// Nodes that are theirs, or in the store for a redo: another is made in the place of each.
     elsewhere: HashSet<NodeId>,
+    /// Where some of these are that somebody changed and moved.
+    theirs_at: HashMap<NodeId, Place>,
     /// Where the call left nodes that are not there now, though it touched none of their names.
     lost: Vec<(NodeId, Place)>,
     /// Files that somebody moved and did not change, and where they are now.
@@ -163,6 +165,7 @@ impl<'a> Undoing<'a> {
             others: HashSet::new(),
             spared: HashMap::new(),
             elsewhere: HashSet::new(),
+            theirs_at: HashMap::new(),
             lost: Vec::new(),
             moved_away: Vec::new(),
             blocked: Vec::new(),

@@ -109,16 +109,28 @@ impl Undoing<'_> {
         Ok(())
     }
 
+    /// Makes a folder that is not there, and those above it.
     pub(super) fn make_in_tree(&mut self, place: &Place) -> Result<(), Errno> {
-        let (above, name) = split(place);
-        if name.is_empty() || node_at(&self.store, place)?.is_some() {
+        if node_at(&self.store, place)?.is_some_and(|now| now.is_folder()) {
             return Ok(());
         }
-        self.make_in_tree(&above)?;
+        self.make_way_for_folder(place)?;
+        let (above, name) = split(place);
         let folder = self.to.folder(&above)?;
-        let step = self.to.before_entry(&folder, name, Fate::Appears)?;
-        self.finish_step(step)?;
         // What the log knows of it is set in the end.
         rustix::fs::mkdirat(&folder.handle, name, Mode::from_raw_mode(0o777))
+    }
+
+    /// Before a folder comes to a place where there is none: makes those above it, and takes away what stands
+    /// there.
+    pub(super) fn make_way_for_folder(&mut self, place: &Place) -> Result<(), Errno> {
+        let (above, name) = split(place);
+        self.make_in_tree(&above)?;
+        let folder = self.to.folder(&above)?;
+        if let Some(now) = look(&folder.handle, name)? {
+            self.take_away(&folder, name, &now, Spot::Tree(place.clone()))?;
+        }
+        let step = self.to.before_entry(&folder, name, Fate::Appears)?;
+        self.finish_step(step)
     }
 }

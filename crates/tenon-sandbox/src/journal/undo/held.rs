@@ -106,7 +106,7 @@ impl Undoing<'_> {
 }
 
 /// The folders that something is in.
-fn above(place: &Place) -> impl Iterator<Item = Place> + use<> {
+pub(super) fn above(place: &Place) -> impl Iterator<Item = Place> + use<> {
     let root = place.root;
     let above: Vec<Place> = place
         .path

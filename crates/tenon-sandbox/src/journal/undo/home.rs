@@ -5,13 +5,16 @@
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs::File;
+use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Timestamps};
 use rustix::io::Errno;
 
+use super::held::above;
 use super::{Failure, Undoing};
 use crate::journal::find::{Finder, node_at, split};
 use crate::journal::node::{NodeId, kernel_path, look};
+use crate::journal::put::rename;
 use crate::journal::record::{Old, Place, State};
 use crate::journal::spot::Spot;
 use crate::journal::state::{At, is_same, is_same_at, open_place};
@@ -171,11 +174,13 @@ impl Undoing<'_> {
                 Some(now) != *before && (is_itself || !named.contains(&now))
             })
         };
+        // Where a file stands in the place of a folder that something goes back into.
+        let folders: HashSet<Place> = self.lost.iter().flat_map(|(_, at)| above(at)).collect();
         moved.retain(|(_, at)| {
             let mut above = at.path.ancestors().skip(1);
             let is_in_going =
                 above.any(|path| goes(&Place { root: at.root, path: path.to_path_buf() }, false));
-            !is_in_going && !goes(at, true)
+            !is_in_going && !goes(at, true) && !folders.contains(at)
         });
         for (id, _) in &moved {
             self.spots.remove(id);
@@ -222,14 +227,71 @@ impl Undoing<'_> {
 
     fn attach_one_lost(&mut self, old: &Old, place: &Place) -> Result<(), Errno> {
         let (above, name) = split(place);
+        self.bring_around(old.node.id, place)?;
         self.make_in_tree(&above)?;
-        let folder = self.to.folder(&above)?.id;
-        let folder = self.called(folder);
+        let around = self.to.folder(&above)?;
+        // What somebody made of it came back with its folder.
+        let theirs = look(&around.handle, name)?.filter(|it| self.theirs_at.contains_key(&it.id));
+        if let Some(theirs) = theirs.filter(|it| it.id == old.node.id) {
+            self.take_away(&around, name, &theirs, Spot::Tree(place.clone()))?;
+        }
+        let folder = self.called(around.id);
         self.spots.entry(folder).or_insert(Spot::Tree(above));
         if !self.spots.contains_key(&old.node.id) {
             self.make_one_again(old, None)?;
         }
         self.attach_one(folder, name, old.node.id)
+    }
+
+    /// Brings the folder back that something was in, if that is nowhere in the tree: somebody had moved it to a
+    /// place where the call left no folder, and this work took it away from there.
+    fn bring_around(&mut self, id: NodeId, place: &Place) -> Result<(), Errno> {
+        let spot =
+            self.spots.get(&id).cloned().or_else(|| self.taken_from(self.theirs_at.get(&id)?));
+        let Some(Spot::Store { id: store, root, path }) = spot else { return Ok(()) };
+        let is_folder = |at: &Place| {
+            node_at(&self.store, at).is_ok_and(|now| now.is_some_and(|it| it.is_folder()))
+        };
+        let missing = above(place).take_while(|at| !is_folder(at)).last();
+        let Some(to) = missing.filter(|_| self.to.id() == Some(store) && root == place.root) else {
+            return Ok(());
+        };
+        let inside = place.path.strip_prefix(&to.path).unwrap_or(&place.path);
+        let depth = inside.components().count();
+        let folder = path.ancestors().nth(depth).filter(|_| path.ends_with(inside));
+        let Some(folder) = folder.filter(|folder| !folder.as_os_str().is_empty()) else {
+            return Ok(());
+        };
+        let (was, from) = (
+            self.origin((store, root), folder),
+            Spot::Store { id: store, root, path: folder.to_path_buf() },
+        );
+        let mut after = self.image.end.iter().flat_map(|end| &end.after);
+        let is_made = after.any(|(at, state)| *at == was && state.is_folder());
+        let node = self.node_of(&from).ok().flatten().filter(|_| !is_made);
+        let Some(node) = node.filter(|node| !self.image.nodes.contains_key(&node.id)) else {
+            return Ok(());
+        };
+        self.make_way_for_folder(&to)?;
+        let (above, name) = split(&to);
+        let above = self.to.folder(&above)?;
+        self.before_leaving(&from)?;
+        self.to.note_moved(node.id, to.clone())?;
+        let (around, old_name) = self.open_around(&from)?;
+        rename((&around, &old_name), (&above.handle, name), &node)?;
+        self.note_moved(&node, node.id, (&from, &Spot::Tree(to)));
+        Ok(())
+    }
+
+    /// Where something is in the store that this work took away from `place`, or with a folder above it.
+    fn taken_from(&self, place: &Place) -> Option<Spot> {
+        let id = self.to.id()?;
+        self.origins.iter().find_map(|(object, origin)| {
+            let inside = place.path.strip_prefix(&origin.path).ok()?;
+            let is_there = origin.root == place.root && !inside.as_os_str().is_empty();
+            let path = Path::new(object).join(inside);
+            is_there.then_some(Spot::Store { id, root: place.root, path })
+        })
     }
 
     /// Gives folders of which the log does not speak the times that they had before something came back into

@@ -293,7 +293,8 @@ impl Undoing<'_> {
             return true;
         }
         // What a person made of it meanwhile is theirs.
-        self.elsewhere.extend(found.map(|_| id));
+        self.elsewhere.extend(found.iter().map(|_| id));
+        self.theirs_at.extend(found.map(|found| (id, found)));
         if self.moves_back() || !old.node.is_folder() && now.is_none() {
             self.expect_home(old, left);
         }

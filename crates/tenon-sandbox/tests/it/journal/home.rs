@@ -55,6 +55,20 @@ const EXCHANGED: &[Case] = &[
     // Of another kind.
     ("echo 1 > a", &["echo 2 > a"], "rm a; mkdir a; echo p > a/p"),
     ("mkdir d; echo 1 > d/f", &["echo 2 > d/f"], "rm d/f; mkdir d/f"),
+    // A file with a folder of which no log speaks.
+    (
+        "mkdir d; echo 1 > a; echo 2 > d/f; echo 3 > d/g",
+        &["echo 4 >> a; echo 5 >> d/f"],
+        "mv a .x; mv d a; mv .x d",
+    ),
+    (
+        "mkdir -p d/e; echo 1 > a; echo 2 > d/e/f; echo 3 > d/g",
+        &["echo 4 > a; echo 5 > d/e/f"],
+        "mv a .x; mv d a; mv .x d; echo p >> d; echo p >> a/e/f",
+    ),
+    ("mkdir d; echo 1 > a; echo 2 > d/f", &["echo 4 > a", "echo 5 >> d/f"], "rm a; mv d a"),
+    ("mkdir d; echo 1 > d/f; echo 2 > d/g", &["echo 3 >> d/f; mkdir n"], "mv d n/d; echo p > d"),
+    ("mkdir -p d/e; echo 1 > d/e/f", &["rm d/e/f"], "rm -r d; echo p > d"),
     // All of it.
     ("mkdir -p d/e; echo 1 > d/e/f", &["mv d n; echo 2 > n/e/f"], "rm -r n/e"),
     ("mkdir a", &["echo t > t; mv t a/f", "chmod 750 a"], "rm -rf a"),
@@ -65,6 +79,7 @@ const MOVED: &[(Case, &[&str])] = &[
     (("mkdir d; echo 1 > d/f", &["echo 2 > d/f"], "mv d/f m"), &["m"]),
     (("mkdir d; echo 1 > d/f", &["echo 2 >> d/f"], "mv d/f m"), &["m"]),
     (("mkdir d; echo 1 > d/f", &["chmod 600 d/f"], "mv d/f m"), &["m"]),
+    (("mkdir d; echo 1 > d/f", &["echo 2 >> d/f"], "mv d m; ln -s m d"), &["m", "m/f"]),
     (("mkdir d; echo 1 > d/f", &["echo 2 > d/f"], "mv d/f m; echo 3 >> m"), &["m"]),
     (("mkdir d; echo 1 > d/f", &["mv d/f d/g"], "mv d/g m"), &["m"]),
     (("echo 1 > e; echo 2 > d", &["mv d x; mv e d; mv -T x d"], "mv d m"), &["m"]),
