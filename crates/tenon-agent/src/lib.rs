@@ -47,9 +47,10 @@ pub use queue::{Delivery, PromptQueue, QueuedPrompt};
 pub use replay::{ChangesOfCall, Diverged, Divergence, ReplayOptions, Replayed, ToolLists, replay};
 pub use session::{
     EarlierPrompt, Found, LogError, Prefix, Removable, RequestCost, SESSION_NAME_CHARS_MAX,
-    Session, SessionLog, SessionSummary, Spending, ledger as request_costs, list as list_sessions,
-    prompts as session_prompts, read as read_session, removable as removable_sessions,
-    remove as remove_session, rename as rename_session, search as search_sessions,
+    Session, SessionLog, SessionSummary, Spending, UnreadSession, ledger as request_costs,
+    list as list_sessions, list_all as list_all_sessions, prompts as session_prompts,
+    read as read_session, removable as removable_sessions, remove as remove_session,
+    rename as rename_session, search as search_sessions,
 };
 pub use session_note::SessionNote;
 pub use stored_paths::{deserialize as deserialize_paths, serialize as serialize_paths};

@@ -368,6 +368,7 @@ texts! {
     SessionsBegin: "{n} sessions begin with `{wanted}`", "有 {n} 个会话的编号以 `{wanted}` 开头";
     SessionsNamed: "{n} sessions are named `{wanted}`", "有 {n} 个会话名为 `{wanted}`";
     HintSessionIds: "`tenon sessions` lists the ids", "`tenon sessions` 列出会话编号";
+    SessionsUnread: "{n} {n:session|sessions} could not be read: {why}", "有 {n} 个会话无法读取：{why}";
     SessionInUse: "another tenon is at work on this session", "另一个 tenon 正在使用此会话";
     HintSessionInUse: "wait for its end, or leave it as it is with --fork", "等它结束，或用 --fork 让它保持原样";
     SessionUnreadable: "the session cannot be read", "无法读取会话";

@@ -69,8 +69,24 @@ pub struct SessionSummary {
     pub bytes: u64,
 }
 
-/// Lists the sessions in `folder`, newest first. Files that are no log are left out; a folder
-/// that does not exist has none.
+/// A session whose log could not be read, such as one of another owner.
+///
+/// ```
+/// use tenon_agent::UnreadSession;
+///
+/// let unread = UnreadSession { id: "20260101-120000-a1b2".into(), why: "Permission denied".into() };
+/// assert_eq!(format!("{}: {}", unread.id, unread.why), "20260101-120000-a1b2: Permission denied");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnreadSession {
+    /// The session's id.
+    pub id: String,
+    /// What the operating system said.
+    pub why: String,
+}
+
+/// Lists the sessions in `folder`, newest first. Files that are no log or cannot be read are left out; a
+/// folder that does not exist has none.
 ///
 /// ```
 /// use tenon_agent::list_sessions;
@@ -88,16 +104,40 @@ pub struct SessionSummary {
 /// # Errors
 /// If the folder cannot be listed.
 pub fn list(folder: &Path) -> Result<Vec<SessionSummary>, LogError> {
+    list_all(folder).map(|(sessions, _)| sessions)
+}
+
+/// Lists the sessions in `folder` as [`list`], and those whose logs cannot be read.
+///
+/// ```
+/// use tenon_agent::list_all_sessions;
+///
+/// let folder = tempfile::tempdir()?;
+/// let log = folder.path().join("one.jsonl");
+/// std::os::unix::fs::symlink(&log, &log)?;
+/// let (sessions, unread) = list_all_sessions(folder.path())?;
+/// assert!(sessions.is_empty() && unread[0].id == "one", "{unread:?}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// If the folder cannot be listed.
+pub fn list_all(folder: &Path) -> Result<(Vec<SessionSummary>, Vec<UnreadSession>), LogError> {
     let names = names::read(folder);
-    let mut sessions = Vec::new();
+    let (mut sessions, mut unread) = (Vec::new(), Vec::new());
     for (id, path) in logs(folder)? {
-        if let Some(mut summary) = summary(id, &path) {
-            summary.name = names.get(&summary.id).cloned();
-            sessions.push(summary);
+        match summary(&id, &path) {
+            Ok(Some(mut summary)) => {
+                summary.name = names.get(&summary.id).cloned();
+                sessions.push(summary);
+            }
+            Ok(None) => {}
+            Err(error) => unread.push(UnreadSession { id, why: error.to_string() }),
         }
     }
     sessions.sort_by(|left, right| (right.started_ms, &right.id).cmp(&(left.started_ms, &left.id)));
-    Ok(sessions)
+    unread.sort_by(|left, right| right.id.cmp(&left.id));
+    Ok((sessions, unread))
 }
 
 /// Returns the logs in `folder` with the ids of their sessions.
@@ -111,8 +151,13 @@ pub(super) fn logs(folder: &Path) -> Result<Vec<(String, PathBuf)>, LogError> {
     let mut logs = Vec::new();
     for entry in entries {
         let path = entry.map_err(failed)?.path();
-        // A pipe, a device or a folder is no log, whatever it is called; the pipe would be waited on.
-        if !path.metadata().is_ok_and(|data| data.is_file()) {
+        let is_log = match path.metadata() {
+            // A pipe, a device or a folder is no log, whatever it is called; the pipe would be waited on.
+            Ok(data) => data.is_file(),
+            // Whoever opens it learns why.
+            Err(error) => error.kind() != io::ErrorKind::NotFound,
+        };
+        if !is_log {
             continue;
         }
         // The id is the file's name, whatever is written inside.
@@ -124,22 +169,22 @@ pub(super) fn logs(folder: &Path) -> Result<Vec<(String, PathBuf)>, LogError> {
     Ok(logs)
 }
 
-/// Reads as much of a log as its summary needs: up to the first prompt.
-fn summary(id: String, path: &Path) -> Option<SessionSummary> {
-    let file = File::open(path).ok()?;
-    let metadata = file.metadata().ok()?;
+/// Reads as much of a log as its summary needs: up to the first prompt. `None` for what is no log.
+fn summary(id: &str, path: &Path) -> io::Result<Option<SessionSummary>> {
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
     let used = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     let mut summary: Option<SessionSummary> = None;
     let mut lines = BufReader::new(file);
     let mut line = Vec::new();
     for _ in 0..LINES_MAX {
         line.clear();
-        if lines.read_until(b'\n', &mut line).ok()? == 0 {
+        if lines.read_until(b'\n', &mut line)? == 0 {
             break;
         }
         let Ok(record) = serde_json::from_slice::<Record>(&line) else { continue };
         let found = summary.get_or_insert_with(|| SessionSummary {
-            id: id.clone(),
+            id: id.to_owned(),
             name: None,
             started_ms: record.time_ms,
             used_ms: used.map_or(record.time_ms, |used| used.as_millis() as u64),
@@ -154,7 +199,7 @@ fn summary(id: String, path: &Path) -> Option<SessionSummary> {
                 if version > LOG_VERSION =>
             {
                 found.prompt = NEWER.to_owned();
-                return summary;
+                return Ok(summary);
             }
             SessionEvent::Session(
                 SessionNote::SessionStarted { workspace, model, .. }
@@ -174,13 +219,12 @@ fn summary(id: String, path: &Path) -> Option<SessionSummary> {
             _ => {}
         }
     }
-    let mut summary = summary?;
-    if summary.model.is_empty()
+    if let Some(summary) = summary.as_mut().filter(|summary| summary.model.is_empty())
         && let Some((workspace, model)) = resumed_in(&mut lines)
     {
         (summary.workspace, summary.model) = (workspace, model);
     }
-    Some(summary)
+    Ok(summary)
 }
 
 /// Returns the folder and the model of the first process that went on with a session whose beginning
@@ -229,6 +273,12 @@ mod tests {
         let ids: Vec<String> =
             list(folder.path()).unwrap().into_iter().map(|session| session.id).collect();
         assert_eq!(ids, ["b", "a"]);
+        let log = folder.path().join("f.jsonl");
+        std::os::unix::fs::symlink(&log, &log).unwrap();
+        let (sessions, unread) = list_all(folder.path()).unwrap();
+        assert_eq!(sessions.len(), 2);
+        let [UnreadSession { id, why }] = unread.as_slice() else { panic!("{unread:?}") };
+        assert!(id == "f" && why.starts_with("Too many levels of symbolic links"), "{why}");
     }
 
     #[test]

@@ -24,7 +24,7 @@ mod undo_news;
 
 pub(crate) use fold::{Fold, Restored, results_message};
 pub use ledger::{Prefix, RequestCost, ledger};
-pub use list::{SessionSummary, list};
+pub use list::{SessionSummary, UnreadSession, list, list_all};
 pub use log::SessionLog;
 pub use log_error::LogError;
 pub use names::{SESSION_NAME_CHARS_MAX, rename};

@@ -18,7 +18,12 @@ use grep_matcher::Matcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use tenon_model::ContentBlock;
 
-use super::{list::logs, log_error::LogError, names, read::next_line};
+use super::{
+    list::{UnreadSession, logs},
+    log_error::LogError,
+    names,
+    read::next_line,
+};
 use crate::{
     event::{CallEvent, ModelEvent, Record, SessionEvent, TurnEvent},
     masking::Masking,
@@ -57,7 +62,7 @@ pub struct Found {
 /// Looks for sessions in `folder` whose text has all of `words`, in any case of letters, wherever
 /// each is; newest session first. Told are the events (and the name) that have most of the words, and more of
 /// them only for words that the others lack; those that have all, at most 20 of each session. What is told of an event is
-/// masked by `masking`, also a value that is there in part.
+/// masked by `masking`, also a value that is there in part. With them come the sessions whose logs cannot be read.
 ///
 /// ```
 /// use tenon_agent::{Masking, search_sessions};
@@ -66,27 +71,36 @@ pub struct Found {
 /// let log = r#"{"time_ms":5,"type":"user_message","prompt":"Add a Docstring",
 ///     "message":{"role":"user","content":[]}}"#;
 /// std::fs::write(folder.path().join("one.jsonl"), log.replace('\n', ""))?;
-/// let found = search_sessions(folder.path(), "docstring add", &Masking::off())?;
+/// let (found, unread) = search_sessions(folder.path(), "docstring add", &Masking::off())?;
 /// assert_eq!((found[0].kind, found[0].text.as_str()), ("prompt", "Add a Docstring"));
-/// assert!(search_sessions(folder.path(), "docstring remove", &Masking::off())?.is_empty());
+/// assert!(unread.is_empty());
+/// assert!(search_sessions(folder.path(), "docstring remove", &Masking::off())?.0.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
-/// If the folder cannot be listed. Logs that cannot be read are left out.
-pub fn search(folder: &Path, words: &str, masking: &Masking) -> Result<Vec<Found>, LogError> {
+/// If the folder cannot be listed.
+pub fn search(
+    folder: &Path,
+    words: &str,
+    masking: &Masking,
+) -> Result<(Vec<Found>, Vec<UnreadSession>), LogError> {
     let mut logs = logs(folder)?;
     logs.sort_by(|left, right| right.0.cmp(&left.0));
-    let Some(words) = Words::new(words) else { return Ok(Vec::new()) };
-    let (mut found, names) = (Vec::new(), names::read(folder));
+    let (mut found, mut unread, names) = (Vec::new(), Vec::new(), names::read(folder));
+    let Some(words) = Words::new(words) else { return Ok((found, unread)) };
     for (id, path) in logs {
-        // Logs that cannot be read are left out.
-        let best = of_session(&path, names.get(&id).map(String::as_str), &words, masking);
-        for (kind, time_ms, text) in best.unwrap_or_default() {
-            found.push(Found { session: id.clone(), time_ms, kind, text });
+        match of_session(&path, names.get(&id).map(String::as_str), &words, masking) {
+            Ok(best) => found.extend(best.into_iter().map(|(kind, time_ms, text)| Found {
+                session: id.clone(),
+                time_ms,
+                kind,
+                text,
+            })),
+            Err(error) => unread.push(UnreadSession { id, why: error.to_string() }),
         }
     }
-    Ok(found)
+    Ok((found, unread))
 }
 
 /// Returns when the session of a log was used last.
@@ -302,7 +316,7 @@ mod tests {
             events.map(|event| serde_json::to_string(&Record { time_ms: 1, event }).unwrap());
         std::fs::write(folder.path().join("one.jsonl"), lines.join("\n") + "\n{torn readme")
             .unwrap();
-        let found = search(folder.path(), words, &Masking::off()).unwrap();
+        let (found, _) = search(folder.path(), words, &Masking::off()).unwrap();
         found.into_iter().map(|found| (found.kind, found.text)).collect()
     }
 
@@ -313,11 +327,14 @@ mod tests {
             std::fs::write(folder.path().join(format!("{id}.jsonl")), "").unwrap();
         }
         names::rename(folder.path(), "one", "Flaky test").unwrap();
-        let found = search(folder.path(), "TEST flaky", &Masking::off()).unwrap();
+        let log = folder.path().join("three.jsonl");
+        std::os::unix::fs::symlink(&log, &log).unwrap();
+        let (found, unread) = search(folder.path(), "TEST flaky", &Masking::off()).unwrap();
+        assert!(unread.len() == 1 && unread[0].id == "three", "{unread:?}");
         let found: Vec<_> =
             found.iter().map(|found| (&*found.session, found.kind, &*found.text)).collect();
         assert_eq!(found, [("one", "name", "Flaky test")]);
-        assert_eq!(search(folder.path(), "flaky prompt", &Masking::off()).unwrap(), []);
+        assert_eq!(search(folder.path(), "flaky prompt", &Masking::off()).unwrap().0, []);
     }
 
     #[test]
@@ -341,7 +358,7 @@ mod tests {
         std::fs::write(folder.path().join("two.jsonl"), &lines[0]).unwrap();
         names::rename(folder.path(), "one", "Flaky").unwrap();
         let check = |words: &str, expected: &[(&str, &str)]| {
-            let found = search(folder.path(), words, &Masking::off()).unwrap();
+            let (found, _) = search(folder.path(), words, &Masking::off()).unwrap();
             let found: Vec<_> = found.iter().map(|found| (found.kind, &*found.text)).collect();
             assert_eq!(found, expected, "{words}");
         };

@@ -5,7 +5,9 @@ mod remove;
 use std::borrow::Cow;
 
 use serde::Serialize;
-use tenon_agent::{SessionSummary, list_sessions, search_sessions};
+use tenon_agent::{
+    SessionSummary, UnreadSession, list_all_sessions, list_sessions, search_sessions,
+};
 use tenon_model::visible;
 use tenon_sandbox::Workspace;
 
@@ -13,7 +15,7 @@ use crate::{
     config::Config,
     error::{CliError, ExitStatus},
     masked,
-    print::print,
+    print::{print, say_notices},
     resume::{name_session, unreadable},
     texts::Text,
     which_session::{find, line, timestamp},
@@ -71,6 +73,15 @@ struct FoundObject<'a> {
     text: &'a str,
 }
 
+/// A session in a JSON array, or one whose log could not be read.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Row<T> {
+    Read(T),
+    Unread { id: String, unread: String },
+    UnreadInSearch { session: String, unread: String },
+}
+
 impl Sessions {
     pub(super) fn execute(self, config: &Config) -> Result<ExitStatus, CliError> {
         match self.action {
@@ -96,10 +107,14 @@ impl Sessions {
 }
 
 fn all(config: &Config, json: bool) -> Result<(), CliError> {
-    let sessions = list_sessions(&config.folders.sessions()).map_err(unreadable)?;
+    let (sessions, unread) = list_all_sessions(&config.folders.sessions()).map_err(unreadable)?;
     masked::read_of(&sessions);
+    say_unread(&unread, config);
     if json {
-        return print_json(&sessions.iter().map(listed).collect::<Vec<_>>());
+        let rows = sessions.iter().map(|session| Row::Read(listed(session)));
+        let unread =
+            unread.into_iter().map(|UnreadSession { id, why }| Row::Unread { id, unread: why });
+        return print_json(&rows.chain(unread).collect::<Vec<_>>());
     }
     sessions.iter().try_for_each(|session| print(&line(session)))
 }
@@ -108,15 +123,21 @@ fn search(config: &Config, words: &str, json: bool) -> Result<(), CliError> {
     let folder = config.folders.sessions();
     let sessions = list_sessions(&folder).map_err(unreadable)?;
     masked::read_of(&sessions);
-    let found = search_sessions(&folder, words, &masked::masking()).map_err(unreadable)?;
+    let (found, unread) =
+        search_sessions(&folder, words, &masked::masking()).map_err(unreadable)?;
+    say_unread(&unread, config);
     if json {
-        let objects = found.iter().map(|found| FoundObject {
-            session: &found.session,
-            time: timestamp(found.time_ms).to_string(),
-            kind: found.kind,
-            text: &found.text,
+        let rows = found.iter().map(|found| {
+            Row::Read(FoundObject {
+                session: &found.session,
+                time: timestamp(found.time_ms).to_string(),
+                kind: found.kind,
+                text: &found.text,
+            })
         });
-        return print_json(&objects.collect::<Vec<_>>());
+        let unread = unread.into_iter();
+        let unread = unread.map(|it| Row::UnreadInSearch { session: it.id, unread: it.why });
+        return print_json(&rows.chain(unread).collect::<Vec<_>>());
     }
     let language = config.look().language;
     let mut shown = None;
@@ -139,6 +160,18 @@ fn search(config: &Config, words: &str, json: bool) -> Result<(), CliError> {
         print(&format!("    {said}\n"))?;
     }
     Ok(())
+}
+
+/// Says of how many sessions the logs could not be read, and why.
+fn say_unread(unread: &[UnreadSession], config: &Config) {
+    let mut reasons: Vec<&str> = unread.iter().map(|unread| unread.why.as_str()).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    let said = Text::SessionsUnread.with(&[("n", &unread.len()), ("why", &reasons.join("; "))]);
+    say_notices(
+        if unread.is_empty() { &[] } else { std::slice::from_ref(&said) },
+        config.look().language,
+    );
 }
 
 fn print_json(value: &impl Serialize) -> Result<(), CliError> {

@@ -42,6 +42,26 @@ fn sessions_are_listed_and_shown_by_a_beginning_of_their_id() {
 }
 
 #[test]
+fn sessions_that_cannot_be_read_are_counted() {
+    let place = place_with_a_session();
+    for id in ["20200101-000000-aaaa", "20200101-000000-bbbb"] {
+        let log = place.path(&format!("home/.local/state/tenon/sessions/{id}.jsonl"));
+        std::os::unix::fs::symlink(&log, &log).unwrap();
+    }
+    let said = ["note: 2 sessions could not be read: Too many levels of symbolic links"];
+    for search in [&[][..], &["--search", "seen"]] {
+        let list = place.run(&[&["sessions"], search].concat()).ends_with(0).says(&said).out;
+        assert!(list.contains("look at it") && !list.contains("20200101"), "{list}");
+        let json = place.run(&[&["sessions", "--json"], search].concat()).ends_with(0).says(&said);
+        let rows: Value = serde_json::from_str(&json.out).unwrap();
+        let last = rows.as_array().unwrap().last().unwrap();
+        let id = if search.is_empty() { "id" } else { "session" };
+        assert_eq!(last[id], "20200101-000000-aaaa", "{rows}");
+        assert!(last["unread"].as_str().unwrap().starts_with("Too many levels"), "{rows}");
+    }
+}
+
+#[test]
 fn a_folder_whose_name_is_no_text_keeps_its_sessions() {
     let place = Place::new();
     let folder = place.path("work").join(OsStr::from_bytes(b"ws-\xff"));
