@@ -33,7 +33,7 @@ use crate::{
     which_session::find,
 };
 
-pub(crate) use files::files;
+pub(crate) use files::{files, files_of_call};
 pub(crate) use gone::Gone;
 use steps::Steps;
 pub(crate) use wish::{Plan, Wish};

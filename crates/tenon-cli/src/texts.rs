@@ -219,6 +219,7 @@ texts! {
     FileReplaced: "replaced", "替换";
     FileTimes: "times   ", "时间";
     MoreFiles: "… and {n} more", "… 另有 {n} 项";
+    MoreFilesWithAll: "… and {n} more (--all lists them)", "… 另有 {n} 项（--all 全部列出）";
     FileNotSaved: "not saved, cannot be undone: {path} ({why})", "未保存，无法撤销：{path}（{why}）";
     ChangesOf: "step {step} · {time} · {call} {state}", "第 {step} 步 · {time} · {call} {state}";
     StateRunning: "(running)", "（运行中）";
@@ -367,8 +368,8 @@ texts! {
     NoSuchSession: "there is no session `{wanted}`", "没有会话 `{wanted}`";
     SessionsBegin: "{n} sessions begin with `{wanted}`", "有 {n} 个会话的编号以 `{wanted}` 开头";
     SessionsNamed: "{n} sessions are named `{wanted}`", "有 {n} 个会话名为 `{wanted}`";
-    HintSessionIds: "`tenon sessions` lists the ids", "`tenon sessions` 列出会话编号";
     SessionsUnread: "{n} {n:session|sessions} could not be read: {why}", "有 {n} 个会话无法读取：{why}";
+    HintSessionIds: "`tenon sessions` lists the ids", "`tenon sessions` 列出会话编号";
     SessionInUse: "another tenon is at work on this session", "另一个 tenon 正在使用此会话";
     HintSessionInUse: "wait for its end, or leave it as it is with --fork", "等它结束，或用 --fork 让它保持原样";
     SessionUnreadable: "the session cannot be read", "无法读取会话";

@@ -178,6 +178,36 @@ impl CallChanges {
     /// assert_eq!(CallChanges::new("call_1", &changes).troubles, ["not_watched"]);
     /// ```
     pub fn new(call_id: &str, changes: &Changes) -> Self {
+        Self::with_files(call_id, changes, FILES_MAX)
+    }
+
+    /// Returns the same with all files, however many there are.
+    ///
+    /// ```
+    /// use tenon_agent::CallChanges;
+    /// use tenon_sandbox::{Change, ChangeKind, Changes, EntryKind};
+    ///
+    /// let change = |number| Change {
+    ///     path: format!("f{number}").into(),
+    ///     kind: ChangeKind::Created,
+    ///     entry: EntryKind::File,
+    ///     old_bytes: None,
+    ///     new_bytes: Some(1),
+    ///     new_hash: None,
+    ///     inside: 0,
+    ///     was: None,
+    ///     rights: None,
+    /// };
+    /// let changes = Changes { files: (0..300).map(change).collect(), ..Changes::default() };
+    /// assert_eq!(CallChanges::new("call_1", &changes).files_more, 100);
+    /// let all = CallChanges::with_all_files("call_1", &changes);
+    /// assert_eq!((all.files.len(), all.files_more), (300, 0));
+    /// ```
+    pub fn with_all_files(call_id: &str, changes: &Changes) -> Self {
+        Self::with_files(call_id, changes, usize::MAX)
+    }
+
+    fn with_files(call_id: &str, changes: &Changes, files_max: usize) -> Self {
         let reason = |reason| match reason {
             LeftOutReason::Cache => "cache",
             LeftOutReason::TooLarge { .. } => "too_large",
@@ -195,8 +225,8 @@ impl CallChanges {
             by_job: false,
             checkpoint: changes.id.and_then(|id| id.to_string().parse().ok()),
             summary: changes.summary(),
-            files: changes.files.iter().take(FILES_MAX).map(FileChange::from).collect(),
-            files_more: changes.files.len().saturating_sub(FILES_MAX),
+            files: changes.files.iter().take(files_max).map(FileChange::from).collect(),
+            files_more: changes.files.len().saturating_sub(files_max),
             left_out: left_out.collect(),
             troubles: changes.troubles.iter().map(trouble).collect(),
             forbidden: changes.troubles.iter().filter_map(forbidden).collect(),

@@ -23,6 +23,10 @@ pub(crate) struct Changes {
     #[arg(value_name = "SESSION")]
     session: Option<String>,
 
+    /// List every file of each call, as on a pipe, not only the first 20
+    #[arg(long)]
+    all: bool,
+
     /// Show the changed lines of text files
     #[arg(long, conflicts_with = "json")]
     diff: bool,
@@ -32,7 +36,7 @@ pub(crate) struct Changes {
     json: bool,
 
     /// Say instead how much room everything takes that can be undone in this folder
-    #[arg(long, conflicts_with_all = ["diff", "json"])]
+    #[arg(long, conflicts_with_all = ["all", "diff", "json"])]
     usage: bool,
 
     #[command(flatten)]
@@ -72,26 +76,34 @@ impl Changes {
         if self.json {
             let gone = past.gone()?;
             let gone = gone.iter().map(|call| listed_gone(call, &past));
-            let listed: Vec<Listed<'_>> =
-                gone.chain(calls.iter().map(|call| listed(call, &past))).collect();
-            let json = serde_json::to_string_pretty(&listed)
-                .map_err(|error| CliError::failed(Text::NotJson).with_source(error))?;
-            print(&(json + "\n"))?;
+            print_array(gone.chain(calls.iter().map(|call| listed(call, &past))))?;
             return Ok(ExitStatus::Finished);
         }
-        let language = config.look().language;
+        let (language, all) = (config.look().language, self.all || !Sink::Output.is_terminal());
         let session = Text::Session.say(language, &[("id", &past.session)]);
         print(&format!("{session} · {}\n", past::shown(&past.root.to_string_lossy())))?;
         print(&past.gone_line(language)?)?;
         for call in &calls {
             print(&past::line(call, language))?;
-            print(&past::files(&call.changes, language))?;
+            print(&past::files_of_call(&call.changes, all, language))?;
             if self.diff {
                 print(&past.diff_of(call, &config.look().style(Sink::Output)))?;
             }
         }
         Ok(ExitStatus::Finished)
     }
+}
+
+/// Prints a JSON array, one call after the other: each may have changed very many files.
+fn print_array<'a>(calls: impl Iterator<Item = Listed<'a>>) -> Result<(), CliError> {
+    let (mut before, mut end) = ("[\n  ", "[]\n");
+    for call in calls {
+        let json = serde_json::to_string_pretty(&call)
+            .map_err(|error| CliError::failed(Text::NotJson).with_source(error))?;
+        print(&format!("{before}{}", json.replace('\n', "\n  ")))?;
+        (before, end) = (",\n  ", "\n]\n");
+    }
+    print(end)
 }
 
 fn listed<'a>(call: &'a Call, past: &'a Past) -> Listed<'a> {
@@ -109,7 +121,7 @@ fn listed<'a>(call: &'a Call, past: &'a Past) -> Listed<'a> {
         },
         changes: CallChanges {
             checkpoint: call.id.to_string().parse().ok(),
-            ..CallChanges::new(&call.call_id, &call.changes)
+            ..CallChanges::with_all_files(&call.call_id, &call.changes)
         },
     }
 }

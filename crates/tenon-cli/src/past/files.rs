@@ -11,20 +11,26 @@ const FILES_SHOWN_MAX: usize = 20;
 
 /// Returns the files of a change list, a line each; the first of many.
 pub(crate) fn files(changes: &Changes, language: Language) -> String {
-    let all = CallChanges::new("", changes);
+    listed(changes, Some(Text::MoreFiles), language)
+}
+
+/// Returns the same for who can ask for all of them, or all of them.
+pub(crate) fn files_of_call(changes: &Changes, all: bool, language: Language) -> String {
+    listed(changes, (!all).then_some(Text::MoreFilesWithAll), language)
+}
+
+/// Returns the first files and, as `more`, how many follow; without that all of them.
+fn listed(changes: &Changes, more: Option<Text>, language: Language) -> String {
+    let files_max = more.map_or(usize::MAX, |_| FILES_SHOWN_MAX);
     let mut said = String::new();
-    for file in all.files.iter().take(FILES_SHOWN_MAX) {
-        let path = shown(&file.path);
-        let folder = if file.kind == FileChangeKind::Created && file.inside > 0 { "/" } else { "" };
-        let more = more(file, language).join(", ");
-        let more = if more.is_empty() { more } else { format!(" ({more})") };
-        said.push_str(&format!("  {} {path}{folder}{more}\n", word(file).template(language)));
+    for file in changes.files.iter().take(files_max).map(FileChange::from) {
+        said.push_str(&line(&file, language));
     }
-    let more = changes.files.len().saturating_sub(FILES_SHOWN_MAX);
-    if more > 0 {
-        said.push_str(&format!("  {}\n", Text::MoreFiles.say(language, &[("n", &more)])));
+    let n = changes.files.len().saturating_sub(files_max);
+    if let Some(more) = more.filter(|_| n > 0) {
+        said.push_str(&format!("  {}\n", more.say(language, &[("n", &n)])));
     }
-    for left_out in &all.left_out {
+    for left_out in &CallChanges::new("", changes).left_out {
         let path = shown(&left_out.path);
         let why = match left_out.reason.as_str() {
             "cache" => Text::WhyCache.template(language),
@@ -39,6 +45,14 @@ pub(crate) fn files(changes: &Changes, language: Language) -> String {
         said.push_str(&format!("  {said_so}\n"));
     }
     said
+}
+
+fn line(file: &FileChange, language: Language) -> String {
+    let path = shown(&file.path);
+    let folder = if file.kind == FileChangeKind::Created && file.inside > 0 { "/" } else { "" };
+    let more = more(file, language).join(", ");
+    let more = if more.is_empty() { more } else { format!(" ({more})") };
+    format!("  {} {path}{folder}{more}\n", word(file).template(language))
 }
 
 fn word(file: &FileChange) -> Text {
@@ -84,5 +98,37 @@ fn entry(entry: &str, language: Language) -> &str {
         "folder" => Text::EntryFolder.template(language),
         "link" => Text::EntryLink.template(language),
         _ => Text::EntryOther.template(language),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenon_sandbox::{Change, ChangeKind, EntryKind};
+
+    use super::*;
+
+    #[test]
+    fn the_first_of_many_files_are_listed_or_all_of_them() {
+        let change = |number: usize| Change {
+            path: format!("f{number}").into(),
+            kind: ChangeKind::Created,
+            entry: EntryKind::File,
+            old_bytes: None,
+            new_bytes: Some(1),
+            new_hash: None,
+            inside: 0,
+            was: None,
+            rights: None,
+        };
+        let changes = Changes { files: (0..300).map(change).collect(), ..Changes::default() };
+        let english = Language::English;
+        let lists = [
+            (files(&changes, english), 21, "  … and 280 more\n"),
+            (files_of_call(&changes, false, english), 21, "  … and 280 more (--all lists them)\n"),
+            (files_of_call(&changes, true, english), 300, "  created  f299\n"),
+        ];
+        for (said, lines, end) in lists {
+            assert!(said.lines().count() == lines && said.ends_with(end), "{said}");
+        }
     }
 }

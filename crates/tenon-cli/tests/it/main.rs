@@ -14,6 +14,7 @@ mod program_copy;
 #[path = "../../../../tests/support/skipped.rs"]
 mod skipped;
 
+mod changes;
 mod command_line;
 mod configuration;
 mod context;
