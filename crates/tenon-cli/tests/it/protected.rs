@@ -4,6 +4,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
@@ -54,6 +55,23 @@ fn a_rule_keeps_what_a_command_made_and_changed_and_undo_takes_it_back() {
     assert!(place.logs().contains("pkg/.envrc was changed; kept: rule"), "{}", place.logs());
     place.run(&["undo"]).ends_with(0);
     assert_eq!(read().as_deref(), Some("export A=1\n"));
+}
+
+#[test]
+fn what_is_put_back_has_the_time_that_it_had() {
+    let pager = "printf '[core]\\n\\tpager = evil\\n' >> .git/config";
+    for command in [pager, "rm .git/config", "rm .git/config; ln -s ../a .git/config"] {
+        let place = Place::new();
+        let config = place.write("work/.git/config", "[user]\n\tname = x\n");
+        let then = SystemTime::UNIX_EPOCH + Duration::new(1_000_000_000, 5_000);
+        std::fs::File::open(&config).unwrap().set_modified(then).unwrap();
+        run(&place, &[], &format!("{command}; echo n > n"));
+        assert!(place.logs().contains("put back as it was"), "{command}: {}", place.logs());
+        assert_eq!(std::fs::read_to_string(&config).unwrap(), "[user]\n\tname = x\n");
+        assert_eq!(config.symlink_metadata().unwrap().modified().unwrap(), then, "{command}");
+        let listed = place.run(&["changes"]).ends_with(0).out;
+        assert!(listed.contains("created  n\n") && !listed.contains("config\n"), "{listed}");
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ use rustix::fs::{FileType, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::folder::{Identity, MakeFolders, open_beneath, open_parent};
+use crate::journal::Moment;
 use crate::linux::closed::{lasting_mode_of, through};
 use crate::linux::wire::{Readable, Reader, Sendable, Writer};
 use crate::workspace::ContentHash;
@@ -20,6 +21,9 @@ pub(super) const FILE_BYTES_MAX: u64 = 1 << 20;
 /// How much is read at a look of files that are longer, only to see whether they changed: about 10 ms.
 pub(super) const HASHED_BYTES_MAX: u64 = 16 << 20;
 
+/// What is added to the number of a content's kind where the time is known: older notes have none.
+const WITH_TIME: u64 = 8;
+
 /// What is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Item {
@@ -29,6 +33,8 @@ pub(super) struct Item {
     pub(super) owner: (u32, u32),
     /// How many names it has: by another one it is written where nobody looks.
     pub(super) links: u64,
+    /// When its content was changed last, which it is again when it is put back. None where nobody knows.
+    pub(super) modified: Option<Moment>,
     /// Whether it had changed just before: then another change may have left the stamp as it is.
     is_recent: bool,
     pub(super) content: Content,
@@ -77,6 +83,7 @@ impl Item {
             mode,
             owner,
             links,
+            modified: None,
             is_recent: false,
             content,
             hash: None,
@@ -177,7 +184,7 @@ impl Item {
     }
 
     pub(super) fn with(&self, mode: u32, bytes: Vec<u8>) -> Self {
-        Self { mode, content: Content::File(Some(bytes)), ..self.clone() }
+        Self { mode, modified: None, content: Content::File(Some(bytes)), ..self.clone() }
     }
 
     pub(super) fn bytes(&self) -> Option<&[u8]> {
@@ -215,6 +222,7 @@ pub(super) fn item(
                 mode: stat.st_mode & 0o7777,
                 owner: (stat.st_uid, stat.st_gid),
                 links: stat.st_nlink,
+                modified: modified(stat),
                 is_recent: is_recent(stat),
                 content,
                 hash: bytes.as_deref().map(ContentHash::of),
@@ -222,6 +230,11 @@ pub(super) fn item(
             }
         }
     }
+}
+
+fn modified(stat: &Stat) -> Option<Moment> {
+    let nanoseconds = u32::try_from(stat.st_mtime_nsec).ok()?;
+    Some(Moment { seconds: stat.st_mtime, nanoseconds })
 }
 
 /// Whether what `stat` speaks of changed so short a time ago that the next change may have the same
@@ -308,8 +321,12 @@ impl Sendable for Item {
             Content::Other => (3, OsStr::new("")),
             Content::Folder => (4, OsStr::new("")),
         };
-        writer.number(kind);
+        writer.number(kind + if self.modified.is_some() { WITH_TIME } else { 0 });
         writer.field(bytes);
+        if let Some(Moment { seconds, nanoseconds }) = self.modified {
+            writer.number(seconds.cast_unsigned());
+            writer.number(nanoseconds.into());
+        }
     }
 }
 
@@ -324,7 +341,7 @@ impl Readable for Item {
         let mut small = || u32::try_from(reader.number()?).ok();
         let (mode, owner) = (small()?, (small()?, small()?));
         let (links, kind, bytes) = (reader.number()?, reader.number()?, reader.field()?);
-        let content = match kind {
+        let content = match kind % WITH_TIME {
             0 => Content::File(Some(bytes.into_vec())),
             1 => Content::File(None),
             2 => Content::Link(bytes),
@@ -332,7 +349,15 @@ impl Readable for Item {
             4 => Content::Folder,
             _ => return None,
         };
+        let modified = match kind / WITH_TIME {
+            0 => None,
+            _ => Some(Moment {
+                seconds: reader.number()?.cast_signed(),
+                nanoseconds: u32::try_from(reader.number()?).ok()?,
+            }),
+        };
         // How long ago it was written nobody knows any more: what is kept is compared.
-        Some(Self { stamp, is_recent: true, ..Self::told(mode, owner, links, content) })
+        let told = Self::told(mode, owner, links, content);
+        Some(Self { stamp, modified, is_recent: true, ..told })
     }
 }

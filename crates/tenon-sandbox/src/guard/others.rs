@@ -24,7 +24,7 @@ use crate::linux::wire::{Readable, Reader, Sendable, Writer};
 
 /// Beside the notes: has a file for each session. Its name ends with the number of its form.
 const RUNNING: &str = "running";
-const FORM: &str = ".2";
+const FORM: &str = ".3";
 
 /// The most that is said of what is in files, in bytes: of the rest, that it is there.
 const CONTENT_BYTES_MAX: usize = 32 << 20;

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid};
+use rustix::fs::{AtFlags, Gid, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, Uid};
 use rustix::io::Errno;
 
 use super::folder::{MakeFolders, look_at, names, open_folder_at, open_parent};
@@ -33,10 +33,21 @@ pub(super) fn write(place: &Place, item: &Item) -> Result<(), Errno> {
     })
 }
 
-/// Makes a file or link in an open folder.
+/// Makes a file or link in an open folder, with the time that it had.
 pub(super) fn make(folder: &OwnedFd, name: &OsStr, item: &Item) -> Result<(), Errno> {
+    let times = item.modified.map(|modified| Timestamps {
+        last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
+        last_modification: modified.into(),
+    });
     match &item.content {
-        Content::Link(target) => rustix::fs::symlinkat(&**target, folder, name),
+        Content::Link(target) => {
+            rustix::fs::symlinkat(&**target, folder, name)?;
+            if let Some(times) = times {
+                // It leads where it led; its time is a nicety.
+                let _ = rustix::fs::utimensat(folder, name, &times, AtFlags::SYMLINK_NOFOLLOW);
+            }
+            Ok(())
+        }
         Content::File(Some(bytes)) => {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
             let file = rustix::fs::openat(folder, name, flags, Mode::RUSR | Mode::WUSR)?;
@@ -46,7 +57,12 @@ pub(super) fn make(folder: &OwnedFd, name: &OsStr, item: &Item) -> Result<(), Er
                 rustix::fs::fchown(&file, owner.0, owner.1)?;
             }
             rustix::fs::fchmod(&file, Mode::from_raw_mode(item.mode))?;
-            write_all(&file, bytes)
+            write_all(&file, bytes)?;
+            if let Some(times) = times {
+                // What is in it is as before; its time is a nicety.
+                let _ = rustix::fs::futimens(&file, &times);
+            }
+            Ok(())
         }
         Content::File(None) | Content::Folder | Content::Other => Err(Errno::NOTSUP),
     }

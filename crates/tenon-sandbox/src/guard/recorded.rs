@@ -147,5 +147,7 @@ pub(super) fn told(before: Before) -> Item {
         Kept::Link(target) => Content::Link(target),
         Kept::Nothing => Content::File(None),
     };
-    Item::told(before.mode, before.owner, before.links, content)
+    let mut told = Item::told(before.mode, before.owner, before.links, content);
+    told.modified = before.modified;
+    told
 }

@@ -78,7 +78,7 @@ pub use self::conflicts::{Conflict, ConflictReason, Conflicts};
 pub use self::history::Undone;
 pub(crate) use self::kept_names::KeptName;
 pub(crate) use self::left_behind::LeftBehind;
-pub(crate) use self::node::{attributes_of, kernel_path};
+pub(crate) use self::node::{Moment, attributes_of, kernel_path};
 pub use self::past::{Past, PastEntry};
 pub use self::prune::{Pruned, Usage};
 pub use self::stale::StaleCache;

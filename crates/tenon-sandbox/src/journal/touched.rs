@@ -20,7 +20,7 @@ use super::checkpoint::Checkpoint;
 use super::content::{open_object, open_place, read_bytes};
 use super::find::{Finder, node_at};
 use super::left_behind::LeftBehind;
-use super::node::{Node, NodeId, look};
+use super::node::{Moment, Node, NodeId, look};
 use super::record::{Image, Old, Place};
 use super::recorder::Recorder;
 use super::store::Store;
@@ -69,6 +69,7 @@ pub(crate) struct Before {
     pub(crate) mode: u32,
     pub(crate) owner: (u32, u32),
     pub(crate) links: u64,
+    pub(crate) modified: Option<Moment>,
     pub(crate) content: Kept,
 }
 
@@ -212,7 +213,13 @@ impl<'a> Look<'a> {
         for (place, before) in &recorder.aside {
             let came = came(before.as_ref().map(|node| node.id), self.now(place).as_ref());
             let was_file = before.as_ref().is_some_and(|node| !node.is_folder());
-            let unknown = || Before { mode: 0, owner: (0, 0), links: 0, content: Kept::Nothing };
+            let unknown = || Before {
+                mode: 0,
+                owner: (0, 0),
+                links: 0,
+                modified: None,
+                content: Kept::Nothing,
+            };
             self.add(place.clone(), came, was_file.then(unknown));
         }
     }
@@ -328,8 +335,8 @@ impl<'a> Look<'a> {
             _ => Kept::Nothing,
         };
         let node = &old.node;
-        let owner = (node.user, node.group);
-        Before { mode: node.mode & 0o7777, owner, links: node.links.into(), content }
+        let (owner, modified) = ((node.user, node.group), Some(node.modified));
+        Before { mode: node.mode & 0o7777, owner, links: node.links.into(), modified, content }
     }
 
     /// Returns what was in a file: what was saved of it, or what is in it as long as nobody wrote it.
