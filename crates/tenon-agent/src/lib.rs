@@ -52,7 +52,7 @@ pub use session::{
     read as read_session, removable as removable_sessions, remove as remove_session,
     rename as rename_session, search as search_sessions,
 };
-pub use session_note::SessionNote;
+pub use session_note::{IdleCall, SessionNote};
 pub use stored_paths::{deserialize as deserialize_paths, serialize as serialize_paths};
 pub use tools::{
     AnyTool, ArgumentError, CoreToolOptions, Effect, PreparedCall, Progress, Recall, Sandbox, Tool,

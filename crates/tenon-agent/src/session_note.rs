@@ -106,6 +106,10 @@ pub enum SessionNote {
         /// The checkpoints that were undone: of calls, as
         /// [`CallChanges::checkpoint`](crate::CallChanges::checkpoint), or of an undo.
         of: Vec<u64>,
+        /// Those of which no list speaks: they changed at most the times of folders. Older versions do not say
+        /// it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        idle: Vec<IdleCall>,
         /// The first 100 paths that it left as they were, because others had changed them since, or
         /// needed them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -127,4 +131,21 @@ pub enum SessionNote {
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         bytes: BTreeMap<String, u64>,
     },
+}
+
+/// A call that is in no list of changes, as an undo names it.
+///
+/// ```
+/// use tenon_agent::IdleCall;
+///
+/// let call: IdleCall = serde_json::from_str(r#"{"checkpoint":3,"call_id":"call_1"}"#)?;
+/// assert_eq!((call.checkpoint, call.call_id.as_str()), (3, "call_1"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IdleCall {
+    /// Its checkpoint, of which the log does not speak elsewhere.
+    pub checkpoint: u64,
+    /// The call.
+    pub call_id: String,
 }

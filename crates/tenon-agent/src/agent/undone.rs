@@ -9,10 +9,10 @@ use std::{
 use tenon_sandbox::{CheckpointId, CheckpointInfo, CheckpointKind, CheckpointState, Journal};
 
 use crate::{
-    event::{CallEvent, SessionEvent},
+    event::{CallEvent, Record, SessionEvent},
     options::AgentOptions,
     session::{LogError, Session},
-    session_note::SessionNote,
+    session_note::{IdleCall, SessionNote},
 };
 
 /// More paths that an undo left as they were, moved along, or left out, are not written down.
@@ -90,7 +90,8 @@ impl UndoneSince {
                     break;
                 }
                 let is_own = info.session == self.session;
-                // The log has nothing of a call of which no list speaks.
+                // The log has nothing else of a call of which no list speaks.
+                let idle = if is_own { self.idle(&of) } else { Vec::new() };
                 let is_told = |id: &CheckpointId| {
                     of_log.contains(&id.number()) || is_own && !self.journal.is_idle(*id)
                 };
@@ -106,12 +107,27 @@ impl UndoneSince {
                     let [kept, moved] =
                         [kept, moved].map(|paths| shown(paths.iter().map(PathBuf::as_path)));
                     let by = info.id.number();
-                    notes.push(SessionNote::FilesUndone { by, of, kept, moved, stale });
+                    notes.push(SessionNote::FilesUndone { by, of, idle, kept, moved, stale });
                 }
             }
             self.known = info.id;
         }
         Ok(notes)
+    }
+
+    /// Returns those of the checkpoints that are of calls of which no list speaks.
+    fn idle(&self, of: &[CheckpointId]) -> Vec<IdleCall> {
+        let idle: HashSet<CheckpointId> =
+            of.iter().copied().filter(|id| self.journal.is_idle(*id)).collect();
+        if idle.is_empty() {
+            return Vec::new();
+        }
+        let infos = self.journal.checkpoints().unwrap_or_default();
+        let calls = infos.iter().filter(|info| idle.contains(&info.id)).map(|info| IdleCall {
+            checkpoint: info.id.number(),
+            call_id: info.name.split('\t').next().unwrap_or_default().to_owned(),
+        });
+        calls.collect()
     }
 }
 
@@ -153,20 +169,9 @@ fn told_until(session: &Session) -> Option<CheckpointId> {
             _ => None,
         })
     };
-    told.max().or_else(first_change).or_else(|| has_unlogged(session)).map(CheckpointId::new)
-}
-
-/// Returns 0 if a call of `session` has no result, or began a job: what it had changed may not be in the log.
-fn has_unlogged(session: &Session) -> Option<u64> {
-    let mut open = HashSet::new();
-    for record in &session.records {
-        match &record.event {
-            SessionEvent::Call(CallEvent::CallStarted { call, .. }) => open.insert(&call.id),
-            SessionEvent::Call(CallEvent::ToolResult { call_id, job: None, .. }) => {
-                open.remove(call_id)
-            }
-            _ => continue,
-        };
-    }
-    (!open.is_empty()).then_some(0)
+    // What a call changed that no list names, was cut short or began a job is not in the log.
+    let is_call =
+        |record: &Record| matches!(record.event, SessionEvent::Call(CallEvent::CallStarted { .. }));
+    let from_first = || session.records.iter().any(is_call).then_some(0);
+    told.max().or_else(first_change).or_else(from_first).map(CheckpointId::new)
 }

@@ -28,8 +28,8 @@ use super::{
     given,
     places::PlaceNames,
     recording::{
-        Killed, Recorded, RecordedResult, RecordedTurn, Recording, ReplyEnd, SeenFiles, UNREADABLE,
-        UNREADABLE_BEFORE,
+        Killed, Recorded, RecordedResult, RecordedTurn, RecordedUndo, Recording, ReplyEnd,
+        SeenFiles, UNREADABLE, UNREADABLE_BEFORE,
     },
     reply::events,
 };
@@ -126,7 +126,7 @@ impl Course {
     }
 
     /// Undoes in `journal`, that of the replay, what was undone in the recording. Looks at files.
-    pub(super) fn undo(&self, undo: (u64, &[u64]), journal: &Journal, everywhere: &[PathBuf]) {
+    pub(super) fn undo(&self, undo: &RecordedUndo, journal: &Journal, everywhere: &[PathBuf]) {
         let recorded = &self.recording.checkpoints;
         let undone = self.state().files.undo(undo, recorded, journal, everywhere);
         if let Err(reason) = undone {

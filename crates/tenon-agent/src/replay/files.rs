@@ -7,9 +7,12 @@ use std::{
     path::PathBuf,
 };
 
-use tenon_sandbox::{CheckpointId, Conflicts, Journal, Undone};
+use tenon_sandbox::{CheckpointId, CheckpointInfo, CheckpointState, Conflicts, Journal, Undone};
 
-use super::{ChangesOfCall, recording::Changed};
+use super::{
+    ChangesOfCall,
+    recording::{Changed, RecordedUndo},
+};
 use crate::event::CallChanges;
 
 /// What the undos of a replay belong to in its journal.
@@ -78,15 +81,21 @@ impl Files {
     /// the checkpoints of the recording are. Fails with why that is not possible.
     pub(super) fn undo(
         &mut self,
-        (by, of): (u64, &[u64]),
+        RecordedUndo { by, of, idle }: &RecordedUndo,
         recorded: &HashMap<u64, Changed>,
         journal: &Journal,
         everywhere: &[PathBuf],
     ) -> Result<(), &'static str> {
-        let mut newest_first = of.to_vec();
+        let idle: HashMap<u64, &str> =
+            idle.iter().map(|call| (call.checkpoint, call.call_id.as_str())).collect();
+        let mut newest_first: Vec<u64> = of.iter().chain(idle.keys()).copied().collect();
         newest_first.sort_unstable_by(|one, other| other.cmp(one));
         let mut done = Vec::new();
         for id in newest_first {
+            if let Some(call_id) = idle.get(&id) {
+                done.extend(idle_here(call_id, journal).map(Done::Checkpoint));
+                continue;
+            }
             let changed = recorded.get(&id);
             let here = changed.and_then(|changed| self.checkpoints.get(changed));
             match (self.undos.get(&id), here, changed) {
@@ -106,7 +115,7 @@ impl Files {
         let overwrite = Conflicts::Overwrite(everywhere.to_vec());
         let undone: Option<Vec<Done>> =
             done.into_iter().map(|done| self.take_back(done, journal, &overwrite)).collect();
-        self.undos.insert(by, undone.ok_or("what was undone in between cannot be undone here")?);
+        self.undos.insert(*by, undone.ok_or("what was undone in between cannot be undone here")?);
         Ok(())
     }
 
@@ -120,4 +129,15 @@ impl Files {
             Done::Made(call_id) => self.exchange(&call_id).then_some(Done::Made(call_id)),
         }
     }
+}
+
+/// Returns the checkpoint of a call of which no list speaks; none if it changed nothing here.
+fn idle_here(call_id: &str, journal: &Journal) -> Option<CheckpointId> {
+    let infos = journal.checkpoints().ok()?;
+    let is_done = |info: &&CheckpointInfo| {
+        info.state == CheckpointState::Done
+            && info.name.split('\t').next() == Some(call_id)
+            && journal.is_idle(info.id)
+    };
+    infos.iter().rfind(is_done).map(|info| info.id)
 }

@@ -23,7 +23,7 @@ use self::{
     course::Course,
     places::PlaceNames,
     played::Played,
-    recording::{Input, RecordedTurn, Recording},
+    recording::{Input, RecordedTurn, RecordedUndo, Recording},
 };
 use crate::{
     agent::Agent,
@@ -204,8 +204,8 @@ pub async fn replay(
                 let tools = lists.choose(&course, &abilities);
                 agent.set_model(Arc::new(Played::new(&course, model, abilities)), tools)?;
             }
-            Input::Undo { by, of } => {
-                undo(&course, by, of, journal.clone(), roots.clone()).await;
+            Input::Undo(undone) => {
+                undo(&course, undone, journal.clone(), roots.clone()).await;
             }
         }
     }
@@ -233,8 +233,7 @@ async fn take_turn(
 /// Undoes where blocking is allowed. One that cannot be done ends the replay.
 async fn undo(
     course: &Arc<Course>,
-    by: u64,
-    of: Vec<u64>,
+    undone: RecordedUndo,
     journal: Option<Journal>,
     everywhere: Vec<PathBuf>,
 ) {
@@ -246,7 +245,7 @@ async fn undo(
     };
     let course = Arc::clone(course);
     // A panic in there shows in what comes then.
-    let _ = off_thread(move || course.undo((by, &of), &journal, &everywhere)).await;
+    let _ = off_thread(move || course.undo(&undone, &journal, &everywhere)).await;
 }
 
 /// Where the tools of a replay are taken from.

@@ -19,7 +19,7 @@ use crate::{
     masking::Masking,
     policy::Verdict,
     session::{Session, WENT_BACK},
-    session_note::SessionNote,
+    session_note::{IdleCall, SessionNote},
 };
 
 /// How what the model is told of an undo begins.
@@ -83,10 +83,16 @@ pub(super) enum Input {
         abilities: Abilities,
     },
     /// Take back what these checkpoints changed, or an undo; this is called `by`.
-    Undo {
-        by: u64,
-        of: Vec<u64>,
-    },
+    Undo(RecordedUndo),
+}
+
+/// What an undo took back.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct RecordedUndo {
+    pub by: u64,
+    pub of: Vec<u64>,
+    /// Calls of which no list speaks.
+    pub idle: Vec<IdleCall>,
 }
 
 /// The requests of a turn and how it ended.
@@ -333,9 +339,10 @@ impl Reader {
             SessionNote::FilesUndone { .. } if self.turn.is_some() => {
                 return Err("files were undone in the middle of a turn");
             }
-            SessionNote::FilesUndone { by, of, .. } => {
+            SessionNote::FilesUndone { by, of, idle, .. } => {
                 self.names_undone = true;
-                self.recording.inputs.push(Input::Undo { by: *by, of: of.clone() });
+                let (by, of, idle) = (*by, of.clone(), idle.clone());
+                self.recording.inputs.push(Input::Undo(RecordedUndo { by, of, idle }));
             }
             SessionNote::Rewound { turns, .. } => self.recording.inputs.push(Input::Rewind(*turns)),
             SessionNote::CompactionUndone { .. } => {

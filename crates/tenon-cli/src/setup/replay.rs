@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use tenon_agent::{
-    AgentOptions, CallChanges, CallEvent, Rules, Session, SessionEvent, SessionLog, ToolLists,
-    Tools, core_tools,
+    AgentOptions, CallChanges, CallEvent, Record, Rules, Session, SessionEvent, SessionLog,
+    SessionNote, ToolLists, Tools, core_tools,
 };
 use tenon_model::{Abilities, ScriptedProvider};
 use tenon_sandbox::{Journal, Workspace};
@@ -114,7 +114,11 @@ fn journal(
         }
         _ => None,
     });
-    if changes.clone().next().is_none() {
+    // Calls of which no list speaks can be undone as well.
+    let is_undo = |record: &Record| {
+        matches!(record.event, SessionEvent::Session(SessionNote::FilesUndone { .. }))
+    };
+    if changes.clone().next().is_none() && !session.records.iter().any(is_undo) {
         return (None, workspace);
     }
     let is_compared =

@@ -1,5 +1,7 @@
 //! Sessions of several processes, several folders and repositories are replayed as they went.
 
+use std::time::{Duration, SystemTime};
+
 use serde_json::{Value, json};
 
 use crate::program::{Place, files_beneath};
@@ -56,6 +58,30 @@ fn a_fork_is_told_of_an_undo_in_the_session_that_it_left_and_replayed_with_it() 
         // Once is enough.
         process(&place, json!([end]), &[]);
         assert_eq!(place.logs().matches("\"type\":\"files_undone\"").count(), 1);
+        nothing_differs(&place);
+    }
+}
+
+#[test]
+fn times_of_folders_that_a_restore_put_back_are_put_back_in_a_replay() {
+    let (idle, look) = (bash("touch d/t; rm d/t"), bash("stat -c %Y d"));
+    for (calls, to) in [
+        (vec![idle.clone()], "1"),
+        (vec![bash("echo 1 > f"), idle.clone(), idle.clone()], "2"),
+        (vec![idle.clone(), bash("echo 1 > d/f"), idle], "1"),
+    ] {
+        let place = Place::new();
+        std::fs::create_dir(place.path("work/d")).unwrap();
+        let then = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+        std::fs::File::open(place.path("work/d")).unwrap().set_modified(then).unwrap();
+        let turns: Vec<Value> = calls.into_iter().chain([json!({"text": "."})]).collect();
+        process(&place, turns.into(), &[]);
+        place.run(&["restore", "last", "--to", to]).ends_with(0);
+        process(&place, json!([look, {"text": "."}]), &[]);
+        assert!(place.logs().contains("\"content\":\"1000000000"), "{}", place.logs());
+        nothing_differs(&place);
+        place.run(&["redo"]).ends_with(0);
+        process(&place, json!([bash("test $(stat -c %Y d) -gt 1000000000"), {"text": "."}]), &[]);
         nothing_differs(&place);
     }
 }
