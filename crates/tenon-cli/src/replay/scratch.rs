@@ -17,6 +17,9 @@ use rustix::fs::OFlags;
 
 use crate::{config::Config, error::CliError, texts::Text};
 
+/// In tenon's cache.
+const REPLAY: &str = "replay";
+
 /// The ending of a lock's name; before it stands the name of the folder.
 const LOCK: &str = "lock";
 
@@ -34,19 +37,14 @@ pub(crate) struct Scratch {
 impl Scratch {
     /// Makes a folder that only this user can look into, and takes away those of processes that were killed.
     pub(crate) fn new(config: &Config) -> Result<Self, CliError> {
-        let parent = config.folders.cache.join("replay");
-        Self::within(&parent).map_err(|error| {
-            CliError::failed(Text::FolderNotMade.with(&[("path", &parent.display())]))
-                .with_source(error)
-        })
+        let parent = own_folder(&config.folders.cache)?;
+        Self::within(&parent).map_err(|error| not_made(&parent, error))
     }
 
     fn within(parent: &Path) -> io::Result<Self> {
-        DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
-        let parent = parent.canonicalize()?;
-        remove_left_over(&parent);
+        remove_left_over(parent);
         for _ in 0..TRIES_MAX {
-            if let Some(scratch) = Self::try_within(&parent)? {
+            if let Some(scratch) = Self::try_within(parent)? {
                 return Ok(scratch);
             }
         }
@@ -88,6 +86,35 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         take_away(&self.path);
     }
+}
+
+/// Makes the folder in tenon's `cache` that all of these are in, and returns its path without links. The folder
+/// around `cache` may be one, as a person has it; `cache` itself and what is in it is tenon's own, and where the
+/// workspace is the home, commands write there: a link of theirs leads nowhere.
+fn own_folder(cache: &Path) -> Result<PathBuf, CliError> {
+    let (around, name) = (cache.parent().unwrap_or(cache), cache.file_name().unwrap_or_default());
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(around);
+    let mut folder =
+        made.and_then(|()| around.canonicalize()).map_err(|error| not_made(around, error))?;
+    for name in [name, OsStr::new(REPLAY)] {
+        folder.push(name);
+        let made = DirBuilder::new().mode(0o700).create(&folder);
+        if folder.is_symlink() {
+            return Err(CliError::failed(Text::CacheIsLink.with(&[("path", &folder.display())]))
+                .with_hint(Text::HintCacheIsLink));
+        }
+        match made {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(not_made(&folder, error));
+            }
+            _ => {}
+        }
+    }
+    Ok(folder)
+}
+
+fn not_made(folder: &Path, error: io::Error) -> CliError {
+    CliError::failed(Text::FolderNotMade.with(&[("path", &folder.display())])).with_source(error)
 }
 
 /// Takes away the folders that nobody is at work in. Where the workspace is the home, commands write there:
@@ -160,7 +187,7 @@ mod tests {
     #[test]
     fn a_folder_goes_once_nobody_holds_its_lock() {
         let place = tempfile::tempdir().unwrap();
-        let parent = place.path().join("replay");
+        let parent = own_folder(place.path()).unwrap();
         let living = Scratch::within(&parent).unwrap();
         fs::write(living.path().join("file"), "").unwrap();
         for (name, has_lock) in [("1-1", true), ("1-2", false)] {
@@ -182,11 +209,33 @@ mod tests {
         assert_eq!(fs::read_dir(&parent).unwrap().count(), 1);
     }
 
+    #[test]
+    fn a_link_in_the_cache_is_not_followed_and_one_around_it_is() {
+        let place = tempfile::tempdir().unwrap();
+        let top = place.path().canonicalize().unwrap();
+        let [outside, cache, other] = ["outside", "cache", "other"].map(|name| top.join(name));
+        fs::create_dir(&outside).unwrap();
+        symlink(&outside, &cache).unwrap();
+        let made = own_folder(&cache.join("tenon")).unwrap();
+        assert_eq!(made, outside.join("tenon/replay"));
+        let check = |cache: &Path| {
+            let refused = own_folder(cache).unwrap_err().to_string();
+            assert!(refused.contains(" is a symbolic link, "), "{refused}");
+        };
+        fs::create_dir_all(other.join("tenon")).unwrap();
+        symlink(&outside, other.join("tenon/replay")).unwrap();
+        check(&other.join("tenon"));
+        symlink(&outside, other.join("linked")).unwrap();
+        check(&other.join("linked"));
+        fs::remove_dir_all(outside.join("tenon")).unwrap();
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+    }
+
     /// Where the workspace is the home, commands write there.
     #[test]
     fn what_others_put_there_takes_nothing_away() {
         let place = tempfile::tempdir().unwrap();
-        let parent = place.path().join("replay");
+        let parent = own_folder(place.path()).unwrap();
         let outside = place.path().join("outside");
         for folder in [&parent.join("a"), &parent.join("1-x"), &outside] {
             fs::create_dir_all(folder).unwrap();
