@@ -217,7 +217,7 @@ pub(super) fn make_pipe(path: &Path, mode: u32, modified: SystemTime) -> io::Res
     Ok(())
 }
 
-fn uncopied(path: &Path, error: io::Error) -> CliError {
+pub(super) fn uncopied(path: &Path, error: io::Error) -> CliError {
     CliError::failed(Text::FileNotCopied.with(&[("path", &path.display())])).with_source(error)
 }
 

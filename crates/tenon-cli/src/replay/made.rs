@@ -5,8 +5,9 @@
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
-    fs::{self, File, Permissions},
-    io, mem,
+    fs::{self, File, Metadata, Permissions},
+    io::{self, ErrorKind},
+    mem,
     os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
@@ -139,13 +140,13 @@ impl Made {
             }
             let (path, kept) = (change.path.clone(), folder.join(pieces.len().to_string()));
             let at = place(&copy.roots, &path).filter(|_| change.kind != ChangeKind::Deleted);
-            let Some(at) = at.filter(|at| at.symlink_metadata().is_ok()) else {
+            let found = at.as_deref().map(found_at).transpose()?.flatten();
+            let (Some(at), Some(metadata)) = (at, found) else {
                 pieces.push(Piece::Content(path, kept, None));
                 continue;
             };
             let is_new = matches!(change.kind, ChangeKind::Created | ChangeKind::Renamed { .. });
             if change.entry == EntryKind::Directory && !is_new {
-                let metadata = fs::symlink_metadata(&at)?;
                 pieces.push(Piece::Rights(path, metadata.permissions()));
             } else {
                 copying.any(&at, &kept)?;
@@ -256,7 +257,7 @@ impl Piece {
     }
 
     fn exchange(&mut self, roots: &[Root]) -> io::Result<()> {
-        let place = |path: &Path| place(roots, path).ok_or(io::ErrorKind::NotFound);
+        let place = |path: &Path| place(roots, path).ok_or(ErrorKind::NotFound);
         match self {
             Self::Rights(path, permissions) => {
                 // A call of the replay may have put a link there.
@@ -289,6 +290,17 @@ impl StoredPiece {
                 Piece::Content(path, kept, began)
             }
         }
+    }
+}
+
+/// Looks at what is at a path of the copy, if anything is.
+fn found_at(path: &Path) -> Result<Option<Metadata>, CliError> {
+    match path.symlink_metadata() {
+        Ok(metadata) => Ok(Some(metadata)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        Err(error) => Err(copy::uncopied(path, error)),
     }
 }
 
@@ -341,6 +353,20 @@ mod tests {
         assert!(!scratch.join("roots/evil").exists());
         assert!(makes("/work/good"));
         assert_eq!(fs::read_to_string(copy.join("good")).unwrap(), "made");
+    }
+
+    #[test]
+    fn what_cannot_be_looked_at_is_named() {
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join("file"), "").unwrap();
+        let found = |name: &str| found_at(&place.path().join(name)).map(|found| found.is_some());
+        assert!(matches!(
+            (found("file"), found("none"), found("file/none")),
+            (Ok(true), Ok(false), Ok(false))
+        ));
+        let long = "n".repeat(300);
+        let error = found(&long).unwrap_err().text(crate::texts::Language::English);
+        assert!(error.contains(&format!("{long} cannot be copied: File name too long")), "{error}");
     }
 
     #[test]
