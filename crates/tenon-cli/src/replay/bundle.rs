@@ -31,7 +31,7 @@ use super::{
     made::{MADE, Made, Stored},
     names::OPEN,
     scratch::Scratch,
-    tar::{self, Entry, EntryKind},
+    tar::{self, DEPTH_MAX, Entry, EntryKind},
     times::{Moment, moment, set_modified, set_moment},
 };
 use crate::{config::Config, error::CliError, masked::masked, texts::Text, whole_file};
@@ -58,8 +58,6 @@ const ABOUT_BYTES_MAX: u64 = 1 << 20;
 const CHANGES_BYTES_MAX: u64 = FILE_BYTES_MAX;
 /// The most folders of a workspace.
 const ROOTS_MAX: usize = 16;
-/// The most folders above a file.
-const DEPTH_MAX: usize = 128;
 
 /// What a program gets by its file beyond what its user has (setuid, setgid): a bundle may be unpacked by
 /// the system's own root, and gives nobody that.

@@ -1,5 +1,5 @@
-//! The part of the tar format (POSIX ustar) that bundles need: files, folders and links with short
-//! names. Of the extensions only extended attributes, as other programs write them, within a bound.
+//! The part of the tar format (POSIX ustar) that bundles need: files, folders and links. Of the extensions
+//! (pax) only long names and extended attributes, as other programs write them, within a bound.
 //! Works on bytes alone.
 
 use std::{
@@ -32,6 +32,13 @@ const SIGN: usize = 509;
 
 /// How the names of extended attributes begin in an extended header.
 const ATTRIBUTE: &[u8] = b"SCHILY.xattr.";
+/// Names there of what does not fit its field.
+const LONG_PATH: &[u8] = b"path";
+const LONG_TARGET: &[u8] = b"linkpath";
+/// The longest path: with that of the folder it is unpacked to it is to be one for the kernel (4,096 bytes).
+const PATH_BYTES_MAX: usize = 3072;
+/// The most names that a path has.
+pub(super) const DEPTH_MAX: usize = 128;
 /// The most bytes of an extended header: four times what ext4 has room for.
 const EXTENDED_BYTES_MAX: usize = 256 << 10;
 
@@ -62,8 +69,8 @@ pub(super) enum EntryKind {
 /// names and attributes fit; if not, nothing is written.
 pub(super) fn write_header(out: &mut impl Write, entry: &Entry) -> io::Result<bool> {
     let Some(header) = header(entry, None) else { return Ok(false) };
-    if !entry.attributes.is_empty() {
-        let extended = extended(&entry.attributes);
+    let extended = extended(entry);
+    if !extended.is_empty() {
         let bytes = extended.len() as u64;
         let Some(above) = self::header(entry, Some(bytes)) else { return Ok(false) };
         if extended.len() > EXTENDED_BYTES_MAX {
@@ -79,14 +86,16 @@ pub(super) fn write_header(out: &mut impl Write, entry: &Entry) -> io::Result<bo
 /// Returns the header of `entry`, or that of its extended header of so many bytes.
 fn header(entry: &Entry, extended: Option<u64>) -> Option<[u8; BLOCK]> {
     let mut header = [0_u8; BLOCK];
-    let (prefix, name) = split(entry.path.as_os_str())?;
+    let (path, depth) = (entry.path.as_os_str(), entry.path.components().count());
+    // What is too long stands in the extended header as a whole, and here as far as there is room.
+    let (prefix, name) = split(path).unwrap_or((b"", path.as_bytes()));
     let (kind, size, target) = match (&entry.kind, extended) {
         (_, Some(bytes)) => (b'x', bytes, OsStr::new("")),
         (EntryKind::File(bytes), _) => (b'0', *bytes, OsStr::new("")),
         (EntryKind::Folder, _) => (b'5', 0, OsStr::new("")),
         (EntryKind::Link(target), _) => (b'2', 0, target.as_os_str()),
     };
-    if target.len() > TARGET.len() || size >= 1 << 33 {
+    if path.len() > PATH_BYTES_MAX || depth > DEPTH_MAX || size >= 1 << 33 {
         return None;
     }
     let (modified, is_before) = match entry.modified.duration_since(UNIX_EPOCH) {
@@ -117,18 +126,32 @@ fn header(entry: &Entry, extended: Option<u64>) -> Option<[u8; BLOCK]> {
     Some(header)
 }
 
-/// Returns the records of an extended header, each `LENGTH NAME=VALUE` and a line's end.
-fn extended(attributes: &Attributes) -> Vec<u8> {
+/// Returns the records of the extended header of `entry`; empty where it needs none.
+fn extended(entry: &Entry) -> Vec<u8> {
     let mut records = Vec::new();
-    for (name, value) in attributes {
-        let rest = [b" ", ATTRIBUTE, &*escaped(name.as_bytes()), b"=", value, b"\n"].concat();
-        // The length counts its own digits.
-        let digits = (1..).find(|digits| (rest.len() + digits).to_string().len() == *digits);
-        let length = rest.len() + digits.unwrap_or_default();
-        records.extend_from_slice(length.to_string().as_bytes());
-        records.extend_from_slice(&rest);
+    if split(entry.path.as_os_str()).is_none() {
+        add_record(&mut records, LONG_PATH, entry.path.as_os_str().as_bytes());
+    }
+    if let EntryKind::Link(target) = &entry.kind
+        && target.len() > TARGET.len()
+    {
+        add_record(&mut records, LONG_TARGET, target.as_bytes());
+    }
+    for (name, value) in &entry.attributes {
+        let name = [ATTRIBUTE, &*escaped(name.as_bytes())].concat();
+        add_record(&mut records, &name, value);
     }
     records
+}
+
+/// Adds a record: `LENGTH NAME=VALUE` and a line's end.
+fn add_record(records: &mut Vec<u8>, name: &[u8], value: &[u8]) {
+    let rest = [b" ", name, b"=", value, b"\n"].concat();
+    // The length counts its own digits.
+    let digits = (1..).find(|digits| (rest.len() + digits).to_string().len() == *digits);
+    let length = rest.len() + digits.unwrap_or_default();
+    records.extend_from_slice(length.to_string().as_bytes());
+    records.extend_from_slice(&rest);
 }
 
 /// Returns a name without `=`, at which its value begins.
@@ -155,28 +178,47 @@ fn unescaped(name: &[u8]) -> Vec<u8> {
     whole
 }
 
-/// Reads an extended header of so many bytes, which may have nothing but attributes that are copied:
+/// What an extended header says of the entry behind it.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Extended {
+    attributes: Attributes,
+    path: Option<PathBuf>,
+    target: Option<OsString>,
+}
+
+/// Reads an extended header of so many bytes, which may have nothing but names and attributes that are copied:
 /// others would say of what follows that it is something else.
-fn read_extended(from: &mut impl Read, bytes: u64) -> io::Result<Attributes> {
+fn read_extended(from: &mut impl Read, bytes: u64) -> io::Result<Extended> {
     let other = || wrong(OTHER);
     let length = usize::try_from(bytes).ok().filter(|length| *length <= EXTENDED_BYTES_MAX);
     let mut records = vec![0; length.ok_or_else(other)?];
     from.read_exact(&mut records)?;
     skip_padding(from, bytes)?;
-    let (mut attributes, mut rest) = (Attributes::new(), records.as_slice());
+    let (mut extended, mut rest) = (Extended::default(), records.as_slice());
     while !rest.is_empty() {
         let (record, after) = split_record(rest).ok_or_else(other)?;
         let equals = record.iter().position(|byte| *byte == b'=').ok_or_else(other)?;
         let (name, value) = record.split_at(equals);
+        let value = value.get(1..).unwrap_or_default().to_vec();
+        rest = after;
+        if name == LONG_PATH || name == LONG_TARGET {
+            if value.is_empty() || value.contains(&0) {
+                return Err(other());
+            }
+            let value = OsString::from_vec(value);
+            match name == LONG_PATH {
+                true => extended.path = Some(value.into()),
+                false => extended.target = Some(value),
+            }
+            continue;
+        }
         let name = unescaped(name.strip_prefix(ATTRIBUTE).ok_or_else(other)?);
         if !is_copied(&name) || name.contains(&0) {
             return Err(other());
         }
-        let value = value.get(1..).unwrap_or_default().to_vec();
-        attributes.push((OsString::from_vec(name), value));
-        rest = after;
+        extended.attributes.push((OsString::from_vec(name), value));
     }
-    Ok(attributes)
+    Ok(extended)
 }
 
 /// Splits a record without its length and its end from those behind it.
@@ -208,12 +250,16 @@ pub(super) fn read_header(from: &mut impl Read) -> io::Result<Option<Entry>> {
         Header::Entry(entry) => return Ok(Some(entry)),
         Header::Extended(bytes) => bytes,
     };
-    let attributes = read_extended(from, bytes)?;
+    let Extended { attributes, path, target } = read_extended(from, bytes)?;
     from.read_exact(&mut header)?;
-    match header_in(&header)? {
-        Header::Entry(entry) => Ok(Some(Entry { attributes, ..entry })),
-        Header::Extended(_) => Err(wrong(OTHER)),
-    }
+    let Header::Entry(entry) = header_in(&header)? else { return Err(wrong(OTHER)) };
+    let path = path.unwrap_or(entry.path);
+    let kind = match (entry.kind, target) {
+        (EntryKind::Link(_), Some(target)) => EntryKind::Link(target),
+        (_, Some(_)) => return Err(wrong(OTHER)),
+        (kind, None) => kind,
+    };
+    Ok(Some(Entry { path, kind, attributes, ..entry }))
 }
 
 /// What a header is of.
@@ -329,6 +375,17 @@ mod tests {
                 ..entry("attributes", EntryKind::File(5))
             },
             entry(&long.replace("//", "/"), EntryKind::File(0)),
+            entry(&"n".repeat(101), EntryKind::Folder),
+            entry(
+                &format!("roots/1/{}f", format!("{}/", "d".repeat(250)).repeat(8)),
+                EntryKind::File(7),
+            ),
+            Entry {
+                attributes: vec![("user.a".into(), b"b".to_vec())],
+                ..entry(&"n".repeat(255), EntryKind::File(1))
+            },
+            entry("far", EntryKind::Link("../".repeat(1000).into())),
+            entry(&"l".repeat(255), EntryKind::Link("t".repeat(101).into())),
         ];
         let mut bytes = Vec::new();
         for entry in &entries {
@@ -349,22 +406,30 @@ mod tests {
         }
         assert_eq!(read_header(&mut from).unwrap(), None);
         let mut out = Vec::new();
-        assert!(!write_header(&mut out, &entry(&"a".repeat(101), EntryKind::Folder)).unwrap());
+        for too_long in ["a".repeat(PATH_BYTES_MAX + 1), "a/".repeat(DEPTH_MAX + 1)] {
+            assert!(!write_header(&mut out, &entry(&too_long, EntryKind::Folder)).unwrap());
+        }
         assert!(!write_header(&mut out, &entry("a", EntryKind::File(1 << 33))).unwrap());
         assert!(out.is_empty());
     }
 
     #[test]
-    fn an_extended_header_of_anything_but_attributes_is_refused() {
+    fn an_extended_header_of_anything_but_names_and_attributes_is_refused() {
         let read = |records: &[u8]| {
             read_extended(&mut [records, &[0; BLOCK]].concat().as_slice(), records.len() as u64)
         };
         assert_eq!(
-            read(b"26 SCHILY.xattr.user.k=vw\n").unwrap(),
-            [("user.k".into(), b"vw".to_vec())]
+            read(b"26 SCHILY.xattr.user.k=vw\n10 path=a\n14 linkpath=b\n").unwrap(),
+            Extended {
+                attributes: vec![("user.k".into(), b"vw".to_vec())],
+                path: Some("a".into()),
+                target: Some("b".into()),
+            }
         );
         for records in [
-            &b"10 path=a\n"[..],
+            &b"11 size=12\n"[..],
+            b"9 path=\n",
+            b"11 path=a\0\n",
             b"29 SCHILY.xattr.trusted.k=vw\n",
             b"26 SCHILY.xattr.user.k=vw ",
             b"27 SCHILY.xattr.user.k=vw\n",

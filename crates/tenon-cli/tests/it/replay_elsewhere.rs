@@ -1,7 +1,11 @@
 //! What is otherwise around a replay, and not by the agent, is no difference, or is said: places that
 //! commands do not see, walls of another tier, and events that cannot be read.
 
-use std::{os::unix::fs::PermissionsExt, path::PathBuf, process::Command};
+use std::{
+    os::unix::fs::{PermissionsExt, symlink},
+    path::PathBuf,
+    process::Command,
+};
 
 use serde_json::{Value, json};
 
@@ -49,6 +53,27 @@ fn what_is_said_of_hidden_places_is_no_difference_wherever_the_copy_lies() {
     let other = Place::new();
     std::fs::rename(place.path("work/out.tar.gz"), other.path("work/in.tar.gz")).unwrap();
     assert_eq!(other.run(&["replay", "in.tar.gz"]).ends_with(0).out, expected);
+}
+
+#[test]
+fn a_bundle_has_long_paths_of_a_second_folder() {
+    let place = Place::new();
+    let (deep, name) =
+        (format!("other/{}file", format!("{}/", "d".repeat(60)).repeat(5)), "n".repeat(200));
+    place.write(&deep, "deep\n");
+    place.write(&format!("other/{name}"), "name\n");
+    symlink(&name, place.path("other/link")).unwrap();
+    let other = place.path("other").display().to_string();
+    let [deep, link] =
+        [place.path(&deep), place.path("other/link")].map(|it| it.display().to_string());
+    record(&place, &["--add-dir", &other], &[&format!("cat {deep} {link}; echo more >> {deep}")]);
+    let expected = "replayed 2 steps and 1 call: nothing differs from the recording\n";
+    assert_eq!(place.run(&["replay", "last"]).ends_with(0).out, expected);
+    let exported = place.run(&["export", "last", "--bundle", "out.tar.gz"]).ends_with(0);
+    assert!(!exported.error.contains("left out"), "{exported:?}");
+    let elsewhere = Place::new();
+    std::fs::rename(place.path("work/out.tar.gz"), elsewhere.path("work/in.tar.gz")).unwrap();
+    assert_eq!(elsewhere.run(&["replay", "in.tar.gz"]).ends_with(0).out, expected);
 }
 
 #[test]
