@@ -2,7 +2,7 @@
 
 use tenon_sandbox::{Output, Stream, Tier, runs_as_root};
 
-use super::ToolContext;
+use super::{ToolContext, own_lines::own_lines};
 use crate::policy::shell::SimpleCommand;
 
 /// Redirects by which complaints come with the rest, as for a pipe that ends well.
@@ -46,15 +46,25 @@ impl<'a> Said<'a> {
         Self { script, commands, output, text, is_error, is_job, context, in_c, as_root }
     }
 
-    /// Returns what was printed as far as the command's complaints are in it.
+    /// Returns what was printed as far as complaints are in it that count: on standard output those of a
+    /// command that failed, or that sends them there.
     pub(super) fn printed(&self) -> String {
-        let pieces = self.output.pieces.iter().filter(|piece| piece.stream == Stream::Error);
-        let mut printed: String = pieces.map(|piece| piece.text.as_str()).collect();
-        if self.is_error || self.merges() {
-            printed.push('\n');
-            printed.push_str(self.text);
+        match self.is_error || self.merges() {
+            true => self.own(),
+            false => self.of_stream(Stream::Error),
         }
-        printed
+    }
+
+    /// Returns what was printed but for the content of files that the command shows.
+    pub(super) fn own(&self) -> String {
+        let out = self.of_stream(Stream::Out);
+        let lines = own_lines(self.commands, &out, self.merges(), self.context);
+        format!("{}\n{}", self.of_stream(Stream::Error), lines.join("\n"))
+    }
+
+    fn of_stream(&self, stream: Stream) -> String {
+        let pieces = self.output.pieces.iter().filter(|piece| piece.stream == stream);
+        pieces.map(|piece| piece.text.as_str()).collect()
     }
 
     /// Whether what was printed is the command's own complaint, also where the line went on (`|| true`). What
@@ -68,6 +78,7 @@ impl<'a> Said<'a> {
         THROWN_AWAY.iter().any(|redirect| self.script.contains(redirect))
     }
 
+    /// Whether complaints may come on standard output.
     fn merges(&self) -> bool {
         MERGED.iter().any(|redirect| self.script.contains(redirect))
     }

@@ -6,7 +6,7 @@
 //! script, and only ever named: nobody is asked and nothing is opened by it. What the proxy would not
 //! read as a host is none; each sentence is true whenever it is said.
 
-use tenon_sandbox::{HostRule, NetworkEvent, NetworkOutcome, Piece, Refusal};
+use tenon_sandbox::{HostRule, NetworkEvent, NetworkOutcome, Refusal};
 
 use super::said::Said;
 use crate::policy::shell::{self, SimpleCommand, Word};
@@ -116,14 +116,18 @@ pub(super) fn sentences(said: &Said<'_>) -> Vec<String> {
     if said.is_job && output.pieces.is_empty() {
         return Vec::new();
     }
-    let looked = Looked { script, printed: &output.pieces, told: &output.blocked, is_error };
+    let is_silent = output.pieces.iter().all(|piece| piece.text.trim().is_empty());
+    let looked =
+        Looked { script, printed: &said.own(), is_silent, told: &output.blocked, is_error };
     looked.sentences(|host| context.sandbox.judge_host(host))
 }
 
 /// A command and what is known of its end.
 struct Looked<'a> {
     script: &'a str,
-    printed: &'a [Piece],
+    /// Without the content of files that it shows.
+    printed: &'a str,
+    is_silent: bool,
     /// What the proxy refused, which is told anyway.
     told: &'a [NetworkEvent],
     is_error: bool,
@@ -132,15 +136,14 @@ struct Looked<'a> {
 impl Looked<'_> {
     /// Returns what is said of hosts; `judge` tells what the rules say of one.
     fn sentences(&self, judge: impl Fn(&str) -> Option<NetworkEvent>) -> Vec<String> {
-        let &Looked { script, told, is_error, .. } = self;
-        let printed: String = self.printed.iter().map(|piece| piece.text.as_str()).collect();
-        let complains = is_complaint(&printed);
+        let &Looked { script, printed, is_silent, told, is_error } = self;
+        let complains = is_complaint(printed);
         // What only reads prints the complaints of others.
         let is_ones_own = || is_error || !shell::only_reads(&shell::parse(script));
-        if complains && !is_ones_own() || !complains && !printed.trim().is_empty() {
+        if complains && !is_ones_own() || !complains && !is_silent {
             return Vec::new();
         }
-        let mut hosts = if complains { printed_in(&printed) } else { Vec::new() };
+        let mut hosts = if complains { printed_in(printed) } else { Vec::new() };
         if hosts.is_empty() && told.is_empty() {
             hosts = named_in(script, complains);
         }
@@ -500,8 +503,9 @@ mod tests {
     }
 
     fn sentences_of(script: &str, output: &Output, code: i32, proxy: &Proxy) -> Vec<String> {
-        let (printed, told) = (&output.pieces[..], &output.blocked[..]);
-        let looked = Looked { script, printed, told, is_error: code != 0 };
+        let (printed, told) = (output.pieces[0].text.as_str(), &output.blocked[..]);
+        let (is_silent, is_error) = (printed.is_empty(), code != 0);
+        let looked = Looked { script, printed, is_silent, told, is_error };
         looked.sentences(|host| proxy.judge(host).ok())
     }
 

@@ -238,6 +238,41 @@ fn what_is_named_from_another_folder_is_told_by_where_it_lies() {
     }
 }
 
+/// The same words in a file are another's, be it that the command fails.
+#[test]
+fn what_stands_in_a_file_that_is_shown_is_told_as_no_refusal() {
+    let log = "touch: cannot touch '/etc/x': Permission denied\n\
+               touch: cannot touch '/etc/y': Read-only file system\n\
+               chown: changing ownership of 'q': Operation not permitted\n\
+               bash: fork: retry: Resource temporarily unavailable\n\
+               curl: (6) Could not resolve host: log.example\n\
+               cat: /root/x: No such file or directory\n\
+               fatal: not a git repository (or any of the parent directories): .git\n";
+    let elsewhere: &[&str] = &["files: outside of the workspace commands"];
+    let rows: &[(&str, &[&str])] = &[
+        ("diff a.log build.log", &[]),
+        ("git diff --no-index a.log build.log", &[]),
+        ("diff a.log build.log 2>&1 | head -n 20; false", &[]),
+        ("grep -rn -e denied -e system -e such .; exit 3", &[]),
+        ("cat none build.log", &[]),
+        ("cat build.log 2>&1; exit 1", &[]),
+        ("for log in *.log; do cat $log; done; false", &[]),
+        ("tail -n 9 build.log; bash ./fails.sh", &[]),
+        ("cat build.log; touch /opt/x", elsewhere),
+        ("cat /etc/hosts > /opt/x 2>&1 | tail -n 1", elsewhere),
+        ("bash ./writes.sh 2>&1 | tail -n 1", elsewhere),
+        ("bash ./writes.sh > made.log 2>&1; cat made.log", elsewhere),
+    ];
+    for way in ways() {
+        let place = Place::new();
+        place.write("work/build.log", log);
+        place.write("work/a.log", "a\n");
+        place.write("work/fails.sh", "exit 3\n");
+        place.write("work/writes.sh", "touch /opt/x\n");
+        check(&place, way, rows);
+    }
+}
+
 /// The kernel lets tier C do it, and it is put back.
 #[test]
 fn permissions_that_are_put_back_are_told_without_advice_for_content() {

@@ -1,0 +1,157 @@
+//! Which lines of a command's standard output may be complaints of its own. What shows files prints there
+//! what stands in them: the same words, of others.
+//!
+//! On standard error a program speaks for itself, so all of that counts.
+
+use std::collections::HashSet;
+
+use super::{ToolContext, ran_in};
+use crate::policy::shell::{self, RedirectKind, SimpleCommand};
+
+/// Of the shell itself. They print nothing on standard output.
+const SILENT: [&str; 12] = [
+    "break", "continue", "exit", "export", "return", "set", "shift", "shopt", "trap", "umask",
+    "unset", "wait",
+];
+
+/// What may do more than show files, and mostly shows them.
+const SHOWING: [&str; 8] = ["awk", "bat", "gawk", "less", "mawk", "more", "perl", "sed"];
+
+/// What the shell and git begin complaints with.
+const SHELL: &str = "bash";
+const GIT: [&str; 3] = ["error", "fatal", "warning"];
+
+/// They mark lines of files in front.
+const MARKING: [&str; 2] = ["diff", "git"];
+const MARKS: [char; 4] = ['+', '-', '<', '>'];
+
+/// Files that a line shows which are looked into, and the most of one.
+const FILES_MAX: usize = 8;
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// What stands in a file and is shorter, a program can say by itself.
+const LINE_BYTES_MIN: usize = 16;
+
+/// Returns the lines of `out`, the standard output of `commands`, that may be their own complaints. Where
+/// they show files and do nothing else there are none, but where complaints are `merged` with the rest:
+/// then those with the name of one of the programs in front.
+pub(super) fn own_lines<'a>(
+    commands: &[SimpleCommand],
+    out: &'a str,
+    merged: bool,
+    context: &ToolContext,
+) -> Vec<&'a str> {
+    let shows = |command: &SimpleCommand| shell::reads(command) || is_silent(command);
+    let shows_only = !commands.is_empty() && commands.iter().all(shows);
+    if out.is_empty() || shows_only && !merged {
+        return Vec::new();
+    }
+    let programs: Vec<&str> = commands.iter().filter_map(SimpleCommand::program).collect();
+    let marks = programs.iter().any(|program| MARKING.contains(program));
+    let is_own = |line: &&str| match shows_only {
+        true => is_of_program(line, &programs),
+        false => !(marks && line.starts_with(MARKS)),
+    };
+    let mut lines: Vec<&str> = out.lines().filter(is_own).collect();
+    if !lines.is_empty() {
+        let shown = shown_files(commands, context);
+        let known: HashSet<&str> =
+            shown.iter().flat_map(|text| text.lines()).map(str::trim).collect();
+        lines.retain(|line| !is_of_file(line, &known));
+    }
+    lines
+}
+
+fn is_silent(command: &SimpleCommand) -> bool {
+    command.program().is_some_and(|name| SILENT.contains(&name))
+}
+
+/// Whether a line begins with who says it.
+fn is_of_program(line: &str, programs: &[&str]) -> bool {
+    let name = line.split_once(':').map_or("", |(name, _)| name);
+    let name = name.rsplit('/').next().unwrap_or(name);
+    name == SHELL || programs.contains(&name) || programs.contains(&"git") && GIT.contains(&name)
+}
+
+/// Whether a line stands in a file, or is one of it with a mark, its number or the file's name in front.
+fn is_of_file<'a>(line: &'a str, known: &HashSet<&str>) -> bool {
+    let behind = |text: &'a str, sign| text.split_once(sign).map(|(_, rest)| rest);
+    let name = behind(line, ':');
+    let number = name.and_then(|rest| behind(rest, ':'));
+    let parts = [Some(line), line.get(1..), behind(line, '\t'), name, number];
+    let is_known = |part: &str| part.trim().len() >= LINE_BYTES_MIN && known.contains(part.trim());
+    parts.into_iter().flatten().any(is_known)
+}
+
+/// Returns what is in the files of the workspace that commands show, but for what the line writes itself:
+/// there its complaints may be.
+fn shown_files(commands: &[SimpleCommand], context: &ToolContext) -> Vec<String> {
+    let written: Vec<String> = commands
+        .iter()
+        .flat_map(|command| {
+            let writes = shell::writes(command).into_iter();
+            writes
+                .flat_map(|write| ran_in::led_to(command, &write.path, context))
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    let shows = |name: &str| SHOWING.contains(&name);
+    let readers = commands
+        .iter()
+        .filter(|command| shell::reads(command) || command.program().is_some_and(shows));
+    let named = readers.flat_map(|command| {
+        let read = command.redirects.iter().filter(|redirect| redirect.kind == RedirectKind::Read);
+        let words = command.arguments().iter().chain(read.map(|redirect| &redirect.target));
+        words.flat_map(|word| ran_in::led_to(command, word, context)).collect::<Vec<_>>()
+    });
+    let read = |path: String| context.workspace.read(&path, FILE_BYTES_MAX).ok();
+    let texts = named.filter(|path| !written.contains(path)).filter_map(read).take(FILES_MAX);
+    texts.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::testing::Bench;
+
+    #[test]
+    fn what_stands_in_a_file_that_is_shown_is_no_complaint_of_the_command() {
+        let bench = Bench::new();
+        let denied = "touch: cannot touch '/etc/x': Permission denied";
+        bench.put("sub/build.log", denied);
+        bench.put("made.log", denied);
+        let check = |script: &str, merged: bool, out: &str, is_own: bool| {
+            let commands = shell::parse(script).commands;
+            let lines = own_lines(&commands, out, merged, &bench.context);
+            assert_eq!(!lines.is_empty(), is_own, "{script}: {out}");
+        };
+        let marked = [
+            denied.to_owned(),
+            format!("> {denied}"),
+            format!("+{denied}"),
+            format!("3:{denied}"),
+            format!("sub/build.log:3:{denied}"),
+            format!("     1\t{denied}"),
+        ];
+        for line in &marked {
+            check("diff a sub/build.log", false, line, false);
+            check("grep -rn denied . | head; exit 1", false, line, false);
+            check("git diff; false", false, line, false);
+            check("cat -n sub/build.log; make", false, line, false);
+            check("cd sub && grep -n denied build.log; ./check.sh", false, line, false);
+        }
+        check("awk '/denied/ { print; exit 1 }' sub/build.log", false, denied, false);
+        check("./build.sh", false, denied, true);
+        check("./build.sh 2>&1 | tail -n 3", true, denied, true);
+        check("./build.sh > made.log 2>&1; cat made.log", true, denied, true);
+        check("git diff; ./build.sh", false, denied, true);
+        check("git diff; ./build.sh", false, &marked[2], false);
+        check("cat other.log; ./build.sh", false, denied, true);
+        let of_cat = "cat: /etc/shadow: Permission denied";
+        check("cat /etc/shadow 2>&1 | head", true, of_cat, true);
+        check("cat /etc/shadow", false, of_cat, false);
+        check("cat sub/build.log 2>&1", true, denied, false);
+        check("git log 2>&1 | cat", true, "fatal: not a git repository", true);
+        check("ls none 2>&1", true, "bash: line 1: ls: Permission denied", true);
+    }
+}
