@@ -6,6 +6,7 @@
 mod exact;
 mod forms;
 mod glob;
+mod meet;
 mod words;
 
 use std::fmt;
@@ -14,8 +15,10 @@ use serde::{Deserialize, Serialize};
 
 use self::glob::Glob;
 use self::words::{Wild, Words};
-use super::places::{Places, clean};
+use super::places::{Places, clean, is_within};
 use super::shell::{SimpleCommand, Word};
+
+pub(super) use self::meet::{ANY, FOUND, NUMBER, is_open};
 
 /// What is to be done with a call.
 ///
@@ -302,6 +305,37 @@ impl Rule {
         let is_strict = self.verdict != Verdict::Allow;
         let path = places.absolute(path);
         absolute_globs(glob, places).any(|glob| glob::matches(&glob, &path, is_strict))
+    }
+
+    /// Says whether a rule for paths surely speaks of something in this folder, by the names that it begins with;
+    /// one that begins with a pattern only where `all` that is in the folder is meant.
+    pub(crate) fn speaks_within(&self, folder: &str, all: bool, places: &Places) -> bool {
+        let Some(Pattern::Glob(glob)) = &self.pattern else { return false };
+        let is_within = |glob: String| is_within(&glob::fixed(&glob), folder);
+        let mut globs = glob.paths().filter(|glob| {
+            let relative = glob.strip_prefix("./").unwrap_or(glob);
+            all || !glob::fixed(relative).is_empty()
+        });
+        globs.any(|glob| absolute_globs(glob, places).any(is_within))
+    }
+
+    /// Says whether a rule for paths may speak of one of which not all signs are known ([`meet`]), or of something
+    /// in it if it is `deep`.
+    pub(crate) fn may_be_meant_by(&self, path: &str, deep: bool, places: &Places) -> bool {
+        let Some(Pattern::Glob(glob)) = &self.pattern else { return places.is_inside(path) };
+        let is_above = |glob: &str| {
+            let (fixed, mut names) = (glob::fixed(glob), path.split('/'));
+            let is_shared = fixed.split('/').zip(names.by_ref()).all(|(a, b)| meet::may_be(a, b));
+            is_shared && names.next().is_none()
+        };
+        let mut globs = glob.paths().flat_map(|glob| absolute_globs(glob, places));
+        globs.any(|glob| meet::may_match(&glob, path) || deep && is_above(&glob))
+    }
+
+    /// Says whether a rule for paths begins with a name that it says.
+    pub(crate) fn begins_with_a_name(&self) -> bool {
+        let is_name = |glob: &str| !glob::fixed(glob.strip_prefix("./").unwrap_or(glob)).is_empty();
+        matches!(&self.pattern, Some(Pattern::Glob(glob)) if glob.paths().all(is_name))
     }
 
     /// Says whether a rule for paths may match one beneath this folder, by what the rule begins with.

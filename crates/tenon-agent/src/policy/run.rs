@@ -8,7 +8,8 @@ use super::places::{Places, Target, in_one_line, is_plain};
 use super::rule::{Rule, Rules, Verdict};
 use super::shell::{self, Launches, Parsed, Redirect, RedirectKind, SimpleCommand, launch};
 use super::written::{
-    is_for_writing, may_touch_writes, open_writes, touches_writes, writes_by_links, written,
+    is_for_writing, may_be_file, may_touch_writes, open_writes, touches_writes, writes_by_links,
+    written,
 };
 use super::{Decision, Kept, Leaves, Mode, by_rule, parts};
 
@@ -20,6 +21,10 @@ const NO_RULE: &str = "no rule can allow it: only lines of plain commands, each 
 const CHOOSES: &str = "it sets a variable that may choose what runs";
 const WRITES_ELSEWHERE: &str =
     "it writes outside of the workspace, or where is only known when it runs";
+
+/// Why a rule may speak of a line.
+const UNKNOWN_WORDS: &str = "not all of its words are known";
+const FILE_OR_BRANCH: &str = "what it checks out may be a branch or a file (`git switch` takes only branches, `--` says which it is)";
 
 pub(super) fn decide(
     tool: &str,
@@ -73,16 +78,16 @@ fn judged(
             || is_for_writing(rule) && writes_by_links(parsed, places)
     };
     if let Some(rule) = rules.with(Verdict::Deny).find(may_be) {
-        let reason = format!(
-            "the rule {rule} may forbid it: not all of its words are known; no rule can allow that"
-        );
+        let names_branch = || parsed.commands.iter().any(|one| may_be_file(rule, one, places));
+        let why = if is_open || !names_branch() { UNKNOWN_WORDS } else { FILE_OR_BRANCH };
+        let reason = format!("the rule {rule} may forbid it: {why}; no rule can allow that");
         return Decision::new(Verdict::Ask, rule.to_string(), reason);
     }
     if let Some(rule) = rules.with(Verdict::Ask).find(touches) {
         return by_rule(rule);
     }
     if let Some(rule) = rules.with(Verdict::Ask).find(may_be) {
-        let reason = format!("the rule {rule} may ask about it: not all of its words are known");
+        let reason = format!("the rule {rule} may ask about it: {UNKNOWN_WORDS}");
         return Decision::new(Verdict::Ask, rule.to_string(), reason);
     }
     let allows: Vec<_> = rules.with(Verdict::Allow).filter(|rule| rule.is_for(tool)).collect();

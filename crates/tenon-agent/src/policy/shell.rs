@@ -16,11 +16,13 @@ mod flow;
 mod folders;
 mod given;
 mod hidden;
+mod holds;
 pub(crate) mod launch;
 mod launchers;
 mod made;
 mod perhaps;
 mod plain;
+mod queries;
 mod reader;
 mod reads;
 mod runners;
@@ -35,18 +37,21 @@ mod variables;
 mod walk;
 mod word;
 mod words;
+mod writer;
 mod writers;
 mod writes;
 
 use std::ops::Range;
 
 pub(crate) use folders::Folders;
-pub(crate) use made::FILES as FOUND;
+pub(crate) use holds::OF_NUMBERS;
+pub(crate) use made::{FILES as FOUND, Holds};
 pub(crate) use reads::reads;
 pub(crate) use terminal::NeedsTerminal;
 pub(crate) use variables::chooser;
 pub(crate) use word::Word;
-pub(crate) use word::{Piece, Unknown};
+pub(crate) use word::{Extent, Piece, Unknown};
+pub(crate) use writer::Reach;
 pub(crate) use writes::{WriteKind, named, writes};
 
 /// Levels of syntax and of scripts within scripts; bounds the stack, people need fewer than 20.

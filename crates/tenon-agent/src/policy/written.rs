@@ -4,8 +4,11 @@
 use tenon_sandbox::Access;
 
 use super::places::{Places, SOME_FOLDER, Target};
-use super::rule::{Rule, Rules, Verdict};
-use super::shell::{self, Folders, Parsed, Piece, RedirectKind, SimpleCommand, Word, WriteKind};
+use super::rule::{ANY, FOUND, NUMBER, Rule, Rules, Verdict, is_open};
+use super::shell::{
+    self, Extent, Folders, Holds, Parsed, Piece, Reach, RedirectKind, SimpleCommand, Word,
+    WriteKind,
+};
 
 /// What is no file of its own: nothing, and what is open already.
 const STREAMS: [&str; 4] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
@@ -23,20 +26,25 @@ pub(super) fn written<'a>(
     command: &'a SimpleCommand,
     places: &'a Places,
 ) -> impl Iterator<Item = Target> + 'a {
-    let writes = command.redirects.iter().filter(|redirect| {
-        redirect.kind == RedirectKind::Write && !redirect.target.literal().is_some_and(is_stream)
-    });
-    writes.flat_map(move |redirect| {
-        let is_of_process = |path: &str| OF_PROCESSES.iter().any(|start| path.starts_with(start));
-        let target = |folder| match places.target(&redirect.target, folder) {
-            Target::Exact(path) if is_of_process(&path) => Target::Unknown,
-            Target::Beneath { folder, .. } if is_of_process(&format!("{folder}/")) => {
-                Target::Unknown
-            }
-            target => target,
-        };
-        folders(command).map(target).collect::<Vec<_>>()
+    redirected(command).flat_map(move |word| {
+        let targets = folders(command).map(|folder| redirect_target(word, folder, places));
+        targets.collect::<Vec<_>>()
     })
+}
+
+/// Returns what the redirects of a command write, but for streams.
+fn redirected(command: &SimpleCommand) -> impl Iterator<Item = &Word> {
+    let writes = command.redirects.iter().filter(|redirect| redirect.kind == RedirectKind::Write);
+    writes.map(|redirect| &redirect.target).filter(|word| !word.literal().is_some_and(is_stream))
+}
+
+fn redirect_target(word: &Word, folder: Option<&[Word]>, places: &Places) -> Target {
+    let is_of_process = |path: &str| OF_PROCESSES.iter().any(|start| path.starts_with(start));
+    match places.target(word, folder) {
+        Target::Exact(path) if is_of_process(&path) => Target::Unknown,
+        Target::Beneath { folder, .. } if is_of_process(&format!("{folder}/")) => Target::Unknown,
+        target => target,
+    }
 }
 
 /// Returns the folders that a command may run in, each as changes of folder; `None` for one that is not
@@ -52,34 +60,170 @@ fn is_stream(path: &str) -> bool {
     STREAMS.contains(&path) || number.is_some_and(is_number)
 }
 
-/// Returns where a command writes because its arguments say so. Of a target that may be a folder only itself
-/// is one; a pattern is its text, so that it is found by what it looks like.
-fn named(command: &SimpleCommand, places: &Places) -> Vec<(WriteKind, Target)> {
+/// Something that a command writes because its arguments say so, from one of the folders that it may run in.
+struct Named {
+    kind: WriteKind,
+    reach: Reach,
+    path: Target,
+    /// Where it is written if the path is a folder.
+    inside: Option<Target>,
+    /// The path, and where it is written in it, with signs for what is not known of their names ([`open`]).
+    open: Option<Target>,
+    open_inside: Option<Target>,
+}
+
+/// Returns what a command writes because its arguments say so. A pattern is its text, so that it is found by
+/// what it looks like.
+fn named(command: &SimpleCommand, places: &Places) -> Vec<Named> {
+    let mut all = Vec::new();
+    for write in shell::named(command) {
+        if write.path.literal().is_some_and(is_stream) {
+            continue;
+        }
+        let (path, inside) = (as_text(&write.path), write.inside.as_ref().map(as_text));
+        all.extend(folders(command).map(|folder| Named {
+            kind: write.kind,
+            reach: write.reach,
+            path: places.target(&path, folder),
+            inside: inside.as_ref().map(|inside| places.target(inside, folder)),
+            open: open(&write.path).map(|path| places.target(&path, folder)),
+            open_inside: write.inside.as_ref().and_then(open).map(|it| places.target(&it, folder)),
+        }));
+    }
+    all
+}
+
+/// Returns a word with patterns as their text.
+fn as_text(word: &Word) -> Word {
     let as_text = |piece: &Piece| match piece {
         Piece::Glob(text) => Piece::Text(text.clone()),
         piece => piece.clone(),
     };
-    let mut targets = Vec::new();
-    for write in shell::named(command) {
-        let path = match write.kind {
-            WriteKind::Filled => write.path.joined(&Word::text("/*")),
-            WriteKind::Changed | WriteKind::Removed => write.path,
-        };
-        if path.literal().is_some_and(is_stream) {
-            continue;
-        }
-        let path = Word { pieces: path.pieces.iter().map(as_text).collect() };
-        targets.extend(folders(command).map(|folder| (write.kind, places.target(&path, folder))));
-    }
-    targets
+    Word { pieces: word.pieces.iter().map(as_text).collect() }
 }
 
-/// Returns where a command writes, by its redirects and by what its arguments say.
-fn targets<'a>(
-    command: &'a SimpleCommand,
-    places: &'a Places,
-) -> impl Iterator<Item = Target> + 'a {
-    written(command, places).chain(named(command, places).into_iter().map(|(_, target)| target))
+/// Returns a word with signs for patterns and for what is not known in it, if that surely has no `/`, and if
+/// there is any of these.
+fn open(word: &Word) -> Option<Word> {
+    let mut text = Vec::new();
+    // A bracket is open: what is in it, and where it ends, is not looked at.
+    let mut is_bracket = false;
+    let mut is_any = false;
+    for piece in &word.pieces {
+        let piece = match piece {
+            Piece::Text(known) if is_bracket => {
+                let Some((_, behind)) = known.split_once('/') else { continue };
+                is_bracket = false;
+                Piece::Text(format!("/{behind}"))
+            }
+            Piece::Glob(pattern) => {
+                is_any = true;
+                if is_bracket {
+                    continue;
+                }
+                is_bracket = pattern == "[";
+                Piece::Text(FOUND.to_string())
+            }
+            Piece::Unknown(unknown) => {
+                is_any = true;
+                match (unknown.holds, unknown.extent) {
+                    (Holds::Number, _) => Piece::Text(NUMBER.to_string()),
+                    (Holds::Plain, _) | (Holds::Name | Holds::Numbers, Extent::One) => {
+                        Piece::Text(ANY.to_string())
+                    }
+                    (Holds::Anything | Holds::Name | Holds::Numbers, _) => return None,
+                }
+            }
+            piece => piece.clone(),
+        };
+        text.push(piece);
+    }
+    is_any.then_some(Word { pieces: text })
+}
+
+impl Named {
+    /// Returns where it is written as far as that is known. Of a target that may be a folder only itself is one.
+    fn target(&self) -> Target {
+        self.filled(&self.path, '*')
+    }
+
+    /// Returns something in a folder that is filled, by a sign for its name.
+    fn filled(&self, target: &Target, name: char) -> Target {
+        match target {
+            Target::Exact(folder) if self.kind == WriteKind::Filled => {
+                Target::Exact(format!("{}/{name}", folder.trim_end_matches('/')))
+            }
+            target => target.clone(),
+        }
+    }
+
+    /// Says whether a rule speaks of it: of the path, of what is written with it, and of what is written in it
+    /// if the rule itself says that it is a folder.
+    fn is_meant(&self, rule: &Rule, places: &Places) -> bool {
+        let reaches = |target: &Target| match target {
+            Target::Exact(path) if self.reach != Reach::Itself => {
+                rule.speaks_within(path, self.reach == Reach::Whole, places)
+            }
+            _ => false,
+        };
+        is_of(rule, &self.target(), places)
+            || match &self.inside {
+                None => reaches(&self.path),
+                Some(inside) if self.is_folder_of(rule, places) => {
+                    is_of(rule, inside, places) || reaches(inside)
+                }
+                Some(_) => false,
+            }
+    }
+
+    /// Says whether a rule says by its own words that the path is a folder.
+    fn is_folder_of(&self, rule: &Rule, places: &Places) -> bool {
+        matches!(&self.path, Target::Exact(path) if rule.speaks_within(path, false, places))
+    }
+
+    /// Says whether a rule may speak of it if what is not known of its name is such.
+    fn may_be_meant(&self, rule: &Rule, places: &Places) -> bool {
+        // Of what bash finds for a pattern a rule that begins with one would speak almost always.
+        let is_found = matches!(self.path, Target::Exact(_)) && !rule.begins_with_a_name();
+        let deep = match self.reach {
+            Reach::Itself => false,
+            Reach::Parts => rule.begins_with_a_name(),
+            Reach::Whole => true,
+        };
+        let may_be = |target: &Target, open: Option<&Target>| match open.filter(|_| !is_found) {
+            Some(open) => may_be(rule, open, deep, places),
+            None => may_be(rule, target, deep, places),
+        };
+        let open = self.open.as_ref().map(|open| self.filled(open, FOUND));
+        // A folder that is copied to a name which is not there yet is copied as that.
+        let may_be_inside = |inside: &Target| {
+            self.reach != Reach::Itself || may_be(inside, self.open_inside.as_ref())
+        };
+        may_be(&self.target(), open.as_ref())
+            || self.is_folder_of(rule, places) && self.inside.as_ref().is_some_and(may_be_inside)
+    }
+}
+
+/// Says whether a rule speaks of a place. One without a path speaks of those in the workspace.
+fn is_of(rule: &Rule, target: &Target, places: &Places) -> bool {
+    match target {
+        Target::Exact(path) if rule.is_sweeping() => places.is_inside(path),
+        Target::Exact(path) => rule.matches_path(path, places),
+        Target::Beneath { .. } | Target::Unknown => false,
+    }
+}
+
+/// Says whether a rule may speak of a place of which not all is known, or with `deep` of what is in it.
+fn may_be(rule: &Rule, target: &Target, deep: bool, places: &Places) -> bool {
+    match target {
+        Target::Exact(path) if is_open(path) => rule.may_be_meant_by(path, deep, places),
+        Target::Exact(path) => match path.split_once(SOME_FOLDER) {
+            Some((folder, _)) => rule.may_match_beneath(folder, places),
+            None => false,
+        },
+        Target::Beneath { folder, .. } => rule.may_match_beneath(folder, places),
+        Target::Unknown => true,
+    }
 }
 
 /// A path that a line names as written.
@@ -138,7 +282,7 @@ pub(super) fn writes_by_links(parsed: &Parsed, places: &Places) -> bool {
     // A link is made, and removed, by its own name.
     let others = parsed.commands.iter().filter(|one| !makes_links(one));
     let named = others.flat_map(|one| named(one, places));
-    let named = named.filter(|(kind, _)| *kind != WriteKind::Removed).map(|(_, target)| target);
+    let named = named.filter(|it| it.kind != WriteKind::Removed).map(|it| it.target());
     let redirected = parsed.commands.iter().flat_map(|one| written(one, places));
     !links.is_empty()
         && redirected.chain(named).any(|target| match target {
@@ -169,27 +313,34 @@ pub(super) fn open_writes(command: &SimpleCommand, rules: &Rules, places: &Place
 }
 
 /// Says whether a rule for writing speaks of a file that a command writes by its redirects or names as
-/// written. One without a path speaks of those in the workspace.
+/// written.
 pub(super) fn touches_writes(rule: &Rule, command: &SimpleCommand, places: &Places) -> bool {
+    let is_named = |named: &Named| named.kind != WriteKind::Perhaps && named.is_meant(rule, places);
     is_for_writing(rule)
-        && targets(command, places).any(|target| match target {
-            Target::Exact(path) if rule.is_sweeping() => places.is_inside(&path),
-            Target::Exact(path) => rule.matches_path(&path, places),
-            Target::Beneath { .. } | Target::Unknown => false,
-        })
+        && (written(command, places).any(|target| is_of(rule, &target, places))
+            || named(command, places).iter().any(is_named))
 }
 
 /// Says whether a rule for writing speaks of such a file if what is not known of its name is such.
 pub(super) fn may_touch_writes(rule: &Rule, command: &SimpleCommand, places: &Places) -> bool {
-    is_for_writing(rule)
-        && targets(command, places).any(|target| match target {
-            Target::Exact(path) => match path.split_once(SOME_FOLDER) {
-                Some((folder, _)) => rule.may_match_beneath(folder, places),
-                None => false,
-            },
-            Target::Beneath { folder, .. } => rule.may_match_beneath(&folder, places),
-            Target::Unknown => true,
-        })
+    if !is_for_writing(rule) {
+        return false;
+    }
+    let redirects = redirected(command).any(|word| {
+        let open = open(word);
+        let word = open.as_ref().unwrap_or(word);
+        folders(command)
+            .any(|folder| may_be(rule, &redirect_target(word, folder, places), false, places))
+    });
+    let is_perhaps = |it: &Named| it.kind == WriteKind::Perhaps && it.is_meant(rule, places);
+    let may_be_meant = |it: &Named| is_perhaps(it) || it.may_be_meant(rule, places);
+    redirects || named(command, places).iter().any(may_be_meant)
+}
+
+/// Says whether a rule for writing speaks of what a command names, if that is a file and no branch.
+pub(super) fn may_be_file(rule: &Rule, command: &SimpleCommand, places: &Places) -> bool {
+    let is_meant = |named: &Named| named.kind == WriteKind::Perhaps && named.is_meant(rule, places);
+    is_for_writing(rule) && named(command, places).iter().any(is_meant)
 }
 
 /// Says whether a rule speaks of files that are written.

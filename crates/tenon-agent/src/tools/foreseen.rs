@@ -63,6 +63,8 @@ fn of_write(
     let is_folder = place.kind == Some(EntryKind::Directory);
     match (&write.inside, write.kind) {
         (Some(inside), _) if is_folder => place = workspace.locate(inside).ok()?,
+        (_, WriteKind::Made) => return None,
+        (_, WriteKind::Perhaps) if is_folder || place.kind.is_none() => return None,
         (_, WriteKind::Changed | WriteKind::Removed) if is_folder => return None,
         _ => {}
     }
@@ -72,7 +74,7 @@ fn of_write(
     let Action::Write { path: shown, .. } = &action else { return None };
     let shown = match write.kind {
         WriteKind::Filled => format!("{}/…", in_one_line(shown)),
-        WriteKind::Changed | WriteKind::Removed => in_one_line(shown),
+        _ => in_one_line(shown),
     };
     let decision = decide(WRITE_FILE, &action, rules, mode, places);
     if decision.verdict == Verdict::Deny {

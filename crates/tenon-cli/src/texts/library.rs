@@ -42,6 +42,7 @@ texts! {
     "the rule {rule} allows it", "规则 {rule} 允许它";
     "the rule {rule} asks about it", "规则 {rule} 要求询问";
     "the rule {rule} may forbid it: not all of its words are known", "规则 {rule} 可能禁止它：其中有些词要到运行时才能知道";
+    "the rule {rule} may forbid it: what it checks out may be a branch or a file (`git switch` takes only branches, `--` says which it is)", "规则 {rule} 可能禁止它：它检出的可能是分支，也可能是文件（`git switch` 只接受分支，`--` 说明是哪一种）";
     "the rule {rule} may ask about it: not all of its words are known", "规则 {rule} 可能要求询问：其中有些词要到运行时才能知道";
     "--deny {rule} forbids it", "--deny {rule} 禁止它";
     "the rule {rule} forbids it", "规则 {rule} 禁止它";

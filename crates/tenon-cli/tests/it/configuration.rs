@@ -217,6 +217,19 @@ fn permissions_say_what_becomes_of_protected_files_that_a_command_names() {
     check("rm .envrc", &[], 1, &["deny: `.envrc` is protected: the command cannot remove it"]);
     check("echo > '.idea/a\nb'", &[], 1, &["ask: `.idea/a␊b` is protected"]);
     check("cp a -t src", &["--deny", "write(src/**)"], 1, &["deny: ", "rule: write(src/**)"]);
+    let denied = |command: &str, rule: &str, parts: &[&str]| {
+        check(command, &["--deny", rule], 1, parts);
+    };
+    let (below, by_rule) = ("write(src/a)", "rule: write(src/a)");
+    for command in ["rm -rf src", "mv src x", "git stash", "find src -delete", "gzip src/a"] {
+        denied(command, below, &["deny: --deny write(src/a) forbids it", by_rule]);
+    }
+    denied("git checkout docs", "write(docs/**)", &["ask: ", "a branch or a file", "git switch"]);
+    denied("rm src/*", below, &["ask: the rule write(src/a) may forbid it", by_rule]);
+    let free = ["touch out$RANDOM", "git checkout main", "sqlite3 src/a 'pragma table_info(x)'"];
+    for command in free {
+        check(command, &["--deny", below], 0, &["allow: "]);
+    }
     for command in ["cp .envrc backup.env", "sed -i s/x/.envrc/ a", "touch -r .envrc a"] {
         let said = check(command, &[], 0, &["allow: "]);
         assert_eq!(said.lines().count(), 3, "{said}");

@@ -22,7 +22,7 @@ pub(super) struct Glob {
 
 /// A sign of a glob.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Sign {
+pub(super) enum Sign {
     /// `*`
     Any,
     /// `?`
@@ -60,7 +60,7 @@ fn is_quotable(sign: char) -> bool {
 }
 
 /// Returns the signs of a glob or a part of one; brackets are themselves unless it is `strict`.
-fn signs(glob: &str, strict: bool) -> Vec<Sign> {
+pub(super) fn signs(glob: &str, strict: bool) -> Vec<Sign> {
     let mut all = Vec::new();
     let mut rest = glob.chars();
     let last_end = glob.rfind(']');
@@ -107,7 +107,7 @@ pub(super) fn is_open_class(glob: &str, at: usize) -> bool {
 }
 
 /// Says whether what stands between brackets has this sign in it.
-fn has_sign(inner: &str, sign: char) -> bool {
+pub(super) fn has_sign(inner: &str, sign: char) -> bool {
     let listed = inner.strip_prefix(['!', '^']);
     let signs: Vec<char> = listed.unwrap_or(inner).chars().collect();
     let is_in_range =
@@ -215,11 +215,22 @@ fn braces(glob: &str) -> Option<(usize, Vec<usize>, usize)> {
 
 /// Returns the text that a glob stands for if it is the only one.
 pub(super) fn only(glob: &str) -> Option<String> {
+    text(glob, false)
+}
+
+fn text(glob: &str, strict: bool) -> Option<String> {
     let known = |sign| match sign {
         Sign::This(character) => Some(character),
         Sign::Any | Sign::One | Sign::Class(..) => None,
     };
-    signs(glob, false).into_iter().map(known).collect()
+    signs(glob, strict).into_iter().map(known).collect()
+}
+
+/// Returns the names with which the path begins of all that a glob stands for, up to the first that it does not
+/// say; for one from `/` on that is `/` at least.
+pub(super) fn fixed(glob: &str) -> String {
+    let names = glob.split('/').map_while(|name| text(name, true)).collect::<Vec<_>>().join("/");
+    if names.is_empty() && glob.starts_with('/') { "/".to_owned() } else { names }
 }
 
 /// Returns the known text with which all begins that a glob stands for.
@@ -266,6 +277,16 @@ pub(super) fn exactly(text: &str) -> String {
 /// Says whether a glob matches a path by components: `**` for any number of them, `*` and `?` within
 /// one. A `strict` one that ends in a name matches all beneath that, too.
 pub(super) fn matches(glob: &str, path: &str, strict: bool) -> bool {
+    matches_by(glob, path, strict, &|element, name| component_matches(element, name, strict))
+}
+
+/// The same where names are compared otherwise.
+pub(super) fn matches_by(
+    glob: &str,
+    path: &str,
+    strict: bool,
+    is_name: &dyn Fn(&str, &str) -> bool,
+) -> bool {
     let is_named = strict && glob.rsplit('/').next().is_some_and(|name| only(name).is_some());
     let pattern = glob.split('/').chain(is_named.then_some("**"));
     let parts: Vec<_> = path.split('/').collect();
@@ -285,7 +306,7 @@ pub(super) fn matches(glob: &str, path: &str, strict: bool) -> bool {
             } else if index > 0 {
                 let part = parts.get(index - 1).copied().unwrap_or_default();
                 let came = reached.get(index - 1).copied().unwrap_or(false);
-                *slot = came && component_matches(element, part, strict);
+                *slot = came && is_name(element, part);
             }
         }
         reached = next;
@@ -293,7 +314,7 @@ pub(super) fn matches(glob: &str, path: &str, strict: bool) -> bool {
     reached.last().copied().unwrap_or(false)
 }
 
-fn component_matches(element: &str, part: &str, strict: bool) -> bool {
+pub(super) fn component_matches(element: &str, part: &str, strict: bool) -> bool {
     if !element.contains(['?', '\\', '[']) {
         return Wild::new(element).matches(part);
     }

@@ -5,7 +5,7 @@
 use super::SimpleCommand;
 use super::arguments;
 use super::hidden;
-use super::made::{self, Made};
+use super::made::{self, Holds, Made};
 use super::syntax::{Expansion, List, Part, WrittenWord};
 use super::walk::{Walker, is_filled};
 use super::word::{self, Extent, Piece, Unknown, Word};
@@ -74,7 +74,7 @@ impl Walker {
                 Part::Evaluated(parts) => {
                     let text = self.pieces(parts, Quoted::Yes);
                     self.evaluate(&word::unsplit(text));
-                    out.extend(word::unknown());
+                    out.extend(word::holding(word::unknown(), self.number()));
                 }
                 Part::Array(words) => out.extend(self.array(words, None).value.pieces),
             }
@@ -125,15 +125,27 @@ impl Walker {
             "TMPDIR" => vec![Piece::Text("/tmp".to_owned())],
             "BASH" | "SHELL" => vec![Piece::Text("/bin/bash".to_owned())],
             "IFS" if quoted == Quoted::No => vec![Piece::Break],
-            _ if is_filled(name) => unknown(),
+            _ if is_filled(name) => word::holding(unknown(), self.held(name)),
             _ => {
                 // A parameter that the line does not set is empty, or told by a call.
                 let (is_named, made) = (is_name(name), Made::variable(name));
                 let inherited = is_named.then(|| name.to_owned());
                 let extent = if is_named { extent } else { told(extent) };
-                vec![Piece::Unknown(Unknown { from: 0..0, inherited, made, extent })]
+                let holds = self.held(name);
+                vec![Piece::Unknown(Unknown { from: 0..0, inherited, made, extent, holds })]
             }
         }
+    }
+
+    /// Returns what a variable holds that the line does not set. In a script another shell may read it.
+    fn held(&self, name: &str) -> Holds {
+        let is_number = self.scripts == 1 && Holds::of_variable(name) == Holds::Number;
+        if is_number { self.number() } else { Holds::Anything }
+    }
+
+    /// Returns what is known of a number: with another IFS it may be split.
+    fn number(&self) -> Holds {
+        if self.variables.contains_key("IFS") { Holds::Anything } else { Holds::Number }
     }
 
     fn expansion(&mut self, expansion: &Expansion, quoted: Quoted) -> Vec<Piece> {
@@ -159,7 +171,7 @@ impl Walker {
         let made = self.made(expansion, &operand);
         let filled = !(self.state.untold && is_name(name))
             && match self.variables.get(name) {
-                Some(value) => value.iter().flatten().any(|piece| piece.bytes() > 0),
+                Some(value) => value.iter().flatten().any(is_some),
                 None => matches!(name, "HOME" | "PWD"),
             };
         match expansion.operator {
@@ -178,7 +190,23 @@ impl Walker {
         let is_many = quoted == Quoted::No || expansion.many;
         let extent = if is_many { Extent::Several } else { Extent::One };
         let extent = if is_set { extent } else { told(extent) };
-        vec![Piece::Unknown(Unknown { from, inherited: None, made, extent })]
+        let holds = self.cut(expansion);
+        vec![Piece::Unknown(Unknown { from, inherited: None, made, extent, holds })]
+    }
+
+    /// Returns what is known of the length of a value, or of a part of it.
+    fn cut(&self, expansion: &Expansion) -> Holds {
+        if expansion.is_length {
+            return self.number();
+        }
+        let value = self.variables.get(&expansion.name).and_then(Option::as_deref);
+        match expansion.operand.first() {
+            Some(Part::Text(text) | Part::Quoted(text)) if !expansion.indirect => {
+                let is_whole = expansion.operand.len() == 1;
+                Holds::of_cut(value, if is_whole || text != "##*/" { text } else { "#" })
+            }
+            _ => Holds::Anything,
+        }
     }
 
     /// Returns all elements of an array as one word.
@@ -219,7 +247,8 @@ impl Walker {
             let here = || self.state.folders.here();
             return here().filter(|_| pieces == [Piece::Folder]).unwrap_or(pieces);
         }
-        vec![Piece::Unknown(Unknown { from, inherited: None, made, extent: Extent::One })]
+        let holds = Holds::of_output(self.commands.get(from.clone()).unwrap_or_default());
+        vec![Piece::Unknown(Unknown { from, inherited: None, made, extent: Extent::One, holds })]
     }
 
     fn process(&mut self, list: &List, writes: bool) -> Piece {
@@ -234,7 +263,15 @@ impl Walker {
             return Piece::Text("/dev/fd/63".to_owned());
         }
         let made = self.output(from.clone());
-        Piece::Unknown(Unknown { from, inherited: None, made, extent: Extent::One })
+        Piece::Unknown(Unknown { from, made, ..Unknown::default() })
+    }
+}
+
+/// Says whether a piece surely is not empty.
+fn is_some(piece: &Piece) -> bool {
+    match piece {
+        Piece::Unknown(_) => false,
+        piece => piece.bytes() > 0,
     }
 }
 

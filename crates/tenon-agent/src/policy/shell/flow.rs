@@ -9,7 +9,8 @@ use std::rc::Rc;
 use super::SimpleCommand;
 use super::arguments::{POSITIONS, positions};
 use super::folders::Folders;
-use super::made::Made;
+use super::made::{Holds, Made};
+use super::state;
 use super::syntax::{AndOr, Command, Kind, List, Pipeline, WrittenWord};
 use super::walk::{CALLS_MAX, Change, PASSES_MAX, Trap, Walker};
 use super::word::{self, Piece, Word};
@@ -199,10 +200,13 @@ impl Walker {
             self.flow_value(name, value);
         }
         let known = values.iter().all(|value| value.unknown().next().is_none());
+        let holds = Holds::of_each(&values);
         if !known || values.is_empty() || self.passes + values.len() > PASSES_MAX {
-            values = vec![Word { pieces: word::made_of(Made::variable(name)) }];
+            let one = word::holding(word::made_of(Made::variable(name)), holds);
+            values = vec![Word { pieces: one }];
         }
-        let single = values.len() == 1;
+        // What is not known may be no word at all.
+        let single = matches!(values.as_slice(), [one] if one.unknown().next().is_none());
         self.given(name);
         let start = self.changes.len();
         let set = self.rehearsed(|walker| walker.list(body));
@@ -215,8 +219,7 @@ impl Walker {
                 break;
             }
             self.forget(&set);
-            let known = value.unknown().next().is_none();
-            self.put(name.to_owned(), Some(known.then_some(value.pieces)));
+            self.put(name.to_owned(), Some(state::kept(name, value)));
             self.branches += 1;
             self.list(body);
             self.branches -= 1;

@@ -39,6 +39,22 @@ pub(crate) enum Signs {
     Substitution,
 }
 
+/// What is known of the signs of a value that is only known when the line runs, as far as names of files go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Holds {
+    /// Nothing.
+    #[default]
+    Anything,
+    /// It has no `/`. It may be empty.
+    Name,
+    /// The same, and nothing at which it is split or looked for, either.
+    Plain,
+    /// It is a number, or several with blanks between them.
+    Numbers,
+    /// It is a number, with signs between its digits as dates have them.
+    Number,
+}
+
 /// What a text is made of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Made {

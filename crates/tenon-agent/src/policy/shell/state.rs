@@ -9,10 +9,10 @@ use super::SimpleCommand;
 use super::arguments::{self, POSITIONS, positions};
 use super::folders::{self, Folders, Named, STEPS_MAX};
 use super::hidden::{self, TWICE};
-use super::made::{self, Made, Signs};
+use super::made::{self, Holds, Made, Signs};
 use super::variables;
 use super::walk::Walker;
-use super::word::{self, Piece, Word};
+use super::word::{self, Piece, Unknown, Word};
 use super::words::is_name;
 
 /// A builtin that sets variables which its arguments name.
@@ -79,9 +79,9 @@ impl Walker {
     /// Sets a variable to what is written.
     pub(super) fn set(&mut self, name: &str, value: Word) {
         self.flow_value(name, &value);
-        let known = !value.pieces.iter().any(|piece| matches!(piece, Piece::Unknown(_)))
-            || value.prefix().starts_with('/');
-        self.put(name.to_owned(), Some(known.then_some(value.pieces)));
+        let known = value.prefix().starts_with('/');
+        let value = if known { Some(value.pieces) } else { kept(name, value) };
+        self.put(name.to_owned(), Some(value));
     }
 
     pub(super) fn has_aliases(&mut self) {
@@ -346,6 +346,23 @@ impl Walker {
         });
         self.state.folder = self.state.folder.take().filter(|all: &Vec<_>| all.len() <= STEPS_MAX);
     }
+}
+
+/// Returns a value if all of it is known, or that what is not known of it has no `/`. Of a variable that chooses
+/// programs it has to be known.
+pub(super) fn kept(name: &str, value: Word) -> Option<Vec<Piece>> {
+    let chooses =
+        !variables::is_plain_variable(name) || hidden::is_prompt(name) || hidden::is_startup(name);
+    let is_open = value.unknown().any(|unknown| chooses || unknown.holds == Holds::Anything);
+    let kept = |piece| match piece {
+        // What was printed belongs to where it is read, and not to where the variable is used.
+        Piece::Unknown(unknown) => {
+            let made = Made::variable(name);
+            Piece::Unknown(Unknown { made, holds: unknown.holds, ..Unknown::default() })
+        }
+        piece => piece,
+    };
+    (!is_open).then(|| value.pieces.into_iter().map(kept).collect())
 }
 
 /// Returns the names that a builtin is given.

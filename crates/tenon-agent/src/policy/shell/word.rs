@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::made::{self, Made, Signs};
+use super::made::{self, Holds, Made, Signs};
 
 /// The most words that one word may become through braces and splitting; a bound on `{a,b}{c,d}…`.
 const WORDS_PER_WORD_MAX: usize = 64;
@@ -44,7 +44,7 @@ pub(crate) enum Piece {
     Break,
 }
 
-/// The source of a piece that is only known when it runs.
+/// The source of a piece that is only known when it runs, and what is known of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Unknown {
     /// The commands whose output it is, as indices into [`super::Parsed::commands`].
@@ -55,6 +55,7 @@ pub(crate) struct Unknown {
     pub(crate) made: Made,
     /// How many words it may be.
     pub(crate) extent: Extent,
+    pub(crate) holds: Holds,
 }
 
 /// How many words a piece may be that is only known when it runs.
@@ -292,6 +293,15 @@ pub(crate) fn made_of(made: Made) -> Vec<Piece> {
 /// Returns the pieces of a value of which nothing is known.
 pub(crate) fn unknown() -> Vec<Piece> {
     vec![Piece::Unknown(Unknown::default())]
+}
+
+/// Returns pieces of which that is known of what is not known.
+pub(crate) fn holding(pieces: Vec<Piece>, holds: Holds) -> Vec<Piece> {
+    let holding = |piece| match piece {
+        Piece::Unknown(unknown) => Piece::Unknown(Unknown { holds, ..unknown }),
+        other => other,
+    };
+    pieces.into_iter().map(holding).collect()
 }
 
 /// Returns pieces of which what is not known may be so many words.

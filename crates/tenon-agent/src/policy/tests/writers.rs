@@ -12,13 +12,16 @@ use std::time::{Duration, SystemTime};
 use proptest::prelude::{ProptestConfig, Strategy, proptest};
 use proptest::sample::{select, subsequence};
 use proptest::test_runner::RngSeed;
+use tempfile::TempDir;
 
-use super::{ALLOW, ASK, DENY, Mode, Places, rules, run};
+use super::reach::{CHANGES, LOOKS};
+use super::{ALLOW, ASK, Action, DENY, Mode, Places, decide, rules, run};
+use crate::policy::quoted;
 use crate::policy::shell::{self, WriteKind, parse};
 use crate::policy::written::named_writes;
 
 /// Checks what the arguments of each command name: `a` written, `-a` removed, `a/…` something in it, `a|b`
-/// the second if the first is a folder.
+/// the second if the first is a folder, `a?` written unless it is a branch.
 fn check(rows: &[(&str, &[&str])]) {
     let mut wrong = Vec::new();
     for (line, expected) in rows {
@@ -27,7 +30,8 @@ fn check(rows: &[(&str, &[&str])]) {
         let found: Vec<String> = writes
             .map(|write| {
                 let path = match write.kind {
-                    WriteKind::Changed => write.path.shown(),
+                    WriteKind::Changed | WriteKind::Made => write.path.shown(),
+                    WriteKind::Perhaps => format!("{}?", write.path.shown()),
                     WriteKind::Removed => format!("-{}", write.path.shown()),
                     WriteKind::Filled => format!("{}/…", write.path.shown()),
                 };
@@ -127,7 +131,7 @@ fn archives_patches_and_what_is_fetched_are_written_where_options_say() {
         ("git checkout -b .envrc; git restore --staged .envrc; git rm --cached .envrc", &[]),
         (
             "git checkout a -- b; git checkout \"$(git rev-parse HEAD)\" -- c; git checkout d",
-            &["b", "c", "d"],
+            &["b", "c", "d?", "./…"],
         ),
         ("git restore -SW a; git restore --staged --worktree b; git restore c", &["a", "b", "c"]),
         ("git mv a b; git rm c; git clone u d", &["b|b/a", "-a", "-c", "d"]),
@@ -238,31 +242,79 @@ fn prepare(root: &Path) {
     }
 }
 
-/// Runs a line in a folder of its own; checks that all that it changed was named as written, and that what
-/// was named was changed where it could be done.
+/// A line that was run in a folder of its own.
+struct Ran {
+    _folder: TempDir,
+    places: Places,
+    before: Seen,
+    after: Seen,
+    is_done: bool,
+}
+
+impl Ran {
+    fn line(line: &str) -> Ran {
+        Ran::after(":", line)
+    }
+
+    /// Runs a line in the folder that another one made.
+    fn after(before: &str, line: &str) -> Ran {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().unwrap();
+        prepare(&root);
+        let text = root.display().to_string();
+        let places = Places { roots: vec![text.clone()], cwd: text.clone(), ..Places::default() };
+        let is_done = |line: &str| {
+            let mut bash = Command::new("/bin/bash");
+            let path = "/usr/local/bin:/usr/bin:/bin";
+            bash.args(["-c", line]).current_dir(&root).env_clear().env("PATH", path);
+            bash.env("HOME", "/nonexistent").stdin(Stdio::null());
+            bash.stdout(Stdio::null()).stderr(Stdio::null());
+            bash.status().expect("bash").success()
+        };
+        assert!(is_done(before), "{before}");
+        let (mut before, mut after) = (Seen::new(), Seen::new());
+        look(&text, "", &mut before);
+        let is_done = is_done(line);
+        look(&text, "", &mut after);
+        Ran { _folder: folder, places, before, after, is_done }
+    }
+
+    /// Returns what the line changed.
+    fn changed(&self) -> Vec<&String> {
+        let all = self.before.keys().chain(self.after.keys());
+        let changed = all.filter(|path| self.before.get(*path) != self.after.get(*path));
+        changed.filter(|path| !path.starts_with("/.git")).collect()
+    }
+
+    /// Checks that each file which the line changed could have been denied to it.
+    fn is_held(&self, line: &str) {
+        let is_folder = |path: &String| {
+            let seen = self.before.get(path).or(self.after.get(path));
+            seen.is_some_and(|(_, _, modified, _)| modified.is_none())
+        };
+        for path in self.changed().into_iter().filter(|path| !is_folder(path)) {
+            let rule = format!("write({})", path.trim_start_matches('/'));
+            let action = Action::Run { command: line.to_owned() };
+            let denied = rules(&[(&rule, DENY)]);
+            let decision = decide("bash", &action, &denied, Mode::Auto, &self.places);
+            assert_ne!(decision.verdict, ALLOW, "{line}: {path} is changed");
+        }
+    }
+}
+
+/// Runs a line; checks that all that it changed was named as written, and that what was named was changed where
+/// it could be done.
 fn as_named(line: &str) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let root = folder.path().canonicalize().unwrap();
-    prepare(&root);
-    let text = root.display().to_string();
-    let places = Places { roots: vec![text.clone()], cwd: text.clone(), ..Places::default() };
-    let named = named_writes(line, &places).into_iter().map(|write| match write.inside {
+    let ran = Ran::line(line);
+    ran.is_held(line);
+    let root = &ran.places.cwd;
+    let named = named_writes(line, &ran.places).into_iter().map(|write| match write.inside {
         Some(inside) if Path::new(&write.path).is_dir() => (inside, write.kind),
         _ => (write.path, write.kind),
     });
     let named: Vec<(String, WriteKind)> =
-        named.map(|(path, kind)| (path.strip_prefix(&text).unwrap().to_owned(), kind)).collect();
-    let mut before = Seen::new();
-    look(&text, "", &mut before);
-    let mut bash = Command::new("/bin/bash");
-    bash.args(["-c", line]).current_dir(&root).env_clear().env("PATH", "/usr/bin:/bin");
-    bash.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let is_done = bash.status().expect("bash").success();
-    let mut after = Seen::new();
-    look(&text, "", &mut after);
-    let all = before.keys().chain(after.keys());
-    let is_changed = |path: &str| before.get(path) != after.get(path);
-    let changed: Vec<&String> = all.filter(|path| is_changed(path)).collect();
+        named.map(|(path, kind)| (path.strip_prefix(root).unwrap().to_owned(), kind)).collect();
+    let changed = ran.changed();
     let is_in = |path: &str, folder: &str| {
         path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
@@ -271,14 +323,126 @@ fn as_named(line: &str) {
         let is_named = named.iter().any(|(name, _)| is_in(path, name) || is_in(name, path));
         assert!(is_named, "{line}: {path} is changed, and only {named:?} are named");
     }
-    for (name, kind) in named.iter().filter(|_| is_done) {
+    for (name, kind) in named.iter().filter(|_| ran.is_done) {
         // What is not there can be removed, and of a folder that is there nothing is said.
-        let is_free = match before.get(name) {
+        let is_free = match ran.before.get(name) {
             Some((_, _, modified, _)) => modified.is_none(),
             None => *kind == WriteKind::Removed || name.is_empty(),
         };
         let is_changed = changed.iter().any(|path| is_in(path, name));
         assert!(is_free || is_changed, "{line}: {name} is named, and only {changed:?} are changed");
+    }
+}
+
+/// Lines of programs that write otherwise than by one name for each file.
+const HELD: &[&str] = &[
+    "gzip a; gzip -k b",
+    "gzip a d/x && gunzip a.gz && gzip -d d/x.gz",
+    "gzip -r d",
+    "bzip2 a && bunzip2 a.bz2; bzip2 -k b",
+    "xz a && unxz a.xz; xz -kz b",
+    "zstd -q a; zstd -q --rm b; zstd -q r -o n && unzstd -q n -o m",
+    "zip -m x.zip a d/x",
+    "zip -rm x.zip d",
+    "tar --remove-files -cf x.tar a d/in",
+    "tar --remove-files -C d -cf x.tar x",
+    "tar -cf x.tar a d && mkdir n && tar -xf x.tar -C n",
+    "split -b 4 a d/p; split -b 4 b",
+    "csplit -f d/p a 1; csplit b 1",
+    "find d -delete",
+    "find d/in -mindepth 1 -type f -delete",
+    "find d -name x -delete; find . -name a -exec rm {} +",
+    "find . -fprint n -fls d/n",
+    "cp -r d/. e",
+    "cp -r d e; cp -r d n",
+    "cp -a d/in e/; cp a d; cp b e",
+    "mv d e; mv a b e",
+    "mv d/in n; mv -T e n/e",
+    "rm -r d/in; rm -rf ./d",
+    "rm -rf d/*; rm [ab]",
+    "chmod -R go-r d; chmod --recursive o-r .",
+    "cp *.x e; cp ? e; cp {a,b} d/in",
+    "for f in a b; do cp \"$f\" \"e/$f\"; mv \"$f\" \"${f}1\"; done",
+    "for f in *; do cp \"$f\" \"n-$f\"; done",
+    "for f in d/*; do echo x > \"e/${f##*/}\"; done",
+    "touch out$RANDOM out$$ \"$(date +%s)\"; for i in $(seq 2); do echo x > s$i; done",
+    "x=n-$(date +%Y); touch \"$x\"; cp a \"e/$x\"",
+    "cc -E -x c /dev/null -o n; cc -E -MD -MF d/n -x c /dev/null -oe/n",
+    "shred -u a; unlink b; rmdir e",
+    "mkdir -p n/n; mkdir -m 700 e/n; mkfifo d/n",
+];
+
+/// Lines of git in a folder in which all is kept, and then some of it is changed.
+const OF_GIT: &[&str] = &[
+    "git stash",
+    "git stash -u && git stash pop",
+    "git stash push -- d/x",
+    "git clean -fdx",
+    "git clean -fd n",
+    "git checkout .",
+    "git checkout a",
+    "git checkout d",
+    "git checkout HEAD d/x",
+    "git checkout -- a",
+    "git checkout -f",
+    "git restore d a",
+    "git restore -s HEAD .",
+    "git reset --hard",
+    "git checkout-index -af",
+    "git checkout-index -f a",
+    "git checkout-index -a --prefix=e/",
+    "git rm -rqf d",
+    "git mv d e; git mv b m",
+];
+
+/// Says whether the programs are there that lines run.
+fn has(programs: &[&str]) -> bool {
+    let is_there = |name: &str| {
+        ["/usr/local/bin", "/usr/bin", "/bin"].iter().any(|it| Path::new(it).join(name).exists())
+    };
+    let missing: Vec<_> = programs.iter().filter(|name| !is_there(name)).collect();
+    missing.iter().for_each(|name| println!("skipped: there is no {name}"));
+    missing.is_empty()
+}
+
+#[test]
+fn what_programs_write_can_be_denied() {
+    for line in HELD {
+        has(&[line.split(' ').next().unwrap_or_default()]);
+        let ran = Ran::line(line);
+        ran.is_held(line);
+    }
+}
+
+#[test]
+fn what_git_writes_can_be_denied() {
+    if !has(&["git"]) {
+        return;
+    }
+    let keep = "git init -q . && git add . && git -c user.name=a -c user.email=a commit -qm a && \
+                echo y >> d/x; echo y >> a; echo > n; git config user.name a; git config user.email a";
+    for line in OF_GIT {
+        // What the first commands write is made before it is looked at what there is.
+        let ran = Ran::after(keep, line);
+        assert!(ran.is_done, "{line}");
+        ran.is_held(line);
+    }
+}
+
+#[test]
+fn a_database_is_written_by_what_is_held_to_write_it() {
+    if !has(&["sqlite3"]) {
+        return;
+    }
+    let make = "sqlite3 db 'create table t(x); insert into t values (7)'";
+    for (queries, is_written) in [(LOOKS, false), (CHANGES, true)] {
+        for query in queries {
+            let line = format!("sqlite3 db {}", quoted(query));
+            let ran = Ran::after(make, &line);
+            assert!(ran.is_done, "{line}");
+            assert_eq!(ran.changed().contains(&&"/db".to_owned()), is_written, "{line}");
+            ran.is_held(&line);
+        }
     }
 }
 
@@ -299,14 +463,18 @@ const PROGRAMS: &[(&str, &[&str], &[&str])] = &[
     ("uniq", &["-c", "-f 1", "-s1", "--skip-fields 1"], &[""]),
     ("sed", &["-i", "-ni", "-Ei", "--in-place", "-n", "-s"], &["s/./a/", "-e s/./a/", "-f r"]),
     ("chmod", &["-v", "-f"], &["600", "u+x", "-r", "--reference=r", "--ref r"]),
-    ("rm", &["-f", "-r", "-rf", "-v"], &[""]),
+    ("rm", &["-f", "-r", "-rf", "-v", "--recursive"], &[""]),
+    ("mkdir", &["-p", "-m 700", "--mode=700"], &[""]),
+    ("rmdir", &["-v"], &[""]),
+    ("mkfifo", &["-m 600"], &[""]),
+    ("chmod", &["-R", "-Rv"], &["600", "go-r"]),
     ("dd", &["if=r", "bs=1", "of=n", "of=a"], &[""]),
     ("link", &[], &[""]),
     ("unlink", &[], &[""]),
 ];
 const COPY: &[&str] =
     &["-f", "-v", "-T", "-t e", "-te", "-vte", "--target-directory=e", "--targ d", "--no-tar"];
-const NAMES: &[&str] = &["./a", "b", "d/x", "d/a", "n", "e", "d/"];
+const NAMES: &[&str] = &["./a", "b", "d/x", "d/a", "n", "e", "d/", "d/in"];
 
 proptest! {
     #![proptest_config(ProptestConfig {
