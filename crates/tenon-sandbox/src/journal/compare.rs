@@ -23,7 +23,7 @@ use crate::workspace::{ContentHash, EntryKind};
 /// How many files are hashed at the end of a call, and how many bytes of them: 32 MiB take about
 /// 30 ms. What is past this is known again by length and time.
 const HASHED_FILES_MAX: usize = 1000;
-const HASHED_BYTES_MAX: u64 = 32 << 20;
+pub(super) const HASHED_BYTES_MAX: u64 = 32 << 20;
 
 /// What is remembered of new folders: more is not compared before undo.
 const REMEMBERED_MAX: usize = 200_000;

@@ -6,6 +6,7 @@ use std::mem;
 use std::path::Path;
 
 use super::changes::ChangeKind;
+use super::compare::HASHED_BYTES_MAX;
 use super::node::NodeId;
 use super::record::{Image, Old, Place, State};
 use super::store::Store;
@@ -69,9 +70,12 @@ impl Image {
 }
 
 impl State {
-    /// Whether this is how something was before the call, as far as that is seen without its content.
+    /// Whether this is how something was before the call, as far as that is seen without its content. That of
+    /// a long file is not compared when the call is over: then nothing of it may have changed since.
     fn is_as(&self, old: &Old) -> bool {
-        matches!(self, Self::Present { mode, bytes, modified, .. }
-            if (*mode, *bytes, *modified) == (old.node.mode, old.node.bytes, old.node.modified))
+        let Self::Present { mode, bytes, modified, changed, .. } = self else { return false };
+        let was = &old.node;
+        (*mode, *bytes, *modified) == (was.mode, was.bytes, was.modified)
+            && (*bytes <= HASHED_BYTES_MAX || *changed == was.changed)
     }
 }

@@ -72,3 +72,14 @@ fn what_a_call_wrote_is_a_conflict_also_where_its_time_is_as_before() {
     let undone = scene.journal.undo(&[id], "session", &Conflicts::Refuse);
     assert!(matches!(undone, Ok(Undone::Conflicts(_))), "{undone:?}");
 }
+
+#[test]
+fn a_long_file_that_was_written_has_its_content_again_also_where_its_time_is_as_before() {
+    let scene = Scene::new(Walls::None);
+    scene.prepare("truncate -s 33M f; touch -d @1000000000 f");
+    let before = scene.tree();
+    let write = "echo 2 | dd of=f conv=notrunc 2>/dev/null; touch -d @1000000000 f";
+    let id = scene.change(&format!("{write}; echo n > n"));
+    scene.undo(id);
+    assert!(difference(&rest(before), &rest(scene.tree())).is_empty());
+}
