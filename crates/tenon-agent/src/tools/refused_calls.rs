@@ -13,6 +13,9 @@ pub(super) const DENIED: [&str; 2] = ["permission denied", "eacces"];
 /// What programs say that tried for a socket and were told that there is no such kind.
 const FAMILIES: [&str; 2] = ["address family not supported", "eafnosupport"];
 
+/// Has one of the words of sockets in it, and is of a trace of Node's.
+const BINDING: &str = "binding";
+
 /// What programs say that got no socket with a path.
 pub(super) const PATH_SOCKETS_TOO: [&str; 4] = ["socket", "connect", "bind", "listen eacces"];
 
@@ -41,7 +44,8 @@ pub(super) fn worth_telling(
     let says = |text: &str, words: &[&str]| words.iter().any(|words| text.contains(words));
     let may_be_paths = |line: &str| {
         // Every look for a user's name tries for a socket with a path.
-        says(line, &PATH_SOCKETS_TOO) && (is_error || says(line, &DENIED))
+        let line = line.replace(BINDING, "");
+        says(&line, &PATH_SOCKETS_TOO) && (is_error || says(&line, &DENIED))
     };
     // With `-s` and the like nothing is said of it.
     let is_silent = || text.trim().is_empty() || runs_client(script);
@@ -91,5 +95,15 @@ mod tests {
         check("bash -c 'git fetch -q || echo offline'", "offline", true);
         check("pip list", "pip 25.0", false);
         check("./serve || echo none", "none", false);
+    }
+
+    #[test]
+    fn a_binding_of_nodes_is_no_socket() {
+        let check = |text: &str, is_told: bool| {
+            let told = worth_telling(vec![PATH_SOCKETS], true, text, "node a.js");
+            assert_eq!(!told.is_empty(), is_told, "{text}");
+        };
+        check("  const result = binding.readdir(\nError: EACCES: permission denied", false);
+        check("bind: Permission denied", true);
     }
 }
