@@ -239,8 +239,8 @@ fn files_of_sessions_that_are_no_more_go_and_what_cannot_be_read_stops_others() 
     let count = |place: &Place| fs::read_dir(place.running()).unwrap().count();
     place.begin(0);
     place.end(0);
-    fs::write(place.running().join("dead.2"), "").unwrap();
-    fs::write(place.running().join("form-of-another-version.3"), "").unwrap();
+    fs::write(place.running().join(format!("dead{FORM}")), "").unwrap();
+    fs::write(place.running().join("form-of-another-version.2"), "").unwrap();
     place.begin(1);
     assert_eq!(count(&place), 3);
     place.end(1);
@@ -248,7 +248,7 @@ fn files_of_sessions_that_are_no_more_go_and_what_cannot_be_read_stops_others() 
     assert_eq!(count(&place), 2);
     place.begin(0);
     place.end(0);
-    let other = fs::File::create(place.running().join("odd.2")).unwrap();
+    let other = fs::File::create(place.running().join(format!("odd{FORM}"))).unwrap();
     flock(&other, FlockOperation::LockExclusive).unwrap();
     let root = place.roots[0].clone();
     let begun = place.guards[0].begin(&[root], &[], Journaled::Needless);
