@@ -183,7 +183,12 @@ impl Running {
             tokio::select! {
                 biased;
                 () = cancel.cancelled(), if is_running => self.stop(Ended::Cancelled),
-                () = tokio::time::sleep_until(self.deadline) => self.time_is_up(),
+                () = tokio::time::sleep_until(self.deadline) => {
+                    if self.phase == Phase::Draining {
+                        self.read_rest(printed, on_output);
+                    }
+                    self.time_is_up();
+                }
                 taken = self.room.exceeded(), if is_running => self.kill(taken),
                 () = readable(self.control.as_ref()) => self.read_reports()?,
                 () = ready(self.error.as_ref()) => {
@@ -425,6 +430,21 @@ impl Running {
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(_) => *slot = None,
+        }
+    }
+
+    /// Reads what is in the pipes by now: on a busy machine this program may not have run since the shell ended.
+    /// No more than that, for others may print without end.
+    fn read_rest(&mut self, printed: &Printed, on_output: &mut (dyn FnMut(Stream, &str) + Send)) {
+        for (stream, pipe) in [(Stream::Error, &self.error), (Stream::Out, &self.out)] {
+            let Some(pipe) = pipe else { continue };
+            let mut left = rustix::io::ioctl_fionread(pipe).unwrap_or_default();
+            while left > 0 {
+                let Ok(length) = rustix::io::read(pipe, &mut self.buffer) else { break };
+                let bytes = self.buffer.get(..length).unwrap_or_default();
+                printed.push(stream, bytes, on_output);
+                left = if length == 0 { 0 } else { left.saturating_sub(length as u64) };
+            }
         }
     }
 }

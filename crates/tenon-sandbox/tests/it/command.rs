@@ -1,10 +1,12 @@
 //! Commands: what they print, how they end, and that nothing of them stays.
 
 use std::path::Path;
+use std::time::Duration;
 
-use tenon_sandbox::{CommandError, Exit, Profile, Workspace, signal_name};
+use tenon_sandbox::{CommandError, Exit, Profile, Stream, Workspace, signal_name};
+use tokio_util::sync::CancellationToken;
 
-use crate::support::{command, run, shown, spilling, try_run};
+use crate::support::{command, run, runtime, shown, spilling, try_run};
 
 fn check(script: &str, exit: Exit, out: &str, error: &str) {
     let folder = tempfile::tempdir().unwrap();
@@ -107,4 +109,17 @@ fn spec_35_the_whole_text_is_spilled_when_some_is_left_out() {
     assert_eq!((mode(&spill), mode(&path)), (0o700, 0o600));
     let kept: usize = output.pieces.iter().map(|piece| piece.text.len()).sum();
     assert_eq!(kept as u64 + output.left_out_bytes, output.bytes_total);
+}
+
+#[test]
+fn what_is_in_the_pipes_is_read_however_late_that_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let cancel = CancellationToken::new();
+    // Longer than the pipes are waited for once the shell ended, as on a busy machine.
+    let mut is_busy = |_: Stream, _: &str| std::thread::sleep(Duration::from_millis(400));
+    let mut both = command(folder.path(), "seq 1 5000; seq 1 5000 >&2");
+    both.limits.output_bytes_max = 100_000;
+    let output = runtime().block_on(both.run(&cancel, &mut is_busy)).unwrap();
+    let lines: String = (1..=5000).map(|number| format!("{number}\n")).collect();
+    assert!(shown(&output) == (Exit::Code(0), lines.clone(), lines), "{} B", output.bytes_total);
 }
