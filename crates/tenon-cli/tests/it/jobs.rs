@@ -74,7 +74,7 @@ fn a_job_outlives_its_turn_is_listed_and_ends_with_the_session() {
     terminal.wait_for("It runs.", 1);
     terminal.wait_for("1 job is running in the background: 1 echo up; exec sleep", 1);
     terminal.wait_for_prompt();
-    assert!(is_running(sleep));
+    wait_until(|| is_running(sleep));
     terminal.press("/jobs\r");
     terminal.wait_for(&format!("1 {command} ("), 1);
     terminal.wait_for_prompt();

@@ -16,11 +16,13 @@ const CHINESE: (&str, &str) = ("LANG", "zh_CN.UTF-8");
 const PIECE_CHARS_MIN: usize = 8;
 /// What pieces begin with that stand in no source as they are: their words are put together when
 /// they are said, or are another library's.
-const JOINED: [&str; 6] = [
+const JOINED: [&str; 8] = [
     "sent a ",
     "sent an event ",
     "new empty ",
     "is not in ",
+    "may forbid it: ",
+    "may ask about it: ",
     "could not be put back: the call ",
     "could not be put back: it is gone",
 ];

@@ -14,8 +14,8 @@ use super::closed::through_place;
 use super::compare::compare;
 use super::copy::CopyJob;
 use super::find::node_at;
+use super::forbids::Forbids;
 use super::recorder::{Fate, Folder, Recorder, Step, Writing};
-use super::watch::Forbids;
 use super::{CheckpointId, JournalError};
 use crate::workspace::{Recording, Workspace};
 

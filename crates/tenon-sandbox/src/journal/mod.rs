@@ -19,6 +19,7 @@ mod copy;
 mod cut_short;
 mod end;
 mod find;
+mod forbids;
 mod git_objects;
 mod here;
 mod history;
@@ -75,6 +76,7 @@ pub use self::changes::{
 pub use self::checkpoint::Checkpoint;
 pub(crate) use self::comparison::Comparison;
 pub use self::conflicts::{Conflict, ConflictReason, Conflicts};
+pub use self::forbids::Forbids;
 pub use self::history::Undone;
 pub(crate) use self::kept_names::KeptName;
 pub(crate) use self::left_behind::LeftBehind;
@@ -83,7 +85,6 @@ pub use self::past::{Past, PastEntry};
 pub use self::prune::{Pruned, Usage};
 pub use self::stale::StaleCache;
 pub(crate) use self::touched::{AllTouched, Before, Came, Kept, ReadLimits, Touched};
-pub use self::watch::Forbids;
 pub(crate) use self::watch::watch;
 pub use self::way_back::WayBack;
 

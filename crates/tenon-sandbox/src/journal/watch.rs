@@ -29,7 +29,6 @@ use crate::linux::task::{Found, Task, path_of};
 use crate::room::Room;
 
 use self::forbidden::Does;
-pub use self::forbidden::Forbids;
 use self::places::{Inside, Spot, is_deleted};
 
 /// How often a folder is looked for again when it is renamed at the same time.

@@ -17,36 +17,6 @@ use super::places::Inside;
 /// nowhere if a rule may speak of something in it.
 const MOVED_MAX: usize = 50_000;
 
-/// Rules that forbid to change files, asked for each file that a command is about to change.
-///
-/// ```
-/// use std::path::Path;
-/// use tenon_sandbox::Forbids;
-///
-/// struct NoLocks;
-///
-/// impl Forbids for NoLocks {
-///     fn forbids(&self, path: &Path) -> Option<String> {
-///         let is_lock = path.extension().is_some_and(|extension| extension == "lock");
-///         is_lock.then(|| "write(**/*.lock)".to_owned())
-///     }
-///
-///     fn may_forbid_beneath(&self, _folder: &Path) -> bool {
-///         true
-///     }
-/// }
-///
-/// assert!(NoLocks.forbids(Path::new("/work/Cargo.lock")).is_some());
-/// ```
-pub trait Forbids: Send + Sync {
-    /// Returns the rule that forbids to make, change, rename or remove `path`, which is absolute, as it is
-    /// told: `write(src/**)`.
-    fn forbids(&self, path: &Path) -> Option<String>;
-
-    /// Whether that may be said of something in `folder`, or deeper in it.
-    fn may_forbid_beneath(&self, folder: &Path) -> bool;
-}
-
 /// What a call does with a name.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Does {
