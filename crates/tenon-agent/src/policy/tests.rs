@@ -31,6 +31,16 @@ use super::rule::{Origin, Rule, Rules, Verdict};
 use super::shell::parse;
 use super::{Decision, Mode, decide};
 
+/// Checks what a denial of writing says of lines: whether they are asked about.
+fn check_writes(rule: &str, lines: &[(&str, Verdict)]) {
+    let mut wrong = Vec::new();
+    for (line, want) in lines {
+        let verdict = run(line, &rules(&[(rule, DENY)]), Mode::Auto).verdict;
+        wrong.extend((verdict != *want).then(|| format!("{rule} {line}: {verdict:?}")));
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
 fn places() -> Places {
     Places {
         roots: vec!["/home/user/project".to_owned(), "/srv/shared".to_owned()],

@@ -1,16 +1,6 @@
 //! Values that hold no `/`: what is written beside them lies in a folder that is known.
 
-use super::{ALLOW, ASK, DENY, Mode, rules, run};
-
-/// Checks what a denial of writing says of lines: whether they are asked about.
-fn check(rule: &str, lines: &[(&str, super::Verdict)]) {
-    let mut wrong = Vec::new();
-    for (line, want) in lines {
-        let verdict = run(line, &rules(&[(rule, DENY)]), Mode::Auto).verdict;
-        wrong.extend((verdict != *want).then(|| format!("{rule} {line}: {verdict:?}")));
-    }
-    assert!(wrong.is_empty(), "{wrong:#?}");
-}
+use super::{ALLOW, ASK, DENY, check_writes};
 
 #[test]
 fn values_without_a_folder_are_asked_about_only_where_they_may_be_meant() {
@@ -44,14 +34,14 @@ fn values_without_a_folder_are_asked_about_only_where_they_may_be_meant() {
         "rm -rf \"build$RANDOM\"",
         "tar -xf a -C \"out$RANDOM\"",
     ];
-    check("write(src/**)", &lines.map(|line| (line, ALLOW)));
-    check("write(src/a/b)", &lines.map(|line| (line, ALLOW)));
-    check("write(**/.env)", &lines.map(|line| (line, ALLOW)));
+    check_writes("write(src/**)", &lines.map(|line| (line, ALLOW)));
+    check_writes("write(src/a/b)", &lines.map(|line| (line, ALLOW)));
+    check_writes("write(**/.env)", &lines.map(|line| (line, ALLOW)));
 }
 
 #[test]
 fn what_may_be_the_denied_name_is_asked_about() {
-    check(
+    check_writes(
         "write(out1)",
         &[
             ("touch \"out$RANDOM\"", ASK),
@@ -63,7 +53,7 @@ fn what_may_be_the_denied_name_is_asked_about() {
             ("touch \"out/$RANDOM\" \"b$RANDOM\"", ALLOW),
         ],
     );
-    check(
+    check_writes(
         "write(src/**)",
         &[
             ("touch \"src/out$RANDOM\"", ASK),
@@ -79,7 +69,7 @@ fn what_may_be_the_denied_name_is_asked_about() {
 
 #[test]
 fn values_that_may_hold_a_folder_stay_unknown() {
-    check(
+    check_writes(
         "write(src/**)",
         &[
             // The line, another shell or the surroundings may give it any value.

@@ -1,15 +1,6 @@
 //! What is written with a folder, what may be a branch, and what a database is only asked.
 
-use super::{ALLOW, ASK, DENY, Mode, Verdict, rules, run};
-
-fn check(rule: &str, lines: &[(&str, Verdict)]) {
-    let mut wrong = Vec::new();
-    for (line, want) in lines {
-        let verdict = run(line, &rules(&[(rule, DENY)]), Mode::Auto).verdict;
-        wrong.extend((verdict != *want).then(|| format!("{rule} {line}: {verdict:?}")));
-    }
-    assert!(wrong.is_empty(), "{wrong:#?}");
-}
+use super::{ALLOW, ASK, DENY, Mode, check_writes, rules, run};
 
 #[test]
 fn what_is_written_with_its_folder_is_denied() {
@@ -81,16 +72,16 @@ fn what_is_written_with_its_folder_is_denied() {
         ("git checkout x -- y", ALLOW),
         ("git add -A; git commit -m x; git status", ALLOW),
     ];
-    check("write(src/a)", &lines);
-    check("write(src/a/**)", &lines);
-    check("write(/home/user/project/src/a)", &lines);
-    check("write(src/a*)", &lines[..1]);
+    check_writes("write(src/a)", &lines);
+    check_writes("write(src/a/**)", &lines);
+    check_writes("write(/home/user/project/src/a)", &lines);
+    check_writes("write(src/a*)", &lines[..1]);
     assert_eq!(run("rm -rf src", &rules(&[("write(src/a)", ASK)]), Mode::Auto).verdict, ASK);
 }
 
 #[test]
 fn a_rule_that_begins_with_a_pattern_speaks_of_all_that_is_there_alone() {
-    check(
+    check_writes(
         "write(**/*.lock)",
         &[
             ("rm -r .", DENY),
@@ -110,12 +101,12 @@ fn a_rule_that_begins_with_a_pattern_speaks_of_all_that_is_there_alone() {
             ("find target -delete", ALLOW),
         ],
     );
-    check("write(target/**/*.lock)", &[("rm -rf target", DENY), ("rm -rf src", ALLOW)]);
+    check_writes("write(target/**/*.lock)", &[("rm -rf target", DENY), ("rm -rf src", ALLOW)]);
 }
 
 #[test]
 fn what_may_be_a_branch_is_asked_about_where_it_may_be_a_denied_file() {
-    check(
+    check_writes(
         "write(docs/**)",
         &[
             ("git checkout docs", ASK),
@@ -137,12 +128,12 @@ fn what_may_be_a_branch_is_asked_about_where_it_may_be_a_denied_file() {
             ("git checkout -", ALLOW),
         ],
     );
-    check("write(docs/a)", &[("git checkout docs", ASK), ("git checkout docs/b", ALLOW)]);
-    check("write(main)", &[("git checkout main", ASK), ("git checkout dev", ALLOW)]);
+    check_writes("write(docs/a)", &[("git checkout docs", ASK), ("git checkout docs/b", ALLOW)]);
+    check_writes("write(main)", &[("git checkout main", ASK), ("git checkout dev", ALLOW)]);
     let decision = run("git checkout main", &rules(&[("write(main)", DENY)]), Mode::Auto);
     assert!(decision.reason.contains("may be a branch or a file"), "{}", decision.reason);
     // Whatever it is, something is written.
-    check("write", &[("git checkout main", DENY), ("git checkout -b new", ALLOW)]);
+    check_writes("write", &[("git checkout main", DENY), ("git checkout -b new", ALLOW)]);
 }
 
 #[test]
@@ -156,11 +147,11 @@ fn a_database_that_is_only_asked_is_not_written() {
     }
     let each = |lines: &[String], verdict| {
         let lines: Vec<_> = lines.iter().map(|line| (line.as_str(), verdict)).collect();
-        check("write(docs/**)", &lines);
+        check_writes("write(docs/**)", &lines);
     };
     each(&reads, ALLOW);
     each(&writes, DENY);
-    check(
+    check_writes(
         "write(docs/**)",
         &[
             ("sqlite3 -readonly docs/db 'drop table x'", ALLOW),
@@ -248,9 +239,9 @@ fn programs_with_rows_of_their_own_are_denied_what_they_write() {
         "chown me:us src/a",
         "git checkout-index --prefix=src/ a",
     ];
-    check("write(src/a)", &lines.map(|line| (line, DENY)));
-    check("write(src/a/**)", &lines.map(|line| (line, DENY)));
-    check(
+    check_writes("write(src/a)", &lines.map(|line| (line, DENY)));
+    check_writes("write(src/a/**)", &lines.map(|line| (line, DENY)));
+    check_writes(
         "write(src/a)",
         &[
             ("gzip -c src/a", ALLOW),
@@ -271,5 +262,5 @@ fn programs_with_rows_of_their_own_are_denied_what_they_write() {
             ("rm -rf s*", ASK),
         ],
     );
-    check("write(src/**)", &[("split x src/p", DENY), ("csplit -f src/p x 5", DENY)]);
+    check_writes("write(src/**)", &[("split x src/p", DENY), ("csplit -f src/p x 5", DENY)]);
 }
