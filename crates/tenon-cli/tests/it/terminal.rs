@@ -190,6 +190,12 @@ impl Terminal {
         }
     }
 
+    /// Waits until the turn is over whose answer is `said`: before, a key that would leave does not.
+    pub(crate) fn wait_for_turn(&mut self, said: &str) {
+        let is_over = |rest: &str| rest.contains("done · ");
+        self.wait_until(said, |screen| screen.split_once(said).is_some_and(|it| is_over(it.1)));
+    }
+
     /// Waits until an empty prompt is the last line: what is typed before it may not be a line yet.
     pub(crate) fn wait_for_prompt(&mut self) {
         let deadline = Instant::now() + PATIENCE;

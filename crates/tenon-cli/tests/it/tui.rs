@@ -144,7 +144,7 @@ fn a_rule_for_always_is_written_as_it_was_shown() {
     terminal.wait_for("a  yes, always: bash(git reset --hard:*) is added to allow in", 1);
     sleep(PAUSE);
     terminal.press("a");
-    terminal.wait_for("Asked once.", 1);
+    terminal.wait_for_turn("Asked once.");
     terminal.press(CTRL_D);
     assert_eq!(terminal.exit_code(), 0);
     let file = home.work().with_file_name(".config").join("tenon/config.toml");
@@ -168,7 +168,7 @@ fn a_question_is_answered_for_the_session_or_with_a_word_to_the_model() {
     terminal.wait_for("Why it is asked", 1);
     sleep(PAUSE);
     terminal.press("s");
-    terminal.wait_for("All asked.", 1);
+    terminal.wait_for_turn("All asked.");
     terminal.press(CTRL_D);
     assert_eq!(terminal.exit_code(), 0);
     assert_eq!(home.logged("call_decided", "verdict"), ["deny", "allow"]);
@@ -194,7 +194,7 @@ fn blanks_and_empty_lines_hide_nothing_of_what_would_run() {
             assert!(are_shown || size.0 == 40, "{size:?}\n{screen}");
             sleep(PAUSE);
             terminal.press("n");
-            terminal.wait_for("All asked.", 1);
+            terminal.wait_for_turn("All asked.");
             terminal.press(CTRL_D);
             assert_eq!(terminal.exit_code(), 0);
         }
@@ -245,7 +245,7 @@ fn a_message_waits_for_the_next_step_while_the_model_works_and_can_be_taken_back
     terminal.wait_for("after the turn: two later", 1);
     terminal.press("now 现在\r");
     terminal.wait_for("next step: now 现在", 1);
-    terminal.wait_for("Third answer.", 1);
+    terminal.wait_for_turn("Third answer.");
     terminal.press(CTRL_D);
     assert_eq!(terminal.exit_code(), 0);
     assert_eq!(home.logged("user_message", "prompt"), ["one", "now 现在", "two later"]);
@@ -313,7 +313,7 @@ fn a_resize_in_the_middle_of_an_answer_leaves_one_live_part() {
         assert_eq!(screen.matches("Running bash").count(), 1, "{columns}:\n{screen}");
         assert_eq!(screen.matches("┌─ bash").count(), 1, "{columns}:\n{screen}");
     }
-    terminal.wait_for("The end.", 1);
+    terminal.wait_for_turn("The end.");
     terminal.press(CTRL_D);
     assert_eq!(terminal.exit_code(), 0);
 }

@@ -86,7 +86,7 @@ fn typed_while_a_command_runs(model: &str, server: &FakeServer) -> Vec<(String, 
     terminal.press("not in tests/\r也别动 docs/\r");
     terminal.wait_for("next step: 也别动 docs/", 1);
     std::fs::write(home.work().join("go-on"), "").unwrap();
-    terminal.wait_for("All done.", 1);
+    terminal.wait_for_turn("All done.");
     terminal.press(CTRL_D);
     terminal.exit_code();
     let sent = server.requests().into_iter();
