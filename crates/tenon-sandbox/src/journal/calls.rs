@@ -53,6 +53,9 @@ impl Target {
     }
 }
 
+/// Of `openat2` (openat2(2)): no path leads out of the folder that it begins at.
+const RESOLVE_IN_ROOT: u64 = 0x10;
+
 const FOLLOW: LastLink = LastLink::Follow;
 const KEEP: LastLink = LastLink::Keep;
 
@@ -70,11 +73,17 @@ pub(super) fn classify(question: &Question, task: Task) -> Result<Option<Call>, 
     Ok(Some(match number {
         libc::SYS_openat => return open(a.at(0, 1, FOLLOW)?, a.low(2)),
         libc::SYS_openat2 => {
-            // The flags are the first field, 64 bits.
-            let how = task.bytes(a.value(2), 8)?;
-            let flags = how.first_chunk().map_or(0, |flags| u64::from_le_bytes(*flags));
-            let flags = u32::try_from(flags & 0xffff_ffff).unwrap_or(u32::MAX);
-            return open(a.at(0, 1, FOLLOW)?, flags);
+            // Flags, mode and how the path is followed, 64 bits each.
+            let how = task.bytes(a.value(2), 24)?;
+            let field = |number: usize| {
+                let bytes = how.get(number * 8..).and_then(<[u8]>::first_chunk);
+                bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
+            };
+            let flags = u32::try_from(field(0) & 0xffff_ffff).unwrap_or(u32::MAX);
+            let call = open(a.at(0, 1, FOLLOW)?, flags)?;
+            // There `/` is the folder that it begins at. What can do without asks an older way.
+            let is_in_root = field(2) & RESOLVE_IN_ROOT != 0;
+            return if call.is_some() && is_in_root { Err(Errno::NOSYS) } else { Ok(call) };
         }
         libc::SYS_truncate => Call::Content(a.path(0, FOLLOW)?),
         libc::SYS_ftruncate | libc::SYS_fallocate => Call::Content(a.descriptor(0)),
