@@ -8,6 +8,9 @@ use super::places::Places;
 use super::rule::{Origin, Rule, Rules, Verdict};
 use super::written::is_for_writing;
 
+/// What git keeps for itself is in folders of this name.
+const GIT: &str = ".git";
+
 /// The denials of a session that speak of writing.
 #[derive(Clone)]
 pub(crate) struct Denials {
@@ -36,8 +39,10 @@ impl Denials {
 
 impl Forbids for Denials {
     fn forbids(&self, path: &Path) -> Option<String> {
+        let is_of_git = path.components().any(|part| part.as_os_str() == GIT);
         let path = path.to_string_lossy();
-        let rule = self.rules.iter().find(|rule| rule.matches_path(&path, &self.places))?;
+        let mut rules = self.rules.iter().filter(|rule| !is_of_git || speaks_of_git(rule));
+        let rule = rules.find(|rule| rule.matches_path(&path, &self.places))?;
         Some(rule.to_string())
     }
 
@@ -45,6 +50,11 @@ impl Forbids for Denials {
         let folder = folder.to_string_lossy();
         self.rules.iter().any(|rule| rule.may_match_beneath(&folder, &self.places))
     }
+}
+
+/// Whether a rule may mean what git keeps for itself: `**/*.lock` is not said of its locks.
+fn speaks_of_git(rule: &Rule) -> bool {
+    rule.is_sweeping() || rule.begins_with_a_name() || rule.to_string().contains(GIT)
 }
 
 #[cfg(test)]
@@ -70,7 +80,10 @@ mod tests {
         let by = |path: &str| denials.forbids(Path::new(path));
         assert_eq!(by("/work/src/a/b").as_deref(), Some("write(src/**)"));
         assert_eq!(by("/work/x/Cargo.lock").as_deref(), Some("write_file(**/*.lock)"));
-        for free in ["/work/srcs", "/work/docs/a", "/work/all/x", "/other/src/a"] {
+        assert_eq!(by("/work/src/.git/index.lock").as_deref(), Some("write(src/**)"));
+        let free =
+            ["/work/srcs", "/work/docs/a", "/work/all/x", "/other/src/a", "/work/.git/index.lock"];
+        for free in free {
             assert_eq!(by(free), None, "{free}");
         }
         assert!(denials.may_forbid_beneath(Path::new("/work/target")), "a lock may be in it");

@@ -334,7 +334,13 @@ impl Watch {
             (Spot::Outside, Spot::Name(to)) if self.is_forbidden(&to, Does::EITHER) => {
                 Plan::Fail(Errno::ACCESS)
             }
+            // It may be a folder with such a file in it. With this error programs copy.
+            (Spot::Outside, Spot::Name(to)) if self.may_forbid_beneath(&to) => {
+                Plan::Fail(Errno::XDEV)
+            }
             (Spot::Outside, Spot::Name((folder, name))) => {
+                // What is known as outside may come in with it.
+                self.folders.clear();
                 save(folder.place.join(&name), move |recorder| {
                     recorder.before_entry(&folder, &name, Fate::Replaced)
                 })

@@ -68,6 +68,14 @@ impl Watch {
                 || exchange && self.is_forbidden_beneath(to, from))
     }
 
+    /// Whether a rule may speak of something in what comes to a name.
+    pub(super) fn may_forbid_beneath(&self, to: &Inside) -> bool {
+        let Some(rules) = self.checkpoint.forbids() else { return false };
+        let place = to.0.place.join(&to.1);
+        let path = self.checkpoint.lock().store.absolute(&place);
+        rules.may_forbid_beneath(&path)
+    }
+
     /// Whether a rule speaks of something in the folder `from`, where it is or where it would be.
     fn is_forbidden_beneath(&self, from: &Inside, to: &Inside) -> bool {
         let Some(rules) = self.checkpoint.forbids() else { return false };

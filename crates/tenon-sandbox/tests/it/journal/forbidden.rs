@@ -7,6 +7,7 @@ use tenon_sandbox::{Changes, Exit, Forbids, Output, Trouble};
 
 use super::tree::{Tree, tree};
 use super::{Scene, Walls, as_ordinary_user};
+use crate::support::shown;
 use crate::walls::printed;
 
 const BY: &str = "write(src/a)";
@@ -57,8 +58,14 @@ const WRITES: &[&str] = &[
     "install -m 600 other/a src/a",
     "python3 -c \"open('src/a', 'r+').write('x')\"",
     "python3 -c \"import os; os.truncate('src/a', 0)\"",
+    IN_ROOT,
     "python3 -c \"import mmap, os; m = mmap.mmap(os.open('src/a', os.O_RDWR), 0); m[0] = 0\"",
 ];
+
+/// `/a` is the file in `src` here. Without that call programs look for the way themselves.
+const IN_ROOT: &str = "python3 -c \"import ctypes, os\nhow = (ctypes.c_uint64 * 3)(os.O_WRONLY | os.O_APPEND, 0, \
+                       0x10)\nd = os.open('src', os.O_RDONLY)\nf = ctypes.CDLL(None).syscall(437, d, b'/a', how, 24)\n\
+                       os.write(f if f > 0 else os.open('src/a', os.O_WRONLY), b'x')\"";
 
 const NAMES: &[&str] = &[
     "rm -f src/a",
@@ -162,6 +169,16 @@ fn what_rules_forbid_stays_as_it_is_in_tier_c() {
 #[test]
 fn what_rules_forbid_stays_as_it_is_without_walls() {
     check(Walls::None);
+}
+
+#[test]
+fn what_comes_in_with_a_folder_from_elsewhere_is_looked_at_file_by_file() {
+    let scene = Scene::new(Walls::C);
+    scene.prepare("mkdir other");
+    let script = "t=$(mktemp -d); echo evil > $t/a; echo free > $t/b; mv $t src; echo evil > src/a; cat src/*";
+    let (output, changes) = run(&scene, script);
+    assert_eq!(shown(&output).1, "free\n", "{}", printed(&output));
+    assert!(changes.summary().starts_with("a change of src/a was refused"), "{changes:?}");
 }
 
 #[test]
