@@ -14,6 +14,14 @@ const CHANGE_FOLDER: [&str; 2] = ["cd", "pushd"];
 /// Parts of a line in front of what it is about: the shell, its line, the program.
 const PARTS_MAX: usize = 3;
 
+/// By these a program is told another folder, or goes there by itself.
+const MOVES: [&str; 5] = [" -C", "chdir", "--directory", "--prefix", "--cwd"];
+
+/// Whether what a script starts may run in a folder that is not known.
+pub(super) fn moves(script: &str) -> bool {
+    MOVES.iter().any(|words| script.contains(words))
+}
+
 /// Returns where a word leads to for a command: from each folder that it may run in, as far as they are known.
 pub(super) fn led_to(command: &SimpleCommand, word: &Word, context: &ToolContext) -> Vec<String> {
     let text = |path: &Path| path.to_string_lossy().into_owned();

@@ -218,6 +218,9 @@ pub(super) fn place(said: &Said<'_>, line: &str) -> Place {
         if word.starts_with(TCP) || word.starts_with(UDP) {
             continue;
         }
+        if word.starts_with("..") && ran_in::moves(said.script) {
+            continue;
+        }
         for path in ran_in::meant(&speakers, word, said.context) {
             match workspace.locate(&path) {
                 _ if is_protected(said, word, &path, line) => return Place::Protected,

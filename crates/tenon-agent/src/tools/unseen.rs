@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use tenon_sandbox::{Network, OutOfSight};
 
 use super::{
-    ToolContext, held, kernel, protected,
+    ToolContext, held, kernel, protected, ran_in,
     refused_files::{self, FILES_HELD_IN_C, PROTECTED_HELD},
     said::{Said, words},
     sight::{self, UNSEEN},
@@ -118,7 +118,7 @@ fn of_sight(said: &Said<'_>, told: &[String]) -> Vec<String> {
     let is_silent = text.trim().is_empty();
     if !is_silent && said.may_complain() {
         let how = if is_error { Named::Missed } else { Named::MissedInPassing };
-        looked.add(how, missed(&said.printed()));
+        looked.add(how, looked.missed(&said.printed()));
     }
     if !is_job {
         let how = match (is_silent && !is_explained, is_error) {
@@ -169,13 +169,35 @@ impl Looked<'_> {
     /// Returns the paths that a command names and may have missed. Of a look that found what it looked for that
     /// is none, and a folder that is empty for commands is there.
     fn named(&self, command: &SimpleCommand) -> Vec<String> {
-        let Said { script, is_error, .. } = *self.said;
-        let mut paths = named(command);
+        let Said { script, is_error, context, .. } = *self.said;
+        let leads = |word: &str| ran_in::led_to(command, &Word::text(word), context);
+        let root = context.workspace.root();
+        let is_elsewhere = leads(".").iter().any(|folder| !Path::new(folder).starts_with(root));
+        let words = named(command, is_elsewhere);
+        let mut paths: Vec<String> = words
+            .into_iter()
+            .flat_map(|it| if is_relative(&it) { leads(&it) } else { vec![it] })
+            .collect();
         if is_look(command) {
             let has_found = !is_error && all_succeeded(script);
             paths.retain(|path| !has_found && !self.is_emptied(path));
         }
         paths
+    }
+
+    /// Returns the paths that are named where something is said not to be there, from the folders that those
+    /// run in who may have said it.
+    fn missed(&self, printed: &str) -> Vec<String> {
+        let Said { script, commands, context, .. } = *self.said;
+        let led = |line: &str, word: &str| match is_relative(word) {
+            true if ran_in::moves(script) => Vec::new(),
+            true => {
+                let speakers = ran_in::speakers(commands, line).into_iter();
+                speakers.flat_map(|it| ran_in::led_to(it, &Word::text(word), context)).collect()
+            }
+            false => vec![word.to_owned()],
+        };
+        missed(printed).into_iter().flat_map(|(line, word)| led(line, word)).collect()
     }
 
     /// Whether a path is that of a folder which is empty for commands.
@@ -233,18 +255,19 @@ fn is_alone(context: &ToolContext) -> bool {
     above.is_some_and(|above| context.sandbox.out_of_sight(above).is_some())
 }
 
-/// Returns the paths that are named where something is said not to be there.
-fn missed(printed: &str) -> Vec<String> {
+/// Returns the paths that are named where something is said not to be there, with the line that says so.
+fn missed(printed: &str) -> Vec<(&str, &str)> {
     let misses = |line: &&str| {
         let line = line.to_lowercase();
         MISSING.iter().any(|words| line.contains(words))
     };
     let lines = printed.lines().filter(misses).take(LINES_MAX);
-    lines.flat_map(words).filter(|word| leads_out(word)).map(str::to_owned).collect()
+    let paths = |line| words(line).filter(|word| leads_out(word)).map(move |word| (line, word));
+    lines.flat_map(paths).collect()
 }
 
-/// Returns the paths that a command names and does not only write.
-fn named(command: &SimpleCommand) -> Vec<String> {
+/// Returns the paths that a command names and does not only write; of one that runs `elsewhere`, relative ones, too.
+fn named(command: &SimpleCommand, elsewhere: bool) -> Vec<String> {
     let program = command.program().unwrap_or_default();
     let mut arguments = command.arguments();
     if OF_TEXTS.contains(&program) {
@@ -255,7 +278,8 @@ fn named(command: &SimpleCommand) -> Vec<String> {
     }
     let read = command.redirects.iter().filter(|redirect| redirect.kind == RedirectKind::Read);
     let words = arguments.iter().chain(read.map(|redirect| &redirect.target));
-    words.map(known).filter(|word| leads_out(word)).collect()
+    let is_path = |word: &String| leads_out(word) || elsewhere && !word.starts_with('-');
+    words.map(known).filter(|word| !word.is_empty() && is_path(word)).collect()
 }
 
 /// Whether a command only looks whether what it names is there.
@@ -287,6 +311,10 @@ fn known(word: &Word) -> String {
     known.collect()
 }
 
+fn is_relative(path: &str) -> bool {
+    !path.starts_with(['/', '~'])
+}
+
 /// Whether a word is a path that may lead out of the workspace.
 fn leads_out(word: &str) -> bool {
     word.starts_with(['/', '~']) || word.starts_with("../") || word == ".."
@@ -294,13 +322,16 @@ fn leads_out(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use tenon_sandbox::{Exit, Output};
+
     use super::*;
-    use crate::policy::shell;
+    use crate::{policy::shell, tools::testing::Bench};
 
     #[test]
     fn what_a_command_looks_for_is_found_in_its_script() {
         let check = |script: &str, expected: &[&str]| {
-            let found: Vec<_> = shell::parse(script).commands.iter().flat_map(named).collect();
+            let found: Vec<_> =
+                shell::parse(script).commands.iter().flat_map(|it| named(it, false)).collect();
             assert_eq!(found, expected, "{script}");
         };
         check("cat /home/other/x ~/y ../z > /tmp/out", &["/home/other/x", "~/y", "../z"]);
@@ -309,6 +340,29 @@ mod tests {
         check("sed -n '/root/p' /etc/passwd; echo /root; git log /x", &["/etc/passwd"]);
         check("ls /home/*/x \"/mnt/$disk/x\"", &["/home/*/x", "/mnt/"]);
         check("make -C sub ./..a a/b", &[]);
+    }
+
+    #[test]
+    fn a_path_is_one_from_the_folder_that_the_command_runs_in() {
+        let bench = Bench::new();
+        let check = |script: &str, text: &str, expected: &[&str]| {
+            let commands = shell::parse(script).commands;
+            let output = Output::new(Exit::Code(1));
+            let said = Said::of((script, &commands), &output, (text, true), &bench.context);
+            let looked = Looked { said: &said, around: Around::default(), why: Vec::new() };
+            let root = bench.root().to_string_lossy().into_owned();
+            let named = commands.iter().flat_map(|command| looked.named(command));
+            let found: Vec<String> = named.chain(looked.missed(text)).collect();
+            let shown: Vec<String> =
+                found.iter().map(|path| path.replacen(&root, ".", 1)).collect();
+            assert_eq!(shown, expected, "{script}");
+        };
+        let missing = "cat: ../x: No such file or directory";
+        check("cd sub && cat ../x", missing, &["./x", "./x"]);
+        check("cd /etc && cat ../x y", missing, &["/etc", "/x", "/etc/y", "/x"]);
+        check("cd \"$d\" && cat ../x", missing, &[]);
+        check("make -C sub", missing, &[]);
+        check("python3 -c 'import os; os.chdir(\"sub\"); open(\"../x\")'", missing, &[]);
     }
 
     #[test]
@@ -342,7 +396,8 @@ mod tests {
             ("/tmp/build.c:3: error: expected ';'", &[]),
             ("error: test failed", &[]),
         ] {
-            assert_eq!(missed(line), expected, "{line}");
+            let words: Vec<&str> = missed(line).into_iter().map(|(_, word)| word).collect();
+            assert_eq!(words, expected, "{line}");
         }
     }
 
