@@ -85,7 +85,7 @@ pub(crate) async fn ready(
     options.tools = tools;
     options.rules = rules;
     options.mode = mode(settings);
-    options.places.home = config.folders.home.display().to_string();
+    options.places.home = config.folders.home_for_rules();
     options.limits = TurnLimits {
         steps_max: Some(settings.max_steps.get()),
         tokens_max: settings.max_tokens.map(|tokens| tokens.get()),

@@ -87,7 +87,7 @@ fn check(
     let workspace = setup::workspace(config, session)?;
     let places = Places {
         roots: workspace.roots().iter().map(|root| root.display().to_string()).collect(),
-        home: config.folders.home.display().to_string(),
+        home: config.folders.home_for_rules(),
         cwd: workspace.root().display().to_string(),
     };
     let mode = setup::mode(&config.settings);

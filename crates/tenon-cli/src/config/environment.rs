@@ -103,6 +103,13 @@ impl Environment {
 }
 
 impl Folders {
+    /// Returns the home folder without links on the way, where it can be found: rules are compared with where paths
+    /// lead.
+    pub(crate) fn home_for_rules(&self) -> String {
+        let home = self.home.canonicalize().unwrap_or_else(|_| self.home.clone());
+        home.display().to_string()
+    }
+
     /// Returns where sessions are logged.
     pub(crate) fn sessions(&self) -> PathBuf {
         self.state.join("sessions")

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::program::Place;
+use crate::program::{Place, Run};
 
 fn bash(command: &str) -> Value {
     json!({"name": "bash", "arguments": {"command": command}})
@@ -84,4 +84,23 @@ fn a_denial_of_writing_holds_for_a_job_and_its_end_tells_of_it() {
     let log = run(&place, &["--deny", "write(src/a)"], &[job, wait]);
     let told = "[changes] a change of src/a was refused: the rule write(src/a) forbids it";
     assert!(log.contains(told), "{log}");
+}
+
+#[test]
+fn a_denial_beneath_the_home_holds_where_that_is_a_link() {
+    let place = Place::new();
+    let file = place.write("home/ws/src/a", "a\n");
+    let link = place.path("link");
+    std::os::unix::fs::symlink(place.path("home"), &link).unwrap();
+    let write = json!({"name": "write_file", "arguments": {"path": "src/a", "content": "x"}});
+    let turns = json!([
+        {"calls": [bash("echo x > src/a")]}, {"calls": [write]},
+        {"calls": [bash("sh -c 'eval \"$(echo echo x \\> src/a)\"'; true")]}, {"text": "done"},
+    ]);
+    let script = place.script(turns);
+    let flags = ["-p", "--model", &script, "--deny", "write(~/ws/src/a)", "--allow", "bash", "go"];
+    let mut command = place.tenon(&flags);
+    command.env("HOME", &link).current_dir(place.path("home/ws"));
+    Run::of(command.output().unwrap()).ends_with(0);
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "a\n");
 }
