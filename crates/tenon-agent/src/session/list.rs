@@ -31,6 +31,9 @@ const PROMPT_LOST: &str = "(the first prompt is lost)";
 /// Stands for the prompt of a log whose lines may mean anything.
 const NEWER: &str = "(a newer version of tenon wrote it)";
 
+/// Why a log is not listed that nobody can have written so.
+const NO_EVENT: &str = "no line of it is an event";
+
 /// One line of a list of sessions.
 ///
 /// ```
@@ -131,13 +134,19 @@ pub fn list_all(folder: &Path) -> Result<(Vec<SessionSummary>, Vec<UnreadSession
                 summary.name = names.get(&summary.id).cloned();
                 sessions.push(summary);
             }
-            Ok(None) => {}
+            Ok(None) if is_empty(&path) => {}
+            Ok(None) => unread.push(UnreadSession { id, why: NO_EVENT.to_owned() }),
             Err(error) => unread.push(UnreadSession { id, why: error.to_string() }),
         }
     }
     sessions.sort_by(|left, right| (right.started_ms, &right.id).cmp(&(left.started_ms, &left.id)));
     unread.sort_by(|left, right| right.id.cmp(&left.id));
     Ok((sessions, unread))
+}
+
+/// Whether nothing was written to a log: its session ended before it began.
+fn is_empty(log: &Path) -> bool {
+    log.metadata().is_ok_and(|it| it.len() == 0)
 }
 
 /// Returns the logs in `folder` with the ids of their sessions.
@@ -266,6 +275,7 @@ mod tests {
         }
         std::fs::write(folder.path().join("c.jsonl"), "garbage").unwrap();
         std::fs::write(folder.path().join("names"), "").unwrap();
+        std::fs::write(folder.path().join("empty.jsonl"), "").unwrap();
         let pipe = std::process::Command::new("mkfifo").arg(folder.path().join("d.jsonl")).status();
         assert!(pipe.unwrap().success());
         std::fs::create_dir(folder.path().join("e.jsonl")).unwrap();
@@ -277,8 +287,9 @@ mod tests {
         std::os::unix::fs::symlink(&log, &log).unwrap();
         let (sessions, unread) = list_all(folder.path()).unwrap();
         assert_eq!(sessions.len(), 2);
-        let [UnreadSession { id, why }] = unread.as_slice() else { panic!("{unread:?}") };
-        assert!(id == "f" && why.starts_with("Too many levels of symbolic links"), "{why}");
+        let [link, garbage] = unread.as_slice() else { panic!("{unread:?}") };
+        assert!(link.id == "f" && link.why.starts_with("Too many levels of"), "{link:?}");
+        assert_eq!((&*garbage.id, &*garbage.why), ("c", NO_EVENT));
     }
 
     #[test]
