@@ -322,7 +322,12 @@ pub(crate) fn rules(config: &Config, args: &SessionArgs) -> Result<Rules, CliErr
     for (texts, verdict, origin) in lists {
         for text in texts {
             match read_rule(text, verdict, origin).map_err(CliError::config)? {
-                RuleFor::Calls(rule) => rules.add(rule),
+                RuleFor::Calls(rule) => {
+                    rules.add(rule);
+                    let led = led_to(text).filter(|_| verdict == Verdict::Deny);
+                    let led = led.map(|text| Rule::parse(&text, verdict, origin));
+                    led.into_iter().flatten().for_each(|rule| rules.add(rule));
+                }
                 // The proxy holds it.
                 RuleFor::Host(_) => {}
             }
@@ -335,4 +340,21 @@ pub(crate) fn rules(config: &Config, args: &SessionArgs) -> Result<Rules, CliErr
         rules.add(rule);
     }
     Ok(rules)
+}
+
+/// Returns a rule for a path that leads through links with the path that it leads to: that is what calls are
+/// compared with.
+fn led_to(rule: &str) -> Option<String> {
+    const SIGNS: [char; 5] = ['*', '?', '[', '{', '\\'];
+    let (tool, pattern) = rule.split_once('(')?;
+    let pattern = pattern.strip_suffix(')')?.trim();
+    if tool.trim() == "bash" || !pattern.starts_with('/') {
+        return None;
+    }
+    let fixed = pattern.split(SIGNS).next().unwrap_or_default().trim_end_matches('/');
+    let folder = Path::new(fixed).ancestors().find(|folder| folder.is_dir())?;
+    let real = folder.canonicalize().ok().filter(|real| real != folder)?;
+    let (real, folder) = (real.to_str()?, folder.to_str()?);
+    let is_plain = !real.contains(SIGNS);
+    is_plain.then(|| pattern.strip_prefix(folder).map(|rest| format!("{tool}({real}{rest})")))?
 }

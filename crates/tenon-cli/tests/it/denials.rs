@@ -104,3 +104,17 @@ fn a_denial_beneath_the_home_holds_where_that_is_a_link() {
     Run::of(command.output().unwrap()).ends_with(0);
     assert_eq!(std::fs::read_to_string(file).unwrap(), "a\n");
 }
+
+#[test]
+fn a_denial_holds_that_names_the_workspace_by_a_link() {
+    let place = place();
+    let link = place.path("link");
+    std::os::unix::fs::symlink(place.path("work"), &link).unwrap();
+    let write = json!({"name": "write_file", "arguments": {"path": "src/a", "content": "x"}});
+    for rule in ["src/a", "src/**", "**/a", "s*c/a"] {
+        let deny = format!("write({}/{rule})", link.display());
+        let calls = [bash("echo x > src/a"), bash("python3 writes.py; true"), write.clone()];
+        let log = run(&place, &["--cwd", &link.display().to_string(), "--deny", &deny], &calls);
+        assert!(log.contains("forbids it"), "{rule}: {log}");
+    }
+}
