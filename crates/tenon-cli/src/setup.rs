@@ -2,6 +2,7 @@
 //!
 //! Nothing is loaded or asked for that the first request does not need.
 
+mod answer;
 mod other_model;
 mod presets;
 mod providers;
@@ -23,6 +24,7 @@ use tenon_agent::{
 use tenon_model::{Abilities, HttpClient, LoopbackCandidate, Provider, loopback_servers};
 use tenon_sandbox::{FileError, Journal, Workspace};
 
+pub(crate) use answer::answer;
 pub(crate) use other_model::{
     KnownModel, known as known_models, known_with as known_models_with, other_model,
 };

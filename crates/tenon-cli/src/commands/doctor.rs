@@ -7,15 +7,13 @@ use std::{
     io::Read,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use tenon_model::visible;
 use tenon_sandbox::{
-    Command, CommandLimits, Coverage, Exit, Journal, Kernel, Network as NetworkAccess, Profile,
-    Proxy, Sandbox, Stream, Tier, Workspace, mounts_beneath, probe,
+    Coverage, Exit, Journal, Kernel, Network as NetworkAccess, Profile, Proxy, Sandbox, Tier,
+    Workspace, mounts_beneath, probe,
 };
-use tokio_util::sync::CancellationToken;
 
 use crate::{
     args::SessionArgs,
@@ -60,10 +58,6 @@ fn missing_in_windows(release: &str, landlock: Option<u32>) -> Option<(Text, Tex
 
 /// Tells which program python is, whatever starts it.
 const WHICH_PYTHON: (&str, &str) = ("python3", "python3 -c 'import sys; print(sys.executable)'");
-
-/// How long it may take to tell, and the most that it tells.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
-const ANSWER_BYTES_MAX: usize = 4_096;
 
 /// What a script begins with.
 const SCRIPT: [u8; 2] = *b"#!";
@@ -521,21 +515,11 @@ async fn started(
     name: &str,
 ) -> Option<String> {
     let (_, script) = Some(WHICH_PYTHON).filter(|(known, _)| *known == name)?;
-    let command = Command {
-        script: script.to_owned(),
-        folder: config.root.clone(),
-        environment: config.child_environment(),
-        profile: profile.clone().read_only(),
-        limits: CommandLimits {
-            timeout: ANSWER_TIMEOUT,
-            output_bytes_max: ANSWER_BYTES_MAX,
-            spill: None,
-        },
-    };
-    let output = walls.run(command, &CancellationToken::new(), &mut |_, _| {}).await.ok()?;
-    let pieces = output.pieces.iter().filter(|piece| piece.stream == Stream::Out);
-    let program: String = pieces.map(|piece| piece.text.trim()).collect();
-    (output.exit == Exit::Code(0) && program.starts_with('/')).then_some(program)
+    let walls = (walls, profile.clone().read_only());
+    let environment = config.child_environment();
+    let (exit, said) = setup::answer(walls, config.root.clone(), environment, script).await?;
+    let program = said.trim();
+    (exit == Exit::Code(0) && program.starts_with('/')).then(|| program.to_owned())
 }
 
 #[cfg(test)]

@@ -7,25 +7,19 @@ mod outside;
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use async_trait::async_trait;
 use tenon_agent::{HostPreset, HostPresets};
 use tenon_sandbox::{
-    Command, CommandLimits, HostRule, Limits, Network, Preset, PresetHosts, Profile, Sandbox,
-    Settings, Stream, Tier, Wanted,
+    HostRule, Limits, Network, Preset, PresetHosts, Profile, Sandbox, Settings, Tier, Wanted,
 };
 use tokio::sync::OnceCell;
-use tokio_util::sync::CancellationToken;
 
 use self::outside::Outside;
+use super::answer::answer;
 use crate::config::Config;
 
-/// How long a tool may take to say where its registry is. Node takes half a second.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
-/// `pip install --help` prints some 20 KB.
-const ANSWER_BYTES_MAX: usize = 256 * 1024;
 /// The most bytes of a configuration file that are looked at.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
@@ -194,20 +188,8 @@ impl Toolchains {
             limits: Limits::default(),
             guarded_folders_max: 0,
         });
-        let command = Command {
-            script: script.to_owned(),
-            folder: PathBuf::from("/"),
-            environment: self.environment.clone(),
-            profile,
-            limits: CommandLimits {
-                timeout: ANSWER_TIMEOUT,
-                output_bytes_max: ANSWER_BYTES_MAX,
-                spill: None,
-            },
-        };
-        let output = walls.run(command, &CancellationToken::new(), &mut |_, _| {}).await.ok()?;
-        let pieces = output.pieces.iter().filter(|piece| piece.stream == Stream::Out);
-        let text: String = pieces.map(|piece| piece.text.as_str()).collect();
+        let walls = (&walls, profile);
+        let (_, text) = answer(walls, "/".into(), self.environment.clone(), script).await?;
         Some(text).filter(|text| !text.trim().is_empty())
     }
 
