@@ -193,6 +193,10 @@ pub(super) fn add_questions(calls: &mut Calls) {
         let writes = jump(ANY_BIT, WRITES, 0, 1);
         add(number, &[load(argument_offset(flags)), looks_only, writes, ask]);
     }
+    // A handle says of no path, and undo would have to look for the file everywhere.
+    let writes = jump(ANY_BIT, WRITES, 0, 1);
+    let by_handle = [load(argument_offset(2)), writes, refuse(Errno::NOSYS)];
+    add(libc::SYS_open_by_handle_at, &by_handle);
     // A file that was opened for appending may be written anywhere after this.
     let sets_flags = jump(EQUAL, libc::F_SETFL.cast_unsigned(), 0, 3);
     let appends = jump(ANY_BIT, libc::O_APPEND.cast_unsigned(), 1, 0);

@@ -59,6 +59,7 @@ const WRITES: &[&str] = &[
     "python3 -c \"open('src/a', 'r+').write('x')\"",
     "python3 -c \"import os; os.truncate('src/a', 0)\"",
     IN_ROOT,
+    BY_HANDLE,
     "python3 -c \"import mmap, os; m = mmap.mmap(os.open('src/a', os.O_RDWR), 0); m[0] = 0\"",
 ];
 
@@ -66,6 +67,12 @@ const WRITES: &[&str] = &[
 const IN_ROOT: &str = "python3 -c \"import ctypes, os\nhow = (ctypes.c_uint64 * 3)(os.O_WRONLY | os.O_APPEND, 0, \
                        0x10)\nd = os.open('src', os.O_RDONLY)\nf = ctypes.CDLL(None).syscall(437, d, b'/a', how, 24)\n\
                        os.write(f if f > 0 else os.open('src/a', os.O_WRONLY), b'x')\"";
+
+/// Only root may, without walls.
+const BY_HANDLE: &str = "python3 -c \"import ctypes, os, struct\nc = ctypes.CDLL(None)\nh = ctypes.create_string_buffer(136)\n\
+                         struct.pack_into('i', h, 0, 128)\nc.name_to_handle_at(-100, b'src/a', h, ctypes.byref(\
+                         ctypes.c_int()), 0)\nf = c.open_by_handle_at(os.open('.', os.O_RDONLY), h, os.O_WRONLY)\n\
+                         os.write(f if f > 0 else os.open('src/a', os.O_WRONLY), b'x')\"";
 
 const NAMES: &[&str] = &[
     "rm -f src/a",
