@@ -11,6 +11,9 @@ const MERGED: [&str; 3] = ["2>&1", "&>", "|&"];
 /// Redirects by which a line may throw complaints away.
 const THROWN_AWAY: [&str; 3] = ["2>", "&>", ">&"];
 
+/// What programs put around names.
+const QUOTES: [char; 7] = ['\'', '"', '`', '‘', '’', '“', '”'];
+
 /// Words of a line that are looked up on the disk.
 const WORDS_MAX: usize = 40;
 
@@ -86,7 +89,7 @@ impl<'a> Said<'a> {
 
 /// Returns what may be names of files in a line.
 pub(super) fn words(line: &str) -> impl Iterator<Item = &str> {
-    let is_between = |c: char| c.is_whitespace() || "'\"`‘’“”".contains(c);
+    let is_between = |c: char| c.is_whitespace() || QUOTES.contains(&c);
     let words = line.split(is_between).filter(|word| !word.is_empty());
     words.map(|word| word.trim_matches([':', ',', ';', '(', ')']))
 }
@@ -98,9 +101,13 @@ pub(super) fn first_words(line: &str) -> impl Iterator<Item = &str> {
 
 /// Whether `word` stands in a line within quotes.
 pub(super) fn is_quoted(line: &str, word: &str) -> bool {
-    let quotes = ['\'', '"', '`', '‘', '’', '“', '”'];
     line.match_indices(word).any(|(at, _)| {
         let behind = line.get(at + word.len()..).unwrap_or_default();
-        line.get(..at).unwrap_or_default().ends_with(quotes) && behind.starts_with(quotes)
+        line.get(..at).unwrap_or_default().ends_with(QUOTES) && behind.starts_with(QUOTES)
     })
+}
+
+/// Returns what stands in a line within quotes.
+pub(super) fn quoted(line: &str) -> impl Iterator<Item = &str> {
+    line.split(QUOTES).skip(1).step_by(2)
 }

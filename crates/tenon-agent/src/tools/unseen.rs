@@ -12,7 +12,7 @@ use tenon_sandbox::{Network, OutOfSight};
 use super::{
     ToolContext, held, kernel, protected, ran_in,
     refused_files::{self, FILES_HELD_IN_C, PROTECTED_HELD},
-    said::{Said, words},
+    said::{Said, is_quoted, quoted, words},
     sight::{self, UNSEEN},
 };
 use crate::policy::shell::{Piece, RedirectKind, SimpleCommand, Word};
@@ -29,6 +29,12 @@ const MISSING: [&str; 9] = [
     "enoent",
     "没有那个文件",
 ];
+
+/// What they say so of a file by its name, however that begins.
+const NO_FILE: [&str; 2] = ["no such file", "没有那个文件"];
+
+/// Without an argument it goes to the home.
+const CHANGES_FOLDER: &str = "cd";
 
 /// Their arguments are texts, or what they miss they say.
 const OF_TEXTS: [&str; 3] = ["echo", "printf", "git"];
@@ -255,15 +261,36 @@ fn is_alone(context: &ToolContext) -> bool {
     above.is_some_and(|above| context.sandbox.out_of_sight(above).is_some())
 }
 
-/// Returns the paths that are named where something is said not to be there, with the line that says so.
+/// Returns the paths that are named where something is said not to be there, with the line that says so: what
+/// may lead out by itself, and names of files, which may lie where the command runs.
 fn missed(printed: &str) -> Vec<(&str, &str)> {
-    let misses = |line: &&str| {
+    let says = |line: &str, words: &[&str]| {
         let line = line.to_lowercase();
-        MISSING.iter().any(|words| line.contains(words))
+        words.iter().any(|words| line.contains(words))
     };
-    let lines = printed.lines().filter(misses).take(LINES_MAX);
-    let paths = |line| words(line).filter(|word| leads_out(word)).map(move |word| (line, word));
+    let lines = printed.lines().filter(|line| says(line, &MISSING)).take(LINES_MAX);
+    let paths = |line| {
+        let is_named = move |name: &str| says(line, &NO_FILE) && is_missed(name, line);
+        let words = words(line).filter(move |word| leads_out(word) || is_named(word));
+        let quoted = quoted(line).filter(move |name| name.contains(' ') && is_named(name));
+        words.chain(quoted).map(move |name| (line, name))
+    };
     lines.flat_map(paths).collect()
+}
+
+/// Whether a line says of what it calls by this name that there is no such file.
+fn is_missed(name: &str, line: &str) -> bool {
+    let is_code = MISSING.contains(&name.to_lowercase().as_str());
+    let mark = format!("{name}: ");
+    let mut marks = line.match_indices(&mark);
+    let is_said = |(at, mark): (usize, &str)| {
+        let [before, behind] =
+            [line.get(..at), line.get(at + mark.len()..)].map(Option::unwrap_or_default);
+        let behind = behind.to_lowercase();
+        (before.is_empty() || before.ends_with(' '))
+            && NO_FILE.iter().any(|words| behind.starts_with(words))
+    };
+    is_quoted(line, name) || !is_code && quoted(line).next().is_none() && marks.any(is_said)
 }
 
 /// Returns the paths that a command names and does not only write; of one that runs `elsewhere`, relative ones, too.
@@ -279,7 +306,9 @@ fn named(command: &SimpleCommand, elsewhere: bool) -> Vec<String> {
     let read = command.redirects.iter().filter(|redirect| redirect.kind == RedirectKind::Read);
     let words = arguments.iter().chain(read.map(|redirect| &redirect.target));
     let is_path = |word: &String| leads_out(word) || elsewhere && !word.starts_with('-');
-    words.map(known).filter(|word| !word.is_empty() && is_path(word)).collect()
+    let home = (program == CHANGES_FOLDER && arguments.is_empty()).then(|| "~".to_owned());
+    let words = words.map(known).filter(|word| !word.is_empty() && is_path(word));
+    words.chain(home).collect()
 }
 
 /// Whether a command only looks whether what it names is there.
@@ -340,6 +369,7 @@ mod tests {
         check("sed -n '/root/p' /etc/passwd; echo /root; git log /x", &["/etc/passwd"]);
         check("ls /home/*/x \"/mnt/$disk/x\"", &["/home/*/x", "/mnt/"]);
         check("make -C sub ./..a a/b", &[]);
+        check("cd && ls", &["~"]);
     }
 
     #[test]
@@ -361,6 +391,10 @@ mod tests {
         check("cd sub && cat ../x", missing, &["./x", "./x"]);
         check("cd /etc && cat ../x y", missing, &["/etc", "/x", "/etc/y", "/x"]);
         check("cd \"$d\" && cat ../x", missing, &[]);
+        let missing = "cat: 'a b': No such file or directory";
+        check("cd /etc && cat 'a b'", missing, &["/etc", "/etc/a b", "/etc/a b"]);
+        check("cat 'a b'; cd /etc && ls", missing, &["/etc", "./a b"]);
+        check("make -C /etc", missing, &["/etc"]);
         check("make -C sub", missing, &[]);
         check("python3 -c 'import os; os.chdir(\"sub\"); open(\"../x\")'", missing, &[]);
     }
@@ -387,12 +421,19 @@ mod tests {
     fn what_is_not_there_is_found_in_what_is_printed() {
         for (line, expected) in [
             ("cat: /home/other/x: No such file or directory", &["/home/other/x"][..]),
-            ("ls: cannot access '../x y': No such file or directory", &["../x"]),
+            ("ls: cannot access '../x y': No such file or directory", &["../x", "../x y"]),
             ("FileNotFoundError: [Errno 2] No such file or directory: '/mnt/d'", &["/mnt/d"]),
             ("Error: ENOENT: no such file or directory, open '/root/a'", &["/root/a"]),
             ("fatal: repository '/home/u/r' does not exist", &["/home/u/r"]),
             ("fatal: '../bare.git' does not appear to be a git repository", &["../bare.git"]),
             ("cat: /root/a: 没有那个文件或目录", &["/root/a"]),
+            ("head: cannot open 'notes' for reading: No such file or directory", &["notes"]),
+            ("cat: a b/c.txt: No such file or directory", &["b/c.txt"]),
+            ("ls: cannot access 'a b': No such file or directory", &["a b"]),
+            ("bash: line 1: ./run.sh: No such file or directory", &["./run.sh"]),
+            ("sh: 1: foo: not found", &[]),
+            ("bash: line 1: foo: command not found", &[]),
+            ("Error: Cannot find module 'x'", &[]),
             ("/tmp/build.c:3: error: expected ';'", &[]),
             ("error: test failed", &[]),
         ] {
