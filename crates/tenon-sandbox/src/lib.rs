@@ -48,7 +48,7 @@ pub use journal::{
 };
 pub use linux::inside::is_closed_in_proc;
 pub use linux::probe::{
-    Kernel, confines_writes, is_closed_to_user, probe, runs_as_root, within_walls,
+    Kernel, Wish, confines_writes, is_closed_to_user, probe, runs_as_root, within_walls,
 };
 pub use linux::told::{INTERNET_SOCKETS, OTHER_SOCKETS, PATH_SOCKETS};
 pub use missing::{Missing, SandboxError};

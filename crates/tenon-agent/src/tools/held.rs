@@ -256,10 +256,10 @@ fn names_number(script: &str, line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use tenon_sandbox::{Exit, Output, Stream};
+    use tenon_sandbox::{Exit, Output, Stream, runs_as_root};
 
     use super::refused_calls::worth_telling;
-    use super::refused_files::{FILES_HELD, FILES_HELD_IN_C, PROTECTED_HELD};
+    use super::refused_files::{FILES_CLOSED, FILES_HELD, FILES_HELD_IN_C, PROTECTED_HELD};
     use super::*;
     use crate::tools::testing::{Bench, printed};
 
@@ -293,11 +293,11 @@ mod tests {
 
     #[test]
     fn what_walls_refuse_is_explained() {
-        let file = "bash: line 1: /etc/x: Read-only file system";
+        let file = "bash: line 1: /tmp/x: Read-only file system";
         check(file, 1, true, &[FILES_HELD]);
         check(file, 0, true, &[FILES_HELD]);
-        check("bash: /etc/x: Permission denied", 1, true, &[]);
-        check("bash: /etc/x: Permission denied", 1, false, &[FILES_HELD_IN_C]);
+        check("bash: /tmp/x: Permission denied", 1, true, &[]);
+        check("bash: /tmp/x: Permission denied", 1, false, &[FILES_HELD_IN_C]);
         check("Could not resolve host: example.com", 0, true, &[]);
         check("socket: Operation not supported", 1, false, &[SOCKETS_HELD]);
         check("Error: listen EACCES: permission denied 0.0.0.0:80", 1, false, &[SOCKETS_HELD]);
@@ -330,7 +330,8 @@ mod tests {
         check_with("sort: Invalid argument", (1, true, true), Vec::new(), &[]);
         let niceness = "nice: cannot set niceness: Permission denied";
         check_with(niceness, (0, false, true), Vec::new(), &[RIGHTS_HELD]);
-        check("useradd: cannot lock /etc/passwd; try again later.", 1, true, &[FILES_HELD]);
+        let held = if runs_as_root() { FILES_HELD } else { FILES_CLOSED };
+        check("useradd: cannot lock /etc/passwd; try again later.", 1, true, &[held]);
     }
 
     #[test]
@@ -348,8 +349,8 @@ mod tests {
         check(of_bash, 0, &[SOCKETS_HELD]);
         check("PermissionError: [Errno 13] Permission denied", 1, &[SOCKETS_HELD]);
         check("socket: Permission denied", 1, &[SOCKETS_HELD]);
-        check("cat: /home/a/b: Permission denied", 1, &[FILES_HELD_IN_C, SOCKETS_HELD]);
-        check("bash: /home/a/b: Permission denied", 0, &[FILES_HELD_IN_C, SOCKETS_HELD]);
+        check("cat: /tmp/a/b: Permission denied", 1, &[FILES_HELD_IN_C, SOCKETS_HELD]);
+        check("bash: /tmp/a/b: Permission denied", 0, &[FILES_HELD_IN_C, SOCKETS_HELD]);
     }
 
     #[test]
@@ -409,7 +410,7 @@ mod tests {
         check("unix_listener: socket: Permission denied", 0, &[PATH_SOCKETS_HELD]);
         check("bound to the socket", 0, &[]);
         check("ls: cannot access 'a': No such file or directory", 2, &[]);
-        check("cat: /home/a/b: Permission denied", 1, &[FILES_HELD_IN_C]);
+        check("cat: /tmp/a/b: Permission denied", 1, &[FILES_HELD_IN_C]);
     }
 
     #[test]
@@ -419,18 +420,18 @@ mod tests {
             ("bash: line 1: .git/hooks/pre-commit: Read-only file system", &all[..1]),
             ("touch: cannot touch '.envrc': Read-only file system", &all[..1]),
             ("OSError: [Errno 30] Read-only file system: '.vscode/a b.json'", &all[..1]),
-            ("EROFS: read-only file system, open '/etc/x'", &all[1..]),
+            ("EROFS: read-only file system, open '/tmp/x'", &all[1..]),
             ("cp: cannot create regular file ‘../x’: Read-only file system", &all[1..]),
-            ("touch: .envrc: Read-only file system\ntouch: /etc/x: Read-only file system", &all),
+            ("touch: .envrc: Read-only file system\ntouch: /tmp/x: Read-only file system", &all),
             ("error: could not lock the file: Read-only file system", &all),
-            ("/etc/x is there\nopen: Read-only file system", &all),
+            ("/tmp/x is there\nopen: Read-only file system", &all),
         ] {
             check(text, 1, true, expected);
         }
         // In tier C they can be written, and are put back.
         check("bash: .idea/x: Permission denied", 1, false, &[]);
         check(
-            "chmod: changing permissions of '/etc/x': Operation not permitted",
+            "chmod: changing permissions of '/tmp/x': Operation not permitted",
             1,
             false,
             &[FILES_HELD_IN_C],
@@ -498,8 +499,8 @@ mod tests {
 
     #[test]
     fn one_refusal_hides_no_other() {
-        let text = "touch: cannot touch '/opt/x': Read-only file system\n\
-                    touch: cannot touch '/opt/y': Read-only file system\n\
+        let text = "touch: cannot touch '/tmp/x': Read-only file system\n\
+                    touch: cannot touch '/tmp/y': Read-only file system\n\
                     chown: changing ownership of 'own': Operation not permitted\n\
                     bash: line 1: kill: (1) - Operation not permitted\n\
                     sysctl: setting key \"kernel.panic\": Read-only file system\n";
@@ -513,7 +514,7 @@ mod tests {
         for (text, has_sockets, expected) in [
             ("ls: cannot touch '.': Read-only file system", true, READING_HELD),
             ("bash: .git/hooks/x: Read-only file system", true, READING_HELD),
-            ("bash: /etc/x: Read-only file system", true, READING_HELD),
+            ("bash: /tmp/x: Read-only file system", true, READING_HELD),
             ("bash: a: Permission denied", false, READING_HELD),
             ("chmod: changing permissions of 'a': Operation not permitted", false, READING_HELD),
             ("chmod: changing permissions of '/x': Operation not permitted", false, READING_HELD),

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tenon_sandbox::{EntryKind, FileError, Location, OutOfSight, is_closed_to_user};
+use tenon_sandbox::{EntryKind, FileError, Location, OutOfSight, Wish, is_closed_to_user};
 
 use super::{
     ToolContext, ran_in,
@@ -39,6 +39,9 @@ const MOVES: &str = "cannot move";
 const SETS_MODE: [&str; 2] = ["changing permissions", ", chmod "];
 const CALLS_CHMOD: &str = "chmod(";
 
+/// The same of one that would give it another owner.
+const SETS_OWNER: [&str; 3] = ["changing ownership", "changing group", ", chown "];
+
 /// What else stands in it of one that would change a folder, not list it.
 const CHANGES: [&str; 3] = ["cannot touch", "cannot create", "setting times"];
 
@@ -50,6 +53,12 @@ pub(super) const FILES_HELD: &str = "files: outside of the workspace commands wr
 pub(super) const FILES_HELD_IN_C: &str = "files: outside of the workspace commands in tier C write only in private temporary \
                                folders, and read nothing of homes but toolchains, nor of /run, /tmp and other \
                                disks; --add-dir FOLDER would open a folder";
+/// The same of what the user may not do without walls either.
+pub(super) const FILES_CLOSED: &str = "files: outside of the workspace commands write only in private temporary folders, and the \
+                            user's own permissions refuse this, too";
+const FILES_CLOSED_IN_C: &str = "files: outside of the workspace commands in tier C write only in private temporary folders, \
+                                 and read nothing of homes but toolchains, nor of /run, /tmp and other disks; the \
+                                 user's own permissions refuse this, too";
 pub(super) const READING_HELD: &str = "files: this command counts as one that only reads, so it changes nothing but what is \
                             in private temporary folders";
 pub(super) const PROTECTED_HELD: &str = "files: protected names in the workspace (.git/hooks, .envrc and the like) are \
@@ -148,7 +157,11 @@ fn of_line(said: &Said<'_>, line: &str, how: How) -> Vec<String> {
         (How::ReadOnly, _) if only_reads => &[READING_HELD],
         (How::ReadOnly, Place::Protected) => &[PROTECTED_HELD],
         (How::ReadOnly, Place::Unknown) => &[PROTECTED_HELD, FILES_HELD],
-        (How::ReadOnly, Place::Elsewhere(_) | Place::Work) => &[FILES_HELD],
+        (How::ReadOnly, Place::Elsewhere(path)) => {
+            let is_closed = is_closed_anyway(said, &path, wish(line, &path));
+            if is_closed { &[FILES_CLOSED] } else { &[FILES_HELD] }
+        }
+        (How::ReadOnly, Place::Work) => &[FILES_HELD],
         // It need not be about a file.
         (How::NotPermitted, Place::Unknown) => &[],
         (How::NotPermitted, _) if only_reads => &[READING_HELD],
@@ -157,7 +170,7 @@ fn of_line(said: &Said<'_>, line: &str, how: How) -> Vec<String> {
         (How::Denied | How::NotPermitted, Place::Work | Place::Protected) => &[],
         // Of what lies there reading may be closed, too.
         (How::Denied | How::NotPermitted, Place::Elsewhere(path)) => {
-            return of_elsewhere(said, &path).into_iter().collect();
+            return of_elsewhere(said, &path, line).into_iter().collect();
         }
         (How::Denied, Place::Unknown) => &[FILES_HELD_IN_C],
         (How::Denied, Place::Toolchain(path)) if is_unlisted(said, &path, line) => &[UNLISTED],
@@ -173,14 +186,41 @@ fn is_unlisted(said: &Said<'_>, path: &Path, line: &str) -> bool {
 }
 
 /// Says of a path in tier C that lies elsewhere why it is closed: of a secret no flag opens the folder, and
-/// what is in sight and only read, or closed to the user without walls too, its own permissions close.
-fn of_elsewhere(said: &Said<'_>, path: &Path) -> Option<String> {
+/// what is in sight and only read, its own permissions close.
+fn of_elsewhere(said: &Said<'_>, path: &Path, line: &str) -> Option<String> {
     match said.context.sandbox.out_of_sight(path) {
         Some(why @ (OutOfSight::Secret(_) | OutOfSight::Hidden(_) | OutOfSight::Device)) => {
-            Some(sight::sentence(&why, true, true))
+            return Some(sight::sentence(&why, true, true));
         }
-        None if said.output.only_reads || is_closed_to_user(path) => None,
-        _ => Some(FILES_HELD_IN_C.to_owned()),
+        None if said.output.only_reads || is_closed_to_user(path, Wish::Read) => return None,
+        _ => {}
+    }
+    let is_closed = is_closed_anyway(said, path, wish(line, path));
+    Some(if is_closed { FILES_CLOSED_IN_C } else { FILES_HELD_IN_C }.to_owned())
+}
+
+/// Whether a sentence is one of what tier C holds elsewhere.
+pub(super) fn is_held_in_c(sentence: &str) -> bool {
+    [FILES_HELD_IN_C, FILES_CLOSED_IN_C].contains(&sentence)
+}
+
+/// Whether the user's own permissions refuse something elsewhere, too. In a folder that is out of sight nobody
+/// looks: there the folder itself says it.
+fn is_closed_anyway(said: &Said<'_>, path: &Path, wish: Wish) -> bool {
+    match said.context.sandbox.out_of_sight(path) {
+        Some(OutOfSight::Covered(folder)) => is_closed_to_user(&folder, Wish::Enter),
+        Some(_) => false,
+        None => is_closed_to_user(path, wish),
+    }
+}
+
+/// Returns what a line says would have been done to the file that it names.
+fn wish(line: &str, path: &Path) -> Wish {
+    let owns = || SETS_MODE.iter().chain(&SETS_OWNER).any(|words| line.contains(words));
+    match goes(line, &path.to_string_lossy()) {
+        true => Wish::Remove,
+        false if owns() => Wish::Own,
+        false => Wish::Write,
     }
 }
 
@@ -188,7 +228,7 @@ fn of_elsewhere(said: &Said<'_>, path: &Path) -> Option<String> {
 /// thrown away: nobody knows whether it tried.
 pub(super) fn thrown_away(said: &Said<'_>) -> Option<String> {
     let ToolContext { workspace, sandbox, .. } = said.context;
-    let is_closed = |path: &str| {
+    let is_held = |path: &str| {
         let is_elsewhere = matches!(workspace.locate(path), Err(FileError::Escapes { .. }));
         let path = Path::new(path);
         let is_private = || {
@@ -201,10 +241,18 @@ pub(super) fn thrown_away(said: &Said<'_>) -> Option<String> {
         let paths = shell::writes(command).into_iter();
         paths.flat_map(move |write| ran_in::led_to(command, &write.path, said.context))
     });
-    let mut written = written.take(LINES_MAX);
-    let held = if said.in_c { FILES_HELD_IN_C } else { FILES_HELD };
-    let sentence = held.replacen("files: ", "files: if it was tried: ", 1);
-    (said.throws_away() && written.any(|path| is_closed(&path))).then_some(sentence)
+    let held: Vec<String> = written.take(LINES_MAX).filter(|path| is_held(path)).collect();
+    if !said.throws_away() || held.is_empty() {
+        return None;
+    }
+    let is_closed = held.iter().all(|it| is_closed_anyway(said, Path::new(it), Wish::Write));
+    let sentence = match (said.in_c, is_closed) {
+        (true, true) => FILES_CLOSED_IN_C,
+        (true, false) => FILES_HELD_IN_C,
+        (false, true) => FILES_CLOSED,
+        (false, false) => FILES_HELD,
+    };
+    Some(sentence.replacen("files: ", "files: if it was tried: ", 1))
 }
 
 /// Returns the place of the file that a line names. Programs put it before their complaint or behind

@@ -3,12 +3,15 @@
 
 use std::path::Path;
 
-use tenon_sandbox::OutOfSight;
+use tenon_sandbox::{OutOfSight, Wish, is_closed_to_user};
 
 use crate::policy::in_one_line;
 
 /// What a person can do about most of it.
 const OPENS: &str = "--add-dir FOLDER would open a folder, read_file asks the user for a file";
+
+/// What is said instead of a folder that the user may not enter without walls either.
+const CLOSED: &str = "the user's own permissions close it, too";
 
 /// What every sentence says of what is out of sight.
 pub(super) const UNSEEN: &str = "as if it were not there";
@@ -31,8 +34,9 @@ pub(super) fn sentence(why: &OutOfSight, in_c: bool, is_sure: bool) -> String {
     let said = match why {
         OutOfSight::Covered(path) => format!(
             "commands see nothing of what the machine has in {} unless it is opened to them, so it \
-             {looks} {UNSEEN}; {OPENS}",
-            shown(path)
+             {looks} {UNSEEN}; {}",
+            shown(path),
+            if is_closed_to_user(path, Wish::Enter) { CLOSED } else { OPENS }
         ),
         OutOfSight::Home => format!(
             "of the user's home commands see only toolchains and what is opened to them, so the rest \

@@ -11,7 +11,7 @@ use tenon_sandbox::{Network, OutOfSight};
 
 use super::{
     ToolContext, held, kernel, protected, ran_in,
-    refused_files::{self, FILES_HELD_IN_C, PROTECTED_HELD},
+    refused_files::{self, PROTECTED_HELD, is_held_in_c},
     said::{Said, is_quoted, quoted, words},
     sight::{self, UNSEEN},
 };
@@ -117,7 +117,7 @@ fn of_sight(said: &Said<'_>, told: &[String]) -> Vec<String> {
         only_reads: said.output.only_reads,
         throws_away: said.throws_away(),
         is_explained: !told.is_empty() || !said.output.blocked.is_empty(),
-        is_refused: told.iter().any(|told| told == FILES_HELD_IN_C),
+        is_refused: told.iter().any(|told| is_held_in_c(told)),
     };
     let is_explained = around.is_explained;
     let mut looked = Looked { said, around, why: Vec::new() };

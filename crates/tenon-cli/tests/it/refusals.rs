@@ -241,6 +241,58 @@ fn what_is_named_from_another_folder_is_told_by_where_it_lies() {
     }
 }
 
+/// Where the home is out of sight nothing that is said to be missing there is known to be.
+#[test]
+fn what_is_missing_in_a_home_out_of_sight_is_told_by_whatever_name() {
+    let home: &[&str] = &["of the user's home commands see only toolchains"];
+    let rows: &[(&str, &[&str])] = &[
+        ("cd && ls", home),
+        ("cd && ls Documents", home),
+        ("cd ~ && cat notes.txt", home),
+        ("cd $HOME; head -1 notes", home),
+        ("cd ~; cat 'my notes.txt' || true", home),
+        ("cd ~ && cd Documents && ls", home),
+        ("cd ~ && for name in a b; do cat $name; done", home),
+        ("cd && sh -c none-such", &[]),
+        ("cd sub && cat notes.txt; ls Documents", &[]),
+        ("cd /etc && cat none.conf", &[]),
+        ("cd ~ && /usr/bin/python3 -c 'import none_such'", &[]),
+    ];
+    for way in ways() {
+        let place = Place::new();
+        place.write("home/notes.txt", "a\n");
+        place.write("home/Documents/a", "a\n");
+        place.write("work/sub/file", "");
+        check(&place, way, rows);
+    }
+}
+
+/// Whom the system refuses the same without walls no flag helps.
+#[test]
+fn a_folder_is_offered_only_where_the_user_may_do_there_what_was_refused() {
+    let closed = "the user's own permissions refuse this, too";
+    for (tier, who) in ways() {
+        let (elsewhere, of_root) = match (is_root(who), tier) {
+            (true, "a") => ("folders; --add-dir FOLDER would add", "there; --add-dir FOLDER would"),
+            (true, _) => ("disks; --add-dir FOLDER would open", "there; --add-dir FOLDER would"),
+            (false, "a") => (closed, "there; the user's own permissions close it, too"),
+            (false, _) => (closed, closed),
+        };
+        let (elsewhere, of_root): (&[&str], &[&str]) = (&[elsewhere], &[of_root]);
+        let rows: &[(&str, &[&str])] = &[
+            ("touch /etc/x", elsewhere),
+            ("mkdir -p /usr/x/y || true", elsewhere),
+            ("cp /etc/hosts /usr/bin/h", elsewhere),
+            ("rm /etc/hosts", elsewhere),
+            ("mv /etc/hosts h", elsewhere),
+            ("chmod 777 /etc/hosts", elsewhere),
+            ("touch /etc/x 2>/dev/null; true", elsewhere),
+            ("cat /root/notes", of_root),
+        ];
+        check(&Place::new(), (tier, who), rows);
+    }
+}
+
 /// The same words in a file are another's, be it that the command fails.
 #[test]
 fn what_stands_in_a_file_that_is_shown_is_told_as_no_refusal() {

@@ -492,7 +492,7 @@ fn a_refused_file_is_told_with_what_would_allow_it() {
         results.map(|event| event["content"].as_str().unwrap().to_owned()).collect();
     let protected = "write_file and edit_file write them with the user's yes";
     let put_back = "write_file and edit_file can, with the user's yes";
-    let other = "--add-dir FOLDER would add a folder";
+    let other = "files: outside of the workspace commands write only";
     for (result, said) in results.iter().zip([protected, other, put_back]) {
         for sentence in [protected, other, put_back] {
             let times = usize::from(sentence == said);

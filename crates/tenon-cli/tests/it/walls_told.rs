@@ -48,6 +48,9 @@ fn check(place: &Place, run: impl Fn(&[&str]) -> Option<Run>, rows: &[(&str, &st
     }
 }
 
+/// What would allow it is by whether the user may.
+const ELSEWHERE: &str = "files: outside of the workspace commands";
+
 const PYTHON: &str =
     "/usr/bin/python3 -c 'import socket; socket.create_connection((\"py.example\", 443))'";
 
@@ -95,8 +98,7 @@ fn what_walls_refused_is_on_the_screen_behind_output_of_any_length() {
         { "text": "All said." },
     ]);
     let told = [
-        "[walls] files: outside of the workspace commands write only in private temporary folders; \
-         --add-dir FOLDER would add a folder",
+        "[walls] files: outside of the workspace commands write only in private temporary folders",
         "protected: what is put back is not for commands to write; write_file and edit_file can, \
          with the user's yes",
     ];
@@ -140,7 +142,7 @@ fn a_host_that_a_background_job_did_not_reach_is_named_once() {
 #[test]
 fn what_a_background_job_was_refused_is_told_where_its_output_is_read() {
     let python = "/usr/bin/python3 -c 'import socket; socket.socket(socket.AF_VSOCK)'";
-    let files = "--add-dir FOLDER would";
+    let files = ELSEWHERE;
     for (tier, protected, host) in [
         ("a", "files: protected names in the workspace", "job.example, if it was tried"),
         ("c", "protected: what is put back is not for commands", NO_NETWORK),
@@ -213,8 +215,8 @@ fn what_the_kernel_keeps_to_itself_is_told_as_such() {
 fn a_complaint_in_a_pipe_and_a_repository_out_of_sight_are_told() {
     let place = Place::new();
     let rows = [
-        ("touch /etc/x 2>&1 | tail -n 1", "--add-dir FOLDER would"),
-        ("touch /etc/x |& cat", "--add-dir FOLDER would"),
+        ("touch /etc/x 2>&1 | tail -n 1", ELSEWHERE),
+        ("touch /etc/x |& cat", ELSEWHERE),
         (
             "git status",
             "files: a repository that the workspace lies in, if there is one, is out of",
@@ -296,7 +298,7 @@ fn toolchains_that_are_read_only_are_told_as_such() {
         let rows = [
             ("echo > ~/.cargo/new", "files: the user's toolchains in HOME are read-only"),
             ("echo >> ~/.cargo/env", "a place of its own in the workspace (CARGO_HOME"),
-            ("echo > /opt/new", "--add-dir FOLDER would"),
+            ("echo > /opt/new", ELSEWHERE),
         ];
         let run = |arguments: &[&str]| {
             let run = place.run(&[&["--sandbox", tier], arguments].concat());

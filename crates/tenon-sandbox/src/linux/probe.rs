@@ -189,11 +189,40 @@ pub fn runs_as_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Whether what is at `path` may not be read by this user, walls or not.
+/// What may be closed to a user, walls or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish {
+    /// To read what is there.
+    Read,
+    /// To come to what is in the folder by its name.
+    Enter,
+    /// To write what is there, or to make it.
+    Write,
+    /// To remove what is there, or to give it another name.
+    Remove,
+    /// To give what is there other permissions or another owner.
+    Own,
+}
+
+/// Whether the system refuses this user a `wish` at `path`, walls or not: by permissions, or since the disk is
+/// read-only. Of what is not there the folder counts in which it would be made.
 #[must_use]
-pub fn is_closed_to_user(path: &Path) -> bool {
-    let may_read = rustix::fs::accessat(CWD, path, Access::READ_OK, AtFlags::EACCESS);
-    may_read == Err(Errno::ACCESS)
+pub fn is_closed_to_user(path: &Path, wish: Wish) -> bool {
+    let tried = |path: &Path, access| rustix::fs::accessat(CWD, path, access, AtFlags::EACCESS);
+    let is_refused = |tried| matches!(tried, Err(Errno::ACCESS | Errno::PERM | Errno::ROFS));
+    match wish {
+        Wish::Read => is_refused(tried(path, Access::READ_OK)),
+        Wish::Enter => is_refused(tried(path, Access::EXEC_OK)),
+        Wish::Write => match tried(path, Access::WRITE_OK) {
+            Err(Errno::NOENT) => path.parent().is_some_and(|it| is_closed_to_user(it, wish)),
+            tried => is_refused(tried),
+        },
+        Wish::Remove => path.parent().is_some_and(|it| is_closed_to_user(it, Wish::Write)),
+        Wish::Own => match rustix::fs::stat(path) {
+            Ok(found) => !runs_as_root() && found.st_uid != rustix::process::geteuid().as_raw(),
+            found => is_refused(found.map(drop)),
+        },
+    }
 }
 
 const APPARMOR: &str = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";
