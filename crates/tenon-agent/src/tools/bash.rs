@@ -4,7 +4,10 @@
 //! line here only tells what runs side by side and what would wait for a terminal. Head and tail
 //! of long output are shown, the whole of it lies in a file that the result names.
 
-use std::{path::Path, time::Duration};
+use std::{
+    path::Path,
+    time::{Duration, SystemTime},
+};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -255,6 +258,8 @@ impl Bash {
         mut output: Output,
         context: &ToolContext,
     ) -> ToolOutput {
+        // A question to the user follows.
+        let began = SystemTime::now().checked_sub(output.duration);
         let (first_line, is_error) = match output.exit {
             Exit::Code(0) => (None, false),
             exit @ (Exit::Code(_) | Exit::Signal(_)) => (Some(ending(exit)), true),
@@ -283,6 +288,7 @@ impl Bash {
         let mut notes = notes(&output.blocked, told, output.limit.as_ref());
         let commands = shell::parse(script).commands;
         let said = Said::of((script, &commands), &output, (&text, is_error), context);
+        let said = Said { began, ..said };
         notes.push_str(&unseen::notes(&said));
         notes.extend(unkept::sentence(&output.unkept).map(|said| format!("\n[walls] {said}")));
         if !context.sandbox.jobs().running().is_empty() {

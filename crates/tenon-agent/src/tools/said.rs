@@ -1,5 +1,7 @@
 //! A command that ran inside walls, and what it said: what those who explain its complaints go by.
 
+use std::{cell::OnceCell, time::SystemTime};
+
 use tenon_sandbox::{Output, Stream, Tier, runs_as_root};
 
 use super::{ToolContext, own_lines::own_lines};
@@ -18,7 +20,6 @@ const QUOTES: [char; 7] = ['\'', '"', '`', '‘', '’', '“', '”'];
 const WORDS_MAX: usize = 40;
 
 /// A command that ran inside walls, and what it said.
-#[derive(Clone, Copy)]
 pub(super) struct Said<'a> {
     pub(super) script: &'a str,
     /// The commands of the script.
@@ -34,6 +35,10 @@ pub(super) struct Said<'a> {
     pub(super) in_c: bool,
     /// Whose command it was.
     pub(super) as_root: bool,
+    /// When it began, where that is known: what files said before is no complaint of its own.
+    pub(super) began: Option<SystemTime>,
+    /// What [`Said::own`] returns, once it was asked for.
+    pub(super) own: OnceCell<String>,
 }
 
 impl<'a> Said<'a> {
@@ -45,24 +50,39 @@ impl<'a> Said<'a> {
         context: &'a ToolContext,
     ) -> Self {
         let in_c = context.sandbox.tier() == Some(Tier::C.name());
-        let (as_root, is_job) = (runs_as_root(), false);
-        Self { script, commands, output, text, is_error, is_job, context, in_c, as_root }
+        let (as_root, is_job, began, own) = (runs_as_root(), false, None, OnceCell::new());
+        Self {
+            script,
+            commands,
+            output,
+            text,
+            is_error,
+            is_job,
+            context,
+            in_c,
+            as_root,
+            began,
+            own,
+        }
     }
 
     /// Returns what was printed as far as complaints are in it that count: on standard output those of a
     /// command that failed, or that sends them there.
     pub(super) fn printed(&self) -> String {
         match self.is_error || self.merges() {
-            true => self.own(),
+            true => self.own().to_owned(),
             false => self.of_stream(Stream::Error),
         }
     }
 
     /// Returns what was printed but for the content of files that the command shows.
-    pub(super) fn own(&self) -> String {
-        let out = self.of_stream(Stream::Out);
-        let lines = own_lines(self.commands, &out, self.merges(), self.context);
-        format!("{}\n{}", self.of_stream(Stream::Error), lines.join("\n"))
+    pub(super) fn own(&self) -> &str {
+        self.own.get_or_init(|| {
+            let out = self.of_stream(Stream::Out);
+            let how = (self.merges(), self.began);
+            let lines = own_lines((self.script, self.commands), &out, how, self.context);
+            format!("{}\n{}", self.of_stream(Stream::Error), lines.join("\n"))
+        })
     }
 
     fn of_stream(&self, stream: Stream) -> String {

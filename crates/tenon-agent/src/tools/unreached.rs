@@ -117,8 +117,7 @@ pub(super) fn sentences(said: &Said<'_>) -> Vec<String> {
         return Vec::new();
     }
     let is_silent = output.pieces.iter().all(|piece| piece.text.trim().is_empty());
-    let looked =
-        Looked { script, printed: &said.own(), is_silent, told: &output.blocked, is_error };
+    let looked = Looked { script, printed: said.own(), is_silent, told: &output.blocked, is_error };
     looked.sentences(|host| context.sandbox.judge_host(host))
 }
 

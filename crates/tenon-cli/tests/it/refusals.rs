@@ -317,6 +317,12 @@ fn what_stands_in_a_file_that_is_shown_is_told_as_no_refusal() {
         ("cat /etc/hosts > /opt/x 2>&1 | tail -n 1", elsewhere),
         ("bash ./writes.sh 2>&1 | tail -n 1", elsewhere),
         ("bash ./writes.sh > made.log 2>&1; cat made.log", elsewhere),
+        // What a program starts shows files, too.
+        ("bash ./shows.sh", &[]),
+        ("make -f show.mk", &[]),
+        ("make -f show.mk says", &[]),
+        ("make -f write.mk", elsewhere),
+        ("make -f write.mk logged", elsewhere),
     ];
     for way in ways() {
         let place = Place::new();
@@ -324,6 +330,11 @@ fn what_stands_in_a_file_that_is_shown_is_told_as_no_refusal() {
         place.write("work/a.log", "a\n");
         place.write("work/fails.sh", "exit 3\n");
         place.write("work/writes.sh", "touch /opt/x\n");
+        place.write("work/shows.sh", "cat build.log\nexit 3\n");
+        let says = "says:\n\t@echo \"touch: cannot touch '/opt/q': Permission denied\"; exit 1\n";
+        place.write("work/show.mk", &format!("all:\n\tcat build.log; false\n{says}"));
+        let logged = "logged:\n\t@touch /opt/z > new.log 2>&1 || { cat new.log; exit 1; }\n";
+        place.write("work/write.mk", &format!("all:\n\ttouch /opt/x\n{logged}"));
         check(&place, way, rows);
     }
 }
