@@ -10,32 +10,19 @@ use tenon_sandbox::{INTERNET_SOCKETS, Network, OTHER_SOCKETS, PATH_SOCKETS};
 use super::{
     crowded::{CROWDED, is_crowded},
     kernel,
-    refused_calls::{self, DENIED, PATH_SOCKETS_HELD, PATH_SOCKETS_TOO, SOCKETS_HELD},
+    refused_calls::{
+        self, DENIED, PATH_SOCKETS_HELD, SOCKETS_FAIL, SOCKETS_HELD, names_sockets, without_files,
+    },
     refused_files::{self, NOT_PERMITTED, Place, READING_HELD, TCP, UDP, place},
     said::{Said, first_words},
     unreached::{self, is_complaint},
 };
 
-/// What programs say that got no socket.
-const SOCKETS: [&str; 5] = ["socket", "resolv", "resolution", "connect", "listen eacces"];
-
-/// What else stands in such a line: file names and hints have those words, too.
-const SOCKETS_FAIL: [&str; 11] = [
-    "denied",
-    "refused",
-    "not supported",
-    "not permitted",
-    "eacces",
-    "eperm",
-    "unreachable",
-    "failed to",
-    "unable to",
-    "cannot connect",
-    "could not connect",
-];
+/// What else than words of sockets programs say that got none.
+const RESOLVERS: [&str; 2] = ["resolv", "resolution"];
 
 /// The same beside a denial, also where the command went on.
-const SOCKETS_DENIED: [&str; 4] = ["socket: ", "listen eacces", TCP, UDP];
+const SOCKETS_DENIED: [&str; 2] = ["socket: ", "listen eacces"];
 
 /// What programs say that got no terminal to give to others, or no semaphore.
 const OF_TIER_C: [(&str, &[&str]); 2] = [
@@ -59,9 +46,22 @@ const RIGHTS: [&str; 2] = ["you must be root", "cannot set niceness"];
 const OWNERS: [&str; 3] = ["ownership", "chown", "chgrp"];
 const NO_SUCH_OWNER: &str = "invalid argument";
 
-/// What calls are named after that no ordinary user has leave for, walls or not.
-const OF_ROOT: [&str; 9] =
-    ["chown", "mknod", "setuid", "setgid", "seteuid", "setegid", "setres", "setreuid", "setgroups"];
+/// What stands in a complaint, or the script, of what tier C alone refuses an ordinary user: no other right is
+/// one that such a user has without walls.
+const OF_USERS: [&str; 12] = [
+    "sched",
+    "affinity",
+    "priorit",
+    "niceness",
+    "limit",
+    "shm",
+    "share memory",
+    "shared memory",
+    "semget",
+    "semaphore",
+    "msgget",
+    "queue",
+];
 
 /// What stands in complaints of programs that change other processes, and what code calls for it.
 const OF_PROCESSES: [&str; 8] = [
@@ -109,7 +109,11 @@ pub(super) fn sentences(said: &Said<'_>, network: Network) -> Vec<String> {
     let complaints = printed.to_lowercase();
     let says = |words: &[&str]| contains(&complaints, words);
     let is_told = [INTERNET_SOCKETS, PATH_SOCKETS].iter().any(|it| output.refused.contains(it));
-    let is_of_socket = |line: &str| contains(line, &SOCKETS) && contains(line, &SOCKETS_FAIL);
+    // Names of files and hints have those words, too.
+    let is_of_socket = |line: &str| {
+        contains(line, &SOCKETS_FAIL)
+            && (names_sockets(line) || contains(&without_files(line), &RESOLVERS))
+    };
     let speaks_of_sockets = is_error && complaints.lines().any(is_of_socket)
         || said.may_complain() && is_of_network(&complaints);
     let is_of_others = output.refused.contains(&OTHER_SOCKETS);
@@ -161,7 +165,10 @@ fn contains(text: &str, words: &[&str]) -> bool {
 /// Whether what was printed speaks of the network in itself, whatever became of the command.
 fn is_of_network(complaints: &str) -> bool {
     is_complaint(complaints)
-        || complaints.lines().any(|line| contains(line, &SOCKETS_DENIED) && contains(line, &DENIED))
+        || complaints.lines().any(|line| {
+            let is_socket = || contains(&without_files(line), &SOCKETS_DENIED);
+            contains(line, &DENIED) && (contains(line, &[TCP, UDP]) || is_socket())
+        })
 }
 
 /// Whether a line that has the words of a refused file in tier C is about something else.
@@ -169,7 +176,7 @@ fn is_of_another(said: &Said<'_>, line: &str, may_be_none: bool) -> bool {
     let small = line.to_lowercase();
     let is_of_path = said.output.refused.contains(&PATH_SOCKETS);
     contains(&small, &RIGHTS)
-        || is_of_path && contains(&small, &PATH_SOCKETS_TOO)
+        || is_of_path && names_sockets(&small)
         || may_be_none && place(said, line) == Place::Unknown
 }
 
@@ -241,8 +248,8 @@ fn of_right(said: &Said<'_>, line: &str) -> Option<&'static str> {
         true if said.output.only_reads => Some(READING_HELD),
         _ if said.as_root => Some(RIGHTS_HELD),
         is_of_c => {
-            let takes_root = is_of_owner || says(&OF_ROOT) || contains(said.script, &OF_ROOT);
-            (is_of_c && !takes_root).then_some(RIGHTS_HELD_IN_C)
+            let is_of_user = says(&OF_USERS) || contains(said.script, &OF_USERS);
+            (is_of_c && is_of_user && !is_of_owner).then_some(RIGHTS_HELD_IN_C)
         }
     }
 }
@@ -368,6 +375,10 @@ mod tests {
     fn names_and_hints_with_words_of_the_network_are_no_complaints_of_it() {
         for text in [
             "ls: cannot access 'socket.c': No such file or directory",
+            "FAILED test_socket.py::test_a - AssertionError: unable to compare",
+            "make: *** [src/connect/a.o] failed to build",
+            "FAIL: test_socket (expected: Permission was not denied)",
+            "ssh: connect to host a port 22: Connection refused",
             "hint: Resolve all conflicts manually, mark them as resolved with",
             "error[E0432]: unresolved import `x`",
             "FAIL: test_disconnect (test_a.Test.test_disconnect)",
@@ -495,6 +506,19 @@ mod tests {
             names_number(script, line)
         };
         assert!(said("kill -9 4711; true") && !said("kill -9 $pid") && !said("kill 47110"));
+    }
+
+    #[test]
+    fn of_rights_an_ordinary_user_is_told_in_tier_c_what_that_alone_refuses() {
+        for (text, expected) in [
+            ("ipcmk: create share memory failed: Operation not permitted", &[RIGHTS_HELD_IN_C][..]),
+            ("sched_setscheduler: Operation not permitted", &[RIGHTS_HELD_IN_C]),
+            ("RTNETLINK answers: Operation not permitted", &[]),
+            ("date: cannot set date: Operation not permitted", &[]),
+            ("chattr: Operation not permitted while setting flags on a", &[]),
+        ] {
+            check_with(text, (1, false, false), Vec::new(), expected);
+        }
     }
 
     #[test]

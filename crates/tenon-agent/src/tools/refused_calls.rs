@@ -2,7 +2,7 @@
 //!
 //! Programs also try for sockets and go on without, so of those not each is worth a sentence.
 
-use tenon_sandbox::{INTERNET_SOCKETS, OTHER_SOCKETS, PATH_SOCKETS};
+use tenon_sandbox::{INTERNET_SOCKETS, OTHER_SOCKETS, PATH_SOCKETS, runs_as_root};
 
 use super::unreached::is_complaint;
 use crate::policy::shell;
@@ -13,11 +13,43 @@ pub(super) const DENIED: [&str; 2] = ["permission denied", "eacces"];
 /// What programs say that tried for a socket and were told that there is no such kind.
 const FAMILIES: [&str; 2] = ["address family not supported", "eafnosupport"];
 
-/// Has one of the words of sockets in it, and is of a trace of Node's.
-const BINDING: &str = "binding";
+/// Words of those that got no socket. `binding` is of a trace of Node's.
+const WORDS: [&str; 9] = [
+    "socket",
+    "sockets",
+    "_socket",
+    "connect",
+    "connecting",
+    "connection",
+    "bind",
+    "listen",
+    "listener",
+];
 
-/// What programs say that got no socket with a path.
-pub(super) const PATH_SOCKETS_TOO: [&str; 4] = ["socket", "connect", "bind", "listen eacces"];
+/// What they say of it somewhere, where they failed. Of a connection that is refused another program speaks.
+pub(super) const SOCKETS_FAIL: [&str; 10] = [
+    "denied",
+    "not supported",
+    "not permitted",
+    "eacces",
+    "eperm",
+    "unreachable",
+    "failed to",
+    "unable to",
+    "cannot connect",
+    "could not connect",
+];
+
+/// The longest end of a file's name that is known as one: `socket.json`.
+const END_MAX: usize = 4;
+
+/// What takes root's rights, walls or not: in a namespace of its own, which the walls refuse by itself, an
+/// ordinary user has them.
+const OF_ROOT: [&str; 3] = [
+    "mounting",
+    "changing the root folder (chroot)",
+    "setting the clock or the name of the machine",
+];
 
 /// Programs that try for an internet socket only to speak to a host. Others look in passing whether
 /// there are any, as `pip list` does.
@@ -42,20 +74,44 @@ pub(super) fn worth_telling(
     let is_of_others = [INTERNET_SOCKETS, OTHER_SOCKETS].iter().any(|it| refused.contains(it));
     let text = text.to_lowercase();
     let says = |text: &str, words: &[&str]| words.iter().any(|words| text.contains(words));
+    // Every look for a user's name tries for a socket with a path.
     let may_be_paths = |line: &str| {
-        // Every look for a user's name tries for a socket with a path.
-        let line = line.replace(BINDING, "");
-        says(&line, &PATH_SOCKETS_TOO) && (is_error || says(&line, &DENIED))
+        let fails = if is_error { says(&text, &SOCKETS_FAIL) } else { says(line, &DENIED) };
+        fails && names_sockets(line)
     };
     // With `-s` and the like nothing is said of it.
     let is_silent = || text.trim().is_empty() || runs_client(script);
     refused.retain(|what| match *what {
+        what if OF_ROOT.contains(&what) => runs_as_root(),
         INTERNET_SOCKETS => is_error || says(&text, &DENIED) || is_complaint(&text) || is_silent(),
         OTHER_SOCKETS => is_error || says(&text, &FAMILIES),
         PATH_SOCKETS => !is_of_others && text.lines().any(may_be_paths),
         _ => true,
     });
     refused
+}
+
+/// Whether a line in small letters has a word of sockets.
+pub(super) fn names_sockets(line: &str) -> bool {
+    let line = without_files(line);
+    let is_sign = |sign: char| !sign.is_alphanumeric() && sign != '_';
+    line.split(is_sign).any(|word| WORDS.contains(&word))
+}
+
+/// Returns a line without paths and names of files in it: those have the words of sockets, too.
+pub(super) fn without_files(line: &str) -> String {
+    let is_file = |word: &&str| {
+        let of_place = |sign: char| sign.is_ascii_digit() || "'\"`()[]:,;".contains(sign);
+        let name = word.trim_matches(of_place);
+        let is_of_name = |sign: char| sign.is_alphanumeric() || "_-.:".contains(sign);
+        let is_end = |end: &str| (1..=END_MAX).contains(&end.len());
+        // Of pytest: `test_socket.py::test_a`.
+        let file = name.split("::").next().unwrap_or(name);
+        word.contains('/')
+            || name.chars().all(is_of_name)
+                && file.rsplit_once('.').is_some_and(|(_, end)| is_end(end))
+    };
+    line.split_whitespace().filter(|word| !is_file(word)).collect::<Vec<_>>().join(" ")
 }
 
 fn runs_client(script: &str) -> bool {
@@ -98,12 +154,20 @@ mod tests {
     }
 
     #[test]
-    fn a_binding_of_nodes_is_no_socket() {
+    fn what_only_has_the_words_of_sockets_is_none() {
         let check = |text: &str, is_told: bool| {
             let told = worth_telling(vec![PATH_SOCKETS], true, text, "node a.js");
             assert_eq!(!told.is_empty(), is_told, "{text}");
         };
         check("  const result = binding.readdir(\nError: EACCES: permission denied", false);
         check("bind: Permission denied", true);
+        check("Error: Cannot find module '/x/socket.js'", false);
+        check("/x/socket.js:1\nthrow new Error('a')\n    at node:internal/socket/a:1", false);
+        check("throw new Error(\"socket x\")\nError: socket x", false);
+        check("Error: EACCES: permission denied, open '/x/socket.js'", false);
+        check("ssh: connect to host a port 22: Connection refused", false);
+        check("FAILED test_socket.py::test_a - PermissionError: Permission denied", false);
+        check("    at Server.listen (node:net:9)\nError: listen EACCES: permission denied a", true);
+        check("    _socket.socket.__init__(self, family)\nPermissionError: denied", true);
     }
 }

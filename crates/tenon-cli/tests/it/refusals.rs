@@ -183,10 +183,15 @@ fn what_a_files_own_permissions_refuse_is_told_as_no_wall() {
         let place = Place::new();
         place.write("work/run.sh", "echo hi\n");
         place.write("work/own/in/file", "a\n");
+        place.write("work/socket.js", "throw new Error('socket x')\n");
+        place.write("work/closed.js", "require('fs').readFileSync('run.sh')\n");
         let rows: &[(&str, &[&str])] = &[
             ("./run.sh", &[]),
             ("chmod 000 run.sh", &[]),
             ("cat run.sh", &[]),
+            ("node ./socket.js", &[]),
+            ("node -e 'require(\"/none/socket.js\")'", &[]),
+            ("node ./closed.js", &[]),
             ("cat run.sh | head -1; true", &[]),
             ("mkdir closed; chmod 555 closed; touch closed/x", &[]),
             ("cd own/in && chmod 000 file && cat file", &[]),
@@ -215,6 +220,12 @@ fn what_a_user_may_not_do_without_walls_either_is_told_as_no_wall() {
         ("/usr/bin/python3 -c 'import os; os.chown(\"a\", 0, 0)'", &[]),
         ("/usr/bin/python3 -c 'open(\"/etc/shadow\")'", &[]),
         ("cat /etc/shadow; true", &[]),
+        ("ip link add dummy0 type dummy", &[]),
+        ("ip addr add 192.0.2.1/8 dev lo || true", &[]),
+        ("date -s 12:00", &[]),
+        ("hostname other", &[]),
+        ("mount -t tmpfs none .", &[]),
+        ("nice -n -5 true", &[]),
     ];
     for tier in TIERS {
         check(&Place::new(), (tier, Who::Ordinary), rows);
