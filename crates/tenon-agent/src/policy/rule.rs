@@ -18,7 +18,7 @@ use self::words::{Wild, Words};
 use super::places::{Places, clean, is_within};
 use super::shell::{SimpleCommand, Word};
 
-pub(super) use self::meet::{ANY, FOUND, NUMBER, is_open};
+pub(super) use self::meet::{ANY, FOLDERS, FOUND, NUMBER, is_open};
 
 /// What is to be done with a call.
 ///
@@ -323,13 +323,18 @@ impl Rule {
     /// in it if it is `deep`.
     pub(crate) fn may_be_meant_by(&self, path: &str, deep: bool, places: &Places) -> bool {
         let Some(Pattern::Glob(glob)) = &self.pattern else { return places.is_inside(path) };
-        let is_above = |glob: &str| {
+        let is_above = |glob: &str, path: &str| {
             let (fixed, mut names) = (glob::fixed(glob), path.split('/'));
             let is_shared = fixed.split('/').zip(names.by_ref()).all(|(a, b)| meet::may_be(a, b));
             is_shared && names.next().is_none()
         };
         let mut globs = glob.paths().flat_map(|glob| absolute_globs(glob, places));
-        globs.any(|glob| meet::may_match(&glob, path) || deep && is_above(&glob))
+        globs.any(|glob| {
+            let may_be = |path: String| {
+                meet::may_match(&glob, &path) || deep && is_above(&glob, &path)
+            };
+            meet::depths(path, &glob).any(may_be)
+        })
     }
 
     /// Says whether a rule for paths begins with a name that it says.

@@ -4,7 +4,7 @@
 use tenon_sandbox::Access;
 
 use super::places::{Places, SOME_FOLDER, Target};
-use super::rule::{ANY, FOUND, NUMBER, Rule, Rules, Verdict, is_open};
+use super::rule::{ANY, FOLDERS, FOUND, NUMBER, Rule, Rules, Verdict, is_open};
 use super::shell::{
     self, Extent, Folders, Holds, Parsed, Piece, Reach, RedirectKind, SimpleCommand, Word,
     WriteKind,
@@ -102,8 +102,8 @@ fn as_text(word: &Word) -> Word {
     Word { pieces: word.pieces.iter().map(as_text).collect() }
 }
 
-/// Returns a word with signs for patterns and for what is not known in it, if that surely has no `/`, and if
-/// there is any of these.
+/// Returns a word with signs for patterns and for what is not known in it, if that surely has no `/` or is
+/// whole folders, and if there is any of these.
 fn open(word: &Word) -> Option<Word> {
     let mut text = Vec::new();
     // A bracket is open: what is in it, and where it ends, is not looked at.
@@ -131,6 +131,7 @@ fn open(word: &Word) -> Option<Word> {
                     (Holds::Plain, _) | (Holds::Name | Holds::Numbers, Extent::One) => {
                         Piece::Text(ANY.to_string())
                     }
+                    (Holds::Folders, _) => Piece::Text(FOLDERS.to_string()),
                     (Holds::Anything | Holds::Name | Holds::Numbers, _) => return None,
                 }
             }

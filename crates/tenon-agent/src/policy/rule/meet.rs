@@ -10,12 +10,23 @@ pub(in crate::policy) const FOUND: char = '\u{f0002}';
 /// A number.
 pub(in crate::policy) const NUMBER: char = '\u{f0003}';
 
+/// Any number of folders, one in the other, in the place of a name.
+pub(in crate::policy) const FOLDERS: char = '\u{f0004}';
+
 /// What is compared of one name at most; a longer one may be anything.
 const STATES_MAX: usize = 1 << 16;
 
 /// Says whether a path has signs that are not known.
 pub(in crate::policy) fn is_open(path: &str) -> bool {
-    path.contains([ANY, FOUND, NUMBER])
+    path.contains([ANY, FOUND, NUMBER, FOLDERS])
+}
+
+/// Returns what a path stands for of which it is not known how deep it lies, as far as that matters to a glob:
+/// what lies deeper is matched as what lies as deep as the glob has names.
+pub(super) fn depths<'a>(path: &'a str, glob: &str) -> impl Iterator<Item = String> + use<'a> {
+    let names = if path.contains(FOLDERS) { glob.split('/').count() } else { 0 };
+    let mark = format!("/{FOLDERS}");
+    (0..=names).map(move |depth| path.replace(&mark, &format!("/{ANY}").repeat(depth)))
 }
 
 /// Says whether a path may be one that a glob matches which denies or asks.
@@ -92,7 +103,7 @@ fn shares(next: char, is_shared: &dyn Fn(char) -> bool) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{ANY, FOUND, NUMBER, may_match};
+    use super::{ANY, FOLDERS, FOUND, NUMBER, depths, may_match};
 
     #[test]
     fn a_path_with_open_signs_meets_what_it_may_be() {
@@ -116,6 +127,19 @@ mod tests {
             let path = path.replace('#', &NUMBER.to_string());
             let path = path.replace('*', &FOUND.to_string()).replace('$', &ANY.to_string());
             assert_eq!(may_match(glob, &path), want, "{glob} {path:?}");
+        }
+        let deep = format!("/w/{FOLDERS}/x.lock");
+        for (glob, want) in [
+            ("/w/x.lock", true),
+            ("/w/a/x.lock", true),
+            ("/w/a/*/c/*.lock", true),
+            ("/w/**/b/**/x*", true),
+            ("/w/a/*.c", false),
+            // In a folder of that name.
+            ("/w/a/y.lock", true),
+            ("/x/**/x.lock", false),
+        ] {
+            assert_eq!(depths(&deep, glob).any(|path| may_match(glob, &path)), want, "{glob}");
         }
         let long = format!("/{}", ANY.to_string().repeat(100_000));
         assert!(may_match("/a*", &long));

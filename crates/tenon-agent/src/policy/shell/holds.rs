@@ -97,7 +97,7 @@ impl Holds {
     pub(super) fn of_cut(value: Option<&[Piece]>, operator: &str) -> Holds {
         let is_cut = operator.starts_with(['#', '%', '^', ',']);
         let is_name = operator == "##*/"
-            || is_cut && value.is_some_and(|value| Holds::of_pieces(value) != Holds::Anything);
+            || is_cut && value.is_some_and(|value| Holds::of_pieces(value) >= Holds::Name);
         if is_name { Holds::Name } else { Holds::Anything }
     }
 }

@@ -8,7 +8,7 @@ use super::folders::Folders;
 use super::given::aside;
 use super::hidden;
 use super::launchers::{Launcher, launcher};
-use super::made::{self, Made};
+use super::made::{self, Holds, Made};
 use super::runners;
 use super::shells::{self, SHELLS};
 use super::word::{self, Extent, Piece, Word};
@@ -259,6 +259,24 @@ fn found_from(start: &Word) -> Vec<Word> {
     words
 }
 
+/// What makes more of the expression of a `find` than a row of tests that all hold.
+const CHOICES: [&str; 7] = ["!", "-not", "-o", "-or", ",", "(", ")"];
+
+/// Returns what `find` may find in a folder by a test for this name, if that is the pattern of one: `*` and `?`
+/// stand for any text, also where that begins with a dot.
+fn found_by(name: &Word) -> Option<Vec<Piece>> {
+    let text = name.literal().filter(|text| !text.contains(['[', '\\', '/']))?;
+    let mut pieces = word::holding(found(), Holds::Folders);
+    pieces.push(Piece::Text("/".to_owned()));
+    for (at, part) in text.split(['*', '?']).enumerate() {
+        if at > 0 {
+            pieces.extend(word::holding(found(), Holds::Name));
+        }
+        pieces.push(Piece::Text(part.to_owned()));
+    }
+    Some(pieces)
+}
+
 fn find(arguments: &[Word]) -> Vec<Launched> {
     let mut launched = Vec::new();
     let starts = find_starts(arguments);
@@ -266,7 +284,9 @@ fn find(arguments: &[Word]) -> Vec<Launched> {
         return vec![Launched::Unknown];
     }
     let mut rest = arguments;
-    let mut tested = false;
+    let (mut tested, mut name) = (false, None);
+    let is_row = |word: &Word| word.literal().is_some_and(|text| !CHOICES.contains(&text));
+    let is_row = arguments.iter().all(is_row);
     while let Some((word, after)) = rest.split_first() {
         rest = after;
         match word.literal() {
@@ -281,18 +301,22 @@ fn find(arguments: &[Word]) -> Vec<Launched> {
             }
             Some("-delete") => {
                 for start in &starts {
+                    let by_name = || name.filter(|_| is_row).and_then(found_by);
                     let found = match tested {
-                        true => found(),
+                        true => by_name().unwrap_or_else(found),
                         false => vec![Piece::Glob("*".to_owned())],
                     };
                     let words = vec![Word::text("rm"), Word::text("-r"), beneath(start, found)];
                     launched.push(Launched::Command(SimpleCommand { words, ..Default::default() }));
                 }
             }
+            Some("-name") => {
+                tested = true;
+                name = name.or(after.first());
+            }
             Some(
-                "-name" | "-iname" | "-path" | "-ipath" | "-wholename" | "-regex" | "-iregex"
-                | "-newer" | "-mtime" | "-mmin" | "-atime" | "-ctime" | "-size" | "-empty"
-                | "-user" | "-perm",
+                "-iname" | "-path" | "-ipath" | "-wholename" | "-regex" | "-iregex" | "-newer"
+                | "-mtime" | "-mmin" | "-atime" | "-ctime" | "-size" | "-empty" | "-user" | "-perm",
             ) => tested = true,
             _ => {}
         }

@@ -45,6 +45,8 @@ pub(crate) enum Holds {
     /// Nothing.
     #[default]
     Anything,
+    /// It is a path of any number of folders, one in the other.
+    Folders,
     /// It has no `/`. It may be empty.
     Name,
     /// The same, and nothing at which it is split or looked for, either.

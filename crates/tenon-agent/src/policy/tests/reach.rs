@@ -105,6 +105,42 @@ fn a_rule_that_begins_with_a_pattern_speaks_of_all_that_is_there_alone() {
 }
 
 #[test]
+fn what_find_removes_by_name_is_compared_by_that() {
+    let by_name = [
+        ("find . -name '*.o' -delete", ALLOW),
+        ("find . -type f -name '*.o' -mtime +3 -print -delete", ALLOW),
+        ("find lib src -name '*.o' -delete", ALLOW),
+        ("cd src && find . -name 'b?.h' -delete", ALLOW),
+        ("find . -name 'a*' -delete", ASK),
+        ("find . -name '*' -delete", ASK),
+        ("find src -name 'a.c' -delete", ASK),
+        ("find . -name '?.?' -delete", ASK),
+        // What is removed is not said by one pattern, or later.
+        ("find . -name '*.o' -o -name a -delete", ASK),
+        ("find . ! -name '*.o' -delete", ASK),
+        ("find . -name \"$x\" -delete", ASK),
+        ("find . $x -name '*.o' -delete", ASK),
+        ("find . -name '[a-c].o' -delete", ASK),
+        ("find . -iname '*.o' -delete", ASK),
+        ("find . -mtime +3 -delete -name '*.o'", ASK),
+        ("find . -mtime +3 -exec echo -name '*.o' \\; -delete", ASK),
+    ];
+    check_writes("write(src/*.c)", &by_name);
+    // There may be a folder of that name.
+    check_writes("write(src/a)", &[("find . -name '*.o' -delete", ASK)]);
+    let by_end = [
+        ("find . -name '*.o' -delete", ALLOW),
+        ("find a/b -name '*.o' -delete", ALLOW),
+        ("find . -name '*.lock' -delete", ASK),
+        ("find a/b -name '*.l*' -delete", ASK),
+        ("find a/b -name '.*' -delete", ASK),
+    ];
+    check_writes("write(**/*.lock)", &by_end);
+    check_writes("write(a/b/*/c/*.lock)", &by_end[..1]);
+    check_writes("write(a/b/*/c/*.lock)", &by_end[2..]);
+}
+
+#[test]
 fn what_may_be_a_branch_is_asked_about_where_it_may_be_a_denied_file() {
     check_writes(
         "write(docs/**)",
