@@ -198,7 +198,7 @@ impl Rule {
             Some((tool, rest)) => {
                 let inner =
                     rest.strip_suffix(')').ok_or_else(|| RuleError::Unclosed(text.into()))?;
-                (tool.trim(), Some(inner.trim()))
+                (tool.trim(), Some(inner))
             }
             None => (text, None),
         };
@@ -211,7 +211,7 @@ impl Rule {
         {
             return Err(RuleError::Form { why, meant });
         }
-        let pattern = match pattern {
+        let pattern = match pattern.map(str::trim) {
             None | Some("*" | "**" | "") => None,
             Some(inner) if tool == COMMAND_TOOL => {
                 let words = Words::read(inner).ok_or_else(|| RuleError::Quote(text.to_owned()))?;
@@ -330,9 +330,8 @@ impl Rule {
         };
         let mut globs = glob.paths().flat_map(|glob| absolute_globs(glob, places));
         globs.any(|glob| {
-            let may_be = |path: String| {
-                meet::may_match(&glob, &path) || deep && is_above(&glob, &path)
-            };
+            let may_be =
+                |path: String| meet::may_match(&glob, &path) || deep && is_above(&glob, &path);
             meet::depths(path, &glob).any(may_be)
         })
     }

@@ -303,6 +303,11 @@ mod tests {
                 assert_eq!(said(meant, Verdict::Deny).map(|_| ()), Ok(()), "{text}: {meant}");
             }
         }
+        for verdict in [Verdict::Deny, Verdict::Allow] {
+            let why = said("write(a )", verdict).unwrap_err();
+            assert!(why.ends_with(r#"; write write(a) or write("a ")"#), "{why}");
+            assert_eq!(said(r#"write("a ")"#, verdict).map(|_| ()), Ok(()));
+        }
         let why = said("write(src/[a-z]*)", Verdict::Allow).unwrap_err();
         assert!(why.ends_with(r"; write write(src/\[a-z]*)"), "{why}");
         for text in [

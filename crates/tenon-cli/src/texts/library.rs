@@ -174,6 +174,7 @@ texts! {
     "a bracket that is not closed has \\ in front", "没有闭合的方括号前面加 \\";
     "a brace that is not closed has \\ in front", "没有闭合的花括号前面加 \\";
     "folders stand apart by /, and a \\ that is part of a name is written twice", "文件夹之间用 / 分隔，名称中的 \\ 要写两个";
+    "a blank at the beginning or the end of a path stands in quotes, or is none of it", "路径开头或末尾的空格要写在引号中，否则不属于路径";
     "a rule has one path, or several in braces", "一条规则有一个路径，或在花括号中写几个";
     "`**` stands for whole folders, between slashes", "`**` 代表整个文件夹，写在斜杠之间";
     "brackets stand for themselves in a permission, and one of several signs is said by braces", "在允许规则中方括号代表它自己，多选一用花括号";

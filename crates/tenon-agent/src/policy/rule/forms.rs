@@ -17,14 +17,18 @@ const JOINS: [char; 8] = [';', '&', '|', '<', '>', '(', ')', '`'];
 
 const ONE_COMMAND: &str = "a rule speaks of one command by its words, and a sign of the shell that is one of them stands in quotes";
 
+const BLANKS: &str =
+    "a blank at the beginning or the end of a path stands in quotes, or is none of it";
+
 const ONE_PATH: &str = "a rule has one path, or several in braces";
 
 /// Why a form is none, and what is meant.
 pub(super) type Meant = (&'static str, String);
 
-/// Returns what is wrong with the pattern of a rule for `tool`.
+/// Returns what is wrong with the pattern of a rule for `tool`, with the blanks around it.
 pub(super) fn wrong(tool: &str, inner: &str, verdict: Verdict) -> Option<Meant> {
     let rule = |pattern: &str| format!("{tool}({pattern})");
+    let (padded, inner) = (inner, inner.trim());
     if let Some(first) = several(inner) {
         return Some(("a rule is one, and others are given on their own", rule(first)));
     }
@@ -32,6 +36,10 @@ pub(super) fn wrong(tool: &str, inner: &str, verdict: Verdict) -> Option<Meant> 
         Some(("a rule for it speaks of every call", tool.to_owned()))
     } else if tool == COMMAND_TOOL {
         of_command(inner)
+    } else if PATHS.contains(&tool) && padded != inner {
+        let quoted = (!inner.contains('"')).then(|| rule(&format!("\"{padded}\"")));
+        let or = quoted.map(|quoted| format!(" or {quoted}")).unwrap_or_default();
+        Some((BLANKS, rule(inner) + &or))
     } else if PATHS.contains(&tool) {
         let (why, patterns) = of_path(inner, verdict)?;
         Some((why, patterns.iter().map(|pattern| rule(pattern)).collect::<Vec<_>>().join(" and ")))
