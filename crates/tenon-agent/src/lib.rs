@@ -41,7 +41,7 @@ pub use options::AgentOptions;
 pub use outcome::TurnOutcome;
 pub use policy::{
     Action, CommandPart, Decision, Kept, Leaves, Mode, Origin, OutsidePlace, Places, Rule,
-    RuleError, Rules, Verdict, decide,
+    RuleError, Rules, Verdict, decide, decide_by_names,
 };
 pub use queue::{Delivery, PromptQueue, QueuedPrompt};
 pub use replay::{ChangesOfCall, Diverged, Divergence, ReplayOptions, Replayed, ToolLists, replay};

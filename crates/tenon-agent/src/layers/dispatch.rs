@@ -30,7 +30,7 @@ use crate::{
     masking::Masking,
     policy::{
         Action, ApprovedCall, Decision, Kept, Mode, Places, ProposedCall, Rule, Rules, Verdict,
-        decide,
+        decide_by_names,
     },
     session::{LogError, Recorder, Restored, SeenNews},
     tools::{
@@ -410,7 +410,8 @@ impl Dispatch {
 
     fn decide(&self, tool: &str, action: &Action) -> Decision {
         let rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
-        decide(tool, action, &rules, self.mode, &self.places)
+        let names = |folder: &str| self.workspace.all_names(folder);
+        decide_by_names(tool, action, &rules, self.mode, &self.places, &names)
     }
 
     /// Takes in what is allowed from now on.

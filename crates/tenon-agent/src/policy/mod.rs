@@ -8,6 +8,7 @@ mod action;
 mod builtin;
 mod call;
 mod forbidden;
+mod found;
 mod leaves;
 mod outside;
 mod parts;
@@ -200,8 +201,43 @@ impl Decision {
 /// # Ok::<(), tenon_agent::RuleError>(())
 /// ```
 pub fn decide(tool: &str, action: &Action, rules: &Rules, mode: Mode, places: &Places) -> Decision {
+    decide_by_names(tool, action, rules, mode, places, &|_| None)
+}
+
+/// Returns all names in a folder, given from `/` on, if they are known.
+pub(crate) type Names<'a> = dyn Fn(&str) -> Option<Vec<String>> + 'a;
+
+/// Decides the same where it can be looked up what a pattern of a command stands for: `names` returns all names in
+/// a folder, given from `/` on, if they are known. Nobody is asked for a rule that speaks of none of the files that
+/// are there.
+///
+/// ```
+/// use tenon_agent::{Action, Mode, Origin, Places, Rule, Rules, Verdict, decide_by_names};
+///
+/// let places = Places { roots: vec!["/work".into()], cwd: "/work".into(), ..Places::default() };
+/// let rule = Rule::parse("write(src/a)", Verdict::Deny, Origin::Config)?;
+/// let rules: Rules = [rule].into_iter().collect();
+/// let action = Action::Run { command: "cp lib/* src/".into() };
+/// let verdict = |names: &[&str]| {
+///     let names = |folder: &str| {
+///         (folder == "/work/lib").then(|| names.iter().map(|name| name.to_string()).collect())
+///     };
+///     decide_by_names("bash", &action, &rules, Mode::Auto, &places, &names).verdict
+/// };
+/// assert_eq!(verdict(&["x", "y"]), Verdict::Allow);
+/// assert_eq!(verdict(&["x", "a"]), Verdict::Ask);
+/// # Ok::<(), tenon_agent::RuleError>(())
+/// ```
+pub fn decide_by_names(
+    tool: &str,
+    action: &Action,
+    rules: &Rules,
+    mode: Mode,
+    places: &Places,
+    names: &dyn Fn(&str) -> Option<Vec<String>>,
+) -> Decision {
     if let Action::Run { command } = action {
-        return run::decide(tool, command, rules, mode, places);
+        return run::decide(tool, command, rules, mode, (places, names));
     }
     if let Action::Outside(place) = action {
         return outside::decide(tool, place, rules, mode, places);

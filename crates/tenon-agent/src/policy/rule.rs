@@ -370,6 +370,11 @@ impl fmt::Display for Rule {
     }
 }
 
+/// Says whether a pattern for one name, with `\` in front of signs that are themselves, matches a name.
+pub(super) fn name_matches(pattern: &str, name: &str) -> bool {
+    glob::component_matches(pattern, name, false)
+}
+
 /// Returns a glob from `/` on: one that is relative speaks of each root.
 fn absolute_globs<'a>(glob: &'a str, places: &'a Places) -> impl Iterator<Item = String> + 'a {
     let fixed = match glob.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'))

@@ -4,6 +4,7 @@ use tenon_model::visible;
 use tenon_sandbox::Access;
 
 use super::builtin::{self, Finding};
+use super::found::found;
 use super::places::{Places, Target, in_one_line, is_plain};
 use super::rule::{Rule, Rules, Verdict};
 use super::shell::{self, Launches, Parsed, Redirect, RedirectKind, SimpleCommand, launch};
@@ -11,7 +12,7 @@ use super::written::{
     is_for_writing, may_be_file, may_touch_writes, open_writes, touches_writes, writes_by_links,
     written,
 };
-use super::{Decision, Kept, Leaves, Mode, by_rule, parts};
+use super::{Decision, Kept, Leaves, Mode, Names, by_rule, parts};
 
 /// Why there is no rule for some lines.
 const NO_RULE: &str = "no rule can allow it: only lines of plain commands, each of which a rule names, \
@@ -31,11 +32,11 @@ pub(super) fn decide(
     command: &str,
     rules: &Rules,
     mode: Mode,
-    places: &Places,
+    (places, names): (&Places, &Names<'_>),
 ) -> Decision {
     let parsed = shell::parse(command);
     let findings = builtin::findings(&parsed, places);
-    let decision = judged(tool, &parsed, &findings, rules, mode, places);
+    let decision = judged(tool, &parsed, &findings, rules, mode, (places, names));
     let parts = match decision.verdict {
         Verdict::Ask => parts::parts(&parsed, &findings, tool, rules, mode, places),
         Verdict::Allow | Verdict::Deny => Vec::new(),
@@ -49,7 +50,7 @@ fn judged(
     findings: &[Finding],
     rules: &Rules,
     mode: Mode,
-    places: &Places,
+    (places, names): (&Places, &Names<'_>),
 ) -> Decision {
     if let Some(finding) = findings.iter().find(|finding| finding.verdict == Verdict::Deny) {
         return built_in(finding);
@@ -63,7 +64,7 @@ fn judged(
         return by_rule(rule);
     }
     if mode == Mode::ReadOnly && !shell::only_reads(parsed) {
-        let freer = judged(tool, parsed, findings, rules, Mode::Auto, places);
+        let freer = judged(tool, parsed, findings, rules, Mode::Auto, (places, names));
         let reason = "only commands that surely read are run in read-only mode";
         return Decision::in_read_only_mode(reason, freer);
     }
@@ -74,7 +75,12 @@ fn judged(
             || rule.is_for(tool)
                 && (parsed.commands.iter().any(|one| rule.may_touch_command(one))
                     || parsed.perhaps.iter().any(|words| rule.may_be_meant(words)))
-            || parsed.commands.iter().any(|one| may_touch_writes(rule, one, places))
+            || parsed.commands.iter().any(|one| {
+                may_touch_writes(rule, one, places)
+                    && found(one, parsed, (places, names)).is_none_or(|one| {
+                        touches_writes(rule, &one, places) || may_touch_writes(rule, &one, places)
+                    })
+            })
             || is_for_writing(rule) && writes_by_links(parsed, places)
     };
     if let Some(rule) = rules.with(Verdict::Deny).find(may_be) {

@@ -49,7 +49,7 @@ fn redirect_target(word: &Word, folder: Option<&[Word]>, places: &Places) -> Tar
 
 /// Returns the folders that a command may run in, each as changes of folder; `None` for one that is not
 /// known.
-fn folders(command: &SimpleCommand) -> impl Iterator<Item = Option<&[Word]>> {
+pub(super) fn folders(command: &SimpleCommand) -> impl Iterator<Item = Option<&[Word]>> {
     let done = command.folder.as_deref().map(Some);
     done.into_iter().chain(command.folders.iter().flat_map(Folders::ways))
 }

@@ -4,8 +4,8 @@ use std::{fmt::Display, str::FromStr};
 
 use serde_json::{Map, Value, json};
 use tenon_agent::{
-    Action, Decision, Effect, Kept, Leaves, Places, Tools, Verdict, decide, protected_writes,
-    why_not_started,
+    Action, Decision, Effect, Kept, Leaves, Places, Tools, Verdict, decide_by_names,
+    protected_writes, why_not_started,
 };
 use tenon_model::{Abilities, visible};
 use tenon_sandbox::{Access, HostRule, Network, NetworkOutcome, Preset, Refusal, Workspace};
@@ -96,7 +96,8 @@ fn check(
         "bash" => Action::Run { command: subject },
         _ => action_of(&tools, tool, subject, &workspace)?,
     };
-    let mut decision = decide(tool, &action, &rules, mode, &places);
+    let names = |folder: &str| workspace.all_names(folder);
+    let mut decision = decide_by_names(tool, &action, &rules, mode, &places, &names);
     let Action::Run { command } = &action else {
         return say(decision.verdict, &explained(&decision, config));
     };

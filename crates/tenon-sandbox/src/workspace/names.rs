@@ -8,6 +8,9 @@ use super::read::modified;
 use super::{FileError, Workspace};
 use crate::linux::openat::open_beneath;
 
+/// Names of one folder, where all of them are wanted: what is looked up before a call runs.
+const ALL_NAMES_MAX: usize = 1_000;
+
 impl Workspace {
     /// Returns when the folder at `path` changed last: when a name in it came, went or was changed.
     ///
@@ -22,6 +25,16 @@ impl Workspace {
             }
             Some(node) => Ok(modified(&node.stat)),
         }
+    }
+
+    /// Returns all names in the folder at `path` that are UTF-8; `None` where they are more than 1,000, or the folder
+    /// cannot be read.
+    #[must_use]
+    pub fn all_names(&self, path: &str) -> Option<Vec<String>> {
+        let is_name = |name: &str| !matches!(name, "." | "..");
+        // Two entries are none, and one more says that there are too many.
+        let names = self.names(path, ALL_NAMES_MAX + 3, is_name).ok()?;
+        (names.len() <= ALL_NAMES_MAX).then_some(names)
     }
 
     /// Returns the names in the folder at `path` that are `wanted`, out of its first `entries_max`
