@@ -5,7 +5,7 @@ use std::path::Path;
 use tenon_sandbox::Forbids;
 
 use super::places::Places;
-use super::rule::{Origin, Rule, Rules, Verdict};
+use super::rule::{Origin, Ready, Rule, Rules, Verdict};
 use super::written::is_for_writing;
 
 /// What git keeps for itself is in folders of this name.
@@ -14,21 +14,29 @@ const GIT: &str = ".git";
 /// The denials of a session that speak of writing.
 #[derive(Clone)]
 pub(crate) struct Denials {
-    rules: Vec<Rule>,
+    rules: Vec<Denial>,
     places: Places,
+}
+
+#[derive(Clone)]
+struct Denial {
+    rule: Ready,
+    speaks_of_git: bool,
 }
 
 impl Denials {
     pub(crate) fn new(rules: &Rules, places: &Places) -> Self {
-        let rules = rules.with(Verdict::Deny).filter(|rule| is_for_writing(rule)).cloned();
-        Self { rules: rules.collect(), places: places.clone() }
+        let rules = rules.with(Verdict::Deny).filter(|rule| is_for_writing(rule));
+        let rules = rules.map(|rule| Denial::new(rule, places)).collect();
+        Self { rules, places: places.clone() }
     }
 
     /// The same and those of a session that is replayed.
     pub(crate) fn and(&self, rules: &[String]) -> Self {
         let mut all = self.clone();
         let rule = |text: &String| Rule::parse(text, Verdict::Deny, Origin::Config).ok();
-        all.rules.extend(rules.iter().filter_map(rule));
+        let rules = rules.iter().filter_map(rule);
+        all.rules.extend(rules.map(|rule| Denial::new(&rule, &self.places)));
         all
     }
 
@@ -37,18 +45,25 @@ impl Denials {
     }
 }
 
+impl Denial {
+    fn new(rule: &Rule, places: &Places) -> Self {
+        Self { rule: Ready::new(rule, places), speaks_of_git: speaks_of_git(rule) }
+    }
+}
+
 impl Forbids for Denials {
     fn forbids(&self, path: &Path) -> Option<String> {
-        let is_of_git = path.components().any(|part| part.as_os_str() == GIT);
-        let path = path.to_string_lossy();
-        let mut rules = self.rules.iter().filter(|rule| !is_of_git || speaks_of_git(rule));
-        let rule = rules.find(|rule| rule.matches_path(&path, &self.places))?;
-        Some(rule.to_string())
+        let text = self.places.absolute(&path.to_string_lossy());
+        let is_of_git = || path.components().any(|part| part.as_os_str() == GIT);
+        let means =
+            |denial: &&Denial| denial.rule.matches(&text) && (denial.speaks_of_git || !is_of_git());
+        Some(self.rules.iter().find(means)?.rule.rule().to_string())
     }
 
     fn may_forbid_beneath(&self, folder: &Path) -> bool {
         let folder = folder.to_string_lossy();
-        self.rules.iter().any(|rule| rule.may_match_beneath(&folder, &self.places))
+        let mut rules = self.rules.iter().map(|denial| denial.rule.rule());
+        rules.any(|rule| rule.may_match_beneath(&folder, &self.places))
     }
 }
 

@@ -7,6 +7,7 @@ mod exact;
 mod forms;
 mod glob;
 mod meet;
+mod ready;
 mod words;
 
 use std::fmt;
@@ -19,6 +20,7 @@ use super::places::{Places, clean, is_within};
 use super::shell::{SimpleCommand, Word};
 
 pub(super) use self::meet::{ANY, FOLDERS, FOUND, NUMBER, is_open};
+pub(super) use self::ready::Ready;
 
 /// What is to be done with a call.
 ///
