@@ -315,7 +315,7 @@ fn trouble(trouble: &Trouble) -> String {
 }
 
 fn forbidden(trouble: &Trouble) -> Option<ForbiddenChange> {
-    let Trouble::Forbidden { path, rule } = trouble else { return None };
+    let Trouble::Forbidden { path, rule, .. } = trouble else { return None };
     Some(ForbiddenChange { path: shown(path), rule: rule.clone() })
 }
 

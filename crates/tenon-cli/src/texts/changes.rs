@@ -26,6 +26,7 @@ texts! {
     "a change of {path} was refused: it could not be saved", "拒绝了对 {path} 的改动：无法保存它";
     "a change was refused: it could not be saved", "拒绝了一处改动：无法保存它";
     "a change of {path} was refused: the rule {rule} forbids it", "拒绝了对 {path} 的改动：规则 {rule} 禁止它";
+    "opening {path} for writing was refused: the rule {rule} forbids it", "拒绝了以写入方式打开 {path}：规则 {rule} 禁止它";
     "a change of {path} was refused: a rule may forbid it for something in it", "拒绝了对 {path} 的改动：可能有规则禁止改动其中的内容";
     "{n} more change refused", "另有 {n} 处改动被拒绝";
     "{n} more changes refused", "另有 {n} 处改动被拒绝";
@@ -85,18 +86,22 @@ mod tests {
         assert!(said.chars().count() < 3_000, "{said}");
         assert!(summary(&said, Language::Chinese).ends_with("，另有 290 处未记录（或未比较）"));
         let refused = |path: &str| Trouble::Refused { path: path.into(), code: 5 };
-        let forbidden = |rule: &str| Trouble::Forbidden { path: "x".into(), rule: rule.to_owned() };
+        let forbidden = |rule: &str, reads| {
+            let (path, rule) = ("x".into(), rule.to_owned());
+            Trouble::Forbidden { path, rule, reads }
+        };
         for trouble in [
             Trouble::Interrupted,
             Trouble::NotWatched,
             refused("x"),
             refused(""),
-            forbidden("write(x)"),
-            forbidden(""),
+            forbidden("write(x)", false),
+            forbidden("write(x)", true),
+            forbidden("", false),
         ] {
             let said = Changes { troubles: vec![trouble.clone()], ..Changes::default() }.summary();
             assert_ne!(summary(&said, Language::Chinese), said);
-            let several = vec![trouble, refused("y"), refused("z")];
+            let several = vec![trouble, refused("y"), refused("z"), refused("u"), refused("v")];
             let said = Changes { troubles: several, ..Changes::default() }.summary();
             assert_ne!(summary(&said, Language::Chinese), said);
         }

@@ -15,6 +15,8 @@ pub(super) enum Call {
         creates: bool,
         /// None: nothing of what is there is written.
         writing: Option<Writing>,
+        /// It is opened for reading as well, and not emptied: it need not be written.
+        reads: bool,
     },
     /// The content of a file changes.
     Content(Target),
@@ -27,12 +29,22 @@ pub(super) enum Call {
     Rename {
         from: Target,
         to: Target,
-        exchange: bool,
+        onto: Onto,
     },
     Link {
         from: Target,
         to: Target,
     },
+}
+
+/// What a rename does with what has the new name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Onto {
+    Replaces,
+    /// It gets the old name.
+    Exchanges,
+    /// There may be nothing.
+    Fails,
 }
 
 /// What a call is about.
@@ -87,12 +99,13 @@ pub(super) fn classify(question: &Question, task: Task) -> Result<Option<Call>, 
         }
         libc::SYS_truncate => Call::Content(a.path(0, FOLLOW)?),
         libc::SYS_ftruncate | libc::SYS_fallocate => Call::Content(a.descriptor(0)),
+        libc::SYS_unlinkat if a.number(2) & libc::AT_REMOVEDIR != 0 => {
+            Call::Entry(a.at(0, 1, KEEP)?, Fate::FolderGone)
+        }
         libc::SYS_unlinkat => Call::Entry(a.at(0, 1, KEEP)?, Fate::Gone),
-        libc::SYS_renameat2 => Call::Rename {
-            from: a.at(0, 1, KEEP)?,
-            to: a.at(2, 3, KEEP)?,
-            exchange: a.low(4) & libc::RENAME_EXCHANGE != 0,
-        },
+        libc::SYS_renameat2 => {
+            Call::Rename { from: a.at(0, 1, KEEP)?, to: a.at(2, 3, KEEP)?, onto: onto(a.low(4)) }
+        }
         libc::SYS_linkat => {
             Call::Link { from: a.at_with_flags(0, 1, 4, Unless::Asked)?, to: a.at(2, 3, KEEP)? }
         }
@@ -137,12 +150,13 @@ fn old_call(number: c_long, a: &Arguments) -> Result<Option<Call>, Errno> {
     Ok(Some(match number {
         libc::SYS_open => return open(a.path(0, FOLLOW)?, a.low(1)),
         libc::SYS_creat => return open(a.path(0, FOLLOW)?, CREATE.cast_unsigned()),
-        libc::SYS_unlink | libc::SYS_rmdir => Call::Entry(a.path(0, KEEP)?, Fate::Gone),
+        libc::SYS_unlink => Call::Entry(a.path(0, KEEP)?, Fate::Gone),
+        libc::SYS_rmdir => Call::Entry(a.path(0, KEEP)?, Fate::FolderGone),
         libc::SYS_rename => {
-            Call::Rename { from: a.path(0, KEEP)?, to: a.path(1, KEEP)?, exchange: false }
+            Call::Rename { from: a.path(0, KEEP)?, to: a.path(1, KEEP)?, onto: Onto::Replaces }
         }
         libc::SYS_renameat => {
-            Call::Rename { from: a.at(0, 1, KEEP)?, to: a.at(2, 3, KEEP)?, exchange: false }
+            Call::Rename { from: a.at(0, 1, KEEP)?, to: a.at(2, 3, KEEP)?, onto: Onto::Replaces }
         }
         libc::SYS_link => Call::Link { from: a.path(0, KEEP)?, to: a.path(1, KEEP)? },
         libc::SYS_symlink => Call::Entry(a.path(1, KEEP)?, Fate::Appears),
@@ -160,10 +174,21 @@ fn old_call(number: c_long, a: &Arguments) -> Result<Option<Call>, Errno> {
 fn old_call(number: c_long, a: &Arguments) -> Result<Option<Call>, Errno> {
     Ok(match number {
         libc::SYS_renameat => {
-            Some(Call::Rename { from: a.at(0, 1, KEEP)?, to: a.at(2, 3, KEEP)?, exchange: false })
+            let (from, to) = (a.at(0, 1, KEEP)?, a.at(2, 3, KEEP)?);
+            Some(Call::Rename { from, to, onto: Onto::Replaces })
         }
         _ => None,
     })
+}
+
+fn onto(flags: u32) -> Onto {
+    if flags & libc::RENAME_EXCHANGE != 0 {
+        Onto::Exchanges
+    } else if flags & libc::RENAME_NOREPLACE != 0 {
+        Onto::Fails
+    } else {
+        Onto::Replaces
+    }
 }
 
 fn open(target: Target, flags: u32) -> Result<Option<Call>, Errno> {
@@ -192,7 +217,8 @@ fn open(target: Target, flags: u32) -> Result<Option<Call>, Errno> {
         }
         target => target,
     };
-    Ok(Some(Call::Open { target, creates, writing }))
+    let reads = access == libc::O_RDWR.cast_unsigned() && !has(libc::O_TRUNC);
+    Ok(Some(Call::Open { target, creates, writing, reads }))
 }
 
 /// A socket with a path is a name that appears.

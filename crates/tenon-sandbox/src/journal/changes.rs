@@ -125,6 +125,8 @@ pub enum Trouble {
         path: PathBuf,
         /// The rule: `write(src/**)`. Empty where one may speak of something in a folder with too much in it.
         rule: String,
+        /// It was opened for reading as well, and need not have been changed.
+        reads: bool,
     },
     /// The agent ended before the call did; the list was made afterwards.
     Interrupted,
@@ -160,13 +162,19 @@ impl Trouble {
             Self::Refused { path, .. } => {
                 format!("a change of {} was refused: it could not be saved", named(path))
             }
-            Self::Forbidden { path, rule } if rule.is_empty() => {
+            Self::Forbidden { path, rule, .. } if rule.is_empty() => {
                 format!(
                     "a change of {} was refused: a rule may forbid it for something in it",
                     named(path)
                 )
             }
-            Self::Forbidden { path, rule } => {
+            Self::Forbidden { path, rule, reads: true } => {
+                format!(
+                    "opening {} for writing was refused: the rule {rule} forbids it",
+                    named(path)
+                )
+            }
+            Self::Forbidden { path, rule, reads: false } => {
                 format!("a change of {} was refused: the rule {rule} forbids it", named(path))
             }
             Self::Interrupted | Self::NotWatched | Self::Compared => return None,
@@ -238,10 +246,10 @@ impl Changes {
         parts.join(", ")
     }
 
-    /// The first refused change, and how many more there are.
+    /// The first refused changes, and how many more there are.
     fn refusals(&self) -> Vec<String> {
         let mut refusals = self.troubles.iter().filter_map(|trouble| trouble.refusal_of(named));
-        let mut parts: Vec<String> = refusals.next().into_iter().collect();
+        let mut parts: Vec<String> = refusals.by_ref().take(REFUSALS_NAMED_MAX).collect();
         match refusals.count() {
             0 => {}
             1 => parts.push("1 more change refused".to_owned()),
@@ -314,6 +322,9 @@ const HAS_RIGHTS: u64 = 32;
 
 /// The most characters of a path in a summary, which is one line for the model and for people.
 const PATH_CHARS_MAX: usize = 200;
+
+/// More refused changes are counted in it: a database has two files beside it.
+const REFUSALS_NAMED_MAX: usize = 3;
 
 /// More of what was left out is counted in it.
 const LEFT_OUT_NAMED_MAX: usize = 10;
@@ -474,8 +485,8 @@ impl Trouble {
             Self::Interrupted => writer.number(1),
             Self::NotWatched => writer.number(2),
             Self::Compared => writer.number(3),
-            Self::Forbidden { path, rule } => {
-                writer.number(4);
+            Self::Forbidden { path, rule, reads } => {
+                writer.number(if *reads { 5 } else { 4 });
                 writer.field(path.as_os_str());
                 writer.field(rule.as_ref());
             }
@@ -491,7 +502,10 @@ impl Trouble {
             1 => Self::Interrupted,
             2 => Self::NotWatched,
             3 => Self::Compared,
-            4 => Self::Forbidden { path: reader.path()?, rule: reader.text()? },
+            kind @ (4 | 5) => {
+                let (path, rule) = (reader.path()?, reader.text()?);
+                Self::Forbidden { path, rule, reads: kind == 5 }
+            }
             _ => return None,
         })
     }

@@ -51,6 +51,8 @@ pub(crate) enum Fate {
     Moves,
     /// What is there loses this name.
     Gone,
+    /// The same of a folder with nothing in it; anything else keeps it.
+    FolderGone,
     /// Something comes there, whatever is there.
     Replaced,
 }
@@ -148,7 +150,7 @@ impl Recorder {
         name: &OsStr,
         fate: Fate,
     ) -> Result<Step, Errno> {
-        let loses = matches!(fate, Fate::Gone | Fate::Replaced);
+        let loses = matches!(fate, Fate::Gone | Fate::FolderGone | Fate::Replaced);
         match self.status(folder)? {
             Status::LeftOut => {
                 self.note_left_out(folder, name)?;
@@ -164,7 +166,9 @@ impl Recorder {
         }
         let found = look_parted(&folder.handle, name)?;
         match (&found, fate) {
-            (Some(_), Fate::Appears) | (None, Fate::Moves | Fate::Gone) => return Ok(Step::Done),
+            (Some(_), Fate::Appears) | (None, Fate::Moves | Fate::Gone | Fate::FolderGone) => {
+                return Ok(Step::Done);
+            }
             _ => {}
         }
         self.save_folder(folder)?;

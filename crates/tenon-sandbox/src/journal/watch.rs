@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
-use super::calls::{Call, Target, classify, reserved};
+use super::calls::{Call, Onto, Target, classify, reserved};
 use super::changes::Trouble;
 use super::checkpoint::Checkpoint;
 use super::copy::CopyJob;
@@ -224,38 +224,28 @@ impl Watch {
     fn plan_call(&mut self, task: Task, call: Call) -> Result<Plan, Errno> {
         Ok(match call {
             Call::Open { target, .. } if target.is_device() => Plan::Pass,
-            Call::Open { target, creates, writing } => match self.look_inside(task, &target)? {
-                Spot::Name(inside) | Spot::Looked(inside, _)
-                    if self.is_forbidden(
-                        &inside,
-                        Does { makes: creates, changes: writing.is_some() },
-                    ) =>
-                {
-                    Plan::Fail(Errno::ACCESS)
+            Call::Open { target, creates, writing, reads } => {
+                let does = Does::opens(creates, writing.is_some(), reads);
+                let spot = self.look_inside(task, &target)?;
+                match self.unless_forbidden(spot, does) {
+                    Spot::Name(inside) => open(inside, None, creates, writing),
+                    Spot::Looked(inside, node) => {
+                        open(inside, Some(node.map(|node| *node)), creates, writing)
+                    }
+                    Spot::Handle(id, handle) => match writing {
+                        Some(_) => Self::content_of(id, handle),
+                        None => Plan::Pass,
+                    },
+                    spot => spot.into(),
                 }
-                Spot::Name(inside) => open(inside, None, creates, writing),
-                Spot::Looked(inside, node) => {
-                    open(inside, Some(node.map(|node| *node)), creates, writing)
-                }
-                Spot::Handle(id, handle) => match writing {
-                    Some(_) => Self::content_of(id, handle),
-                    None => Plan::Pass,
-                },
-                spot => spot.into(),
-            },
-            Call::Content(target) => match self.inside(task, &target)? {
-                Spot::Name(inside) if self.is_forbidden(&inside, Does::CHANGES) => {
-                    Plan::Fail(Errno::ACCESS)
-                }
+            }
+            Call::Content(target) => match self.allowed(task, &target, Does::CONTENT)? {
                 Spot::Name(inside) => open(inside, None, false, Some(Writing::Anywhere)),
                 Spot::Handle(id, handle) => Self::content_of(id, handle),
                 spot => spot.into(),
             },
             Call::SetFlags(number) => self.set_flags(task, number)?,
-            Call::Rights(target) => match self.inside(task, &target)? {
-                Spot::Name(inside) if self.is_forbidden(&inside, Does::CHANGES) => {
-                    Plan::Fail(Errno::ACCESS)
-                }
+            Call::Rights(target) => match self.allowed(task, &target, Does::CHANGES)? {
                 Spot::Name((folder, name)) => save(folder.place.join(&name), move |recorder| {
                     recorder.before_rights(&folder, &name)
                 }),
@@ -266,10 +256,7 @@ impl Watch {
                 Spot::Handle(..) => Plan::Pass,
                 spot => spot.into(),
             },
-            Call::Entry(target, fate) => match self.inside(task, &target)? {
-                Spot::Name(inside) if self.is_forbidden(&inside, fate.does()) => {
-                    Plan::Fail(Errno::ACCESS)
-                }
+            Call::Entry(target, fate) => match self.allowed(task, &target, fate.does())? {
                 Spot::Name((folder, name)) if !name.is_empty() => {
                     save(folder.place.join(&name), move |recorder| {
                         recorder.before_entry(&folder, &name, fate)
@@ -278,7 +265,7 @@ impl Watch {
                 Spot::Name(_) | Spot::Handle(..) => Plan::Pass,
                 spot => spot.into(),
             },
-            Call::Rename { from, to, exchange } => self.rename(task, &from, &to, exchange)?,
+            Call::Rename { from, to, onto } => self.rename(task, &from, &to, onto)?,
             Call::Link { from, to } => self.link(task, &from, &to)?,
         })
     }
@@ -308,17 +295,18 @@ impl Watch {
         task: Task,
         from: &Target,
         to: &Target,
-        exchange: bool,
+        onto: Onto,
     ) -> Result<Plan, Errno> {
+        let exchange = onto == Onto::Exchanges;
         let (from, to) = (self.inside(task, from)?, self.inside(task, to)?);
         Ok(match (from, to) {
             (Spot::Name(from), Spot::Name(to)) if is_closed(&from) || is_closed(&to) => {
                 Plan::Fail(Errno::ACCESS)
             }
-            (Spot::Name(from), Spot::Name(to)) if self.is_move_forbidden(&from, &to, exchange) => {
-                Plan::Fail(Errno::ACCESS)
-            }
             (Spot::Name(from), Spot::Name(to)) => {
+                if let Some(errno) = self.forbids_move(&from, &to, onto) {
+                    return Ok(Plan::Fail(errno));
+                }
                 let place = from.0.place.join(&from.1);
                 save(place, move |recorder| {
                     recorder.before_rename((&from.0, &from.1), (&to.0, &to.1), exchange)
@@ -331,14 +319,15 @@ impl Watch {
                 None => Plan::Pass,
             },
             (Spot::Outside, Spot::Name((_, _))) if exchange => Plan::Fail(Errno::XDEV),
-            (Spot::Outside, Spot::Name(to)) if self.is_forbidden(&to, Does::EITHER) => {
-                Plan::Fail(Errno::ACCESS)
-            }
-            // It may be a folder with such a file in it. With this error programs copy.
-            (Spot::Outside, Spot::Name(to)) if self.may_forbid_beneath(&to) => {
-                Plan::Fail(Errno::XDEV)
-            }
-            (Spot::Outside, Spot::Name((folder, name))) => {
+            (Spot::Outside, Spot::Name(to)) => {
+                if let Some(errno) = self.forbids(&to, Does::EITHER) {
+                    return Ok(Plan::Fail(errno));
+                }
+                if self.may_forbid_beneath(&to) {
+                    // It may be a folder with such a file in it. With this error programs copy.
+                    return Ok(Plan::Fail(Errno::XDEV));
+                }
+                let (folder, name) = to;
                 // What is known as outside may come in with it.
                 self.folders.clear();
                 save(folder.place.join(&name), move |recorder| {
@@ -359,16 +348,15 @@ impl Watch {
                 None => Plan::Pass,
             },
             (Spot::Name(from), Spot::Name(_)) if is_closed(&from) => Plan::Fail(Errno::ACCESS),
-            // By its further name it could be written.
-            (Spot::Name(from), Spot::Name(_)) if self.is_forbidden(&from, Does::CHANGES) => {
-                Plan::Fail(Errno::ACCESS)
-            }
-            (_, Spot::Name(to)) if self.is_forbidden(&to, Does::MAKES) => Plan::Fail(Errno::ACCESS),
-            (from, Spot::Name((folder, name))) => {
+            (from, Spot::Name(to)) => {
                 let from = match from {
                     Spot::Name(from) => Some(from),
                     _ => None,
                 };
+                if let Some(errno) = self.forbids_link(from.as_ref(), &to) {
+                    return Ok(Plan::Fail(errno));
+                }
+                let (folder, name) = to;
                 save(folder.place.join(&name), move |recorder| {
                     let from = from.as_ref().map(|(folder, name)| (&**folder, name.as_os_str()));
                     recorder.before_link(from, (&folder, &name))

@@ -82,6 +82,8 @@ const NAMES: &[&str] = &[
     "gzip src/a",
     "mv src/a z",
     "mv src z",
+    "mv -T src z",
+    "mv src src2; ln -s other src; echo x > src/a",
     "mv src/deep z",
     "mv other/a src/a",
     "mv src/b src/a",
@@ -97,6 +99,8 @@ const NAMES: &[&str] = &[
     "mkdir z; touch z/y; mv z/y z/y.lock",
     "python3 -c \"import os; os.replace('other/a', 'src/a')\"",
     "python3 -c \"import ctypes; c = ctypes.CDLL(None); exit(c.renameat2(-100, b'src', -100, b'other', 2))\"",
+    "python3 -c \"import ctypes; c = ctypes.CDLL(None); \
+     exit(c.renameat2(-100, b'other', -100, b'src', 2))\"",
     "git checkout -q HEAD~1",
     "git rm -q src/a",
 ];
@@ -142,7 +146,7 @@ fn check(walls: Walls) {
         assert_eq!(before.len(), 2);
         let (output, changes) = run(&scene, script);
         assert_eq!(before, forbidden(&scene), "{walls:?} {script}: {}", printed(&output));
-        let is_told = |trouble: &Trouble| matches!(trouble, Trouble::Forbidden { path, rule } if rule == BY && !path.as_os_str().is_empty());
+        let is_told = |trouble: &Trouble| matches!(trouble, Trouble::Forbidden { path, rule, .. } if rule == BY && !path.as_os_str().is_empty());
         assert!(changes.troubles.iter().any(is_told), "{walls:?} {script}: {changes:?}");
         assert!(
             changes.summary().contains(&format!(" refused: the rule {BY} forbids it")),
@@ -199,4 +203,122 @@ fn a_folder_with_more_in_it_than_is_looked_at_stays_where_a_rule_may_speak_of_it
     scene.prepare("mv many other/many");
     let (output, changes) = run(&scene, "mv other/many other/moved");
     assert_eq!((output.exit, changes.troubles), (Exit::Code(0), vec![]));
+}
+
+/// A rule that means something in a folder in a folder.
+struct Deeper(std::path::PathBuf);
+
+impl Forbids for Deeper {
+    fn forbids(&self, path: &Path) -> Option<String> {
+        (path == self.0).then(|| BY.to_owned())
+    }
+
+    fn may_forbid_beneath(&self, folder: &Path) -> bool {
+        self.0.starts_with(folder)
+    }
+}
+
+#[test]
+fn no_folder_above_what_a_rule_names_goes_elsewhere_or_has_another_come_there() {
+    for walls in [Walls::A, Walls::C, Walls::None] {
+        for (script, rule) in [
+            ("mv top z", "top/src/a"),
+            ("mv -T top/src z", "top/src/a"),
+            ("mv top other/", "top/src/a"),
+            ("mv other top/src", "top/src/other/a"),
+            ("mkdir z; mv top z/src; mv z top", "top/src/src/a"),
+            (EXCHANGE, "top/src/a"),
+            (EXCHANGE, "other/src/a"),
+        ] {
+            let scene = Scene::new(walls);
+            scene.prepare("mkdir -p top/src other; echo old > top/src/a; echo other > other/a");
+            let checkpoint = scene.begin();
+            checkpoint.forbid(Arc::new(Deeper(scene.root().join(rule))));
+            scene.start(script, &scene.sandbox.recording(&checkpoint));
+            let changes = checkpoint.finish().unwrap();
+            let path = rule.into();
+            let told = Trouble::Forbidden { path, rule: BY.to_owned(), reads: false };
+            assert_eq!(changes.troubles, [told], "{walls:?} {script}");
+            assert_eq!(scene.root().join(rule).exists(), rule == "top/src/a", "{walls:?} {script}");
+        }
+    }
+}
+
+const EXCHANGE: &str = "python3 -c \"import ctypes; c = ctypes.CDLL(None); \
+                        exit(c.renameat2(-100, b'other', -100, b'top', 2))\"";
+
+/// Prints the error of each call: all of them fail.
+const FAILS: &str = "cat > calls.py <<'END'\nimport ctypes, errno, os
+def rename(flags, one, other):
+    if ctypes.CDLL(None, use_errno=True).renameat2(-100, one.encode(), -100, other.encode(), flags):
+        raise OSError(ctypes.get_errno(), '')
+w, c, x, d = os.O_WRONLY, os.O_CREAT, os.O_EXCL, os.O_RDWR
+for function, *arguments in [
+    (os.mkdir, 'src'), (os.mkdir, 'src/deep'), (os.mkdir, 'src/none/x'), (os.mkdir, 'src/a/x'),
+    (os.open, 'src', w), (os.open, 'src', d | c), (os.open, 'src/none', w), (os.open, 'src/a', w | c | x),
+    (os.open, 'src/a/x', w | c), (os.truncate, 'src', 0), (os.truncate, 'src/none', 0),
+    (os.unlink, 'src'), (os.unlink, 'src/none'), (os.rmdir, 'src'), (os.rmdir, 'src/a'),
+    (os.rmdir, 'src/none'), (os.symlink, 'x', 'src/a'), (os.mkfifo, 'src/a'), (os.chmod, 'src/none', 0),
+    (os.link, 'src/a', 'other/a'), (os.link, 'other/a', 'src/a'), (os.link, 'src', 'z'),
+    (os.link, 'src/none', 'z'), (os.rename, 'src/none', 'z'), (os.rename, 'src', 'src/z'),
+    (os.rename, 'src/a', 'src/deep'), (os.rename, 'src/deep', 'src/a'), (os.rename, 'src/empty', 'src/deep'),
+    (os.rename, 'src/a', 'src'), (rename, 1, 'other/a', 'src/a'), (rename, 2, 'src/a', 'none'),
+    (rename, 2, 'src', 'src/deep'),
+]:
+    try:
+        print('done', function(*arguments))
+    except OSError as error:
+        print(function.__name__, *arguments, errno.errorcode[error.errno])
+END
+python3 calls.py; rm calls.py; mkdir -p src/deep; install -d src/deep";
+
+/// All in `src`, and that itself.
+struct AllOf(std::path::PathBuf);
+
+impl Forbids for AllOf {
+    fn forbids(&self, path: &Path) -> Option<String> {
+        path.starts_with(&self.0).then(|| BY.to_owned())
+    }
+
+    fn may_forbid_beneath(&self, folder: &Path) -> bool {
+        self.0.starts_with(folder)
+    }
+}
+
+#[test]
+fn what_would_have_failed_anyhow_fails_with_its_own_error_and_is_not_told() {
+    for walls in [Walls::A, Walls::C, Walls::None] {
+        let scene = Scene::new(walls);
+        scene.prepare(
+            "mkdir -p src/deep src/empty other; echo a > src/a; echo a > src/deep/a; echo a > other/a",
+        );
+        let (before, (free, _)) = (scene.tree(), scene.run(FAILS));
+        let checkpoint = scene.begin();
+        checkpoint.forbid(Arc::new(AllOf(scene.root().join("src"))));
+        let held = scene.start(FAILS, &scene.sandbox.recording(&checkpoint));
+        assert_eq!(shown(&held), shown(&free), "{walls:?}");
+        assert!(!shown(&free).1.contains("done"), "{walls:?}: {}", printed(&free));
+        assert_eq!(checkpoint.finish().unwrap().troubles, [], "{walls:?}");
+        let src = |(path, _): &(std::path::PathBuf, _)| path.starts_with("src");
+        let of = |tree: Tree| tree.into_iter().filter(src).collect::<Tree>();
+        assert_eq!(super::tree::difference(&of(before), &of(scene.tree())), "", "{walls:?}");
+    }
+}
+
+#[test]
+fn a_file_that_is_opened_for_both_is_told_as_opened_and_can_be_read() {
+    let scene = Scene::new(Walls::None);
+    scene.prepare(SETTING);
+    let reads = "import os\ntry: os.open('src/a', os.O_RDWR | os.O_CREAT)\nexcept PermissionError: \
+                 print(open('src/a').read())";
+    let (output, changes) = run(&scene, &format!("python3 -c \"{reads}\""));
+    assert_eq!(shown(&output).1, "newer\n\n", "{}", printed(&output));
+    let said = format!("opening src/a for writing was refused: the rule {BY} forbids it");
+    assert_eq!(changes.summary(), said);
+
+    scene.prepare("echo 'pragma journal_mode=wal; create table t(x); insert into t values(7)' | sqlite3 src/db.lock");
+    let (output, changes) = run(&scene, "sqlite3 src/db.lock 'select x from t'");
+    assert_eq!(shown(&output).1, "7\n", "{}", printed(&output));
+    let said = format!("opening src/db.lock for writing was refused: the rule {BY} forbids it");
+    assert!(changes.summary().starts_with(&said), "{changes:?}");
 }
