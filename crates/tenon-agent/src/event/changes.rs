@@ -308,6 +308,7 @@ fn trouble(trouble: &Trouble) -> String {
         Trouble::Refused { .. } | Trouble::Forbidden { .. } => {
             trouble.refusal().unwrap_or_default()
         }
+        Trouble::Moved(_) => trouble.absence().unwrap_or_default(),
         Trouble::Interrupted => "interrupted".into(),
         Trouble::NotWatched => "not_watched".into(),
         Trouble::Compared => "compared".into(),

@@ -30,6 +30,7 @@ texts! {
     "a change of {path} was refused: a rule may forbid it for something in it", "拒绝了对 {path} 的改动：可能有规则禁止改动其中的内容";
     "{n} more change refused", "另有 {n} 处改动被拒绝";
     "{n} more changes refused", "另有 {n} 处改动被拒绝";
+    "{path} was moved: nothing of it is undone until it is back", "{path} 已被移走：在它回到原处之前，其中的改动都无法撤销";
     "the list may be incomplete", "列表可能不完整";
     "by comparison", "通过比较得出";
     "it ran outside the walls: what it changed is not known and cannot be undone", "它在沙箱之外运行：改动了什么不得而知，也无法撤销";
@@ -98,6 +99,7 @@ mod tests {
             forbidden("write(x)", false),
             forbidden("write(x)", true),
             forbidden("", false),
+            Trouble::Moved("/x".into()),
         ] {
             let said = Changes { troubles: vec![trouble.clone()], ..Changes::default() }.summary();
             assert_ne!(summary(&said, Language::Chinese), said);

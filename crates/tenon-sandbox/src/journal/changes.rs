@@ -128,6 +128,8 @@ pub enum Trouble {
         /// It was opened for reading as well, and need not have been changed.
         reads: bool,
     },
+    /// This folder of the workspace is not where it was: what is recorded of it can be undone once it is back.
+    Moved(PathBuf),
     /// The agent ended before the call did; the list was made afterwards.
     Interrupted,
     /// The command ran, or ended, without being watched.
@@ -177,8 +179,23 @@ impl Trouble {
             Self::Forbidden { path, rule, reads: false } => {
                 format!("a change of {} was refused: the rule {rule} forbids it", named(path))
             }
-            Self::Interrupted | Self::NotWatched | Self::Compared => return None,
+            Self::Moved(_) | Self::Interrupted | Self::NotWatched | Self::Compared => return None,
         })
+    }
+
+    /// Returns in one sentence which folder of the workspace is not where it was; `None` if the trouble is
+    /// another.
+    ///
+    /// ```
+    /// use tenon_sandbox::Trouble;
+    ///
+    /// let said = Trouble::Moved("/work".into()).absence();
+    /// assert_eq!(said.as_deref(), Some("/work was moved: nothing of it is undone until it is back"));
+    /// ```
+    #[must_use]
+    pub fn absence(&self) -> Option<String> {
+        let Self::Moved(path) = self else { return None };
+        Some(format!("{} was moved: nothing of it is undone until it is back", named(path)))
     }
 }
 
@@ -236,6 +253,7 @@ impl Changes {
         }
         let more = self.left_out.len().saturating_sub(LEFT_OUT_NAMED_MAX);
         parts.extend((more > 0).then(|| format!("{more} more not recorded (or not compared)")));
+        parts.extend(self.troubles.iter().filter_map(Trouble::absence));
         let unsure =
             |trouble: &Trouble| matches!(trouble, Trouble::Interrupted | Trouble::NotWatched);
         if self.troubles.iter().any(unsure) {
@@ -490,6 +508,10 @@ impl Trouble {
                 writer.field(path.as_os_str());
                 writer.field(rule.as_ref());
             }
+            Self::Moved(path) => {
+                writer.number(6);
+                writer.field(path.as_os_str());
+            }
         }
     }
 
@@ -506,6 +528,7 @@ impl Trouble {
                 let (path, rule) = (reader.path()?, reader.text()?);
                 Self::Forbidden { path, rule, reads: kind == 5 }
             }
+            6 => Self::Moved(reader.path()?),
             _ => return None,
         })
     }

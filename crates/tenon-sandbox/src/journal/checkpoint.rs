@@ -91,6 +91,7 @@ impl Checkpoint {
             return Ok(changes.clone());
         }
         let mut recorder = self.lock();
+        recorder.note_moved_roots();
         let changes = match recorder.id() {
             None => nothing(&recorder),
             Some(id) => {

@@ -34,6 +34,7 @@ mod left_out;
 mod left_over;
 mod manifest;
 mod moved_along;
+mod moved_roots;
 mod needed_objects;
 mod node;
 mod order;

@@ -131,7 +131,8 @@ impl Watch {
         for _ in 0..TRIES_MAX {
             let path = path_of(&handle)?;
             let recorder = self.checkpoint.lock();
-            let Some(place) = recorder.store.place_of(&path).filter(|_| path.is_absolute()) else {
+            let Some(place) = recorder.store.place_of_open(&path).filter(|_| path.is_absolute())
+            else {
                 break;
             };
             let (above, name) = split(&place);
@@ -174,7 +175,7 @@ impl Watch {
             if !path.is_absolute() {
                 return Ok(None);
             }
-            let Some(place) = recorder.store.place_of(&path) else { return Ok(None) };
+            let Some(place) = recorder.store.place_of_open(&path) else { return Ok(None) };
             match recorder.folder(&place) {
                 Ok(folder) if folder.id == id => return Ok(Some(folder)),
                 Ok(folder) if !folder.id.is_on_device_of(id) => return Ok(None),

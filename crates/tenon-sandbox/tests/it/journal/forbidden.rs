@@ -322,3 +322,15 @@ fn a_file_that_is_opened_for_both_is_told_as_opened_and_can_be_read() {
     let said = format!("opening src/db.lock for writing was refused: the rule {BY} forbids it");
     assert!(changes.summary().starts_with(&said), "{changes:?}");
 }
+
+#[test]
+fn a_denial_holds_in_a_workspace_that_a_command_has_moved() {
+    let scene = Scene::new(Walls::None);
+    scene.prepare(SETTING);
+    let before = forbidden(&scene);
+    let script = "mv ../work ../away; echo x > src/a; cd ../away/src; echo x > a; echo x > ../src/deep/x.lock; \
+                  mv ../../away ../../work";
+    let (output, changes) = run(&scene, script);
+    assert_eq!(before, forbidden(&scene), "{}", printed(&output));
+    assert_eq!(changes.troubles.len(), 2, "{changes:?}");
+}

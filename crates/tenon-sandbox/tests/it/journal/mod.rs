@@ -22,6 +22,7 @@ mod idle;
 pub(crate) mod layers;
 mod limits;
 mod lists;
+mod moved_roots;
 mod not_kept;
 mod person;
 mod protected;
