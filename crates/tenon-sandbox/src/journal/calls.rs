@@ -124,6 +124,7 @@ pub(super) fn classify(question: &Question, task: Task) -> Result<Option<Call>, 
         SETXATTRAT | REMOVEXATTRAT => Call::Rights(a.at_with_flags(0, 1, 2, Unless::Forbidden)?),
         libc::SYS_setxattr | libc::SYS_removexattr => Call::Rights(a.path(0, FOLLOW)?),
         libc::SYS_lsetxattr | libc::SYS_lremovexattr => Call::Rights(a.path(0, KEEP)?),
+        libc::SYS_ioctl => Call::Rights(a.descriptor(0)),
         libc::SYS_bind => return bind(a),
         libc::SYS_fcntl => Call::SetFlags(a.number(0)),
         // As the filter and this table agree, there is no other.

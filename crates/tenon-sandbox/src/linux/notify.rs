@@ -145,6 +145,11 @@ const REFUSED: &[c_long] = &[
     libc::SYS_io_submit,
 ];
 
+/// Asked about like attributes: FS_IOC_SETFLAGS for both sizes of a word, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION
+/// for both.
+pub(super) const FILE_FLAGS: [u32; 5] =
+    [0x4008_6602, 0x4004_6602, 0x401c_5820, 0x4008_7602, 0x4004_7602];
+
 /// Older ways to reserve room for a file than `fallocate`, which is asked about: FS_IOC_RESVSP,
 /// FS_IOC_RESVSP64, FS_IOC_ZERO_RANGE.
 const RESERVE: [u32; 3] = [0x4030_5828, 0x4030_582a, 0x4030_5839];
@@ -205,9 +210,11 @@ pub(super) fn add_questions(calls: &mut Calls) {
     let ignores_append = jump(ANY_BIT, RWF_NOAPPEND, 0, 1);
     let refused = refuse(Errno::OPNOTSUPP);
     add(libc::SYS_pwritev2, &[load(argument_offset(5)), ignores_append, refused]);
-    for request in RESERVE {
-        let is_asked = jump(EQUAL, request, 0, 1);
-        add(libc::SYS_ioctl, &[load(argument_offset(1)), is_asked, refused]);
+    for (requests, answer) in [(&RESERVE[..], refused), (&FILE_FLAGS, ask)] {
+        for request in requests {
+            let is_it = jump(EQUAL, *request, 0, 1);
+            add(libc::SYS_ioctl, &[load(argument_offset(1)), is_it, answer]);
+        }
     }
 }
 

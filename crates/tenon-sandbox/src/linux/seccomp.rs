@@ -11,7 +11,7 @@ use libc::{c_long, sock_filter};
 use rustix::io::Errno;
 
 use super::filter::{ANY_BIT, Calls, EQUAL, and, argument_offset, call, jump, load, refuse, short};
-use super::notify::{ATTRIBUTES, ATTRIBUTES_HERE, FILE_SETATTR};
+use super::notify::{ATTRIBUTES, ATTRIBUTES_HERE, FILE_FLAGS, FILE_SETATTR};
 use super::told;
 
 /// Every flag with which clone, unshare and setns make a namespace, but CLONE_NEWTIME, which
@@ -181,6 +181,7 @@ fn without_namespaces() -> Vec<(c_long, When, Errno)> {
         (libc::SYS_ioprio_set, When::OneOf(0, u32::MAX, &[IO_PRIORITY_OF_USER]), Errno::PERM),
         // A file that is open for reading is enough for these.
         (libc::SYS_ioctl, When::OneOf(1, u32::MAX, &FILE_FLAGS), Errno::PERM),
+        (libc::SYS_ioctl, When::OneOf(1, u32::MAX, &BY_READERS), Errno::PERM),
         (FILE_SETATTR, When::Always, Errno::PERM),
     ]
 }
@@ -188,14 +189,8 @@ fn without_namespaces() -> Vec<(c_long, When, Errno)> {
 const PRIORITY_OF_USER: u32 = 2;
 const IO_PRIORITY_OF_USER: u32 = 3;
 
-/// What changes a file or folder that is open for reading.
-const FILE_FLAGS: [u32; 16] = [
-    // FS_IOC_SETFLAGS for both sizes of a word, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION for both.
-    0x4008_6602,
-    0x4004_6602,
-    0x401c_5820,
-    0x4008_7602,
-    0x4004_7602,
+/// What else changes a file or folder that is open for reading.
+const BY_READERS: [u32; 11] = [
     // FS_IOC_SET_ENCRYPTION_POLICY, FS_IOC_ADD_ENCRYPTION_KEY, FS_IOC_ENABLE_VERITY.
     0x800c_6613,
     0xc050_6617,

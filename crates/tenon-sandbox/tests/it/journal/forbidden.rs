@@ -323,6 +323,24 @@ fn a_file_that_is_opened_for_both_is_told_as_opened_and_can_be_read() {
     assert!(changes.summary().starts_with(&said), "{changes:?}");
 }
 
+/// A file that is open for reading is enough to set them.
+#[test]
+fn flags_of_a_file_that_a_rule_forbids_to_change_are_not_set() {
+    let sets = "python3 -c \"import fcntl, os, struct\nf = os.open('src/a', os.O_RDONLY)\n\
+                try: fcntl.ioctl(f, REQUEST, struct.pack('7I', *[0] * 7))\n\
+                except OSError as error: print(error.errno)\"";
+    for walls in [Walls::A, Walls::None] {
+        for request in ["0x40086602", "0x401c5820", "0x40087602"] {
+            let scene = Scene::new(walls);
+            scene.prepare(SETTING);
+            let (output, changes) = run(&scene, &sets.replace("REQUEST", request));
+            assert_eq!(shown(&output).1, "13\n", "{walls:?} {request}: {}", printed(&output));
+            let said = format!("a change of src/a was refused: the rule {BY} forbids it");
+            assert_eq!(changes.summary(), said, "{walls:?} {request}");
+        }
+    }
+}
+
 #[test]
 fn a_denial_holds_in_a_workspace_that_a_command_has_moved() {
     let scene = Scene::new(Walls::None);
