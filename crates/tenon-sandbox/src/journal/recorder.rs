@@ -401,7 +401,9 @@ impl Recorder {
             self.write(Record::Content { id, from: 0, length, object: 0 })?;
             return Ok(Step::Done);
         }
-        if length > self.store.options.file_bytes_max {
+        // What an undo takes away its redo brings back, however long it is.
+        let is_undo = !self.image.header.undoes.is_empty();
+        if length > self.store.options.file_bytes_max && !is_undo {
             let left_out = LeftOut {
                 path: self.store.shown(&place),
                 reason: LeftOutReason::TooLarge { bytes: length },

@@ -1,6 +1,6 @@
 //! What is left out is said at the time, what cannot be saved is refused, and the store is hidden.
 
-use tenon_sandbox::{Exit, Expected, LeftOut, LeftOutReason, Trouble};
+use tenon_sandbox::{Conflicts, Exit, Expected, LeftOut, LeftOutReason, Trouble, Undone};
 
 use super::tree::difference;
 use super::{Scene, Walls};
@@ -52,6 +52,30 @@ fn a_file_that_is_too_large_is_left_out_when_written_and_not_when_deleted() {
     scene.undo(id);
     let now = scene.tree();
     assert!(now.contains_key(std::path::Path::new("other")) && now.len() == before.len());
+}
+
+#[test]
+fn an_undo_saves_what_it_takes_away_however_long_that_is() {
+    let above = std::env::temp_dir();
+    let scene = Scene::at(&above, Walls::None, |options| options.file_bytes_max = 1000);
+    for (call, theirs) in [
+        ("printf Z | dd of=f conv=notrunc", "head -c 5000 /dev/zero >> f"),
+        ("head -c 5000 /dev/urandom > f", "true"),
+        ("echo more >> f", "head -c 5000 /dev/zero >> f"),
+    ] {
+        scene.prepare("echo mine > f");
+        let before = std::fs::read(scene.root().join("f")).unwrap();
+        let id = scene.change(call);
+        scene.prepare(theirs);
+        let with_theirs = scene.tree();
+        let conflicts = Conflicts::Overwrite(vec!["f".into()]);
+        let undone = scene.journal.undo(&[id], "session", &conflicts).unwrap();
+        let Undone::Done { id, changes, .. } = undone else { panic!("{call}: {undone:?}") };
+        assert_eq!(changes.left_out, [], "{call}");
+        assert_eq!(std::fs::read(scene.root().join("f")).unwrap(), before, "{call}");
+        scene.undo(id);
+        assert_eq!(difference(&with_theirs, &scene.tree()), "", "{call}");
+    }
 }
 
 #[test]
@@ -134,7 +158,7 @@ fn a_second_root_is_undone_as_the_first() {
     scene.start(&script, &scene.sandbox.recording(&checkpoint));
     let changes = checkpoint.finish().unwrap();
     assert!(changes.files.iter().any(|change| change.path.starts_with(&other)), "{changes:?}");
-    journal.undo(&[changes.id.unwrap()], "session", &tenon_sandbox::Conflicts::Refuse).unwrap();
+    journal.undo(&[changes.id.unwrap()], "session", &Conflicts::Refuse).unwrap();
     assert_eq!(difference(&before, &super::tree::tree(&other)), "");
 }
 
