@@ -107,6 +107,12 @@ pub struct FileChange {
     /// What is there now, in the same case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new_entry: Option<String>,
+    /// What was at this path before and is gone, if something was renamed to it: as `old_entry`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_entry: Option<String>,
+    /// The length of that, of a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_bytes: Option<u64>,
     /// Its permissions before, such as `0644`, if they are others now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old_mode: Option<String>,
@@ -196,6 +202,7 @@ impl CallChanges {
     ///     new_hash: None,
     ///     inside: 0,
     ///     was: None,
+    ///     over: None,
     ///     rights: None,
     /// };
     /// let changes = Changes { files: (0..300).map(change).collect(), ..Changes::default() };
@@ -263,6 +270,8 @@ impl From<&Change> for FileChange {
         let (index_hash, refreshed) = (None, false);
         let (old_entry, new_entry) =
             change.was.map(|was| (entry(was), entry(change.entry))).unzip();
+        let over_entry = change.over.map(|over| entry(over.entry));
+        let over_bytes = change.over.and_then(|over| over.bytes);
         let (old_mode, new_mode) = others(change, |rights| format!("{:04o}", rights.mode));
         let (old_owner, new_owner) =
             others(change, |rights| format!("{}:{}", rights.user, rights.group));
@@ -278,6 +287,8 @@ impl From<&Change> for FileChange {
             refreshed,
             old_entry,
             new_entry,
+            over_entry,
+            over_bytes,
             old_mode,
             new_mode,
             old_owner,

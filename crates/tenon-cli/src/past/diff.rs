@@ -66,10 +66,10 @@ impl Past {
     pub(super) fn learn_values(&self, calls: &[Call]) {
         for call in calls {
             for change in files_of(call) {
-                let was = source(change).flatten();
                 let is_wanted = |path: &&Path| Masking::is_file_of_variables(path);
                 let text = |found| String::from_utf8(content(found)?).ok();
-                if let Some(path) = was.filter(is_wanted) {
+                let before = [source(change).flatten(), moved_from(change)];
+                for path in before.into_iter().flatten().filter(is_wanted) {
                     let found = self.journal.content_before(call.id, path, DIFF_BYTES_MAX);
                     masked::learn(path, &text(found).unwrap_or_default());
                 }
@@ -124,6 +124,10 @@ impl Past {
             new_folders.extend(call.changes.files.iter().filter(is_new_folder).map(path_of));
             for change in files_of(call) {
                 let Some(from) = source(change) else { continue };
+                if let Some(gone) = moved_from(change).filter(|gone| from != Some(*gone)) {
+                    let before = (None, self.before(call, gone));
+                    touched.entry(gone.to_path_buf()).or_insert(before);
+                }
                 let moved = from.and_then(|from| touched.remove(from));
                 let first = moved.unwrap_or_else(|| match from {
                     None => (None, Before::Missing),
@@ -174,13 +178,25 @@ fn files_in(workspace: &Workspace, folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns where the file was before a change, if it was anywhere; nothing if its content is the
-/// same.
+/// same. Where another file was, that is what changed.
 fn source(change: &Change) -> Option<Option<&Path>> {
     match &change.kind {
         ChangeKind::Edited | ChangeKind::Deleted => Some(Some(&change.path)),
         ChangeKind::Created => Some(None),
+        ChangeKind::Renamed { .. } if is_over_file(change) => Some(Some(&change.path)),
         ChangeKind::Renamed { from, .. } => Some(Some(from)),
         ChangeKind::Mode | ChangeKind::Times => None,
+    }
+}
+
+fn is_over_file(change: &Change) -> bool {
+    change.over.is_some_and(|over| over.entry == EntryKind::File)
+}
+
+fn moved_from(change: &Change) -> Option<&Path> {
+    match &change.kind {
+        ChangeKind::Renamed { from, .. } => Some(from),
+        _ => None,
     }
 }
 

@@ -73,6 +73,11 @@ fn more(file: &FileChange, language: Language) -> Vec<String> {
     if file.kind == FileChangeKind::Created && file.inside > 0 {
         more.push(file.inside.to_string());
     }
+    if let Some(over) = &file.over_entry {
+        let bytes = file.over_bytes.map(|bytes| format!(", {bytes} B")).unwrap_or_default();
+        let old = format!("{}{bytes}", entry(over, language));
+        more.push(Text::FileOver.say(language, &[("old", &old)]));
+    }
     let mut say = |text: Text, old: &str, new: &str| {
         more.push(text.say(language, &[("old", &old), ("new", &new)]));
     };
@@ -118,6 +123,7 @@ mod tests {
             new_hash: None,
             inside: 0,
             was: None,
+            over: None,
             rights: None,
         };
         let changes = Changes { files: (0..300).map(change).collect(), ..Changes::default() };

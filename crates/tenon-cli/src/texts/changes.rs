@@ -10,6 +10,7 @@ texts! {
     "{n} files changed", "改动 {n} 个文件";
     "{n} deleted", "删除 {n} 个";
     "{n} renamed", "改名 {n} 个";
+    "{n} of them over what was there", "其中 {n} 个取代了原有的";
     "{n} with other permissions", "{n} 个权限有变";
     "{n} new", "新建 {n} 个";
     "{n} new empty folder", "新建 {n} 个空文件夹";

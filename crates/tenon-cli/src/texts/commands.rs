@@ -45,6 +45,7 @@ texts! {
     EventsNotShown: "{n} {n:event is|events are} not shown: damaged, or of another version of tenon", "有 {n} 个事件未显示：已损坏，或来自其他版本的 tenon";
     LeftOut: "left out", "已省略";
     // changes and undo
+    FileOver: "replaces: {old}", "取代：{old}";
     OldToNew: "{old} → {new}", "{old} → {new}";
     ModeToNew: "mode {old} → {new}", "权限 {old} → {new}";
     OwnerToNew: "owner {old} → {new}", "所有者 {old} → {new}";

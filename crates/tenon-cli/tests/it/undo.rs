@@ -415,7 +415,7 @@ fn a_session_that_goes_on_is_told_of_an_undo_and_one_that_is_deleted_is_forgotte
 #[test]
 fn changed_permissions_and_what_was_replaced_are_told_of_whatever_else_changed() {
     let place = Place::new();
-    for name in ["work/a", "work/b", "work/c", "work/d"] {
+    for name in ["work/a", "work/b", "work/c", "work/d", "work/e"] {
         place.write(name, "x");
     }
     let command = "echo y >> a; chmod 777 a; mv b e; chmod 755 e; chmod 4700 c; \
@@ -428,7 +428,7 @@ fn changed_permissions_and_what_was_replaced_are_told_of_whatever_else_changed()
     let list = place.run(&["changes"]).ends_with(0).out;
     for line in [
         "edited   a (1 → 3 B, mode 0644 → 0777)",
-        "renamed  e (← b, mode 0644 → 0755)",
+        "renamed  e (← b, replaces: file, 1 B, mode 0644 → 0755)",
         "mode     c (mode 0644 → 4700)",
         "replaced d (file → folder)",
     ] {

@@ -41,8 +41,19 @@ pub struct Change {
     pub inside: u64,
     /// What it was, if something of another kind is in its place.
     pub was: Option<EntryKind>,
+    /// What was at this path before and is gone, if something was renamed to it.
+    pub over: Option<Replaced>,
     /// Its permissions and owner before and now, if those are others.
     pub rights: Option<(Rights, Rights)>,
+}
+
+/// What lost its place to something that was renamed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Replaced {
+    /// What it was.
+    pub entry: EntryKind,
+    /// Its length in bytes, of a file.
+    pub bytes: Option<u64>,
 }
 
 /// Who may do what with a file or folder.
@@ -227,6 +238,7 @@ impl Changes {
         };
         say(count(|change| change.kind == ChangeKind::Deleted), "deleted");
         say(count(|change| matches!(change.kind, ChangeKind::Renamed { .. })), "renamed");
+        say(count(|change| change.over.is_some()), "of them over what was there");
         say(count(|change| change.kind == ChangeKind::Mode), "with other permissions");
         parts.extend(self.created());
         for left_out in self.left_out.iter().take(LEFT_OUT_NAMED_MAX) {
@@ -334,9 +346,10 @@ impl Changes {
     }
 }
 
-/// Stand in the number of a change's kind for what follows: what older versions kept has neither.
+/// Stand in the number of a change's kind for what follows: what older versions kept has none of it.
 const HAS_WAS: u64 = 16;
 const HAS_RIGHTS: u64 = 32;
+const HAS_OVER: u64 = 64;
 
 /// The most characters of a path in a summary, which is one line for the model and for people.
 const PATH_CHARS_MAX: usize = 200;
@@ -386,7 +399,9 @@ impl Change {
             ChangeKind::Renamed { from, is_edited: true } => (6, Some(from)),
         };
         let with = |is_there, flag| if is_there { flag } else { 0 };
-        let more = with(self.was.is_some(), HAS_WAS) | with(self.rights.is_some(), HAS_RIGHTS);
+        let more = with(self.was.is_some(), HAS_WAS)
+            | with(self.rights.is_some(), HAS_RIGHTS)
+            | with(self.over.is_some(), HAS_OVER);
         writer.number(tag | more);
         writer.maybe(from, |writer, from| writer.field(from.as_os_str()));
         writer.number(number_of(self.entry));
@@ -403,12 +418,16 @@ impl Change {
                 writer.number(u64::from(*number));
             }
         }
+        if let Some(Replaced { entry, bytes }) = &self.over {
+            writer.number(number_of(*entry));
+            writer.maybe(bytes.as_ref(), |writer, bytes| writer.number(*bytes));
+        }
     }
 
     fn read(reader: &mut Reader<'_>) -> Option<Self> {
         let path = reader.path()?;
         let (tag, from) = (reader.number()?, reader.maybe(Reader::path)?);
-        let kind = match (tag & !(HAS_WAS | HAS_RIGHTS), from) {
+        let kind = match (tag & !(HAS_WAS | HAS_RIGHTS | HAS_OVER), from) {
             (0, _) => ChangeKind::Created,
             (1, _) => ChangeKind::Edited,
             (2, _) => ChangeKind::Deleted,
@@ -430,6 +449,13 @@ impl Change {
             rights: match tag & HAS_RIGHTS {
                 0 => None,
                 _ => Some((Rights::read(reader)?, Rights::read(reader)?)),
+            },
+            over: match tag & HAS_OVER {
+                0 => None,
+                _ => Some(Replaced {
+                    entry: read_entry(reader)?,
+                    bytes: reader.maybe(Reader::number)?,
+                }),
             },
         })
     }
@@ -549,6 +575,7 @@ mod tests {
             new_hash: None,
             inside,
             was: None,
+            over: None,
             rights: None,
         }
     }
@@ -578,16 +605,26 @@ mod tests {
         );
         let renamed = ChangeKind::Renamed { from: "x".into(), is_edited: false };
         check(
-            vec![change("n", ChangeKind::Created, file, 0), change("y", renamed, file, 0)],
+            vec![change("n", ChangeKind::Created, file, 0), change("y", renamed.clone(), file, 0)],
             "1 renamed, 1 new",
+        );
+        let lost = Replaced { entry: file, bytes: Some(3) };
+        let over = Change { over: Some(lost), ..change("y", renamed.clone(), file, 0) };
+        check(
+            vec![over, change("z", renamed, file, 0)],
+            "2 renamed, 1 of them over what was there",
         );
         check(vec![change("t", ChangeKind::Times, file, 0)], "");
         let rights = |mode| Rights { mode, user: 1, group: u32::MAX };
         let with = Change {
             was: Some(folder),
+            over: Some(Replaced { entry: EntryKind::Link, bytes: None }),
             rights: Some((rights(0o644), rights(0o4755))),
             ..change("a", ChangeKind::Edited, file, 0)
         };
-        check(vec![with.clone(), Change { was: None, ..with }], "2 files changed");
+        check(
+            vec![with.clone(), Change { was: None, over: None, ..with }],
+            "2 files changed, 1 of them over what was there",
+        );
     }
 }

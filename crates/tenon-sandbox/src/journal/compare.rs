@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::CheckpointId;
 use super::came_from::{Name, came_from};
-use super::changes::{Change, ChangeKind, Changes, Trouble};
+use super::changes::{Change, ChangeKind, Changes, Replaced, Trouble};
 use super::closed;
 use super::find::{Finder, node_at, split};
 use super::left_files::kept_state;
@@ -168,7 +168,8 @@ impl Comparison<'_> {
             // It is told with the folder that came from there.
             return;
         }
-        let now = at.as_ref().zip(now.as_ref()).filter(|(at, _)| !self.renamed.contains_key(at));
+        let came = at.as_ref().filter(|at| self.renamed.contains_key(at));
+        let now = at.as_ref().zip(now.as_ref()).filter(|_| came.is_none());
         let Some(old) = before.and_then(|id| self.image.nodes.get(&id)) else {
             if let Some((at, now)) = now {
                 let inside = self.inside(at, now);
@@ -178,6 +179,9 @@ impl Comparison<'_> {
         };
         if now.is_some_and(|(_, now)| now.id == old.node.id) {
             return;
+        }
+        if let Some(at) = came.filter(|_| !self.left.contains(was)) {
+            self.renamed_over(at, old);
         }
         if let Some((at, now)) = now.filter(|(at, _)| *at == was || !self.left.contains(was)) {
             self.replaced((was, at), old, now);
@@ -346,6 +350,15 @@ impl Comparison<'_> {
         self.add(to, kind, (Some(&old.node), Some(now)), 0);
     }
 
+    /// What was at a name to which something else was renamed is gone.
+    fn renamed_over(&mut self, place: &Place, old: &Old) {
+        let (node, path) = (&old.node, Ordered(self.store.shown(place)));
+        let bytes = node.is_file().then_some(node.bytes);
+        if let Some(change) = self.changes.get_mut(&path) {
+            change.over = Some(Replaced { entry: EntryKind::from(node.kind()), bytes });
+        }
+    }
+
     fn add(
         &mut self,
         place: &Place,
@@ -373,6 +386,7 @@ impl Comparison<'_> {
             new_hash,
             inside,
             was: was.map(|(before, _)| EntryKind::from(before.kind())),
+            over: None,
             rights: rights.filter(|(before, now)| before != now),
         };
         self.changes.insert(Ordered(path), change);

@@ -72,7 +72,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::io::Errno;
 
 pub use self::changes::{
-    Change, ChangeKind, Changes, LeftOut, LeftOutReason, Rights, Trouble, without_middle,
+    Change, ChangeKind, Changes, LeftOut, LeftOutReason, Replaced, Rights, Trouble, without_middle,
 };
 pub use self::checkpoint::Checkpoint;
 pub(crate) use self::comparison::Comparison;

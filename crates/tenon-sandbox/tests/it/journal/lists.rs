@@ -46,6 +46,9 @@ fn fault(before: &Tree, after: &Tree, change: &Change) -> Option<&'static str> {
             if from == path {
                 return Some("from itself");
             }
+            if change.over.is_some() && !before.contains_key(path) {
+                return Some("over nothing");
+            }
             (was.has_same_bytes(now) == *is_edited).then_some("edited or not")
         }
         (_, None, _) | (_, _, None) => Some("was or is not there"),
@@ -101,7 +104,8 @@ fn shown(changes: &Changes) -> Vec<String> {
     let line = |change: &Change| match &change.kind {
         ChangeKind::Renamed { from, is_edited } => {
             let edited = if *is_edited { " edited" } else { "" };
-            format!("renamed {} (← {}){edited}", change.path.display(), from.display())
+            let over = if change.over.is_some() { " over" } else { "" };
+            format!("renamed {} (← {}){edited}{over}", change.path.display(), from.display())
         }
         kind => format!("{kind:?} {}", change.path.display()).to_lowercase(),
     };
@@ -175,6 +179,15 @@ fn what_went_along_with_folders_is_told_by_where_it_was() {
         ("echo 1 > q; echo 1 > a", "cp -a q p; mv p a; rm q; ln a q", &[]),
         ("echo 1 > q; echo 2 > a", "mv q b; cp -p b q; mv b c", &["renamed c (← q)"]),
         ("echo 1 > a", "mv a b; cp b a", &["times a", "renamed b (← a)"]),
+        ("echo 1 > a; echo 2 > b", "mv a b", &["renamed b (← a) over"]),
+        ("echo 1 > a; ln -s x b", "rm b; mv a b; echo 2 > b", &["renamed b (← a) edited over"]),
+        ("mkdir a b; echo 1 > a/x", "mv -T a b", &["renamed b (← a) over"]),
+        ("echo 1 > a; echo 2 > b", "mv b c; mv a b", &["renamed b (← a)", "renamed c (← b)"]),
+        (
+            "echo 1 > a; echo 2 > b",
+            "mv a t; mv b a; mv t b",
+            &["renamed a (← b)", "renamed b (← a)"],
+        ),
     ] {
         for by_comparison in [false, true] {
             let scene = scene(by_comparison);

@@ -109,12 +109,22 @@ fn each_name_of_a_file_and_an_edit_of_one_that_was_renamed_are_told() {
         (
             "echo 1 > g; ln g h; echo 2 > k",
             "mv -f k g; rm h",
-            "1 deleted, 1 renamed",
+            "1 deleted, 1 renamed, 1 of them over what was there",
             &["renamed g", "deleted h"],
         ),
         ("echo 1 > f", "mv f g; echo 2 >> g", "1 file changed, 1 renamed", &["renamed g"]),
-        ("echo 1 > f; echo > g", "mv f g; echo 2 > g", "1 file changed, 1 renamed", &["renamed g"]),
-        ("echo 1 > f; echo > g", "mv f g; echo 1 > g", "1 renamed", &["renamed g"]),
+        (
+            "echo 1 > f; echo > g",
+            "mv f g; echo 2 > g",
+            "1 file changed, 1 renamed, 1 of them over what was there",
+            &["renamed g"],
+        ),
+        (
+            "echo 1 > f; echo > g",
+            "mv f g; echo 1 > g",
+            "1 renamed, 1 of them over what was there",
+            &["renamed g"],
+        ),
     ] {
         for by_comparison in [false, true] {
             let scene = Scene::at(&std::env::temp_dir(), Walls::None, |options| {
