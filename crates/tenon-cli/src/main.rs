@@ -95,6 +95,7 @@ fn main() -> ExitCode {
     if !within_walls() {
         let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
     }
+    signals::outlive_file_limit();
     let environment = Environment::read();
     let language = environment.language();
     let args = Args::try_parse().map_err(|error| match wrong_value(&error) {

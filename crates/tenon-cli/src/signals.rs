@@ -13,7 +13,7 @@ use std::{
 };
 
 use signal_hook::{
-    consts::{SIGHUP, SIGINT, SIGTERM},
+    consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ},
     flag,
 };
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -84,6 +84,13 @@ impl Interrupts {
     pub(crate) fn leaving(&self) -> bool {
         self.leaving.load(Ordering::SeqCst)
     }
+}
+
+/// Has a write past the limit on the length of files (`ulimit -f`) fail like one on a full disk, where the
+/// signal would end the program in the middle. Programs that it starts are ended as ever.
+pub(crate) fn outlive_file_limit() {
+    // Without it all is as the signal has it.
+    let _ = flag::register(SIGXFSZ, Arc::default());
 }
 
 /// Waits for the next signal; for ever if there is none to wait for.
