@@ -1,7 +1,7 @@
 //! The user's own file, as far as tenon writes it: what a person answered "always" to, and the
 //! colours that were chosen.
 //!
-//! Comments and order stay. The new file is made beside the old one, for the user alone, and takes
+//! Comments, order and ends of lines stay. The new file is made beside the old one, for the user alone, and takes
 //! its place in one step. A file that cannot be read as a configuration is not touched, and one
 //! that lies in a workspace, where a model writes, is never written.
 
@@ -27,6 +27,9 @@ use crate::{
     values::ThemeName,
     whole_file,
 };
+
+/// Some editors begin a file with it.
+const MARK: &str = "\u{feff}";
 
 /// The setting of the colours.
 const THEME: &str = "theme";
@@ -92,14 +95,26 @@ impl RuleBook {
         flock(&locked, FlockOperation::LockExclusive).map_err(|error| words(error.into()))?;
         let before = private_file::read_if_there(&target, file::BYTES_MAX)
             .map_err(CliError::into_sentence)?;
-        let Some(text) = changed(before.as_deref().unwrap_or_default())? else {
+        let before = before.unwrap_or_default();
+        let Some(text) = changed(&before)? else {
             return Ok(());
         };
+        let text = with_ends_of(&before, text);
         whole_file::replace(&target, |file| file.write_all(text.as_bytes())).map_err(words)?;
         // Durable as far as the file system lets it be; the rename itself has happened.
         let _ = locked.sync_all();
         Ok(())
     }
+}
+
+/// Returns a text with the ends of lines, and the mark at the beginning, of the one that it was made from: the
+/// library drops both.
+fn with_ends_of(before: &str, text: String) -> String {
+    let begin = if before.starts_with(MARK) && !text.starts_with(MARK) { MARK } else { "" };
+    let has_returns =
+        before.split_inclusive('\n').next().is_some_and(|line| line.ends_with("\r\n"));
+    let text = if has_returns { text.replace("\r\n", "\n").replace('\n', "\r\n") } else { text };
+    format!("{begin}{text}")
 }
 
 /// Returns the text of a configuration with `rule` in it; nothing if it is there already.
@@ -221,6 +236,25 @@ mod tests {
 
     fn check(before: &str, rule: &Kept, after: &str) {
         assert_eq!(with_rule(before, rule).unwrap().as_deref(), Some(after), "{before:?}");
+    }
+
+    #[test]
+    fn ends_of_lines_and_the_mark_of_an_editor_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("config.toml");
+        let book = RuleBook::new(file.clone(), Vec::new());
+        for (before, after) in [
+            ("# a\r\nmode = 'ask' # b\r\n", "# a\r\nmode = 'ask' # b\r\nallow = [\"glob\"]\r\n"),
+            ("\u{feff}mode = 'ask'\r\n", "\u{feff}mode = 'ask'\r\nallow = [\"glob\"]\r\n"),
+            ("\u{feff}# a\r\n", "\u{feff}# a\r\nallow = [\"glob\"]\r\n"),
+            ("mode = 'ask'\n", "mode = 'ask'\nallow = [\"glob\"]\n"),
+        ] {
+            std::fs::write(&file, before).unwrap();
+            book.keep(&rule("glob")).unwrap();
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), after, "{before:?}");
+            book.keep(&rule("glob")).unwrap();
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), after, "{before:?}");
+        }
     }
 
     #[test]
