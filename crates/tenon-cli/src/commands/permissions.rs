@@ -255,8 +255,9 @@ fn explained(decision: &Decision, config: &Config) -> String {
     }
     if let Some(rule) = &decision.always {
         let file = config.folders.config_file();
+        let as_toml = toml_edit::Value::from(rule.to_string());
         let values: [(&str, &dyn Display); 3] =
-            [("rule", rule), ("setting", &rule.setting()), ("file", &file.display())];
+            [("rule", &as_toml), ("setting", &rule.setting()), ("file", &file.display())];
         lines.push(hint(Text::WouldAllowAlways.say(language, &values)));
     }
     lines.join("\n") + "\n"

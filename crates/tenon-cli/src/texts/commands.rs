@@ -11,7 +11,7 @@ texts! {
     WouldWriteProtected: "writes what other programs take commands from", "写入其他程序会从中读取命令的文件";
     WallsHold: "inside the walls: nothing outside of the workspace changes for good, only allowed hosts are reached, and what it writes to protected files is put back unless a rule or you let it stay", "在沙箱内：工作区之外没有任何持久的更改，只能访问已允许的主机，写入受保护文件的内容会被还原，除非规则或您允许保留";
     WouldAllow: "{flag} would allow it", "{flag} 可以允许它";
-    WouldAllowAlways: "so would \"{rule}\" in `{setting}` of {file}, which the answer \"always\" writes there", "在 {file} 的 `{setting}` 中写入 \"{rule}\" 也可以；回答“始终”就会写入";
+    WouldAllowAlways: "so would {rule} in `{setting}` of {file}, which the answer \"always\" writes there", "在 {file} 的 `{setting}` 中写入 {rule} 也可以；回答“始终”就会写入";
     NoSuchTool: "there is no tool {name}", "没有工具 {name}";
     HintTools: "`tenon tools` lists them", "`tenon tools` 列出所有工具";
     // cost

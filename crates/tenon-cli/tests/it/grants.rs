@@ -347,6 +347,7 @@ fn permissions_explain_paths_and_what_always_would_write() {
     check(&["--tool", "write_file", ".envrc"], 1, &["ask: ", "built-in: protected file"]);
     check(&["--tool", "grep", ".."], 1, &["deny: ", "built-in: closed place"]);
     check(&["sudo -n true"], 1, &["outside the walls", "hint: so would \"bash(sudo -n true)\""]);
+    check(&["sudo ls \"a b\""], 1, &["hint: so would 'bash(sudo ls \"a b\")' in `allow`"]);
     place.run(&["permissions", "check", "--tool", "nonsense", "x"]).ends_with(2);
     place.config(&format!("allow = ['{rule}']\nnet = ['example.com']\nread_dir = ['~/']"));
     check(&["--tool", "read_file", "../outside.txt"], 0, &["allow: ", &rule]);
