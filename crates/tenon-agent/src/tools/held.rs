@@ -15,6 +15,7 @@ use super::{
     },
     refused_files::{self, NOT_PERMITTED, Place, READING_HELD, TCP, UDP, place},
     said::{Said, first_words},
+    this_machine,
     unreached::{self, is_complaint},
 };
 
@@ -138,6 +139,9 @@ pub(super) fn sentences(said: &Said<'_>, network: Network) -> Vec<String> {
         sentences.extend((!is_told).then(|| held.to_owned()));
     } else if output.has_sockets && network != Network::On {
         sentences.extend(unreached::sentences(said));
+        if !said.in_c {
+            sentences.extend(this_machine::sentences(said));
+        }
     }
     let is_run_private = output.has_sockets && !said.in_c;
     let others = [

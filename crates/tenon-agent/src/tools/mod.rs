@@ -29,6 +29,7 @@ mod streams;
 #[cfg(test)]
 pub(crate) mod testing;
 pub(crate) mod text_file;
+mod this_machine;
 mod tool;
 mod unkept;
 mod unreached;

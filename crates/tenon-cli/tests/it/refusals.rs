@@ -1,7 +1,7 @@
 //! What is told of refusals that another one would hide, that the command itself hides, or that only look
 //! like one; in tiers A and C, as the user of the tests and as an ordinary one.
 
-use std::{os::unix::fs::MetadataExt, path::Path, process::Command};
+use std::{net::TcpListener, os::unix::fs::MetadataExt, path::Path, process::Command};
 
 use serde_json::{Value, json};
 
@@ -372,6 +372,27 @@ fn permissions_that_are_put_back_are_told_without_advice_for_content() {
 }
 
 /// Nobody knows what was tried: told is what the line names, by where it lies.
+#[test]
+fn a_server_of_this_machine_that_commands_do_not_reach_is_named() {
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = server.local_addr().unwrap().port();
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let said = format!(
+        "[walls] network: localhost:{port}, if this machine's was meant, is out of reach, since commands have a \
+         localhost of their own: --net localhost:{port} would open it to programs that use http_proxy"
+    );
+    let connect = |port| format!("exec 3<>/dev/tcp/127.0.0.1/{port}");
+    let (hidden, own) = (
+        format!("({}) 2>/dev/null", connect(port)),
+        "python3 -c \"import socket as s; a = s.create_server(('127.0.0.1', 0)); s.create_connection(a.getsockname())\"",
+    );
+    for who in users() {
+        let rows: [(&str, &[&str]); 4] =
+            [(&connect(port), &[&said]), (&hidden, &[&said]), (&connect(closed), &[]), (own, &[])];
+        check(&Place::new(), ("a", who), &rows);
+    }
+}
+
 #[test]
 fn what_a_command_hides_of_a_refusal_is_told_as_far_as_its_line_names_it() {
     let keys = "home/.ssh is closed to commands";
