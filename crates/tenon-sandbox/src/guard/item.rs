@@ -1,9 +1,11 @@
 //! What is at a protected name: read within bounds, compared with what was there.
 
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{FileType, OFlags, Stat};
@@ -46,8 +48,8 @@ pub(super) struct Item {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Content {
-    /// None where it is too long to keep.
-    File(Option<Vec<u8>>),
+    /// None where it is too long to keep. Files with the same bytes share them.
+    File(Option<Arc<[u8]>>),
     Link(OsString),
     /// What is in it has places of its own: here its permissions count.
     Folder,
@@ -162,17 +164,6 @@ impl Item {
         self.stamp == known.stamp
     }
 
-    /// The same, without its content where there is no room for that.
-    pub(super) fn within(self, left: &mut usize) -> Self {
-        match left.checked_sub(self.bytes().map_or(0, <[u8]>::len)) {
-            Some(less) => {
-                *left = less;
-                self
-            }
-            None => self.without_content(),
-        }
-    }
-
     /// Whether it changed after the second `until`, since 1970.
     pub(super) fn changed_after(&self, until: i64) -> bool {
         self.stamp.is_none_or(|stamp| stamp.changed.0 > until)
@@ -184,14 +175,56 @@ impl Item {
     }
 
     pub(super) fn with(&self, mode: u32, bytes: Vec<u8>) -> Self {
-        Self { mode, modified: None, content: Content::File(Some(bytes)), ..self.clone() }
+        Self { mode, modified: None, content: Content::File(Some(bytes.into())), ..self.clone() }
+    }
+
+    /// Whether a file has more names than `before`: by another one it would be written where nobody looks.
+    pub(super) fn has_new_name(&self, before: Option<&Self>) -> bool {
+        self.links > before.map_or(1, |before| before.links)
     }
 
     pub(super) fn bytes(&self) -> Option<&[u8]> {
+        self.shared_bytes().map(|bytes| &**bytes)
+    }
+
+    /// Takes the same bytes from another file.
+    pub(super) fn share(&mut self, bytes: Arc<[u8]>) {
+        self.content = Content::File(Some(bytes));
+    }
+
+    pub(super) fn shared_bytes(&self) -> Option<&Arc<[u8]>> {
         match &self.content {
-            Content::File(bytes) => bytes.as_deref(),
+            Content::File(bytes) => bytes.as_ref(),
             Content::Link(_) | Content::Folder | Content::Other => None,
         }
+    }
+}
+
+/// How much of what is in files is kept; what they share counts once.
+#[derive(Default)]
+pub(super) struct Room {
+    used: usize,
+    /// Where bytes are that somebody holds.
+    counted: HashSet<*const u8>,
+}
+
+impl Room {
+    pub(super) fn count(&mut self, item: &Item) {
+        if let Some(bytes) = item.shared_bytes()
+            && self.counted.insert(bytes.as_ptr())
+        {
+            self.used += bytes.len();
+        }
+    }
+
+    /// Returns a file, without its content where there is no room for that.
+    pub(super) fn keep(&mut self, item: Item, bytes_max: usize) -> Item {
+        let Some(bytes) = item.shared_bytes() else { return item };
+        if !self.counted.contains(&bytes.as_ptr()) && self.used + bytes.len() > bytes_max {
+            return item.without_content();
+        }
+        self.count(&item);
+        item
     }
 }
 
@@ -258,7 +291,7 @@ pub(super) fn leads_into_git(folder: impl AsFd, name: &Path) -> bool {
 fn content(top: &OwnedFd, beneath: &Path, kind: FileType, length: i64) -> Content {
     match kind {
         FileType::RegularFile if u64::try_from(length).is_ok_and(|l| l <= FILE_BYTES_MAX) => {
-            Content::File(read(top, beneath, FILE_BYTES_MAX).ok())
+            Content::File(read(top, beneath, FILE_BYTES_MAX).ok().map(Arc::from))
         }
         FileType::RegularFile => Content::File(None),
         FileType::Symlink => {
@@ -342,7 +375,7 @@ impl Readable for Item {
         let (mode, owner) = (small()?, (small()?, small()?));
         let (links, kind, bytes) = (reader.number()?, reader.number()?, reader.field()?);
         let content = match kind % WITH_TIME {
-            0 => Content::File(Some(bytes.into_vec())),
+            0 => Content::File(Some(bytes.into_vec().into())),
             1 => Content::File(None),
             2 => Content::Link(bytes),
             3 => Content::Other,

@@ -38,7 +38,7 @@ use rustix::io::Errno;
 pub use self::change::{ProtectedChange, ProtectedChangeKind};
 use self::copies::Copies;
 use self::folder::{Identity, identity_of_folder, open_folder_at};
-use self::item::{Content, Item};
+use self::item::{Item, Room};
 pub use self::killed::{LookedAfter, look_after_killed};
 pub use self::left_own::{OwnLookedAfter, look_after_own};
 pub(crate) use self::listings::Listings;
@@ -51,7 +51,7 @@ use self::put::{remove, write};
 use self::recorded::recorded;
 pub use self::scan::GUARDED_FOLDERS_MAX;
 pub(crate) use self::scan::list;
-use self::scan::{Limits, MINOR_BYTES_MAX, Scan, Stamps, look, look_for_folder, scan};
+use self::scan::{Limits, MINOR_BYTES_MAX, Scan, Stamps, link_above, look, look_for_folder, scan};
 use crate::git_config;
 use crate::git_includes::Includes;
 use crate::journal::{Came, Checkpoint, KeptName};
@@ -468,7 +468,7 @@ impl Guard {
             // What cannot be made again is judged as if it had come now.
             let before = before.filter(|before| !before.is_made || before.is_kept());
             let before = before.filter(|before| !before.is_folder());
-            if !has_new_name(before, item) && copies.has(place, item) {
+            if !item.has_new_name(before) && copies.has(place, item) {
                 continue;
             }
             if let Some((change, should_be)) = self.judge(place, before, item) {
@@ -504,11 +504,11 @@ impl Guard {
                 None => self.before.remove(&place),
             };
         }
-        let mut left = MINOR_BYTES_MAX;
+        let mut room = Room::default();
         for (place, mut item) in std::mem::take(&mut self.before) {
             let known = before.get(moved.get(&place).unwrap_or(&place));
             item.is_made = known.is_none_or(|known| known.is_made);
-            let item = if item.is_made { item.within(&mut left) } else { item };
+            let item = if item.is_made { room.keep(item, MINOR_BYTES_MAX) } else { item };
             self.before.insert(place, item);
         }
         if self.running > 0 {
@@ -524,16 +524,13 @@ impl Guard {
         before: Option<&Item>,
         after: &Item,
     ) -> Option<(ProtectedChange, Option<Item>)> {
-        let found = match &after.content {
-            Content::File(bytes) => bytes.clone(),
-            Content::Link(_) | Content::Folder | Content::Other => None,
-        };
+        let found = after.bytes().map(<[u8]>::to_vec);
         let change = |kind, put_back, should_be| {
             let (path, found) = (place.path(), found.clone());
             let by_name = place.listed().is_some();
             Some((ProtectedChange { path, kind, found, by_name, put_back }, should_be))
         };
-        let has_new_name = has_new_name(before, after);
+        let has_new_name = after.has_new_name(before);
         if place.is_git_config() {
             let old = before.and_then(|before| before.bytes());
             if let Some((text, names)) = after.bytes().and_then(|new| {
@@ -570,22 +567,6 @@ impl Guard {
             }
         }
     }
-}
-
-/// Whether a file has more names than before: by another one it would be written where nobody looks.
-fn has_new_name(before: Option<&Item>, after: &Item) -> bool {
-    after.links > before.map_or(1, |before| before.links)
-}
-
-/// Returns the link that stands where a place has a folder: git would follow it.
-fn link_above(place: &Place) -> Option<(Place, Item)> {
-    let roots = [place.root().to_path_buf()];
-    // The lowest cannot be looked at where a higher one is a link.
-    place.path().ancestors().skip(1).find_map(|folder| {
-        let place = Place::included(folder, &roots)?;
-        let item = look(&place, None).filter(Item::is_link)?;
-        Some((place, item))
-    })
 }
 
 #[cfg(test)]

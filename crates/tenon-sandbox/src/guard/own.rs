@@ -9,9 +9,8 @@ use std::path::PathBuf;
 
 use super::folder::open_folder_at;
 use super::item::Item;
-use super::link_above;
 use super::place::Place;
-use super::scan::{DEPTH_MAX, Limits, Scan, Stamps, look};
+use super::scan::{DEPTH_MAX, Limits, Scan, Stamps, link_above, look};
 use crate::links::resolved;
 
 #[derive(Default)]

@@ -143,7 +143,7 @@ fn before(scan: &Scan<'_>, top: &OwnedFd, name: Touched) -> Option<(Place, Item)
 /// Returns how something was.
 pub(super) fn told(before: Before) -> Item {
     let content = match before.content {
-        Kept::File(bytes) => Content::File(Some(bytes)),
+        Kept::File(bytes) => Content::File(Some(bytes.into())),
         Kept::Link(target) => Content::Link(target),
         Kept::Nothing => Content::File(None),
     };

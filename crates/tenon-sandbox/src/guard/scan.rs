@@ -2,17 +2,18 @@
 //!
 //! Bounded in folders, files and bytes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::mem;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{FileType, Stat};
 
 use super::folder::{look_at, named, names, open_folder_at};
-use super::item::{HASHED_BYTES_MAX, Item, item, leads_into_git};
+use super::item::{HASHED_BYTES_MAX, Item, Room, item, leads_into_git};
 use super::listings::{Entries, Listings, Names};
 use super::place::{Place, is_repository_root};
 use crate::workspace::{is_above_protected, name_of, names_in};
@@ -24,7 +25,8 @@ pub(super) const DEPTH_MAX: usize = 64;
 const GIT_OWN: [&str; 4] = ["hooks", "info", "modules", "worktrees"];
 
 /// How much is kept of all of them, the upper ones first. What is known has its place, and may grow by as
-/// much once more.
+/// much once more; what a command made has as much for itself, or a workspace could be so full that no
+/// repository may come.
 pub(super) const BYTES_MAX: usize = 64 << 20;
 
 /// How much is kept of what commands made, and of what nothing runs: of more the hash, so that it takes
@@ -186,6 +188,17 @@ pub(super) fn look(place: &Place, known: Option<&Item>) -> Option<Item> {
     (!is_folder).then(|| item(&top, place.beneath(), &stat, known, &mut { HASHED_BYTES_MAX }))
 }
 
+/// Returns the link that stands where a place has a folder: git would follow it.
+pub(super) fn link_above(place: &Place) -> Option<(Place, Item)> {
+    let roots = [place.root().to_path_buf()];
+    // The lowest cannot be looked at where a higher one is a link.
+    place.path().ancestors().skip(1).find_map(|folder| {
+        let place = Place::included(folder, &roots)?;
+        let item = look(&place, None).filter(Item::is_link)?;
+        Some((place, item))
+    })
+}
+
 /// Returns the folder that is at a place, if one is.
 pub(super) fn look_for_folder(place: &Place) -> Option<Item> {
     let top = open_folder_at(place.root()).ok()?;
@@ -203,8 +216,11 @@ pub(super) struct Scan<'a> {
     stamps: Stamps<'a>,
     listings: Listings,
     pub(super) left: Limits,
-    bytes_used: usize,
-    minor_left: usize,
+    room: Room,
+    room_of_new: Room,
+    room_of_minor: Room,
+    /// What is in files that are kept; none as long as nothing new came.
+    contents: Option<HashSet<Arc<[u8]>>>,
     hashed_left: u64,
     /// Repositories' own directories in which others may be.
     pub(super) repositories: Vec<PathBuf>,
@@ -218,6 +234,8 @@ impl<'a> Scan<'a> {
     ) -> Self {
         let (found, folders, listings) = Default::default();
         let kept = known.values().filter(|item| !item.is_made);
+        let mut room = Room::default();
+        kept.for_each(|item| room.count(item));
         Self {
             found,
             folders,
@@ -225,8 +243,10 @@ impl<'a> Scan<'a> {
             stamps,
             listings,
             left: limits,
-            bytes_used: kept.filter_map(Item::bytes).map(<[u8]>::len).sum(),
-            minor_left: MINOR_BYTES_MAX,
+            room,
+            room_of_new: Room::default(),
+            room_of_minor: Room::default(),
+            contents: None,
             hashed_left: HASHED_BYTES_MAX,
             repositories: Vec::new(),
         }
@@ -441,16 +461,37 @@ impl<'a> Scan<'a> {
         let is_before = matches!(self.stamps, Stamps::Hold);
         item.is_made =
             known.is_some_and(|known| known.is_made && (!is_before || item.has_stamp_of(known)));
-        let known = known.filter(|known| !known.is_made).and_then(Item::bytes).map(<[u8]>::len);
-        if is_before && (item.is_made || known.is_none() && place.is_minor()) {
-            return item.within(&mut self.minor_left);
+        self.share(&mut item, known);
+        let has_place = known.is_some_and(|known| !known.is_made && known.bytes().is_some());
+        let is_minor = is_before && (item.is_made || !has_place && place.is_minor());
+        let is_new = !is_before && known.is_none_or(|known| known.is_made);
+        let item = match (is_minor, is_new) {
+            (true, _) => self.room_of_minor.keep(item, MINOR_BYTES_MAX),
+            (false, true) => self.room_of_new.keep(item, BYTES_MAX),
+            // What was there is counted as well.
+            (false, false) if has_place && is_before => self.room.keep(item, 2 * BYTES_MAX),
+            (false, false) if has_place => self.room.keep(item, 3 * BYTES_MAX),
+            (false, false) => self.room.keep(item, BYTES_MAX),
+        };
+        if let (Some(contents), Some(bytes)) = (&mut self.contents, item.shared_bytes()) {
+            contents.insert(Arc::clone(bytes));
         }
-        let most = if known.is_some() { 2 * BYTES_MAX } else { BYTES_MAX };
-        let used = self.bytes_used.saturating_sub(known.unwrap_or(0));
-        let mut left = most.saturating_sub(used);
-        let item = item.within(&mut left);
-        self.bytes_used = used + item.bytes().map_or(0, <[u8]>::len);
         item
+    }
+
+    /// Has a file share its bytes with another that has the same: however often something is copied, it
+    /// takes room once.
+    fn share(&mut self, item: &mut Item, known: Option<&Item>) {
+        let Some(bytes) = item.shared_bytes() else { return };
+        let of_place = known.and_then(Item::shared_bytes).filter(|known| *known == bytes);
+        let all = self.known.values().filter_map(Item::shared_bytes);
+        let same = match of_place {
+            Some(same) => Some(same),
+            None => self.contents.get_or_insert_with(|| all.cloned().collect()).get(bytes),
+        };
+        if let Some(same) = same.cloned() {
+            item.share(same);
+        }
     }
 
     pub(super) fn all(

@@ -462,7 +462,7 @@ fn what_changed_just_now_is_read_again_though_its_times_are_the_same() {
         scan(&roots, &BTreeMap::new(), Stamps::Hold, &mut Listings::default(), Limits::default());
     let found = known.clone();
     for item in known.values_mut() {
-        item.content = Content::File(Some(b"good".to_vec()));
+        item.share(b"good"[..].into());
     }
     assert_eq!(
         scan(&roots, &known, Stamps::Hold, &mut Listings::default(), Limits::default()).0,

@@ -62,6 +62,30 @@ fn what_a_command_makes_takes_nobodys_place() {
 }
 
 #[test]
+fn copies_stay_however_many_there_are() {
+    let mut work = Work::new();
+    work.shell("git init -q src && mkdir src/.vscode && head -c 1000000 /dev/zero > src/.vscode/settings.json");
+    assert_eq!(work.run("for n in {0..65}; do cp -r src c$n; done"), []);
+    work.shell("test $(ls c*/.vscode/settings.json c*/.git/config | wc -l) = 132");
+    // Another session finds them there.
+    work.guard = Guard::default();
+    let evil = "git -C c9 config core.fsmonitor evil; echo evil > c9/.vscode/settings.json; rm -r c7; git init -q n";
+    let expected = ["c9/.git/config", "c9/.vscode/settings.json"];
+    assert_eq!(work.run(evil), expected.map(|name| (name.to_owned(), true)));
+    work.shell("cmp src/.vscode/settings.json c9/.vscode/settings.json && test -e n/.git/config");
+}
+
+#[test]
+fn repositories_may_come_however_full_it_is() {
+    let mut work = Work::new();
+    work.shell(
+        "mkdir .idea && for n in {0..66}; do (echo $n; head -c 1000000 /dev/zero) > .idea/$n; done",
+    );
+    assert_eq!(work.run("git init -q n && git clone -q . c 2>/dev/null"), []);
+    work.shell("test -e n/.git/config -a -e c/.git/config");
+}
+
+#[test]
 fn what_a_command_made_gets_no_programs_later() {
     let mut work = Work::new();
     let fill = "git init -q n && cd n/.git && for n in {0..12} ''; do head -c 1000000 /dev/zero | tr '\\0' '#' >> config$n; done";
