@@ -465,11 +465,21 @@ impl Guard {
             if may(place) || item.is_folder() || is_same {
                 continue;
             }
-            // What cannot be made again is judged as if it had come now.
-            let before = before.filter(|before| !before.is_made || before.is_kept());
-            let before = before.filter(|before| !before.is_folder());
-            if !item.has_new_name(before) && copies.has(place, item) {
-                continue;
+            // What a command made counts as if it had come now, where it cannot be made again or may be
+            // as it is: a look can have found half of it.
+            let counts = |before: &&Item| {
+                let may_be = || place.may_appear(item, &self.roots);
+                !before.is_folder() && (!before.is_made || before.is_kept() && !may_be())
+            };
+            let before = before.filter(counts);
+            if !item.has_new_name(before) {
+                if copies.has(place, item) {
+                    continue;
+                }
+                if self.running > 0 && copies.may_become_one(place, item) {
+                    corrected.push((place.clone(), before.cloned()));
+                    continue;
+                }
             }
             if let Some((change, should_be)) = self.judge(place, before, item) {
                 changes.push(change);
@@ -497,6 +507,17 @@ impl Guard {
                 put_back: before.is_kept() && self.put(place, Some(before)),
             });
         }
+        self.take_in(after, corrected, &moved);
+        changes
+    }
+
+    /// Takes what is there `after` a look for what should be, but for what was corrected.
+    fn take_in(
+        &mut self,
+        after: BTreeMap<Place, Item>,
+        corrected: Vec<(Place, Option<Item>)>,
+        moved: &BTreeMap<Place, Place>,
+    ) {
         let before = std::mem::replace(&mut self.before, after);
         for (place, should_be) in corrected {
             match should_be {
@@ -514,7 +535,6 @@ impl Guard {
         if self.running > 0 {
             self.note_folders();
         }
-        changes
     }
 
     /// Puts one name back that is not as it was, unless it may be so. Returns also how it should be.
@@ -536,7 +556,8 @@ impl Guard {
             if let Some((text, names)) = after.bytes().and_then(|new| {
                 git_config::put_back(old, new, |name, text| place.may_set(name, text))
             }) {
-                let opened_from = before.filter(|before| after.mode & !before.mode & WRITTEN != 0);
+                let is_opened = |before: &&Item| after.mode & !before.mode & WRITTEN != 0;
+                let opened_from = before.filter(|before| !before.is_made).filter(is_opened);
                 if names.is_empty() && !has_new_name && opened_from.is_none() {
                     return None;
                 }

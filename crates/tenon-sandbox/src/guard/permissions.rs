@@ -30,7 +30,8 @@ impl Guard {
             let mode = |place: &Place| {
                 let before = self.before.get(place);
                 let before = before.or_else(|| self.before.get(moved.get(place)?));
-                before.filter(|before| before.is_folder()).map(|before| before.mode)
+                // One that commands of now made, a look can have found before it was done.
+                before.filter(|it| it.is_folder() && !it.is_made).map(|before| before.mode)
             };
             let folders = after.iter().filter(|(_, item)| item.is_folder());
             let changed = folders.filter_map(|(place, item)| {

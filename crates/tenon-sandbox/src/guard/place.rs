@@ -207,7 +207,7 @@ impl Place {
     /// Whether a command that made it may take it away again: not what says where a repository is.
     pub(super) fn may_go(&self) -> bool {
         let name = self.beneath.file_name();
-        self.is_in_repository() && name != Some(OsStr::new("commondir"))
+        self.is_in_repository() && name != Some(OsStr::new("commondir")) || self.listed().is_some()
     }
 
     /// Whether a setting is one that git makes itself: a submodule's repository says where the

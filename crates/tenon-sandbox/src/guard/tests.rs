@@ -1,3 +1,4 @@
+mod halves;
 mod mapped;
 mod moves;
 mod permissions;
