@@ -11,6 +11,10 @@ use crate::linux::probe::{Kernel, is_program_readable, probe};
 use crate::linux::request::{Refused, Wall};
 use crate::tier::Tier;
 
+/// What the kernel says where a name went, or another thing is there now; the last is what
+/// [`crate::linux`] says where one came.
+const CHANGED: [Errno; 4] = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP, Errno::STALE];
+
 /// A tier that cannot be had. Nothing was run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SandboxError {
@@ -65,6 +69,8 @@ pub enum Missing {
         /// What it said.
         said: String,
     },
+    /// Protected names in the workspace came and went while the walls were made around them.
+    NamesChanged,
     /// A folder that a call was granted is not there.
     Folder {
         /// The folder.
@@ -104,6 +110,15 @@ impl SandboxError {
     pub(crate) fn not_started(tier: Tier, error: &std::io::Error) -> Self {
         let is_full = Errno::from_io_error(error) == Some(Errno::AGAIN);
         Self::new(tier, if is_full { Missing::Room } else { Missing::Helper })
+    }
+
+    /// Returns the error of a bubblewrap that ended with these words.
+    pub(crate) fn of_bubblewrap(said: &str) -> Self {
+        let missing = match is_of_names(said) {
+            true => Missing::NamesChanged,
+            false => Missing::Bubblewrap { said: said.to_owned() },
+        };
+        Self::new(Tier::B, missing)
     }
 
     pub(crate) fn refused(tier: Tier, refused: Refused) -> Self {
@@ -153,16 +168,10 @@ impl SandboxError {
                 "install the package bubblewrap anew, so that /usr/bin/bwrap belongs to root and \
                  nobody else can write it"
             }
-            Missing::Bubblewrap { said } if said.contains("nknown option") => {
-                "install bubblewrap 0.8.0 or newer with `--bind-fd`"
-            }
-            Missing::Bubblewrap { said } if said.contains("maximum number of arguments") => {
-                "let variables such as KUBECONFIG name fewer files: bubblewrap takes 9,000 arguments, \
-                 some for each file that it hides"
-            }
-            Missing::Bubblewrap { .. } => {
-                "see that `bwrap --unshare-all --ro-bind / / true` works: on Ubuntu, load the \
-                 AppArmor profile bwrap-userns-restrict of the package apparmor-profiles"
+            Missing::Bubblewrap { said } => hint_for_bubblewrap(said),
+            Missing::NamesChanged => {
+                "try again once no other program makes and removes protected names there (`.vscode`, \
+                 `.git/hooks`)"
             }
             Missing::Proxy => "use tier A or B, or open the whole network for the session",
             Missing::Folder { .. } => "put the folder back where it was",
@@ -187,6 +196,7 @@ impl SandboxError {
         !matches!(
             self.missing,
             Missing::WholeFileSystem
+                | Missing::NamesChanged
                 | Missing::Folder { .. }
                 | Missing::Helper
                 | Missing::Room
@@ -239,6 +249,9 @@ impl fmt::Display for SandboxError {
                 write!(formatter, "{BUBBLEWRAP} can be changed by others than root")
             }
             Missing::Bubblewrap { said } => write!(formatter, "bubblewrap ended: {said}"),
+            Missing::NamesChanged => {
+                formatter.write_str("names in the workspace changed while the walls were made")
+            }
             Missing::Proxy => formatter.write_str("single hosts cannot be let through"),
             Missing::Folder { path } => {
                 write!(formatter, "{} is not there, or behind a link", path.display())
@@ -264,6 +277,27 @@ impl fmt::Display for SandboxError {
 
 impl std::error::Error for SandboxError {}
 
+/// Returns how to mend that bubblewrap ended with these words.
+fn hint_for_bubblewrap(said: &str) -> &'static str {
+    if said.contains("nknown option") {
+        "install bubblewrap 0.8.0 or newer with `--bind-fd`"
+    } else if said.contains("maximum number of arguments") {
+        "let variables such as KUBECONFIG name fewer files: bubblewrap takes 9,000 arguments, some for each \
+         file that it hides"
+    } else {
+        "see that `bwrap --unshare-all --ro-bind / / true` works: on Ubuntu, load the AppArmor profile \
+         bwrap-userns-restrict of the package apparmor-profiles"
+    }
+}
+
+/// Whether bubblewrap missed something that was there when it was opened, or found something else.
+fn is_of_names(said: &str) -> bool {
+    let begins = |known: &[&str]| known.iter().any(|known| said.starts_with(known));
+    begins(&["Can't find source path /proc/self/fd/", "Race condition binding dirfd"])
+        || begins(&["Can't bind mount", "Can't get type of source", "Can't stat mount at"])
+            && said.ends_with("No such file or directory")
+}
+
 fn missing(Refused { wall, errno }: Refused, kernel: &Kernel) -> Missing {
     let denied = matches!(errno, Errno::PERM | Errno::ACCESS);
     match wall {
@@ -283,6 +317,7 @@ fn missing(Refused { wall, errno }: Refused, kernel: &Kernel) -> Missing {
         }
         Wall::Mounts if denied => Missing::Namespaces,
         Wall::Proc if denied => Missing::Proc,
+        Wall::Protected if CHANGED.contains(&errno) => Missing::NamesChanged,
         Wall::Landlock if kernel.landlock_abi < Some(LANDLOCK_VERSION_MIN) => {
             Missing::Landlock { version: kernel.landlock_abi }
         }
@@ -303,5 +338,29 @@ fn step(wall: Wall) -> &'static str {
         Wall::Capabilities => "giving up capabilities",
         Wall::Landlock => "enforcing Landlock",
         Wall::Seccomp => "installing the filter for system calls",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_came_or_went_are_told_from_a_tier_that_is_not_there() {
+        let check = |said: &str, expected: bool| {
+            let error = SandboxError::of_bubblewrap(said);
+            assert_eq!(error.missing == Missing::NamesChanged, expected, "{said}");
+        };
+        let gone = "No such file or directory";
+        check(&format!("Can't find source path /proc/self/fd/6: {gone}"), true);
+        check("Race condition binding dirfd", true);
+        check(&format!("Can't bind mount /oldroot/a on /newroot/a: {gone}"), true);
+        check(&format!("Can't find source path /srv/a: {gone}"), false);
+        check("Can't bind mount /oldroot/a on /newroot/a: Permission denied", false);
+        check("setting up uid map: Permission denied", false);
+        let refused =
+            |errno| SandboxError::refused(Tier::B, Wall::Protected.refused(errno)).missing;
+        assert_eq!(refused(Errno::STALE), Missing::NamesChanged);
+        assert_ne!(refused(Errno::NOTSUP), Missing::NamesChanged);
     }
 }

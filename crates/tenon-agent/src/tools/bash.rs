@@ -173,7 +173,10 @@ pub(super) fn refusal(error: &CommandError) -> String {
             let hint = walls.hint().map(|hint| format!(" To mend it: {hint}.")).unwrap_or_default();
             let offer = match walls.missing {
                 // That is no fault of the machine's, and a command may have made it so.
-                Missing::Folder { .. } | Missing::Helper | Missing::Room => "",
+                Missing::Folder { .. }
+                | Missing::Helper
+                | Missing::Room
+                | Missing::NamesChanged => "",
                 _ => " The user can run without walls: --sandbox off.",
             };
             format!("{error}.{hint}{offer}")

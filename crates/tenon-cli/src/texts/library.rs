@@ -273,6 +273,7 @@ texts! {
     "single hosts cannot be let through", "无法只放行个别主机";
     "{path} can be changed by others than root", "root 以外的用户可以更改 {path}";
     "bubblewrap ended: {said}", "bubblewrap 已结束：{said}";
+    "names in the workspace changed while the walls were made", "建立沙箱时，工作区中的名称有变化";
     "{path} is not there", "{path} 不存在";
     "{path} is not there, or behind a link", "{path} 不存在，或在链接之后";
     "commands could write tenon's own state, {path}", "命令可能改写 tenon 自己的状态文件夹 {path}";
@@ -298,6 +299,7 @@ texts! {
     "use a kernel with CONFIG_SECCOMP_FILTER", "使用带 CONFIG_SECCOMP_FILTER 的内核";
     "start in a folder below /", "在 / 之下的某个文件夹中启动";
     "put the folder back where it was", "把该文件夹放回原处";
+    "try again once no other program makes and removes protected names there (`.vscode`, `.git/hooks`)", "等没有其他程序在那里创建和删除受保护的名称（`.vscode`、`.git/hooks`）后再试";
     "let XDG_STATE_HOME name a folder outside of the workspace, without links that lie in it", "让 XDG_STATE_HOME 指向工作区之外的文件夹，且路径中没有位于工作区内的链接";
     "make room there, and see that the folder `own` in it belongs to you and that nobody else can write it; or let XDG_STATE_HOME name a folder that you can write", "请在那里腾出空间，并确认其中的文件夹 `own` 属于你，且其他用户不能写入；或让 XDG_STATE_HOME 指向一个你可以写入的文件夹";
     "use tier A or B, or open the whole network for the session", "使用 tier A 或 B，或为本会话开放整个网络";

@@ -292,6 +292,11 @@ impl Guard {
         self.running = self.running.saturating_sub(1);
     }
 
+    /// Has the next look tell what one found whose command did not run.
+    pub(crate) fn tell_later(&mut self, changes: Vec<ProtectedChange>) {
+        self.pending.extend(changes);
+    }
+
     /// Takes in that nobody read what the last command's look told.
     pub(crate) fn was_nobodys(&mut self) {
         self.is_unrecorded_told = false;

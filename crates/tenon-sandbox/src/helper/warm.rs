@@ -126,8 +126,7 @@ impl WarmHelper {
             let length = said.read(&mut bytes).unwrap_or_default();
             let said = String::from_utf8_lossy(bytes.get(..length).unwrap_or_default());
             let said = said.trim().trim_start_matches("bwrap: ");
-            let said = if said.is_empty() { "it said nothing" } else { said }.to_owned();
-            SandboxError::new(Tier::B, Missing::Bubblewrap { said })
+            SandboxError::of_bubblewrap(if said.is_empty() { "it said nothing" } else { said })
         })
     }
 

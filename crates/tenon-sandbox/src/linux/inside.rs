@@ -307,8 +307,11 @@ fn stands(inside: &Inside) -> Result<(), Errno> {
     }
     for carve_out in carve_outs(inside)?.into_iter().filter(|carve_out| carve_out.read_only) {
         // What lies behind a link was left out, and has a path of its own.
-        if let Ok(handle) = open_plain(&carve_out.path()) {
-            held &= is_read_only(&handle)?;
+        if let Ok(handle) = open_plain(&carve_out.path())
+            && !is_read_only(&handle)?
+        {
+            // It came since bubblewrap was told what there is.
+            return Err(Errno::STALE);
         }
     }
     if held { Ok(()) } else { Err(Errno::NOTSUP) }

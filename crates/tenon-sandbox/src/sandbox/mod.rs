@@ -4,9 +4,9 @@
 //! which holds namespaces and the file tree; each command then runs in a child of it. Where the
 //! machine gives less, the tier says so, and a tier that was chosen is kept.
 
+mod again;
 mod alone;
 mod describe;
-mod full;
 mod git_settings;
 mod homes;
 mod listeners;
@@ -31,12 +31,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use rustix::io::Errno;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use self::again::{Tries, is_of_number};
 use self::alone::Alone;
 pub use self::describe::{Description, OutOfSight};
-use self::full::{ROOM_WITHIN, TRIED_EVERY, is_full, is_of_number};
 pub use self::listeners::listens_on_loopback;
 use self::own_folders::OwnFolders;
 use self::plan::{plan, repositories, walls_inside};
@@ -157,15 +156,13 @@ impl Sandbox {
         cancel: &CancellationToken,
         on_output: &mut (dyn FnMut(Stream, &str) + Send),
     ) -> Result<Output, CommandError> {
-        let give_up_at = Instant::now() + ROOM_WITHIN;
+        let mut tries = Tries::new();
         loop {
             let result = self.run_now(command.clone(), printed, cancel, on_output).await;
-            if !is_full(&result) || Instant::now() >= give_up_at {
-                return result;
-            }
+            let Some(wait) = tries.again_in(&result) else { return result };
             tokio::select! {
                 () = cancel.cancelled() => return Ok(Output::new(Exit::Cancelled)),
-                () = tokio::time::sleep(TRIED_EVERY) => {}
+                () = tokio::time::sleep(wait) => {}
             }
         }
     }
@@ -217,10 +214,11 @@ impl Sandbox {
                 _ => false,
             };
             tries += 1;
-            let mut changes = match is_watched {
-                true => self.finish(&command).await,
-                false => Vec::new(),
-            };
+            let mut changes = if is_watched { self.finish(&command).await } else { Vec::new() };
+            if result.is_err() {
+                // Nobody is told now.
+                self.shared.lock().guard.tell_later(std::mem::take(&mut changes));
+            }
             if retry && tries < 3 {
                 continue;
             }

@@ -110,6 +110,7 @@ fn every_wall_that_cannot_be_had_has_a_row_and_so_has_what_mends_it() {
         Missing::ForeignBubblewrap,
         Missing::Bubblewrap { said: "Unknown option --bind-fd".to_owned() },
         Missing::Bubblewrap { said: "no".to_owned() },
+        Missing::NamesChanged,
         Missing::Folder { path: "/a".into() },
         Missing::State { path: "/a".into() },
         Missing::Note { code: 28 },

@@ -3,6 +3,8 @@
 //! They run once more in a process of their own, as an ordinary user, for whom the tier is. Where
 //! bubblewrap is not installed they are skipped.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use tenon_sandbox::{CommandError, Missing, Settings, Tier, Wanted};
 
 use super::{Place, ordinary_user, rustix_is_root};
@@ -180,6 +182,27 @@ fn agent_with_another_bubblewrap() {
     assert_eq!(error.tier, Tier::B);
     assert!(format!("{error} {:?}", error.missing).contains(&expected), "{error:?}");
     assert!(error.hint().is_some());
+}
+
+#[test]
+fn commands_run_while_protected_names_come_and_go() {
+    let Some(place) = enclosed(|_| {}) else { return };
+    let folder = place.root().join(".vscode");
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // Somebody else may take it away or put it back meanwhile.
+            while !is_over.load(Ordering::Relaxed) {
+                let _ = std::fs::create_dir_all(&folder);
+                let _ = std::fs::write(folder.join("tasks.json"), "x");
+                let _ = std::fs::remove_dir_all(&folder);
+            }
+        });
+        let said: Vec<_> =
+            (0..8).map(|_| place.try_run("echo ran").map_err(|error| error.to_string())).collect();
+        is_over.store(true, Ordering::Relaxed);
+        said.into_iter().for_each(|said| assert!(said.is_ok(), "{:?}", said.err()));
+    });
 }
 
 #[test]
