@@ -4,7 +4,8 @@
 //! Files are compared by name, length and time of change (the kernel's, which nobody can set back), so
 //! that it does not matter who changed them and by what. Nothing is looked at where no check is known and
 //! none runs. A check that may have taken old output for fresh, because an undo gave files old times beside a
-//! cache that it left out, proves nothing.
+//! cache that it left out, proves nothing. What a file tool wrote counts wherever it lies, also where files
+//! of commands do not.
 
 use std::{
     collections::BTreeSet,
@@ -71,6 +72,8 @@ struct State {
     unseen: Option<Unproven>,
     changed_unseen: bool,
     checks: Vec<Ran>,
+    /// What file tools wrote in this session, by path.
+    written: BTreeSet<String>,
 }
 
 /// A check that ran, and why that proves nothing, if it is so.
@@ -148,9 +151,12 @@ impl Receipts {
         time: Duration,
         workspace: &Workspace,
     ) {
-        // Without a journal nobody says what a command changed.
         self.state().changed_unseen |= match action {
-            Action::Write { .. } => !output.is_error,
+            Action::Write { path, .. } if !output.is_error => {
+                self.state().written.insert(path.clone());
+                true
+            }
+            // Without a journal nobody says what a command changed.
             Action::Run { .. } => self.journal.is_none() || !output.changed.is_empty(),
             _ => false,
         };
@@ -197,7 +203,8 @@ impl Receipts {
     /// Returns the state of the workspace's files, or why it is not known.
     async fn tree(&self, workspace: &Workspace) -> Result<String, Unproven> {
         let (workspace, entries_max) = (workspace.clone(), self.entries_max);
-        let tree = off_thread(move || tree_now(&workspace, entries_max)).await;
+        let written = self.state().written.clone();
+        let tree = off_thread(move || tree_now(&workspace, entries_max, &written)).await;
         tree.unwrap_or(Err(Unproven::NotLookedAt))
     }
 
@@ -281,14 +288,22 @@ pub(crate) fn set_checks(workspace: &Workspace, asked: &[String], ran: &[String]
     all.cloned().collect()
 }
 
-/// Returns the state of the workspace's files, or why it is not known.
-fn tree_now(workspace: &Workspace, entries_max: usize) -> Result<String, Unproven> {
+/// Returns the state of the workspace's files and of those that file tools wrote, or why it is not known.
+fn tree_now(
+    workspace: &Workspace,
+    entries_max: usize,
+    written: &BTreeSet<String>,
+) -> Result<String, Unproven> {
     let options = WalkOptions { entries_max, ..WalkOptions::default() };
     let begin = |options| workspace.walk(".", options).map_err(|_| Unproven::NotLookedAt);
     let is_cache = |path: &Path| path.iter().any(|part| CACHES.iter().any(|cache| part == *cache));
     let mut walk = begin(options)?.only(move |path| !is_cache(path));
     let mut tracked = tracked(workspace);
     let mut hasher = DefaultHasher::new();
+    for path in written {
+        let file = workspace.open_file(path).ok();
+        (path, file.map(|file| (file.len(), file.changed()))).hash(&mut hasher);
+    }
     let mut take = |entry: &WalkEntry| (&entry.path, entry.len, entry.changed).hash(&mut hasher);
     for entry in walk.by_ref().flatten() {
         if entry.kind != EntryKind::Directory && !is_cache(&entry.path) {
@@ -363,7 +378,7 @@ mod tests {
     #[test]
     fn the_state_of_the_files_changes_with_them_and_not_with_caches() {
         let bench = Bench::new();
-        let tree = || tree_now(&bench.context.workspace, ENTRIES_MAX).unwrap();
+        let tree = || tree_now(&bench.context.workspace, ENTRIES_MAX, &BTreeSet::new()).unwrap();
         let empty = tree();
         bench.put("a.txt", "one");
         let one = tree();

@@ -69,6 +69,34 @@ async fn the_receipt_says_when_a_check_ended_and_how_long_it_took() {
 }
 
 #[tokio::test]
+async fn what_a_file_tool_wrote_after_a_check_counts_wherever_it_lies() {
+    for path in
+        ["src/target/new.js", "node_modules/a/b.js", "__pycache__/x", "out/x", "new/.mypy_cache/x"]
+    {
+        let put =
+            |content: &str| calls(&[("write_file", json!({"path": path, "content": content}))]);
+        let edit = json!({"path": path, "old_text": "a", "new_text": "b"});
+        let replies = vec![
+            put("a"),
+            run(CHECK),
+            text("done"),
+            calls(&[("edit_file", edit)]),
+            text("done"),
+            text("It was not run."),
+            // What a command writes there does not.
+            run(CHECK),
+            run(&format!("echo > {path}.made")),
+            text("done"),
+        ];
+        let mut bench = project(0, replies);
+        std::fs::write(bench.folder.path().join(".gitignore"), "out/\n").unwrap();
+        for expected in [Verification::Verified, Verification::Unverified, Verification::Verified] {
+            assert_eq!(state(&go(&mut bench).await), Some(expected), "{path}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_check_that_failed_is_said_and_not_asked_for_again() {
     let mut bench = project(3, vec![write("a"), run(CHECK), text("done")]);
     let outcome = go(&mut bench).await;

@@ -54,6 +54,12 @@ impl OpenFile {
     pub fn modified(&self) -> SystemTime {
         modified(&self.stat)
     }
+
+    /// Returns when content, permissions, names or times changed last, which nobody can set.
+    #[must_use]
+    pub fn changed(&self) -> SystemTime {
+        changed(&self.stat)
+    }
 }
 
 impl Read for OpenFile {
