@@ -2,7 +2,7 @@
 //! forget one.
 //!
 //! What counts is what the model said, without code blocks: the last list with an open item, less what
-//! was ticked since (`- [x] …`).
+//! was ticked since (`- [x] …`). An item is its line and what is indented deeper below it.
 
 use std::{fmt, sync::Arc};
 
@@ -21,17 +21,36 @@ const OPEN_TOKENS_MAX: u64 = 1_000;
 /// What stands around the number of items for which there is no room.
 const MORE: (&str, &str) = ("(and ", " more, left out to save room)");
 
-/// A line of a list.
+/// How far a tab indents.
+const TAB_COLUMNS: usize = 4;
+
+/// An item of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Item<'a> {
-    line: &'a str,
+    /// All its lines, as they stand.
+    whole: &'a str,
+    /// What its first line says.
     text: &'a str,
     is_open: bool,
+}
+
+impl<'a> Item<'a> {
+    /// Whether it says what `known` says, or ticks it and names its first line alone.
+    fn tells_of(&self, known: &Self) -> bool {
+        let is_tick = !self.is_open && self.more().next().is_none();
+        self.text == known.text && (is_tick || self.more().eq(known.more()))
+    }
+
+    /// Returns the lines below the first, however they are indented.
+    fn more(&self) -> impl Iterator<Item = &'a str> {
+        self.whole.lines().skip(1).map(str::trim).filter(|line| !line.is_empty())
+    }
 }
 
 /// The items that are open, in their order.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct OpenItems<'a> {
-    lines: Vec<(&'a str, &'a str)>,
+    items: Vec<Item<'a>>,
     left_out: usize,
 }
 
@@ -51,39 +70,39 @@ impl<'a> OpenItems<'a> {
 
     /// Returns whether there are none.
     pub(super) fn is_empty(&self) -> bool {
-        self.lines.is_empty()
+        self.items.is_empty()
     }
 
     /// Returns what is to stand behind `summary` in a window of so many tokens: what it does not say
     /// itself.
     pub(super) fn behind(mut self, summary: &str, window: u64) -> Self {
-        let said: Vec<Item<'_>> = items(summary).collect();
-        self.lines.retain(|(_, text)| said.iter().all(|item| item.text != *text));
+        let said = items(summary);
+        self.items.retain(|known| !said.iter().any(|item| item.tells_of(known)));
         let mut room = (window / OPEN_SHARE).min(OPEN_TOKENS_MAX);
-        let fits = |(line, _): &&(&str, &str)| {
-            let weight = weight_of_text(line);
+        let fits = |item: &&Item<'_>| {
+            let weight = weight_of_text(item.whole);
             let fits = weight <= room;
             room = room.saturating_sub(weight);
             fits
         };
-        let kept = self.lines.iter().take_while(fits).count();
-        self.left_out += self.lines.len() - kept;
-        self.lines.truncate(kept);
+        let kept = self.items.iter().take_while(fits).count();
+        self.left_out += self.items.len() - kept;
+        self.items.truncate(kept);
         self
     }
 
     fn hear(&mut self, text: &'a str) {
-        let said: Vec<Item<'a>> = items(text).collect();
+        let said = items(text);
         if said.iter().any(|item| item.is_open) {
             let more = text.lines().find_map(|line| {
                 line.strip_prefix(MORE.0)?.strip_suffix(MORE.1)?.parse::<usize>().ok()
             });
-            (self.lines, self.left_out) = (Vec::new(), more.unwrap_or_default());
+            (self.items, self.left_out) = (Vec::new(), more.unwrap_or_default());
         }
-        for Item { line, text, is_open } in said {
-            self.lines.retain(|(_, known)| *known != text);
-            if is_open {
-                self.lines.push((line, text));
+        for item in said {
+            self.items.retain(|known| !item.tells_of(known));
+            if item.is_open {
+                self.items.push(item);
             }
         }
     }
@@ -92,11 +111,11 @@ impl<'a> OpenItems<'a> {
 /// As it stands behind a summary; nothing where nothing is open.
 impl fmt::Display for OpenItems<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.lines.is_empty() && self.left_out == 0 {
+        if self.items.is_empty() && self.left_out == 0 {
             return Ok(());
         }
         f.write_str(OPEN)?;
-        self.lines.iter().try_for_each(|(line, _)| write!(f, "\n{line}"))?;
+        self.items.iter().try_for_each(|item| write!(f, "\n{}", item.whole))?;
         match self.left_out {
             0 => Ok(()),
             more => write!(f, "\n{}{more}{}", MORE.0, MORE.1),
@@ -104,18 +123,46 @@ impl fmt::Display for OpenItems<'_> {
     }
 }
 
-/// Returns the items of lists in `text`, outside of code blocks.
-fn items(text: &str) -> impl Iterator<Item = Item<'_>> {
-    let mut is_code = false;
-    text.lines().filter_map(move |line| {
+/// Returns the items of lists in `text`, outside of code blocks. To an item belongs what is indented
+/// deeper below it, up to the next item.
+fn items(text: &str) -> Vec<Item<'_>> {
+    let mut items = Vec::new();
+    // The item that may go on: its indentation and where it begins.
+    let mut open: Option<(usize, usize)> = None;
+    let (mut is_code, mut end) = (false, 0);
+    for line in text.split_inclusive('\n') {
+        let start = end;
+        end += line.len();
+        let line = line.trim_end();
+        if line.is_empty() {
+            continue;
+        }
         let is_fence = ["```", "~~~"].iter().any(|fence| line.trim_start().starts_with(fence));
         is_code ^= is_fence;
-        if is_code || is_fence { None } else { item(line) }
-    })
+        let indentation = indentation(line);
+        if !(is_code || is_fence)
+            && let Some(item) = item(line)
+        {
+            items.push(item);
+            open = Some((indentation, start));
+            continue;
+        }
+        open = open.filter(|(of_item, _)| indentation > *of_item);
+        if let Some((_, begin)) = open
+            && let Some(item) = items.last_mut()
+        {
+            item.whole = text.get(begin..start + line.len()).unwrap_or(item.whole);
+        }
+    }
+    items
+}
+
+fn indentation(line: &str) -> usize {
+    let blanks = line.chars().take_while(|sign| sign.is_whitespace());
+    blanks.map(|sign| if sign == '\t' { TAB_COLUMNS } else { 1 }).sum()
 }
 
 fn item(line: &str) -> Option<Item<'_>> {
-    let line = line.trim_end();
     let rest = line.trim_start();
     let digits = rest.trim_start_matches(|sign: char| sign.is_ascii_digit());
     let rest = match digits.len() < rest.len() {
@@ -128,7 +175,7 @@ fn item(line: &str) -> Option<Item<'_>> {
         None => (false, rest.strip_prefix("[x] ").or_else(|| rest.strip_prefix("[X] "))?),
     };
     let text = text.trim();
-    (!text.is_empty()).then_some(Item { line, text, is_open })
+    (!text.is_empty()).then_some(Item { whole: line, text, is_open })
 }
 
 #[cfg(test)]
@@ -160,6 +207,32 @@ mod tests {
         // What the summary says of an item stands there.
         check(&[list], "Left:\n- [ ] c\n- [x] d", "- [ ] rename `b` in 库.rs");
         check(&["```\n- [ ] of a file\n```\n-[ ] no\n- [] no\n- [ ]\n[ ] no\n1 [ ] no"], "", "");
+    }
+
+    #[test]
+    fn the_lines_that_belong_to_an_item_are_kept_with_it() {
+        let drop = "- [ ] Drop the old table, but only\n      after Ann checked the backup\n\n      of /srv/b";
+        let tell = "- [ ] 通知小王：\n  先备份，再删除\n  - 然后\n\t```\n\t- [ ] no item\n\t```";
+        let fix = ["- [ ] Fix:\n  a.rs", "- [ ] Fix:\n  b.rs"].join("\n");
+        let list =
+            format!("Plan:\n{drop}\n{tell}\n\nFor now.\n  - [x] done\n    so\n{fix}\n\nOn.\n  no");
+        let open = format!("{drop}\n{tell}\n{fix}");
+        check(&[&list], "", &open);
+        // What was kept once is kept again.
+        check(&[&open], "", &open);
+        // A tick names all of it or its first line; a summary that says the first line does not say it.
+        check(
+            &[&list, "- [x] Fix:\n    b.rs\n- [x] 通知小王："],
+            "",
+            &format!("{drop}\n- [ ] Fix:\n  a.rs"),
+        );
+        check(
+            &[&list],
+            "- [ ] Drop the old table, but only\n- [ ] Fix:\n  a.rs",
+            &format!("{drop}\n{tell}\n- [ ] Fix:\n  b.rs"),
+        );
+        check(&["- [ ] a\nb\n  c\n\t- [ ] d\n    e\n\t\tf"], "", "- [ ] a\n\t- [ ] d");
+        check(&["- [ ] a\n\t- [ ] d\n\t\tf"], "", "- [ ] a\n\t- [ ] d\n\t\tf");
     }
 
     #[test]
