@@ -124,8 +124,8 @@ pub enum SessionNote {
     },
     /// The model has seen or written these files since the last such event.
     FilesSeen {
-        /// The hash of each file's content, by path; of a large one, that of its length and of the
-        /// time of its change.
+        /// The hash of each file's content, by path. Older versions have for a large one the hash of its
+        /// length and of the time of its change.
         files: BTreeMap<String, String>,
         /// The length of each large one, in bytes. Older versions do not say it.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -67,6 +67,6 @@ pub use source::Source;
 pub use spill::{SPILL_BYTES_MAX, SpillFile, SpillTarget};
 pub use tier::{Tier, Wanted};
 pub use workspace::{
-    Access, ContentHash, EntryKind, Expected, FileError, Location, OpenFile, Outside,
-    ProtectedNames, Seen, Walk, WalkEntry, WalkOptions, Workspace, WriteOptions, Written,
+    Access, ContentHash, ContentHasher, EntryKind, Expected, FileError, Location, OpenFile,
+    Outside, ProtectedNames, Seen, Walk, WalkEntry, WalkOptions, Workspace, WriteOptions, Written,
 };

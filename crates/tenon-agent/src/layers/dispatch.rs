@@ -128,7 +128,7 @@ impl Dispatch {
     /// # Errors
     /// Only if the log cannot be written.
     pub(crate) fn note_seen(&self, recorder: &Recorder) -> Result<(), LogError> {
-        let length = |path: &str, state| length_if_large(&self.workspace, path, state);
+        let length = |path: &str| length_if_large(&self.workspace, path);
         let news = self.seen.take(&self.workspace, length);
         news.map_or(Ok(()), |news| recorder.record(news))
     }

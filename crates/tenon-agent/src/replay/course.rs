@@ -70,7 +70,8 @@ struct State {
     /// Calls of this step that were answered.
     answered: usize,
     files: Files,
-    /// What stands here for the content of large files, by their paths here: their times are others.
+    /// What stands here for the content of large files, by their paths here: what older versions recorded is of
+    /// their times, which are others.
     large: BTreeMap<String, String>,
     outcome: Replayed,
     is_over: bool,

@@ -157,7 +157,7 @@ pub(super) struct Recorded {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct SeenFiles {
     pub hashes: BTreeMap<String, String>,
-    /// Of large files, whose hashes are of their times, too.
+    /// Of large files, whose hashes are of their times in what older versions recorded.
     pub bytes: BTreeMap<String, u64>,
 }
 

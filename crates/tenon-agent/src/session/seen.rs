@@ -6,7 +6,7 @@
 
 use std::{collections::BTreeMap, sync::Mutex, sync::PoisonError};
 
-use tenon_sandbox::{ContentHash, Seen, Workspace};
+use tenon_sandbox::{Seen, Workspace};
 
 use crate::session_note::SessionNote;
 
@@ -23,18 +23,18 @@ impl SeenNews {
     }
 
     /// Returns the event that says what `workspace` knows and the log does not. `length` returns that
-    /// of a file which is not known by its content.
+    /// of a large file.
     pub(crate) fn take(
         &self,
         workspace: &Workspace,
-        length: impl Fn(&str, ContentHash) -> Option<u64>,
+        length: impl Fn(&str) -> Option<u64>,
     ) -> Option<SessionNote> {
         let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut files, mut bytes) = (BTreeMap::new(), BTreeMap::new());
         for (path, hash) in workspace.take_seen_news() {
             let digits = hash.to_string();
             if logged.get(&path) != Some(&digits) {
-                bytes.extend(length(&path, hash).map(|length| (path.clone(), length)));
+                bytes.extend(length(&path).map(|length| (path.clone(), length)));
                 files.insert(path, digits);
             }
         }

@@ -10,7 +10,7 @@ mod miss;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tenon_sandbox::{ContentHash, Expected, FileError, OpenFile, Workspace};
+use tenon_sandbox::{ContentHash, Expected, FileError, Workspace};
 
 pub(crate) use self::earlier::EarlierEdits;
 use self::earlier::Replaced;
@@ -18,8 +18,7 @@ use self::find::{FileText, Obstacle, Places, Which};
 use super::{
     diff,
     text_file::{
-        WHOLE_BYTES_MAX, blocking, changed, counted, failed, in_place_note, note_written, readable,
-        state, write_action,
+        WHOLE_BYTES_MAX, blocking, changed, counted, failed, in_place_note, readable, write_action,
     },
     tool::{Effect, Tool, ToolContext, ToolOutput},
 };
@@ -97,7 +96,7 @@ impl Tool for EditFile {
         let masking = context.masking.clone();
         blocking(file.len(), move || {
             let (args, workspace, earlier) = (&args, &workspace, &earlier);
-            Edit { args, workspace, is_forgiving, earlier, masking: &masking }.run(&file)
+            Edit { args, workspace, is_forgiving, earlier, masking: &masking }.run()
         })
         .await
     }
@@ -106,7 +105,7 @@ impl Tool for EditFile {
 fn create(args: &EditFileArgs, workspace: &Workspace) -> Result<ToolOutput, String> {
     let EditFileArgs { path, new_text, .. } = args;
     let written = workspace.write(path, new_text.as_bytes(), Expected::Absent).map_err(failed)?;
-    note_written(workspace, path, &written);
+    workspace.note_seen(path, written.hash);
     let text = format!("Created {path} ({})", counted(written.bytes, "byte"));
     Ok(ToolOutput::text(text).with_view(View::whole_text(new_text)))
 }
@@ -120,13 +119,13 @@ struct Edit<'a> {
 }
 
 impl Edit<'_> {
-    fn run(&self, file: &OpenFile) -> Result<ToolOutput, String> {
+    fn run(&self) -> Result<ToolOutput, String> {
         let EditFileArgs { path, old_text, new_text, .. } = self.args;
         if old_text == new_text {
             return Err("old_text and new_text are the same: nothing to change".into());
         }
         let bytes = self.workspace.read(path, FILE_BYTES_MAX).map_err(failed)?;
-        if self.workspace.seen(path).is_some_and(|seen| seen != state(file, &bytes)) {
+        if self.workspace.seen(path).is_some_and(|seen| seen != ContentHash::of(&bytes)) {
             return Err(changed(path));
         }
         let places = if old_text.is_empty() { self.all_of(&bytes)? } else { self.places(&bytes)? };
@@ -136,7 +135,7 @@ impl Edit<'_> {
         }
         let expected = Expected::Hash(ContentHash::of(&bytes));
         let written = self.workspace.write(path, &result, expected).map_err(failed)?;
-        note_written(self.workspace, path, &written);
+        self.workspace.note_seen(path, written.hash);
         let mut text = format!("Edited {path}");
         if places.ranges.len() > 1 {
             text.push_str(&format!(": replaced all {} occurrences", places.ranges.len()));

@@ -10,13 +10,11 @@ use std::io::{BufRead, BufReader, Read};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tenon_model::Image;
-use tenon_sandbox::{ContentHash, OpenFile, Workspace};
+use tenon_sandbox::{ContentHash, ContentHasher, OpenFile, Workspace};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    text_file::{
-        Encoding, WHOLE_BYTES_MAX, blocking, counted, failed, read_action, state_of_large,
-    },
+    text_file::{Encoding, WHOLE_BYTES_MAX, blocking, counted, failed, read_action},
     tool::{Effect, Tool, ToolContext, ToolOutput},
 };
 use crate::{masking::Masking, policy::Action};
@@ -109,7 +107,6 @@ impl ReadFile {
         let path = args.path.as_str();
         let io = |error: std::io::Error| format!("{path}: {error}");
         let length = file.len();
-        let large = (length > WHOLE_BYTES_MAX).then(|| state_of_large(&file));
         let mut reader = BufReader::with_capacity(BUFFER_BYTES, file);
         let head = reader.fill_buf().map_err(io)?;
         let Some(encoding) = Encoding::of(head) else {
@@ -122,12 +119,11 @@ impl ReadFile {
             ));
         };
         let mut lines = Numbered::new(args, self.chars_max, masking.clone());
-        let state = match (encoding, large) {
-            (Encoding::Bytes, Some(state)) => {
-                stream(reader, &mut lines, cancel).map_err(io)?;
-                state
+        let hash = match encoding {
+            Encoding::Bytes if length > WHOLE_BYTES_MAX => {
+                stream(reader, &mut lines, cancel).map_err(io)?
             }
-            (encoding, large) => {
+            encoding => {
                 if length > UTF16_BYTES_MAX {
                     return Err(format!(
                         "{path} is UTF-16 and larger than {UTF16_BYTES_MAX} bytes"
@@ -142,10 +138,10 @@ impl ReadFile {
                     let text = text.ok_or_else(|| format!("{path} is a binary file"))?;
                     lines.push(text.as_bytes());
                 }
-                large.unwrap_or_else(|| ContentHash::of(&bytes))
+                ContentHash::of(&bytes)
             }
         };
-        workspace.note_seen(path, state);
+        workspace.note_seen(path, hash);
         lines.into_output(path, encoding)
     }
 
@@ -167,17 +163,19 @@ fn stream(
     mut reader: BufReader<OpenFile>,
     lines: &mut Numbered,
     cancel: &CancellationToken,
-) -> std::io::Result<()> {
+) -> std::io::Result<ContentHash> {
+    let mut hasher = ContentHasher::default();
     while !cancel.is_cancelled() {
         let bytes = reader.fill_buf()?;
         if bytes.is_empty() {
             break;
         }
         lines.push(bytes);
+        hasher.push(bytes);
         let count = bytes.len();
         reader.consume(count);
     }
-    Ok(())
+    Ok(hasher.finish())
 }
 
 /// Numbers the lines of a range and counts the others, whatever pieces the bytes come in.
@@ -516,11 +514,12 @@ mod tests {
     fn a_large_file_is_streamed() {
         let bench = Bench::new();
         let lines = WHOLE_BYTES_MAX / 8 + 100;
-        bench.put("a.txt", "1234567\n".repeat(lines as usize));
+        let content = "1234567\n".repeat(lines as usize);
+        bench.put("a.txt", &content);
         let output = bench.call(&READ, json!({"path": "a.txt", "offset": lines - 1, "limit": 1}));
         assert_eq!(output.content, format!("{}\t1234567\n... (1 more line)", lines - 1));
-        let file = bench.context.workspace.open_file("a.txt").unwrap();
-        assert_eq!(bench.context.workspace.seen("a.txt"), Some(state_of_large(&file)));
+        let seen = bench.context.workspace.seen("a.txt");
+        assert_eq!(seen, Some(ContentHash::of(content.as_bytes())));
     }
 
     proptest! {

@@ -3,16 +3,12 @@
 
 use std::path::{Component, Path};
 
-use tenon_sandbox::{
-    Access, ContentHash, EntryKind, FileError, Location, OpenFile, Workspace, Written, off_thread,
-};
+use tenon_sandbox::{Access, EntryKind, FileError, Location, Workspace, Written, off_thread};
 
 use super::ToolOutput;
 use crate::policy::{Action, OutsidePlace};
 
-/// Files up to this length (2 MiB: nearly all source) are read whole and known by the hash of
-/// their bytes; larger ones are streamed and known by length and time of change, which costs
-/// nothing.
+/// Files up to this length (2 MiB: nearly all source) are read whole; larger ones are streamed.
 pub(crate) const WHOLE_BYTES_MAX: u64 = 2 * 1024 * 1024;
 
 /// Work on so many bytes is done in well under a millisecond, less than what a thread costs.
@@ -83,35 +79,10 @@ pub(crate) fn readable(bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// Returns by what the present state of a file is known; `bytes` are its whole content.
-pub(crate) fn state(file: &OpenFile, bytes: &[u8]) -> ContentHash {
-    if file.len() > WHOLE_BYTES_MAX { state_of_large(file) } else { ContentHash::of(bytes) }
-}
-
-/// Returns by what the state of a file above [`WHOLE_BYTES_MAX`] is known.
-pub(super) fn state_of_large(file: &OpenFile) -> ContentHash {
-    ContentHash::of(format!("{} bytes, {:?}", file.len(), file.modified()).as_bytes())
-}
-
-/// Returns the length of the file at `path` if it is as it is known by `state`, and known by that and by
-/// the time of its change alone.
-pub(crate) fn length_if_large(
-    workspace: &Workspace,
-    path: &str,
-    state: ContentHash,
-) -> Option<u64> {
-    let file = workspace.open_file(path).ok()?;
-    let is_it = file.len() > WHOLE_BYTES_MAX && state_of_large(&file) == state;
-    is_it.then(|| file.len())
-}
-
-/// Notes that the model knows what was written.
-pub(super) fn note_written(workspace: &Workspace, path: &str, written: &Written) {
-    if written.bytes <= WHOLE_BYTES_MAX {
-        workspace.note_seen(path, written.hash);
-    } else if let Ok(file) = workspace.open_file(path) {
-        workspace.note_seen(path, state_of_large(&file));
-    }
+/// Returns the length of the file at `path` if it is above [`WHOLE_BYTES_MAX`].
+pub(crate) fn length_if_large(workspace: &Workspace, path: &str) -> Option<u64> {
+    let length = workspace.open_file(path).ok()?.len();
+    Some(length).filter(|length| *length > WHOLE_BYTES_MAX)
 }
 
 /// Returns what is added to the result of a write.

@@ -10,8 +10,8 @@ use tenon_sandbox::{ContentHash, Expected, FileError, Workspace};
 use super::{
     diff,
     text_file::{
-        Encoding, WHOLE_BYTES_MAX, blocking, changed, counted, failed, in_place_note, note_written,
-        readable, state, write_action,
+        Encoding, WHOLE_BYTES_MAX, blocking, changed, counted, failed, in_place_note, readable,
+        write_action,
     },
     tool::{Effect, Tool, ToolContext, ToolOutput},
 };
@@ -65,7 +65,10 @@ impl Tool for WriteFile {
 
     async fn run(&self, args: WriteFileArgs, context: &ToolContext) -> Result<ToolOutput, String> {
         let workspace = context.workspace.clone();
-        blocking(args.content.len() as u64, move || write(&args, &workspace)).await
+        // What is overwritten is read.
+        let old_bytes = workspace.open_file(&args.path).map_or(0, |file| file.len());
+        let bytes = old_bytes.max(args.content.len() as u64);
+        blocking(bytes, move || write(&args, &workspace)).await
     }
 }
 
@@ -73,7 +76,7 @@ fn write(args: &WriteFileArgs, workspace: &Workspace) -> Result<ToolOutput, Stri
     let WriteFileArgs { path, content } = args;
     let before = before(path, content, workspace)?;
     let written = workspace.write(path, content.as_bytes(), before.expected).map_err(failed)?;
-    note_written(workspace, path, &written);
+    workspace.note_seen(path, written.hash);
     let view = match before.text {
         Some(text) => View::whole_diff(path, diff::hunks(&text, content)),
         None => View::whole_text(content),
@@ -117,29 +120,28 @@ fn before(path: &str, content: &str, workspace: &Workspace) -> Result<Before, St
         }
         Err(error) => return Err(failed(error)),
     };
-    let is_large = file.len() > WHOLE_BYTES_MAX;
-    let bytes = if is_large {
-        Vec::new()
-    } else {
-        workspace.read(path, WHOLE_BYTES_MAX).map_err(failed)?
-    };
-    let state = state(&file, &bytes);
-    match workspace.seen(path) {
-        Some(seen) if seen == state => {}
-        _ if !is_large && (bytes.is_empty() || bytes == content.as_bytes()) => {}
+    let seen = workspace.seen(path);
+    let not_read =
+        || format!("{path} exists and you have not read it; read it first, or use edit_file");
+    if file.len() > WHOLE_BYTES_MAX {
+        // Whether it is as it was seen is looked at just before it is replaced.
+        let expected = Expected::Hash(seen.ok_or_else(not_read)?);
+        return Ok(Before { expected, text: None, lost: Vec::new() });
+    }
+    let bytes = workspace.read(path, WHOLE_BYTES_MAX).map_err(failed)?;
+    let hash = ContentHash::of(&bytes);
+    let is_harmless = bytes.is_empty() || bytes == content.as_bytes();
+    match seen {
+        Some(seen) if seen == hash => {}
+        _ if is_harmless => {}
         Some(_) => return Err(changed(path)),
-        None => {
-            return Err(format!(
-                "{path} exists and you have not read it; read it first, or use edit_file"
-            ));
-        }
+        None => return Err(not_read()),
     }
-    if is_large {
-        // Its bytes are not known; that it is as it was seen has just been looked at.
-        return Ok(Before { expected: Expected::Any, text: None, lost: Vec::new() });
-    }
-    let (expected, lost) = (Expected::Hash(ContentHash::of(&bytes)), lost(&bytes, content));
-    Ok(Before { expected, text: readable(&bytes), lost })
+    Ok(Before {
+        expected: Expected::Hash(hash),
+        text: readable(&bytes),
+        lost: lost(&bytes, content),
+    })
 }
 
 #[cfg(test)]
@@ -222,8 +224,19 @@ mod tests {
         bench.put("a", &large);
         bench.call(&READ, json!({"path": "a", "limit": 1}));
         bench.put("a", large.clone() + "more");
-        check(&bench, "a", "b", "Error: a changed on disk since it was last read; read it again");
+        let changed = "Error: a changed on disk since it was last read; read it again";
+        check(&bench, "a", "b", changed);
+        // Also where its length and its time are as they were.
+        let file = bench.put("a", large.clone() + "more");
+        let time = file.metadata().unwrap().modified().unwrap();
         bench.call(&READ, json!({"path": "a", "limit": 1}));
+        bench.put("a", large.clone() + "less").set_modified(time).unwrap();
+        check(&bench, "a", "b", changed);
+        // With other permissions, a further name and another time it is what it was.
+        bench.call(&READ, json!({"path": "a", "limit": 1}));
+        std::fs::hard_link(bench.root().join("a"), bench.root().join("b")).unwrap();
+        file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+        file.set_modified(std::time::UNIX_EPOCH).unwrap();
         check(&bench, "a", "b", "Wrote 1 byte to a");
     }
 

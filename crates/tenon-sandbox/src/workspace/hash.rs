@@ -21,6 +21,31 @@ impl ContentHash {
     }
 }
 
+/// Makes the hash of bytes that come in pieces.
+///
+/// ```
+/// use tenon_sandbox::{ContentHash, ContentHasher};
+///
+/// let mut hasher = ContentHasher::default();
+/// [b"ab", b"cd"].into_iter().for_each(|piece| hasher.push(piece));
+/// assert_eq!(hasher.finish(), ContentHash::of(b"abcd"));
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct ContentHasher(Sha256);
+
+impl ContentHasher {
+    /// Takes the next piece.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// Returns the hash of all pieces.
+    #[must_use]
+    pub fn finish(self) -> ContentHash {
+        ContentHash::of_digest(self.0)
+    }
+}
+
 impl fmt::Display for ContentHash {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))

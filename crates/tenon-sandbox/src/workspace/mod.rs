@@ -31,7 +31,7 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 pub use self::error::FileError;
-pub use self::hash::ContentHash;
+pub use self::hash::{ContentHash, ContentHasher};
 pub use self::outside::{Access, Outside};
 pub(crate) use self::protected::{
     above_listed, can_matter, is_above_protected, name_of, names_beneath, names_in,
