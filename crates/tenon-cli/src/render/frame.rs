@@ -36,6 +36,8 @@ const WIDTH_MIN: usize = 16;
 const EDGES: usize = 4;
 /// Narrower boxes show a diff without the numbers of its lines.
 const NUMBERED_WIDTH_MIN: usize = 40;
+/// What stands between what is said on the lower edge.
+const BETWEEN: &str = " · ";
 /// What the corners, the strokes beside them and the spaces around a title take of an edge.
 const CORNERS: usize = 6;
 
@@ -49,6 +51,8 @@ pub(super) struct Frame<'a> {
     pub answer: Option<(&'a View, &'a str)>,
     /// What became of it.
     pub footer: &'a [Piece],
+    /// What it changed, in one line, which is shown whole: beside the footer if there is room, else above it.
+    pub changes: &'a str,
     /// Whether nothing of it is left out.
     pub whole: bool,
     /// Whether there is no right edge: then no row is longer than its text, and a terminal that gets
@@ -85,8 +89,21 @@ pub(super) fn draw(frame: &Frame<'_>, style: &Style) -> String {
         Some((View::Text { text, lines }, _)) => canvas.text(text, *lines),
         None => {}
     }
-    canvas.bottom(frame.footer);
+    let mut edge = frame.footer.to_vec();
+    if !frame.changes.is_empty() {
+        edge.push(Piece::new(Meaning::Plain, frame.changes));
+        if edge_width(&edge) > canvas.width {
+            edge.pop();
+            canvas.wrapped(Meaning::Plain, frame.changes, usize::MAX - 1);
+        }
+    }
+    canvas.bottom(&edge);
     canvas.drawn
+}
+
+fn edge_width(pieces: &[Piece]) -> usize {
+    let between = BETWEEN.chars().count() * pieces.len().saturating_sub(1);
+    CORNERS + between + pieces.iter().map(|piece| measure::width(&piece.text)).sum::<usize>()
 }
 
 struct Canvas<'a> {
@@ -253,7 +270,7 @@ impl Canvas<'_> {
         let mut used = CORNERS;
         for piece in footer {
             let width = measure::width(&piece.text);
-            let between = if said.is_empty() { "" } else { " · " };
+            let between = if said.is_empty() { "" } else { BETWEEN };
             if used + between.chars().count() + width > self.width {
                 break;
             }
@@ -285,7 +302,8 @@ mod tests {
         let style = Style { width, colour: false, redraws: false, language, theme };
         let (answer, footer) = (Some((view, result)), &[][..]);
         let (whole, open) = (false, false);
-        let frame = Frame { name: "bash", subject: "x", answer, footer, whole, open };
+        let (name, subject, changes) = ("bash", "x", "");
+        let frame = Frame { name, subject, answer, footer, changes, whole, open };
         let drawn = draw(&frame, &style);
         let rows = drawn.lines().filter_map(|row| row.strip_prefix("│ ")?.strip_suffix('│'));
         rows.map(str::trim_end).collect()

@@ -34,9 +34,6 @@ const ERASE_LINE: &str = "\r\u{1b}[K";
 /// Shorter calls do not say how long they took: nobody waited.
 pub(crate) const DURATION_SHOWN_MS: u64 = 100;
 
-/// Columns that the edge of a box keeps for other things than what changed.
-const CHANGES_BESIDE: usize = 30;
-
 /// What one update adds to the screen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Drawn {
@@ -83,6 +80,8 @@ struct OpenCall {
     decided: Option<(Verdict, bool)>,
     /// What it changed, in a line; empty if nothing is known of that.
     changed: String,
+    /// All that it changed was saved for undo.
+    is_saved: bool,
 }
 
 /// What stands above the place where printing goes on.
@@ -321,7 +320,13 @@ impl Renderer {
                 self.streamed = false;
                 let (call, subject) = (call.clone(), subject.clone());
                 self.begun.insert(call.id.clone());
-                self.open.push(OpenCall { call, subject, decided: None, changed: String::new() });
+                self.open.push(OpenCall {
+                    call,
+                    subject,
+                    decided: None,
+                    changed: String::new(),
+                    is_saved: true,
+                });
                 self.wait_for_calls();
             }
             CallEvent::CallDecided { call_id, verdict, asked, .. } => {
@@ -343,12 +348,6 @@ impl Renderer {
                     let duration = duration(*duration_ms, &self.style);
                     footer.push(Piece::new(Meaning::Aside, duration));
                 }
-                // A diff says it better.
-                if !open.changed.is_empty() && !matches!(view, View::Diff { .. }) {
-                    let room = self.style.width.saturating_sub(CHANGES_BESIDE).max(CHANGES_BESIDE);
-                    let changed = measure::cut(&visible(&open.changed), room).text;
-                    footer.push(Piece::new(Meaning::Plain, changed));
-                }
                 self.frame(&open, Some((view, content)), &footer);
                 self.wait_for_calls();
             }
@@ -358,6 +357,7 @@ impl Renderer {
     fn changed(&mut self, changes: &CallChanges) {
         if let Some(open) = self.open.iter_mut().find(|open| open.call.id == changes.call_id) {
             open.changed = texts::summary(&changes.summary, self.style.language).into_owned();
+            open.is_saved = changes.left_out.is_empty();
         } else if !changes.summary.is_empty() {
             // A command in the background, whose box is drawn, or one of a tenon that was killed.
             let is_of_this = self.begun.contains(&changes.call_id);
@@ -463,11 +463,17 @@ impl Renderer {
         if self.above != Above::Frame {
             self.apart();
         }
+        // A diff says better what it can undo.
+        let is_diff = matches!(answer, Some((View::Diff { .. }, _)));
+        let is_said = answer.is_some() && !(is_diff && open.is_saved);
+        let changes =
+            if is_said { visible(&open.changed).replace('\n', " ") } else { String::new() };
         let frame = Frame {
             name: &open.call.name,
             subject: &open.subject,
             answer,
             footer,
+            changes: &changes,
             whole: self.whole,
             open: self.open_boxes,
         };

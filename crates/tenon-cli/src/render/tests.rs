@@ -422,3 +422,32 @@ fn a_whole_transcript_draws_prose_as_the_live_session_and_leaves_no_result_out()
     assert!(as_live.starts_with(&format!("{prose}┌─ bash yes\n│ y\n")), "{as_live}");
     assert!(as_live.contains("│ … 12 more lines\n"), "{as_live}");
 }
+
+#[test]
+fn what_was_refused_or_is_not_recorded_is_seen_however_narrow_the_screen_is() {
+    let not_saved = "1 file changed, 1 new, 3 new under a/longer/folder/, huge not recorded (2 MB)";
+    let refused =
+        "a change of big was refused: it could not be saved, 2 more changes refused, 1 new";
+    let chinese = "拒绝了对 big 的改动：无法保存它，另有 2 处改动被拒绝，新建 1 个";
+    for (said, language, shown, width) in [
+        (not_saved, Language::English, not_saved, 40),
+        (not_saved, Language::English, not_saved, 80),
+        (refused, Language::English, refused, 40),
+        (refused, Language::English, refused, 80),
+        (refused, Language::Chinese, chinese, 40),
+        (refused, Language::Chinese, chinese, 80),
+        (refused, Language::Chinese, chinese, 16),
+    ] {
+        let nothing = CallChanges::new("a", &tenon_sandbox::Changes::default());
+        let changes = CallChanges { summary: said.into(), ..nothing };
+        let records = [
+            started("a", "bash", "make"),
+            record(CallEvent::CallChanged(changes)),
+            answered("a", View::text("made"), true),
+        ];
+        let drawn = transcript(&records, &Style { width, language, ..STYLE });
+        check_straight(&drawn, width);
+        let bare = |text: &str| text.replace(['│', '└', '─', '┘', ' ', '\n'], "");
+        assert!(bare(&drawn).contains(&bare(shown)), "{width}: {drawn}");
+    }
+}
