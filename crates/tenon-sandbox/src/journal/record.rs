@@ -128,6 +128,16 @@ pub(crate) struct Old {
     pub(crate) gone: bool,
 }
 
+impl Old {
+    /// Returns what can be put back of a file whose content was not saved, which is `now`: its times stay
+    /// those of the content that it has.
+    pub(super) fn without_content(&self, now: &Node) -> Self {
+        let mut old = Self { content: None, ..self.clone() };
+        (old.node.modified, old.node.accessed) = (now.modified, now.accessed);
+        old
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Content {
     pub(crate) from: u64,

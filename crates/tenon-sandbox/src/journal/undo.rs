@@ -295,14 +295,14 @@ impl Undoing<'_> {
 
     fn restore_file(&mut self, old: &Old, spot: &Spot) -> Result<(), Errno> {
         let path = self.store.shown(&old.place);
-        if self.image.left_out.iter().any(|left_out| left_out.path == path) {
-            return Ok(());
-        }
+        let is_left_out = self.image.left_out.iter().any(|left_out| left_out.path == path);
         let (folder, name) = self.open_around(spot)?;
         let Some(now) = look(&folder, &name)? else { return Ok(()) };
         if self.untouched.contains(&now.id) {
             return Ok(());
         }
+        let without_content = is_left_out.then(|| old.without_content(&now));
+        let old = without_content.as_ref().unwrap_or(old);
         let source = match old.content.filter(|_| old.node.is_file()) {
             Some(content) => Some((content, self.open_content(old, content)?)),
             None => None,

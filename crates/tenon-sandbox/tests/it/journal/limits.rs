@@ -1,5 +1,7 @@
 //! What is left out is said at the time, what cannot be saved is refused, and the store is hidden.
 
+use std::os::unix::fs::PermissionsExt;
+
 use tenon_sandbox::{Conflicts, Exit, Expected, LeftOut, LeftOutReason, Trouble, Undone};
 
 use super::tree::difference;
@@ -75,6 +77,30 @@ fn an_undo_saves_what_it_takes_away_however_long_that_is() {
         assert_eq!(std::fs::read(scene.root().join("f")).unwrap(), before, "{call}");
         scene.undo(id);
         assert_eq!(difference(&with_theirs, &scene.tree()), "", "{call}");
+    }
+}
+
+#[test]
+fn permissions_of_a_file_that_is_too_large_are_undone_and_its_content_and_times_stay() {
+    let above = std::env::temp_dir();
+    for write in ["touch large", "echo > large", "echo >> large; echo x 1<> large"] {
+        for script in [format!("{write}; chmod 640 large"), format!("chmod 640 large; {write}")] {
+            let scene = Scene::at(&above, Walls::None, |options| options.file_bytes_max = 1000);
+            scene.prepare("head -c 5000 /dev/zero > large; touch -d 2001-01-01 large");
+            let large = scene.root().join("large");
+            let mode = || std::fs::metadata(&large).unwrap().permissions().mode() & 0o777;
+            let rest = || {
+                let time = std::fs::metadata(&large).unwrap().modified().unwrap();
+                (std::fs::read(&large).unwrap(), time)
+            };
+            let before = mode();
+            let id = scene.change(&script);
+            let left = rest();
+            let undo = scene.undo(id);
+            assert_eq!((mode(), rest()), (before, left.clone()), "{script}");
+            scene.undo(undo);
+            assert_eq!((mode(), rest()), (0o640, left), "{script}");
+        }
     }
 }
 
