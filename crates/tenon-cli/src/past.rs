@@ -21,7 +21,7 @@ use tenon_agent::{AgentOptions, list_sessions, read_session};
 use tenon_model::visible;
 use tenon_sandbox::{
     Changes, CheckpointId, CheckpointInfo, CheckpointKind, CheckpointState, Conflict,
-    ConflictReason, Conflicts, Journal, JournalError, Undone, Usage, Workspace,
+    ConflictReason, Conflicts, Journal, JournalError, Trouble, Undone, Usage, Workspace,
 };
 
 use crate::{
@@ -320,6 +320,12 @@ impl Call {
         let label = parts.collect::<Vec<_>>().join(" ");
         let step = steps.of(info.id, &call_id);
         let CheckpointInfo { id, started, state, .. } = info;
+        let was_cut_short = changes.troubles.contains(&Trouble::Interrupted);
+        let state = match state {
+            // Only what it left could not be written down.
+            CheckpointState::Interrupted if !was_cut_short => CheckpointState::Done,
+            state => state,
+        };
         let label = label.trim_end().to_owned();
         let in_part = !changes.left_out.is_empty();
         Self { id, started, call_id, label, step, state, changes, in_part }
@@ -341,7 +347,8 @@ impl Call {
     /// Whether no list speaks of it: at most names came and went.
     fn is_idle(&self) -> bool {
         let is_unlisted = self.changes.files.is_empty() && self.changes.left_out.is_empty();
-        is_unlisted && self.state != CheckpointState::Running
+        let is_refused = self.changes.troubles.iter().any(|trouble| trouble.refusal().is_some());
+        is_unlisted && !is_refused && self.state != CheckpointState::Running
     }
 
     /// Whether it ran in the step `from` or later, or is the call of that id.

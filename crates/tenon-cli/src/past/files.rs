@@ -1,10 +1,10 @@
 //! The files of a change list as people read it.
 
 use tenon_agent::{CallChanges, FileChange, FileChangeKind};
-use tenon_sandbox::Changes;
+use tenon_sandbox::{Changes, Trouble};
 
 use super::shown;
-use crate::texts::{Language, Text};
+use crate::texts::{Language, Text, summary};
 
 /// Files of one call that are named; more are counted.
 const FILES_SHOWN_MAX: usize = 20;
@@ -29,6 +29,9 @@ fn listed(changes: &Changes, more: Option<Text>, language: Language) -> String {
     let n = changes.files.len().saturating_sub(files_max);
     if let Some(more) = more.filter(|_| n > 0) {
         said.push_str(&format!("  {}\n", more.say(language, &[("n", &n)])));
+    }
+    for refusal in changes.troubles.iter().filter_map(Trouble::refusal).take(files_max) {
+        said.push_str(&format!("  {}\n", shown(&summary(&refusal, language))));
     }
     for left_out in &CallChanges::new("", changes).left_out {
         let path = shown(&left_out.path);
@@ -136,5 +139,21 @@ mod tests {
         for (said, lines, end) in lists {
             assert!(said.lines().count() == lines && said.ends_with(end), "{said}");
         }
+    }
+
+    #[test]
+    fn what_was_refused_is_listed() {
+        let troubles = vec![
+            Trouble::Refused { path: "a\u{1b}[31m".into(), code: 28 },
+            Trouble::Compared,
+            Trouble::Forbidden { path: "b".into(), rule: "write(b)".into(), reads: false },
+        ];
+        let changes = Changes { troubles, ..Changes::default() };
+        let said = files_of_call(&changes, false, Language::English);
+        let [first, second] = said.lines().collect::<Vec<_>>()[..] else { panic!("{said}") };
+        assert!(first.starts_with("  a change of a") && !first.contains('\u{1b}'), "{first}");
+        assert_eq!(second, "  a change of b was refused: the rule write(b) forbids it");
+        let said = files(&changes, Language::Chinese);
+        assert!(said.ends_with("  拒绝了对 b 的改动：规则 write(b) 禁止它\n"), "{said}");
     }
 }

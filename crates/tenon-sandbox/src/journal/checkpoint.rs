@@ -15,6 +15,7 @@ use super::compare::compare;
 use super::copy::CopyJob;
 use super::find::node_at;
 use super::forbids::Forbids;
+use super::record::Record;
 use super::recorder::{Fate, Folder, Recorder, Step, Writing};
 use super::{CheckpointId, JournalError};
 use crate::workspace::{Recording, Workspace};
@@ -81,7 +82,8 @@ impl Checkpoint {
     /// Ends the checkpoint: works out what changed and remembers how things are now, so that undo
     /// sees what others change afterwards. The second time it says the same.
     ///
-    /// A full disk does not take the end; the checkpoint then counts as interrupted, and undo works.
+    /// A full disk does not take the end; the checkpoint then counts as interrupted, and undo works. That the
+    /// call came to its end is still known if the disk takes a few bytes.
     ///
     /// # Errors
     /// None at the moment, as [`Checkpoint::changes_so_far`].
@@ -97,10 +99,11 @@ impl Checkpoint {
             Some(id) => {
                 let end = compare(&recorder, id);
                 let changes = end.changes.clone();
-                let written = recorder.store.write_end(id, end);
-                if let (Err(_), Some(log)) = (written, recorder.log_file()) {
+                if recorder.store.write_end(id, end).is_err() {
+                    // For so little there mostly is room in what the log has already.
+                    let _ = recorder.write(Record::Over);
                     // What changed is known all the same: the log was last touched when it was over.
-                    touch(log);
+                    recorder.log_file().into_iter().for_each(touch);
                 }
                 recorder.store.kept.add(&recorder.image);
                 recorder.close();

@@ -485,7 +485,9 @@ impl Journal {
         let Some(_lock) = lock else { return Err(JournalError::Running { id }) };
         let last = self.store.look_at_log(id).map_err(Self::unknown(id))?.modified;
         let mut image = self.image(id)?;
-        image.trouble.push(Trouble::Interrupted);
+        if !image.is_over {
+            image.trouble.push(Trouble::Interrupted);
+        }
         let left_over = left_over::remove(&self.store, &image);
         let mut end: End = compare_image(&self.store, &image, id);
         end.interrupted = true;

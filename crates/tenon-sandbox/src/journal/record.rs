@@ -85,6 +85,8 @@ pub(crate) enum Record {
     LeftOut(LeftOut),
     Trouble(Trouble),
     End(Box<End>),
+    /// The call came to its end, which could not be written down.
+    Over,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -111,6 +113,8 @@ pub(crate) struct Image {
     pub(crate) left_out: Vec<LeftOut>,
     pub(crate) trouble: Vec<Trouble>,
     pub(crate) end: Option<Box<End>>,
+    /// The call came to its end, of which nothing else may be known.
+    pub(crate) is_over: bool,
     /// Nodes, names and moves so far.
     pub(crate) recorded: usize,
     /// Bytes of their paths.
@@ -183,6 +187,7 @@ impl Image {
             Record::LeftOut(left_out) => self.left_out.push(left_out),
             Record::Trouble(trouble) => self.trouble.push(trouble),
             Record::End(end) => self.end = Some(end),
+            Record::Over => self.is_over = true,
         }
     }
 
@@ -365,6 +370,7 @@ impl Sendable for Record {
                 writer.number(10);
                 end.write(writer);
             }
+            Self::Over => writer.number(11),
         }
     }
 }
@@ -392,6 +398,7 @@ impl Readable for Record {
             8 => Self::LeftOut(LeftOut::read(reader)?),
             9 => Self::Trouble(Trouble::read(reader)?),
             10 => Self::End(Box::new(End::read(reader)?)),
+            11 => Self::Over,
             _ => return None,
         })
     }

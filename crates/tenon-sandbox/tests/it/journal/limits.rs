@@ -128,6 +128,30 @@ fn a_call_that_cannot_be_saved_fails_and_the_list_says_so() {
 }
 
 #[test]
+fn a_call_whose_end_has_no_room_came_to_its_end_all_the_same() {
+    for is_killed in [false, true] {
+        let scene = Scene::new(Walls::None);
+        scene.prepare("echo one > text; echo two > other");
+        let checkpoint = scene.begin();
+        scene.start("echo three > text; rm other", &scene.sandbox.recording(&checkpoint));
+        let folder = scene.journal.folders().remove(0);
+        for store in std::fs::read_dir(&folder).unwrap() {
+            // Nothing more can be made in it.
+            std::fs::remove_dir_all(store.unwrap().path().join("ends")).unwrap();
+        }
+        let id = checkpoint.id().unwrap();
+        let mut expected = checkpoint.changes_so_far().unwrap();
+        if is_killed {
+            expected.troubles.push(Trouble::Interrupted);
+        } else {
+            assert_eq!(checkpoint.finish().unwrap(), expected);
+        }
+        drop(checkpoint);
+        assert_eq!(scene.journal.changes(id).unwrap(), expected);
+    }
+}
+
+#[test]
 fn a_command_does_not_see_the_store() {
     let scene = Scene::new(Walls::A);
     scene.change("echo one > text");
