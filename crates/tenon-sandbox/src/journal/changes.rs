@@ -1,10 +1,11 @@
 //! What a call did to the files, as plain data, and in one line.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::CheckpointId;
+use super::named::named;
+use super::trouble::Trouble;
 use crate::linux::wire::{Reader, Writer};
 use crate::workspace::{ContentHash, EntryKind};
 
@@ -118,96 +119,6 @@ pub enum LeftOutReason {
     NotCopied,
     /// A folder in which paths become too long to be looked at before a command that could not be watched.
     TooLong,
-}
-
-/// Why there may be more changes than a list says, or why a call failed.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Trouble {
-    /// A system call was refused because what it would change could not be saved.
-    Refused {
-        /// What it would have changed, as far as that is known.
-        path: PathBuf,
-        /// The error number.
-        code: i32,
-    },
-    /// A system call was refused because a rule forbids what it would do.
-    Forbidden {
-        /// What it would have made, changed, renamed or removed.
-        path: PathBuf,
-        /// The rule: `write(src/**)`. Empty where one may speak of something in a folder with too much in it.
-        rule: String,
-        /// It was opened for reading as well, and need not have been changed.
-        reads: bool,
-    },
-    /// This folder of the workspace is not where it was: what is recorded of it can be undone once it is back.
-    Moved(PathBuf),
-    /// The agent ended before the call did; the list was made afterwards.
-    Interrupted,
-    /// The command ran, or ended, without being watched.
-    NotWatched,
-    /// The file tree was compared before and after the command, because this kernel cannot say
-    /// what a command is about to change.
-    Compared,
-}
-
-impl Trouble {
-    /// Returns in one sentence which change was refused, as far as that is known; `None` if the trouble
-    /// is another.
-    ///
-    /// ```
-    /// use tenon_sandbox::Trouble;
-    ///
-    /// let refused = Trouble::Refused { path: "a.txt".into(), code: 28 };
-    /// let said = refused.refusal();
-    /// assert_eq!(said.as_deref(), Some("a change of a.txt was refused: it could not be saved"));
-    /// assert_eq!(Trouble::Interrupted.refusal(), None);
-    /// ```
-    #[must_use]
-    pub fn refusal(&self) -> Option<String> {
-        self.refusal_of(|path| path.display().to_string())
-    }
-
-    fn refusal_of(&self, named: impl Fn(&Path) -> String) -> Option<String> {
-        Some(match self {
-            Self::Refused { path, .. } if path.as_os_str().is_empty() => {
-                "a change was refused: it could not be saved".to_owned()
-            }
-            Self::Refused { path, .. } => {
-                format!("a change of {} was refused: it could not be saved", named(path))
-            }
-            Self::Forbidden { path, rule, .. } if rule.is_empty() => {
-                format!(
-                    "a change of {} was refused: a rule may forbid it for something in it",
-                    named(path)
-                )
-            }
-            Self::Forbidden { path, rule, reads: true } => {
-                format!(
-                    "opening {} for writing was refused: the rule {rule} forbids it",
-                    named(path)
-                )
-            }
-            Self::Forbidden { path, rule, reads: false } => {
-                format!("a change of {} was refused: the rule {rule} forbids it", named(path))
-            }
-            Self::Moved(_) | Self::Interrupted | Self::NotWatched | Self::Compared => return None,
-        })
-    }
-
-    /// Returns in one sentence which folder of the workspace is not where it was; `None` if the trouble is
-    /// another.
-    ///
-    /// ```
-    /// use tenon_sandbox::Trouble;
-    ///
-    /// let said = Trouble::Moved("/work".into()).absence();
-    /// assert_eq!(said.as_deref(), Some("/work was moved: nothing of it is undone until it is back"));
-    /// ```
-    #[must_use]
-    pub fn absence(&self) -> Option<String> {
-        let Self::Moved(path) = self else { return None };
-        Some(format!("{} was moved: nothing of it is undone until it is back", named(path)))
-    }
 }
 
 impl Changes {
@@ -351,32 +262,11 @@ const HAS_WAS: u64 = 16;
 const HAS_RIGHTS: u64 = 32;
 const HAS_OVER: u64 = 64;
 
-/// The most characters of a path in a summary, which is one line for the model and for people.
-const PATH_CHARS_MAX: usize = 200;
-
 /// More refused changes are counted in it: a database has two files beside it.
 const REFUSALS_NAMED_MAX: usize = 3;
 
 /// More of what was left out is counted in it.
 const LEFT_OUT_NAMED_MAX: usize = 10;
-
-/// Returns a text; of a longer one than so many characters the beginning and the end, with `…` between them.
-#[must_use]
-pub fn without_middle(text: &str, chars_max: usize) -> Cow<'_, str> {
-    let chars = text.chars().count();
-    if chars <= chars_max {
-        return Cow::Borrowed(text);
-    }
-    let kept = chars_max.saturating_sub(1);
-    let place = |number: usize| text.char_indices().nth(number).map_or(text.len(), |(at, _)| at);
-    let (head, tail) = (place(kept / 2), place(chars - kept.div_ceil(2)));
-    let part = |range| text.get(range).unwrap_or_default();
-    Cow::Owned(format!("{}…{}", part(0..head), part(tail..text.len())))
-}
-
-fn named(path: &Path) -> String {
-    without_middle(&path.to_string_lossy(), PATH_CHARS_MAX).into_owned()
-}
 
 fn files(number: u64) -> &'static str {
     if number == 1 { "file" } else { "files" }
@@ -515,48 +405,6 @@ impl LeftOut {
             _ => return None,
         };
         Some(Self { path, reason })
-    }
-}
-
-impl Trouble {
-    pub(crate) fn write(&self, writer: &mut Writer) {
-        match self {
-            Self::Refused { path, code } => {
-                writer.number(0);
-                writer.field(path.as_os_str());
-                writer.number(u64::from(code.cast_unsigned()));
-            }
-            Self::Interrupted => writer.number(1),
-            Self::NotWatched => writer.number(2),
-            Self::Compared => writer.number(3),
-            Self::Forbidden { path, rule, reads } => {
-                writer.number(if *reads { 5 } else { 4 });
-                writer.field(path.as_os_str());
-                writer.field(rule.as_ref());
-            }
-            Self::Moved(path) => {
-                writer.number(6);
-                writer.field(path.as_os_str());
-            }
-        }
-    }
-
-    pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Self> {
-        Some(match reader.number()? {
-            0 => Self::Refused {
-                path: reader.path()?,
-                code: u32::try_from(reader.number()?).ok()?.cast_signed(),
-            },
-            1 => Self::Interrupted,
-            2 => Self::NotWatched,
-            3 => Self::Compared,
-            kind @ (4 | 5) => {
-                let (path, rule) = (reader.path()?, reader.text()?);
-                Self::Forbidden { path, rule, reads: kind == 5 }
-            }
-            6 => Self::Moved(reader.path()?),
-            _ => return None,
-        })
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::CheckpointId;
 use super::came_from::{Name, came_from};
-use super::changes::{Change, ChangeKind, Changes, Replaced, Trouble};
+use super::changes::{Change, ChangeKind, Changes, Replaced};
 use super::closed;
 use super::find::{Finder, node_at, split};
 use super::left_files::kept_state;
@@ -16,6 +16,7 @@ use super::record::{End, Image, Known, LeftFile, Old, Place, State};
 use super::recorder::Recorder;
 use super::state::{At, hashes_of, rights_of, state_of};
 use super::store::Store;
+use super::trouble::Trouble;
 use super::walk::{Deeper, walk};
 use crate::linux::closed::through;
 use crate::workspace::{ContentHash, EntryKind};

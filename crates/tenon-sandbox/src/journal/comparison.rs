@@ -14,7 +14,7 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::Journal;
-use super::changes::{LeftOut, LeftOutReason, Trouble};
+use super::changes::{LeftOut, LeftOutReason};
 use super::checkpoint::Checkpoint;
 use super::closed::through_place;
 use super::copy::open_quietly;
@@ -26,6 +26,7 @@ use super::record::{Content, Place, Record};
 use super::recorder::Recorder;
 use super::scan::{Copied, Copies, Scan, Seen, all_copies, scan_again, scan_and_copy};
 use super::store::{Store, object_name};
+use super::trouble::Trouble;
 use crate::linux::openat::open_beneath;
 
 /// Of a path that is too long so much is named, in bytes.

@@ -9,7 +9,7 @@ use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::astray::Astray;
-use super::changes::{Changes, Trouble};
+use super::changes::Changes;
 use super::compare::{compare, compare_image};
 use super::conflicts::{
     Conflict, ConflictReason, Conflicts, Found, Left, Theirs, find_conflicts, is_of_undo,
@@ -24,6 +24,7 @@ use super::record::{End, Image, Place, State};
 use super::recorder::Recorder;
 use super::since::Undoing;
 use super::store::Store;
+use super::trouble::Trouble;
 use super::undo::{NotBack, not_kept, undo};
 use super::walk::{Deeper, walk};
 use super::{CheckpointId, CheckpointInfo, CheckpointKind, CheckpointState, Journal, JournalError};

@@ -35,6 +35,7 @@ mod left_over;
 mod manifest;
 mod moved_along;
 mod moved_roots;
+mod named;
 mod needed_objects;
 mod node;
 mod order;
@@ -53,6 +54,7 @@ mod status;
 mod store;
 mod take_back;
 mod touched;
+mod trouble;
 mod unchanged;
 mod undo;
 mod walk;
@@ -71,9 +73,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::io::Errno;
 
-pub use self::changes::{
-    Change, ChangeKind, Changes, LeftOut, LeftOutReason, Replaced, Rights, Trouble, without_middle,
-};
+pub use self::changes::{Change, ChangeKind, Changes, LeftOut, LeftOutReason, Replaced, Rights};
 pub use self::checkpoint::Checkpoint;
 pub(crate) use self::comparison::Comparison;
 pub use self::conflicts::{Conflict, ConflictReason, Conflicts};
@@ -81,11 +81,13 @@ pub use self::forbids::Forbids;
 pub use self::history::Undone;
 pub(crate) use self::kept_names::KeptName;
 pub(crate) use self::left_behind::LeftBehind;
+pub use self::named::without_middle;
 pub(crate) use self::node::{Moment, attributes_of, kernel_path};
 pub use self::past::{Past, PastEntry};
 pub use self::prune::{Pruned, Usage};
 pub use self::stale::StaleCache;
 pub(crate) use self::touched::{AllTouched, Before, Came, Kept, ReadLimits, Touched};
+pub use self::trouble::Trouble;
 pub(crate) use self::watch::watch;
 pub use self::way_back::WayBack;
 

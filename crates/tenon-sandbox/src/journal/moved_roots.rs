@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags};
 
-use super::changes::Trouble;
 use super::node::which;
 use super::record::Place;
 use super::recorder::Recorder;
 use super::store::{Root, Store};
+use super::trouble::Trouble;
 use crate::linux::task::path_of;
 
 impl Store {

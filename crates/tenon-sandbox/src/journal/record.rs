@@ -13,9 +13,10 @@ use std::path::{Component, Path, PathBuf};
 pub(crate) use self::left::{End, Known, LeftFile, State};
 
 use super::CheckpointId;
-use super::changes::{LeftOut, Trouble};
+use super::changes::LeftOut;
 use super::node::{Node, NodeId};
 use super::order::compare;
+use super::trouble::Trouble;
 use crate::linux::wire::{Readable, Reader, Sendable, Writer};
 
 /// The first record. Its number changes when older programs cannot read the rest.

@@ -14,12 +14,13 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::CheckpointId;
-use super::changes::{LeftOut, LeftOutReason, Trouble};
+use super::changes::{LeftOut, LeftOutReason};
 use super::copy::{CopyJob, open_any};
 use super::layers::look_parted;
 use super::node::{Node, NodeId, look, which};
 use super::record::{Content, Header, Image, Place, Record};
 use super::store::{Log, Store, object_name};
+use super::trouble::Trouble;
 use super::whole::append;
 use crate::linux::openat::open_beneath;
 use crate::linux::wire::Sendable;

@@ -15,7 +15,6 @@ use std::sync::Arc;
 use rustix::fs::{Dir, FileType, Mode, OFlags};
 
 use super::CheckpointId;
-use super::changes::Trouble;
 use super::checkpoint::Checkpoint;
 use super::content::{open_object, open_place, read_bytes};
 use super::find::{Finder, node_at};
@@ -24,6 +23,7 @@ use super::node::{Moment, Node, NodeId, look};
 use super::record::{Image, Old, Place};
 use super::recorder::Recorder;
 use super::store::Store;
+use super::trouble::Trouble;
 use crate::linux::openat::open_beneath;
 
 /// How much is looked at that was in folders which are no longer where they were, and how deep.

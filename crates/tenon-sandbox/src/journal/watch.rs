@@ -16,7 +16,6 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use super::calls::{Call, Onto, Target, classify, reserved};
-use super::changes::Trouble;
 use super::checkpoint::Checkpoint;
 use super::copy::CopyJob;
 use super::find::split;
@@ -24,6 +23,7 @@ use super::here::Here;
 use super::node::{Node, NodeId, look};
 use super::record::Place;
 use super::recorder::{Fate, Folder, Recorder, Step, Writing};
+use super::trouble::Trouble;
 use crate::linux::notify::{Listener, MOVES, Question};
 use crate::linux::task::{Found, Task, path_of};
 use crate::room::Room;

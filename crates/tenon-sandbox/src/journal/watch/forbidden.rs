@@ -8,10 +8,10 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use super::super::calls::{Onto, Target};
-use super::super::changes::Trouble;
 use super::super::node::{Node, look};
 use super::super::record::Place;
 use super::super::recorder::Fate;
+use super::super::trouble::Trouble;
 use super::super::walk::{Deeper, walk};
 use super::Watch;
 use super::places::{Inside, Spot};
