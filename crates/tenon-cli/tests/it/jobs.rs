@@ -232,3 +232,25 @@ fn small_models_get_no_jobs_and_others_a_list_that_stays_the_same() {
     let run = place.run(&["tools"]).ends_with(0);
     assert!(run.out.contains("\njobs\n") && run.out.contains("\"background\""), "{}", run.out);
 }
+
+#[test]
+fn what_a_job_wrote_to_a_file_that_a_call_removed_or_moved_is_listed_and_undone() {
+    let job = "while :; do echo tick; sleep 0.05; done >> app.log";
+    for call in ["rm app.log", "mv app.log old.log", "sed -i s/tick/tock/ app.log", ": > app.log"] {
+        let place = Place::new();
+        place.write("work/app.log", "line1\n");
+        let call = format!("until grep -q tick app.log; do sleep 0.05; done; {call}; sleep 0.2");
+        let script = place.script(json!([
+            bash(json!({"command": job, "background": true})),
+            bash(json!({"command": call})),
+            {"text": "Done."},
+        ]));
+        place.run(&["--model", &script, "go"]).ends_with(0);
+        let changes = place.run(&["changes"]).ends_with(0);
+        assert!(changes.out.contains("while :; do echo tick"), "{changes:?}");
+        place.run(&["undo", "9"]).ends_with(0);
+        let left = std::fs::read_to_string(place.path("work/app.log")).unwrap();
+        assert_eq!(left, "line1\n", "{call}");
+        assert!(!place.path("work/old.log").exists());
+    }
+}

@@ -1,6 +1,7 @@
 //! What a call did, worked out when it is over: the log's picture of before against the tree.
 
 mod same;
+mod taken;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -92,6 +93,7 @@ pub(crate) fn compare_image(store: &Store, image: &Image, id: CheckpointId) -> E
     comparison.entries();
     comparison.made_anew();
     comparison.nodes();
+    comparison.taken();
     let changes = Changes {
         id: Some(id),
         files: comparison.changes.into_values().collect(),
@@ -420,23 +422,29 @@ impl Comparison<'_> {
 
     fn state(&mut self, place: &Place, now: Option<&Node>) -> State {
         let Some(now) = now else { return State::Absent };
-        let may_hash = self.budget.files > 0 && now.bytes <= self.budget.bytes && now.is_file();
-        if may_hash {
-            self.budget.files -= 1;
-            self.budget.bytes -= now.bytes;
-        }
         let (at, mut state) = (At::Tree(self.store, place), state_of(self.store, place, now));
-        let State::Present { content, rights, .. } = &mut state else { return state };
-        let old = self.image.nodes.get(&now.id);
-        let head_bytes = old.and_then(Old::appended_from);
-        if may_hash && let Ok((head, whole)) = hashes_of(at, now, head_bytes.unwrap_or(0)) {
-            *content = Known::Hash(whole);
-            self.heads.extend(head_bytes.map(|_| (now.id, head)));
-        }
-        if old.is_some() || self.puts_back() {
+        self.hash(at, now, &mut state);
+        if (self.image.nodes.contains_key(&now.id) || self.puts_back())
+            && let State::Present { rights, .. } = &mut state
+        {
             *rights = rights_of(at, now);
         }
         state
+    }
+
+    /// Takes in the content of a file, as long as not too much was read.
+    fn hash(&mut self, at: At<'_>, now: &Node, state: &mut State) {
+        let State::Present { content, .. } = state else { return };
+        if self.budget.files == 0 || now.bytes > self.budget.bytes || !now.is_file() {
+            return;
+        }
+        self.budget.files -= 1;
+        self.budget.bytes -= now.bytes;
+        let head_bytes = self.image.nodes.get(&now.id).and_then(Old::appended_from);
+        if let Ok((head, whole)) = hashes_of(at, now, head_bytes.unwrap_or(0)) {
+            *content = Known::Hash(whole);
+            self.heads.extend(head_bytes.map(|_| (now.id, head)));
+        }
     }
 
     /// Whether what comes here was there before some call, like what a log speaks of: undo gives that its

@@ -193,8 +193,14 @@ impl Journal {
         let failed = |errno| JournalError::io(errno, "the undo store");
         let mut image = self.image(id)?;
         image.leave_unchanged(&self.store);
+        let ids = work.recorder.image.header.undoes.clone();
+        // What was left to somebody is not as an undo left it.
+        if work.left.is_empty() {
+            self.after_undo_beside(id, &mut image, (&ids, id))?;
+        }
         work.astray.bring(&mut image);
         let mut found = find_conflicts(&self.store, &image, id, &work.astray);
+        self.leave_to_earlier(id, &mut found, &ids)?;
         for place in cut_meanwhile(&self.store, &image, id) {
             found.entry(place).or_insert(ConflictReason::Changed.into());
         }

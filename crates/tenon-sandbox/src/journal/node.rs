@@ -118,6 +118,14 @@ impl NodeId {
         (self.device, self.number)
     }
 
+    /// When it was born.
+    pub(crate) fn born_at(self) -> Moment {
+        let seconds = i64::try_from(self.born / 1_000_000_000).unwrap_or(i64::MAX);
+        // Less than a second.
+        let nanoseconds = u32::try_from(self.born % 1_000_000_000).unwrap_or(0);
+        Moment { seconds, nanoseconds }
+    }
+
     /// Returns when it was made, in nanoseconds since 1970; 0 where that is not known.
     pub(crate) fn born(self) -> u64 {
         self.born

@@ -555,8 +555,15 @@ impl Recorder {
     pub(crate) fn close(&mut self) {
         self.is_over = true;
         if let Some(log) = &self.log {
+            self.store.running.end(log.id);
             // Closing would do it as well, were there no copy of the descriptor in a child.
             let _ = rustix::fs::flock(&log.file, rustix::fs::FlockOperation::Unlock);
         }
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        self.log.iter().for_each(|log| self.store.running.end(log.id));
     }
 }

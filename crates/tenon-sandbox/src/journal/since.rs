@@ -74,7 +74,11 @@ impl Journal {
     }
 
     /// When a call was over; `None` where it has no end, and so nothing to go by.
-    fn over(&self, id: CheckpointId, image: &Image) -> Result<Option<Moment>, JournalError> {
+    pub(super) fn over(
+        &self,
+        id: CheckpointId,
+        image: &Image,
+    ) -> Result<Option<Moment>, JournalError> {
         let looked = match image.end.as_ref().map(|end| end.interrupted) {
             None => Ok(None),
             // The end came when somebody asked.

@@ -61,6 +61,11 @@ pub(super) fn held_state(folder: &OwnedFd, name: &OsStr, now: &Node) -> State {
     present(now, Known::Nothing, rights_of(At::Folder(folder, name), now))
 }
 
+/// Returns how a node is, without what is in it.
+pub(super) fn of_node(now: &Node) -> State {
+    present(now, Known::Nothing, None)
+}
+
 fn present(now: &Node, content: Known, rights: Option<ContentHash>) -> State {
     let Node { mode, bytes, modified, changed, .. } = *now;
     State::Present { mode, bytes, modified, changed, content, rights }

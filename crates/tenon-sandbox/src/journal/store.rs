@@ -20,6 +20,7 @@ use rustix::io::Errno;
 use super::kept_since::KeptSince;
 use super::node::{Moment, Node, NodeId, look};
 use super::record::{Header, Image, Place, Record};
+use super::running::Running;
 use super::ways::Ways;
 use super::whole::{append, errno_of, read_all};
 use super::{CheckpointId, JournalError, JournalOptions};
@@ -68,6 +69,7 @@ pub(crate) struct Store {
     /// Commands cannot be watched here.
     is_unwatchable: AtomicBool,
     newest: Mutex<Option<Newest>>,
+    pub(super) running: Running,
     pub(super) ways: Ways,
     pub(super) kept: KeptSince,
 }
@@ -116,6 +118,7 @@ impl Store {
             is_inside: false,
             is_unwatchable: AtomicBool::new(false),
             newest: Mutex::default(),
+            running: Running::default(),
             ways: Ways::default(),
             kept: KeptSince::default(),
         };
@@ -318,6 +321,7 @@ impl Store {
             self.note_newest(number)?;
             rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
             let folders = self.bases.iter().map(|_| None).collect();
+            self.running.begin(id);
             return Ok(Log { id, file: File::from(file), folders, objects: 0 });
         }
         Err(Errno::EXIST)
@@ -325,7 +329,7 @@ impl Store {
 
     /// Returns the newest checkpoint's number, without going through all of them if nobody else made
     /// or removed one.
-    fn newest(&self) -> Result<u64, Errno> {
+    pub(super) fn newest(&self) -> Result<u64, Errno> {
         let known = self.known_newest()?;
         known.map_or_else(|| Ok(self.ids()?.last().map_or(0, |id| id.0)), Ok)
     }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::panic, reason = "a test that finds another outcome has failed")]
 
+mod beside;
 mod builds;
 mod closed;
 mod commands;
