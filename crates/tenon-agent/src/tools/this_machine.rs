@@ -21,7 +21,7 @@ const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 /// So much stands between the name and the port at most: `', port=`.
 const BETWEEN_BYTES_MAX: usize = 10;
 
-/// Ports that are named.
+/// Ports that are looked up: a command that names all is told of no others.
 const PORTS_MAX: usize = 3;
 
 /// Returns what is said of such servers, a sentence for each.
@@ -35,7 +35,7 @@ pub(super) fn sentences(said: &Said<'_>) -> Vec<String> {
     if ports.is_empty() {
         ports = ports_in(said.script);
     }
-    let known = ports.into_iter().filter(|port| listens_on_loopback(*port)).take(PORTS_MAX);
+    let known = ports.into_iter().filter(|port| listens_on_loopback(*port));
     let judged = known.filter_map(|port| {
         said.context.sandbox.judge_host(&format!("localhost:{port}")).and_then(|it| sentence(&it))
     });
@@ -56,10 +56,13 @@ fn sentence(event: &NetworkEvent) -> Option<String> {
     ))
 }
 
-/// Returns the ports of this machine that a text names: `localhost:80`, `127.0.0.1 port 80`, `'::1', port=80`.
+/// Returns the first ports of this machine that a text names: `localhost:80`, `127.0.0.1 port 80`, `'::1', port=80`.
 fn ports_in(text: &str) -> Vec<u16> {
     let mut ports = Vec::new();
     for (at, name) in NAMES.iter().flat_map(|name| text.match_indices(name)) {
+        if ports.len() == PORTS_MAX {
+            break;
+        }
         let rest = text.get(at + name.len()..).unwrap_or_default();
         let port = port_behind(rest).filter(|port| !ports.contains(port));
         ports.extend(port);
@@ -105,6 +108,7 @@ mod tests {
             ("127.0.0.10:80 and localhost.example:80 and localhostess 80", &[]),
             ("localhost", &[]),
             ("localhost:123456", &[]),
+            ("localhost:1 localhost:2 localhost:3 localhost:4", &[1, 2, 3]),
         ] {
             assert_eq!(ports_in(text), expected, "{text}");
         }
