@@ -19,7 +19,7 @@ use super::copy::{CopyJob, open_any};
 use super::layers::look_parted;
 use super::node::{Node, NodeId, look, which};
 use super::record::{Content, Header, Image, Place, Record};
-use super::store::{Log, Store, object_name};
+use super::store::{Log, Store, let_go, object_name};
 use super::trouble::Trouble;
 use super::whole::append;
 use crate::linux::openat::open_beneath;
@@ -556,14 +556,13 @@ impl Recorder {
         self.is_over = true;
         if let Some(log) = &self.log {
             self.store.running.end(log.id);
-            // Closing would do it as well, were there no copy of the descriptor in a child.
-            let _ = rustix::fs::flock(&log.file, rustix::fs::FlockOperation::Unlock);
+            let_go(&log.file);
         }
     }
 }
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        self.log.iter().for_each(|log| self.store.running.end(log.id));
+        self.close();
     }
 }

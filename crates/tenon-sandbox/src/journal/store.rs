@@ -9,7 +9,7 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -107,6 +107,21 @@ pub(crate) struct Log {
     /// One for each base; made when something is kept there.
     folders: Vec<Option<OwnedFd>>,
     objects: u64,
+}
+
+/// A log that nobody else holds meanwhile.
+pub(crate) struct HeldLog(OwnedFd);
+
+impl Drop for HeldLog {
+    fn drop(&mut self) {
+        let_go(&self.0);
+    }
+}
+
+/// Lets go of a log. Closing it would do so as well, were there no copy of the descriptor in a child that
+/// is about to run another program.
+pub(super) fn let_go(log: impl AsFd) {
+    let _ = rustix::fs::flock(log, FlockOperation::Unlock);
 }
 
 impl Store {
@@ -382,11 +397,11 @@ impl Store {
         self.base(0).map(|base| &base.ends)
     }
 
-    /// Opens the log for appending to it, if nobody has it open: `None` while the call runs.
-    pub(crate) fn lock_log(&self, id: CheckpointId) -> Result<Option<File>, Errno> {
+    /// Holds the log, if nobody else does: `None` while the call runs.
+    pub(crate) fn lock_log(&self, id: CheckpointId) -> Result<Option<HeldLog>, Errno> {
         let file = self.open_log(id, OFlags::RDWR | OFlags::APPEND)?;
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Some(File::from(file))),
+            Ok(()) => Ok(Some(HeldLog(file))),
             Err(Errno::WOULDBLOCK) => Ok(None),
             Err(errno) => Err(errno),
         }

@@ -1,7 +1,10 @@
 //! What is left out is said at the time, what cannot be saved is refused, and the store is hidden.
 
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
+use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 use tenon_sandbox::{Conflicts, Exit, Expected, LeftOut, LeftOutReason, Trouble, Undone};
 
 use super::tree::difference;
@@ -53,7 +56,7 @@ fn a_file_that_is_too_large_is_left_out_when_written_and_not_when_deleted() {
     let id = scene.change("rm other; mv large away; echo appended >> away");
     scene.undo(id);
     let now = scene.tree();
-    assert!(now.contains_key(std::path::Path::new("other")) && now.len() == before.len());
+    assert!(now.contains_key(Path::new("other")) && now.len() == before.len());
 }
 
 #[test]
@@ -146,9 +149,25 @@ fn a_call_whose_end_has_no_room_came_to_its_end_all_the_same() {
         } else {
             assert_eq!(checkpoint.finish().unwrap(), expected);
         }
+        // As in a child that is about to run another program.
+        let _copies = copies_of_open(&folder);
         drop(checkpoint);
         assert_eq!(scene.journal.changes(id).unwrap(), expected);
     }
+}
+
+/// Copies this process's open files beneath a folder.
+fn copies_of_open(folder: &Path) -> Vec<OwnedFd> {
+    let own = pidfd_open(getpid(), PidfdFlags::empty()).unwrap();
+    let open = std::fs::read_dir("/proc/self/fd").unwrap().filter_map(|entry| {
+        let path = entry.unwrap().path();
+        let is_beneath = std::fs::read_link(&path).is_ok_and(|target| target.starts_with(folder));
+        is_beneath.then(|| path.file_name().unwrap().to_str().unwrap().parse().unwrap())
+    });
+    let copies: Vec<OwnedFd> =
+        open.filter_map(|fd| pidfd_getfd(&own, fd, PidfdGetfdFlags::empty()).ok()).collect();
+    assert!(!copies.is_empty());
+    copies
 }
 
 #[test]
