@@ -6,13 +6,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// Files of a home that hold what nobody may see.
@@ -465,9 +465,13 @@ fn the_checks_see_what_they_are_for() {
 #[test]
 fn the_checks_see_processes_that_are_left() {
     let scene = Scene::new();
-    let mut left = Command::new("sleep").arg("1000").env("ROW_MARK", &scene.mark).spawn().unwrap();
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "echo; read end"]).env("ROW_MARK", &scene.mark);
+    let mut left = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    // Before its first output it may not have its environment.
+    left.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
     let seen = scene.marked_processes();
-    left.kill().unwrap();
+    drop(left.stdin.take());
     left.wait().unwrap();
     assert_eq!(seen.len(), 1, "{seen:?}");
 }
