@@ -255,7 +255,7 @@ impl Past {
     /// Before it is said what stands: what was half undone or redone when tenon was killed is not.
     fn take_back_cut_short(&self) -> Result<(), CliError> {
         match self.journal.is_half_undone() {
-            true => self.journal.take_back_cut_short(&self.session).map_err(failed),
+            true => self.journal.take_back_cut_short().map_err(failed),
             false => Ok(()),
         }
     }

@@ -86,7 +86,8 @@ impl UndoneSince {
         let mut notes = Vec::new();
         for info in infos {
             if let CheckpointKind::Undo { of } = info.kind {
-                if info.state == CheckpointState::Running {
+                // One that was cut short and could not be taken back is told once it is.
+                if matches!(info.state, CheckpointState::Running | CheckpointState::Interrupted) {
                     break;
                 }
                 let is_own = info.session == self.session;

@@ -46,8 +46,21 @@ pub(super) fn journal(config: &Config, mut workspace: Workspace) -> (Option<Jour
         say_notices(&[Text::ComparedHere.into()], config.look().language);
     }
     look_after_killed(config, &journal);
-    tell_half_undone(config, &journal);
+    take_back_half_undone(config, &journal);
     (Some(journal), workspace)
+}
+
+/// Takes an undo back that is half done, because tenon was killed, and says so: what the model is told of the files
+/// is then true.
+fn take_back_half_undone(config: &Config, journal: &Journal) {
+    if !journal.is_half_undone() {
+        return;
+    }
+    let said = match journal.take_back_cut_short() {
+        Ok(()) => Text::TakenBackHalfUndone.into(),
+        Err(error) => Sentence::from(Text::HalfUndone).with_more(Sentence::of_library(&error)),
+    };
+    say_notices(&[said], config.look().language);
 }
 
 /// Says whether an undo is half done, because tenon was killed.

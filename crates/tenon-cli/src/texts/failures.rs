@@ -131,7 +131,8 @@ texts! {
     LookedAfterOwn: "tenon was killed while a command ran; your settings are as before that command again", "tenon 在命令运行时被强行终止；你的设置已恢复到该命令之前的状态";
     KeptOfOwn: "what stood there instead is kept in {folder}: if it was yours, take it from there", "被替换的内容保存在 {folder}：如果那是你自己写的，请从那里取回";
     ChangedSinceKilled: "tenon was killed while a command ran that changed {path}, which was changed since, too: look at it, programs take commands from there", "tenon 在命令运行时被强行终止，该命令改动了 {path}，此后该文件又有改动：请检查，其他程序会从中读取命令";
-    HalfUndone: "tenon was killed while it undid or redid something: the files are as it left them, until `tenon undo` or `tenon redo` takes that back first", "tenon 在撤销或重做时被强行终止：文件保持当时的状态，下一次 `tenon undo` 或 `tenon redo` 会先将其还原";
+    HalfUndone: "tenon was killed while it undid or redid something: the files are as it left them, until the next session here, `tenon undo` or `tenon redo` takes that back first", "tenon 在撤销或重做时被强行终止：文件保持当时的状态，此处的下一个会话、`tenon undo` 或 `tenon redo` 会先将其还原";
+    TakenBackHalfUndone: "tenon was killed while it undid or redid something: that was taken back, but for what was changed since", "tenon 在撤销或重做时被强行终止：已将其还原，此后又被改动的内容除外";
     UnsureKilled: "tenon was killed while a command ran that changed {path}: look at it, programs take commands from there (nothing is put back from records on the mount of the workspace, where other commands may have written them)", "tenon 在命令运行时被强行终止，该命令改动了 {path}：请检查，其他程序会从中读取命令（工作区所在挂载点上的记录可能被其他命令改写，因此不会据此恢复）";
     ComparedHere: "this kernel does not say what commands are about to change: for undo the workspace is compared before and after each", "此内核不会告知命令将改动什么：为了撤销，在每个命令前后比较工作区";
     NoSuchStep: "there is no step or call `{from}`", "没有步骤或调用 `{from}`";

@@ -214,7 +214,7 @@ fn an_undo_that_was_killed_is_told_and_what_a_person_wrote_since_is_asked_about(
     }
     assert!((1..1_500).contains(&count()), "{} of 1,500 are back", count());
     let said = "tenon was killed while it undid or redid something";
-    place.run(&["--model", &place.script(json!([{"text": "Yes."}])), "go"]).says(&[said]);
+    place.run(&["changes"]).says(&[said]);
     // Longer than a step of an undo takes.
     std::thread::sleep(std::time::Duration::from_millis(200));
     place.write("work/f1100", "mine\n");
@@ -224,6 +224,32 @@ fn an_undo_that_was_killed_is_told_and_what_a_person_wrote_since_is_asked_about(
     let kept = place.run(&["undo", "--keep-mine"]).ends_with(0);
     assert!(!kept.error.contains(said), "{kept:?}");
     assert_eq!((count(), mine()), (1_500, "mine\n".into()));
+}
+
+#[test]
+fn the_next_session_takes_back_an_undo_that_was_killed_and_the_model_is_told_nothing_of_it() {
+    let place = Place::new();
+    (1_000..2_500).for_each(|number| drop(place.write(&format!("work/f{number}"), "one\n")));
+    let script = place.script(json!([bash("echo x > a"), bash("rm f*"), {"text": "Done."}]));
+    place.run(&["--model", &script, "go"]).ends_with(0);
+    let count = || std::fs::read_dir(place.path("work")).unwrap().count();
+    for _ in 0..10 {
+        place.run_and_kill(&["undo", "2"], "work/f1100");
+        if count() < 1_500 {
+            break;
+        }
+        place.run(&["redo"]).ends_with(0);
+    }
+    assert!((2..1_500).contains(&count()), "{} of 1,500 are back", count());
+    let next = place.script(json!([{"text": "Yes."}]));
+    let run = place.run(&["--continue", "--model", &next, "go on"]).ends_with(0);
+    run.says(&["undid or redid something: that was taken back"]);
+    assert_eq!(count(), 1);
+    assert!(!place.logs().contains("[undo]"), "{}", place.logs());
+    let run = place.run(&["--continue", "--model", &next, "go on"]).ends_with(0);
+    assert!(!run.error.contains("taken back"), "{run:?}");
+    place.run(&["undo", "2"]).ends_with(0);
+    assert_eq!(count(), 1_500);
 }
 
 #[test]

@@ -123,7 +123,7 @@ impl Journal {
     ) -> Result<Undone, JournalError> {
         let failed = |errno| JournalError::io(errno, "the undo store");
         let _lock = self.store.lock().map_err(failed)?;
-        self.take_back_half_done(session)?;
+        self.take_back_half_done()?;
         let (ids, name) = self.what_to_undo(ids)?;
         let reserve = self.reserve().map_err(failed)?;
         let recorder = self.recorder(session, &name, ids.clone());

@@ -50,7 +50,7 @@ impl Journal {
     }
 
     /// Takes back undos and redos that the end of their process cut short, but for what somebody changed
-    /// since. What it does is of `session`. [`Journal::undo`] does it by itself; before it, the calls
+    /// since. What it does is of their sessions. [`Journal::undo`] does it by itself; before it, the calls
     /// of a redo that was cut short count as undone.
     ///
     /// # Errors
@@ -64,13 +64,13 @@ impl Journal {
     /// # std::fs::create_dir(&root)?;
     /// let workspace = Workspace::open(&root)?;
     /// let journal = Journal::open(&workspace, JournalOptions::new(state))?;
-    /// journal.take_back_cut_short("session")?;
+    /// journal.take_back_cut_short()?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn take_back_cut_short(&self, session: &str) -> Result<(), JournalError> {
+    pub fn take_back_cut_short(&self) -> Result<(), JournalError> {
         let failed = |errno| JournalError::io(errno, "the undo store");
         let _lock = self.store.lock().map_err(failed)?;
-        self.take_back_half_done(session)
+        self.take_back_half_done()
     }
 
     /// Undoes the first, an undo, but for what is `kept`. The rest are earlier tries. Only with the end
@@ -123,7 +123,7 @@ impl Journal {
 
     /// An undo that was cut short by the end of its process is taken back, as if it had not begun. What
     /// somebody else changed since stays as it is, and so is no more as the call left it.
-    pub(super) fn take_back_half_done(&self, session: &str) -> Result<(), JournalError> {
+    pub(super) fn take_back_half_done(&self) -> Result<(), JournalError> {
         let infos = self.checkpoints()?;
         // What took one back and was cut short itself saved no content: it is done again.
         for info in infos.iter().rev().filter(|info| info.is_of_undo() && !is_try(info)) {
@@ -134,7 +134,7 @@ impl Journal {
             ids.extend(tries.map(|other| other.id));
             // Earlier programs ended it before it was taken back.
             if is_cut_short(info) || info.state == CheckpointState::Done && ids.len() > 1 {
-                self.take_back(&ids, session, &self.changed_since(&ids)?)?;
+                self.take_back(&ids, &info.session, &self.changed_since(&ids)?)?;
             }
         }
         Ok(())

@@ -104,7 +104,7 @@ impl Walk {
         self.is_as_said(&way);
         if self.has_cuts && numbers.next(4) == 0 {
             self.lose_the_end(id);
-            self.scene.journal.take_back_cut_short("session").unwrap();
+            self.scene.journal.take_back_cut_short().unwrap();
             self.is(&now, "cut short");
             return;
         }
