@@ -146,6 +146,7 @@ impl Bench {
         let command = Command {
             script: script.to_owned(),
             folder: self.workspace.root().to_path_buf(),
+            roots: self.workspace.open_roots(),
             environment: ["PATH", "HOME"]
                 .iter()
                 .filter_map(|name| Some(((*name).into(), std::env::var_os(name)?)))

@@ -38,6 +38,10 @@ struct Kind<'a> {
     times: Vec<Duration>,
 }
 
+/// Of each command.
+const LIMITS: CommandLimits =
+    CommandLimits { timeout: Duration::from_secs(10), output_bytes_max: 1000, spill: None };
+
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let folder = std::env::temp_dir().join(format!("tenon-spawn-{}", std::process::id()));
@@ -57,15 +61,14 @@ fn main() {
         limits: Limits::default(),
         guarded_folders_max: GUARDED_FOLDERS_MAX,
     };
-    let timeout = Duration::from_secs(10);
-    let limits = CommandLimits { timeout, output_bytes_max: 1000, spill: None };
     let run = |sandbox: &Sandbox, profile: Profile| {
         let command = Command {
             script: "exec /bin/true".into(),
             folder: sandbox.settings().roots.first().unwrap().clone(),
+            roots: workspace.open_roots(),
             environment: Vec::new(),
             profile,
-            limits: limits.clone(),
+            limits: LIMITS,
         };
         runtime.block_on(sandbox.run(command, &CancellationToken::new(), &mut |_, _| {})).unwrap();
     };

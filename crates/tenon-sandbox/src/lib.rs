@@ -68,5 +68,6 @@ pub use spill::{SPILL_BYTES_MAX, SpillFile, SpillTarget};
 pub use tier::{Tier, Wanted};
 pub use workspace::{
     Access, ContentHash, ContentHasher, EntryKind, Expected, FileError, Location, OpenFile,
-    Outside, ProtectedNames, Seen, Walk, WalkEntry, WalkOptions, Workspace, WriteOptions, Written,
+    OpenRoots, Outside, ProtectedNames, RootMoved, Seen, Walk, WalkEntry, WalkOptions, Workspace,
+    WriteOptions, Written,
 };

@@ -145,6 +145,7 @@ impl Sandbox {
         Command {
             script,
             folder: workspace.root().to_path_buf(),
+            roots: workspace.open_roots(),
             environment: self.environment.to_vec(),
             profile: self.profile.clone(),
             limits,

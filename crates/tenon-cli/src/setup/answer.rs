@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
-use tenon_sandbox::{Command, CommandLimits, Exit, Profile, Sandbox, Stream};
+use tenon_sandbox::{Command, CommandLimits, Exit, OpenRoots, Profile, Sandbox, Stream};
 use tokio_util::sync::CancellationToken;
 
 /// How long a program may take. Node takes half a second.
@@ -18,7 +18,8 @@ pub(crate) async fn answer(
     script: &str,
 ) -> Option<(Exit, String)> {
     let limits = CommandLimits { timeout: TIMEOUT, output_bytes_max: BYTES_MAX, spill: None };
-    let command = Command { script: script.to_owned(), folder, environment, profile, limits };
+    let (script, roots) = (script.to_owned(), OpenRoots::default());
+    let command = Command { script, folder, roots, environment, profile, limits };
     let output = walls.run(command, &CancellationToken::new(), &mut |_, _| {}).await.ok()?;
     let pieces = output.pieces.iter().filter(|piece| piece.stream == Stream::Out);
     Some((output.exit, pieces.map(|piece| piece.text.as_str()).collect()))

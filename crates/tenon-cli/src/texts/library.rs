@@ -212,6 +212,8 @@ texts! {
     "Protected file: {path} can make other programs run commands", "受保护的文件：{path} 可能使其他程序运行命令";
     "Symbolic link leads to nothing: {path}", "符号链接没有指向任何内容：{path}";
     "Read-only: {path}", "只读：{path}";
+    "{path} is another folder now than when this session began, and nothing was done: put the first one back, or start tenon anew to work in this one", "{path} 已不是此会话开始时的那个文件夹，因此没有执行任何操作：请把原来的文件夹放回去，或重新启动 tenon 以在现在的文件夹中工作";
+    "{path} is gone since this session began, and nothing was done: put it back, or start tenon anew", "此会话开始后 {path} 已不存在，因此没有执行任何操作：请把它放回去，或重新启动 tenon";
     "Invalid path: {path} has too many symbolic links", "路径无效：{path} 的符号链接太多";
     "Invalid path: {path} leads through a link in another folder of the session, or that one through a link in it; name what the link leads to", "路径无效：{path} 经过会话另一文件夹中的链接，或那个文件夹经过其中的链接；请写出链接指向的位置";
     "Invalid path: {path} is too long", "路径无效：{path} 太长";

@@ -31,6 +31,7 @@ mod killed;
 mod languages;
 mod masked_views;
 mod models;
+mod moved_workspace;
 mod nested;
 mod output;
 mod own_killed;

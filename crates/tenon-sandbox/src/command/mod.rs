@@ -34,6 +34,7 @@ use crate::profile::{Limits, Profile};
 use crate::room::{RoomLimit, RoomTaken};
 use crate::spill::SpillTarget;
 use crate::tier::Tier;
+use crate::workspace::{OpenRoots, RootMoved};
 
 /// A shell script and everything it runs with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +43,8 @@ pub struct Command {
     pub script: String,
     /// Where it runs.
     pub folder: PathBuf,
+    /// Folders that must be where they were opened; else it does not run.
+    pub roots: OpenRoots,
     /// All of its environment.
     pub environment: Vec<(OsString, OsString)>,
     /// What it may read, write and reach.
@@ -190,6 +193,9 @@ pub enum CommandError {
         /// What the operating system said.
         source: io::Error,
     },
+    /// A folder of the session is not at its path. Nothing was run.
+    #[error(transparent)]
+    RootMoved(#[from] RootMoved),
     /// There is no bash on this machine.
     #[error("bash is not installed: it is neither in /bin and /usr/bin nor on PATH")]
     ShellMissing,
@@ -290,6 +296,7 @@ impl Command {
             Confinement::Walls(walls) => (walls.internet, walls.only_reads),
             _ => (true, false),
         };
+        self.roots.check()?;
         let (running, refused) = loop {
             let comparison = compare(launch.checkpoint.as_ref()).await;
             let started = Running::start(&self, shells.clone(), launch.clone(), started_at).await;
@@ -417,6 +424,7 @@ mod tests {
         let command = Command {
             script: "true".to_owned(),
             folder: PathBuf::from("/"),
+            roots: OpenRoots::default(),
             environment: Vec::new(),
             profile: Profile::unconfined(),
             limits: CommandLimits { timeout: Duration::MAX, output_bytes_max: 0, spill: None },

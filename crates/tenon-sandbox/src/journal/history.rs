@@ -123,6 +123,7 @@ impl Journal {
     ) -> Result<Undone, JournalError> {
         let failed = |errno| JournalError::io(errno, "the undo store");
         let _lock = self.store.lock().map_err(failed)?;
+        self.store.check_in_place()?;
         self.take_back_half_done()?;
         let (ids, name) = self.what_to_undo(ids)?;
         let reserve = self.reserve().map_err(failed)?;

@@ -98,7 +98,7 @@ use self::record::Header;
 use self::recorder::Recorder;
 use self::store::Store;
 use self::way_back::mark_undone;
-use crate::workspace::Workspace;
+use crate::workspace::{RootMoved, Workspace};
 
 /// Saves what calls are about to change in one workspace, and undoes it. Cheap to clone.
 ///
@@ -246,6 +246,9 @@ pub enum JournalError {
         /// The checkpoint.
         id: CheckpointId,
     },
+    /// A folder of the workspace is not at its path. Nothing was undone.
+    #[error(transparent)]
+    RootMoved(#[from] RootMoved),
     /// A file is longer than the caller wants to hold.
     #[error("{} has {bytes} bytes", path.display())]
     TooLarge {

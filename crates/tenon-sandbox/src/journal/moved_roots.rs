@@ -1,5 +1,6 @@
 //! Roots that are not where they were: without walls a command can rename the workspace, or a folder above it.
-//! It is recorded and undone by the handle, whatever its name; but what is to be undone is found by its path.
+//! It is recorded by the handle, whatever its name; but what is to be undone is found by its path, and
+//! nothing is undone while another folder is there.
 
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use super::recorder::Recorder;
 use super::store::{Root, Store};
 use super::trouble::Trouble;
 use crate::linux::task::path_of;
+use crate::workspace::{RootMoved, check_in_place};
 
 impl Store {
     /// Returns the place of something that is open and has this absolute path now.
@@ -30,6 +32,10 @@ impl Store {
 }
 
 impl Root {
+    fn check_in_place(&self) -> Result<(), RootMoved> {
+        check_in_place(&self.path, &self.handle)
+    }
+
     /// Where it is by now.
     fn path_now(&self) -> PathBuf {
         let now = path_of(&self.handle).ok().filter(|now| now.is_absolute() && self.is_at(now));
@@ -43,11 +49,24 @@ impl Root {
     }
 }
 
+impl Store {
+    /// Refuses to go on while a root is not at its path.
+    pub(super) fn check_in_place(&self) -> Result<(), RootMoved> {
+        self.roots.iter().try_for_each(Root::check_in_place)
+    }
+
+    /// Returns the paths at which roots are no more.
+    pub(super) fn moved_roots(&self) -> Vec<PathBuf> {
+        let moved = self.roots.iter().filter(|root| root.check_in_place().is_err());
+        moved.map(|root| root.path.clone()).collect()
+    }
+}
+
 impl Recorder {
-    /// Notes which roots are elsewhere by now.
+    /// Notes which roots are elsewhere by now. One that was when the call began, the call was refused for.
     pub(super) fn note_moved_roots(&mut self) {
-        let moved = self.store.roots.iter().filter(|root| !root.is_at(&root.path));
-        let moved: Vec<PathBuf> = moved.map(|root| root.path.clone()).collect();
+        let mut moved = self.store.moved_roots();
+        moved.retain(|path| !self.moved_before.contains(path));
         moved.into_iter().for_each(|path| self.note_trouble(Trouble::Moved(path)));
     }
 }

@@ -98,6 +98,8 @@ pub(crate) struct Recorder {
     copying: HashSet<NodeId>,
     /// Nodes that were there before have names where nothing was before.
     pub(super) has_moved: bool,
+    /// The paths of roots that were elsewhere when the call began.
+    pub(super) moved_before: Vec<PathBuf>,
     /// Grows when a folder gets another path.
     pub(crate) folders_moved: u64,
     pub(crate) is_over: bool,
@@ -106,6 +108,7 @@ pub(crate) struct Recorder {
 impl Recorder {
     pub(crate) fn new(store: Arc<Store>, header: Header) -> Self {
         let image = Image { header, ..Image::default() };
+        let moved_before = store.moved_roots();
         Self {
             store,
             image,
@@ -114,6 +117,7 @@ impl Recorder {
             aside: BTreeMap::new(),
             copying: HashSet::new(),
             has_moved: false,
+            moved_before,
             folders_moved: 0,
             is_over: false,
         }

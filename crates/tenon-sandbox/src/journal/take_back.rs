@@ -70,6 +70,7 @@ impl Journal {
     pub fn take_back_cut_short(&self) -> Result<(), JournalError> {
         let failed = |errno| JournalError::io(errno, "the undo store");
         let _lock = self.store.lock().map_err(failed)?;
+        self.store.check_in_place()?;
         self.take_back_half_done()
     }
 

@@ -29,6 +29,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
@@ -62,6 +63,7 @@ use crate::output::Stream;
 use crate::profile::{Network, Profile};
 use crate::room::RoomLimit;
 use crate::tier::{Tier, Wanted};
+use crate::workspace::OpenRoots;
 
 /// Plans that are kept with their helpers, one for each grant of a call's own; the oldest goes.
 const PLANS_MAX: usize = 4;
@@ -174,6 +176,7 @@ impl Sandbox {
         cancel: &CancellationToken,
         on_output: &mut (dyn FnMut(Stream, &str) + Send),
     ) -> Result<Output, CommandError> {
+        command.roots.check()?;
         if without_walls(&command.profile).is_some() {
             return command.run_into(self.checkpoint.clone(), printed, cancel, on_output).await;
         }
@@ -260,16 +263,14 @@ impl Sandbox {
         let Some(root) = self.shared.settings.roots.first() else {
             return Err(SandboxError::new(Tier::A, Missing::WholeFileSystem));
         };
+        let timeout = Duration::from_secs(10);
         let command = Command {
             script: ":".to_owned(),
             folder: root.clone(),
+            roots: OpenRoots::default(),
             environment: Vec::new(),
             profile: self.shared.session_profile(Network::Off),
-            limits: CommandLimits {
-                timeout: std::time::Duration::from_secs(10),
-                output_bytes_max: 0,
-                spill: None,
-            },
+            limits: CommandLimits { timeout, output_bytes_max: 0, spill: None },
         };
         match self.run(command, &CancellationToken::new(), &mut |_, _| {}).await {
             Err(CommandError::Walls(error)) => Err(error),

@@ -62,6 +62,7 @@ mod tests {
     use super::*;
     use crate::command::CommandLimits;
     use crate::profile::Profile;
+    use crate::workspace::OpenRoots;
 
     /// Checks what a command with this environment gets.
     fn check(own: &[(&str, &str)], expected: &[(&str, &str)]) {
@@ -71,6 +72,7 @@ mod tests {
         let mut command = Command {
             script: String::new(),
             folder: PathBuf::from("/"),
+            roots: OpenRoots::default(),
             environment,
             limits,
             profile: Profile::unconfined(),

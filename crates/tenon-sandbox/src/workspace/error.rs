@@ -1,11 +1,13 @@
 //! What can go wrong with a file, as data a caller can act on.
 //!
 //! Every variant names the path as the model wrote it, never a path on this machine that the
-//! model did not ask for.
+//! model did not ask for; but for a root that is not in its place.
 
 use std::io;
 
 use rustix::io::Errno;
+
+use super::in_place::RootMoved;
 
 /// Why a file operation did not happen.
 #[derive(Debug, thiserror::Error)]
@@ -82,6 +84,9 @@ pub enum FileError {
         /// The path as it was asked for.
         path: String,
     },
+    /// A root is not at its path: what would be done there, nobody would find.
+    #[error(transparent)]
+    RootMoved(#[from] RootMoved),
     /// Not a path that can name a file.
     #[error("Invalid path: {path:?} {reason}")]
     InvalidPath {

@@ -60,6 +60,7 @@ impl Workspace {
                     alias: None,
                     links: Vec::new(),
                     folder: OnceLock::from(Arc::clone(handle)),
+                    opened: None,
                     read_only: true,
                     granted: Some(place.written.clone()),
                 }));

@@ -9,6 +9,7 @@
 mod error;
 mod grant;
 mod hash;
+mod in_place;
 mod included;
 mod names;
 mod outside;
@@ -32,6 +33,8 @@ use rustix::io::Errno;
 
 pub use self::error::FileError;
 pub use self::hash::{ContentHash, ContentHasher};
+pub(crate) use self::in_place::check_in_place;
+pub use self::in_place::{OpenRoots, RootMoved};
 pub use self::outside::{Access, Outside};
 pub(crate) use self::protected::{
     above_listed, can_matter, is_above_protected, name_of, names_beneath, names_in,
@@ -44,6 +47,7 @@ pub(crate) use self::write::is_temporary;
 pub use self::write::{Expected, ProtectedNames, WriteOptions, Written};
 
 use self::grant::GrantedFile;
+use self::in_place::OpenRoot;
 use self::seen::SeenTable;
 use crate::filter::{SharedFilter, TextFilter};
 use crate::links::resolved;
@@ -85,6 +89,8 @@ struct Root {
     links: Vec<PathBuf>,
     /// Empty only for a spill folder that nothing was spilled to yet.
     folder: OnceLock<Arc<OwnedFd>>,
+    /// What must be at the path; nothing for what is not a writable root.
+    opened: Option<Arc<OpenRoot>>,
     read_only: bool,
     /// A folder outside that somebody said yes to: the path by which the model named it.
     granted: Option<String>,
@@ -293,12 +299,14 @@ impl Root {
                 None => fail(source),
             })?;
         let alias = std::path::absolute(path).map_err(fail)?;
-        let folder =
-            open_folder(&canonical).map_err(|errno| FileError::from_errno(&shown, errno))?;
+        let failed = |errno| FileError::from_errno(&shown, errno);
+        let folder = Arc::new(open_folder(&canonical).map_err(failed)?);
+        let opened = OpenRoot::new(canonical.clone(), Arc::clone(&folder)).map_err(failed)?;
+        let opened = Some(Arc::new(opened));
         let (_, links) = resolved(&alias).unwrap_or_default();
         let alias = Some(alias).filter(|alias| *alias != canonical);
-        let folder = OnceLock::from(Arc::new(folder));
-        Ok(Self { path: canonical, alias, links, folder, read_only: false, granted: None })
+        let (path, folder) = (canonical, OnceLock::from(folder));
+        Ok(Self { path, alias, links, folder, opened, read_only: false, granted: None })
     }
 
     fn later(path: &Path) -> Result<Self, FileError> {
@@ -308,9 +316,8 @@ impl Root {
         })?;
         let canonical = canonical_or_lexical(&alias);
         let alias = Some(alias).filter(|alias| *alias != canonical);
-        let folder = OnceLock::new();
-        let links = Vec::new();
-        Ok(Self { path: canonical, alias, links, folder, read_only: true, granted: None })
+        let (path, folder, links, opened) = (canonical, OnceLock::new(), Vec::new(), None);
+        Ok(Self { path, alias, links, folder, opened, read_only: true, granted: None })
     }
 
     /// Returns the descriptor; a spill folder is opened at the first look after it was made.

@@ -120,6 +120,7 @@ impl Workspace {
         }
         let flags = OFlags::RDONLY;
         let (root, beneath) = self.split(Path::new(path));
+        root.map_or(Ok(()), |root| self.check_in_place(root))?;
         let direct = match root.and_then(|root| self.root_of(root)).map(super::Root::folder) {
             Some(Ok(folder)) => open_beneath(&folder, beneath, flags, Mode::empty()),
             Some(Err(errno)) => Err(errno),
@@ -147,6 +148,7 @@ impl Workspace {
         flags: OFlags,
     ) -> Result<OpenFile, FileError> {
         let found = self.resolve_os(path, shown)?;
+        self.check_in_place(found.root)?;
         let place = self.shown(found.root, &found.beneath).to_string_lossy().into_owned();
         if found.node.is_none() {
             return Err(FileError::from_errno(shown, Errno::NOENT));

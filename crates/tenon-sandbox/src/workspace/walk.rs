@@ -124,6 +124,7 @@ impl Workspace {
     /// is an item of the walk, which goes on.
     pub fn walk(&self, path: &str, options: WalkOptions) -> Result<Walk, FileError> {
         let found = self.resolve(path)?;
+        self.check_in_place(found.root)?;
         let Some(node) = &found.node else {
             return Err(FileError::NotFound { path: path.to_owned() });
         };

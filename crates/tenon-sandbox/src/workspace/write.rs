@@ -100,6 +100,7 @@ impl Workspace {
     ) -> Result<Written, FileError> {
         let options = options.into();
         let mut found = self.resolve(path)?;
+        self.check_in_place(found.root)?;
         self.check_writable(path, &found, options)?;
         // Grows with each folder that is made.
         let mut at = self.absolute(found.root, found.folder_path());

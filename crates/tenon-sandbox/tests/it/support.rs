@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use tenon_sandbox::{
-    Command, CommandError, CommandLimits, Exit, Output, Piece, Profile, SpillTarget, Stream,
-    child_environment,
+    Command, CommandError, CommandLimits, Exit, OpenRoots, Output, Piece, Profile, SpillTarget,
+    Stream, child_environment,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -16,6 +16,7 @@ pub(crate) fn command(folder: &Path, script: &str) -> Command {
     Command {
         script: script.to_owned(),
         folder: folder.to_path_buf(),
+        roots: OpenRoots::default(),
         environment: child_environment(std::env::vars_os(), &[]),
         profile: Profile::unconfined(),
         limits: CommandLimits { timeout: TIMEOUT, output_bytes_max: 10_000, spill: None },

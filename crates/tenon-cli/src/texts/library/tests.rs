@@ -1,7 +1,7 @@
 use tenon_agent::{Action, Mode, Origin, Places, Rule, Rules, Verdict, decide};
 use tenon_sandbox::{
-    FileError, HostRule, Missing, ProtectedChange, ProtectedChangeKind, SandboxError, Tier,
-    UpstreamProxy,
+    FileError, HostRule, Missing, ProtectedChange, ProtectedChangeKind, RootMoved, SandboxError,
+    Tier, UpstreamProxy,
 };
 
 use super::*;
@@ -69,6 +69,8 @@ fn what_libraries_say_of_rules_hosts_and_files_has_a_row() {
         FileError::Protected { path: path() },
         FileError::DanglingLink { path: path() },
         FileError::ReadOnly { path: path() },
+        RootMoved::Replaced(path().into()).into(),
+        RootMoved::Gone(path().into()).into(),
     ];
     files.iter().for_each(|error| check_chinese(&error.to_string()));
     let kinds = [

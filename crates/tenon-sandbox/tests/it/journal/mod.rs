@@ -27,6 +27,7 @@ mod moved_roots;
 mod not_kept;
 mod person;
 mod protected;
+mod replaced_roots;
 mod several;
 mod single;
 mod stale;
@@ -170,6 +171,7 @@ impl Scene {
         Command {
             script: script.to_owned(),
             folder: self.root(),
+            roots: self.workspace.open_roots(),
             environment,
             profile: self.profile.clone(),
             limits: CommandLimits { timeout: TIMEOUT, output_bytes_max: 20_000, spill: None },

@@ -115,6 +115,7 @@ impl Place {
         Command {
             script: script.to_owned(),
             folder: self.root().to_path_buf(),
+            roots: self.workspace.open_roots(),
             environment,
             profile: self.profile.clone(),
             limits: CommandLimits { timeout: TIMEOUT, output_bytes_max: 20_000, spill: None },

@@ -332,13 +332,13 @@ fn a_submodule_works_and_its_repository_is_protected() {
 
 #[test]
 fn a_linked_worktree_works_and_its_repository_is_protected() {
-    let place = place_of_git(
+    let mut place = place_of_git(
         "set -e; git init -q $1; cd $1; git commit -q --allow-empty -m a; rmdir $2
         git worktree add -q $2",
     );
     // The folder was made anew: the session must hold the new one.
-    let workspace = tenon_sandbox::Workspace::open(place.root()).unwrap();
-    assert_eq!(workspace.roots(), place.sandbox.settings().roots);
+    place.workspace = tenon_sandbox::Workspace::open(place.root()).unwrap();
+    assert_eq!(place.workspace.roots(), place.sandbox.settings().roots);
     commits(&place);
     let (_, said) = place.run(
         "echo evil > ../main/.git/hooks/pre-commit; echo evil > ../main/new; echo evil > .git",

@@ -139,7 +139,7 @@ fn there_are_no_internet_sockets_without_namespaces() {
 
 #[test]
 fn what_comes_later_can_be_read_without_namespaces_too() {
-    let place = alone();
+    let mut place = alone();
     let folder = place.top.path().join("outside-folder");
     std::fs::create_dir(&folder).unwrap();
     let script = format!("cat {}", folder.join("file").display());
@@ -150,6 +150,7 @@ fn what_comes_later_can_be_read_without_namespaces_too() {
     let root = place.root().to_path_buf();
     std::fs::rename(&root, root.with_extension("old")).unwrap();
     std::fs::create_dir(&root).unwrap();
+    place.workspace = tenon_sandbox::Workspace::open(&root).unwrap();
     assert_eq!(place.run("echo new > file; cat file").1, "new\n");
     assert!(!root.with_extension("old").join("file").exists());
 }
