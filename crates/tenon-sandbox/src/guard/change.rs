@@ -37,6 +37,9 @@ pub enum ProtectedChangeKind {
     /// There are more folders beneath this root than are looked through, and what commands touch in
     /// the others is not recorded.
     NotRecorded,
+    /// Somebody moved this root while commands ran. What they did is looked at before the next one, once
+    /// the root is back.
+    Unlooked,
 }
 
 impl fmt::Display for ProtectedChange {
@@ -55,6 +58,13 @@ impl fmt::Display for ProtectedChange {
                     formatter,
                     "protected: {path} has more folders than are looked through, and without undo \
                      it is not known what commands touch in the others; files there can run programs"
+                );
+            }
+            ProtectedChangeKind::Unlooked => {
+                return write!(
+                    formatter,
+                    "protected: {path} was moved while commands ran; what they did to protected names \
+                     is looked at before the next command, once it is back"
                 );
             }
             ProtectedChangeKind::Created => write!(formatter, "protected: {path} was made")?,

@@ -10,9 +10,11 @@
 //! from the look before. In one with more folders than a look comes to it is the upper ones, and besides
 //! what the journal says that the command touched is looked at, wherever it is.
 
+mod accepted;
 mod change;
 mod copies;
 mod folder;
+mod held;
 mod item;
 mod kept_names;
 mod killed;
@@ -37,7 +39,8 @@ use rustix::io::Errno;
 
 pub use self::change::{ProtectedChange, ProtectedChangeKind};
 use self::copies::Copies;
-use self::folder::{Identity, identity_of_folder, open_folder_at};
+use self::folder::{Identity, identity_of_folder};
+use self::held::Held;
 use self::item::{Item, Room};
 pub use self::killed::{LookedAfter, look_after_killed};
 pub use self::left_own::{OwnLookedAfter, look_after_own};
@@ -51,10 +54,10 @@ use self::put::{remove, write};
 use self::recorded::recorded;
 pub use self::scan::GUARDED_FOLDERS_MAX;
 pub(crate) use self::scan::list;
-use self::scan::{Limits, MINOR_BYTES_MAX, Scan, Stamps, link_above, look, look_for_folder, scan};
+use self::scan::{Limits, MINOR_BYTES_MAX, Stamps, link_above, look, look_for_folder, scan};
 use crate::git_config;
 use crate::git_includes::Includes;
-use crate::journal::{Came, Checkpoint, KeptName};
+use crate::journal::{Checkpoint, KeptName};
 use crate::workspace::Recording;
 
 /// Folders and files that are looked at in well below a millisecond.
@@ -78,6 +81,7 @@ pub(crate) struct Guard {
     /// What a look goes through before commands.
     most: Limits,
     roots: Vec<PathBuf>,
+    held: Held,
     before: BTreeMap<Place, Item>,
     /// Which folders protected names are in that may go elsewhere with them.
     folders_of_names: HashMap<PathBuf, Identity>,
@@ -153,6 +157,7 @@ impl Guard {
             self.kept_names.clear();
             self.is_unrecorded = false;
             self.roots = roots.to_vec();
+            self.held.begin();
             let others = match (&self.seat, &mut turn) {
                 (Some(seat), Some(turn)) => seat.others(turn)?,
                 _ => Others::default(),
@@ -267,7 +272,7 @@ impl Guard {
         let mut changes = std::mem::take(&mut self.pending);
         changes.extend(self.check());
         self.renew(turn.as_ref());
-        self.unchecked = self.running > 0;
+        self.unchecked = self.running > 0 || self.held.is_away;
         let own = checkpoint
             .and_then(|own| self.checkpoints.iter().position(|checkpoint| checkpoint.is(own)));
         if let Some(own) = own {
@@ -300,33 +305,6 @@ impl Guard {
     /// Takes in that nobody read what the last command's look told.
     pub(crate) fn was_nobodys(&mut self) {
         self.is_unrecorded_told = false;
-    }
-
-    /// Takes what is at `path` as it should be: somebody with leave to do so wrote it while
-    /// commands run.
-    pub(crate) fn accept(&mut self, path: &Path) {
-        if self.running == 0 {
-            return;
-        }
-        let turn = self.turn();
-        self.before.retain(|place, _| !place.path().starts_with(path));
-        for root in &self.roots {
-            let Ok(beneath) = path.strip_prefix(root) else { continue };
-            let Ok(top) = open_folder_at(root) else { continue };
-            let mut scan = Scan::new(&self.before, Stamps::HoldIn(&[]), Limits::TOUCHED);
-            scan.place(root, &top, beneath, Came::Replaced);
-            let found = scan.found;
-            self.before.extend(found);
-        }
-        for place in self.included.keys().filter(|place| place.path().starts_with(path)) {
-            if let Some(item) = look(place, None) {
-                self.before.insert(place.clone(), item);
-            }
-        }
-        let mut own = self.own.after(&self.roots, &self.before, Stamps::HoldIn(&[]));
-        own.retain(|place, _| place.path().starts_with(path));
-        self.before.extend(own);
-        self.renew(turn.as_ref());
     }
 
     /// Takes in what the settings of git that were found include. What is as in `known` is not read
@@ -434,6 +412,9 @@ impl Guard {
     }
 
     fn check(&mut self) -> Vec<ProtectedChange> {
+        if let Some(told) = self.moved_meanwhile() {
+            return told;
+        }
         let (mut after, told) = self.look_after();
         self.leave_out_kept_names(&mut after);
         let mut changes: Vec<ProtectedChange> = told.into_iter().collect();

@@ -449,6 +449,7 @@ impl Shared {
             None if profile.writable.is_empty() => Journaled::Needless,
             None => Journaled::Nowhere,
         };
+        state.guard.hold(self.settings.held_roots(&roots, profile));
         if let Err(errno) = state.guard.begin(&roots, &frozen, journaled) {
             let (tier, code) = (state.tier.unwrap_or(Tier::D), errno.raw_os_error());
             return Err(SandboxError::new(tier, Missing::Note { code }));

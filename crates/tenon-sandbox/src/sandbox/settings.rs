@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::guard::NOTES;
 use crate::links::resolved;
 use crate::missing::{Missing, SandboxError};
-use crate::profile::Limits;
+use crate::profile::{Limits, Profile};
 use crate::tier::{Tier, Wanted};
 use crate::workspace::canonical_or_lexical;
 
@@ -63,6 +63,16 @@ impl Settings {
             return Err(SandboxError::new(tier, Missing::State { path: state.clone() }));
         }
         Ok(())
+    }
+
+    /// Returns the roots that a command with this profile can put no other folder in the place of: those
+    /// that lie in nothing that it may write. That is all that is `watched`, and what it was granted.
+    pub(super) fn held_roots(&self, watched: &[PathBuf], profile: &Profile) -> Vec<PathBuf> {
+        let mut roots = self.roots.clone();
+        let is_above = |above: &PathBuf, root: &PathBuf| above != root && root.starts_with(above);
+        let written = || watched.iter().chain(&profile.writable);
+        roots.retain(|root| !written().any(|above| is_above(above, root)));
+        roots
     }
 
     fn is_in_root(&self, path: &Path) -> bool {

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use tenon_sandbox::{
     CheckpointId, CommandError, Conflicts, Exit, Expected, FileError, JournalError, Output,
-    Profile, RootMoved, Sandbox, Settings, Tier, Trouble, WalkOptions, Wanted, Workspace,
+    Profile, ProtectedChangeKind, RootMoved, Sandbox, Settings, Tier, Trouble, WalkOptions, Wanted,
+    Workspace,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -216,3 +217,54 @@ fn a_workspace_that_a_command_moved_is_refused_to_the_next() {
     put_back(&scene.root(), &scene.top.path().join("other"));
     scene.change("echo 2 > f");
 }
+
+/// What somebody puts there while a command runs is nobody's command's.
+#[test]
+fn protected_names_in_a_folder_that_came_meanwhile_stay() {
+    for walls in [Walls::A, Walls::C] {
+        let scene = Scene::new(walls);
+        scene.prepare("mkdir -p .git/hooks .vscode; touch .git/HEAD; echo old > .git/config");
+        let (root, away) = (scene.root(), scene.root().with_extension("away"));
+        std::fs::write(root.join(".vscode/settings.json"), "old").unwrap();
+        let exchange = std::thread::spawn({
+            let (root, away) = (root.clone(), away.clone());
+            move || {
+                while !root.join("ready").exists() {
+                    std::thread::yield_now();
+                }
+                std::fs::rename(&root, &away).unwrap();
+                for folder in [".git/hooks", ".idea"] {
+                    std::fs::create_dir_all(root.join(folder)).unwrap();
+                }
+                for (name, text) in OTHER {
+                    std::fs::write(root.join(name), text).unwrap();
+                }
+                let there = tree(&root);
+                std::fs::write(away.join("stop"), "").unwrap();
+                there
+            }
+        });
+        let script = "touch ready; until [ -e stop ]; do sleep 0.01; done; echo end > .envrc";
+        let (output, changes) = scene.run(script);
+        let there = exchange.join().unwrap();
+        assert_eq!(difference(&there, &tree(&root)), "", "{walls:?}");
+        assert_eq!(changes.troubles, [Trouble::Moved(root.clone())]);
+        let told: Vec<_> = output.protected.into_iter().map(|change| change.kind).collect();
+        assert_eq!(told, [ProtectedChangeKind::Unlooked]);
+        let expected = RootMoved::Replaced(root.clone());
+        assert_eq!(moved_command(try_run(&scene, &scene.sandbox, "true")), expected);
+        put_back(&root, &away);
+        let output = scene.start("true", &scene.sandbox);
+        let told: Vec<_> = output.protected.iter().map(ToString::to_string).collect();
+        let envrc = root.join(".envrc");
+        let was_made = format!("protected: {} was made; put back as it was", envrc.display());
+        assert_eq!((told, envrc.exists()), (vec![was_made], false), "{walls:?}");
+    }
+}
+
+const OTHER: [(&str, &str); 4] = [
+    (".git/HEAD", "ref: refs/heads/main\n"),
+    (".git/config", "[core]\n\tfsmonitor = theirs\n"),
+    (".git/hooks/pre-commit", "theirs\n"),
+    (".idea/workspace.xml", "theirs\n"),
+];
