@@ -25,7 +25,7 @@ use super::{
     tool::{Effect, Tool, ToolContext, ToolOutput},
     unkept, unseen,
 };
-use crate::policy::{Action, shell};
+use crate::policy::{Action, in_one_line, shell};
 
 /// The tool's name.
 pub(crate) const BASH: &str = "bash";
@@ -202,7 +202,7 @@ pub(super) fn notes(
         LimitReached::FileSize => "ended: a file became too large".into(),
         LimitReached::Disk(taken) => taken.to_string(),
     }));
-    lines.into_iter().map(|line| format!("\n[walls] {line}")).collect()
+    lines.iter().map(|line| format!("\n[walls] {}", in_one_line(line))).collect()
 }
 
 /// How a command ended by itself.

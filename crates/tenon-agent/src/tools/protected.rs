@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     input::Answer,
-    policy::{Action, Decision, Verdict},
+    policy::{Action, Decision, Verdict, in_one_line},
 };
 
 /// Changes that a result tells one by one, those that stay first.
@@ -189,6 +189,7 @@ pub(super) fn lines(changes: &[ProtectedChange], kept: &Kept) -> Vec<String> {
 /// Returns what a person answered about `path`, as a command's `result` tells; `flag` is named where
 /// there was nobody.
 pub(crate) fn answer_in(result: &str, path: &str, flag: Option<&str>) -> Answer {
+    let (path, flag) = (in_one_line(path), flag.map(in_one_line));
     let kept = format!("[walls] protected: {path} was ");
     let refused = format!("[walls] {}", kept_out(path));
     let mut kept = result.lines().filter(|line| line.starts_with(&kept));
@@ -196,7 +197,7 @@ pub(crate) fn answer_in(result: &str, path: &str, flag: Option<&str>) -> Answer 
         if why.starts_with(RULE) { Answer::AllowForSession } else { Answer::Allow }
     } else if let Some(words) = result.lines().find_map(|line| line.strip_prefix(&refused)) {
         Answer::Deny(Some(words.to_owned()))
-    } else if flag.is_none_or(|flag| result.contains(flag)) {
+    } else if flag.is_none_or(|flag| result.contains(&flag)) {
         Answer::Nobody
     } else {
         Answer::Deny(None)
@@ -209,7 +210,8 @@ pub(super) fn where_kept(protected: &[ProtectedChange], workspace: &Workspace) -
     let kept = protected.iter().filter_map(|change| {
         let found = change.found.as_ref().filter(|_| change.put_back)?;
         let path = workspace.spill_target()?.write(&String::from_utf8_lossy(found)).ok()?;
-        Some(format!("\n[walls] what was in {} is in {}", change.path.display(), path.display()))
+        let said = format!("what was in {} is in {}", change.path.display(), path.display());
+        Some(format!("\n[walls] {}", in_one_line(&said)))
     });
     kept.collect()
 }

@@ -15,7 +15,10 @@ use super::{
     said::{Said, is_quoted, quoted, words},
     sight::{self, UNSEEN},
 };
-use crate::policy::shell::{Piece, RedirectKind, SimpleCommand, Word};
+use crate::policy::{
+    in_one_line,
+    shell::{Piece, RedirectKind, SimpleCommand, Word},
+};
 
 /// What programs say of a file that is not there.
 const MISSING: [&str; 9] = [
@@ -88,7 +91,7 @@ pub(super) fn notes(said: &Said<'_>) -> String {
     let more = told.len().saturating_sub(SENTENCES_MAX);
     told.truncate(SENTENCES_MAX);
     told.extend((more > 0).then(|| format!("{more} more walls stood in its way")));
-    told.into_iter().map(|sentence| format!("\n[walls] {sentence}")).collect()
+    told.iter().map(|sentence| format!("\n[walls] {}", in_one_line(sentence))).collect()
 }
 
 /// Returns what it is told of them, if there is reason to say something.

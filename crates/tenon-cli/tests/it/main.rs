@@ -33,6 +33,7 @@ mod masked_views;
 mod models;
 mod moved_workspace;
 mod nested;
+mod odd_names;
 mod output;
 mod own_killed;
 mod plain_commands;

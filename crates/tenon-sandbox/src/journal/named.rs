@@ -20,6 +20,13 @@ pub fn without_middle(text: &str, chars_max: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}…{}", part(0..head), part(tail..text.len())))
 }
 
+/// Returns a path as a summary names it, control characters as their pictures.
 pub(super) fn named(path: &Path) -> String {
-    without_middle(&path.to_string_lossy(), PATH_CHARS_MAX).into_owned()
+    let text = path.to_string_lossy();
+    let picture = |character: char| match u32::from(character) {
+        code @ 0..0x20 => char::from_u32(0x2400 + code).unwrap_or(character),
+        0x7f => '␡',
+        _ => character,
+    };
+    without_middle(&text, PATH_CHARS_MAX).chars().map(picture).collect()
 }
