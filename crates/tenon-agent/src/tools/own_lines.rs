@@ -32,6 +32,9 @@ const GIT: [&str; 3] = ["error", "fatal", "warning"];
 const MARKING: [&str; 2] = ["diff", "git"];
 const MARKS: [char; 4] = ['+', '-', '<', '>'];
 
+/// What package managers put before a script that they run.
+const SCRIPTS: [&str; 2] = ["> ", "$ "];
+
 /// Files that a line shows which are looked into, and the most of one.
 const FILES_MAX: usize = 8;
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -134,8 +137,10 @@ fn complaints_of_others<'a>(
         COMPLAINTS.iter().any(|words| line.contains(words))
     };
     // Or prints it, as a script does.
-    let says =
-        |text: &str, line: &str| line.trim().len() >= LINE_BYTES_MIN && text.contains(line.trim());
+    let says = |text: &str, line: &str| {
+        let line = line.trim();
+        line.len() >= LINE_BYTES_MIN && (text.contains(line) || names_script(text, line))
+    };
     let complaints = lines.iter().filter(complains).take(COMPLAINTS_MAX);
     let mut left: HashSet<&str> = complaints.copied().collect();
     let mut others: HashSet<&str> = left.extract_if(|line| says(script, line)).collect();
@@ -171,6 +176,15 @@ fn complaints_of_others<'a>(
         }
     }
     others
+}
+
+/// Whether a line is a script as it is shown before it runs, which stands in a text: mostly as a string of
+/// JSON.
+fn names_script(text: &str, line: &str) -> bool {
+    let script = SCRIPTS.iter().find_map(|mark| line.strip_prefix(mark));
+    let script = script.filter(|script| script.len() >= LINE_BYTES_MIN);
+    let written = script.and_then(|script| serde_json::to_string(script).ok());
+    written.is_some_and(|written| text.contains(written.trim_matches('"')))
 }
 
 /// Whether a line stands in a file, or is one of it with a mark, its number or the file's name in front.
@@ -262,6 +276,10 @@ mod tests {
         bench.put("logs/build.log", format!("1\n{denied}\n"));
         bench.put("Makefile", "all:\n\t@echo \"cat: /none/x: No such file or directory\"\n");
         bench.put("fetch.py", "    s.connect((\"example.com\", 443))\n");
+        bench.put(
+            "package.json",
+            r#"{"scripts": {"test": "echo \"Permission denied\" && exit 1"}}"#,
+        );
         let (now, hour) = (SystemTime::now(), Duration::from_secs(3_600));
         let check = |began, out: &str, is_own: bool| {
             let script = "make; echo 'a: /none/a: No such file or directory'";
@@ -274,6 +292,11 @@ mod tests {
         check(later, &format!("build.log:2:{denied}"), false);
         check(later, "cat: /none/x: No such file or directory", false);
         check(later, "a: /none/a: No such file or directory", false);
+        check(later, "Permission denied", false);
+        for mark in ["> ", "$ "] {
+            check(later, &format!("{mark}echo \"Permission denied\" && exit 1"), false);
+            check(later, &format!("{mark}echo \"Permission denied\" && exit 2"), true);
+        }
         check(later, "touch: cannot touch '/etc/y': Permission denied", true);
         // A line of code that a trace shows.
         check(later, "    s.connect((\"example.com\", 443))", true);
