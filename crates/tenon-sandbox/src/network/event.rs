@@ -93,13 +93,17 @@ impl NetworkEvent {
         matches!(self.outcome, NetworkOutcome::Refused(_))
     }
 
-    /// Returns the rule that would let it through, as `--net` takes it, if there is one.
+    /// Returns the rule that would let it through, as `--net` takes it, if there is one that leads to what was meant.
     #[must_use]
     pub fn rule_needed(&self) -> Option<HostRule> {
         let port = self.port?;
         match &self.outcome {
             NetworkOutcome::Refused(Refusal::NoRule) => {
                 let host = Host::parse(&self.host).ok()?;
+                // Inside, it is the commands' own; here it would be a server of this machine.
+                if matches!(&host, Host::Address(address) if address.is_unspecified()) {
+                    return None;
+                }
                 // A name of one label could be a word that `--net` takes for something else, such as
                 // `on`; with its port it is none.
                 let usual = matches!(&host, Host::Name(name) if name.labels() > 1)
@@ -233,6 +237,8 @@ mod tests {
                 refused("[::1]:80", Refusal::NoRule),
                 "blocked: [::1]:80 (no rule allows it; --net [::1]:80 would)",
             ),
+            (refused("0.0.0.0:8000", Refusal::NoRule), "blocked: 0.0.0.0:8000 (no rule allows it)"),
+            (refused("[::]:80", Refusal::NoRule), "blocked: [::]:80 (no rule allows it)"),
             (
                 refused("intra.example.com:443", not_public()),
                 "blocked: intra.example.com:443 (10.0.0.5 is not a public address and no rule \

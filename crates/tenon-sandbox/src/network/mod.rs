@@ -199,7 +199,8 @@ impl Proxy {
             let host = if name.contains(':') { format!("[{name}]") } else { (*name).to_owned() };
             Host::parse(&host).is_ok_and(|host| !rules.names(&host))
         };
-        ["localhost", "127.0.0.1", "::1"]
+        // Servers print the last two as their address.
+        ["localhost", "127.0.0.1", "::1", "0.0.0.0", "::"]
             .into_iter()
             .filter(is_inside)
             .collect::<Vec<_>>()

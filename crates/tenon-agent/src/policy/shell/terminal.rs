@@ -59,7 +59,12 @@ fn is_limited(parsed: &Parsed, command: &SimpleCommand) -> bool {
 fn hint(command: &SimpleCommand) -> Option<&'static str> {
     let arguments = command.arguments();
     let has = |options: &[&str]| has(arguments, options);
-    if has(&["--version", "--help", "-version"]) {
+    let version = match command.program()? {
+        "tmux" | "less" | "python" | "python3" => "-V",
+        "top" | "screen" => "-v",
+        _ => "--version",
+    };
+    if has(&["--version", "--help", "-version", version]) {
         return None;
     }
     let fed = command.piped_from.is_some()
@@ -142,7 +147,7 @@ fn endless(command: &SimpleCommand) -> Option<&'static str> {
         }
         "journalctl" if has(arguments, &["-f", "--follow"]) => Some(LIMIT),
         "dmesg" if has(arguments, &["-w", "--follow", "-W"]) => Some(LIMIT),
-        "watch" => Some(ONCE),
+        "watch" if !has(arguments, &["--version", "-v", "--help", "-h"]) => Some(ONCE),
         _ => None,
     }
 }
@@ -155,20 +160,13 @@ fn git(command: &SimpleCommand) -> Option<&'static str> {
     // `git commit -i` includes files; elsewhere `-i` asks.
     let picks =
         has(&["-p", "--patch", "--interactive"]) || (has(&["-i"]) && subcommand != "commit");
-    let message = arguments.iter().any(|word| {
+    let message = arguments.iter().enumerate().any(|(index, word)| {
         let text = word.prefix();
-        [
-            "--message",
-            "--file",
-            "--reuse-message",
-            "--fixup=",
-            "--squash=",
-            "--no-edit",
-            "--dry-run",
-        ]
-        .iter()
-        .any(|option| text.starts_with(option))
+        ["--message", "--file", "--reuse-message", "--no-edit", "--dry-run"]
+            .iter()
+            .any(|option| text.starts_with(option))
             || (text.starts_with('-') && !text.starts_with("--") && text.contains(['m', 'F', 'C']))
+            || is_fixup(text, arguments.get(index + 1))
     });
     match subcommand {
         "add" | "checkout" | "restore" | "reset" | "stash" | "clean" | "commit" if picks => {
@@ -185,6 +183,16 @@ fn git(command: &SimpleCommand) -> Option<&'static str> {
         "difftool" => Some("use git diff"),
         _ => None,
     }
+}
+
+/// Whether this is git's option that takes the message of another commit as it is; `next` follows it.
+fn is_fixup(text: &str, next: Option<&Word>) -> bool {
+    let of = match text.strip_prefix("--fixup") {
+        Some("") => next.map(Word::prefix),
+        Some(of) => of.strip_prefix('='),
+        None => None,
+    };
+    of.is_some_and(|of| !["amend:", "reword:"].iter().any(|edits| of.starts_with(edits)))
 }
 
 fn has_sql(arguments: &[Word]) -> bool {
