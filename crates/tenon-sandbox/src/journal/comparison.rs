@@ -41,6 +41,8 @@ pub(crate) struct Comparison {
     /// None where it could not be written, and in the place of an agent that was killed.
     manifest: Option<Manifest>,
     is_ended: bool,
+    /// When it looked, by [`super::running::Running::now`]; None in the place of an agent that was killed.
+    looked_at: Option<u64>,
 }
 
 impl Comparison {
@@ -48,11 +50,12 @@ impl Comparison {
     pub(crate) fn begin(checkpoint: Checkpoint) -> Result<Self, Errno> {
         let store = Arc::clone(&checkpoint.lock().store);
         Journal::of(Arc::clone(&store)).end_comparisons();
+        let looked_at = Some(store.running.now());
         let (before, copies) = scan_and_copy(&store)?;
         let header = checkpoint.lock().image.header.clone();
         // Without it a command is compared all the same, unless the agent is killed.
         let manifest = Manifest::write(&store, &header, &before).ok();
-        Ok(Self { checkpoint, store, before, copies, manifest, is_ended: false })
+        Ok(Self { checkpoint, store, before, copies, manifest, is_ended: false, looked_at })
     }
 
     /// Goes on in the place of an agent that was killed, with what it saw before.
@@ -68,7 +71,15 @@ impl Comparison {
                 seen.copy = Copied::Not(LeftOutReason::NotCopied);
             }
         }
-        Ok(Self { checkpoint, store, before, copies, manifest: None, is_ended: false })
+        Ok(Self {
+            checkpoint,
+            store,
+            before,
+            copies,
+            manifest: None,
+            is_ended: false,
+            looked_at: None,
+        })
     }
 
     /// Says that the command still runs: what changes long after the last time is not its own.
@@ -81,6 +92,8 @@ impl Comparison {
         self.is_ended = true;
         let after = scan_again(&self.store, &self.before);
         let mut recorder = self.checkpoint.lock();
+        recorder.looked_at = self.looked_at;
+        self.store.running.end_turn();
         let left_out = self.left_out(&after);
         let mut difference = Difference {
             comparison: &self,
@@ -97,6 +110,8 @@ impl Comparison {
         if outcome.is_err() {
             recorder.note_trouble(Trouble::NotWatched);
         }
+        recorder.looked_at = None;
+        self.store.running.end_turn();
         drop(recorder);
         self.manifest.take().into_iter().for_each(Manifest::remove);
     }

@@ -145,7 +145,7 @@ impl<'a> Finder<'a> {
     }
 
     fn kept(&self, old: &Old) -> Option<Node> {
-        let folder = self.store.open_kept(self.id, old.place.root).ok()?;
+        let folder = self.store.open_kept(old.kept_by.unwrap_or(self.id), old.place.root).ok()?;
         let found = look(&folder, object_name(old.kept?).as_ref()).ok()??;
         (found.id == old.node.id).then_some(found)
     }

@@ -24,6 +24,7 @@ use super::record::{End, Image, Place, State};
 use super::recorder::Recorder;
 use super::since::Undoing;
 use super::store::Store;
+use super::together::Unit;
 use super::trouble::Trouble;
 use super::undo::{NotBack, not_kept, undo};
 use super::walk::{Deeper, walk};
@@ -125,7 +126,9 @@ impl Journal {
         let _lock = self.store.lock().map_err(failed)?;
         self.store.check_in_place()?;
         self.take_back_half_done()?;
-        let (ids, name) = self.what_to_undo(ids)?;
+        let (ids, _) = self.what_to_undo(ids)?;
+        let ids = self.with_undone_beside(&ids)?;
+        let (ids, name) = self.what_to_undo(&ids)?;
         let reserve = self.reserve().map_err(failed)?;
         let recorder = self.recorder(session, &name, ids.clone());
         let mut work = Work {
@@ -139,9 +142,10 @@ impl Journal {
             open: BTreeMap::new(),
             astray: Astray::default(),
         };
-        let oldest = ids.last().copied();
-        for id in ids {
-            match self.undo_one(id, conflicts, oldest == Some(id), &mut work) {
+        let units = self.units(&ids)?;
+        let last = units.len().saturating_sub(1);
+        for (number, unit) in units.iter().enumerate() {
+            match self.undo_one(unit, conflicts, number == last, &mut work) {
                 Err(JournalError::NotRestored { .. }) if !work.open.is_empty() => break,
                 Err(error @ JournalError::NotRestored { id: own, .. }) => {
                     release(&reserve);
@@ -186,18 +190,21 @@ impl Journal {
     /// Undoes one of several, and of the oldest nothing where something forbids it.
     fn undo_one(
         &self,
-        id: CheckpointId,
+        unit: &Unit,
         conflicts: &Conflicts,
         is_oldest: bool,
         work: &mut Work,
     ) -> Result<(), JournalError> {
         let failed = |errno| JournalError::io(errno, "the undo store");
-        let mut image = self.image(id)?;
+        let (Some(id), Some(newest)) = (unit.ids.first().copied(), unit.ids.last().copied()) else {
+            return Ok(());
+        };
+        let mut image = if id == newest { self.image(id)? } else { self.together(&unit.ids)? };
         image.leave_unchanged(&self.store);
         let ids = work.recorder.image.header.undoes.clone();
         // What was left to somebody is not as an undo left it.
         if work.left.is_empty() {
-            self.after_undo_beside(id, &mut image, (&ids, id))?;
+            self.after_undo_beside(id, &mut image, (&ids, newest))?;
         }
         work.astray.bring(&mut image);
         let mut found = find_conflicts(&self.store, &image, id, &work.astray);

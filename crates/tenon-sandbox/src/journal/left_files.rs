@@ -28,7 +28,7 @@ impl Old {
 /// Returns how a file is that is kept; `None` where nobody has another name of it.
 pub(super) fn kept_state(store: &Store, id: CheckpointId, old: &Old) -> Option<State> {
     let name = object_name(old.kept?);
-    let folder = store.open_kept(id, old.place.root).ok()?;
+    let folder = store.open_kept(old.kept_by.unwrap_or(id), old.place.root).ok()?;
     let node = look(&folder, name.as_ref()).ok()??;
     (node.id == old.node.id && node.links > 1).then(|| held_state(&folder, name.as_ref(), &node))
 }

@@ -69,7 +69,7 @@ impl Journal {
                 let is_gone = now.is_none();
                 let left = after.get(place);
                 left.is_some_and(|state| is_same(&self.store, place, state, now.as_ref()))
-                    || is_gone && above(place).any(|at| after.get(&at) == Some(&&State::Absent))
+                    || is_gone && place.above().any(|at| after.get(&at) == Some(&&State::Absent))
             };
             found.retain(|place, _| !is_left(place));
         }
@@ -77,7 +77,7 @@ impl Journal {
     }
 
     /// When the log of a checkpoint was made.
-    fn began(&self, id: CheckpointId) -> Result<Moment, JournalError> {
+    pub(super) fn began(&self, id: CheckpointId) -> Result<Moment, JournalError> {
         let log = self.store.look_at_log(id).map_err(Self::unknown(id))?.id;
         if log.is_unborn() {
             let header = self.store.read_header(id).map_err(Self::unknown(id))?;
@@ -97,8 +97,9 @@ impl Journal {
         let mut begun = Vec::new();
         for later in ids.into_iter().filter(|later| *later > id) {
             match self.began(later) {
-                Ok(began) if began >= over => break,
-                Ok(_) => begun.push(later),
+                Ok(began) if began > over => break,
+                Ok(_) if self.is_beside(later, &[id], over) => begun.push(later),
+                Ok(_) => {}
                 // One that another process is about to make, or to remove.
                 Err(_) => {}
             }
@@ -232,10 +233,4 @@ impl Image {
             self.entries.entry(folder).or_default().insert(name, before);
         }
     }
-}
-
-/// The folders above a place.
-fn above(place: &Place) -> impl Iterator<Item = Place> {
-    let above = place.path.ancestors().skip(1);
-    above.map(|path| Place { root: place.root, path: path.to_path_buf() })
 }

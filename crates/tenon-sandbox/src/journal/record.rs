@@ -14,13 +14,13 @@ pub(crate) use self::left::{End, Known, LeftFile, State};
 
 use super::CheckpointId;
 use super::changes::LeftOut;
-use super::node::{Node, NodeId};
+use super::node::{Moment, Node, NodeId};
 use super::order::compare;
 use super::trouble::Trouble;
 use crate::linux::wire::{Readable, Reader, Sendable, Writer};
 
 /// The first record. Its number changes when older programs cannot read the rest.
-const FORMAT: u64 = 3;
+const FORMAT: u64 = 4;
 
 /// Logs of this one do not say which commands were guarded.
 const FIRST_FORMAT: u64 = 1;
@@ -88,6 +88,11 @@ pub(crate) enum Record {
     End(Box<End>),
     /// The call came to its end, which could not be written down.
     Over,
+    /// What follows was recorded from then on, in nanoseconds since 1970, after what another checkpoint
+    /// of this process had recorded.
+    Turn {
+        at: u64,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -116,6 +121,8 @@ pub(crate) struct Image {
     pub(crate) end: Option<Box<End>>,
     /// The call came to its end, of which nothing else may be known.
     pub(crate) is_over: bool,
+    /// When the last of several calls was over, where this is the log of all of them.
+    pub(crate) over: Option<Moment>,
     /// Nodes, names and moves so far.
     pub(crate) recorded: usize,
     /// Bytes of their paths.
@@ -131,9 +138,26 @@ pub(crate) struct Old {
     pub(crate) content: Option<Content>,
     pub(crate) moved: Vec<Place>,
     pub(crate) gone: bool,
+    /// Whose store it is kept in, and whose its content, where that is not the log's own.
+    pub(crate) kept_by: Option<CheckpointId>,
+    pub(crate) content_by: Option<CheckpointId>,
 }
 
 impl Old {
+    /// Something of which nothing is saved.
+    pub(super) fn new(node: Node, place: Place) -> Self {
+        Self {
+            node,
+            place,
+            kept: None,
+            content: None,
+            moved: Vec::new(),
+            gone: false,
+            kept_by: None,
+            content_by: None,
+        }
+    }
+
     /// Returns what can be put back of a file whose content was not saved, which is `now`: its times stay
     /// those of the content that it has.
     pub(super) fn without_content(&self, now: &Node) -> Self {
@@ -171,9 +195,7 @@ impl Image {
         match record {
             Record::Header(header) => self.header = header,
             Record::Node { node, place } => {
-                let old =
-                    Old { node, place, kept: None, content: None, moved: Vec::new(), gone: false };
-                self.nodes.entry(old.node.id).or_insert(old);
+                self.nodes.entry(node.id).or_insert_with(|| Old::new(node, place));
             }
             Record::Entry { folder, name, before } => {
                 self.entries.entry(folder).or_default().entry(name).or_insert(before);
@@ -189,6 +211,7 @@ impl Image {
             Record::Trouble(trouble) => self.trouble.push(trouble),
             Record::End(end) => self.end = Some(end),
             Record::Over => self.is_over = true,
+            Record::Turn { .. } => {}
         }
     }
 
@@ -199,21 +222,10 @@ impl Image {
     }
 
     /// Reads a whole log, up to where it was cut off. `None` for what is none, or a newer one.
-    pub(crate) fn read(mut bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
         let mut image = Self::default();
-        let mut is_first = true;
-        while let Some((length, rest)) = bytes.split_first_chunk::<4>() {
-            let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
-            let Some((record, rest)) = rest.split_at_checked(length) else { break };
-            bytes = rest;
-            let Some(record) = Record::from_bytes(record) else { break };
-            if is_first != matches!(record, Record::Header(_)) {
-                return None;
-            }
-            is_first = false;
-            image.apply(record);
-        }
-        (!is_first).then_some(image)
+        read_records(bytes)?.into_iter().for_each(|record| image.apply(record));
+        Some(image)
     }
 
     /// Counts places from other roots: each old number's new one.
@@ -259,6 +271,22 @@ impl Image {
             end.left_files.iter_mut().for_each(|(id, _)| *id = newest(*id));
         }
     }
+}
+
+/// Reads the records of a log, up to where it was cut off. `None` for what is none, or a newer one.
+pub(crate) fn read_records(mut bytes: &[u8]) -> Option<Vec<Record>> {
+    let mut records = Vec::new();
+    while let Some((length, rest)) = bytes.split_first_chunk::<4>() {
+        let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
+        let Some((record, rest)) = rest.split_at_checked(length) else { break };
+        bytes = rest;
+        let Some(record) = Record::from_bytes(record) else { break };
+        if records.is_empty() != matches!(record, Record::Header(_)) {
+            return None;
+        }
+        records.push(record);
+    }
+    (!records.is_empty()).then_some(records)
 }
 
 impl Record {
@@ -341,9 +369,7 @@ impl Sendable for Record {
             Self::Content { id, from, length, object } => {
                 writer.number(4);
                 id.write(writer);
-                for number in [from, length, object] {
-                    writer.number(*number);
-                }
+                [from, length, object].into_iter().for_each(|number| writer.number(*number));
             }
             Self::Moved { id, place } => {
                 writer.number(5);
@@ -372,6 +398,10 @@ impl Sendable for Record {
                 end.write(writer);
             }
             Self::Over => writer.number(11),
+            Self::Turn { at } => {
+                writer.number(12);
+                writer.number(*at);
+            }
         }
     }
 }
@@ -400,6 +430,7 @@ impl Readable for Record {
             9 => Self::Trouble(Trouble::read(reader)?),
             10 => Self::End(Box::new(End::read(reader)?)),
             11 => Self::Over,
+            12 => Self::Turn { at: reader.number()? },
             _ => return None,
         })
     }

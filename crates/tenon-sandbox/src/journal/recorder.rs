@@ -103,6 +103,10 @@ pub(crate) struct Recorder {
     /// Grows when a folder gets another path.
     pub(crate) folders_moved: u64,
     pub(crate) is_over: bool,
+    /// When the log was made, in nanoseconds since 1970, once somebody asked.
+    pub(super) began: Option<u64>,
+    /// When that was looked at which is recorded now, in nanoseconds since 1970, where that is earlier.
+    pub(super) looked_at: Option<u64>,
 }
 
 impl Recorder {
@@ -120,6 +124,8 @@ impl Recorder {
             moved_before,
             folders_moved: 0,
             is_over: false,
+            began: None,
+            looked_at: None,
         }
     }
 
@@ -204,18 +210,21 @@ impl Recorder {
     }
 
     /// What is at a name that was touched before, or in a folder of the call's own, matters only if
-    /// it is a node that was there before and came here.
+    /// it is a node that was there before and came here, by this call or by one that runs beside it.
     fn before_known_entry(
         &mut self,
         folder: &Folder,
         name: &OsStr,
         loses: bool,
     ) -> Result<Step, Errno> {
-        if !loses || !self.has_moved {
+        if !(loses && self.has_moved || self.is_beside()) {
             return Ok(Step::Done);
         }
         let Some(node) = look_parted(&folder.handle, name)? else { return Ok(Step::Done) };
-        if !self.image.nodes.contains_key(&node.id) {
+        if self.came_by_another(node.id)? {
+            self.save_node(folder, name, &node)?;
+        }
+        if !loses || !self.image.nodes.contains_key(&node.id) {
             return Ok(Step::Done);
         }
         self.before_loss(folder, name, node.id, node.is_folder())
@@ -330,7 +339,7 @@ impl Recorder {
         (creates, writing): (bool, Option<Writing>),
     ) -> Result<Step, Errno> {
         // In a folder of the call's own, only what came from elsewhere matters.
-        if !self.has_moved && self.status(folder)? == Status::New {
+        if !self.has_moved && self.status(folder)? == Status::New && !self.is_beside() {
             return Ok(Step::Done);
         }
         let found = match seen {
@@ -458,6 +467,7 @@ impl Recorder {
                 self.note_left_out(folder, name)?;
                 true
             }
+            Status::New | Status::Old if self.came_by_another(id)? => false,
             Status::New => true,
             Status::Old => match self.image.entries.get(&folder.id).and_then(|on| on.get(name)) {
                 Some(before) => *before != Some(id),
@@ -544,7 +554,13 @@ impl Recorder {
             return Err(Errno::NOSPC);
         }
         let bytes = record.to_bytes().ok_or(Errno::TOOBIG)?;
-        append(&self.log()?.file, &bytes)?;
+        let store = Arc::clone(&self.store);
+        let looked_at = self.looked_at;
+        let log = self.log()?;
+        if let Some(at) = store.running.turn(log.id, looked_at) {
+            append(&log.file, &Record::Turn { at }.to_bytes().ok_or(Errno::TOOBIG)?)?;
+        }
+        append(&log.file, &bytes)?;
         self.image.apply(record);
         Ok(())
     }

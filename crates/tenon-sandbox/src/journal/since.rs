@@ -79,6 +79,9 @@ impl Journal {
         id: CheckpointId,
         image: &Image,
     ) -> Result<Option<Moment>, JournalError> {
+        if image.over.is_some() {
+            return Ok(image.over);
+        }
         let looked = match image.end.as_ref().map(|end| end.interrupted) {
             None => Ok(None),
             // The end came when somebody asked.

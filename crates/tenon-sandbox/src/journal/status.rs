@@ -44,6 +44,7 @@ impl Recorder {
                 let above = self.folder(&above)?;
                 // Known, but where somebody moved it meanwhile.
                 match self.status(&above)? {
+                    Status::Old | Status::New if self.came_by_another(folder.id)? => Status::Old,
                     Status::Old => {
                         let names = self.image.entries.get(&above.id);
                         match names.and_then(|names| names.get(name)) {
@@ -60,6 +61,26 @@ impl Recorder {
             if may_be_cache && is_cache(&folder.handle) { Status::LeftOut } else { status };
         self.statuses.insert(folder.id, status);
         Ok(status)
+    }
+
+    /// Whether other calls ran while this one does.
+    pub(super) fn is_beside(&self) -> bool {
+        let is_call = self.image.header.undoes.is_empty();
+        is_call && self.id().is_some_and(|id| self.store.running.is_beside(id))
+    }
+
+    /// Whether something was there before this call, at a name or in a folder that it made: another brought it.
+    pub(super) fn came_by_another(&mut self, id: NodeId) -> Result<bool, Errno> {
+        if !self.is_beside() || id.is_unborn() || self.image.nodes.contains_key(&id) {
+            return Ok(false);
+        }
+        let began = match (self.began, self.id()) {
+            (Some(began), _) => began,
+            (None, Some(id)) => self.store.look_at_log(id)?.id.born(),
+            (None, None) => return Ok(false),
+        };
+        self.began = Some(began);
+        Ok(id.born() < began)
     }
 
     /// Undo itself changes only what was recorded.

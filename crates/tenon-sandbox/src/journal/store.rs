@@ -388,7 +388,7 @@ impl Store {
         open_folder_beneath(&base.handle, &kept_name(id))
     }
 
-    fn open_log(&self, id: CheckpointId, flags: OFlags) -> Result<OwnedFd, Errno> {
+    pub(super) fn open_log(&self, id: CheckpointId, flags: OFlags) -> Result<OwnedFd, Errno> {
         open_beneath(&self.base(0)?.handle, &*name_of(id), flags, Mode::empty())
     }
 

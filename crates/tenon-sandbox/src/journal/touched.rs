@@ -273,14 +273,7 @@ impl<'a> Look<'a> {
             self.kept_left -= 1;
             let old = match (self.image.nodes.get(&id), node, here) {
                 (Some(old), ..) => old.clone(),
-                (None, Some(node), Some(here)) => Old {
-                    node,
-                    place: here.join(&name),
-                    kept: None,
-                    content: None,
-                    moved: Vec::new(),
-                    gone: false,
-                },
+                (None, Some(node), Some(here)) => Old::new(node, here.join(&name)),
                 _ => continue,
             };
             let place = place.join(&name);

@@ -395,7 +395,7 @@ impl Undoing<'_> {
         if content.object == 0 {
             return Ok(None);
         }
-        let folder = self.store.open_kept(self.of, old.place.root)?;
+        let folder = self.store.open_kept(old.content_by.unwrap_or(self.of), old.place.root)?;
         let name = object_name(content.object);
         Ok(Some(open_beneath(&folder, &*name, OFlags::RDONLY, Mode::empty())?.into()))
     }

@@ -68,7 +68,9 @@ impl Comparison<'_> {
     /// Opens what was in a file; which may be where the file is by now, if nobody wrote into it.
     fn open_before(&mut self, old: &Old, object: Option<u64>) -> Result<OwnedFd, Errno> {
         let kept = object.ok_or(Errno::NOENT).and_then(|object| {
-            let folder = self.store.open_kept(self.id, old.place.root)?;
+            let is_copied = old.content.is_some_and(|content| content.from == 0);
+            let by = if is_copied { old.content_by } else { old.kept_by };
+            let folder = self.store.open_kept(by.unwrap_or(self.id), old.place.root)?;
             open_object(&folder, object_name(object).as_ref())
         });
         match kept {

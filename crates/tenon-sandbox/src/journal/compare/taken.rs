@@ -1,5 +1,5 @@
-//! What this call touched and a call that ran beside it took away or moved: the undo of that one brings it back
-//! as this one left it, so it is told and remembered by where it comes back to.
+//! What this call touched and a call that ran beside it took away or moved: an undo of that one brings it back as
+//! this one left it, so it is told by where it comes back to. What is remembered is how things are.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -11,7 +11,7 @@ use crate::journal::changes::ChangeKind;
 use crate::journal::find::{Finder, node_at};
 use crate::journal::node::{Node, NodeId, look};
 use crate::journal::order::Ordered;
-use crate::journal::record::{Image, LeftFile, Old, Place, State};
+use crate::journal::record::{Image, Old, Place, State};
 use crate::journal::state::{At, held_state, of_node, state_of};
 use crate::journal::store::{Store, object_name};
 use crate::journal::walk::{Deeper, walk};
@@ -109,12 +109,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// Something that was there before this call, too.
-    fn taken_old(&mut self, old: &Old, Taken { place, node, state, .. }: Taken) {
-        self.after.entry(place).or_insert_with(|| state.clone());
-        if !node.is_folder() {
-            let head = self.heads.get(&old.node.id).copied();
-            self.left_files.push((old.node.id, LeftFile { place: None, state, head }));
-        }
+    fn taken_old(&mut self, old: &Old, Taken { node, state, .. }: Taken) {
         if self.changes.contains_key(&Ordered(self.store.shown(&old.place))) {
             return;
         }
@@ -130,34 +125,46 @@ impl<'a> Comparison<'a> {
         } else {
             return;
         };
-        self.add(&old.place, kind, (Some(&old.node), Some(&node)), 0);
+        self.add_taken(&old.place, state, kind, (Some(&old.node), &node), 0);
     }
 
     /// Something that this call made.
     fn taken_new(&mut self, others: &[Other], Taken { place, at, node, state }: Taken) {
-        self.after.insert(place.clone(), state);
         let mut inside = Vec::new();
         if node.is_folder() {
             let taken = others.iter().flat_map(|other| other.image.nodes.values());
             let taken = taken.filter(|old| old.place != place && place.is_around(&old.place));
             let taken: HashSet<NodeId> = taken.map(|old| old.node.id).collect();
             let taken = taken.into_iter().filter_map(|id| self.taken_one(others, id));
-            inside.extend(taken.map(|taken| (taken.place, taken.state)));
+            inside.extend(taken.map(|taken| taken.place));
             // What cannot be read is taken away with the folder all the same.
             if let Some(at) = at {
-                let _ = walk(self.store, &at, &mut |now, node| {
+                let _ = walk(self.store, &at, &mut |now, _| {
                     let rest = now.path.strip_prefix(&at.path).unwrap_or(&now.path);
-                    inside.push((place.join(rest.as_os_str()), state_of(self.store, now, node)));
+                    inside.push(place.join(rest.as_os_str()));
                     Deeper::Yes
                 });
             }
-            self.new_folders.push(place.clone());
         }
         let number = inside.len() as u64;
-        for (place, state) in inside {
-            self.after.entry(place).or_insert(state);
+        self.add_taken(&place, state, ChangeKind::Created, (None, &node), number);
+    }
+
+    /// Tells of something that is not there as if it were.
+    fn add_taken(
+        &mut self,
+        place: &Place,
+        state: State,
+        kind: ChangeKind,
+        (before, now): (Option<&Node>, &Node),
+        inside: u64,
+    ) {
+        let known = self.after.insert(place.clone(), state);
+        self.add(place, kind, (before, Some(now)), inside);
+        match known {
+            Some(known) => drop(self.after.insert(place.clone(), known)),
+            None => drop(self.after.remove(place)),
         }
-        self.add(&place, ChangeKind::Created, (None, Some(&node)), number);
     }
 }
 

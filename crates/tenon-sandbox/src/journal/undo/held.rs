@@ -42,7 +42,7 @@ impl Undoing<'_> {
         self.hold_made(made, &mut held);
         let all = held.clone();
         held.retain(|place| {
-            !self.is_told(place) && !above(place).any(|above| all.contains(&above))
+            !self.is_told(place) && !place.above().any(|above| all.contains(&above))
         });
         NotBack { nowhere, held, back, astray }
     }
@@ -85,7 +85,7 @@ impl Undoing<'_> {
     fn hold_made(&self, made: Vec<Place>, held: &mut BTreeSet<Place>) {
         let is_there = |place: &&Place| node_at(&self.store, place).is_ok_and(|now| now.is_some());
         let told = self.kept.iter().map(|left| &left.place).chain(held.iter());
-        let ways: BTreeSet<Place> = told.filter(is_there).flat_map(above).collect();
+        let ways: BTreeSet<Place> = told.filter(is_there).flat_map(Place::above).collect();
         for top in made {
             if !ways.contains(&top) {
                 held.extend((!self.is_told(&top)).then_some(top));
@@ -103,16 +103,4 @@ impl Undoing<'_> {
             });
         }
     }
-}
-
-/// The folders that something is in.
-pub(super) fn above(place: &Place) -> impl Iterator<Item = Place> + use<> {
-    let root = place.root;
-    let above: Vec<Place> = place
-        .path
-        .ancestors()
-        .skip(1)
-        .map(|path| Place { root, path: path.to_path_buf() })
-        .collect();
-    above.into_iter()
 }

@@ -10,7 +10,6 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, Timestamps};
 use rustix::io::Errno;
 
-use super::held::above;
 use super::{Failure, Undoing};
 use crate::journal::find::{Finder, node_at, split};
 use crate::journal::node::{NodeId, kernel_path, look};
@@ -175,7 +174,7 @@ impl Undoing<'_> {
             })
         };
         // Where a file stands in the place of a folder that something goes back into.
-        let folders: HashSet<Place> = self.lost.iter().flat_map(|(_, at)| above(at)).collect();
+        let folders: HashSet<Place> = self.lost.iter().flat_map(|(_, at)| at.above()).collect();
         moved.retain(|(_, at)| {
             let mut above = at.path.ancestors().skip(1);
             let is_in_going =
@@ -252,7 +251,7 @@ impl Undoing<'_> {
         let is_folder = |at: &Place| {
             node_at(&self.store, at).is_ok_and(|now| now.is_some_and(|it| it.is_folder()))
         };
-        let missing = above(place).take_while(|at| !is_folder(at)).last();
+        let missing = place.above().take_while(|at| !is_folder(at)).last();
         let Some(to) = missing.filter(|_| self.to.id() == Some(store) && root == place.root) else {
             return Ok(());
         };

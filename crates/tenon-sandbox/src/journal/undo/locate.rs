@@ -123,13 +123,14 @@ impl Undoing<'_> {
     /// have changed it, also if that is gone by now.
     fn kept_here(&self, old: &Old) -> Option<(Spot, bool)> {
         let (id, root) = (old.node.id, old.place.root);
-        let folder = self.store.open_kept(self.of, root).ok()?;
+        let by = old.kept_by.unwrap_or(self.of);
+        let folder = self.store.open_kept(by, root).ok()?;
         let name = object_name(old.kept?);
         let node = look(&folder, name.as_ref()).ok()?.filter(|node| node.id == id)?;
         let left = self.left_files.get(&id);
         let at = At::Folder(&folder, name.as_ref());
         let is_same = left.is_none_or(|left| is_same_at(at, &left.state, &node));
-        Some((Spot::Store { id: self.of, root, path: name.into() }, is_same))
+        Some((Spot::Store { id: by, root, path: name.into() }, is_same))
     }
 
     /// What an undo put back and a redo took away again is in the store of that one, and what a later call

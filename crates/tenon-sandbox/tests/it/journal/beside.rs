@@ -88,11 +88,19 @@ impl Beside {
 
     /// Undoes all at once, redoes it, and undoes it again.
     fn check_together(&self, what: &str) {
-        let undone = self.scene.undo_all(&self.ids());
+        let undo = |ids: &[CheckpointId]| match self.scene.journal.undo(
+            ids,
+            "session",
+            &Conflicts::Refuse,
+        ) {
+            Ok(Undone::Done { id, .. }) => id,
+            other => panic!("{what}: {other:?}"),
+        };
+        let undone = undo(&self.ids());
         self.is(&self.before, &format!("{what}: undo of both"));
-        self.scene.undo(undone);
+        undo(&[undone]);
         self.is(&self.after, &format!("{what}: redo of both"));
-        self.scene.undo_all(&self.ids());
+        undo(&self.ids());
         self.is(&self.before, &format!("{what}: undo after the redo"));
     }
 
@@ -193,9 +201,40 @@ fn what_a_job_and_a_call_did_to_the_same_files_is_no_conflict() {
 }
 
 #[test]
+fn what_a_job_made_a_call_moved_and_the_job_changed_again_is_undone() {
+    let moved = Call("mv n m");
+    let checks: &[&[Does]] = &[
+        &[Job("echo 1 > n"), moved, CallEnds, Job("rm m")],
+        &[Job("echo 1 > n"), moved, CallEnds, Job("echo 2 > m; echo 3 > n")],
+        &[Job("echo 1 > n"), moved, CallEnds, Job("mv m n")],
+        &[Job("mkdir n; echo 1 > n/x"), moved, CallEnds, Job("echo 2 > m/x; rm -r m")],
+        &[Job("mkdir n; echo 1 > n/x"), Call("ln n/x m"), CallEnds, Job("rm -r n; echo 2 >> m")],
+        &[Job("echo 1 > n"), Call("mv f m"), CallEnds, Job("mv n m")],
+        // What was there before comes to a name that the job had made.
+        &[Job("echo 1 > n"), Call("mv f n"), CallEnds, Job("rm n")],
+        &[Job("echo 1 > n"), Call("ln -f f n"), CallEnds, Job("echo 2 > n")],
+        &[Job("mkdir n; rmdir n"), Call("mv d n"), CallEnds, Job("rm n/x; echo 2 > n/y")],
+    ];
+    for (number, steps) in checks.iter().enumerate() {
+        Beside::new(steps).check_together(&format!("{number}"));
+    }
+}
+
+#[test]
 fn what_a_person_changed_since_is_a_conflict_of_a_job_and_a_call_beside_it() {
     for theirs in ["echo mine >> g", "rm g", "echo mine > f"] {
         let beside = Beside::new(&[Job("echo 1 >&5"), Call("mv f g"), CallEnds, Job("echo 2 >&5")]);
+        beside.scene.prepare(theirs);
+        let after = beside.scene.tree();
+        let refused = beside.scene.journal.undo(&beside.ids(), "session", &Conflicts::Refuse);
+        assert!(matches!(refused, Ok(Undone::Conflicts(_))), "{theirs}: {refused:?}");
+        beside.is(&after, theirs);
+    }
+    let moved = [Job("mkdir q; echo 1 > q/n"), Call("mv q d/q"), CallEnds];
+    for theirs in
+        ["echo mine > d/q/mine", "echo mine >> d/q/n", "echo mine > d/mine; mv d/mine d/q/n"]
+    {
+        let beside = Beside::new(&moved);
         beside.scene.prepare(theirs);
         let after = beside.scene.tree();
         let refused = beside.scene.journal.undo(&beside.ids(), "session", &Conflicts::Refuse);

@@ -20,6 +20,7 @@ mod git;
 mod held;
 mod home;
 mod idle;
+mod interleaved;
 pub(crate) mod layers;
 mod limits;
 mod lists;

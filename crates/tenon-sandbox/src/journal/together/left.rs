@@ -1,0 +1,206 @@
+//! How calls that ran at the same time left things: what the last of them that knows something says of it, and
+//! where the others moved it.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+
+use super::Part;
+use crate::journal::CheckpointId;
+use crate::journal::compare::compare_image;
+use crate::journal::find::node_at;
+use crate::journal::node::{Node, NodeId};
+use crate::journal::record::{End, Image, LeftFile, Old, Place, State};
+use crate::journal::state::is_same;
+use crate::journal::store::Store;
+
+/// So many places one may have come to by moves of folders above it.
+const PLACES_MAX: usize = 16;
+
+/// What the calls left, each by its own end.
+struct Ends<'a> {
+    store: &'a Store,
+    /// The last one to end first.
+    after: Vec<HashMap<&'a Place, &'a State>>,
+    /// Folders that one of them moved, from where to where.
+    moved: Vec<(&'a Place, &'a Place)>,
+}
+
+/// Returns how the calls left things of which `image` is the log.
+pub(super) fn end(store: &Store, image: &Image, id: CheckpointId, parts: &mut [Part]) -> End {
+    parts.sort_by_key(|part| std::cmp::Reverse(part.over));
+    let now = compare_image(store, image, id);
+    let ends = Ends::of(store, parts);
+    let mut after = ends.after();
+    ends.take_in_folders(image, &now, &mut after);
+    let left_at = left_at(parts, &now, &after);
+    let is_there = |at: &&Place| after.get(at).is_some_and(|state| *state != State::Absent);
+    let new_folders = now.new_folders.iter().filter(is_there).cloned().collect();
+    let left_files = left_files(image, parts, &now, &after);
+    let mut changes = now.changes;
+    let each = parts.iter().filter_map(|part| part.image.end.as_ref());
+    changes.files.extend(each.clone().flat_map(|end| end.changes.files.iter().cloned()));
+    End {
+        changes,
+        after: after.into_iter().collect(),
+        left_at,
+        new_folders,
+        interrupted: each.clone().any(|end| end.interrupted),
+        log_bytes: 0,
+        left_files,
+        kept: Vec::new(),
+        moved: Vec::new(),
+    }
+}
+
+impl<'a> Ends<'a> {
+    fn of(store: &'a Store, parts: &'a [Part]) -> Self {
+        let ends = parts.iter().filter_map(|part| part.image.end.as_ref());
+        let after = ends.map(|end| end.after.iter().map(|(at, state)| (at, state)).collect());
+        let moved = parts.iter().flat_map(|part| {
+            let left_at = part.image.end.iter().flat_map(|end| &end.left_at);
+            left_at.filter_map(|(id, left)| {
+                let old = part.image.nodes.get(id).filter(|old| old.node.is_folder())?;
+                (old.place != *left).then_some((&old.place, left))
+            })
+        });
+        Self { store, after: after.collect(), moved: moved.collect() }
+    }
+
+    /// How each place was that one of them touched.
+    fn after(&self) -> BTreeMap<Place, State> {
+        let mut after = BTreeMap::new();
+        let places: HashSet<&Place> = self.after.iter().flat_map(HashMap::keys).copied().collect();
+        for place in places {
+            let now = self.look(place);
+            if let Some(state) = self.same(place, place, now.as_ref()) {
+                after.insert(place.clone(), state.clone());
+                continue;
+            }
+            let went = self.went(place).into_iter().find_map(|at| {
+                let now = self.look(&at)?;
+                let state = self.same(place, &at, Some(&now))?;
+                Some((at, state))
+            });
+            if let Some((at, state)) = went {
+                after.entry(at).or_insert_with(|| state.clone());
+                continue;
+            }
+            if now.is_none() && place.above().any(|at| self.is_absent(&at)) {
+                after.insert(place.clone(), State::Absent);
+                continue;
+            }
+            // It came with a folder.
+            if self.moved.iter().any(|(_, to)| *to != place && to.is_around(place)) {
+                continue;
+            }
+            let last = self.after.iter().find_map(|after| after.get(place));
+            after.extend(last.map(|state| (place.clone(), (*state).clone())));
+        }
+        after
+    }
+
+    /// Takes in what none of them knows by itself, in folders that they moved, and nobody changed since.
+    fn take_in_folders(&self, image: &Image, now: &End, after: &mut BTreeMap<Place, State>) {
+        let moved: HashSet<&Place> = self.moved.iter().map(|(_, to)| *to).collect();
+        let came = now.left_at.iter().filter(|(id, at)| {
+            let old = image.nodes.get(id).filter(|old| old.node.is_folder());
+            old.is_some_and(|old| old.place != *at)
+        });
+        let moved: HashSet<&Place> = moved.into_iter().chain(came.map(|(_, at)| at)).collect();
+        for (place, state) in &now.after {
+            let is_since = state.changed() > image.over;
+            if !is_since && place.above().any(|at| moved.contains(&at)) {
+                after.entry(place.clone()).or_insert_with(|| state.clone());
+            }
+        }
+    }
+
+    fn look(&self, place: &Place) -> Option<Node> {
+        node_at(self.store, place).ok().flatten()
+    }
+
+    /// What one of them left at `place`, if that is what is at `at` now.
+    fn same(&self, place: &Place, at: &Place, now: Option<&Node>) -> Option<&'a State> {
+        let states = self.after.iter().filter_map(|after| after.get(place).copied());
+        let mut same = states.filter(|state| is_same(self.store, at, state, now));
+        same.next()
+    }
+
+    fn is_absent(&self, place: &Place) -> bool {
+        self.after
+            .iter()
+            .any(|after| after.get(place).is_some_and(|state| **state == State::Absent))
+    }
+
+    /// Where something may have come to with folders above it.
+    fn went(&self, place: &Place) -> Vec<Place> {
+        let (mut found, mut next) = (Vec::new(), VecDeque::from([place.clone()]));
+        while let Some(at) = next.pop_front() {
+            for (from, to) in &self.moved {
+                let Some(there) = at.led(from, to) else { continue };
+                if found.len() < PLACES_MAX && there != *place && !found.contains(&there) {
+                    found.push(there.clone());
+                    next.push_back(there);
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Where the calls left what was there before.
+fn left_at(parts: &[Part], now: &End, after: &BTreeMap<Place, State>) -> Vec<(NodeId, Place)> {
+    let mut known: HashMap<NodeId, &Place> = HashMap::new();
+    for end in parts.iter().flat_map(|part| &part.image.end) {
+        // Another may have put something else there since.
+        let stands = end.after.iter().filter(|(at, state)| after.get(at) == Some(state));
+        let stands: HashSet<&Place> = stands.map(|(at, _)| at).collect();
+        for (id, at) in end.left_at.iter().filter(|(_, at)| stands.contains(at)) {
+            known.entry(*id).or_insert(at);
+        }
+    }
+    let is_there = |at: &Place| after.get(at).is_some_and(|state| *state != State::Absent);
+    let mut left: HashMap<NodeId, &Place> = HashMap::new();
+    for (id, at) in &now.left_at {
+        let said = known.get(id).copied().filter(|said| !is_there(at) && is_there(said));
+        left.insert(*id, said.unwrap_or(at));
+    }
+    for (id, at) in known.into_iter().filter(|(_, at)| is_there(at)) {
+        left.entry(id).or_insert(at);
+    }
+    left.into_iter().map(|(id, at)| (id, at.clone())).collect()
+}
+
+/// How the calls left files of which their places alone do not tell.
+fn left_files(
+    image: &Image,
+    parts: &[Part],
+    now: &End,
+    after: &BTreeMap<Place, State>,
+) -> Vec<(NodeId, LeftFile)> {
+    let mut left_files = now.left_files.clone();
+    for (id, left) in &mut left_files {
+        let Some(old) = image.nodes.get(id) else { continue };
+        let ends = parts.iter().filter_map(|part| {
+            let is_from = |other: &&Old| other.appended_from() == old.appended_from();
+            let appended = part.image.nodes.get(id).filter(is_from);
+            let end = part.image.end.as_ref()?;
+            let (_, left) = end.left_files.iter().find(|(other, _)| other == id)?;
+            appended.is_some().then_some(left)
+        });
+        let said: Vec<&LeftFile> = ends.collect();
+        left.head = said.iter().find_map(|said| said.head).or(left.head);
+        match &left.place {
+            Some(at) => {
+                if let Some(state) = after.get(at).filter(|state| **state != State::Absent) {
+                    left.state = state.clone();
+                }
+            }
+            None => {
+                if let Some(said) = said.first() {
+                    left.state = said.state.clone();
+                }
+            }
+        }
+    }
+    left_files
+}

@@ -1,0 +1,207 @@
+//! Random steps of a job and of calls that run while it does, undone together and one by one.
+//!
+//! `TENON_FUZZ_BESIDE` and `TENON_FUZZ_SEED` say how many and from which seed.
+
+#![expect(clippy::indexing_slicing, reason = "numbers below the length of a list")]
+
+use tenon_sandbox::{Changes, Checkpoint, CheckpointId, Conflicts, JournalOptions, Undone};
+
+use super::closed::whole;
+use super::fuzz::{Numbers, setting};
+use super::tree::{Entry, Tree, difference};
+use super::{Scene, Walls};
+
+const PREPARE: &str = "umask 022; echo one > a; echo two > b; mkdir d; echo x > d/x; echo y > d/y";
+
+fn step(numbers: &mut Numbers) -> String {
+    const NAMES: [&str; 7] = ["a", "b", "n", "d", "e", "d/x", "d/n"];
+    let mut name = || NAMES[numbers.next(NAMES.len())];
+    let (one, two) = (name(), name());
+    let number = numbers.next(1000);
+    match numbers.next(16) {
+        0..3 => format!("echo {number} > {one}"),
+        3..5 => format!("echo {number} >> {one}"),
+        5..9 => format!("mv -T {one} {two}"),
+        9..11 => format!("rm -f {one}"),
+        11 => format!("rm -rf {one}"),
+        12 => format!("mkdir {one}"),
+        13 => format!("ln {one} {two}"),
+        14 => format!("ln -f {one} {two}"),
+        _ => format!("chmod {} {one}", ["700", "755", "600", "640"][number % 4]),
+    }
+}
+
+/// Which of them does something, and what; nothing where it ends.
+type Step = (usize, Option<String>);
+
+fn steps(numbers: &mut Numbers) -> Vec<Step> {
+    let (calls, count) = (2 + numbers.next(2), 3 + numbers.next(5));
+    let mut steps: Vec<Step> = Vec::new();
+    let mut ended = vec![false; calls];
+    for _ in 0..count {
+        let who = numbers.next(calls);
+        if ended[who] {
+            continue;
+        }
+        steps.push((who, Some(step(numbers))));
+        if numbers.next(8) == 0 {
+            ended[who] = true;
+            steps.push((who, None));
+        }
+    }
+    steps
+}
+
+fn run(scene: &Scene, steps: &[Step]) -> Vec<CheckpointId> {
+    let calls = 1 + steps.iter().map(|(who, _)| *who).max().unwrap_or_default();
+    let mut running: Vec<Option<Checkpoint>> = (0..calls).map(|_| Some(scene.begin())).collect();
+    let mut ended: Vec<Changes> = Vec::new();
+    for (who, does) in steps {
+        match (does, &running[*who]) {
+            (Some(does), Some(call)) => {
+                let sandbox = scene.sandbox.recording(call);
+                drop(scene.start(&format!("umask 022; exec 2>/dev/null; {does}"), &sandbox));
+            }
+            _ => ended.extend(running[*who].take().map(|call| call.finish().unwrap())),
+        }
+    }
+    ended.extend(running.into_iter().flatten().map(|call| call.finish().unwrap()));
+    let mut ids: Vec<CheckpointId> = ended.iter().filter_map(|changes| changes.id).collect();
+    ids.sort();
+    ids
+}
+
+/// What was undone or redone once; nothing may be touched where it is refused.
+struct Course {
+    scene: Scene,
+    before: Tree,
+    after: Tree,
+    ids: Vec<CheckpointId>,
+    /// Out of the order in which the calls began, times of folders may be others.
+    is_ordered: bool,
+}
+
+impl Course {
+    fn new(steps: &[Step], by_comparison: bool) -> Self {
+        let change = |options: &mut JournalOptions| options.by_comparison = by_comparison;
+        let scene = Scene::at(&std::env::temp_dir(), Walls::None, change);
+        scene.prepare(PREPARE);
+        let before = whole(&scene);
+        let ids = run(&scene, steps);
+        let after = whole(&scene);
+        Self { scene, before, after, ids, is_ordered: true }
+    }
+
+    fn is(&self, expected: &Tree, what: &str) -> Result<(), String> {
+        let times = |tree: &Tree| match self.is_ordered {
+            true => tree.clone(),
+            false => without_times_of_folders(tree),
+        };
+        match difference(&times(expected), &times(&whole(&self.scene))) {
+            rest if rest.is_empty() => Ok(()),
+            rest => Err(format!("{what}: {rest}")),
+        }
+    }
+
+    fn undo(&self, ids: &[CheckpointId]) -> Result<Result<CheckpointId, String>, String> {
+        let now = whole(&self.scene);
+        let why = match self.scene.journal.undo(ids, "session", &Conflicts::Refuse) {
+            Ok(Undone::Done { id, .. }) => return Ok(Ok(id)),
+            Ok(other) => format!("{other:?}"),
+            Err(error) => error.to_string(),
+        };
+        self.is(&now, "refused, and touched").map(|()| Err(why))
+    }
+
+    fn must(
+        &self,
+        ids: &[CheckpointId],
+        expected: &Tree,
+        what: &str,
+    ) -> Result<CheckpointId, String> {
+        let id = self.undo(ids)?.map_err(|why| format!("{what}: {why}"))?;
+        self.is(expected, what).map(|()| id)
+    }
+
+    fn together(&self) -> Result<(), String> {
+        let mut undone = self.must(&self.ids, &self.before, "undo")?;
+        undone = self.must(&[undone], &self.after, "redo")?;
+        undone = self.must(&[undone], &self.before, "undo again")?;
+        self.must(&[undone], &self.after, "redo again")?;
+        self.must(&self.ids, &self.before, "undo in the end").map(drop)
+    }
+
+    /// One by one in this order. Where one is refused, because another changed the same since, all that are left
+    /// are undone at once.
+    fn one_by_one(&self, order: &[CheckpointId]) -> Result<(), String> {
+        let mut undone = Vec::new();
+        for (at, id) in order.iter().enumerate() {
+            match self.undo(&[*id])? {
+                Ok(id) => undone.push(id),
+                Err(_) => {
+                    let rest = &order[at..];
+                    let what = format!("undo of the rest {rest:?} after {at}");
+                    undone.push(self.must(rest, &self.before, &what)?);
+                    break;
+                }
+            }
+        }
+        self.is(&self.before, "one by one")?;
+        for id in undone.iter().rev() {
+            self.undo(&[*id])?.map_err(|why| format!("redo of {id}: {why}"))?;
+        }
+        self.is(&self.after, "redo one by one")
+    }
+}
+
+fn without_times_of_folders(tree: &Tree) -> Tree {
+    let without = |entry: &Entry| match entry.is_folder() {
+        true => entry.without_time(),
+        false => entry.clone(),
+    };
+    tree.iter().map(|(path, entry)| (path.clone(), without(entry))).collect()
+}
+
+fn check(steps: &[Step], numbers: &mut Numbers, by_comparison: bool) -> Result<(), String> {
+    let course = Course::new(steps, by_comparison);
+    if course.ids.is_empty() {
+        return Ok(());
+    }
+    course.together()?;
+    let course = Course::new(steps, by_comparison);
+    let newest_first: Vec<CheckpointId> = course.ids.iter().rev().copied().collect();
+    course.one_by_one(&newest_first)?;
+    let mut course = Course::new(steps, by_comparison);
+    let mut order = course.ids.clone();
+    for at in 0..order.len() {
+        let other = numbers.next(order.len());
+        order.swap(at, other);
+    }
+    course.is_ordered = false;
+    course.one_by_one(&order).map_err(|why| format!("{order:?}: {why}"))
+}
+
+fn check_random(by_comparison: bool, count: u64) {
+    let seed = setting("TENON_FUZZ_SEED", 1);
+    let mut failed = Vec::new();
+    for seed in seed..seed + count {
+        let mut numbers = Numbers::new(seed);
+        let steps = steps(&mut numbers);
+        if let Err(why) = check(&steps, &mut numbers, by_comparison) {
+            let line = |(who, does): &Step| format!("{who}: {}", does.as_deref().unwrap_or("ends"));
+            let steps: Vec<String> = steps.iter().map(line).collect();
+            failed.push(format!("seed {seed}: {why}\n   {}", steps.join("\n   ")));
+        }
+    }
+    assert!(failed.is_empty(), "{} failed\n{}", failed.len(), failed.join("\n"));
+}
+
+#[test]
+fn random_steps_of_a_job_and_of_calls_are_undone() {
+    check_random(false, setting("TENON_FUZZ_BESIDE", 24));
+}
+
+#[test]
+fn random_steps_of_a_job_and_of_calls_that_are_compared_are_undone() {
+    check_random(true, setting("TENON_FUZZ_BESIDE", 24) / 3);
+}
