@@ -83,6 +83,8 @@ pub(super) fn classify(question: &Question, task: Task) -> Result<Option<Call>, 
         return Ok(Some(call));
     }
     Ok(Some(match number {
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_open => return open(a.path(0, FOLLOW)?, a.low(1)),
         libc::SYS_openat => return open(a.at(0, 1, FOLLOW)?, a.low(2)),
         libc::SYS_openat2 => {
             // Flags, mode and how the path is followed, 64 bits each.
@@ -149,7 +151,6 @@ pub(super) fn reserved(question: &Question) -> Option<(i32, u64)> {
 fn old_call(number: c_long, a: &Arguments) -> Result<Option<Call>, Errno> {
     const CREATE: i32 = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC;
     Ok(Some(match number {
-        libc::SYS_open => return open(a.path(0, FOLLOW)?, a.low(1)),
         libc::SYS_creat => return open(a.path(0, FOLLOW)?, CREATE.cast_unsigned()),
         libc::SYS_unlink => Call::Entry(a.path(0, KEEP)?, Fate::Gone),
         libc::SYS_rmdir => Call::Entry(a.path(0, KEEP)?, Fate::FolderGone),

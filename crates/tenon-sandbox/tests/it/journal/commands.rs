@@ -384,3 +384,11 @@ fn every_command_is_undone_for_an_ordinary_user_in_tier_a() {
 fn every_command_is_undone_for_an_ordinary_user_in_tier_c() {
     as_ordinary_user("commands::every_command_is_undone_in_tier_c");
 }
+
+/// As programs do that were built with musl.
+#[test]
+fn the_older_call_opens_a_file_without_a_name() {
+    let script = "python3 -c 'import ctypes; print(ctypes.CDLL(None).syscall(2, b\".\", 0o20200002, 0o600) > 0)'";
+    let (output, changes) = Scene::new(Walls::None).run(script);
+    assert_eq!((printed(&output).as_str(), changes.files.len()), ("True\n", 0));
+}
