@@ -334,6 +334,11 @@ impl Replacing<'_> {
         {
             return Err(self.fail(errno));
         }
+        if Mode::from_raw_mode(stat.st_mode).intersects(SET_ID) {
+            let mode = Mode::from_raw_mode(stat.st_mode) - SET_ID;
+            // For who may not change it the kernel takes them away at the write.
+            let _ = rustix::fs::fchmod(&handle, mode);
+        }
         let mut file = File::from(handle);
         file.write_all(self.bytes)
             .and_then(|()| file.set_len(length))
@@ -341,6 +346,9 @@ impl Replacing<'_> {
             .map_err(|source| self.io(source))
     }
 }
+
+/// With these a file runs as its owner, or with its group.
+const SET_ID: Mode = Mode::SUID.union(Mode::SGID);
 
 /// A file without a place yet; removed unless it got there.
 struct Temporary<'a> {
@@ -422,10 +430,10 @@ fn carry_over(node: &Node, file: &File) -> Result<(), Errno> {
     carry_over_attributes(node, file)
 }
 
-/// Comes last: a change of owner and a write both take set-user-id away, and the mask of an access
-/// control list is the group's part of the mode.
+/// Comes last: the mask of an access control list is the group's part of the mode. What is written is no
+/// program that runs as the owner or with the group of the file, as after every write but root's.
 fn keep_mode(node: &Node, file: &File) -> io::Result<()> {
-    Ok(rustix::fs::fchmod(file, Mode::from_raw_mode(node.stat.st_mode))?)
+    Ok(rustix::fs::fchmod(file, Mode::from_raw_mode(node.stat.st_mode) - SET_ID)?)
 }
 
 fn carry_over_attributes(node: &Node, file: &File) -> Result<(), Errno> {

@@ -440,6 +440,16 @@ fn spec_29_a_new_file_gets_its_folders_and_the_usual_mode() {
 }
 
 #[test]
+fn what_is_written_does_not_run_as_the_owner_of_the_file() {
+    let fixture = fixture();
+    let path = fixture.root.join("program");
+    fs::write(&path, "old").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o6755)).unwrap();
+    fixture.workspace.write("program", b"new", Expected::Any).unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o755);
+}
+
+#[test]
 fn spec_31_a_write_keeps_mode_owner_list_and_attributes() {
     let fixture = fixture();
     let path = fixture.root.join("src/main.py");
@@ -447,7 +457,7 @@ fn spec_31_a_write_keeps_mode_owner_list_and_attributes() {
     if is_root {
         std::os::unix::fs::chown(&path, Some(1234), Some(2345)).unwrap();
     }
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o4750)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o1750)).unwrap();
     let file = fs::File::open(&path).unwrap();
     let set =
         |name: &str, value: &[u8]| rustix::fs::fsetxattr(&file, name, value, XattrFlags::empty());
