@@ -47,10 +47,9 @@ pub use journal::{
     Trouble, Undone, Usage, WayBack, without_middle,
 };
 pub use linux::inside::is_closed_in_proc;
-pub use linux::probe::{
-    Kernel, Wish, confines_writes, is_closed_to_user, probe, runs_as_root, within_walls,
-};
-pub use linux::told::{INTERNET_SOCKETS, OTHER_SOCKETS, PATH_SOCKETS};
+pub use linux::probe::{Kernel, Wish, confines_writes, is_closed_to_user, probe, runs_as_root};
+pub use linux::told::{INTERNET_SOCKETS, OTHER_SOCKETS, PATH_SOCKETS, SET_ID_BITS};
+pub use linux::within::within_walls;
 pub use missing::{Missing, SandboxError};
 pub use mounts::{Mounted, mounts_beneath};
 pub use network::{

@@ -21,6 +21,7 @@ use super::start::{Streams, start};
 use super::{Command, CommandError, Exit, Launch, LimitReached, Via};
 use crate::helper::HelperProcess;
 use crate::journal::{Checkpoint, watch};
+use crate::linux::notify::Listener;
 use crate::linux::pass::{receive_with, send_with};
 use crate::linux::process_tree::kill_session;
 use crate::linux::request::{Confinement, KILL, REPORT_BYTES, Report, Request, STOP, Sendable};
@@ -94,6 +95,7 @@ pub(super) struct Running {
     listeners: Vec<OwnedFd>,
     checkpoint: Option<Checkpoint>,
     is_unwatched: bool,
+    within_walls: bool,
     /// Without namespaces, what may be written: nothing else holds permissions and the like.
     rights_beneath: Option<Vec<PathBuf>>,
     watch_ended: Option<oneshot::Receiver<Vec<&'static str>>>,
@@ -115,6 +117,7 @@ impl Running {
             Confinement::Walls(walls) if walls.inside.is_none() => Some(walls.writable.clone()),
             _ => None,
         };
+        let within_walls = matches!(launch.confinement, Confinement::Walls(_));
         let processes_max = launch.limits.map_or(u64::MAX, |limits| limits.processes_max);
         let request = Request {
             shells,
@@ -165,6 +168,7 @@ impl Running {
             buffer: vec![0; READ_BYTES],
             checkpoint: launch.checkpoint,
             is_unwatched: false,
+            within_walls,
             rights_beneath,
             watch_ended: None,
         })
@@ -371,6 +375,7 @@ impl Running {
         };
         let (ended, watch_ended) = oneshot::channel();
         let (beneath, room) = (self.rights_beneath.take(), self.room.room());
+        let listener = Listener::new(listener, self.within_walls);
         match watch(listener, checkpoint, beneath, room, ended) {
             Ok(()) => self.watch_ended = Some(watch_ended),
             // The listener is closed: every call that changes something fails.

@@ -10,6 +10,7 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
 use crate::linux::closed::{open_through, through};
+use crate::linux::openat::openat2;
 
 /// Whether folders that are not there are made.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -122,13 +123,13 @@ pub(super) fn look_at(top: &OwnedFd, beneath: &Path) -> Result<OwnedFd, Errno> {
 
 pub(super) fn open_beneath(folder: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-    rustix::fs::openat2(folder, path, flags, Mode::empty(), resolve)
+    openat2(folder, path, flags, Mode::empty(), resolve)
 }
 
 pub(super) fn open_folder_at(path: &Path) -> Result<OwnedFd, Errno> {
     // A command may have put a link there, if the root lies in another one.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+    openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
 }
 
 #[cfg(test)]

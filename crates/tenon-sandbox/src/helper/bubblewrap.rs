@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::linux::bubblewrap::BUBBLEWRAP;
-use crate::linux::probe::within_walls;
+use crate::linux::within::within_walls;
 use crate::missing::{Missing, SandboxError};
 use crate::tier::Tier;
 

@@ -4,7 +4,8 @@ use libc::c_long;
 use rustix::io::Errno;
 
 use super::recorder::{Fate, Writing};
-use crate::linux::notify::{FCHMODAT2, FILE_SETATTR, Question, REMOVEXATTRAT, SETXATTRAT};
+use crate::linux::notify::{FILE_SETATTR, Question, REMOVEXATTRAT, SETXATTRAT};
+use crate::linux::set_id::FCHMODAT2;
 use crate::linux::task::{LastLink, Task};
 
 /// What a call is about to do.

@@ -7,10 +7,11 @@
 
 mod forbidden;
 mod places;
+mod set_group;
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::io::Errno;
@@ -30,6 +31,7 @@ use crate::room::Room;
 
 use self::forbidden::Does;
 use self::places::{Inside, Spot, is_deleted};
+use self::set_group::SetGroup;
 
 /// How often a folder is looked for again when it is renamed at the same time.
 const TRIES_MAX: usize = 32;
@@ -48,14 +50,14 @@ const EARLIER_MAX: usize = 8;
 /// change in the workspace and beneath these folders only: a courtesy and no wall, because what a
 /// path means may change after the question. It reserves no more of `room` than it may take.
 pub(crate) fn watch(
-    listener: OwnedFd,
+    listener: Listener,
     checkpoint: Checkpoint,
     rights_beneath: Option<Vec<PathBuf>>,
     room: Option<Arc<Room>>,
     ended: tokio::sync::oneshot::Sender<Vec<&'static str>>,
 ) -> std::io::Result<()> {
     let mut watch = Watch {
-        listener: Arc::new(Listener::new(listener)),
+        listener: Arc::new(listener),
         checkpoint,
         folders: HashMap::new(),
         folders_moved: 0,
@@ -125,6 +127,25 @@ enum Plan {
     Fail(Errno),
     /// This is saved first.
     Save(Place, Before),
+    /// The agent does it in the command's place, after this was saved.
+    Set(SetGroup, Option<(Place, Before)>),
+}
+
+/// A question, and what to do in the command's place before it is answered.
+struct Asked {
+    listener: Arc<Listener>,
+    question: Question,
+    set: Option<SetGroup>,
+}
+
+impl Asked {
+    /// Lets the call go on, or does it, or lets it fail with an error number.
+    fn answer(self, outcome: Result<(), Errno>) {
+        match (outcome, self.set) {
+            (Ok(()), Some(set)) => self.listener.done(&self.question, set.run()),
+            (outcome, _) => self.listener.answer(&self.question, outcome),
+        }
+    }
 }
 
 impl Watch {
@@ -149,15 +170,24 @@ impl Watch {
     }
 
     fn answer(&mut self, question: Question) {
-        let (place, mut before) = match self.plan(&question) {
-            Ok(Plan::Pass) => return self.listener.answer(&question, Ok(())),
-            Ok(Plan::Fail(errno)) => return self.listener.answer(&question, Err(errno)),
+        let plan = self.plan(&question);
+        let mut asked = Asked { listener: Arc::clone(&self.listener), question, set: None };
+        let (place, mut before) = match plan {
+            Ok(Plan::Pass) => return asked.answer(Ok(())),
+            Ok(Plan::Fail(errno)) => return asked.answer(Err(errno)),
             // Whoever asked may be gone, and its number another's. Then too much is saved, no more.
             Ok(Plan::Save(place, before)) => (place, before),
-            Err(_) if !self.listener.is_valid(&question) => return,
+            Ok(Plan::Set(set, first)) => {
+                asked.set = Some(set);
+                match first {
+                    Some(first) => first,
+                    None => return asked.answer(Ok(())),
+                }
+            }
+            Err(_) if !self.listener.is_valid(&asked.question) => return,
             Err(errno) => {
                 self.checkpoint.lock().note_refused(None, errno);
-                return self.listener.answer(&question, Err(Errno::IO));
+                return asked.answer(Err(Errno::IO));
             }
         };
         let mut recorder = self.checkpoint.lock();
@@ -169,34 +199,35 @@ impl Watch {
         match step {
             Ok(Step::Done) => {
                 drop(recorder);
-                self.listener.answer(&question, Ok(()));
+                asked.answer(Ok(()));
             }
             Ok(Step::Copy(job)) => {
                 drop(recorder);
-                self.later(question, place, Some(job), before);
+                self.later(asked, place, Some(job), before);
             }
             Ok(Step::Wait) => {
                 drop(recorder);
-                self.later(question, place, None, before);
+                self.later(asked, place, None, before);
             }
             Err(errno) => {
                 let answer = refuse(&mut recorder, &place, errno);
                 drop(recorder);
-                self.listener.answer(&question, Err(answer));
+                asked.answer(Err(answer));
             }
         }
     }
 
     /// Goes on in another thread, and answers there.
-    fn later(&self, question: Question, place: Place, job: Option<Box<CopyJob>>, before: Before) {
-        let (listener, checkpoint) = (Arc::clone(&self.listener), self.checkpoint.clone());
+    fn later(&self, asked: Asked, place: Place, job: Option<Box<CopyJob>>, before: Before) {
+        let checkpoint = self.checkpoint.clone();
+        let question = asked.question;
         let work = move || {
             let outcome = match job {
                 Some(job) => checkpoint.copy(&job),
                 None => checkpoint.save(before),
             };
             let refuse = |errno| refuse(&mut checkpoint.lock(), &place, errno);
-            listener.answer(&question, outcome.map_err(refuse));
+            asked.answer(outcome.map_err(refuse));
         };
         let started = std::thread::Builder::new().name("tenon-copy".to_owned()).spawn(work);
         if let Err(error) = started {
@@ -214,7 +245,13 @@ impl Watch {
         {
             return Ok(Plan::Fail(Errno::DQUOT));
         }
-        match classify(question, task) {
+        let classified = classify(question, task);
+        if let (Some(mode), Ok(Some(Call::Rights(target)))) =
+            (self.listener.sets_group(question), &classified)
+        {
+            return self.set_group(question, target, mode);
+        }
+        match classified {
             Ok(Some(call)) => self.plan_call(task, call),
             Ok(None) => Ok(Plan::Pass),
             Err(errno) => Ok(Plan::Fail(errno)),
@@ -272,7 +309,9 @@ impl Watch {
 
     /// Whether permissions and the like of something outside stay as they are.
     fn keeps_rights(&self, task: Task, target: &Target) -> bool {
-        let Some(beneath) = &self.rights_beneath else { return false };
+        if self.rights_beneath.is_none() {
+            return false;
+        }
         let path = match target {
             Target::Descriptor(number) => task.descriptor(*number).and_then(|open| path_of(&open)),
             Target::Path { base, path, last } => match task.find((*base, None), path, *last) {
@@ -282,10 +321,15 @@ impl Watch {
                 Ok(Found::Nowhere) | Err(_) => return false,
             },
         };
+        path.is_ok_and(|path| self.keeps_rights_at(&path))
+    }
+
+    /// The same by the path that the kernel tells.
+    fn keeps_rights_at(&self, path: &Path) -> bool {
         // What is no file of a file system, or has no name any more, is nobody else's.
-        path.is_ok_and(|path| {
+        self.rights_beneath.as_ref().is_some_and(|beneath| {
             path.is_absolute()
-                && !is_deleted(&path)
+                && !is_deleted(path)
                 && !beneath.iter().any(|folder| path.starts_with(folder))
         })
     }

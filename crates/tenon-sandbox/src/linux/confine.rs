@@ -12,6 +12,7 @@ use super::notify;
 use super::probe::holds_sockets_with_a_path;
 use super::request::{Confinement, Refused, Request, Wall, Walls};
 use super::seccomp::{self, Around, Sockets, refusals};
+use super::set_id;
 
 /// What commands in tier A and B have.
 const IN_NAMESPACES: (Sockets, Around) = (Sockets::Internet, Around::Namespaces);
@@ -105,6 +106,9 @@ fn kinds(walls: &Walls) -> (Sockets, Around) {
 fn with_questions(mut calls: Calls, watched: bool) -> Filter {
     if watched {
         notify::add_questions(&mut calls);
+    } else {
+        // What is not watched has walls, or no filter.
+        set_id::refuse_all(&mut calls);
     }
     Filter::of(&calls)
 }

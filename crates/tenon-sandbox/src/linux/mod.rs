@@ -1,6 +1,7 @@
 //! One mechanism of the kernel a file.
 
 pub(crate) mod bubblewrap;
+mod by_names;
 mod carve;
 pub(crate) mod closed;
 mod confine;
@@ -21,9 +22,11 @@ pub(crate) mod probe;
 pub(crate) mod process_tree;
 pub(crate) mod request;
 mod seccomp;
+pub(crate) mod set_id;
 mod shell;
 pub(crate) mod task;
 pub(crate) mod told;
 mod warm;
 mod watch;
 pub(crate) mod wire;
+pub(crate) mod within;

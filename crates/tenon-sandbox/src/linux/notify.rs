@@ -18,6 +18,7 @@ use super::filter::{
     ANY_BIT, Calls, EQUAL, Filter, answer, argument_offset, call, jump, load, refuse,
 };
 use super::limits::is_at_least;
+use super::set_id::{FCHMODAT2, Sets, sets};
 use super::told::{self, Told};
 
 /// `struct seccomp_notif`: which call, of whom.
@@ -47,6 +48,8 @@ struct Answer {
 #[derive(Debug)]
 pub(crate) struct Listener {
     handle: OwnedFd,
+    /// Whether the command is within walls.
+    within_walls: bool,
     told: Told,
 }
 
@@ -67,7 +70,6 @@ const RWF_NOAPPEND: u32 = 0x20;
 const WRITES: u32 = (libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC).cast_unsigned();
 
 // Younger than the library; the same on every architecture.
-pub(crate) const FCHMODAT2: c_long = 452;
 pub(crate) const SETXATTRAT: c_long = 463;
 pub(crate) const REMOVEXATTRAT: c_long = 466;
 pub(crate) const FILE_SETATTR: c_long = 469;
@@ -219,8 +221,9 @@ pub(super) fn add_questions(calls: &mut Calls) {
 }
 
 impl Listener {
-    pub(crate) fn new(handle: OwnedFd) -> Self {
-        Self { handle, told: Told::default() }
+    /// Takes the questions about a command that is within walls, or is not.
+    pub(crate) fn new(handle: OwnedFd, within_walls: bool) -> Self {
+        Self { handle, within_walls, told: Told::default() }
     }
 
     /// Waits for the next question about a change. What nobody may do is answered here, so that no
@@ -249,10 +252,33 @@ impl Listener {
                 // Whoever asked was ended meanwhile.
             } else if let Some(errno) = self.told.takes(question.number, question.arguments) {
                 self.answer(&question, Err(errno));
+            } else if self.sets(&question) == Sets::Other {
+                self.answer(&question, Err(self.refuses_bits()));
             } else {
                 return Some(question);
             }
         }
+    }
+
+    fn sets(&self, question: &Question) -> Sets {
+        match self.within_walls {
+            true => sets(question.number, question.arguments),
+            false => Sets::Nothing,
+        }
+    }
+
+    /// Returns the mode with which a call sets the set-group-id bit of what is there. Within walls only a
+    /// folder may get it, and the call must not go on: what it is about could be another by then.
+    pub(crate) fn sets_group(&self, question: &Question) -> Option<u32> {
+        match self.sets(question) {
+            Sets::Group(mode) => Some(mode),
+            Sets::Nothing | Sets::Other => None,
+        }
+    }
+
+    /// Takes in that a file does not get such a bit, and returns what is answered.
+    pub(crate) fn refuses_bits(&self) -> Errno {
+        self.told.takes_bits()
     }
 
     /// Returns what the command was refused that ordinary programs ask for, in words for people.
@@ -268,8 +294,17 @@ impl Listener {
 
     /// Lets the call go on, or fail with an error number.
     pub(crate) fn answer(&self, question: &Question, outcome: Result<(), Errno>) {
+        self.send(question, outcome, FLAG_CONTINUE);
+    }
+
+    /// Ends a call that was made in the command's place: it returns 0, or fails with an error number.
+    pub(crate) fn done(&self, question: &Question, outcome: Result<(), Errno>) {
+        self.send(question, outcome, 0);
+    }
+
+    fn send(&self, question: &Question, outcome: Result<(), Errno>, flags_if_ok: u32) {
         let mut answer = match outcome {
-            Ok(()) => Answer { id: question.id, value: 0, error: 0, flags: FLAG_CONTINUE },
+            Ok(()) => Answer { id: question.id, value: 0, error: 0, flags: flags_if_ok },
             Err(errno) => {
                 let error = -errno.raw_os_error();
                 Answer { id: question.id, value: 0, error, flags: 0 }

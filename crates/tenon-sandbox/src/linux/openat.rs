@@ -6,9 +6,12 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use rustix::path::Arg;
+
+use super::by_names;
+use super::within::within_walls;
 
 /// How often an opening is tried again when the kernel answers EAGAIN, which it does when a
 /// directory is renamed during a walk that has `..` in it. Each try is a fresh walk of a few
@@ -17,6 +20,25 @@ const TRIES_MAX: usize = 32;
 
 /// The kernel takes paths that are shorter than this, in bytes.
 pub(crate) const PATH_BYTES_MAX: usize = 4096;
+
+/// Opens a path as the kernel's openat2 does, also within the walls of another tenon, where there is none.
+///
+/// # Errors
+/// What openat2 says.
+pub(crate) fn openat2(
+    folder: impl AsFd,
+    path: impl Arg + Copy,
+    flags: OFlags,
+    mode: Mode,
+    resolve: ResolveFlags,
+) -> Result<OwnedFd, Errno> {
+    match rustix::fs::openat2(&folder, path, flags, mode, resolve) {
+        Err(Errno::NOSYS) if within_walls() => path.into_with_c_str(|path| {
+            by_names::open(folder.as_fd(), path.to_bytes(), (flags, mode), resolve)
+        }),
+        outcome => outcome,
+    }
+}
 
 /// Opens a path that has no symbolic link in it, for looking at it only.
 pub(crate) fn open_plain(path: &Path) -> Result<OwnedFd, Errno> {

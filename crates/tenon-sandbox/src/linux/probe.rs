@@ -13,6 +13,8 @@ use rustix::io::Errno;
 use super::landlock::LANDLOCK_VERSION_MIN;
 use super::limits::has_own_pid_max;
 use super::notify::is_possible;
+use super::openat::openat2;
+use super::within::within_walls;
 
 /// What the kernel of this machine gives this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,7 +74,7 @@ pub fn probe() -> Kernel {
         namespaces_switched_off: switch(DEBIAN) == Some(0),
         seccomp: seccomp_action(libc::SECCOMP_RET_ERRNO),
         mount_setattr: mount_setattr(),
-        openat2: rustix::fs::openat2(
+        openat2: openat2(
             CWD,
             ".",
             OFlags::PATH | OFlags::CLOEXEC,
@@ -94,32 +96,6 @@ pub fn probe() -> Kernel {
 /// Whether this user may read the file of this program.
 pub(crate) fn is_program_readable() -> bool {
     rustix::fs::access("/proc/self/exe", Access::READ_OK).is_ok()
-}
-
-/// Returns whether this process runs within the walls of another tenon, which hold it and all that it
-/// starts. Asked once.
-///
-/// ```
-/// if tenon_sandbox::within_walls() {
-///     println!("no namespaces can be had here");
-/// }
-/// ```
-#[must_use]
-pub fn within_walls() -> bool {
-    static ANSWER: OnceLock<bool> = OnceLock::new();
-    *ANSWER.get_or_init(|| {
-        // SAFETY: without a filter the kernel installs nothing: it finds no memory to read it from.
-        let answer = unsafe {
-            libc::syscall(
-                libc::SYS_seccomp,
-                libc::SECCOMP_SET_MODE_FILTER,
-                libc::SECCOMP_FILTER_FLAG_NEW_LISTENER,
-                std::ptr::null::<u8>(),
-            )
-        };
-        // What the walls answer before the kernel looks for it.
-        answer == -1 && std::io::Error::last_os_error().raw_os_error() == Some(libc::EBUSY)
-    })
 }
 
 /// Returns whether a command can be held to what its profile lets it write. Asked once.

@@ -153,6 +153,7 @@ const UNTIL_A_COMMAND: &[c_long] = &[
     libc::SYS_mount_setattr,
     libc::SYS_clone,
     libc::SYS_seccomp,
+    libc::SYS_openat2,
 ];
 
 /// Not in the library yet; the same on every architecture.
@@ -301,6 +302,8 @@ pub(super) fn refusals(sockets: Sockets, around: Around) -> Calls {
     for number in REFUSED.iter().chain(REFUSED_HERE) {
         calls.insert(call(*number), vec![refuse(Errno::PERM)]);
     }
+    // Its mode lies in memory that no filter can look at (see `set_id.rs`); programs go back to openat.
+    calls.insert(call(libc::SYS_openat2), vec![refuse(Errno::NOSYS)]);
     let alone = match around {
         Around::Landlock | Around::LandlockToRead => without_namespaces(),
         Around::Namespaces => Vec::new(),

@@ -42,6 +42,16 @@ pub const PATH_SOCKETS: &str = "sockets with a path";
 /// ```
 pub const OTHER_SOCKETS: &str = "sockets of other families (vsock, packet and the like)";
 
+/// The same of the bits with which a file is a program that runs as its owner or with its group.
+///
+/// ```
+/// # use tenon_sandbox::{Output, SET_ID_BITS};
+/// fn wants_such_a_program(output: &Output) -> bool {
+///     output.refused.contains(&SET_ID_BITS)
+/// }
+/// ```
+pub const SET_ID_BITS: &str = "the set-user-id or set-group-id bit of a file";
+
 /// The kind of a socket, without its flags.
 const KIND: u32 = 0xf;
 
@@ -151,11 +161,17 @@ impl Told {
         Some(errno)
     }
 
+    /// Takes in that a file was to get the set-user-id or set-group-id bit; returns what is answered.
+    pub(super) fn takes_bits(&self) -> Errno {
+        self.0.fetch_or(1 << (TOLD.len() + 3), Ordering::Relaxed);
+        Errno::PERM
+    }
+
     /// Returns what was refused, in words for people.
     pub(super) fn words(&self) -> Vec<&'static str> {
         let bits = self.0.load(Ordering::Relaxed);
-        let sockets = [INTERNET_SOCKETS, PATH_SOCKETS, OTHER_SOCKETS];
-        let words = TOLD.iter().map(|(words, _)| *words).chain(sockets);
+        let others = [INTERNET_SOCKETS, PATH_SOCKETS, OTHER_SOCKETS, SET_ID_BITS];
+        let words = TOLD.iter().map(|(words, _)| *words).chain(others);
         let told = words.enumerate().filter(|(number, _)| bits & (1 << number) != 0);
         told.map(|(_, words)| words).collect()
     }

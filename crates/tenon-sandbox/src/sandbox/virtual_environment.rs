@@ -11,6 +11,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
 use super::toolchains::TOOLCHAINS;
 use super::{Settings, secrets};
 use crate::links::resolved;
+use crate::linux::openat::openat2;
 use crate::workspace::canonical_or_lexical;
 
 /// Makes a folder one.
@@ -70,8 +71,7 @@ fn place(named: &Path, settings: &Settings, home: &Path) -> Option<PathBuf> {
 fn parts(folder: &Path) -> Option<Vec<(PathBuf, PathBuf)>> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let resolve = ResolveFlags::NO_SYMLINKS;
-    let handle =
-        rustix::fs::openat2(rustix::fs::CWD, folder, flags, Mode::empty(), resolve).ok()?;
+    let handle = openat2(rustix::fs::CWD, folder, flags, Mode::empty(), resolve).ok()?;
     let kind = |name: &str| {
         let found = rustix::fs::statat(&handle, name, AtFlags::SYMLINK_NOFOLLOW);
         found.map_or(FileType::Unknown, |found| FileType::from_raw_mode(found.st_mode))

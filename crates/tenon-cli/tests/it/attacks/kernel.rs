@@ -1,6 +1,6 @@
 //! Commands that ask the kernel for more than they have.
 
-use super::row::{Call, Row, attack, row, system_call};
+use super::row::{Call, Row, attack, row, runs, system_call};
 
 pub(super) const ROWS: &[Row] = &[
     attack!("mount", "mkdir m && mount -t tmpfs none m"),
@@ -30,6 +30,15 @@ pub(super) const ROWS: &[Row] = &[
     attack!(
         "a set-user-id program of one's own",
         "cp /bin/bash b; chmod 4777 b; ./b -p -c 'grep -q NoNewPrivs:.0 /proc/self/status'"
+    ),
+    runs!(
+        "programs with the user's rights",
+        "umask 0; cp /usr/bin/id a; chmod 4755 a; chmod u+s,g+s a; chmod 2755 a; cp -p $(command -v passwd) b; install -m 6755 a c; mkdir d; chmod 2777 d; cp a d/e; chmod 6711 d/e; cp -a d f; setfacl -m g::rwx a"
+    )
+    .after("! find . -type f -perm /6000 | grep ."),
+    system_call!(
+        "call: modes with the set-user-id bit",
+        "all(blocked(call(*a)) for m in (0o4755, 0o2755, 0o6711) for a in ((90, b'f', m), (91, os.open('f', os.O_CREAT), m), (268, -100, b'f', m), (452, -100, b'f', m, 0), (452, os.open('f', 0), b'', m, 0x1000), (2, b'a', 0o101, m), (85, b'b', m), (257, -100, b'c', 0o101, m), (2, b'.', 0o20200001, m), (257, -100, b'.', 0o20200001, m), (437, -100, b'e', struct.pack('QQQ', 0o101, m, 0), 24), (133, b'g', 0o100000 | m, 0), (259, -100, b'h', m, 0)))"
     ),
     attack!(
         "capabilities",

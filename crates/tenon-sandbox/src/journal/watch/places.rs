@@ -117,7 +117,7 @@ impl Watch {
     }
 
     /// What something open is called in the workspace.
-    fn by_handle(&mut self, handle: OwnedFd) -> Result<Spot, Errno> {
+    pub(super) fn by_handle(&mut self, handle: OwnedFd) -> Result<Spot, Errno> {
         let Some(node) = look(&handle, OsStr::new(""))? else { return Ok(Spot::Outside) };
         if node.is_folder() {
             return Ok(match self.folder(&handle)? {

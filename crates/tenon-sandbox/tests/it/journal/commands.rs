@@ -105,7 +105,7 @@ assert libc.renameat2(-100,b'src',-100,b'tree',2)==0\"; echo x > src/d1/e1/f1",
     ("write through dangling link", "echo via > dangling"),
     ("write through folder link", "echo via > folder-link/main.rs; touch folder-link/other"),
     ("replace folder link", "rm folder-link; mkdir folder-link"),
-    ("chmod", "chmod 000 text; chmod 777 src; chmod 4755 run.sh"),
+    ("chmod", "chmod 000 text; chmod 2777 src; chmod 751 run.sh"),
     ("chmod -R", "chmod -R go-rwx tree"),
     (
         "chmod then write",

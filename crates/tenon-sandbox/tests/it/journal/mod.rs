@@ -29,6 +29,7 @@ mod not_kept;
 mod person;
 mod protected;
 mod replaced_roots;
+mod set_id;
 mod several;
 mod single;
 mod stale;
