@@ -11,7 +11,8 @@ use super::{
     crowded::{CROWDED, is_crowded},
     kernel,
     refused_calls::{
-        self, DENIED, PATH_SOCKETS_HELD, SOCKETS_FAIL, SOCKETS_HELD, names_sockets, without_files,
+        self, BITS_HELD, DENIED, PATH_SOCKETS_HELD, SOCKETS_FAIL, SOCKETS_HELD, asks_for_bits,
+        names_sockets, without_files,
     },
     refused_files::{self, NOT_PERMITTED, Place, READING_HELD, TCP, UDP, place},
     said::{Said, first_words},
@@ -42,6 +43,9 @@ const LIMITS: [&str; 1] = ["cannot modify limit"];
 
 /// What programs say that want rights of root's.
 const RIGHTS: [&str; 2] = ["you must be root", "cannot set niceness"];
+
+/// What is said of permissions that are not to be had.
+const OF_MODES: [&str; 4] = ["permissions", "chmod", "mode", "mknod"];
 
 /// What is said of an owner whom the namespace of tier B does not have.
 const OWNERS: [&str; 3] = ["ownership", "chown", "chgrp"];
@@ -238,8 +242,12 @@ fn of_right(said: &Said<'_>, line: &str) -> Option<&'static str> {
     let is_of_root = is_of_owner || says(&RIGHTS);
     let is_of_file =
         || said.in_c && matches!(place(said, line), Place::Elsewhere(_) | Place::Toolchain(_));
+    let is_of_bits =
+        is_denied && says(&OF_MODES) && said.output.refused.is_empty() && !said.output.only_reads;
     if is_of_process {
         return Some(PROCESSES_HELD);
+    } else if is_of_bits && !is_of_file() && asks_for_bits(said.script) {
+        return Some(BITS_HELD);
     } else if !said.in_c && small.contains(NO_PROCESS) && names_number(said.script, line) {
         return Some(PROCESSES_UNSEEN);
     } else if says(&LIMITS) || !is_denied && !is_of_root {

@@ -2,7 +2,7 @@
 //!
 //! Programs also try for sockets and go on without, so of those not each is worth a sentence.
 
-use tenon_sandbox::{INTERNET_SOCKETS, OTHER_SOCKETS, PATH_SOCKETS, runs_as_root};
+use tenon_sandbox::{INTERNET_SOCKETS, OTHER_SOCKETS, PATH_SOCKETS, SET_ID_BITS, runs_as_root};
 
 use super::unreached::is_complaint;
 use crate::policy::shell;
@@ -63,6 +63,9 @@ pub(super) const SOCKETS_HELD: &str = "network: commands in tier C have no socke
 pub(super) const PATH_SOCKETS_HELD: &str = "sockets: commands in tier C have no sockets with a path but pairs that a process \
                                             makes and hands on; --net on would open them";
 
+pub(super) const BITS_HELD: &str = "rights: commands give no file the set-user-id or set-group-id bit (folders get the second \
+                                    where undo records); --sandbox off would let them";
+
 /// Returns those of the system calls that were refused that are worth telling of a command that ran
 /// `script` and printed `text`.
 pub(super) fn worth_telling(
@@ -119,19 +122,36 @@ fn runs_client(script: &str) -> bool {
     commands.iter().filter_map(|command| command.program()).any(|name| CLIENTS.contains(&name))
 }
 
+/// Whether a script has a mode with one of these bits: `4755` or `g+s`.
+pub(super) fn asks_for_bits(script: &str) -> bool {
+    let is_in_number = |word: &str| {
+        let number = u32::from_str_radix(word.trim_start_matches("0o"), 8);
+        matches!(word.len(), 4..=6) && number.is_ok_and(|mode| mode < 1 << 12 && mode & 0o6000 != 0)
+    };
+    let is_in_letters = |word: &str| {
+        word.split_once(['+', '=']).is_some_and(|(who, what)| {
+            let are = |letters: &str, known: &str| letters.chars().all(|one| known.contains(one));
+            are(who, "ugoa") && what.contains('s') && are(what, "rwxXst")
+        })
+    };
+    let is_sign = |sign: char| sign.is_whitespace() || ",;&|()'\"".contains(sign);
+    script.split(is_sign).any(|word| is_in_number(word) || is_in_letters(word))
+}
+
 /// Returns sentences about system calls that were refused.
 pub(super) fn sentences(refused: &[&str]) -> Vec<String> {
-    let (mut others, mut sockets) = (Vec::new(), Vec::new());
+    let (mut others, mut own) = (Vec::new(), Vec::new());
     for what in refused {
         match *what {
-            INTERNET_SOCKETS => sockets.push(SOCKETS_HELD.to_owned()),
-            PATH_SOCKETS => sockets.push(PATH_SOCKETS_HELD.to_owned()),
+            INTERNET_SOCKETS => own.push(SOCKETS_HELD.to_owned()),
+            PATH_SOCKETS => own.push(PATH_SOCKETS_HELD.to_owned()),
+            SET_ID_BITS => own.push(BITS_HELD.to_owned()),
             what => others.push(what),
         }
     }
     let what = others.join(", ");
     let sentence = format!("system calls: the walls refuse {what}; --sandbox off would lift them");
-    (!others.is_empty()).then_some(sentence).into_iter().chain(sockets).collect()
+    (!others.is_empty()).then_some(sentence).into_iter().chain(own).collect()
 }
 
 #[cfg(test)]
@@ -169,5 +189,22 @@ mod tests {
         check("FAILED test_socket.py::test_a - PermissionError: Permission denied", false);
         check("    at Server.listen (node:net:9)\nError: listen EACCES: permission denied a", true);
         check("    _socket.socket.__init__(self, family)\nPermissionError: denied", true);
+    }
+
+    #[test]
+    fn modes_with_these_bits_are_found_in_scripts() {
+        for script in [
+            "chmod 4755 x",
+            "chmod -R 02775 .",
+            "chmod u+x,g+s y",
+            "install -m '6755' a b",
+            "chmod a=rwxs f; true",
+            "python3 -c 'import os; os.chmod(\"x\", 0o4755)'",
+        ] {
+            assert!(asks_for_bits(script), "{script}");
+        }
+        for script in ["chmod 0755 x", "chmod 1777 d", "chmod u+x s", "a=s+s b=rows", "echo 9755"] {
+            assert!(!asks_for_bits(script), "{script}");
+        }
     }
 }

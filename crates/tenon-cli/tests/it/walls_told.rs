@@ -272,6 +272,7 @@ fn what_takes_rights_is_told_also_where_the_command_went_on() {
         return skipped("an ordinary user has no rights that walls take away");
     }
     let rights = "rights: inside the walls nothing has root's rights, also as root; --sandbox off";
+    let bits = "rights: commands give no file the set-user-id or set-group-id bit";
     let families = "the walls refuse sockets of other families";
     let place = Place::new();
     let rows = [
@@ -285,6 +286,10 @@ fn what_takes_rights_is_told_also_where_the_command_went_on() {
             "/usr/bin/python3 -c 'import socket; socket.socket(socket.AF_VSOCK)' 2>&1 | tail -n 1",
             families,
         ),
+        ("cp /bin/true x; chmod 4755 x", bits),
+        ("cp -p /usr/bin/passwd p || true", bits),
+        ("install -m 2755 /bin/true y 2>&1 | tail -n 1", bits),
+        ("cp /bin/true x; chmod u=rwxs x 2> /dev/null; echo after", bits),
         ("useradd foo", "files: outside of the workspace commands write only"),
     ];
     check(&place, |arguments| Some(place.run(arguments)), &rows);
