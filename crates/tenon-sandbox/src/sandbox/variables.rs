@@ -1,6 +1,9 @@
 //! Variables that commands behind walls get besides their own.
 
+use std::ffi::{OsStr, OsString};
+
 use crate::command::Command;
+use crate::linux::probe::runs_as_root;
 use crate::network::Proxy;
 
 /// Adds what every command behind walls gets, and takes away what is not there. `port` is where the proxy
@@ -11,6 +14,9 @@ pub(super) fn put_behind_walls(command: &mut Command, proxy: Option<&Proxy>, por
     }
     without_tracing(command);
     without_looks_for_updates(command);
+    if runs_as_root() {
+        without_owners(command);
+    }
     // The user's own folder for temporary files is not there.
     command.environment.retain(|(name, _)| name != "TMPDIR");
 }
@@ -39,6 +45,20 @@ fn without_looks_for_updates(command: &mut Command) {
     }
 }
 
+/// As root GNU tar gives what it unpacks the owner that the archive names, and fails where nothing can
+/// change owners.
+fn without_owners(command: &mut Command) {
+    const OPTIONS: &str = "TAR_OPTIONS";
+    let own = command.environment.iter().find(|(name, _)| name == OPTIONS);
+    let mut options = OsString::from("--no-same-owner");
+    // The user's own come last and count.
+    if let Some((_, own)) = own.filter(|(_, own)| !own.is_empty()) {
+        options.push(" ");
+        options.push(own);
+    }
+    set(command, OPTIONS, &options);
+}
+
 fn use_proxy(command: &mut Command, port: u16, names_inside: &str) {
     let address = format!("http://127.0.0.1:{port}");
     for name in ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
@@ -49,7 +69,7 @@ fn use_proxy(command: &mut Command, port: u16, names_inside: &str) {
     }
 }
 
-pub(super) fn set(command: &mut Command, name: &str, value: &std::ffi::OsStr) {
+pub(super) fn set(command: &mut Command, name: &str, value: &OsStr) {
     command.environment.retain(|(known, _)| known != name);
     command.environment.push((name.into(), value.to_owned()));
 }
@@ -64,27 +84,46 @@ mod tests {
     use crate::profile::Profile;
     use crate::workspace::OpenRoots;
 
-    /// Checks what a command with this environment gets.
-    fn check(own: &[(&str, &str)], expected: &[(&str, &str)]) {
+    fn command(own: &[(&str, &str)]) -> Command {
         let limits =
             CommandLimits { timeout: Duration::from_secs(1), output_bytes_max: 1, spill: None };
-        let environment = own.iter().map(|(name, value)| (name.into(), value.into())).collect();
-        let mut command = Command {
+        Command {
             script: String::new(),
             folder: PathBuf::from("/"),
             roots: OpenRoots::default(),
-            environment,
+            environment: own.iter().map(|(name, value)| (name.into(), value.into())).collect(),
             limits,
             profile: Profile::unconfined(),
-        };
-        put_behind_walls(&mut command, None, None);
-        let mut found: Vec<_> = command
-            .environment
-            .iter()
-            .map(|(name, value)| (name.to_str().unwrap(), value.to_str().unwrap()))
-            .collect();
+        }
+    }
+
+    fn environment(command: &Command) -> Vec<(&str, &str)> {
+        let all = command.environment.iter();
+        let mut found: Vec<_> =
+            all.map(|(name, value)| (name.to_str().unwrap(), value.to_str().unwrap())).collect();
         found.sort_unstable();
+        found
+    }
+
+    /// Checks what a command with this environment gets.
+    fn check(own: &[(&str, &str)], expected: &[(&str, &str)]) {
+        let mut command = command(own);
+        put_behind_walls(&mut command, None, None);
+        let mut found = environment(&command);
+        found.retain(|(name, _)| *name != "TAR_OPTIONS");
         assert_eq!(found, expected, "{own:?}");
+    }
+
+    #[test]
+    fn tar_leaves_owners_as_they_are_unless_the_user_says_so() {
+        let check = |own: &[(&str, &str)], expected: &str| {
+            let mut command = command(own);
+            without_owners(&mut command);
+            assert_eq!(environment(&command), [("TAR_OPTIONS", expected)]);
+        };
+        check(&[], "--no-same-owner");
+        check(&[("TAR_OPTIONS", "")], "--no-same-owner");
+        check(&[("TAR_OPTIONS", "--same-owner -v")], "--no-same-owner --same-owner -v");
     }
 
     #[test]
