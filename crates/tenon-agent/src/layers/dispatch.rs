@@ -365,7 +365,7 @@ impl Dispatch {
             }
         }
         let by_jobs = self.open_jobs.take_told(self.sandbox.jobs());
-        self.receipts.after_jobs(&by_jobs);
+        self.receipts.take_changes(&by_jobs, &self.workspace);
         output.changed.extend(by_jobs);
         Ok(output)
     }
@@ -387,7 +387,7 @@ impl Dispatch {
         let jobs = self.sandbox.jobs();
         let has_ended = !jobs.stop_all().await.is_empty();
         let changed = self.open_jobs.take_ended(jobs);
-        self.receipts.after_jobs(&changed);
+        self.receipts.take_changes(&changed, &self.workspace);
         let mut events = changed.into_iter().map(CallEvent::CallChanged);
         events.try_for_each(|event| recorder.record(event))?;
         Ok(has_ended)

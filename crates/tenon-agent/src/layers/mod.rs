@@ -18,6 +18,7 @@ mod reach;
 mod receipt;
 mod run;
 mod stand_in;
+mod tree;
 mod written;
 
 use std::sync::Arc;

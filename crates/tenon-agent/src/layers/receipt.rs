@@ -1,25 +1,22 @@
 //! Knows what was changed and checked: the state of the workspace's files before a turn first acts,
 //! after each check and at the turn's end.
 //!
-//! Files are compared by name, length and time of change (the kernel's, which nobody can set back), so
-//! that it does not matter who changed them and by what. Nothing is looked at where no check is known and
-//! none runs. A check that may have taken old output for fresh, because an undo gave files old times beside a
-//! cache that it left out, proves nothing. What a file tool wrote counts wherever it lies, also where files
-//! of commands do not.
+//! Nothing is looked at where no check is known and none runs. A check that may have taken old output for
+//! fresh, because an undo gave files old times beside a cache that it left out, proves nothing. What a file
+//! tool wrote counts wherever it lies, also where files of commands do not.
 
 use std::{
-    collections::BTreeSet,
-    hash::{DefaultHasher, Hash, Hasher},
-    path::{Path, PathBuf},
+    path::Path,
     sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use tenon_sandbox::{EntryKind, Journal, WalkEntry, WalkOptions, Workspace, off_thread};
+use tenon_sandbox::{Journal, Workspace, off_thread};
 
 use super::{
     checks::{self, Says},
-    git_index, project,
+    project,
+    tree::{Known, Tree, TreeId, is_cache},
 };
 use crate::{
     event::{CallChanges, CheckRun, Unproven},
@@ -30,14 +27,6 @@ use crate::{
 /// Larger trees are not looked at. A turn takes up to four walks; four of 45,000 files in 450
 /// folders took 0.8 s of processor time in a build without optimisation (two cores, 2026).
 const ENTRIES_MAX: usize = 50_000;
-
-/// Folders that hold what tools make for themselves, also where no ignore file says so.
-const CACHES: [&str; 6] =
-    ["target", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"];
-
-/// Where git says what it tracks: about 100 bytes for each file, of which no more than these are looked at.
-const INDEX: &str = ".git/index";
-const INDEX_BYTES_MAX: u64 = 16 << 20;
 
 /// With these bash says that a command cannot be run, or is not there.
 const NOT_STARTED: [i32; 2] = [126, 127];
@@ -59,7 +48,7 @@ struct State {
     /// The last check that ran: all that is known of a project whose files name none.
     ran: Option<String>,
     /// The files before the turn first acted.
-    before: Option<String>,
+    before: Option<TreeId>,
     /// A call may have changed something, or a check ran.
     acted: bool,
     /// A check ran in this turn.
@@ -67,13 +56,12 @@ struct State {
     /// A check could not start in this turn.
     not_started: bool,
     /// The files before the call that runs, where that says whether a check in it counts.
-    before_call: Option<String>,
+    before_call: Option<TreeId>,
     /// Why the files are not known, and whether a call may have changed any all the same.
     unseen: Option<Unproven>,
     changed_unseen: bool,
     checks: Vec<Ran>,
-    /// What file tools wrote in this session, by path.
-    written: BTreeSet<String>,
+    known_files: Known,
 }
 
 /// A check that ran, and why that proves nothing, if it is so.
@@ -124,7 +112,7 @@ impl Receipts {
         if has_acted && !is_in_doubt {
             return;
         }
-        let tree = self.tree(workspace).await;
+        let tree = self.tree(workspace).await.map(|tree| tree.id());
         let mut state = self.state();
         state.before_call = tree.clone().ok().filter(|_| is_in_doubt);
         if !has_acted {
@@ -151,15 +139,19 @@ impl Receipts {
         time: Duration,
         workspace: &Workspace,
     ) {
-        self.state().changed_unseen |= match action {
+        match action {
             Action::Write { path, .. } if !output.is_error => {
-                self.state().written.insert(path.clone());
-                true
+                let mut state = self.state();
+                state.known_files.written.insert(path.clone());
+                state.changed_unseen = true;
             }
-            // Without a journal nobody says what a command changed.
-            Action::Run { .. } => self.journal.is_none() || !output.changed.is_empty(),
-            _ => false,
-        };
+            Action::Run { .. } => {
+                self.take_changes(&output.changed, workspace);
+                // Without a journal nobody says what a command changed.
+                self.state().changed_unseen |= self.journal.is_none();
+            }
+            _ => {}
+        }
         let (Action::Run { command }, Some(exit_code)) = (action, output.exit_code) else { return };
         let says = self.says(action, workspace);
         if !self.state().acted || says == Says::Nothing {
@@ -174,7 +166,7 @@ impl Receipts {
             state.checked = true;
             state.before_call.take()
         };
-        let Ok(tree) = self.tree(workspace).await else { return };
+        let Ok(tree) = self.tree(workspace).await.map(|tree| tree.id()) else { return };
         // One that failed proves nothing that a change behind it could make untrue.
         if says == Says::PassesIfUnchanged && exit_code == 0 && before.as_ref() != Some(&tree) {
             return;
@@ -185,7 +177,7 @@ impl Receipts {
             exit_code,
             ended_ms: ended.as_millis() as u64,
             duration_ms: time.as_millis() as u64,
-            tree,
+            tree: tree.to_string(),
         };
         let reason = self.stale().await;
         let mut state = self.state();
@@ -195,16 +187,25 @@ impl Receipts {
         state.checks.push(Ran { run, reason });
     }
 
-    /// Takes in what jobs changed that ended.
-    pub(crate) fn after_jobs(&self, changed: &[CallChanges]) {
-        self.state().changed_unseen |= !changed.is_empty();
+    /// Takes in what commands and jobs changed that ended.
+    pub(crate) fn take_changes(&self, changed: &[CallChanges], workspace: &Workspace) {
+        let roots = workspace.roots();
+        let is_in_added = |path: &Path| {
+            let beneath = roots.iter().skip(1).find_map(|root| path.strip_prefix(root).ok());
+            beneath.is_some_and(|path| !is_cache(path))
+        };
+        let mut files = changed.iter().flat_map(|changes| &changes.files);
+        let in_added = files.any(|file| is_in_added(Path::new(&file.path)));
+        let mut state = self.state();
+        state.changed_unseen |= !changed.is_empty();
+        state.known_files.changes_in_added += u64::from(in_added);
     }
 
     /// Returns the state of the workspace's files, or why it is not known.
-    async fn tree(&self, workspace: &Workspace) -> Result<String, Unproven> {
+    async fn tree(&self, workspace: &Workspace) -> Result<Tree, Unproven> {
         let (workspace, entries_max) = (workspace.clone(), self.entries_max);
-        let written = self.state().written.clone();
-        let tree = off_thread(move || tree_now(&workspace, entries_max, &written)).await;
+        let known = self.state().known_files.clone();
+        let tree = off_thread(move || Tree::now(&workspace, entries_max, &known)).await;
         tree.unwrap_or(Err(Unproven::NotLookedAt))
     }
 
@@ -226,20 +227,26 @@ impl Receipts {
         let tree = self.tree(workspace).await;
         let mut state = self.state();
         let (before, tree) = match (state.unseen.clone(), tree) {
-            (None, Ok(tree)) => (state.before.clone()?, tree),
+            (None, Ok(tree)) => (state.before?, tree.id()),
             (Some(reason), _) | (_, Err(reason)) => return state.stock_unseen(reason),
         };
         // What was checked before the last change says nothing any more.
-        state.checks.retain(|ran| ran.run.tree == tree);
+        let id = tree.to_string();
+        state.checks.retain(|ran| ran.run.tree == id);
+        // Somebody else's work in an added folder is not this turn's.
+        let is_changed = match state.changed_unseen {
+            true => before != tree,
+            false => before.first != tree.first,
+        };
         // The check saw other files, also where they are again as they were when the turn began.
         let is_stale = state.checked && state.checks.is_empty();
         Some(Stock {
-            changed: before != tree || is_stale,
+            changed: is_changed || is_stale,
             checks: state.checks.iter().map(|ran| ran.run.clone()).collect(),
             known: state.known(),
             not_started: state.not_started,
             reason: state.checks.iter().find_map(|ran| ran.reason.clone()),
-            tree,
+            tree: id,
         })
     }
 
@@ -288,57 +295,6 @@ pub(crate) fn set_checks(workspace: &Workspace, asked: &[String], ran: &[String]
     all.cloned().collect()
 }
 
-/// Returns the state of the workspace's files and of those that file tools wrote, or why it is not known.
-fn tree_now(
-    workspace: &Workspace,
-    entries_max: usize,
-    written: &BTreeSet<String>,
-) -> Result<String, Unproven> {
-    let options = WalkOptions { entries_max, ..WalkOptions::default() };
-    let begin = |options| workspace.walk(".", options).map_err(|_| Unproven::NotLookedAt);
-    let is_cache = |path: &Path| path.iter().any(|part| CACHES.iter().any(|cache| part == *cache));
-    let mut walk = begin(options)?.only(move |path| !is_cache(path));
-    let mut tracked = tracked(workspace);
-    let mut hasher = DefaultHasher::new();
-    for path in written {
-        let file = workspace.open_file(path).ok();
-        (path, file.map(|file| (file.len(), file.changed()))).hash(&mut hasher);
-    }
-    let mut take = |entry: &WalkEntry| (&entry.path, entry.len, entry.changed).hash(&mut hasher);
-    for entry in walk.by_ref().flatten() {
-        if entry.kind != EntryKind::Directory && !is_cache(&entry.path) {
-            tracked.remove(&entry.path);
-            take(&entry);
-        }
-    }
-    if walk.is_cut() {
-        return Err(Unproven::TooManyEntries { entries_max });
-    }
-    // What git tracks is the project's, though an ignore file names it.
-    if !tracked.is_empty() {
-        let options = WalkOptions { include_ignored: true, ..options };
-        let on_the_way = |path: &Path, tracked: &BTreeSet<PathBuf>| {
-            tracked.range(path.to_path_buf()..).next().is_some_and(|next| next.starts_with(path))
-        };
-        let wanted = tracked.clone();
-        let mut walk = begin(options)?.only(move |path| on_the_way(path, &wanted));
-        walk.by_ref()
-            .flatten()
-            .filter(|entry| tracked.contains(&entry.path))
-            .for_each(|it| take(&it));
-        if walk.is_cut() {
-            return Err(Unproven::TooManyEntries { entries_max });
-        }
-    }
-    Ok(format!("{:016x}", hasher.finish()))
-}
-
-/// Returns the files that git tracks, where the workspace is a repository's top.
-fn tracked(workspace: &Workspace) -> BTreeSet<PathBuf> {
-    let index = workspace.read(INDEX, INDEX_BYTES_MAX);
-    index.map(|index| git_index::tracked(&index)).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use tenon_sandbox::JournalOptions;
@@ -373,29 +329,5 @@ mod tests {
             let expected = is_told.then_some(Unproven::TooManyEntries { entries_max: 1 });
             assert_eq!(reason, expected, "{command}");
         }
-    }
-
-    #[test]
-    fn the_state_of_the_files_changes_with_them_and_not_with_caches() {
-        let bench = Bench::new();
-        let tree = || tree_now(&bench.context.workspace, ENTRIES_MAX, &BTreeSet::new()).unwrap();
-        let empty = tree();
-        bench.put("a.txt", "one");
-        let one = tree();
-        bench.put("target/debug/x", "made");
-        bench.put("sub/__pycache__/x.pyc", "made");
-        assert_ne!(empty, one);
-        assert_eq!(one, tree());
-        bench.put("a.txt", "three");
-        assert_ne!(one, tree());
-        // With its old time put back, it is changed all the same.
-        let time = bench.put("a.txt", "three").metadata().unwrap().modified().unwrap();
-        let three = tree();
-        // Older kernels count time in ticks of 4 ms.
-        std::thread::sleep(Duration::from_millis(10));
-        bench.put("a.txt", "other").set_modified(time).unwrap();
-        assert_ne!(three, tree());
-        bench.remove("a.txt");
-        assert_eq!(empty, tree());
     }
 }

@@ -329,3 +329,61 @@ async fn a_file_that_git_tracks_counts_though_it_is_ignored() {
     std::fs::write(bench.folder.path().join(".gitignore"), "notes.txt\n").unwrap();
     assert_ne!(state(&go(&mut bench).await), Some(Verification::Unverified));
 }
+
+/// Makes `folder` a repository in which everything is added.
+fn add_all(folder: &std::path::Path) {
+    let script = "git init -q . && git add -f .";
+    let git = std::process::Command::new("sh").args(["-c", script]).current_dir(folder).status();
+    assert!(git.unwrap().success());
+}
+
+#[tokio::test]
+async fn what_a_command_changes_in_an_added_folder_counts_as_in_the_first() {
+    let cases = [
+        ("echo broken > $LIB/l.py", true),
+        ("echo broken > link/l.py", true),
+        ("rm $LIB/l.py", true),
+        ("echo q > $LIB/tracked.gen", true),
+        ("echo q > $LIB/sub/target/x.rs", true),
+        ("echo x > $LIB/made.gen", false),
+        ("mkdir -p $LIB/build/a && echo x > $LIB/build/a/out", false),
+        ("mkdir -p $LIB/target && echo x > $LIB/target/out", false),
+        ("cat $LIB/l.py", false),
+    ];
+    for (command, counts) in cases {
+        for checked in [true, false] {
+            let added = tempfile::tempdir().unwrap();
+            // Only what lies in the folder says what is a cache in it.
+            let lib = added.path().canonicalize().unwrap().join("target/lib");
+            std::fs::create_dir_all(lib.join("sub/target")).unwrap();
+            for (name, content) in [
+                ("l.py", "V = 1"),
+                ("tracked.gen", ""),
+                ("sub/target/x.rs", ""),
+                (".gitignore", "*.gen\n/build/\n"),
+            ] {
+                std::fs::write(lib.join(name), content).unwrap();
+            }
+            add_all(&lib);
+            let command = command.replace("$LIB", lib.to_str().unwrap());
+            let first = if checked { vec![write("a"), run(CHECK)] } else { vec![] };
+            let replies = [first, vec![run(&command), text("done"), text("no")]].concat();
+            let tools = core_tools(CoreToolOptions::default());
+            let mut bench = bench_with(replies, tools, |options| {
+                options.verify = vec![CHECK.into()];
+                options.workspace = options.workspace.clone().with_root(&lib).unwrap();
+            });
+            let folder = bench.folder.path();
+            std::fs::write(folder.join("check.sh"), "exit 0").unwrap();
+            std::os::unix::fs::symlink(&lib, folder.join("link")).unwrap();
+            let expected = match (counts, checked) {
+                (true, _) => Some(Verification::Unverified),
+                (false, true) => Some(Verification::Verified),
+                (false, false) => None,
+            };
+            assert_eq!(state(&go(&mut bench).await), expected, "{command} {checked}");
+            let asked = requests(&bench) == if checked { 5 } else { 3 };
+            assert_eq!(asked, counts, "{command} {checked}");
+        }
+    }
+}
