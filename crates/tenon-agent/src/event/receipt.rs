@@ -78,6 +78,11 @@ pub enum Unproven {
     },
     /// The workspace could not be looked at.
     NotLookedAt,
+    /// A file changed while a check ran, and the check did not write it.
+    ChangedMeanwhile {
+        /// The first such file: relative in the first folder of the workspace, absolute in another.
+        file: String,
+    },
 }
 
 /// One run of a check.

@@ -13,6 +13,7 @@ mod limit;
 mod mask;
 mod open_jobs;
 mod overtime;
+mod own_changes;
 mod project;
 mod reach;
 mod receipt;

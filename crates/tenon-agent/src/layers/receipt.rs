@@ -1,5 +1,5 @@
 //! Knows what was changed and checked: the state of the workspace's files before a turn first acts,
-//! after each check and at the turn's end.
+//! before and after each check and at the turn's end.
 //!
 //! Nothing is looked at where no check is known and none runs. A check that may have taken old output for
 //! fresh, because an undo gave files old times beside a cache that it left out, proves nothing. What a file
@@ -15,6 +15,7 @@ use tenon_sandbox::{Journal, Workspace, off_thread};
 
 use super::{
     checks::{self, Says},
+    own_changes::OwnChanges,
     project,
     tree::{Known, Tree, TreeId, is_cache},
 };
@@ -24,7 +25,7 @@ use crate::{
     tools::{Effect, ToolOutput},
 };
 
-/// Larger trees are not looked at. A turn takes up to four walks; four of 45,000 files in 450
+/// Larger trees are not looked at. A turn with one check takes up to four walks; four of 45,000 files in 450
 /// folders took 0.8 s of processor time in a build without optimisation (two cores, 2026).
 const ENTRIES_MAX: usize = 50_000;
 
@@ -55,8 +56,8 @@ struct State {
     checked: bool,
     /// A check could not start in this turn.
     not_started: bool,
-    /// The files before the call that runs, where that says whether a check in it counts.
-    before_call: Option<TreeId>,
+    /// The files before the call that runs, if it is a check.
+    before_call: Option<Tree>,
     /// Why the files are not known, and whether a call may have changed any all the same.
     unseen: Option<Unproven>,
     changed_unseen: bool,
@@ -87,6 +88,12 @@ pub(crate) struct Stock {
     pub tree: String,
 }
 
+impl Ran {
+    fn passed_before_a_change(&self) -> bool {
+        self.run.exit_code == 0 && matches!(self.reason, Some(Unproven::ChangedMeanwhile { .. }))
+    }
+}
+
 impl Receipts {
     pub(crate) fn new(is_on: bool, configured: Vec<String>, journal: Option<Journal>) -> Self {
         Self { is_on, configured, journal, entries_max: ENTRIES_MAX, state: Mutex::default() }
@@ -108,20 +115,20 @@ impl Receipts {
         if !has_acted && says == Says::Nothing && self.known(workspace).is_empty() {
             return;
         }
-        let is_in_doubt = says == Says::PassesIfUnchanged;
-        if has_acted && !is_in_doubt {
+        let is_check = says != Says::Nothing;
+        if has_acted && !is_check {
             return;
         }
-        let tree = self.tree(workspace).await.map(|tree| tree.id());
+        let tree = self.tree(workspace).await;
         let mut state = self.state();
-        state.before_call = tree.clone().ok().filter(|_| is_in_doubt);
         if !has_acted {
             state.acted = true;
-            match tree {
-                Ok(tree) => state.before = Some(tree),
-                Err(reason) => state.unseen = Some(reason),
+            match &tree {
+                Ok(tree) => state.before = Some(tree.id()),
+                Err(reason) => state.unseen = Some(reason.clone()),
             }
         }
+        state.before_call = tree.ok().filter(|_| is_check);
     }
 
     fn says(&self, action: &Action, workspace: &Workspace) -> Says {
@@ -157,18 +164,15 @@ impl Receipts {
         if !self.state().acted || says == Says::Nothing {
             return;
         }
+        let before = self.state().before_call.take();
         if NOT_STARTED.contains(&exit_code) {
             self.state().not_started = true;
             return;
         }
-        let before = {
-            let mut state = self.state();
-            state.checked = true;
-            state.before_call.take()
-        };
-        let Ok(tree) = self.tree(workspace).await.map(|tree| tree.id()) else { return };
+        self.state().checked = true;
+        let (Some(before), Ok(tree)) = (before, self.tree(workspace).await) else { return };
         // One that failed proves nothing that a change behind it could make untrue.
-        if says == Says::PassesIfUnchanged && exit_code == 0 && before.as_ref() != Some(&tree) {
+        if says == Says::PassesIfUnchanged && exit_code == 0 && before.id() != tree.id() {
             return;
         }
         let ended = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -177,9 +181,12 @@ impl Receipts {
             exit_code,
             ended_ms: ended.as_millis() as u64,
             duration_ms: time.as_millis() as u64,
-            tree: tree.to_string(),
+            tree: tree.id().to_string(),
         };
-        let reason = self.stale().await;
+        let reason = match self.stale().await {
+            None => self.meanwhile(before, tree, output, workspace).await,
+            stale => stale,
+        };
         let mut state = self.state();
         state.ran = Some(run.command.clone());
         // Only the last run of a command counts.
@@ -218,6 +225,29 @@ impl Receipts {
         Some(Unproven::StaleCache { folder: shown(&stale.folder), file: shown(&stale.file) })
     }
 
+    /// Returns why a check says nothing of the files as they are `now`, after it, if somebody else wrote
+    /// one since they were as `before`.
+    async fn meanwhile(
+        &self,
+        before: Tree,
+        now: Tree,
+        output: &ToolOutput,
+        workspace: &Workspace,
+    ) -> Option<Unproven> {
+        if before.id() == now.id() {
+            return None;
+        }
+        let (journal, changed) = (self.journal.clone()?, output.changed.clone());
+        let root = workspace.root().to_path_buf();
+        let find = move || {
+            let own = OwnChanges::of(&journal, &changed, &root)?;
+            let path = before.first_written(&now, |path| own.has(path))?;
+            Some(path.strip_prefix(&root).unwrap_or(&path).to_string_lossy().into_owned())
+        };
+        let file = off_thread(find).await.ok()??;
+        Some(Unproven::ChangedMeanwhile { file })
+    }
+
     /// Returns what there is at the end of a turn; `None` if it did nothing, or if nothing can be
     /// known.
     pub(crate) async fn stock(&self, workspace: &Workspace) -> Option<Stock> {
@@ -233,6 +263,10 @@ impl Receipts {
         // What was checked before the last change says nothing any more.
         let id = tree.to_string();
         state.checks.retain(|ran| ran.run.tree == id);
+        // Nor does what ran while something changed, once another check ran.
+        if state.checks.iter().any(|ran| ran.reason.is_none()) {
+            state.checks.retain(|ran| !ran.passed_before_a_change());
+        }
         // Somebody else's work in an added folder is not this turn's.
         let is_changed = match state.changed_unseen {
             true => before != tree,

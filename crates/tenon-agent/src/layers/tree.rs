@@ -36,7 +36,7 @@ pub(super) struct Known {
 }
 
 /// The files as they are at one time.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct Tree {
     files: Files,
     id: TreeId,
@@ -54,10 +54,19 @@ pub(super) struct TreeId {
 /// By absolute path. Of a file that a file tool wrote and that is gone there is no state.
 type Files = BTreeMap<PathBuf, Option<State>>;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy)]
 struct State {
     len: u64,
+    modified: SystemTime,
     changed: SystemTime,
+    /// Some file systems give a file another number later, so that a change of it says nothing.
+    inode: Option<u64>,
+}
+
+impl Hash for State {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        (self.len, self.changed).hash(hasher);
+    }
 }
 
 impl Tree {
@@ -76,7 +85,12 @@ impl Tree {
         look.folder(workspace.root(), entries_max)?;
         for path in &known.written {
             let file = workspace.open_file(path).ok();
-            let state = file.map(|file| State { len: file.len(), changed: file.changed() });
+            let state = file.map(|file| State {
+                len: file.len(),
+                modified: file.modified(),
+                changed: file.changed(),
+                inode: None,
+            });
             look.files.entry(workspace.root().join(path)).or_insert(state);
         }
         let mut hasher = DefaultHasher::new();
@@ -102,6 +116,27 @@ impl Tree {
 
     pub(super) fn id(&self) -> TreeId {
         self.id
+    }
+
+    /// Returns the first path that was written, made or removed from this state of the files to a `later`
+    /// one, without those that `is_own` says and other names of these. What got other permissions or a
+    /// further name was not written.
+    pub(super) fn first_written(
+        &self,
+        later: &Self,
+        is_own: impl Fn(&Path) -> bool,
+    ) -> Option<PathBuf> {
+        let state = |files: &Files, path: &Path| files.get(path).copied().flatten();
+        let own = later.files.iter().filter(|(path, _)| is_own(path));
+        let own: BTreeSet<u64> = own.filter_map(|(_, state)| state.as_ref()?.inode).collect();
+        let is_of_others = |path: &&PathBuf| {
+            let (before, now) = (state(&self.files, path), state(&later.files, path));
+            let content = |state: Option<State>| state.map(|state| (state.len, state.modified));
+            content(before) != content(now)
+                && !is_own(path)
+                && !now.and_then(|now| now.inode).is_some_and(|inode| own.contains(&inode))
+        };
+        later.files.keys().chain(self.files.keys()).filter(is_of_others).min().cloned()
     }
 }
 
@@ -178,7 +213,9 @@ impl Look<'_> {
     }
 
     fn take(&mut self, entry: &WalkEntry) {
-        let state = State { len: entry.len, changed: entry.changed };
+        let WalkEntry { len, modified, changed, .. } = *entry;
+        let inode = Some(entry.inode);
+        let state = State { len, modified, changed, inode };
         self.files.insert(self.workspace.root().join(&entry.path), Some(state));
     }
 

@@ -5,7 +5,7 @@ use tenon_model::Message;
 
 use crate::{
     context::RUN_CHECK,
-    event::{Continuation, ContinuationCause, Receipt, Verification},
+    event::{Continuation, ContinuationCause, Receipt, Unproven, Verification},
     layers::Stock,
 };
 
@@ -23,14 +23,20 @@ impl Checks {
         let is_unverified =
             self.receipt.as_ref().is_some_and(|made| made.state == Verification::Unverified);
         let command = stock.and_then(|stock| stock.known.first())?;
-        // To run it once more would prove as little.
-        let is_in_vain = |stock: &Stock| stock.not_started || stock.reason.is_some();
-        if !is_unverified || self.asked || stock.is_some_and(is_in_vain) {
+        let changed = match stock.and_then(|stock| stock.reason.as_ref()) {
+            None => String::new(),
+            Some(Unproven::ChangedMeanwhile { file }) => {
+                format!(" {file} changed while a check ran, and not by it.")
+            }
+            // To run it once more would prove as little.
+            Some(_) => return None,
+        };
+        if !is_unverified || self.asked || stock.is_some_and(|stock| stock.not_started) {
             return None;
         }
         self.asked = true;
         let words = format!(
-            "{RUN_CHECK} Run `{command}` now, by itself, so that its exit code is seen, and say in a \
+            "{RUN_CHECK}{changed} Run `{command}` now, by itself, so that its exit code is seen, and say in a \
              sentence what came of it. If it cannot be run here, say why.)"
         );
         Some(Continuation {
@@ -63,7 +69,7 @@ pub(crate) fn receipt(stock: &Stock) -> Option<Receipt> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{CheckRun, Unproven};
+    use crate::event::CheckRun;
 
     fn stock(changed: bool, exit_codes: &[i32]) -> Stock {
         let run = |exit_code: &i32| CheckRun {

@@ -6,6 +6,9 @@
 #[expect(dead_code, reason = "each test binary uses a part of it")]
 mod fake_server;
 
+#[path = "../../../../tests/support/skipped.rs"]
+mod skipped;
+
 mod calls;
 mod commands;
 mod compaction;

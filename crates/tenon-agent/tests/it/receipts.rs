@@ -1,6 +1,7 @@
 //! Receipts: what a turn says of the checks that ran since the last change.
 
 use std::{
+    path::Path,
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -9,11 +10,15 @@ use async_trait::async_trait;
 use serde_json::json;
 use tenon_agent::{
     Answer, CoreToolOptions, EndReason, FrontEnd, Mode, ModelEvent, Origin, Question, Rule,
-    SessionEvent, TurnLimits, TurnOutcome, Update, Verdict, Verification, core_tools,
+    SessionEvent, TurnLimits, TurnOutcome, Unproven, Update, Verdict, Verification, core_tools,
 };
+use tenon_sandbox::{Coverage, Journal, JournalOptions};
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{Bench, Reply, bench_with, calls, text};
+use crate::{
+    skipped::skipped,
+    support::{Bench, Reply, bench_with, calls, text},
+};
 
 const CHECK: &str = "sh check.sh";
 
@@ -331,7 +336,7 @@ async fn a_file_that_git_tracks_counts_though_it_is_ignored() {
 }
 
 /// Makes `folder` a repository in which everything is added.
-fn add_all(folder: &std::path::Path) {
+fn add_all(folder: &Path) {
     let script = "git init -q . && git add -f .";
     let git = std::process::Command::new("sh").args(["-c", script]).current_dir(folder).status();
     assert!(git.unwrap().success());
@@ -384,6 +389,98 @@ async fn what_a_command_changes_in_an_added_folder_counts_as_in_the_first() {
             assert_eq!(state(&go(&mut bench).await), expected, "{command} {checked}");
             let asked = requests(&bench) == if checked { 5 } else { 3 };
             assert_eq!(asked, counts, "{command} {checked}");
+        }
+    }
+}
+
+/// Runs a turn whose check does `own`, then waits while a person does `others`, both in the workspace; at
+/// its end the model does as `then` says, if it is asked. Returns the outcome, whether it was asked, and how
+/// the journal learns what commands change.
+async fn checked_while(own: &str, others: &str, then: Vec<Reply>) -> (TurnOutcome, bool, Coverage) {
+    let state_folder = tempfile::tempdir().unwrap();
+    let waits = tempfile::tempdir().unwrap();
+    let script = |folder: &Path, script: &str| {
+        let mut shell = std::process::Command::new("sh");
+        let status = shell.args(["-ec", script]).current_dir(folder).status();
+        assert!(status.unwrap().success(), "{script}");
+    };
+    let replies = [vec![write("a"), run(CHECK), text("done")], then].concat();
+    let mut journal = None;
+    let mut bench = bench_with(replies, core_tools(CoreToolOptions::default()), |options| {
+        let wanted = JournalOptions::new(state_folder.path());
+        journal = Some(Journal::open(&options.workspace, wanted).unwrap());
+        options.journal = journal.clone();
+        options.verify = vec![CHECK.into()];
+    });
+    let folder = bench.folder.path().to_path_buf();
+    script(waits.path(), "mkfifo begun go");
+    script(
+        &folder,
+        "mkdir -p old/sub target; for f in a.c b.c d.c old/sub/x; do echo 1 > $f; done
+        ln b.c named; echo '*.log' > .gitignore; git init -q .",
+    );
+    // The first run of it waits.
+    let at = waits.path().display();
+    let wait = format!("if mv {at}/go {at}/going; then echo > {at}/begun; read x < {at}/going; fi");
+    std::fs::write(folder.join("check.sh"), format!("set -e\n{own}\n{wait}\n")).unwrap();
+    let others = format!("read x < {at}/begun; {others}\necho > {at}/going");
+    let person = std::thread::spawn(move || script(&folder, &others));
+    let outcome = go(&mut bench).await;
+    person.join().unwrap();
+    (outcome, requests(&bench) > 3, journal.unwrap().coverage())
+}
+
+#[tokio::test]
+async fn what_others_change_while_a_check_runs_is_not_checked() {
+    for (others, file) in [
+        ("echo 2 >> a.c", "a.c"),
+        ("rm a.c", "a.c"),
+        ("echo 2 > z.c", "z.c"),
+        ("mv old new", "new/sub/x"),
+        ("ln -sfn a.c d.c", "d.c"),
+        ("echo 2 >> new.txt", "new.txt"),
+    ] {
+        let (outcome, asked, coverage) =
+            checked_while("echo 1 > made", others, vec![text("no")]).await;
+        if coverage == Coverage::ByComparison {
+            return skipped("the kernel does not say here what a command writes");
+        }
+        assert_eq!((state(&outcome), asked), (Some(Verification::Unverified), true), "{others}");
+        let receipt = outcome.receipt.unwrap();
+        let reason = Unproven::ChangedMeanwhile { file: file.into() };
+        assert_eq!((receipt.reason, receipt.checks.len()), (Some(reason), 1), "{others}");
+        let again = vec![run(CHECK), text("It passes.")];
+        let (outcome, ..) = checked_while("echo 1 > made", others, again).await;
+        assert_eq!(state(&outcome), Some(Verification::Verified), "{others}");
+        assert_eq!(outcome.receipt.unwrap().reason, None, "{others}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_check_wrote_itself_is_its_own_however_it_did_so() {
+    for own in [
+        "true",
+        "echo 2 > a.c; echo 1 > made",
+        "mkdir -p out/a/b && seq 300 | while read n; do echo $n > out/a/b/$n; done",
+        "seq 300 | while read n; do echo $n > made$n; done",
+        "cp a.c kept && cat kept > a.c",
+        "touch a.c",
+        "mv old new; echo 2 > new/sub/y",
+        "mv a.c e.c; mv e.c a.c",
+        "rm -r old",
+        "echo 2 > b.c",
+        "rm b.c",
+        "ln a.c more",
+        "chmod 600 a.c; ln -sfn a.c d.c",
+        "sed -i s/1/2/ a.c b.c d.c",
+        "(sleep 0.01; echo 2 > a.c) & wait",
+        "echo 1 > target/x; echo 1 > x.log; git add -A",
+        "truncate -s 0 a.c; dd if=/dev/zero of=d.c bs=1 count=9 conv=notrunc 2> /dev/null",
+    ] {
+        for others in ["true", "echo 2 > target/y; echo 2 > y.log; cat a.c || true"] {
+            let (outcome, asked, _) = checked_while(own, others, vec![text("no")]).await;
+            assert_eq!(outcome.receipt.as_ref().and_then(|it| it.reason.as_ref()), None, "{own}");
+            assert_eq!((state(&outcome), asked), (Some(Verification::Verified), false), "{own}");
         }
     }
 }

@@ -132,6 +132,9 @@ fn unproven(reason: &Unproven, language: Language) -> String {
         Unproven::TooManyEntries { entries_max } => {
             Text::TooManyEntries.say(language, &[("n", &grouped(*entries_max as u64))])
         }
+        Unproven::ChangedMeanwhile { file } => {
+            Text::ChangedMeanwhile.say(language, &[("file", &visible(file))])
+        }
         _ => Text::NotLookedAt.template(language).to_owned(),
     }
 }

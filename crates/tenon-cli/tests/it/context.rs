@@ -1,12 +1,16 @@
 //! Replies that are cut and conversations that get long, in the real program.
 
-use std::time::{Duration, SystemTime};
+use std::{
+    process::Command,
+    time::{Duration, SystemTime},
+};
 
 use serde_json::{Value, json};
 
 use crate::{
     fake_server::{FakeServer, Turn},
     program::{Place, Run},
+    skipped::skipped,
     terminal::{Home, Terminal},
 };
 
@@ -212,6 +216,37 @@ fn each_stamp_of_a_turn_is_on_the_screen_in_the_json_and_in_the_log() {
         let is_stamp = |line: &str| line.trim_start().starts_with(words);
         assert_eq!(shown.lines().filter(|line| is_stamp(line)).count(), 1, "{shown}");
     }
+}
+
+#[test]
+fn a_file_that_somebody_changes_while_a_check_runs_leaves_the_turn_unverified() {
+    let place = Place::new();
+    let (begun, going) = (place.path("begun"), place.path("going"));
+    let at = (begun.display(), going.display());
+    place.write("work/code.c", "ok\n");
+    let check = format!("check:\n\t@echo > {}; read x < {}; echo 1 > made\n", at.0, at.1);
+    place.write("work/Makefile", &check);
+    let pipes = Command::new("mkfifo").args([&begun, &going]).status();
+    assert!(pipes.unwrap().success());
+    let call =
+        |command: &str| json!({"calls": [{"name": "bash", "arguments": {"command": command}}]});
+    let replies = [call("echo 1 > a.c"), call("make check"), json!({"text": "Done."})];
+    let model = place.script(replies.into_iter().chain([json!({"text": "No."})]).collect());
+    let code = place.path("work/code.c");
+    let person = std::thread::spawn(move || {
+        std::fs::read(&begun).unwrap();
+        std::fs::write(&code, "bug\n").unwrap();
+        std::fs::write(&going, "go\n").unwrap();
+    });
+    place.run(&["-p", "--sandbox", "off", "--model", &model, "make it"]).ends_with(0);
+    person.join().unwrap();
+    let shown = place.run(&["show", "last"]).ends_with(0).out;
+    if place.run(&["changes"]).ends_with(0).out.contains("by comparison") {
+        return skipped("the kernel does not say here what a command writes");
+    }
+    assert!(shown.contains("the model is asked to run make check"), "{shown}");
+    assert!(shown.contains("code.c changed while the check ran, and not by it"), "{shown}");
+    assert!(place.logs().contains(r#""reason":{"kind":"changed_meanwhile","file":"code.c"}"#));
 }
 
 /// Returns the stamp of a turn that runs `commands`, a call each.

@@ -76,6 +76,8 @@ pub struct WalkEntry {
     pub modified: SystemTime,
     /// When anything of it changed last: content, permissions, names or times. Nobody can set it.
     pub changed: SystemTime,
+    /// Its number on its file system: the same for all names of one file.
+    pub inode: u64,
 }
 
 /// The entries of a folder and of all folders in it, each folder before what is in it.
@@ -148,6 +150,7 @@ impl Workspace {
                 len: u64::try_from(node.stat.st_size).unwrap_or(0),
                 modified: modified(&node.stat),
                 changed: changed(&node.stat),
+                inode: node.stat.st_ino,
             }));
             return Ok(walk);
         }
@@ -259,6 +262,7 @@ impl Walk {
             len: u64::try_from(stat.st_size).unwrap_or(0),
             modified: modified(&stat),
             changed: changed(&stat),
+            inode: stat.st_ino,
         }))
     }
 
