@@ -2,7 +2,7 @@
 
 /// Toolchains beneath HOME that a command may read, and, where folders can be stacked, write for
 /// the time of the session: they fetch what is missing to where they are.
-pub(super) const TOOLCHAINS: [&str; 28] = [
+pub(super) const TOOLCHAINS: [&str; 31] = [
     ".cargo",
     ".rustup",
     ".pyenv",
@@ -18,6 +18,9 @@ pub(super) const TOOLCHAINS: [&str; 28] = [
     ".local/share/fnm",
     ".local/share/pnpm",
     ".local/pipx",
+    ".local/share/pipx",
+    ".npm-global/bin",
+    ".npm-global/lib",
     ".asdf",
     ".rbenv",
     ".rvm",
