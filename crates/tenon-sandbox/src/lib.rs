@@ -61,7 +61,9 @@ pub use off_thread::{OffThread, off_thread};
 pub use output::{CleanText, OutputBuffer, Piece, Stream};
 pub use profile::{Limits, Network, Profile};
 pub use room::{RoomBound, RoomTaken, RoomTakenHow};
-pub use sandbox::{Description, OutOfSight, Sandbox, Settings, listens_on_loopback};
+pub use sandbox::{
+    Description, OutOfSight, ProgramOutOfSight, Sandbox, Settings, listens_on_loopback,
+};
 pub use source::Source;
 pub use spill::{SPILL_BYTES_MAX, SpillFile, SpillTarget};
 pub use tier::{Tier, Wanted};

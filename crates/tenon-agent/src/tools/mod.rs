@@ -31,6 +31,7 @@ pub(crate) mod testing;
 pub(crate) mod text_file;
 mod this_machine;
 mod tool;
+mod unfound;
 mod unkept;
 mod unreached;
 mod unseen;

@@ -15,7 +15,7 @@ use std::{
 use tenon_sandbox::{
     Attended, Checkpoint, Command, CommandError, CommandLimits, GUARDED_FOLDERS_MAX, HostRule,
     Jobs, Limits, Network, NetworkEvent, NetworkGrant, OutOfSight, Output, Profile,
-    Sandbox as Walls, Settings, Stream, Tier, Wanted, Workspace,
+    ProgramOutOfSight, Sandbox as Walls, Settings, Stream, Tier, Wanted, Workspace,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -283,6 +283,12 @@ impl Sandbox {
     /// Returns why commands do not see what the machine has at `path`, which is absolute.
     pub(crate) fn out_of_sight(&self, path: &Path) -> Option<OutOfSight> {
         self.walls.as_ref()?.out_of_sight(&self.profile, path)
+    }
+
+    /// Returns the program of this name on the user's PATH that commands do not see; `None` where they see one.
+    pub(crate) fn program_out_of_sight(&self, name: &str) -> Option<ProgramOutOfSight> {
+        let (_, path) = self.environment.iter().find(|(variable, _)| variable == "PATH")?;
+        self.walls.as_ref()?.program_out_of_sight(&self.profile, name, path)
     }
 
     /// Returns whether a path lies in a toolchain of the user's home; never without walls.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use tenon_sandbox::{OutOfSight, Wish, is_closed_to_user};
 
+use super::unfound::is_of_program;
 use crate::policy::in_one_line;
 
 /// What a person can do about most of it.
@@ -16,10 +17,10 @@ const CLOSED: &str = "the user's own permissions close it, too";
 /// What every sentence says of what is out of sight.
 pub(super) const UNSEEN: &str = "as if it were not there";
 
-/// Whether `line` of a result is one of these sentences. Which of them is said, and whether one is, depends
+/// Whether `line` of a result is one of these sentences, or of those about programs. Which of them is said, and whether one is, depends
 /// on where the workspace and the home lie.
 pub(crate) fn is_of_place(line: &str) -> bool {
-    line.starts_with("[walls] files: ") && line.contains(UNSEEN)
+    line.starts_with("[walls] files: ") && line.contains(UNSEEN) || is_of_program(line)
 }
 
 /// Says why a place is out of sight. In tier C, `in_c`, what is closed may also be refused; without

@@ -14,6 +14,7 @@ use super::{
     refused_files::{self, PROTECTED_HELD, is_held_in_c},
     said::{Said, is_quoted, quoted, words},
     sight::{self, UNSEEN},
+    unfound,
 };
 use crate::policy::{
     in_one_line,
@@ -99,6 +100,7 @@ fn sentences(said: &Said<'_>, network: Network) -> Vec<String> {
     let mut sentences = held::sentences(said, network);
     let of_sight = of_sight(said, &sentences);
     sentences.extend(of_sight);
+    sentences.extend(unfound::sentences(said));
     if sentences.is_empty() && !said.is_job {
         sentences.extend(refused_files::thrown_away(said));
     }

@@ -368,6 +368,8 @@ impl Findings {
         self.paths_if_any(Text::ShownWithin, &found.kept);
         self.paths_if_any(Text::GivenCopies, &found.copied);
         self.paths_if_any(Text::NotThere, &found.hidden);
+        let path = OsStr::new(config.variable("PATH").unwrap_or_default());
+        self.paths_if_any(Text::PathUnseen, &walls.folders_out_of_sight(profile, path));
         self.mounted(config, roots, found.tier);
         let rules = walls.proxy().map(Proxy::allowed).unwrap_or_default();
         let hosts = rules.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");

@@ -71,6 +71,7 @@ texts! {
     ShownWithin: "read within them all the same: {paths}", "其中仍可读取：{paths}";
     GivenCopies: "given to commands, from your settings without programs and secrets: {paths}", "提供给命令的文件（取自你的设置，去掉了程序与机密）：{paths}";
     NotThere: "not there: {paths}", "不存在（已隐藏）：{paths}";
+    PathUnseen: "in PATH, and not seen by commands: {paths}", "在 PATH 中，但命令看不到：{paths}";
     MountedReadOnly:
         "mounted within, so read-only for commands (--add-dir with its path opens one): {paths}",
         "挂载在其中，因此对命令只读（用 --add-dir 加上路径可开放）：{paths}";

@@ -39,6 +39,7 @@ mod own_killed;
 mod plain_commands;
 mod presets;
 mod program;
+mod programs_unseen;
 mod prompts;
 mod protected;
 mod refusals;

@@ -260,7 +260,7 @@ fn of_user(folders: Option<&OwnFolders>, path: &Path) -> Option<PathBuf> {
 
 /// Does what [`out_of_sight`] does where nothing is put on top of anything: the same is closed as in the
 /// file tree that there would be, but for what lies in the roots.
-fn out_of_sight_alone(
+pub(super) fn out_of_sight_alone(
     settings: &Settings,
     profile: &Profile,
     repositories: &[PathBuf],

@@ -1,0 +1,103 @@
+//! Programs that the user's own shell finds and commands do not: which folder hides them is told, and `tenon
+//! doctor` names it.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use serde_json::{Value, json};
+
+use crate::program::{Place, Run};
+
+/// Puts a program there that says `ok`.
+fn program(place: &Place, name: &str) {
+    let path = place.write(name, "#!/bin/sh\necho ok\n");
+    std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+/// Returns a home with programs in four folders of PATH, and that PATH.
+fn home() -> (Place, String) {
+    let place = Place::new();
+    for name in [
+        "home/bin/deploy",
+        "home/miniconda3/bin/conda",
+        "home/tools/lint/bin/lint",
+        "home/.local/share/pipx/venvs/ruff/bin/ruff",
+        "home/bin/hidden-and-seen",
+        "home/.local/bin/hidden-and-seen",
+    ] {
+        program(&place, name);
+    }
+    let link = |from: &str, to: &str| symlink(place.path(from), place.path(to)).unwrap();
+    link("home/.local/share/pipx/venvs/ruff/bin/ruff", "home/.local/bin/ruff");
+    link("home/tools/lint/bin/lint", "home/.local/bin/lint");
+    let folders = ["bin", ".local/bin", "miniconda3/bin"];
+    let mut path: Vec<String> =
+        folders.iter().map(|name| place.path("home").join(name).display().to_string()).collect();
+    path.push("/usr/bin:/bin".into());
+    (place, path.join(":"))
+}
+
+#[test]
+fn a_program_of_path_that_commands_do_not_see_is_told_with_the_folder_that_hides_it() {
+    let (place, path) = home();
+    place.write("work/Makefile", "check:\n\t@conda --version\nfile:\n\t@cat deploy\n");
+    let home = place.path("home").display().to_string();
+    let seen = |folder: &str, name: &str| {
+        format!(
+            "[walls] programs: {name} is on the user's PATH {folder}, which commands do not see; \
+             --add-dir "
+        )
+    };
+    let of_bin = seen(&format!("in {home}/bin"), "deploy");
+    let of_conda = seen(&format!("in {home}/miniconda3/bin"), "conda");
+    let of_link = format!("as {home}/.local/bin/lint, a link into {home}/tools/lint/bin");
+    let rows = [
+        ("ruff check", None),
+        ("deploy", Some(&of_bin)),
+        ("deploy || true", Some(&of_bin)),
+        ("make check", Some(&of_conda)),
+        ("env conda", Some(&of_conda)),
+        ("echo x | xargs conda", Some(&of_conda)),
+        ("sh -c 'deploy x'", Some(&of_bin)),
+        ("which conda", Some(&of_conda)),
+        ("command -v deploy > /dev/null || echo none", Some(&of_bin)),
+        ("lint", Some(&of_link)),
+        // The walls had no part in these.
+        ("hidden-and-seen", None),
+        ("nobody-has-this-program", None),
+        ("PATH=/usr/bin; deploy", None),
+        ("cat deploy", None),
+        ("make file", None),
+    ];
+    let calls = rows.iter().map(|(command, _)| {
+        json!({ "calls": [{ "name": "bash", "arguments": { "command": command } }] })
+    });
+    let script = place.script(calls.chain([json!({ "text": "done" })]).collect());
+    let arguments = ["--output-format", "stream-json", "--model", &script, "go"];
+    let run = place.tenon(&arguments).env("PATH", &path).output().unwrap();
+    let run = Run::of(run).ends_with(0);
+    let events = run.out.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let told: Vec<String> = events
+        .filter(|event| event["type"] == "tool_result")
+        .map(|event| event["content"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(told.len(), rows.len(), "{told:?}");
+    for ((command, expected), told) in rows.iter().zip(told) {
+        let walls: Vec<&str> = told.lines().filter(|line| line.starts_with("[walls]")).collect();
+        match (expected, walls.as_slice()) {
+            (Some(expected), [only]) => assert!(only.contains(*expected), "{command}: {told}"),
+            (expected, walls) => {
+                assert!(expected.is_none() && walls.is_empty(), "{command}: {told}");
+            }
+        }
+    }
+}
+
+#[test]
+fn doctor_names_the_folders_of_path_that_commands_do_not_see() {
+    let (place, path) = home();
+    let run = place.tenon(&["doctor"]).env("PATH", &path).output().unwrap();
+    let home = place.path("home").display().to_string();
+    let line = format!("in PATH, and not seen by commands: {home}/bin, {home}/miniconda3/bin\n");
+    let run = Run::of(run);
+    assert!(run.out.contains(&line), "{run:?}");
+}
