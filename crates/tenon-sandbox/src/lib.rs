@@ -24,6 +24,7 @@ mod network;
 mod off_thread;
 mod output;
 mod profile;
+mod rights;
 mod room;
 mod sandbox;
 mod source;
@@ -60,6 +61,7 @@ pub use network::{
 pub use off_thread::{OffThread, off_thread};
 pub use output::{CleanText, OutputBuffer, Piece, Stream};
 pub use profile::{Limits, Network, Profile};
+pub use rights::{OfAnother, stands_in_the_way};
 pub use room::{RoomBound, RoomTaken, RoomTakenHow};
 pub use sandbox::{
     Description, OutOfSight, ProgramOutOfSight, Sandbox, Settings, listens_on_loopback,

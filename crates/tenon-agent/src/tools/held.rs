@@ -9,7 +9,7 @@ use tenon_sandbox::{INTERNET_SOCKETS, Network, OTHER_SOCKETS, PATH_SOCKETS};
 
 use super::{
     crowded::{CROWDED, is_crowded},
-    kernel,
+    kernel, of_others,
     refused_calls::{
         self, BITS_HELD, DENIED, PATH_SOCKETS_HELD, SOCKETS_FAIL, SOCKETS_HELD, asks_for_bits,
         names_sockets, without_files,
@@ -136,6 +136,7 @@ pub(super) fn sentences(said: &Said<'_>, network: Network) -> Vec<String> {
         .filter(|line| !(is_of_c(line) || said.in_c && is_of_another(said, line, may_be_none)));
     let mut sentences: Vec<String> = of_kernel.into_iter().map(str::to_owned).collect();
     sentences.extend(refused_files::sentences(said, of_files));
+    sentences.extend(of_others::sentence(said, printed.lines()));
     sentences.extend(of_c.iter().map(|(sentence, _)| (*sentence).to_owned()));
     if is_of_sockets {
         // In /run of the machine they are, behind sockets with a path.
@@ -491,10 +492,15 @@ mod tests {
             "cat: run.sh: Permission denied",
             "PermissionError: [Errno 13] Permission denied: 'sub/own'",
             "touch: cannot touch 'sub/new': Permission denied",
+            "/bin/sh: 1: cannot create run.sh: Permission denied",
+            "/bin/sh: 1: cannot create new: Permission denied",
         ] {
             check(text, false, &[]);
         }
         check("cat: run.sh: Permission denied", true, &[]);
+        let elsewhere = "/bin/sh: 1: cannot create /opt/x: Permission denied";
+        check(elsewhere, false, &[FILES_HELD_IN_C]);
+        check("/opt/x: cannot open: Permission denied", false, &[FILES_HELD_IN_C]);
         check("rmdir: failed to remove '../root': Permission denied", false, &[FILES_HELD_IN_C]);
     }
 

@@ -45,6 +45,9 @@ const SETS_OWNER: [&str; 3] = ["changing ownership", "changing group", ", chown 
 /// What else stands in it of one that would change a folder, not list it.
 const CHANGES: [&str; 3] = ["cannot touch", "cannot create", "setting times"];
 
+/// What a shell says in front of the name of a file that it does not make.
+const CREATES: &str = "cannot create";
+
 /// Stands between the two names of a file that is moved.
 const TO: &str = " to ";
 
@@ -261,7 +264,11 @@ pub(super) fn place(said: &Said<'_>, line: &str) -> Place {
     let ToolContext { workspace, sandbox, .. } = said.context;
     let speakers = ran_in::speakers(said.commands, line);
     let mut found = Place::Unknown;
-    for word in first_words(line) {
+    let speaker = speaker(line);
+    for word in first_words(line).filter(|word| Some(*word) != speaker).chain(speaker) {
+        if Some(word) == speaker && found != Place::Unknown {
+            break;
+        }
         // Of bash's own making, which it says of sockets.
         if word.starts_with(TCP) || word.starts_with(UDP) {
             continue;
@@ -294,10 +301,19 @@ pub(super) fn place(said: &Said<'_>, line: &str) -> Place {
     found
 }
 
+/// Returns the program that a line begins with which says so of something else.
+fn speaker(line: &str) -> Option<&str> {
+    let (name, rest) = line.split_once(": ")?;
+    (name.starts_with('/') && rest.contains(": ") && !name.contains(' ')).then_some(name)
+}
+
 /// Whether a word of a line is the name of a file in the workspace, as far as that can be seen.
 fn is_file(word: &str, location: &Location, line: &str) -> bool {
     !location.beneath.as_os_str().is_empty()
-        && (location.kind.is_some() || word.contains('/') || is_quoted(line, word))
+        && (location.kind.is_some()
+            || word.contains('/')
+            || is_quoted(line, word)
+            || line.contains(&format!("{CREATES} {word}: ")))
 }
 
 /// Whether a line complains of what it calls by this word.

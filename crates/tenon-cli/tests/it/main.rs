@@ -20,6 +20,7 @@ mod configuration;
 mod context;
 mod denials;
 mod export;
+mod files_of_others;
 mod full_disk;
 mod grants;
 mod images;

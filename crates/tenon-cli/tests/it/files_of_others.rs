@@ -1,0 +1,76 @@
+//! Files of another user in the workspace of a tenon that runs as root: that commands have no rights over them
+//! is told, and no other wall is.
+
+use std::{
+    os::unix::fs::{PermissionsExt, chown},
+    path::Path,
+};
+
+use serde_json::{Value, json};
+
+use crate::{program::Place, skipped::skipped};
+
+const OTHER: u32 = 1000;
+
+fn give(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+    chown(path, Some(OTHER), Some(OTHER)).unwrap();
+}
+
+#[test]
+fn root_is_told_that_commands_have_no_rights_over_files_of_others() {
+    if !rustix::process::geteuid().is_root() {
+        return skipped("only root has rights over files of others");
+    }
+    let told_of = |name: &str| {
+        format!(
+            "[walls] rights: {name} belongs to user 1000, and inside the walls root has no rights over \
+             files of others; --sandbox off would leave them"
+        )
+    };
+    for tier in ["a", "b", "c"] {
+        let place = Place::new();
+        place.write("work/Makefile", "all:\n\t@echo ok > build.log\nrun:\n\t@./run.sh\n");
+        place.write("work/own.sh", "");
+        give(&place.write("work/build.log", "a\n"), 0o644);
+        give(&place.write("work/run.sh", ""), 0o644);
+        give(&place.write("work/.env.local", "a\n"), 0o600);
+        give(&place.write("work/data/in", "a\n"), 0o600);
+        give(&place.path("work/data"), 0o700);
+        let rows = [
+            ("echo x >> build.log", Some("build.log")),
+            ("make", Some("build.log")),
+            ("cat .env.local || true", Some(".env.local")),
+            ("ls data; echo went on", Some("data")),
+            ("touch data/new", Some("data")),
+            ("cp /dev/null build.log", Some("build.log")),
+            // Root runs nothing either that is nobody's to run.
+            ("./run.sh", None),
+            ("make run", None),
+            ("./own.sh", None),
+            ("cat build.log", None),
+            ("rm -rf data", Some("data")),
+        ];
+        let calls = rows.iter().map(|(command, _)| {
+            json!({ "calls": [{ "name": "bash", "arguments": { "command": command } }] })
+        });
+        let script = place.script(calls.chain([json!({ "text": "done" })]).collect());
+        let output = ["--output-format", "stream-json", "--model", &script, "go"];
+        let run = place.run(&[&["--sandbox", tier][..], &output].concat());
+        if run.status == 3 {
+            skipped(format!("this machine gives no tier {tier}"));
+            continue;
+        }
+        let run = run.ends_with(0);
+        let events = run.out.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let told: Vec<Value> = events.filter(|event| event["type"] == "tool_result").collect();
+        assert_eq!(told.len(), rows.len(), "{told:?}");
+        for ((command, expected), told) in rows.iter().zip(told) {
+            let told = told["content"].as_str().unwrap();
+            let walls: Vec<&str> =
+                told.lines().filter(|line| line.starts_with("[walls]")).collect();
+            let expected: Vec<String> = expected.iter().map(|name| told_of(name)).collect();
+            assert_eq!(walls, expected, "{tier} {command}: {told}");
+        }
+    }
+}
