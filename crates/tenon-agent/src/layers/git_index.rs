@@ -11,6 +11,9 @@ use tenon_sandbox::ContentHash;
 /// Times, device, inode, and behind the mode owner and length.
 const STAT_BYTES: (usize, usize) = (24, 12);
 
+/// The mode of an entry that stands for another repository.
+const SUBMODULE_MODE: [u8; 4] = 0o160_000_u32.to_be_bytes();
+
 const SHA1_BYTES: usize = 20;
 const SHA256_BYTES: usize = 32;
 
@@ -28,23 +31,39 @@ const ASIDE: [&[u8]; 4] = [b"EOIE", b"IEOT", b"UNTR", b"FSMN"];
 /// Returns the hash of what an index says; `None` if it is none that is known.
 pub(super) fn said(index: &[u8]) -> Option<ContentHash> {
     let id_bytes = [SHA256_BYTES, SHA1_BYTES].into_iter();
-    let mut found = id_bytes.filter_map(|id_bytes| said_with(index, id_bytes, &mut |_| ()));
+    let mut found = id_bytes.filter_map(|id_bytes| said_with(index, id_bytes, &mut |_, _| ()));
     found.next().map(|said| ContentHash::of(&said))
 }
 
-/// Returns the files that an index says git tracks; none if it is none that is known.
-pub(super) fn tracked(index: &[u8]) -> BTreeSet<PathBuf> {
-    for id_bytes in [SHA256_BYTES, SHA1_BYTES] {
-        let mut names = BTreeSet::new();
-        let mut take = |name: &[u8]| names.extend([PathBuf::from(OsStr::from_bytes(name))]);
-        if said_with(index, id_bytes, &mut take).is_some() {
-            return names;
-        }
-    }
-    BTreeSet::new()
+/// What git tracks, by paths beneath the repository's top.
+#[derive(Debug, Default)]
+pub(super) struct Tracked {
+    pub files: BTreeSet<PathBuf>,
+    pub submodules: BTreeSet<PathBuf>,
 }
 
-fn said_with(index: &[u8], id_bytes: usize, on_name: &mut dyn FnMut(&[u8])) -> Option<Vec<u8>> {
+/// Returns what an index says git tracks; nothing if it is none that is known.
+pub(super) fn tracked(index: &[u8]) -> Tracked {
+    for id_bytes in [SHA256_BYTES, SHA1_BYTES] {
+        let mut tracked = Tracked::default();
+        let mut take = |name: &[u8], mode: &[u8]| {
+            let is_submodule = mode == SUBMODULE_MODE;
+            let names = if is_submodule { &mut tracked.submodules } else { &mut tracked.files };
+            names.insert(PathBuf::from(OsStr::from_bytes(name)));
+        };
+        if said_with(index, id_bytes, &mut take).is_some() {
+            return tracked;
+        }
+    }
+    Tracked::default()
+}
+
+/// Calls `on_entry` with the name and the mode of each.
+fn said_with(
+    index: &[u8],
+    id_bytes: usize,
+    on_entry: &mut dyn FnMut(&[u8], &[u8]),
+) -> Option<Vec<u8>> {
     let (body, sum) = index.split_at_checked(index.len().checked_sub(id_bytes)?)?;
     let sum_hex: String = sum.iter().map(|byte| format!("{byte:02x}")).collect();
     // git leaves the sum out where it is told to.
@@ -58,8 +77,8 @@ fn said_with(index: &[u8], id_bytes: usize, on_name: &mut dyn FnMut(&[u8])) -> O
     let mut said = version.to_be_bytes().to_vec();
     let mut name = Vec::new();
     for _ in 0..rest.number()? {
-        rest.entry((version, id_bytes), &mut name, &mut said)?;
-        on_name(&name);
+        let mode = rest.entry((version, id_bytes), &mut name, &mut said)?;
+        on_entry(&name, mode);
     }
     while !rest.0.is_empty() {
         let kind = rest.take(4)?;
@@ -95,15 +114,17 @@ impl<'a> Rest<'a> {
     }
 
     /// Adds an entry's mode, object, flags and name to what is `said`; `name` is that of the one before.
+    /// Returns the mode.
     fn entry(
         &mut self,
         (version, id_bytes): (u32, usize),
         name: &mut Vec<u8>,
         said: &mut Vec<u8>,
-    ) -> Option<()> {
+    ) -> Option<&'a [u8]> {
         let start = self.0.len();
         self.take(STAT_BYTES.0)?;
-        said.extend_from_slice(self.take(4)?);
+        let mode = self.take(4)?;
+        said.extend_from_slice(mode);
         self.take(STAT_BYTES.1)?;
         said.extend_from_slice(self.take(id_bytes)?);
         let flags = self.flags()?;
@@ -124,7 +145,7 @@ impl<'a> Rest<'a> {
         self.take(padding)?.iter().all(|byte| *byte == 0).then_some(())?;
         said.extend_from_slice(&u32::try_from(name.len()).ok()?.to_be_bytes());
         said.extend_from_slice(name);
-        Some(())
+        Some(mode)
     }
 
     /// Reads a number as pack files have it: seven bits a byte, and one more for each that follows.

@@ -21,9 +21,13 @@ use crate::event::Unproven;
 const CACHES: [&str; 6] =
     ["target", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"];
 
-/// Where git says what it tracks: about 100 bytes for each file, of which no more than these are looked at.
+/// Where git says what it tracks: about 100 bytes for each file, of which no more than these are looked at,
+/// those of submodules included.
 const INDEX: &str = ".git/index";
 const INDEX_BYTES_MAX: u64 = 16 << 20;
+
+/// A submodule has a file there that names the folder: one path.
+const GIT_FILE_BYTES_MAX: u64 = 8 << 10;
 
 /// What the state of the files depends on besides them.
 #[derive(Debug, Clone, Default)]
@@ -231,11 +235,33 @@ fn fail_if_cut(walk: &Walk, entries_max: usize) -> Result<(), Unproven> {
     if walk.is_cut() { Err(Unproven::TooManyEntries { entries_max }) } else { Ok(()) }
 }
 
-/// Returns the files that git tracks, where a folder of the workspace is a repository's top.
+/// Returns the files that git tracks, with those of submodules, where a folder of the workspace is a
+/// repository's top; by paths in it.
 fn tracked(workspace: &Workspace, top: &Path) -> BTreeSet<PathBuf> {
-    let index =
-        top.join(INDEX).to_str().and_then(|path| workspace.read(path, INDEX_BYTES_MAX).ok());
-    index.map(|index| git_index::tracked(&index)).unwrap_or_default()
+    let mut files = BTreeSet::new();
+    let mut repositories = vec![PathBuf::new()];
+    // It ends also where a submodule says that the repository that has it is its own.
+    let mut bytes_left = INDEX_BYTES_MAX;
+    while let Some(beneath) = repositories.pop() {
+        let Some(index) = index(workspace, &top.join(&beneath), bytes_left) else { continue };
+        bytes_left = bytes_left.saturating_sub(index.len() as u64);
+        let tracked = git_index::tracked(&index);
+        files.extend(tracked.files.iter().map(|path| beneath.join(path)));
+        repositories.extend(tracked.submodules.iter().map(|path| beneath.join(path)));
+    }
+    files
+}
+
+/// Returns the index of the repository or submodule whose top this is, if git's folder for it lies in the
+/// workspace and it has at most `bytes_max` bytes.
+fn index(workspace: &Workspace, top: &Path, bytes_max: u64) -> Option<Vec<u8>> {
+    let read = |path: PathBuf, bytes_max| workspace.read(path.to_str()?, bytes_max).ok();
+    if let Some(index) = read(top.join(INDEX), bytes_max) {
+        return Some(index);
+    }
+    let says = String::from_utf8(read(top.join(".git"), GIT_FILE_BYTES_MAX)?).ok()?;
+    let folder = says.strip_prefix("gitdir: ")?.trim_end();
+    read(top.join(folder).join("index"), bytes_max)
 }
 
 #[cfg(test)]

@@ -393,6 +393,32 @@ async fn what_a_command_changes_in_an_added_folder_counts_as_in_the_first() {
     }
 }
 
+#[tokio::test]
+async fn a_file_that_a_submodule_tracks_counts_though_it_ignores_it() {
+    let git = "git -c protocol.file.allow=always -c user.name=a -c user.email=b@c";
+    for (file, counts) in [("sub/in.c", true), ("sub/deep/in.c", true), ("sub/made.c", false)] {
+        let break_it = run(&format!("echo broken > {file}"));
+        let mut bench =
+            project(0, vec![write("a"), run(CHECK), break_it, text("done"), text("no")]);
+        let elsewhere = tempfile::tempdir().unwrap();
+        let script = format!(
+            "for name in deep sub; do
+                git init -q {0}/$name; cd {0}/$name; echo '*.c' > .gitignore; echo good > in.c
+                test $name = deep || {git} submodule --quiet add {0}/deep deep
+                git add -f .; {git} commit -qm 1
+            done
+            cd {1}; git init -q .; {git} submodule --quiet add {0}/sub sub
+            {git} submodule --quiet update --init --recursive; git add .",
+            elsewhere.path().display(),
+            bench.folder.path().display()
+        );
+        let shell = std::process::Command::new("sh").args(["-ec", &script]).status();
+        assert!(shell.unwrap().success());
+        let expected = if counts { Verification::Unverified } else { Verification::Verified };
+        assert_eq!(state(&go(&mut bench).await), Some(expected), "{file}");
+    }
+}
+
 /// Runs a turn whose check does `own`, then waits while a person does `others`, both in the workspace; at
 /// its end the model does as `then` says, if it is asked. Returns the outcome, whether it was asked, and how
 /// the journal learns what commands change.
