@@ -225,6 +225,15 @@ impl Task {
         last("NStgid:").zip(last("NSpid:")).ok_or(Errno::SRCH)
     }
 
+    /// The user as whom the thread changes files, as this process's namespace numbers users.
+    pub(crate) fn user(self) -> Result<u32, Errno> {
+        let status = read_small(&format!("/proc/{}/status", self.pid))?;
+        // Real, effective, saved, of files.
+        let line = status.lines().find_map(|line| line.strip_prefix("Uid:"));
+        let user = line.and_then(|line| line.split_ascii_whitespace().nth(3)?.parse().ok());
+        user.ok_or(Errno::SRCH)
+    }
+
     /// The flags that one of the thread's descriptors was opened with.
     pub(crate) fn flags_of(self, number: i32) -> Result<u32, Errno> {
         let info = read_small(&format!("/proc/{}/fdinfo/{number}", self.pid))?;

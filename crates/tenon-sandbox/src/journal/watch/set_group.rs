@@ -42,11 +42,12 @@ impl Watch {
         target: &Target,
         mode: u32,
     ) -> Result<Plan, Errno> {
-        let folder = match open(Task::new(question.pid), target) {
+        let task = Task::new(question.pid);
+        let folder = match open(task, target) {
             Ok(folder) => folder,
             Err(errno) => return Ok(Plan::Fail(errno)),
         };
-        let found = fstat(&folder)?;
+        let (found, user) = (fstat(&folder)?, task.user()?);
         if !self.listener.is_valid(question) {
             // It was another's.
             return Err(Errno::SRCH);
@@ -55,7 +56,7 @@ impl Watch {
             return Ok(Plan::Fail(self.listener.refuses_bits()));
         }
         // The command has no more rights than its user, whatever this process has.
-        if found.st_uid != rustix::process::geteuid().as_raw() {
+        if found.st_uid != user {
             return Ok(Plan::Fail(Errno::PERM));
         }
         let spot = self.by_handle(rustix::io::fcntl_dupfd_cloexec(&folder, 0)?)?;

@@ -123,6 +123,22 @@ fn without_walls_everything_is_as_ever() {
     assert!(!output.refused.contains(&SET_ID_BITS));
 }
 
+#[test]
+fn a_folder_in_the_workspace_of_another_user_gets_the_bit() {
+    if !rustix::process::geteuid().is_root() {
+        return skipped("only root can be somebody else");
+    }
+    for walls in [Walls::A, Walls::B] {
+        if !tiers().contains(&walls) {
+            continue;
+        }
+        let scene = Scene::new(walls);
+        std::os::unix::fs::chown(scene.root(), Some(65_534), Some(65_534)).unwrap();
+        let (output, _) = scene.run("mkdir d; chmod 2775 d; stat -c %a d");
+        assert_eq!(printed(&output), "2775\n", "{walls:?}");
+    }
+}
+
 /// What a path leads to is exchanged all the time between a file and a folder.
 #[test]
 fn a_file_that_takes_the_place_of_a_folder_does_not_get_the_bit() {
