@@ -62,7 +62,7 @@ pub use off_thread::{OffThread, off_thread};
 pub use output::{CleanText, OutputBuffer, Piece, Stream};
 pub use profile::{Limits, Network, Profile};
 pub use rights::{OfAnother, stands_in_the_way};
-pub use room::{RoomBound, RoomTaken, RoomTakenHow};
+pub use room::{RoomBound, RoomTaken, RoomTakenHow, Size, has_room};
 pub use sandbox::{
     Description, OutOfSight, ProgramOutOfSight, Sandbox, Settings, listens_on_loopback,
 };

@@ -76,6 +76,19 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// Returns the limit for a file where the walls are what holds it: `None` if this process, and so each of its
+    /// commands, has a lower one.
+    ///
+    /// ```
+    /// let limits = tenon_sandbox::Limits::default();
+    /// assert!(limits.of_file().is_none_or(|bytes| bytes == limits.file_bytes_max));
+    /// ```
+    #[must_use]
+    pub fn of_file(&self) -> Option<u64> {
+        let own = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
+        own.is_none_or(|own| own > self.file_bytes_max).then_some(self.file_bytes_max)
+    }
+
     /// Returns all of them, to be read and to be set.
     pub(crate) fn numbers(&mut self) -> [&mut u64; 6] {
         let Self {

@@ -7,7 +7,7 @@
 
 use std::fmt;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -25,6 +25,9 @@ const EVERY: Duration = Duration::from_millis(100);
 /// undo store and other programs, also where a disk is nearly full already.
 const RESERVE_SHARE: u64 = 20;
 const RESERVE_BYTES_MAX: u64 = 1 << 30;
+
+/// With less than this a write of some length finds none.
+const ROOM_BYTES_MIN: u64 = 64 << 20;
 
 /// What this process copied for undo, in bytes.
 static COPIED: AtomicU64 = AtomicU64::new(0);
@@ -136,7 +139,12 @@ impl fmt::Display for RoomTaken {
 }
 
 /// A number of bytes for people.
-struct Size(u64);
+///
+/// ```
+/// assert_eq!(tenon_sandbox::Size(3 << 29).to_string(), "1.5 GiB");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size(pub u64);
 
 impl fmt::Display for Size {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -149,6 +157,20 @@ impl fmt::Display for Size {
         let tenths = bytes.saturating_mul(10) / unit;
         write!(formatter, "{}.{} {name}", tenths / 10, tenths % 10)
     }
+}
+
+/// Whether the file system of a folder has room, as far as that can be seen: bytes and names.
+///
+/// ```
+/// assert!(!tenon_sandbox::has_room("/nobody/has/this".as_ref()));
+/// ```
+#[must_use]
+pub fn has_room(folder: &Path) -> bool {
+    rustix::fs::statvfs(folder).is_ok_and(|found| {
+        // Some file systems count no names.
+        found.f_bavail.saturating_mul(found.f_frsize) >= ROOM_BYTES_MIN
+            && (found.f_files == 0 || found.f_favail > 0)
+    })
 }
 
 /// Knows how much room there was.

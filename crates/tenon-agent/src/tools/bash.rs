@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tenon_sandbox::{
     Command, CommandError, CommandLimits, Exit, LimitReached, Missing, NetworkEvent, Output, Piece,
-    Stream, Workspace, confines_writes, signal_name,
+    Size, Stream, Workspace, confines_writes, signal_name,
 };
 
 use super::{
@@ -194,12 +194,20 @@ pub(super) fn notes(
     let mut lines: Vec<String> = blocked.iter().map(ToString::to_string).collect();
     lines.extend(protected);
     lines.extend(limit.map(|limit| match limit {
-        LimitReached::Memory => "ended: its processes together used too much memory".into(),
+        LimitReached::Memory { memory_bytes_max } => format!(
+            "ended: its processes together used too much memory; --sandbox off would lift the limit \
+             of {}",
+            Size(*memory_bytes_max)
+        ),
         LimitReached::Processes { processes_max } => format!(
             "ended: it had too many processes and threads at once; the limit of {processes_max} is \
              raised by processes_max in the user's config.toml"
         ),
-        LimitReached::FileSize => "ended: a file became too large".into(),
+        LimitReached::FileSize { file_bytes_max: Some(bytes) } => format!(
+            "ended: a file became too large; --sandbox off would lift the limit of {}",
+            Size(*bytes)
+        ),
+        LimitReached::FileSize { file_bytes_max: None } => "ended: a file became too large".into(),
         LimitReached::Disk(taken) => taken.to_string(),
     }));
     lines.iter().map(|line| format!("\n[walls] {}", in_one_line(line))).collect()
@@ -387,6 +395,22 @@ mod tests {
     use crate::tools::{
         AnyTool, Progress, read_file::ReadFile, testing::Bench, write_file::WriteFile,
     };
+
+    #[test]
+    fn a_limit_that_ended_a_command_is_told_with_what_lifts_it() {
+        let check = |limit: LimitReached, expected: &str| {
+            let told = notes(&[], Vec::new(), Some(&limit));
+            assert_eq!(told, format!("\n[walls] ended: {expected}"));
+        };
+        let lifts = "; --sandbox off would lift the limit of";
+        let memory = "its processes together used too much memory";
+        let memory_bytes_max = 8 << 30;
+        check(LimitReached::Memory { memory_bytes_max }, &format!("{memory}{lifts} 8.0 GiB"));
+        let file = "a file became too large";
+        let file_bytes_max = Some(16 << 30);
+        check(LimitReached::FileSize { file_bytes_max }, &format!("{file}{lifts} 16.0 GiB"));
+        check(LimitReached::FileSize { file_bytes_max: None }, file);
+    }
 
     const BASH: Bash = Bash {
         output_chars_max: OUTPUT_CHARS_MAX,

@@ -9,7 +9,7 @@ use tenon_sandbox::{INTERNET_SOCKETS, Network, OTHER_SOCKETS, PATH_SOCKETS};
 
 use super::{
     crowded::{CROWDED, is_crowded},
-    kernel, of_others,
+    kernel, limits, of_others,
     refused_calls::{
         self, BITS_HELD, DENIED, PATH_SOCKETS_HELD, SOCKETS_FAIL, SOCKETS_HELD, asks_for_bits,
         names_sockets, without_files,
@@ -137,6 +137,7 @@ pub(super) fn sentences(said: &Said<'_>, network: Network) -> Vec<String> {
     let mut sentences: Vec<String> = of_kernel.into_iter().map(str::to_owned).collect();
     sentences.extend(refused_files::sentences(said, of_files));
     sentences.extend(of_others::sentence(said, printed.lines()));
+    sentences.extend(limits::sentences(said, &printed));
     sentences.extend(of_c.iter().map(|(sentence, _)| (*sentence).to_owned()));
     if is_of_sockets {
         // In /run of the machine they are, behind sockets with a path.

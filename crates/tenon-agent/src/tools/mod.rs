@@ -14,6 +14,7 @@ mod held;
 mod jobs;
 mod judge;
 mod kernel;
+mod limits;
 mod of_others;
 mod own_lines;
 mod path_pattern;

@@ -313,6 +313,11 @@ impl Sandbox {
         self.walls.as_ref()?.settings().home.as_deref()
     }
 
+    /// Returns what one command may use; `None` without walls.
+    pub(crate) fn limits(&self) -> Option<Limits> {
+        self.walls.as_ref().map(|walls| walls.settings().limits)
+    }
+
     /// Returns whether a person let it out of the walls.
     pub(crate) fn is_outside(&self) -> bool {
         self.outside.is_some()

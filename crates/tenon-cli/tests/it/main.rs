@@ -30,6 +30,7 @@ mod jobs;
 mod jobs_ended;
 mod killed;
 mod languages;
+mod limits_told;
 mod masked_views;
 mod models;
 mod moved_workspace;

@@ -126,14 +126,20 @@ impl Output {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LimitReached {
     /// Memory of all its processes together.
-    Memory,
+    Memory {
+        /// The limit, in bytes.
+        memory_bytes_max: u64,
+    },
     /// Its processes and threads, of which it may have so many at the same time.
     Processes {
         /// The limit.
         processes_max: u64,
     },
     /// Size of one file.
-    FileSize,
+    FileSize {
+        /// The limit of the walls, in bytes; `None` where the user's own is lower, or there are no walls.
+        file_bytes_max: Option<u64>,
+    },
     /// Room of a file system.
     Disk(RoomTaken),
 }

@@ -27,6 +27,7 @@ use crate::linux::process_tree::kill_session;
 use crate::linux::request::{Confinement, KILL, REPORT_BYTES, Report, Request, STOP, Sendable};
 use crate::missing::SandboxError;
 use crate::output::Stream;
+use crate::profile::Limits;
 use crate::room::{RoomTaken, RoomWatch};
 use crate::tier::Tier;
 
@@ -85,7 +86,7 @@ pub(super) struct Running {
     ended: Option<Ended>,
     report: Option<Exit>,
     limit: Option<LimitReached>,
-    processes_max: u64,
+    limits: Option<Limits>,
     room: RoomWatch,
     started: bool,
     session: Option<Pid>,
@@ -118,7 +119,7 @@ impl Running {
             _ => None,
         };
         let within_walls = matches!(launch.confinement, Confinement::Walls(_));
-        let processes_max = launch.limits.map_or(u64::MAX, |limits| limits.processes_max);
+        let limits = launch.limits;
         let request = Request {
             shells,
             script: OsString::from(command.script.as_str()),
@@ -159,7 +160,7 @@ impl Running {
             ended: None,
             report: None,
             limit: None,
-            processes_max,
+            limits,
             room,
             started: false,
             session: None,
@@ -224,7 +225,8 @@ impl Running {
         const BY_SIGNAL: i32 = 128 + libc::SIGXFSZ;
         match self.report {
             Some(Exit::Signal(libc::SIGXFSZ) | Exit::Code(BY_SIGNAL)) => {
-                self.limit.clone().or(Some(LimitReached::FileSize))
+                let file_bytes_max = self.limits.and_then(|limits| limits.of_file());
+                self.limit.clone().or(Some(LimitReached::FileSize { file_bytes_max }))
             }
             _ => self.limit.clone().or_else(|| self.room.at_end().map(LimitReached::Disk)),
         }
@@ -356,9 +358,13 @@ impl Running {
                     checkpoint.note_unwatchable();
                 }
             }
-            Some(Report::MemoryExceeded) => self.limit = Some(LimitReached::Memory),
+            Some(Report::MemoryExceeded) => {
+                let memory_bytes_max = self.limits.map_or(u64::MAX, |it| it.memory_bytes_max);
+                self.limit = Some(LimitReached::Memory { memory_bytes_max });
+            }
             Some(Report::ProcessesExceeded) => {
-                self.limit = Some(LimitReached::Processes { processes_max: self.processes_max });
+                let processes_max = self.limits.map_or(u64::MAX, |it| it.processes_max);
+                self.limit = Some(LimitReached::Processes { processes_max });
             }
             Some(Report::Unshared | Report::Ready | Report::Waiting(_)) | None => {
                 return Err(CommandError::Helper { source: Errno::BADMSG.into() });

@@ -286,7 +286,11 @@ fn files_and_private_folders_do_not_grow_without_end() {
         limits.temporary_bytes_max = 2 << 20;
     });
     let output = place.try_run("head -c 3000000 /dev/zero > big").unwrap();
-    assert_eq!(output.limit, Some(LimitReached::FileSize), "{output:?}");
+    assert_eq!(
+        output.limit,
+        Some(LimitReached::FileSize { file_bytes_max: Some(1 << 20) }),
+        "{output:?}"
+    );
     assert_eq!(std::fs::metadata(place.root().join("big")).unwrap().len(), 1 << 20);
     let script = "for i in 1 2 3 4; do head -c 900000 /dev/zero > /tmp/$i || exit 7; done";
     assert_eq!(place.run(script).0, Exit::Code(7));

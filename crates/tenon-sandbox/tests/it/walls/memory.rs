@@ -18,9 +18,11 @@ fn python(program: &str) -> String {
 }
 
 fn check_ended(tier: Tier, script: &str) {
-    let place = place(tier, 200 * MIB);
+    let memory_bytes_max = 200 * MIB;
+    let place = place(tier, memory_bytes_max);
     let output = place.try_run(script).unwrap();
-    assert_eq!(output.limit, Some(LimitReached::Memory), "{tier:?}: {script}: {output:?}");
+    let limit = Some(LimitReached::Memory { memory_bytes_max });
+    assert_eq!(output.limit, limit, "{tier:?}: {script}: {output:?}");
     let ordinary = place.try_run("head -c 1000000 /dev/zero | tail -c 1 | wc -c").unwrap();
     assert_eq!((ordinary.limit.clone(), printed(&ordinary).as_str()), (None, "1\n"));
 }
