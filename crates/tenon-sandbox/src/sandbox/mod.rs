@@ -30,7 +30,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
@@ -49,9 +48,7 @@ use self::state::{Planned, State, Tree};
 use self::unkept::PrivateFolders;
 use self::variables::put_behind_walls;
 use self::watched::Watched;
-use crate::command::{
-    Command, CommandError, CommandLimits, Exit, Launch, Output, Printed, Via, without_walls,
-};
+use crate::command::{Command, CommandError, Exit, Launch, Output, Printed, Via, without_walls};
 use crate::guard::{Guard, Journaled, Listings, ProtectedChange, list};
 use crate::helper::{Begun, WarmHelper, bubblewrap};
 use crate::journal::Checkpoint;
@@ -65,7 +62,6 @@ use crate::output::Stream;
 use crate::profile::{Network, Profile};
 use crate::room::RoomLimit;
 use crate::tier::{Tier, Wanted};
-use crate::workspace::OpenRoots;
 
 /// Plans that are kept with their helpers, one for each grant of a call's own; the oldest goes.
 const PLANS_MAX: usize = 4;
@@ -255,40 +251,6 @@ impl Sandbox {
     /// them (`/tmp`, HOME) is gone for those that come. None may be running.
     pub fn renew(&self) {
         self.shared.lock().renew();
-    }
-
-    /// Decides the tier by running a command that does nothing.
-    ///
-    /// # Errors
-    /// [`SandboxError`] when the tier that is wanted cannot be had.
-    pub async fn tier(&self) -> Result<Tier, SandboxError> {
-        let Some(root) = self.shared.settings.roots.first() else {
-            return Err(SandboxError::new(Tier::A, Missing::WholeFileSystem));
-        };
-        let timeout = Duration::from_secs(10);
-        let command = Command {
-            script: ":".to_owned(),
-            folder: root.clone(),
-            roots: OpenRoots::default(),
-            environment: Vec::new(),
-            profile: self.shared.session_profile(Network::Off),
-            limits: CommandLimits { timeout, output_bytes_max: 0, spill: None },
-        };
-        match self.run(command, &CancellationToken::new(), &mut |_, _| {}).await {
-            Err(CommandError::Walls(error)) => Err(error),
-            Err(error) => {
-                let is_full =
-                    matches!(&error, CommandError::Helper { source } if is_of_number(source));
-                let missing = if is_full { Missing::Room } else { Missing::Helper };
-                let tier = self.shared.lock().tier.unwrap_or(Tier::A);
-                Err(SandboxError::new(tier, missing))
-            }
-            Ok(_) => {
-                let mut state = self.shared.lock();
-                state.guard.was_nobodys();
-                Ok(state.tier.unwrap_or(Tier::D))
-            }
-        }
     }
 
     /// Returns the tier, once a command ran in it.
