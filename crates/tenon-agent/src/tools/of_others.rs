@@ -8,12 +8,16 @@ use tenon_sandbox::{OfAnother, stands_in_the_way};
 use super::{
     ran_in,
     refused_calls::DENIED,
-    said::{Said, first_words, is_quoted, quoted},
+    refused_files::is_named,
+    said::{Said, first_words, quoted},
 };
 use crate::policy::{in_one_line, shell::SimpleCommand};
 
 /// What git says of its folders where it may not write.
 const INSUFFICIENT: &str = "insufficient permission";
+
+/// What tar says of a file in front of the reason.
+const CANNOT_OPEN: &str = "Cannot open: ";
 
 /// Who says of a program that it may not be run what others say of files.
 const STARTERS: [&str; 10] =
@@ -57,15 +61,22 @@ fn in_the_way(said: &Said<'_>, line: &str) -> Option<OfAnother> {
     let roots = workspace.roots();
     let speakers = ran_in::speakers(said.commands, line);
     let names = quoted(line).filter(|name| name.contains(' ')).chain(first_words(line));
-    names.filter(|name| !name.is_empty()).find_map(|name| {
+    // Lines name tests and lines of code, too, that were refused something else.
+    names.filter(|name| !name.is_empty() && is_refused(name, line)).find_map(|name| {
         let only_runs = is_run(said.commands, name, line);
         ran_in::meant(&speakers, name, said.context).iter().find_map(|path| {
             let location = workspace.locate(path).ok()?;
-            let is_named = location.kind.is_some() || name.contains('/') || is_quoted(line, name);
-            let root: &Path = roots.get(location.root).filter(|_| is_named)?;
+            let root: &Path = roots.get(location.root)?;
             stands_in_the_way(root, &location.absolute, only_runs)
         })
     })
+}
+
+/// Whether a line says that what it calls by this name was refused.
+fn is_refused(name: &str, line: &str) -> bool {
+    is_named(name, line)
+        || line.contains(INSUFFICIENT) && name.contains('/')
+        || line.contains(&format!("{name}: {CANNOT_OPEN}"))
 }
 
 /// Whether a line says that what it calls by this name may not be run.
@@ -100,5 +111,25 @@ mod tests {
         check("make", "./a", "/bin/sh: 1: cannot create ./a: Permission denied", false);
         check("cat ./a", "./a", "cat: ./a: Permission denied", false);
         check("cd d/e", "d/e", "bash: line 1: cd: d/e: Permission denied", false);
+    }
+
+    #[test]
+    fn what_was_refused_is_told_from_what_a_line_names_besides() {
+        for (name, line, expected) in [
+            ("x", "cat: x: Permission denied", true),
+            ("x", "/bin/sh: 1: cannot create x: Permission denied", true),
+            ("d", "ls: cannot open directory 'd': Permission denied", true),
+            ("x", "tar: x: Cannot open: Permission denied", true),
+            ("x", "Error: EACCES: permission denied, open 'x'", true),
+            (
+                ".git/objects",
+                "error: insufficient permission for adding an object to repository database .git/objects",
+                true,
+            ),
+            ("t/a.py::b", "FAILED t/a.py::b - PermissionError: Permission denied: '/x'", false),
+            ("t/a.rs", "t/a.rs: it failed with: Permission denied", false),
+        ] {
+            assert_eq!(is_refused(name, line), expected, "{line}");
+        }
     }
 }

@@ -317,7 +317,7 @@ fn is_file(word: &str, location: &Location, line: &str) -> bool {
 }
 
 /// Whether a line complains of what it calls by this word.
-fn is_named(word: &str, line: &str) -> bool {
+pub(super) fn is_named(word: &str, line: &str) -> bool {
     let behind = line.split_once(&format!("{word}: ")).map(|(_, rest)| rest.to_lowercase());
     let reasons = || DENIED.iter().chain(&READ_ONLY).chain(&[NOT_PERMITTED]);
     is_quoted(line, word)
