@@ -125,6 +125,8 @@ impl Journal {
         let failed = |errno| JournalError::io(errno, "the undo store");
         let _lock = self.store.lock().map_err(failed)?;
         self.store.check_in_place()?;
+        // What cannot be read is found before anything is touched.
+        ids.iter().try_for_each(|id| self.image(*id).map(drop))?;
         self.take_back_half_done()?;
         let (ids, _) = self.what_to_undo(ids)?;
         let ids = self.with_undone_beside(&ids)?;
@@ -147,12 +149,14 @@ impl Journal {
         for (number, unit) in units.iter().enumerate() {
             match self.undo_one(unit, conflicts, number == last, &mut work) {
                 Err(JournalError::NotRestored { .. }) if !work.open.is_empty() => break,
-                Err(error @ JournalError::NotRestored { id: own, .. }) => {
+                Err(error) => {
                     release(&reserve);
-                    self.give_up(work.recorder, own, session)?;
+                    if let Some(own) = work.recorder.id() {
+                        self.give_up(work.recorder, own, session)?;
+                    }
                     return Err(error);
                 }
-                outcome => outcome?,
+                Ok(()) => {}
             }
         }
         if !work.open.is_empty() {

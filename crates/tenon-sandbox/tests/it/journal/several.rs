@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tenon_sandbox::{Conflicts, Undone};
+use tenon_sandbox::{Conflicts, JournalError, Undone};
 
 use super::crash::empty_object;
 use super::tree::{Tree, difference};
@@ -181,4 +181,22 @@ fn a_file_that_a_refused_undo_took_to_the_store_is_not_what_stands_at_its_other_
             assert_eq!(difference(&theirs, &scene.tree()), "", "{first}");
         }
     }
+}
+
+#[test]
+fn an_undo_of_several_of_which_one_cannot_be_read_touches_nothing() {
+    let scene = Scene::new(Walls::None);
+    scene.prepare("echo one > a");
+    let (first, second) = (scene.change("echo x >> a"), scene.change("echo y >> a"));
+    let after = scene.tree();
+    let folders = std::fs::read_dir(scene.top.path().join("state/undo")).unwrap();
+    let folder = folders.map(|entry| entry.unwrap().path()).next().unwrap();
+    let log = folder.join(format!("{:012}", first.number()));
+    let bytes = std::fs::read(&log).unwrap();
+    std::fs::write(&log, bytes.get(..bytes.len() - 10).unwrap()).unwrap();
+    let error = scene.journal.undo(&[first, second], "session", &Conflicts::Refuse).unwrap_err();
+    assert!(matches!(error, JournalError::Damaged { id } if id == first), "{error:?}");
+    assert_eq!(difference(&after, &scene.tree()), "");
+    assert!(!scene.journal.is_half_undone());
+    assert_eq!(scene.journal.newest().unwrap(), Some(second));
 }
