@@ -50,11 +50,12 @@ impl Journal {
         let read = bytes.get(4..).and_then(<(Header, Scan)>::from_bytes);
         // A power loss may have left a part.
         let (Some((header, mut before)), Some(last)) = (read, last) else { return Some(()) };
-        let roots = &self.store.roots;
+        let journal = self.reaching_roots(std::slice::from_ref(&header.roots));
+        let roots = &journal.store.roots;
         let find = |path: &PathBuf| roots.iter().position(|root| root.path == *path);
         before.set_roots(&header.roots.iter().map(find).collect::<Option<Vec<_>>>()?);
         let roots = roots.iter().map(|root| root.path.clone()).collect();
-        let recorder = Recorder::new(Arc::clone(&self.store), Header { roots, ..header });
+        let recorder = Recorder::new(Arc::clone(&journal.store), Header { roots, ..header });
         let checkpoint = Checkpoint::new(recorder);
         if let Ok(comparison) = Comparison::go_on(checkpoint.clone(), before) {
             comparison.end();

@@ -122,11 +122,20 @@ impl Journal {
         session: &str,
         conflicts: &Conflicts,
     ) -> Result<Undone, JournalError> {
+        self.reaching(ids).undo_in_reach(ids, session, conflicts)
+    }
+
+    fn undo_in_reach(
+        &self,
+        ids: &[CheckpointId],
+        session: &str,
+        conflicts: &Conflicts,
+    ) -> Result<Undone, JournalError> {
         let failed = |errno| JournalError::io(errno, "the undo store");
         let _lock = self.store.lock().map_err(failed)?;
         self.store.check_in_place()?;
         // What cannot be read is found before anything is touched.
-        ids.iter().try_for_each(|id| self.image(*id).map(drop))?;
+        ids.iter().try_for_each(|id| self.whole_image(*id).map(drop))?;
         self.take_back_half_done()?;
         let (ids, _) = self.what_to_undo(ids)?;
         let ids = self.with_undone_beside(&ids)?;
@@ -470,8 +479,9 @@ impl Journal {
     pub(super) fn end_with_left_over(&self, infos: &[CheckpointInfo]) {
         let is_cut_short = |info: &CheckpointInfo| info.state == CheckpointState::Interrupted;
         for info in infos.iter().filter(|info| is_cut_short(info) && !info.is_of_undo()) {
-            let image = self.store.read_log(info.id).ok().flatten();
-            if image.is_some_and(|image| left_over::is_some(&self.store, &image)) {
+            let journal = self.reaching(&[info.id]);
+            let image = journal.store.read_log(info.id).ok().flatten();
+            if image.is_some_and(|image| left_over::is_some(&journal.store, &image)) {
                 // Else it is done when somebody asks what changed.
                 let _ = self.finish_interrupted(info.id);
             }
@@ -503,18 +513,19 @@ impl Journal {
         let lock = self.store.lock_log(id).map_err(Self::unknown(id))?;
         let Some(_lock) = lock else { return Err(JournalError::Running { id }) };
         let last = self.store.look_at_log(id).map_err(Self::unknown(id))?.modified;
-        let mut image = self.image(id)?;
+        let journal = self.reaching(&[id]);
+        let (store, mut image) = (&journal.store, journal.whole_image(id)?);
         if !image.is_over {
             image.trouble.push(Trouble::Interrupted);
         }
-        let left_over = left_over::remove(&self.store, &image);
-        let mut end: End = compare_image(&self.store, &image, id);
+        let left_over = left_over::remove(store, &image);
+        let mut end: End = compare_image(store, &image, id);
         end.interrupted = true;
         let is_compared = image.trouble.contains(&Trouble::Compared);
         for (place, state) in &mut end.after {
             let changed = match state.changed() {
                 // Somebody else may have taken it away.
-                None if is_compared => changed_above(&self.store, place),
+                None if is_compared => changed_above(store, place),
                 // This is what changed it last.
                 changed => left_over.get(place).copied().or(changed),
             };

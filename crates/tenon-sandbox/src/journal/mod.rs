@@ -44,6 +44,7 @@ mod past;
 mod place_before;
 mod prune;
 mod put;
+mod reach;
 mod record;
 mod recorder;
 mod running;
@@ -96,11 +97,12 @@ pub(crate) use self::watch::watch;
 pub use self::way_back::WayBack;
 
 use self::prune::Pruner;
+use self::reach::Reach;
 use self::record::Header;
 use self::recorder::Recorder;
 use self::store::Store;
 use self::way_back::mark_undone;
-use crate::workspace::{RootMoved, Workspace};
+use crate::workspace::{FileError, RootMoved, Workspace};
 
 /// Saves what calls are about to change in one workspace, and undoes it. Cheap to clone.
 ///
@@ -110,6 +112,8 @@ use crate::workspace::{RootMoved, Workspace};
 pub struct Journal {
     store: Arc<Store>,
     pruner: Arc<Pruner>,
+    /// Nothing where no folders are opened besides those of the store.
+    reach: Option<Arc<Reach>>,
 }
 
 /// How much is kept, and where.
@@ -275,6 +279,14 @@ pub enum JournalError {
         /// The checkpoint.
         id: CheckpointId,
     },
+    /// It changed something in a folder that is none of the workspace by now, and cannot be opened.
+    #[error("checkpoint {id} changed something in a folder that cannot be opened: {source}")]
+    Unopened {
+        /// The checkpoint.
+        id: CheckpointId,
+        /// Which folder, and why.
+        source: Box<FileError>,
+    },
     /// Anything else that the operating system said.
     #[error("{}: {source}", path.display())]
     Io {
@@ -312,7 +324,9 @@ impl Journal {
     /// [`JournalError::NoStore`] when nothing can be kept; then nothing may be changed that is to
     /// be undone.
     pub fn open(workspace: &Workspace, options: JournalOptions) -> Result<Self, JournalError> {
-        let journal = Self::of(Arc::new(Store::open(&workspace.roots(), options)?));
+        let store = Store::open(&workspace.roots(), options)?;
+        let reach = Some(Arc::new(Reach::of(workspace, &store)));
+        let journal = Self { reach, ..Self::of(Arc::new(store)) };
         if journal.store.roots.iter().any(|root| layers::renumbers(&root.handle)) {
             journal.store.note_unwatchable();
         }
@@ -321,7 +335,7 @@ impl Journal {
     }
 
     fn of(store: Arc<Store>) -> Self {
-        Self { pruner: Arc::new(Pruner::new(Arc::clone(&store))), store }
+        Self { pruner: Arc::new(Pruner::new(Arc::clone(&store))), store, reach: None }
     }
 
     /// Returns the folders with checkpoints, which no command may see: for
@@ -457,7 +471,7 @@ impl Journal {
         path: &Path,
         bytes_max: u64,
     ) -> Result<Option<Vec<u8>>, JournalError> {
-        content::content_before(&self.store, id, path, bytes_max)
+        content::content_before(&self.reaching(&[id]).store, id, path, bytes_max)
     }
 
     /// Returns a file's content after a call: what a later call saved, or what is there now. `None`
@@ -471,7 +485,7 @@ impl Journal {
         path: &Path,
         bytes_max: u64,
     ) -> Result<Option<Vec<u8>>, JournalError> {
-        content::content_after(&self.store, id, path, bytes_max)
+        content::content_after(&self.reaching(&[id]).store, id, path, bytes_max)
     }
 }
 

@@ -54,10 +54,9 @@ impl Journal {
     /// # Errors
     /// [`JournalError::Unknown`] and the like.
     pub fn past(&self, id: CheckpointId) -> Result<Past, JournalError> {
-        let image = self.store.read_log(id).map_err(Self::unknown(id))?;
-        let mut image = image.ok_or(JournalError::Damaged { id })?;
-        image.rename_nodes(&self.store.again().map_err(Self::unknown(id))?);
-        let path = |(node, old): (&NodeId, &Old)| (self.store.shown(&old.place), *node);
+        let journal = self.reaching(&[id]);
+        let (store, image) = (&journal.store, journal.whole_image(id)?);
+        let path = |(node, old): (&NodeId, &Old)| (store.shown(&old.place), *node);
         let mut by_path: HashMap<PathBuf, NodeId> = image.nodes.iter().map(path).collect();
         // A file may have had more names than the one that it was first met by.
         for (folder, names) in &image.entries {
@@ -66,12 +65,12 @@ impl Journal {
                 let is_file =
                     |id: &NodeId| image.nodes.get(id).is_some_and(|old| !old.node.is_folder());
                 if let Some(id) = before.filter(is_file) {
-                    let path = self.store.shown(&folder.place.join(name));
+                    let path = store.shown(&folder.place.join(name));
                     by_path.entry(path).or_insert(id);
                 }
             }
         }
-        Ok(Past { store: Arc::clone(&self.store), id, image, by_path })
+        Ok(Past { store: Arc::clone(store), id, image, by_path })
     }
 }
 

@@ -6,7 +6,7 @@
 mod left;
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
@@ -127,6 +127,8 @@ pub(crate) struct Image {
     pub(crate) recorded: usize,
     /// Bytes of their paths.
     pub(crate) path_bytes: usize,
+    /// Roots that something was touched in and that are not open.
+    pub(crate) unopened: Vec<PathBuf>,
 }
 
 /// A node that was there before the call.
@@ -228,21 +230,29 @@ impl Image {
         Some(image)
     }
 
-    /// Counts places from other roots: each old number's new one.
-    pub(crate) fn set_roots(&mut self, roots: &[usize]) {
-        let set = |place: &mut Place| {
-            place.root = roots.get(place.root).copied().unwrap_or(usize::MAX);
+    /// Counts places from other roots: where each old one is by now, `None` for one that is not open.
+    pub(crate) fn set_roots(&mut self, roots: &[Option<Place>]) {
+        let mut unopened = BTreeSet::new();
+        let mut set = |place: &mut Place| match roots.get(place.root) {
+            Some(Some(root)) if root.path.as_os_str().is_empty() => place.root = root.root,
+            Some(Some(root)) => *place = root.join(place.path.as_os_str()),
+            _ => {
+                unopened.insert(place.root);
+                place.root = usize::MAX;
+            }
         };
         for old in self.nodes.values_mut() {
             set(&mut old.place);
-            old.moved.iter_mut().for_each(set);
+            old.moved.iter_mut().for_each(&mut set);
         }
         if let Some(end) = &mut self.end {
             end.after.iter_mut().for_each(|(place, _)| set(place));
             end.left_at.iter_mut().for_each(|(_, place)| set(place));
-            end.new_folders.iter_mut().for_each(set);
+            end.new_folders.iter_mut().for_each(&mut set);
             end.left_files.iter_mut().filter_map(|(_, left)| left.place.as_mut()).for_each(set);
         }
+        let path = |root| self.header.roots.get(root).cloned();
+        self.unopened = unopened.into_iter().filter_map(path).collect();
     }
 
     /// The ids after nodes were made again, by `again` of this and later checkpoints.

@@ -7,6 +7,8 @@
 
 #![expect(clippy::disallowed_methods, reason = "the journal's own folder, which no tool can name")]
 
+mod further;
+
 use std::ffi::OsStr;
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
@@ -17,6 +19,8 @@ use std::sync::{Mutex, PoisonError};
 use rustix::fs::{Access, AtFlags, CWD, Dir, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
+pub(crate) use self::further::Further;
+use self::further::key_of;
 use super::kept_since::KeptSince;
 use super::node::{Moment, Node, NodeId, look};
 use super::record::{Header, Image, Place, Record};
@@ -138,7 +142,7 @@ impl Store {
             kept: KeptSince::default(),
         };
         let key: String = match roots.first() {
-            Some(first) => hash_of_path(first).chars().take(16).collect(),
+            Some(first) => key_of(first),
             None => return Err(JournalError::NoStore { path: PathBuf::new(), code: libc::ENOENT }),
         };
         for path in roots {
@@ -147,10 +151,7 @@ impl Store {
                 code: errno.raw_os_error(),
             })?;
         }
-        store.is_inside = store
-            .bases
-            .iter()
-            .any(|base| store.roots.iter().any(|root| base.top.starts_with(&root.path)));
+        store.find_inside();
         Ok(store)
     }
 
@@ -407,15 +408,13 @@ impl Store {
         }
     }
 
-    /// Reads a checkpoint's log, with its places in this workspace's roots. `None` for a log of
-    /// roots that are not in this workspace, or one that has not begun.
+    /// Reads a checkpoint's log, with its places in the roots that are open. `None` for one that has
+    /// not begun.
     pub(crate) fn read_log(&self, id: CheckpointId) -> Result<Option<Image>, Errno> {
         let file = self.open_log(id, OFlags::RDONLY)?;
         let Some(mut image) = Image::read(&read_all(file)?) else { return Ok(None) };
-        let find = |path: &PathBuf| self.roots.iter().position(|root| root.path == *path);
-        let Some(roots) = image.header.roots.iter().map(find).collect::<Option<Vec<_>>>() else {
-            return Ok(None);
-        };
+        let roots: Vec<Option<Place>> =
+            image.header.roots.iter().map(|root| self.place_of_root(root)).collect();
         image.end = self.read_end(id)?.map(Box::new);
         if let Some(end) = &image.end
             && !self.is_whole(id, end)?

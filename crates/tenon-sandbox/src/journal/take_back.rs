@@ -84,10 +84,10 @@ impl Journal {
     ) -> Result<(), JournalError> {
         let Some(&id) = ids.first() else { return Ok(()) };
         let failed = |errno| JournalError::io(errno, "the undo store");
+        let image = self.whole_image(id)?;
         let mut recorder = self.recorder(session, &name_of(TAKE_BACK, &[id]), ids.to_vec());
         recorder.begin().map_err(failed)?;
         let own = recorder.id().ok_or_else(|| failed(Errno::NOENT))?;
-        let image = self.image(id)?;
         let outcome = undo(id, &image, &mut recorder, kept);
         self.finish_undo(recorder, own, End::default())?;
         outcome.map_err(|failure| JournalError::NotRestored {
@@ -135,7 +135,8 @@ impl Journal {
             ids.extend(tries.map(|other| other.id));
             // Earlier programs ended it before it was taken back.
             if is_cut_short(info) || info.state == CheckpointState::Done && ids.len() > 1 {
-                self.take_back(&ids, &info.session, &self.changed_since(&ids)?)?;
+                let journal = self.reaching(&ids);
+                journal.take_back(&ids, &info.session, &journal.changed_since(&ids)?)?;
             }
         }
         Ok(())
@@ -150,7 +151,7 @@ impl Journal {
         let mut moved = BTreeSet::new();
         for id in ids {
             let last = self.store.look_at_log(*id).map_err(Self::unknown(*id))?.modified;
-            let image = self.image(*id)?;
+            let image = self.whole_image(*id)?;
             let content = last_content(&image);
             let end = compare_image(&self.store, &image, *id);
             let mut finder = Finder::new(&self.store, &image, *id);

@@ -26,6 +26,7 @@ mod limits;
 mod lists;
 mod moved_roots;
 mod not_kept;
+mod other_folders;
 mod person;
 mod protected;
 mod replaced_roots;
