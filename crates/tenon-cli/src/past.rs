@@ -45,6 +45,7 @@ pub(crate) struct Past {
     pub(crate) session: String,
     /// The first folder of its workspace.
     pub(crate) root: PathBuf,
+    /// Its folders, with those of earlier runs that can be opened.
     workspace: Workspace,
     /// The folder with the logs of sessions.
     logs: PathBuf,
@@ -65,6 +66,8 @@ pub(crate) struct Call {
     pub(crate) changes: Changes,
     /// It is undone, but for what was not saved or others had changed since.
     in_part: bool,
+    /// It was cut short in a folder that cannot be opened: nobody knows what it changed.
+    is_unknown: bool,
 }
 
 /// What became of an undo or a redo.
@@ -149,16 +152,20 @@ impl Past {
             journal(config, &roots.unwrap_or_else(|| vec![config.root.clone()]))?;
         setup::tell_half_undone(config, &journal);
         let root = workspace.root().to_path_buf();
-        Ok(Self { journal, session, root, workspace, logs })
+        let earlier = read.folders_with(&root);
+        let journal = journal.knowing(&earlier);
+        Ok(Self { journal, session, workspace: with_folders(workspace, &earlier), root, logs })
     }
 
     /// Returns the past of a session that is about to begin, unless nothing is recorded.
     pub(crate) fn of(options: &AgentOptions, config: &Config) -> Option<Self> {
+        let root = options.workspace.root().to_path_buf();
+        let earlier = options.resumed.as_ref().map(|session| session.folders_with(&root));
         Some(Self {
             journal: options.journal.clone()?,
             session: options.log.as_ref()?.id().to_owned(),
-            root: options.workspace.root().to_path_buf(),
-            workspace: options.workspace.clone(),
+            root,
+            workspace: with_folders(options.workspace.clone(), &earlier.unwrap_or_default()),
             logs: config.folders.sessions(),
         })
     }
@@ -191,6 +198,12 @@ impl Past {
                 Ok(changes) => changes,
                 Err(JournalError::Running { .. } | JournalError::Unknown { .. }) if is_running => {
                     Changes::default()
+                }
+                Err(JournalError::Unopened { .. }) => {
+                    let (state, is_unknown) = (info.state, true);
+                    let call = Call::new(info, Changes::default(), &steps);
+                    calls.push(Call { state, is_unknown, ..call });
+                    continue;
                 }
                 // What a power loss cut stands in no one's way.
                 Err(
@@ -327,8 +340,8 @@ impl Call {
             state => state,
         };
         let label = label.trim_end().to_owned();
-        let in_part = !changes.left_out.is_empty();
-        Self { id, started, call_id, label, step, state, changes, in_part }
+        let (in_part, is_unknown) = (!changes.left_out.is_empty(), false);
+        Self { id, started, call_id, label, step, state, changes, in_part, is_unknown }
     }
 
     /// Takes in what an undo of it and of others left as it was.
@@ -339,16 +352,16 @@ impl Call {
         });
     }
 
-    /// Whether anything of it was saved that an undo could put back.
+    /// Whether anything of it may have been saved that an undo could put back.
     fn can_be_undone(&self) -> bool {
-        !self.changes.files.is_empty()
+        self.is_unknown || !self.changes.files.is_empty()
     }
 
     /// Whether no list speaks of it: at most names came and went.
     fn is_idle(&self) -> bool {
         let is_unlisted = self.changes.files.is_empty() && self.changes.left_out.is_empty();
         let is_refused = self.changes.troubles.iter().any(|trouble| trouble.refusal().is_some());
-        is_unlisted && !is_refused && self.state != CheckpointState::Running
+        is_unlisted && !is_refused && !self.is_unknown && self.state != CheckpointState::Running
     }
 
     /// Whether it ran in the step `from` or later, or is the call of that id.
@@ -368,7 +381,7 @@ impl Call {
     fn summary(&self, language: Language) -> String {
         match self.changes.summary() {
             said if !said.is_empty() => summary(&said, language).into_owned(),
-            _ if self.state == CheckpointState::Running => String::new(),
+            _ if self.is_unknown || self.state == CheckpointState::Running => String::new(),
             _ => Text::OnlyTimes.template(language).to_owned(),
         }
     }
@@ -491,13 +504,17 @@ fn stands_as_undo(info: &CheckpointInfo) -> bool {
 fn journal(config: &Config, roots: &[PathBuf]) -> Result<(Journal, Workspace), CliError> {
     let gone = |error| CliError::failed(Text::WorkspaceUnopened).with_source(error);
     let (first, rest) = roots.split_first().ok_or_else(|| nothing(&config.root))?;
-    let mut workspace = Workspace::open(first).map_err(gone)?;
-    for root in rest {
-        workspace = workspace.with_root(root).map_err(gone)?;
-    }
+    let workspace = with_folders(Workspace::open(first).map_err(gone)?, rest);
     let journal = Journal::open(&workspace, setup::journal_options(config)).map_err(failed)?;
     setup::look_after_killed(config, &journal);
     Ok((journal, workspace))
+}
+
+/// Returns the workspace with those of the folders that can be opened.
+fn with_folders(workspace: Workspace, folders: &[PathBuf]) -> Workspace {
+    folders.iter().fold(workspace, |workspace, folder| {
+        workspace.clone().with_root(folder).unwrap_or(workspace)
+    })
 }
 
 fn nothing(root: &Path) -> CliError {
@@ -520,7 +537,7 @@ pub(crate) fn failed(error: JournalError) -> CliError {
     let failed = CliError::failed(Text::UndoFailed);
     match &error {
         JournalError::Running { .. } => failed.with_source(error).with_hint(Text::HintUndoRunning),
-        JournalError::NotRestored { .. } => {
+        JournalError::NotRestored { .. } | JournalError::Unopened { .. } => {
             failed.with_source(error).with_hint(Text::HintNotRestored)
         }
         _ => failed.with_source(error),

@@ -73,7 +73,7 @@ pub(crate) async fn ready(
     let settings = &config.settings;
     refuse_unknown_price(settings, &*provider)?;
     let (log, session) = resume.open(config, resumed)?;
-    let (journal, workspace) = undo::journal(config, workspace);
+    let (journal, workspace) = undo::journal(config, workspace, session.as_ref());
     let spill = config.folders.spill(session.as_ref().map_or(log.id(), Session::results_of));
     let workspace = workspace.with_spill(&spill).map_err(no_folder)?;
     let hidden = journal.as_ref().map(Journal::folders).unwrap_or_default();

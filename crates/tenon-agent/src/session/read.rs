@@ -5,6 +5,7 @@
 #![expect(clippy::disallowed_methods, reason = "the session log is opened outside tenon-sandbox")]
 
 use std::{
+    collections::BTreeSet,
     fs::File,
     io::{self, BufRead, BufReader, Read},
     path::{Path, PathBuf},
@@ -117,6 +118,35 @@ impl Session {
             }
         }
         None
+    }
+
+    /// Returns the folders that runs of the session worked in whose first one was `root`.
+    ///
+    /// ```
+    /// use tenon_agent::read_session;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let log = r#"{"time_ms":1,"type":"session_resumed","version":1,"workspace":["/work","/lib"],
+    ///     "model":"openai/gpt-5.2","tenon":"0.1.0"}"#;
+    /// std::fs::write(folder.path().join("one.jsonl"), log.replace('\n', ""))?;
+    /// let session = read_session(folder.path(), "one")?;
+    /// assert_eq!(session.folders_with("/work".as_ref()).len(), 2);
+    /// assert!(session.folders_with("/other".as_ref()).is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn folders_with(&self, root: &Path) -> Vec<PathBuf> {
+        let mut folders = BTreeSet::new();
+        for record in &self.records {
+            if let SessionEvent::Session(
+                SessionNote::SessionStarted { workspace, .. }
+                | SessionNote::SessionResumed { workspace, .. },
+            ) = &record.event
+                && workspace.first().is_some_and(|first| first == root)
+            {
+                folders.extend(workspace.iter().cloned());
+            }
+        }
+        folders.into_iter().collect()
     }
 
     /// Returns the session that this one left, if it is a fork.

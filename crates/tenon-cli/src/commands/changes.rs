@@ -10,7 +10,7 @@ use crate::{
     config::Config,
     error::{CliError, ExitStatus},
     past::{self, Call, Gone, Past},
-    print::print,
+    print::{print, say_notices},
     screen::Sink,
     texts::Text,
 };
@@ -74,6 +74,7 @@ impl Changes {
         };
         let calls = past.calls()?;
         if self.json {
+            say_notices(&past.unopened()?, config.look().language);
             let gone = past.gone()?;
             let gone = gone.iter().map(|call| listed_gone(call, &past));
             print_array(gone.chain(calls.iter().map(|call| listed(call, &past))))?;
@@ -82,7 +83,7 @@ impl Changes {
         let (language, all) = (config.look().language, self.all || !Sink::Output.is_terminal());
         let session = Text::Session.say(language, &[("id", &past.session)]);
         print(&format!("{session} · {}\n", past::shown(&past.root.to_string_lossy())))?;
-        print(&past.gone_line(language)?)?;
+        print(&past.notes(language)?)?;
         for call in &calls {
             print(&past::line(call, language))?;
             print(&past::files_of_call(&call.changes, all, language))?;

@@ -83,7 +83,7 @@ impl Past {
 
     /// Returns what each call changed with its changed lines.
     pub(crate) fn all_diffs(&self, style: &Style) -> Result<String, CliError> {
-        let mut said = self.gone_line(style.language)?;
+        let mut said = self.notes(style.language)?;
         for call in self.calls()? {
             said.push_str(&super::line(&call, style.language));
             said.push_str(&super::files(&call.changes, style.language));
@@ -100,6 +100,7 @@ impl Past {
         workspace: &Workspace,
         style: &Style,
     ) -> Result<String, CliError> {
+        let workspace = &super::with_folders(workspace.clone(), &self.workspace.roots());
         let mut said = String::new();
         for (path, (was, before)) in self.touched(workspace)? {
             let now = match workspace.read(&path.to_string_lossy(), DIFF_BYTES_MAX) {

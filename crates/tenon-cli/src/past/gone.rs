@@ -30,15 +30,22 @@ impl Past {
         Ok(not_in(&infos, self.steps().into_told()))
     }
 
-    /// Returns the lines that name their steps and say whether an undo of them can be taken back;
-    /// empty if there are none.
-    pub(crate) fn gone_line(&self, language: Language) -> Result<String, CliError> {
+    /// Returns the lines above a list of calls: which steps are not kept any more and whether an undo of them
+    /// can be taken back, and which folders cannot be opened; empty if there is nothing to say.
+    pub(crate) fn notes(&self, language: Language) -> Result<String, CliError> {
         let infos = self.journal.checkpoints().map_err(failed)?;
         let gone = not_in(&infos, self.steps().into_told());
         let is_undone = gone.iter().any(|call| call.is_undone(&infos));
         let undone = is_undone.then(|| Text::GoneUndone.into());
-        let lines = said_of(&gone).into_iter().chain(undone);
+        let lines = said_of(&gone).into_iter().chain(undone).chain(self.unopened()?);
         Ok(lines.map(|said: Sentence| format!("{}\n", said.say(language))).collect())
+    }
+
+    /// Says of each folder that something was changed in and that cannot be opened why that is so.
+    pub(crate) fn unopened(&self) -> Result<Vec<Sentence>, CliError> {
+        let folders = self.journal.unopened_folders(&self.session).map_err(failed)?;
+        let said = |(_, why)| Sentence::from(Text::Unopened).with_more(Sentence::of_library(&why));
+        Ok(folders.into_iter().map(said).collect())
     }
 }
 

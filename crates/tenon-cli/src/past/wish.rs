@@ -69,7 +69,7 @@ impl Past {
 
     /// Returns what each call changed, for people.
     pub(crate) fn list(&self, language: Language) -> Result<String, CliError> {
-        let (calls, mut said) = (self.calls()?, self.gone_line(language)?);
+        let (calls, mut said) = (self.calls()?, self.notes(language)?);
         if calls.is_empty() && said.is_empty() {
             return Ok(format!("{}\n", Text::NoChanges.template(language)));
         }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use tenon_agent::Session;
 use tenon_sandbox::{Coverage, Journal, JournalOptions, Workspace};
 
 use crate::{
@@ -25,8 +26,12 @@ pub(crate) fn journal_options(config: &Config) -> JournalOptions {
 }
 
 /// Returns the journal of a session in `workspace`, and the workspace with the journal's folders
-/// protected; none if undo is switched off or cannot be had, which is then said.
-pub(super) fn journal(config: &Config, mut workspace: Workspace) -> (Option<Journal>, Workspace) {
+/// protected; none if undo is switched off or cannot be had, which is then said. `session` goes on.
+pub(super) fn journal(
+    config: &Config,
+    mut workspace: Workspace,
+    session: Option<&Session>,
+) -> (Option<Journal>, Workspace) {
     if !config.settings.undo {
         return (None, workspace);
     }
@@ -39,6 +44,8 @@ pub(super) fn journal(config: &Config, mut workspace: Workspace) -> (Option<Jour
             return (None, workspace);
         }
     };
+    let earlier = session.map(|session| session.folders_with(workspace.root()));
+    let journal = journal.knowing(&earlier.unwrap_or_default());
     for folder in journal.folders() {
         workspace = workspace.with_own_folder(&folder);
     }

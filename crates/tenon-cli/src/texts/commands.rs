@@ -65,6 +65,7 @@ texts! {
     GoneStep: "what step {steps} changed is not kept any more, to make room (undo_bytes_max)", "为腾出空间（undo_bytes_max），第 {steps} 步的改动已不再保留";
     GoneSteps: "what steps {steps} changed is not kept any more, to make room (undo_bytes_max)", "为腾出空间（undo_bytes_max），第 {steps} 步的改动已不再保留";
     GoneUndone: "an undo of it stands: `tenon redo` takes it back", "对其的撤销仍然有效：`tenon redo` 可以重做";
+    Unopened: "what was changed in a folder that cannot be opened is not undone, nor shown line by line", "无法打开的文件夹中的改动不会被撤销，也不会逐行显示";
     // replay
     NotRun: "not run, because it left the walls or was cut short, and answered as recorded: {calls}", "以下调用离开了沙箱或被中断，因此没有运行，按记录作答：{calls}";
     EndsBehind: "the replay ends behind step {step}: {reason}", "重放在第 {step} 步之后结束：{reason}";

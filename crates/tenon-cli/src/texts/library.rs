@@ -216,6 +216,9 @@ texts! {
     "{path} is gone since this session began, and nothing was done: put it back, or start tenon anew", "此会话开始后 {path} 已不存在，因此没有执行任何操作：请把它放回去，或重新启动 tenon";
     "Invalid path: {path} has too many symbolic links", "路径无效：{path} 的符号链接太多";
     "Invalid path: {path} leads through a link in another folder of the session, or that one through a link in it; name what the link leads to", "路径无效：{path} 经过会话另一文件夹中的链接，或那个文件夹经过其中的链接；请写出链接指向的位置";
+    "Invalid path: {path} is none of the session's folders", "路径无效：{path} 不是此会话的文件夹";
+    "Invalid path: {path} leads elsewhere by now", "路径无效：{path} 现在指向别处";
+    "Invalid path: {path} has no place where something of it can be kept", "路径无效：{path} 没有可以保存其内容的位置";
     "Invalid path: {path} is too long", "路径无效：{path} 太长";
     "it is not UTF-8 text", "它不是 UTF-8 文本";
     "it is not a regular file", "它不是普通文件";
@@ -234,6 +237,7 @@ texts! {
     "{path} could not be put back: the call only added to it, what was before that is not kept, and somebody wrote to it since", "无法恢复 {path}：该调用只在其末尾追加了内容，此前的内容没有保存，而此后有人写过它";
     "{path} could not be put back: it is gone, and what was in it is not kept", "无法恢复 {path}：它已不存在，其原内容也没有保存";
     "{path} could not be put back: {error}", "无法恢复 {path}：{error}";
+    "checkpoint {id} changed something in a folder that cannot be opened: {error}", "检查点 {id} 改动过一个无法打开的文件夹：{error}";
     "checkpoint {id} cannot be read", "无法读取检查点 {id}";
     // What commands did to protected names.
     "{change}; put back as it was", "{change}；已恢复原状";
