@@ -233,12 +233,10 @@ impl Image {
     /// Counts places from other roots: where each old one is by now, `None` for one that is not open.
     pub(crate) fn set_roots(&mut self, roots: &[Option<Place>]) {
         let mut unopened = BTreeSet::new();
-        let mut set = |place: &mut Place| match roots.get(place.root) {
-            Some(Some(root)) if root.path.as_os_str().is_empty() => place.root = root.root,
-            Some(Some(root)) => *place = root.join(place.path.as_os_str()),
-            _ => {
-                unopened.insert(place.root);
-                place.root = usize::MAX;
+        let mut set = |place: &mut Place| {
+            let root = place.root;
+            if !place.count_from(roots) {
+                unopened.insert(root);
             }
         };
         for old in self.nodes.values_mut() {
@@ -331,6 +329,20 @@ impl Place {
 
     pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Self> {
         Some(Self { root: usize::try_from(reader.number()?).ok()?, path: reader.path()? })
+    }
+
+    /// Counts from where each old root is by now, `None` for one that is not open. Says whether this is in one that
+    /// is.
+    pub(super) fn count_from(&mut self, roots: &[Option<Self>]) -> bool {
+        match roots.get(self.root) {
+            Some(Some(root)) if root.path.as_os_str().is_empty() => self.root = root.root,
+            Some(Some(root)) => *self = root.join(self.path.as_os_str()),
+            _ => {
+                self.root = usize::MAX;
+                return false;
+            }
+        }
+        true
     }
 
     /// Whether `place` is this, or in it.

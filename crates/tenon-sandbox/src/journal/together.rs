@@ -143,21 +143,17 @@ impl Journal {
 }
 
 impl Store {
-    /// Reads the records of a checkpoint's log, with their places in this workspace's roots. `None` as of
+    /// Reads the records of a checkpoint's log, with their places in the roots that are open. `None` as of
     /// [`Self::read_log`].
     fn records(&self, id: CheckpointId) -> Result<Option<Vec<Record>>, Errno> {
         let file = self.open_log(id, OFlags::RDONLY)?;
         let Some(mut records) = read_records(&read_all(file)?) else { return Ok(None) };
         let Some(Record::Header(header)) = records.first() else { return Ok(None) };
-        let roots: Option<Vec<usize>> = header
-            .roots
-            .iter()
-            .map(|path| self.roots.iter().position(|root| root.path == *path))
-            .collect();
-        let Some(roots) = roots else { return Ok(None) };
+        let roots: Vec<Option<Place>> =
+            header.roots.iter().map(|root| self.place_of_root(root)).collect();
         for record in &mut records {
             if let Record::Node { place, .. } | Record::Moved { place, .. } = record {
-                place.root = roots.get(place.root).copied().unwrap_or(usize::MAX);
+                place.count_from(&roots);
             }
         }
         Ok(Some(records))

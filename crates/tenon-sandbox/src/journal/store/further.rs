@@ -51,7 +51,7 @@ impl Store {
     }
 
     /// Returns where a root of a log is: one that is open, or in one. `None` for any other.
-    pub(super) fn place_of_root(&self, root: &Path) -> Option<Place> {
+    pub(in crate::journal) fn place_of_root(&self, root: &Path) -> Option<Place> {
         let around = self.roots.iter().enumerate().filter_map(|(number, known)| {
             let path = root.strip_prefix(&known.path).ok()?;
             Some(Place { root: number, path: path.to_path_buf() })
