@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use tenon_agent::Session;
-use tenon_sandbox::{Coverage, Journal, JournalOptions, Workspace};
+use tenon_sandbox::{Coverage, Journal, JournalOptions, Workspace, repositories_outside};
 
 use crate::{
     config::{Config, Environment},
@@ -52,6 +52,13 @@ pub(super) fn journal(
     if journal.coverage() == Coverage::ByComparison && !config.settings.undo_by_comparison {
         say_notices(&[Text::ComparedHere.into()], config.look().language);
     }
+    let outside = repositories_outside(&workspace.roots());
+    let outside = outside.iter().map(|repository| {
+        let top = repository.parent().filter(|_| repository.ends_with(".git"));
+        let (path, folder) = (repository.display(), top.unwrap_or(repository).display());
+        Text::RepositoryNotRecorded.with(&[("path", &path), ("folder", &folder)])
+    });
+    say_notices(&outside.collect::<Vec<_>>(), config.look().language);
     look_after_killed(config, &journal);
     take_back_half_undone(config, &journal);
     (Some(journal), workspace)

@@ -134,6 +134,7 @@ texts! {
     HalfUndone: "tenon was killed while it undid or redid something: the files are as it left them, until the next session here, `tenon undo` or `tenon redo` takes that back first", "tenon 在撤销或重做时被强行终止：文件保持当时的状态，此处的下一个会话、`tenon undo` 或 `tenon redo` 会先将其还原";
     TakenBackHalfUndone: "tenon was killed while it undid or redid something: that was taken back, but for what was changed since", "tenon 在撤销或重做时被强行终止：已将其还原，此后又被改动的内容除外";
     UnsureKilled: "tenon was killed while a command ran that changed {path}: look at it, programs take commands from there (nothing is put back from records on the mount of the workspace, where other commands may have written them)", "tenon 在命令运行时被强行终止，该命令改动了 {path}：请检查，其他程序会从中读取命令（工作区所在挂载点上的记录可能被其他命令改写，因此不会据此恢复）";
+    RepositoryNotRecorded: "the repository of this folder lies outside of it: what git writes to {path} is in no list of changes and not undone; --add-dir {folder} would record it", "此文件夹的 git 仓库在其之外：git 写入 {path} 的内容不会列入改动，也无法撤销；使用 --add-dir {folder} 可记录它";
     ComparedHere: "this kernel does not say what commands are about to change: for undo the workspace is compared before and after each", "此内核不会告知命令将改动什么：为了撤销，在每个命令前后比较工作区";
     NoSuchStep: "there is no step or call `{from}`", "没有步骤或调用 `{from}`";
     HintSteps: "the session has {n} {n:step|steps}; {after} is how it left the files", "本会话共有 {n} 步；{after} 表示会话结束时的文件";

@@ -418,7 +418,7 @@ fn changed_permissions_and_what_was_replaced_are_told_of_whatever_else_changed()
     for name in ["work/a", "work/b", "work/c", "work/d", "work/e"] {
         place.write(name, "x");
     }
-    let command = "echo y >> a; chmod 777 a; mv b e; chmod 755 e; chmod 4700 c; \
+    let command = "echo y >> a; chmod 777 a; mv b e; chmod 755 e; chmod 1700 c; \
         rm d; mkdir d; echo q > d/q";
     for name in ["a", "b", "c"] {
         let mode = std::fs::Permissions::from_mode(0o644);
@@ -429,7 +429,7 @@ fn changed_permissions_and_what_was_replaced_are_told_of_whatever_else_changed()
     for line in [
         "edited   a (1 → 3 B, mode 0644 → 0777)",
         "renamed  e (← b, replaces: file, 1 B, mode 0644 → 0755)",
-        "mode     c (mode 0644 → 4700)",
+        "mode     c (mode 0644 → 1700)",
         "replaced d (file → folder)",
     ] {
         assert!(list.contains(&format!("  {line}\n")), "{line}: {list}");
@@ -443,7 +443,7 @@ fn changed_permissions_and_what_was_replaced_are_told_of_whatever_else_changed()
     let (a, d) = (file("a"), file("d"));
     assert_eq!((&a["old_mode"], &a["new_mode"]), (&json!("0644"), &json!("0777")));
     assert_eq!((&d["old_entry"], &d["new_entry"]), (&json!("file"), &json!("folder")));
-    assert!(place.logs().contains(r#""old_mode":"0644","new_mode":"4700""#));
+    assert!(place.logs().contains(r#""old_mode":"0644","new_mode":"1700""#));
     let undone = place.run(&["undo"]).ends_with(0).out;
     assert!(undone.contains("  replaced d (folder → file)\n"), "{undone}");
 }

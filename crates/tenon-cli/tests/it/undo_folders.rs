@@ -184,3 +184,34 @@ fn a_call_that_was_killed_in_a_folder_that_is_gone_is_listed_all_the_same() {
     place.run(&["undo", "2"]).ends_with(0);
     check(&place, "one", "l");
 }
+
+#[test]
+fn the_repository_of_a_linked_worktree_is_told_as_not_recorded_until_it_is_added() {
+    let place = Place::new();
+    let git = |folder: &str, arguments: &[&str]| {
+        let mut git = std::process::Command::new("git");
+        git.args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(arguments);
+        let out = git.current_dir(place.path(folder)).output().unwrap();
+        assert!(out.status.success(), "{out:?}");
+        String::from_utf8(out.stdout).unwrap()
+    };
+    place.write("main/a", "one\n");
+    for arguments in [&["init", "-q"][..], &["add", "a"], &["commit", "-qm", "one"]] {
+        git("main", arguments);
+    }
+    let work = place.path("work").display().to_string();
+    git("main", &["worktree", "add", "-q", &work]);
+    let commit = "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m two";
+    let script = place.script(json!([bash(commit), {"text": "ok"}]));
+    let main = place.path("main").display().to_string();
+    let told = format!("what git writes to {main}/.git is in no list of changes");
+    let run = place.run(&["--model", &script, "-p", "go"]).ends_with(0);
+    run.says(&[&told, &format!("--add-dir {main} would record it")]);
+    place.run(&["undo"]).ends_with(1);
+    assert_eq!(git("work", &["log", "--format=%s"]), "two\none\n");
+    let run = place.run(&["--model", &script, "--add-dir", &main, "-p", "go"]).ends_with(0);
+    assert!(!run.error.contains(&told), "{run:?}");
+    assert_eq!(git("work", &["log", "--format=%s"]), "two\ntwo\none\n");
+    place.run(&["undo"]).ends_with(0);
+    assert_eq!(git("work", &["log", "--format=%s"]), "two\none\n");
+}

@@ -65,6 +65,20 @@ struct Work {
 }
 
 impl Work {
+    fn new(recorder: Recorder) -> Self {
+        Self {
+            recorder,
+            kept: Vec::new(),
+            left: Vec::new(),
+            overwritten: Vec::new(),
+            moved: BTreeSet::new(),
+            undone: BTreeSet::new(),
+            needed: BTreeSet::new(),
+            open: BTreeMap::new(),
+            astray: Astray::default(),
+        }
+    }
+
     fn places_left(&self) -> HashSet<&Place> {
         self.left.iter().map(|left| &left.place).collect()
     }
@@ -142,17 +156,7 @@ impl Journal {
         let (ids, name) = self.what_to_undo(&ids)?;
         let reserve = self.reserve().map_err(failed)?;
         let recorder = self.recorder(session, &name, ids.clone());
-        let mut work = Work {
-            recorder,
-            kept: Vec::new(),
-            left: Vec::new(),
-            overwritten: Vec::new(),
-            moved: BTreeSet::new(),
-            undone: BTreeSet::new(),
-            needed: BTreeSet::new(),
-            open: BTreeMap::new(),
-            astray: Astray::default(),
-        };
+        let mut work = Work::new(recorder);
         let units = self.units(&ids)?;
         let last = units.len().saturating_sub(1);
         for (number, unit) in units.iter().enumerate() {

@@ -39,6 +39,7 @@ use self::alone::Alone;
 pub use self::describe::{Description, OutOfSight};
 pub use self::listeners::listens_on_loopback;
 use self::own_folders::OwnFolders;
+pub use self::plan::repositories_outside;
 use self::plan::{plan, repositories, walls_inside};
 pub use self::programs::ProgramOutOfSight;
 use self::scratch::Scratch;

@@ -93,7 +93,23 @@ impl Plan {
 /// Returns the directories of repositories whose worktrees, or submodules, the roots are: what `.git`
 /// there says, if the repository says the same. Asked once, before any command ran.
 pub(super) fn repositories(settings: &Settings) -> Vec<PathBuf> {
-    settings.roots.iter().filter_map(|root| linked_repository(root)).collect()
+    linked_repositories(&settings.roots).collect()
+}
+
+fn linked_repositories(roots: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
+    roots.iter().filter_map(|root| linked_repository(root))
+}
+
+/// Returns the directories of repositories that lie in none of the roots, and whose linked worktrees or submodules
+/// roots are. Commands of the session may write them ([`super::Sandbox`]); a journal records nothing there.
+///
+/// ```
+/// assert!(tenon_sandbox::repositories_outside(&["/nowhere".into()]).is_empty());
+/// ```
+#[must_use]
+pub fn repositories_outside(roots: &[PathBuf]) -> Vec<PathBuf> {
+    let is_outside = |path: &PathBuf| !roots.iter().any(|root| path.starts_with(root));
+    linked_repositories(roots).filter(is_outside).collect()
 }
 
 #[expect(clippy::disallowed_methods, reason = "git's own pointers, read before any command runs")]
