@@ -6,8 +6,6 @@ use std::{
     path::Path,
 };
 
-use serde_json::{Value, json};
-
 use crate::{program::Place, skipped::skipped};
 
 const OTHER: u32 = 1000;
@@ -51,22 +49,12 @@ fn root_is_told_that_commands_have_no_rights_over_files_of_others() {
             ("cat build.log", None),
             ("rm -rf data", Some("data")),
         ];
-        let calls = rows.iter().map(|(command, _)| {
-            json!({ "calls": [{ "name": "bash", "arguments": { "command": command } }] })
-        });
-        let script = place.script(calls.chain([json!({ "text": "done" })]).collect());
-        let output = ["--output-format", "stream-json", "--model", &script, "go"];
-        let run = place.run(&[&["--sandbox", tier][..], &output].concat());
-        if run.status == 3 {
+        let commands = rows.iter().map(|(command, _)| *command);
+        let Some(told) = place.results_of(commands, &["--sandbox", tier], |it| it) else {
             skipped(format!("this machine gives no tier {tier}"));
             continue;
-        }
-        let run = run.ends_with(0);
-        let events = run.out.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        let told: Vec<Value> = events.filter(|event| event["type"] == "tool_result").collect();
-        assert_eq!(told.len(), rows.len(), "{told:?}");
+        };
         for ((command, expected), told) in rows.iter().zip(told) {
-            let told = told["content"].as_str().unwrap();
             let walls: Vec<&str> =
                 told.lines().filter(|line| line.starts_with("[walls]")).collect();
             let expected: Vec<String> = expected.iter().map(|name| told_of(name)).collect();

@@ -1,8 +1,9 @@
 //! A limit of the walls that held a command is told with its number and with what lifts it.
 
-use serde_json::{Value, json};
-
-use crate::{program::Place, skipped::skipped};
+use crate::{
+    program::{Place, check_only_wall},
+    skipped::skipped,
+};
 
 #[test]
 fn a_limit_that_held_a_command_is_told_with_its_number() {
@@ -34,32 +35,13 @@ fn a_limit_that_held_a_command_is_told_with_its_number() {
             "b" => vec![("fallocate -l 5G /dev/shm/x", Some(SHARED))],
             _ => Vec::new(),
         });
-        let calls = rows.iter().map(|(command, _)| {
-            json!({ "calls": [{ "name": "bash", "arguments": { "command": command } }] })
-        });
-        let script = place.script(calls.chain([json!({ "text": "done" })]).collect());
-        let output = ["--output-format", "stream-json", "--model", &script, "go"];
-        let run = place.run(&[&["--sandbox", tier][..], &output].concat());
-        if run.status == 3 {
+        let commands = rows.iter().map(|(command, _)| *command);
+        let Some(told) = place.results_of(commands, &["--sandbox", tier], |it| it) else {
             skipped(format!("this machine gives no tier {tier}"));
             continue;
-        }
-        let run = run.ends_with(0);
-        let events = run.out.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        let told: Vec<Value> = events.filter(|event| event["type"] == "tool_result").collect();
-        assert_eq!(told.len(), rows.len(), "{told:?}");
+        };
         for ((command, expected), told) in rows.iter().zip(told) {
-            let told = told["content"].as_str().unwrap();
-            let walls: Vec<&str> =
-                told.lines().filter(|line| line.starts_with("[walls]")).collect();
-            match (expected, walls.as_slice()) {
-                (Some(expected), [only]) => {
-                    assert!(only.contains(expected), "{tier} {command}: {told}");
-                }
-                (expected, walls) => {
-                    assert!(expected.is_none() && walls.is_empty(), "{tier} {command}: {told}");
-                }
-            }
+            check_only_wall(&format!("{tier} {command}"), &told, *expected);
         }
     }
 }

@@ -99,12 +99,51 @@ impl Place {
         Run::of(child.wait_with_output().unwrap())
     }
 
+    /// Has a model run these commands one by one, in a program with these arguments and changed by `with`, and
+    /// returns their results; `None` where it ends with 3, for the tier cannot be had.
+    pub(crate) fn results_of<'a>(
+        &self,
+        commands: impl Iterator<Item = &'a str>,
+        arguments: &[&str],
+        with: impl FnOnce(&mut Command) -> &mut Command,
+    ) -> Option<Vec<String>> {
+        let mut turns: Vec<Value> = commands
+            .map(|command| json!({"calls": [{"name": "bash", "arguments": {"command": command}}]}))
+            .collect();
+        let count = turns.len();
+        turns.push(json!({"text": "done"}));
+        let script = self.script(turns.into());
+        let output = ["--output-format", "stream-json", "--model", &script, "go"];
+        let run = with(&mut self.tenon(&[arguments, &output].concat())).output().unwrap();
+        let run = Run::of(run);
+        if run.status == 3 {
+            return None;
+        }
+        let run = run.ends_with(0);
+        let events = run.out.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let results = events.filter(|event| event["type"] == "tool_result");
+        let results: Vec<String> =
+            results.map(|event| event["content"].as_str().unwrap().to_owned()).collect();
+        assert_eq!(results.len(), count, "{results:?}");
+        Some(results)
+    }
+
     /// Returns the text of every session's log.
     pub(crate) fn logs(&self) -> String {
         files_beneath(&self.path("home/.local/state/tenon/sessions"))
             .iter()
             .map(|path| std::fs::read_to_string(path).unwrap())
             .collect()
+    }
+}
+
+/// Checks that a result tells one wall, with these words, or none.
+#[track_caller]
+pub(crate) fn check_only_wall(what: &str, result: &str, words: Option<&str>) {
+    let walls: Vec<&str> = result.lines().filter(|line| line.starts_with("[walls]")).collect();
+    match (words, walls.as_slice()) {
+        (Some(words), [only]) => assert!(only.contains(words), "{what}: {result}"),
+        (words, walls) => assert!(words.is_none() && walls.is_empty(), "{what}: {result}"),
     }
 }
 

@@ -3,9 +3,7 @@
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use serde_json::{Value, json};
-
-use crate::program::{Place, Run};
+use crate::program::{Place, Run, check_only_wall};
 
 /// Puts a program there that says `ok`.
 fn program(place: &Place, name: &str) {
@@ -68,27 +66,10 @@ fn a_program_of_path_that_commands_do_not_see_is_told_with_the_folder_that_hides
         ("cat deploy", None),
         ("make file", None),
     ];
-    let calls = rows.iter().map(|(command, _)| {
-        json!({ "calls": [{ "name": "bash", "arguments": { "command": command } }] })
-    });
-    let script = place.script(calls.chain([json!({ "text": "done" })]).collect());
-    let arguments = ["--output-format", "stream-json", "--model", &script, "go"];
-    let run = place.tenon(&arguments).env("PATH", &path).output().unwrap();
-    let run = Run::of(run).ends_with(0);
-    let events = run.out.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let told: Vec<String> = events
-        .filter(|event| event["type"] == "tool_result")
-        .map(|event| event["content"].as_str().unwrap().to_owned())
-        .collect();
-    assert_eq!(told.len(), rows.len(), "{told:?}");
+    let commands = rows.iter().map(|(command, _)| *command);
+    let told = place.results_of(commands, &[], |it| it.env("PATH", &path)).unwrap();
     for ((command, expected), told) in rows.iter().zip(told) {
-        let walls: Vec<&str> = told.lines().filter(|line| line.starts_with("[walls]")).collect();
-        match (expected, walls.as_slice()) {
-            (Some(expected), [only]) => assert!(only.contains(*expected), "{command}: {told}"),
-            (expected, walls) => {
-                assert!(expected.is_none() && walls.is_empty(), "{command}: {told}");
-            }
-        }
+        check_only_wall(command, &told, expected.map(String::as_str));
     }
 }
 
